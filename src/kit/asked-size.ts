@@ -1,0 +1,17 @@
+import { defineSlot } from './slots.ts'
+
+/** The size that the caller asked for, as the family reads it. */
+export type AskedSize = {
+  /** As sent, blanks and all; null when nothing was sent. */
+  readonly text: string | null
+  readonly size:
+    | { readonly kind: 'none' }
+    | { readonly kind: 'pixels'; readonly width: number; readonly height: number }
+    | { readonly kind: 'label'; readonly label: string }
+    /** Not readable, and forwarded as it is. */
+    | { readonly kind: 'unread' }
+  /** What the family's table says will come back; null where the table does not say. */
+  readonly expected: { readonly width: number; readonly height: number } | null
+}
+
+export const askedSizeSlot = defineSlot<AskedSize>('asked-size')

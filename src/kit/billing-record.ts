@@ -1,0 +1,119 @@
+import type { Charge, Line, TierSource } from './charge.ts'
+import { formatMoney } from './units.ts'
+
+/** The billing part of a log record, field for field as `contract.md` names it. */
+export type BillingRecord = {
+  readonly state: Charge['state']
+  readonly size: string | null
+  readonly quality: string | null
+  readonly count: number
+  readonly tier: string | null
+  readonly source: TierSource | null
+  readonly actual_size: string | null
+  readonly currency: string
+  readonly amount: string
+  readonly refunded: string
+  readonly flags: readonly string[]
+  readonly warnings: readonly string[]
+  readonly reason: string | null
+  readonly delivery: Charge['delivery']
+  readonly lines: readonly {
+    readonly index: number
+    readonly tier: string
+    readonly source: TierSource
+    readonly width: number | null
+    readonly height: number | null
+    readonly price: string
+    readonly flags: readonly string[]
+    /** Why this price, in words. */
+    readonly why: string
+    /** `file:line` of the price that was applied. */
+    readonly at: string | null
+  }[]
+  readonly text: string
+}
+
+/** The labels of requirement 2.5, as the console prints them. */
+export const sourceLabels: { readonly [source in TierSource]: string } = {
+  output: '输出尺寸',
+  request: '请求尺寸',
+  default: '默认',
+}
+
+/**
+ * The one explanation of a charge. The log record, the details view, `GET /v1/charges/{id}` and the command line all
+ * print this; none computes its own.
+ */
+export function billingRecord(charge: Charge): BillingRecord {
+  const { lines } = charge
+  const tiers = lines.map(line => line.tier)
+  const sources = lines.map(line => line.source)
+  const sizes = lines.map(line => actualSize(line))
+  const amount = formatMoney(charge.amount)
+  const text = [
+    `大小 ${charge.size ?? '-'}`,
+    `请求品质 ${charge.quality ?? '-'}`,
+    `生成数量 ${lines.length}`,
+    `图片档位 ${grouped(tiers)}`,
+    `来源 ${grouped(sources.map(source => sourceLabels[source]))}`,
+    `实际尺寸 ${grouped(sizes.map(size => size ?? '-'))}`,
+  ].join(', ')
+  return {
+    state: charge.state,
+    size: charge.size,
+    quality: charge.quality,
+    count: lines.length,
+    tier: same(tiers),
+    source: same(sources),
+    actual_size: same(sizes),
+    currency: charge.currency,
+    amount,
+    refunded: formatMoney(charge.refunded),
+    flags: [...new Set(lines.flatMap(line => line.flags))],
+    warnings: charge.rule.warnings,
+    reason: charge.reason,
+    delivery: charge.delivery,
+    lines: lines.map(line => ({
+      index: line.index,
+      tier: line.tier,
+      source: line.source,
+      width: line.width,
+      height: line.height,
+      price: formatMoney(line.price),
+      flags: line.flags,
+      why: whyTier(charge, line),
+      at: charge.rule.tiers.find(row => row.tier === line.tier)?.at ?? null,
+    })),
+    text,
+  }
+}
+
+function actualSize(line: Line): string | null {
+  return line.width === null || line.height === null ? null : `${line.width}x${line.height}`
+}
+
+/** The one value that all share, else null. */
+function same<T>(values: readonly T[]): T | null {
+  const [first] = values
+  return first !== undefined && values.every(value => value === first) ? first : null
+}
+
+/** `2K`, or `2K×3, 4K×1` when they differ; `-` when there are none. */
+function grouped(values: readonly string[]): string {
+  const counts = new Map<string, number>()
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
+  if (counts.size === 0) return '-'
+  if (counts.size === 1) return String(values[0])
+  return [...counts].map(([value, count]) => `${value}×${count}`).join(', ')
+}
+
+function whyTier(charge: Charge, line: Line): string {
+  if (line.source === 'default') return `no size could be read → ${line.tier} by default`
+  if (line.source === 'request') return `requested size ${charge.size} → ${line.tier}`
+  const edge = Math.max(line.width ?? 0, line.height ?? 0)
+  const row = charge.rule.tiers.findIndex(tier => tier.tier === line.tier)
+  const max = charge.rule.tiers[row]?.longEdgeMax ?? null
+  const below = row > 0 ? (charge.rule.tiers[row - 1]?.longEdgeMax ?? null) : null
+  const bound = max === null ? `> ${below ?? 0}` : `≤ ${max}`
+  return `long edge ${edge} ${bound} → ${line.tier}`
+}

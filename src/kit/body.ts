@@ -1,0 +1,91 @@
+import type { Readable } from 'node:stream'
+import type { Json, JsonObjectView } from './json.ts'
+
+/** A file of a form, in memory or spooled; its bytes can be read more than once until `discard`. */
+export type FilePart = {
+  readonly kind: 'file'
+  /** As the caller wrote it: `image`, `image[]`, `image[3]`. */
+  readonly name: string
+  readonly bytes: number
+  /** Hex SHA-256 of the content. */
+  readonly sha256: string
+  /** The first bytes, at most 64: enough to tell what it is. */
+  readonly head: Buffer
+  open(): Readable
+  /** Name and type to send, set by whoever forwards the part. */
+  readonly fileName?: string
+  readonly contentType?: string
+}
+
+export type TextPart = { readonly kind: 'text'; readonly name: string; readonly value: string }
+
+export type Part = FilePart | TextPart
+
+/** A form on its way out: how long it is, and its bytes. */
+export type EncodedForm = { readonly contentType: string; readonly bytes: number; open(): Readable }
+
+/**
+ * What the caller sent.
+ * `none`: nothing. `json`: one object, whole in memory. `form`: read and kept by the plugin that knows forms,
+ * which also knows how to write it again. `stream`: bytes that nobody has read yet.
+ */
+export type Body =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'json'; readonly json: JsonObjectView }
+  | {
+      readonly kind: 'form'
+      readonly parts: readonly Part[]
+      encode(parts: readonly Part[]): EncodedForm
+      /** Frees memory and disk; idempotent. */
+      discard(): void
+    }
+  | {
+      readonly kind: 'stream'
+      readonly source: Readable
+      readonly contentType: string
+      /** Content-Length as announced; undefined when chunked. */
+      readonly bytes: number | undefined
+    }
+
+/** The value of a top-level field: of a JSON object, or of the first text part of that name. */
+export function readField(body: Body, name: string): Json | undefined {
+  if (body.kind === 'json') return body.json.get(name)
+  if (body.kind !== 'form') return undefined
+  for (const part of body.parts) if (part.kind === 'text' && part.name === name) return part.value
+  return undefined
+}
+
+/** The names of all top-level fields, in the order sent; a form's repeated names once. */
+export function fieldNames(body: Body): readonly string[] {
+  if (body.kind === 'json') return body.json.names()
+  if (body.kind === 'form') return [...new Set(body.parts.map(part => part.name))]
+  return []
+}
+
+/** The body with a field set, added, or (undefined) taken out; the given body is left as it is. */
+export function withField(body: Body, name: string, value: Json | undefined): Body {
+  return withFields(body, new Map([[name, value]]))
+}
+
+/** Like `withField`, for several fields in one copy. */
+export function withFields(body: Body, changes: ReadonlyMap<string, Json | undefined>): Body {
+  if (body.kind === 'json') return { kind: 'json', json: body.json.with(changes) }
+  if (body.kind !== 'form') return body
+  const rest = new Map(changes)
+  const parts: Part[] = []
+  for (const part of body.parts) {
+    if (part.kind === 'file' || !changes.has(part.name)) {
+      parts.push(part)
+      continue
+    }
+    const value = rest.get(part.name)
+    if (value !== undefined) parts.push({ kind: 'text', name: part.name, value: formText(value) })
+    rest.delete(part.name)
+  }
+  for (const [name, value] of rest) if (value !== undefined) parts.push({ kind: 'text', name, value: formText(value) })
+  return { ...body, parts }
+}
+
+function formText(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}

@@ -1,0 +1,8 @@
+import { defineSlot } from './slots.ts'
+import type { Group } from './plan.ts'
+import type { Key } from './stores.ts'
+
+/** Who is asking: given by the plugin that checks keys. */
+export type Caller = { readonly key: Key; readonly group: Group }
+
+export const callerSlot = defineSlot<Caller>('caller')

@@ -1,0 +1,66 @@
+import type { Micros } from './units.ts'
+
+export type ChargeState = 'reserved' | 'settled' | 'voided' | 'needs_review'
+/** Where a tier came from: the bytes that came back, the size asked for, or neither. */
+export type TierSource = 'output' | 'request' | 'default'
+
+/** One priced thing that the upstream returned. */
+export type Line = {
+  readonly index: number
+  readonly tier: string
+  readonly source: TierSource
+  /** Pixels decoded from the returned bytes; null where none could be read. */
+  readonly width: number | null
+  readonly height: number | null
+  readonly price: Micros
+  /** What is odd about this one: `undecodable`, `over_return`. */
+  readonly flags: readonly string[]
+}
+
+/** What is known of a charge when it is opened; enough to rate it again later. */
+export type ChargeFacts = {
+  /** The request's id. */
+  readonly id: string
+  readonly keyId: string
+  readonly user: string
+  readonly group: string
+  readonly operation: string
+  readonly model: string
+  readonly family: string
+  readonly upstream: string
+  readonly configRevision: string
+  readonly currency: string
+  /** As the caller sent them; null when absent. */
+  readonly size: string | null
+  readonly quality: string | null
+  readonly n: number
+  /** Everything the rating needs beside the returned bytes: tier rows, prices, sources, where they stand in the file. */
+  readonly rule: ChargeRule
+}
+
+/** The rule of a charge, kept with it so that it can be explained and replayed when the configuration has moved on. */
+export type ChargeRule = {
+  readonly tiers: readonly {
+    readonly tier: string
+    readonly longEdgeMax: number | null
+    readonly price: Micros
+    readonly at: string
+  }[]
+  readonly tierFrom: readonly ('output' | 'request')[]
+  readonly otherwise: string
+  /** The tier that the requested size gives, when it gives one. */
+  readonly requestedTier: string | null
+  readonly warnings: readonly string[]
+}
+
+export type Charge = ChargeFacts & {
+  readonly state: ChargeState
+  readonly reason: string | null
+  readonly hold: Micros
+  readonly amount: Micros
+  readonly refunded: Micros
+  readonly createdAt: number
+  readonly endedAt: number | null
+  readonly delivery: 'unconfirmed' | 'partial' | 'confirmed'
+  readonly lines: readonly Line[]
+}

@@ -1,0 +1,25 @@
+import type { Failure } from './errors.ts'
+import type { Head } from './exchange.ts'
+import type { Answer } from './reply.ts'
+
+/** How one vendor's wire looks: where the key stands, what errors look like. */
+export type Dialect = {
+  readonly name: string
+  /** Every key presented, in the order of their headers; more than one distinct value is the caller's fault. */
+  credentials(head: Head): readonly string[]
+  /** An error as this style's SDKs read it. */
+  error(failure: Failure, requestId: string): Answer
+  /** The bytes that make a stream's reader raise an error after it has begun; undefined when the style has none. */
+  streamError(failure: Failure, requestId: string): string | undefined
+  /** The limit headers of this style. */
+  limitHeaders(limits: readonly LimitState[], nowMs: number): { readonly [name: string]: string }
+}
+
+/** Where the tightest limit of a kind stands after a request was counted. */
+export type LimitState = {
+  readonly kind: 'requests' | 'tokens'
+  readonly limit: number
+  readonly remaining: number
+  /** Milliseconds until the whole limit is free again. */
+  readonly resetMs: number
+}

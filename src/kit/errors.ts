@@ -1,0 +1,67 @@
+/**
+ * One row of an error table. The row's name is the wire `code` and is never renamed.
+ * `text` says what was wrong and what would be right; `{name}` stands for a parameter of `fail`.
+ */
+export type ErrorRow = {
+  readonly status: number
+  /** The `type` of the chat-completions style; other dialects derive their own word from the status. */
+  readonly type: string
+  /** The request field to blame, when there is one. */
+  readonly param?: string
+  readonly text: string
+  /** Whether an SDK that honours `x-should-retry` may try again; absent leaves it to the SDK's own rule. */
+  readonly retry?: boolean
+}
+
+export type ErrorTable = { readonly [code: string]: ErrorRow }
+
+type ParamNames<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParamNames<Rest>
+  : never
+type Params<Text extends string> = { readonly [Name in ParamNames<Text>]: string | number }
+
+export type FailExtra = {
+  readonly cause?: unknown
+  /** Milliseconds until the same request can succeed; becomes Retry-After. */
+  readonly retryAfterMs?: number
+  readonly param?: string
+  readonly headers?: { readonly [name: string]: string }
+}
+
+/** A refusal on its way to the caller. Thrown by hooks and by the engine; rendered by the caller's dialect. */
+export class Failure extends Error {
+  readonly code: string
+  readonly status: number
+  readonly type: string
+  readonly param: string | null
+  readonly retry: boolean | undefined
+  readonly retryAfterMs: number | undefined
+  readonly headers: { readonly [name: string]: string }
+
+  constructor(code: string, row: ErrorRow, message: string, extra: FailExtra = {}) {
+    super(message, extra.cause === undefined ? undefined : { cause: extra.cause })
+    this.name = 'Failure'
+    this.code = code
+    this.status = row.status
+    this.type = row.type
+    this.param = extra.param ?? row.param ?? null
+    this.retry = row.retry
+    this.retryAfterMs = extra.retryAfterMs
+    this.headers = extra.headers ?? {}
+  }
+}
+
+/** Makes the `fail` function of a table: `throw fail('model_not_found', { model })`. */
+export function failures<const Table extends ErrorTable>(table: Table) {
+  return function fail<Code extends keyof Table & string>(
+    code: Code,
+    ...rest: [ParamNames<Table[Code]['text']>] extends [never]
+      ? [params?: Record<string, never>, extra?: FailExtra]
+      : [params: Params<Table[Code]['text']>, extra?: FailExtra]
+  ): Failure {
+    const row = table[code] as ErrorRow
+    const params = (rest[0] ?? {}) as { readonly [name: string]: string | number }
+    const message = row.text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(params[name] ?? whole))
+    return new Failure(code, row, message, rest[1])
+  }
+}

@@ -1,0 +1,63 @@
+import type { Body } from './body.ts'
+import type { Dialect } from './dialect.ts'
+import type { Family, Model, Plan, Route, Upstream } from './plan.ts'
+import type { Slots } from './slots.ts'
+
+/** The head of a request as it came, after the front filter. Header names are lower-case. */
+export type Head = {
+  readonly method: string
+  /** Path only, percent-encoding as sent. */
+  readonly path: string
+  /** Query without `?`; a key in it has been taken out. */
+  readonly query: string
+  readonly headers: { readonly [name: string]: string | readonly string[] | undefined }
+  /** The caller's address. */
+  readonly remote: string
+}
+
+/** What the log will say of the request's fields and usage; hooks add to it. */
+export type Notes = {
+  forwarded: readonly string[]
+  dropped: readonly string[]
+  /** Id of the charge, when the request has one; it is the request's own id. */
+  charge: boolean
+  inputTokens: number | null
+  outputTokens: number | null
+}
+
+/** One request from its head to its settlement. */
+export type Exchange = {
+  /** Ours, time-ordered, sent back as `x-request-id`. */
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+  readonly head: Head
+  readonly route: Route
+  readonly params: { readonly [name: string]: string }
+  readonly dialect: Dialect
+  readonly plan: Plan
+  readonly slots: Slots
+  readonly notes: Notes
+  /** Headers that every answer to this exchange carries, whoever gives it (limits, for one). */
+  readonly answerHeaders: { [name: string]: string }
+}
+
+/** Where a request goes, once its model is known. */
+export type Target = {
+  readonly model: Model
+  readonly family: Family
+  readonly upstream: Upstream
+  /** What the caller sent, reduced by `onBody`. */
+  readonly body: Body
+  /** The caller asked for a stream. */
+  readonly stream: boolean
+}
+
+/** A request on its way to the upstream. */
+export type Outbound = {
+  readonly body: Body
+  /** More headers, lower-case. */
+  readonly headers: { readonly [name: string]: string }
+  /** Go on reading the answer when the caller has left, because it costs money whether read or not. */
+  readonly detach: boolean
+}

@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto'
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+let lastMs = 0
+let counter = 0
+let pool = Buffer.alloc(0)
+let at = 0
+
+/**
+ * A time-ordered id: 10 characters of milliseconds, 2 of a counter within the millisecond, 8 random (40 bits), after
+ * `prefix`. Rows keyed by it are appended to their index instead of scattered over it.
+ */
+export function timeOrderedId(prefix: string, nowMs: number): string {
+  if (nowMs > lastMs) {
+    lastMs = nowMs
+    counter = 0
+  } else {
+    counter++
+    if (counter > 1023) {
+      lastMs++
+      counter = 0
+    }
+  }
+  let rest = lastMs
+  let text = ''
+  for (let i = 0; i < 10; i++) {
+    text = alphabet.charAt(rest % 32) + text
+    rest = Math.floor(rest / 32)
+  }
+  text += alphabet.charAt(counter >> 5) + alphabet.charAt(counter & 31)
+  if (at + 8 > pool.length) {
+    pool = randomBytes(4096)
+    at = 0
+  }
+  for (let i = 0; i < 8; i++) text += alphabet.charAt((pool[at++] as number) & 31)
+  return prefix + text
+}

@@ -1,0 +1,17 @@
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
+
+/**
+ * A JSON object as bytes, with its top-level members found and nothing else parsed.
+ * `bytes` is what would be sent; it is the caller's own buffer until something changes.
+ */
+export type JsonObjectView = {
+  readonly bytes: Buffer
+  names(): readonly string[]
+  has(name: string): boolean
+  /** The parsed value of one member; undefined when it is absent. */
+  get(name: string): Json | undefined
+  /** A new view with members set, added, or (undefined) removed; untouched members keep their bytes. */
+  with(changes: ReadonlyMap<string, Json | undefined>): JsonObjectView
+  /** A new view with the named members alone, in the order they were sent. */
+  pick(keep: (name: string) => boolean): JsonObjectView
+}

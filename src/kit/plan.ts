@@ -1,0 +1,122 @@
+import type { Micros } from './units.ts'
+
+/** A place in a configuration file; lines and columns count from 1. */
+export type Origin = { readonly file: string; readonly line: number; readonly col: number }
+
+export type Limits = {
+  /** Requests in any 60 seconds. */
+  readonly rpm?: number
+  /** Tokens in any 60 seconds. */
+  readonly tpm?: number
+  /** Whose traffic a model limit counts: everybody's together, or each key's. */
+  readonly scope?: 'gateway' | 'key'
+}
+
+export type Group = {
+  readonly name: string
+  readonly limits: Limits
+  /** Whose requests the group's limits count together. */
+  readonly limitScope: 'key' | 'user'
+  /** Factor on token prices, as a decimal string; prices per picture ignore it. */
+  readonly multiplier: string
+}
+
+export type Timeouts = {
+  readonly connectMs: number
+  readonly firstByteMs: number
+  readonly idleMs: number
+  readonly totalMs: number
+}
+
+export type Upstream = {
+  readonly name: string
+  /** As written: `https://…` or `simulator:NAME`. */
+  readonly url: string
+  readonly credential: { readonly header: string; readonly value: string } | undefined
+  /** More fixed headers for every request. */
+  readonly headers: { readonly [name: string]: string }
+  readonly timeouts: Timeouts
+  /** Whether sockets are used again; undefined leaves it to the route. */
+  readonly reuse: boolean | undefined
+}
+
+/** Which of the caller's fields go upstream, for one operation. */
+export type ForwardRule =
+  | { readonly kind: 'only'; readonly names: ReadonlySet<string> }
+  | { readonly kind: 'all'; readonly except: ReadonlySet<string> }
+
+export type Family = {
+  readonly name: string
+  readonly origin: Origin
+  /** Operations that may answer as a stream. */
+  readonly streams: ReadonlySet<string>
+  /** The largest `n` a caller may ask for. */
+  readonly nMax: number
+  readonly forward: ReadonlyMap<string, ForwardRule>
+  /** One section per plugin, by the plugin's name, already checked against its schema. */
+  readonly facets: ReadonlyMap<string, unknown>
+}
+
+export type Price = { readonly micros: Micros; readonly origin: Origin }
+
+export type Model = {
+  readonly name: string
+  readonly origin: Origin
+  readonly family: Family
+  readonly upstream: Upstream
+  /** The name that the upstream knows the model by. */
+  readonly sendAs: string
+  /** By what the price is for: a tier's label, `input`, `output` …; empty when the model is free. */
+  readonly prices: ReadonlyMap<string, Price>
+  readonly free: boolean
+  readonly limits: Limits
+  /** Hidden from model lists and refused, but still known for old records. */
+  readonly enabled: boolean
+}
+
+export type Route = {
+  readonly method: string
+  /** As written: `/v1/images/edits`, `/v1/charges/{id}`. */
+  readonly path: string
+  readonly origin: Origin
+  readonly operation: string
+  readonly dialect: string
+  readonly body: 'none' | 'json' | 'form'
+  readonly bodyBytesMax: number
+  /** Whether sockets may carry one request after another; undefined leaves it to the upstream. */
+  readonly reuse: boolean | undefined
+  /** The name of a local answer (`models`, `charge`); undefined for routes that go upstream. */
+  readonly serve: string | undefined
+}
+
+export type PipelineStep = { readonly plugin: string; readonly options: unknown; readonly origin: Origin }
+
+export type Address = { readonly host: string; readonly port: number }
+
+export type ServerPlan = {
+  readonly listen: Address
+  readonly ops: Address | undefined
+  readonly bodyBytesMax: number
+  /** Bytes of bodies held in memory, all requests together. */
+  readonly memoryBytesMax: number
+  /** Bytes of bodies spooled to disk, all requests together. */
+  readonly spoolBytesMax: number
+  readonly drainMs: number
+}
+
+/** The whole configuration, frozen; a request keeps the plan it began with. */
+export type Plan = {
+  /** First 12 hex digits of the SHA-256 of the effective configuration (secrets left out). */
+  readonly revision: string
+  readonly file: string
+  readonly currency: string
+  readonly server: ServerPlan
+  readonly storage: string
+  readonly counters: string
+  readonly groups: ReadonlyMap<string, Group>
+  readonly upstreams: ReadonlyMap<string, Upstream>
+  readonly pipeline: readonly PipelineStep[]
+  readonly families: ReadonlyMap<string, Family>
+  readonly models: ReadonlyMap<string, Model>
+  readonly routes: readonly Route[]
+}

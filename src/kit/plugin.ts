@@ -1,0 +1,83 @@
+import type { Awaitable } from './awaitable.ts'
+import type { Body } from './body.ts'
+import type { Clock } from './clock.ts'
+import type { Exchange, Outbound, Target } from './exchange.ts'
+import type { Outcome } from './outcome.ts'
+import type { Family, Model, Origin, Plan } from './plan.ts'
+import type { Answer, Reply } from './reply.ts'
+import type { Admits, Schema } from './schema.ts'
+import type { Slot } from './slots.ts'
+import type { Stores } from './stores.ts'
+
+/**
+ * What a plugin does, by the moment it does it. Hooks run in the pipeline's order, `onReply` in the reverse.
+ * `onRequest`, `onTarget` and `onAdmit` refuse by throwing a Failure; whatever they took is given back in `onSettle`.
+ */
+export type Hooks<Facet = unknown> = {
+  /** The head alone is known; no byte of the body has been read. */
+  onRequest?(ex: Exchange): Awaitable<void>
+  /** Reads or reduces the body. */
+  onBody?(ex: Exchange, body: Body): Awaitable<Body>
+  /** Model and upstream are known. Checks only: takes nothing. */
+  onTarget?(ex: Exchange, target: Target, facet: Facet): Awaitable<void>
+  /** Every check has passed: takes places and holds money. An answer returned here ends the exchange without an upstream. */
+  onAdmit?(ex: Exchange, target: Target, facet: Facet): Awaitable<Answer | undefined>
+  /** Shapes what the upstream receives. */
+  onForward?(ex: Exchange, out: Outbound, facet: Facet, target: Target): Awaitable<Outbound>
+  /** The upstream's head is here; adds stages to what follows. Never waits for the whole body. */
+  onReply?(ex: Exchange, reply: Reply, facet: Facet, target: Target): Awaitable<Reply>
+  /** Once, always, last: whatever happened. */
+  onSettle?(ex: Exchange, outcome: Outcome, facet: Facet | undefined): Awaitable<void>
+  /** The gateway closes: let go of timers and files. */
+  close?(): Awaitable<void>
+}
+
+/** What a plugin is given when it is created. */
+export type Host = { readonly stores: Stores; readonly clock: Clock; readonly plan: Plan; readonly log: Log }
+
+export type Log = {
+  debug(facts: object, text: string): void
+  info(facts: object, text: string): void
+  warn(facts: object, text: string): void
+  error(facts: object, text: string): void
+}
+
+/** Something wrong or worth knowing in a configuration, found after the schema. */
+export type Problem = {
+  readonly severity: 'error' | 'note'
+  readonly code: string
+  readonly message: string
+  readonly remedy?: string
+  /** Path inside the facet (`['tiers', 1]`) or, with `model`, inside the model's entry (`['prices', '4K']`). */
+  readonly path: readonly (string | number)[]
+  readonly model?: string
+}
+
+export type Plugin<Options extends Schema = Schema, Facet extends Schema = Schema> = {
+  readonly name: string
+  /** Options on the pipeline's line. */
+  readonly options?: Options
+  /** The plugin's section in a family. A family without it is none of this plugin's business. */
+  readonly facet?: Facet
+  readonly needs?: readonly Slot<unknown>[]
+  readonly gives?: readonly Slot<unknown>[]
+  /** Meaning checks on one family's facet, with the models of the family. */
+  inspect?(facet: Admits<Facet>, family: Family, models: readonly Model[]): readonly Problem[]
+  create(options: Admits<Options>, host: Host): Hooks<Admits<Facet>>
+}
+
+/** A plugin whose types have been forgotten, as the pipeline keeps it. */
+// The facet of each plugin has its own type; a list of plugins can only say that it was checked against the schema.
+export type AnyPlugin = Omit<Plugin, 'create' | 'inspect'> & {
+  inspect?(facet: never, family: Family, models: readonly Model[]): readonly Problem[]
+  create(options: never, host: Host): Hooks<never>
+}
+
+/** Checks a plugin's types and returns it as it is. */
+export function definePlugin<const Options extends Schema, const Facet extends Schema>(
+  plugin: Plugin<Options, Facet>,
+): Plugin<Options, Facet> {
+  return plugin
+}
+
+export type PlaceInFile = Origin

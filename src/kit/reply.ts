@@ -1,0 +1,30 @@
+import type { Awaitable } from './awaitable.ts'
+
+/** Bytes to pass on now; an empty list holds everything back. */
+export type Passed = Buffer | readonly Buffer[]
+
+/**
+ * One stage of an answer on its way to the caller. Bytes come in the upstream's chunks.
+ * A stage that returns a promise stops the upstream until it settles; one that throws cuts the caller.
+ */
+export type Stage = {
+  write(chunk: Buffer): Awaitable<Passed>
+  /** The upstream's answer was complete. What it returns is the last to be sent; the answer ends after it settles. */
+  end(): Awaitable<Passed>
+}
+
+/** An answer from an upstream, before any of it has reached the caller. */
+export type Reply = {
+  readonly status: number
+  /** Lower-case names, already reduced to those that may pass. A hook that changes the length deletes `content-length`. */
+  readonly headers: { readonly [name: string]: string }
+  /** Applied in order. */
+  readonly stages: readonly Stage[]
+}
+
+/** An answer that the gateway gives without an upstream. */
+export type Answer = {
+  readonly status: number
+  readonly headers: { readonly [name: string]: string }
+  readonly body: Buffer | string
+}

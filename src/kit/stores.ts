@@ -1,0 +1,185 @@
+import type { Awaitable } from './awaitable.ts'
+import type { Charge, ChargeFacts, Line } from './charge.ts'
+import type { Limits } from './plan.ts'
+import type { Micros } from './units.ts'
+
+export type Key = {
+  readonly id: string
+  readonly name: string
+  readonly user: string
+  /** The key's own group, or null for the user's. */
+  readonly group: string | null
+  /** Of the user. */
+  readonly userGroup: string
+  /** First characters and last four of the secret, for people. */
+  readonly hint: string
+  readonly status: 'active' | 'disabled' | 'revoked'
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number | null
+  /** Model names the key may use; null for all. */
+  readonly models: readonly string[] | null
+  /** Addresses the key may come from; null for all. */
+  readonly ips: readonly string[] | null
+  /** Its own, tighter limits. */
+  readonly limits: Limits
+  readonly budget: Micros | null
+  readonly spent: Micros
+  readonly held: Micros
+  readonly createdAt: number
+  readonly lastUsedAt: number | null
+}
+
+export type NewKey = {
+  readonly name: string
+  readonly user: string
+  readonly group: string | null
+  /** Hex SHA-256 of the secret. */
+  readonly hash: string
+  readonly hint: string
+  readonly expiresAt?: number | null
+  readonly models?: readonly string[] | null
+  readonly budget?: Micros | null
+}
+
+export type KeyStore = {
+  findByHash(hash: string): Awaitable<Key | undefined>
+  create(key: NewKey): Awaitable<Key>
+  list(): Awaitable<readonly Key[]>
+  /** By id. False when there is no such key. */
+  revoke(id: string): Awaitable<boolean>
+  count(): Awaitable<number>
+  /** A number that moves with every change of a key, by any process: caches are emptied when it does. */
+  revision(): Awaitable<number>
+  createUser(user: {
+    name: string
+    group: string
+    role: 'user' | 'admin'
+    passwordHash: string | null
+  }): Awaitable<void>
+  listUsers(): Awaitable<
+    readonly { name: string; group: string; role: 'user' | 'admin'; status: 'active' | 'disabled'; createdAt: number }[]
+  >
+  setPassword(name: string, passwordHash: string): Awaitable<boolean>
+}
+
+/** A caller's promise that two requests are one. */
+export type Idempotency = {
+  readonly key: string
+  /** Hex SHA-256 of the canonical fields and the files' hashes. */
+  readonly fingerprint: string
+}
+
+export type HoldRequest = {
+  readonly facts: ChargeFacts
+  readonly hold: Micros
+  readonly idempotency: Idempotency | null
+}
+
+export type StoredAnswer = {
+  readonly status: number
+  readonly headers: { readonly [name: string]: string }
+  readonly body: Buffer
+}
+
+export type HoldResult =
+  | { readonly kind: 'held' }
+  /** The key's budget cannot bear the hold. */
+  | { readonly kind: 'overdrawn'; readonly availableMicros: Micros }
+  /** The idempotency key is in use: by a running request, by another request, or by one that has ended. */
+  | { readonly kind: 'running'; readonly chargeId: string }
+  | { readonly kind: 'mismatch'; readonly chargeId: string }
+  | { readonly kind: 'ended'; readonly chargeId: string; readonly answer: StoredAnswer | null }
+
+export type Settlement = {
+  readonly id: string
+  readonly delivery: 'unconfirmed' | 'partial' | 'confirmed'
+  readonly reason: string | null
+  /** Kept for the idempotency key, when it has one. */
+  readonly answer?: StoredAnswer
+}
+
+/**
+ * Charges. Every promise resolves after the commit is durable, and rejects when it is not known to be.
+ * Transitions change a charge only while it is `reserved` and ours; false means it was not, and nothing may be released.
+ */
+export type Ledger = {
+  hold(request: HoldRequest): Promise<HoldResult>
+  /** One line, once: a second call with the same index is a no-op that returns true. */
+  line(chargeId: string, line: Line): Promise<boolean>
+  /** Ends a charge that has lines: amount = Σ lines, rest of the hold released. */
+  settle(settlement: Settlement): Promise<boolean>
+  /** Ends a charge without lines: nothing was bought. Its idempotency key is free again. */
+  void(id: string, reason: string): Promise<boolean>
+  /** The outcome is unknown and no line exists: the hold is released, an operator decides or 24 hours do. */
+  review(id: string, reason: string): Promise<boolean>
+  /** The answer reached the caller wholly; informational. */
+  delivered(id: string): void
+  find(id: string): Awaitable<Charge | undefined>
+  /** False when commits fail: billable requests are refused before an upstream is called. */
+  healthy(): boolean
+}
+
+/** One row of the request log. */
+export type LogRow = {
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly time: number
+  readonly keyId: string | null
+  readonly user: string | null
+  readonly group: string | null
+  readonly model: string | null
+  readonly operation: string
+  readonly status: number | null
+  readonly outcome: 'answered' | 'refused' | 'caller_gone' | 'upstream_cut' | 'deadline'
+  readonly errorCode: string | null
+  readonly durationMs: number
+  readonly upstream: string | null
+  readonly configRevision: string
+  readonly forwarded: readonly string[]
+  readonly dropped: readonly string[]
+  readonly clientRequestId: string | null
+  readonly inputTokens: number | null
+  readonly outputTokens: number | null
+}
+
+export type LogFilter = {
+  readonly limit: number
+  readonly before?: string
+  readonly id?: string
+  readonly keyId?: string
+  readonly user?: string
+  readonly model?: string
+}
+
+export type Journal = {
+  /** Queued and written in groups; nobody waits. */
+  append(row: LogRow): void
+  /** Newest first, each with its charge when it has one. */
+  list(filter: LogFilter): Awaitable<readonly { readonly row: LogRow; readonly charge: Charge | null }[]>
+}
+
+export type Stores = { readonly keys: KeyStore; readonly ledger: Ledger; readonly journal: Journal }
+
+/** What verification found; `problems` is empty when every invariant holds. */
+export type Audit = {
+  readonly charges: number
+  readonly lines: number
+  readonly entries: number
+  readonly problems: readonly string[]
+}
+
+/** An open store: what the gateway, the command line and the console work on. */
+export type Storage = Stores & {
+  /** For commands beside a running gateway. */
+  readonly books: {
+    all(after: string | null, limit: number): Awaitable<readonly Charge[]>
+    verify(): Awaitable<Audit>
+    /** Ends a charge that needs review. */
+    resolve(id: string, how: 'settle' | 'void', by: string, reason: string): Promise<boolean>
+    /** An opposite entry for what was charged and not yet refunded; returns the micros given back, 0 when nothing was left. */
+    refund(id: string, by: string, reason: string): Promise<Micros>
+  }
+  /** Everything queued so far is durable. */
+  flush(): Promise<void>
+  close(): Promise<void>
+}

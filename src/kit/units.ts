@@ -1,0 +1,35 @@
+/** Money is a whole number of micro-units of the configured currency: 0.04 USD is 40_000. */
+export type Micros = number
+
+const moneyText = /^(\d{1,9})(?:\.(\d{1,6}))?$/
+const durationText = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/
+const bytesText = /^(\d+(?:\.\d+)?)\s?(B|KiB|MiB|GiB)?$/
+const durationMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+const bytesOf = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const
+
+/** Reads a decimal string such as `"0.04"` (at most six places, no sign) into micro-units; undefined when it is not one. */
+export function parseMoney(text: string): Micros | undefined {
+  const match = moneyText.exec(text)
+  if (!match) return undefined
+  return Number(match[1]) * 1_000_000 + Number((match[2] ?? '').padEnd(6, '0'))
+}
+
+/** Writes micro-units as a decimal string with at least two places: 40_000 → `"0.04"`, 1_500 → `"0.0015"`. */
+export function formatMoney(micros: Micros): string {
+  const sign = micros < 0 ? '-' : ''
+  const whole = Math.abs(micros)
+  const places = String(whole % 1_000_000).padStart(6, '0')
+  return `${sign}${Math.trunc(whole / 1_000_000)}.${places.slice(0, 2)}${places.slice(2).replace(/0+$/, '')}`
+}
+
+/** Reads `250ms`, `30s`, `15m`, `24h`, `7d` into milliseconds; undefined when it is not a duration. */
+export function parseDuration(text: string): number | undefined {
+  const match = durationText.exec(text)
+  return match ? Math.round(Number(match[1]) * durationMs[match[2] as keyof typeof durationMs]) : undefined
+}
+
+/** Reads `32MiB`, `64KiB`, `512` (bytes) into bytes; undefined when it is not a size. */
+export function parseBytes(text: string): number | undefined {
+  const match = bytesText.exec(text)
+  return match ? Math.round(Number(match[1]) * bytesOf[(match[2] ?? 'B') as keyof typeof bytesOf]) : undefined
+}
