@@ -1,0 +1,132 @@
+'use strict'
+
+// Who may import whom, and which one file a third-party package lives in (docs/decisions, and the table in CONTRIBUTING).
+// `npm run check:imports` runs this; test/house/imports.test.ts runs it too and proves that each rule catches a slip.
+
+/** Folders of src that may import the kit, their own folder, and nothing else of ours. */
+const islands = ['engine', 'config', 'dialects', 'storage', 'observe', 'admin', 'simulator']
+
+/** Package → the one place that may name it. */
+const homes = {
+  ajv: '^src/config/validate[.]ts$',
+  busboy: '^plugins/multipart-rewrite/read[.]ts$',
+  commander: '^src/cli/',
+  'fastest-levenshtein': '^src/config/',
+  fastify: '^src/admin/server[.]ts$',
+  'http-proxy-3': '^src/engine/transport[.]ts$',
+  'image-size': '^plugins/image-tier-billing/measure[.]ts$',
+  'json-schema-to-ts': '^src/kit/schema[.]ts$',
+  kysely: '^src/storage/',
+  'lru-cache': '^plugins/auth/',
+  pino: '^src/observe/log[.]ts$',
+  'prom-client': '^src/observe/metrics[.]ts$',
+  undici: '^src/engine/transport[.]ts$',
+  yaml: '^src/config/load[.]ts$',
+}
+
+const ours = '^(?:src|plugins|test|bench)/'
+const refuse = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to })
+
+module.exports = {
+  forbidden: [
+    refuse(
+      'kit-imports-nothing-of-ours',
+      'The kit is what everything else stands on.',
+      { path: '^src/kit/' },
+      {
+        path: ours,
+        pathNot: '^src/kit/',
+      },
+    ),
+    ...islands.map(name =>
+      refuse(
+        `${name}-imports-only-the-kit`,
+        'Parts meet in gateway.ts, not in one another.',
+        { path: `^src/${name}/` },
+        {
+          path: ours,
+          pathNot: ['^src/kit/index[.]ts$', `^src/${name}/`],
+        },
+      ),
+    ),
+    refuse(
+      'plugin-imports-only-the-kit',
+      'A plugin has one door: src/kit/index.ts. Plugins speak to one another through slots.',
+      { path: '^plugins/([^/]+)/' },
+      { path: ours, pathNot: ['^src/kit/index[.]ts$', '^plugins/$1/'] },
+    ),
+    refuse(
+      'plugin-list-imports-only-plugins',
+      'plugins/index.ts is a list.',
+      { path: '^plugins/index[.]ts$' },
+      { path: ours, pathNot: ['^src/kit/index[.]ts$', '^plugins/[^/]+/plugin[.]ts$'] },
+    ),
+    refuse(
+      'cli-imports-the-library-door',
+      'The command line is a client of the library: whatever it can do, an embedder can do.',
+      { path: '^src/cli/' },
+      { path: ours, pathNot: ['^src/index[.]ts$', '^src/cli/'] },
+    ),
+    refuse(
+      'only-the-root-imports-plugins',
+      'src knows its plugins through gateway.ts alone.',
+      { path: '^src/', pathNot: '^src/(?:gateway|index)[.]ts$' },
+      { path: '^plugins/' },
+    ),
+    refuse(
+      'product-never-imports-tests',
+      'Tests may go; the product stays.',
+      { path: '^(?:src|plugins)/' },
+      {
+        path: '^(?:test|bench)/',
+      },
+    ),
+    ...Object.entries(homes).map(([name, home]) =>
+      refuse(
+        `one-home-for-${name}`,
+        `Only ${home} names ${name}.`,
+        { path: '^(?:src|plugins)/', pathNot: home },
+        {
+          path: `(?:^|/)node_modules/${name}/`,
+        },
+      ),
+    ),
+    refuse(
+      'packages-have-a-home',
+      'A third-party package is listed in .dependency-cruiser.cjs with the one file that names it.',
+      { path: '^(?:src|plugins)/' },
+      {
+        path: '(?:^|/)node_modules/',
+        pathNot: Object.keys(homes).map(name => `(?:^|/)node_modules/${name}/`),
+      },
+    ),
+    refuse(
+      'no-dev-packages',
+      'What ships may only use what is installed with it.',
+      { path: '^(?:src|plugins)/' },
+      {
+        dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
+      },
+    ),
+    refuse('resolvable', 'A specifier that leads nowhere.', { path: '^(?:src|plugins)/' }, { couldNotResolve: true }),
+    refuse(
+      'no-cycles',
+      'Two files that need each other are one file, or three.',
+      { path: '^(?:src|plugins)/' },
+      {
+        circular: true,
+        viaOnly: { dependencyTypesNot: ['type-only'] },
+      },
+    ),
+  ],
+  options: {
+    parser: 'swc',
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^src/console/' },
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.js', '.cjs'],
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default'],
+    },
+  },
+}

@@ -1,0 +1,6 @@
+#!/usr/bin/env node
+'use strict'
+
+// The published command. An old Node would fail at the first line of a module it cannot parse, so it is asked first.
+require('./guard.cjs')
+import('./bin.js')
