@@ -7,8 +7,8 @@ export type FilePart = {
   /** As the caller wrote it: `image`, `image[]`, `image[3]`. */
   readonly name: string
   readonly bytes: number
-  /** Hex SHA-256 of the content. */
-  readonly sha256: string
+  /** Hex SHA-256 of the content, computed when first asked for: most forms are never hashed. */
+  sha256(): Promise<string>
   /** The first bytes, at most 64: enough to tell what it is. */
   readonly head: Buffer
   open(): Readable
