@@ -5,6 +5,10 @@ import type { Answer } from './reply.ts'
 /** How one vendor's wire looks: where the key stands, what errors look like. */
 export type Dialect = {
   readonly name: string
+  /** Of the caller's headers, those that upstreams of this style understand; lower-case. */
+  readonly requestHeaders: readonly string[]
+  /** Of an upstream's headers, those that this style's callers read; lower-case. */
+  readonly replyHeaders: ReadonlySet<string>
   /** Every key presented, in the order of their headers; more than one distinct value is the caller's fault. */
   credentials(head: Head): readonly string[]
   /** An error as this style's SDKs read it. */

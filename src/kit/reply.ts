@@ -20,6 +20,8 @@ export type Reply = {
   readonly headers: { readonly [name: string]: string }
   /** Applied in order. */
   readonly stages: readonly Stage[]
+  /** A stage knows by the content where the answer ends, so that an answer without a length can still be told from half of one. */
+  readonly provesEnd?: boolean
 }
 
 /** An answer that the gateway gives without an upstream. */

@@ -1,0 +1,18 @@
+import type { Head } from '../kit/index.ts'
+
+/**
+ * The key of an Authorization header: `Bearer <key>`, the scheme in any case. Another scheme, or a bare value, is handed
+ * on as it stands, so that the key check refuses it instead of calling it missing.
+ */
+export function bearerKey(head: Head): string | undefined {
+  const value = head.headers['authorization']
+  if (typeof value !== 'string') return undefined
+  const match = /^bearer\s+(.*)$/i.exec(value.trim())
+  return (match?.[1] ?? value).trim()
+}
+
+/** The value of a header that holds nothing but a key. */
+export function headerKey(head: Head, name: string): string | undefined {
+  const value = head.headers[name]
+  return typeof value === 'string' ? value.trim() : undefined
+}

@@ -1,0 +1,429 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  type Answer,
+  type Body,
+  type Clock,
+  type Dialect,
+  type Exchange,
+  Failure,
+  isPromise,
+  type Log,
+  type LogRow,
+  type Notes,
+  type Outbound,
+  type Outcome,
+  type Plan,
+  type Reach,
+  Slots,
+  type Target,
+  timeOrderedId,
+} from '../kit/index.ts'
+import { fail } from './errors.ts'
+import { readHead } from './front.ts'
+import { replyHeaders, requestHeaders } from './headers.ts'
+import { discardRest, MemoryBudget, takeBody } from './intake.ts'
+import { HookFault, type Pipeline } from './pipeline.ts'
+import { Relay } from './relay.ts'
+import { errorAnswer, idHeaders, sendAnswer } from './respond.ts'
+import { Router } from './router.ts'
+import { applyForward, findTarget } from './target.ts'
+import { type AnswerHead, Transport, type UpstreamCall } from './transport.ts'
+
+/** Answers whose callers have left and that are still read, at most. */
+const detachedMax = 64
+
+/** A route that the gateway answers by itself. */
+export type LocalAnswer = (ex: Exchange) => Answer | Promise<Answer>
+
+/** Everything that a configuration decides; swapped whole. A request keeps the one it began with. */
+export type Running = {
+  readonly plan: Plan
+  readonly pipeline: Pipeline
+  readonly router: Router
+}
+
+export type EngineParts = {
+  readonly dialects: ReadonlyMap<string, Dialect>
+  /** The style of errors raised before a route is known. */
+  guessDialect(path: string, headers: IncomingMessage['headers']): Dialect
+  readonly local: ReadonlyMap<string, LocalAnswer>
+  /** Turns an upstream's url as written into one that can be dialled. */
+  resolveUrl(url: string): string
+  /** Takes the row of every exchange, once. */
+  record(row: LogRow, ex: Exchange): void
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** One exchange while it runs: what the steps below have found so far. */
+type Course = {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  readonly running: Running
+  readonly id: string
+  readonly startedAt: number
+  readonly startedTick: number
+  ex: Exchange | undefined
+  body: Body | undefined
+  release: (() => void) | undefined
+  target: Target | undefined
+  call: UpstreamCall | undefined
+  /** The caller has left and the answer is read on. */
+  detached: boolean
+}
+
+/** Moves bytes between callers and upstreams by a plan, and knows nothing of what they mean. */
+export class Engine {
+  readonly #parts: EngineParts
+  readonly #transport: Transport
+  readonly #budget: MemoryBudget
+  #running: Running
+  #open = 0
+  #detached = 0
+  #draining = false
+  #onIdle: (() => void) | undefined
+
+  constructor(parts: EngineParts, running: Running) {
+    this.#parts = parts
+    this.#running = running
+    this.#transport = new Transport(url => parts.resolveUrl(url))
+    this.#budget = new MemoryBudget(running.plan.server.memoryBytesMax)
+  }
+
+  get running(): Running {
+    return this.#running
+  }
+
+  /** Exchanges that have not settled yet. */
+  get open(): number {
+    return this.#open
+  }
+
+  get heldBytes(): number {
+    return this.#budget.held
+  }
+
+  /** From now on new requests use `running`; those under way keep theirs. */
+  swap(running: Running): void {
+    this.#running = running
+  }
+
+  /** Refuses new requests; resolves when the last one has settled. */
+  drain(): Promise<void> {
+    this.#draining = true
+    return new Promise(resolve => {
+      if (this.#open === 0) resolve()
+      else this.#onIdle = resolve
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#transport.close()
+  }
+
+  /** One request, from its head to its settlement. Never rejects. */
+  async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { clock } = this.#parts
+    const now = clock.now()
+    const course: Course = {
+      req,
+      res,
+      running: this.#running,
+      id: timeOrderedId('req_', now),
+      startedAt: now,
+      startedTick: clock.tick(),
+      ex: undefined,
+      body: undefined,
+      release: undefined,
+      target: undefined,
+      call: undefined,
+      detached: false,
+    }
+    this.#open++
+    let outcome: Outcome
+    try {
+      outcome = await this.#run(course)
+    } catch (error) {
+      outcome = this.#refuse(course, error)
+    }
+    try {
+      await this.#settle(course, outcome)
+    } finally {
+      this.#open--
+      if (this.#open === 0) this.#onIdle?.()
+    }
+  }
+
+  /** The whole course of a request; every step may refuse by throwing. */
+  async #run(course: Course): Promise<Outcome> {
+    const { req, res, running } = course
+    const { plan, pipeline } = running
+    const ex = this.#begin(course)
+
+    const guarded = pipeline.onRequest(ex)
+    if (isPromise(guarded)) await guarded
+    if (ex.route.serve !== undefined) return this.#serve(course, ex, ex.route.serve)
+
+    const taking = takeBody(req, res, ex.route, this.#budget)
+    const taken = isPromise(taking) ? await taking : taking
+    course.release = taken.release
+    const reading = pipeline.onBody(ex, taken.body)
+    const body = isPromise(reading) ? await reading : reading
+    course.body = body
+
+    const target = findTarget(plan, ex.route, body, ex.params['model'])
+    course.target = target
+    const checked = pipeline.onTarget(ex, target)
+    if (isPromise(checked)) await checked
+    const admitting = pipeline.onAdmit(ex, target)
+    const answer = isPromise(admitting) ? await admitting : admitting
+    if (answer) return this.#answer(course, ex, answer)
+
+    const shaping = pipeline.onForward(ex, shapeOutbound(ex, target), target)
+    const out = isPromise(shaping) ? await shaping : shaping
+    return this.#forward(course, ex, target, out)
+  }
+
+  /** Sends the request, and carries the answer back. */
+  async #forward(course: Course, ex: Exchange, target: Target, out: Outbound): Promise<Outcome> {
+    const { req, res } = course
+    if (res.destroyed) throw fail('body_incomplete')
+    const { upstream } = target
+    const call = this.#transport.send(req, res, {
+      upstream,
+      method: ex.route.method,
+      path: upstreamPath(ex),
+      headers: outgoingHeaders(ex, target, out),
+      body: out.body,
+      reuse: upstream.reuse ?? ex.route.reuse ?? true,
+    })
+    course.call = call
+    const detach = (): boolean => {
+      if (course.detached) return true
+      if (!out.detach || this.#detached >= detachedMax) return false
+      this.#detached++
+      course.detached = true
+      return true
+    }
+    const head = await this.#awaitHead(call, res, detach)
+    const reply = await course.running.pipeline.onReply(
+      ex,
+      { status: head.status, headers: replyHeaders(head.headers, ex.dialect), stages: [] },
+      target,
+    )
+    sendHead(res, ex, reply.status, reply.headers, head.endsWithConnection && reply.provesEnd !== true)
+    const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
+    const relay = new Relay(
+      res,
+      call,
+      reply,
+      detach,
+      isStream ? failure => ex.dialect.streamError(failure, ex.id) : undefined,
+    )
+    const relayed = await relay.done
+    const answered: Reach = head.status < 400 ? 'complete' : 'refused'
+    if (relayed.kind === 'whole') return { kind: 'answered', status: head.status, reach: answered }
+    const { by, failure } = relayed
+    const reach = relayed.complete ? answered : 'truncated'
+    return { kind: 'cut', by, status: head.status, reach, ...(failure && { failure }) }
+  }
+
+  /** Waits for the answer's head; a caller who leaves meanwhile ends the wait, unless the answer is to be read anyway. */
+  async #awaitHead(call: UpstreamCall, res: ServerResponse, detach: () => boolean): Promise<AnswerHead> {
+    const onGone = (): void => {
+      if (!detach()) call.abort(new CallerGone())
+    }
+    if (res.destroyed) onGone()
+    else res.once('close', onGone)
+    try {
+      return await call.head
+    } finally {
+      res.off('close', onGone)
+    }
+  }
+
+  #begin(course: Course): Exchange {
+    const { req, running, id, startedAt } = course
+    const head = readHead(req)
+    const match = running.router.find(head.method, head.path)
+    if (match.kind === 'none') throw fail('not_found', { method: head.method.slice(0, 16), path: head.path.slice(0, 200) })
+    if (match.kind === 'method')
+      throw fail(
+        'method_not_allowed',
+        { path: head.path.slice(0, 200), allow: match.allow.join(', '), method: head.method.slice(0, 16) },
+        { headers: { allow: match.allow.join(', ') } },
+      )
+    if (this.#draining) throw fail('draining', {}, { retryAfterMs: 1_000, headers: { connection: 'close' } })
+    const dialect = this.#parts.dialects.get(match.route.dialect)
+    if (!dialect) throw new Error(`no dialect '${match.route.dialect}'`)
+    const ex: Exchange = {
+      id,
+      startedAt,
+      head,
+      route: match.route,
+      params: match.params,
+      dialect,
+      plan: running.plan,
+      slots: new Slots(),
+      notes: createNotes(),
+      answerHeaders: {},
+    }
+    course.ex = ex
+    return ex
+  }
+
+  async #serve(course: Course, ex: Exchange, name: string): Promise<Outcome> {
+    const local = this.#parts.local.get(name)
+    if (!local) throw new Error(`no local answer '${name}'`)
+    return this.#answer(course, ex, await local(ex))
+  }
+
+  #answer(course: Course, ex: Exchange, answer: Answer): Outcome {
+    sendAnswer(course.res, ex.id, answer, ex.answerHeaders)
+    discardRest(course.req)
+    return { kind: 'answered', status: answer.status, reach: 'untouched' }
+  }
+
+  /** Turns what was thrown into an error of the caller's style, or into a cut once bytes have left. */
+  #refuse(course: Course, error: unknown): Outcome {
+    const { req, res, call, ex } = course
+    const reach = call?.reach ?? 'untouched'
+    if (error instanceof CallerGone || (res.destroyed && !res.writableEnded)) {
+      call?.abort(new CallerGone())
+      return { kind: 'cut', by: 'caller', status: undefined, reach }
+    }
+    const failure = this.#asFailure(course, error)
+    call?.abort(failure)
+    if (res.headersSent) {
+      res.socket?.resetAndDestroy()
+      return { kind: 'cut', by: 'gateway', status: res.statusCode, reach, failure }
+    }
+    const dialect = ex?.dialect ?? this.#parts.guessDialect(req.url ?? '/', req.headers)
+    const shown = reach === 'unknown' && ex?.notes.charge ? withoutRetry(failure) : failure
+    sendAnswer(res, course.id, errorAnswer(dialect, shown, course.id), ex?.answerHeaders ?? {})
+    discardRest(req)
+    return { kind: 'refused', status: failure.status, failure, reach }
+  }
+
+  #asFailure(course: Course, error: unknown): Failure {
+    if (error instanceof Failure) {
+      if (error.status >= 500)
+        this.#parts.log.warn({ request: course.id, code: error.code, cause: causeText(error) }, error.message)
+      return error
+    }
+    const stack = error instanceof Error ? error.stack : String(error)
+    this.#parts.log.error({ request: course.id, stack }, error instanceof HookFault ? error.message : 'fault in the engine')
+    return fail('internal_error', {}, { cause: error })
+  }
+
+  async #settle(course: Course, outcome: Outcome): Promise<void> {
+    const { ex, running, target } = course
+    if (ex) {
+      const settled = running.pipeline.onSettle(ex, outcome, target, fault =>
+        this.#parts.log.error({ request: ex.id, stack: fault.stack }, fault.message),
+      )
+      if (isPromise(settled)) await settled
+    }
+    if (course.body?.kind === 'form') course.body.discard()
+    course.release?.()
+    if (course.detached) this.#detached--
+    if (!ex) return
+    this.#parts.record(this.#row(course, ex, outcome), ex)
+  }
+
+  #row(course: Course, ex: Exchange, outcome: Outcome): LogRow {
+    const { target } = course
+    const client = ex.head.headers['x-request-id']
+    return {
+      id: ex.id,
+      time: ex.startedAt,
+      keyId: ex.notes.keyId,
+      user: ex.notes.user,
+      group: ex.notes.group,
+      model: target?.model.name ?? null,
+      operation: ex.route.operation,
+      status: outcome.status ?? null,
+      outcome: outcomeName(outcome),
+      errorCode: 'failure' in outcome && outcome.failure ? outcome.failure.code : null,
+      durationMs: Math.round(this.#parts.clock.tick() - course.startedTick),
+      upstream: course.call ? (target?.upstream.name ?? null) : null,
+      configRevision: ex.plan.revision,
+      forwarded: ex.notes.forwarded,
+      dropped: ex.notes.dropped,
+      clientRequestId: typeof client === 'string' ? client.slice(0, 128) : null,
+      inputTokens: ex.notes.inputTokens,
+      outputTokens: ex.notes.outputTokens,
+    }
+  }
+}
+
+/** The caller left while we waited. */
+class CallerGone extends Error {}
+
+function createNotes(): Notes {
+  return {
+    keyId: null,
+    user: null,
+    group: null,
+    forwarded: [],
+    dropped: [],
+    charge: false,
+    inputTokens: null,
+    outputTokens: null,
+  }
+}
+
+function shapeOutbound(ex: Exchange, target: Target): Outbound {
+  const rule = target.family.forward.get(ex.route.operation)
+  const { body, forwarded, dropped } = applyForward(target.body, rule, target.model)
+  ex.notes.forwarded = forwarded
+  ex.notes.dropped = dropped
+  return { body, headers: {}, detach: false }
+}
+
+function upstreamPath(ex: Exchange): string {
+  const path = ex.route.path.includes('{') ? ex.head.path : ex.route.path
+  return ex.head.query === '' ? path : `${path}?${ex.head.query}`
+}
+
+function outgoingHeaders(ex: Exchange, target: Target, out: Outbound): string[] {
+  const headers = requestHeaders(ex.head, ex.dialect, target.upstream, out.headers)
+  if (out.body.kind === 'json') headers.push('content-type', 'application/json')
+  else if (out.body.kind === 'stream') headers.push('content-type', out.body.contentType)
+  return headers
+}
+
+function sendHead(
+  res: ServerResponse,
+  ex: Exchange,
+  status: number,
+  headers: { readonly [name: string]: string },
+  endsWithConnection: boolean,
+): void {
+  if (res.destroyed) return
+  if (endsWithConnection) {
+    res.shouldKeepAlive = false
+    res.useChunkedEncodingByDefault = false
+  }
+  res.writeHead(status, { ...idHeaders(ex.id), ...headers, ...ex.answerHeaders })
+  // Events are worth little late: the head goes at once. Others travel with their first bytes.
+  if (headers['content-length'] === undefined) res.flushHeaders()
+}
+
+function withoutRetry(failure: Failure): Failure {
+  const { code, status, type, param, message } = failure
+  return new Failure(code, { status, type, text: message, retry: false }, message, {
+    ...(param !== null && { param }),
+    headers: failure.headers,
+  })
+}
+
+function causeText(error: Error): string | undefined {
+  return error.cause instanceof Error ? error.cause.message : undefined
+}
+
+function outcomeName(outcome: Outcome): LogRow['outcome'] {
+  if (outcome.kind !== 'cut') return outcome.kind
+  if (outcome.by === 'caller') return 'caller_gone'
+  return outcome.by === 'deadline' ? 'deadline' : 'upstream_cut'
+}

@@ -1,0 +1,76 @@
+import { failures, type ErrorTable } from '../kit/index.ts'
+
+const bad = 'invalid_request_error'
+const server = 'server_error'
+
+/** Refusals that are true of every HTTP exchange. */
+export const errors = {
+  path_invalid: { status: 400, type: bad, text: 'The path holds characters or escapes that are not accepted here.' },
+  not_found: { status: 404, type: bad, text: 'There is nothing at {method} {path}.' },
+  method_not_allowed: { status: 405, type: bad, text: '{path} takes {allow}, not {method}.' },
+  http_version_unsupported: { status: 505, type: bad, text: 'Only HTTP/1.1 and HTTP/1.0 are spoken here.' },
+  header_duplicate: { status: 400, type: bad, text: "The header '{name}' was sent more than once." },
+  header_invalid: { status: 400, type: bad, text: "The header '{name}' is not acceptable: {why}." },
+  too_many_headers: { status: 431, type: bad, text: 'More than {max} header lines were sent.' },
+  body_unexpected: { status: 400, type: bad, text: 'A {method} request to {path} carries no body.' },
+  body_missing: { status: 400, type: bad, text: 'A request body is required.' },
+  body_too_large: {
+    status: 413,
+    type: bad,
+    text: 'The request body is larger than the {max} bytes that {path} takes ({received}).',
+  },
+  body_incomplete: { status: 400, type: bad, text: 'The request body ended before it was complete.' },
+  body_too_slow: { status: 408, type: bad, text: 'The request body stopped arriving for {seconds} seconds.', retry: false },
+  unsupported_content_type: {
+    status: 415,
+    type: bad,
+    text: "{path} takes {wanted}; the request's content type is {found}.",
+  },
+  unsupported_content_encoding: {
+    status: 415,
+    type: bad,
+    text: "Request bodies are taken as they are; content-encoding '{found}' is not accepted.",
+  },
+  invalid_json: { status: 400, type: bad, text: 'The request body is not a valid JSON object: {why} at byte {at}.' },
+  duplicate_field: { status: 400, type: bad, text: "The field '{name}' stands more than once in the request body." },
+  body_too_complex: { status: 400, type: bad, text: 'The request body holds {what}; at most {max} are accepted.' },
+  missing_required_parameter: { status: 400, type: bad, text: "Missing required parameter: '{name}'." },
+  invalid_type: { status: 400, type: bad, text: "Invalid type for '{name}': expected {expected}, but got {found} instead." },
+  model_not_found: {
+    status: 404,
+    type: bad,
+    param: 'model',
+    text: "The model '{model}' does not exist or is not offered here. GET /v1/models lists those that are.",
+  },
+  operation_unsupported: {
+    status: 400,
+    type: bad,
+    param: 'model',
+    text: "The model '{model}' does not take {operation}.",
+  },
+  streaming_unsupported: {
+    status: 400,
+    type: bad,
+    param: 'stream',
+    text: "The model '{model}' does not stream here. Send the request without 'stream', or with 'stream': false.",
+  },
+  over_capacity: {
+    status: 503,
+    type: server,
+    text: 'The gateway is holding as many request bodies as it may. Try again shortly.',
+  },
+  upstream_unreachable: { status: 502, type: server, text: 'The upstream could not be reached ({reason}). Nothing was sent to it.' },
+  upstream_connect_timeout: {
+    status: 504,
+    type: server,
+    text: 'No connection to the upstream within {ms} ms. Nothing was sent to it.',
+  },
+  upstream_timeout: { status: 504, type: server, text: 'The upstream did not answer within {ms} ms.' },
+  upstream_cut: { status: 502, type: server, text: 'The upstream broke off ({reason}).' },
+  upstream_invalid: { status: 502, type: server, text: "The upstream's answer is not usable: {reason}." },
+  deadline_exceeded: { status: 504, type: server, text: 'The answer was not complete within {ms} ms.' },
+  draining: { status: 503, type: server, text: 'The gateway is shutting down. Try again; another one will answer.' },
+  internal_error: { status: 500, type: server, text: 'Something went wrong in the gateway. It has been logged under this request id.' },
+} as const satisfies ErrorTable
+
+export const fail = failures(errors)

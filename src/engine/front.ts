@@ -1,0 +1,53 @@
+import type { IncomingMessage } from 'node:http'
+import type { Head } from '../kit/index.ts'
+import { fail } from './errors.ts'
+
+/** Header lines a request may have. */
+const headerLinesMax = 100
+/** Headers that decide who asks or where a body ends: two of them are two opinions. */
+const single = new Set(['host', 'authorization', 'content-type', 'content-length', 'transfer-encoding'])
+const pathText = /^\/[A-Za-z0-9\-._~!$&'()*+,=:@/%]*$/
+const pathTricks = /\/\/|\/\.{1,2}(?:\/|$)|%(?:00|2e|5c|0a|0d|25)|%(?![0-9a-f]{2})/i
+const pathBytesMax = 8192
+
+/**
+ * The front filter: what reaches the router is one request with one meaning (`reference/reliability.md` 5.2).
+ * @throws Failure path_invalid, header_duplicate, header_invalid, too_many_headers, http_version_unsupported
+ */
+export function readHead(req: IncomingMessage): Head {
+  if (req.httpVersionMajor !== 1) throw fail('http_version_unsupported')
+  const url = req.url ?? '/'
+  const mark = url.indexOf('?')
+  const path = mark < 0 ? url : url.slice(0, mark)
+  if (url.length > pathBytesMax || !pathText.test(path) || pathTricks.test(path)) throw fail('path_invalid')
+  checkHeaders(req)
+  return {
+    method: req.method ?? '',
+    path,
+    query: mark < 0 ? '' : url.slice(mark + 1),
+    headers: req.headers,
+    remote: req.socket.remoteAddress ?? '',
+  }
+}
+
+function checkHeaders(req: IncomingMessage): void {
+  const raw = req.rawHeaders
+  if (raw.length > headerLinesMax * 2) throw fail('too_many_headers', { max: headerLinesMax })
+  let seen: Set<string> | undefined
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = (raw[i] as string).toLowerCase()
+    if (name.includes('_')) throw fail('header_invalid', { name: name.slice(0, 64), why: 'underscores are not accepted in names' })
+    if (!single.has(name) && !name.endsWith('api-key')) continue
+    seen ??= new Set()
+    if (seen.has(name)) throw fail('header_duplicate', { name })
+    seen.add(name)
+  }
+  const coding = req.headers['transfer-encoding']
+  if (coding === undefined) return
+  if (coding.toLowerCase() !== 'chunked')
+    throw fail('header_invalid', { name: 'transfer-encoding', why: "only 'chunked' is accepted" })
+  if (req.headers['content-length'] !== undefined)
+    throw fail('header_invalid', { name: 'content-length', why: 'it cannot stand beside transfer-encoding' })
+  if (req.httpVersionMinor === 0)
+    throw fail('header_invalid', { name: 'transfer-encoding', why: 'HTTP/1.0 does not have it' })
+}

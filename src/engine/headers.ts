@@ -1,0 +1,58 @@
+import type { Dialect, Head, Upstream } from '../kit/index.ts'
+
+/** Of the caller's headers, those that any upstream may see; a dialect adds its own. */
+const requestPass = ['accept'] as const
+/** Of an upstream's headers, those that any caller may see; a dialect adds its own. */
+const replyPass = new Set(['content-type', 'content-length', 'content-disposition', 'content-language', 'cache-control', 'retry-after'])
+
+/**
+ * The head of a request to an upstream as undici's flat list, built from an allow-list and never copied: the caller's
+ * key, cookies, ranges and hop-by-hop headers have no way in.
+ */
+export function requestHeaders(
+  head: Head,
+  dialect: Dialect,
+  upstream: Upstream,
+  more: { readonly [name: string]: string },
+): string[] {
+  const list = [...fixedHeaders(upstream)]
+  for (const name of requestPass) {
+    const value = head.headers[name]
+    if (typeof value === 'string') list.push(name, value)
+  }
+  for (const name of dialect.requestHeaders) {
+    const value = head.headers[name]
+    if (typeof value === 'string') list.push(name, value)
+  }
+  for (const name in more) list.push(name, more[name] as string)
+  return list
+}
+
+const fixed = new WeakMap<Upstream, readonly string[]>()
+
+/** What every request to an upstream carries, worked out once. */
+function fixedHeaders(upstream: Upstream): readonly string[] {
+  let list = fixed.get(upstream)
+  if (!list) {
+    const made = ['user-agent', 'tollgate', 'accept-encoding', 'identity']
+    if (upstream.credential) made.push(upstream.credential.header, upstream.credential.value)
+    for (const [name, value] of Object.entries(upstream.headers)) made.push(name, value)
+    list = made
+    fixed.set(upstream, list)
+  }
+  return list
+}
+
+/** The head of an answer reduced to what may pass. */
+export function replyHeaders(
+  headers: { readonly [name: string]: string | string[] | undefined },
+  dialect: Dialect,
+): { [name: string]: string } {
+  const kept: { [name: string]: string } = {}
+  for (const name in headers) {
+    const value = headers[name]
+    if (typeof value !== 'string') continue
+    if (replyPass.has(name) || dialect.replyHeaders.has(name)) kept[name] = value
+  }
+  return kept
+}

@@ -1,0 +1,219 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Transform, type TransformCallback } from 'node:stream'
+import type { Body, Route } from '../kit/index.ts'
+import { fail } from './errors.ts'
+import { scanObject } from './fields.ts'
+
+/** A body that stops arriving for this long is given up. */
+const bodyIdleMs = 30_000
+/** What is still taken of a body that was refused, so that the caller's client gets to read the answer. */
+const discardBytesMax = 64 * 1024 * 1024
+const discardMs = 10_000
+
+/** How many bytes of bodies are in memory, all requests together; checked before a body is read. */
+export class MemoryBudget {
+  readonly max: number
+  #held = 0
+
+  constructor(max: number) {
+    this.max = max
+  }
+
+  get held(): number {
+    return this.#held
+  }
+
+  /** @throws Failure over_capacity */
+  take(bytes: number): void {
+    if (this.#held + bytes > this.max) throw fail('over_capacity', {}, { retryAfterMs: 2_000 })
+    this.#held += bytes
+  }
+
+  give(bytes: number): void {
+    this.#held -= bytes
+  }
+}
+
+/** A body together with what has to be given back when the exchange has ended. */
+export type Taken = { readonly body: Body; release(): void }
+
+const nothing: Taken = { body: { kind: 'none' }, release: () => undefined }
+
+/**
+ * Reads what the route says the body is: nothing, one JSON object whole in memory, or the unread bytes of a form.
+ * Bytes received are counted, with or without Content-Length.
+ * @throws Failure body_unexpected, unsupported_content_type, body_too_large, invalid_json, body_incomplete, over_capacity
+ */
+export function takeBody(
+  req: IncomingMessage,
+  res: ServerResponse,
+  route: Route,
+  budget: MemoryBudget,
+): Taken | Promise<Taken> {
+  const announced = announcedBytes(req)
+  if (route.body === 'none') {
+    if (announced !== 0) throw fail('body_unexpected', { method: route.method, path: route.path })
+    return nothing
+  }
+  checkType(req, route)
+  if (announced === 0) throw fail('body_missing')
+  if (announced !== undefined && announced > route.bodyBytesMax) throw tooLarge(route, announced)
+  if (route.body === 'json') return readJson(req, res, route, announced, budget)
+  if (req.headers.expect !== undefined) res.writeContinue()
+  const source = req.pipe(new CountedBody(req, route))
+  return {
+    body: { kind: 'stream', source, contentType: req.headers['content-type'] ?? '', bytes: announced },
+    release: () => undefined,
+  }
+}
+
+/** Content-Length; 0 when there is no body at all; undefined when it is chunked. */
+function announcedBytes(req: IncomingMessage): number | undefined {
+  if (req.headers['transfer-encoding'] !== undefined) return undefined
+  return Number(req.headers['content-length'] ?? 0)
+}
+
+function checkType(req: IncomingMessage, route: Route): void {
+  const coding = req.headers['content-encoding']
+  if (coding !== undefined && coding !== 'identity') throw fail('unsupported_content_encoding', { found: coding.slice(0, 40) })
+  const wanted = route.body === 'json' ? 'application/json' : 'multipart/form-data'
+  const found = (req.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  const fits = route.body === 'json' ? found === wanted || /^application\/[\w.-]+\+json$/.test(found) : found === wanted
+  if (!fits)
+    throw fail('unsupported_content_type', {
+      path: route.path,
+      wanted: route.body === 'json' ? 'a JSON body (content-type: application/json)' : 'a form (content-type: multipart/form-data)',
+      found: found === '' ? 'missing' : `'${found.slice(0, 80)}'`,
+    })
+}
+
+function tooLarge(route: Route, announced: number | undefined): Error {
+  const received = announced === undefined ? 'it was still arriving when that was reached' : `${announced} were announced`
+  return fail('body_too_large', { max: route.bodyBytesMax, path: route.path, received })
+}
+
+async function readJson(
+  req: IncomingMessage,
+  res: ServerResponse,
+  route: Route,
+  announced: number | undefined,
+  budget: MemoryBudget,
+): Promise<Taken> {
+  let taken = announced ?? 0
+  budget.take(taken)
+  try {
+    if (req.headers.expect !== undefined) res.writeContinue()
+    const bytes = await readWhole(req, route, size => {
+      if (size <= taken) return
+      const more = Math.max(size - taken, 65_536)
+      budget.take(more)
+      taken += more
+    })
+    const json = scanObject(bytes)
+    return { body: { kind: 'json', json }, release: () => budget.give(taken) }
+  } catch (error) {
+    budget.give(taken)
+    throw error
+  }
+}
+
+function readWhole(req: IncomingMessage, route: Route, onSize: (bytes: number) => void): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const watch = new IdleWatch(() => finish(fail('body_too_slow', { seconds: bodyIdleMs / 1000 })))
+    const finish = (error?: Error): void => {
+      watch.stop()
+      req.off('data', onData).off('end', onEnd).off('close', onClose)
+      if (error) reject(error)
+      else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size))
+    }
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length
+      watch.touch()
+      if (size > route.bodyBytesMax) return finish(tooLarge(route, undefined))
+      try {
+        onSize(size)
+      } catch (error) {
+        return finish(error as Error)
+      }
+      chunks.push(chunk)
+    }
+    const onEnd = (): void => finish()
+    const onClose = (): void => finish(fail('body_incomplete'))
+    req.on('data', onData).on('end', onEnd).on('close', onClose)
+  })
+}
+
+/** Passes a form's bytes on, counting them; ends with a Failure when there are too many, too few, or none for long. */
+class CountedBody extends Transform {
+  readonly #route: Route
+  readonly #watch: IdleWatch
+  #bytes = 0
+
+  constructor(req: IncomingMessage, route: Route) {
+    super({ readableHighWaterMark: 262_144, writableHighWaterMark: 262_144 })
+    this.#route = route
+    this.#watch = new IdleWatch(() => this.#giveUp(req, fail('body_too_slow', { seconds: bodyIdleMs / 1000 })))
+    req.once('close', () => {
+      if (!req.complete) this.#giveUp(req, fail('body_incomplete'))
+    })
+    this.once('close', () => this.#watch.stop())
+    this.once('end', () => this.#watch.stop())
+  }
+
+  override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
+    this.#bytes += chunk.length
+    this.#watch.touch()
+    if (this.#bytes > this.#route.bodyBytesMax) return done(tooLarge(this.#route, undefined))
+    done(null, chunk)
+  }
+
+  #giveUp(req: IncomingMessage, failure: Error): void {
+    req.unpipe(this)
+    this.destroy(failure)
+  }
+}
+
+/** Fires once when it has not been touched for `bodyIdleMs`; one timer however often it is touched. */
+class IdleWatch {
+  readonly #timer: NodeJS.Timeout
+  #last = performance.now()
+
+  constructor(onIdle: () => void) {
+    this.#timer = setInterval(() => {
+      if (performance.now() - this.#last > bodyIdleMs) {
+        this.stop()
+        onIdle()
+      }
+    }, bodyIdleMs / 10)
+    this.#timer.unref()
+  }
+
+  touch(): void {
+    this.#last = performance.now()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+}
+
+/**
+ * Takes and forgets what is left of a body that was refused. Closing at once instead would lose the answer: clients
+ * that are still writing see EPIPE and send the request again (`reference/wire.md` 2.4).
+ */
+export function discardRest(req: IncomingMessage): void {
+  if (req.complete || req.destroyed) return
+  let bytes = 0
+  const timer = setTimeout(() => req.socket.destroy(), discardMs)
+  timer.unref()
+  req.unpipe()
+  req.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > discardBytesMax) req.socket.destroy()
+  })
+  req.once('close', () => clearTimeout(timer))
+  req.once('end', () => clearTimeout(timer))
+  req.resume()
+}

@@ -1,0 +1,279 @@
+import type { ServerResponse } from 'node:http'
+import { Failure, isPromise, type Passed, type Reply, type Stage } from '../kit/index.ts'
+import { fail } from './errors.ts'
+import type { Sink, UpstreamCall } from './transport.ts'
+
+/** Chunks this large wait for the next turn of the event loop after each one, so that nobody's turn grows long. */
+const fairBytes = 16_384
+
+/** How an answer ended for the caller. */
+export type Relayed =
+  | { readonly kind: 'whole' }
+  | {
+      readonly kind: 'cut'
+      readonly by: 'caller' | 'upstream' | 'deadline' | 'gateway'
+      /** The upstream's answer had come whole, and every stage had agreed to its end. */
+      readonly complete: boolean
+      readonly failure?: Failure
+    }
+
+/**
+ * Carries an answer from an upstream through its stages to the caller: the upstream is read only while no stage is
+ * being waited for, the caller takes what is written, and it is this answer's turn. One predicate decides; three
+ * separate resumes once cut an answer whose commit was still awaited.
+ */
+export class Relay implements Sink {
+  readonly done: Promise<Relayed>
+  readonly #res: ServerResponse
+  readonly #call: UpstreamCall
+  readonly #stages: readonly Stage[]
+  readonly #detach: () => boolean
+  readonly #streamError: ((failure: Failure) => string | undefined) | undefined
+  #resolve!: (relayed: Relayed) => void
+  #queue: Buffer[] = []
+  #upstreamEnded = false
+  /** The upstream broke off; told to the caller after what came before has been handled. */
+  #upstreamFailure: Failure | undefined
+  #complete = false
+  #working = false
+  #draining = false
+  #turn = true
+  /** The caller has left, and the rest is read for the charge's sake only. */
+  #detached = false
+  #settled = false
+
+  /**
+   * `detach` is asked when the caller leaves: true reads on without a caller, false aborts the upstream.
+   * `streamError` gives the bytes that tell a stream's reader of an error; undefined cuts the connection.
+   */
+  constructor(
+    res: ServerResponse,
+    call: UpstreamCall,
+    reply: Reply,
+    detach: () => boolean,
+    streamError?: (failure: Failure) => string | undefined,
+  ) {
+    this.#res = res
+    this.#call = call
+    this.#stages = reply.stages
+    this.#detach = detach
+    this.#streamError = streamError
+    this.done = new Promise(resolve => {
+      this.#resolve = resolve
+    })
+    if (res.destroyed) this.#onCallerGone()
+    else res.on('close', this.#onCallerGone).on('drain', this.#onDrain)
+    call.start(this)
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#settled) return
+    this.#queue.push(chunk)
+    this.#work()
+  }
+
+  end(): void {
+    this.#upstreamEnded = true
+    this.#work()
+  }
+
+  cut(error: Error): void {
+    this.#upstreamFailure = error instanceof Failure ? error : fail('upstream_cut', { reason: error.message })
+    this.#work()
+  }
+
+  /** Handles what has arrived, as far as that is possible without waiting. */
+  #work(): void {
+    if (this.#working || this.#settled) return
+    this.#working = true
+    try {
+      while (this.#queue.length > 0) {
+        const chunk = this.#queue.shift() as Buffer
+        const passed = this.#through(chunk, 0)
+        if (isPromise(passed)) return this.#await(passed, chunk.length)
+        this.#write(passed)
+        if (this.#yieldTurn(chunk.length)) return
+      }
+      const failure = this.#upstreamFailure
+      if (failure) return this.#cut(failure.code === 'deadline_exceeded' ? 'deadline' : 'upstream', failure)
+      if (this.#upstreamEnded) return this.#finish()
+    } catch (error) {
+      return this.#fault(error)
+    }
+    this.#working = false
+    this.#steer()
+  }
+
+  #await(passed: Promise<Passed>, bytes: number): void {
+    this.#call.pause()
+    passed.then(
+      result => {
+        if (this.#settled) return
+        this.#write(result)
+        if (this.#yieldTurn(bytes)) return
+        this.#working = false
+        this.#work()
+      },
+      (error: unknown) => this.#fault(error),
+    )
+  }
+
+  /** After a large chunk, leaves the rest to the next turn; true when it did. */
+  #yieldTurn(bytes: number): boolean {
+    if (bytes < fairBytes) return false
+    this.#turn = false
+    this.#call.pause()
+    setImmediate(() => {
+      this.#turn = true
+      this.#working = false
+      this.#work()
+    })
+    return true
+  }
+
+  #through(chunk: Buffer, from: number): Passed | Promise<Passed> {
+    let passed: Passed = chunk
+    for (let i = from; i < this.#stages.length; i++) {
+      const stage = this.#stages[i] as Stage
+      const result: Passed | Promise<Passed> = Buffer.isBuffer(passed) ? stage.write(passed) : writeAll(stage, passed)
+      if (isPromise(result)) return result.then(settled => this.#rest(settled, i + 1))
+      passed = result
+    }
+    return passed
+  }
+
+  async #rest(passed: Passed, from: number): Promise<Passed> {
+    const out: Buffer[] = []
+    for (const chunk of Buffer.isBuffer(passed) ? [passed] : passed) {
+      const result = await this.#through(chunk, from)
+      if (Buffer.isBuffer(result)) out.push(result)
+      else out.push(...result)
+    }
+    return out
+  }
+
+  #write(passed: Passed): void {
+    if (this.#detached) return
+    if (Buffer.isBuffer(passed)) {
+      if (passed.length > 0 && !this.#res.write(passed)) this.#draining = true
+      return
+    }
+    for (const chunk of passed) if (chunk.length > 0 && !this.#res.write(chunk)) this.#draining = true
+  }
+
+  /** The upstream's answer is complete: lets each stage say its last, then ends the caller's. */
+  #finish(): void {
+    const last = this.#endStages(0)
+    if (isPromise(last)) last.then(passed => this.#end(passed), (error: unknown) => this.#fault(error))
+    else this.#end(last)
+  }
+
+  #endStages(from: number): Passed | Promise<Passed> {
+    let out: readonly Buffer[] = []
+    for (let i = from; i < this.#stages.length; i++) {
+      const stage = this.#stages[i] as Stage
+      const last = stage.end()
+      if (isPromise(last))
+        return last.then(async passed => {
+          const mine = await this.#rest(passed, i + 1)
+          const rest = await this.#endStages(i + 1)
+          return [...out, ...toList(mine), ...toList(rest)]
+        })
+      const mine = toList(last)
+      if (mine.length > 0 && i + 1 < this.#stages.length)
+        return this.#rest(mine, i + 1).then(async passed => [
+          ...out,
+          ...toList(passed),
+          ...toList(await this.#endStages(i + 1)),
+        ])
+      out = [...out, ...mine]
+    }
+    return out
+  }
+
+  #end(passed: Passed): void {
+    if (this.#settled) return
+    this.#write(passed)
+    this.#complete = true
+    if (this.#detached) return this.#settle({ kind: 'cut', by: 'caller', complete: true })
+    this.#res.off('close', this.#onCallerGone)
+    this.#res.end(() => this.#settle({ kind: 'whole' }))
+    // A caller that leaves between our last byte and its arrival has left all the same.
+    this.#res.once('close', () => this.#settle(this.#res.writableFinished ? { kind: 'whole' } : { kind: 'cut', by: 'caller', complete: true }))
+  }
+
+  #fault(error: unknown): void {
+    const failure = error instanceof Failure ? error : fail('internal_error', {}, { cause: error })
+    this.#call.abort(failure)
+    this.#cut(failure.code.startsWith('upstream') ? 'upstream' : 'gateway', failure)
+  }
+
+  #cut(by: 'upstream' | 'deadline' | 'gateway', failure: Failure): void {
+    if (this.#settled) return
+    if (!this.#detached) {
+      this.#res.off('close', this.#onCallerGone)
+      const told = by === 'gateway' ? undefined : this.#streamError?.(failure)
+      // A reset, not an end: where the connection's end is the answer's end, an end would look complete.
+      if (told === undefined) this.#res.socket?.resetAndDestroy()
+      else this.#res.end(told)
+    }
+    this.#settle({ kind: 'cut', by, complete: false, failure })
+  }
+
+  readonly #onCallerGone = (): void => {
+    if (this.#settled || this.#detached) return
+    if (this.#detach()) {
+      this.#detached = true
+      this.#draining = false
+      this.#steer()
+      return
+    }
+    this.#call.abort(fail('upstream_cut', { reason: 'the caller left' }))
+    this.#settle({ kind: 'cut', by: 'caller', complete: this.#complete })
+  }
+
+  readonly #onDrain = (): void => {
+    this.#draining = false
+    this.#steer()
+  }
+
+  /** The one place where the upstream is told to go on or to wait. */
+  #steer(): void {
+    if (this.#working || this.#draining || !this.#turn) this.#call.pause()
+    else this.#call.resume()
+  }
+
+  #settle(relayed: Relayed): void {
+    if (this.#settled) return
+    this.#settled = true
+    this.#queue = []
+    this.#res.off('drain', this.#onDrain)
+    this.#resolve(relayed)
+  }
+}
+
+function writeAll(stage: Stage, chunks: readonly Buffer[]): Passed | Promise<Passed> {
+  const out: Buffer[] = []
+  for (let i = 0; i < chunks.length; i++) {
+    const result = stage.write(chunks[i] as Buffer)
+    if (isPromise(result)) return finishWriteAll(stage, chunks, i + 1, out, result)
+    out.push(...toList(result))
+  }
+  return out
+}
+
+async function finishWriteAll(
+  stage: Stage,
+  chunks: readonly Buffer[],
+  from: number,
+  out: Buffer[],
+  waited: Promise<Passed>,
+): Promise<Passed> {
+  out.push(...toList(await waited))
+  for (let i = from; i < chunks.length; i++) out.push(...toList(await stage.write(chunks[i] as Buffer)))
+  return out
+}
+
+function toList(passed: Passed): readonly Buffer[] {
+  return Buffer.isBuffer(passed) ? [passed] : passed
+}

@@ -1,0 +1,70 @@
+import type { Route } from '../kit/index.ts'
+
+export type Match =
+  | { readonly kind: 'route'; readonly route: Route; readonly params: { readonly [name: string]: string } }
+  /** The path exists, under other methods. */
+  | { readonly kind: 'method'; readonly allow: readonly string[] }
+  | { readonly kind: 'none' }
+
+type Pattern = { readonly route: Route; readonly match: RegExp; readonly names: readonly string[] }
+
+const none: { readonly [name: string]: string } = Object.freeze({})
+
+/** Finds a route by method and path: literal paths by one lookup, patterns in the order written. */
+export class Router {
+  readonly #literal = new Map<string, Map<string, Route>>()
+  readonly #patterns: Pattern[] = []
+
+  constructor(routes: readonly Route[]) {
+    for (const route of routes) {
+      if (route.path.includes('{')) this.#patterns.push(compile(route))
+      else {
+        const methods = this.#literal.get(route.path) ?? new Map<string, Route>()
+        methods.set(route.method, route)
+        this.#literal.set(route.path, methods)
+      }
+    }
+  }
+
+  /** `path` without query, percent-encoding as sent. A parameter takes the rest of the path, slashes too, decoded. */
+  find(method: string, path: string): Match {
+    const methods = this.#literal.get(path)
+    const literal = methods?.get(method)
+    if (literal) return { kind: 'route', route: literal, params: none }
+    const allow = methods ? [...methods.keys()] : []
+    for (const { route, match, names } of this.#patterns) {
+      const found = match.exec(path)
+      if (!found) continue
+      if (route.method !== method) {
+        allow.push(route.method)
+        continue
+      }
+      const params: { [name: string]: string } = {}
+      for (const [i, name] of names.entries()) {
+        const text = decode(found[i + 1] as string)
+        if (text === undefined) return { kind: 'none' }
+        params[name] = text
+      }
+      return { kind: 'route', route, params }
+    }
+    return allow.length > 0 ? { kind: 'method', allow: [...new Set(allow)] } : { kind: 'none' }
+  }
+}
+
+function compile(route: Route): Pattern {
+  const names: string[] = []
+  const source = route.path.replaceAll(/\{(\w+)\}|[^{}]+/g, (text, name: string | undefined) => {
+    if (name === undefined) return RegExp.escape(text)
+    names.push(name)
+    return '(.+)'
+  })
+  return { route, match: new RegExp(`^${source}$`), names }
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,62 @@
+import { type Body, fieldNames, type ForwardRule, type Plan, readField, type Route, type Target, withField } from '../kit/index.ts'
+import { fail } from './errors.ts'
+
+/**
+ * The model that the body names, with its family and upstream.
+ * @throws Failure missing_required_parameter, invalid_type, model_not_found, streaming_unsupported
+ */
+export function findTarget(plan: Plan, route: Route, body: Body, named: string | undefined): Target {
+  const name = named ?? readField(body, 'model')
+  if (name === undefined || name === null || name === '') throw fail('missing_required_parameter', { name: 'model' }, { param: 'model' })
+  if (typeof name !== 'string')
+    throw fail('invalid_type', { name: 'model', expected: 'a string', found: typeName(name) }, { param: 'model' })
+  const model = plan.models.get(name)
+  if (!model || !model.enabled) throw fail('model_not_found', { model: name.slice(0, 120) })
+  const { family } = model
+  if (family.forward.size > 0 && !family.forward.has(route.operation))
+    throw fail('operation_unsupported', { model: name, operation: `${route.method} ${route.path}` })
+  const stream = wantsStream(body)
+  // An SDK that asked for a stream reads a plain answer as an empty one: refuse, never downgrade silently.
+  if (stream && !family.streams.has(route.operation)) throw fail('streaming_unsupported', { model: name })
+  return { model, family, upstream: model.upstream, body, stream }
+}
+
+function wantsStream(body: Body): boolean {
+  const value = readField(body, 'stream')
+  if (value === undefined || value === null || value === false) return false
+  if (value === true) return true
+  if (body.kind === 'form' && (value === 'true' || value === 'false')) return value === 'true'
+  throw fail('invalid_type', { name: 'stream', expected: 'a boolean', found: typeName(value) }, { param: 'stream' })
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`
+}
+
+/** What goes upstream of the caller's fields. Files of a form are the business of the plugin that reads forms. */
+export function applyForward(
+  body: Body,
+  rule: ForwardRule | undefined,
+  model: { readonly name: string; readonly sendAs: string },
+): { readonly body: Body; readonly forwarded: readonly string[]; readonly dropped: readonly string[] } {
+  const renamed = model.sendAs === model.name ? body : withField(body, 'model', model.sendAs)
+  const names = fieldNames(renamed)
+  if (!rule) return { body: renamed, forwarded: names, dropped: [] }
+  const passes = (name: string): boolean => (rule.kind === 'only' ? rule.names.has(name) : !rule.except.has(name))
+  const forwarded: string[] = []
+  const dropped: string[] = []
+  for (const name of names) (passes(name) ? forwarded : dropped).push(name)
+  if (dropped.length === 0) return { body: renamed, forwarded, dropped }
+  if (renamed.kind === 'json') return { body: { kind: 'json', json: renamed.json.pick(passes) }, forwarded, dropped }
+  if (renamed.kind === 'form') {
+    const parts = renamed.parts.filter(part => part.kind === 'file' || passes(part.name))
+    const files = new Set(parts.filter(part => part.kind === 'file').map(part => part.name))
+    return {
+      body: { ...renamed, parts },
+      forwarded: [...forwarded, ...files].filter((name, i, all) => all.indexOf(name) === i),
+      dropped: dropped.filter(name => !files.has(name)),
+    }
+  }
+  return { body: renamed, forwarded, dropped }
+}

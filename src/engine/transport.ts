@@ -1,0 +1,356 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import httpProxy from 'http-proxy-3'
+import { buildConnector, type Dispatcher, Pool } from 'undici'
+import type { Body, Reach, Upstream } from '../kit/index.ts'
+import { fail } from './errors.ts'
+
+/** Informational answers taken from one upstream before it is given up. */
+const informationalMax = 16
+const connectionsMax = 256
+
+/** What reads an upstream's answer. Chunks come only after `start` was called, in order, and never after `cut`. */
+export type Sink = {
+  data(chunk: Buffer): void
+  end(): void
+  cut(failure: Error): void
+}
+
+/** One request to an upstream, with everything that is needed to send it. */
+export type CallRequest = {
+  readonly upstream: Upstream
+  readonly method: string
+  /** Path and query as the upstream gets them. */
+  readonly path: string
+  /** Flat list of names and values. */
+  readonly headers: string[]
+  readonly body: Body
+  /** Whether the socket may carry another request. */
+  readonly reuse: boolean
+}
+
+/** The head of an answer. */
+export type AnswerHead = {
+  readonly status: number
+  readonly headers: { readonly [name: string]: string | string[] | undefined }
+  /** The answer ends when the connection does: nothing says where it is complete. */
+  readonly endsWithConnection: boolean
+}
+
+type Options = { readonly call?: UpstreamCall }
+
+/**
+ * The only way out. http-proxy-3 is the frame; its own stream pass never runs, because ours stands before it and
+ * returns true. Why: `design/architecture.md`, "The engine choice, measured".
+ */
+export class Transport {
+  readonly #proxy = httpProxy.createProxyServer({})
+  readonly #pools = new Map<string, Pool>()
+  readonly #resolve: (url: string) => string
+
+  /** `resolve` turns an upstream's url as written (`simulator:NAME`) into one that can be dialled. */
+  constructor(resolve: (url: string) => string) {
+    this.#resolve = resolve
+    this.#proxy.before('web', 'stream', this.#pass)
+    this.#proxy.on('error', () => undefined)
+  }
+
+  /** Sends a request; resolves when the answer's head is there. @throws Failure upstream_* */
+  send(req: IncomingMessage, res: ServerResponse, request: CallRequest): UpstreamCall {
+    const call = new UpstreamCall(request)
+    this.#proxy.web(req, res, { target: this.#address(request.upstream).origin, call } as Options as object)
+    return call
+  }
+
+  async close(): Promise<void> {
+    for (const pool of this.#pools.values()) await pool.destroy()
+    this.#pools.clear()
+  }
+
+  readonly #pass = (_req: IncomingMessage, _res: ServerResponse, options: object): true => {
+    const { call } = options as Options
+    if (!call) throw new Error('a request reached the proxy by another way than the transport')
+    try {
+      const { origin, prefix } = this.#address(call.request.upstream)
+      call.dispatch(this.#pool(origin, call.request.upstream), prefix)
+    } catch (error) {
+      call.fail(error as Error)
+    }
+    return true
+  }
+
+  readonly #addresses = new Map<string, { origin: string; prefix: string }>()
+
+  #address(upstream: Upstream): { origin: string; prefix: string } {
+    let address = this.#addresses.get(upstream.url)
+    if (!address) {
+      const url = new URL(this.#resolve(upstream.url))
+      address = { origin: url.origin, prefix: url.pathname.replace(/\/$/, '') }
+      this.#addresses.set(upstream.url, address)
+    }
+    return address
+  }
+
+  #pool(origin: string, upstream: Upstream): Pool {
+    const name = `${origin} ${upstream.timeouts.connectMs}`
+    let pool = this.#pools.get(name)
+    if (!pool) {
+      pool = new Pool(origin, {
+        connections: connectionsMax,
+        pipelining: 1,
+        connect: patientConnector(upstream.timeouts.connectMs),
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        keepAliveTimeout: 4_000,
+        keepAliveMaxTimeout: 30_000,
+        maxHeaderSize: 16_384,
+        allowH2: false,
+        useMilo: false,
+      })
+      this.#pools.set(name, pool)
+    }
+    return pool
+  }
+}
+
+/**
+ * Connects, and keeps a socket readable after a write on it has failed: an upstream that answers early and closes
+ * (413 while we upload) has its answer waiting in the receive buffer. Reading ends the socket soon enough.
+ */
+function patientConnector(timeoutMs: number): buildConnector.connector {
+  const connect = buildConnector({ timeout: timeoutMs, allowH2: false })
+  return (options, callback) => {
+    connect(options, (...args: buildConnector.CallbackArgs) => {
+      const [error, socket] = args
+      if (error || !socket) return callback(...args)
+      makePatient(socket as unknown as Socket)
+      callback(null, socket)
+    })
+  }
+}
+
+type WriteCallback = (error?: Error | null) => void
+
+function makePatient(socket: Socket): void {
+  const swallow =
+    (done: WriteCallback): WriteCallback =>
+    error => {
+      const { code } = (error ?? {}) as NodeJS.ErrnoException
+      done(code === 'EPIPE' || code === 'ECONNRESET' ? null : error)
+    }
+  const write = socket._write.bind(socket)
+  socket._write = (chunk, encoding, done) => write(chunk, encoding, swallow(done))
+  const writev = socket._writev?.bind(socket)
+  if (writev) socket._writev = (chunks, done) => writev(chunks, swallow(done))
+}
+
+/** A call under way: undici's handler on one side, the relay's sink on the other. Methods, not closures: one object a request. */
+export class UpstreamCall implements Dispatcher.DispatchHandler {
+  readonly request: CallRequest
+  /** Settles when the answer's head has come, or never will. */
+  readonly head: Promise<AnswerHead>
+  reach: Reach = 'untouched'
+  #resolveHead!: (head: AnswerHead) => void
+  #rejectHead!: (error: Error) => void
+  #controller: Dispatcher.DispatchController | undefined
+  #sink: Sink | undefined
+  #early: Buffer[] = []
+  #ended = false
+  #error: Error | undefined
+  #aborted: Error | undefined
+  #informational = 0
+  #paused = false
+  #timer: NodeJS.Timeout | undefined
+  readonly #startedAt = performance.now()
+
+  constructor(request: CallRequest) {
+    this.request = request
+    this.head = new Promise((resolve, reject) => {
+      this.#resolveHead = resolve
+      this.#rejectHead = reject
+    })
+    // Whoever awaits it sees the error; a call that nobody awaits any more must not take the process down.
+    this.head.catch(() => undefined)
+  }
+
+  dispatch(pool: Pool, prefix: string): void {
+    const { method, path, headers, body, upstream, reuse } = this.request
+    const { firstByteMs, idleMs } = upstream.timeouts
+    this.#timer = setTimeout(this.#onFirstByteTimeout, firstByteMs)
+    const options: Dispatcher.DispatchOptions = {
+      path: joinPath(prefix, path),
+      method,
+      headers,
+      headersTimeout: 0,
+      bodyTimeout: idleMs,
+      reset: !reuse,
+    }
+    if (body.kind === 'json') options.body = body.json.bytes
+    else if (body.kind === 'form') {
+      const form = body.encode(body.parts)
+      headers.push('content-type', form.contentType, 'content-length', String(form.bytes))
+      options.body = form.open()
+    } else if (body.kind === 'stream') options.body = body.source
+    pool.dispatch(options, this)
+  }
+
+  /** Begins to hand over the answer. */
+  start(sink: Sink): void {
+    this.#sink = sink
+    for (const chunk of this.#early) sink.data(chunk)
+    this.#early = []
+    if (this.#error) sink.cut(this.#error)
+    else if (this.#ended) sink.end()
+  }
+
+  /** Gives the call up; the upstream's socket is closed. Nothing more reaches the sink. */
+  abort(reason: Error): void {
+    if (this.#ended || this.#error) return
+    this.#aborted = reason
+    clearTimeout(this.#timer)
+    this.#rejectHead(reason)
+    this.#sink = undefined
+    this.#controller?.abort(reason)
+  }
+
+  pause(): void {
+    if (this.#paused) return
+    this.#paused = true
+    this.#controller?.pause()
+  }
+
+  resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    this.#controller?.resume()
+  }
+
+  /** The call could not even be tried. */
+  fail(error: Error): void {
+    this.onResponseError(undefined, error)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#aborted) controller.abort(this.#aborted)
+    else this.reach = 'unknown'
+  }
+
+  onRequestUpgrade(controller: Dispatcher.DispatchController): void {
+    this.#refuse(controller, 'it switched protocols unasked')
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: { readonly [name: string]: string | string[] | undefined },
+  ): void {
+    if (this.#aborted) return
+    if (status >= 100 && status < 200) {
+      if (++this.#informational > informationalMax) this.#refuse(controller, 'too many informational answers')
+      return
+    }
+    const wrong = findFault(status, headers)
+    if (wrong) return this.#refuse(controller, wrong)
+    this.reach = 'truncated'
+    this.#armTotal()
+    this.#resolveHead({ status, headers, endsWithConnection: endsWithConnection(status, headers) })
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#aborted) return
+    if (this.#sink) this.#sink.data(chunk)
+    else this.#early.push(chunk)
+  }
+
+  onResponseEnd(): void {
+    if (this.#aborted) return
+    clearTimeout(this.#timer)
+    this.#ended = true
+    this.#sink?.end()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    clearTimeout(this.#timer)
+    if (this.#aborted || this.#error || this.#ended) return
+    this.#error = describeFailure(error, this.reach, this.request.upstream)
+    this.#rejectHead(this.#error)
+    this.#sink?.cut(this.#error)
+  }
+
+  #refuse(controller: Dispatcher.DispatchController, reason: string): void {
+    this.#giveUp(fail('upstream_invalid', { reason }), controller)
+  }
+
+  readonly #onFirstByteTimeout = (): void => {
+    const { firstByteMs, totalMs } = this.request.upstream.timeouts
+    this.#giveUp(fail('upstream_timeout', { ms: Math.min(firstByteMs, totalMs) }))
+  }
+
+  readonly #onTotalTimeout = (): void => {
+    this.#giveUp(fail('deadline_exceeded', { ms: this.request.upstream.timeouts.totalMs }))
+  }
+
+  #armTotal(): void {
+    clearTimeout(this.#timer)
+    const left = this.request.upstream.timeouts.totalMs - (performance.now() - this.#startedAt)
+    this.#timer = setTimeout(this.#onTotalTimeout, Math.max(0, left))
+  }
+
+  #giveUp(failure: Error, controller = this.#controller): void {
+    if (this.#ended || this.#error || this.#aborted) return
+    clearTimeout(this.#timer)
+    this.#error = failure
+    this.#rejectHead(failure)
+    this.#sink?.cut(failure)
+    this.#aborted = failure
+    controller?.abort(failure)
+  }
+}
+
+/** `/v1` + `/v1/x` → `/v1/x`: a version that base address and path both carry is meant once. */
+function joinPath(prefix: string, path: string): string {
+  const last = prefix.slice(prefix.lastIndexOf('/'))
+  return /^\/v\d+\w*$/.test(last) && path.startsWith(`${last}/`) ? prefix.slice(0, -last.length) + path : prefix + path
+}
+
+/** What makes an answer's head unusable, if anything does. */
+function findFault(status: number, headers: { readonly [name: string]: string | string[] | undefined }): string | undefined {
+  if (status < 200 || status > 599) return `status ${status}`
+  const transfer = headers['transfer-encoding']
+  if (transfer !== undefined) {
+    if (typeof transfer !== 'string' || transfer.toLowerCase() !== 'chunked') return 'a transfer-encoding other than chunked'
+    if (headers['content-length'] !== undefined) return 'both content-length and transfer-encoding'
+  }
+  if (Array.isArray(headers['content-length'])) return 'two content-lengths'
+  const coding = headers['content-encoding']
+  if (coding !== undefined && coding !== 'identity') return 'a content-encoding that was not asked for'
+  if (status >= 300 && status < 400 && status !== 304) return `a redirect (${status}); redirects are not followed`
+  return undefined
+}
+
+function endsWithConnection(status: number, headers: { readonly [name: string]: string | string[] | undefined }): boolean {
+  return status !== 204 && status !== 304 && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
+}
+
+const connectCodes = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'EMFILE',
+])
+
+function describeFailure(error: Error, reach: Reach, upstream: Upstream): Error {
+  const { code } = error as NodeJS.ErrnoException
+  const extra = { cause: error }
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return fail('upstream_connect_timeout', { ms: upstream.timeouts.connectMs }, extra)
+  if (reach === 'untouched' || (code !== undefined && connectCodes.has(code)))
+    return fail('upstream_unreachable', { reason: code ?? error.name }, extra)
+  if (code === 'UND_ERR_BODY_TIMEOUT') return fail('deadline_exceeded', { ms: upstream.timeouts.idleMs }, extra)
+  if (code === 'UND_ERR_HEADERS_OVERFLOW' || code?.startsWith('HPE_'))
+    return fail('upstream_invalid', { reason: 'it is not HTTP/1.1 as it should be' }, extra)
+  return fail('upstream_cut', { reason: code ?? error.name }, extra)
+}
