@@ -1,0 +1,129 @@
+import { isatty } from 'node:tty'
+import { pino } from 'pino'
+import type { Log, LogRow } from '../kit/index.ts'
+import { formatForPeople } from './pretty.ts'
+import { escapeUnruly, Scrubber } from './scrub.ts'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+export type LogOptions = {
+  readonly level: LogLevel
+  /** One readable line instead of JSON; undefined decides by whether stderr is a terminal. */
+  readonly pretty?: boolean
+  /** Where finished lines go; standard error when absent, since standard output is for data. */
+  readonly destination?: { write(line: string): void }
+  /** Values that may never be written, such as upstream credentials. */
+  readonly secrets?: Iterable<string>
+}
+
+/** The gateway's log. Nothing secret, no live control character and no string over 2 KiB leaves it. */
+export type GatewayLog = Log & {
+  /** One line for a finished request. */
+  request(row: LogRow): void
+  /** More values that may never be written: after a reload, or a key that was just made. */
+  hide(secrets: Iterable<string>): void
+  /** Everything logged so far has been handed to the operating system. */
+  flush(): Promise<void>
+}
+
+const textCharsMax = 2048
+const depthMax = 6
+const lineBytesBuffered = 8192
+const flushEveryMs = 1000
+
+/** Opens the log. Buffered where nobody watches: lines reach the file within a second, and at exit. */
+export function createLog(options: LogOptions): GatewayLog {
+  const pretty = options.pretty ?? isatty(2)
+  const scrubber = new Scrubber()
+  scrubber.hide(options.secrets ?? [])
+  const out = options.destination ? undefined : openStderr(pretty)
+  const target = options.destination ?? out ?? process.stderr
+  const destination = pretty
+    ? { write: (line: string) => void target.write(formatForPeople(line, options.destination === undefined)) }
+    : target
+  const logger = pino(
+    {
+      level: options.level,
+      base: null,
+      formatters: { log: facts => clip(facts, scrubber, 0) as { [name: string]: unknown } },
+      hooks: {
+        logMethod(args, method) {
+          method.apply(this, args.map(arg => (typeof arg === 'string' ? clipText(arg, scrubber) : arg)) as typeof args)
+        },
+        streamWrite: line => escapeUnruly(scrubber.scrub(line)),
+      },
+    },
+    destination,
+  )
+  return {
+    debug: (facts, text) => logger.debug(facts, text),
+    info: (facts, text) => logger.info(facts, text),
+    warn: (facts, text) => logger.warn(facts, text),
+    error: (facts, text) => logger.error(facts, text),
+    request: row => logger.info(requestFacts(row), 'request'),
+    hide: secrets => scrubber.hide(secrets),
+    flush: () =>
+      new Promise((resolve, reject) => {
+        if (out === undefined) resolve()
+        else out.flush(error => (error ? reject(error) : resolve()))
+      }),
+  }
+}
+
+function openStderr(watched: boolean) {
+  if (watched) return pino.destination({ dest: 2, sync: true })
+  return pino.destination({ dest: 2, sync: false, minLength: lineBytesBuffered, periodicFlush: flushEveryMs })
+}
+
+/** The fields of the log record that are known without its charge, by the record's own names; unknown ones left out. */
+function requestFacts(row: LogRow): object {
+  return {
+    id: row.id,
+    key_id: row.keyId ?? undefined,
+    user: row.user ?? undefined,
+    group: row.group ?? undefined,
+    model: row.model ?? undefined,
+    operation: row.operation,
+    status: row.status ?? undefined,
+    outcome: row.outcome,
+    error: row.errorCode ?? undefined,
+    duration_ms: Math.round(row.durationMs),
+    upstream: row.upstream ?? undefined,
+    config_revision: row.configRevision,
+    forwarded: row.forwarded.join(' ') || undefined,
+    dropped: row.dropped.join(' ') || undefined,
+    client_request_id: row.clientRequestId ?? undefined,
+    input_tokens: row.inputTokens ?? undefined,
+    output_tokens: row.outputTokens ?? undefined,
+  }
+}
+
+/** The value with long strings cut; the value itself when there is nothing to cut. */
+function clip(value: unknown, scrubber: Scrubber, depth: number): unknown {
+  if (typeof value === 'string') return clipText(value, scrubber)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > depthMax) return '[deeper]'
+  if (value instanceof Error) return clip(errorFacts(value), scrubber, depth + 1)
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
+  if (Array.isArray(value)) return value.slice(0, 100).map(one => clip(one, scrubber, depth + 1))
+  let copy: { [name: string]: unknown } | undefined
+  for (const [name, old] of Object.entries(value)) {
+    const cut = clip(old, scrubber, depth + 1)
+    if (cut === old) continue
+    copy ??= { ...value }
+    copy[name] = cut
+  }
+  return copy ?? value
+}
+
+function errorFacts(error: Error): object {
+  const code = 'code' in error ? { code: error.code } : {}
+  const cause = error.cause === undefined ? {} : { cause: error.cause }
+  return { type: error.name, ...code, message: error.message, stack: error.stack, ...cause }
+}
+
+/** Scrubbed before it is cut: half a secret at the edge is a secret still. */
+function clipText(text: string, scrubber: Scrubber): string {
+  if (text.length <= textCharsMax) return text
+  return `${scrubber.scrub(text).slice(0, textCharsMax - 24)}… [${text.length} characters]`
+}

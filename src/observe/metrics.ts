@@ -1,0 +1,220 @@
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import type { Charge, LogRow } from '../kit/index.ts'
+import { counters, countersSnapshot, gaugeSnapshot, spreads, spreadsSnapshot } from './tally.ts'
+import type { Count, Snapshot, Spread } from './tally.ts'
+
+const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+const pixelsText = /^\s*(\d+)\s*[xX×]\s*(\d+)\s*$/
+const delayResolutionMs = 10
+
+/** Names that may become labels. Whatever a caller made up is counted as `other`. */
+export type KnownNames = {
+  readonly operations: Iterable<string>
+  readonly models: Iterable<string>
+  readonly upstreams: Iterable<string>
+}
+
+/** Read when somebody asks, and only then: what is in flight, held, spooled. */
+export type GaugeReader = () => number
+
+export type Metrics = {
+  /** A request has begun. */
+  began(): void
+  /** A request has ended; with its charge, when it has one. Counts by reference: about a microsecond. */
+  settled(row: LogRow, charge?: Charge | null): void
+  /** An upstream's head has come (status), or never came (null), after so many milliseconds. */
+  upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
+  /** The names of a new configuration; series of the old one stay. */
+  know(names: KnownNames): void
+  /** A figure that others keep. `name` without the prefix, with its unit: `bodies_memory_bytes`. */
+  gauge(name: string, help: string, read: GaugeReader): void
+  /** The whole exposition, and its content type. Loads the exposition library on first use. */
+  expose(): Promise<{ readonly contentType: string; readonly text: string }>
+  close(): void
+}
+
+/** The cells that one combination of operation, model and status class is counted in. */
+type RequestCells = { readonly requests: Count; readonly seconds: Spread }
+
+/** Opens the metrics of one gateway. Nothing is shared between two gateways of one process but the process's own figures. */
+export function createMetrics(): Metrics {
+  const requests = counters('tollgate_requests_total', 'Requests that have ended.', [
+    'operation',
+    'model',
+    'status',
+    'outcome',
+  ])
+  const seconds = spreads(
+    'tollgate_request_duration_seconds',
+    'From the head of the request to its settlement.',
+    ['operation'],
+    secondsBounds,
+  )
+  const refusals = counters('tollgate_refusals_total', 'Requests answered with an error of the gateway, by its code.', [
+    'code',
+  ])
+  const tokens = counters('tollgate_tokens_total', 'Tokens that upstreams reported.', ['model', 'direction'])
+  const charges = counters('tollgate_charges_total', 'Charges that have ended, by their state.', ['state'])
+  const amount = counters('tollgate_charged_micros_total', 'Money charged, in millionths of the currency.', [
+    'model',
+    'currency',
+  ])
+  const lines = counters('tollgate_charge_lines_total', 'Lines charged.', ['model', 'tier', 'source'])
+  const differs = counters('tollgate_size_differs_total', 'Lines whose decoded size is not the size asked for.', [
+    'model',
+  ])
+  const flags = counters('tollgate_line_flags_total', 'Lines with something odd about them.', ['model', 'flag'])
+  const upstreamSeconds = spreads(
+    'tollgate_upstream_head_seconds',
+    "From dispatch to the head of the upstream's answer, or to its failure.",
+    ['upstream', 'status'],
+    secondsBounds,
+  )
+
+  const known = { operations: new Set<string>(), models: new Set<string>(), upstreams: new Set<string>() }
+  const bound = new Map<string, RequestCells>()
+  const gauges: { readonly name: string; readonly help: string; readonly read: GaugeReader }[] = []
+  const delay = monitorEventLoopDelay({ resolution: delayResolutionMs })
+  delay.enable()
+  let loop = performance.eventLoopUtilization()
+  let inFlight = 0
+
+  function cellsOf(row: LogRow): RequestCells {
+    const key = `${row.operation}\n${row.model}\n${statusClass(row.status)}\n${row.outcome}`
+    const found = bound.get(key)
+    if (found) return found
+    const operation = label(row.operation, known.operations)
+    const cells = {
+      requests: requests.at(operation, label(row.model, known.models), statusClass(row.status), row.outcome),
+      seconds: seconds.at(operation),
+    }
+    // A key of a made-up name is not kept: names are the caller's to invent, memory is ours.
+    if (operation !== 'other' && (row.model === null || known.models.has(row.model))) bound.set(key, cells)
+    return cells
+  }
+
+  function countCharge(charge: Charge): void {
+    const model = label(charge.model, known.models)
+    charges.at(charge.state).value++
+    if (charge.state !== 'settled') return
+    amount.at(model, charge.currency).value += charge.amount
+    const asked = pixelsText.exec(charge.size ?? '')
+    for (const line of charge.lines) {
+      lines.at(model, line.tier, line.source).value++
+      for (const flag of line.flags) flags.at(model, flag).value++
+      if (!asked || line.width === null) continue
+      if (Number(asked[1]) !== line.width || Number(asked[2]) !== line.height) differs.at(model).value++
+    }
+  }
+
+  function snapshots(): readonly Snapshot[] {
+    const since = performance.eventLoopUtilization(loop)
+    loop = performance.eventLoopUtilization()
+    const delays = delaySnapshot(delay)
+    delay.reset()
+    return [
+      ...[requests, refusals, tokens, charges, amount, lines, differs, flags].map(countersSnapshot),
+      ...[seconds, upstreamSeconds].map(spreadsSnapshot),
+      gaugeSnapshot('tollgate_requests_in_flight', 'Requests that have begun and not ended.', inFlight),
+      gaugeSnapshot(
+        'tollgate_event_loop_busy_ratio',
+        'Part of the time since the last scrape that the event loop was busy.',
+        since.utilization,
+      ),
+      delays,
+      ...gauges.map(({ name, help, read }) => gaugeSnapshot(`tollgate_${name}`, help, read())),
+    ]
+  }
+
+  return {
+    began() {
+      inFlight++
+    },
+    settled(row, charge) {
+      inFlight--
+      const cells = cellsOf(row)
+      cells.requests.value++
+      cells.seconds.add(row.durationMs / 1000)
+      if (row.errorCode !== null) refusals.at(row.errorCode).value++
+      if (row.inputTokens !== null) tokens.at(label(row.model, known.models), 'input').value += row.inputTokens
+      if (row.outputTokens !== null) tokens.at(label(row.model, known.models), 'output').value += row.outputTokens
+      if (charge) countCharge(charge)
+    },
+    upstreamAnswered(upstream, status, durationMs) {
+      upstreamSeconds.at(label(upstream, known.upstreams), statusClass(status)).add(durationMs / 1000)
+    },
+    know(names) {
+      for (const name of names.operations) known.operations.add(name)
+      for (const name of names.models) known.models.add(name)
+      for (const name of names.upstreams) known.upstreams.add(name)
+    },
+    gauge(name, help, read) {
+      gauges.push({ name, help, read })
+    },
+    async expose() {
+      const { AggregatorRegistry } = await import('prom-client')
+      const registry = AggregatorRegistry.aggregate([[...snapshots(), ...processSnapshots()]])
+      return { contentType: registry.contentType, text: await registry.metrics() }
+    },
+    close() {
+      delay.disable()
+    },
+  }
+}
+
+/** A label for a name: the name itself when the configuration has it, `none` without one, else `other`. */
+function label(name: string | null, known: ReadonlySet<string>): string {
+  if (name === null) return 'none'
+  return known.has(name) ? name : 'other'
+}
+
+function statusClass(status: number | null): string {
+  if (status === null) return 'none'
+  if (status < 200) return '1xx'
+  if (status < 300) return '2xx'
+  if (status < 400) return '3xx'
+  return status < 500 ? '4xx' : '5xx'
+}
+
+/** How late timers ran since the last scrape. The histogram's values include its own resolution, which is taken off. */
+function delaySnapshot(delay: ReturnType<typeof monitorEventLoopDelay>): Snapshot {
+  const seconds = (nanoseconds: number) => Math.max(0, nanoseconds / 1e9 - delayResolutionMs / 1000)
+  const quantiles = [0.5, 0.9, 0.99] as const
+  return {
+    name: 'tollgate_event_loop_delay_seconds',
+    help: 'How late the event loop ran timers since the last scrape.',
+    type: 'gauge',
+    aggregator: 'sum',
+    values: [
+      ...quantiles.map(quantile => ({
+        labels: { quantile: String(quantile) },
+        value: seconds(delay.percentile(quantile * 100)),
+      })),
+      { labels: { quantile: '1' }, value: delay.count > 0 ? seconds(delay.max) : 0 },
+    ],
+  }
+}
+
+function processSnapshots(): readonly Snapshot[] {
+  const memory = process.memoryUsage()
+  const cpu = process.resourceUsage()
+  return [
+    {
+      ...gaugeSnapshot(
+        'process_cpu_seconds_total',
+        'User and system time.',
+        (cpu.userCPUTime + cpu.systemCPUTime) / 1e6,
+      ),
+      type: 'counter',
+    },
+    gaugeSnapshot('process_resident_memory_bytes', 'Resident set.', memory.rss),
+    gaugeSnapshot('process_resident_memory_max_bytes', 'Largest resident set so far.', cpu.maxRSS * 1024),
+    gaugeSnapshot('nodejs_heap_size_used_bytes', 'JavaScript heap in use.', memory.heapUsed),
+    gaugeSnapshot('nodejs_external_memory_bytes', 'Buffers and other memory outside the heap.', memory.external),
+    gaugeSnapshot(
+      'process_start_time_seconds',
+      'When the process began, in seconds since the epoch.',
+      performance.timeOrigin / 1000,
+    ),
+  ]
+}

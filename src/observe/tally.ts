@@ -1,0 +1,123 @@
+/** Labels of one series, in the order of the family's label names. */
+type Labels = readonly string[]
+
+/** A metric in the shape that the exposition library takes over from another process. */
+export type Snapshot = {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge' | 'histogram' | 'summary'
+  readonly aggregator: 'sum'
+  readonly values: readonly {
+    readonly labels: { readonly [label: string]: string | number }
+    readonly value: number
+    readonly metricName?: string
+  }[]
+}
+
+const seriesMax = 2000
+
+/** A counter or a histogram that is held by reference, so that counting hashes nothing. */
+export class Family<Cell> {
+  readonly name: string
+  readonly help: string
+  readonly labels: readonly string[]
+  readonly cells = new Map<string, { readonly labels: Labels; readonly cell: Cell }>()
+  #create: () => Cell
+
+  constructor(name: string, help: string, labels: readonly string[], create: () => Cell) {
+    this.name = name
+    this.help = help
+    this.labels = labels
+    this.#create = create
+  }
+
+  /** The cell of one combination of labels. Past 2,000 combinations all new ones share the cell `other`. */
+  at(...labels: Labels): Cell {
+    const key = labels.join('\u0000')
+    const found = this.cells.get(key)
+    if (found) return found.cell
+    if (this.cells.size >= seriesMax && labels.some(label => label !== 'other')) {
+      return this.at(...labels.map(() => 'other'))
+    }
+    const cell = this.#create()
+    this.cells.set(key, { labels, cell })
+    return cell
+  }
+
+  labelled(labels: Labels): { [label: string]: string } {
+    return Object.fromEntries(this.labels.map((name, i) => [name, labels[i] ?? '']))
+  }
+}
+
+export class Count {
+  value = 0
+}
+
+export function counters(name: string, help: string, labels: readonly string[]): Family<Count> {
+  return new Family(name, help, labels, () => new Count())
+}
+
+export class Spread {
+  readonly bounds: readonly number[]
+  /** One more than bounds: the last counts what is above all of them. */
+  readonly counts: number[]
+  sum = 0
+  total = 0
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds
+    this.counts = Array.from({ length: bounds.length + 1 }, () => 0)
+  }
+
+  add(value: number): void {
+    let i = 0
+    while (i < this.bounds.length && value > (this.bounds[i] as number)) i++
+    this.counts[i] = (this.counts[i] as number) + 1
+    this.sum += value
+    this.total++
+  }
+}
+
+export function spreads(
+  name: string,
+  help: string,
+  labels: readonly string[],
+  bounds: readonly number[],
+): Family<Spread> {
+  return new Family(name, help, labels, () => new Spread(bounds))
+}
+
+export function countersSnapshot(family: Family<Count>): Snapshot {
+  return {
+    name: family.name,
+    help: family.help,
+    type: 'counter',
+    aggregator: 'sum',
+    values: [...family.cells.values()].map(({ labels, cell }) => ({
+      labels: family.labelled(labels),
+      value: cell.value,
+    })),
+  }
+}
+
+export function spreadsSnapshot(family: Family<Spread>): Snapshot {
+  const values = [...family.cells.values()].flatMap(({ labels, cell }) => {
+    const named = family.labelled(labels)
+    let below = 0
+    const buckets = cell.bounds.map((bound, i) => {
+      below += cell.counts[i] as number
+      return { labels: { ...named, le: bound }, value: below, metricName: `${family.name}_bucket` }
+    })
+    return [
+      ...buckets,
+      { labels: { ...named, le: '+Inf' }, value: cell.total, metricName: `${family.name}_bucket` },
+      { labels: named, value: cell.sum, metricName: `${family.name}_sum` },
+      { labels: named, value: cell.total, metricName: `${family.name}_count` },
+    ]
+  })
+  return { name: family.name, help: family.help, type: 'histogram', aggregator: 'sum', values }
+}
+
+export function gaugeSnapshot(name: string, help: string, value: number): Snapshot {
+  return { name, help, type: 'gauge', aggregator: 'sum', values: [{ labels: {}, value }] }
+}
