@@ -33,7 +33,14 @@ export type Hooks<Facet = unknown> = {
 }
 
 /** What a plugin is given when it is created. */
-export type Host = { readonly stores: Stores; readonly clock: Clock; readonly plan: Plan; readonly log: Log }
+export type Host = {
+  readonly stores: Stores
+  readonly clock: Clock
+  readonly plan: Plan
+  readonly log: Log
+  /** State that outlives a reload of the configuration (counters, caches), by a name of the plugin's own. */
+  keep<T>(name: string, create: () => T): T
+}
 
 export type Log = {
   debug(facts: object, text: string): void
@@ -53,7 +60,7 @@ export type Problem = {
   readonly model?: string
 }
 
-export type Plugin<Options extends Schema = Schema, Facet extends Schema = Schema> = {
+export type Plugin<Options extends object = Schema, Facet extends object = Schema> = {
   readonly name: string
   /** Options on the pipeline's line. */
   readonly options?: Options
@@ -74,7 +81,7 @@ export type AnyPlugin = Omit<Plugin, 'create' | 'inspect'> & {
 }
 
 /** Checks a plugin's types and returns it as it is. */
-export function definePlugin<const Options extends Schema, const Facet extends Schema>(
+export function definePlugin<const Options extends object = Schema, const Facet extends object = Schema>(
   plugin: Plugin<Options, Facet>,
 ): Plugin<Options, Facet> {
   return plugin
