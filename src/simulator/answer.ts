@@ -1,0 +1,69 @@
+import type { Failure } from '../kit/index.ts'
+import type { Played } from './upstream.ts'
+
+/** Divisible by three: pieces of base64 put together are the base64 of the whole. */
+const pieceBytes = 48 * 1024
+
+export function answerJson(status: number, value: unknown, headers: Played['headers'] = {}): Played {
+  return { status, headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(value) }
+}
+
+/** A refusal in the chat-completions style. */
+export function answerFailure({ status, message, type, param, code, headers }: Failure): Played {
+  return answerJson(status, { error: { message, type, param, code } }, headers)
+}
+
+/** Bytes that stand in a JSON string as base64. */
+export type Inline = { readonly inline: Buffer }
+
+/** JSON text in pieces: strings as they are, pictures as base64, made only when the reader is ready for them. */
+export type JsonPieces = readonly (string | Inline)[]
+
+/** Writes an object with one member whose value is base64: `{…before,"name":"<base64>",…after}`. */
+export function jsonWithInline(before: object, name: string, bytes: Buffer, after: object): JsonPieces {
+  const head = JSON.stringify(before).slice(1, -1)
+  const tail = JSON.stringify(after).slice(1, -1)
+  return [`{${head}${head && ','}${JSON.stringify(name)}:"`, { inline: bytes }, `"${tail && ','}${tail}}`]
+}
+
+/** An answer of known length, its pictures never whole in memory as text. */
+export function answerPieces(pieces: JsonPieces): Played {
+  const length = pieces.reduce(
+    (sum, piece) =>
+      sum + (typeof piece === 'string' ? Buffer.byteLength(piece) : Math.ceil(piece.inline.length / 3) * 4),
+    0,
+  )
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json', 'content-length': String(length) },
+    body: writePieces(pieces),
+  }
+}
+
+/** Server-sent events, each named by its `type` (`reference/wire.md` 1.4). */
+export function answerEvents(events: AsyncIterable<{ type: string; json: JsonPieces }>): Played {
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' },
+    body: writeEvents(events),
+  }
+}
+
+async function* writeEvents(events: AsyncIterable<{ type: string; json: JsonPieces }>): AsyncIterable<string | Buffer> {
+  for await (const { type, json } of events) {
+    yield `event: ${type}\ndata: `
+    yield* writePieces(json)
+    yield '\n\n'
+  }
+}
+
+async function* writePieces(pieces: JsonPieces): AsyncIterable<string | Buffer> {
+  for (const piece of pieces) {
+    if (typeof piece === 'string') yield piece
+    else {
+      for (let at = 0; at < piece.inline.length; at += pieceBytes) {
+        yield piece.inline.toString('base64', at, Math.min(piece.inline.length, at + pieceBytes))
+      }
+    }
+  }
+}

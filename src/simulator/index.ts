@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Clock } from '../kit/index.ts'
+import { Failure, systemClock } from '../kit/index.ts'
+import { answerFailure, answerJson } from './answer.ts'
+import { fail } from './errors.ts'
+import { createLinks } from './links.ts'
+import type { Links } from './links.ts'
+import { mediaTypes } from './pictures/picture.ts'
+import { createStudio } from './pictures/studio.ts'
+import type { Call, Played, Site } from './upstream.ts'
+import { upstreams } from './upstreams.ts'
+
+/** Simulated upstreams on a loopback port of their own. */
+export type Simulator = {
+  /** What may follow `simulator:` in an upstream's url. */
+  readonly names: readonly string[]
+  /** The url of one, to which a route's path is appended; undefined when there is none of that name. */
+  url(name: string): string | undefined
+  /** Cuts what is still running. */
+  close(): Promise<void>
+}
+
+const bodyBytesMax = 40 * 1024 * 1024
+const keptBytesMax = 64 * 1024 * 1024
+
+/**
+ * Starts every simulated upstream, each under its own prefix of one server on 127.0.0.1. They need no credential and
+ * take any. Every answer carries `x-simulated: true`.
+ * @param clock decides when links end
+ */
+export async function startSimulator(clock: Clock = systemClock): Promise<Simulator> {
+  const studio = createStudio(keptBytesMax)
+  const links = createLinks(clock)
+  let origin = ''
+  const site: Site = {
+    paint: picture => studio.paint(picture),
+    publish: picture => `${origin}/files/${links.add(picture)}`,
+    now: () => clock.now(),
+  }
+  const server = createServer((request, response) => {
+    void respond(request, response, site, links)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    names: Object.keys(upstreams),
+    url: name => (Object.hasOwn(upstreams, name) ? `${origin}/${name}` : undefined),
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+async function respond(request: IncomingMessage, response: ServerResponse, site: Site, links: Links): Promise<void> {
+  let played: Played
+  try {
+    played = await play(request, site, links)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    played = answerFailure(cause instanceof Failure ? cause : fail('server_error', { reason }, { cause }))
+  }
+  try {
+    await send(response, request.method === 'HEAD' ? { ...played, body: '' } : played)
+  } catch {
+    // The caller has left, or a stream failed after its head: the one honest sign left is a cut connection.
+    response.destroy()
+  }
+}
+
+async function play(request: IncomingMessage, site: Site, links: Links): Promise<Played> {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://simulator')
+  const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
+  const [, first = '', ...rest] = pathname.split('/')
+  const body = await readBody(request)
+  if (method === 'GET' && (first === '' || first === 'simulator') && rest.length === 0) return introduce()
+  if (method === 'GET' && first === 'files') return download(rest.join('/'), site, links)
+  const upstream = Object.hasOwn(upstreams, first) ? upstreams[first] : undefined
+  if (method === 'GET' && upstream && rest.length === 0) return introduce()
+  const route = `${method} /${rest.join('/')}`
+  const handler = upstream && Object.hasOwn(upstream, route) ? upstream[route] : undefined
+  if (!handler) throw fail('unknown_url', { method, path: pathname })
+  const headers = request.headers as Call['headers']
+  return handler({ headers, query: searchParams, body, site })
+}
+
+/** Read to its end even when it is too long: an early answer would look like a broken connection to some clients. */
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes <= bodyBytesMax) chunks.push(chunk)
+    else chunks.length = 0
+  }
+  if (bytes > bodyBytesMax) throw fail('body_too_large', { max: bodyBytesMax, found: bytes })
+  return Buffer.concat(chunks)
+}
+
+function introduce(): Played {
+  return answerJson(200, {
+    simulated: true,
+    about: 'Simulated upstreams: what comes from here was not made by a model.',
+    upstreams: Object.fromEntries(Object.entries(upstreams).map(([name, routes]) => [name, Object.keys(routes)])),
+  })
+}
+
+async function download(name: string, site: Site, links: Links): Promise<Played> {
+  const picture = links.find(name)
+  if (!picture) throw fail('link_expired')
+  const body = await site.paint(picture)
+  const headers = { 'content-type': mediaTypes[picture.format], 'content-length': String(body.length) }
+  return { status: 200, headers: { ...headers, 'cache-control': 'no-store' }, body }
+}
+
+async function send(response: ServerResponse, { status, headers, body }: Played): Promise<void> {
+  // A vendor sends ids of its own, which no gateway may pass on as its own.
+  response.writeHead(status, { 'x-simulated': 'true', 'x-request-id': `simulated-${randomUUID()}`, ...headers })
+  if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body)
+  else await pipeline(Readable.from(body, { highWaterMark: 1 }), response)
+}

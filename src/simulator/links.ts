@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../kit/index.ts'
+import type { Picture } from './pictures/picture.ts'
+
+const keptMsMax = 10 * 60_000
+const keptMax = 200
+const extensions = { png: 'png', jpeg: 'jpg', webp: 'webp' } as const
+
+/** Links to pictures, which are painted again when somebody follows one: a link costs no picture's memory. */
+export type Links = {
+  /** A name that nobody can guess, with the extension of its format. */
+  add(picture: Picture): string
+  /** Undefined ten minutes later, and once 200 newer links have been made. */
+  find(name: string): Picture | undefined
+}
+
+export function createLinks(clock: Clock): Links {
+  const links = new Map<string, { picture: Picture; until: number }>()
+  return {
+    add(picture) {
+      const name = `${randomBytes(16).toString('hex')}.${extensions[picture.format]}`
+      links.set(name, { picture, until: clock.tick() + keptMsMax })
+      const [oldest] = links.keys()
+      if (links.size > keptMax && oldest !== undefined) links.delete(oldest)
+      return name
+    },
+    find(name) {
+      const link = links.get(name)
+      if (!link || clock.tick() < link.until) return link?.picture
+      links.delete(name)
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,44 @@
+/** The tables of ITU-T T.81, annex K, and the zigzag order of its figure A.6. */
+
+/** Natural position of each coefficient in zigzag order. */
+export const zigzag = Buffer.from(
+  '000108100902030a11182019120b04050c131a21283029221b140d06070e151c' +
+    '232a313839322b241d160f171e252c333a3b342d261f272e353c3d362f373e3f',
+  'hex',
+)
+
+/** Quantisation, in natural order. */
+export const lumaSteps = Buffer.from(
+  '100b0a101828333d0c0c0e131a3a3c370e0d1018283945380e11161d3357503e' +
+    '12162538446d674d182337405168715c31404e5767797865485c5f6270646763',
+  'hex',
+)
+export const chromaSteps = Buffer.from(
+  '1112182f6363636312151a4263636363181a3863636363632f42636363636363' +
+    '6363636363636363636363636363636363636363636363636363636363636363',
+  'hex',
+)
+
+/** How many codes there are of each length from 1 to 16, and the symbols in the order of their codes. */
+export type HuffmanTable = { readonly counts: Buffer; readonly symbols: Buffer }
+
+function table(counts: string, symbols: string): HuffmanTable {
+  return { counts: Buffer.from(counts, 'hex'), symbols: Buffer.from(symbols, 'hex') }
+}
+
+const dcSymbols = '000102030405060708090a0b'
+export const lumaDc = table('00010501010101010100000000000000', dcSymbols)
+export const chromaDc = table('00030101010101010101010000000000', dcSymbols)
+export const lumaAc = table(
+  '0002010303020403050504040000017d',
+  '01020300041105122131410613516107227114328191a1082342b1c11552d1f02433627282090a161718191a25262728292a3435363738393a' +
+    '434445464748494a535455565758595a636465666768696a737475767778797a838485868788898a92939495969798999aa2a3a4a5a6a7a8' +
+    'a9aab2b3b4b5b6b7b8b9bac2c3c4c5c6c7c8c9cad2d3d4d5d6d7d8d9dae1e2e3e4e5e6e7e8e9eaf1f2f3f4f5f6f7f8f9fa',
+)
+export const chromaAc = table(
+  '00020102040403040705040400010277',
+  '0001020311040521310612415107617113223281081442' +
+    '91a1b1c109233352f0156272d10a162434e125f11718191a262728292a35363738393a434445464748494a535455565758595a' +
+    '636465666768696a737475767778797a82838485868788898a92939495969798999aa2a3a4a5a6a7a8a9aab2b3b4b5b6b7b8b9ba' +
+    'c2c3c4c5c6c7c8c9cad2d3d4d5d6d7d8d9dae2e3e4e5e6e7e8e9eaf2f3f4f5f6f7f8f9fa',
+)

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto'
+
+export type PictureFormat = 'png' | 'jpeg' | 'webp'
+
+/** How finished a picture is: how many of its three ranges of hills are there yet. */
+export type Detail = 0 | 1 | 2 | 3
+
+/** A picture as a recipe: the same recipe always gives the same bytes. */
+export type Picture = {
+  /** Pixels. */
+  readonly width: number
+  readonly height: number
+  readonly format: PictureFormat
+  /** From `seedOf`. */
+  readonly seed: string
+  readonly detail: Detail
+  /** JPEG quality, 1 to 100; the other formats are lossless. */
+  readonly quality: number
+}
+
+export const mediaTypes: { readonly [format in PictureFormat]: string } = {
+  png: 'image/png',
+  jpeg: 'image/jpeg',
+  webp: 'image/webp',
+}
+
+/** What a picture looks like follows from what was asked: 64 hex characters. */
+export function seedOf(...asked: readonly (string | number | Uint8Array)[]): string {
+  const hash = createHash('sha256')
+  for (const part of asked) {
+    const bytes = part instanceof Uint8Array ? part : Buffer.from(String(part))
+    hash.update(`${bytes.length}:`).update(bytes)
+  }
+  return hash.digest('hex')
+}

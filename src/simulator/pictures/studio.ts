@@ -1,0 +1,62 @@
+import { encodeJpeg } from './jpeg.ts'
+import { createPace } from './pace.ts'
+import type { Picture } from './picture.ts'
+import { encodePng } from './png.ts'
+import { composeScene } from './scene.ts'
+import { encodeWebp } from './webp.ts'
+
+/** Paints pictures, each once as long as it is remembered. */
+export type Studio = { paint(picture: Picture): Promise<Buffer> }
+
+/**
+ * One picture is painted at a time, in short turns: several at once would add up to long ones.
+ * @param keptBytesMax encoded bytes remembered; the least recently used go first
+ */
+export function createStudio(keptBytesMax: number): Studio {
+  const kept = new Map<string, Promise<Buffer>>()
+  const sizes = new Map<string, number>()
+  let keptBytes = 0
+  let queue: Promise<unknown> = Promise.resolve()
+
+  function remember(key: string, bytes: number): void {
+    sizes.set(key, bytes)
+    keptBytes += bytes
+    for (const oldest of kept.keys()) {
+      if (keptBytes <= keptBytesMax) return
+      const size = sizes.get(oldest)
+      // Without a size it is still in the queue, and somebody waits for it.
+      if (size === undefined) continue
+      keptBytes -= size
+      sizes.delete(oldest)
+      kept.delete(oldest)
+    }
+  }
+
+  return {
+    paint(picture) {
+      const key = JSON.stringify(picture)
+      const known = kept.get(key)
+      if (known) {
+        kept.delete(key)
+        kept.set(key, known)
+        return known
+      }
+      const painted = queue.then(() => encode(picture))
+      queue = painted.catch(() => undefined)
+      kept.set(key, painted)
+      painted.then(
+        bytes => remember(key, bytes.length),
+        () => kept.delete(key),
+      )
+      return painted
+    },
+  }
+}
+
+function encode({ width, height, format, seed, detail, quality }: Picture): Promise<Buffer> {
+  const paint = composeScene(width, height, seed, detail)
+  const pace = createPace()
+  if (format === 'png') return encodePng(width, height, paint, pace)
+  if (format === 'jpeg') return encodeJpeg(width, height, quality, paint, pace)
+  return encodeWebp(width, height, paint, pace)
+}

@@ -1,0 +1,116 @@
+import { fail } from './errors.ts'
+import type { Pixels } from './pictures/measure.ts'
+
+/**
+ * What comes back for what is asked: the one table of the simulator's dimensions. Those measured are the requirement's
+ * (section 4.3); the others are the simulator's own, so that every ratio gives some picture: nobody may take them for a
+ * vendor's.
+ */
+type SizeRow = { readonly ratio: string; readonly width: number; readonly height: number; readonly measured: boolean }
+
+/** Family A: always about 1.57 megapixels. */
+export const alphaSizes: readonly SizeRow[] = [
+  { ratio: '1:1', width: 1254, height: 1254, measured: true },
+  { ratio: '3:2', width: 1536, height: 1024, measured: true },
+  { ratio: '2:3', width: 1024, height: 1536, measured: false },
+  { ratio: '3:4', width: 1086, height: 1448, measured: false },
+  { ratio: '16:9', width: 1672, height: 941, measured: true },
+]
+const alphaPixels = 1254 * 1254
+/** "About 0.69MP" in the requirement. */
+const alphaPixelsMin = 690_000
+const alphaTolerance = 0.01
+/** Family A's long edge practically never exceeds 2048 (section 4.4), whatever the shape of a reference image. */
+const alphaLongEdgeMax = 2048
+
+/** Family B at 2K. Ties in nearness go to the ratio listed first. */
+export const betaSizes: readonly SizeRow[] = [
+  { ratio: '1:1', width: 2048, height: 2048, measured: true },
+  { ratio: '16:9', width: 2816, height: 1584, measured: true },
+  { ratio: '9:16', width: 1584, height: 2816, measured: false },
+  { ratio: '4:3', width: 2368, height: 1776, measured: false },
+  { ratio: '3:4', width: 1776, height: 2368, measured: false },
+  { ratio: '3:2', width: 2496, height: 1664, measured: true },
+  { ratio: '2:3', width: 1664, height: 2496, measured: false },
+  { ratio: '2:1', width: 2912, height: 1456, measured: false },
+  { ratio: '1:2', width: 1456, height: 2912, measured: false },
+  { ratio: '19.5:9', width: 3016, height: 1392, measured: false },
+  { ratio: '9:19.5', width: 1392, height: 3016, measured: false },
+  { ratio: '20:9', width: 3040, height: 1368, measured: false },
+  { ratio: '9:20', width: 1368, height: 3040, measured: false },
+]
+const betaOneKEdgeMax = 1024
+/** What the model picks by itself: the one measured without a size. */
+const betaOwnRatio = '3:2'
+
+export type Resolution = '1k' | '2k'
+export type BetaSize = { readonly resolution: Resolution; readonly ratio: string | undefined }
+
+const pixelsText = /^\s*(\d{1,6})\s*[x×]\s*(\d{1,6})\s*$/i
+
+/** What family A makes of a size: never a refusal, and 1:1 for whatever it does not know. */
+export function alphaSize(size: string | undefined): Pixels {
+  const asked = parsePixels(size ?? '')
+  const row =
+    asked && asked.width * asked.height >= alphaPixelsMin
+      ? alphaSizes.find(row => distance(row, asked) <= Math.log(1 + alphaTolerance))
+      : undefined
+  return pixelsOf(row ?? alphaSizes[0])
+}
+
+/** The shape of a reference image at family A's number of pixels, no longer than 2048. */
+export function alphaSizeLike(reference: Pixels): Pixels {
+  const known = alphaSizes.find(row => distance(row, reference) <= Math.log(1 + alphaTolerance))
+  if (known) return pixelsOf(known)
+  const shape = Math.sqrt(reference.width / reference.height)
+  const edge = Math.sqrt(alphaPixels)
+  const stretch = Math.min(alphaLongEdgeMax / edge, Math.max(edge / alphaLongEdgeMax, shape))
+  return { width: Math.round(edge * stretch), height: Math.round(edge / stretch) }
+}
+
+/** Resolution and ratio of a raw size, as family B snaps it. @throws Failure when it is no size */
+export function readBetaSize(size: string): BetaSize {
+  const word = size.trim().toLowerCase()
+  if (word === '' || word === 'auto') return { resolution: '2k', ratio: undefined }
+  if (word === '1k' || word === '2k') return { resolution: word, ratio: undefined }
+  const asked = parsePixels(word)
+  if (!asked) {
+    throw fail(
+      'invalid_value',
+      { name: 'size', found: size, expected: "'<width>x<height>', '1k', '2k'" },
+      { param: 'size' },
+    )
+  }
+  const resolution = Math.max(asked.width, asked.height) <= betaOneKEdgeMax ? '1k' : '2k'
+  return { resolution, ratio: nearestBetaRatio(asked) }
+}
+
+export function nearestBetaRatio(asked: Pixels): string {
+  // Equally near but for the last bits of a logarithm is equally near.
+  const nearest = Math.min(...betaSizes.map(row => distance(row, asked)))
+  return betaSizes.find(row => distance(row, asked) <= nearest + 1e-9)?.ratio ?? betaOwnRatio
+}
+
+/** Family B's pixels. At 1K both edges are half of those at 2K: measured for 1:1, the simulator's own for the rest. */
+export function betaSize({ resolution, ratio }: BetaSize): Pixels {
+  const { width, height } = pixelsOf(betaSizes.find(row => row.ratio === (ratio ?? betaOwnRatio)))
+  return resolution === '2k' ? { width, height } : { width: width / 2, height: height / 2 }
+}
+
+function parsePixels(size: string): Pixels | undefined {
+  const match = pixelsText.exec(size)
+  const width = Number(match?.[1] ?? 0)
+  const height = Number(match?.[2] ?? 0)
+  return width > 0 && height > 0 ? { width, height } : undefined
+}
+
+/** |log| of how many times wider one shape is than the other. */
+function distance({ ratio }: SizeRow, { width, height }: Pixels): number {
+  const [across = 1, down = 1] = ratio.split(':').map(Number)
+  return Math.abs(Math.log((width / height) * (down / across)))
+}
+
+function pixelsOf(row: SizeRow | undefined): Pixels {
+  if (!row) throw new Error('the table of sizes has no such row')
+  return { width: row.width, height: row.height }
+}
