@@ -12,6 +12,8 @@ export type AskedSize = {
     | { readonly kind: 'unread' }
   /** What the family's table says will come back; null where the table does not say. */
   readonly expected: { readonly width: number; readonly height: number } | null
+  /** The label of the resolution that the family makes of it, where it has resolutions and the table says. */
+  readonly resolution: string | null
 }
 
 export const askedSizeSlot = defineSlot<AskedSize>('asked-size')

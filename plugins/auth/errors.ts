@@ -1,0 +1,47 @@
+import { type ErrorTable, failures } from '../../src/kit/index.ts'
+
+const bad = 'invalid_request_error'
+
+export const errors = {
+  // One text for unknown, malformed, disabled, revoked and expired keys: which of them it was is not told.
+  invalid_api_key: {
+    status: 401,
+    type: bad,
+    text: '{what} Send a key of this gateway as "Authorization: Bearer <API_KEY>" or "x-api-key: <API_KEY>".',
+  },
+  conflicting_api_keys: {
+    status: 400,
+    type: bad,
+    text: 'The request carries two different API keys. Send one, in one header.',
+  },
+  too_many_bad_keys: {
+    status: 429,
+    type: 'requests',
+    text: 'More than {max} requests with a bad API key came from your address within 60 seconds. Correct the key.',
+    // The same key would be refused again.
+    retry: false,
+  },
+  address_not_allowed: {
+    status: 403,
+    type: bad,
+    text: 'This API key may not be used from your address.',
+  },
+  group_unknown: {
+    status: 403,
+    type: bad,
+    text: "This API key belongs to the group '{group}', which the gateway does not have. Ask its operator to add the group or to move the key.",
+  },
+  model_not_allowed: {
+    status: 403,
+    type: bad,
+    param: 'model',
+    text: "This API key may not use the model '{model}'.",
+  },
+  storage_unavailable: {
+    status: 503,
+    type: 'server_error',
+    text: 'The API key could not be checked because the storage does not answer. Try again shortly.',
+  },
+} as const satisfies ErrorTable
+
+export const fail = failures(errors)

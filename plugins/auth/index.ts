@@ -1,0 +1,2 @@
+export { auth } from './plugin.ts'
+export { createSecret, hashSecret, hintOfSecret, readSecret, secretPattern } from './secret.ts'

@@ -1,0 +1,108 @@
+import type { BlockList } from 'node:net'
+import { LRUCache } from 'lru-cache'
+import { type Awaitable, type Clock, isPromise, type Key, type KeyStore, type Log } from '../../src/kit/index.ts'
+import { readAddressList } from './address.ts'
+
+const entriesMax = 10_000
+const knownMs = 30_000
+const unknownMs = 5_000
+/** Twice a second, so that a key revoked by another process is refused within one. */
+const pollMs = 500
+
+/** A key as it is kept at hand. */
+export type KnownKey = {
+  readonly key: Key
+  /** The addresses it may come from; null for all. */
+  readonly addresses: BlockList | null
+}
+
+/** Keys by the hash of their secret (never by the secret), and hashes that are nobody's key. */
+export class KeyCache {
+  readonly #store: KeyStore
+  readonly #log: Log
+  readonly #known: LRUCache<string, KnownKey>
+  // A list of its own: somebody who makes up keys may not push the real ones out.
+  readonly #unknown: LRUCache<string, true>
+  readonly #timer: NodeJS.Timeout
+  /** Lookups under way since the cache was last emptied; replaced with it, so that none of them is joined or kept. */
+  #waiting = new Map<string, Promise<KnownKey | undefined>>()
+  #revision: number | undefined
+  #polling = false
+  #blind = false
+
+  constructor(store: KeyStore, clock: Clock, log: Log) {
+    // lru-cache takes a start time of 0 for "no time set".
+    const perf = { now: () => clock.tick() + 1 }
+    this.#store = store
+    this.#log = log
+    this.#known = new LRUCache({ max: entriesMax, ttl: knownMs, ttlResolution: 0, perf })
+    this.#unknown = new LRUCache({ max: entriesMax, ttl: unknownMs, ttlResolution: 0, perf })
+    this.#timer = setInterval(() => void this.poll(), pollMs)
+    this.#timer.unref()
+  }
+
+  /** The key whose secret has this hash. @throws whatever the store throws: not to know is not to have been refused. */
+  find(hash: string): Awaitable<KnownKey | undefined> {
+    const known = this.#known.get(hash)
+    if (known !== undefined || this.#unknown.has(hash)) return known
+    return this.#waiting.get(hash) ?? this.#load(hash)
+  }
+
+  /** Empties the cache when a key was changed by anybody. */
+  async poll(): Promise<void> {
+    if (this.#polling) return
+    this.#polling = true
+    try {
+      const revision = await this.#store.revision()
+      if (revision !== this.#revision) this.#empty()
+      this.#revision = revision
+      this.#blind = false
+    } catch (cause) {
+      // What is known stays good for its half minute; a store that does not answer takes no revocations either.
+      if (!this.#blind) this.#log.warn({ err: cause }, 'changes of API keys cannot be read')
+      this.#blind = true
+    } finally {
+      this.#polling = false
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    this.#empty()
+  }
+
+  #load(hash: string): Awaitable<KnownKey | undefined> {
+    const waiting = this.#waiting
+    const found = this.#store.findByHash(hash)
+    if (!isPromise(found)) return this.#keep(hash, found)
+    const loading = found.then(
+      key => {
+        waiting.delete(hash)
+        return waiting === this.#waiting ? this.#keep(hash, key) : knownKey(key)
+      },
+      (cause: unknown) => {
+        waiting.delete(hash)
+        throw cause
+      },
+    )
+    waiting.set(hash, loading)
+    return loading
+  }
+
+  #keep(hash: string, key: Key | undefined): KnownKey | undefined {
+    const known = knownKey(key)
+    if (known) this.#known.set(hash, known)
+    else this.#unknown.set(hash, true)
+    return known
+  }
+
+  #empty(): void {
+    this.#known.clear()
+    this.#unknown.clear()
+    this.#waiting = new Map()
+  }
+}
+
+function knownKey(key: Key | undefined): KnownKey | undefined {
+  return key && { key, addresses: key.ips && readAddressList(key.ips) }
+}

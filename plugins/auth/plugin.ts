@@ -1,0 +1,82 @@
+import { callerSlot, definePlugin, type Exchange, type Failure, isPromise } from '../../src/kit/index.ts'
+import { listHas, networkOf } from './address.ts'
+import { BadKeyLog } from './bad-key-log.ts'
+import { fail } from './errors.ts'
+import { KeyCache, type KnownKey } from './key-cache.ts'
+import { optionsSchema } from './schema.ts'
+import { hashSecret, readSecret } from './secret.ts'
+
+const retryMs = 1_000
+
+/** Who is asking (requirement 5): checks the key before a byte of the body is read, and gives the caller. */
+export const auth = definePlugin({
+  name: 'auth',
+  options: optionsSchema,
+  gives: [callerSlot],
+  create(options, host) {
+    const { stores, clock, log } = host
+    const keys = new KeyCache(stores.keys, clock, log)
+    const badKeys = host.keep('bad-keys', () => new BadKeyLog(clock))
+    const groupsMissed = new Set<string>()
+
+    function refuse(ex: Exchange, why: string, known?: KnownKey): Failure {
+      const waitMs = badKeys.count(networkOf(ex.head.remote), options.bad_keys_per_minute)
+      if (waitMs > 0) return fail('too_many_bad_keys', { max: options.bad_keys_per_minute }, { retryAfterMs: waitMs })
+      log.info({ request: ex.id, remote: ex.head.remote, key: known?.key.id ?? null, why }, 'an API key was refused')
+      return fail('invalid_api_key', { what: 'The API key is not valid.' })
+    }
+
+    function admit(ex: Exchange, known: KnownKey | undefined): void {
+      if (!known) throw refuse(ex, 'unknown')
+      const { key, addresses } = known
+      if (key.status !== 'active') throw refuse(ex, key.status, known)
+      if (key.expiresAt !== null && key.expiresAt <= clock.now()) throw refuse(ex, 'expired', known)
+      if (addresses && !listHas(addresses, ex.head.remote)) throw fail('address_not_allowed')
+      const name = key.group ?? key.userGroup
+      const group = ex.plan.groups.get(name)
+      if (!group) {
+        if (!groupsMissed.has(name))
+          log.warn({ group: name, key: key.id }, 'a key belongs to a group that is not configured')
+        groupsMissed.add(name)
+        throw fail('group_unknown', { group: name })
+      }
+      ex.slots.put(callerSlot, { key, group })
+    }
+
+    function unavailable(cause: unknown): Failure {
+      return fail('storage_unavailable', {}, { cause, retryAfterMs: retryMs })
+    }
+
+    function find(hash: string) {
+      try {
+        return keys.find(hash)
+      } catch (cause) {
+        throw unavailable(cause)
+      }
+    }
+
+    return {
+      onRequest(ex) {
+        const presented = ex.dialect.credentials(ex.head)
+        const [text] = presented
+        if (text === undefined) throw fail('invalid_api_key', { what: 'The API key is missing.' })
+        if (presented.some(other => other !== text)) throw fail('conflicting_api_keys')
+        const secret = readSecret(text)
+        if (secret === undefined) throw refuse(ex, 'malformed')
+        const found = find(hashSecret(secret))
+        if (!isPromise(found)) return admit(ex, found)
+        return found.then(
+          known => admit(ex, known),
+          (cause: unknown) => {
+            throw unavailable(cause)
+          },
+        )
+      },
+      onTarget(ex, { model }) {
+        const { models } = ex.slots.need(callerSlot).key
+        if (models !== null && !models.includes(model.name)) throw fail('model_not_allowed', { model: model.name })
+      },
+      close: () => keys.close(),
+    }
+  },
+})

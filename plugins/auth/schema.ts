@@ -1,0 +1,16 @@
+import type { Schema } from '../../src/kit/index.ts'
+
+export const optionsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    bad_keys_per_minute: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 10_000,
+      default: 20,
+      description:
+        'Requests with a bad key that one address may send in any 60 seconds before it gets 429 instead of 401.',
+    },
+  },
+} as const satisfies Schema

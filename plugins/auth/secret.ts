@@ -1,0 +1,48 @@
+import { hash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const mark = 'sk-'
+const randomLength = 43
+const checksumLength = 6
+/** The most bytes that are a whole number of times 62: what lies above would favour the first characters. */
+const evenMax = 248
+
+/** What a key of this gateway looks like, for secret scanners. */
+export const secretPattern: RegExp = /^sk-[0-9A-Za-z]{49}$/
+
+/** A new key: `sk-`, 43 random base62 characters (256 bit) and 6 of their CRC-32 (requirement 2.1). */
+export function createSecret(): string {
+  let random = ''
+  while (random.length < randomLength)
+    for (const byte of randomBytes(64))
+      if (byte < evenMax && random.length < randomLength) random += alphabet.charAt(byte % alphabet.length)
+  return mark + random + checksumOf(random)
+}
+
+/** The text when it is a key that this gateway could have made, else undefined: no store has to be asked then. */
+export function readSecret(text: string): string | undefined {
+  if (!secretPattern.test(text)) return undefined
+  const end = mark.length + randomLength
+  return text.slice(end) === checksumOf(text.slice(mark.length, end)) ? text : undefined
+}
+
+/** Hex SHA-256: the only form in which a key is kept. A 256-bit random secret needs no slow hash. */
+export function hashSecret(secret: string): string {
+  return hash('sha256', secret, 'hex')
+}
+
+/** What people may see of a key: its first characters and its last four. */
+export function hintOfSecret(secret: string): string {
+  return `${secret.slice(0, mark.length + 4)}…${secret.slice(-4)}`
+}
+
+function checksumOf(random: string): string {
+  let rest = crc32(random)
+  let text = ''
+  for (let i = 0; i < checksumLength; i++) {
+    text = alphabet.charAt(rest % alphabet.length) + text
+    rest = Math.floor(rest / alphabet.length)
+  }
+  return text
+}

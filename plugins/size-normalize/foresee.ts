@@ -1,0 +1,21 @@
+import type { AskedSize, Json } from '../../src/kit/index.ts'
+import { chooseShape } from './choose-shape.ts'
+import { readRule, type Size } from './read-rule.ts'
+import { readSize } from './read-size.ts'
+import type { SizeFacet } from './schema.ts'
+
+/** The pixels that the family's table says will come back for a size; null where it does not say. */
+export function foresee(facet: SizeFacet, operation: string, size: AskedSize['size']): Size | null {
+  const rule = readRule(facet)
+  const { resolution, ratio } = chooseShape(rule, operation, size)
+  if (ratio === null || (rule.kind === 'snap' && resolution === null)) return null
+  return rule.pixels.get(resolution === null ? ratio : `${resolution} ${ratio}`) ?? null
+}
+
+/** A size as the family reads it, with what will come back. `value` is the field as it was sent; undefined when it was not. */
+export function readAskedSize(facet: SizeFacet, operation: string, value: Json | undefined): AskedSize {
+  const rule = readRule(facet)
+  const { text, size } = readSize(value, rule.labels)
+  const { resolution } = chooseShape(rule, operation, size)
+  return { text, size, expected: foresee(facet, operation, size), resolution }
+}

@@ -1,0 +1,6 @@
+export { chooseShape, type Shape } from './choose-shape.ts'
+export { foresee, readAskedSize } from './foresee.ts'
+export { sizeNormalize } from './plugin.ts'
+export { readRule, type Size, type SizeRule } from './read-rule.ts'
+export type { SizeFacet } from './schema.ts'
+export { sendFields } from './send-fields.ts'

@@ -1,0 +1,35 @@
+/** A ratio as it is written and sent, `"19.5:9"`, and its value, width over height. */
+export type Ratio = { readonly text: string; readonly value: number }
+
+/** A resolution and the largest long edge that is still it; null for the last, which takes the rest. */
+export type Resolution = { readonly label: string; readonly longEdgeMax: number | null }
+
+const ratioText = /^(\d+(?:\.\d+)?):(\d+(?:\.\d+)?)$/
+
+/** Reads `16:9` or `19.5:9`; undefined when it is not a ratio of two numbers over 0. */
+export function parseRatio(text: string): Ratio | undefined {
+  const match = ratioText.exec(text)
+  const value = Number(match?.[1]) / Number(match?.[2])
+  return value > 0 && value < Infinity ? { text, value } : undefined
+}
+
+/** The ratio with the smallest |log(width/height) − log(ratio)|; of equals the first listed (requirement 4.3 B 3, decision 4). */
+export function nearestRatio(width: number, height: number, ratios: readonly Ratio[]): Ratio | undefined {
+  const wanted = Math.log(width / height)
+  let nearest: Ratio | undefined
+  let least = Infinity
+  for (const ratio of ratios) {
+    const distance = Math.abs(wanted - Math.log(ratio.value))
+    // Logarithms are rounded: what differs by less than they can tell is a tie, and the first listed keeps it.
+    if (distance < least - 1e-12) {
+      nearest = ratio
+      least = distance
+    }
+  }
+  return nearest
+}
+
+/** The first resolution whose long edge this one does not exceed (requirement 4.3 B 2). */
+export function resolutionOf(longEdge: number, resolutions: readonly Resolution[]): Resolution | undefined {
+  return resolutions.find(({ longEdgeMax }) => longEdgeMax === null || longEdge <= longEdgeMax)
+}
