@@ -1,0 +1,131 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { performance } from 'node:perf_hooks'
+import { promisify } from 'node:util'
+
+/** Clock ticks a second of /proc: 100 on every Linux that Node runs on. */
+const ticksPerSecond = 100
+
+/** A process and all that descend from it. */
+export function family(pid: number): readonly number[] {
+  const children = new Map<number, number[]>()
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const parent = Number(statFields(Number(name))?.[1])
+    children.set(parent, [...(children.get(parent) ?? []), Number(name)])
+  }
+  const all = [pid]
+  for (const one of all) all.push(...(children.get(one) ?? []))
+  return all
+}
+
+/** User and system time that the processes have used, in seconds. */
+export function cpuSeconds(pids: readonly number[]): number {
+  const ticks = pids.map(pid => {
+    const fields = statFields(pid)
+    return Number(fields?.[11] ?? 0) + Number(fields?.[12] ?? 0)
+  })
+  return ticks.reduce((sum, one) => sum + one, 0) / ticksPerSecond
+}
+
+/** Forgets the largest resident set so far. */
+export function resetPeak(pids: readonly number[]): void {
+  for (const pid of pids) writeFileSync(`/proc/${pid}/clear_refs`, '5')
+}
+
+/** Largest resident set since the reset, in MiB, of all processes together. */
+export function peakMegabytes(pids: readonly number[]): number {
+  const kilobytes = pids.map(pid =>
+    Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0),
+  )
+  return kilobytes.reduce((sum, one) => sum + one, 0) / 1024
+}
+
+/** The fields of /proc/PID/stat after the command's name, which may hold blanks; undefined when the process is gone. */
+function statFields(pid: number): readonly string[] | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  } catch {
+    return undefined
+  }
+}
+
+export type Load = {
+  readonly url: string
+  readonly headers: { readonly [name: string]: string }
+  /** File that holds the body. */
+  readonly bodyFile: string
+  readonly connections: number
+  readonly seconds: number
+}
+
+export type LoadResult = {
+  readonly requests: number
+  readonly seconds: number
+  readonly errors: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+const wrkScript = new URL('load.lua', import.meta.url).pathname
+
+/** Runs wrk with one thread and reads what its script prints. */
+export async function load(what: Load): Promise<LoadResult> {
+  const headers = Object.entries(what.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
+  const connections = String(what.connections)
+  const args = ['-t1', '-c', connections, '-d', `${what.seconds}s`, '--timeout', '60s', '-s', wrkScript]
+  const { stdout } = await promisify(execFile)('wrk', [...args, ...headers, what.url], {
+    env: { ...process.env, BODY_FILE: what.bodyFile },
+  })
+  const line = stdout.split('\n').find(text => text.startsWith('{'))
+  if (!line) throw new Error(`wrk said nothing that could be read:\n${stdout}`)
+  return JSON.parse(line) as LoadResult
+}
+
+/**
+ * Sends exactly `count` requests and waits for the last byte of each: for bodies so large that requests cut off at the
+ * end of a timed run would spoil the count.
+ */
+export async function loadCounted(what: Load, body: Buffer, count: number): Promise<LoadResult> {
+  const agent = new Agent({ keepAlive: true, maxSockets: what.connections })
+  const began = performance.now()
+  const took: number[] = []
+  let left = count
+  let errors = 0
+  const sendInTurn = async () => {
+    while (left-- > 0) {
+      const sent = performance.now()
+      const status = await post(what, body, agent)
+      took.push(performance.now() - sent)
+      if (status !== 200) errors++
+    }
+  }
+  await Promise.all(Array.from({ length: what.connections }, sendInTurn))
+  agent.destroy()
+  const sorted = took.toSorted((a, b) => a - b)
+  const at = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
+  return { requests: count, seconds: (performance.now() - began) / 1000, errors, p50Ms: at(0.5), p99Ms: at(0.99) }
+}
+
+/** One POST, read to its end; its status, or 0 when it broke. */
+function post(what: Load, body: Buffer, agent: Agent): Promise<number> {
+  return new Promise(resolve => {
+    const headers = { ...what.headers, 'content-length': body.length }
+    const req = request(what.url, { method: 'POST', agent, headers }, res => {
+      res.on('end', () => resolve(res.statusCode ?? 0))
+      res.on('error', () => resolve(0))
+      res.resume()
+    })
+    req.on('error', () => resolve(0))
+    req.end(body)
+  })
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = Math.floor(sorted.length / 2)
+  if (sorted.length === 0) return Number.NaN
+  return sorted.length % 2 === 1 ? Number(sorted[middle]) : (Number(sorted[middle - 1]) + Number(sorted[middle])) / 2
+}

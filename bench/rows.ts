@@ -1,0 +1,128 @@
+import { chatRequest, editForm } from './bodies.ts'
+import type { TargetName } from './targets.ts'
+
+/** The medians of one target in one row. */
+export type Measured = {
+  readonly requestsPerSecond: number
+  /** User and system time of the target's processes, for each request. */
+  readonly cpuMicros: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly peakMegabytes: number
+  /** 99th percentile of the event loop's delay, where the target tells it. */
+  readonly loopP99Ms: number
+}
+
+/** What is asked of us, and what came out. */
+export type Verdict = { readonly text: string; readonly value: number; readonly atMost: number }
+
+export type Row = {
+  readonly name: string
+  readonly title: string
+  readonly path: string
+  readonly contentType: string
+  readonly body: Buffer | string
+  readonly connections: number
+  /** So many requests a run instead of so many seconds. */
+  readonly count?: number
+  /** Paths that differ from the row's. */
+  readonly paths?: { readonly [target in TargetName]?: string }
+  readonly targets: readonly TargetName[]
+  judge(of: (target: TargetName) => Measured): readonly Verdict[]
+}
+
+const megabyte = 1024 * 1024
+const edit = editForm('bench-image', 30 * megabyte)
+const image = JSON.stringify({ model: 'bench-image', prompt: 'a boat', n: 4 })
+const json = 'application/json'
+
+/** The rows of the performance table that wrk can drive. */
+export const rows: readonly Row[] = [
+  {
+    name: 'chat',
+    title: 'chat pass-through, 1 KiB in, 1 KiB out, 64 connections',
+    path: '/v1/chat/completions',
+    contentType: json,
+    body: chatRequest('bench-chat', false),
+    connections: 64,
+    targets: ['nginx', 'bare-undici', 'bare-http-proxy', 'portkey', 'tollgate'],
+    judge: of => [
+      ratio('CPU over the bare undici pass', of('tollgate').cpuMicros, of('bare-undici').cpuMicros, 1.6),
+      ratio('CPU over bare http-proxy-3', of('tollgate').cpuMicros, of('bare-http-proxy').cpuMicros, 1),
+      ratio("CPU over a sixth of Portkey's", of('tollgate').cpuMicros, of('portkey').cpuMicros / 6, 1),
+    ],
+  },
+  {
+    name: 'latency',
+    title: 'added latency, 1 connection',
+    path: '/v1/chat/completions',
+    contentType: json,
+    body: chatRequest('bench-chat', false),
+    connections: 1,
+    targets: ['direct', 'nginx', 'bare-undici', 'tollgate'],
+    judge: of => [
+      { text: 'p50 added, ms', value: of('tollgate').p50Ms - of('direct').p50Ms, atMost: 0.3 },
+      { text: 'p99 added, ms', value: of('tollgate').p99Ms - of('direct').p99Ms, atMost: 1.5 },
+    ],
+  },
+  {
+    name: 'stream',
+    title: 'chat stream, 100 tokens as SSE, 16 connections',
+    path: '/v1/chat/completions',
+    contentType: json,
+    body: chatRequest('bench-chat', true),
+    connections: 16,
+    targets: ['nginx', 'bare-undici', 'tollgate'],
+    judge: of => [ratio('CPU over the bare undici pass', of('tollgate').cpuMicros, of('bare-undici').cpuMicros, 1.6)],
+  },
+  {
+    name: 'image-answer',
+    title: 'image answer, 4 × 4 MB as base64 in one body, 8 at once',
+    path: '/v1/images/generations',
+    contentType: json,
+    body: image,
+    connections: 8,
+    count: 32,
+    targets: ['nginx', 'bare-undici', 'portkey', 'tollgate'],
+    judge: of => [
+      ratio("CPU over nginx's", of('tollgate').cpuMicros, of('nginx').cpuMicros, 1),
+      ratio("CPU over a fifteenth of Portkey's", of('tollgate').cpuMicros, of('portkey').cpuMicros / 15, 1),
+      { text: 'peak RSS, MB', value: of('tollgate').peakMegabytes, atMost: 300 },
+      { text: 'event-loop delay p99, ms', value: of('tollgate').loopP99Ms, atMost: 5 },
+    ],
+  },
+  {
+    name: 'image-edit',
+    title: 'image edit, 30 MB upload, 8 at once',
+    path: '/v1/images/edits',
+    contentType: edit.contentType,
+    body: edit.body,
+    connections: 8,
+    count: 32,
+    // Portkey 1.15.2 on Node 24 forwards an edit and then fails on its own answer's headers (500). Its other form
+    // path does the same work with the same body and answers.
+    paths: { portkey: '/v1/audio/transcriptions' },
+    targets: ['nginx', 'portkey', 'tollgate'],
+    judge: of => [
+      ratio("CPU over nginx's", of('tollgate').cpuMicros, of('nginx').cpuMicros, 2.5),
+      ratio("CPU over Portkey's", of('tollgate').cpuMicros, of('portkey').cpuMicros, 0.6),
+      { text: 'peak RSS, MB', value: of('tollgate').peakMegabytes, atMost: 250 },
+      { text: 'event-loop delay p99, ms', value: of('tollgate').loopP99Ms, atMost: 8 },
+    ],
+  },
+  {
+    name: 'image-edit-64',
+    title: 'image edit, 30 MB upload, 64 at once',
+    path: '/v1/images/edits',
+    contentType: edit.contentType,
+    body: edit.body,
+    connections: 64,
+    count: 128,
+    targets: ['tollgate'],
+    judge: of => [{ text: 'peak RSS, MB', value: of('tollgate').peakMegabytes, atMost: 350 }],
+  },
+]
+
+function ratio(text: string, ours: number, theirs: number, atMost: number): Verdict {
+  return { text, value: ours / theirs, atMost }
+}

@@ -1,0 +1,171 @@
+import { spawnSync } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { ledgerRow, measureLedger } from './ledger.ts'
+import { cpuSeconds, load, loadCounted, median, peakMegabytes, resetPeak } from './measure.ts'
+import { type Measured, type Row, rows, type Verdict } from './rows.ts'
+import { type Running, type Site, starters, startUpstream, type TargetName } from './targets.ts'
+
+// `npm run bench [-- --only chat,latency --runs 5 --seconds 3 --targets nginx,tollgate]`: the figures of the
+// performance table as one table, and as JSON under bench/out. Every target of a row is started once; then they take
+// turns, so that whatever else the machine does falls on all alike.
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    targets: { type: 'string' },
+    runs: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '3' },
+  },
+})
+const runs = Number(options.runs)
+const seconds = Number(options.seconds)
+const wanted = options.only?.split(',')
+const wantedTargets = options.targets?.split(',')
+
+type RowResult = {
+  readonly row: string
+  readonly measured: { [target: string]: Measured }
+  verdicts: readonly Verdict[]
+}
+
+/** What a target that could not be started has measured. */
+const nothing: Measured = {
+  requestsPerSecond: Number.NaN,
+  cpuMicros: Number.NaN,
+  p50Ms: Number.NaN,
+  p99Ms: Number.NaN,
+  peakMegabytes: Number.NaN,
+  loopP99Ms: Number.NaN,
+}
+
+const lacking = ['wrk', 'nginx'].filter(tool => spawnSync(tool, ['-v']).error)
+if (lacking.length > 0) {
+  process.stderr.write(`bench needs ${lacking.join(' and ')}: apt-get install ${lacking.join(' ')}\n`)
+  process.exit(1)
+}
+
+const results: RowResult[] = []
+for (const row of rows) if (!wanted || wanted.includes(row.name)) results.push(await measureRow(row))
+if (!wanted || wanted.includes(ledgerRow)) results.push(await measureLedgerRow())
+await write(results)
+
+/** Starts a row's targets, lets them take turns, and gives the medians. */
+async function measureRow(row: Row): Promise<RowResult> {
+  const names = row.targets.filter(name => !wantedTargets || wantedTargets.includes(name))
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-'))
+  const stop = new AbortController()
+  try {
+    const site: Site = { folder, stop, upstream: await startUpstream({ folder, stop }) }
+    const targets = await startAll(names, site)
+    const bodyFile = join(folder, 'request')
+    await writeFile(bodyFile, row.body)
+    const taken = new Map<TargetName, Measured[]>(targets.map(target => [target.name, []]))
+    process.stderr.write(`\n${row.title}\n`)
+    for (const target of targets) await measureOnce(row, target, bodyFile, 1)
+    for (let run = 0; run < runs; run++) {
+      for (const target of targets) taken.get(target.name)?.push(await measureOnce(row, target, bodyFile, seconds))
+      process.stderr.write(`  run ${run + 1} of ${runs}\n`)
+    }
+    const measured = Object.fromEntries([...taken].map(([name, all]) => [name, medians(all)]))
+    printTable(measured)
+    const of = (name: TargetName) => measured[name] ?? nothing
+    const verdicts = row.judge(of).filter(verdict => Number.isFinite(verdict.value))
+    for (const verdict of verdicts) process.stdout.write(`  ${judged(verdict)}\n`)
+    return { row: row.name, measured, verdicts }
+  } finally {
+    stop.abort()
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+/** Starts what can be started; what cannot is said and left out. */
+async function startAll(names: readonly TargetName[], site: Site): Promise<readonly Running[]> {
+  const started: Running[] = []
+  for (const name of names) {
+    try {
+      started.push(await starters[name](site))
+    } catch (error) {
+      process.stderr.write(`bench: left out ${name}: ${(error as Error).message}\n`)
+    }
+  }
+  return started
+}
+
+async function measureOnce(row: Row, target: Running, bodyFile: string, forSeconds: number): Promise<Measured> {
+  const pids = target.pids()
+  resetPeak(pids)
+  await loopDelay(target)
+  const before = cpuSeconds(pids)
+  const headers = { 'content-type': row.contentType, ...target.headers }
+  const url = target.url + (row.paths?.[target.name] ?? row.path)
+  const what = { url, headers, bodyFile, connections: row.connections, seconds: forSeconds }
+  const result = await (row.count ? loadCounted(what, Buffer.from(row.body), row.count) : load(what))
+  const used = cpuSeconds(pids) - before
+  const loopP99Ms = await loopDelay(target)
+  if (result.errors > 0) process.stderr.write(`bench: ${target.name}: ${result.errors} of ${result.requests} failed\n`)
+  return {
+    requestsPerSecond: result.requests / result.seconds,
+    cpuMicros: (used * 1e6) / result.requests,
+    p50Ms: result.p50Ms,
+    p99Ms: result.p99Ms,
+    peakMegabytes: peakMegabytes(pids),
+    loopP99Ms,
+  }
+}
+
+/** The 99th percentile since the last time somebody asked; asking begins a new period. */
+async function loopDelay(target: Running): Promise<number> {
+  if (!target.ops) return Number.NaN
+  const text = await (await fetch(`${target.ops}/metrics`)).text()
+  const match = /event_loop_delay_seconds\{quantile="0\.99"\} (\S+)/.exec(text)
+  return Number(match?.[1]) * 1000
+}
+
+function medians(all: readonly Measured[]): Measured {
+  const names = Object.keys(nothing) as (keyof Measured)[]
+  return Object.fromEntries(names.map(name => [name, median(all.map(one => one[name]))])) as Measured
+}
+
+async function measureLedgerRow(): Promise<RowResult> {
+  process.stderr.write('\ncharges, made durable one by one\n')
+  const { verdicts } = await measureLedger(seconds)
+  for (const verdict of verdicts) process.stdout.write(`  ${judged(verdict)}\n`)
+  return { row: ledgerRow, measured: {}, verdicts }
+}
+
+function printTable(measured: { readonly [target: string]: Measured }): void {
+  const header = ['', 'requests/s', 'CPU µs/request', 'p50 ms', 'p99 ms', 'peak RSS MB', 'loop p99 ms']
+  const lines = Object.entries(measured).map(([name, m]) => [
+    name,
+    ...[m.requestsPerSecond, m.cpuMicros, m.p50Ms, m.p99Ms, m.peakMegabytes, m.loopP99Ms].map(figure),
+  ])
+  const table = [header, ...lines]
+  const widths = header.map((_, column) => Math.max(...table.map(line => line[column]?.length ?? 0)))
+  for (const line of table) {
+    process.stdout.write(
+      `  ${line.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  ')}\n`,
+    )
+  }
+}
+
+function figure(value: number): string {
+  if (!Number.isFinite(value)) return '–'
+  return value >= 100 ? String(Math.round(value)) : value.toPrecision(3)
+}
+
+function judged({ text, value, atMost }: Verdict): string {
+  return `${value <= atMost ? 'ok  ' : 'MISS'} ${text}: ${figure(value)} (at most ${atMost})`
+}
+
+async function write(all: readonly RowResult[]): Promise<void> {
+  const folder = new URL('out/', import.meta.url).pathname
+  await mkdir(folder, { recursive: true })
+  const time = new Date().toISOString()
+  const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version, kernel: process.platform }
+  const file = join(folder, `${time.replaceAll(':', '-')}.json`)
+  await writeFile(file, `${JSON.stringify({ time, machine, runs, seconds, results: all }, null, 2)}\n`)
+  process.stderr.write(`\nwritten: ${file}\n`)
+}

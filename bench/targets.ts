@@ -1,0 +1,170 @@
+import { execFile, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { family } from './measure.ts'
+
+export type TargetName = 'direct' | 'nginx' | 'bare-undici' | 'bare-http-proxy' | 'portkey' | 'tollgate'
+
+/** Something that load can be sent to. */
+export type Running = {
+  readonly name: TargetName
+  readonly url: string
+  /** What it wants to be told beside the request itself. */
+  readonly headers: { readonly [name: string]: string }
+  /** Address of the metrics, where there are some. */
+  readonly ops: string | undefined
+  pids(): readonly number[]
+}
+
+/** Where targets run: a folder that is deleted, and the fake upstream. */
+export type Site = { readonly folder: string; readonly upstream: string; readonly stop: AbortController }
+
+const here = new URL('.', import.meta.url).pathname
+const root = new URL('..', import.meta.url).pathname
+
+export const starters: { readonly [name in TargetName]: (site: Site) => Promise<Running> } = {
+  direct: async site => ({ name: 'direct', url: site.upstream, headers: {}, ops: undefined, pids: () => [] }),
+  nginx: startNginx,
+  'bare-undici': site => startPeer('bare-undici', site),
+  'bare-http-proxy': site => startPeer('bare-http-proxy', site),
+  portkey: startPortkey,
+  tollgate: startTollgate,
+}
+
+/** Starts the fake upstream; its address. */
+export async function startUpstream(site: Omit<Site, 'upstream'>): Promise<string> {
+  const port = await freePort()
+  run(site, process.execPath, [join(here, 'upstream.ts'), String(port)])
+  await answering(port)
+  return `http://127.0.0.1:${port}`
+}
+
+async function startPeer(name: 'bare-undici' | 'bare-http-proxy', site: Site): Promise<Running> {
+  const port = await freePort()
+  const pid = run(site, process.execPath, [join(here, 'peers', `${name}.ts`), String(port), site.upstream])
+  await answering(port)
+  return { name, url: `http://127.0.0.1:${port}`, headers: {}, ops: undefined, pids: () => family(pid) }
+}
+
+async function startNginx(site: Site): Promise<Running> {
+  const port = await freePort()
+  const file = join(site.folder, 'nginx.conf')
+  await writeFile(
+    file,
+    `daemon off; worker_processes 1; pid ${site.folder}/nginx.pid; error_log ${site.folder}/nginx.log;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+events { worker_connections 1024; }
+http {
+  access_log off; client_max_body_size 64m; keepalive_requests 1000000;
+  client_body_temp_path ${site.folder}/body; proxy_temp_path ${site.folder}/proxy;
+  fastcgi_temp_path ${site.folder}/f; uwsgi_temp_path ${site.folder}/u; scgi_temp_path ${site.folder}/s;
+  upstream fake { server ${site.upstream.slice('http://'.length)}; keepalive 256; keepalive_requests 1000000; }
+  server {
+    listen 127.0.0.1:${port};
+    location / {
+      proxy_pass http://fake; proxy_http_version 1.1; proxy_set_header Connection "";
+      proxy_buffering off; proxy_request_buffering off;
+    }
+  }
+}
+`,
+  )
+  const pid = run(site, 'nginx', ['-c', file, '-e', join(site.folder, 'nginx.log')])
+  await answering(port)
+  return { name: 'nginx', url: `http://127.0.0.1:${port}`, headers: {}, ops: undefined, pids: () => family(pid) }
+}
+
+async function startPortkey(site: Site): Promise<Running> {
+  const script = join(here, 'node_modules/@portkey-ai/gateway/build/start-server.js')
+  if (!existsSync(script)) throw new Error('Portkey is not installed: npm ci --ignore-scripts --prefix bench')
+  const port = await freePort()
+  const pid = run(site, process.execPath, [script, `--port=${port}`, '--headless'], {
+    TRUSTED_CUSTOM_HOSTS: '127.0.0.1,localhost',
+    NODE_ENV: 'production',
+  })
+  await answering(port)
+  return {
+    name: 'portkey',
+    url: `http://127.0.0.1:${port}`,
+    headers: {
+      'x-portkey-provider': 'openai',
+      'x-portkey-custom-host': `${site.upstream}/v1`,
+      authorization: 'Bearer upstream-key',
+    },
+    ops: undefined,
+    pids: () => family(pid),
+  }
+}
+
+async function startTollgate(site: Site): Promise<Running> {
+  const [port, ops] = [await freePort(), await freePort()]
+  const env = {
+    TOLLGATE_LISTEN: `127.0.0.1:${port}`,
+    TOLLGATE_OPS: `127.0.0.1:${ops}`,
+    TOLLGATE_STORAGE: `sqlite:${join(site.folder, 'tollgate.db')}`,
+    BENCH_UPSTREAM: site.upstream,
+  }
+  const config = join(here, 'gateway.yaml')
+  const bin = join(root, 'src/cli/bin.ts')
+  const pid = run(site, process.execPath, [bin, 'serve', '-c', config], env)
+  await answering(port)
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [bin, 'keys', 'create', '-c', config, '--name', 'bench', '--format', 'json'],
+    { env: { ...process.env, ...env } },
+  )
+  const { key } = JSON.parse(stdout) as { key: string }
+  return {
+    name: 'tollgate',
+    url: `http://127.0.0.1:${port}`,
+    headers: { authorization: `Bearer ${key}` },
+    ops: `http://127.0.0.1:${ops}`,
+    pids: () => family(pid),
+  }
+}
+
+/** Starts a process that ends when the site does; its id. What it says goes nowhere, unless it dies early. */
+function run(site: Pick<Site, 'stop'>, command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): number {
+  const child = spawn(command, [...args], {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    signal: site.stop.signal,
+  })
+  let said = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    if (said.length < 4096) said += chunk.toString()
+  })
+  child.on('error', () => undefined)
+  child.on('exit', code => {
+    if (!site.stop.signal.aborted) process.stderr.write(`bench: ${command} ${args[0]} ended with ${code}\n${said}\n`)
+  })
+  if (child.pid === undefined) throw new Error(`${command} could not be started`)
+  return child.pid
+}
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise(resolve => server.close(resolve))
+  return typeof address === 'object' && address ? address.port : 0
+}
+
+/** Waits, at most 20 s, until somebody listens on a port. */
+async function answering(port: number): Promise<void> {
+  for (const deadline = Date.now() + 20_000; Date.now() < deadline; ) {
+    const open = await new Promise<boolean>(resolve => {
+      const socket = connect(port, '127.0.0.1')
+      socket.once('connect', () => resolve(true) ?? socket.destroy())
+      socket.once('error', () => resolve(false))
+    })
+    if (open) return
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  throw new Error(`nothing listens on port ${port} after 20 s`)
+}

@@ -1,0 +1,49 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { chatAnswer, chatEvents, imageAnswer } from './bodies.ts'
+
+// The fake upstream, in a process of its own so that its work is nobody else's CPU. It swallows what it is sent and
+// answers from buffers made once: chat and its stream, a big image answer, a small one for edits.
+
+const megabyte = 1024 * 1024
+const chat = chatAnswer()
+const events = chatEvents(100)
+const bigAnswer = imageAnswer(4, 4 * megabyte)
+const smallAnswer = imageAnswer(1, 2048)
+
+function answerJson(res: ServerResponse, body: Buffer): void {
+  res.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length })
+  res.end(body)
+}
+
+/** One event a turn: tokens come apart, as from a model, but as fast as the gateway takes them. */
+function answerEvents(res: ServerResponse): void {
+  res.writeHead(200, { 'content-type': 'text/event-stream' })
+  let next = 0
+  const step = () => {
+    if (res.destroyed) return
+    res.write(events[next++])
+    if (next < events.length) setImmediate(step)
+    else res.end()
+  }
+  step()
+}
+
+function answer(req: IncomingMessage, res: ServerResponse, head: string): void {
+  if (req.url?.endsWith('/images/generations')) answerJson(res, bigAnswer)
+  else if (req.url?.endsWith('/images/edits')) answerJson(res, smallAnswer)
+  else if (head.includes('"stream":true')) answerEvents(res)
+  else answerJson(res, chat)
+}
+
+const server = createServer((req, res) => {
+  let head = ''
+  req.on('data', (chunk: Buffer) => {
+    if (head === '') head = chunk.toString('latin1', 0, 128)
+  })
+  req.on('end', () => answer(req, res, head))
+})
+server.keepAliveTimeout = 60_000
+server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => {
+  const address = server.address()
+  process.stdout.write(`${typeof address === 'object' && address ? address.port : 0}\n`)
+})
