@@ -14,7 +14,12 @@ export type Measured = {
 }
 
 /** What is asked of us, and what came out. */
-export type Verdict = { readonly text: string; readonly value: number; readonly atMost: number }
+export type Verdict = {
+  readonly text: string
+  readonly value: number
+  readonly atMost?: number
+  readonly atLeast?: number
+}
 
 export type Row = {
   readonly name: string

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { ledgerRow, measureLedger } from './ledger.ts'
+import { ledgerRow, type LedgerMeasured, measureLedger } from './ledger.ts'
 import { cpuSeconds, load, loadCounted, median, peakMegabytes, resetPeak } from './measure.ts'
 import { type Measured, type Row, rows, type Verdict } from './rows.ts'
 import { type Running, type Site, starters, startUpstream, type TargetName } from './targets.ts'
@@ -41,13 +41,15 @@ const nothing: Measured = {
   loopP99Ms: Number.NaN,
 }
 
+type LedgerResult = { readonly row: string; readonly measured: LedgerMeasured; readonly verdicts: readonly Verdict[] }
+
 const lacking = ['wrk', 'nginx'].filter(tool => spawnSync(tool, ['-v']).error)
 if (lacking.length > 0) {
   process.stderr.write(`bench needs ${lacking.join(' and ')}: apt-get install ${lacking.join(' ')}\n`)
   process.exit(1)
 }
 
-const results: RowResult[] = []
+const results: (RowResult | LedgerResult)[] = []
 for (const row of rows) if (!wanted || wanted.includes(row.name)) results.push(await measureRow(row))
 if (!wanted || wanted.includes(ledgerRow)) results.push(await measureLedgerRow())
 await write(results)
@@ -129,11 +131,16 @@ function medians(all: readonly Measured[]): Measured {
   return Object.fromEntries(names.map(name => [name, median(all.map(one => one[name]))])) as Measured
 }
 
-async function measureLedgerRow(): Promise<RowResult> {
-  process.stderr.write('\ncharges, made durable one by one\n')
-  const { verdicts } = await measureLedger(seconds)
+async function measureLedgerRow(): Promise<LedgerResult> {
+  process.stderr.write('\ncharges: held, given a line and settled, each step durable\n')
+  const measured = await measureLedger(runs, seconds)
+  const verdicts: readonly Verdict[] = [
+    { text: 'charges a second', value: measured.chargesPerSecond, atLeast: 1000 },
+    { text: 'commit that holds back a tail, p50 ms', value: measured.commitP50Ms, atMost: 1 },
+    { text: 'commit that holds back a tail, p99 ms', value: measured.commitP99Ms, atMost: 10 },
+  ]
   for (const verdict of verdicts) process.stdout.write(`  ${judged(verdict)}\n`)
-  return { row: ledgerRow, measured: {}, verdicts }
+  return { row: ledgerRow, measured, verdicts }
 }
 
 function printTable(measured: { readonly [target: string]: Measured }): void {
@@ -156,11 +163,14 @@ function figure(value: number): string {
   return value >= 100 ? String(Math.round(value)) : value.toPrecision(3)
 }
 
-function judged({ text, value, atMost }: Verdict): string {
-  return `${value <= atMost ? 'ok  ' : 'MISS'} ${text}: ${figure(value)} (at most ${atMost})`
+function judged(verdict: Verdict): string {
+  const { text, value, atMost, atLeast } = verdict
+  const ok = value <= (atMost ?? Infinity) && value >= (atLeast ?? 0)
+  const bound = atMost === undefined ? `at least ${atLeast}` : `at most ${atMost}`
+  return `${ok ? 'ok  ' : 'MISS'} ${text}: ${figure(value)} (${bound})`
 }
 
-async function write(all: readonly RowResult[]): Promise<void> {
+async function write(all: readonly (RowResult | LedgerResult)[]): Promise<void> {
   const folder = new URL('out/', import.meta.url).pathname
   await mkdir(folder, { recursive: true })
   const time = new Date().toISOString()
