@@ -38,6 +38,8 @@ export type NewKey = {
   readonly hint: string
   readonly expiresAt?: number | null
   readonly models?: readonly string[] | null
+  readonly ips?: readonly string[] | null
+  readonly limits?: Limits
   readonly budget?: Micros | null
 }
 

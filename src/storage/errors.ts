@@ -1,0 +1,22 @@
+const table = {
+  storage_url: 'the storage address {url} is not one of sqlite:FILE, sqlite::memory:',
+  storage_in_use: 'another gateway already works on {path}; stop it, or give this one a file of its own',
+  storage_newer: '{path} was written by a newer version (schema {found}, this version knows {known}); use that version',
+  storage_unavailable: 'the storage cannot be written: {reason}',
+  storage_closed: 'the storage is closed',
+  user_exists: 'there is a user named {name} already',
+  user_unknown: 'there is no user named {name}; create it first',
+} as const
+
+export type StorageErrorCode = keyof typeof table
+
+/** A refusal of the storage; `code` is a row of the table and is never renamed. */
+export class StorageError extends Error {
+  readonly code: StorageErrorCode
+
+  constructor(code: StorageErrorCode, params: { readonly [name: string]: string | number } = {}) {
+    super(table[code].replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(params[name] ?? whole)))
+    this.name = 'StorageError'
+    this.code = code
+  }
+}

@@ -1,0 +1,84 @@
+import type { LogRow } from '../../kit/index.ts'
+import type { Value } from '../query.ts'
+import { logColumns, pushLogValues } from '../rows.ts'
+
+const rowsMax = 50_000
+const idsMax = 50_000
+/** One batch costs its group a millisecond or two; charges wait no longer than that for the log. */
+const batchRows = 256
+
+export type Batch = { readonly logs: readonly Value[]; readonly delivered: readonly string[] }
+
+/**
+ * What nobody waits for: log rows and notes of delivery, in order, bounded. When writing falls behind, the oldest rows
+ * are dropped and counted; nothing here is money.
+ */
+export class Backlog {
+  #rows: LogRow[] = []
+  #delivered: string[] = []
+  #taken: { readonly rows: LogRow[]; readonly delivered: string[] } | undefined
+  /** Rows appended, and rows that are through: written or dropped. */
+  appended = 0
+  through = 0
+  dropped = 0
+
+  get size(): number {
+    return this.#rows.length + this.#delivered.length
+  }
+
+  get full(): boolean {
+    return this.#rows.length >= batchRows
+  }
+
+  append(row: LogRow): void {
+    this.#rows.push(row)
+    this.appended++
+    // Cutting the front off a list moves the rest; done once per batch it costs nothing.
+    if (this.#rows.length >= rowsMax + batchRows) this.#drop(this.#rows.splice(0, batchRows).length)
+  }
+
+  delivered(id: string): void {
+    if (this.#delivered.length >= idsMax) return
+    this.#delivered.push(id)
+    this.appended++
+  }
+
+  take(): Batch | undefined {
+    if (this.size === 0) return undefined
+    const rows = this.#rows.splice(0, batchRows)
+    const delivered = this.#delivered.splice(0, batchRows)
+    this.#taken = { rows, delivered }
+    const logs: Value[] = []
+    for (const row of rows) pushLogValues(row, logs)
+    return { logs, delivered }
+  }
+
+  /** The batch taken last is durable, or will never be. */
+  done({ lost }: { readonly lost: boolean }): void {
+    const taken = this.#taken
+    if (!taken) return
+    this.#taken = undefined
+    this.through += taken.rows.length + taken.delivered.length
+    if (lost) this.dropped += taken.rows.length
+  }
+
+  /** The batch taken last was not written and may be tried again. */
+  giveBack(): void {
+    const taken = this.#taken
+    if (!taken) return
+    this.#taken = undefined
+    this.#rows = [...taken.rows, ...this.#rows]
+    this.#delivered = [...taken.delivered, ...this.#delivered]
+    if (this.#rows.length > rowsMax) this.#drop(this.#rows.splice(0, this.#rows.length - rowsMax).length)
+  }
+
+  #drop(rows: number): void {
+    this.dropped += rows
+    this.through += rows
+  }
+}
+
+/** Rows in a flat list of values. */
+export function countLogs(values: readonly Value[]): number {
+  return values.length / logColumns.length
+}

@@ -1,0 +1,169 @@
+import type { Audit } from '../../kit/index.ts'
+import { ask, type Row, type Rows, type Steps } from '../query.ts'
+import { text, whole, wholeOrNull } from '../rows.ts'
+import { accountOf, digestCharge, type Entry, hashEntry, sales, toEntry } from './entries.ts'
+import { groupRows } from './find.ts'
+
+/** More than anybody reads; the rest are counted. */
+const problemsMax = 1_000
+const pageRows = 1_000
+
+type Totals = { spent: number; held: number }
+type Findings = {
+  charges: number
+  lines: number
+  entries: number
+  readonly totals: Map<string, Totals>
+  report(problem: string): void
+}
+
+/**
+ * Proves the books from nothing but their rows: every charge against its lines and entries, every key against its
+ * charges, every chain of entries against its hashes. Run on one snapshot; changes nothing.
+ */
+export function* audit(): Steps<Audit> {
+  const problems: string[] = []
+  let more = 0
+  const findings: Findings = {
+    charges: 0,
+    lines: 0,
+    entries: 0,
+    totals: new Map(),
+    report(problem) {
+      if (problems.length < problemsMax) problems.push(problem)
+      else more++
+    },
+  }
+  const [meta] = yield ask(`SELECT value FROM meta WHERE name = 'epoch'`)
+  const epoch = meta ? whole(meta, 'value') : 0
+  yield* auditCharges(findings, epoch)
+  yield* auditStrays(findings)
+  yield* auditChains(findings)
+  yield* auditKeys(findings)
+  if (more > 0) problems.push(`and ${more} more`)
+  return { charges: findings.charges, lines: findings.lines, entries: findings.entries, problems }
+}
+
+function* auditCharges(findings: Findings, epoch: number): Steps<void> {
+  let after = ''
+  for (;;) {
+    const charges = yield ask('SELECT * FROM charge WHERE id > ? ORDER BY id LIMIT ?', after, pageRows)
+    const last = charges.at(-1)
+    if (!last) return
+    const upTo = text(last, 'id')
+    const range = 'charge_id > ? AND charge_id <= ?'
+    const lines = yield ask(`SELECT * FROM line WHERE ${range} ORDER BY charge_id, idx`, after, upTo)
+    const entries = yield ask(`SELECT * FROM entry WHERE ${range}`, after, upTo)
+    const linesOf = groupRows(lines, 'charge_id')
+    const entriesOf = groupRows(entries, 'charge_id')
+    findings.charges += charges.length
+    findings.lines += lines.length
+    for (const charge of charges) {
+      const id = text(charge, 'id')
+      auditCharge(charge, linesOf.get(id) ?? [], (entriesOf.get(id) ?? []).map(toEntry), epoch, findings)
+    }
+    after = upTo
+  }
+}
+
+function auditCharge(charge: Row, lines: Rows, entries: readonly Entry[], epoch: number, findings: Findings): void {
+  const report = (problem: string) => findings.report(`charge ${text(charge, 'id')}: ${problem}`)
+  const state = text(charge, 'state')
+  const amount = whole(charge, 'amount')
+  const keyId = text(charge, 'key_id')
+  const totals = totalsOf(findings, keyId)
+
+  if (whole(charge, 'line_count') !== lines.length) {
+    report(`${whole(charge, 'line_count')} lines were committed, ${lines.length} are there`)
+  }
+  const sum = lines.reduce((total, line) => total + whole(line, 'price'), 0)
+  if (sum !== amount) report(`its lines come to ${sum}, its amount is ${amount}`)
+  if ((state === 'reserved') !== (wholeOrNull(charge, 'ended_at') === null)) report(`is ${state} but its end disagrees`)
+  if (state === 'reserved') {
+    totals.held += whole(charge, 'hold')
+    if (whole(charge, 'epoch') !== epoch) report('is still reserved by a gateway that is gone')
+  }
+  if ((state === 'voided' || state === 'needs_review') && amount !== 0) report(`is ${state} but costs ${amount}`)
+
+  const settled = entries.find(entry => entry.kind === 'settle')
+  if (state === 'settled' && !settled) report('is settled without an entry')
+  if (state !== 'settled' && settled) report(`is ${state} but an entry settled it`)
+  for (const entry of entries) {
+    const fromKey = entry.kind !== 'refund'
+    const [debit, credit] = fromKey ? [accountOf(keyId), sales] : [sales, accountOf(keyId)]
+    if (entry.debit !== debit || entry.credit !== credit) report(`its ${entry.kind} entry names other accounts`)
+    if (entry.amount !== (entry.kind === 'void' ? 0 : amount)) {
+      report(`its ${entry.kind} entry is of ${entry.amount}, its amount is ${amount}`)
+    }
+    if (entry.kind === 'refund' && !settled) report('is refunded but was never settled')
+    if (entry.digest !== digestCharge(charge, lines)) report(`is not as its ${entry.kind} entry booked it`)
+    totals.spent += fromKey ? entry.amount : -entry.amount
+  }
+}
+
+/** Lines and entries that belong to no charge. */
+function* auditStrays(findings: Findings): Steps<void> {
+  for (const table of ['line', 'entry']) {
+    const strays = yield ask(
+      `SELECT DISTINCT charge_id FROM ${table} WHERE NOT EXISTS (SELECT 1 FROM charge WHERE charge.id = charge_id) LIMIT ?`,
+      problemsMax,
+    )
+    for (const stray of strays)
+      findings.report(`charge ${text(stray, 'charge_id')}: is gone, but has a row in ${table}`)
+  }
+}
+
+function* auditChains(findings: Findings): Steps<void> {
+  const ends = yield ask(
+    'SELECT id, position, head FROM chain UNION SELECT chain, 0, NULL FROM entry WHERE chain NOT IN (SELECT id FROM chain)',
+  )
+  for (const end of ends) {
+    const chain = text(end, 'id')
+    let position = 0
+    let head = ''
+    for (;;) {
+      const rows = yield ask(
+        'SELECT * FROM entry WHERE chain = ? AND position > ? ORDER BY position LIMIT ?',
+        chain,
+        position,
+        pageRows,
+      )
+      if (rows.length === 0) break
+      findings.entries += rows.length
+      for (const row of rows) {
+        const at = whole(row, 'position')
+        if (at !== position + 1) findings.report(`entries of ${chain}: ${position + 1} to ${at - 1} are missing`)
+        if (text(row, 'prev_hash') !== head)
+          findings.report(`entries of ${chain}: ${at} does not follow the one before`)
+        if (hashEntry(chain, at, text(row, 'prev_hash'), toEntry(row)) !== text(row, 'hash')) {
+          findings.report(`entries of ${chain}: ${at} has been changed`)
+        }
+        position = at
+        head = text(row, 'hash')
+      }
+    }
+    if (position !== whole(end, 'position') || head !== (end['head'] ?? '')) {
+      findings.report(`entries of ${chain}: end at ${position}, ${whole(end, 'position')} were written`)
+    }
+  }
+}
+
+function* auditKeys(findings: Findings): Steps<void> {
+  const keys = yield ask('SELECT id, spent, held FROM key')
+  for (const key of keys) {
+    const id = text(key, 'id')
+    const { spent, held } = findings.totals.get(id) ?? { spent: 0, held: 0 }
+    if (whole(key, 'spent') !== spent)
+      findings.report(`key ${id}: has spent ${whole(key, 'spent')}, its entries say ${spent}`)
+    if (whole(key, 'held') !== held)
+      findings.report(`key ${id}: holds ${whole(key, 'held')}, its open charges say ${held}`)
+    findings.totals.delete(id)
+  }
+  for (const id of findings.totals.keys()) findings.report(`key ${id}: is gone, but has charges`)
+}
+
+function totalsOf(findings: Findings, keyId: string): Totals {
+  let totals = findings.totals.get(keyId)
+  if (!totals) findings.totals.set(keyId, (totals = { spent: 0, held: 0 }))
+  return totals
+}

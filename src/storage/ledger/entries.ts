@@ -1,0 +1,116 @@
+import { hash } from 'node:crypto'
+import { ask, type Row, type Rows, type Steps } from '../query.ts'
+import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'
+import type { Self } from '../self.ts'
+
+/** `settle` takes from the key, `refund` gives back, `void` records that somebody decided against a charge. */
+export type EntryKind = 'settle' | 'refund' | 'void'
+
+export type Entry = {
+  readonly chargeId: string
+  readonly kind: EntryKind
+  /** Accounts: `key:ID` or `sales`. */
+  readonly debit: string
+  readonly credit: string
+  readonly amount: number
+  /** Who decided: `gateway`, `recovery`, or a person's name. */
+  readonly actor: string
+  readonly reason: string | null
+  readonly at: number
+  /** Of the charge and its lines, as they were booked. */
+  readonly digest: string
+}
+
+export const sales = 'sales'
+export const accountOf = (keyId: string): string => `key:${keyId}`
+
+/** Appends an entry to this writer's chain: each carries the hash of the one before it. */
+export function* post(self: Self, entry: Entry): Steps<void> {
+  const [end] = yield ask('SELECT position, head FROM chain WHERE id = ?', self.chain)
+  const position = end ? whole(end, 'position') + 1 : 1
+  const before = end ? text(end, 'head') : ''
+  const head = hashEntry(self.chain, position, before, entry)
+  yield ask(
+    `INSERT INTO entry (chain, position, charge_id, kind, debit, credit, amount, actor, reason, created_at, digest,
+       prev_hash, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    self.chain,
+    position,
+    entry.chargeId,
+    entry.kind,
+    entry.debit,
+    entry.credit,
+    entry.amount,
+    entry.actor,
+    entry.reason,
+    entry.at,
+    entry.digest,
+    before,
+    head,
+  )
+  yield ask(
+    `INSERT INTO chain (id, position, head) VALUES (?, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET position = excluded.position, head = excluded.head`,
+    self.chain,
+    position,
+    head,
+  )
+}
+
+export function hashEntry(chain: string, position: number, before: string, entry: Entry): string {
+  const { chargeId, kind, debit, credit, amount, actor, reason, at, digest } = entry
+  return sha256([chain, position, before, chargeId, kind, debit, credit, amount, actor, reason, at, digest])
+}
+
+export function toEntry(row: Row): Entry {
+  return {
+    chargeId: text(row, 'charge_id'),
+    kind: text(row, 'kind') as EntryKind,
+    debit: text(row, 'debit'),
+    credit: text(row, 'credit'),
+    amount: whole(row, 'amount'),
+    actor: text(row, 'actor'),
+    reason: textOrNull(row, 'reason'),
+    at: whole(row, 'created_at'),
+    digest: text(row, 'digest'),
+  }
+}
+
+/** What an entry vouches for: the facts of the charge and every line, in order. Rows of `charge` and of `line`. */
+export function digestCharge(charge: Row, lines: Rows): string {
+  const facts = [
+    text(charge, 'id'),
+    text(charge, 'key_id'),
+    text(charge, 'user_name'),
+    text(charge, 'group_name'),
+    text(charge, 'operation'),
+    text(charge, 'model'),
+    text(charge, 'family'),
+    text(charge, 'upstream'),
+    text(charge, 'config_revision'),
+    text(charge, 'currency'),
+    textOrNull(charge, 'size'),
+    textOrNull(charge, 'quality'),
+    whole(charge, 'n'),
+    text(charge, 'rule'),
+    text(charge, 'state'),
+    textOrNull(charge, 'reason'),
+    whole(charge, 'hold'),
+    whole(charge, 'amount'),
+    whole(charge, 'created_at'),
+    wholeOrNull(charge, 'ended_at'),
+  ]
+  const priced = lines.map(line => [
+    whole(line, 'idx'),
+    text(line, 'tier'),
+    text(line, 'source'),
+    wholeOrNull(line, 'width'),
+    wholeOrNull(line, 'height'),
+    whole(line, 'price'),
+    text(line, 'flags'),
+  ])
+  return sha256([facts, priced])
+}
+
+function sha256(value: unknown): string {
+  return hash('sha256', JSON.stringify(value), 'hex')
+}

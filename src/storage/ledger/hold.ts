@@ -1,0 +1,83 @@
+import type { HoldRequest, HoldResult } from '../../kit/index.ts'
+import { ask, type Row, type Steps } from '../query.ts'
+import { text, toAnswer, whole } from '../rows.ts'
+import type { Self } from '../self.ts'
+
+/** How long an idempotency key and its answer are kept. */
+export const idempotencyMs = 24 * 3_600_000
+
+/**
+ * Opens a charge and takes its hold from the key's budget, or says why not.
+ * The budget is tested by the statement that moves it: two requests may not spend the same micros.
+ */
+export function* hold(self: Self, request: HoldRequest, at: number): Steps<HoldResult> {
+  const { facts, idempotency } = request
+  if (idempotency !== null) {
+    const taken = yield* findTaken(request, at)
+    if (taken) return taken
+  }
+  const [key] = yield ask(
+    'UPDATE key SET held = held + ? WHERE id = ? AND (budget IS NULL OR budget - spent - held >= ?) RETURNING id',
+    request.hold,
+    facts.keyId,
+    request.hold,
+  )
+  if (!key) return yield* explainRefusal(facts.keyId)
+  yield ask(
+    `INSERT INTO charge (id, key_id, user_name, group_name, operation, model, family, upstream, config_revision, currency,
+       size, quality, n, rule, state, hold, owner, epoch, idem_key, idem_fingerprint, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'reserved', ?, ?, ?, ?, ?, ?)`,
+    facts.id,
+    facts.keyId,
+    facts.user,
+    facts.group,
+    facts.operation,
+    facts.model,
+    facts.family,
+    facts.upstream,
+    facts.configRevision,
+    facts.currency,
+    facts.size,
+    facts.quality,
+    facts.n,
+    JSON.stringify(facts.rule),
+    request.hold,
+    self.owner,
+    self.epoch,
+    idempotency?.key ?? null,
+    idempotency?.fingerprint ?? null,
+    at,
+  )
+  return { kind: 'held' }
+}
+
+/** The charge that has the idempotency key already; one of more than 24 hours ago gives it up. */
+function* findTaken({ facts, idempotency }: HoldRequest, at: number): Steps<HoldResult | undefined> {
+  if (idempotency === null) return undefined
+  const [charge] = yield ask(
+    'SELECT id, state, idem_fingerprint, created_at FROM charge WHERE key_id = ? AND operation = ? AND idem_key = ?',
+    facts.keyId,
+    facts.operation,
+    idempotency.key,
+  )
+  if (!charge) return undefined
+  if (text(charge, 'state') !== 'reserved' && whole(charge, 'created_at') + idempotencyMs <= at) {
+    yield ask('UPDATE charge SET idem_key = NULL, idem_fingerprint = NULL WHERE id = ?', text(charge, 'id'))
+    return undefined
+  }
+  return yield* describeTaken(charge, idempotency.fingerprint)
+}
+
+function* describeTaken(charge: Row, fingerprint: string): Steps<HoldResult> {
+  const chargeId = text(charge, 'id')
+  if (text(charge, 'idem_fingerprint') !== fingerprint) return { kind: 'mismatch', chargeId }
+  if (text(charge, 'state') === 'reserved') return { kind: 'running', chargeId }
+  const [answer] = yield ask('SELECT status, headers, body FROM answer WHERE charge_id = ?', chargeId)
+  return { kind: 'ended', chargeId, answer: answer ? toAnswer(answer) : null }
+}
+
+function* explainRefusal(keyId: string): Steps<HoldResult> {
+  const [key] = yield ask('SELECT budget - spent - held AS available FROM key WHERE id = ?', keyId)
+  if (!key) throw new Error(`there is no key ${keyId} to hold money of`)
+  return { kind: 'overdrawn', availableMicros: Math.max(0, whole(key, 'available')) }
+}

@@ -1,0 +1,52 @@
+import type { Line } from '../../kit/index.ts'
+import { ask, type Steps } from '../query.ts'
+import { toLine } from '../rows.ts'
+import type { Self } from '../self.ts'
+
+/**
+ * Writes one line, once. The charge's own row is changed first, under the condition that it is still reserved and ours:
+ * that locks it, so nobody can recover the charge between the check and the line.
+ * @returns true when the line is there, now or from before; false when the charge is lost or the line another one.
+ */
+export function* addLine(self: Self, chargeId: string, line: Line): Steps<boolean> {
+  const [charge] = yield ask(
+    `UPDATE charge SET line_count = line_count + 1, amount = amount + ?
+     WHERE id = ? AND state = 'reserved' AND owner = ? AND epoch = ?
+       AND NOT EXISTS (SELECT 1 FROM line WHERE charge_id = ? AND idx = ?) RETURNING id`,
+    line.price,
+    chargeId,
+    self.owner,
+    self.epoch,
+    chargeId,
+    line.index,
+  )
+  if (!charge) return yield* hasLine(chargeId, line)
+  yield ask(
+    'INSERT INTO line (charge_id, idx, tier, source, width, height, price, flags) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    chargeId,
+    line.index,
+    line.tier,
+    line.source,
+    line.width,
+    line.height,
+    line.price,
+    JSON.stringify(line.flags),
+  )
+  return true
+}
+
+function* hasLine(chargeId: string, line: Line): Steps<boolean> {
+  const [row] = yield ask('SELECT * FROM line WHERE charge_id = ? AND idx = ?', chargeId, line.index)
+  return row !== undefined && sameLine(toLine(row), line)
+}
+
+function sameLine(a: Line, b: Line): boolean {
+  return (
+    a.tier === b.tier &&
+    a.source === b.source &&
+    a.width === b.width &&
+    a.height === b.height &&
+    a.price === b.price &&
+    a.flags.join('\n') === b.flags.join('\n')
+  )
+}

@@ -1,0 +1,25 @@
+import type { Given } from '../ops.ts'
+
+/** An end of a charge, as a change to submit. */
+export type Ending = { [C in 'settle' | 'endEmpty']: { readonly change: C; readonly given: Given<C> } }[
+  | 'settle'
+  | 'endEmpty']
+
+/**
+ * Ends of charges that could not be written when they came. They are written when writing works again: no hold stays
+ * because the storage was away for a while. All of them are conditional, so one that did get through is a no-op.
+ * As many as charges in flight at most; should the process die first, the next start recovers the charges.
+ */
+export class Owed {
+  #endings = new Map<string, Ending>()
+
+  owe(id: string, ending: Ending): void {
+    this.#endings.set(id, ending)
+  }
+
+  take(): readonly (Ending & { readonly id: string })[] {
+    const endings = [...this.#endings].map(([id, ending]) => ({ id, ...ending }))
+    this.#endings = new Map()
+    return endings
+  }
+}

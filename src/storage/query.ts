@@ -1,0 +1,17 @@
+/** What a database takes and gives. Whole numbers only; bytes as Uint8Array. */
+export type Value = string | number | null | Uint8Array
+/** SQL with `?` for each parameter, in order; a driver may renumber them. */
+export type Query = { readonly sql: string; readonly params: readonly Value[] }
+export type Row = { readonly [column: string]: Value | undefined }
+export type Rows = readonly Row[]
+
+/**
+ * Work on the database, written once for every driver: it yields queries and is given their rows. A driver runs it
+ * inside one transaction, at once (SQLite) or with awaits (PostgreSQL). Conditional writes say `RETURNING`, so that the
+ * rows given back are the rows changed.
+ */
+export type Steps<T> = Generator<Query, T, Rows>
+
+export function ask(sql: string, ...params: readonly Value[]): Query {
+  return { sql, params }
+}

@@ -1,0 +1,87 @@
+import { statSync } from 'node:fs'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { Query, Rows, Steps } from '../query.ts'
+
+/** What a connection waits for another process's write before it gives up. */
+export const busyMs = 5_000
+
+export type ConnectOptions = {
+  readonly readOnly?: boolean
+  /** Milliseconds; 5,000 unless told. */
+  readonly busyMs?: number
+  /** The file never grows beyond; undefined for no bound. */
+  readonly bytesMax?: number
+}
+
+/** A connection that keeps its statements prepared. */
+export class Connection {
+  readonly db: DatabaseSync
+  readonly #path: string
+  readonly #file: { readonly dev: number; readonly ino: number }
+  readonly #prepared = new Map<string, StatementSync>()
+
+  constructor(path: string, options: ConnectOptions = {}) {
+    const readOnly = options.readOnly ?? false
+    this.db = new DatabaseSync(path, { readOnly, timeout: options.busyMs ?? busyMs, enableForeignKeyConstraints: true })
+    this.db.exec('PRAGMA trusted_schema = OFF')
+    if (!readOnly) {
+      // FULL: a commit is on the disk before anybody is told. The log of the last checkpoint is cut back to 64 MiB.
+      this.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864')
+      if (options.bytesMax !== undefined) this.db.exec(`PRAGMA max_page_count = ${Math.ceil(options.bytesMax / 4096)}`)
+    }
+    this.#path = path
+    this.#file = statSync(path)
+  }
+
+  /** SQLite goes on writing to a file that has been deleted; nobody would ever read those rows. */
+  isFileThere(): boolean {
+    const file = statSync(this.#path, { throwIfNoEntry: false })
+    return file !== undefined && file.ino === this.#file.ino && file.dev === this.#file.dev
+  }
+
+  all({ sql, params }: Query): Rows {
+    let statement = this.#prepared.get(sql)
+    if (!statement) this.#prepared.set(sql, (statement = this.db.prepare(sql)))
+    return statement.all(...params) as Rows
+  }
+
+  /** Runs steps at once. The caller owns the transaction. */
+  run<T>(steps: Steps<T>): T {
+    let next = steps.next()
+    while (next.done !== true) next = steps.next(this.all(next.value))
+    return next.value
+  }
+
+  /** Runs work that only reads, on one snapshot. */
+  snapshot<T>(steps: Steps<T>): T {
+    this.db.exec('BEGIN')
+    try {
+      return this.run(steps)
+    } finally {
+      this.db.exec('COMMIT')
+    }
+  }
+
+  /** Runs work in a transaction that commits or leaves nothing. */
+  transact<T>(work: () => T): T {
+    this.db.exec('BEGIN IMMEDIATE')
+    try {
+      const value = work()
+      this.db.exec('COMMIT')
+      return value
+    } catch (error) {
+      this.rollBack()
+      throw error
+    }
+  }
+
+  rollBack(): void {
+    // A full disk ends the transaction by itself.
+    if (this.db.isTransaction) this.db.exec('ROLLBACK')
+  }
+
+  close(): void {
+    this.#prepared.clear()
+    this.db.close()
+  }
+}

@@ -1,0 +1,20 @@
+import { DatabaseSync } from 'node:sqlite'
+import { StorageError } from '../errors.ts'
+import { isBusy } from './failure.ts'
+
+/**
+ * Claims a database for one gateway by a lock that the operating system takes back when the process dies, however it
+ * dies. Tools do not claim; they write beside the gateway.
+ * @returns the release.
+ * @throws StorageError `storage_in_use`
+ */
+export function claim(path: string): () => void {
+  const lock = new DatabaseSync(`${path}.lock`, { timeout: 0 })
+  try {
+    lock.exec('BEGIN EXCLUSIVE')
+  } catch (error) {
+    lock.close()
+    throw isBusy(error) ? new StorageError('storage_in_use', { path }) : error
+  }
+  return () => lock.close()
+}

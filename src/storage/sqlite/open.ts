@@ -1,0 +1,213 @@
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { timeOrderedId } from '../../kit/ids.ts'
+import type { HoldResult, Storage } from '../../kit/index.ts'
+import { StorageError } from '../errors.ts'
+import type { StorageOptions } from '../index.ts'
+import { Backlog } from '../journal/backlog.ts'
+import { keyQuery } from '../keys/write.ts'
+import { findCharge } from '../ledger/find.ts'
+import { type Ending, Owed } from '../ledger/owed.ts'
+import { ask } from '../query.ts'
+import { toKey, whole } from '../rows.ts'
+import { Connection, type ConnectOptions } from './connect.ts'
+import { claim } from './lock.ts'
+import { isCurrent } from './migrate.ts'
+import { Reader } from './reader.ts'
+import { Writer } from './writer.ts'
+
+/** Holds are freed and answers forgotten a day later; a minute more is no matter. */
+const sweepMs = 60_000
+
+export type SqliteOptions = StorageOptions &
+  ConnectOptions & {
+    /** A path, or `:memory:` for a temporary file that goes with the storage. */
+    readonly path: string
+  }
+
+/** Opens, creating it where needed, a database file. @throws StorageError `storage_in_use`, `storage_newer`. */
+export async function openSqlite(options: SqliteOptions): Promise<Storage> {
+  const { clock, log, role } = options
+  const place = findPlace(options.path)
+  const { path } = place
+  const release = role === 'gateway' ? claim(path) : () => undefined
+  const backlog = new Backlog()
+  const owed = new Owed()
+  const writer = new Writer({
+    start: {
+      path,
+      connect: connectOptions(options),
+      owner: timeOrderedId(`${role}_`, clock.now()),
+      chain: role,
+      recoverAt: role === 'gateway' ? clock.now() : null,
+      epoch: null,
+    },
+    backlog,
+    clock,
+    log,
+    onRecovered: payOwed,
+  })
+  const reads = await prepare().catch(async error => {
+    await writer.close()
+    release()
+    place.forget()
+    throw error
+  })
+  const reader = new Reader(path)
+  const sweeper = role === 'gateway' ? setInterval(sweep, sweepMs).unref() : undefined
+  let closing: Promise<void> | undefined
+
+  async function prepare(): Promise<Connection> {
+    if (role === 'gateway' || !isReady(path)) {
+      const recovery = await writer.start()
+      if (recovery.settled + recovery.toReview > 0)
+        log.warn(recovery, 'charges of a gateway that stopped were recovered')
+    }
+    return new Connection(path, { readOnly: true })
+  }
+
+  function payOwed(): void {
+    for (const { id, change, given } of owed.take()) {
+      writer.submit(change, given).catch(() => owed.owe(id, { change, given } as Ending))
+    }
+  }
+
+  function sweep(): void {
+    writer
+      .submit('sweep', { at: clock.now() })
+      .catch(error => log.warn({ err: error }, 'the sweep of old charges failed'))
+  }
+
+  async function end(change: 'settle' | 'endEmpty', id: string, ending: Ending): Promise<boolean> {
+    try {
+      return await writer.submit(change, ending.given)
+    } catch (error) {
+      if (isUnavailable(error)) owed.owe(id, ending)
+      throw error
+    }
+  }
+
+  async function close(): Promise<void> {
+    clearInterval(sweeper)
+    // Readers first: the last connection to close tidies the file, and it has to be the one that may write.
+    await reader.close()
+    reads.close()
+    await writer.close()
+    release()
+    place.forget()
+  }
+
+  const byHash = ask(`${keyQuery} WHERE k.hash = ?`).sql
+  return {
+    keys: {
+      findByHash(hash) {
+        const [row] = reads.all({ sql: byHash, params: [hash] })
+        return row && toKey(row)
+      },
+      create: key => writer.submit('createKey', { key, at: clock.now() }),
+      list: () => reader.ask('keys', null),
+      revoke: id => writer.submit('revokeKey', { id }),
+      count: () => readNumber(reads, 'SELECT count(*) AS value FROM key'),
+      revision: () => readNumber(reads, `SELECT value FROM meta WHERE name = 'key_revision'`),
+      async createUser(user) {
+        await writer.submit('createUser', { user, at: clock.now() })
+      },
+      listUsers: () => reader.ask('users', null),
+      setPassword: (name, passwordHash) => writer.submit('setPassword', { name, passwordHash }),
+    },
+    ledger: {
+      async hold(request) {
+        if (!writer.healthy()) throw new StorageError('storage_unavailable', { reason: 'writing failed a moment ago' })
+        const at = clock.now()
+        try {
+          return withBuffer(await writer.submit('hold', { request, at }))
+        } catch (error) {
+          const { id } = request.facts
+          const given = { id, state: 'voided', reason: 'hold_in_doubt', at } as const
+          if (isUnavailable(error)) owed.owe(id, { change: 'endEmpty', given })
+          throw error
+        }
+      },
+      line: (chargeId, line) => writer.submit('line', { chargeId, line }),
+      settle: settlement => {
+        const { answer } = settlement
+        // A view of a large buffer would cross to the thread with all of it.
+        const kept = answer
+          ? { ...settlement, answer: { ...answer, body: Buffer.from(Uint8Array.from(answer.body).buffer) } }
+          : settlement
+        return end('settle', settlement.id, { change: 'settle', given: { settlement: kept, at: clock.now() } })
+      },
+      void: (id, reason) =>
+        end('endEmpty', id, { change: 'endEmpty', given: { id, state: 'voided', reason, at: clock.now() } }),
+      review: (id, reason) =>
+        end('endEmpty', id, { change: 'endEmpty', given: { id, state: 'needs_review', reason, at: clock.now() } }),
+      delivered(id) {
+        backlog.delivered(id)
+        writer.touch()
+      },
+      find: id => reads.snapshot(findCharge(id)),
+      healthy: () => writer.healthy(),
+    },
+    journal: {
+      append(row) {
+        backlog.append(row)
+        writer.touch()
+      },
+      list: filter => reader.ask('logs', filter),
+    },
+    books: {
+      all: (after, limit) => reader.ask('charges', { after, limit }),
+      verify: () => reader.ask('audit', null),
+      resolve: (id, how, by, reason) => writer.submit('resolve', { id, how, by, reason, at: clock.now() }),
+      refund: (id, by, reason) => writer.submit('refund', { id, by, reason, at: clock.now() }),
+    },
+    flush: () => writer.flush(),
+    close: () => (closing ??= close()),
+  }
+}
+
+/** The file's real path, since two names of one file are one database; and what to do when it is no longer needed. */
+function findPlace(path: string): { readonly path: string; forget(): void } {
+  if (path === ':memory:') {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-'))
+    return { path: join(folder, 'tollgate.db'), forget: () => rmSync(folder, { recursive: true, force: true }) }
+  }
+  mkdirSync(dirname(path), { recursive: true })
+  const real = existsSync(path) ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path))
+  return { path: real, forget: () => undefined }
+}
+
+function connectOptions({ busyMs, bytesMax }: ConnectOptions): ConnectOptions {
+  return { ...(busyMs === undefined ? {} : { busyMs }), ...(bytesMax === undefined ? {} : { bytesMax }) }
+}
+
+/** True when a tool can read the file at once, without a writer having to prepare it. */
+function isReady(path: string): boolean {
+  let connection: Connection | undefined
+  try {
+    connection = new Connection(path, { readOnly: true })
+    return isCurrent(connection, path)
+  } catch (error) {
+    if (error instanceof StorageError) throw error
+    return false
+  } finally {
+    connection?.close()
+  }
+}
+
+function readNumber(connection: Connection, sql: string): number {
+  const [row] = connection.all({ sql, params: [] })
+  return row ? whole(row, 'value') : 0
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof StorageError && error.code === 'storage_unavailable'
+}
+
+/** Bytes come back from the thread as plain arrays of bytes. */
+function withBuffer(result: HoldResult): HoldResult {
+  if (result.kind !== 'ended' || result.answer === null) return result
+  const { buffer, byteOffset, byteLength } = result.answer.body
+  return { ...result, answer: { ...result.answer, body: Buffer.from(buffer, byteOffset, byteLength) } }
+}

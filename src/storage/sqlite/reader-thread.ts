@@ -1,0 +1,58 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Awaitable, LogFilter } from '../../kit/index.ts'
+import { listLogs } from '../journal/list.ts'
+import { listKeys, listUsers } from '../keys/list.ts'
+import { audit } from '../ledger/audit.ts'
+import { findCharges, pageCharges } from '../ledger/find.ts'
+import type { Tables } from '../tables.ts'
+import { Connection } from './connect.ts'
+import { openKysely } from './kysely.ts'
+import type { FromReader, Question, Reading, Readings, ToReader } from './messages.ts'
+
+const { path } = workerData as { readonly path: string }
+const port = parentPort
+if (!port) throw new Error('the reader runs as a thread')
+
+const connection = new Connection(path, { readOnly: true })
+const db = openKysely<Tables>(connection.db)
+
+port.on('message', (message: ToReader) => {
+  if ('close' in message) {
+    connection.close()
+    port.close()
+    return
+  }
+  void answer(message).then(found => port.postMessage(found))
+})
+
+async function answer({ id, reading, given }: Question): Promise<FromReader> {
+  try {
+    return { id, value: await answers[reading](given as never) }
+  } catch (error) {
+    return { id, fault: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+const answers: { readonly [R in Reading]: (given: Readings[R]['given']) => Awaitable<Readings[R]['gives']> } = {
+  keys: () => listKeys(db),
+  users: () => listUsers(db),
+  logs: listLogged,
+  charges: ({ after, limit }) => connection.snapshot(pageCharges(after, limit)),
+  audit: auditFile,
+}
+
+async function listLogged(filter: LogFilter) {
+  const rows = await listLogs(db, filter)
+  const charges = connection.run(findCharges(rows.map(row => row.id)))
+  return rows.map(row => ({ row, charge: charges.get(row.id) ?? null }))
+}
+
+/** The books, and below them the file itself. */
+function auditFile() {
+  const books = connection.snapshot(audit())
+  const problems = [...books.problems]
+  for (const row of connection.all({ sql: 'PRAGMA quick_check(100)', params: [] })) {
+    if (row['quick_check'] !== 'ok') problems.push(`file: ${String(row['quick_check'])}`)
+  }
+  return { ...books, problems }
+}

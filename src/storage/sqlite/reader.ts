@@ -1,0 +1,61 @@
+import { Worker } from 'node:worker_threads'
+import { StorageError } from '../errors.ts'
+import { type FromReader, type Reading, type Readings, threadUrl, type ToReader } from './messages.ts'
+
+type Asked = { resolve(value: unknown): void; reject(error: Error): void }
+
+/**
+ * Lists and proofs, on a thread of their own: a page over ten million rows or an audit of all charges never holds up the
+ * event loop. The thread starts with the first question.
+ */
+export class Reader {
+  readonly #path: string
+  readonly #asked = new Map<number, Asked>()
+  #thread: Worker | undefined
+  #lastId = 0
+  #closed = false
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  ask<R extends Reading>(reading: R, given: Readings[R]['given']): Promise<Readings[R]['gives']> {
+    if (this.#closed) return Promise.reject(new StorageError('storage_closed'))
+    const thread = (this.#thread ??= this.#launch())
+    const id = ++this.#lastId
+    return new Promise<Readings[R]['gives']>((resolve, reject) => {
+      this.#asked.set(id, { resolve: value => resolve(value as Readings[R]['gives']), reject })
+      thread.postMessage({ id, reading, given }, [])
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const thread = this.#thread
+    if (!thread) return
+    const ended = new Promise<void>(resolve => thread.once('exit', () => resolve()))
+    thread.postMessage({ close: true } satisfies ToReader, [])
+    await ended
+  }
+
+  #launch(): Worker {
+    const thread = new Worker(threadUrl('reader-thread'), { workerData: { path: this.#path }, name: 'tollgate-reader' })
+    let cause: unknown
+    thread.on('message', ({ id, value, fault }: FromReader) => {
+      const asked = this.#asked.get(id)
+      this.#asked.delete(id)
+      if (fault === undefined) asked?.resolve(value)
+      else asked?.reject(new Error(fault))
+    })
+    thread.on('error', error => {
+      cause = error
+    })
+    thread.on('exit', () => {
+      if (this.#thread === thread) this.#thread = undefined
+      const asked = [...this.#asked.values()]
+      this.#asked.clear()
+      for (const one of asked) one.reject(new Error('the storage reader stopped', { cause }))
+    })
+    return thread
+  }
+}

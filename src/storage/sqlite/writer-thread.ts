@@ -1,0 +1,102 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { StorageError } from '../errors.ts'
+import { recover, type Recovery } from '../ledger/recover.ts'
+import { type Op, stepsOf } from '../ops.ts'
+import { ask } from '../query.ts'
+import { whole } from '../rows.ts'
+import type { Self } from '../self.ts'
+import { Connection } from './connect.ts'
+import { isFull, storageFailure } from './failure.ts'
+import type { Fault, FromWriter, ToWriter, WriterStart } from './messages.ts'
+import { migrate } from './migrate.ts'
+
+const start = workerData as WriterStart
+const port = parentPort
+if (!port) throw new Error('the writer runs as a thread')
+
+try {
+  const connection = new Connection(start.path, start.connect)
+  await migrate(connection, start.path)
+  const recovery = begin(connection)
+  const self: Self = { owner: start.owner, chain: start.chain, epoch: recovery.epoch }
+  port.on('message', (message: ToWriter) => {
+    if ('close' in message) close(connection)
+    else send(commitGroup(connection, self, message.ops))
+  })
+  send({ kind: 'ready', recovery })
+} catch (error) {
+  send({ kind: 'refused', fault: toFault(error) })
+  port.close()
+}
+
+function send(message: FromWriter): void {
+  port?.postMessage(message)
+}
+
+function begin(connection: Connection): Recovery {
+  const { owner, chain, epoch, recoverAt } = start
+  if (epoch !== null) return { epoch, settled: 0, toReview: 0 }
+  if (recoverAt !== null) return connection.transact(() => connection.run(recover({ owner, chain }, recoverAt)))
+  const [meta] = connection.all(ask(`SELECT value FROM meta WHERE name = 'epoch'`))
+  return { epoch: meta ? whole(meta, 'value') : 0, settled: 0, toReview: 0 }
+}
+
+function close(connection: Connection): void {
+  try {
+    connection.db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  } catch {
+    // Somebody still reads; what is in the log is durable and the next one to open finds it.
+  }
+  connection.close()
+  port?.close()
+}
+
+type Group = Extract<FromWriter, { kind: 'group' }>
+
+/** All operations in one transaction; when one of them fails, each in its own, so that its neighbours do not. */
+function commitGroup(connection: Connection, self: Self, ops: readonly Op[]): Group {
+  if (!connection.isFileThere()) return broken('the database file has been moved or deleted')
+  const together = commit(connection, self, ops)
+  if (!together.error) return { kind: 'group', values: together.values, faults: [], broken: undefined }
+  const reason = storageFailure(together.error)
+  // The log may find the disk full where the charges do not.
+  const retry = reason === undefined || (isFull(together.error) && ops.some(op => op.change === 'batch'))
+  return retry ? commitApart(connection, self, ops) : broken(reason)
+}
+
+function commitApart(connection: Connection, self: Self, ops: readonly Op[]): Group {
+  const values: unknown[] = []
+  const faults: (Fault | undefined)[] = []
+  for (const op of ops) {
+    const { values: own, error } = commit(connection, self, [op])
+    const reason = storageFailure(error)
+    if (reason !== undefined && op.change !== 'batch') return broken(reason, values, faults)
+    values.push(own[0])
+    faults.push(error && toFault(error))
+  }
+  return { kind: 'group', values, faults, broken: undefined }
+}
+
+function commit(
+  connection: Connection,
+  self: Self,
+  ops: readonly Op[],
+): { values: unknown[]; error: Error | undefined } {
+  try {
+    const values = connection.transact(() => ops.map(op => connection.run(stepsOf(op.change, op.given as never, self))))
+    return { values, error: undefined }
+  } catch (error) {
+    return { values: [], error: error instanceof Error ? error : new Error(String(error)) }
+  }
+}
+
+function broken(reason: string, values: readonly unknown[] = [], faults: readonly (Fault | undefined)[] = []): Group {
+  return { kind: 'group', values, faults, broken: reason }
+}
+
+function toFault(error: unknown): Fault {
+  if (error instanceof StorageError) return { message: error.message, code: error.code }
+  const reason = storageFailure(error)
+  if (reason !== undefined) return { message: `the storage cannot be written: ${reason}`, code: 'storage_unavailable' }
+  return { message: error instanceof Error ? error.message : String(error) }
+}

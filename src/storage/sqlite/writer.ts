@@ -1,0 +1,284 @@
+import { Worker } from 'node:worker_threads'
+import type { Clock, Log } from '../../kit/index.ts'
+import { StorageError } from '../errors.ts'
+import type { Backlog } from '../journal/backlog.ts'
+import type { Recovery } from '../ledger/recover.ts'
+import type { Change, Given, Gives, Op } from '../ops.ts'
+import { type Fault, type FromWriter, threadUrl, type ToWriter, type WriterStart } from './messages.ts'
+
+/** Operations of one commit. More wait for the next: a group is one turn of the writer, and the first waits for the last. */
+const groupOpsMax = 512
+/** Rows that nobody waits for wait this long for company. */
+const lazyMs = 50
+const probeMs = 500
+/** A commit that takes longer than the wait for a foreign writer hangs. */
+const hangMs = 6_000
+const closeMs = 10_000
+
+type Waiting = { readonly op: Op; resolve(value: unknown): void; reject(error: Error): void }
+type Flush = { readonly ops: number; readonly rows: number; resolve(): void; reject(error: Error): void }
+
+export type WriterOptions = {
+  readonly start: WriterStart
+  readonly backlog: Backlog
+  readonly clock: Clock
+  readonly log: Log
+  /** Writing works again after it did not. */
+  onRecovered(): void
+}
+
+/**
+ * Commits on a thread of its own, a group at a time: while one group syncs, the next one gathers. Every promise resolves
+ * after its commit is durable; when the storage cannot be written all that waits is rejected, and probes find out when it
+ * can be written again.
+ */
+export class Writer {
+  readonly #options: WriterOptions
+  #thread: Worker | undefined
+  #starting: Promise<Recovery> | undefined
+  #ready = false
+  #epoch: number | null
+  #queue: Waiting[] = []
+  #inFlight: Waiting[] | undefined
+  #batchInFlight = false
+  #sentAt = 0
+  #pumping = false
+  #lazyTimer: NodeJS.Timeout | undefined
+  #probeTimer: NodeJS.Timeout | undefined
+  #broken: string | undefined
+  #probing = false
+  #closed = false
+  #submitted = 0
+  #finished = 0
+  #flushes: Flush[] = []
+  #droppedTold = 0
+
+  constructor(options: WriterOptions) {
+    this.#options = options
+    this.#epoch = options.start.epoch
+  }
+
+  healthy(): boolean {
+    if (this.#broken !== undefined || this.#closed) return false
+    return this.#inFlight === undefined || this.#options.clock.tick() - this.#sentAt < hangMs
+  }
+
+  /** Starts the thread, which brings the schema up to date and recovers. */
+  start(): Promise<Recovery> {
+    this.#starting ??= this.#launch()
+    return this.#starting
+  }
+
+  /** Resolves after the commit. @throws StorageError `storage_unavailable` when it is not known to have happened. */
+  submit<C extends Change>(change: C, given: Given<C>): Promise<Gives<C>> {
+    if (this.#closed) return Promise.reject(new StorageError('storage_closed'))
+    return new Promise<Gives<C>>((resolve, reject) => {
+      this.#submitted++
+      // The union of operations is by change; a generic one cannot be seen to be a member of it.
+      const op = { change, given } as Op
+      this.#queue.push({ op, resolve: value => resolve(value as Gives<C>), reject })
+      this.#pumpSoon()
+    })
+  }
+
+  /** Something was put into the backlog. */
+  touch(): void {
+    if (this.#closed) return
+    if (this.#options.backlog.full) this.#pumpSoon()
+    else this.#lazyTimer ??= setTimeout(() => this.#pumpLazy(), lazyMs).unref()
+  }
+
+  /** Resolves when everything handed in so far is durable. */
+  flush(): Promise<void> {
+    const { backlog } = this.#options
+    if (this.#finished >= this.#submitted && backlog.through >= backlog.appended) return Promise.resolve()
+    if (this.#broken !== undefined) {
+      return Promise.reject(new StorageError('storage_unavailable', { reason: this.#broken }))
+    }
+    return new Promise((resolve, reject) => {
+      this.#flushes.push({ ops: this.#submitted, rows: backlog.appended, resolve, reject })
+      this.#pumpSoon()
+    })
+  }
+
+  /** Writes what waits, then ends the thread. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    try {
+      if (this.#broken === undefined) await this.flush()
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'the storage closes with rows that could not be written')
+    }
+    this.#closed = true
+    clearTimeout(this.#lazyTimer)
+    clearInterval(this.#probeTimer)
+    this.#rejectAll(new StorageError('storage_closed'))
+    const thread = this.#thread
+    if (!thread) return
+    const ended = new Promise<void>(resolve => thread.once('exit', () => resolve()))
+    const giveUp = setTimeout(() => void thread.terminate(), closeMs)
+    thread.postMessage({ close: true } satisfies ToWriter, [])
+    await ended
+    clearTimeout(giveUp)
+  }
+
+  #launch(): Promise<Recovery> {
+    const { start } = this.#options
+    const workerData: WriterStart = this.#epoch === null ? start : { ...start, recoverAt: null, epoch: this.#epoch }
+    const thread = new Worker(threadUrl('writer-thread'), { workerData, name: 'tollgate-writer' })
+    this.#thread = thread
+    return new Promise((resolve, reject) => {
+      thread.on('message', (message: FromWriter) => {
+        if (message.kind === 'group') return this.#arrive(message)
+        if (message.kind === 'refused') return reject(toError(message.fault))
+        this.#epoch = message.recovery.epoch
+        this.#ready = true
+        resolve(message.recovery)
+        this.#pumpSoon()
+      })
+      thread.on('error', error => this.#options.log.error({ err: error }, 'the storage writer failed'))
+      thread.on('exit', () => {
+        reject(new StorageError('storage_unavailable', { reason: 'the writer stopped' }))
+        this.#lose(thread)
+      })
+    })
+  }
+
+  /** The thread is gone: whatever it had may or may not be committed. */
+  #lose(thread: Worker): void {
+    if (this.#thread !== thread) return
+    this.#thread = undefined
+    this.#starting = undefined
+    this.#ready = false
+    if (!this.#closed) this.#break('the writer stopped')
+  }
+
+  #pumpSoon(): void {
+    if (this.#pumping) return
+    this.#pumping = true
+    // What one turn hands in goes as one group.
+    queueMicrotask(() => {
+      this.#pumping = false
+      this.#pump()
+    })
+  }
+
+  #pumpLazy(): void {
+    this.#lazyTimer = undefined
+    this.#pump({ lazy: true })
+  }
+
+  #pump({ lazy = false } = {}): void {
+    if (this.#closed || this.#inFlight !== undefined) return
+    const { backlog } = this.#options
+    const due = backlog.size > 0 && (lazy || backlog.full || this.#flushes.length > 0)
+    if (this.#queue.length === 0 && (!due || this.#broken !== undefined)) return
+    if (!this.#ready) {
+      this.start().catch(error => this.#break(error instanceof Error ? error.message : String(error)))
+      return
+    }
+    const group = this.#queue.splice(0, groupOpsMax)
+    const ops = group.map(waiting => waiting.op)
+    const batch = this.#broken === undefined ? backlog.take() : undefined
+    if (batch) ops.push({ change: 'batch', given: batch })
+    this.#batchInFlight = batch !== undefined
+    this.#inFlight = group
+    this.#sentAt = this.#options.clock.tick()
+    this.#thread?.postMessage({ ops } satisfies ToWriter, [])
+  }
+
+  #arrive({ values, faults, broken }: Extract<FromWriter, { kind: 'group' }>): void {
+    const group = this.#inFlight ?? []
+    this.#inFlight = undefined
+    this.#finished += group.length
+    group.forEach((waiting, at) => {
+      const fault = faults[at]
+      if (at >= values.length)
+        waiting.reject(new StorageError('storage_unavailable', { reason: broken ?? 'not committed' }))
+      else if (fault) waiting.reject(toError(fault))
+      else waiting.resolve(values[at])
+    })
+    if (this.#batchInFlight) this.#arriveBatch(faults[group.length], values.length > group.length)
+    if (broken !== undefined) this.#break(broken)
+    this.#checkFlushes()
+    this.#pump()
+    if (this.#options.backlog.size > 0) this.touch()
+  }
+
+  #arriveBatch(fault: Fault | undefined, known: boolean): void {
+    const { backlog, log } = this.#options
+    this.#batchInFlight = false
+    if (!known) return backlog.giveBack()
+    if (fault?.code === 'storage_unavailable') {
+      backlog.giveBack()
+      this.#break(fault.message)
+      return
+    }
+    backlog.done({ lost: fault !== undefined })
+    if (fault) log.error({ fault: fault.message }, 'log rows could not be written and are lost')
+    if (backlog.dropped > this.#droppedTold) {
+      log.warn({ rows: backlog.dropped - this.#droppedTold }, 'log rows were dropped: writing them falls behind')
+      this.#droppedTold = backlog.dropped
+    }
+  }
+
+  #break(reason: string): void {
+    const { log } = this.#options
+    if (this.#broken === undefined)
+      log.error({ reason }, 'the storage cannot be written; billable requests are refused')
+    this.#broken = reason
+    if (this.#inFlight !== undefined && this.#batchInFlight) this.#options.backlog.giveBack()
+    this.#batchInFlight = false
+    this.#rejectAll(new StorageError('storage_unavailable', { reason }))
+    this.#probeTimer ??= setInterval(() => this.#probe(), probeMs).unref()
+  }
+
+  #rejectAll(error: StorageError): void {
+    const waiting = [...(this.#inFlight ?? []), ...this.#queue]
+    this.#inFlight = undefined
+    this.#queue = []
+    this.#finished += waiting.length
+    for (const one of waiting) one.reject(error)
+    const flushes = this.#flushes
+    this.#flushes = []
+    for (const flush of flushes) flush.reject(error)
+  }
+
+  #probe(): void {
+    if (this.#probing) return
+    this.#probing = true
+    this.submit('probe', null)
+      .then(
+        () => this.#mend(),
+        () => undefined,
+      )
+      .finally(() => {
+        this.#probing = false
+      })
+  }
+
+  #mend(): void {
+    if (this.#broken === undefined) return
+    this.#broken = undefined
+    clearInterval(this.#probeTimer)
+    this.#probeTimer = undefined
+    this.#options.log.info({}, 'the storage can be written again')
+    this.#options.onRecovered()
+    if (this.#options.backlog.size > 0) this.touch()
+  }
+
+  #checkFlushes(): void {
+    if (this.#flushes.length === 0) return
+    const { through } = this.#options.backlog
+    const done = this.#flushes.filter(flush => this.#finished >= flush.ops && through >= flush.rows)
+    this.#flushes = this.#flushes.filter(flush => !done.includes(flush))
+    for (const flush of done) flush.resolve()
+  }
+}
+
+function toError(fault: Fault): Error {
+  if (fault.code === undefined) return new Error(fault.message)
+  const error = new StorageError(fault.code)
+  error.message = fault.message
+  return error
+}
