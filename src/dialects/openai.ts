@@ -1,4 +1,4 @@
-import type { Answer, Dialect, Failure, Head, LimitState } from '../kit/index.ts'
+import type { Answer, Dialect, Failure, Head, LimitState, ListedModel } from '../kit/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
 import { formatGoDuration } from './durations.ts'
 
@@ -24,6 +24,12 @@ export const openai: Dialect = {
     return `data: ${JSON.stringify({ error: errorObject(failure) })}\n\n`
   },
 
+  modelList(models: readonly ListedModel[]): object {
+    return { object: 'list', data: models.map(model => modelObject(model)) }
+  },
+
+  modelOne: modelObject,
+
   limitHeaders(limits: readonly LimitState[]): { readonly [name: string]: string } {
     const headers: { [name: string]: string } = {}
     for (const { kind, limit, remaining, resetMs } of limits) {
@@ -37,4 +43,8 @@ export const openai: Dialect = {
 
 function errorObject(failure: Failure): object {
   return { message: failure.message, type: failure.type, param: failure.param, code: failure.code }
+}
+
+function modelObject(model: ListedModel): object {
+  return { id: model.name, object: 'model', created: Math.floor(model.since / 1000), owned_by: model.family }
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   type Answer,
   type Body,
+  callerSlot,
   type Clock,
   type Dialect,
   type Exchange,
@@ -49,6 +50,8 @@ export type EngineParts = {
   readonly local: ReadonlyMap<string, LocalAnswer>
   /** Turns an upstream's url as written into one that can be dialled. */
   resolveUrl(url: string): string
+  /** A request has come. */
+  began(): void
   /** Takes the row of every exchange, once. */
   record(row: LogRow, ex: Exchange): void
   readonly clock: Clock
@@ -82,6 +85,8 @@ export class Engine {
   #detached = 0
   #draining = false
   #onIdle: (() => void) | undefined
+  /** Configurations that have been replaced, with the requests that still use them. */
+  readonly #users = new Map<Running, number>()
 
   constructor(parts: EngineParts, running: Running) {
     this.#parts = parts
@@ -103,9 +108,11 @@ export class Engine {
     return this.#budget.held
   }
 
-  /** From now on new requests use `running`; those under way keep theirs. */
+  /** From now on new requests use `running`; those under way keep theirs, and the last one closes it. */
   swap(running: Running): void {
+    const before = this.#running
     this.#running = running
+    if (!this.#users.has(before)) this.#retire(before)
   }
 
   /** Refuses new requests; resolves when the last one has settled. */
@@ -119,6 +126,29 @@ export class Engine {
 
   async close(): Promise<void> {
     await this.#transport.close()
+    await this.#running.pipeline.close()
+  }
+
+  #enter(running: Running): void {
+    this.#open++
+    this.#users.set(running, (this.#users.get(running) ?? 0) + 1)
+  }
+
+  #leave(running: Running): void {
+    this.#open--
+    const users = (this.#users.get(running) ?? 1) - 1
+    if (users > 0) this.#users.set(running, users)
+    else {
+      this.#users.delete(running)
+      if (running !== this.#running) this.#retire(running)
+    }
+    if (this.#open === 0) this.#onIdle?.()
+  }
+
+  #retire(running: Running): void {
+    running.pipeline
+      .close()
+      .catch((error: unknown) => this.#parts.log.error({ error: String(error) }, 'a replaced plugin did not close'))
   }
 
   /** One request, from its head to its settlement. Never rejects. */
@@ -139,7 +169,8 @@ export class Engine {
       call: undefined,
       detached: false,
     }
-    this.#open++
+    this.#enter(course.running)
+    this.#parts.began()
     let outcome: Outcome
     try {
       outcome = await this.#run(course)
@@ -149,8 +180,7 @@ export class Engine {
     try {
       await this.#settle(course, outcome)
     } finally {
-      this.#open--
-      if (this.#open === 0) this.#onIdle?.()
+      this.#leave(course.running)
     }
   }
 
@@ -246,7 +276,8 @@ export class Engine {
     const { req, running, id, startedAt } = course
     const head = readHead(req)
     const match = running.router.find(head.method, head.path)
-    if (match.kind === 'none') throw fail('not_found', { method: head.method.slice(0, 16), path: head.path.slice(0, 200) })
+    if (match.kind === 'none')
+      throw fail('not_found', { method: head.method.slice(0, 16), path: head.path.slice(0, 200) })
     if (match.kind === 'method')
       throw fail(
         'method_not_allowed',
@@ -312,7 +343,10 @@ export class Engine {
       return error
     }
     const stack = error instanceof Error ? error.stack : String(error)
-    this.#parts.log.error({ request: course.id, stack }, error instanceof HookFault ? error.message : 'fault in the engine')
+    this.#parts.log.error(
+      { request: course.id, stack },
+      error instanceof HookFault ? error.message : 'fault in the engine',
+    )
     return fail('internal_error', {}, { cause: error })
   }
 
@@ -333,13 +367,14 @@ export class Engine {
 
   #row(course: Course, ex: Exchange, outcome: Outcome): LogRow {
     const { target } = course
+    const caller = ex.slots.get(callerSlot)
     const client = ex.head.headers['x-request-id']
     return {
       id: ex.id,
       time: ex.startedAt,
-      keyId: ex.notes.keyId,
-      user: ex.notes.user,
-      group: ex.notes.group,
+      keyId: caller?.key.id ?? null,
+      user: caller?.key.user ?? null,
+      group: caller?.group.name ?? null,
       model: target?.model.name ?? null,
       operation: ex.route.operation,
       status: outcome.status ?? null,
@@ -362,9 +397,6 @@ class CallerGone extends Error {}
 
 function createNotes(): Notes {
   return {
-    keyId: null,
-    user: null,
-    group: null,
     forwarded: [],
     dropped: [],
     charge: false,

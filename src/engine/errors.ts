@@ -20,7 +20,12 @@ export const errors = {
     text: 'The request body is larger than the {max} bytes that {path} takes ({received}).',
   },
   body_incomplete: { status: 400, type: bad, text: 'The request body ended before it was complete.' },
-  body_too_slow: { status: 408, type: bad, text: 'The request body stopped arriving for {seconds} seconds.', retry: false },
+  body_too_slow: {
+    status: 408,
+    type: bad,
+    text: 'The request body stopped arriving for {seconds} seconds.',
+    retry: false,
+  },
   unsupported_content_type: {
     status: 415,
     type: bad,
@@ -35,7 +40,11 @@ export const errors = {
   duplicate_field: { status: 400, type: bad, text: "The field '{name}' stands more than once in the request body." },
   body_too_complex: { status: 400, type: bad, text: 'The request body holds {what}; at most {max} are accepted.' },
   missing_required_parameter: { status: 400, type: bad, text: "Missing required parameter: '{name}'." },
-  invalid_type: { status: 400, type: bad, text: "Invalid type for '{name}': expected {expected}, but got {found} instead." },
+  invalid_type: {
+    status: 400,
+    type: bad,
+    text: "Invalid type for '{name}': expected {expected}, but got {found} instead.",
+  },
   model_not_found: {
     status: 404,
     type: bad,
@@ -59,7 +68,11 @@ export const errors = {
     type: server,
     text: 'The gateway is holding as many request bodies as it may. Try again shortly.',
   },
-  upstream_unreachable: { status: 502, type: server, text: 'The upstream could not be reached ({reason}). Nothing was sent to it.' },
+  upstream_unreachable: {
+    status: 502,
+    type: server,
+    text: 'The upstream could not be reached ({reason}). Nothing was sent to it.',
+  },
   upstream_connect_timeout: {
     status: 504,
     type: server,
@@ -70,7 +83,11 @@ export const errors = {
   upstream_invalid: { status: 502, type: server, text: "The upstream's answer is not usable: {reason}." },
   deadline_exceeded: { status: 504, type: server, text: 'The answer was not complete within {ms} ms.' },
   draining: { status: 503, type: server, text: 'The gateway is shutting down. Try again; another one will answer.' },
-  internal_error: { status: 500, type: server, text: 'Something went wrong in the gateway. It has been logged under this request id.' },
+  internal_error: {
+    status: 500,
+    type: server,
+    text: 'Something went wrong in the gateway. It has been logged under this request id.',
+  },
 } as const satisfies ErrorTable
 
 export const fail = failures(errors)

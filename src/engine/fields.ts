@@ -202,7 +202,8 @@ class Scan {
           if (inObject) this.#key()
           break
         }
-        if (next !== (inObject ? 0x7d : 0x5d)) throw this.#wrong(inObject ? 'a comma or } is missing' : 'a comma or ] is missing')
+        if (next !== (inObject ? 0x7d : 0x5d))
+          throw this.#wrong(inObject ? 'a comma or } is missing' : 'a comma or ] is missing')
         this.#close()
       }
     }
@@ -322,7 +323,10 @@ class Scan {
   #token(): void {
     this.#at++
     if (++this.#tokens > structuralTokensMax)
-      throw fail('body_too_complex', { what: 'too many members', max: `${structuralTokensMax} brackets, colons and commas` })
+      throw fail('body_too_complex', {
+        what: 'too many members',
+        max: `${structuralTokensMax} brackets, colons and commas`,
+      })
   }
 
   #blank(): void {

@@ -36,7 +36,8 @@ function checkHeaders(req: IncomingMessage): void {
   let seen: Set<string> | undefined
   for (let i = 0; i < raw.length; i += 2) {
     const name = (raw[i] as string).toLowerCase()
-    if (name.includes('_')) throw fail('header_invalid', { name: name.slice(0, 64), why: 'underscores are not accepted in names' })
+    if (name.includes('_'))
+      throw fail('header_invalid', { name: name.slice(0, 64), why: 'underscores are not accepted in names' })
     if (!single.has(name) && !name.endsWith('api-key')) continue
     seen ??= new Set()
     if (seen.has(name)) throw fail('header_duplicate', { name })

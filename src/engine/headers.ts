@@ -3,7 +3,14 @@ import type { Dialect, Head, Upstream } from '../kit/index.ts'
 /** Of the caller's headers, those that any upstream may see; a dialect adds its own. */
 const requestPass = ['accept'] as const
 /** Of an upstream's headers, those that any caller may see; a dialect adds its own. */
-const replyPass = new Set(['content-type', 'content-length', 'content-disposition', 'content-language', 'cache-control', 'retry-after'])
+const replyPass = new Set([
+  'content-type',
+  'content-length',
+  'content-disposition',
+  'content-language',
+  'cache-control',
+  'retry-after',
+])
 
 /**
  * The head of a request to an upstream as undici's flat list, built from an allow-list and never copied: the caller's

@@ -75,20 +75,25 @@ function announcedBytes(req: IncomingMessage): number | undefined {
 
 function checkType(req: IncomingMessage, route: Route): void {
   const coding = req.headers['content-encoding']
-  if (coding !== undefined && coding !== 'identity') throw fail('unsupported_content_encoding', { found: coding.slice(0, 40) })
+  if (coding !== undefined && coding !== 'identity')
+    throw fail('unsupported_content_encoding', { found: coding.slice(0, 40) })
   const wanted = route.body === 'json' ? 'application/json' : 'multipart/form-data'
   const found = (req.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
   const fits = route.body === 'json' ? found === wanted || /^application\/[\w.-]+\+json$/.test(found) : found === wanted
   if (!fits)
     throw fail('unsupported_content_type', {
       path: route.path,
-      wanted: route.body === 'json' ? 'a JSON body (content-type: application/json)' : 'a form (content-type: multipart/form-data)',
+      wanted:
+        route.body === 'json'
+          ? 'a JSON body (content-type: application/json)'
+          : 'a form (content-type: multipart/form-data)',
       found: found === '' ? 'missing' : `'${found.slice(0, 80)}'`,
     })
 }
 
 function tooLarge(route: Route, announced: number | undefined): Error {
-  const received = announced === undefined ? 'it was still arriving when that was reached' : `${announced} were announced`
+  const received =
+    announced === undefined ? 'it was still arriving when that was reached' : `${announced} were announced`
   return fail('body_too_large', { max: route.bodyBytesMax, path: route.path, received })
 }
 

@@ -66,9 +66,7 @@ export class Pipeline {
   /** The first answer that a hook gives ends the pipeline. */
   onAdmit(ex: Exchange, target: Target): Awaitable<Answer | undefined> {
     return this.#fold<Answer | undefined>(this.#onAdmit, 'onAdmit', 0, undefined, (step, answer) =>
-      answer === undefined && concerns(step, target)
-        ? step.hooks.onAdmit?.(ex, target, facetOf(step, target))
-        : answer,
+      answer === undefined && concerns(step, target) ? step.hooks.onAdmit?.(ex, target, facetOf(step, target)) : answer,
     )
   }
 

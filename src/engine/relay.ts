@@ -164,7 +164,11 @@ export class Relay implements Sink {
   /** The upstream's answer is complete: lets each stage say its last, then ends the caller's. */
   #finish(): void {
     const last = this.#endStages(0)
-    if (isPromise(last)) last.then(passed => this.#end(passed), (error: unknown) => this.#fault(error))
+    if (isPromise(last))
+      last.then(
+        passed => this.#end(passed),
+        (error: unknown) => this.#fault(error),
+      )
     else this.#end(last)
   }
 
@@ -199,7 +203,9 @@ export class Relay implements Sink {
     this.#res.off('close', this.#onCallerGone)
     this.#res.end(() => this.#settle({ kind: 'whole' }))
     // A caller that leaves between our last byte and its arrival has left all the same.
-    this.#res.once('close', () => this.#settle(this.#res.writableFinished ? { kind: 'whole' } : { kind: 'cut', by: 'caller', complete: true }))
+    this.#res.once('close', () =>
+      this.#settle(this.#res.writableFinished ? { kind: 'whole' } : { kind: 'cut', by: 'caller', complete: true }),
+    )
   }
 
   #fault(error: unknown): void {

@@ -1,4 +1,14 @@
-import { type Body, fieldNames, type ForwardRule, type Plan, readField, type Route, type Target, withField } from '../kit/index.ts'
+import {
+  type Body,
+  type Failure,
+  fieldNames,
+  type ForwardRule,
+  type Plan,
+  readField,
+  type Route,
+  type Target,
+  withField,
+} from '../kit/index.ts'
 import { fail } from './errors.ts'
 
 /**
@@ -7,11 +17,12 @@ import { fail } from './errors.ts'
  */
 export function findTarget(plan: Plan, route: Route, body: Body, named: string | undefined): Target {
   const name = named ?? readField(body, 'model')
-  if (name === undefined || name === null || name === '') throw fail('missing_required_parameter', { name: 'model' }, { param: 'model' })
+  if (name === undefined || name === null || name === '')
+    throw fail('missing_required_parameter', { name: 'model' }, { param: 'model' })
   if (typeof name !== 'string')
     throw fail('invalid_type', { name: 'model', expected: 'a string', found: typeName(name) }, { param: 'model' })
   const model = plan.models.get(name)
-  if (!model || !model.enabled) throw fail('model_not_found', { model: name.slice(0, 120) })
+  if (!model || !model.enabled) throw modelNotFound(name)
   const { family } = model
   if (family.forward.size > 0 && !family.forward.has(route.operation))
     throw fail('operation_unsupported', { model: name, operation: `${route.method} ${route.path}` })
@@ -19,6 +30,11 @@ export function findTarget(plan: Plan, route: Route, body: Body, named: string |
   // An SDK that asked for a stream reads a plain answer as an empty one: refuse, never downgrade silently.
   if (stream && !family.streams.has(route.operation)) throw fail('streaming_unsupported', { model: name })
   return { model, family, upstream: model.upstream, body, stream }
+}
+
+/** The refusal of a model that is not offered, the same wherever one is named. */
+export function modelNotFound(name: string): Failure {
+  return fail('model_not_found', { model: name.slice(0, 120) })
 }
 
 function wantsStream(body: Body): boolean {

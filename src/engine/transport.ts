@@ -315,11 +315,15 @@ function joinPath(prefix: string, path: string): string {
 }
 
 /** What makes an answer's head unusable, if anything does. */
-function findFault(status: number, headers: { readonly [name: string]: string | string[] | undefined }): string | undefined {
+function findFault(
+  status: number,
+  headers: { readonly [name: string]: string | string[] | undefined },
+): string | undefined {
   if (status < 200 || status > 599) return `status ${status}`
   const transfer = headers['transfer-encoding']
   if (transfer !== undefined) {
-    if (typeof transfer !== 'string' || transfer.toLowerCase() !== 'chunked') return 'a transfer-encoding other than chunked'
+    if (typeof transfer !== 'string' || transfer.toLowerCase() !== 'chunked')
+      return 'a transfer-encoding other than chunked'
     if (headers['content-length'] !== undefined) return 'both content-length and transfer-encoding'
   }
   if (Array.isArray(headers['content-length'])) return 'two content-lengths'
@@ -329,8 +333,16 @@ function findFault(status: number, headers: { readonly [name: string]: string | 
   return undefined
 }
 
-function endsWithConnection(status: number, headers: { readonly [name: string]: string | string[] | undefined }): boolean {
-  return status !== 204 && status !== 304 && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
+function endsWithConnection(
+  status: number,
+  headers: { readonly [name: string]: string | string[] | undefined },
+): boolean {
+  return (
+    status !== 204 &&
+    status !== 304 &&
+    headers['content-length'] === undefined &&
+    headers['transfer-encoding'] === undefined
+  )
 }
 
 const connectCodes = new Set([
@@ -346,7 +358,8 @@ const connectCodes = new Set([
 function describeFailure(error: Error, reach: Reach, upstream: Upstream): Error {
   const { code } = error as NodeJS.ErrnoException
   const extra = { cause: error }
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return fail('upstream_connect_timeout', { ms: upstream.timeouts.connectMs }, extra)
+  if (code === 'UND_ERR_CONNECT_TIMEOUT')
+    return fail('upstream_connect_timeout', { ms: upstream.timeouts.connectMs }, extra)
   if (reach === 'untouched' || (code !== undefined && connectCodes.has(code)))
     return fail('upstream_unreachable', { reason: code ?? error.name }, extra)
   if (code === 'UND_ERR_BODY_TIMEOUT') return fail('deadline_exceeded', { ms: upstream.timeouts.idleMs }, extra)

@@ -15,6 +15,9 @@ export type Dialect = {
   error(failure: Failure, requestId: string): Answer
   /** The bytes that make a stream's reader raise an error after it has begun; undefined when the style has none. */
   streamError(failure: Failure, requestId: string): string | undefined
+  /** The models on offer, and one of them, as this style lists them. */
+  modelList(models: readonly ListedModel[]): object
+  modelOne(model: ListedModel): object
   /** The limit headers of this style. */
   limitHeaders(limits: readonly LimitState[], nowMs: number): { readonly [name: string]: string }
 }
@@ -26,4 +29,12 @@ export type LimitState = {
   readonly remaining: number
   /** Milliseconds until the whole limit is free again. */
   readonly resetMs: number
+}
+
+/** A model on offer. */
+export type ListedModel = {
+  readonly name: string
+  readonly family: string
+  /** Milliseconds since the epoch: when this gateway began to offer it. */
+  readonly since: number
 }

@@ -17,10 +17,6 @@ export type Head = {
 
 /** What the log will say of the request's fields and usage; hooks add to it. */
 export type Notes = {
-  /** Who asked, once a plugin knows. */
-  keyId: string | null
-  user: string | null
-  group: string | null
   forwarded: readonly string[]
   dropped: readonly string[]
   /** Id of the charge, when the request has one; it is the request's own id. */

@@ -1,0 +1,65 @@
+import { explainRequest, Failure, type RequestExplanation, sourceLabels } from '../../index.ts'
+import { Exit, exitCodes, print } from '../exit.ts'
+import { readPlan } from '../open-books.ts'
+
+type Options = {
+  readonly model: string
+  readonly size?: string
+  readonly n: number
+  readonly quality?: string
+  readonly edit: boolean
+  readonly config: string
+  readonly format: string
+}
+
+export async function explainImage(options: Options): Promise<void> {
+  const plan = await readPlan(options.config)
+  const request = {
+    model: options.model,
+    operation: options.edit ? 'image.edit' : 'image.generate',
+    size: options.size,
+    quality: options.quality,
+    n: options.n,
+  }
+  const explanation = explainOrRefuse(() => explainRequest(plan, request))
+  print(options.format === 'json' ? JSON.stringify(explanation) : describe(explanation))
+}
+
+function explainOrRefuse(explain: () => RequestExplanation): RequestExplanation {
+  try {
+    return explain()
+  } catch (error) {
+    if (error instanceof Failure) throw new Exit(exitCodes.failure, `${error.status} ${error.code}: ${error.message}`)
+    throw error
+  }
+}
+
+function describe(found: RequestExplanation): string {
+  const sent = Object.entries(found.sent).map(
+    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  const lines = [
+    `request    ${found.route ?? found.operation}, model ${found.model} of family ${found.family}, to upstream ${found.upstream}`,
+    `forwarded  ${found.forwarded.join(' ') || '-'}`,
+    `dropped    ${found.dropped.join(' ') || '-'}`,
+    `sent       ${sent.join('  ')}`,
+    `comes back ${found.expected_size ?? 'what the upstream decides'}`,
+  ]
+  const { quote } = found
+  if (quote) {
+    const source =
+      quote.source === null ? '' : `, ${sourceLabels[quote.source as keyof typeof sourceLabels]} (${quote.source})`
+    lines.push(
+      quote.tier === null
+        ? `price      by what comes back: ${Object.entries(quote.prices)
+            .map(([tier, price]) => `${tier} ${price}`)
+            .join(', ')} ${quote.currency} each`
+        : `price      ${quote.tier}${source}: ${quote.price} ${quote.currency} each (${quote.price_at})`,
+      quote.expected === null
+        ? `bill       at most ${quote.at_most} ${quote.currency} for ${quote.n}`
+        : `bill       ${quote.n} × ${quote.price} = ${quote.expected} ${quote.currency} expected, at most ${quote.at_most}; no group multiplier applies`,
+    )
+  }
+  lines.push(...found.warnings.map(warning => `note       ${warning}`))
+  return lines.join('\n')
+}

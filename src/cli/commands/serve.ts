@@ -1,0 +1,97 @@
+import { resolve } from 'node:path'
+import { ConfigError, createGateway, createKey, type Gateway, type Listening } from '../../index.ts'
+import { Exit, exitCodes, say } from '../exit.ts'
+
+/** Runs the gateway until a signal ends it: SIGTERM and SIGINT drain, a second one ends at once, SIGHUP reloads. */
+export async function serve(options: { readonly config: string }): Promise<void> {
+  const gateway = await open(options.config)
+  const listening = await gateway.listen().catch(async (error: unknown) => {
+    await gateway.close()
+    throw new Exit(exitCodes.failure, listenAdvice(gateway, error))
+  })
+  announce(gateway, listening, options.config)
+  await offerFirstKey(gateway, listening)
+  handleSignals(gateway)
+}
+
+async function open(config: string): Promise<Gateway> {
+  try {
+    return await createGateway(config)
+  } catch (error) {
+    if (error instanceof ConfigError) throw new Exit(exitCodes.configInvalid, error.message)
+    throw error
+  }
+}
+
+function listenAdvice(gateway: Gateway, error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  const { listen, ops } = gateway.plan.server
+  const wanted = [listen, ops].filter(address => address !== undefined).map(({ host, port }) => `${host}:${port}`)
+  if (code === 'EADDRINUSE')
+    return `${wanted.join(' or ')} is taken by another program. Set TOLLGATE_LISTEN and TOLLGATE_OPS, or server.listen and server.ops.`
+  return `cannot listen on ${wanted.join(' and ')}: ${message}`
+}
+
+function announce(gateway: Gateway, { url, opsUrl }: Listening, config: string): void {
+  say(`tollgate   ${url}/v1   configuration ${resolve(config)} (revision ${gateway.plan.revision})`)
+  if (opsUrl) say(`operators  ${opsUrl}/metrics  /healthz  /readyz`)
+  for (const name of gateway.simulated.keys())
+    say(
+      `SIMULATED  upstream '${name}' is a simulator: pictures are drawn here, nothing is bought. Give it a real url in ${config}.`,
+    )
+}
+
+/** On an empty database: a key, and a request to paste. */
+async function offerFirstKey(gateway: Gateway, { url }: Listening): Promise<void> {
+  if ((await gateway.storage.keys.count()) > 0) return
+  const { key, secret } = await createKey(gateway.storage, { name: 'first key', user: 'local' })
+  const model = [...gateway.plan.models.values()].find(one => one.enabled && one.family.forward.has('image.generate'))
+  say(`\nA first key was made (${key.id}); it is shown this once:\n\n  ${secret}\n`)
+  if (!model) return
+  say(`Try it:\n
+  curl -s ${url}/v1/images/generations \\
+    -H 'Authorization: Bearer ${secret}' -H 'Content-Type: application/json' \\
+    -d '{"model":"${model.name}","prompt":"a quiet harbour at dawn","size":"1536x1024"}' \\
+    | node -e 'let t="";process.stdin.on("data",d=>t+=d).on("end",()=>{const b=JSON.parse(t).data[0].b64_json;require("fs").writeFileSync("picture.png",Buffer.from(b,"base64"));console.log("picture.png")})'
+
+Then see what it cost, and why:
+
+  npm run -s tollgate -- logs
+`)
+}
+
+function handleSignals(gateway: Gateway): void {
+  let ending = false
+  const end = (signal: NodeJS.Signals): void => {
+    if (ending) process.exit(1)
+    ending = true
+    say(
+      `${signal}: finishing ${gateway.open} requests, at most ${Math.round(gateway.plan.server.drainMs / 1000)} s. Again to end at once.`,
+    )
+    gateway.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        say(`closing failed: ${String(error)}`)
+        process.exit(1)
+      },
+    )
+  }
+  process.on('SIGTERM', end).on('SIGINT', end)
+  process.on('SIGHUP', () => void reload(gateway))
+  process.on('uncaughtException', error => {
+    gateway.log.error({ stack: error.stack }, 'a fault that nobody handled: finishing and ending')
+    setTimeout(() => process.exit(1), 5_000).unref()
+    void gateway.close().finally(() => process.exit(1))
+  })
+}
+
+async function reload(gateway: Gateway): Promise<void> {
+  try {
+    const result = await gateway.reload()
+    if (result.ok)
+      say([`reloaded: revision ${result.revision}`, ...result.changes.map(change => `  ${change}`)].join('\n'))
+    else say(`the new configuration is refused; the old one stays\n${new ConfigError(result.findings).message}`)
+  } catch (error) {
+    say(`reload failed; the old configuration stays: ${String(error)}`)
+  }
+}

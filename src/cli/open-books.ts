@@ -1,0 +1,21 @@
+import { formatFindings, loadConfig, openStorage, type Plan, type Storage } from '../index.ts'
+import { Exit, exitCodes } from './exit.ts'
+
+/** Reads the configuration for a command. @throws Exit 3 with every finding when it is not valid */
+export async function readPlan(file: string): Promise<Plan> {
+  const loaded = await loadConfig(file)
+  if (!loaded.ok)
+    throw new Exit(exitCodes.configInvalid, formatFindings(loaded.findings, { color: process.stderr.isTTY }))
+  return loaded.plan
+}
+
+/** Runs a command on the storage that a configuration names, beside a gateway that may be running on it. */
+export async function withStorage<T>(file: string, work: (storage: Storage, plan: Plan) => Promise<T>): Promise<T> {
+  const plan = await readPlan(file)
+  const storage = await openStorage({ url: plan.storage, role: 'tool' })
+  try {
+    return await work(storage, plan)
+  } finally {
+    await storage.close()
+  }
+}

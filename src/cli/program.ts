@@ -1,0 +1,168 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+
+const version = 'version'
+
+/** The whole command line. Each command's code is loaded when it runs, so that `version` does not wait for a database. */
+export function createProgram(): Command {
+  const program = new Command('tollgate')
+    .description('A gateway in front of AI models: keys, limits, native streaming, and bills that explain themselves.')
+    .exitOverride()
+    .showHelpAfterError('(tollgate --help lists the commands)')
+
+  program
+    .command('serve')
+    .description('run the gateway')
+    .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
+    .action(async options => (await import('./commands/serve.ts')).serve(options))
+
+  program
+    .command('check')
+    .argument('[file]', 'the configuration', 'gateway.yaml')
+    .description('check a configuration without starting it; exit 3 when it is not valid')
+    .addOption(formatOption(['text', 'json']))
+    .action(async (file, options) => (await import('./commands/check.ts')).check(file, options))
+
+  const explain = program.command('explain').description('say what would happen, or what did, and what it costs')
+  explain
+    .command('image')
+    .description('what a request for images would forward, get back and cost')
+    .requiredOption('--model <name>', 'the model asked for')
+    .option('--size <size>', 'the size asked for, as a caller would write it')
+    .option('--n <count>', 'how many', parseCount, 1)
+    .option('--quality <quality>', 'the quality asked for')
+    .option('--edit', 'an edit instead of a generation', false)
+    .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/explain.ts')).explainImage(options))
+  explain
+    .command('log')
+    .argument('<id>', "a request's id")
+    .description('why a request was charged what it was')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async (id, options) => (await import('./commands/logs.ts')).showLog(id, options))
+
+  const keys = program.command('keys').description('API keys')
+  keys
+    .command('create')
+    .description('make a key; its secret is shown once')
+    .requiredOption('--name <name>', 'what it is for')
+    .option('--user <user>', 'whose it is', 'local')
+    .option('--group <group>', "a group of its own instead of the user's")
+    .option('--budget <amount>', 'what may be spent with it in all, as in 25.00')
+    .option('--models <names>', 'the only models it may use, separated by commas')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/keys.ts')).createKey(options))
+  keys
+    .command('list')
+    .description('list the keys')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/keys.ts')).listKeys(options))
+  keys
+    .command('revoke')
+    .argument('<id>', "the key's id")
+    .description('end a key for good; running gateways refuse it within a second')
+    .addOption(configOption())
+    .action(async (id, options) => (await import('./commands/keys.ts')).revokeKey(id, options))
+
+  const users = program.command('users').description('users')
+  users
+    .command('create')
+    .argument('<name>')
+    .option('--group <group>', 'the group whose limits apply', 'default')
+    .option('--role <role>', 'user or admin', 'user')
+    .addOption(configOption())
+    .action(async (name, options) => (await import('./commands/users.ts')).createUser(name, options))
+  users
+    .command('list')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/users.ts')).listUsers(options))
+  users
+    .command('passwd')
+    .argument('<name>')
+    .description('set a password; it is read from standard input')
+    .addOption(configOption())
+    .action(async (name, options) => (await import('./commands/users.ts')).setPassword(name, options))
+
+  const logs = program
+    .command('logs')
+    .description('the request log, newest first')
+    .option('--limit <count>', 'how many', parseCount, 20)
+    .option('--model <name>', 'of one model')
+    .option('--key <id>', 'of one key')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/logs.ts')).listLogs(options))
+  logs
+    .command('show')
+    .argument('<id>', "a request's id")
+    .description('one request, with its charge explained')
+    .action(async (id, _options, command: Command) =>
+      (await import('./commands/logs.ts')).showLog(id, command.optsWithGlobals()),
+    )
+
+  const ledger = program.command('ledger').description('charges and their proof')
+  ledger
+    .command('verify')
+    .description('check every invariant of the ledger; exit 1 when one is broken')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/ledger.ts')).verify(options))
+  ledger
+    .command('replay')
+    .description('rate every charge again from its stored facts; exit 1 when one differs')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/ledger.ts')).replay(options))
+  ledger
+    .command('resolve')
+    .argument('<id>', "a charge's id")
+    .description('end a charge that needs review')
+    .addOption(new Option('--as <how>', 'what became of it').choices(['settle', 'void']).default('void'))
+    .option('--reason <text>', 'why', '')
+    .addOption(configOption())
+    .action(async (id, options) => (await import('./commands/ledger.ts')).resolve(id, options))
+  ledger
+    .command('refund')
+    .argument('<id>', "a charge's id")
+    .description('give back what was charged, by an opposite entry')
+    .option('--reason <text>', 'why', '')
+    .addOption(configOption())
+    .action(async (id, options) => (await import('./commands/ledger.ts')).refund(id, options))
+
+  program
+    .command('schema')
+    .description("print the configuration's JSON Schema")
+    .action(async () => (await import('./commands/schema.ts')).printSchema())
+  program
+    .command(version)
+    .description('print the version')
+    .action(async () => (await import('./commands/version.ts')).printVersion())
+
+  for (const command of everyCommand(program)) command.exitOverride()
+  return program
+}
+
+function* everyCommand(command: Command): Iterable<Command> {
+  for (const child of command.commands) {
+    yield child
+    yield* everyCommand(child)
+  }
+}
+
+function configOption(): Option {
+  return new Option('-c, --config <file>', 'the configuration that names the storage').default('gateway.yaml')
+}
+
+function formatOption(formats: readonly string[]): Option {
+  return new Option('--format <format>', 'for people, or for programs').choices(formats).default('text')
+}
+
+function parseCount(text: string): number {
+  const count = Number(text)
+  if (!Number.isSafeInteger(count) || count < 1) throw new InvalidArgumentError('a whole number from 1 is needed.')
+  return count
+}

@@ -1,0 +1,105 @@
+import { quote } from '../plugins/image-tier-billing/index.ts'
+import { readAskedSize, sendFields } from '../plugins/size-normalize/index.ts'
+import { scanObject } from './engine/fields.ts'
+import { applyForward, modelNotFound } from './engine/target.ts'
+import { type Body, formatMoney, type Json, type Plan, withFields } from './kit/index.ts'
+
+/** A request that has not been made yet. Values as a caller would send them; undefined where nothing is sent. */
+export type ImaginedRequest = {
+  readonly model: string
+  readonly operation: string
+  readonly size: string | undefined
+  readonly quality: string | undefined
+  readonly n: number
+}
+
+/** What would become of a request, and what it would cost: by the same functions that the gateway itself runs. */
+export type RequestExplanation = {
+  readonly model: string
+  readonly family: string
+  readonly operation: string
+  readonly upstream: string
+  readonly route: string | null
+  readonly forwarded: readonly string[]
+  readonly dropped: readonly string[]
+  /** Fields that the upstream gets beside or instead of the caller's. */
+  readonly sent: { readonly [field: string]: Json }
+  /** Pixels that the family's table says will come back; null where it does not say. */
+  readonly expected_size: string | null
+  readonly quote: {
+    readonly currency: string
+    readonly n: number
+    readonly tier: string | null
+    readonly source: string | null
+    readonly price: string | null
+    readonly price_at: string | null
+    readonly expected: string | null
+    /** What is held before the upstream is called. */
+    readonly at_most: string
+    readonly prices: { readonly [tier: string]: string }
+  } | null
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Explains a request without making it.
+ * @throws Failure the one that the gateway would answer with
+ */
+export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExplanation {
+  const model = plan.models.get(request.model)
+  if (!model) throw modelNotFound(request.model)
+  const { family } = model
+  const body = imagineBody(request)
+  const rule = family.forward.get(request.operation)
+  const shaped = applyForward(body, rule, model)
+  const sizes = family.facets.get('size-normalize') as Parameters<typeof readAskedSize>[0] | undefined
+  const billing = family.facets.get('image-tier-billing') as Parameters<typeof quote>[0]['facet'] | undefined
+  const asked = sizes && readAskedSize(sizes, request.operation, request.size)
+  const changes =
+    asked && sizes ? sendFields(sizes, request.operation, asked.size) : new Map<string, Json | undefined>()
+  const quoted = billing && asked && quote({ facet: billing, family, model, asked, n: request.n })
+  const row = quoted?.rule.tiers.find(tier => tier.tier === quoted.expected?.tier)
+  const route = plan.routes.find(one => one.operation === request.operation)
+  return {
+    model: model.name,
+    family: family.name,
+    operation: request.operation,
+    upstream: model.upstream.name,
+    route: route ? `${route.method} ${route.path}` : null,
+    forwarded: shaped.forwarded,
+    dropped: shaped.dropped,
+    sent: sentFields(withFields(shaped.body, changes)),
+    expected_size: asked?.expected ? `${asked.expected.width}x${asked.expected.height}` : null,
+    quote: quoted
+      ? {
+          currency: plan.currency,
+          n: quoted.n,
+          tier: quoted.expected?.tier ?? null,
+          source: quoted.expected?.source ?? null,
+          price: quoted.expected && formatMoney(quoted.expected.price),
+          price_at: row?.at ?? null,
+          expected: quoted.expectedAmount === null ? null : formatMoney(quoted.expectedAmount),
+          at_most: formatMoney(quoted.atMost),
+          prices: Object.fromEntries(quoted.rule.tiers.map(tier => [tier.tier, formatMoney(tier.price)])),
+        }
+      : null,
+    warnings: quoted?.rule.warnings ?? [],
+  }
+}
+
+function imagineBody(request: ImaginedRequest): Body {
+  const { model, size, quality, n } = request
+  const fields = {
+    model,
+    prompt: '…',
+    n,
+    ...(size !== undefined && { size }),
+    ...(quality !== undefined && { quality }),
+  }
+  return { kind: 'json', json: scanObject(Buffer.from(JSON.stringify(fields))) }
+}
+
+function sentFields(body: Body): { readonly [field: string]: Json } {
+  if (body.kind !== 'json') return {}
+  return Object.fromEntries(body.json.names().map(name => [name, body.json.get(name) ?? null]))
+}

@@ -1,0 +1,272 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { describeChanges, type Finding, formatFindings, loadPlan } from './config/index.ts'
+import { dialects, guessDialect } from './dialects/index.ts'
+import { Engine, type Running } from './engine/engine.ts'
+import { Pipeline, type Step } from './engine/pipeline.ts'
+import { Router } from './engine/router.ts'
+import {
+  type AnyPlugin,
+  type Clock,
+  type Exchange,
+  type Hooks,
+  type Host,
+  type LogRow,
+  type Plan,
+  type Storage,
+  systemClock,
+} from './kit/index.ts'
+import { bind, createCallerServer, type Listener, unbind } from './listeners.ts'
+import { createLocalAnswers } from './local-answers.ts'
+import { createLog, createMetrics, type GatewayLog, type Metrics } from './observe/index.ts'
+import { createOpsServer } from './ops.ts'
+import { pluginFinder } from './plugin-finder.ts'
+import type { Simulator } from './simulator/index.ts'
+import { openStorage } from './storage/index.ts'
+
+/** Parts that an embedder or a test brings instead of the gateway's own. */
+export type GatewayParts = {
+  readonly env?: { readonly [name: string]: string | undefined }
+  readonly clock?: Clock
+  readonly log?: GatewayLog
+  /** Beside the built-in ones and those that the configuration names by package or path. */
+  readonly plugins?: readonly AnyPlugin[]
+}
+
+/** Where to read the configuration: a file, or a text that stands for one. */
+export type GatewayConfig = string | { readonly text: string; readonly file?: string }
+
+export type Listening = { readonly url: string; readonly opsUrl: string | undefined }
+
+export type ReloadResult =
+  | { readonly ok: true; readonly revision: string; readonly changes: readonly string[] }
+  | { readonly ok: false; readonly findings: readonly Finding[] }
+
+/** A running gateway. Mount `listener` in any Node server, or let it `listen` by itself. */
+export type Gateway = AsyncDisposable & {
+  readonly plan: Plan
+  readonly storage: Storage
+  readonly metrics: Metrics
+  readonly log: GatewayLog
+  /** The simulated upstreams in use, by name. */
+  readonly simulated: ReadonlyMap<string, string>
+  readonly listener: Listener
+  /** Exchanges that have not settled yet. */
+  readonly open: number
+  listen(): Promise<Listening>
+  /** Reads the configuration again: all of it takes effect, or none. */
+  reload(): Promise<ReloadResult>
+  /** Lets requests under way finish (at most `server.drain`), writes what is queued, and lets go of everything. */
+  close(): Promise<void>
+}
+
+/** The configuration was refused; nothing was started. */
+export class ConfigError extends Error {
+  readonly findings: readonly Finding[]
+
+  constructor(findings: readonly Finding[]) {
+    super(formatFindings(findings, { color: false }))
+    this.name = 'ConfigError'
+    this.findings = findings
+  }
+}
+
+/**
+ * Builds a gateway from its configuration: validates, opens the stores, recovers charges, creates the plugins.
+ * @throws ConfigError when the configuration is not valid; StorageError when the stores cannot be opened
+ */
+export async function createGateway(config: GatewayConfig, parts: GatewayParts = {}): Promise<Gateway> {
+  const file = typeof config === 'string' ? config : (config.file ?? 'gateway.yaml')
+  const env = parts.env ?? process.env
+  const clock = parts.clock ?? systemClock
+  refuseUnsafeEnvironment(env)
+  const read = () =>
+    loadPlan({
+      file,
+      ...(typeof config === 'object' && { text: config.text }),
+      env,
+      ...pluginFinder(file, parts.plugins),
+    })
+
+  const loaded = await read()
+  if (!loaded.ok) throw new ConfigError(loaded.findings)
+  const log = parts.log ?? createLog({ level: 'info' })
+  log.hide(secretsOf(loaded.plan))
+  const storage = await openStorage({ url: loaded.plan.storage, clock, log, role: 'gateway' })
+  const metrics = createMetrics()
+  const kept = new Map<string, unknown>()
+  const simulated = new Map<string, string>()
+  let simulator: Simulator | undefined
+
+  async function startSimulated(plan: Plan): Promise<void> {
+    for (const { url } of plan.upstreams.values()) {
+      const name = simulatedName(url)
+      if (name === undefined || simulated.has(name)) continue
+      if (!simulator) {
+        const { startSimulator } = await import('./simulator/index.ts')
+        simulator = await startSimulator()
+      }
+      const address = simulator.url(name)
+      if (address === undefined)
+        throw new Error(`there is no simulated upstream '${name}'; there are: ${simulator.names.join(', ')}`)
+      simulated.set(name, address)
+    }
+  }
+
+  async function build(plan: Plan): Promise<Running> {
+    const { resolvePlugin } = pluginFinder(file, parts.plugins)
+    const steps: Step[] = []
+    for (const step of plan.pipeline) {
+      const plugin = await resolvePlugin(step.plugin)
+      if (!plugin) throw new Error(`plugin '${step.plugin}' was there when the configuration was checked, and is gone`)
+      const host: Host = {
+        stores: storage,
+        clock,
+        plan,
+        log,
+        keep<T>(name: string, create: () => T): T {
+          const slot = `${plugin.name}/${name}`
+          if (!kept.has(slot)) kept.set(slot, create())
+          return kept.get(slot) as T
+        },
+      }
+      // The options were checked against this plugin's own schema when the plan was made.
+      const hooks: Hooks<never> = plugin.create(step.options as never, host)
+      steps.push({ plugin: plugin.name, faceted: plugin.facet !== undefined, hooks: hooks as Hooks })
+    }
+    metrics.know({
+      operations: plan.routes.map(route => route.operation),
+      models: plan.models.keys(),
+      upstreams: plan.upstreams.keys(),
+    })
+    return { plan, pipeline: new Pipeline(steps), router: new Router(plan.routes) }
+  }
+
+  function record(row: LogRow, ex: Exchange): void {
+    storage.journal.append(row)
+    log.request(row)
+    if (!ex.notes.charge) return metrics.settled(row)
+    Promise.resolve(storage.ledger.find(row.id)).then(
+      charge => metrics.settled(row, charge),
+      () => metrics.settled(row),
+    )
+  }
+
+  let engine: Engine
+  try {
+    await startSimulated(loaded.plan)
+    engine = new Engine(
+      {
+        dialects,
+        guessDialect,
+        local: createLocalAnswers(storage, clock.now()),
+        resolveUrl: url => simulated.get(simulatedName(url) ?? '') ?? url,
+        began: () => metrics.began(),
+        record,
+        clock,
+        log,
+      },
+      await build(loaded.plan),
+    )
+  } catch (error) {
+    await simulator?.close()
+    await storage.close()
+    throw error
+  }
+  metrics.gauge('open_exchanges', 'Exchanges that have not settled yet.', () => engine.open)
+  metrics.gauge('bodies_memory_bytes', 'Bytes of JSON bodies held in memory.', () => engine.heldBytes)
+
+  const listener: Listener = (req: IncomingMessage, res: ServerResponse) => void engine.handle(req, res)
+  let callers: Server | undefined
+  let ops: Server | undefined
+  let closing: Promise<void> | undefined
+
+  async function listen(): Promise<Listening> {
+    callers = createCallerServer(listener)
+    const { listen: address, ops: opsAddress } = engine.running.plan.server
+    const { url } = await bind(callers, address)
+    if (!opsAddress) return { url, opsUrl: undefined }
+    ops = createOpsServer({ metrics, isReady: () => closing === undefined && storage.ledger.healthy() })
+    return { url, opsUrl: (await bind(ops, opsAddress)).url }
+  }
+
+  async function reload(): Promise<ReloadResult> {
+    const next = await read()
+    if (!next.ok) return next
+    log.hide(secretsOf(next.plan))
+    const before = engine.running
+    const changes = [...describeChanges(before.plan, next.plan), ...needRestart(before.plan, next.plan)]
+    await startSimulated(next.plan)
+    engine.swap(await build(next.plan))
+    return { ok: true, revision: next.plan.revision, changes }
+  }
+
+  async function shut(): Promise<void> {
+    const limit = setTimeout(() => callers?.closeAllConnections(), engine.running.plan.server.drainMs)
+    const drained = engine.drain()
+    callers?.closeIdleConnections()
+    await drained
+    clearTimeout(limit)
+    callers?.closeAllConnections()
+    if (callers) await unbind(callers)
+    ops?.closeAllConnections()
+    if (ops) await unbind(ops)
+    await engine.close()
+    await simulator?.close()
+    metrics.close()
+    await storage.close()
+    await log.flush()
+  }
+
+  const close = (): Promise<void> => (closing ??= shut())
+
+  return {
+    get plan() {
+      return engine.running.plan
+    },
+    get open() {
+      return engine.open
+    },
+    storage,
+    metrics,
+    log,
+    simulated,
+    listener,
+    listen,
+    reload,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+function simulatedName(url: string): string | undefined {
+  return url.startsWith('simulator:') ? url.slice('simulator:'.length) : undefined
+}
+
+function* secretsOf(plan: Plan): Iterable<string> {
+  for (const { credential } of plan.upstreams.values()) {
+    if (!credential) continue
+    yield credential.value
+    const bare = credential.value.replace(/^bearer\s+/i, '')
+    if (bare !== '') yield bare
+  }
+}
+
+/** What a reload cannot change. */
+function needRestart(before: Plan, after: Plan): readonly string[] {
+  const text = 'takes effect at the next start'
+  const changes: string[] = []
+  if (before.storage !== after.storage) changes.push(`storage: ${text}`)
+  if (before.counters !== after.counters) changes.push(`counters: ${text}`)
+  if (JSON.stringify(before.server) !== JSON.stringify(after.server)) changes.push(`server: ${text}`)
+  return changes
+}
+
+/** Switches of the environment that would take safety away silently. @throws Error naming the variable */
+function refuseUnsafeEnvironment(env: { readonly [name: string]: string | undefined }): void {
+  if (env['FORCE_FETCH_PATH'])
+    throw new Error('FORCE_FETCH_PATH is set: it would send requests past the transport. Unset it.')
+  if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
+    throw new Error('NODE_TLS_REJECT_UNAUTHORIZED=0 is set: upstreams would not be verified. Unset it.')
+  if (env['NODE_OPTIONS']?.includes('--insecure-http-parser'))
+    throw new Error('NODE_OPTIONS holds --insecure-http-parser: requests could be smuggled. Take it out.')
+}

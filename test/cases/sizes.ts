@@ -1,0 +1,55 @@
+/** Requirement 4.3, family A: what is asked for, and what comes back from text to image. */
+export const familyA = [
+  { size: '512x512', actual: '1254x1254' },
+  { size: '1024x1024', actual: '1254x1254' },
+  { size: '600x800', actual: '1254x1254' },
+  { size: '3840x2160', actual: '1672x941' },
+  { size: '1536x1024', actual: '1536x1024' },
+] as const
+
+/**
+ * Requirement 4.3, family B, with what decision 2 sends upstream and what 4.4.4 bills. An edit without a size follows
+ * its reference picture.
+ */
+export const familyB = [
+  {
+    size: undefined,
+    generated: '2496x1664',
+    edited: '2048x2048',
+    resolution: '2k',
+    ratio: undefined,
+    tier: '2K',
+    source: 'default',
+    amount: '0.04',
+  },
+  {
+    size: '1024x1024',
+    generated: '1024x1024',
+    edited: '1024x1024',
+    resolution: '1k',
+    ratio: '1:1',
+    tier: '1K',
+    source: 'request',
+    amount: '0.02',
+  },
+  {
+    size: '2048x1152',
+    generated: '2816x1584',
+    edited: '2816x1584',
+    resolution: '2k',
+    ratio: '16:9',
+    tier: '2K',
+    source: 'request',
+    amount: '0.04',
+  },
+  {
+    size: '3840x2160',
+    generated: '2816x1584',
+    edited: '2816x1584',
+    resolution: '2k',
+    ratio: '16:9',
+    tier: '4K',
+    source: 'request',
+    amount: '0.08',
+  },
+] as const

@@ -1,0 +1,170 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import OpenAI from 'openai'
+import type { Test } from 'tap'
+import {
+  type BillingRecord,
+  type Clock,
+  createGateway,
+  createKey,
+  type Gateway,
+  type LogRecord,
+  logRecord,
+  type Plan,
+} from '../../src/index.ts'
+import { startUpstream, type Upstream } from './upstream.ts'
+
+export type Started = {
+  readonly gateway: Gateway
+  /** Base address of the gateway, without `/v1`. */
+  readonly url: string
+  readonly opsUrl: string
+  /** Upstreams by the name they have in the configuration. */
+  readonly upstreams: { readonly [name: string]: Upstream }
+  readonly upstream: Upstream
+  readonly key: string
+  readonly keyId: string
+  readonly folder: string
+  readonly plan: Plan
+  /** The real SDK, pointed at the gateway; it does not retry. */
+  readonly openai: OpenAI
+  newKey(more?: {
+    readonly name?: string
+    readonly budget?: number
+    readonly models?: string[]
+    readonly group?: string
+  }): Promise<{ key: string; id: string }>
+  /** A JSON request with the first key. */
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>
+  get(path: string, headers?: Record<string, string>): Promise<Response>
+  /** Log records, newest first, when every request so far has settled. */
+  logs(limit?: number): Promise<LogRecord[]>
+  /** Charges, newest first, when every request so far has settled. */
+  charges(limit?: number): Promise<(BillingRecord & { readonly id: string })[]>
+  /** Resolves when no request is open. */
+  settled(): Promise<void>
+  reopen(): Promise<Started>
+}
+
+export type StartOptions = {
+  /** Configuration text; the shipped `gateway.yaml` when absent. `UPSTREAM_URL` and `NAME_URL` are set in its environment. */
+  readonly yaml?: string
+  /** Changes to the text: pairs of what to find (once at least) and what to put there. */
+  readonly edit?: readonly (readonly [find: string | RegExp, put: string])[]
+  readonly env?: Record<string, string>
+  /** Names of upstreams to start; each is `<NAME>_URL` in the environment. `['alpha', 'beta']` when absent. */
+  readonly upstreams?: readonly string[]
+  /** Leave the upstreams to the simulator. */
+  readonly simulated?: boolean
+  readonly clock?: Clock
+}
+
+/** Starts a gateway over real upstreams, in a folder of its own that goes with the test. */
+export async function start(t: Test, options: StartOptions = {}): Promise<Started> {
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-test-'))
+  const upstreams: { [name: string]: Upstream } = {}
+  const env: Record<string, string> = {
+    TOLLGATE_LISTEN: '127.0.0.1:0',
+    TOLLGATE_OPS: '127.0.0.1:0',
+    TOLLGATE_STORAGE: `sqlite:${join(folder, 'tollgate.db')}`,
+  }
+  if (!options.simulated)
+    for (const name of options.upstreams ?? ['alpha', 'beta']) {
+      const upstream = await startUpstream()
+      upstreams[name] = upstream
+      env[`${name.toUpperCase()}_URL`] = upstream.url
+      env['UPSTREAM_URL'] ??= upstream.url
+      env[`${name.toUpperCase()}_API_KEY`] = `upstream-secret-of-${name}`
+    }
+  Object.assign(env, options.env)
+  let text = options.yaml ?? (await readFile(new URL('../../gateway.yaml', import.meta.url), 'utf8'))
+  for (const [find, put] of options.edit ?? []) {
+    const next = text.replace(find, put)
+    if (next === text) throw new Error(`the configuration has no ${String(find)}`)
+    text = next
+  }
+  const stops: (() => Promise<void>)[] = []
+  t.teardown(async () => {
+    for (const stop of stops.toReversed()) await stop()
+    for (const upstream of Object.values(upstreams)) await upstream.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  return open()
+
+  async function open(): Promise<Started> {
+    const gateway = await createGateway(
+      { text, file: join(folder, 'gateway.yaml') },
+      { env, log: quietLog(), ...(options.clock && { clock: options.clock }) },
+    )
+    stops.push(() => gateway.close())
+    const { url, opsUrl } = await gateway.listen()
+    const first = await createKey(gateway.storage, { name: 'test', user: 'local' })
+    const settled = async (): Promise<void> => {
+      // Settlement follows the answer by a moment; there is no event for it outside the gateway.
+      for (let turn = 0; gateway.open > 0 && turn < 20_000; turn++) await new Promise(resolve => setImmediate(resolve))
+      await gateway.storage.flush()
+    }
+    const list = async (limit: number) => {
+      await settled()
+      return gateway.storage.journal.list({ limit })
+    }
+    return {
+      gateway,
+      url,
+      opsUrl: opsUrl ?? '',
+      upstreams,
+      upstream: Object.values(upstreams)[0] as Upstream,
+      key: first.secret,
+      keyId: first.key.id,
+      folder,
+      plan: gateway.plan,
+      openai: new OpenAI({ baseURL: `${url}/v1`, apiKey: first.secret, maxRetries: 0 }),
+      async newKey(more = {}) {
+        const { key, secret } = await createKey(gateway.storage, {
+          name: more.name ?? 'another',
+          user: 'local',
+          group: more.group ?? null,
+          budget: more.budget ?? null,
+          models: more.models ?? null,
+        })
+        return { key: secret, id: key.id }
+      },
+      post: (path, body, headers = {}) =>
+        fetch(url + path, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${first.secret}`, 'content-type': 'application/json', ...headers },
+          body:
+            typeof body === 'string' || body instanceof Uint8Array
+              ? (body as RequestInit['body'] & {})
+              : JSON.stringify(body),
+        }),
+      get: (path, headers = {}) =>
+        fetch(url + path, { headers: { authorization: `Bearer ${first.secret}`, ...headers } }),
+      logs: async (limit = 50) => (await list(limit)).map(({ row, charge }) => logRecord(row, charge)),
+      charges: async (limit = 50) =>
+        (await list(limit)).flatMap(({ row, charge }) => {
+          const { billing } = logRecord(row, charge)
+          return billing ? [{ ...billing, id: row.id }] : []
+        }),
+      settled,
+      async reopen() {
+        await gateway.close()
+        return open()
+      },
+    }
+  }
+}
+
+function quietLog() {
+  const nothing = (): void => undefined
+  return {
+    debug: nothing,
+    info: nothing,
+    warn: nothing,
+    error: nothing,
+    request: nothing,
+    hide: nothing,
+    flush: () => Promise.resolve(),
+  }
+}
