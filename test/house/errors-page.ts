@@ -1,0 +1,54 @@
+import { glob, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { ErrorRow, ErrorTable } from '../../src/kit/index.ts'
+
+// `npm run docs` writes docs/errors.md from the tables in the code; a test fails while the two differ.
+
+const root = resolve(import.meta.dirname, '../..')
+export const errorsPagePath = join(root, 'docs/errors.md')
+
+/** Every table of errors that a caller can meet, by the file that holds it. */
+export async function readErrorTables(): Promise<ReadonlyMap<string, ErrorTable>> {
+  const tables = new Map<string, ErrorTable>()
+  const files: string[] = []
+  for await (const file of glob('{src,plugins}/**/errors.ts', { cwd: root })) files.push(file)
+  for (const file of files.toSorted()) {
+    const { errors } = (await import(join(root, file))) as { errors?: ErrorTable }
+    if (errors) tables.set(file, errors)
+  }
+  return tables
+}
+
+/** The page of all errors, by code. */
+export function writeErrorsPage(tables: ReadonlyMap<string, ErrorTable>): string {
+  const rows = [...tables].flatMap(([file, table]) => Object.entries(table).map(([code, row]) => ({ code, row, file })))
+  const lines = rows
+    .toSorted((a, b) => (a.code < b.code ? -1 : 1))
+    .map(
+      ({ code, row, file }) =>
+        `| \`${code}\` | ${row.status} | ${describe(row)} | ${file.replace(/\/?errors\.ts$/, '')} |`,
+    )
+  return `# Errors
+
+Every refusal of the gateway itself, by the \`code\` in its body. Codes are never renamed. \`{name}\` stands for what was
+found. The body has the shape of the caller's style; upstreams' own errors pass with their own codes. "Again" says what
+\`x-should-retry\` tells an SDK, where it tells anything.
+
+This page is written by \`npm run docs\` from the tables in the code.
+
+| code | status | text | from |
+|---|---|---|---|
+${lines.join('\n')}
+`
+}
+
+function describe(row: ErrorRow): string {
+  const field = row.param === undefined ? '' : ` Field: \`${row.param}\`.`
+  const again = row.retry === undefined ? '' : ` Again: ${row.retry ? 'yes' : 'no'}.`
+  return `${row.text.replaceAll('|', String.raw`\|`).replaceAll('<', '&lt;')}${field}${again}`
+}
+
+if (import.meta.main) {
+  await writeFile(errorsPagePath, writeErrorsPage(await readErrorTables()))
+  process.stderr.write(`written: ${errorsPagePath}\n`)
+}

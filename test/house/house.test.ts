@@ -1,0 +1,145 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { parse } from 'yaml'
+import { errorsPagePath, readErrorTables, writeErrorsPage } from './errors-page.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const { stdout } = await promisify(execFile)('git', ['ls-files', '-z'], { cwd: root })
+const tracked = stdout.split('\0').filter(file => file !== '')
+const read = (file: string) => readFile(join(root, file), 'utf8')
+const product = tracked.filter(file => /^(?:src|plugins)\/.*\.ts$/.test(file))
+
+/** Lines of the files that a pattern is found in, as `file:line: text`. */
+async function findLines(
+  files: readonly string[],
+  pattern: RegExp,
+  prepare = (line: string) => line,
+): Promise<string[]> {
+  const found: string[] = []
+  for (const file of files) {
+    const lines = (await read(file).catch(() => '')).split('\n')
+    for (const [i, line] of lines.entries()) {
+      if (pattern.test(prepare(line))) found.push(`${file}:${i + 1}: ${line.trim()}`)
+    }
+  }
+  return found
+}
+
+/** Words of a line of code, names taken apart: `imageBytes` is two words. */
+function splitNames(line: string): string {
+  return line.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').replaceAll('_', ' ')
+}
+
+const gateway = parse(await read('gateway.yaml')) as { models: object }
+const modelNames = Object.keys(gateway.models)
+
+t.test('the engine knows nothing of pictures, money, models or vendors', async t => {
+  const words = ['image', 'pixel', 'prompt', 'tier', 'openai', 'anthropic', 'claude', 'google', 'gemini']
+  const pattern = new RegExp(String.raw`\b(?:${words.join('|')})s?\b`, 'i')
+  const engine = product.filter(file => file.startsWith('src/engine/'))
+  t.ok(engine.length > 0)
+  t.strictSame(await findLines(engine, pattern, splitNames), [])
+})
+
+t.test('no model is named in code: gateway.yaml knows them all', async t => {
+  t.ok(modelNames.length >= 2)
+  const files = product.filter(file => !file.startsWith('src/simulator/'))
+  const pattern = new RegExp(modelNames.map(name => RegExp.escape(name)).join('|'), 'i')
+  t.strictSame(await findLines(files, pattern), [])
+})
+
+t.test('no price stands in code', async t => {
+  const files = product.filter(file => !file.startsWith('src/simulator/'))
+  const price = /\b(?:price|amount)\w*\s*[:=]\s*['"]?(?!0\b(?!\.))\d/i
+  const code = (line: string) => line.replace(/^\s*(?:\*|\/\/|\/\*).*|\s\/\/ .*$/, '')
+  t.match('const price = "0.04"', price)
+  t.match('priceMicros: 40_000,', price)
+  t.notMatch('amount: 0,', price)
+  t.strictSame(await findLines(files, price, code), [])
+})
+
+t.test('no file names this machine or a package host', async t => {
+  const names = [
+    ['/', 'work', '/'],
+    ['/', 'farm', '/'],
+    ['/', 'root', '/'],
+    ['registry', '.npmjs'],
+    ['deb', '.debian'],
+  ]
+  const pattern = new RegExp(names.map(parts => RegExp.escape(parts.join(''))).join('|'))
+  t.strictSame(await findLines(tracked, pattern), [])
+})
+
+t.test('the lock file names no host, so that any mirror serves `npm ci`', async t => {
+  for (const file of ['package-lock.json', 'bench/package-lock.json']) t.notMatch(await read(file), /"resolved"/, file)
+})
+
+t.test('versions are exact, and the Node that refuses is the Node that is asked for', async t => {
+  const { dependencies, devDependencies, engines } = JSON.parse(await read('package.json')) as {
+    dependencies: { [name: string]: string }
+    devDependencies: { [name: string]: string }
+    engines: { node: string }
+  }
+  for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) t.match(version, /^\d/, name)
+  const [, needed] = /needed = '([\d.]+)'/.exec(await read('src/cli/guard.cjs')) ?? []
+  t.equal(engines.node, `>=${needed}`)
+})
+
+t.test('an older Node is refused with the remedy before anything else is read', async t => {
+  const guard = await read('src/cli/guard.cjs')
+  for (const [version, refused] of [
+    ['12.22.12', true],
+    ['20.20.2', true],
+    ['24.13.9', true],
+    ['24.14.0', true],
+    ['24.14.1', false],
+    ['24.21.0', false],
+    ['26.0.0', false],
+  ] as const) {
+    let said = ''
+    let code: number | undefined
+    const stderr = { write: (text: string) => void (said += text) }
+    const exit = (n: number) => void (code = n)
+    runInNewContext(guard, { process: { versions: { node: version }, version, execPath: 'node', stderr, exit } })
+    t.equal(code, refused ? 1 : undefined, version)
+    if (refused) t.match(said, /24\.14\.1 or newer[^]*npm ci/)
+  }
+  t.notMatch(guard, /\b(?:const|let)\b|=>|`/, 'only what an old Node can read')
+})
+
+t.test('every npm script asks for the right Node first', async t => {
+  const { scripts } = JSON.parse(await read('package.json')) as { scripts: { [name: string]: string } }
+  for (const [name, script] of Object.entries(scripts)) {
+    const guarded = /^node (?:-r \.\/)?src\/cli\/guard\.cjs/.test(script)
+    const chained = script.startsWith('npm run -s ') || (name === 'test' && scripts['pretest'] !== undefined)
+    t.ok(guarded || chained, name)
+  }
+})
+
+t.test('errors', async t => {
+  const tables = await readErrorTables()
+
+  t.test('docs/errors.md is what `npm run docs` writes', async t => {
+    t.equal(await readFile(errorsPagePath, 'utf8').catch(() => ''), writeErrorsPage(tables))
+  })
+
+  t.test('a code stands in one table', async t => {
+    const codes = [...tables.values()].flatMap(table => Object.keys(table))
+    t.strictSame(
+      codes.filter((code, i) => codes.indexOf(code) !== i),
+      [],
+    )
+  })
+
+  t.test('a text says it in a sentence', async t => {
+    for (const table of tables.values()) {
+      for (const [code, { text, status }] of Object.entries(table)) {
+        t.ok(status >= 400 && status <= 599 && text.length >= 20, code)
+      }
+    }
+  })
+})

@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process'
+import { copyFile, mkdir, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** Runs the import check in a folder laid out like this one; the rules that were broken, with the edge that broke them. */
+async function brokenRules(folder: string): Promise<string[]> {
+  const bin = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs')
+  const args = [bin, '--config', join(root, '.dependency-cruiser.cjs'), '--output-type', 'json', 'src', 'plugins']
+  const options = { cwd: folder, maxBuffer: 64 * 1024 * 1024 }
+  const stdout = await new Promise<string>((done, failed) =>
+    execFile(process.execPath, args, options, (error, out) => (out === '' ? failed(error) : done(out))),
+  )
+  const { summary } = JSON.parse(stdout) as {
+    summary: { violations: { from: string; to: string; rule: { name: string } }[] }
+  }
+  return summary.violations.map(({ from, to, rule }) => `${rule.name}: ${from} → ${to.replace(/.*node_modules\//, '')}`)
+}
+
+const slips: readonly { readonly rule: string; readonly file: string; readonly line: string }[] = [
+  { rule: 'kit-imports-nothing-of-ours', file: 'src/kit/slip.ts', line: "import '../engine/part.ts'" },
+  { rule: 'engine-imports-only-the-kit', file: 'src/engine/slip.ts', line: "import '../config/part.ts'" },
+  { rule: 'config-imports-only-the-kit', file: 'src/config/slip.ts', line: "import '../engine/part.ts'" },
+  { rule: 'dialects-imports-only-the-kit', file: 'src/dialects/slip.ts', line: "import '../engine/part.ts'" },
+  { rule: 'storage-imports-only-the-kit', file: 'src/storage/slip.ts', line: "import '../observe/part.ts'" },
+  { rule: 'observe-imports-only-the-kit', file: 'src/observe/slip.ts', line: "import '../storage/part.ts'" },
+  { rule: 'admin-imports-only-the-kit', file: 'src/admin/slip.ts', line: "import '../engine/part.ts'" },
+  { rule: 'simulator-imports-only-the-kit', file: 'src/simulator/slip.ts', line: "import '../engine/part.ts'" },
+  {
+    rule: 'engine-imports-only-the-kit',
+    file: 'src/engine/type-slip.ts',
+    line: "import type { part } from '../config/part.ts'\nexport type P = typeof part",
+  },
+  { rule: 'plugin-imports-only-the-kit', file: 'plugins/one/slip.ts', line: "import '../two/plugin.ts'" },
+  { rule: 'plugin-imports-only-the-kit', file: 'plugins/one/deep-slip.ts', line: "import '../../src/kit/part.ts'" },
+  {
+    rule: 'plugin-imports-only-the-kit',
+    file: 'plugins/one/lazy-slip.ts',
+    line: "await import('../../src/storage/part.ts')",
+  },
+  { rule: 'plugin-list-imports-only-plugins', file: 'plugins/index.ts', line: "import './one/leaf.ts'" },
+  { rule: 'cli-imports-the-library-door', file: 'src/cli/slip.ts', line: "import '../storage/part.ts'" },
+  {
+    rule: 'only-the-root-imports-plugins',
+    file: 'src/admin/plugin-slip.ts',
+    line: "import '../../plugins/one/plugin.ts'",
+  },
+  { rule: 'product-never-imports-tests', file: 'src/gateway.ts', line: "import '../test/harness.ts'" },
+  { rule: 'one-home-for-pino', file: 'src/engine/log-slip.ts', line: "import 'pino'" },
+  { rule: 'one-home-for-undici', file: 'plugins/one/fetch-slip.ts', line: "import 'undici'" },
+  { rule: 'packages-have-a-home', file: 'src/storage/package-slip.ts', line: "import 'tap'" },
+  { rule: 'no-dev-packages', file: 'src/storage/package-slip.ts', line: "import 'tap'" },
+  { rule: 'resolvable', file: 'src/observe/lost-slip.ts', line: "import './nowhere.ts'" },
+  { rule: 'no-cycles', file: 'src/config/round.ts', line: "import './trip.ts'" },
+]
+
+t.test('every file imports only what its folder may', async t => {
+  t.strictSame(await brokenRules(root), [])
+})
+
+t.test('a slip of each kind is caught', async t => {
+  const tree: { [file: string]: string } = { 'src/config/trip.ts': "import './round.ts'", 'test/harness.ts': '' }
+  for (const folder of ['kit', 'engine', 'config', 'observe', 'storage']) {
+    tree[`src/${folder}/part.ts`] = 'export const part = 1'
+  }
+  for (const file of ['plugins/one/plugin.ts', 'plugins/one/leaf.ts', 'plugins/two/plugin.ts']) tree[file] = ''
+  for (const { file, line } of slips) tree[file] = line
+  const folder = t.testdir()
+  for (const [file, content] of Object.entries(tree)) {
+    await mkdir(join(folder, file, '..'), { recursive: true })
+    await writeFile(join(folder, file), content)
+  }
+  await copyFile(join(root, 'package.json'), join(folder, 'package.json'))
+  const broken = await brokenRules(folder)
+  for (const { rule, file } of slips) {
+    t.ok(
+      broken.some(text => text.startsWith(`${rule}: ${file}`)),
+      `${rule} in ${file}`,
+    )
+  }
+  t.notOk(
+    broken.find(text => /part\.ts →|leaf\.ts →/.test(text)),
+    'nothing else is blamed',
+  )
+})
