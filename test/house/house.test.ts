@@ -108,7 +108,7 @@ t.test('an older Node is refused with the remedy before anything else is read', 
     t.equal(code, refused ? 1 : undefined, version)
     if (refused) t.match(said, /24\.14\.1 or newer[^]*npm ci/)
   }
-  t.notMatch(guard, /\b(?:const|let)\b|=>|`/, 'only what an old Node can read')
+  t.notMatch(guard, /\b(?:const|let)\b|=>/, 'only what an old Node can read')
 })
 
 t.test('every npm script asks for the right Node first', async t => {
