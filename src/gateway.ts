@@ -113,10 +113,10 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   }
 
   async function build(plan: Plan): Promise<Running> {
-    const { resolvePlugin } = pluginFinder(file, parts.plugins)
+    const finder = pluginFinder(file, parts.plugins)
     const steps: Step[] = []
     for (const step of plan.pipeline) {
-      const plugin = await resolvePlugin(step.plugin)
+      const plugin = await finder.resolvePlugin(step.plugin)
       if (!plugin) throw new Error(`plugin '${step.plugin}' was there when the configuration was checked, and is gone`)
       const host: Host = {
         stores: storage,
@@ -131,7 +131,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
       }
       // The options were checked against this plugin's own schema when the plan was made.
       const hooks: Hooks<never> = plugin.create(step.options as never, host)
-      steps.push({ plugin: plugin.name, faceted: plugin.facet !== undefined, hooks: hooks as Hooks })
+      steps.push({ plugin: plugin.name, faceted: plugin.facet !== undefined, hooks })
     }
     metrics.know({
       operations: plan.routes.map(route => route.operation),

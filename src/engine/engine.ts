@@ -22,7 +22,7 @@ import {
 import { fail } from './errors.ts'
 import { readHead } from './front.ts'
 import { replyHeaders, requestHeaders } from './headers.ts'
-import { discardRest, MemoryBudget, takeBody } from './intake.ts'
+import { discardRest, MemoryBudget, type Taken, takeBody } from './intake.ts'
 import { HookFault, type Pipeline } from './pipeline.ts'
 import { Relay } from './relay.ts'
 import { errorAnswer, idHeaders, sendAnswer } from './respond.ts'
@@ -68,7 +68,7 @@ type Course = {
   readonly startedTick: number
   ex: Exchange | undefined
   body: Body | undefined
-  release: (() => void) | undefined
+  taken: Taken | undefined
   target: Target | undefined
   call: UpstreamCall | undefined
   /** The caller has left and the answer is read on. */
@@ -164,7 +164,7 @@ export class Engine {
       startedTick: clock.tick(),
       ex: undefined,
       body: undefined,
-      release: undefined,
+      taken: undefined,
       target: undefined,
       call: undefined,
       detached: false,
@@ -196,7 +196,7 @@ export class Engine {
 
     const taking = takeBody(req, res, ex.route, this.#budget)
     const taken = isPromise(taking) ? await taking : taking
-    course.release = taken.release
+    course.taken = taken
     const reading = pipeline.onBody(ex, taken.body)
     const body = isPromise(reading) ? await reading : reading
     course.body = body
@@ -359,7 +359,7 @@ export class Engine {
       if (isPromise(settled)) await settled
     }
     if (course.body?.kind === 'form') course.body.discard()
-    course.release?.()
+    course.taken?.release()
     if (course.detached) this.#detached--
     if (!ex) return
     this.#parts.record(this.#row(course, ex, outcome), ex)

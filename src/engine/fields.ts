@@ -13,7 +13,8 @@ type Member = { readonly name: string; readonly start: number; readonly valueSta
 const quote = 0x22
 const backslash = 0x5c
 const longString = 4096
-const unusual = /[\x00-\x1f\\]/
+/** Anything but what may stand in a string unescaped, bytes read as Latin-1: control characters and the backslash. */
+const unusual = /[^\x20-\x5b\x5d-\xff]/
 
 /**
  * Finds the top-level members of a JSON object without parsing their values. The whole text is validated as RFC 8259

@@ -123,7 +123,7 @@ function patientConnector(timeoutMs: number): buildConnector.connector {
     connect(options, (...args: buildConnector.CallbackArgs) => {
       const [error, socket] = args
       if (error || !socket) return callback(...args)
-      makePatient(socket as unknown as Socket)
+      makePatient(socket)
       callback(null, socket)
     })
   }

@@ -29,22 +29,22 @@ export type Started = {
   readonly plan: Plan
   /** The real SDK, pointed at the gateway; it does not retry. */
   readonly openai: OpenAI
-  newKey(more?: {
+  readonly newKey: (more?: {
     readonly name?: string
     readonly budget?: number
     readonly models?: string[]
     readonly group?: string
-  }): Promise<{ key: string; id: string }>
+  }) => Promise<{ key: string; id: string }>
   /** A JSON request with the first key. */
-  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>
-  get(path: string, headers?: Record<string, string>): Promise<Response>
+  readonly post: (path: string, body: unknown, headers?: Record<string, string>) => Promise<Response>
+  readonly get: (path: string, headers?: Record<string, string>) => Promise<Response>
   /** Log records, newest first, when every request so far has settled. */
-  logs(limit?: number): Promise<LogRecord[]>
+  readonly logs: (limit?: number) => Promise<LogRecord[]>
   /** Charges, newest first, when every request so far has settled. */
-  charges(limit?: number): Promise<(BillingRecord & { readonly id: string })[]>
+  readonly charges: (limit?: number) => Promise<(BillingRecord & { readonly id: string })[]>
   /** Resolves when no request is open. */
-  settled(): Promise<void>
-  reopen(): Promise<Started>
+  readonly settled: () => Promise<void>
+  readonly reopen: () => Promise<Started>
 }
 
 export type StartOptions = {

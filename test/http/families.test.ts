@@ -77,7 +77,7 @@ t.test('family A: an edit follows its reference picture and is billed by the out
       model: 'alpha-image-2',
       prompt: 'make it blue',
       image: await reference(300, 200),
-      size: size as '1024x1024',
+      size,
     })
     const form = await upstreams['alpha']?.received.at(-1)?.form()
     t.equal(form?.get('size'), size, `${size}: forwarded as it is`)
@@ -150,7 +150,7 @@ t.test('family B: the labels 1k and 2k set resolution and tier, and nothing else
     ['2k', '2K', '0.04'],
     ['2K', '2K', '0.04'],
   ] as const) {
-    await openai.images.generate({ model: 'beta-imagine-image', prompt: 'a boat', size: size as '1024x1024' })
+    await openai.images.generate({ model: 'beta-imagine-image', prompt: 'a boat', size })
     t.strictSame(upstreams['beta']?.received.at(-1)?.json(), {
       model: 'beta-imagine-image',
       prompt: 'a boat',

@@ -81,7 +81,8 @@ function handleSignals(gateway: Gateway): void {
   process.on('uncaughtException', error => {
     gateway.log.error({ stack: error.stack }, 'a fault that nobody handled: finishing and ending')
     setTimeout(() => process.exit(1), 5_000).unref()
-    void gateway.close().finally(() => process.exit(1))
+    const end = (): void => process.exit(1)
+    gateway.close().then(end, end)
   })
 }
 
