@@ -5,6 +5,9 @@ import { nearestRatio, resolutionOf } from './snap.ts'
 /** What a size comes to; null where the rule does not say, because the upstream chooses. */
 export type Shape = { readonly resolution: string | null; readonly ratio: string | null }
 
+/** For divisions that are rounded: what is exactly at the border is within it. */
+const rounding = 1e-9
+
 const unknown: Shape = { resolution: null, ratio: null }
 
 /** The resolution and ratio that a size comes to (requirement 4.3). */
@@ -29,7 +32,7 @@ function ratioShape(rule: SizeRule, size: AskedSize['size']): Shape {
   const nearest = nearestRatio(width, height, rule.ratios)
   const taken =
     nearest !== undefined &&
-    Math.abs(width / height / nearest.value - 1) <= rule.within &&
+    Math.abs(width / height / nearest.value - 1) <= rule.within + rounding &&
     width * height >= rule.pixelsMin
   return { resolution: null, ratio: taken ? nearest.text : rule.otherwise }
 }

@@ -1,0 +1,209 @@
+import { openai } from '../../src/dialects/openai.ts'
+import {
+  type Body,
+  type Clock,
+  type Exchange,
+  Failure,
+  type Family,
+  type Group,
+  type Host,
+  type Key,
+  type Limits,
+  type Log,
+  type Model,
+  type Plan,
+  type Route,
+  Slots,
+  type Stores,
+  type Target,
+  type Upstream,
+} from '../../src/kit/index.ts'
+
+/** A clock that stands still until it is moved. `jump` moves the wall clock alone, as an NTP step does. */
+export class HandClock implements Clock {
+  #ms = 0
+  #wall = Date.UTC(2026, 10, 20)
+  now = (): number => this.#wall + this.#ms
+  tick = (): number => this.#ms
+  move(ms: number): void {
+    this.#ms += ms
+  }
+  jump(ms: number): void {
+    this.#wall += ms
+  }
+}
+
+/** What was logged, as [level, facts, text]. */
+export class KeptLog implements Log {
+  readonly lines: [string, object, string][] = []
+  debug = (facts: object, text: string): void => void this.lines.push(['debug', facts, text])
+  info = (facts: object, text: string): void => void this.lines.push(['info', facts, text])
+  warn = (facts: object, text: string): void => void this.lines.push(['warn', facts, text])
+  error = (facts: object, text: string): void => void this.lines.push(['error', facts, text])
+}
+
+const origin = { file: 'gateway.yaml', line: 1, col: 1 }
+
+export function someGroup(more: Partial<Group> = {}): Group {
+  return { name: 'default', limits: {}, limitScope: 'key', multiplier: '1', ...more }
+}
+
+export function someKey(more: Partial<Key> = {}): Key {
+  return {
+    id: 'key_1',
+    name: 'first',
+    user: 'local',
+    group: null,
+    userGroup: 'default',
+    hint: 'sk-abcd…wxyz',
+    status: 'active',
+    expiresAt: null,
+    models: null,
+    ips: null,
+    limits: {},
+    budget: null,
+    spent: 0,
+    held: 0,
+    createdAt: 0,
+    lastUsedAt: null,
+    ...more,
+  }
+}
+
+export function somePlan(groups: readonly Group[] = [someGroup()]): Plan {
+  return {
+    revision: '0123456789ab',
+    file: 'gateway.yaml',
+    currency: 'USD',
+    server: {
+      listen: { host: '127.0.0.1', port: 0 },
+      ops: undefined,
+      bodyBytesMax: 1,
+      memoryBytesMax: 1,
+      spoolBytesMax: 1,
+      drainMs: 1,
+    },
+    storage: 'sqlite::memory:',
+    counters: 'memory:',
+    groups: new Map(groups.map(group => [group.name, group])),
+    upstreams: new Map(),
+    pipeline: [],
+    families: new Map(),
+    models: new Map(),
+    routes: [],
+  }
+}
+
+/** A host for plugins that ask for no store; `stores` where one does. */
+export function someHost(more: Partial<Host> = {}): Host {
+  const kept = new Map<string, unknown>()
+  return {
+    stores: {} as Stores,
+    clock: new HandClock(),
+    plan: somePlan(),
+    log: new KeptLog(),
+    keep<T>(name: string, create: () => T): T {
+      if (!kept.has(name)) kept.set(name, create())
+      return kept.get(name) as T
+    },
+    ...more,
+  }
+}
+
+export function someRoute(more: Partial<Route> = {}): Route {
+  return {
+    method: 'POST',
+    path: '/v1/images/generations',
+    origin,
+    operation: 'image.generate',
+    dialect: 'openai',
+    body: 'json',
+    bodyBytesMax: 1,
+    reuse: undefined,
+    serve: undefined,
+    ...more,
+  }
+}
+
+let exchanges = 0
+
+export function someExchange(
+  more: { plan?: Plan; route?: Partial<Route>; headers?: Exchange['head']['headers']; remote?: string } = {},
+): Exchange {
+  const route = someRoute(more.route)
+  return {
+    id: `req_${++exchanges}`,
+    startedAt: 0,
+    head: {
+      method: route.method,
+      path: route.path,
+      query: '',
+      headers: more.headers ?? {},
+      remote: more.remote ?? '192.0.2.1',
+    },
+    route,
+    params: {},
+    dialect: openai,
+    plan: more.plan ?? somePlan(),
+    slots: new Slots(),
+    notes: { forwarded: [], dropped: [], charge: false, inputTokens: null, outputTokens: null },
+    answerHeaders: {},
+  }
+}
+
+export function someTarget(
+  more: { model?: string; limits?: Limits; facets?: Family['facets']; body?: Body } = {},
+): Target {
+  const family: Family = {
+    name: 'family-one',
+    origin,
+    streams: new Set(),
+    nMax: 8,
+    forward: new Map(),
+    facets: more.facets ?? new Map(),
+  }
+  const upstream: Upstream = {
+    name: 'one',
+    url: 'simulator:one',
+    credential: undefined,
+    headers: {},
+    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
+    reuse: undefined,
+  }
+  const name = more.model ?? 'model-one'
+  const model: Model = {
+    name,
+    origin,
+    family,
+    upstream,
+    sendAs: name,
+    prices: new Map(),
+    free: true,
+    limits: more.limits ?? {},
+    enabled: true,
+  }
+  return { model, family, upstream, body: more.body ?? { kind: 'none' }, stream: false }
+}
+
+/** What a hook refused with. @throws whatever it threw that is no refusal; Error when it let the request pass */
+export async function refusalOf(run: () => unknown): Promise<Failure> {
+  try {
+    await run()
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+  throw new Error('the request was let pass')
+}
+
+/** Random numbers that can be had again: prints nothing, says its seed. */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let z = state
+    z = Math.imul(z ^ (z >>> 15), z | 1)
+    z ^= z + Math.imul(z ^ (z >>> 7), z | 61)
+    return ((z ^ (z >>> 14)) >>> 0) / 4294967296
+  }
+}

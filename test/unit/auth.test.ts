@@ -1,0 +1,393 @@
+import { mock } from 'node:test'
+import t, { type Test } from 'tap'
+import { createSecret, hashSecret, hintOfSecret, readSecret, secretPattern } from '../../plugins/auth/index.ts'
+import { listHas, networkOf, readAddressList } from '../../plugins/auth/address.ts'
+import { BadKeyLog } from '../../plugins/auth/bad-key-log.ts'
+import { auth } from '../../plugins/auth/plugin.ts'
+import { type Awaitable, callerSlot, type Exchange, type Key, type KeyStore, type Stores } from '../../src/kit/index.ts'
+import { openStorage } from '../../src/storage/index.ts'
+import {
+  HandClock,
+  KeptLog,
+  refusalOf,
+  someExchange,
+  someGroup,
+  someHost,
+  someKey,
+  somePlan,
+  someTarget,
+} from '../harness/exchange.ts'
+
+/** Keys in a Map, with what was asked of them. `answer` decides how a lookup comes back. */
+class MapKeys implements Pick<KeyStore, 'findByHash' | 'revision'> {
+  readonly rows = new Map<string, Key>()
+  lookups = 0
+  answer: (key: Key | undefined) => Awaitable<Key | undefined> = key => key
+  #revision = 1
+  failing = false
+
+  findByHash(hash: string): Awaitable<Key | undefined> {
+    this.lookups++
+    return this.answer(this.rows.get(hash))
+  }
+  revision(): number {
+    if (this.failing) throw new Error('disk I/O error')
+    return this.#revision
+  }
+  put(secret: string, key: Key): void {
+    this.rows.set(hashSecret(secret), key)
+    this.#revision++
+  }
+}
+
+function setUp(t: Test, keys: MapKeys = new MapKeys(), badKeysPerMinute = 20) {
+  const clock = new HandClock()
+  const log = new KeptLog()
+  const plan = somePlan([someGroup(), someGroup({ name: 'partner' })])
+  // The plugin asks the store for these two alone.
+  const stores = { keys } as unknown as Stores
+  const hooks = auth.create({ bad_keys_per_minute: badKeysPerMinute }, someHost({ stores, clock, log, plan }))
+  t.teardown(() => hooks.close?.())
+  const secret = createSecret()
+  return {
+    keys,
+    clock,
+    log,
+    plan,
+    hooks,
+    secret,
+    /** Sends a request's head through the plugin; gives back the exchange. */
+    ask: async (headers: Exchange['head']['headers'], remote = '192.0.2.1'): Promise<Exchange> => {
+      const ex = someExchange({ plan, headers, remote })
+      await hooks.onRequest?.(ex)
+      return ex
+    },
+  }
+}
+
+const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
+
+t.test('a key is sk- and a secret of 256 random bits with a checksum', async t => {
+  const secrets = Array.from({ length: 2000 }, createSecret)
+  t.ok(secrets.every(secret => /^sk-[0-9A-Za-z]{49}$/.test(secret)))
+  t.ok(secrets.every(secret => readSecret(secret) === secret))
+  t.ok(secrets.every(secret => secretPattern.test(secret)))
+  t.equal(new Set(secrets).size, 2000)
+  const counts = new Map<string, number>()
+  for (const secret of secrets) for (const char of secret.slice(3, 46)) counts.set(char, (counts.get(char) ?? 0) + 1)
+  // 86,000 draws of 62: the mean is 1,387 and a deviation of 8 σ has never been seen by anybody.
+  t.equal(counts.size, 62)
+  t.ok([...counts.values()].every(count => Math.abs(count - 1387) < 300))
+})
+
+t.test('a key with one character changed is no key', async t => {
+  const secret = createSecret()
+  for (let i = 3; i < secret.length; i++) {
+    const other = secret[i] === 'a' ? 'b' : 'a'
+    t.equal(readSecret(secret.slice(0, i) + other + secret.slice(i + 1)), undefined)
+  }
+})
+
+t.test('the hint of a key shows its first characters and its last four', async t => {
+  const secret = createSecret()
+  t.match(hintOfSecret(secret), /^sk-.{4}….{4}$/)
+  t.ok(secret.endsWith(hintOfSecret(secret).slice(-4)))
+})
+
+t.test('a key is kept as its SHA-256', async t => {
+  t.equal(hashSecret('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad')
+})
+
+t.test('a key is accepted as a bearer token and as x-api-key, in the spellings that clients use', async t => {
+  const { keys, secret, ask } = setUp(t)
+  keys.put(secret, someKey())
+  for (const headers of [
+    { authorization: `Bearer ${secret}` },
+    { authorization: `bearer ${secret}` },
+    { authorization: `BEARER   ${secret}  ` },
+    { 'x-api-key': secret },
+    { authorization: `Bearer ${secret}`, 'x-api-key': secret },
+  ]) {
+    const ex = await ask(headers)
+    t.equal(ex.slots.need(callerSlot).key.id, 'key_1', JSON.stringify(Object.keys(headers)))
+  }
+})
+
+t.test('what cannot be a key is 401 without the store being asked', async t => {
+  const { keys, secret, ask } = setUp(t, new MapKeys(), 1000)
+  keys.put(secret, someKey())
+  const flipped = secret.slice(0, -1) + (secret.endsWith('a') ? 'b' : 'a')
+  const cases: readonly Exchange['head']['headers'][] = [
+    {},
+    { authorization: '' },
+    { authorization: 'Bearer ' },
+    { authorization: 'Bearer' },
+    { 'x-api-key': '' },
+    { authorization: `Basic ${secret}` },
+    { authorization: `Bearer ${secret}, Bearer ${secret}` },
+    { authorization: `Bearer ${secret},${secret}` },
+    { 'x-api-key': `${secret} ${secret}` },
+    { authorization: `Bearer ${secret}${'a'.repeat(10_000)}` },
+    { authorization: `Bearer sk-${'é'.repeat(49)}` },
+    { authorization: `Bearer ${flipped}` },
+    { authorization: `Bearer ${hashSecret(secret)}` },
+    { authorization: `Bearer ' OR 1=1 --` },
+  ]
+  for (const headers of cases) {
+    const failure = await refusalOf(() => ask(headers))
+    t.match(failure, { status: 401, code: 'invalid_api_key' }, JSON.stringify(headers).slice(0, 60))
+    t.notMatch(failure.message, secret.slice(3, 20))
+  }
+  t.equal(keys.lookups, 0)
+})
+
+t.test('a missing key is told apart from a bad one', async t => {
+  const { ask } = setUp(t)
+  t.match((await refusalOf(() => ask({}))).message, /is missing/)
+  t.match((await refusalOf(() => ask(bearer('sk-x')))).message, /is not valid/)
+})
+
+t.test('two different keys in one request are 400', async t => {
+  const { keys, secret, ask } = setUp(t)
+  keys.put(secret, someKey())
+  const failure = await refusalOf(() => ask({ ...bearer(secret), 'x-api-key': createSecret() }))
+  t.match(failure, { status: 400, code: 'conflicting_api_keys' })
+})
+
+t.test('a disabled, revoked or expired key and one that never was get the same answer', async t => {
+  const { keys, clock, ask } = setUp(t)
+  const secrets = Array.from({ length: 4 }, createSecret)
+  keys.put(secrets[0] as string, someKey({ status: 'disabled' }))
+  keys.put(secrets[1] as string, someKey({ status: 'revoked' }))
+  keys.put(secrets[2] as string, someKey({ expiresAt: clock.now() }))
+  const failures = []
+  for (const secret of secrets) failures.push(await refusalOf(() => ask(bearer(secret))))
+  t.ok(failures.every(failure => failure.status === 401 && failure.code === 'invalid_api_key'))
+  t.equal(new Set(failures.map(failure => failure.message)).size, 1)
+})
+
+t.test('a key is refused from the moment at which it expires, cached or not', async t => {
+  const { keys, clock, secret, ask } = setUp(t)
+  keys.put(secret, someKey({ expiresAt: clock.now() + 1000 }))
+  clock.move(999)
+  await ask(bearer(secret))
+  clock.move(1)
+  t.equal((await refusalOf(() => ask(bearer(secret)))).status, 401)
+})
+
+t.test("a key's own group wins over its user's", async t => {
+  const { keys, ask } = setUp(t)
+  const [own, users] = [createSecret(), createSecret()]
+  keys.put(own, someKey({ group: 'partner' }))
+  keys.put(users, someKey({ group: null, userGroup: 'default' }))
+  t.equal((await ask(bearer(own))).slots.need(callerSlot).group.name, 'partner')
+  t.equal((await ask(bearer(users))).slots.need(callerSlot).group.name, 'default')
+})
+
+t.test(
+  'a key of a group that the configuration lacks is 403 with a clear text, and the operator hears it once',
+  async t => {
+    const { keys, log, secret, ask } = setUp(t)
+    keys.put(secret, someKey({ group: 'gone' }))
+    for (let i = 0; i < 3; i++)
+      t.match(await refusalOf(() => ask(bearer(secret))), { status: 403, code: 'group_unknown', message: /'gone'/ })
+    t.equal(log.lines.filter(([level]) => level === 'warn').length, 1)
+  },
+)
+
+t.test('a key may be used from its own addresses alone', async t => {
+  const { keys, secret, ask } = setUp(t)
+  keys.put(
+    secret,
+    someKey({ ips: ['192.0.2.7', '198.51.100.0/24', '2001:db8::/32', 'nonsense', '203.0.113.1/99', '203.0.113.1/'] }),
+  )
+  for (const remote of ['192.0.2.7', '::ffff:192.0.2.7', '198.51.100.255', '2001:db8:1::5'])
+    await t.resolves(ask(bearer(secret), remote), remote)
+  for (const remote of ['192.0.2.8', '198.51.101.0', '2001:db9::1', '203.0.113.1', ''])
+    t.match(await refusalOf(() => ask(bearer(secret), remote)), { status: 403, code: 'address_not_allowed' }, remote)
+})
+
+t.test('an address list of entries that cannot be read admits nobody', async t => {
+  t.notOk(listHas(readAddressList(['10.0.0.300', 'localhost', '']), '10.0.0.3'))
+})
+
+t.test('a key may use the models of its list alone', async t => {
+  const { keys, hooks, ask } = setUp(t)
+  const [listed, none, all] = [createSecret(), createSecret(), createSecret()]
+  keys.put(listed, someKey({ models: ['model-one'] }))
+  keys.put(none, someKey({ models: [] }))
+  keys.put(all, someKey({ models: null }))
+  const target = async (secret: string, model: string) => {
+    const ex = await ask(bearer(secret))
+    await hooks.onTarget?.(ex, someTarget({ model }), undefined)
+  }
+  await t.resolves(target(listed, 'model-one'))
+  await t.resolves(target(all, 'model-two'))
+  const refused = { status: 403, code: 'model_not_allowed', param: 'model', message: /'model-two'/ }
+  t.match(await refusalOf(() => target(listed, 'model-two')), refused)
+  t.match(await refusalOf(() => target(none, 'model-two')), refused)
+})
+
+t.test('a storage that fails is 503, never 401, and is asked again', async t => {
+  const { keys, secret, ask } = setUp(t)
+  keys.put(secret, someKey())
+  const unavailable = { status: 503, code: 'storage_unavailable', retryAfterMs: 1000 }
+  keys.answer = () => {
+    throw new Error('database is locked')
+  }
+  t.match(await refusalOf(() => ask(bearer(secret))), unavailable, 'thrown at once')
+  keys.answer = () => Promise.reject(new Error('connection refused'))
+  t.match(await refusalOf(() => ask(bearer(secret))), unavailable, 'thrown later')
+  keys.answer = key => key
+  await t.resolves(ask(bearer(secret)), 'recovers by itself')
+})
+
+t.test('a key is looked up once in 30 seconds, a bad one once in 5', async t => {
+  const { keys, clock, secret, ask } = setUp(t, new MapKeys(), 1000)
+  keys.put(secret, someKey())
+  for (let i = 0; i < 5; i++) await ask(bearer(secret))
+  clock.move(29_000)
+  await ask(bearer(secret))
+  t.equal(keys.lookups, 1)
+  clock.move(1_500)
+  await ask(bearer(secret))
+  t.equal(keys.lookups, 2)
+  const unknown = bearer(createSecret())
+  for (let i = 0; i < 5; i++) await refusalOf(() => ask(unknown))
+  t.equal(keys.lookups, 3)
+  clock.move(5_500)
+  await refusalOf(() => ask(unknown))
+  t.equal(keys.lookups, 4)
+})
+
+t.test('requests that arrive while a key is looked up wait for that one lookup', async t => {
+  const { keys, secret, ask } = setUp(t)
+  keys.put(secret, someKey())
+  keys.answer = async key => key
+  await Promise.all(Array.from({ length: 50 }, () => ask(bearer(secret))))
+  t.equal(keys.lookups, 1)
+})
+
+t.test('made-up keys do not push real ones out of the cache', async t => {
+  const { keys, secret, ask } = setUp(t, new MapKeys(), 1)
+  keys.put(secret, someKey())
+  await ask(bearer(secret))
+  for (let i = 0; i < 11_000; i++) await refusalOf(() => ask(bearer(createSecret())))
+  const before = keys.lookups
+  await ask(bearer(secret))
+  t.equal(keys.lookups, before)
+})
+
+t.test('a key revoked by another process is refused within a second', async t => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const { keys, secret, ask } = setUp(t)
+  keys.put(secret, someKey())
+  await ask(bearer(secret))
+  keys.put(secret, someKey({ status: 'revoked' }))
+  await t.resolves(ask(bearer(secret)), 'not seen yet')
+  mock.timers.tick(500)
+  // The poll is a promise even where the store answers at once.
+  await new Promise(setImmediate)
+  t.equal((await refusalOf(() => ask(bearer(secret)))).status, 401)
+})
+
+t.test('a lookup that began before a revocation was seen is not kept', async t => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const { keys, secret, ask } = setUp(t)
+  keys.put(secret, someKey())
+  const { promise, resolve } = Promise.withResolvers<Key | undefined>()
+  keys.answer = () => promise
+  const early = ask(bearer(secret))
+  keys.put(secret, someKey({ status: 'revoked' }))
+  mock.timers.tick(500)
+  await new Promise(setImmediate)
+  resolve(someKey())
+  await t.resolves(early)
+  keys.answer = key => key
+  t.equal((await refusalOf(() => ask(bearer(secret)))).status, 401)
+})
+
+t.test('while the storage cannot tell of changes, known keys stay good and the operator hears it once', async t => {
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const { keys, log, secret, ask } = setUp(t)
+  keys.put(secret, someKey())
+  await ask(bearer(secret))
+  keys.failing = true
+  for (let i = 0; i < 3; i++) {
+    mock.timers.tick(500)
+    await new Promise(setImmediate)
+  }
+  await t.resolves(ask(bearer(secret)))
+  t.equal(log.lines.filter(([level]) => level === 'warn').length, 1)
+})
+
+t.test('of 1,000 bad keys a minute from one address 20 are told 401 and the rest 429', async t => {
+  const { keys, log, secret, ask } = setUp(t)
+  keys.put(secret, someKey())
+  const statuses: number[] = []
+  for (let i = 0; i < 1000; i++)
+    statuses.push((await refusalOf(() => ask(bearer(createSecret()), '203.0.113.9'))).status)
+  t.equal(statuses.filter(status => status === 401).length, 20)
+  t.equal(statuses.lastIndexOf(401), 19)
+  t.equal(statuses.filter(status => status === 429).length, 980)
+  await t.resolves(ask(bearer(secret), '203.0.113.9'), 'a good key from that address is not locked out')
+  t.equal((await refusalOf(() => ask(bearer('sk-bad'), '203.0.113.10'))).status, 401, 'nor is any other address')
+  t.equal(log.lines.length, 21, 'what is refused over and over is not logged over and over')
+})
+
+t.test('an address that waits as it was told gets 401 again instead of 429', async t => {
+  const { clock, ask } = setUp(t, new MapKeys(), 2)
+  await refusalOf(() => ask(bearer('sk-bad')))
+  clock.move(10_000)
+  await refusalOf(() => ask(bearer('sk-bad')))
+  const failure = await refusalOf(() => ask(bearer('sk-bad')))
+  t.match(failure, { status: 429, code: 'too_many_bad_keys', retryAfterMs: 50_000, retry: false })
+  clock.move(49_999)
+  t.equal((await refusalOf(() => ask(bearer('sk-bad')))).status, 429)
+  clock.move(1)
+  t.equal((await refusalOf(() => ask(bearer('sk-bad')))).status, 401)
+})
+
+t.test('a caller with a whole IPv6 network is one caller', async t => {
+  t.equal(networkOf('2001:db8:0:1::5'), networkOf('2001:0DB8::1:ffff:1:2:3'))
+  t.not(networkOf('2001:db8:0:1::5'), networkOf('2001:db8:0:2::5'))
+  t.equal(networkOf('::1'), '0:0:0:0::/64')
+  t.equal(networkOf('::ffff:192.0.2.1'), '192.0.2.1')
+  t.equal(networkOf('192.0.2.1'), '192.0.2.1')
+})
+
+t.test('failures are remembered of at most 10,000 networks', async t => {
+  const log = new BadKeyLog(new HandClock())
+  for (let i = 0; i < 30_000; i++) log.count(`network ${i}`, 20)
+  t.equal(log.size, 10_000)
+})
+
+t.test('keys made in a real storage are found by the secret alone, and neither log nor answer shows it', async t => {
+  const clock = new HandClock()
+  const log = new KeptLog()
+  const storage = await openStorage({ url: 'sqlite::memory:', role: 'gateway', clock, log })
+  const hooks = auth.create({ bad_keys_per_minute: 20 }, someHost({ stores: storage, clock, log }))
+  t.teardown(async () => {
+    await hooks.close?.()
+    await storage.close()
+  })
+  const secret = createSecret()
+  const { id } = await storage.keys.create({
+    name: 'first',
+    user: 'local',
+    group: null,
+    hash: hashSecret(secret),
+    hint: hintOfSecret(secret),
+  })
+  const good = someExchange({ headers: bearer(secret) })
+  await hooks.onRequest?.(good)
+  t.equal(good.slots.need(callerSlot).key.id, id)
+  await storage.keys.revoke(id)
+  clock.move(31_000)
+  const failure = await refusalOf(() => hooks.onRequest?.(someExchange({ headers: bearer(secret) })))
+  t.equal(failure.status, 401)
+  t.notMatch(JSON.stringify([log.lines, failure.message, failure.headers]), secret.slice(3, 30))
+})

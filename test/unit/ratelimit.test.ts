@@ -1,0 +1,485 @@
+import t from 'tap'
+import { MemoryCounters } from '../../plugins/ratelimit/memory-counters.ts'
+import { ratelimit } from '../../plugins/ratelimit/plugin.ts'
+import { SlidingLog } from '../../plugins/ratelimit/sliding-log.ts'
+import {
+  type Caller,
+  callerSlot,
+  type Exchange,
+  Failure,
+  type Limits,
+  type Outcome,
+  type Target,
+} from '../../src/kit/index.ts'
+import {
+  HandClock,
+  refusalOf,
+  seeded,
+  someExchange,
+  someGroup,
+  someHost,
+  someKey,
+  somePlan,
+  someTarget,
+} from '../harness/exchange.ts'
+
+const minute = 60_000
+const answered: Outcome = { kind: 'answered', status: 200, reach: 'complete' }
+
+function refused(reach: Outcome['reach'] = 'untouched'): Outcome {
+  const failure = new Failure('some_code', { status: 400, type: 'invalid_request_error', text: '' }, 'no')
+  return { kind: 'refused', status: 400, failure, reach }
+}
+
+function setUp(host = someHost({ clock: new HandClock() })) {
+  const hooks = ratelimit.create({}, host)
+  const arrive = (caller: Caller, route: { serve?: string } = {}): Exchange => {
+    const ex = someExchange({ route })
+    ex.slots.put(callerSlot, caller)
+    return ex
+  }
+  return {
+    hooks,
+    host,
+    clock: host.clock as HandClock,
+    arrive,
+    /** A whole request: true when it was admitted. */
+    ask: (caller: Caller, target: Target = someTarget(), outcome: Outcome = answered): boolean => {
+      const ex = arrive(caller)
+      try {
+        void hooks.onRequest?.(ex)
+        void hooks.onAdmit?.(ex, target, undefined)
+      } catch (failure) {
+        if (!(failure instanceof Failure)) throw failure
+        void hooks.onSettle?.(ex, { kind: 'refused', status: 429, failure, reach: 'untouched' }, undefined)
+        return false
+      }
+      void hooks.onSettle?.(ex, outcome, undefined)
+      return true
+    },
+  }
+}
+
+function caller(
+  limits: Limits,
+  more: { key?: string; user?: string; own?: Limits; scope?: 'key' | 'user' } = {},
+): Caller {
+  return {
+    key: someKey({ id: more.key ?? 'key_1', user: more.user ?? 'local', limits: more.own ?? {} }),
+    group: someGroup({ limits, limitScope: more.scope ?? 'key' }),
+  }
+}
+
+/** How many of `n` requests in one instant are admitted. */
+function count(n: number, ask: () => boolean): number {
+  let admitted = 0
+  for (let i = 0; i < n; i++) if (ask()) admitted++
+  return admitted
+}
+
+t.test('of 1,000 requests at once at a limit of 100 exactly 100 are admitted, every time', async t => {
+  const admitted = new Set<number>()
+  for (let i = 0; i < 100; i++) {
+    const { ask } = setUp()
+    admitted.add(count(1000, () => ask(caller({ rpm: 100 }))))
+  }
+  t.same([...admitted], [100])
+})
+
+t.test('any 60 seconds of a random schedule of 10 minutes admit at most the limit', async t => {
+  const seed = Date.now() % 2 ** 31
+  t.comment(`seed ${seed}`)
+  const random = seeded(seed)
+  for (const limit of [1, 7, 8, 60]) {
+    const { ask, clock } = setUp()
+    const admitted: number[] = []
+    let asked = 0
+    while (clock.tick() < 10 * minute) {
+      // A burst, so that the limit is reached; then smaller ones, pauses, fractions of a millisecond, and now and then
+      // a step of exactly a window.
+      const step = random()
+      if (asked > 2 * limit)
+        clock.move(step < 0.6 ? random() * 20 : step < 0.98 ? (random() * 60_000) / limit : step < 0.985 ? minute : 0)
+      clock.jump((random() - 0.5) * 7_200_000)
+      asked++
+      if (ask(caller({ rpm: limit }))) admitted.push(clock.tick())
+    }
+    let most = 0
+    for (let from = 0, to = 0; to < admitted.length; to++) {
+      while ((admitted[to] as number) - (admitted[from] as number) >= minute) from++
+      most = Math.max(most, to - from + 1)
+    }
+    t.equal(most, limit, `limit ${limit}: ${admitted.length} of ${asked} admitted`)
+  }
+})
+
+t.test('whoever waits as long as Retry-After says is admitted, and nobody who waits a millisecond less', async t => {
+  const seed = Date.now() % 2 ** 31
+  t.comment(`seed ${seed}`)
+  const random = seeded(seed)
+  let tried = 0
+  for (let i = 0; i < 2000; i++) {
+    const { hooks, arrive, clock, ask } = setUp()
+    const who = caller({ rpm: 1 + Math.floor(random() * 5) })
+    const target = someTarget({ limits: random() < 0.5 ? { rpm: 1 + Math.floor(random() * 5) } : {} })
+    clock.move(random() * 1e9)
+    let failure: Failure | undefined
+    while (!failure) {
+      const ex = arrive(who)
+      clock.move(random() * 9_000)
+      try {
+        void hooks.onRequest?.(ex)
+        void hooks.onAdmit?.(ex, target, undefined)
+      } catch (error) {
+        failure = error as Failure
+      }
+    }
+    const wait = failure.retryAfterMs as number
+    if (!Number.isInteger(wait) || wait < 1 || wait > minute) t.fail(`${wait} is no wait`)
+    clock.move(wait - 1)
+    if (ask(who, target)) t.fail(`admitted before ${wait} ms`)
+    clock.move(1)
+    if (ask(who, target)) tried++
+  }
+  t.equal(tried, 2000)
+})
+
+t.test('a request that was refused consumes nothing', async t => {
+  const { ask, clock } = setUp()
+  const who = caller({ rpm: 10 })
+  t.equal(
+    count(10, () => ask(who)),
+    10,
+  )
+  clock.move(30_000)
+  t.equal(
+    count(500, () => ask(who)),
+    0,
+  )
+  clock.move(30_000)
+  t.equal(
+    count(500, () => ask(who)),
+    10,
+  )
+})
+
+t.test("a request refused by the model's limit leaves the key's limit as it was", async t => {
+  const { ask } = setUp()
+  const who = caller({ rpm: 10 })
+  const target = someTarget({ limits: { rpm: 3 } })
+  t.equal(
+    count(8, () => ask(who, target)),
+    3,
+  )
+  t.equal(
+    count(8, () => ask(who, someTarget({ model: 'model-two' }))),
+    7,
+  )
+})
+
+t.test("a request refused by the key's limit leaves the model's limit as it was", async t => {
+  const { ask } = setUp()
+  const target = someTarget({ limits: { rpm: 5 } })
+  t.equal(
+    count(8, () => ask(caller({ rpm: 2 }), target)),
+    2,
+  )
+  t.equal(
+    count(8, () => ask(caller({ rpm: 10 }, { key: 'key_2' }), target)),
+    3,
+  )
+})
+
+t.test(
+  'a request refused by somebody else before the upstream was touched gives back what it took, and nothing else does',
+  async t => {
+    const cases: readonly [string, Outcome, number][] = [
+      ['refused, untouched', refused(), 5],
+      ['refused by the upstream', refused('refused'), 4],
+      ['refused, perhaps received', refused('unknown'), 4],
+      ['answered', answered, 4],
+      ['the caller left', { kind: 'cut', by: 'caller', status: undefined, reach: 'unknown' }, 4],
+    ]
+    for (const [name, outcome, left] of cases) {
+      const { ask } = setUp()
+      const who = caller({ rpm: 5 })
+      ask(who, someTarget(), outcome)
+      t.equal(
+        count(10, () => ask(who)),
+        left,
+        name,
+      )
+    }
+  },
+)
+
+t.test('nothing leaks in 10,000 requests that fail in every way', async t => {
+  const seed = Date.now() % 2 ** 31
+  t.comment(`seed ${seed}`)
+  const random = seeded(seed)
+  const { hooks, arrive, ask, clock } = setUp()
+  const who = caller({ rpm: 100 })
+  const target = someTarget({ limits: { rpm: 80 } })
+  let consumed: number[] = []
+  const open: Exchange[] = []
+  const settle = (at: number) => {
+    const [ex] = open.splice(at, 1)
+    if (ex) void hooks.onSettle?.(ex, refused(), undefined)
+  }
+  for (let i = 0; i < 10_000; i++) {
+    clock.move(random() * 40)
+    const ex = arrive(who)
+    try {
+      void hooks.onRequest?.(ex)
+      if (random() < 0.2) throw new Failure('other', { status: 400, type: '', text: '' }, 'by another plugin')
+      void hooks.onAdmit?.(ex, target, undefined)
+      if (random() < 0.1) consumed.push(clock.tick())
+      else open.push(ex)
+    } catch {
+      void hooks.onSettle?.(ex, refused(), undefined)
+    }
+    if (open.length > 0 && random() < 0.9) settle(Math.floor(random() * open.length))
+  }
+  while (open.length > 0) settle(0)
+  consumed = consumed.filter(stamp => clock.tick() - stamp < minute)
+  t.equal(
+    count(200, () => ask(who, target)),
+    80 - consumed.length,
+  )
+})
+
+t.test('a body is not read for a key that has used up its minute', async t => {
+  const { hooks, arrive, ask } = setUp()
+  const who = caller({ rpm: 1 })
+  ask(who)
+  t.match(await refusalOf(() => hooks.onRequest?.(arrive(who))), { status: 429, code: 'rate_limit_exceeded' })
+})
+
+t.test('looking alone takes no place', async t => {
+  const { hooks, arrive, ask } = setUp()
+  const who = caller({ rpm: 3 })
+  for (let i = 0; i < 50; i++) void hooks.onRequest?.(arrive(who))
+  t.equal(
+    count(10, () => ask(who)),
+    3,
+  )
+})
+
+t.test('answers that need no upstream are not limited', async t => {
+  const { hooks, arrive, ask } = setUp()
+  const who = caller({ rpm: 1 })
+  ask(who)
+  const ex = arrive(who, { serve: 'models' })
+  t.doesNotThrow(() => void hooks.onRequest?.(ex))
+  t.same(ex.answerHeaders, {})
+})
+
+t.test('a 429 names the limit that was hit, and when to come back', async t => {
+  const { hooks, arrive, ask, clock } = setUp()
+  const admit = (who: Caller, target: Target) => {
+    const ex = arrive(who)
+    void hooks.onAdmit?.(ex, target, undefined)
+  }
+  const who = caller({ rpm: 1 })
+  ask(who)
+  clock.move(14_400)
+  const user = await refusalOf(() => admit(who, someTarget()))
+  t.match(user, { status: 429, type: 'requests', code: 'rate_limit_exceeded', retryAfterMs: 45_600 })
+  t.equal(user.message, 'Rate limit user_rpm reached: 1 requests in any 60 seconds. Try again in 46 s.')
+  t.same(user.headers, { 'x-ratelimit-scope': 'user_rpm' })
+  const scarce = someTarget({ model: 'model-two', limits: { rpm: 1 } })
+  ask(caller({}, { key: 'key_2' }), scarce)
+  const model = await refusalOf(() => admit(caller({ rpm: 9 }, { key: 'key_3' }), scarce))
+  t.match(model.message, /^Rate limit model_rpm reached: 1 requests/)
+  clock.move(1_000)
+  const both = await refusalOf(() => admit(who, scarce))
+  t.match(both.message, /^Rate limit model_rpm reached/, 'of two the one that takes longer')
+  t.equal(both.retryAfterMs, 59_000)
+})
+
+t.test('every limited answer says where the tightest limit stands, a 429 too', async t => {
+  const { hooks, arrive, clock } = setUp()
+  const who = caller({ rpm: 5 })
+  const target = someTarget({ limits: { rpm: 3 } })
+  const headers = (ex: Exchange) => Object.values(ex.answerHeaders).join(' ')
+  const first = arrive(who)
+  void hooks.onRequest?.(first)
+  t.equal(headers(first), '5 5 0ms', 'before the model is known')
+  void hooks.onAdmit?.(first, target, undefined)
+  t.same(first.answerHeaders, {
+    'x-ratelimit-limit-requests': '3',
+    'x-ratelimit-remaining-requests': '2',
+    'x-ratelimit-reset-requests': '1m0s',
+  })
+  clock.move(10_000)
+  for (let i = 0; i < 2; i++) void hooks.onAdmit?.(arrive(who), target, undefined)
+  const last = arrive(who)
+  await refusalOf(() => hooks.onAdmit?.(last, target, undefined))
+  t.equal(headers(last), '3 0 1m0s')
+  clock.move(20_000)
+  const later = arrive(who)
+  void hooks.onRequest?.(later)
+  t.equal(headers(later), '5 2 40s')
+})
+
+t.test('without a limit nothing is counted and nothing said', async t => {
+  const { hooks, arrive } = setUp()
+  const ex = arrive(caller({}))
+  void hooks.onRequest?.(ex)
+  void hooks.onAdmit?.(ex, someTarget(), undefined)
+  t.same(ex.answerHeaders, {})
+})
+
+t.test('limits of a group count each key by itself', async t => {
+  const { ask } = setUp()
+  for (const key of ['key_1', 'key_2'])
+    t.equal(
+      count(10, () => ask(caller({ rpm: 4 }, { key }))),
+      4,
+    )
+})
+
+t.test('limit_scope: user counts all keys of a user together', async t => {
+  const { ask } = setUp()
+  const of = (key: string, user: string) => caller({ rpm: 4 }, { key, user, scope: 'user' })
+  t.equal(
+    count(3, () => ask(of('key_1', 'ann'))),
+    3,
+  )
+  t.equal(
+    count(10, () => ask(of('key_2', 'ann'))),
+    1,
+  )
+  t.equal(
+    count(10, () => ask(of('key_3', 'bob'))),
+    4,
+  )
+})
+
+t.test("a key's own limit wins where it is tighter than its group's, and only there", async t => {
+  const { ask } = setUp()
+  t.equal(
+    count(10, () => ask(caller({ rpm: 5 }, { key: 'tighter', own: { rpm: 2 } }))),
+    2,
+  )
+  t.equal(
+    count(10, () => ask(caller({ rpm: 5 }, { key: 'looser', own: { rpm: 8 } }))),
+    5,
+  )
+  t.equal(
+    count(10, () => ask(caller({}, { key: 'alone', own: { rpm: 3 } }))),
+    3,
+  )
+  t.equal(
+    count(10, () => ask(caller({ rpm: 5 }, { key: 'shared', user: 'ann', scope: 'user', own: { rpm: 2 } }))),
+    2,
+  )
+  t.equal(
+    count(10, () => ask(caller({ rpm: 5 }, { key: 'other', user: 'ann', scope: 'user' }))),
+    3,
+  )
+})
+
+t.test("a model's limit counts the whole gateway's requests, or each key's where the file says so", async t => {
+  const { ask } = setUp()
+  const [ann, bob] = [caller({}, { key: 'key_1' }), caller({}, { key: 'key_2' })]
+  const shared = someTarget({ model: 'shared', limits: { rpm: 4 } })
+  t.equal(
+    count(3, () => ask(ann, shared)),
+    3,
+  )
+  t.equal(
+    count(3, () => ask(bob, shared)),
+    1,
+  )
+  const each = someTarget({ model: 'each', limits: { rpm: 4, scope: 'key' } })
+  for (const who of [ann, bob])
+    t.equal(
+      count(10, () => ask(who, each)),
+      4,
+    )
+})
+
+t.test('a reload grants nobody a fresh minute, and a limit that was lowered holds at once', async t => {
+  const host = someHost({ clock: new HandClock() })
+  const before = setUp(host)
+  t.equal(
+    count(6, () => before.ask(caller({ rpm: 6 }))),
+    6,
+  )
+  before.clock.move(20_000)
+  void before.hooks.close?.()
+  const after = setUp(host)
+  const lowered = caller({ rpm: 4 })
+  const failure = await refusalOf(() => after.hooks.onRequest?.(after.arrive(lowered)))
+  t.equal(failure.retryAfterMs, 40_000)
+  after.clock.move(40_000)
+  t.equal(
+    count(6, () => after.ask(lowered)),
+    4,
+  )
+})
+
+t.test('a request that began before a reload gives back what it took', async t => {
+  const host = someHost({ clock: new HandClock() })
+  const before = setUp(host)
+  const who = caller({ rpm: 2 })
+  const ex = before.arrive(who)
+  void before.hooks.onAdmit?.(ex, someTarget(), undefined)
+  const after = setUp(host)
+  void before.hooks.onSettle?.(ex, refused(), undefined)
+  t.equal(
+    count(5, () => after.ask(who)),
+    2,
+  )
+})
+
+t.test('counters in a place that is not known are refused at the start, without their password', async t => {
+  const plan = { ...somePlan(), counters: 'redis://:hunter2@localhost:6379' }
+  t.throws(() => ratelimit.create({}, someHost({ plan })), /^counters 'redis:' are not known/)
+})
+
+t.test('windows of idle keys are dropped: a million keys hold the memory of one busy minute', async t => {
+  const clock = new HandClock()
+  const counters = new MemoryCounters(clock)
+  let most = 0
+  for (let i = 0; i < 1_000_000; i++) {
+    clock.move(6)
+    counters.take([{ id: `key ${i}`, limit: 60 }])
+    most = Math.max(most, counters.size)
+  }
+  // 10,000 keys are active in any minute.
+  t.ok(most <= 21_000, `${most} windows at most`)
+})
+
+t.test('a log gives back exactly the request that was taken, wherever it stands', async t => {
+  const seed = Date.now() % 2 ** 31
+  t.comment(`seed ${seed}`)
+  const random = seeded(seed)
+  const log = new SlidingLog()
+  let model: number[] = []
+  let now = 0
+  for (let i = 0; i < 20_000; i++) {
+    if (random() < 0.7) now += Math.floor(random() * 900)
+    log.forget(now)
+    model = model.filter(stamp => now - stamp < minute)
+    const roll = random()
+    if (roll < 0.55) {
+      log.add(now)
+      model.push(now)
+    } else {
+      const stamp =
+        roll < 0.9 ? (model[Math.floor(random() * model.length)] ?? -1) : now - Math.floor(random() * 90_000)
+      const at = model.indexOf(stamp)
+      if (at >= 0) model.splice(at, 1)
+      if (log.remove(stamp) !== at >= 0) t.fail(`${stamp} at ${at}`)
+    }
+    const newest = model.at(-1)
+    if (log.length !== model.length || log.resetMs(now) !== (newest === undefined ? 0 : newest + minute - now))
+      t.fail(`step ${i}`)
+  }
+  t.same(
+    Array.from({ length: model.length }, (_, i) => log.waitMs(i + 1, now)),
+    model.map(stamp => stamp + minute - now).toReversed(),
+  )
+})
