@@ -1,0 +1,188 @@
+import { fail } from './errors.ts'
+
+/** Most bytes of one part's header lines. */
+export const headBytesMax = 8192
+/** Most bytes of all parts' header lines: what bounds the number of parts, since files are bounded by bytes alone. */
+export const headsBytesMax = 1024 * 1024
+/** Most bytes before the first boundary. */
+export const preambleBytesMax = 1024
+
+const crlf = Buffer.from('\r\n')
+const blankLine = Buffer.from('\r\n\r\n')
+const cr = 0x0d
+const nothing = Buffer.alloc(0)
+
+/** What becomes of the bytes of a form. */
+export type FrameSink = {
+  /** The header lines of the next part, without the blank one. Returns what is passed on in their place, blank line and all. */
+  head(block: Buffer): Buffer
+  /** So many more bytes of the part's content are known. */
+  content(bytes: number): void
+  /** Bytes for the parser behind: boundaries and contents as they came, heads as `head` gave them. */
+  pass(bytes: Buffer): void
+}
+
+/** `mark`: the two bytes after a boundary, which say whether a part or the end follows. */
+type State = 'preamble' | 'mark' | 'head' | 'content' | 'epilogue'
+
+/**
+ * Walks a form along its boundaries and refuses every framing that readers are known to differ over (RFC 2046 5.1.1):
+ * text before the first boundary or after the last, lines that begin like a boundary and are none, parts without a
+ * blank line. Chunks may be cut anywhere; contents are searched natively and never copied.
+ */
+export class FormFrames {
+  readonly #delimiter: Buffer
+  readonly #sink: FrameSink
+  #state: State = 'preamble'
+  /** How much of the delimiter stands at the end of what came so far. */
+  #matched = 0
+  /** How much of that is no content whatever follows: the line end that a content begins after. */
+  #borrowed = 0
+  /** Bytes that the last search found to be no part of a delimiter. */
+  #passed = 0
+  /** A preamble, a mark or a head that is not complete. */
+  #held: Buffer = nothing
+  #headsBytes = 0
+
+  constructor(boundary: string, sink: FrameSink) {
+    this.#delimiter = Buffer.from(`\r\n--${boundary}`)
+    this.#sink = sink
+  }
+
+  /** @throws Failure form_malformed, form_too_complex, and what the sink throws */
+  take(chunk: Buffer): void {
+    let at = 0
+    while (at < chunk.length) at = this.#step(chunk, at)
+  }
+
+  /** @throws Failure form_malformed, form_incomplete */
+  end(): void {
+    if (this.#state === 'preamble')
+      throw fail('form_malformed', { where: 'the body', why: 'holds no boundary like the one its content type names' })
+    if (this.#state !== 'epilogue' || this.#held.length === 1) throw fail('form_incomplete')
+  }
+
+  #step(chunk: Buffer, at: number): number {
+    if (this.#state === 'content') return this.#content(chunk, at)
+    if (this.#state === 'head') return this.#head(chunk, at)
+    if (this.#state === 'mark') return this.#mark(chunk, at)
+    if (this.#state === 'preamble') return this.#preamble(chunk, at)
+    return this.#epilogue(chunk, at)
+  }
+
+  #preamble(chunk: Buffer, at: number): number {
+    const line = this.#delimiter.subarray(crlf.length)
+    const most = preambleBytesMax + line.length
+    const before = this.#held.length
+    const joined = Buffer.concat([this.#held, chunk.subarray(at, at + most - before)])
+    const found = joined.indexOf(line)
+    if (found < 0) {
+      if (joined.length === most)
+        throw fail('form_too_complex', { what: 'more before its first boundary', max: `${preambleBytesMax} bytes` })
+      this.#held = joined
+      return chunk.length
+    }
+    // Some readers take it for a boundary, others go on to the next and lose a part.
+    if (found > 0 && !joined.subarray(0, found).subarray(-crlf.length).equals(crlf))
+      throw fail('form_malformed', { where: 'the first boundary', why: 'does not begin its line' })
+    this.#sink.pass(this.#delimiter)
+    this.#enter('mark')
+    return at + found + line.length - before
+  }
+
+  #mark(chunk: Buffer, at: number): number {
+    const mark = chunk.subarray(at, at + crlf.length - this.#held.length)
+    this.#held = this.#held.length === 0 ? mark : Buffer.concat([this.#held, mark])
+    if (this.#held.length < crlf.length) return chunk.length
+    const text = this.#held.toString('latin1')
+    if (text !== '\r\n' && text !== '--')
+      throw fail('form_malformed', { where: 'a line', why: 'begins like a boundary and goes on' })
+    this.#sink.pass(this.#held)
+    this.#enter(text === '--' ? 'epilogue' : 'head')
+    return at + mark.length
+  }
+
+  #head(chunk: Buffer, at: number): number {
+    const before = this.#held.length
+    // The boundary's own line end is put in front, so that an empty head is found like any other.
+    if (before === 0) this.#held = crlf
+    const from = Math.max(0, this.#held.length - blankLine.length + 1)
+    const most = crlf.length + headBytesMax + blankLine.length
+    const joined = Buffer.concat([this.#held, chunk.subarray(at, at + most - this.#held.length)])
+    const end = joined.indexOf(blankLine, from)
+    if (end < 0 || end > crlf.length + headBytesMax) {
+      if (joined.length === most)
+        throw fail('form_too_complex', { what: 'longer headers in a part', max: `${headBytesMax} bytes` })
+      this.#held = joined
+      return chunk.length
+    }
+    this.#headsBytes += end
+    if (this.#headsBytes > headsBytesMax)
+      throw fail('form_too_complex', { what: 'more headers in all its parts', max: `${headsBytesMax} bytes` })
+    // Some readers end the part there, others take the line for a header.
+    if (joined.subarray(0, end).includes(this.#delimiter))
+      throw fail('form_malformed', { where: 'a part', why: 'has a boundary among its headers' })
+    const used = end + blankLine.length - this.#held.length
+    this.#sink.pass(this.#sink.head(joined.subarray(Math.min(crlf.length, end), end)))
+    this.#enter('content')
+    return at + used
+  }
+
+  #content(chunk: Buffer, at: number): number {
+    const end = this.#search(chunk, at)
+    this.#sink.content(this.#passed)
+    this.#sink.pass(chunk.subarray(at, end))
+    if (end === undefined) return chunk.length
+    // Some readers take a head's line end as the boundary's too, others read on.
+    if (this.#borrowed > 0)
+      throw fail('form_malformed', { where: 'a part', why: 'has no content, not even an empty line' })
+    this.#enter('mark')
+    return end
+  }
+
+  #epilogue(chunk: Buffer, at: number): number {
+    this.#held = Buffer.concat([this.#held, chunk.subarray(at, at + crlf.length + 1)])
+    if (this.#held.length > crlf.length || !crlf.subarray(0, this.#held.length).equals(this.#held))
+      throw fail('form_malformed', { where: 'the end', why: 'is followed by more' })
+    return chunk.length
+  }
+
+  #enter(state: State): void {
+    this.#state = state
+    this.#held = nothing
+    this.#matched = state === 'content' ? crlf.length : 0
+    this.#borrowed = this.#matched
+  }
+
+  /** Where the delimiter ends that is found from a place on; undefined when it is not complete in this chunk. */
+  #search(chunk: Buffer, at: number): number | undefined {
+    const delimiter = this.#delimiter
+    this.#passed = 0
+    if (this.#matched > 0) {
+      const end = Math.min(at + delimiter.length - this.#matched, chunk.length)
+      if (delimiter.compare(chunk, at, end, this.#matched, this.#matched + end - at) === 0) {
+        this.#matched += end - at
+        return this.#matched === delimiter.length ? end : undefined
+      }
+      this.#passed = this.#matched - this.#borrowed
+      this.#matched = 0
+      this.#borrowed = 0
+    }
+    const found = chunk.indexOf(delimiter, at)
+    if (found >= 0) {
+      this.#passed += found - at
+      return found + delimiter.length
+    }
+    this.#matched = this.#beginning(chunk, Math.max(at, chunk.length - delimiter.length + 1))
+    this.#passed += chunk.length - at - this.#matched
+    return undefined
+  }
+
+  /** How many of the chunk's last bytes are the beginning of a delimiter. A boundary holds no CR: only the last one counts. */
+  #beginning(chunk: Buffer, from: number): number {
+    const tail = chunk.subarray(from)
+    const start = tail.lastIndexOf(cr)
+    if (start < 0 || !this.#delimiter.subarray(0, tail.length - start).equals(tail.subarray(start))) return 0
+    return tail.length - start
+  }
+}

@@ -1,0 +1,15 @@
+import type { FilePart } from '../../src/kit/index.ts'
+import { sniff } from './sniff.ts'
+
+const unsafe = /[^0-9A-Za-z_-]+/g
+
+/**
+ * The file as it is sent: under a field name, with a file name and a content type of our own making (`image-0.png`,
+ * `image/png` by its first bytes). The caller's are never passed on (requirement decision 7).
+ * @param base what the file name begins with; `index` counts the files of that base from 0
+ */
+export function nameFile<File extends FilePart>(file: File, field: string, base: string, index: number): File {
+  const { type, extension } = sniff(file.head)
+  const stem = base.replaceAll(unsafe, '').slice(0, 64) || 'file'
+  return { ...file, name: field, fileName: `${stem}-${index}.${extension}`, contentType: type }
+}

@@ -1,0 +1,192 @@
+import {
+  type Admits,
+  type Body,
+  defineSlot,
+  definePlugin,
+  type FilePart,
+  type Outbound,
+  type Part,
+  parseBytes,
+  type Problem,
+  type ServerPlan,
+} from '../../src/kit/index.ts'
+import { Budget } from './budget.ts'
+import { fail } from './errors.ts'
+import { nameFile } from './name-file.ts'
+import { parseBoundary } from './parse-boundary.ts'
+import { type FormLimits, readForm, textsBytesMax } from './read-form.ts'
+import { facet, options } from './schema.ts'
+import { SpoolFolder } from './spool-folder.ts'
+import { heldBytesMax, Spool } from './spool.ts'
+import { stripIndex } from './strip-index.ts'
+import { writeForm } from './write-form.ts'
+
+type Facet = Admits<typeof facet>
+type Form = Extract<Body, { kind: 'form' }>
+
+/** The form of an exchange, so that it is let go of whatever happens. */
+const formSlot = defineSlot<Form>('multipart-rewrite/form')
+const busyMs = 1_000
+
+/**
+ * Reads forms whole, under limits, and writes them anew: never the caller's own bytes, names of files or types
+ * (requirement 2.3; decisions 7 to 9).
+ */
+export const multipartRewrite = definePlugin({
+  name: 'multipart-rewrite',
+  options,
+  facet,
+
+  inspect: facet => findClashes(facet),
+
+  create(options, host) {
+    const { server } = host.plan
+    const memory = host.keep('memory', () => new Budget())
+    const disk = host.keep('disk', () => new Budget())
+    const folder = new SpoolFolder(options.spool_dir)
+    const limits: FormLimits = {
+      textBytesMax: bytesOf(options.text_bytes_max),
+      textFields: new Set(options.text_fields),
+    }
+
+    return {
+      async onBody(ex, body) {
+        if (body.kind !== 'stream' || ex.route.body !== 'form') return body
+        const boundary = parseBoundary(body.contentType)
+        const reserve = new Reserve(memory, disk, server, body.bytes ?? ex.route.bodyBytesMax)
+        const spool = new Spool(() => folder.openFile(), body.bytes)
+        const discard = () => {
+          spool.discard()
+          reserve.free()
+        }
+        try {
+          const parts = await readForm(body.source, boundary, spool, limits)
+          reserve.shrink(spool)
+          const form: Form = { kind: 'form', parts, encode: writeForm, discard }
+          ex.slots.put(formSlot, form)
+          return form
+        } catch (error) {
+          discard()
+          throw error
+        }
+      },
+
+      onTarget(ex, target, facet: Facet | undefined) {
+        if (target.body.kind !== 'form' || !facet) return
+        const { parts } = target.body
+        for (const part of parts)
+          if (part.kind === 'text' && rule(facet, part))
+            throw fail('form_field_is_file', { name: part.name }, { param: part.name })
+        const dropped = parts.filter(part => part.kind === 'file' && !rule(facet, part)).map(part => part.name)
+        if (dropped.length > 0) ex.notes.dropped = [...new Set([...ex.notes.dropped, ...dropped])]
+      },
+
+      onForward(_ex, out, facet: Facet | undefined) {
+        if (out.body.kind !== 'form' || !facet) return out
+        return { ...out, body: { ...out.body, parts: chooseFiles(out.body.parts, facet) } } satisfies Outbound
+      },
+
+      onSettle(ex) {
+        ex.slots.get(formSlot)?.discard()
+      },
+
+      close: () => folder.close(),
+    }
+  },
+})
+
+/** What one upload may take of the memory and the disk that all share. */
+class Reserve {
+  readonly #memory: Budget
+  readonly #disk: Budget
+  #held: number
+  #spooled: number
+
+  /**
+   * @param expected bytes that may come
+   * @throws Failure form_over_capacity, before a byte of the body is read
+   */
+  constructor(memory: Budget, disk: Budget, server: ServerPlan, expected: number) {
+    this.#memory = memory
+    this.#disk = disk
+    this.#held = Math.min(expected, heldBytesMax + textsBytesMax)
+    this.#spooled = expected > heldBytesMax ? expected : 0
+    if (!memory.take(this.#held, server.memoryBytesMax)) throw fail('form_over_capacity', {}, { retryAfterMs: busyMs })
+    if (disk.take(this.#spooled, server.spoolBytesMax)) return
+    memory.give(this.#held)
+    throw fail('form_over_capacity', {}, { retryAfterMs: busyMs })
+  }
+
+  /** The form is here: gives back what it turned out not to need. */
+  shrink(spool: Spool): void {
+    const spooled = spool.onDisk ? Math.min(spool.bytes, this.#spooled) : 0
+    this.#disk.give(this.#spooled - spooled)
+    this.#spooled = spooled
+  }
+
+  free(): void {
+    this.#memory.give(this.#held)
+    this.#disk.give(this.#spooled)
+    this.#held = 0
+    this.#spooled = 0
+  }
+}
+
+function rule(facet: Facet, part: Part): Facet['files'][string] | undefined {
+  const base = stripIndex(part.name)
+  return Object.hasOwn(facet.files, base) ? facet.files[base] : undefined
+}
+
+/** Texts as they are; of the files those that the family takes, in the order received, named as its upstream wants. */
+function chooseFiles(parts: readonly Part[], facet: Facet): readonly Part[] {
+  const counts = new Map<string, number>()
+  for (const part of parts) {
+    const base = stripIndex(part.name)
+    if (part.kind === 'file') counts.set(base, (counts.get(base) ?? 0) + 1)
+  }
+  const sent = new Map<string, number>()
+  const chosen: Part[] = []
+  for (const part of parts) {
+    const fileRule = part.kind === 'file' ? rule(facet, part) : undefined
+    if (part.kind === 'text') chosen.push(part)
+    if (part.kind === 'text' || !fileRule) continue
+    const base = stripIndex(part.name)
+    const index = sent.get(base) ?? 0
+    if (index > 0 && fileRule.keep === 'first') continue
+    sent.set(base, index + 1)
+    const several = fileRule.keep !== 'first' && (counts.get(base) ?? 0) > 1
+    chosen.push(nameFile<FilePart>(part, fieldOf(fileRule.send_as, base, several), base, index))
+  }
+  return chosen
+}
+
+function fieldOf(sendAs: Facet['files'][string]['send_as'], base: string, several: boolean): string {
+  if (sendAs === undefined || typeof sendAs === 'string') return sendAs ?? base
+  return several ? sendAs.many : sendAs.one
+}
+
+/** Two fields that would reach the upstream under one name. */
+function findClashes(facet: Facet): readonly Problem[] {
+  const owners = new Map<string, string>()
+  const problems: Problem[] = []
+  for (const [field, { send_as }] of Object.entries(facet.files)) {
+    for (const several of [false, true]) {
+      const name = stripIndex(fieldOf(send_as, field, several))
+      const owner = owners.get(name) ?? field
+      owners.set(name, owner)
+      if (owner === field || problems.some(problem => problem.path[1] === field)) continue
+      problems.push({
+        severity: 'error',
+        code: 'GW_FORM_FIELD_CLASH',
+        message: `files of '${field}' would be sent under the name of '${owner}'`,
+        remedy: 'send them under a name of their own',
+        path: ['files', field, 'send_as'],
+      })
+    }
+  }
+  return problems
+}
+
+function bytesOf(size: string | number): number {
+  return typeof size === 'number' ? size : (parseBytes(size) as number)
+}

@@ -1,0 +1,71 @@
+import type { Schema } from '../../src/kit/index.ts'
+
+const bytes = {
+  type: ['string', 'integer'],
+  pattern: '^\\d+(\\.\\d+)?\\s?(B|KiB|MiB|GiB)?$',
+  minimum: 1,
+} as const
+
+/** A field name that every reader of forms reads alike. */
+const fieldName = { type: 'string', pattern: '^[^\\u0000-\\u001f\\u007f"\\\\%]{1,256}$' } as const
+
+export const options = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    text_bytes_max: {
+      ...bytes,
+      default: '256KiB',
+      description: 'Most bytes of one text field, such as 256KiB.',
+    },
+    text_fields: {
+      type: 'array',
+      items: fieldName,
+      uniqueItems: true,
+      default: ['model', 'prompt', 'n', 'size', 'quality', 'response_format', 'stream'],
+      description: 'Fields that are one text each whatever the family: as a file or as a list they are refused.',
+    },
+    spool_dir: {
+      type: 'string',
+      minLength: 1,
+      description:
+        'Where uploads of more than 1 MiB are kept while they are in flight; a folder of its own below the system’s temporary folder when not given.',
+    },
+  },
+} as const satisfies Schema
+
+export const facet = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['files'],
+  properties: {
+    files: {
+      type: 'object',
+      description: 'The file fields that go upstream, by their name without brackets. Other files are dropped.',
+      propertyNames: fieldName,
+      additionalProperties: {
+        type: 'object',
+        additionalProperties: false,
+        properties: {
+          send_as: {
+            description: 'The name to send the files by: one name, or one for a single file and one for several.',
+            anyOf: [
+              fieldName,
+              {
+                type: 'object',
+                additionalProperties: false,
+                required: ['one', 'many'],
+                properties: { one: fieldName, many: fieldName },
+              },
+            ],
+          },
+          keep: {
+            enum: ['all', 'first'],
+            default: 'all',
+            description: 'Which of several files under the name go upstream.',
+          },
+        },
+      },
+    },
+  },
+} as const satisfies Schema

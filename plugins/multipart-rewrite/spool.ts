@@ -1,0 +1,181 @@
+import { close, read, write } from 'node:fs'
+import { promisify } from 'node:util'
+import type { Awaitable } from '../../src/kit/index.ts'
+import { fail } from './errors.ts'
+
+const writeFile = promisify(write)
+const readFile = promisify(read)
+
+/** Most bytes of one form that are kept in memory. */
+export const heldBytesMax = 1024 * 1024
+/** One write to disk: large, because a trip through the thread pool costs as much as copying 100 KiB. */
+const blockBytes = 512 * 1024
+/** One read from disk. */
+const readBytes = 256 * 1024
+/** The first block of a form whose length is not known. */
+const firstBytes = 64 * 1024
+/** Written blocks kept for the next upload. */
+const sparesMax = 8
+
+const spares: Buffer[] = []
+const nothing = Buffer.alloc(0)
+
+/**
+ * The contents of one form, one after the other: in memory up to 1 MiB, else in a file. What is appended is copied, so
+ * that neither a network buffer nor thousands of tiny ones are held. Reading begins after `finish`.
+ */
+export class Spool {
+  readonly #openFile: () => Promise<number>
+  /** Full blocks that are kept or wait to be written. */
+  #blocks: Buffer[] = []
+  #tail: Buffer
+  #used = 0
+  #bytes = 0
+  #onDisk: boolean
+  #file: number | undefined
+  #written = 0
+  #writing: Promise<void> | undefined
+  #failed = false
+  /** Calls into the file that have not come back: until then its descriptor may not be closed, or it could become another's. */
+  #calls = 0
+  #discarded = false
+
+  /**
+   * @param openFile opens an empty file for reading and writing, which is ours to close
+   * @param expected bytes that may come, when that is known
+   */
+  constructor(openFile: () => Promise<number>, expected: number | undefined) {
+    this.#openFile = openFile
+    this.#onDisk = expected !== undefined && expected > heldBytesMax
+    this.#tail = this.#onDisk ? takeBlock() : Buffer.allocUnsafeSlow(expected ?? firstBytes)
+  }
+
+  /** How much has been appended. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Whether the contents are in a file. */
+  get onDisk(): boolean {
+    return this.#onDisk
+  }
+
+  append(chunk: Buffer): void {
+    this.#bytes += chunk.length
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#used === this.#tail.length) this.#turn(takeBlock())
+      const copied = chunk.copy(this.#tail, this.#used, at)
+      this.#used += copied
+      at += copied
+    }
+    if (this.#bytes > heldBytesMax) this.#onDisk = true
+    if (this.#onDisk && this.#blocks.length > 0 && !this.#writing) {
+      this.#writing = this.#write()
+      // Whoever appends learns of it by `backlog` or `finish`, unless it has given up before.
+      this.#writing.catch(() => undefined)
+    }
+  }
+
+  /** Settles when the disk has caught up; undefined when it is not behind. Rejects with a Failure when it refused. */
+  backlog(): Promise<void> | undefined {
+    return this.#failed || this.#blocks.length > 0 ? this.#writing : undefined
+  }
+
+  /** Everything appended has been kept. @throws Failure form_spool_failed */
+  async finish(): Promise<void> {
+    this.#turn(nothing)
+    if (!this.#onDisk) return
+    await this.#writing
+    this.#writing = this.#write()
+    await this.#writing
+  }
+
+  /** From 1 to `most` bytes from a place on. What is in memory comes as it lies there and may not be changed. */
+  read(at: number, most: number): Awaitable<Buffer> {
+    if (this.#discarded) throw new Error('a form was read after it was discarded')
+    return this.#onDisk ? this.#readFile(at, Math.min(most, readBytes)) : this.#readBlock(at, most)
+  }
+
+  /** Frees memory and disk. Idempotent; reads that are under way end first. */
+  discard(): void {
+    this.#discarded = true
+    if (this.#onDisk) giveBlock(this.#tail)
+    this.#blocks = []
+    this.#tail = nothing
+    this.#used = 0
+    this.#close()
+  }
+
+  /** Puts the tail to the full blocks and begins another. */
+  #turn(next: Buffer): void {
+    if (this.#used > 0) this.#blocks.push(this.#tail.subarray(0, this.#used))
+    this.#tail = next
+    this.#used = 0
+  }
+
+  async #write(): Promise<void> {
+    try {
+      this.#file ??= await this.#call(this.#openFile())
+      for (let block = this.#blocks.shift(); block && !this.#discarded; block = this.#blocks.shift()) {
+        for (let at = 0; at < block.length; ) {
+          const { bytesWritten } = await this.#call(writeFile(this.#file, block, at, block.length - at, this.#written))
+          this.#written += bytesWritten
+          at += bytesWritten
+        }
+        giveBlock(block)
+      }
+      this.#writing = undefined
+    } catch (error) {
+      this.#blocks = []
+      this.#failed = true
+      const reason = (error as NodeJS.ErrnoException).code ?? 'unknown'
+      throw fail('form_spool_failed', { reason }, { cause: error, retryAfterMs: 5_000 })
+    } finally {
+      this.#close()
+    }
+  }
+
+  #readBlock(at: number, most: number): Buffer {
+    let start = 0
+    for (const block of this.#blocks) {
+      if (at < start + block.length) return block.subarray(at - start, at - start + most)
+      start += block.length
+    }
+    throw new RangeError(`a form of ${this.#bytes} bytes was read at ${at}`)
+  }
+
+  async #readFile(at: number, most: number): Promise<Buffer> {
+    const target = Buffer.allocUnsafeSlow(most)
+    try {
+      const { bytesRead } = await this.#call(readFile(this.#file as number, target, 0, most, at))
+      if (bytesRead === 0) throw new RangeError(`a form of ${this.#bytes} bytes was read at ${at}`)
+      return target.subarray(0, bytesRead)
+    } finally {
+      this.#close()
+    }
+  }
+
+  async #call<T>(call: Promise<T>): Promise<T> {
+    this.#calls++
+    try {
+      return await call
+    } finally {
+      this.#calls--
+    }
+  }
+
+  #close(): void {
+    if (!this.#discarded || this.#calls > 0 || this.#file === undefined) return
+    close(this.#file, () => undefined)
+    this.#file = undefined
+  }
+}
+
+function takeBlock(): Buffer {
+  return spares.pop() ?? Buffer.allocUnsafeSlow(blockBytes)
+}
+
+/** Takes back a block that nobody else has seen. */
+function giveBlock(block: Buffer): void {
+  if (block.buffer.byteLength === blockBytes && spares.length < sparesMax) spares.push(Buffer.from(block.buffer))
+}

@@ -1,0 +1,53 @@
+import type { Readable } from 'node:stream'
+import { Failure } from '../../src/kit/index.ts'
+import { fail } from './errors.ts'
+
+/** What one upload may take of a turn of the event loop, so that others get theirs. */
+const turnBytes = 65_536
+
+/**
+ * Gives every chunk of a stream to `take`, and at most 64 KiB or one chunk in a turn. Where `take` returns a promise,
+ * nothing more is read until it settles. When anything fails the stream is left paused, neither drained nor destroyed.
+ * @throws what `take` throws, the Failure that the stream was destroyed with, or Failure form_incomplete when it broke off
+ */
+export function takeChunks(source: Readable, take: (chunk: Buffer) => Promise<void> | undefined): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  let taken = 0
+  let over = false
+  let waiting: Promise<void> | undefined
+
+  const stop = (settle: () => void) => {
+    if (over) return
+    over = true
+    source.off('data', onData).off('end', onEnd).off('close', onClose)
+    source.pause()
+    settle()
+  }
+  const refuse = (error: unknown) => stop(() => reject(error))
+  const broke = (error: Error) =>
+    refuse(error instanceof Failure ? error : fail('form_incomplete', {}, { cause: error }))
+  const goOn = () => setImmediate(() => over || source.resume())
+  const onData = (chunk: Buffer) => {
+    try {
+      waiting = take(chunk)
+    } catch (error) {
+      return refuse(error)
+    }
+    taken += chunk.length
+    if (!waiting && taken < turnBytes) return
+    taken = 0
+    source.pause()
+    if (waiting) waiting.then(goOn, refuse)
+    else goOn()
+  }
+  // A paused stream may still announce its end while the last chunk is being written.
+  const onEnd = () => (waiting ? waiting.then(() => stop(resolve), refuse) : stop(resolve))
+  const onClose = () => source.readableEnded || refuse(fail('form_incomplete'))
+
+  // Stays for good: whoever drains the rest may destroy the stream, and an error that nobody hears ends the process.
+  source.on('error', broke)
+  if (source.errored) broke(source.errored)
+  else if (source.destroyed || source.readableEnded) refuse(fail('form_incomplete'))
+  else source.on('data', onData).on('end', onEnd).on('close', onClose).resume()
+  return promise
+}

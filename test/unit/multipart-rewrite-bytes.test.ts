@@ -1,0 +1,287 @@
+import { createHash } from 'node:crypto'
+import { existsSync, openSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import busboy from 'busboy'
+import t from 'tap'
+import { Spool } from '../../plugins/multipart-rewrite/spool.ts'
+import { Failure, type Part } from '../../src/kit/index.ts'
+import {
+  boundary,
+  contentType,
+  fileHead,
+  files,
+  type Form,
+  MiB,
+  picture,
+  randomFrom,
+  rawForm,
+  readAll,
+  startPlugin,
+  streamOf,
+  textHead,
+  texts,
+} from './multipart-rewrite-kit.ts'
+
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+
+/** A form as any reader may have seen it: texts and hashes of files, in order. */
+type Seen = readonly (readonly [kind: 'text' | 'file', name: string, value: string])[]
+
+async function seenByUs(parts: readonly Part[]): Promise<Seen> {
+  return Promise.all(
+    parts.map(async part =>
+      part.kind === 'text'
+        ? (['text', part.name, part.value] as const)
+        : (['file', part.name, await part.sha256()] as const),
+    ),
+  )
+}
+
+async function seenByUndici(bytes: Buffer, contentType: string): Promise<Seen> {
+  const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } }).formData()
+  return Promise.all(
+    [...form].map(async ([name, value]) =>
+      typeof value === 'string'
+        ? (['text', name, value] as const)
+        : (['file', name, sha256(Buffer.from(await value.arrayBuffer()))] as const),
+    ),
+  )
+}
+
+async function seenByBusboy(bytes: Buffer, contentType: string): Promise<Seen> {
+  const seen: Promise<Seen[number]>[] = []
+  const parser = busboy({ headers: { 'content-type': contentType }, defParamCharset: 'utf8' })
+  parser.on('field', (name, value) => seen.push(Promise.resolve(['text', name, value])))
+  parser.on('file', (name, stream) => seen.push(readAll(stream).then(content => ['file', name, sha256(content)])))
+  await new Promise<void>((resolve, reject) => {
+    parser.on('close', resolve).on('error', reject)
+    parser.end(bytes)
+  })
+  return Promise.all(seen)
+}
+
+/** What the form says when it is sent: file names are ours, so fields keep their names only up to brackets. */
+async function writeAndRead(form: Form, read: (bytes: Buffer, contentType: string) => Promise<Seen>): Promise<Seen> {
+  const encoded = form.encode(form.parts)
+  return read(await readAll(encoded.open()), encoded.contentType)
+}
+
+const withoutBrackets = (seen: Seen): Seen =>
+  seen.map(([kind, name, value]) => [kind, kind === 'file' ? name.replace(/\[\d*\]$/, '') : name, value])
+
+const tricky = rawForm([
+  [textHead('model'), 'm'],
+  [textHead('prompt'), `\r\n-\r\n--\r\n--${boundary.slice(0, 3)}\r\r\n`],
+  [fileHead('image'), Buffer.from(`\r\n--${boundary.slice(0, -1)}\r\n-\r\r\n--\r`, 'latin1')],
+  [fileHead('image[]'), ''],
+  [fileHead('image[1]'), '\r\n'],
+  [textHead('empty'), ''],
+  [textHead('é'), 'ß漢🎈'],
+])
+
+t.test('a form is read alike wherever its bytes are cut', async t => {
+  const { read } = await startPlugin(t)
+  const whole = await read(tricky)
+  const expected = await seenByUs(whole.parts)
+  t.equal(expected.length, 7)
+  t.same(expected, await seenByUndici(tricky, contentType), 'and as undici reads it')
+  let differences = 0
+  const cuts = [...tricky.keys()].map(at => [tricky.subarray(0, at), tricky.subarray(at)])
+  const single = [...tricky].map(byte => Buffer.from([byte]))
+  const threes = Array.from({ length: Math.ceil(tricky.length / 3) }, (_, i) => tricky.subarray(i * 3, i * 3 + 3))
+  for (const chunks of [...cuts, single, threes]) {
+    const form = await read(streamOf(...chunks.filter(chunk => chunk.length > 0)))
+    if (JSON.stringify(await seenByUs(form.parts)) !== JSON.stringify(expected)) differences++
+    form.discard()
+  }
+  t.equal(differences, 0)
+  whole.discard()
+})
+
+t.test('what is written is read alike by three readers', async t => {
+  const { read } = await startPlugin(t)
+  const mixed = ['image', 'image[]', 'image[3]', 'image[0]', 'mask', 'image[]', 'image', 'image[12]', 'image[1]']
+  const twelve = rawForm([
+    [textHead('prompt'), 'p'],
+    ...[...mixed, 'mask', 'image[]', 'image'].map(
+      (name, index) => [fileHead(name), picture('png', 1 + index * 30_000, index + 1)] as const,
+    ),
+    [textHead('model'), 'm'],
+  ])
+  const large = rawForm([
+    [fileHead('image'), picture('png', 3 * MiB)],
+    [textHead('model'), 'm'],
+    [fileHead('image'), picture('jpeg', 700_001, 2)],
+    [fileHead('image'), ''],
+  ])
+  for (const [title, body] of [
+    ['tricky', tricky],
+    ['twelve files', twelve],
+    ['large', large],
+  ] as const) {
+    const form = await read(body)
+    const expected = withoutBrackets(await seenByUs(form.parts))
+    t.same(await writeAndRead(form, seenByUndici), expected, `${title}, undici`)
+    t.same(await writeAndRead(form, seenByBusboy), expected, `${title}, busboy`)
+    const ours = await writeAndRead(form, async (bytes, contentType) => {
+      const again = await read(bytes, { contentType })
+      const seen = await seenByUs(again.parts)
+      again.discard()
+      return seen
+    })
+    t.same(ours, expected, `${title}, ourselves`)
+    form.discard()
+  }
+})
+
+t.test('a model that comes after 31 MB of files is found, and the files are not held in memory', async t => {
+  const { read, leftovers } = await startPlugin(t)
+  const megabyte = picture('png', MiB)
+  const body = function* () {
+    yield Buffer.from(`--${boundary}\r\n${fileHead('image')}\r\n\r\n`)
+    for (let i = 0; i < 31; i++) for (let at = 0; at < MiB; at += 65_536) yield megabyte.subarray(at, at + 65_536)
+    yield Buffer.from(`\r\n--${boundary}\r\n${textHead('model')}\r\n\r\nm\r\n--${boundary}--\r\n`)
+  }
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  const memory = () => {
+    collect()
+    const { arrayBuffers, heapUsed } = process.memoryUsage()
+    return arrayBuffers + heapUsed
+  }
+  const first = await read(Readable.from(body(), { objectMode: false }), { bytes: 31 * MiB + 200 })
+  first.discard()
+  const before = memory()
+  const form = await read(Readable.from(body(), { objectMode: false }), { bytes: 31 * MiB + 200 })
+  const grown = memory() - before
+  t.ok(grown < 5 * MiB, `${grown} bytes more are held`)
+  t.same(texts(form.parts), [['model', 'm']])
+  const hash = createHash('sha256')
+  for (let i = 0; i < 31; i++) hash.update(megabyte)
+  t.equal(await files(form.parts)[0]?.sha256(), hash.digest('hex'))
+  form.discard()
+  await new Promise(setImmediate)
+  t.same(await leftovers(), [])
+})
+
+t.test('a form whose length was not announced goes to disk when it has grown', async t => {
+  const { read, leftovers } = await startPlugin(t)
+  const content = picture('png', 3 * MiB)
+  const form = await read(
+    Readable.from([
+      rawForm([
+        [fileHead('image'), content],
+        [textHead('model'), 'm'],
+      ]),
+    ]),
+  )
+  t.equal((await leftovers()).length, process.platform === 'linux' ? 1 : 0)
+  t.equal(await files(form.parts)[0]?.sha256(), sha256(content))
+  t.ok((await readAll(files(form.parts)[0]?.open() as Readable)).equals(content))
+  form.discard()
+})
+
+t.test(
+  'a full disk is a Failure 503, whoever waits for it',
+  { skip: !existsSync('/dev/full') && 'no /dev/full' },
+  async t => {
+    const full = async () => openSync('/dev/full', 'r+')
+    const finished = new Spool(full, 4 * MiB)
+    finished.append(Buffer.alloc(2 * MiB))
+    await t.rejects(finished.backlog() ?? Promise.resolve(), { status: 503, code: 'form_spool_failed' })
+    await t.rejects(finished.finish(), { status: 503, message: /ENOSPC/ })
+    finished.discard()
+    const left = new Spool(full, 4 * MiB)
+    left.append(Buffer.alloc(2 * MiB))
+    left.discard()
+    await new Promise(setImmediate)
+  },
+)
+
+t.test('a form that is discarded while it is read ends the reading, and its descriptor is not taken over', async t => {
+  const { read } = await startPlugin(t)
+  const form = await read(
+    rawForm([
+      [fileHead('image'), picture('png', 3 * MiB)],
+      [textHead('model'), 'm'],
+    ]),
+  )
+  const stream = form.encode(form.parts).open()
+  await new Promise(resolve => stream.once('data', resolve))
+  form.discard()
+  await t.rejects(readAll(stream), /discarded/)
+})
+
+t.test('no mutation of a form breaks the reader, and what it accepts no other reader reads otherwise', async t => {
+  const rounds = Number(process.env['FUZZ_ROUNDS'] ?? 4_000)
+  const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 31)
+  t.comment(`seed ${seed}, ${rounds} rounds`)
+  const random = randomFrom(seed)
+  const { read, leftovers } = await startPlugin(t, { textBytesMax: '64' })
+  const words = [
+    '\r\n',
+    '\r',
+    '\n',
+    '--',
+    boundary,
+    `--${boundary}`,
+    `\r\n--${boundary}\r\n`,
+    '"',
+    '\\',
+    ';',
+    ':',
+    '\0',
+    'é',
+  ]
+  const heads = [textHead('model'), fileHead('image'), 'name="x"', 'filename="y"', 'Content-Type: image/png', ' folded']
+  const snippets = [...words, ...heads].map(word => Buffer.from(word))
+  let read200 = 0
+  for (let round = 0; round < rounds; round++) {
+    const body = mutate(tricky, snippets, random)
+    const chunks: Buffer[] = []
+    for (let at = 0; at < body.length; ) {
+      const size = 1 + random(random(4) === 0 ? 4 : 400)
+      chunks.push(body.subarray(at, at + size))
+      at += size
+    }
+    const found = await read(streamOf(...chunks)).catch((error: unknown) => error)
+    if (found instanceof Failure) {
+      if (found.status !== 400) t.fail(`${found.code} in round ${round} of seed ${seed}`)
+      continue
+    }
+    read200++
+    const form = found as Form
+    const seenHere = await seenByUs(form.parts)
+    // Others may refuse what we take; but whatever they take they must understand as we do.
+    for (const reader of [seenByUndici, seenByBusboy]) {
+      const seenThere = await reader(body, contentType).catch(() => seenHere)
+      if (JSON.stringify(seenThere) !== JSON.stringify(seenHere))
+        t.fail(`${reader.name} reads otherwise in round ${round} of seed ${seed}`)
+    }
+    const expected = withoutBrackets(seenHere)
+    const sent = [await writeAndRead(form, seenByUndici), await writeAndRead(form, seenByBusboy)]
+    for (const seen of sent)
+      if (JSON.stringify(seen) !== JSON.stringify(expected)) t.fail(`sent otherwise in round ${round} of seed ${seed}`)
+    form.discard()
+  }
+  t.ok(read200 > 0 && read200 < rounds, `${read200} of ${rounds} were accepted`)
+  t.same(await leftovers(), [])
+})
+
+function mutate(body: Buffer, snippets: readonly Buffer[], random: (below: number) => number): Buffer {
+  let mutated = Buffer.from(body)
+  for (let changes = 1 + random(3); changes > 0; changes--) {
+    const at = random(mutated.length)
+    const end = at + random(random(2) === 0 ? 3 : 60)
+    const kind = random(5)
+    const [before, cut, after] = [mutated.subarray(0, at), mutated.subarray(at, end), mutated.subarray(end)]
+    if (kind === 0) mutated = Buffer.concat([before, after])
+    else if (kind === 1) mutated = Buffer.concat([before, cut, cut, after])
+    else if (kind === 2) mutated = Buffer.concat([before, snippets[random(snippets.length)] as Buffer, cut, after])
+    else if (kind === 3) mutated = Buffer.concat([before, snippets[random(snippets.length)] as Buffer, after])
+    else mutated = Buffer.concat([before, Buffer.from([random(256)]), mutated.subarray(at + 1)])
+  }
+  return mutated
+}

@@ -1,0 +1,663 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import OpenAI, { toFile } from 'openai'
+import t from 'tap'
+import { errors } from '../../plugins/multipart-rewrite/errors.ts'
+import { multipartRewrite } from '../../plugins/multipart-rewrite/plugin.ts'
+import { facet as facetSchema } from '../../plugins/multipart-rewrite/schema.ts'
+import { sniff } from '../../plugins/multipart-rewrite/sniff.ts'
+import { type Admits, Failure, readField, withField } from '../../src/kit/index.ts'
+import {
+  boundary,
+  contentType,
+  fileHead,
+  files,
+  MiB,
+  picture,
+  rawForm,
+  readAll,
+  startPlugin,
+  streamOf,
+  targetOf,
+  textHead,
+  texts,
+} from './multipart-rewrite-kit.ts'
+
+const facet: Admits<typeof facetSchema> = {
+  files: {
+    image: { send_as: { one: 'image', many: 'image[]' }, keep: 'all' },
+    mask: { keep: 'first' },
+  },
+}
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+const model = [textHead('model'), 'm'] as const
+const image = [fileHead('image'), picture('png', 40)] as const
+const good = rawForm([model, image])
+const type = (params: string) => `multipart/form-data; ${params}`
+const headOf = (head: string) => rawForm([[head, 'm'], image])
+const repeat = (times: number, row: (index: number) => readonly [string, string]) =>
+  rawForm([model, ...Array.from({ length: times }, (_, index) => row(index))])
+
+/** Bodies that readers are known to differ over; each is refused before anything is sent or held. */
+const refused: readonly (readonly [title: string, body: Buffer, code: keyof typeof errors, contentType?: string])[] = [
+  ['M1 no boundary parameter', good, 'form_boundary_invalid', 'multipart/form-data'],
+  ['M2 a boundary that the body does not hold', good, 'form_malformed', type('boundary=other')],
+  ['M3 no final boundary', good.subarray(0, -4 - boundary.length - 2), 'form_incomplete'],
+  ['M3 half a final boundary', good.subarray(0, -4), 'form_incomplete'],
+  ['M3 a final boundary without its last dash', good.subarray(0, -3), 'form_incomplete'],
+  ['M4 stopped in a head', good.subarray(0, 30), 'form_incomplete'],
+  ['M5 stopped in a file', good.subarray(0, -30), 'form_incomplete'],
+  [
+    'M6 line ends without CR',
+    Buffer.from(good.toString('latin1').replaceAll('\r\n', '\n'), 'latin1'),
+    'form_malformed',
+  ],
+  ['M7 a part without content-disposition', headOf('Content-Type: text/plain'), 'form_malformed'],
+  ['M7 a part without any header', Buffer.from(`--${boundary}\r\n\r\nm\r\n--${boundary}--\r\n`), 'form_malformed'],
+  [
+    'M7 a part without a blank line',
+    Buffer.from(`--${boundary}\r\n${textHead('a')}\r\n\r\n--${boundary}--`),
+    'form_malformed',
+  ],
+  ['M7 a disposition other than form-data', headOf('Content-Disposition: attachment; name="model"'), 'form_malformed'],
+  ['M8 no name', headOf('Content-Disposition: form-data'), 'form_malformed'],
+  ['M8 an empty name', headOf(textHead('')), 'form_malformed'],
+  ['M9 a head of 100 KB', headOf(`${textHead('model')}\r\nX-A: ${'a'.repeat(100_000)}`), 'form_too_complex'],
+  [
+    'M9 a head one byte over 8 KiB',
+    headOf(`${textHead('a')}\r\nX: ${'a'.repeat(8192 - textHead('a').length - 4)}`),
+    'form_too_complex',
+  ],
+  ['M10 3,000 headers in a part', headOf(`${textHead('model')}${'\r\nA:1'.repeat(3000)}`), 'form_too_complex'],
+  ['M10 21 headers in a part', headOf(`${textHead('model')}${'\r\nA: 1'.repeat(20)}`), 'form_too_complex'],
+  ['M11 two models', rawForm([model, [textHead('model'), 'dear'], image]), 'form_field_duplicate'],
+  [
+    'M11 two sizes',
+    rawForm([model, [textHead('size'), '1k'], image, [textHead('size'), '2k']]),
+    'form_field_duplicate',
+  ],
+  ['M11 a second model in brackets', rawForm([model, [textHead('model[]'), 'dear'], image]), 'form_field_not_list'],
+  ['M12 a name given twice', headOf('Content-Disposition: form-data; name="model"; name="x"'), 'form_malformed'],
+  ['M13 an encoded name', headOf("Content-Disposition: form-data; name*=utf-8''model"), 'form_malformed'],
+  ['M13 a name in pieces', headOf('Content-Disposition: form-data; name*0="mo"; name*1="del"'), 'form_malformed'],
+  ['M14 two content-dispositions', headOf(`${textHead('model')}\r\n${textHead('x')}`), 'form_malformed'],
+  ['M15 CRLF in a filename', headOf(fileHead('image', 'a\r\nb.png')), 'form_malformed'],
+  ['M15 a quote in a filename', headOf(fileHead('image', 'a"b.png')), 'form_malformed'],
+  [
+    'M15 a filename that does not end',
+    headOf('Content-Disposition: form-data; name="image"; filename="a'),
+    'form_malformed',
+  ],
+  ['M16 LF in a name', headOf(textHead('mo\ndel')), 'form_malformed'],
+  ['M16 CR in a name', headOf(textHead('mo\rdel')), 'form_malformed'],
+  ['M16 NUL in a name', headOf(textHead('mo\0del')), 'form_malformed'],
+  ['M16 an escaped quote in a name', headOf(textHead('mo\\"del')), 'form_malformed'],
+  ['M16 a percent-encoded quote in a name', headOf(textHead('mo%22del')), 'form_malformed'],
+  ['M16 a name that is not UTF-8', Buffer.from(headOf(textHead('mo\xffdel')).toString(), 'latin1'), 'form_malformed'],
+  ['M18 a model with a filename', rawForm([[fileHead('model'), 'm'], image]), 'form_field_is_text'],
+  ['M18 a prompt with an empty filename', rawForm([model, [fileHead('prompt', ''), 'm'], image]), 'form_field_is_text'],
+  ['M18 a model with an encoded filename', headOf(`${textHead('model')}; filename*=utf-8''m`), 'form_field_is_text'],
+  ['M19 an encoded content', headOf(`${fileHead('image')}\r\nContent-Transfer-Encoding: base64`), 'form_malformed'],
+  ['M20 a form in a form', headOf(`${textHead('a')}\r\nContent-Type: multipart/mixed; boundary=b`), 'form_malformed'],
+  [
+    'M20 a form as a file',
+    headOf(`${fileHead('image')}\r\nContent-Type: Multipart/Mixed; boundary=b`),
+    'form_malformed',
+  ],
+  ['M21 a part after the end', Buffer.concat([good, good]), 'form_malformed'],
+  ['M21 a byte after the end', Buffer.concat([good, Buffer.from('x')]), 'form_malformed'],
+  [
+    'M22 a boundary of 300 characters',
+    rawForm([model], 'a'.repeat(300)),
+    'form_boundary_invalid',
+    type(`boundary=${'a'.repeat(300)}`),
+  ],
+  [
+    'M22 a boundary of 71 characters',
+    rawForm([model], 'a'.repeat(71)),
+    'form_boundary_invalid',
+    type(`boundary=${'a'.repeat(71)}`),
+  ],
+  ['M23 an empty boundary', good, 'form_boundary_invalid', type('boundary=')],
+  ['M23 an empty boundary in quotes', good, 'form_boundary_invalid', type('boundary=""')],
+  ['M23 a quote that does not end', good, 'form_boundary_invalid', type(`boundary="${boundary}`)],
+  ['M23 an escape in a quoted boundary', good, 'form_boundary_invalid', type('boundary="xY\\zZY"')],
+  ['M23 two boundaries', good, 'form_boundary_invalid', type(`boundary=${boundary}; boundary=other`)],
+  ['M23 two equal boundaries', good, 'form_boundary_invalid', type(`boundary=${boundary}; Boundary="${boundary}"`)],
+  ['M23 an encoded boundary', good, 'form_boundary_invalid', type(`boundary*=utf-8''${boundary}`)],
+  ['M23 a blank in a boundary', good, 'form_boundary_invalid', type('boundary="xY zY"')],
+  ['M24 10,000 empty files', repeat(10_000, () => [fileHead('image'), '']), 'form_too_complex'],
+  ['M24 10,000 empty texts', repeat(10_000, index => [textHead(`a${index}`), '']), 'form_too_complex'],
+  ['M24 101 texts', repeat(100, index => [textHead(`a${index}`), 'x']), 'form_too_complex'],
+  ['M24 heads of more than 1 MiB', repeat(140, () => [fileHead('image', 'a'.repeat(8000)), 'x']), 'form_too_complex'],
+  [
+    'M24 more than 1 MiB of text',
+    repeat(5, index => [textHead(`a${index}`), 'x'.repeat(256 * 1024)]),
+    'form_too_complex',
+  ],
+  [
+    'M26 a line in a file that begins like a boundary',
+    rawForm([model, [fileHead('image'), `a\r\n--${boundary}X\r\nb`]]),
+    'form_malformed',
+  ],
+  [
+    'M26 a boundary with one dash after it',
+    rawForm([model, [fileHead('image'), `a\r\n--${boundary}-\r\nb`]]),
+    'form_malformed',
+  ],
+  [
+    'M26 a boundary with blanks after it',
+    rawForm([model, [fileHead('image'), `a\r\n--${boundary} \r\n${fileHead('image')}\r\n\r\nb`]]),
+    'form_malformed',
+  ],
+  ['M26 a boundary among headers', headOf(`${textHead('a')}\r\n--${boundary}x: y`), 'form_malformed'],
+  ['M27 a folded header', headOf('Content-Disposition: form-data;\r\n name="model"'), 'form_malformed'],
+  ['M27 a header without a colon', headOf(`${textHead('model')}\r\nnonsense`), 'form_malformed'],
+  ['M27 a blank before a colon', headOf(`${textHead('a')}\r\nContent-Type : text/plain`), 'form_malformed'],
+  [
+    'M28 a preamble of 1 MB',
+    Buffer.concat([Buffer.alloc(1_000_000, 'a'), Buffer.from('\r\n'), good]),
+    'form_too_complex',
+  ],
+  ['M28 a first boundary that does not begin its line', Buffer.concat([Buffer.from('x'), good]), 'form_malformed'],
+  ['M29 an empty body', Buffer.alloc(0), 'form_malformed'],
+  ['a picture without a filename', headOf(`${textHead('image')}\r\nContent-Type: image/png`), 'form_malformed'],
+  [
+    'a text in another charset',
+    headOf(`${textHead('a')}\r\nContent-Type: text/plain; charset=utf-16`),
+    'form_malformed',
+  ],
+  ['a text that is not UTF-8', rawForm([model, [textHead('a'), Buffer.from([0x61, 0xff])]]), 'form_text_undecodable'],
+  [
+    'a text in Latin-1 beyond ASCII',
+    rawForm([model, [`${textHead('a')}\r\nContent-Type: text/plain; charset=ISO-8859-1`, 'é']]),
+    'form_text_undecodable',
+  ],
+  [
+    'a text of one byte more than 256 KiB',
+    rawForm([model, [textHead('a'), 'x'.repeat(256 * 1024 + 1)]]),
+    'form_text_too_long',
+  ],
+]
+
+/** Odd, and yet read alike by everybody. */
+const accepted: readonly (readonly [title: string, body: Buffer, contentType?: string])[] = [
+  ['no line end after the last boundary', good.subarray(0, -2)],
+  ['a line end before the first boundary', Buffer.concat([Buffer.from('\r\n'), good])],
+  ['a preamble of less than 1 KiB', Buffer.concat([Buffer.from('This is a form.\r\n'), good])],
+  ['a boundary in quotes, as .NET clients send it', good, type(`boundary="${boundary}"`)],
+  ['more parameters of the content type', good, type(`charset=utf-8; boundary=${boundary}`)],
+  ['a boundary of 70 characters', rawForm([model, image], 'a'.repeat(70)), type(`boundary=${'a'.repeat(70)}`)],
+  ['names without quotes', rawForm([['content-disposition: form-data; name=model', 'm'], image])],
+  ['M17 a filename with a path and NUL', rawForm([model, [fileHead('image', '../../etc/pass\0wd'), image[1]]])],
+  ['a filename with an escaped quote', rawForm([model, [fileHead('image', 'a\\"b.png'), image[1]]])],
+  ['a filename with an encoded quote and an é', rawForm([model, [fileHead('image', 'tw%22o é.png'), image[1]]])],
+  ['a filename that is only encoded', rawForm([model, [`${textHead('image')}; filename*=utf-8''a.png`, image[1]]])],
+  [
+    'the headers that OkHttp and Java clients add',
+    rawForm([
+      [`${textHead('model')}\r\nContent-Type: text/plain; charset=ISO-8859-1\r\nContent-Transfer-Encoding: 8bit`, 'm'],
+      [
+        `${fileHead('image')}\r\nContent-Type: image/png\r\nContent-Transfer-Encoding: binary\r\nContent-Length: 40`,
+        image[1],
+      ],
+    ]),
+  ],
+  ['20 headers in a part', rawForm([[`${textHead('model')}${'\r\nA: 1'.repeat(19)}`, 'm'], image])],
+]
+
+t.test('a form that two readers could read differently is refused with 400', async t => {
+  const plugin = await startPlugin(t)
+  for (const [title, body, code, contentType] of refused) {
+    const started = performance.now()
+    const failure = await plugin
+      .read(body, contentType === undefined ? {} : { contentType })
+      .catch((error: unknown) => error)
+    t.match(failure, { code, status: 400 }, title)
+    t.ok(failure instanceof Failure && !/\{\w+\}/.test(failure.message), `${title}: ${(failure as Failure).message}`)
+    t.ok(performance.now() - started < 1000, `${title}: within a second`)
+  }
+  t.same(await plugin.leftovers(), [], 'nothing is left behind')
+})
+
+t.test('a form that is odd and clear is read', async t => {
+  const plugin = await startPlugin(t)
+  for (const [title, body, contentType] of accepted) {
+    const form = await plugin.read(body, contentType === undefined ? {} : { contentType })
+    t.same(texts(form.parts), [['model', 'm']], title)
+    t.same(await Promise.all(files(form.parts).map(file => file.sha256())), [sha256(image[1])], title)
+    t.same(
+      files(form.parts).map(file => file.name),
+      ['image'],
+      title,
+    )
+    form.discard()
+  }
+})
+
+t.test('fields named like parts of every object are texts like any other', async t => {
+  const { read } = await startPlugin(t)
+  const form = await read(rawForm([[textHead('__proto__'), 'x'], [textHead('constructor'), 'y'], image]))
+  t.same(texts(form.parts), [
+    ['__proto__', 'x'],
+    ['constructor', 'y'],
+  ])
+  t.equal(({} as { x?: string }).x, undefined)
+  form.discard()
+})
+
+t.test('a text of 256 KiB passes whole, and so does one beyond ASCII', async t => {
+  const { read } = await startPlugin(t)
+  const long = 'ß漢🎈'.repeat(29_127).slice(0, 256 * 256)
+  const form = await read(rawForm([model, [textHead('prompt'), 'x'.repeat(256 * 1024)], [textHead('é'), long]]))
+  t.same(texts(form.parts), [
+    ['model', 'm'],
+    ['prompt', 'x'.repeat(256 * 1024)],
+    ['é', long],
+  ])
+  form.discard()
+})
+
+t.test('a list of texts may repeat its name when it ends in brackets', async t => {
+  const { read } = await startPlugin(t)
+  const list = textHead('timestamp_granularities[]')
+  const form = await read(rawForm([model, [list, 'word'], [list, 'segment']]))
+  t.same(texts(form.parts).slice(1), [
+    ['timestamp_granularities[]', 'word'],
+    ['timestamp_granularities[]', 'segment'],
+  ])
+  form.discard()
+})
+
+t.test('a body cut off by its caller or refused on its way', async t => {
+  t.test('ends reading with 400 when it just breaks off', async t => {
+    const plugin = await startPlugin(t)
+    for (const error of [undefined, new Error('ECONNRESET')]) {
+      const source = new PassThrough()
+      source.write(good.subarray(0, -20))
+      const reading = plugin.read(source, { bytes: 20 * MiB })
+      setImmediate(() => source.destroy(error))
+      await t.rejects(reading, { code: 'form_incomplete', status: 400 })
+    }
+    t.same(await plugin.leftovers(), [])
+  })
+
+  t.test('ends it with the very failure that it was destroyed with', async t => {
+    const plugin = await startPlugin(t)
+    const failure = new Failure('body_too_large', { status: 413, type: 'x', text: '' }, 'too large')
+    const source = new PassThrough()
+    source.write(good.subarray(0, -20))
+    const reading = plugin.read(source, { bytes: 20 * MiB })
+    setImmediate(() => source.destroy(failure))
+    t.equal(await reading.catch((error: unknown) => error), failure)
+    const late = new PassThrough().on('error', () => undefined)
+    late.destroy(failure)
+    t.equal(await plugin.read(late).catch((error: unknown) => error), failure, 'before reading began')
+    t.same(await plugin.leftovers(), [])
+  })
+
+  t.test('is not destroyed when it is refused: whoever answers may drain it', async t => {
+    const { read } = await startPlugin(t)
+    const source = streamOf(headOf(textHead('')), Buffer.alloc(MiB), Buffer.alloc(MiB))
+    await t.rejects(read(source), { code: 'form_malformed' })
+    t.notOk(source.destroyed)
+    t.equal((await readAll(source)).length, 2 * MiB)
+  })
+})
+
+t.test('what bodies hold together is limited before they are read', async t => {
+  const big = rawForm([model, [fileHead('image'), Buffer.alloc(2 * MiB)]])
+
+  t.test('memory', async t => {
+    const { read } = await startPlugin(t, { memoryBytesMax: 3 * MiB })
+    const first = await read(big)
+    const source = streamOf(big)
+    await t.rejects(read(source, { bytes: big.length }), {
+      status: 503,
+      code: 'form_over_capacity',
+      retryAfterMs: 1000,
+    })
+    t.notOk(source.readableDidRead, 'not a byte was read')
+    first.discard()
+    first.discard()
+    const second = await read(big)
+    await t.rejects(read(big), { code: 'form_over_capacity' }, 'what is given back twice is counted once')
+    second.discard()
+  })
+
+  t.test('disk, where a body of unknown length counts as the longest', async t => {
+    const { read } = await startPlugin(t, { spoolBytesMax: 33 * MiB })
+    const first = await read(streamOf(big))
+    await t.rejects(read(streamOf(big)), { status: 503, code: 'form_over_capacity' })
+    const second = await read(big)
+    first.discard()
+    second.discard()
+    const third = await read(streamOf(big))
+    third.discard()
+  })
+
+  t.test('and is given back by a form that was refused', async t => {
+    const { read } = await startPlugin(t, { memoryBytesMax: 3 * MiB, spoolBytesMax: 3 * MiB })
+    for (let i = 0; i < 5; i++) await t.rejects(read(big.subarray(0, -5)), { code: 'form_incomplete' })
+    const form = await read(big)
+    form.discard()
+  })
+})
+
+t.test('a disk that cannot be written refuses the upload with 503', async t => {
+  const { read } = await startPlugin(t, { spoolDir: '/dev/null/spool' })
+  const big = rawForm([model, [fileHead('image'), Buffer.alloc(3 * MiB)]])
+  await t.rejects(read(big), { status: 503, code: 'form_spool_failed', retryAfterMs: 5000 })
+  const small = await read(good)
+  t.equal(small.parts.length, 2, 'what fits in memory needs no disk')
+  small.discard()
+})
+
+t.test('the form of an exchange is let go of when it settles', async t => {
+  const plugin = await startPlugin(t)
+  const exchange = plugin.begin()
+  const form = await plugin.read(rawForm([model, [fileHead('image'), Buffer.alloc(3 * MiB)]]), { exchange })
+  t.equal((await plugin.leftovers()).length, process.platform === 'linux' ? 1 : 0, 'one file without a name')
+  await plugin.hooks.onSettle?.(exchange, { kind: 'answered', status: 200, reach: 'complete' }, undefined)
+  await new Promise(setImmediate)
+  t.same(await plugin.leftovers(), [])
+  await t.rejects(readAll(form.encode(form.parts).open()), /discarded/)
+})
+
+t.test('other bodies are none of its business', async t => {
+  const { hooks, begin } = await startPlugin(t)
+  const body = { kind: 'none' } as const
+  t.equal(await hooks.onBody?.(begin(), body), body)
+})
+
+t.test('a family says what becomes of files', async t => {
+  const { hooks, read, begin } = await startPlugin(t)
+
+  /** Reads a form and gives the parts that would go upstream, read back from the bytes that would be sent. */
+  async function forward(body: Buffer, by = facet) {
+    const exchange = begin()
+    const form = await read(body, { exchange })
+    const target = targetOf(form)
+    await hooks.onTarget?.(exchange, target, by)
+    const out = await hooks.onForward?.(exchange, { body: form, headers: {}, detach: false }, by, target)
+    if (out?.body.kind !== 'form') throw new Error('no form')
+    const encoded = out.body.encode(out.body.parts)
+    const bytes = await readAll(encoded.open())
+    t.equal(bytes.length, encoded.bytes, 'the length announced is the length sent')
+    const sent = await new Response(new Uint8Array(bytes), {
+      headers: { 'content-type': encoded.contentType },
+    }).formData()
+    form.discard()
+    const parts = await Promise.all(
+      [...sent].map(async ([name, value]) =>
+        typeof value === 'string'
+          ? [name, value]
+          : [name, value.name, value.type, Buffer.from(await value.arrayBuffer()).toString('latin1')],
+      ),
+    )
+    return { parts, dropped: exchange.notes.dropped }
+  }
+  const one = picture('png', 20, 1).toString('latin1')
+  const two = picture('jpeg', 20, 2).toString('latin1')
+  const three = picture('webp', 20, 3).toString('latin1')
+  const part = (name: string, content: string) => [fileHead(name, 'x.bmp'), Buffer.from(content, 'latin1')] as const
+
+  t.test('one image goes under the name for one, in all three naming styles', async t => {
+    for (const name of ['image', 'image[]', 'image[0]', 'image[7]'])
+      t.same((await forward(rawForm([model, part(name, one)]))).parts, [
+        ['model', 'm'],
+        ['image', 'image-0.png', 'image/png', one],
+      ])
+  })
+
+  t.test('several images go under the name for many in the order sent, not in the order of their numbers', async t => {
+    const body = rawForm([part('image[2]', one), model, part('image', two), part('image[0]', three)])
+    t.same((await forward(body)).parts, [
+      ['image[]', 'image-0.png', 'image/png', one],
+      ['model', 'm'],
+      ['image[]', 'image-1.jpg', 'image/jpeg', two],
+      ['image[]', 'image-2.webp', 'image/webp', three],
+    ])
+  })
+
+  t.test('only the first mask is used', async t => {
+    const body = rawForm([model, part('mask', one), part('image', two), part('mask[]', three)])
+    t.same((await forward(body)).parts, [
+      ['model', 'm'],
+      ['mask', 'mask-0.png', 'image/png', one],
+      ['image', 'image-0.jpg', 'image/jpeg', two],
+    ])
+  })
+
+  t.test('other files are dropped, and the log is told', async t => {
+    const { parts, dropped } = await forward(
+      rawForm([part('markup', one), part('markup', one), part('image', two), model]),
+    )
+    t.same(parts, [
+      ['image', 'image-0.jpg', 'image/jpeg', two],
+      ['model', 'm'],
+    ])
+    t.same(dropped, ['markup'])
+  })
+
+  t.test('names of what every object has are no rules', async t => {
+    const { dropped } = await forward(rawForm([part('constructor', one), part('__proto__', one), model]))
+    t.same(dropped, ['constructor', '__proto__'])
+  })
+
+  t.test('a picture sent as text is refused', async t => {
+    for (const name of ['image', 'image[]', 'mask'])
+      await t.rejects(forward(rawForm([model, [textHead(name), 'aGk=']])), { code: 'form_field_is_file', param: name })
+  })
+
+  t.test('a file that nobody knows is sent as bytes', async t => {
+    t.same((await forward(rawForm([part('image', 'hello')]))).parts, [
+      ['image', 'image-0.bin', 'application/octet-stream', 'hello'],
+    ])
+  })
+
+  t.test('a family without rules gets every file under its own name without brackets', async t => {
+    const exchange = begin()
+    const form = await read(rawForm([model, part('file', 'ID3rest'), part('images[3]', one)]), { exchange })
+    const encoded = form.encode(form.parts)
+    const sent = (await readAll(encoded.open())).toString('latin1')
+    t.match(sent, 'name="file"; filename="file-0.mp3"\r\nContent-Type: audio/mpeg')
+    t.match(sent, 'name="images"; filename="images-0.png"\r\nContent-Type: image/png')
+    form.discard()
+  })
+
+  t.test('200 small images arrive in order', async t => {
+    const pictures = Array.from({ length: 200 }, (_, index) => picture('png', 300, index + 1).toString('latin1'))
+    const { parts } = await forward(rawForm([model, ...pictures.map(content => part('image[]', content))]))
+    t.same(
+      parts.slice(1).map(row => row[3]),
+      pictures,
+    )
+    t.same(new Set(parts.slice(1).map(row => row[0])), new Set(['image[]']))
+  })
+})
+
+t.test('a field that another plugin changes is sent as changed', async t => {
+  const { read } = await startPlugin(t)
+  const form = await read(good)
+  const changed = withField(withField(form, 'model', 'upstream-name'), 'resolution', '1k')
+  t.equal(readField(changed, 'model'), 'upstream-name')
+  if (changed.kind !== 'form') throw new Error('no form')
+  const sent = (await readAll(changed.encode(changed.parts).open())).toString('latin1')
+  t.match(sent, 'name="model"\r\n\r\nupstream-name\r\n')
+  t.match(sent, 'name="resolution"\r\n\r\n1k\r\n')
+  form.discard()
+})
+
+t.test('the same form can be written more than once', async t => {
+  const { read } = await startPlugin(t)
+  for (const bytes of [100, 2 * MiB]) {
+    const form = await read(rawForm([model, [fileHead('image'), picture('png', bytes)]]))
+    const encoded = form.encode(form.parts)
+    const [first, second] = await Promise.all([readAll(encoded.open()), readAll(encoded.open())])
+    t.ok(first?.equals(second))
+    t.not(encoded.contentType, form.encode(form.parts).contentType, 'each time with a boundary of its own')
+    form.discard()
+  }
+})
+
+t.test('two fields that would be sent under one name are a fault of the configuration', async t => {
+  const clash = {
+    files: { image: { send_as: 'picture', keep: 'all' }, mask: { send_as: 'picture', keep: 'first' } },
+  } as const
+  const inspect = (given: Admits<typeof facetSchema>) =>
+    multipartRewrite.inspect?.(given, targetOf({ kind: 'none' }).family, [])
+  t.match(inspect(clash), [{ severity: 'error', path: ['files', 'mask', 'send_as'] }])
+  t.same(inspect(facet), [])
+})
+
+t.test('what a file is shows in its first bytes', async t => {
+  const rows: readonly (readonly [head: string, type: string, extension: string])[] = [
+    ['\x89PNG\r\n\x1a\n', 'image/png', 'png'],
+    ['\xff\xd8\xff\xdb', 'image/jpeg', 'jpg'],
+    ['GIF89a', 'image/gif', 'gif'],
+    ['RIFF1234WEBP', 'image/webp', 'webp'],
+    ['RIFF1234WAVE', 'audio/wav', 'wav'],
+    ['\0\0\0\x1cftypavif', 'image/avif', 'avif'],
+    ['\0\0\0\x1cftypheic', 'image/heic', 'heic'],
+    ['\0\0\0\x1cftypM4A ', 'audio/mp4', 'm4a'],
+    ['\0\0\0\x1cftypisom', 'video/mp4', 'mp4'],
+    ['ID3\x04', 'audio/mpeg', 'mp3'],
+    ['\xff\xfb\x90', 'audio/mpeg', 'mp3'],
+    ['\xff\xf1\x50', 'audio/aac', 'aac'],
+    ['OggS', 'audio/ogg', 'ogg'],
+    ['fLaC', 'audio/flac', 'flac'],
+    ['\x1a\x45\xdf\xa3', 'video/webm', 'webm'],
+    ['\x89PN', 'application/octet-stream', 'bin'],
+    ['\xff', 'application/octet-stream', 'bin'],
+    ['', 'application/octet-stream', 'bin'],
+  ]
+  for (const [head, type, extension] of rows) t.same(sniff(Buffer.from(head, 'latin1')), { type, extension })
+})
+
+t.test('forms are read as real clients send them', async t => {
+  const one = picture('png', 5000, 1)
+  const two = picture('jpeg', 5000, 2)
+  const mask = picture('png', 300, 3)
+  const hashes = (...bytes: readonly Buffer[]) => bytes.map(sha256)
+  const plugin = await startPlugin(t)
+  type Read = {
+    texts: readonly (readonly [string, string])[]
+    names: readonly string[]
+    hashes: readonly string[]
+    chunked: boolean
+  }
+  const seen: Read[] = []
+  const server = createServer((request, response) => {
+    const length = request.headers['content-length']
+    const how = {
+      contentType: request.headers['content-type'] ?? '',
+      bytes: length === undefined ? undefined : Number(length),
+    }
+    plugin.read(request, how).then(
+      async form => {
+        seen.push({
+          texts: texts(form.parts),
+          names: files(form.parts).map(file => file.name),
+          hashes: await Promise.all(files(form.parts).map(file => file.sha256())),
+          chunked: length === undefined,
+        })
+        form.discard()
+        response.setHeader('content-type', 'application/json').end('{"created":1,"data":[]}')
+      },
+      (error: Failure) => response.writeHead(error.status).end(error.message),
+    )
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+  const openai = new OpenAI({ baseURL, apiKey: 'sk-test', maxRetries: 0 })
+  const folder = await mkdtemp(join(tmpdir(), 'multipart-rewrite-files-'))
+  await writeFile(join(folder, 'one.png'), one)
+  await writeFile(join(folder, 'two.jpg'), two)
+  t.teardown(async () => {
+    server.closeAllConnections()
+    server.close()
+    await rm(folder, { recursive: true })
+  })
+
+  t.test('openai-node with several images and a mask', async t => {
+    await openai.images.edit({
+      model: 'm',
+      prompt: 'a "boat"\r\nat sea',
+      mask: await toFile(mask, 'mask.png', { type: 'image/png' }),
+      n: 2,
+      size: '1024x1024',
+      image: [await toFile(one, 'one.png', { type: 'image/png' }), await toFile(two, 'tw"o é.png')],
+    })
+    const read = seen.at(-1) as Read
+    t.same(
+      new Map(read.texts),
+      new Map([
+        ['model', 'm'],
+        ['prompt', 'a "boat"\r\nat sea'],
+        ['n', '2'],
+        ['size', '1024x1024'],
+      ]),
+    )
+    t.same(read.names, ['mask', 'image[]', 'image[]'])
+    t.same(read.hashes, hashes(mask, one, two))
+  })
+
+  t.test('openai-node with files streamed from disk, in chunks and without a length', async t => {
+    const image = [createReadStream(join(folder, 'one.png')), createReadStream(join(folder, 'two.jpg'))]
+    await openai.images.edit({ model: 'm', prompt: 'p', image })
+    const read = seen.at(-1) as Read
+    t.same(read.names, ['image[]', 'image[]'])
+    t.same(read.hashes, hashes(one, two))
+    t.ok(read.chunked)
+  })
+
+  t.test('openai-python: prompt first, files last, a boundary of 32 hex digits', async t => {
+    const by = '3f2a9c4d5e6f708192a3b4c5d6e7f809'
+    const body = rawForm(
+      [
+        [textHead('prompt'), 'p'],
+        [textHead('model'), 'm'],
+        [`${fileHead('image[]')}\r\nContent-Type: image/png`, one],
+        [`${fileHead('image[]', 'upload')}\r\nContent-Type: application/octet-stream`, two],
+        [`${fileHead('mask')}\r\nContent-Type: image/png`, mask],
+      ],
+      by,
+    )
+    const form = await plugin.read(body, { contentType: type(`boundary=${by}`) })
+    t.same(
+      files(form.parts).map(file => file.name),
+      ['image[]', 'image[]', 'mask'],
+    )
+    t.same(await Promise.all(files(form.parts).map(file => file.sha256())), hashes(one, two, mask))
+    form.discard()
+  })
+
+  t.test('curl: numbered names, model last', async t => {
+    const by = '------------------------d74496d66958873e'
+    const body = rawForm(
+      [
+        [`${fileHead('image[0]')}\r\nContent-Type: image/png`, one],
+        [`${fileHead('image[1]', 'two.jpg')}\r\nContent-Type: image/jpeg`, two],
+        [textHead('prompt'), 'p'],
+        [textHead('model'), 'm'],
+      ],
+      by,
+    )
+    const form = await plugin.read(body, { contentType: type(`boundary=${by}`) })
+    t.same(
+      files(form.parts).map(file => file.name),
+      ['image[0]', 'image[1]'],
+    )
+    t.equal(readField(form, 'model'), 'm')
+    form.discard()
+  })
+
+  t.same(contentType, type(`boundary=${boundary}`))
+})
