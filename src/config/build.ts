@@ -1,0 +1,223 @@
+import {
+  type Address,
+  type Family,
+  type ForwardRule,
+  type Group,
+  type Limits,
+  type Model,
+  type Origin,
+  parseBytes,
+  parseDuration,
+  parseMoney,
+  type PipelineStep,
+  type Plan,
+  type Price,
+  type Route,
+  type ServerPlan,
+  type Upstream,
+} from '../kit/index.ts'
+import { parseAddress, parseMatch } from './formats.ts'
+import type { Pipeline } from './pipeline.ts'
+import type { Report } from './report.ts'
+import type {
+  FamilySettings,
+  ForwardSettings,
+  GroupSettings,
+  ModelSettings,
+  RouteSettings,
+  ServerSettings,
+  UpstreamSettings,
+} from './schema.ts'
+import type { Source } from './source.ts'
+import { findNode, type Path, type Tree } from './tree.ts'
+
+/** A file's value after the schema has filled in its defaults; a part of it can be relied on where nothing was reported. */
+export type Settings = {
+  readonly currency: string
+  readonly server: ServerSettings
+  readonly storage: string
+  readonly counters: string
+  readonly groups: ByName<GroupSettings>
+  readonly upstreams: ByName<UpstreamSettings>
+  readonly pipeline: readonly ByName<unknown>[]
+  readonly families: ByName<FamilySettings & ByName<unknown>>
+  readonly models: ByName<ModelSettings>
+  readonly routes: readonly RouteSettings[]
+}
+
+type ByName<T> = { readonly [name: string]: T }
+
+/** What the parts of a plan are built from. */
+export type Sketch = {
+  readonly settings: unknown
+  readonly root: Tree
+  readonly source: Source
+  readonly pipeline: Pipeline
+  readonly report: Report
+}
+
+export type Parts = Pick<Plan, 'upstreams' | 'families' | 'models'>
+
+/** The upstreams, families and models that nothing was reported of: enough for plugins to look at, whatever else is wrong. */
+export function buildParts(sketch: Sketch): Parts {
+  const upstreams = new Map(soundEntries(sketch, 'upstreams').map(([name, own]) => [name, buildUpstream(name, own)]))
+  const families = new Map(
+    soundEntries(sketch, 'families', coreKeys(sketch)).map(([name, own]) => [name, buildFamily(name, own, sketch)]),
+  )
+  const models = new Map<string, Model>()
+  for (const [name, own] of soundEntries(sketch, 'models')) {
+    const family = families.get(own.family)
+    const upstream = upstreams.get(own.upstream)
+    if (family && upstream) models.set(name, buildModel(name, own, family, upstream, sketch))
+  }
+  return { upstreams, families, models }
+}
+
+/** The plan of a file that nothing was reported of; it has no revision yet. */
+export function buildPlan(sketch: Sketch, parts: Parts): Plan {
+  const settings = sketch.settings as Settings
+  const server = buildServer(settings.server)
+  const groups = Object.entries(settings.groups).map(([name, own]) => [name, buildGroup(name, own)] as const)
+  return {
+    revision: '',
+    file: sketch.source.file,
+    currency: settings.currency,
+    server,
+    storage: settings.storage,
+    counters: settings.counters,
+    groups: new Map(groups),
+    ...parts,
+    pipeline: settings.pipeline.map((step, i) => buildStep(step, originOf(sketch, ['pipeline', i]))),
+    routes: settings.routes.map((route, i) => buildRoute(route, server, originOf(sketch, ['routes', i]))),
+  }
+}
+
+/** The entries of a section that can be used; of families only their core keys count, sections are judged one by one. */
+function soundEntries<Section extends 'upstreams' | 'families' | 'models'>(
+  sketch: Sketch,
+  section: Section,
+  keys?: readonly string[],
+): readonly (readonly [string, Settings[Section][string]])[] {
+  const { settings, report } = sketch
+  const entries = (settings as ByName<unknown> | null)?.[section]
+  if (typeof entries !== 'object' || entries === null || Array.isArray(entries)) return []
+  return (Object.entries(entries) as [string, Settings[Section][string]][]).filter(([name, own]) => {
+    if (typeof own !== 'object' || own === null) return false
+    return keys ? keys.every(key => !report.broken([section, name, key])) : !report.broken([section, name])
+  })
+}
+
+function coreKeys({ pipeline }: Sketch): readonly string[] {
+  return ['streams', 'n_max', 'forward'].filter(key => !pipeline.plugins.has(key))
+}
+
+function buildServer(own: ServerSettings): ServerPlan {
+  return {
+    listen: parseAddress(own.listen) as Address,
+    ops: own.ops === undefined || own.ops === 'off' ? undefined : parseAddress(own.ops),
+    bodyBytesMax: bytes(own.body_max),
+    memoryBytesMax: bytes(own.memory_max),
+    spoolBytesMax: bytes(own.spool_max),
+    drainMs: ms(own.drain),
+  }
+}
+
+function buildGroup(name: string, own: GroupSettings): Group {
+  const limits: Limits = {
+    ...(own.rpm !== undefined && { rpm: own.rpm }),
+    ...(own.tpm !== undefined && { tpm: own.tpm }),
+  }
+  return { name, limits, limitScope: own.limit_scope, multiplier: own.multiplier }
+}
+
+function buildUpstream(name: string, own: UpstreamSettings): Upstream {
+  const { credential, timeouts } = own
+  return {
+    name,
+    url: own.url,
+    credential: credential && { header: credential.header.toLowerCase(), value: credential.value },
+    headers: Object.fromEntries(Object.entries(own.headers).map(([header, value]) => [header.toLowerCase(), value])),
+    timeouts: {
+      connectMs: ms(timeouts.connect),
+      firstByteMs: ms(timeouts.first_byte),
+      idleMs: ms(timeouts.idle),
+      totalMs: ms(timeouts.total),
+    },
+    reuse: own.reuse,
+  }
+}
+
+function buildFamily(name: string, own: FamilySettings & ByName<unknown>, sketch: Sketch): Family {
+  const { pipeline, report } = sketch
+  const facets = new Map<string, unknown>()
+  for (const plugin of pipeline.plugins.values()) {
+    const sound = plugin.facet && own[plugin.name] !== undefined && !report.broken(['families', name, plugin.name])
+    if (sound) facets.set(plugin.name, own[plugin.name])
+  }
+  return {
+    name,
+    origin: originOf(sketch, ['families', name]),
+    streams: new Set(own.streams),
+    nMax: own.n_max,
+    forward: new Map(Object.entries(own.forward).map(([operation, rule]) => [operation, buildForward(rule)])),
+    facets,
+  }
+}
+
+function buildForward(rule: ForwardSettings): ForwardRule {
+  if (Array.isArray(rule)) return { kind: 'only', names: new Set(rule as readonly string[]) }
+  return { kind: 'all', except: new Set((rule as { readonly except: readonly string[] }).except) }
+}
+
+function buildModel(name: string, own: ModelSettings, family: Family, upstream: Upstream, sketch: Sketch): Model {
+  const prices = Object.entries(own.prices ?? {}).map(([label, price]): readonly [string, Price] => {
+    return [
+      label,
+      { micros: parseMoney(price) as number, origin: originOf(sketch, ['models', name, 'prices', label], 'value') },
+    ]
+  })
+  return {
+    name,
+    origin: originOf(sketch, ['models', name]),
+    family,
+    upstream,
+    sendAs: own.send_as ?? name,
+    prices: new Map(prices),
+    free: own.price === 'free',
+    limits: { ...(own.limits.rpm !== undefined && { rpm: own.limits.rpm }), scope: own.limits.scope },
+    enabled: own.enabled,
+  }
+}
+
+function buildStep(step: ByName<unknown>, origin: Origin): PipelineStep {
+  const [plugin = '', options] = Object.entries(step)[0] ?? []
+  return { plugin, options, origin }
+}
+
+function buildRoute(own: RouteSettings, server: ServerPlan, origin: Origin): Route {
+  const { method, path } = parseMatch(own.match) as { method: string; path: string }
+  return {
+    method,
+    path,
+    origin,
+    operation: own.operation,
+    dialect: own.dialect,
+    body: own.body ?? (method === 'GET' || method === 'DELETE' ? 'none' : 'json'),
+    bodyBytesMax: own.body_max === undefined ? server.bodyBytesMax : bytes(own.body_max),
+    reuse: own.reuse,
+    serve: own.serve,
+  }
+}
+
+function originOf({ root, source }: Sketch, path: Path, at: 'key' | 'value' = 'key'): Origin {
+  const { node, keySpan } = findNode(root, path)
+  return source.locate(at === 'key' && keySpan ? keySpan.start : node.span.start)
+}
+
+function bytes(text: string): number {
+  return parseBytes(text) as number
+}
+
+function ms(text: string): number {
+  return parseDuration(text) as number
+}

@@ -1,0 +1,100 @@
+import type { Report } from './report.ts'
+import { suggest } from './suggest.ts'
+import { type Entry, findNode, type Path, type Tree } from './tree.ts'
+
+/** Names that the file may use but does not define; a list left out is not checked against. */
+export type KnownNames = { readonly dialects?: readonly string[]; readonly answers?: readonly string[] }
+
+/**
+ * What names mean: every family, upstream, operation, dialect and local answer that is spoken of exists, and every model
+ * that can be asked for has a price. Works on the tree, so that one fault does not hide another.
+ */
+export function checkNames(root: Tree, known: KnownNames, report: Report): void {
+  const families = entriesOf(root, ['families']).map(entry => entry.key)
+  const upstreams = entriesOf(root, ['upstreams']).map(entry => entry.key)
+  for (const { key } of entriesOf(root, ['models'])) {
+    checkName(root, ['models', key, 'family'], 'family', families, report)
+    checkName(root, ['models', key, 'upstream'], 'upstream', upstreams, report)
+    checkPrice(root, key, report)
+  }
+  const operations: string[] = []
+  for (const i of positionsOf(root, ['routes'])) {
+    const operation = textAt(root, ['routes', i, 'operation'])
+    if (operation !== undefined) operations.push(operation)
+    if (known.dialects) checkName(root, ['routes', i, 'dialect'], 'dialect', known.dialects, report)
+    if (known.answers) checkName(root, ['routes', i, 'serve'], 'local answer', known.answers, report)
+  }
+  if (operations.length > 0) checkOperations(root, [...new Set(operations)], report)
+  checkGroups(root, report)
+}
+
+function checkName(root: Tree, path: Path, kind: string, known: readonly string[], report: Report): void {
+  const name = textAt(root, path)
+  if (name === undefined || known.includes(name)) return
+  const remedy = suggest(name, known)
+  report.atValue(path, {
+    code: `${kind.replace(' ', '_')}_unknown`,
+    message: `there is no ${kind} '${name}'`,
+    ...(remedy && { remedy }),
+  })
+}
+
+function checkPrice(root: Tree, model: string, report: Report): void {
+  const path = ['models', model]
+  const { node } = findNode(root, path)
+  if (node.kind !== 'map' || node.unknown) return
+  const has = (key: string): boolean => node.entries.some(entry => entry.key === key)
+  if (has('prices') && has('price')) {
+    const complaint = {
+      code: 'price_twice',
+      message: 'found prices and price',
+      remedy: 'keep prices, or `price: free` alone',
+    }
+    report.atKey([...path, 'price'], complaint)
+  }
+  const enabled = findNode(root, [...path, 'enabled'])
+  const hidden = enabled.whole && enabled.node.kind === 'scalar' && enabled.node.value === false
+  if (has('prices') || has('price') || hidden) return
+  const remedy = 'add prices, as in prices: { 2K: "0.04" }, or say price: free'
+  report.atKey(path, { code: 'price_missing', message: `the model '${model}' has no price`, remedy })
+}
+
+function checkOperations(root: Tree, known: readonly string[], report: Report): void {
+  for (const { key: family } of entriesOf(root, ['families'])) {
+    const streams = ['families', family, 'streams']
+    for (const i of positionsOf(root, streams)) checkName(root, [...streams, i], 'operation', known, report)
+    for (const { key } of entriesOf(root, ['families', family, 'forward'])) {
+      if (known.includes(key)) continue
+      const remedy = suggest(key, known)
+      const message = `no route has the operation '${key}'`
+      report.atKey(['families', family, 'forward', key], {
+        code: 'operation_unknown',
+        message,
+        ...(remedy && { remedy }),
+      })
+    }
+  }
+}
+
+function checkGroups(root: Tree, report: Report): void {
+  const { node, whole } = findNode(root, ['groups'])
+  if (!whole || node.kind !== 'map' || node.unknown || node.entries.some(entry => entry.key === 'default')) return
+  const message = "there is no group 'default'; keys of users without a group are refused"
+  report.atKey(['groups'], { code: 'group_default_missing', message, severity: 'note' })
+}
+
+function entriesOf(root: Tree, path: Path): readonly Entry[] {
+  const { node, whole } = findNode(root, path)
+  return whole && node.kind === 'map' ? node.entries : []
+}
+
+function positionsOf(root: Tree, path: Path): readonly number[] {
+  const { node, whole } = findNode(root, path)
+  return whole && node.kind === 'list' ? [...node.elements.keys()] : []
+}
+
+/** The text at a path; undefined when there is none, or when it has already been refused. */
+export function textAt(root: Tree, path: Path): string | undefined {
+  const { node, whole } = findNode(root, path)
+  return whole && node.kind === 'scalar' && !node.unknown && typeof node.value === 'string' ? node.value : undefined
+}

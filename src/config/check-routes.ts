@@ -1,0 +1,87 @@
+import { textAt } from './check-names.ts'
+import { parseMatch } from './formats.ts'
+import type { Report } from './report.ts'
+import type { Source } from './source.ts'
+import { findNode, type Tree } from './tree.ts'
+
+/** Any text, one character or more, slashes too: what a `{name}` takes. */
+const any = Symbol('any')
+type Pattern = readonly (string | typeof any)[]
+
+/**
+ * Every route can be reached. Literal paths win over patterns, patterns are tried in the order written; so a route is
+ * refused when one above it takes all of its requests, or when it is not clear from the two which of them was meant.
+ */
+export function checkRoutes(root: Tree, source: Source, report: Report): void {
+  const { node, whole } = findNode(root, ['routes'])
+  if (!whole || node.kind !== 'list') return
+  const above: { readonly method: string; readonly text: string; readonly pattern: Pattern; readonly line: number }[] =
+    []
+  for (const i of node.elements.keys()) {
+    const path = ['routes', i, 'match']
+    const text = textAt(root, path)
+    const match = text === undefined ? undefined : parseMatch(text)
+    if (text === undefined || !match) continue
+    const pattern = toPattern(match.path)
+    for (const other of above) {
+      if (other.method !== match.method) continue
+      const clash = clashOf(other.pattern, pattern)
+      if (!clash) continue
+      const message = `'${text}' ${clash.words} '${other.text}' on line ${other.line}`
+      report.atValue(path, { code: clash.code, message, remedy: clash.remedy })
+      break
+    }
+    above.push({ method: match.method, text, pattern, line: source.locate(findNode(root, path).node.span.start).line })
+  }
+}
+
+function toPattern(path: string): Pattern {
+  return path.split(/(\{\w+\})/).flatMap((piece): Pattern => (piece.startsWith('{') ? [any] : piece.split('')))
+}
+
+function clashOf(above: Pattern, below: Pattern) {
+  const aboveCovers = covers(above, below)
+  const belowCovers = covers(below, above)
+  if (aboveCovers && belowCovers)
+    return { code: 'route_duplicate', words: 'takes the same requests as', remedy: 'keep one of the two' }
+  // A literal path is found first wherever it stands.
+  if (belowCovers || !below.includes(any)) return undefined
+  if (aboveCovers) return { code: 'route_hidden', words: 'is never reached behind', remedy: 'put it above that one' }
+  if (!meet(above, below)) return undefined
+  return {
+    code: 'route_overlap',
+    words: 'takes some of the same requests as',
+    remedy: 'make the two paths differ in a fixed part',
+  }
+}
+
+/** True when every path of `narrow` is one of `wide`. */
+function covers(wide: Pattern, narrow: Pattern): boolean {
+  const [head, ...rest] = wide
+  if (head === undefined) return narrow.length === 0
+  if (head !== any) return narrow[0] === head && covers(rest, narrow.slice(1))
+  for (let taken = 1; taken <= narrow.length; taken++) if (covers(rest, narrow.slice(taken))) return true
+  return false
+}
+
+/** True when some path is one of both. */
+function meet(a: Pattern, b: Pattern): boolean {
+  const known = new Map<number, boolean>()
+  const from = (i: number, j: number): boolean => {
+    if (i === a.length || j === b.length) return i === a.length && j === b.length
+    const mark = i * (b.length + 1) + j
+    const before = known.get(mark)
+    if (before !== undefined) return before
+    const [x, y] = [a[i], b[j]]
+    let found: boolean
+    if (x === any || y === any) {
+      // The character in hand goes to both; each `any` may then be done or take more.
+      const nextA = x === any ? [i, i + 1] : [i + 1]
+      const nextB = y === any ? [j, j + 1] : [j + 1]
+      found = nextA.some(m => nextB.some(n => (m !== i || n !== j) && from(m, n)))
+    } else found = x === y && from(i + 1, j + 1)
+    known.set(mark, found)
+    return found
+  }
+  return from(0, 0)
+}

@@ -1,0 +1,85 @@
+import type { AnyPlugin } from '../kit/index.ts'
+import { composeSchema } from './gateway-schema.ts'
+import type { Pipeline } from './pipeline.ts'
+import { reportMisfits } from './report-misfits.ts'
+import type { Report } from './report.ts'
+import type { Source } from './source.ts'
+import { mapScalars, type Path, type ScalarTree, toValue, type Tree } from './tree.ts'
+import { createValidator, type Misfit, type Validator } from './validate.ts'
+
+/** Holds the tree against the schema and hands over its value with defaults filled in, as far as it fits. */
+export function fitTree(root: Tree, pipeline: Pipeline, source: Source, report: Report): unknown {
+  const validator = compileFor(pipeline, report)
+  let value = spellOutSteps(toValue(root), pipeline)
+  let misfits = validator.validate(value)
+  const retyped = retypeFilled(root, misfits)
+  if (retyped !== root) {
+    value = spellOutSteps(toValue(retyped), pipeline)
+    misfits = validator.validate(value)
+  }
+  reportMisfits(misfits, retyped, source, report)
+  return value
+}
+
+/** A plugin whose schema is none is reported, and its options and sections are then taken as they are. */
+function compileFor({ steps, plugins, unopened }: Pipeline, report: Report): Validator {
+  try {
+    return createValidator(composeSchema(plugins, unopened))
+  } catch (error) {
+    const sound = new Map(plugins)
+    const failed: string[] = []
+    for (const { name, path, plugin } of steps) {
+      const fault = plugin && compileFault(name, plugin)
+      if (fault === undefined) continue
+      const message = `the schema of the plugin '${name}' cannot be used: ${fault}`
+      report.atValue(path, { code: 'plugin_failed', message, remedy: 'this is for its author to mend' })
+      sound.delete(name)
+      failed.push(name, plugin?.name ?? name)
+    }
+    if (failed.length === 0) throw error
+    return createValidator(composeSchema(sound, [...unopened, ...failed]))
+  }
+}
+
+function compileFault(step: string, plugin: AnyPlugin): string | undefined {
+  try {
+    createValidator(composeSchema(new Map([[step, plugin]])))
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** `- auth` means `- auth: {}`, so that the options' defaults have a place to go. */
+function spellOutSteps(value: unknown, { plugins }: Pipeline): unknown {
+  const settings = value as { pipeline?: unknown }
+  if (typeof settings !== 'object' || settings === null || !Array.isArray(settings.pipeline)) return value
+  const pipeline = settings.pipeline.map(step =>
+    typeof step === 'string' && plugins.has(step) ? { [step]: {} } : step,
+  )
+  return { ...settings, pipeline }
+}
+
+/** What `${VAR}` gave is text; where the schema wants a number or a yes or no, it is read as one. */
+function retypeFilled(root: Tree, misfits: readonly Misfit[]): Tree {
+  const wanted = new Map<string, readonly string[]>()
+  for (const { keyword, path, schema } of misfits) {
+    if (keyword === 'type') wanted.set(path.join('/'), ([] as string[]).concat(schema['type'] as string | string[]))
+  }
+  let changed = false
+  const retyped = mapScalars(root, (scalar: ScalarTree, path: Path) => {
+    const types = scalar.filled ? wanted.get(path.join('/')) : undefined
+    const value = types && readAs(String(scalar.value), types)
+    if (value === undefined) return scalar
+    changed = true
+    return { ...scalar, value }
+  })
+  return changed ? retyped : root
+}
+
+function readAs(text: string, types: readonly string[]): number | boolean | undefined {
+  if (types.includes('boolean') && (text === 'true' || text === 'false')) return text === 'true'
+  if (types.includes('integer') && /^-?\d+$/.test(text)) return Number(text)
+  if (types.includes('number') && /^-?\d+(\.\d+)?$/.test(text)) return Number(text)
+  return undefined
+}

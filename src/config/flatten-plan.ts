@@ -1,0 +1,106 @@
+import type { Plan } from '../kit/index.ts'
+import { withoutPassword } from './secrets.ts'
+import { formatPath, type Path } from './tree.ts'
+
+const cover = '***'
+/** Where a thing stands in the file is not what it says. */
+const places = new Set(['origin', 'file', 'revision'])
+
+const size = (value: unknown): string =>
+  withUnit(
+    Number(value),
+    [
+      ['GiB', 1024 ** 3],
+      ['MiB', 1024 ** 2],
+      ['KiB', 1024],
+    ],
+    'B',
+  )
+const time = (value: unknown): string =>
+  withUnit(
+    Number(value),
+    [
+      ['h', 3_600_000],
+      ['m', 60_000],
+      ['s', 1_000],
+    ],
+    'ms',
+  )
+
+/** The plan's own words that differ from the file's, and how their values are written there. */
+const words: { readonly [key: string]: { readonly word: string; readonly write?: (value: unknown) => string } } = {
+  nMax: { word: 'n_max' },
+  limitScope: { word: 'limit_scope' },
+  sendAs: { word: 'send_as' },
+  bodyBytesMax: { word: 'body_max', write: size },
+  memoryBytesMax: { word: 'memory_max', write: size },
+  spoolBytesMax: { word: 'spool_max', write: size },
+  drainMs: { word: 'drain', write: time },
+  connectMs: { word: 'connect', write: time },
+  firstByteMs: { word: 'first_byte', write: time },
+  idleMs: { word: 'idle', write: time },
+  totalMs: { word: 'total', write: time },
+}
+
+/**
+ * Everything a plan says, by paths in the file's words, secrets covered: `server.body_max → 32MiB`.
+ * What a model shares with others (its family, its upstream) is there by name; routes and steps are there by what they
+ * match and call, so that adding one moves none of the others.
+ */
+export function flattenPlan(plan: Plan, secrets: ReadonlySet<string>): ReadonlyMap<string, string> {
+  const facts = new Map<string, string>()
+  const walk = (value: unknown, path: Path): void => {
+    if (value === undefined) return
+    if (typeof value === 'string') facts.set(formatPath(path), covered(value, secrets))
+    else if (typeof value !== 'object' || value === null) facts.set(formatPath(path), JSON.stringify(value))
+    else if (value instanceof Set) facts.set(formatPath(path), [...(value as Set<string>)].sort().join(', '))
+    else if (isListOfText(value)) facts.set(formatPath(path), value.map(text => covered(text, secrets)).join(', '))
+    else for (const [step, inner] of entriesOf(value)) walk(inner, [...path, step])
+  }
+  const walkOwn = (value: object, path: Path): void => {
+    for (const [key, inner] of Object.entries(value)) {
+      if (places.has(key)) continue
+      const { word, write } = words[key] ?? { word: key }
+      if (write) facts.set(formatPath([...path, word]), write(inner))
+      else if (key === 'facets') walk(inner, path)
+      else if (typeof inner === 'object' && inner !== null && key === 'timeouts') walkOwn(inner, [...path, word])
+      else walk(inner, [...path, word])
+    }
+  }
+  walk(plan.currency, ['currency'])
+  walk(plan.storage, ['storage'])
+  walk(plan.counters, ['counters'])
+  walkOwn(plan.server, ['server'])
+  for (const group of plan.groups.values()) walkOwn(group, ['groups', group.name])
+  for (const upstream of plan.upstreams.values()) walkOwn(upstream, ['upstreams', upstream.name])
+  walk(
+    plan.pipeline.map(step => step.plugin),
+    ['pipeline'],
+  )
+  for (const { plugin, options } of plan.pipeline) walk(options, ['pipeline', plugin])
+  for (const family of plan.families.values()) walkOwn(family, ['families', family.name])
+  for (const model of plan.models.values()) {
+    walkOwn({ ...model, family: model.family.name, upstream: model.upstream.name }, ['models', model.name])
+  }
+  for (const route of plan.routes) walkOwn(route, ['routes', `${route.method} ${route.path}`])
+  return facts
+}
+
+function entriesOf(value: object): readonly (readonly [string | number, unknown])[] {
+  if (value instanceof Map) return [...value] as [string, unknown][]
+  if (Array.isArray(value)) return [...value.entries()]
+  return Object.entries(value).filter(([key]) => !places.has(key))
+}
+
+function isListOfText(value: object): value is readonly string[] {
+  return Array.isArray(value) && value.every(element => typeof element === 'string')
+}
+
+function covered(text: string, secrets: ReadonlySet<string>): string {
+  return secrets.has(text) ? cover : withoutPassword(text)
+}
+
+function withUnit(value: number, units: readonly (readonly [string, number])[], smallest: string): string {
+  const [unit, worth] = units.find(([, worth]) => value % worth === 0) ?? [smallest, 1]
+  return `${value / worth}${unit}`
+}

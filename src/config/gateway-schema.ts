@@ -1,0 +1,153 @@
+import type { AnyPlugin, Schema } from '../kit/index.ts'
+import { type FormatName, formats } from './formats.ts'
+import { parts } from './schema.ts'
+
+/** A schema as plain data, for code that builds and walks schemas. */
+export type SchemaData = { readonly [keyword: string]: unknown }
+
+const nothing = { type: 'object', additionalProperties: false, properties: {} } as const satisfies Schema
+
+/** The plugins of a pipeline, by the name that the pipeline calls them. */
+export type PluginsByStep = ReadonlyMap<string, AnyPlugin>
+
+/**
+ * The strict schema that a file is held against once its references are filled in: the core's own, with the options
+ * and the sections of these plugins merged in. Steps and sections named in `unopened` are taken as they are.
+ */
+export function composeSchema(plugins: PluginsByStep, unopened: readonly string[] = []): SchemaData {
+  return {
+    type: 'object',
+    additionalProperties: false,
+    required: ['version', 'upstreams', 'pipeline', 'families', 'models', 'routes'],
+    properties: {
+      version: { type: 'integer', const: 1, description: "Version of this file's shape: 1." },
+      currency: {
+        type: 'string',
+        pattern: '^[A-Z]{3}$',
+        default: 'USD',
+        description: 'Currency of every price: three capital letters, such as USD.',
+      },
+      server: parts.server,
+      storage: {
+        type: 'string',
+        format: 'storage',
+        default: 'sqlite:./data/tollgate.db',
+        description: 'Where keys, charges and the log are kept: sqlite:PATH or postgres://…',
+      },
+      counters: {
+        type: 'string',
+        format: 'counters',
+        default: 'memory:',
+        description: 'Where limits are counted: memory: for one process, redis://… for several.',
+      },
+      groups: namedEntries(
+        parts.group,
+        'Groups of users, by name. Keys without a group of their own are in `default`.',
+        {
+          default: { default: {} },
+        },
+      ),
+      upstreams: namedEntries(parts.upstream, 'The servers that models run on, by name.'),
+      pipeline: {
+        type: 'array',
+        minItems: 1,
+        description: 'The plugins, in the order they run: a name, or { name: options }.',
+        items: pipelineStep(plugins, unopened),
+      },
+      families: namedEntries(familySchema(plugins, unopened), 'Kinds of models, by name.'),
+      models: namedEntries(parts.model, 'The models that callers may name, each on a line of its own.'),
+      routes: { type: 'array', minItems: 1, description: 'The endpoints.', items: parts.route },
+    },
+  }
+}
+
+function namedEntries(entry: Schema, description: string, more: SchemaData = {}): SchemaData {
+  return { type: 'object', description, propertyNames: { minLength: 1 }, additionalProperties: entry, ...more }
+}
+
+function pipelineStep(plugins: PluginsByStep, unopened: readonly string[]): SchemaData {
+  const properties = Object.fromEntries([
+    ...unopened.map(name => [name, {}] as const),
+    ...[...plugins].map(
+      ([step, { options }]) => [step, { description: `Options of ${step}.`, ...(options ?? nothing) }] as const,
+    ),
+  ])
+  return {
+    type: ['string', 'object'],
+    minLength: 1,
+    minProperties: 1,
+    maxProperties: 1,
+    additionalProperties: false,
+    properties,
+  }
+}
+
+function familySchema(plugins: PluginsByStep, unopened: readonly string[]): Schema {
+  const facets = Object.fromEntries([
+    ...unopened.map(name => [name, {}] as const),
+    ...[...plugins.values()].flatMap(({ name, facet }) =>
+      facet ? [[name, { description: `What ${name} has to know of this family.`, ...facet }] as const] : [],
+    ),
+  ])
+  return { ...parts.family, properties: { ...parts.family.properties, ...facets } }
+}
+
+/**
+ * The schema of `gateway.yaml` (JSON Schema draft-07) for editors: every key described, and `${…}` admitted wherever a
+ * value may stand, since an editor sees the file before references are filled in.
+ */
+export function gatewaySchema(plugins: readonly AnyPlugin[]): SchemaData {
+  const composed = composeSchema(new Map(plugins.map(plugin => [plugin.name, plugin])))
+  const editor = forEditors(composed) as SchemaData
+  const names = plugins.map(plugin => plugin.name)
+  const properties = editor['properties'] as { readonly [name: string]: SchemaData }
+  const pipeline = properties['pipeline'] as SchemaData
+  const items = { ...(pipeline['items'] as SchemaData), examples: names }
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'gateway.yaml',
+    description: 'Configuration of a Tollgate gateway.',
+    ...editor,
+    properties: { ...properties, pipeline: { ...pipeline, items } },
+  }
+}
+
+const reference = String.raw`\$\{`
+/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
+const schemaKeywords = ['additionalProperties', 'propertyNames', 'items', 'not', 'if', 'then', 'else', 'contains']
+const listKeywords = ['allOf', 'anyOf', 'oneOf', 'items']
+const mapKeywords = ['properties', 'patternProperties', 'definitions']
+
+/** `about` is the description of the nearest key above, which a key without one of its own is given. */
+function forEditors(schema: unknown, about?: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null) return schema
+  const changed = admitReference(schema as SchemaData)
+  const description = changed['description'] ?? about
+  for (const [keyword, value] of Object.entries(changed)) {
+    if (listKeywords.includes(keyword) && Array.isArray(value))
+      changed[keyword] = value.map(inner => forEditors(inner, description))
+    else if (schemaKeywords.includes(keyword)) changed[keyword] = forEditors(value, description)
+    else if (mapKeywords.includes(keyword)) {
+      const inner = Object.entries(value as { readonly [name: string]: object }).map(([name, schema]) => {
+        return [name, forEditors(keyword === 'properties' ? { description, ...schema } : schema, description)] as const
+      })
+      changed[keyword] = Object.fromEntries(inner)
+    }
+  }
+  return changed
+}
+
+function admitReference(schema: SchemaData): { [keyword: string]: unknown } {
+  const { format, ...changed } = schema as { [keyword: string]: unknown; format?: string; pattern?: string }
+  const own = format !== undefined && format in formats ? formats[format as FormatName] : undefined
+  if (format !== undefined && !own) changed['format'] = format
+  const pattern = own?.pattern ?? changed.pattern
+  if (pattern !== undefined) changed.pattern = `${pattern}|${reference}`
+  else if (changed['type'] === 'integer' || changed['type'] === 'number' || changed['type'] === 'boolean') {
+    if (changed['const'] === undefined && changed['enum'] === undefined) {
+      changed['type'] = [changed['type'], 'string']
+      changed.pattern = reference
+    }
+  }
+  return changed
+}

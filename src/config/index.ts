@@ -1,0 +1,89 @@
+import { readFile } from 'node:fs/promises'
+import type { Plan } from '../kit/index.ts'
+import { buildParts, buildPlan } from './build.ts'
+import { checkCredentials } from './check-credentials.ts'
+import { checkNames, type KnownNames } from './check-names.ts'
+import { checkRoutes } from './check-routes.ts'
+import { rememberSecrets } from './describe-changes.ts'
+import type { Environment } from './environment.ts'
+import { fillTree } from './fill.ts'
+import type { Finding } from './finding.ts'
+import { fitTree } from './fit.ts'
+import { deepFreeze } from './freeze.ts'
+import { inspectFamilies } from './inspect.ts'
+import { readYaml } from './load.ts'
+import { type ResolvePlugin, resolvePipeline } from './pipeline.ts'
+import { Report } from './report.ts'
+import { revisionOf } from './revision.ts'
+import { gatherSecrets } from './secrets.ts'
+import { Source } from './source.ts'
+
+export { describeChanges } from './describe-changes.ts'
+export type { Environment } from './environment.ts'
+export type { Finding } from './finding.ts'
+export { formatFindings } from './format-findings.ts'
+export { gatewaySchema } from './gateway-schema.ts'
+export type { ResolvePlugin } from './pipeline.ts'
+
+export type LoadRequest = {
+  /** Path of the file; also what findings and origins call it. */
+  readonly file: string
+  /** Its content, when it is not to be read from `file`. */
+  readonly text?: string
+  readonly env: Environment
+  readonly resolvePlugin: ResolvePlugin
+  /** Names to suggest where a plugin is unknown. */
+  readonly knownPlugins?: readonly string[]
+  /** Dialects and local answers that routes may name; absent names are not checked. */
+  readonly known?: KnownNames
+}
+
+export type Loaded =
+  | { readonly ok: true; readonly plan: Plan; readonly notes: readonly Finding[] }
+  | { readonly ok: false; readonly findings: readonly Finding[] }
+
+/**
+ * Reads a configuration into a frozen plan, or tells everything that is wrong with it, in the order of the file.
+ * Never throws for what an operator wrote.
+ */
+export async function loadPlan(request: LoadRequest): Promise<Loaded> {
+  const { file, env, resolvePlugin, knownPlugins = [], known = {} } = request
+  const text = request.text ?? (await readText(file))
+  if (typeof text !== 'string') return { ok: false, findings: [text] }
+  const source = new Source(file, text.replace(/^\uFEFF/, ''))
+  const report = new Report(source)
+
+  const { root: written, faults } = readYaml(source.text)
+  report.add(...faults)
+  if (!written) return { ok: false, findings: report.findings(gatherSecrets(undefined, source.text, [])) }
+  const { root, loose } = await fillTree(written, source, env, report)
+  report.follow(root)
+  const secrets = gatherSecrets(root, source.text, loose)
+
+  const pipeline = await resolvePipeline(root, resolvePlugin, knownPlugins, report)
+  const settings = fitTree(root, pipeline, source, report)
+  checkNames(root, known, report)
+  checkRoutes(root, source, report)
+  const sketch = { settings, root, source, pipeline, report }
+  const parts = buildParts(sketch)
+  checkCredentials(parts.upstreams, report)
+  inspectFamilies(parts.families, parts.models, pipeline, report)
+
+  const findings = report.findings(secrets)
+  if (report.failed) return { ok: false, findings }
+  const draft = buildPlan(sketch, parts)
+  const plan = deepFreeze({ ...draft, revision: revisionOf(draft, secrets.values) })
+  rememberSecrets(plan, secrets.values)
+  return { ok: true, plan, notes: findings }
+}
+
+async function readText(file: string): Promise<string | Finding> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? 'unknown reason'
+    const message = `the file cannot be read: ${reason}`
+    const remedy = 'check that it exists and that the gateway may read it, or name another with -c'
+    return { severity: 'error', code: 'file_unreadable', file, line: 1, col: 1, path: '', message, remedy, caret: '' }
+  }
+}

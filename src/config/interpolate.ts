@@ -1,0 +1,121 @@
+import type { Environment } from './environment.ts'
+
+/** One `${…}` of a text. */
+export type Reference =
+  | {
+      readonly kind: 'variable'
+      readonly name: string
+      readonly text: string
+      readonly otherwise: string | undefined
+      readonly refusal: string | undefined
+    }
+  | { readonly kind: 'file'; readonly file: string; readonly text: string }
+  | { readonly kind: 'malformed'; readonly text: string }
+
+const variable = /^\$\{([A-Za-z_][A-Za-z0-9_]*)(?::([-?])(.*))?\}$/s
+const secretFile = /^\$\{file:(.+)\}$/s
+
+/** The text cut into literal pieces (`$$` already read as `$`) and references, in order. */
+export function parseReferences(text: string): readonly (string | Reference)[] {
+  const pieces: (string | Reference)[] = []
+  let literal = ''
+  let at = 0
+  while (at < text.length) {
+    const dollar = text.indexOf('$', at)
+    if (dollar === -1) break
+    literal += text.slice(at, dollar)
+    const next = text[dollar + 1]
+    if (next === '$') {
+      literal += '$'
+      at = dollar + 2
+    } else if (next === '{') {
+      const close = text.indexOf('}', dollar)
+      const end = close === -1 ? text.length : close + 1
+      pieces.push(literal, parseReference(text.slice(dollar, end)))
+      literal = ''
+      at = end
+    } else {
+      literal += '$'
+      at = dollar + 1
+    }
+  }
+  pieces.push(literal + text.slice(at))
+  return pieces.filter(piece => piece !== '')
+}
+
+function parseReference(text: string): Reference {
+  const file = secretFile.exec(text)
+  if (file) return { kind: 'file', file: file[1] as string, text }
+  const [, name, mode, rest = ''] = variable.exec(text) ?? []
+  if (name === undefined || rest.includes('${')) return { kind: 'malformed', text }
+  return {
+    kind: 'variable',
+    name,
+    text,
+    otherwise: mode === '-' ? rest : undefined,
+    refusal: mode === '?' ? rest : undefined,
+  }
+}
+
+export type Filled =
+  | { readonly ok: true; readonly text: string; readonly values: readonly string[]; readonly fromFile: boolean }
+  | {
+      readonly ok: false
+      readonly reference: Reference
+      readonly code: string
+      readonly message: string
+      readonly remedy: string
+    }
+
+/** What came of reading a `${file:…}`: its content without the last line break, or why not. */
+export type FileContent = { readonly text: string } | { readonly fault: string }
+
+/**
+ * Fills the references of one scalar: `${VAR}`, `${VAR:-default}` (unset or empty), `${VAR:?message}`,
+ * `${file:/run/secrets/x}`; `$$` is a dollar sign, and a `$` before anything else is itself.
+ */
+export function interpolate(text: string, env: Environment, files: ReadonlyMap<string, FileContent>): Filled {
+  let whole = ''
+  const values: string[] = []
+  let fromFile = false
+  for (const piece of parseReferences(text)) {
+    const value = typeof piece === 'string' ? piece : resolve(piece, env, files)
+    if (typeof value !== 'string') return { ok: false, reference: piece as Reference, ...value }
+    if (typeof piece !== 'string') {
+      values.push(value)
+      fromFile ||= piece.kind === 'file'
+    }
+    whole += value
+  }
+  return { ok: true, text: whole, values, fromFile }
+}
+
+type Refusal = { readonly code: string; readonly message: string; readonly remedy: string }
+
+function resolve(reference: Reference, env: Environment, files: ReadonlyMap<string, FileContent>): string | Refusal {
+  if (reference.kind === 'malformed') {
+    const remedy = 'write ${NAME}, ${NAME:-default}, ${NAME:?message} or ${file:/path}; $$ is a dollar sign'
+    return { code: 'reference_malformed', message: 'found a reference that cannot be read', remedy }
+  }
+  if (reference.kind === 'file') {
+    const content = files.get(reference.file) ?? { fault: 'it was not read' }
+    if ('text' in content) return content.text
+    const message = `the file '${reference.file}' cannot be read: ${content.fault}`
+    return { code: 'file_unreadable', message, remedy: 'check that it exists and that the gateway may read it' }
+  }
+  const { name, otherwise, refusal } = reference
+  const value = env[name]
+  if (otherwise !== undefined) return value === undefined || value === '' ? otherwise : value
+  if (refusal !== undefined && (value === undefined || value === '')) {
+    const message = refusal === '' ? `the variable ${name} is not set` : `the variable ${name} is not set: ${refusal}`
+    return { code: 'variable_unset', message, remedy: `set ${name}` }
+  }
+  if (value === undefined) {
+    return {
+      code: 'variable_unset',
+      message: `the variable ${name} is not set`,
+      remedy: `set ${name}, or write \${${name}:-default}`,
+    }
+  }
+  return value
+}

@@ -1,0 +1,176 @@
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, parseDocument } from 'yaml'
+import type { Fault } from './report.ts'
+import type { Entry, MapTree, Path, ScalarTree, Span, Tree } from './tree.ts'
+
+export type ReadResult = {
+  /** Undefined when the text is not YAML or holds nothing. */
+  readonly root: Tree | undefined
+  readonly faults: readonly Fault[]
+}
+
+const whole: Span = { start: 0, end: 1 }
+const faultsMax = 20
+
+/**
+ * Reads YAML 1.2 (core schema) into a tree with places. Refused, each at its place: syntax errors, several documents,
+ * keys set twice or not plain text, tags, and anchors, aliases and merge keys: a price stands on the line it is charged by.
+ */
+export function readYaml(text: string): ReadResult {
+  const document = parseDocument(text, { version: '1.2', merge: false, uniqueKeys: false, prettyErrors: false })
+  const syntax = syntaxFaults(document, text)
+  if (syntax.length > 0) return { root: undefined, faults: syntax }
+  if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) {
+    const remedy = 'write at least `version: 1`, groups, upstreams, families, models and routes'
+    return {
+      root: undefined,
+      faults: [{ code: 'file_empty', path: [], span: whole, message: 'the file is empty', remedy }],
+    }
+  }
+  const reader = new Reader(text)
+  const root = reader.convert(document.contents, [])
+  return { root, faults: reader.faults }
+}
+
+/** The first fault of each line, and nothing that follows from one: the rest of a text whose beginning was not understood. */
+function syntaxFaults(document: Document.Parsed, text: string): Fault[] {
+  const faults: Fault[] = []
+  const lines = new Set<number>()
+  for (const { code, pos, message } of [...document.errors, ...document.warnings]) {
+    const lineStart = text.lastIndexOf('\n', pos[0] - 1) + 1
+    const follows = faults.length > 0 && message.includes(' in YAML stream')
+    if (follows || lines.has(lineStart) || faults.length === faultsMax) continue
+    lines.add(lineStart)
+    const remedy = syntaxRemedy(code, /^.*/.exec(text.slice(lineStart))?.[0] ?? '')
+    const span = { start: pos[0], end: pos[1] }
+    const kind = code === 'TAG_RESOLVE_FAILED' ? 'yaml_tag' : 'yaml_syntax'
+    faults.push({ code: kind, path: [], span, message: syntaxMessage(code, message), ...(remedy && { remedy }) })
+  }
+  if (faults.length === 0 && document.directives.yaml.version !== '1.2') {
+    const message = `found YAML ${document.directives.yaml.version}; only 1.2 is read`
+    faults.push({ code: 'yaml_syntax', path: [], span: whole, message, remedy: 'take the %YAML line out' })
+  }
+  return faults
+}
+
+/** The parser's words, without what it quotes from the file: that may be a secret. */
+function syntaxMessage(code: string, message: string): string {
+  if (code === 'MULTIPLE_DOCS') return 'found a second document'
+  const words = message.replace(/(?: in YAML stream)?: ".*$/s, '').replace(/"quote$/, 'quote')
+  return `not YAML: ${words.charAt(0).toLowerCase()}${words.slice(1)}`
+}
+
+function syntaxRemedy(code: string, line: string): string | undefined {
+  if (code === 'TAB_AS_INDENT') return 'indent with spaces'
+  if (code === 'MULTIPLE_DOCS') return 'keep one document: take out the `---` line'
+  if (code === 'TAG_RESOLVE_FAILED') return 'take the tag out; a value has the type that its key wants'
+  if (code === 'BAD_SCALAR_START') return 'quote a value that begins with a special character'
+  if (code !== 'UNEXPECTED_TOKEN') return undefined
+  return /[{,][^{},"']*:\s+[^"'{},\s][^"'{},]*\{/.test(line) ? 'inside { } quote a value that holds braces' : undefined
+}
+
+function spanOf(node: Node): Span {
+  const [start, end] = node.range ?? [0, 0]
+  return { start, end }
+}
+
+type YamlPair = Pair<Node | null, Node | null>
+type Refused = { readonly code: string; readonly span: Span; readonly message: string; readonly remedy: string }
+
+/** Turns the package's nodes into ours, noting what we do not read. */
+class Reader {
+  readonly faults: Fault[] = []
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  convert(node: Node | null, path: Path): Tree {
+    if (node === null) return scalar(whole, null, true)
+    const span = spanOf(node)
+    const refused = this.#refuse(node)
+    if (refused) this.faults.push({ ...refused, path })
+    if (isMap(node)) return this.#convertMap(node.items as YamlPair[], span, path)
+    if (isSeq(node)) {
+      const elements = node.items.map((element, i) => this.convert(element as Node | null, [...path, i]))
+      return { kind: 'list', span, elements }
+    }
+    if (!isScalar(node)) return scalar(span, null, true)
+    const plain = node.type === 'PLAIN'
+    return scalar(span, node.value as ScalarTree['value'], refused !== undefined, plain)
+  }
+
+  #convertMap(pairs: readonly YamlPair[], span: Span, path: Path): MapTree {
+    const entries: Entry[] = []
+    const seen = new Set<string>()
+    let unknown = false
+    for (const { key: keyNode, value } of pairs) {
+      const keySpan = keyNode ? spanOf(keyNode) : { start: span.start, end: span.start + 1 }
+      const key = keyNode ? keyText(keyNode) : undefined
+      const refused = keyNode ? this.#refuse(keyNode) : undefined
+      const fault = refused ?? (key === undefined ? keyFaults.text : keyFault(key, seen))
+      if (fault) this.faults.push({ span: keySpan, ...fault, path: key === undefined ? path : [...path, key] })
+      if (refused || key === undefined || key === '<<') unknown = true
+      else if (!fault || fault === keyFaults.reference) {
+        entries.push({ key, keySpan, value: this.convert(value, [...path, key]) })
+      }
+      if (key !== undefined) seen.add(key)
+    }
+    return { kind: 'map', span, entries, unknown }
+  }
+
+  #refuse(node: Node): Refused | undefined {
+    const span = spanOf(node)
+    const remedy = 'write the value out where it is used'
+    if (isAlias(node)) {
+      return { code: 'yaml_alias', span, message: `found the alias '*${node.source}'; aliases are not read`, remedy }
+    }
+    if (node.anchor !== undefined) {
+      const start = this.#text.lastIndexOf(`&${node.anchor}`, span.start)
+      const at = { start, end: start + node.anchor.length + 1 }
+      return {
+        code: 'yaml_anchor',
+        span: at,
+        message: `found the anchor '&${node.anchor}'; anchors are not read`,
+        remedy,
+      }
+    }
+    if (node.tag === undefined) return undefined
+    const start = this.#text.lastIndexOf('!', span.start)
+    const at = { start: this.#text[start - 1] === '!' ? start - 1 : start, end: span.start }
+    return { code: 'yaml_tag', span: at, message: 'found a tag; tags are not read', remedy: 'take the tag out' }
+  }
+}
+
+const keyFaults = {
+  text: { code: 'key_not_text', message: 'found a key that is not a name', remedy: 'write a name before the colon' },
+  merge: {
+    code: 'yaml_merge',
+    message: "found the merge key '<<'; merge keys are not read",
+    remedy: 'write the values out where they are used',
+  },
+  reserved: { code: 'key_reserved', message: "'__proto__' cannot be a name", remedy: 'choose another name' },
+  reference: {
+    code: 'reference_in_key',
+    message: 'found a reference in a key; only values are filled in',
+    remedy: 'write the name itself',
+  },
+} as const
+
+function keyFault(key: string, seen: ReadonlySet<string>) {
+  if (key === '<<') return keyFaults.merge
+  if (key === '__proto__') return keyFaults.reserved
+  if (seen.has(key))
+    return { code: 'duplicate_key', message: `'${key}' is set twice here`, remedy: 'keep one of the two' }
+  return key.includes('${') ? keyFaults.reference : undefined
+}
+
+/** `1: …` and `true: …` are names too, spelt as they were written. */
+function keyText(key: Node): string | undefined {
+  if (!isScalar(key) || key.value === null) return undefined
+  return typeof key.value === 'string' ? key.value : key.source
+}
+
+function scalar(span: Span, value: ScalarTree['value'], unknown: boolean, plain = true): ScalarTree {
+  return { kind: 'scalar', span, value, plain, secret: false, filled: false, unknown }
+}

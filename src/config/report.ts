@@ -1,0 +1,103 @@
+import { drawCaret } from './draw-caret.ts'
+import type { Finding } from './finding.ts'
+import type { Secrets } from './secrets.ts'
+import type { Source } from './source.ts'
+import { findNode, formatPath, type Path, type Span, type Tree } from './tree.ts'
+
+/** A finding before it has been given its line. */
+export type Fault = {
+  readonly code: string
+  readonly path: Path
+  readonly span: Span
+  readonly message: string
+  readonly remedy?: string
+  readonly severity?: 'error' | 'note'
+  /** The value is usable in spite of it, so later checks go on. */
+  readonly mild?: boolean
+}
+
+export type Complaint = Omit<Fault, 'path' | 'span'>
+
+/** Gathers what is wrong with one file, so that all of it is told at once. */
+export class Report {
+  readonly #source: Source
+  readonly #faults: Fault[] = []
+  #root: Tree | undefined
+
+  constructor(source: Source) {
+    this.#source = source
+  }
+
+  /** The tree that `atKey` and `atValue` look places up in. */
+  follow(root: Tree): void {
+    this.#root = root
+  }
+
+  add(...faults: readonly Fault[]): void {
+    this.#faults.push(...faults)
+  }
+
+  /** About the key at the path's end; where the path stops short, about the last thing that exists. */
+  atKey(path: Path, complaint: Complaint): void {
+    const found = this.#find(path)
+    this.add({ ...complaint, path, span: found.keySpan ?? headOf(found.node) })
+  }
+
+  /** About the value at the path; where there is none, about the key or node that lacks it. */
+  atValue(path: Path, complaint: Complaint): void {
+    const found = this.#find(path)
+    const span = found.whole ? found.node.span : (found.keySpan ?? headOf(found.node))
+    this.add({ ...complaint, path, span })
+  }
+
+  /** True when the value at the path, or any part of it, cannot be used. */
+  broken(path: Path): boolean {
+    return this.#faults.some(fault => isError(fault) && !fault.mild && isUnder(fault.path, path))
+  }
+
+  get failed(): boolean {
+    return this.#faults.some(isError)
+  }
+
+  /** In the order of the file; a thing said twice of one place is said once. */
+  findings(secrets: Secrets): readonly Finding[] {
+    const seen = new Set<string>()
+    const findings: Finding[] = []
+    const faults = this.#faults.toSorted((a, b) => a.span.start - b.span.start)
+    for (const { severity, code, path, span, message, remedy } of faults) {
+      const mark = `${span.start} ${code} ${message}`
+      if (seen.has(mark)) continue
+      seen.add(mark)
+      findings.push({
+        severity: severity ?? 'error',
+        code,
+        ...this.#source.locate(span.start),
+        path: secrets.mask(formatPath(path)),
+        message: secrets.mask(message),
+        ...(remedy !== undefined && { remedy: secrets.mask(remedy) }),
+        caret: secrets.maskInPlace(drawCaret(this.#source, span, secrets.spans)),
+      })
+    }
+    return findings
+  }
+
+  #find(path: Path) {
+    if (!this.#root) return { node: nowhere, keySpan: undefined, whole: false }
+    return findNode(this.#root, path)
+  }
+}
+
+const nowhere: Tree = { kind: 'map', span: { start: 0, end: 1 }, entries: [], unknown: true }
+
+/** The first character of a mapping or list, the whole of a scalar: where an editor shows what is missing in it. */
+function headOf(node: Tree): Span {
+  return node.kind === 'scalar' ? node.span : { start: node.span.start, end: node.span.start + 1 }
+}
+
+function isError(fault: Fault): boolean {
+  return fault.severity !== 'note'
+}
+
+function isUnder(path: Path, above: Path): boolean {
+  return path.length >= above.length && above.every((step, i) => String(step) === String(path[i]))
+}

@@ -1,0 +1,240 @@
+import type { Admits, Schema } from '../kit/index.ts'
+
+const rpm = {
+  type: 'integer',
+  minimum: 1,
+  description: 'Requests in any 60 seconds.',
+} as const satisfies Schema
+
+const server = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'Where the gateway listens and how much it holds.',
+  default: {},
+  properties: {
+    listen: {
+      type: 'string',
+      format: 'address',
+      default: '127.0.0.1:8080',
+      description: 'host:port for callers: /v1/*, /console, /pricing, /docs, /api/*.',
+    },
+    ops: {
+      type: 'string',
+      format: 'address-or-off',
+      description: 'host:port for operators: /metrics, /healthz, /readyz; `off` for none.',
+    },
+    body_max: {
+      type: 'string',
+      format: 'bytes',
+      default: '32MiB',
+      description: 'The largest request body of a route that sets none itself; one byte more is answered 413.',
+    },
+    memory_max: {
+      type: 'string',
+      format: 'bytes',
+      default: '192MiB',
+      description: 'Bodies held in memory, all requests together; beyond it new ones get 503.',
+    },
+    spool_max: {
+      type: 'string',
+      format: 'bytes',
+      default: '4GiB',
+      description: 'Bodies kept in temporary files, all requests together; beyond it new ones get 503.',
+    },
+    drain: {
+      type: 'string',
+      format: 'duration',
+      default: '30s',
+      description: 'How long requests in flight may go on when the gateway is told to stop.',
+    },
+  },
+} as const satisfies Schema
+
+const group = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'A group of users and the limits of each of its keys.',
+  properties: {
+    rpm: { ...rpm, description: 'Requests in any 60 seconds, per key; absent for no limit.' },
+    tpm: { type: 'integer', minimum: 1, description: 'Tokens in any 60 seconds, per key; absent for no limit.' },
+    limit_scope: {
+      type: 'string',
+      enum: ['key', 'user'],
+      default: 'key',
+      description: 'Whose requests count together: those of each key, or those of all keys of a user.',
+    },
+    multiplier: {
+      type: 'string',
+      format: 'factor',
+      default: '1',
+      description: 'Factor on token prices, as a quoted decimal; prices per image ignore it.',
+    },
+  },
+} as const satisfies Schema
+
+const upstream = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'A server that models run on.',
+  required: ['url'],
+  properties: {
+    url: {
+      type: 'string',
+      format: 'upstream-url',
+      description: 'http(s)://HOST[/PATH], which the path of a route is appended to, or simulator:NAME.',
+    },
+    credential: {
+      type: 'object',
+      additionalProperties: false,
+      description: 'The one header that carries our key. Its value is a secret: never logged, never shown.',
+      required: ['header', 'value'],
+      properties: {
+        header: { type: 'string', format: 'header-name', description: 'Name of the header, such as authorization.' },
+        value: {
+          type: 'string',
+          format: 'header-value',
+          description: 'Its whole value: "Bearer ${ALPHA_API_KEY}", or "${file:/run/secrets/alpha}".',
+        },
+      },
+    },
+    headers: {
+      type: 'object',
+      description: 'More fixed headers for every request to this upstream.',
+      propertyNames: { type: 'string', format: 'header-name' },
+      additionalProperties: { type: 'string', format: 'header-value', description: 'Value of the header.' },
+      default: {},
+    },
+    timeouts: {
+      type: 'object',
+      additionalProperties: false,
+      description: 'How long to wait, and for what; each has an error of its own.',
+      default: {},
+      properties: {
+        connect: { type: 'string', format: 'duration', default: '5s', description: 'For the connection.' },
+        first_byte: { type: 'string', format: 'duration', default: '600s', description: 'For the head of the answer.' },
+        idle: { type: 'string', format: 'duration', default: '120s', description: 'Between two pieces of the answer.' },
+        total: { type: 'string', format: 'duration', default: '15m', description: 'For the whole exchange.' },
+      },
+    },
+    reuse: {
+      type: 'boolean',
+      description: 'Whether a socket carries one request after another; absent leaves it to the route.',
+    },
+  },
+} as const satisfies Schema
+
+const names = { type: 'array', uniqueItems: true, items: { type: 'string', minLength: 1 } } as const satisfies Schema
+
+const forwardRule = {
+  type: ['array', 'object'],
+  description:
+    'A list of field names, or { all: true, except: [names] }. Other fields are dropped, and the log says so.',
+  uniqueItems: true,
+  items: { type: 'string', minLength: 1 },
+  additionalProperties: false,
+  required: ['all'],
+  properties: {
+    all: { type: 'boolean', const: true, description: 'Every field goes upstream.' },
+    except: { ...names, default: [], description: 'Fields that are dropped all the same.' },
+  },
+} as const satisfies Schema
+
+const family = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'Models that behave alike. Each plugin of the pipeline may have a section here, under its name.',
+  properties: {
+    streams: { ...names, default: [], description: 'Operations that may answer as a stream of events.' },
+    n_max: { type: 'integer', minimum: 1, default: 128, description: 'The largest `n` that a caller may ask for.' },
+    forward: {
+      type: 'object',
+      description: "By operation: which of the caller's fields go upstream. An operation left out forwards them all.",
+      default: {},
+      additionalProperties: forwardRule,
+    },
+  },
+} as const satisfies Schema
+
+const model = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'A model that callers may name.',
+  required: ['family', 'upstream'],
+  properties: {
+    family: { type: 'string', description: 'Name of its family.' },
+    upstream: { type: 'string', description: 'Name of the upstream that serves it.' },
+    prices: {
+      type: 'object',
+      minProperties: 1,
+      description: 'By what the price is for (a tier such as 2K; input, output): a quoted decimal in the currency.',
+      additionalProperties: { type: 'string', format: 'money', description: 'A quoted decimal, such as "0.04".' },
+    },
+    price: { type: 'string', enum: ['free'], description: 'free, for a model that costs nothing; instead of prices.' },
+    limits: {
+      type: 'object',
+      additionalProperties: false,
+      description: "Limits of the model, beside those of the caller's group.",
+      default: {},
+      properties: {
+        rpm,
+        scope: {
+          type: 'string',
+          enum: ['gateway', 'key'],
+          default: 'gateway',
+          description: "Whose traffic counts: everybody's together, or each key's.",
+        },
+      },
+    },
+    send_as: {
+      type: 'string',
+      minLength: 1,
+      description: 'The name that the upstream knows it by; absent for its own.',
+    },
+    enabled: {
+      type: 'boolean',
+      default: true,
+      description: 'false hides and refuses the model, but keeps it known for old records.',
+    },
+  },
+} as const satisfies Schema
+
+const route = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'One endpoint.',
+  required: ['match', 'operation', 'dialect'],
+  properties: {
+    match: {
+      type: 'string',
+      format: 'route',
+      description: 'Method and path; {name} takes what stands there: "GET /v1/models/{id}".',
+    },
+    operation: { type: 'string', minLength: 1, description: 'What is done; families speak of it under this name.' },
+    dialect: { type: 'string', minLength: 1, description: 'Whose wire style the callers of this route expect.' },
+    body: {
+      type: 'string',
+      enum: ['json', 'form', 'none'],
+      description: 'What callers must send. Absent: none for GET and DELETE, else json.',
+    },
+    body_max: { type: 'string', format: 'bytes', description: 'The largest body; absent for server.body_max.' },
+    reuse: {
+      type: 'boolean',
+      description: 'false opens a socket for each request, for those that may not be sent twice.',
+    },
+    serve: {
+      type: 'string',
+      minLength: 1,
+      description: 'The gateway answers by itself, without an upstream: models, model, charge.',
+    },
+  },
+} as const satisfies Schema
+
+export const parts = { server, group, upstream, family, model, route } as const
+
+export type ServerSettings = Admits<typeof server>
+export type GroupSettings = Admits<typeof group>
+export type UpstreamSettings = Admits<typeof upstream>
+export type FamilySettings = Admits<typeof family>
+export type ForwardSettings = Admits<typeof forwardRule>
+export type ModelSettings = Admits<typeof model>
+export type RouteSettings = Admits<typeof route>

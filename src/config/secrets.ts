@@ -1,0 +1,85 @@
+import { scalarsOf, type Path, type Span, type Tree } from './tree.ts'
+
+/** What must not be shown, and where it stands. */
+export type Secrets = {
+  /** Of scalars whose text is secret, in the file. */
+  readonly spans: readonly Span[]
+  /** Whole values that hold a secret, as they are after references were filled in. */
+  readonly values: ReadonlySet<string>
+  /** Takes secrets out of a text for people. */
+  mask(text: string): string
+  /** The same, every character covered by one of its own, so that columns stay where they are. */
+  maskInPlace(text: string): string
+}
+
+const secretName =
+  /(?:api|access|private|secret)[-_]?key$|token$|secret|passw(?:or)?d|passphrase|credential|authorization/i
+/** Things that look like a secret wherever they stand, whole or in a file too broken to read. */
+const looksSecret = [
+  /(?<=\bBearer\s+)[^\s"'{}$][^\s"'}]*/gi,
+  /(?<![\w-])sk-[\w-]{6,}/g,
+  /(?<=:\/\/[^\s/@:]*:)[^\s/@]+(?=@)/g,
+  /(?<=(?:api|access|private|secret)[-_]?key\b["']?\s*[:=]\s*)(?!\$\{)[^\s,}]+/gi,
+  /(?<=(?:token|secret|passw(?:or)?d|value)["']?\s*:\s*["']?)(?!["']?\$\{|Bearer\b|\*)[^\s,}"'][^,}"'\n]*/gi,
+]
+const shortest = 4
+const cover = '***'
+
+/** True where a scalar is secret by where it stands: a credential's value, fixed headers, addresses that hold a password. */
+export function isSecretPlace(path: Path): boolean {
+  const [top, , part, name] = path
+  if (top === 'upstreams' && part === 'headers') return true
+  if (top === 'upstreams' && part === 'credential') return name !== 'header'
+  return path.some(step => typeof step === 'string' && secretName.test(step)) && top !== 'models' && top !== 'groups'
+}
+
+/** `${NAME}`, `${NAME:-` and `${file:…}` name a secret's place and may be shown; a default may not. */
+const nameOnly = /\$\{(?:file:[^}]*|\w+(?::[-?])?)\}?/g
+
+/**
+ * The secrets of a tree whose references have been filled in.
+ * `text` is the file's; `loose` are the values that references in secret scalars were filled with.
+ */
+export function gatherSecrets(root: Tree | undefined, text: string, loose: readonly string[]): Secrets {
+  const spans: Span[] = []
+  const values = new Set<string>()
+  if (root) {
+    for (const [scalar] of scalarsOf(root)) {
+      if (!scalar.secret) continue
+      spans.push(...hiddenParts(scalar.span, text))
+      if (scalar.unknown) continue
+      if (typeof scalar.value === 'string') values.add(scalar.value)
+      else if (scalar.value !== null) values.add(String(scalar.value))
+    }
+  }
+  const known = [...new Set([...values, ...loose])]
+    .filter(text => text.length >= shortest)
+    .sort((a, b) => b.length - a.length)
+  const mask = (text: string, write: (secret: string) => string): string => {
+    let masked = text
+    for (const secret of known) masked = masked.replaceAll(secret, write)
+    for (const look of looksSecret) masked = masked.replace(look, write)
+    return masked
+  }
+  return {
+    spans,
+    values,
+    mask: text => mask(text, () => cover),
+    maskInPlace: text => mask(text, secret => '*'.repeat(secret.length)),
+  }
+}
+
+function hiddenParts({ start, end }: Span, text: string): Span[] {
+  const parts: Span[] = []
+  let from = start
+  for (const name of text.slice(start, end).matchAll(nameOnly)) {
+    parts.push({ start: from, end: start + name.index })
+    from = start + name.index + name[0].length
+  }
+  return [...parts, { start: from, end }]
+}
+
+/** An address without the password in it. */
+export function withoutPassword(url: string): string {
+  return url.replace(/(:\/\/[^\s/@:]*:)[^\s/@]+(?=@)/, `$1${cover}`)
+}

@@ -1,0 +1,97 @@
+/** Offsets into the text, end exclusive. */
+export type Span = { readonly start: number; readonly end: number }
+
+export type Path = readonly (string | number)[]
+
+/** A configuration file as its nodes, each with its place; nothing of the YAML package is left in it. */
+export type Tree = ScalarTree | MapTree | ListTree
+
+export type ScalarTree = {
+  readonly kind: 'scalar'
+  readonly span: Span
+  readonly value: string | number | boolean | null
+  /** Written without quotes and not as a block of text. */
+  readonly plain: boolean
+  /** Holds, or may hold, something that must not be shown. */
+  readonly secret: boolean
+  /** Came out of a reference such as `${VAR}`, so its type is still the text's. */
+  readonly filled: boolean
+  /** Has already been refused: what it would have been is not known. */
+  readonly unknown: boolean
+}
+
+export type Entry = { readonly key: string; readonly keySpan: Span; readonly value: Tree }
+
+export type MapTree = {
+  readonly kind: 'map'
+  readonly span: Span
+  readonly entries: readonly Entry[]
+  /** Some of its keys have already been refused, so that one missing proves nothing. */
+  readonly unknown: boolean
+}
+
+export type ListTree = { readonly kind: 'list'; readonly span: Span; readonly elements: readonly Tree[] }
+
+/** Where a path leads: the node, and the key it stands under when it stands in a mapping. */
+export type Found = { readonly node: Tree; readonly keySpan: Span | undefined; readonly whole: boolean }
+
+/** The node at a path, or the nearest above it that exists (`whole` is then false). */
+export function findNode(root: Tree, path: Path): Found {
+  let found: Found = { node: root, keySpan: undefined, whole: true }
+  for (const step of path) {
+    const next = stepInto(found.node, step)
+    if (!next) return { ...found, whole: false }
+    found = next
+  }
+  return found
+}
+
+function stepInto(node: Tree, step: string | number): Found | undefined {
+  if (node.kind === 'map') {
+    const entry = node.entries.find(entry => entry.key === String(step))
+    return entry && { node: entry.value, keySpan: entry.keySpan, whole: true }
+  }
+  const child = node.kind === 'list' ? node.elements[Number(step)] : undefined
+  return child && { node: child, keySpan: undefined, whole: true }
+}
+
+/** The plain value of a tree: what a YAML reader would hand over. */
+export function toValue(tree: Tree): unknown {
+  if (tree.kind === 'scalar') return tree.value
+  if (tree.kind === 'list') return tree.elements.map(toValue)
+  return Object.fromEntries(tree.entries.map(entry => [entry.key, toValue(entry.value)]))
+}
+
+/** The tree with every scalar replaced by what `change` makes of it. */
+export function mapScalars(tree: Tree, change: (scalar: ScalarTree, path: Path) => ScalarTree, path: Path = []): Tree {
+  if (tree.kind === 'scalar') return change(tree, path)
+  if (tree.kind === 'list') {
+    return { ...tree, elements: tree.elements.map((element, i) => mapScalars(element, change, [...path, i])) }
+  }
+  const entries = tree.entries.map(entry => ({
+    ...entry,
+    value: mapScalars(entry.value, change, [...path, entry.key]),
+  }))
+  return { ...tree, entries }
+}
+
+/** Every scalar with its path, in the order written. */
+export function* scalarsOf(tree: Tree, path: Path = []): Generator<readonly [ScalarTree, Path]> {
+  if (tree.kind === 'scalar') yield [tree, path]
+  else if (tree.kind === 'list')
+    for (const [i, element] of tree.elements.entries()) yield* scalarsOf(element, [...path, i])
+  else for (const entry of tree.entries) yield* scalarsOf(entry.value, [...path, entry.key])
+}
+
+const plainKey = /^[^\s.[\]"'{}]+$/
+
+/** A path for people: `routes[3].match`, `models["a.b"].prices`. */
+export function formatPath(path: Path): string {
+  let text = ''
+  for (const step of path) {
+    if (typeof step === 'number') text += `[${step}]`
+    else if (!plainKey.test(step)) text += `[${JSON.stringify(step)}]`
+    else text += text === '' ? step : `.${step}`
+  }
+  return text
+}

@@ -1,0 +1,160 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import t from 'tap'
+import { type Finding, formatFindings, loadPlan } from '../../src/config/index.ts'
+import { resolveSample, sampleNames, sampleText } from './config-sample.ts'
+
+const folder = new URL('../cases/config-errors/', import.meta.url)
+
+async function findingsOf(text: string, env: { readonly [name: string]: string } = {}): Promise<readonly Finding[]> {
+  const loaded = await loadPlan({
+    file: 'gateway.yaml',
+    text,
+    env,
+    resolvePlugin: resolveSample,
+    knownPlugins: sampleNames,
+    known: { dialects: ['openai', 'hybrid'], answers: ['models', 'model', 'charge'] },
+  })
+  return loaded.ok ? loaded.notes : loaded.findings
+}
+
+/** Each file says in its first lines what is wrong with it: `# expect LINE:COL code | remedy`. */
+t.test('every error is listed, at the place an editor shows, with what would be right', async t => {
+  for (const name of readdirSync(folder).sort()) {
+    const text = readFileSync(new URL(name, folder), 'utf8')
+    const expected = [...text.matchAll(/^# expect (.+)$/gm)].map(match => match[1])
+    const found = (await findingsOf(text)).map(({ line, col, code, remedy }) => {
+      return `${line}:${col} ${code}${remedy === undefined ? '' : ` | ${remedy}`}`
+    })
+    t.same(found, expected, name)
+  }
+})
+
+t.test('a finding shows the line it is about, with a caret under the place', async t => {
+  const [finding] = await findingsOf(readFileSync(new URL('not-a-whole-number.yaml', folder), 'utf8'))
+  t.equal(finding?.path, 'groups.default.rpm')
+  t.equal(finding?.message, "found 'sixty', which is not a whole number")
+  t.equal(finding?.caret, 'groups: { default: { rpm: sixty } }\n                          ^~~~~')
+})
+
+t.test('a caret stands under its place behind wide characters and tabs', async t => {
+  const text = sampleText.replace('rpm: 60 }', 'rpm: 60, "大小\t": 1 }')
+  const [finding] = await findingsOf(text, { ONE_KEY: 'k' })
+  const [line = '', mark = ''] = finding?.caret.split('\n') ?? []
+  t.equal(line.slice(0, 40), 'groups: { default: { rpm: 60, "大小 ": 1 }')
+  t.equal(mark, `${' '.repeat(30)}^~~~~~~`)
+})
+
+t.test('a long line is cut to the part around the caret', async t => {
+  const text = `${'#'.repeat(10)}\nversion: 1\nbackground: ["${'x'.repeat(400)}"]\n`
+  const [finding] = (await findingsOf(text)).filter(found => found.path === 'background')
+  const [line = '', mark = ''] = finding?.caret.split('\n') ?? []
+  t.ok(line.length <= 142, `${line.length} characters`)
+  t.equal(line.slice(mark.indexOf('^'), mark.indexOf('^') + 10), 'background')
+})
+
+t.test('findings for a terminal: place, path, what was found, the line, the caret, what would be right', async t => {
+  const findings = await findingsOf(readFileSync(new URL('family-unknown.yaml', folder), 'utf8'))
+  t.equal(
+    formatFindings(findings, { color: false }),
+    [
+      "gateway.yaml:13:20  models.alpha.family  there is no family 'picturs'",
+      '      alpha: { family: picturs, upstream: one, prices: { 1K: "0.02", 4K: "0.08" } }',
+      '                       ^~~~~~~',
+      "    did you mean 'pictures'?",
+    ].join('\n'),
+  )
+  t.match(formatFindings(findings, { color: true }), '\u001b[31m')
+})
+
+t.test('a file that is not there is one finding', async t => {
+  const loaded = await loadPlan({ file: 'no/such/gateway.yaml', env: {}, resolvePlugin: resolveSample })
+  t.match(loaded, { ok: false, findings: [{ code: 'file_unreadable', line: 1, col: 1, message: /ENOENT/ }] })
+})
+
+t.test('a note is not an error', async t => {
+  const text = sampleText.replace('otherwise: 4K', 'otherwise: never').replace('default: { rpm: 60 }, ', '')
+  const findings = await findingsOf(text, { ONE_KEY: 'k', ONE_URL: 'https://one.example' })
+  t.match(findings, [
+    { severity: 'note', code: 'group_default_missing', line: 2, col: 1 },
+    { severity: 'note', code: 'tier_unreachable', line: 10 },
+  ])
+  t.equal(findings.length, 2)
+})
+
+t.test('an empty credential of a real upstream is noted, of a simulated one not', async t => {
+  t.match(await findingsOf(sampleText, { ONE_KEY: '', ONE_URL: 'https://one.example' }), [{ code: 'credential_empty' }])
+  t.same(await findingsOf(sampleText, { ONE_KEY: '' }), [])
+})
+
+t.test('a secret never appears in a finding', async t => {
+  const secret = 'hunter2-hunter2-hunter2'
+  const faults = [
+    // In the file itself, beside every kind of fault.
+    sampleText.replace('"Bearer ${ONE_KEY}"', `"Bearer ${secret}", extra: 1`),
+    sampleText.replace('"Bearer ${ONE_KEY}"', `"Bearer ${secret}`),
+    sampleText.replace('"Bearer ${ONE_KEY}"', `${secret}: ${secret}`),
+    sampleText.replace('"Bearer ${ONE_KEY}"', `["Bearer ${secret}"]`),
+    sampleText.replace('"Bearer ${ONE_KEY}"', `&key "${secret}"`),
+    sampleText.replace('"Bearer ${ONE_KEY}"', `"Bearer \${ONE_KEY:-${secret}}", extra: 1`),
+    sampleText.replace('"Bearer ${ONE_KEY}"', `"Bearer \${ONE_KEY:?x", extra: "Bearer ${secret}"`),
+    sampleText.replace('credential:', `api_key: ${secret}, credential:`),
+    sampleText.replace('credential:', `headers: { x-key: "${secret}", "bad name": "1" }, credential:`),
+    sampleText.replace('version: 1', `version: 1\nstorage: mysql://user:${secret}@host/db`),
+    sampleText.replace('simulator:one', `https://user:${secret}@host`),
+    // From the environment, repeated where it does not belong.
+    sampleText.replace('family: pictures', 'family: "${ONE_KEY}"'),
+    sampleText.replace('rpm: 300', 'rpm: "${ONE_KEY}"'),
+    sampleText.replace('"${ONE_URL:-simulator:one}"', '"${ONE_KEY}"'),
+  ]
+  for (const [i, text] of faults.entries()) {
+    const findings = await findingsOf(text, { ONE_KEY: secret })
+    t.ok(findings.length > 0, `case ${i} is refused`)
+    t.notMatch(JSON.stringify(findings), secret, `case ${i}`)
+  }
+})
+
+t.test('a suggestion needs a known name of four letters, no further off than a third of its length', async t => {
+  const remedyFor = async (key: string): Promise<string | undefined> => {
+    const [finding] = await findingsOf(sampleText.replace('rpm: 600', `${key}: 1`), { ONE_KEY: 'k' })
+    return finding?.remedy
+  }
+  t.equal(await remedyFor('multiplyer'), "did you mean 'multiplier'?")
+  t.equal(await remedyFor('limit_skop'), "did you mean 'limit_scope'?")
+  t.equal(await remedyFor('LIMIT_SCOPE'), "did you mean 'limit_scope'?")
+  t.equal(await remedyFor('rmp'), 'known here: rpm, tpm, limit_scope, multiplier')
+  t.equal(await remedyFor('something'), 'known here: rpm, tpm, limit_scope, multiplier')
+})
+
+t.test('a plugin that fails while it looks at a family is a finding, not a crash', async t => {
+  const loaded = await loadPlan({
+    file: 'gateway.yaml',
+    text: sampleText,
+    env: { ONE_KEY: 'k' },
+    resolvePlugin: async name => {
+      const plugin = await resolveSample(name)
+      if (name !== 'tiers' || !plugin) return plugin
+      return { ...plugin, inspect: () => raise('cannot look') }
+    },
+  })
+  t.match(loaded, {
+    ok: false,
+    findings: [{ code: 'plugin_failed', line: 5, message: /'tiers'.*'pictures'.*cannot look/ }],
+  })
+})
+
+t.test("a plugin whose schema cannot be compiled is a finding at the plugin's place", async t => {
+  const loaded = await loadPlan({
+    file: 'gateway.yaml',
+    text: sampleText,
+    env: { ONE_KEY: 'k' },
+    resolvePlugin: async name => {
+      const plugin = await resolveSample(name)
+      return name === 'tiers' && plugin ? { ...plugin, facet: { type: 'object', propertees: {} } as object } : plugin
+    },
+  })
+  t.match(loaded, { ok: false, findings: [{ code: 'plugin_failed', line: 5, col: 29, message: /propertees/ }] })
+})
+
+function raise(message: string): never {
+  throw new Error(message)
+}

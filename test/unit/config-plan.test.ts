@@ -1,0 +1,354 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Ajv } from 'ajv'
+import t from 'tap'
+import { parse } from 'yaml'
+import { builtins } from '../../plugins/index.ts'
+import { describeChanges, gatewaySchema, loadPlan } from '../../src/config/index.ts'
+import type { AnyPlugin, Plan } from '../../src/kit/index.ts'
+import { readFileSync } from 'node:fs'
+import { resolveSample, sampleText } from './config-sample.ts'
+
+const key = 'k-1234567890'
+
+async function planOf(
+  text: string,
+  env: { readonly [name: string]: string | undefined } = {},
+  file = 'gateway.yaml',
+): Promise<Plan> {
+  const loaded = await loadPlan({ file, text, env: { ONE_KEY: key, ...env }, resolvePlugin: resolveSample })
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings, null, 2))
+  return loaded.plan
+}
+
+t.test('the plan holds what the file says', async t => {
+  const plan = await planOf(sampleText)
+  const origin = (line: number, col: number) => ({ file: 'gateway.yaml', line, col })
+
+  t.same(
+    [...plan.groups.values()],
+    [
+      { name: 'default', limits: { rpm: 60 }, limitScope: 'key', multiplier: '1' },
+      { name: 'partner', limits: { rpm: 600, tpm: 1000 }, limitScope: 'user', multiplier: '0.9' },
+    ],
+  )
+  t.same(plan.upstreams.get('one'), {
+    name: 'one',
+    url: 'simulator:one',
+    credential: { header: 'authorization', value: `Bearer ${key}` },
+    headers: {},
+    timeouts: { connectMs: 5_000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 900_000 },
+    reuse: undefined,
+  })
+  t.same(plan.pipeline, [
+    { plugin: 'auth', options: { tries: 20 }, origin: origin(5, 12) },
+    { plugin: 'ratelimit', options: {}, origin: origin(5, 18) },
+    { plugin: 'tiers', options: {}, origin: origin(5, 29) },
+  ])
+  const family = plan.families.get('pictures')
+  t.same(family?.streams, new Set(['image.generate']))
+  t.equal(family?.nMax, 128)
+  t.same(family?.forward.get('image.generate'), { kind: 'only', names: new Set(['model', 'prompt']) })
+  t.same(family?.forward.get('image.edit'), { kind: 'all', except: new Set(['response_format']) })
+  t.match(family?.facets.get('tiers'), { otherwise: '4K', on_caller_gone: 'bill' })
+  const model = plan.models.get('alpha-image')
+  t.equal(model?.family, family)
+  t.equal(model?.upstream, plan.upstreams.get('one'))
+  t.match(model, {
+    sendAs: 'alpha-image',
+    free: false,
+    enabled: true,
+    limits: { rpm: 300, scope: 'gateway' },
+    origin: origin(12, 3),
+  })
+  t.same(
+    [...(model?.prices ?? [])],
+    [
+      ['1K', { micros: 20_000, origin: origin(12, 65) }],
+      ['4K', { micros: 80_000, origin: origin(12, 77) }],
+    ],
+  )
+  t.same(plan.routes, [
+    route('POST', '/v1/images', 'image.generate', { body: 'json' }, origin(14, 5)),
+    route('POST', '/v1/edits', 'image.edit', { body: 'form', bodyBytesMax: 8_388_608, reuse: false }, origin(15, 5)),
+    route('GET', '/v1/models/{id}', 'models.get', { body: 'none', serve: 'model' }, origin(16, 5)),
+  ])
+})
+
+function route(method: string, path: string, operation: string, more: object, origin: object) {
+  const own = { bodyBytesMax: 33_554_432, reuse: undefined, serve: undefined, ...more }
+  return { method, path, operation, dialect: 'openai', origin, ...own }
+}
+
+t.test('what a file leaves out has the documented default', async t => {
+  const plan = await planOf(sampleText.replace(/^groups.*$/m, ''))
+  t.same(plan.server, {
+    listen: { host: '127.0.0.1', port: 8080 },
+    ops: undefined,
+    bodyBytesMax: 33_554_432,
+    memoryBytesMax: 201_326_592,
+    spoolBytesMax: 4_294_967_296,
+    drainMs: 30_000,
+  })
+  t.equal(plan.currency, 'USD')
+  t.equal(plan.storage, 'sqlite:./data/tollgate.db')
+  t.equal(plan.counters, 'memory:')
+  t.same([...plan.groups.keys()], ['default'])
+})
+
+t.test('a plan cannot be changed', async t => {
+  const plan = await planOf(sampleText)
+  t.ok(Object.isFrozen(plan))
+  t.ok(Object.isFrozen(plan.server.listen))
+  t.ok(Object.isFrozen(plan.routes))
+  t.ok(Object.isFrozen(plan.models.get('alpha-image')?.prices.get('1K')))
+  const tiers = plan.families.get('pictures')?.facets.get('tiers') as { readonly rows: readonly object[] }
+  t.ok(Object.isFrozen(tiers.rows[0]))
+})
+
+t.test('server.body_max is the limit of every route that sets none itself', async t => {
+  const plan = await planOf(`${sampleText}server: { listen: "[::1]:0", ops: off, body_max: 64KiB }\n`)
+  t.same(plan.server.listen, { host: '::1', port: 0 })
+  t.equal(plan.server.ops, undefined)
+  t.same(
+    plan.routes.map(route => route.bodyBytesMax),
+    [65_536, 8_388_608, 65_536],
+  )
+})
+
+t.test('a model may be free, hidden, renamed', async t => {
+  const text = sampleText.replace('prices: { 1K: "0.02", 4K: "0.08" }', 'price: free, enabled: false, send_as: a-2')
+  const plan = await planOf(text)
+  t.match(plan.models.get('alpha-image'), { free: true, enabled: false, sendAs: 'a-2', prices: new Map() })
+})
+
+t.test('a hidden model needs no price', async t => {
+  const plan = await planOf(
+    sampleText
+      .replace('prices: { 1K: "0.02", 4K: "0.08" }', 'enabled: false')
+      .replace('tiers]', 'tiers]')
+      .replace(/^ {4}tiers.*$/m, ''),
+  )
+  t.match(plan.models.get('alpha-image'), { free: false, enabled: false })
+})
+
+t.test('a literal path may stand beside the pattern that covers it, and a narrow pattern above a wide one', async t => {
+  const rest = [
+    '/v1/models/{id}/versions',
+    '/v1/models/{id}',
+    '/v1/models',
+    '/v1/models/list',
+    '/v1/models/{m}/{v}:run',
+  ]
+  const routes = rest.map(path => `  - { match: "PUT ${path}", operation: x, dialect: openai }\n`)
+  const [versions = '', one = '', ...literal] = routes
+  const order = [versions, routes[4] ?? '', one, ...literal.slice(0, 2)].join('')
+  // versions and :run end differently, so no path is both.
+  t.equal((await planOf(sampleText + order)).routes.length, 8)
+})
+
+t.test('interpolation', async t => {
+  const storageOf = async (
+    value: string,
+    env: { readonly [name: string]: string | undefined } = {},
+  ): Promise<string> => {
+    return (await planOf(`${sampleText}storage: ${value}\n`, env)).storage
+  }
+  t.equal(await storageOf('sqlite:${DB}', { DB: 'a.db' }), 'sqlite:a.db', 'a variable')
+  t.equal(await storageOf('sqlite:${DB:-b.db}'), 'sqlite:b.db', 'a default for one that is not set')
+  t.equal(await storageOf('sqlite:${DB:-b.db}', { DB: '' }), 'sqlite:b.db', 'and for an empty one')
+  t.equal(await storageOf('sqlite:x${DB:-}'), 'sqlite:x', 'an empty default')
+  t.equal(await storageOf('sqlite:${DB:?say where}', { DB: 'c' }), 'sqlite:c', 'one that must be set')
+  t.equal(await storageOf("'sqlite:${A}/${B}'", { A: '1', B: '2' }), 'sqlite:1/2', 'several, in single quotes')
+  t.equal(await storageOf('sqlite:$$a$b$${c}', { c: 'no' }), 'sqlite:$a$b${c}', 'a dollar sign')
+  t.equal(
+    await storageOf('sqlite:${A}', { A: '${B}', B: 'no' }),
+    'sqlite:${B}',
+    'what a variable holds is not read again',
+  )
+  t.equal(
+    await storageOf('sqlite:${A}', { A: 'x"\n- {#: y' }),
+    'sqlite:x"\n- {#: y',
+    'what a variable holds is never YAML',
+  )
+  t.equal(await storageOf('sqlite:x # ${NOT_SET}'), 'sqlite:x', 'a comment is a comment')
+})
+
+t.test('a variable gives a number or a yes or no where one is wanted, and text where text is', async t => {
+  const text = sampleText
+    .replace('rpm: 300', 'rpm: "${RPM:-7}"')
+    .replace('reuse: false', 'reuse: "${REUSE:-true}"')
+    .replace('families:', 'families: # ${X}')
+  const plan = await planOf(`${text}storage: sqlite:\${DB}\n`, { DB: '12', ONE_KEY: '4711' })
+  t.equal(plan.models.get('alpha-image')?.limits.rpm, 7)
+  t.equal(plan.routes[1]?.reuse, true)
+  t.equal(plan.storage, 'sqlite:12')
+  t.equal(plan.upstreams.get('one')?.credential?.value, 'Bearer 4711')
+})
+
+t.test('a secret from a file loses its last line break, and its path is relative to the configuration', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'key'), 'from-a-file\n')
+  const text = sampleText.replace('Bearer ${ONE_KEY}', 'Bearer ${file:key}')
+  const plan = await planOf(text, {}, join(folder, 'gateway.yaml'))
+  t.equal(plan.upstreams.get('one')?.credential?.value, 'Bearer from-a-file')
+})
+
+t.test('the revision', async t => {
+  const { revision } = await planOf(sampleText)
+  t.match(revision, /^[0-9a-f]{12}$/)
+  const moved = async (change: (text: string) => string, env = {}): Promise<boolean> => {
+    return (await planOf(change(sampleText), env)).revision !== revision
+  }
+  t.equal(await moved(text => text), false, 'is the same for the same file')
+  t.equal(
+    await moved(text => `# a comment\n\n${text.replaceAll('{ ', '{   ')}`),
+    false,
+    'is not moved by comments and layout',
+  )
+  t.equal(
+    await moved(text => text.replace('1K: "0.02", 4K: "0.08"', '4K: "0.080", 1K: "0.02"')),
+    false,
+    'nor by order or spelling',
+  )
+  t.equal(await moved(text => text, { ONE_KEY: 'another' }), false, 'nor by a secret')
+  t.equal(await moved(text => text.replace('"0.08"', '"0.09"')), true, 'is moved by a price')
+  t.equal(await moved(text => text.replace('rpm: 300', 'rpm: 301')), true, 'by a limit')
+  t.equal(await moved(text => text.replace('long_edge_max: 1024', 'long_edge_max: 1025')), true, 'by a threshold')
+  t.equal(
+    await moved(text => text.replace('[auth, ratelimit, tiers]', '[auth, tiers, ratelimit]')),
+    true,
+    'by the order of plugins',
+  )
+  t.equal(await moved(text => text, { ONE_URL: 'https://one.example' }), true, 'by what a variable holds')
+})
+
+t.test('a reload says what changed, prices first, secrets not at all', async t => {
+  const before = await planOf(`${sampleText}storage: postgres://u:first-password@h/db\n`)
+  const after = await planOf(
+    `${sampleText}storage: postgres://u:other-password@h/db2\n`
+      .replace('4K: "0.08"', '4K: "0.09"')
+      .replace('rpm: 60 ', 'rpm: 90 ')
+      .replace('long_edge_max: 1024', 'long_edge_max: 1000')
+      .replace('body_max: 8MiB', 'body_max: 16MiB')
+      .replace('models:', 'models:\n  new: { family: pictures, upstream: one, price: free }'),
+    { ONE_KEY: 'another-key' },
+  )
+  t.same(describeChanges(before, after), [
+    'price of alpha-image 4K: 0.08 USD → 0.09 USD',
+    'model new added (free)',
+    'storage: postgres://u:***@h/db → postgres://u:***@h/db2',
+    'groups.default.limits.rpm: 60 → 90',
+    'families.pictures.tiers.rows[0].long_edge_max: 1024 → 1000',
+    'routes["POST /v1/edits"].body_max: 8MiB → 16MiB',
+    'upstreams.one.credential.value: changed',
+  ])
+  t.same(describeChanges(before, before), [])
+  t.match(describeChanges(after, before), ['price of alpha-image 4K: 0.09 USD → 0.08 USD', 'model new removed'])
+})
+
+const shipped = new URL('../../gateway.yaml', import.meta.url)
+const schemaFile = new URL('../../schemas/gateway.schema.json', import.meta.url)
+const resolveBuiltin = async (name: string): Promise<AnyPlugin | undefined> =>
+  builtins.find(plugin => plugin.name === name)
+
+t.test('the shipped gateway.yaml', async t => {
+  const text = readFileSync(shipped, 'utf8')
+  const loaded = await loadPlan({ file: 'gateway.yaml', text, env: {}, resolvePlugin: resolveBuiltin })
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings, null, 2))
+  const { plan } = loaded
+  t.same(
+    [...plan.groups.values()].map(group => [group.name, group.limits.rpm]),
+    [
+      ['default', 60],
+      ['partner', 600],
+    ],
+  )
+  t.same(
+    [...plan.upstreams.values()].map(upstream => upstream.url),
+    ['simulator:alpha', 'simulator:beta'],
+  )
+  t.same(plan.models.get('alpha-image-2')?.limits, { scope: 'gateway' }, 'family A has no limit of its own')
+  const lines = text.split('\n')
+  for (const model of plan.models.values()) {
+    for (const price of model.prices.values()) t.equal(price.origin.line, model.origin.line, 'its price is on its line')
+    t.match(lines[model.origin.line - 1], model.name)
+  }
+  t.same(
+    plan.routes.map(route => [route.method, route.path, route.serve ?? route.body, route.reuse]),
+    [
+      ['POST', '/v1/images/generations', 'json', false],
+      ['POST', '/v1/images/edits', 'form', false],
+      ['GET', '/v1/models', 'models', undefined],
+      ['GET', '/v1/models/{id}', 'model', undefined],
+      ['GET', '/v1/charges/{id}', 'charge', undefined],
+    ],
+  )
+})
+
+t.test('the environment of the shipped gateway.yaml is read', async t => {
+  const env = {
+    TOLLGATE_LISTEN: '0.0.0.0:80',
+    TOLLGATE_OPS: 'off',
+    TOLLGATE_STORAGE: 'postgres://h/db',
+    TOLLGATE_COUNTERS: 'redis://h',
+    ALPHA_URL: 'https://alpha.example',
+    ALPHA_API_KEY: 'a-key',
+    BETA_URL: 'https://beta.example/api',
+    BETA_API_KEY: 'b-key',
+  }
+  const loaded = await loadPlan({
+    file: 'gateway.yaml',
+    text: readFileSync(shipped, 'utf8'),
+    env,
+    resolvePlugin: resolveBuiltin,
+  })
+  t.match(loaded, {
+    ok: true,
+    plan: {
+      server: { listen: { host: '0.0.0.0', port: 80 }, ops: undefined },
+      storage: 'postgres://h/db',
+      counters: 'redis://h',
+    },
+  })
+  if (!loaded.ok) return
+  const targets = [...loaded.plan.upstreams.values()].map(({ url, credential }) => [
+    url,
+    credential?.header,
+    credential?.value,
+  ])
+  t.same(targets, [
+    ['https://alpha.example', 'authorization', 'Bearer a-key'],
+    ['https://beta.example/api', 'authorization', 'Bearer b-key'],
+  ])
+})
+
+t.test('the schema for editors', async t => {
+  const schema = gatewaySchema(builtins)
+  t.same(
+    JSON.parse(readFileSync(schemaFile, 'utf8')),
+    JSON.parse(JSON.stringify(schema)),
+    'is fresh: node src/emit-schema.ts',
+  )
+  const validate = new Ajv({ strict: false }).compile(schema)
+  t.ok(validate(parse(readFileSync(shipped, 'utf8'))), JSON.stringify(validate.errors))
+  t.notOk(validate({ ...(parse(readFileSync(shipped, 'utf8')) as object), extra: 1 }), 'refuses an unknown key')
+  t.same(undescribed(schema, '#'), [], 'describes every key')
+})
+
+type Node = { readonly [keyword: string]: unknown }
+
+/** Paths of the properties that an editor would have nothing to say about. */
+function undescribed(schema: unknown, path: string): string[] {
+  if (typeof schema !== 'object' || schema === null) return []
+  if (Array.isArray(schema)) return schema.flatMap((inner, i) => undescribed(inner, `${path}/${i}`))
+  return Object.entries(schema as Node).flatMap(([keyword, value]) => {
+    if (keyword !== 'properties') return undescribed(value, `${path}/${keyword}`)
+    return Object.entries(value as Node).flatMap(([name, inner]) => [
+      ...((inner as Node)['description'] === undefined ? [`${path}/${name}`] : []),
+      ...undescribed(inner, `${path}/${name}`),
+    ])
+  })
+}
