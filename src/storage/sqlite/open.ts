@@ -57,6 +57,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
   const reader = new Reader(path)
   const sweeper = role === 'gateway' ? setInterval(sweep, sweepMs).unref() : undefined
   let closing: Promise<void> | undefined
+  let ownChanges = 0
 
   async function prepare(): Promise<Connection> {
     if (role === 'gateway' || !isReady(path)) {
@@ -88,6 +89,14 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
     }
   }
 
+  async function changing<T>(change: Promise<T>): Promise<T> {
+    try {
+      return await change
+    } finally {
+      ownChanges++
+    }
+  }
+
   async function close(): Promise<void> {
     clearInterval(sweeper)
     // Readers first: the last connection to close tidies the file, and it has to be the one that may write.
@@ -105,11 +114,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
         const [row] = reads.all({ sql: byHash, params: [hash] })
         return row && toKey(row)
       },
-      create: key => writer.submit('createKey', { key, at: clock.now() }),
+      create: key => changing(writer.submit('createKey', { key, at: clock.now() })),
       list: () => reader.ask('keys', null),
-      revoke: id => writer.submit('revokeKey', { id }),
+      revoke: id => changing(writer.submit('revokeKey', { id })),
       count: () => readNumber(reads, 'SELECT count(*) AS value FROM key'),
       revision: () => readNumber(reads, `SELECT value FROM meta WHERE name = 'key_revision'`),
+      ownChanges: () => ownChanges,
       async createUser(user) {
         await writer.submit('createUser', { user, at: clock.now() })
       },

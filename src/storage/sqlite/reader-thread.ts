@@ -1,12 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Awaitable, LogFilter } from '../../kit/index.ts'
-import { listLogs } from '../journal/list.ts'
-import { listKeys, listUsers } from '../keys/list.ts'
 import { audit } from '../ledger/audit.ts'
 import { findCharges, pageCharges } from '../ledger/find.ts'
 import type { Tables } from '../tables.ts'
 import { Connection } from './connect.ts'
-import { openKysely } from './kysely.ts'
 import type { FromReader, Question, Reading, Readings, ToReader } from './messages.ts'
 
 const { path } = workerData as { readonly path: string }
@@ -14,7 +11,7 @@ const port = parentPort
 if (!port) throw new Error('the reader runs as a thread')
 
 const connection = new Connection(path, { readOnly: true })
-const db = openKysely<Tables>(connection.db)
+let lists: ReturnType<typeof loadLists> | undefined
 
 port.on('message', (message: ToReader) => {
   if ('close' in message) {
@@ -34,14 +31,31 @@ async function answer({ id, reading, given }: Question): Promise<FromReader> {
 }
 
 const answers: { readonly [R in Reading]: (given: Readings[R]['given']) => Awaitable<Readings[R]['gives']> } = {
-  keys: () => listKeys(db),
-  users: () => listUsers(db),
+  async keys() {
+    const { db, listKeys } = await (lists ??= loadLists())
+    return listKeys(db)
+  },
+  async users() {
+    const { db, listUsers } = await (lists ??= loadLists())
+    return listUsers(db)
+  },
   logs: listLogged,
   charges: ({ after, limit }) => connection.snapshot(pageCharges(after, limit)),
   audit: auditFile,
 }
 
+/** The lists are built with Kysely, which takes a tenth of a second to load; an audit does without. */
+async function loadLists() {
+  const [{ openKysely }, { listKeys, listUsers }, { listLogs }] = await Promise.all([
+    import('./kysely.ts'),
+    import('../keys/list.ts'),
+    import('../journal/list.ts'),
+  ])
+  return { db: openKysely<Tables>(connection.db), listKeys, listUsers, listLogs }
+}
+
 async function listLogged(filter: LogFilter) {
+  const { db, listLogs } = await (lists ??= loadLists())
   const rows = await listLogs(db, filter)
   const charges = connection.run(findCharges(rows.map(row => row.id)))
   return rows.map(row => ({ row, charge: charges.get(row.id) ?? null }))

@@ -1,0 +1,252 @@
+import { mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Worker } from 'node:worker_threads'
+import t, { type Test } from 'tap'
+import { type Storage, systemClock } from '../../src/kit/index.ts'
+import { openStorage } from '../../src/storage/index.ts'
+import { Backlog } from '../../src/storage/journal/backlog.ts'
+import { recover } from '../../src/storage/ledger/recover.ts'
+import { Connection } from '../../src/storage/sqlite/connect.ts'
+import { holdOf, line, logRow, newKey, silentLog } from '../contract/storage.ts'
+
+function makeFile(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-faults-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'tollgate.db')
+}
+
+async function start(t: Test, path: string, options: { busyMs?: number; bytesMax?: number } = {}) {
+  const storage = await openStorage({
+    url: `sqlite:${path}`,
+    clock: systemClock,
+    log: silentLog,
+    role: 'gateway',
+    ...options,
+  })
+  t.teardown(() => storage.close())
+  const made = newKey()
+  const key = await storage.keys.create(made)
+  return { storage, ledger: storage.ledger, key, readKey: async () => storage.keys.findByHash(made.hash) }
+}
+
+/** Waits until writing works again; the probe runs twice a second. */
+async function recovered({ ledger }: Storage): Promise<void> {
+  const until = performance.now() + 10_000
+  while (!ledger.healthy()) {
+    if (performance.now() > until) throw new Error('the storage did not recover in 10 s')
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+const unavailable = { code: 'storage_unavailable' }
+
+await t.test('a second gateway on one file is refused and told what to do; the first goes on', async t => {
+  const path = makeFile(t)
+  const { ledger, key } = await start(t, path)
+  const second = openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'gateway' })
+  await t.rejects(second, { code: 'storage_in_use', message: /another gateway already works on .*stop it/ })
+  t.same(await ledger.hold(holdOf(key, 1)), { kind: 'held' })
+})
+
+await t.test('a gateway opens the file again after the one before has closed', async t => {
+  const path = makeFile(t)
+  const first = await openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'gateway' })
+  await first.close()
+  const { storage } = await start(t, path)
+  t.equal(storage.ledger.healthy(), true)
+})
+
+await t.test('a storage in memory works and leaves nothing behind', async t => {
+  const storage = await openStorage({ url: 'sqlite::memory:', clock: systemClock, log: silentLog, role: 'gateway' })
+  const key = await storage.keys.create(newKey())
+  t.same(await storage.ledger.hold(holdOf(key, 1)), { kind: 'held' })
+  await storage.close()
+})
+
+await t.test('an address of another kind is refused without showing its password', async t => {
+  const open = openStorage({ url: 'mysql://root:secret@host/db', clock: systemClock, log: silentLog, role: 'tool' })
+  await t.rejects(open, { code: 'storage_url', message: /mysql:\/\/…@host/ })
+})
+
+await t.test('a file of a newer version is refused', async t => {
+  const path = makeFile(t)
+  const first = await openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'tool' })
+  await first.close()
+  const db = new DatabaseSync(path)
+  db.exec('PRAGMA user_version = 99')
+  db.close()
+  for (const role of ['gateway', 'tool'] as const) {
+    const open = openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role })
+    await t.rejects(open, { code: 'storage_newer' })
+  }
+})
+
+await t.test('a file that is not a database is refused', async t => {
+  const path = makeFile(t)
+  const { writeFileSync } = await import('node:fs')
+  writeFileSync(path, 'not a database '.repeat(400))
+  await t.rejects(
+    openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'gateway' }),
+    unavailable,
+  )
+})
+
+await t.test('two processes that find an empty file both open it', async t => {
+  const path = makeFile(t)
+  const open = (role: 'gateway' | 'tool') =>
+    openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role })
+  const storages = await Promise.all([open('gateway'), open('tool'), open('tool')])
+  t.same(await Promise.all(storages.map(async one => (await one.keys.listUsers()).length)), [1, 1, 1])
+  for (const one of storages) await one.close()
+})
+
+await t.test('a full disk refuses holds at once, and room given back is found without a restart', async t => {
+  const path = makeFile(t)
+  const { storage, ledger, key, readKey } = await start(t, path, { bytesMax: 1_500_000 })
+  const request = holdOf(key, 100)
+  await ledger.hold(request)
+  const filler = new DatabaseSync(path, { timeout: 5_000 })
+  filler.exec('CREATE TABLE filler (bytes BLOB)')
+  const insert = filler.prepare('INSERT INTO filler VALUES (zeroblob(4000))')
+  while (Number(filler.prepare('PRAGMA page_count').get()?.['page_count']) < 1_500_000 / 4096 + 1) insert.run()
+  const wide = Array.from({ length: 200 }, () => ledger.hold(holdOf(key, 100, { size: 'x'.repeat(8_000) })))
+  const failed = (await Promise.allSettled(wide)).find(result => result.status === 'rejected')
+  t.match(failed?.reason, unavailable)
+  t.equal(ledger.healthy(), false)
+  await t.rejects(ledger.hold(holdOf(key, 100)), unavailable)
+  const held = (await readKey())?.held
+  filler.exec('DROP TABLE filler')
+  filler.close()
+  await recovered(storage)
+  t.same(await ledger.hold(holdOf(key, 100)), { kind: 'held' })
+  t.equal((await readKey())?.held, Number(held) + 100)
+  t.same((await storage.books.verify()).problems, [])
+})
+
+await t.test('a foreign writer that keeps the lock: commits wait, then are refused, then work again', async t => {
+  const path = makeFile(t)
+  const { storage, ledger, key } = await start(t, path, { busyMs: 200 })
+  const request = holdOf(key, 100)
+  await ledger.hold(request)
+  const foreign = new DatabaseSync(path)
+  foreign.exec('BEGIN IMMEDIATE')
+  await t.rejects(ledger.line(request.facts.id, line(0)), unavailable)
+  t.equal(ledger.healthy(), false)
+  foreign.exec('ROLLBACK')
+  foreign.close()
+  await recovered(storage)
+  t.equal(await ledger.line(request.facts.id, line(0)), true)
+})
+
+await t.test('the end of a charge that could not be written is written when writing works again', async t => {
+  const path = makeFile(t)
+  const { storage, ledger, key, readKey } = await start(t, path, { busyMs: 100 })
+  const [lined, empty] = [holdOf(key, 100_000), holdOf(key, 100_000)]
+  await ledger.hold(lined)
+  await ledger.hold(empty)
+  await ledger.line(lined.facts.id, line(0))
+  const foreign = new DatabaseSync(path)
+  foreign.exec('BEGIN IMMEDIATE')
+  const ends = await Promise.allSettled([
+    ledger.settle({ id: lined.facts.id, delivery: 'partial', reason: null }),
+    ledger.review(empty.facts.id, 'timeout'),
+  ])
+  t.same(
+    ends.map(end => end.status),
+    ['rejected', 'rejected'],
+  )
+  foreign.exec('ROLLBACK')
+  foreign.close()
+  await recovered(storage)
+  await storage.flush()
+  t.match(await ledger.find(lined.facts.id), { state: 'settled', delivery: 'partial' })
+  t.match(await ledger.find(empty.facts.id), { state: 'needs_review' })
+  t.match(await readKey(), { held: 0, spent: 40_000 })
+})
+
+await t.test('a deleted file is noticed: nothing is written where nobody would find it', async t => {
+  const path = makeFile(t)
+  const { storage, ledger, key } = await start(t, path)
+  renameSync(path, `${path}.away`)
+  await t.rejects(ledger.hold(holdOf(key, 1)), { ...unavailable, message: /moved or deleted/ })
+  t.equal(ledger.healthy(), false)
+  renameSync(`${path}.away`, path)
+  await recovered(storage)
+  t.same(await ledger.hold(holdOf(key, 1)), { kind: 'held' })
+})
+
+await t.test('a writer that dies rejects what it had, is replaced, and no hold in doubt stays', async t => {
+  const workers: Worker[] = []
+  const watch = (worker: Worker) => workers.push(worker)
+  process.on('worker', watch)
+  t.teardown(() => process.off('worker', watch))
+  const path = makeFile(t)
+  const { storage, ledger, key, readKey } = await start(t, path)
+  const kept = holdOf(key, 100_000)
+  await ledger.hold(kept)
+  const doubtful = Array.from({ length: 200 }, () => ledger.hold(holdOf(key, 1)))
+  await Promise.race(doubtful)
+  void workers[0]?.terminate()
+  const results = await Promise.allSettled([
+    ...doubtful,
+    ...Array.from({ length: 50 }, () => ledger.hold(holdOf(key, 1))),
+  ])
+  const acknowledged = results.filter(result => result.status === 'fulfilled').length
+  await recovered(storage)
+  await storage.flush()
+  t.equal((await readKey())?.held, 100_000 + acknowledged)
+  t.equal(await ledger.line(kept.facts.id, line(0)), true, 'the charges of this process are still its own')
+  t.same((await storage.books.verify()).problems, [])
+})
+
+await t.test('log rows wait while writing fails, and are written afterwards', async t => {
+  const path = makeFile(t)
+  const { storage } = await start(t, path, { busyMs: 100 })
+  const foreign = new DatabaseSync(path)
+  foreign.exec('BEGIN IMMEDIATE')
+  const row = logRow()
+  storage.journal.append(row)
+  await t.rejects(storage.flush(), unavailable)
+  foreign.exec('ROLLBACK')
+  foreign.close()
+  await recovered(storage)
+  await storage.flush()
+  t.same(
+    (await storage.journal.list({ limit: 5 })).map(found => found.row),
+    [row],
+  )
+})
+
+await t.test('the backlog is bounded: the oldest rows go, and are counted', async t => {
+  const backlog = new Backlog()
+  const row = logRow()
+  for (let i = 0; i < 60_000; i++) backlog.append(row)
+  t.ok(backlog.size <= 50_256)
+  t.equal(backlog.dropped, 60_000 - backlog.size)
+  t.equal(backlog.through, backlog.dropped)
+})
+
+await t.test('recovery killed before its commit leaves everything to the next one', async t => {
+  const path = makeFile(t)
+  const tool = await openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'tool' })
+  const key = await tool.keys.create(newKey())
+  const requests = Array.from({ length: 1_500 }, () => holdOf(key, 10))
+  await Promise.all(requests.map(request => tool.ledger.hold(request)))
+  await Promise.all(requests.slice(0, 1_100).map(({ facts }) => tool.ledger.line(facts.id, line(0))))
+  await tool.close()
+  const self = { owner: 'a', chain: 'gateway' }
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const connection = new Connection(path)
+    connection.db.exec('BEGIN IMMEDIATE')
+    t.match(connection.run(recover(self, 5)), { settled: 1_100, toReview: 400 })
+    connection.close()
+  }
+  const { storage, readKey } = await start(t, path)
+  t.same((await storage.books.verify()).problems, [])
+  t.match(await readKey(), { held: 0 })
+  const charges = await storage.books.all(null, 2_000)
+  t.equal(charges.filter(charge => charge.state === 'settled').length, 1_100)
+  t.equal(charges.filter(charge => charge.state === 'needs_review').length, 400)
+})
