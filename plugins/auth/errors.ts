@@ -1,4 +1,4 @@
-import { type ErrorTable, failures } from '../../src/kit/index.ts'
+import { type ErrorTable, failures, sharedRows } from '../../src/kit/index.ts'
 
 const bad = 'invalid_request_error'
 
@@ -37,11 +37,7 @@ export const errors = {
     param: 'model',
     text: "This API key may not use the model '{model}'.",
   },
-  storage_unavailable: {
-    status: 503,
-    type: 'server_error',
-    text: 'The API key could not be checked because the storage does not answer. Try again shortly.',
-  },
+  storage_unavailable: sharedRows.storage_unavailable,
 } as const satisfies ErrorTable
 
 export const fail = failures(errors)

@@ -27,6 +27,7 @@ export class KeyCache {
   /** Lookups under way since the cache was last emptied; replaced with it, so that none of them is joined or kept. */
   #waiting = new Map<string, Promise<KnownKey | undefined>>()
   #revision: number | undefined
+  #ownChanges = 0
   #polling = false
   #blind = false
 
@@ -43,6 +44,11 @@ export class KeyCache {
 
   /** The key whose secret has this hash. @throws whatever the store throws: not to know is not to have been refused. */
   find(hash: string): Awaitable<KnownKey | undefined> {
+    const changes = this.#store.ownChanges()
+    if (changes !== this.#ownChanges) {
+      this.#ownChanges = changes
+      this.#empty()
+    }
     const known = this.#known.get(hash)
     if (known !== undefined || this.#unknown.has(hash)) return known
     return this.#waiting.get(hash) ?? this.#load(hash)

@@ -51,6 +51,15 @@ export class Failure extends Error {
   }
 }
 
+/** Rows that several tables hold, because several parts meet the same fault. Every other code stands in one table. */
+export const sharedRows = {
+  storage_unavailable: {
+    status: 503,
+    type: 'service_unavailable_error',
+    text: 'The storage of keys and charges does not answer. Nothing was sent upstream and nothing is billed; try again shortly.',
+  },
+} as const satisfies ErrorTable
+
 /** Makes the `fail` function of a table: `throw fail('model_not_found', { model })`. */
 export function failures<const Table extends ErrorTable>(table: Table) {
   return function fail<Code extends keyof Table & string>(

@@ -52,6 +52,8 @@ export type KeyStore = {
   count(): Awaitable<number>
   /** A number that moves with every change of a key, by any process: caches are emptied when it does. */
   revision(): Awaitable<number>
+  /** Moves at once with every change that this process makes: a key revoked here is refused at its next request. */
+  ownChanges(): number
   createUser(user: {
     name: string
     group: string

@@ -19,7 +19,7 @@ import {
 } from '../harness/exchange.ts'
 
 /** Keys in a Map, with what was asked of them. `answer` decides how a lookup comes back. */
-class MapKeys implements Pick<KeyStore, 'findByHash' | 'revision'> {
+class MapKeys implements Pick<KeyStore, 'findByHash' | 'revision' | 'ownChanges'> {
   readonly rows = new Map<string, Key>()
   lookups = 0
   answer: (key: Key | undefined) => Awaitable<Key | undefined> = key => key
@@ -30,6 +30,11 @@ class MapKeys implements Pick<KeyStore, 'findByHash' | 'revision'> {
     this.lookups++
     return this.answer(this.rows.get(hash))
   }
+  /** Every change comes from another process. */
+  ownChanges(): number {
+    return 0
+  }
+
   revision(): number {
     if (this.failing) throw new Error('disk I/O error')
     return this.#revision

@@ -1,4 +1,5 @@
-import { resolve } from 'node:path'
+import { readFileSync, watch } from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
 import { ConfigError, createGateway, createKey, type Gateway, type Listening } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 
@@ -12,6 +13,38 @@ export async function serve(options: { readonly config: string }): Promise<void>
   announce(gateway, listening, options.config)
   await offerFirstKey(gateway, listening)
   handleSignals(gateway)
+  watchFile(options.config, () => void reload(gateway))
+}
+
+/** Calls when the file's content has changed and has been at rest for a moment; editors write in several steps. */
+function watchFile(file: string, onChange: () => void): void {
+  const path = resolve(file)
+  const read = (): string | undefined => {
+    try {
+      return readFileSync(path, 'utf8')
+    } catch {
+      return undefined
+    }
+  }
+  let known = read()
+  let rest: NodeJS.Timeout | undefined
+  const look = (): void => {
+    const text = read()
+    // Between two steps of an editor the file may be gone or empty; what is there at rest counts.
+    if (text === undefined || text === known) return
+    known = text
+    onChange()
+  }
+  try {
+    // The folder is watched, not the file: an editor that replaces the file would end a watch on it.
+    watch(dirname(path), { persistent: false }, (_event, name) => {
+      if (name !== null && name !== basename(path)) return
+      clearTimeout(rest)
+      rest = setTimeout(look, 200)
+    })
+  } catch (error) {
+    say(`changes of ${file} are not noticed by themselves (${String(error)}); SIGHUP reloads`)
+  }
 }
 
 async function open(config: string): Promise<Gateway> {
