@@ -1,0 +1,86 @@
+import type { Awaitable, Failure, Passed, Stage, StoredAnswer } from '../../src/kit/index.ts'
+import { fail } from './errors.ts'
+import type { ImageCharge } from './image-charge.ts'
+import { type Scanned, Unreadable } from './scan-images.ts'
+
+/** The largest answer that is kept for an idempotency key. */
+export const storedAnswerBytesMax = 1024 * 1024
+
+/** What finds the images in an answer. */
+export type Scanner = {
+  write(chunk: Buffer): Scanned
+  end(): Scanned
+  close?(): void
+}
+
+/**
+ * The answer passes; of each image the end waits until its line is committed, and the end of the answer until the
+ * charge is settled. Throws, which cuts the caller, when either is not known to be durable.
+ */
+export class BillingStage implements Stage {
+  readonly #scanner: Scanner
+  readonly #charge: ImageCharge
+  readonly #status: number
+  readonly #contentType: string
+  /** A copy of what went out, for the idempotency key; undefined when none is to be kept. */
+  #kept: Buffer[] | undefined
+  #keptBytes = 0
+
+  constructor(
+    scanner: Scanner,
+    charge: ImageCharge,
+    answer: { readonly status: number; readonly contentType: string; readonly keep: boolean },
+  ) {
+    this.#scanner = scanner
+    this.#charge = charge
+    this.#status = answer.status
+    this.#contentType = answer.contentType
+    this.#kept = answer.keep ? [] : undefined
+  }
+
+  write(chunk: Buffer): Awaitable<Passed> {
+    const scanned = this.#scan(() => this.#scanner.write(chunk))
+    if (this.#kept) this.#keep(scanned.out)
+    if (scanned.done.length === 0) return scanned.out
+    return this.#charge.commit(scanned.done).then(() => scanned.out)
+  }
+
+  async end(): Promise<Passed> {
+    const scanned = this.#scan(() => this.#scanner.end())
+    if (this.#kept) this.#keep(scanned.out)
+    if (scanned.done.length > 0) await this.#charge.commit(scanned.done)
+    await this.#charge.finish(this.#storedAnswer())
+    return scanned.out
+  }
+
+  /** Gives back what the scanner took; idempotent. */
+  close(): void {
+    this.#scanner.close?.()
+    this.#kept = undefined
+  }
+
+  #scan(read: () => Scanned): Scanned {
+    try {
+      return read()
+    } catch (cause) {
+      throw this.#charge.broken(cause instanceof Unreadable ? unreadable(cause) : cause)
+    }
+  }
+
+  #keep(out: readonly Buffer[]): void {
+    for (const bytes of out) {
+      this.#keptBytes += bytes.length
+      this.#kept?.push(bytes)
+    }
+    if (this.#keptBytes > storedAnswerBytesMax) this.#kept = undefined
+  }
+
+  #storedAnswer(): StoredAnswer | undefined {
+    if (!this.#kept) return undefined
+    return { status: this.#status, headers: { 'content-type': this.#contentType }, body: Buffer.concat(this.#kept) }
+  }
+}
+
+function unreadable(cause: Unreadable): Failure {
+  return fail('upstream_answer_malformed', { why: cause.message }, { cause })
+}

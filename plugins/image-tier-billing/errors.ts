@@ -1,0 +1,79 @@
+import { failures, sharedRows } from '../../src/kit/index.ts'
+
+/** What this plugin refuses, and what would be right. */
+export const errors = {
+  invalid_n: {
+    status: 400,
+    type: 'invalid_request_error',
+    param: 'n',
+    text: 'n must be a whole number from 1 to {max}, not {value}',
+  },
+  invalid_response_format: {
+    status: 400,
+    type: 'invalid_request_error',
+    param: 'response_format',
+    text: 'response_format must be b64_json or url, not {value}',
+  },
+  response_format_not_streamed: {
+    status: 400,
+    type: 'invalid_request_error',
+    param: 'response_format',
+    text: 'response_format url cannot be combined with stream: ask for b64_json, or do not stream',
+  },
+  invalid_idempotency_key: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: 'Idempotency-Key must be sent once and hold 1 to 255 printable ASCII characters',
+  },
+  insufficient_quota: {
+    status: 402,
+    type: 'insufficient_quota',
+    text: "This request may cost up to {hold} {currency} and the key's budget has {available} {currency} left",
+    retry: false,
+  },
+  idempotency_in_progress: {
+    status: 409,
+    type: 'invalid_request_error',
+    text: 'A request with this Idempotency-Key is still running as {charge}; ask again later',
+    retry: true,
+  },
+  idempotency_mismatch: {
+    status: 422,
+    type: 'invalid_request_error',
+    text: 'This Idempotency-Key was used for a different request ({charge}); use a new key for a new request',
+    retry: false,
+  },
+  already_completed: {
+    status: 409,
+    type: 'invalid_request_error',
+    text: 'The request with this Idempotency-Key has ended as {charge} and its answer was not kept; see GET /v1/charges/{charge}',
+    retry: false,
+  },
+  storage_unavailable: sharedRows.storage_unavailable,
+  price_missing: {
+    status: 503,
+    type: 'service_unavailable_error',
+    text: 'Model {model} has no price for tier {tier}, so it cannot be used; the operator has to add one',
+    retry: false,
+  },
+  charge_not_recorded: {
+    status: 503,
+    type: 'service_unavailable_error',
+    text: 'An image came back but its charge could not be recorded, so it was not handed out; charge {charge} tells what became of it',
+    retry: false,
+  },
+  upstream_answer_malformed: {
+    status: 502,
+    type: 'server_error',
+    text: 'The upstream answered with something that cannot be read as images ({why}), so it was not handed out',
+    retry: false,
+  },
+  upstream_answer_encoded: {
+    status: 502,
+    type: 'server_error',
+    text: 'The upstream sent content-encoding {encoding} although none was asked for, so its images cannot be counted',
+    retry: false,
+  },
+} as const
+
+export const fail = failures(errors)

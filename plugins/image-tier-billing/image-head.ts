@@ -1,0 +1,167 @@
+import { type Measured, headBytesMax, measure } from './measure.ts'
+
+/** Characters of one string that are looked at, whatever they decode to; hostile blanks end here. */
+const charsMax = 2 * 1024 * 1024
+const metaCharsMax = 1024
+const firstTryBytes = 64
+
+const blank = 64
+const padding = 65
+/** Value of each base64 character, of both alphabets; others are skipped, as lenient decoders do. */
+const values = new Uint8Array(256).fill(blank)
+for (const alphabet of [
+  'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/',
+  'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_',
+]) {
+  for (let i = 0; i < 64; i++) values[alphabet.charCodeAt(i)] = i
+}
+values[0x3d] = padding
+
+const opening = 'data:'
+
+type Phase = 'opening' | 'meta' | 'body' | 'settled'
+
+/**
+ * Reads what an image is from the beginning of the JSON string that carries it, fed piece by piece as it stands on the
+ * wire: base64 of either alphabet, blanks in it, padding or none, behind a `data:` prefix or not, with any of its
+ * characters escaped. Looks at no more than it needs; the dimensions are mostly known after 64 bytes of the image.
+ *
+ * With `link: true` the string is a URL, and only a `data:` URL is looked into.
+ */
+export class ImageHead {
+  readonly #link: boolean
+  #phase: Phase = 'opening'
+  #measured: Measured = { kind: 'more', mime: null, bytesMax: headBytesMax }
+  #inline = false
+  #chars = 0
+  /** The first characters, or the end of what stands before a data: URL's comma. */
+  #text = ''
+  /** An escape that a piece ended in: what has been seen of it. */
+  #escape = ''
+  #bytes = Buffer.allocUnsafe(firstTryBytes)
+  #length = 0
+  #tryAt = firstTryBytes
+  #bits = 0
+  #held = 0
+
+  constructor(kind: { readonly link: boolean }) {
+    this.#link = kind.link
+  }
+
+  /** No further piece can tell more. */
+  get settled(): boolean {
+    return this.#phase === 'settled'
+  }
+
+  /** The string begins with `data:`; known after its first five characters. */
+  get inline(): boolean {
+    return this.#inline
+  }
+
+  /** The image's type by its own first bytes; null when they are none that is known. */
+  get mime(): string | null {
+    if (this.#measured.mime === null && this.#phase !== 'settled' && this.#length > 0) {
+      return measure(this.#bytes.subarray(0, this.#length)).mime
+    }
+    return this.#measured.mime
+  }
+
+  /** Reads on, in the bytes of `piece` from `from` to `to`. */
+  write(piece: Buffer, from: number, to: number): void {
+    for (let i = from; i < to && this.#phase !== 'settled'; i++) {
+      const byte = piece[i] as number
+      if (++this.#chars > charsMax) return this.#settle({ kind: 'undecodable', mime: this.#measured.mime })
+      if (this.#escape !== '') this.#unescape(byte)
+      else if (byte === 0x5c) this.#escape = '\\'
+      else this.#take(byte)
+    }
+  }
+
+  /** The string is over. The result is a size or `undecodable`. */
+  end(): Measured {
+    if (this.#phase === 'opening') this.#body()
+    if (this.#phase === 'body') this.#try(true)
+    if (this.#phase === 'meta') this.#settle({ kind: 'undecodable', mime: null })
+    return this.#measured
+  }
+
+  #settle(measured: Measured): void {
+    this.#measured = measured
+    this.#phase = 'settled'
+    this.#bytes = Buffer.alloc(0)
+    this.#text = ''
+  }
+
+  #unescape(byte: number): void {
+    const char = String.fromCharCode(byte)
+    if (this.#escape === '\\' && char !== 'u') {
+      this.#escape = ''
+      // \n \r \t \b \f are blanks here; \/ \\ \" are themselves.
+      if (!'nrtbf'.includes(char)) this.#take(byte)
+      return
+    }
+    this.#escape += char
+    if (this.#escape.length < 6) return
+    const code = Number.parseInt(this.#escape.slice(2), 16)
+    this.#escape = ''
+    if (code < 256) this.#take(code)
+  }
+
+  #take(byte: number): void {
+    if (this.#phase === 'body') return this.#decode(byte)
+    if (this.#phase === 'opening') {
+      if (this.#text === '' && byte <= 0x20) return
+      this.#text += String.fromCharCode(byte)
+      const lower = this.#text.toLowerCase()
+      if (lower === opening) {
+        this.#inline = true
+        this.#phase = 'meta'
+        this.#text = ''
+      } else if (!opening.startsWith(lower)) this.#body()
+      return
+    }
+    if (this.#phase !== 'meta') return
+    if (byte !== 0x2c) {
+      this.#text += String.fromCharCode(byte)
+      if (this.#text.length > metaCharsMax) this.#settle({ kind: 'undecodable', mime: null })
+    } else if (this.#text.toLowerCase().trimEnd().endsWith(';base64')) {
+      this.#phase = 'body'
+    } else this.#settle({ kind: 'undecodable', mime: null })
+  }
+
+  /** It was no `data:`: what was read so far is base64 already, or a link, which nobody looks into. */
+  #body(): void {
+    if (this.#link) return this.#settle({ kind: 'undecodable', mime: null })
+    const text = this.#text
+    this.#phase = 'body'
+    for (let i = 0; i < text.length; i++) this.#decode(text.charCodeAt(i))
+  }
+
+  #decode(byte: number): void {
+    const value = values[byte] as number
+    if (value === blank || this.#phase !== 'body') return
+    if (value === padding) return this.#try(true)
+    this.#held = ((this.#held << 6) | value) & 0xffff
+    this.#bits += 6
+    if (this.#bits < 8) return
+    this.#bits -= 8
+    if (this.#length === this.#bytes.length) this.#grow()
+    this.#bytes[this.#length++] = (this.#held >> this.#bits) & 0xff
+    if (this.#length === this.#tryAt) this.#try(false)
+  }
+
+  #grow(): void {
+    const larger = Buffer.allocUnsafe(this.#bytes.length * 2)
+    this.#bytes.copy(larger, 0, 0, this.#length)
+    this.#bytes = larger
+  }
+
+  /** Each try comes at twice the length of the one before, so that all tries together read each byte twice. */
+  #try(last: boolean): void {
+    const measured = measure(this.#bytes.subarray(0, this.#length))
+    if (measured.kind !== 'more') return this.#settle(measured)
+    this.#measured = measured
+    if (last) return this.#settle({ kind: 'undecodable', mime: measured.mime })
+    this.#tryAt = Math.min(this.#tryAt * 2, measured.bytesMax)
+  }
+}

@@ -1,0 +1,5 @@
+export { imageTierBilling } from './plugin.ts'
+export { type Quote, quote } from './quote.ts'
+export { readCount } from './read-count.ts'
+export { replayCharge } from './replay.ts'
+export type { BillingFacet } from './schema.ts'

@@ -1,0 +1,82 @@
+import type { Family, Model, Problem } from '../../src/kit/index.ts'
+import type { BillingFacet } from './schema.ts'
+
+/** What the schema cannot see: tiers in their order, and a price of every model for each of them. */
+export function inspect(facet: BillingFacet, family: Family, models: readonly Model[]): Problem[] {
+  return [...tierProblems(facet), ...models.flatMap(model => priceProblems(facet, family, model))]
+}
+
+function tierProblems(facet: BillingFacet): Problem[] {
+  const problems: Problem[] = []
+  const seen = new Set<string>()
+  let below = 0
+  facet.tiers.forEach(({ tier, long_edge_max }, i) => {
+    const last = i === facet.tiers.length - 1
+    // Requested labels such as `1k` find their tier in any case, so two may not differ by case alone.
+    if (seen.has(tier.toLowerCase())) {
+      problems.push(
+        error('tier_twice', `tier ${tier} is listed twice`, ['tiers', i, 'tier'], 'give each tier its own label'),
+      )
+    }
+    seen.add(tier.toLowerCase())
+    if (last && long_edge_max !== undefined) {
+      problems.push(
+        error(
+          'tiers_end',
+          `the last tier ${tier} stops at ${long_edge_max} pixels, and a larger image would have none`,
+          ['tiers', i, 'long_edge_max'],
+          'leave long_edge_max out of the last tier',
+        ),
+      )
+    } else if (!last && long_edge_max === undefined) {
+      problems.push(
+        error(
+          'tiers_end',
+          `tier ${tier} takes every size, so those after it cannot occur`,
+          ['tiers', i],
+          'give it a long_edge_max',
+        ),
+      )
+    }
+    if (long_edge_max === undefined) return
+    if (long_edge_max <= below) {
+      problems.push(
+        error(
+          'tiers_not_rising',
+          `tier ${tier} ends at ${long_edge_max}, not above the ${below} of the tier before it`,
+          ['tiers', i, 'long_edge_max'],
+          'list the tiers with rising long_edge_max',
+        ),
+      )
+    }
+    below = Math.max(below, long_edge_max)
+  })
+  if (!facet.tiers.some(row => row.tier === facet.otherwise)) {
+    const labels = facet.tiers.map(row => row.tier).join(', ')
+    problems.push(
+      error('tier_unknown', `otherwise names ${facet.otherwise}, which is no tier`, ['otherwise'], `one of ${labels}`),
+    )
+  }
+  return problems
+}
+
+function priceProblems(facet: BillingFacet, family: Family, model: Model): Problem[] {
+  if (model.free) return []
+  const problems: Problem[] = []
+  for (const { tier } of facet.tiers) {
+    if (model.prices.has(tier)) continue
+    const remedy = `add ${tier}: "…" to its prices`
+    const message = `model ${model.name} has no price for tier ${tier} of family ${family.name}`
+    problems.push({ ...error('tier_unpriced', message, ['prices'], remedy), model: model.name })
+  }
+  for (const label of model.prices.keys()) {
+    if (facet.tiers.some(row => row.tier === label)) continue
+    const message = `the price for ${label} is of no tier of family ${family.name}, so no image is ever charged it`
+    problems.push({ severity: 'note', code: 'price_unused', message, path: ['prices', label], model: model.name })
+  }
+  return problems
+}
+
+function error(code: string, message: string, path: readonly (string | number)[], remedy: string): Problem {
+  return { severity: 'error', code, message, path, remedy }
+}

@@ -1,0 +1,219 @@
+import {
+  type Answer,
+  type AskedSize,
+  askedSizeSlot,
+  type Body,
+  type ChargeFacts,
+  callerSlot,
+  defineSlot,
+  definePlugin,
+  type Exchange,
+  formatMoney,
+  type HoldResult,
+  readField,
+  type StoredAnswer,
+  type Target,
+  withField,
+} from '../../src/kit/index.ts'
+import { BillingStage, type Scanner } from './billing-stage.ts'
+import { fail } from './errors.ts'
+import { readIdempotency, readIdempotencyKey } from './idempotency.ts'
+import { ImageCharge } from './image-charge.ts'
+import { inspect } from './inspect.ts'
+import { quote } from './quote.ts'
+import { readCount } from './read-count.ts'
+import { Allowance, EventScanner, wholeEventsBytesMax } from './scan-events.ts'
+import { ImageScanner } from './scan-images.ts'
+import { type BillingFacet, facetSchema, optionsSchema } from './schema.ts'
+
+const unavailableMs = 5_000
+const runningMs = 2_000
+
+/** What this plugin knows of an exchange that has been admitted. */
+type Billing = {
+  readonly charge: ImageCharge
+  readonly n: number
+  readonly keyed: boolean
+  stage: BillingStage | undefined
+}
+
+const billingSlot = defineSlot<Billing>('image-billing')
+
+/** Prices images by size tier (requirement 4.4), and lets none out before its charge is committed. */
+export const imageTierBilling = definePlugin({
+  name: 'image-tier-billing',
+  options: optionsSchema,
+  facet: facetSchema,
+  needs: [callerSlot, askedSizeSlot],
+  inspect,
+  create(_options, host) {
+    const { stores, log } = host
+    const { ledger } = stores
+    const allowance = host.keep('whole-events', () => new Allowance(wholeEventsBytesMax))
+
+    return {
+      onTarget(ex, target, facet) {
+        readCount(target.body, target.family.nMax)
+        readIdempotencyKey(ex.head.headers['idempotency-key'])
+        if (rendersUrl(target, facet) && target.stream) throw fail('response_format_not_streamed')
+        if (!ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
+      },
+
+      async onAdmit(ex, target, facet) {
+        const { body, family, model } = target
+        const n = readCount(body, family.nMax)
+        const quoted = quote({ facet, family, model, asked: askedSize(ex, body), n })
+        const idempotency = await readIdempotency(ex.head.headers['idempotency-key'], ex.head.path, body)
+        const facts = factsOf(ex, target, quoted)
+        const terms = {
+          id: ex.id,
+          rule: quoted.rule,
+          n,
+          overReturn: facet.over_return,
+          onCallerGone: facet.on_caller_gone,
+        }
+        // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
+        ex.slots.put(billingSlot, {
+          charge: new ImageCharge(ledger, terms),
+          n,
+          keyed: idempotency !== null,
+          stage: undefined,
+        })
+        const held = await ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch((cause: unknown) => {
+          throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
+        })
+        if (held.kind !== 'held') {
+          ex.slots.put(billingSlot, undefined)
+          return answerWithout(held, quoted.atMost, facts.currency)
+        }
+        ex.notes.charge = true
+        return undefined
+      },
+
+      onForward(_ex, out, facet) {
+        // What is rendered here was never the upstream's to know (decision 6).
+        const body = facet.render ? withField(out.body, 'response_format', undefined) : out.body
+        return { ...out, body, detach: facet.on_caller_gone === 'bill' }
+      },
+
+      onReply(ex, reply, facet, target) {
+        const billing = ex.slots.get(billingSlot)
+        if (!billing || reply.status < 200 || reply.status > 299) return reply
+        const encoding = reply.headers['content-encoding'] ?? 'identity'
+        if (encoding !== 'identity') throw billing.charge.broken(fail('upstream_answer_encoded', { encoding }))
+        const contentType = reply.headers['content-type'] ?? 'application/json'
+        const asUrl = rendersUrl(target, facet)
+        const events = isEventStream(contentType, target)
+        const scanner: Scanner = events ? new EventScanner(allowance) : new ImageScanner({ asUrl })
+        const answer = { status: reply.status, contentType, keep: billing.keyed }
+        billing.stage = new BillingStage(scanner, billing.charge, answer)
+        const headers = asUrl ? withoutLength(reply.headers) : reply.headers
+        // Half of a JSON answer is told from a whole one by its brackets, whatever the connection says.
+        return {
+          ...reply,
+          headers,
+          stages: [...reply.stages, billing.stage],
+          provesEnd: reply.provesEnd === true || !events,
+        }
+      },
+
+      async onSettle(ex, outcome) {
+        const billing = ex.slots.get(billingSlot)
+        if (!billing) return
+        try {
+          await billing.charge.settle(outcome)
+        } catch (cause) {
+          // Nothing is lost: the hold stays until recovery or the lease ends it.
+          log.error({ charge: ex.id, err: cause }, 'a charge could not be ended; recovery will')
+        } finally {
+          billing.stage?.close()
+        }
+      },
+    }
+  },
+})
+
+/** The caller wants links, and this family's upstream only ever answers with bytes. @throws Failure for another format. */
+function rendersUrl(target: Target, facet: BillingFacet): boolean {
+  if (!facet.render) return false
+  const format = readField(target.body, 'response_format')
+  if (format === undefined || format === null || format === 'b64_json') return false
+  if (format === 'url') return true
+  throw fail('invalid_response_format', { value: JSON.stringify(format).slice(0, 40) })
+}
+
+/** As the family reads it; a family that says nothing of sizes forwards what was sent, and it decides nothing. */
+function askedSize(ex: Exchange, body: Body): AskedSize {
+  const asked = ex.slots.get(askedSizeSlot)
+  if (asked) return asked
+  const text = textOf(body, 'size')
+  return { text, size: { kind: text === null ? 'none' : 'unread' }, resolution: null, expected: null }
+}
+
+function factsOf(
+  ex: Exchange,
+  target: Target,
+  quoted: { readonly n: number; readonly rule: ChargeFacts['rule'] },
+): ChargeFacts {
+  const { key, group } = ex.slots.need(callerSlot)
+  return {
+    id: ex.id,
+    keyId: key.id,
+    user: key.user,
+    group: group.name,
+    operation: ex.route.operation,
+    model: target.model.name,
+    family: target.family.name,
+    upstream: target.upstream.name,
+    configRevision: ex.plan.revision,
+    currency: ex.plan.currency,
+    size: askedSize(ex, target.body).text,
+    quality: textOf(target.body, 'quality'),
+    n: quoted.n,
+    rule: quoted.rule,
+  }
+}
+
+/** A field as the caller sent it, null when absent; what is no text as JSON writes it. */
+function textOf(body: Body, name: string): string | null {
+  const value = readField(body, name) ?? null
+  return value === null || typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** What a request is told that was not given a charge of its own. @throws Failure unless an answer was kept for it. */
+function answerWithout(held: Exclude<HoldResult, { kind: 'held' }>, hold: number, currency: string): Answer {
+  if (held.kind === 'overdrawn') {
+    const available = formatMoney(held.availableMicros)
+    throw fail('insufficient_quota', { hold: formatMoney(hold), available, currency })
+  }
+  const { chargeId: charge } = held
+  if (held.kind === 'running') throw fail('idempotency_in_progress', { charge }, { retryAfterMs: runningMs })
+  if (held.kind === 'mismatch') throw fail('idempotency_mismatch', { charge })
+  if (!held.answer) throw fail('already_completed', { charge })
+  return replayed(held.answer)
+}
+
+function replayed(answer: StoredAnswer): Answer {
+  return { status: answer.status, headers: { ...answer.headers, 'idempotent-replayed': 'true' }, body: answer.body }
+}
+
+/** A type that is neither goes by what was asked for: something that is no such answer passes either scanner. */
+function isEventStream(contentType: string, target: Target): boolean {
+  const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  if (type === 'text/event-stream') return true
+  return target.stream && type !== 'application/json' && !type.endsWith('+json')
+}
+
+/** The headers of an answer that is not the bytes the upstream measured. */
+function withoutLength(headers: { readonly [name: string]: string }): { readonly [name: string]: string } {
+  const gone = new Set([
+    'content-length',
+    'etag',
+    'digest',
+    'content-digest',
+    'repr-digest',
+    'content-md5',
+    'accept-ranges',
+  ])
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !gone.has(name)))
+}

@@ -1,0 +1,116 @@
+import type { AskedSize, ChargeRule, Family, Micros, Model, TierSource } from '../../src/kit/index.ts'
+import { fail } from './errors.ts'
+import type { BillingFacet } from './schema.ts'
+import { longEdgeOf, rateTier, requestedTierOf, tierOf, tierOfLabel } from './tier.ts'
+
+/** What a request will cost as far as it can be known before the upstream is called. */
+export type Quote = {
+  readonly rule: ChargeRule
+  readonly n: number
+  /** What one image is expected to be; null where only the image itself can tell. */
+  readonly expected: { readonly tier: string; readonly source: TierSource; readonly price: Micros } | null
+  /** n × the expected price. */
+  readonly expectedAmount: Micros | null
+  /** n × the dearest tier that can come out: what is held. */
+  readonly atMost: Micros
+}
+
+/**
+ * The one computation of a price before the fact: the hold, `explain`, the playground and the pricing page all take it
+ * from here.
+ * @throws Failure `price_missing` when the model has no price for a tier; a checked configuration has all.
+ */
+export function quote(request: {
+  readonly facet: BillingFacet
+  readonly family: Family
+  readonly model: Model
+  readonly asked: AskedSize
+  readonly n: number
+}): Quote {
+  const { facet, family, model, asked, n } = request
+  const tiers = facet.tiers.map(row => {
+    const price = model.prices.get(row.tier)
+    if (!price && !model.free) throw fail('price_missing', { model: model.name, tier: row.tier })
+    const { file, line } = price?.origin ?? model.origin
+    return {
+      tier: row.tier,
+      longEdgeMax: row.long_edge_max ?? null,
+      price: price?.micros ?? 0,
+      at: `${file}:${line}`,
+    }
+  })
+  const requestedTier = requestedTierOf(asked, tiers)?.tier ?? null
+  const rating = { tiers, tierFrom: facet.tier_from, otherwise: facet.otherwise, requestedTier }
+  const rule: ChargeRule = { ...rating, warnings: warningsOf(rating, family, asked) }
+  const knownBefore = asked.expected !== null || decidedByRequest(rating)
+  const expectedTier = knownBefore ? rateTier(rating, asked.expected) : undefined
+  const expected = expectedTier ? { ...expectedTier, price: priceOf(rule, expectedTier.tier) } : null
+  return {
+    rule,
+    n,
+    expected,
+    expectedAmount: expected ? expected.price * n : null,
+    atMost: n * dearest(rating),
+  }
+}
+
+/** The price of a tier by the rule of its charge, in micro-units. */
+export function priceOf(rule: Pick<ChargeRule, 'tiers'>, tier: string): Micros {
+  const row = rule.tiers.find(candidate => candidate.tier === tier)
+  if (!row) throw new Error(`tier '${tier}' is not one of the charge's own tiers`)
+  return row.price
+}
+
+type Rating = Omit<ChargeRule, 'warnings'>
+
+/** The pixels that come back cannot change the tier. */
+function decidedByRequest(rating: Rating): boolean {
+  const [first] = rating.tierFrom
+  return !rating.tierFrom.includes('output') || (first === 'request' && rating.requestedTier !== null)
+}
+
+function dearest(rating: Rating): Micros {
+  if (decidedByRequest(rating)) return priceOf(rating, rateTier(rating, null).tier)
+  return Math.max(...rating.tiers.map(row => row.price))
+}
+
+/** What the caller should hear before it costs (decision 12): that the size asked for and the picture do not agree. */
+function warningsOf(rating: Rating, family: Family, asked: AskedSize): string[] {
+  const { size, expected } = asked
+  const requested = rating.tiers.find(row => row.tier === rating.requestedTier)
+  if (size.kind !== 'pixels' || !requested) return []
+  const sent = `${size.width}x${size.height}`
+  const come = expected && tierOf(longEdgeOf(expected), rating.tiers)
+  if (!decidedByRequest(rating)) {
+    if (!expected || !come || come.tier === requested.tier) return []
+    return [
+      `size ${sent} does not set the price: family ${family.name} returns ${expected.width}x${expected.height}, ` +
+        `and the image that comes back is what is billed (${come.tier})`,
+    ]
+  }
+  const warnings: string[] = []
+  const made = asked.resolution ? tierOfLabel(asked.resolution, rating.tiers) : come
+  if (made && made.price < requested.price) {
+    const returned = expected ? `${expected.width}x${expected.height}` : `at most ${made.tier}`
+    warnings.push(
+      `size ${sent} is billed ${requested.tier} by the requested size, but family ${family.name} makes no more than ` +
+        `${made.tier} of it (${returned}); ${cheaperSize(size, made)} is billed ${made.tier}`,
+    )
+  } else if (expected && come && come.tier !== requested.tier) {
+    warnings.push(
+      `size ${sent} is billed ${requested.tier} by the requested size, although the image that comes back is ` +
+        `${expected.width}x${expected.height} (${come.tier} by its long edge)`,
+    )
+  }
+  return warnings
+}
+
+/** The size of the same shape that just fits a tier. */
+function cheaperSize(
+  size: { readonly width: number; readonly height: number },
+  row: { readonly tier: string; readonly longEdgeMax: number | null },
+): string {
+  if (row.longEdgeMax === null) return `size ${row.tier.toLowerCase()}`
+  const scale = row.longEdgeMax / longEdgeOf(size)
+  return `size ${Math.max(1, Math.round(size.width * scale))}x${Math.max(1, Math.round(size.height * scale))}`
+}

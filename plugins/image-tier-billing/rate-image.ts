@@ -1,0 +1,30 @@
+import type { ChargeRule, Line } from '../../src/kit/index.ts'
+import { priceOf } from './quote.ts'
+import type { FoundImage } from './scan-images.ts'
+import { rateTier } from './tier.ts'
+
+/**
+ * The line of one image that came back. Flags: `undecodable` when it has bytes that are no readable image,
+ * `over_return` when more came than were asked for, and `capped` when that one is not charged.
+ */
+export function rateImage(
+  image: FoundImage,
+  charge: { readonly rule: ChargeRule; readonly n: number; readonly overReturn: 'bill' | 'cap' },
+): Line {
+  const { tier, source } = rateTier(charge.rule, image.size)
+  const over = image.index >= charge.n
+  const capped = over && charge.overReturn === 'cap'
+  const flags: string[] = []
+  if (image.kind === 'bytes' && !image.size) flags.push('undecodable')
+  if (over) flags.push('over_return')
+  if (capped) flags.push('capped')
+  return {
+    index: image.index,
+    tier,
+    source,
+    width: image.size?.width ?? null,
+    height: image.size?.height ?? null,
+    price: capped ? 0 : priceOf(charge.rule, tier),
+    flags,
+  }
+}

@@ -1,0 +1,63 @@
+import type { Admits, Schema } from '../../src/kit/index.ts'
+
+/** No options on the pipeline's line. */
+export const optionsSchema = {
+  type: 'object',
+  additionalProperties: false,
+} as const satisfies Schema
+
+/** The section `image-tier-billing` of a family. */
+export const facetSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['tiers', 'tier_from', 'otherwise'],
+  properties: {
+    tiers: {
+      type: 'array',
+      minItems: 1,
+      maxItems: 32,
+      description:
+        'Price tiers by the long edge in pixels, rising; the last one has no long_edge_max and takes the rest.',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['tier'],
+        properties: {
+          tier: { type: 'string', minLength: 1, maxLength: 32, description: 'Its label; models give a price for it.' },
+          long_edge_max: { type: 'integer', minimum: 1, description: 'The largest long edge that is still this tier.' },
+        },
+      },
+    },
+    tier_from: {
+      type: 'array',
+      minItems: 1,
+      maxItems: 2,
+      uniqueItems: true,
+      description: 'What decides the tier, in this order: the pixels that came back, or the size that was asked for.',
+      items: { enum: ['output', 'request'] },
+    },
+    otherwise: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 32,
+      description: 'The tier of an image for which nothing in tier_from gives one.',
+    },
+    render: {
+      enum: ['b64_json'],
+      description:
+        'The upstream always answers with b64_json; response_format is then ours: b64_json as it is, url as a data: URL.',
+    },
+    on_caller_gone: {
+      enum: ['bill', 'free'],
+      default: 'bill',
+      description: 'When the caller leaves before the answer: read it to the end and bill it, or break the call off.',
+    },
+    over_return: {
+      enum: ['bill', 'cap'],
+      default: 'bill',
+      description: 'When more images come back than were asked for: bill each, or bill at most n.',
+    },
+  },
+} as const satisfies Schema
+
+export type BillingFacet = Admits<typeof facetSchema>
