@@ -104,7 +104,8 @@ function resolve(reference: Reference, env: Environment, files: ReadonlyMap<stri
     return { code: 'file_unreadable', message, remedy: 'check that it exists and that the gateway may read it' }
   }
   const { name, otherwise, refusal } = reference
-  const value = env[name]
+  // An object inherits names too: `${constructor}` is not a variable.
+  const value = Object.hasOwn(env, name) ? env[name] : undefined
   if (otherwise !== undefined) return value === undefined || value === '' ? otherwise : value
   if (refusal !== undefined && (value === undefined || value === '')) {
     const message = refusal === '' ? `the variable ${name} is not set` : `the variable ${name} is not set: ${refusal}`

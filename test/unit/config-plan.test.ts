@@ -123,11 +123,18 @@ t.test('a model may be free, hidden, renamed', async t => {
   t.match(plan.models.get('alpha-image'), { free: true, enabled: false, sendAs: 'a-2', prices: new Map() })
 })
 
+t.test('a name may be one that every object has, or hold a slash', async t => {
+  const names = ['constructor', 'toString', 'vendor/model~1']
+  const models = names.map(name => `  ${name}: { family: pictures, upstream: one, price: free }\n`).join('')
+  const plan = await planOf(sampleText.replace('models:\n', `models:\n${models}`))
+  t.same([...plan.models.keys()], [...names, 'alpha-image'])
+})
+
 t.test('a hidden model needs no price', async t => {
   const plan = await planOf(
     sampleText
       .replace('prices: { 1K: "0.02", 4K: "0.08" }', 'enabled: false')
-      .replace('tiers]', 'tiers]')
+
       .replace(/^ {4}tiers.*$/m, ''),
   )
   t.match(plan.models.get('alpha-image'), { free: false, enabled: false })
@@ -173,6 +180,7 @@ t.test('interpolation', async t => {
     'what a variable holds is never YAML',
   )
   t.equal(await storageOf('sqlite:x # ${NOT_SET}'), 'sqlite:x', 'a comment is a comment')
+  t.equal(await storageOf('sqlite:${constructor:-x}'), 'sqlite:x', 'a name that every object has is not a variable')
 })
 
 t.test('a variable gives a number or a yes or no where one is wanted, and text where text is', async t => {
