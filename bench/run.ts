@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { cpus, tmpdir } from 'node:os'
+import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ledgerRow, type LedgerMeasured, measureLedger } from './ledger.ts'
 import { cpuSeconds, load, loadCounted, median, peakMegabytes, resetPeak } from './measure.ts'
 import { type Measured, type Row, rows, type Verdict } from './rows.ts'
+import { measureStart, startRow, type StartMeasured } from './start.ts'
 import { type Running, type Site, starters, startUpstream, type TargetName } from './targets.ts'
 
 // `npm run bench [-- --only chat,latency --runs 5 --seconds 3 --targets nginx,tollgate]`: the figures of the
@@ -41,7 +42,11 @@ const nothing: Measured = {
   loopP99Ms: Number.NaN,
 }
 
-type LedgerResult = { readonly row: string; readonly measured: LedgerMeasured; readonly verdicts: readonly Verdict[] }
+type FigureResult = {
+  readonly row: string
+  readonly measured: LedgerMeasured | StartMeasured
+  readonly verdicts: readonly Verdict[]
+}
 
 const lacking = ['wrk', 'nginx'].filter(tool => spawnSync(tool, ['-v']).error)
 if (lacking.length > 0) {
@@ -49,9 +54,17 @@ if (lacking.length > 0) {
   process.exit(1)
 }
 
-const results: (RowResult | LedgerResult)[] = []
+const loadBefore = loadavg()[0] ?? 0
+if (loadBefore > 0.5) {
+  process.stderr.write(
+    `bench: the machine is busy (load ${loadBefore.toFixed(1)}): latencies will be those of a queue\n`,
+  )
+}
+
+const results: (RowResult | FigureResult)[] = []
 for (const row of rows) if (!wanted || wanted.includes(row.name)) results.push(await measureRow(row))
 if (!wanted || wanted.includes(ledgerRow)) results.push(await measureLedgerRow())
+if (!wanted || wanted.includes(startRow)) results.push(await measureStartRow())
 await write(results)
 
 /** Starts a row's targets, lets them take turns, and gives the medians. */
@@ -75,8 +88,7 @@ async function measureRow(row: Row): Promise<RowResult> {
     printTable(measured)
     const of = (name: TargetName) => measured[name] ?? nothing
     const verdicts = row.judge(of).filter(verdict => Number.isFinite(verdict.value))
-    for (const verdict of verdicts) process.stdout.write(`  ${judged(verdict)}\n`)
-    return { row: row.name, measured, verdicts }
+    return print({ row: row.name, measured, verdicts })
   } finally {
     stop.abort()
     await rm(folder, { recursive: true, force: true, maxRetries: 5 })
@@ -131,7 +143,7 @@ function medians(all: readonly Measured[]): Measured {
   return Object.fromEntries(names.map(name => [name, median(all.map(one => one[name]))])) as Measured
 }
 
-async function measureLedgerRow(): Promise<LedgerResult> {
+async function measureLedgerRow(): Promise<FigureResult> {
   process.stderr.write('\ncharges: held, given a line and settled, each step durable\n')
   const measured = await measureLedger(runs, seconds)
   const verdicts: readonly Verdict[] = [
@@ -139,8 +151,22 @@ async function measureLedgerRow(): Promise<LedgerResult> {
     { text: 'commit that holds back a tail, p50 ms', value: measured.commitP50Ms, atMost: 1 },
     { text: 'commit that holds back a tail, p99 ms', value: measured.commitP99Ms, atMost: 10 },
   ]
-  for (const verdict of verdicts) process.stdout.write(`  ${judged(verdict)}\n`)
-  return { row: ledgerRow, measured, verdicts }
+  return print({ row: ledgerRow, measured, verdicts })
+}
+
+async function measureStartRow(): Promise<FigureResult> {
+  process.stderr.write('\nstart\n')
+  const measured = await measureStart(runs)
+  const verdicts: readonly Verdict[] = [
+    { text: 'listening, ms', value: measured.listeningMs, atMost: 300 },
+    { text: 'check, ms', value: measured.checkMs, atMost: 250 },
+  ]
+  return print({ row: startRow, measured, verdicts })
+}
+
+function print<Result extends RowResult | FigureResult>(result: Result): Result {
+  for (const verdict of result.verdicts) process.stdout.write(`  ${judged(verdict)}\n`)
+  return result
 }
 
 function printTable(measured: { readonly [target: string]: Measured }): void {
@@ -170,11 +196,11 @@ function judged(verdict: Verdict): string {
   return `${ok ? 'ok  ' : 'MISS'} ${text}: ${figure(value)} (${bound})`
 }
 
-async function write(all: readonly (RowResult | LedgerResult)[]): Promise<void> {
+async function write(all: readonly (RowResult | FigureResult)[]): Promise<void> {
   const folder = new URL('out/', import.meta.url).pathname
   await mkdir(folder, { recursive: true })
   const time = new Date().toISOString()
-  const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version, kernel: process.platform }
+  const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version, loadBefore }
   const file = join(folder, `${time.replaceAll(':', '-')}.json`)
   await writeFile(file, `${JSON.stringify({ time, machine, runs, seconds, results: all }, null, 2)}\n`)
   process.stderr.write(`\nwritten: ${file}\n`)

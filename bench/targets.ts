@@ -147,7 +147,7 @@ function run(site: Pick<Site, 'stop'>, command: string, args: readonly string[],
 }
 
 /** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
@@ -156,7 +156,7 @@ async function freePort(): Promise<number> {
 }
 
 /** Waits, at most 20 s, until somebody listens on a port. */
-async function answering(port: number): Promise<void> {
+export async function answering(port: number, everyMs = 50): Promise<void> {
   for (const deadline = Date.now() + 20_000; Date.now() < deadline; ) {
     const open = await new Promise<boolean>(resolve => {
       const socket = connect(port, '127.0.0.1')
@@ -164,7 +164,7 @@ async function answering(port: number): Promise<void> {
       socket.once('error', () => resolve(false))
     })
     if (open) return
-    await new Promise(resolve => setTimeout(resolve, 50))
+    await new Promise(resolve => setTimeout(resolve, everyMs))
   }
   throw new Error(`nothing listens on port ${port} after 20 s`)
 }
