@@ -60,14 +60,17 @@ export const sharedRows = {
   },
 } as const satisfies ErrorTable
 
+/** Makes a Failure of one row; the parameters are those that the row's text names. */
+export type Fail<Table extends ErrorTable> = <Code extends keyof Table & string>(
+  code: Code,
+  ...rest: [ParamNames<Table[Code]['text']>] extends [never]
+    ? [params?: Record<string, never>, extra?: FailExtra]
+    : [params: Params<Table[Code]['text']>, extra?: FailExtra]
+) => Failure
+
 /** Makes the `fail` function of a table: `throw fail('model_not_found', { model })`. */
-export function failures<const Table extends ErrorTable>(table: Table) {
-  return function fail<Code extends keyof Table & string>(
-    code: Code,
-    ...rest: [ParamNames<Table[Code]['text']>] extends [never]
-      ? [params?: Record<string, never>, extra?: FailExtra]
-      : [params: Params<Table[Code]['text']>, extra?: FailExtra]
-  ): Failure {
+export function failures<const Table extends ErrorTable>(table: Table): Fail<Table> {
+  return function fail(code, ...rest) {
     const row = table[code] as ErrorRow
     const params = (rest[0] ?? {}) as { readonly [name: string]: string | number }
     const message = row.text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(params[name] ?? whole))

@@ -81,9 +81,10 @@ export type AnyPlugin = Omit<Plugin, 'create' | 'inspect'> & {
 }
 
 /** Checks a plugin's types and returns it as it is. */
-export function definePlugin<const Options extends object = Schema, const Facet extends object = Schema>(
-  plugin: Plugin<Options, Facet>,
-): Plugin<Options, Facet> {
+export function definePlugin<
+  const Options extends object = Record<never, never>,
+  const Facet extends object = Record<never, never>,
+>(plugin: Plugin<Options, Facet>): Plugin<Options, Facet> {
   return plugin
 }
 
