@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { describeChanges, type Finding, formatFindings, loadPlan } from './config/index.ts'
+import { ConfigError } from './config-error.ts'
+import { describeChanges, type Finding, loadPlan } from './config/index.ts'
 import { dialects, guessDialect } from './dialects/index.ts'
 import { Engine, type Running } from './engine/engine.ts'
 import { Pipeline, type Step } from './engine/pipeline.ts'
@@ -16,6 +17,7 @@ import {
   systemClock,
 } from './kit/index.ts'
 import { bind, createCallerServer, type Listener, unbind } from './listeners.ts'
+import { localAnswerNames } from './local-answer-names.ts'
 import { createLocalAnswers } from './local-answers.ts'
 import { createLog, createMetrics, type GatewayLog, type Metrics } from './observe/index.ts'
 import { createOpsServer } from './ops.ts'
@@ -59,17 +61,6 @@ export type Gateway = AsyncDisposable & {
   close(): Promise<void>
 }
 
-/** The configuration was refused; nothing was started. */
-export class ConfigError extends Error {
-  readonly findings: readonly Finding[]
-
-  constructor(findings: readonly Finding[]) {
-    super(formatFindings(findings, { color: false }))
-    this.name = 'ConfigError'
-    this.findings = findings
-  }
-}
-
 /**
  * Builds a gateway from its configuration: validates, opens the stores, recovers charges, creates the plugins.
  * @throws ConfigError when the configuration is not valid; StorageError when the stores cannot be opened
@@ -85,6 +76,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
       ...(typeof config === 'object' && { text: config.text }),
       env,
       ...pluginFinder(file, parts.plugins),
+      known: { dialects: [...dialects.keys()], answers: localAnswerNames },
     })
 
   const loaded = await read()

@@ -1,36 +1,75 @@
-import { hashSecret, hintOfSecret, createSecret } from '../plugins/auth/index.ts'
-import { replayCharge as replay } from '../plugins/image-tier-billing/index.ts'
-import { builtins } from '../plugins/index.ts'
-import { gatewaySchema, type Loaded, loadPlan } from './config/index.ts'
-import { pluginFinder } from './plugin-finder.ts'
-import { type Charge, type Key, type Storage, systemClock } from './kit/index.ts'
-import { createLog } from './observe/index.ts'
-import { openStorage as openStore } from './storage/index.ts'
+import type { Finding, Loaded } from './config/index.ts'
+import type { ImaginedRequest, RequestExplanation } from './explain.ts'
+import type { Gateway, GatewayConfig, GatewayParts } from './gateway.ts'
+import type { Charge, Key, Plan, Storage } from './kit/index.ts'
 
-export { formatFindings, type Finding, type Loaded } from './config/index.ts'
-export { explainRequest, type RequestExplanation } from './explain.ts'
-export { ConfigError, createGateway } from './gateway.ts'
+// The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy.
+
+export type { Finding, Loaded } from './config/index.ts'
+export type { ImaginedRequest, RequestExplanation } from './explain.ts'
 export type { Gateway, GatewayConfig, GatewayParts, Listening, ReloadResult } from './gateway.ts'
 export * from './kit/index.ts'
 export { hashPassword, verifyPassword } from './passwords.ts'
-export { pluginFinder } from './plugin-finder.ts'
+
+/**
+ * Builds a gateway from its configuration: validates, opens the stores, recovers charges, creates the plugins.
+ * @throws ConfigError when the configuration is not valid; StorageError when the stores cannot be opened
+ */
+export async function createGateway(config: GatewayConfig, parts: GatewayParts = {}): Promise<Gateway> {
+  return (await import('./gateway.ts')).createGateway(config, parts)
+}
 
 /** Reads and checks a configuration without starting anything. */
-export function loadConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<Loaded> {
-  return loadPlan({ file, env, ...pluginFinder(file) })
+export async function loadConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<Loaded> {
+  const [{ loadPlan }, { pluginFinder }, { dialects }, { localAnswerNames }] = await Promise.all([
+    import('./config/index.ts'),
+    import('./plugin-finder.ts'),
+    import('./dialects/index.ts'),
+    import('./local-answer-names.ts'),
+  ])
+  const known = { dialects: [...dialects.keys()], answers: localAnswerNames }
+  return loadPlan({ file, env, ...pluginFinder(file), known })
+}
+
+/** Findings as text for a terminal: place, what was found, what would be right. */
+export async function describeFindings(
+  findings: readonly Finding[],
+  options: { readonly color: boolean },
+): Promise<string> {
+  return (await import('./config/index.ts')).formatFindings(findings, options)
 }
 
 /** The JSON Schema (draft-07) of the whole configuration, with the sections of the built-in plugins. */
-export function configSchema(): object {
+export async function configSchema(): Promise<object> {
+  const [{ gatewaySchema }, { builtins }] = await Promise.all([
+    import('./config/index.ts'),
+    import('../plugins/index.ts'),
+  ])
   return gatewaySchema(builtins)
+}
+
+/**
+ * Explains a request without making it.
+ * @throws Failure the one that the gateway would answer with
+ */
+export async function explainRequest(plan: Plan, request: ImaginedRequest): Promise<RequestExplanation> {
+  return (await import('./explain.ts')).explainRequest(plan, request)
 }
 
 /**
  * Opens a storage: `tool` works beside a running gateway, `gateway` owns it.
  * @throws StorageError when it cannot be opened, or belongs to another gateway
  */
-export function openStorage(options: { readonly url: string; readonly role: 'gateway' | 'tool' }): Promise<Storage> {
-  return openStore({ ...options, clock: systemClock, log: createLog({ level: 'warn' }) })
+export async function openStorage(options: {
+  readonly url: string
+  readonly role: 'gateway' | 'tool'
+}): Promise<Storage> {
+  const [{ openStorage: open }, { createLog }, { systemClock }] = await Promise.all([
+    import('./storage/index.ts'),
+    import('./observe/index.ts'),
+    import('./kit/index.ts'),
+  ])
+  return open({ ...options, clock: systemClock, log: createLog({ level: 'warn' }) })
 }
 
 /** Makes a key. The secret is returned this once and stored only as its hash. */
@@ -44,21 +83,15 @@ export async function createKey(
     readonly models?: readonly string[] | null
   },
 ): Promise<{ readonly key: Key; readonly secret: string }> {
+  const { createSecret, hashSecret, hintOfSecret } = await import('../plugins/auth/index.ts')
   const secret = createSecret()
   const { name, user, group = null, budget = null, models = null } = key
-  const made = await storage.keys.create({
-    name,
-    user,
-    group,
-    budget,
-    models,
-    hash: hashSecret(secret),
-    hint: hintOfSecret(secret),
-  })
+  const hash = hashSecret(secret)
+  const made = await storage.keys.create({ name, user, group, budget, models, hash, hint: hintOfSecret(secret) })
   return { key: made, secret }
 }
 
 /** Rates a charge again from what was stored with it; one sentence for each difference. */
-export function replayCharge(charge: Charge): readonly string[] {
-  return replay(charge)
+export async function replayCharge(charge: Charge): Promise<readonly string[]> {
+  return (await import('../plugins/image-tier-billing/index.ts')).replayCharge(charge)
 }

@@ -1,20 +1,7 @@
 #!/usr/bin/env node
-import { Exit, exitCodes, say } from './exit.ts'
-import { createProgram } from './program.ts'
+import { enableCompileCache } from 'node:module'
 
-try {
-  await createProgram().parseAsync(process.argv)
-} catch (error) {
-  if (error instanceof Exit) {
-    if (error.message !== '') say(error.message)
-    process.exitCode = error.code
-  } else if (isCommanderExit(error)) process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
-  else {
-    say(error instanceof Error ? `${error.name}: ${error.message}` : String(error))
-    process.exitCode = exitCodes.failure
-  }
-}
-
-function isCommanderExit(error: unknown): error is { readonly exitCode: number } {
-  return error instanceof Error && 'exitCode' in error && 'code' in error && String(error.code).startsWith('commander.')
-}
+// Before anything else is loaded: a second start takes half as long.
+enableCompileCache()
+const { run } = await import('./run.ts')
+await run(process.argv)

@@ -1,11 +1,11 @@
-import { formatFindings, loadConfig, openStorage, type Plan, type Storage } from '../index.ts'
+import { describeFindings, loadConfig, openStorage, type Plan, type Storage } from '../index.ts'
 import { Exit, exitCodes } from './exit.ts'
 
 /** Reads the configuration for a command. @throws Exit 3 with every finding when it is not valid */
 export async function readPlan(file: string): Promise<Plan> {
   const loaded = await loadConfig(file)
   if (!loaded.ok)
-    throw new Exit(exitCodes.configInvalid, formatFindings(loaded.findings, { color: process.stderr.isTTY }))
+    throw new Exit(exitCodes.configInvalid, await describeFindings(loaded.findings, { color: process.stderr.isTTY }))
   return loaded.plan
 }
 

@@ -21,17 +21,13 @@ export async function explainImage(options: Options): Promise<void> {
     quality: options.quality,
     n: options.n,
   }
-  const explanation = explainOrRefuse(() => explainRequest(plan, request))
+  const explanation = await explainRequest(plan, request).catch(refuse)
   print(options.format === 'json' ? JSON.stringify(explanation) : describe(explanation))
 }
 
-function explainOrRefuse(explain: () => RequestExplanation): RequestExplanation {
-  try {
-    return explain()
-  } catch (error) {
-    if (error instanceof Failure) throw new Exit(exitCodes.failure, `${error.status} ${error.code}: ${error.message}`)
-    throw error
-  }
+function refuse(error: unknown): never {
+  if (error instanceof Failure) throw new Exit(exitCodes.failure, `${error.status} ${error.code}: ${error.message}`)
+  throw error
 }
 
 function describe(found: RequestExplanation): string {

@@ -26,7 +26,7 @@ export async function replay(options: Options): Promise<void> {
       const page = await storage.books.all(after, 500)
       for (const charge of page) {
         charges++
-        const differences = replayCharge(charge)
+        const differences = await replayCharge(charge)
         if (differences.length === 0) continue
         different++
         print(

@@ -1,6 +1,6 @@
 import { readFileSync, watch } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { ConfigError, createGateway, createKey, type Gateway, type Listening } from '../../index.ts'
+import { createGateway, createKey, describeFindings, type Gateway, type Listening } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 
 /** Runs the gateway until a signal ends it: SIGTERM and SIGINT drain, a second one ends at once, SIGHUP reloads. */
@@ -51,7 +51,7 @@ async function open(config: string): Promise<Gateway> {
   try {
     return await createGateway(config)
   } catch (error) {
-    if (error instanceof ConfigError) throw new Exit(exitCodes.configInvalid, error.message)
+    if (error instanceof Error && error.name === 'ConfigError') throw new Exit(exitCodes.configInvalid, error.message)
     throw error
   }
 }
@@ -124,7 +124,10 @@ async function reload(gateway: Gateway): Promise<void> {
     const result = await gateway.reload()
     if (result.ok)
       say([`reloaded: revision ${result.revision}`, ...result.changes.map(change => `  ${change}`)].join('\n'))
-    else say(`the new configuration is refused; the old one stays\n${new ConfigError(result.findings).message}`)
+    else
+      say(
+        `the new configuration is refused; the old one stays\n${await describeFindings(result.findings, { color: process.stderr.isTTY })}`,
+      )
   } catch (error) {
     say(`reload failed; the old configuration stays: ${String(error)}`)
   }

@@ -1,0 +1,2 @@
+/** What `serve:` of a route may name. */
+export const localAnswerNames = ['models', 'model', 'charge'] as const
