@@ -3,4 +3,4 @@
 
 // The published command. An old Node would fail at the first line of a module it cannot parse, so it is asked first.
 require('./guard.cjs')
-import('./bin.js')
+void import('./bin.js')
