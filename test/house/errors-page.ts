@@ -21,13 +21,18 @@ export async function readErrorTables(): Promise<ReadonlyMap<string, ErrorTable>
 
 /** The page of all errors, by code. */
 export function writeErrorsPage(tables: ReadonlyMap<string, ErrorTable>): string {
-  const rows = [...tables].flatMap(([file, table]) => Object.entries(table).map(([code, row]) => ({ code, row, file })))
-  const lines = rows
-    .toSorted((a, b) => (a.code < b.code ? -1 : 1))
-    .map(
-      ({ code, row, file }) =>
-        `| \`${code}\` | ${row.status} | ${describe(row)} | ${file.replace(/\/?errors\.ts$/, '')} |`,
-    )
+  const rows = new Map<string, { row: ErrorRow; from: string[] }>()
+  for (const [file, table] of tables) {
+    for (const [code, row] of Object.entries(table)) {
+      const from = file.replace(/\/?errors\.ts$/, '')
+      const known = rows.get(code)
+      if (known) known.from.push(from)
+      else rows.set(code, { row, from: [from] })
+    }
+  }
+  const lines = [...rows]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([code, { row, from }]) => `| \`${code}\` | ${row.status} | ${describe(row)} | ${from.join(', ')} |`)
   return `# Errors
 
 Every refusal of the gateway itself, by the \`code\` in its body. Codes are never renamed. \`{name}\` stands for what was
