@@ -25,6 +25,8 @@ export async function openStorage(
     readonly busyMs?: number
     /** The database never grows beyond; no bound unless told. */
     readonly bytesMax?: number
+    /** Bytes that must be free on the disk for new charges to be opened; 256 MiB unless told. */
+    readonly diskBytesMin?: number
   },
 ): Promise<Storage> {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(options.url)?.[1]

@@ -330,20 +330,20 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
-    await t.test('ten thousand charges at once are ten thousand charges', async t => {
+    await t.test('two thousand charges at once are two thousand charges', async t => {
       const own = await start(t)
       const { ledger, books, keys } = own
       const open = await keys.create(newKey())
       const results = await Promise.all(
-        Array.from({ length: 10_000 }, async () => {
+        Array.from({ length: 2_000 }, async () => {
           const request = holdOf(open, 40_000)
           await ledger.hold(request)
           await ledger.line(request.facts.id, line(0))
           return ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
         }),
       )
-      t.equal(results.filter(Boolean).length, 10_000)
-      t.same(await books.verify(), { charges: 10_000, lines: 10_000, entries: 10_000, problems: [] })
+      t.equal(results.filter(Boolean).length, 2_000)
+      t.same(await books.verify(), { charges: 2_000, lines: 2_000, entries: 2_000, problems: [] })
     })
   })
 

@@ -17,7 +17,11 @@ function makeFile(t: Test): string {
   return join(folder, 'tollgate.db')
 }
 
-async function start(t: Test, path: string, options: { busyMs?: number; bytesMax?: number } = {}) {
+async function start(
+  t: Test,
+  path: string,
+  options: { busyMs?: number; bytesMax?: number; diskBytesMin?: number } = {},
+) {
   const storage = await openStorage({
     url: `sqlite:${path}`,
     clock: systemClock,
@@ -123,6 +127,29 @@ await t.test('a full disk refuses holds at once, and room given back is found wi
   t.same(await ledger.hold(holdOf(key, 100)), { kind: 'held' })
   t.equal((await readKey())?.held, Number(held) + 100)
   t.same((await storage.books.verify()).problems, [])
+})
+
+await t.test('a disk that is nearly full: no new charge, but those that are open are finished', async t => {
+  const path = makeFile(t)
+  const tool = await openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'tool' })
+  const key = await tool.keys.create(newKey())
+  await tool.close()
+  const { storage, ledger } = await start(t, path, { diskBytesMin: Number.MAX_SAFE_INTEGER })
+  t.equal(ledger.healthy(), false)
+  await t.rejects(ledger.hold(holdOf(key, 1)), unavailable)
+  storage.journal.append(logRow())
+  await storage.flush()
+  t.equal((await storage.journal.list({ limit: 5 })).length, 1)
+})
+
+await t.test('a folder that cannot be made is told by its name', async t => {
+  const open = openStorage({
+    url: 'sqlite:/dev/null/x/tollgate.db',
+    clock: systemClock,
+    log: silentLog,
+    role: 'gateway',
+  })
+  await t.rejects(open, { ...unavailable, message: /\/dev\/null\/x/ })
 })
 
 await t.test('a foreign writer that keeps the lock: commits wait, then are refused, then work again', async t => {

@@ -1,4 +1,3 @@
-import { extname } from 'node:path'
 import type { Audit, Charge, Key, LogFilter, LogRow } from '../../kit/index.ts'
 import type { StorageErrorCode } from '../errors.ts'
 import type { ListedUser } from '../keys/list.ts'
@@ -18,6 +17,8 @@ export type WriterStart = {
   readonly recoverAt: number | null
   /** The epoch to go on with, when a writer of the same owner stood here before. */
   readonly epoch: number | null
+  /** Bytes that must be free on the disk for new charges to be opened. */
+  readonly diskBytesMin: number
 }
 
 /** To the writer: one group, or the end. */
@@ -25,6 +26,8 @@ export type ToWriter = { readonly ops: readonly Op[] } | { readonly close: true 
 
 export type FromWriter =
   | { readonly kind: 'ready'; readonly recovery: Recovery }
+  /** Less room on the disk than charges in flight may need, and why; undefined when there is enough again. */
+  | { readonly kind: 'room'; readonly short: string | undefined }
   | { readonly kind: 'refused'; readonly fault: Fault }
   /**
    * A group is through. `values` and `faults` stand by the operation's place in the group; an operation with a fault
@@ -53,8 +56,3 @@ export type Question = {
 }[Reading]
 export type ToReader = Question | { readonly close: true }
 export type FromReader = { readonly id: number; readonly value?: unknown; readonly fault?: string }
-
-/** The address of a thread's file beside this one: `.ts` here, `.js` once compiled. */
-export function threadUrl(name: string): URL {
-  return new URL(`./${name}${extname(import.meta.url)}`, import.meta.url)
-}

@@ -19,19 +19,21 @@ import { Writer } from './writer.ts'
 
 /** Holds are freed and answers forgotten a day later; a minute more is no matter. */
 const sweepMs = 60_000
+/** Room for the lines and ends of every charge that may be in flight when the disk fills up. */
+const diskBytesMin = 256 * 1_048_576
 
 export type SqliteOptions = StorageOptions &
   ConnectOptions & {
     /** A path, or `:memory:` for a temporary file that goes with the storage. */
     readonly path: string
+    readonly diskBytesMin?: number
   }
 
 /** Opens, creating it where needed, a database file. @throws StorageError `storage_in_use`, `storage_newer`. */
 export async function openSqlite(options: SqliteOptions): Promise<Storage> {
   const { clock, log, role } = options
-  const place = findPlace(options.path)
+  const { place, release } = takePlace(options.path, role)
   const { path } = place
-  const release = role === 'gateway' ? claim(path) : () => undefined
   const backlog = new Backlog()
   const owed = new Owed()
   const writer = new Writer({
@@ -42,6 +44,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
       chain: role,
       recoverAt: role === 'gateway' ? clock.now() : null,
       epoch: null,
+      diskBytesMin: options.path === ':memory:' ? 0 : (options.diskBytesMin ?? diskBytesMin),
     },
     backlog,
     clock,
@@ -177,8 +180,22 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
   }
 }
 
+type Place = { readonly path: string; forget(): void }
+
+/** @throws StorageError also for what the file system says: no such disk, no permission. */
+function takePlace(wanted: string, role: SqliteOptions['role']): { readonly place: Place; release(this: void): void } {
+  try {
+    const place = findPlace(wanted)
+    return { place, release: role === 'gateway' ? claim(place.path) : () => undefined }
+  } catch (error) {
+    if (error instanceof StorageError) throw error
+    const reason = `${wanted}: ${error instanceof Error ? error.message : String(error)}`
+    throw new StorageError('storage_unavailable', { reason })
+  }
+}
+
 /** The file's real path, since two names of one file are one database; and what to do when it is no longer needed. */
-function findPlace(path: string): { readonly path: string; forget(): void } {
+function findPlace(path: string): Place {
   if (path === ':memory:') {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-'))
     return { path: join(folder, 'tollgate.db'), forget: () => rmSync(folder, { recursive: true, force: true }) }

@@ -1,6 +1,7 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { StorageError } from '../errors.ts'
-import { type FromReader, type Reading, type Readings, threadUrl, type ToReader } from './messages.ts'
+import type { FromReader, Reading, Readings, ToReader } from './messages.ts'
+import { startThread } from './thread.ts'
 
 type Asked = { resolve(value: unknown): void; reject(error: Error): void }
 
@@ -39,7 +40,7 @@ export class Reader {
   }
 
   #launch(): Worker {
-    const thread = new Worker(threadUrl('reader-thread'), { workerData: { path: this.#path }, name: 'tollgate-reader' })
+    const thread = startThread('reader-thread', { path: this.#path })
     let cause: unknown
     thread.on('message', ({ id, value, fault }: FromReader) => {
       const asked = this.#asked.get(id)

@@ -1,3 +1,5 @@
+import { existsSync, statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { StorageError } from '../errors.ts'
 import { recover, type Recovery } from '../ledger/recover.ts'
@@ -14,15 +16,25 @@ const start = workerData as WriterStart
 const port = parentPort
 if (!port) throw new Error('the writer runs as a thread')
 
+const fileGone = 'the database file has been moved or deleted'
+const roomEveryMs = 2_000
+const room = { nextAt: 0, short: false }
+
 try {
+  // A writer that takes the place of another must not begin an empty file where the old one has gone.
+  if (start.epoch !== null && !existsSync(start.path)) throw new Error(fileGone)
   const connection = new Connection(start.path, start.connect)
   await migrate(connection, start.path)
   const recovery = begin(connection)
   const self: Self = { owner: start.owner, chain: start.chain, epoch: recovery.epoch }
   port.on('message', (message: ToWriter) => {
     if ('close' in message) close(connection)
-    else send(commitGroup(connection, self, message.ops))
+    else {
+      send(commitGroup(connection, self, message.ops))
+      measureRoom()
+    }
   })
+  measureRoom()
   send({ kind: 'ready', recovery })
 } catch (error) {
   send({ kind: 'refused', fault: toFault(error) })
@@ -31,6 +43,21 @@ try {
 
 function send(message: FromWriter): void {
   port?.postMessage(message)
+}
+
+/** Looks every few seconds whether the disk has room, and says so when that has changed. */
+function measureRoom(): void {
+  const now = performance.now()
+  if (now < room.nextAt) return
+  room.nextAt = now + roomEveryMs
+  // Where the folder has gone, the next group finds that out.
+  if (!existsSync(start.path)) return
+  const { bavail, bsize } = statfsSync(dirname(start.path))
+  const short = bavail * bsize < start.diskBytesMin
+  if (short === room.short) return
+  room.short = short
+  const megabytes = Math.floor((bavail * bsize) / 1_048_576)
+  send({ kind: 'room', short: short ? `only ${megabytes} MiB are free on the disk` : undefined })
 }
 
 function begin(connection: Connection): Recovery {
@@ -55,7 +82,7 @@ type Group = Extract<FromWriter, { kind: 'group' }>
 
 /** All operations in one transaction; when one of them fails, each in its own, so that its neighbours do not. */
 function commitGroup(connection: Connection, self: Self, ops: readonly Op[]): Group {
-  if (!connection.isFileThere()) return broken('the database file has been moved or deleted')
+  if (!connection.isFileThere()) return broken(fileGone)
   const together = commit(connection, self, ops)
   if (!together.error) return { kind: 'group', values: together.values, faults: [], broken: undefined }
   const reason = storageFailure(together.error)

@@ -1,10 +1,11 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { Clock, Log } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
 import type { Backlog } from '../journal/backlog.ts'
 import type { Recovery } from '../ledger/recover.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
-import { type Fault, type FromWriter, threadUrl, type ToWriter, type WriterStart } from './messages.ts'
+import type { Fault, FromWriter, ToWriter, WriterStart } from './messages.ts'
+import { startThread } from './thread.ts'
 
 /** Operations of one commit. More wait for the next: a group is one turn of the writer, and the first waits for the last. */
 const groupOpsMax = 512
@@ -47,6 +48,7 @@ export class Writer {
   #probeTimer: NodeJS.Timeout | undefined
   #broken: string | undefined
   #probing = false
+  #short: string | undefined
   #closed = false
   #submitted = 0
   #finished = 0
@@ -59,7 +61,7 @@ export class Writer {
   }
 
   healthy(): boolean {
-    if (this.#broken !== undefined || this.#closed) return false
+    if (this.#broken !== undefined || this.#short !== undefined || this.#closed) return false
     return this.#inFlight === undefined || this.#options.clock.tick() - this.#sentAt < hangMs
   }
 
@@ -125,11 +127,12 @@ export class Writer {
   #launch(): Promise<Recovery> {
     const { start } = this.#options
     const workerData: WriterStart = this.#epoch === null ? start : { ...start, recoverAt: null, epoch: this.#epoch }
-    const thread = new Worker(threadUrl('writer-thread'), { workerData, name: 'tollgate-writer' })
+    const thread = startThread('writer-thread', workerData)
     this.#thread = thread
     return new Promise((resolve, reject) => {
       thread.on('message', (message: FromWriter) => {
         if (message.kind === 'group') return this.#arrive(message)
+        if (message.kind === 'room') return this.#arriveRoom(message.short)
         if (message.kind === 'refused') return reject(toError(message.fault))
         this.#epoch = message.recovery.epoch
         this.#ready = true
@@ -222,6 +225,19 @@ export class Writer {
     }
   }
 
+  /** Charges that are open go on; new ones wait until there is room. */
+  #arriveRoom(short: string | undefined): void {
+    const { log } = this.#options
+    if (short === undefined) log.info({}, 'the disk has room again')
+    else log.error({ reason: short }, 'the disk is nearly full; billable requests are refused')
+    this.#short = short
+    if (short !== undefined) this.#startProbing()
+  }
+
+  #startProbing(): void {
+    this.#probeTimer ??= setInterval(() => this.#probe(), probeMs).unref()
+  }
+
   #break(reason: string): void {
     const { log } = this.#options
     if (this.#broken === undefined)
@@ -230,7 +246,7 @@ export class Writer {
     if (this.#inFlight !== undefined && this.#batchInFlight) this.#options.backlog.giveBack()
     this.#batchInFlight = false
     this.#rejectAll(new StorageError('storage_unavailable', { reason }))
-    this.#probeTimer ??= setInterval(() => this.#probe(), probeMs).unref()
+    this.#startProbing()
   }
 
   #rejectAll(error: StorageError): void {
@@ -258,10 +274,12 @@ export class Writer {
   }
 
   #mend(): void {
+    if (this.#short === undefined) {
+      clearInterval(this.#probeTimer)
+      this.#probeTimer = undefined
+    }
     if (this.#broken === undefined) return
     this.#broken = undefined
-    clearInterval(this.#probeTimer)
-    this.#probeTimer = undefined
     this.#options.log.info({}, 'the storage can be written again')
     this.#options.onRecovered()
     if (this.#options.backlog.size > 0) this.touch()
