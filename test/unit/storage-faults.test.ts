@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,6 +9,7 @@ import { openStorage } from '../../src/storage/index.ts'
 import { Backlog } from '../../src/storage/journal/backlog.ts'
 import { recover } from '../../src/storage/ledger/recover.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
+import { migrations } from '../../src/storage/sqlite/migrations/list.ts'
 import { holdOf, line, logRow, newKey, silentLog } from '../contract/storage.ts'
 
 function makeFile(t: Test): string {
@@ -87,9 +88,18 @@ await t.test('a file of a newer version is refused', async t => {
   }
 })
 
+await t.test('a migration killed half-way is begun again', async t => {
+  const path = makeFile(t)
+  const killed = new Connection(path)
+  killed.db.exec('BEGIN IMMEDIATE')
+  for (const statement of migrations[0]?.slice(0, 8) ?? []) killed.db.exec(statement)
+  killed.close()
+  const { ledger, key } = await start(t, path)
+  t.same(await ledger.hold(holdOf(key, 1)), { kind: 'held' })
+})
+
 await t.test('a file that is not a database is refused', async t => {
   const path = makeFile(t)
-  const { writeFileSync } = await import('node:fs')
   writeFileSync(path, 'not a database '.repeat(400))
   await t.rejects(
     openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'gateway' }),

@@ -1,6 +1,6 @@
 import type { LogRow } from '../../kit/index.ts'
 import type { Value } from '../query.ts'
-import { logColumns, pushLogValues } from '../rows.ts'
+import { pushLogValues } from '../rows.ts'
 
 const rowsMax = 50_000
 const idsMax = 50_000
@@ -76,9 +76,4 @@ export class Backlog {
     this.dropped += rows
     this.through += rows
   }
-}
-
-/** Rows in a flat list of values. */
-export function countLogs(values: readonly Value[]): number {
-  return values.length / logColumns.length
 }

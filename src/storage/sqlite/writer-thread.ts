@@ -24,7 +24,7 @@ try {
   // A writer that takes the place of another must not begin an empty file where the old one has gone.
   if (start.epoch !== null && !existsSync(start.path)) throw new Error(fileGone)
   const connection = new Connection(start.path, start.connect)
-  await migrate(connection, start.path)
+  migrate(connection, start.path)
   const recovery = begin(connection)
   const self: Self = { owner: start.owner, chain: start.chain, epoch: recovery.epoch }
   port.on('message', (message: ToWriter) => {

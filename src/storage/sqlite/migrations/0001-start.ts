@@ -1,9 +1,7 @@
-import { type Kysely, sql } from 'kysely'
-
 const chargeFacts = `id, key_id, user_name, group_name, operation, model, family, upstream, config_revision, currency, size,
   quality, n, rule, state, reason, hold, amount, line_count, owner, epoch, lease_until, created_at, ended_at`
 
-const statements = [
+export const start: readonly string[] = [
   // Single numbers. `epoch`: which gateway's turn it is. `key_revision`: moves when a key or user changes.
   `CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
   `INSERT INTO meta (name, value) VALUES ('epoch', 0), ('key_revision', 1)`,
@@ -96,7 +94,3 @@ const statements = [
 
   `CREATE TABLE probe (id INTEGER PRIMARY KEY, filler BLOB NOT NULL) STRICT`,
 ]
-
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db)
-}

@@ -1,10 +1,4 @@
-import type { Kysely } from 'kysely'
+import { start } from './0001-start.ts'
 
-type Migration = { up(db: Kysely<unknown>): Promise<void> }
-
-/** Every migration, oldest first, loaded when it is needed. A schema is as new as the number of its migrations. */
-export const migrations: { readonly [name: string]: () => Promise<Migration> } = {
-  '0001-start': () => import('./0001-start.ts'),
-}
-
-export const schemaVersion = Object.keys(migrations).length
+/** Every migration as its statements, oldest first. A schema is as new as the number of its migrations. */
+export const migrations: readonly (readonly string[])[] = [start]
