@@ -241,19 +241,25 @@ export class Engine {
       { status: head.status, headers: replyHeaders(head.headers, ex.dialect), stages: [] },
       target,
     )
-    sendHead(res, ex, reply.status, reply.headers, head.endsWithConnection && reply.provesEnd !== true)
+    const begin = (): void =>
+      sendHead(res, ex, reply.status, reply.headers, head.endsWithConnection && reply.provesEnd !== true)
     const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
+    // Events are worth little late: their head goes at once. Others travel with their first bytes, so that what fails
+    // before those is an error that says whether to try again, and not a connection that SDKs take up once more.
+    if (isStream) begin()
     const relay = new Relay(
       res,
       call,
       reply,
       detach,
+      begin,
       isStream ? failure => ex.dialect.streamError(failure, ex.id) : undefined,
     )
     const relayed = await relay.done
     const answered: Reach = head.status < 400 ? 'complete' : 'refused'
     if (relayed.kind === 'whole') return { kind: 'answered', status: head.status, reach: answered }
     const { by, failure } = relayed
+    if (failure && !res.headersSent && !res.destroyed) throw failure
     const reach = relayed.complete ? answered : 'truncated'
     return { kind: 'cut', by, status: head.status, reach, ...(failure && { failure }) }
   }
@@ -330,7 +336,8 @@ export class Engine {
       return { kind: 'cut', by: 'gateway', status: res.statusCode, reach, failure }
     }
     const dialect = ex?.dialect ?? this.#parts.guessDialect(req.url ?? '/', req.headers)
-    const shown = reach === 'unknown' && ex?.notes.charge ? withoutRetry(failure) : failure
+    const inDoubt = reach === 'unknown' || reach === 'truncated'
+    const shown = inDoubt && ex?.notes.charge ? withoutRetry(failure) : failure
     sendAnswer(res, course.id, errorAnswer(dialect, shown, course.id), ex?.answerHeaders ?? {})
     discardRest(req)
     return { kind: 'refused', status: failure.status, failure, reach }
@@ -438,7 +445,6 @@ function sendHead(
     res.useChunkedEncodingByDefault = false
   }
   res.writeHead(status, { ...idHeaders(ex.id), ...headers, ...ex.answerHeaders })
-  // Events are worth little late: the head goes at once. Others travel with their first bytes.
   if (headers['content-length'] === undefined) res.flushHeaders()
 }
 

@@ -28,6 +28,7 @@ export class Relay implements Sink {
   readonly #call: UpstreamCall
   readonly #stages: readonly Stage[]
   readonly #detach: () => boolean
+  readonly #begin: () => void
   readonly #streamError: ((failure: Failure) => string | undefined) | undefined
   #resolve!: (relayed: Relayed) => void
   #queue: Buffer[] = []
@@ -44,6 +45,8 @@ export class Relay implements Sink {
 
   /**
    * `detach` is asked when the caller leaves: true reads on without a caller, false aborts the upstream.
+   * `begin` sends the answer's head; it is called before the first byte, unless the head has gone already. Until then a
+   * failure leaves the response untouched, for whoever waits for `done` to answer with it.
    * `streamError` gives the bytes that tell a stream's reader of an error; undefined cuts the connection.
    */
   constructor(
@@ -51,12 +54,14 @@ export class Relay implements Sink {
     call: UpstreamCall,
     reply: Reply,
     detach: () => boolean,
+    begin: () => void,
     streamError?: (failure: Failure) => string | undefined,
   ) {
     this.#res = res
     this.#call = call
     this.#stages = reply.stages
     this.#detach = detach
+    this.#begin = begin
     this.#streamError = streamError
     this.done = new Promise(resolve => {
       this.#resolve = resolve
@@ -106,16 +111,15 @@ export class Relay implements Sink {
 
   #await(passed: Promise<Passed>, bytes: number): void {
     this.#call.pause()
-    passed.then(
-      result => {
+    passed
+      .then(result => {
         if (this.#settled) return
         this.#write(result)
         if (this.#yieldTurn(bytes)) return
         this.#working = false
         this.#work()
-      },
-      (error: unknown) => this.#fault(error),
-    )
+      })
+      .catch((error: unknown) => this.#fault(error))
   }
 
   /** After a large chunk, leaves the rest to the next turn; true when it did. */
@@ -154,21 +158,17 @@ export class Relay implements Sink {
 
   #write(passed: Passed): void {
     if (this.#detached) return
-    if (Buffer.isBuffer(passed)) {
-      if (passed.length > 0 && !this.#res.write(passed)) this.#draining = true
-      return
+    for (const chunk of toList(passed)) {
+      if (chunk.length === 0) continue
+      if (!this.#res.headersSent) this.#begin()
+      if (!this.#res.write(chunk)) this.#draining = true
     }
-    for (const chunk of passed) if (chunk.length > 0 && !this.#res.write(chunk)) this.#draining = true
   }
 
   /** The upstream's answer is complete: lets each stage say its last, then ends the caller's. */
   #finish(): void {
     const last = this.#endStages(0)
-    if (isPromise(last))
-      last.then(
-        passed => this.#end(passed),
-        (error: unknown) => this.#fault(error),
-      )
+    if (isPromise(last)) last.then(passed => this.#end(passed)).catch((error: unknown) => this.#fault(error))
     else this.#end(last)
   }
 
@@ -201,6 +201,7 @@ export class Relay implements Sink {
     this.#complete = true
     if (this.#detached) return this.#settle({ kind: 'cut', by: 'caller', complete: true })
     this.#res.off('close', this.#onCallerGone)
+    if (!this.#res.headersSent) this.#begin()
     this.#res.end(() => this.#settle({ kind: 'whole' }))
     // A caller that leaves between our last byte and its arrival has left all the same.
     this.#res.once('close', () =>
@@ -216,8 +217,8 @@ export class Relay implements Sink {
 
   #cut(by: 'upstream' | 'deadline' | 'gateway', failure: Failure): void {
     if (this.#settled) return
-    if (!this.#detached) {
-      this.#res.off('close', this.#onCallerGone)
+    this.#res.off('close', this.#onCallerGone)
+    if (!this.#detached && this.#res.headersSent) {
       const told = by === 'gateway' ? undefined : this.#streamError?.(failure)
       // A reset, not an end: where the connection's end is the answer's end, an end would look complete.
       if (told === undefined) this.#res.socket?.resetAndDestroy()

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import OpenAI from 'openai'
 import type { Test } from 'tap'
 import {
+  type AnyPlugin,
   type BillingRecord,
   type Clock,
   createGateway,
@@ -12,8 +13,12 @@ import {
   type LogRecord,
   logRecord,
   type Plan,
+  type ReloadResult,
 } from '../../src/index.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
+
+/** How long a request may take to settle after its answer. */
+const settleMs = 20_000
 
 export type Started = {
   readonly gateway: Gateway
@@ -45,13 +50,19 @@ export type Started = {
   /** Resolves when no request is open. */
   readonly settled: () => Promise<void>
   readonly reopen: () => Promise<Started>
+  /** Changes the configuration's text and reads it again while the gateway runs. */
+  readonly reload: (edit: Edits) => Promise<ReloadResult>
 }
+
+/** Changes to a text: pairs of what to find (once at least) and what to put there. */
+export type Edits = readonly (readonly [find: string | RegExp, put: string])[]
 
 export type StartOptions = {
   /** Configuration text; the shipped `gateway.yaml` when absent. `UPSTREAM_URL` and `NAME_URL` are set in its environment. */
   readonly yaml?: string
-  /** Changes to the text: pairs of what to find (once at least) and what to put there. */
-  readonly edit?: readonly (readonly [find: string | RegExp, put: string])[]
+  readonly edit?: Edits
+  /** Beside the built-in ones; the configuration's pipeline has to name them. */
+  readonly plugins?: readonly AnyPlugin[]
   readonly env?: Record<string, string>
   /** Names of upstreams to start; each is `<NAME>_URL` in the environment. `['alpha', 'beta']` when absent. */
   readonly upstreams?: readonly string[]
@@ -78,12 +89,9 @@ export async function start(t: Test, options: StartOptions = {}): Promise<Starte
       env[`${name.toUpperCase()}_API_KEY`] = `upstream-secret-of-${name}`
     }
   Object.assign(env, options.env)
-  let text = options.yaml ?? (await readFile(new URL('../../gateway.yaml', import.meta.url), 'utf8'))
-  for (const [find, put] of options.edit ?? []) {
-    const next = text.replace(find, put)
-    if (next === text) throw new Error(`the configuration has no ${String(find)}`)
-    text = next
-  }
+  const shipped = options.yaml ?? (await readFile(new URL('../../gateway.yaml', import.meta.url), 'utf8'))
+  // The gateway reads the text again whenever it is told to reload.
+  const config = { text: change(shipped, options.edit ?? []), file: join(folder, 'gateway.yaml') }
   const stops: (() => Promise<void>)[] = []
   t.teardown(async () => {
     for (const stop of stops.toReversed()) await stop()
@@ -93,16 +101,23 @@ export async function start(t: Test, options: StartOptions = {}): Promise<Starte
   return open()
 
   async function open(): Promise<Started> {
-    const gateway = await createGateway(
-      { text, file: join(folder, 'gateway.yaml') },
-      { env, log: quietLog(), ...(options.clock && { clock: options.clock }) },
-    )
+    const gateway = await createGateway(config, {
+      env,
+      log: quietLog(),
+      ...(options.clock && { clock: options.clock }),
+      ...(options.plugins && { plugins: options.plugins }),
+    })
     stops.push(() => gateway.close())
     const { url, opsUrl } = await gateway.listen()
     const first = await createKey(gateway.storage, { name: 'test', user: 'local' })
     const settled = async (): Promise<void> => {
-      // Settlement follows the answer by a moment; there is no event for it outside the gateway.
-      for (let turn = 0; gateway.open > 0 && turn < 20_000; turn++) await new Promise(resolve => setImmediate(resolve))
+      // Settlement follows the answer by a commit; there is no event for it outside the gateway. Bounded by time, not
+      // by turns: on a busy machine a commit outlasts any number of turns.
+      const end = performance.now() + settleMs
+      while (gateway.open > 0) {
+        if (performance.now() > end) throw new Error(`${gateway.open} requests were still open after ${settleMs} ms`)
+        await new Promise(resolve => setTimeout(resolve, 1))
+      }
       await gateway.storage.flush()
     }
     const list = async (limit: number) => {
@@ -152,8 +167,22 @@ export async function start(t: Test, options: StartOptions = {}): Promise<Starte
         await gateway.close()
         return open()
       },
+      reload(edit) {
+        config.text = change(config.text, edit)
+        return gateway.reload()
+      },
     }
   }
+}
+
+function change(text: string, edits: Edits): string {
+  let changed = text
+  for (const [find, put] of edits) {
+    const next = changed.replace(find, put)
+    if (next === changed) throw new Error(`the configuration has no ${String(find)}`)
+    changed = next
+  }
+  return changed
 }
 
 function quietLog() {

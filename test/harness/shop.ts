@@ -1,0 +1,185 @@
+import { once } from 'node:events'
+import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import t, { type Test } from 'tap'
+import type { Charge, Gateway } from '../../src/index.ts'
+import { excess, type Mark, readImages } from './read-images.ts'
+import { type Edits, type Started, start, type StartOptions } from './start.ts'
+import type { Upstream } from './upstream.ts'
+
+/** What came back of one request, whole or not. */
+export type Answered = {
+  /** Undefined when the connection ended before a head. */
+  readonly status: number | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  /** Complete by its framing. */
+  readonly whole: boolean
+  /** The request's id, as the gateway says it. */
+  readonly id: string
+  json(): Record<string, unknown>
+}
+
+export type Ask = {
+  readonly path?: string
+  readonly headers?: Record<string, string>
+  readonly key?: string
+  /** Leaves when it settles. */
+  readonly leave?: Promise<unknown>
+}
+
+/** A gateway at work, with a count of every image its upstreams made and its callers got. */
+export type Shop = Started & {
+  /** A request on a connection of its own, by a caller who takes every image that can be had of what arrives. */
+  readonly ask: (body: object | Buffer, how?: Ask) => Promise<Answered>
+  readonly produced: readonly Mark[]
+  readonly delivered: readonly Mark[]
+  /** Says how many images there were, where a test's answers are such that its own reader cannot tell. */
+  readonly overrule: (images: readonly Mark[]) => void
+}
+
+const noLimits: Edits = [
+  ['default: { rpm: 60, tpm: 200000 }', 'default: { rpm: 1000000, tpm: 200000 }'],
+  [', limits: { rpm: 300 } }', ' }'],
+]
+
+/** A test of what is billed; when it is over, the books have to hold (I1 to I8 of the catalogue). */
+export function billed(title: string, options: StartOptions, run: (t: Test, shop: Shop) => Promise<void>): void {
+  void t.test(title, async t => {
+    const shop = await openShop(t, options)
+    await run(t, shop)
+    await shop.settled()
+    t.strictSame(await checkBooks(shop.gateway, shop), [], 'the books hold')
+  })
+}
+
+export async function openShop(t: Test, options: StartOptions = {}): Promise<Shop> {
+  const started = await start(t, { ...options, edit: [...noLimits, ...(options.edit ?? [])] })
+  const produced: Mark[] = []
+  const delivered: Mark[] = []
+  for (const upstream of Object.values(started.upstreams)) recordAnswers(upstream, produced)
+  return {
+    ...started,
+    produced,
+    delivered,
+    overrule(images) {
+      produced.splice(0, produced.length, ...images)
+      delivered.splice(0, delivered.length, ...images)
+    },
+    async ask(body, how = {}) {
+      const answered = await askOnce(started.url, body, { key: started.key, ...how })
+      // An answer told again brings no new image.
+      if (answered.headers['idempotent-replayed'] === undefined) delivered.push(...readImages(answered.text))
+      return answered
+    },
+  }
+}
+
+/** Every image that leaves an upstream, as soon as its last byte is handed over. */
+function recordAnswers(upstream: Upstream, produced: Mark[]): void {
+  upstream.server.prependListener('request', (_req, res) => {
+    let text = ''
+    let known = 0
+    const take = (chunk: unknown): void => {
+      if (typeof chunk !== 'string' && !Buffer.isBuffer(chunk)) return
+      text += chunk.toString('latin1')
+      if (res.statusCode > 299) return
+      const marks = readImages(text)
+      produced.push(...marks.slice(known))
+      known = marks.length
+    }
+    const write = res.write.bind(res) as (...given: unknown[]) => boolean
+    const end = res.end.bind(res) as (...given: unknown[]) => typeof res
+    res.write = (...given: unknown[]) => {
+      take(given[0])
+      return write(...given)
+    }
+    res.end = (...given: unknown[]) => {
+      take(given[0])
+      return end(...given)
+    }
+  })
+}
+
+export async function askOnce(
+  url: string,
+  body: object | Buffer,
+  how: Ask & { readonly key: string },
+): Promise<Answered> {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
+  const sent = request(new URL(how.path ?? '/v1/images/generations', url), {
+    method: 'POST',
+    agent: false,
+    headers: {
+      authorization: `Bearer ${how.key}`,
+      'content-type': 'application/json',
+      'content-length': String(bytes.length),
+      ...how.headers,
+    },
+  })
+  const closed = once(sent, 'close').catch(() => undefined)
+  sent.on('error', () => undefined)
+  const leave = (): void => void sent.destroy()
+  how.leave?.then(leave, leave)
+  let answer: IncomingMessage | undefined
+  let text = ''
+  sent.on('response', (response: IncomingMessage) => {
+    answer = response
+    response.setEncoding('latin1').on('data', (chunk: string) => {
+      text += chunk
+    })
+    response.on('error', () => undefined)
+  })
+  sent.end(bytes)
+  await closed
+  const headers = answer?.headers ?? {}
+  return {
+    status: answer?.statusCode,
+    headers,
+    text,
+    whole: answer?.complete === true,
+    id: String(headers['x-request-id'] ?? ''),
+    json: () => JSON.parse(Buffer.from(text, 'latin1').toString()) as Record<string, unknown>,
+  }
+}
+
+/**
+ * Checks the invariants of the catalogue's group B on a gateway that has settled; one sentence for each that is broken.
+ * I1 delivered ⊆ lines · I2 lines ⊆ produced · I5 nothing is still reserved · I7 whole micro-units · and what the books
+ * prove of themselves: I3 one line each, I4 and I8 sums and holds, I6 what was booked has not changed.
+ */
+export async function checkBooks(
+  { storage }: Gateway,
+  seen?: { readonly produced: readonly Mark[]; readonly delivered: readonly Mark[] },
+): Promise<string[]> {
+  const faults = [...(await storage.books.verify()).problems]
+  const charges = await allCharges(storage.books)
+  for (const charge of charges) {
+    if (charge.state === 'reserved') faults.push(`I5: ${charge.id} is still reserved`)
+    const money = [charge.hold, charge.amount, charge.refunded, ...charge.lines.map(line => line.price)]
+    if (!money.every(micros => Number.isSafeInteger(micros) && micros >= 0))
+      faults.push(`I7: ${charge.id} holds ${money.join(', ')}`)
+  }
+  for (const key of await storage.keys.list()) {
+    if (key.held !== 0) faults.push(`I4: key ${key.id} still holds ${key.held}`)
+    if (key.budget !== null && key.spent > key.budget) faults.push(`key ${key.id} has spent more than its budget`)
+  }
+  if (!seen) return faults
+  const lines = charges.flatMap(charge => charge.lines.map(markOf))
+  faults.push(...excess(seen.delivered, lines).map(text => `I1: delivered but not billed: ${text}`))
+  faults.push(...excess(lines, seen.produced).map(text => `I2: billed but not produced: ${text}`))
+  return faults
+}
+
+export async function allCharges(books: Gateway['storage']['books']): Promise<Charge[]> {
+  const charges: Charge[] = []
+  for (let after: string | null = null; ; after = charges.at(-1)?.id ?? null) {
+    const page = await books.all(after, 1_000)
+    charges.push(...page)
+    if (page.length < 1_000) return charges
+  }
+}
+
+function markOf(line: Charge['lines'][number]): Mark {
+  if (line.width !== null) return `${line.width}x${line.height}`
+  return line.flags.includes('undecodable') ? 'unread' : 'link'
+}

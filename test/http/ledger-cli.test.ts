@@ -1,0 +1,99 @@
+import { DatabaseSync } from 'node:sqlite'
+import { join } from 'node:path'
+import t from 'tap'
+import { runCli } from '../harness/cli.ts'
+import { picture } from '../harness/pictures.ts'
+import { billed, openShop, type Shop } from '../harness/shop.ts'
+
+const alpha = { model: 'alpha-image-2', prompt: 'a boat' }
+
+function byHand(shop: Shop): DatabaseSync {
+  return new DatabaseSync(join(shop.folder, 'tollgate.db'), { timeout: 5_000 })
+}
+
+t.test('somebody who changes the books by hand is found out: ledger verify says what, and exits 1 [B18]', async t => {
+  const shop = await openShop(t)
+  shop.upstreams['alpha']?.answer({ data: [picture(1254, 1254), picture(3000, 10)] })
+  for (let i = 0; i < 4; i++) await shop.ask({ ...alpha, n: 2 })
+  await shop.settled()
+  t.match(await runCli(shop, 'ledger', 'verify'), {
+    code: 0,
+    stdout: '',
+    stderr: /^4 charges, 8 lines, 4 entries: 0 problems/,
+  })
+  t.match(await runCli(shop, 'ledger', 'replay'), { code: 0, stdout: '', stderr: /^4 charges replayed, 0 differ/ })
+  const db = byHand(shop)
+  // Whoever can write the file can drop its guards too.
+  for (const { name } of db.prepare(`SELECT name FROM sqlite_master WHERE type = 'trigger'`).all())
+    db.exec(`DROP TRIGGER ${String(name)}`)
+  const ids = db
+    .prepare('SELECT id FROM charge ORDER BY id')
+    .all()
+    .map(row => String(row['id']))
+  const frauds: readonly [string, string, RegExp][] = [
+    [
+      'a row edited',
+      `UPDATE line SET price = 1 WHERE charge_id = '${ids[0]}'`,
+      new RegExp(`${ids[0]}: its lines come to`),
+    ],
+    [
+      'a line deleted',
+      `DELETE FROM line WHERE charge_id = '${ids[1]}' AND idx = 0`,
+      new RegExp(`${ids[1]}: 2 lines were committed, 1 are there`),
+    ],
+    [
+      'entries in another order',
+      'UPDATE entry SET position = -1 WHERE position = 3; UPDATE entry SET position = 3 WHERE position = 4; UPDATE entry SET position = 4 WHERE position = -1',
+      /entries of gateway: 3 does not follow the one before/,
+    ],
+  ]
+  for (const [name, sql, says] of frauds) {
+    t.notMatch((await shop.gateway.storage.books.verify()).problems.join('\n'), says, `${name}: not yet`)
+    db.exec(sql)
+    t.match(await runCli(shop, 'ledger', 'verify'), { code: 1, stdout: says }, name)
+  }
+  t.match(
+    await runCli(shop, 'ledger', 'replay', '--format', 'json'),
+    { code: 1, stdout: new RegExp(`"id":"${ids[0]}"`) },
+    'so does a price that its own facts do not give',
+  )
+  db.close()
+})
+
+billed(
+  'the command line refunds and resolves beside the running gateway, once each, and the books still hold',
+  {},
+  async (t, shop) => {
+    const { key, id } = await shop.newKey({ budget: 1_000_000 })
+    shop.upstreams['alpha']?.answer({ data: [picture(1254, 1254)] })
+    const charged = await shop.ask(alpha, { key })
+    shop.upstreams['alpha']?.answer((_res, _got, req) => void req.socket.resetAndDestroy())
+    const doubtful = await shop.ask(alpha, { key })
+    await shop.settled()
+    t.match(await shop.charges(1), [{ id: doubtful.id, state: 'needs_review', amount: '0.00' }])
+
+    t.match(await runCli(shop, 'ledger', 'refund', charged.id, '--reason', 'wrong boat'), {
+      code: 0,
+      stderr: /0\.04 USD of charge/,
+    })
+    t.match(await runCli(shop, 'ledger', 'refund', charged.id), { code: 1, stderr: /nothing left to give back/ })
+    t.match(await runCli(shop, 'ledger', 'resolve', doubtful.id, '--as', 'void', '--reason', 'never came'), {
+      code: 0,
+      stderr: /is voided/,
+    })
+    t.match(await runCli(shop, 'ledger', 'resolve', doubtful.id), { code: 1, stderr: /not a charge that needs review/ })
+    t.match(await runCli(shop, 'ledger', 'verify'), { code: 0, stderr: /2 charges, 1 lines, 3 entries: 0 problems/ })
+
+    t.match(
+      (await shop.gateway.storage.keys.list()).find(one => one.id === id),
+      { spent: 0, held: 0 },
+    )
+    t.match(await shop.charges(2), [
+      { id: doubtful.id, state: 'voided', reason: 'never came', amount: '0.00' },
+      { id: charged.id, state: 'settled', amount: '0.04', refunded: '0.04' },
+    ])
+    t.match(await (await shop.get(`/v1/charges/${charged.id}`, { authorization: `Bearer ${key}` })).json(), {
+      refunded: '0.04',
+    })
+  },
+)
