@@ -238,6 +238,34 @@ await t.test('a writer that dies rejects what it had, is replaced, and no hold i
   t.same((await storage.books.verify()).problems, [])
 })
 
+await t.test('lines in doubt when the writer died leave no charge open', async t => {
+  const workers: Worker[] = []
+  const watch = (worker: Worker) => workers.push(worker)
+  process.on('worker', watch)
+  t.teardown(() => process.off('worker', watch))
+  const path = makeFile(t)
+  const { storage, ledger, key, readKey } = await start(t, path)
+  const ids = Array.from({ length: 300 }, () => holdOf(key, 100_000))
+  await Promise.all(ids.map(request => ledger.hold(request)))
+  const lines = ids.map(({ facts }) => ledger.line(facts.id, line(0)))
+  // The group is with the writer; its commit and its end race.
+  await Promise.resolve()
+  await new Promise(resolve => setImmediate(resolve))
+  void workers[0]?.terminate()
+  const results = await Promise.allSettled(lines)
+  await recovered(storage)
+  const ended = await Promise.all(
+    ids.map(({ facts }, at) =>
+      results[at]?.status === 'fulfilled'
+        ? ledger.settle({ id: facts.id, delivery: 'partial', reason: null })
+        : ledger.review(facts.id, 'ledger unavailable'),
+    ),
+  )
+  t.ok(ended.every(Boolean))
+  t.match(await readKey(), { held: 0 })
+  t.same((await storage.books.verify()).problems, [])
+})
+
 await t.test('log rows wait while writing fails, and are written afterwards', async t => {
   const path = makeFile(t)
   const { storage } = await start(t, path, { busyMs: 100 })

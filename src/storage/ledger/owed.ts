@@ -1,5 +1,7 @@
 import type { Given } from '../ops.ts'
 
+const doubtsMax = 10_000
+
 /** An end of a charge, as a change to submit. */
 export type Ending = { [C in 'settle' | 'endEmpty']: { readonly change: C; readonly given: Given<C> } }[
   | 'settle'
@@ -12,14 +14,26 @@ export type Ending = { [C in 'settle' | 'endEmpty']: { readonly change: C; reado
  */
 export class Owed {
   #endings = new Map<string, Ending>()
+  readonly #doubts = new Set<string>()
 
   owe(id: string, ending: Ending): void {
     this.#endings.set(id, ending)
   }
 
-  take(): readonly (Ending & { readonly id: string })[] {
-    const endings = [...this.#endings].map(([id, ending]) => ({ id, ...ending }))
+  take(): readonly { readonly id: string; readonly ending: Ending }[] {
+    const endings = [...this.#endings].map(([id, ending]) => ({ id, ending }))
     this.#endings = new Map()
     return endings
+  }
+
+  /** A line of this charge may or may not have been committed. */
+  doubt(id: string): void {
+    this.#doubts.add(id)
+    // More than can be in flight: the oldest have long ended.
+    if (this.#doubts.size > doubtsMax) for (const oldest of this.#doubts) return void this.#doubts.delete(oldest)
+  }
+
+  isInDoubt(id: string): boolean {
+    return this.#doubts.has(id)
   }
 }

@@ -62,7 +62,7 @@ function* settleLined(self: Self, at: number): Steps<number> {
 
 /**
  * Log rows are queued, so a crash loses the last ones; those of charged requests are written from their charges.
- * The queue holds seconds, not hours: ended charges older than the last 20,000 had their rows written long ago.
+ * The queue holds seconds, not hours: ended charges older than the last 5,000 had their rows written long ago.
  */
 function* writeMissingLogs(epoch: number): Steps<void> {
   const copy = `INSERT INTO log (id, time, key_id, user_name, group_name, model, operation, outcome, error_code,
@@ -74,5 +74,5 @@ function* writeMissingLogs(epoch: number): Steps<void> {
     FROM charge WHERE NOT EXISTS (SELECT 1 FROM log WHERE log.id = charge.id)`
   yield ask(`${copy} AND state = 'reserved' AND epoch < ?`, epoch)
   yield ask(`${copy} AND state <> 'reserved' AND id >=
-    coalesce((SELECT id FROM charge ORDER BY id DESC LIMIT 1 OFFSET 20000), '')`)
+    coalesce((SELECT id FROM charge ORDER BY id DESC LIMIT 1 OFFSET 5000), '')`)
 }

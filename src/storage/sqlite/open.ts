@@ -72,9 +72,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
   }
 
   function payOwed(): void {
-    for (const { id, change, given } of owed.take()) {
-      writer.submit(change, given).catch(() => owed.owe(id, { change, given } as Ending))
-    }
+    for (const { id, ending } of owed.take()) void end(id, ending).catch(() => undefined)
   }
 
   function sweep(): void {
@@ -83,9 +81,14 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
       .catch(error => log.warn({ err: error }, 'the sweep of old charges failed'))
   }
 
-  async function end(change: 'settle' | 'endEmpty', id: string, ending: Ending): Promise<boolean> {
+  /** Ends a charge, now or, where the storage cannot be written, when it can be again. */
+  async function end(id: string, ending: Ending): Promise<boolean> {
     try {
-      return await writer.submit(change, ending.given)
+      const ended = await writer.submit(ending.change, ending.given)
+      // A line whose commit was in doubt is there after all: the charge is not empty, and must not stay open.
+      if (ended || ending.change === 'settle' || !owed.isInDoubt(id)) return ended
+      const settlement = { id, delivery: 'unconfirmed', reason: 'line_in_doubt' } as const
+      return await writer.submit('settle', { settlement, at: ending.given.at })
     } catch (error) {
       if (isUnavailable(error)) owed.owe(id, ending)
       throw error
@@ -142,19 +145,25 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
           throw error
         }
       },
-      line: (chargeId, line) => writer.submit('line', { chargeId, line }),
+      async line(chargeId, line) {
+        try {
+          return await writer.submit('line', { chargeId, line })
+        } catch (error) {
+          if (isUnavailable(error)) owed.doubt(chargeId)
+          throw error
+        }
+      },
       settle: settlement => {
         const { answer } = settlement
         // A view of a large buffer would cross to the thread with all of it.
         const kept = answer
           ? { ...settlement, answer: { ...answer, body: Buffer.from(Uint8Array.from(answer.body).buffer) } }
           : settlement
-        return end('settle', settlement.id, { change: 'settle', given: { settlement: kept, at: clock.now() } })
+        return end(settlement.id, { change: 'settle', given: { settlement: kept, at: clock.now() } })
       },
-      void: (id, reason) =>
-        end('endEmpty', id, { change: 'endEmpty', given: { id, state: 'voided', reason, at: clock.now() } }),
+      void: (id, reason) => end(id, { change: 'endEmpty', given: { id, state: 'voided', reason, at: clock.now() } }),
       review: (id, reason) =>
-        end('endEmpty', id, { change: 'endEmpty', given: { id, state: 'needs_review', reason, at: clock.now() } }),
+        end(id, { change: 'endEmpty', given: { id, state: 'needs_review', reason, at: clock.now() } }),
       delivered(id) {
         backlog.delivered(id)
         writer.touch()
