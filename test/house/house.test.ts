@@ -79,13 +79,33 @@ t.test('the lock file names no host, so that any mirror serves `npm ci`', async 
   for (const file of ['package-lock.json', 'bench/package-lock.json']) t.notMatch(await read(file), /"resolved"/, file)
 })
 
+t.test(
+  'the lock file knows the packages of every platform, or `npm ci` refuses it; `npm run lock` adds them',
+  async t => {
+    for (const file of ['package-lock.json', 'bench/package-lock.json']) {
+      const { packages } = JSON.parse(await read(file)) as {
+        packages: { [path: string]: { optionalDependencies?: { [name: string]: string } } }
+      }
+      const wanted = Object.values(packages).flatMap(({ optionalDependencies = {} }) =>
+        Object.keys(optionalDependencies),
+      )
+      const locked = new Set(Object.keys(packages).map(path => path.replace(/.*node_modules\//, '')))
+      t.strictSame(
+        wanted.filter(name => !locked.has(name)),
+        [],
+        file,
+      )
+    }
+  },
+)
+
 t.test('versions are exact, and the Node that refuses is the Node that is asked for', async t => {
   const { dependencies, devDependencies, engines } = JSON.parse(await read('package.json')) as {
     dependencies: { [name: string]: string }
     devDependencies: { [name: string]: string }
     engines: { node: string }
   }
-  for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) t.match(version, /^\d/, name)
+  for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) t.match(version, /^(?:npm:.+@)?\d/, name)
   const [, needed] = /needed = '([\d.]+)'/.exec(await read('src/cli/guard.cjs')) ?? []
   t.equal(engines.node, `>=${needed}`)
 })
