@@ -59,11 +59,10 @@ export function takeBody(
   if (announced === 0) throw fail('body_missing')
   if (announced !== undefined && announced > route.bodyBytesMax) throw tooLarge(route, announced)
   if (route.body === 'json') return readJson(req, res, route, announced, budget)
-  if (req.headers.expect !== undefined) res.writeContinue()
-  const source = req.pipe(new CountedBody(req, route))
+  const source = new CountedBody(req, res, route)
   return {
     body: { kind: 'stream', source, contentType: req.headers['content-type'] ?? '', bytes: announced },
-    release: () => undefined,
+    release: () => source.release(),
   }
 }
 
@@ -150,32 +149,60 @@ function readWhole(req: IncomingMessage, route: Route, onSize: (bytes: number) =
   })
 }
 
-/** Passes a form's bytes on, counting them; ends with a Failure when there are too many, too few, or none for long. */
+/**
+ * Passes a form's bytes on, counting them; ends with a Failure when there are too many, too few, or none for long.
+ * Nothing is asked of the caller before somebody reads: a plugin may refuse a form unread, and a client that waits for
+ * `100 Continue` is to be refused before it uploads.
+ */
 class CountedBody extends Transform {
+  readonly #req: IncomingMessage
+  readonly #res: ServerResponse
   readonly #route: Route
-  readonly #watch: IdleWatch
+  #watch: IdleWatch | undefined
   #bytes = 0
 
-  constructor(req: IncomingMessage, route: Route) {
+  constructor(req: IncomingMessage, res: ServerResponse, route: Route) {
     super({ readableHighWaterMark: 262_144, writableHighWaterMark: 262_144 })
+    this.#req = req
+    this.#res = res
     this.#route = route
-    this.#watch = new IdleWatch(() => this.#giveUp(req, fail('body_too_slow', { seconds: bodyIdleMs / 1000 })))
+    // Whoever reads hears of it; when nobody reads any more, an error that nobody hears would end the process.
+    this.on('error', () => undefined)
+  }
+
+  /** Nobody will read on. Idempotent. */
+  release(): void {
+    this.#req.unpipe(this)
+    this.destroy()
+  }
+
+  override _read(size: number): void {
+    if (!this.#watch) this.#begin()
+    super._read(size)
+  }
+
+  #begin(): void {
+    const req = this.#req
+    const watch = new IdleWatch(() => this.#giveUp(fail('body_too_slow', { seconds: bodyIdleMs / 1000 })))
+    this.#watch = watch
+    this.once('close', () => watch.stop()).once('end', () => watch.stop())
     req.once('close', () => {
-      if (!req.complete) this.#giveUp(req, fail('body_incomplete'))
+      if (!req.complete) this.#giveUp(fail('body_incomplete'))
     })
-    this.once('close', () => this.#watch.stop())
-    this.once('end', () => this.#watch.stop())
+    if (req.destroyed && !req.complete) return this.#giveUp(fail('body_incomplete'))
+    if (req.headers.expect !== undefined) this.#res.writeContinue()
+    req.pipe(this)
   }
 
   override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
     this.#bytes += chunk.length
-    this.#watch.touch()
+    this.#watch?.touch()
     if (this.#bytes > this.#route.bodyBytesMax) return done(tooLarge(this.#route, undefined))
     done(null, chunk)
   }
 
-  #giveUp(req: IncomingMessage, failure: Error): void {
-    req.unpipe(this)
+  #giveUp(failure: Error): void {
+    this.#req.unpipe(this)
     this.destroy(failure)
   }
 }

@@ -16,6 +16,8 @@ export type Wire = {
   write(bytes: string | Uint8Array): Promise<void>
   /** The next answer, 1xx left out. @throws Error when the connection ends before its head is there */
   read(): Promise<WireAnswer>
+  /** The next answer, be it a 1xx. @throws Error like `read` */
+  readAny(): Promise<WireAnswer>
   /** How the other side ended the connection. */
   readonly ended: Promise<'end' | 'reset'>
 }
@@ -55,6 +57,12 @@ export async function openWire(url: string): Promise<Wire> {
   }
 
   async function read(): Promise<WireAnswer> {
+    let answer = await readAny()
+    while (answer.status < 200) answer = await readAny()
+    return answer
+  }
+
+  async function readAny(): Promise<WireAnswer> {
     let mark = received.indexOf('\r\n\r\n')
     while (mark < 0) {
       if (!(await more())) throw new Error(`the connection ended (${over}) before an answer: ${received.toString()}`)
@@ -68,7 +76,7 @@ export async function openWire(url: string): Promise<Wire> {
       const colon = text.indexOf(':')
       headers[text.slice(0, colon).toLowerCase()] = text.slice(colon + 1).trim()
     }
-    if (status < 200) return read()
+    if (status < 200) return { status, headers, body: Buffer.alloc(0), complete: true }
     return { status, headers, ...(await readBody(headers)) }
   }
 
@@ -111,6 +119,7 @@ export async function openWire(url: string): Promise<Wire> {
   return {
     socket,
     read,
+    readAny,
     ended,
     async write(bytes) {
       if (socket.destroyed || socket.write(bytes)) return
