@@ -1,7 +1,12 @@
-import type { ChargeRule, Ledger, Outcome, StoredAnswer } from '../../src/kit/index.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ChargeRule, Clock, Ledger, Outcome, StoredAnswer } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
 import { rateImage } from './rate-image.ts'
 import type { FoundImage } from './scan-images.ts'
+
+/** How long an image that came back is kept for its caller while its charge cannot be written (fault table, row 20). */
+const patienceMs = 10_000
+const retryMs = 100
 
 /** What a charge is rated by. */
 export type ChargeTerms = {
@@ -19,6 +24,7 @@ export type ChargeTerms = {
 export class ImageCharge {
   readonly #ledger: Ledger
   readonly #terms: ChargeTerms
+  readonly #clock: Clock
   #lines = 0
   #found = 0
   #broken = false
@@ -26,9 +32,10 @@ export class ImageCharge {
   /** What is being written; the end of the exchange waits for it. */
   #writing: Promise<unknown> = Promise.resolve()
 
-  constructor(ledger: Ledger, terms: ChargeTerms) {
+  constructor(ledger: Ledger, terms: ChargeTerms, clock: Clock) {
     this.#ledger = ledger
     this.#terms = terms
+    this.#clock = clock
   }
 
   /** Commits one line for each image, together. @throws Failure `charge_not_recorded` when one is not known to be durable. */
@@ -36,7 +43,7 @@ export class ImageCharge {
     this.#found += images.length
     await this.#write(async () => {
       const kept = await Promise.all(
-        images.map(image => this.#ledger.line(this.#terms.id, rateImage(image, this.#terms))),
+        images.map(image => this.#insist(() => this.#ledger.line(this.#terms.id, rateImage(image, this.#terms)))),
       )
       if (!kept.every(Boolean)) throw new Error('the charge was no longer open when its line was written')
       this.#lines += images.length
@@ -50,11 +57,12 @@ export class ImageCharge {
   async finish(answer: StoredAnswer | undefined): Promise<void> {
     await this.#write(async () => {
       const { id } = this.#terms
-      const done =
+      const done = await this.#insist(() =>
         this.#lines === 0
-          ? await this.#ledger.void(id, 'zero_images')
-          : await this.#ledger.settle({ id, delivery: 'unconfirmed', reason: null, ...(answer && { answer }) })
-      if (!done) throw new Error('the charge was no longer open when it was settled')
+          ? this.#ledger.void(id, 'zero_images')
+          : this.#ledger.settle({ id, delivery: 'unconfirmed', reason: null, ...(answer && { answer }) }),
+      )
+      if (!done && !(await this.#hasEnded())) throw new Error('the charge was no longer open when it was settled')
       this.#ended = true
     })
   }
@@ -74,7 +82,7 @@ export class ImageCharge {
       return
     }
     this.#ended = true
-    if (this.#lines > 0) {
+    if (this.#lines > 0 || (this.#broken && this.#found > 0 && (await this.#hasLines()))) {
       const reason = outcome.kind === 'cut' ? `cut_by_${outcome.by}` : null
       await this.#ledger.settle({ id, delivery: 'partial', reason })
     } else if (this.#broken) {
@@ -85,6 +93,31 @@ export class ImageCharge {
     else if (onCallerGone === 'free' && outcome.kind === 'cut' && outcome.by === 'caller') {
       await this.#ledger.void(id, 'caller_gone')
     } else await this.#ledger.review(id, `outcome_${outcome.reach}`)
+  }
+
+  /** Tries again while the ledger cannot be written, for a while: what is written twice is written once. */
+  async #insist(attempt: () => Promise<boolean>): Promise<boolean> {
+    const until = this.#clock.tick() + patienceMs
+    for (;;) {
+      try {
+        return await attempt()
+      } catch (cause) {
+        if (this.#ledger.healthy() || this.#clock.tick() >= until) throw cause
+      }
+      while (!this.#ledger.healthy() && this.#clock.tick() < until) await sleep(retryMs)
+    }
+  }
+
+  /** An end that could not be written when it came is written by the ledger itself as soon as it can be. */
+  async #hasEnded(): Promise<boolean> {
+    const charge = await this.#ledger.find(this.#terms.id)
+    return charge?.state === 'settled' || charge?.state === 'voided'
+  }
+
+  /** Of several images some lines may have been committed, although not all were. */
+  async #hasLines(): Promise<boolean> {
+    const charge = await this.#ledger.find(this.#terms.id)
+    return charge !== undefined && charge.lines.length > 0
   }
 
   #write(work: () => Promise<void>): Promise<void> {

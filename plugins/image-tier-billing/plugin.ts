@@ -47,7 +47,7 @@ export const imageTierBilling = definePlugin({
   needs: [callerSlot, askedSizeSlot],
   inspect,
   create(_options, host) {
-    const { stores, log } = host
+    const { clock, log, stores } = host
     const { ledger } = stores
     const allowance = host.keep('whole-events', () => new Allowance(wholeEventsBytesMax))
 
@@ -74,7 +74,7 @@ export const imageTierBilling = definePlugin({
         }
         // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
         ex.slots.put(billingSlot, {
-          charge: new ImageCharge(ledger, terms),
+          charge: new ImageCharge(ledger, terms, clock),
           n,
           keyed: idempotency !== null,
           stage: undefined,

@@ -5,6 +5,8 @@ import type { Sink, UpstreamCall } from './transport.ts'
 
 /** Chunks this large wait for the next turn of the event loop after each one, so that nobody's turn grows long. */
 const fairBytes = 16_384
+/** What a caller has to take what was written before his answer was cut. */
+const lingerMs = 10_000
 
 /** How an answer ended for the caller. */
 export type Relayed =
@@ -27,6 +29,7 @@ export class Relay implements Sink {
   readonly #res: ServerResponse
   readonly #call: UpstreamCall
   readonly #stages: readonly Stage[]
+  readonly #hasLength: boolean
   readonly #detach: () => boolean
   readonly #begin: () => void
   readonly #streamError: ((failure: Failure) => string | undefined) | undefined
@@ -60,6 +63,7 @@ export class Relay implements Sink {
     this.#res = res
     this.#call = call
     this.#stages = reply.stages
+    this.#hasLength = reply.headers['content-length'] !== undefined
     this.#detach = detach
     this.#begin = begin
     this.#streamError = streamError
@@ -220,11 +224,23 @@ export class Relay implements Sink {
     this.#res.off('close', this.#onCallerGone)
     if (!this.#detached && this.#res.headersSent) {
       const told = by === 'gateway' ? undefined : this.#streamError?.(failure)
-      // A reset, not an end: where the connection's end is the answer's end, an end would look complete.
-      if (told === undefined) this.#res.socket?.resetAndDestroy()
+      if (told === undefined) this.#breakOff()
       else this.#res.end(told)
     }
     this.#settle({ kind: 'cut', by, complete: false, failure })
+  }
+
+  /**
+   * Ends the connection in the middle of the answer. What was written before still arrives: it may have been paid for,
+   * and a caller who has seen the head does not ask a second time. Where the connection's end would be the answer's end,
+   * it is reset, or half an answer would look whole.
+   */
+  #breakOff(): void {
+    const { socket, chunkedEncoding } = this.#res
+    if (!socket) return
+    if (!chunkedEncoding && !this.#hasLength) return void socket.resetAndDestroy()
+    socket.destroySoon()
+    setTimeout(() => socket.destroy(), lingerMs).unref()
   }
 
   readonly #onCallerGone = (): void => {

@@ -25,6 +25,8 @@ export type Ask = {
   readonly key?: string
   /** Leaves when it settles. */
   readonly leave?: Promise<unknown>
+  /** Is told how many bytes of the answer's body have come, whenever some have. */
+  readonly onBytes?: (bytes: number) => void
 }
 
 /** A gateway at work, with a count of every image its upstreams made and its callers got. */
@@ -126,6 +128,7 @@ export async function askOnce(
     answer = response
     response.setEncoding('latin1').on('data', (chunk: string) => {
       text += chunk
+      how.onBytes?.(text.length)
     })
     response.on('error', () => undefined)
   })

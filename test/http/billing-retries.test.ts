@@ -127,7 +127,13 @@ billed(
 /** Every way an upstream can fail after it has the request, and whether a picture may have been made for nothing. */
 const json = { 'content-type': 'application/json' }
 const body = JSON.stringify({ created: 1, data: [picture(1254, 1254)] })
-const failures: readonly { name: string; react: Reaction; calls: number; status: number | undefined }[] = [
+const failures: readonly {
+  readonly name: string
+  readonly react: Reaction
+  readonly calls: number
+  readonly status: number | undefined
+  readonly paid?: true
+}[] = [
   {
     name: 'it refuses with 500',
     calls: 3,
@@ -177,6 +183,16 @@ const failures: readonly { name: string; react: Reaction; calls: number; status:
     },
   },
   {
+    name: 'it resets after the first of two pictures',
+    calls: 1,
+    status: undefined,
+    paid: true,
+    react: res => {
+      res.writeHead(200, json)
+      res.write(`${body.slice(0, -2)},{"b64_json":"iVBOR`, () => res.socket?.resetAndDestroy())
+    },
+  },
+  {
     name: 'it answers with half a JSON and calls it whole',
     calls: 1,
     status: undefined,
@@ -197,7 +213,7 @@ const failures: readonly { name: string; react: Reaction; calls: number; status:
 ]
 const impatient = [[/first_byte: 600s/, 'first_byte: 400ms']] as const
 
-for (const { name, react, calls, status } of failures) {
+for (const { name, react, calls, status, paid } of failures) {
   billed(
     `the real SDK with its retries makes ${calls === 1 ? 'no second picture' : 'a new attempt'} when the upstream fails after it has the request: ${name} [B13]`,
     { edit: impatient },
@@ -208,7 +224,8 @@ for (const { name, react, calls, status } of failures) {
       if (status !== undefined) t.equal(error instanceof APIError ? error.status : error, status)
       t.equal(shop.upstreams['alpha']?.received.length, calls)
       for (const charge of await shop.charges()) {
-        t.match(charge, { amount: '0.00', count: 0, state: calls === 1 ? 'needs_review' : 'voided' })
+        const unpaid = { amount: '0.00', count: 0, state: calls === 1 ? 'needs_review' : 'voided' }
+        t.match(charge, paid ? { amount: '0.04', count: 1, state: 'settled' } : unpaid)
       }
     },
   )
