@@ -236,11 +236,12 @@ export class Engine {
       return true
     }
     const head = await this.#awaitHead(call, res, detach)
-    const reply = await course.running.pipeline.onReply(
+    const shaped = course.running.pipeline.onReply(
       ex,
       { status: head.status, headers: replyHeaders(head.headers, ex.dialect), stages: [] },
       target,
     )
+    const reply = isPromise(shaped) ? await shaped : shaped
     const begin = (): void =>
       sendHead(res, ex, reply.status, reply.headers, head.endsWithConnection && reply.provesEnd !== true)
     const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true

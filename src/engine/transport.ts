@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import httpProxy from 'http-proxy-3'
 import { buildConnector, type Dispatcher, Pool } from 'undici'
 import type { Body, Reach, Upstream } from '../kit/index.ts'
+import { Deadlines, type Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
 
 /** Informational answers taken from one upstream before it is given up. */
@@ -37,6 +38,8 @@ export type AnswerHead = {
   readonly endsWithConnection: boolean
 }
 
+/** Where an upstream's requests go. */
+type Destination = { readonly origin: URL; readonly prefix: string; readonly pool: Pool }
 type Options = { readonly call?: UpstreamCall }
 
 /**
@@ -46,6 +49,8 @@ type Options = { readonly call?: UpstreamCall }
 export class Transport {
   readonly #proxy = httpProxy.createProxyServer({})
   readonly #pools = new Map<string, Pool>()
+  readonly #destinations = new WeakMap<Upstream, Destination>()
+  readonly #deadlines = new Deadlines()
   readonly #resolve: (url: string) => string
 
   /** `resolve` turns an upstream's url as written (`simulator:NAME`) into one that can be dialled. */
@@ -57,8 +62,8 @@ export class Transport {
 
   /** Sends a request; resolves when the answer's head is there. @throws Failure upstream_* */
   send(req: IncomingMessage, res: ServerResponse, request: CallRequest): UpstreamCall {
-    const call = new UpstreamCall(request)
-    this.#proxy.web(req, res, { target: this.#address(request.upstream).origin, call } as Options as object)
+    const call = new UpstreamCall(request, this.#deadlines)
+    this.#proxy.web(req, res, { target: this.#destination(request.upstream).origin, call } as Options as object)
     return call
   }
 
@@ -71,24 +76,27 @@ export class Transport {
     const { call } = options as Options
     if (!call) throw new Error('a request reached the proxy by another way than the transport')
     try {
-      const { origin, prefix } = this.#address(call.request.upstream)
-      call.dispatch(this.#pool(origin, call.request.upstream), prefix)
+      const { pool, prefix } = this.#destination(call.request.upstream)
+      call.dispatch(pool, prefix)
     } catch (error) {
       call.fail(error as Error)
     }
     return true
   }
 
-  readonly #addresses = new Map<string, { origin: string; prefix: string }>()
-
-  #address(upstream: Upstream): { origin: string; prefix: string } {
-    let address = this.#addresses.get(upstream.url)
-    if (!address) {
+  /** Worked out once for each upstream of each plan. */
+  #destination(upstream: Upstream): Destination {
+    let destination = this.#destinations.get(upstream)
+    if (!destination) {
       const url = new URL(this.#resolve(upstream.url))
-      address = { origin: url.origin, prefix: url.pathname.replace(/\/$/, '') }
-      this.#addresses.set(upstream.url, address)
+      destination = {
+        origin: new URL(url.origin),
+        prefix: url.pathname.replace(/\/$/, ''),
+        pool: this.#pool(url.origin, upstream),
+      }
+      this.#destinations.set(upstream, destination)
     }
-    return address
+    return destination
   }
 
   #pool(origin: string, upstream: Upstream): Pool {
@@ -145,7 +153,7 @@ function makePatient(socket: Socket): void {
 }
 
 /** A call under way: undici's handler on one side, the relay's sink on the other. Methods, not closures: one object a request. */
-export class UpstreamCall implements Dispatcher.DispatchHandler {
+export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
   readonly request: CallRequest
   /** Settles when the answer's head has come, or never will. */
   readonly head: Promise<AnswerHead>
@@ -160,11 +168,16 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   #aborted: Error | undefined
   #informational = 0
   #paused = false
-  #timer: NodeJS.Timeout | undefined
+  #answered = false
+  readonly #deadlines: Deadlines
   readonly #startedAt = performance.now()
+  deadlineAt: number
 
-  constructor(request: CallRequest) {
+  constructor(request: CallRequest, deadlines: Deadlines) {
+    const { firstByteMs, totalMs } = request.upstream.timeouts
     this.request = request
+    this.#deadlines = deadlines
+    this.deadlineAt = this.#startedAt + Math.min(firstByteMs, totalMs)
     this.head = new Promise((resolve, reject) => {
       this.#resolveHead = resolve
       this.#rejectHead = reject
@@ -175,14 +188,13 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
 
   dispatch(pool: Pool, prefix: string): void {
     const { method, path, headers, body, upstream, reuse } = this.request
-    const { firstByteMs, idleMs } = upstream.timeouts
-    this.#timer = setTimeout(this.#onFirstByteTimeout, firstByteMs)
+    this.#deadlines.watch(this)
     const options: Dispatcher.DispatchOptions = {
       path: joinPath(prefix, path),
       method,
       headers,
       headersTimeout: 0,
-      bodyTimeout: idleMs,
+      bodyTimeout: upstream.timeouts.idleMs,
       reset: !reuse,
     }
     if (body.kind === 'json') options.body = body.json.bytes
@@ -207,7 +219,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   abort(reason: Error): void {
     if (this.#ended || this.#error) return
     this.#aborted = reason
-    clearTimeout(this.#timer)
+    this.#deadlines.forget(this)
     this.#rejectHead(reason)
     this.#sink = undefined
     this.#controller?.abort(reason)
@@ -253,7 +265,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     const wrong = findFault(status, headers)
     if (wrong) return this.#refuse(controller, wrong)
     this.reach = 'truncated'
-    this.#armTotal()
+    this.#answered = true
+    this.deadlineAt = this.#startedAt + this.request.upstream.timeouts.totalMs
     this.#resolveHead({ status, headers, endsWithConnection: endsWithConnection(status, headers) })
   }
 
@@ -265,13 +278,13 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#aborted) return
-    clearTimeout(this.#timer)
+    this.#deadlines.forget(this)
     this.#ended = true
     this.#sink?.end()
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
-    clearTimeout(this.#timer)
+    this.#deadlines.forget(this)
     if (this.#aborted || this.#error || this.#ended) return
     this.#error = describeFailure(error, this.reach, this.request.upstream)
     this.#rejectHead(this.#error)
@@ -282,24 +295,15 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     this.#giveUp(fail('upstream_invalid', { reason }), controller)
   }
 
-  readonly #onFirstByteTimeout = (): void => {
+  onDeadline(): void {
     const { firstByteMs, totalMs } = this.request.upstream.timeouts
-    this.#giveUp(fail('upstream_timeout', { ms: Math.min(firstByteMs, totalMs) }))
-  }
-
-  readonly #onTotalTimeout = (): void => {
-    this.#giveUp(fail('deadline_exceeded', { ms: this.request.upstream.timeouts.totalMs }))
-  }
-
-  #armTotal(): void {
-    clearTimeout(this.#timer)
-    const left = this.request.upstream.timeouts.totalMs - (performance.now() - this.#startedAt)
-    this.#timer = setTimeout(this.#onTotalTimeout, Math.max(0, left))
+    if (this.#answered) this.#giveUp(fail('deadline_exceeded', { ms: totalMs }))
+    else this.#giveUp(fail('upstream_timeout', { ms: Math.min(firstByteMs, totalMs) }))
   }
 
   #giveUp(failure: Error, controller = this.#controller): void {
     if (this.#ended || this.#error || this.#aborted) return
-    clearTimeout(this.#timer)
+    this.#deadlines.forget(this)
     this.#error = failure
     this.#rejectHead(failure)
     this.#sink?.cut(failure)
