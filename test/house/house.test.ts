@@ -105,7 +105,8 @@ t.test('versions are exact, and the Node that refuses is the Node that is asked 
     devDependencies: { [name: string]: string }
     engines: { node: string }
   }
-  for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) t.match(version, /^(?:npm:.+@)?\d/, name)
+  for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies }))
+    t.match(version, /^(?:npm:.+@)?\d/, name)
   const [, needed] = /needed = '([\d.]+)'/.exec(await read('src/cli/guard.cjs')) ?? []
   t.equal(engines.node, `>=${needed}`)
 })
