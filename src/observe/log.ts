@@ -41,6 +41,7 @@ export function createLog(options: LogOptions): GatewayLog {
   const destination = pretty
     ? { write: (line: string) => void target.write(formatForPeople(line, options.destination === undefined)) }
     : target
+  const clean = (line: string): string => escapeUnruly(scrubber.scrub(line))
   const logger = pino(
     {
       level: options.level,
@@ -50,22 +51,24 @@ export function createLog(options: LogOptions): GatewayLog {
         logMethod(args, method) {
           method.apply(this, args.map(arg => (typeof arg === 'string' ? clipText(arg, scrubber) : arg)) as typeof args)
         },
-        streamWrite: line => escapeUnruly(scrubber.scrub(line)),
+        streamWrite: clean,
       },
     },
     destination,
   )
+  // Rows are flat and only three of their strings are the caller's: clipping those alone is cheaper than looking at all.
+  const rows = pino({ level: options.level, base: null, hooks: { streamWrite: clean } }, destination)
   return {
     debug: (facts, text) => logger.debug(facts, text),
     info: (facts, text) => logger.info(facts, text),
     warn: (facts, text) => logger.warn(facts, text),
     error: (facts, text) => logger.error(facts, text),
-    request: row => logger.info(requestFacts(row), 'request'),
+    request: row => rows.info(requestFacts(row, scrubber), 'request'),
     hide: secrets => scrubber.hide(secrets),
     flush: () =>
       new Promise((resolve, reject) => {
-        if (out === undefined) resolve()
-        else out.flush(error => (error ? reject(error) : resolve()))
+        if (out === undefined) return resolve()
+        out.flush(error => (error && !isUnsyncable(error) ? reject(error) : resolve()))
       }),
   }
 }
@@ -75,8 +78,13 @@ function openStderr(watched: boolean) {
   return pino.destination({ dest: 2, sync: false, minLength: lineBytesBuffered, periodicFlush: flushEveryMs })
 }
 
+/** A flush ends with an fsync, which pipes and terminals do not know; what was to be written has been written. */
+function isUnsyncable(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'EINVAL' || error.code === 'ENOTSUP' || error.code === 'EROFS'
+}
+
 /** The fields of the log record that are known without its charge, by the record's own names; unknown ones left out. */
-function requestFacts(row: LogRow): object {
+function requestFacts(row: LogRow, scrubber: Scrubber): object {
   return {
     id: row.id,
     key_id: row.keyId ?? undefined,
@@ -90,12 +98,17 @@ function requestFacts(row: LogRow): object {
     duration_ms: Math.round(row.durationMs),
     upstream: row.upstream ?? undefined,
     config_revision: row.configRevision,
-    forwarded: row.forwarded.join(' ') || undefined,
-    dropped: row.dropped.join(' ') || undefined,
-    client_request_id: row.clientRequestId ?? undefined,
+    forwarded: namesText(row.forwarded, scrubber),
+    dropped: namesText(row.dropped, scrubber),
+    client_request_id: row.clientRequestId?.slice(0, 256),
     input_tokens: row.inputTokens ?? undefined,
     output_tokens: row.outputTokens ?? undefined,
   }
+}
+
+/** Names that a caller made up, in one short string; undefined when there are none. */
+function namesText(names: readonly string[], scrubber: Scrubber): string | undefined {
+  return names.length === 0 ? undefined : clipText(names.join(' '), scrubber)
 }
 
 /** The value with long strings cut; the value itself when there is nothing to cut. */

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import t from 'tap'
 import type { Charge, LogRow } from '../../src/kit/index.ts'
 import { createLog, createMetrics } from '../../src/observe/index.ts'
@@ -117,6 +119,25 @@ t.test('a finished request is one line of JSON with the names of the log record'
   t.equal(lines.length, 1)
   t.match(JSON.parse(lines.join('')), { id: 'req_1', key_id: 'key_1', duration_ms: 812, forwarded: 'model prompt' })
   t.ok(lines.join('').length < 4096)
+})
+
+t.test('what was logged is written when the log is flushed, to a pipe as to a file', async t => {
+  const script = `
+    const { createLog } = await import(${JSON.stringify(import.meta.resolve('../../src/observe/index.ts'))})
+    const log = createLog({ level: 'info' })
+    log.info({}, 'buffered until now')
+    await log.flush()
+    process.send('flushed')`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  })
+  const written: Buffer[] = []
+  child.stderr?.on('data', (chunk: Buffer) => written.push(chunk))
+  const messages: unknown[] = []
+  child.on('message', message => messages.push(message))
+  await once(child, 'close')
+  t.strictSame(messages, ['flushed'])
+  t.match(Buffer.concat(written).toString(), 'buffered until now')
 })
 
 t.test('metrics', async t => {
