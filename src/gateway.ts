@@ -153,6 +153,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
         local: createLocalAnswers(storage, clock.now()),
         resolveUrl: url => simulated.get(simulatedName(url) ?? '') ?? url,
         began: () => metrics.began(),
+        upstreamAnswered: (upstream, status, ms) => metrics.upstreamAnswered(upstream, status, ms),
         record,
         clock,
         log,

@@ -16,14 +16,17 @@ import {
   type Plan,
   type Reach,
   Slots,
+  type Stage,
   type Target,
   timeOrderedId,
+  type Upstream,
 } from '../kit/index.ts'
 import { fail } from './errors.ts'
 import { readHead } from './front.ts'
-import { replyHeaders, requestHeaders } from './headers.ts'
+import { queryWithoutKeys, replyHeaders, requestHeaders } from './headers.ts'
 import { discardRest, MemoryBudget, type Taken, takeBody } from './intake.ts'
 import { HookFault, type Pipeline } from './pipeline.ts'
+import { createRedaction } from './redact.ts'
 import { Relay } from './relay.ts'
 import { errorAnswer, idHeaders, sendAnswer } from './respond.ts'
 import { Router } from './router.ts'
@@ -52,6 +55,8 @@ export type EngineParts = {
   resolveUrl(url: string): string
   /** A request has come. */
   began(): void
+  /** An upstream's head has come (status), or never came (null), after so many milliseconds. */
+  upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
   /** Takes the row of every exchange, once. */
   record(row: LogRow, ex: Exchange): void
   readonly clock: Clock
@@ -235,10 +240,19 @@ export class Engine {
       course.detached = true
       return true
     }
-    const head = await this.#awaitHead(call, res, detach)
+    const sentTick = this.#parts.clock.tick()
+    const head = await this.#awaitHead(call, res, detach).catch((error: unknown) => {
+      this.#parts.upstreamAnswered(upstream.name, null, this.#parts.clock.tick() - sentTick)
+      throw error
+    })
+    this.#parts.upstreamAnswered(upstream.name, head.status, this.#parts.clock.tick() - sentTick)
     const shaped = course.running.pipeline.onReply(
       ex,
-      { status: head.status, headers: replyHeaders(head.headers, ex.dialect), stages: [] },
+      {
+        status: head.status,
+        headers: replyHeaders(head.headers, ex.dialect),
+        stages: firstStages(head.status, upstream),
+      },
       target,
     )
     const reply = isPromise(shaped) ? await shaped : shaped
@@ -423,7 +437,14 @@ function shapeOutbound(ex: Exchange, target: Target): Outbound {
 
 function upstreamPath(ex: Exchange): string {
   const path = ex.route.path.includes('{') ? ex.head.path : ex.route.path
-  return ex.head.query === '' ? path : `${path}?${ex.head.query}`
+  const query = queryWithoutKeys(ex.head.query)
+  return query === '' ? path : `${path}?${query}`
+}
+
+/** What stands before every plugin's stages: upstreams quote the key that they refuse. */
+function firstStages(status: number, upstream: Upstream): readonly Stage[] {
+  const redaction = status < 400 ? undefined : createRedaction(upstream.credential)
+  return redaction ? [redaction] : []
 }
 
 function outgoingHeaders(ex: Exchange, target: Target, out: Outbound): string[] {

@@ -87,7 +87,7 @@ export const start: readonly string[] = [
     operation TEXT NOT NULL, status INTEGER,
     outcome TEXT NOT NULL CHECK (outcome IN ('answered', 'refused', 'caller_gone', 'upstream_cut', 'deadline')),
     error_code TEXT, duration_ms INTEGER NOT NULL, upstream TEXT, config_revision TEXT NOT NULL, forwarded TEXT NOT NULL,
-    dropped TEXT NOT NULL, client_request_id TEXT, input_tokens INTEGER, output_tokens INTEGER) STRICT`,
+    dropped TEXT NOT NULL, client_request_id TEXT, input_tokens INTEGER, output_tokens INTEGER) STRICT, WITHOUT ROWID`,
   `CREATE INDEX log_key ON log (key_id, id)`,
   `CREATE INDEX log_user ON log (user_name, id)`,
   `CREATE INDEX log_model ON log (model, id)`,
