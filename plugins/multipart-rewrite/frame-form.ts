@@ -9,6 +9,8 @@ export const preambleBytesMax = 1024
 
 const crlf = Buffer.from('\r\n')
 const blankLine = Buffer.from('\r\n\r\n')
+/** What may follow the last boundary: nothing, a line end, or the two that `form-data-encoder` (openai-node 4) writes. */
+const lastLineEnds = blankLine
 const cr = 0x0d
 const nothing = Buffer.alloc(0)
 
@@ -59,7 +61,7 @@ export class FormFrames {
   end(): void {
     if (this.#state === 'preamble')
       throw fail('form_malformed', { where: 'the body', why: 'holds no boundary like the one its content type names' })
-    if (this.#state !== 'epilogue' || this.#held.length === 1) throw fail('form_incomplete')
+    if (this.#state !== 'epilogue' || this.#held.length % crlf.length !== 0) throw fail('form_incomplete')
   }
 
   #step(chunk: Buffer, at: number): number {
@@ -92,7 +94,7 @@ export class FormFrames {
 
   #mark(chunk: Buffer, at: number): number {
     const mark = chunk.subarray(at, at + crlf.length - this.#held.length)
-    this.#held = this.#held.length === 0 ? mark : Buffer.concat([this.#held, mark])
+    this.#held = Buffer.concat([this.#held, mark])
     if (this.#held.length < crlf.length) return chunk.length
     const text = this.#held.toString('latin1')
     if (text !== '\r\n' && text !== '--')
@@ -141,8 +143,8 @@ export class FormFrames {
   }
 
   #epilogue(chunk: Buffer, at: number): number {
-    this.#held = Buffer.concat([this.#held, chunk.subarray(at, at + crlf.length + 1)])
-    if (this.#held.length > crlf.length || !crlf.subarray(0, this.#held.length).equals(this.#held))
+    this.#held = Buffer.concat([this.#held, chunk.subarray(at, at + lastLineEnds.length + 1)])
+    if (!lastLineEnds.subarray(0, this.#held.length).equals(this.#held) || this.#held.length > lastLineEnds.length)
       throw fail('form_malformed', { where: 'the end', why: 'is followed by more' })
     return chunk.length
   }

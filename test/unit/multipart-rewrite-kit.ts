@@ -139,7 +139,7 @@ export async function startPlugin(
 }
 
 /** Files of a spool that have a name, and those that are still open without one. */
-async function leftovers(spoolDir: string): Promise<readonly string[]> {
+export async function leftovers(spoolDir: string): Promise<readonly string[]> {
   const named = await readdir(spoolDir)
   const descriptors = process.platform === 'linux' ? await readdir('/proc/self/fd') : []
   const links = await Promise.all(descriptors.map(number => readlink(`/proc/self/fd/${number}`).catch(() => '')))
