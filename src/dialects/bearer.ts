@@ -1,14 +1,13 @@
 import type { Head } from '../kit/index.ts'
 
 /**
- * The key of an Authorization header: `Bearer <key>`, the scheme in any case. Another scheme, or a bare value, is handed
- * on as it stands, so that the key check refuses it instead of calling it missing.
+ * The key of an Authorization header: `Bearer <key>`, the scheme in any case (requirement 5). Of another scheme, or of a
+ * value without one, an empty key is read, so that the key check refuses it instead of calling it missing.
  */
 export function bearerKey(head: Head): string | undefined {
   const value = head.headers['authorization']
   if (typeof value !== 'string') return undefined
-  const match = /^bearer\s+(.*)$/i.exec(value.trim())
-  return (match?.[1] ?? value).trim()
+  return /^bearer\s+(.*)$/i.exec(value.trim())?.[1]?.trim() ?? ''
 }
 
 /** The value of a header that holds nothing but a key. */

@@ -35,6 +35,24 @@ export function requestHeaders(
   return list
 }
 
+const keyParameter = /^(?:api[-_]?)?key$|^(?:access[-_]?)?token$/i
+
+/** The query of a request without parameters that are keys by their name: the caller's key is for us alone. */
+export function queryWithoutKeys(query: string): string {
+  if (query === '') return query
+  const kept = query.split('&').filter(pair => !keyParameter.test(readName(pair)))
+  return kept.join('&')
+}
+
+function readName(pair: string): string {
+  const name = pair.split('=', 1)[0] ?? ''
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
+}
+
 const fixed = new WeakMap<Upstream, readonly string[]>()
 
 /** What every request to an upstream carries, worked out once. */

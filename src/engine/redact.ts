@@ -1,0 +1,44 @@
+import type { Stage, Upstream } from '../kit/index.ts'
+
+/** Parts of a credential that are shorter are words such as Bearer, or nothing to hide. */
+const secretCharsMin = 6
+const star = 0x2a
+
+/**
+ * Strikes our own credential out of an answer: upstreams quote the key that they refuse, and the caller is not to learn
+ * it (`reference/reliability.md` 2, X8). As many stars as there were bytes, so that a Content-Length stays true.
+ * Undefined where there is nothing to hide.
+ */
+export function createRedaction(credential: Upstream['credential']): Stage | undefined {
+  const secrets = (credential?.value.split(/\s+/) ?? [])
+    .filter(part => part.length >= secretCharsMin && !/^(?:bearer|basic)$/i.test(part))
+    .map(part => Buffer.from(part))
+  return secrets.length === 0 ? undefined : new Redaction(secrets)
+}
+
+class Redaction implements Stage {
+  readonly #secrets: readonly Buffer[]
+  readonly #longest: number
+  /** The end of what came, which may be the beginning of a secret. */
+  #held: Buffer = Buffer.alloc(0)
+
+  constructor(secrets: readonly Buffer[]) {
+    this.#secrets = secrets
+    this.#longest = Math.max(...secrets.map(secret => secret.length))
+  }
+
+  write(chunk: Buffer): Buffer {
+    const bytes = Buffer.concat([this.#held, chunk])
+    for (const secret of this.#secrets) {
+      for (let at = bytes.indexOf(secret); at >= 0; at = bytes.indexOf(secret, at + secret.length))
+        bytes.fill(star, at, at + secret.length)
+    }
+    const out = Math.max(0, bytes.length - this.#longest + 1)
+    this.#held = bytes.subarray(out)
+    return bytes.subarray(0, out)
+  }
+
+  end(): Buffer {
+    return this.#held
+  }
+}
