@@ -2,9 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { ConfigError } from './config-error.ts'
 import { describeChanges, type Finding, loadPlan } from './config/index.ts'
 import { dialects, guessDialect } from './dialects/index.ts'
-import { Engine, type Running } from './engine/engine.ts'
-import { Pipeline, type Step } from './engine/pipeline.ts'
-import { Router } from './engine/router.ts'
+import type { Running, Step } from './engine/index.ts'
 import {
   type AnyPlugin,
   type Clock,
@@ -83,11 +81,15 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   if (!loaded.ok) throw new ConfigError(loaded.findings)
   const log = parts.log ?? createLog({ level: 'info' })
   log.hide(secretsOf(loaded.plan))
-  const storage = await openStorage({ url: loaded.plan.storage, clock, log, role: 'gateway' })
   const metrics = createMetrics()
   const kept = new Map<string, unknown>()
   const simulated = new Map<string, string>()
   let simulator: Simulator | undefined
+  // The storage's thread starts while this one loads the engine: a start takes as long as the longer of the two.
+  const [storage, { Engine, Pipeline, Router }] = await Promise.all([
+    openStorage({ url: loaded.plan.storage, clock, log, role: 'gateway' }),
+    import('./engine/index.ts'),
+  ])
 
   async function startSimulated(plan: Plan): Promise<void> {
     for (const { url } of plan.upstreams.values()) {
@@ -143,7 +145,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     )
   }
 
-  let engine: Engine
+  let engine: InstanceType<typeof Engine>
   try {
     await startSimulated(loaded.plan)
     engine = new Engine(

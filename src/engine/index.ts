@@ -1,0 +1,3 @@
+export { Engine, type EngineParts, type LocalAnswer, type Running } from './engine.ts'
+export { Pipeline, type Step } from './pipeline.ts'
+export { Router } from './router.ts'
