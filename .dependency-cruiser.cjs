@@ -20,7 +20,7 @@ const homes = {
   'lru-cache': '^plugins/auth/',
   pino: '^src/observe/log[.]ts$',
   'prom-client': '^src/observe/metrics[.]ts$',
-  undici: '^src/engine/transport[.]ts$',
+  undici: '^src/engine/(transport|undici[.]d)[.]ts$',
   yaml: '^src/config/load[.]ts$',
 }
 
