@@ -10,6 +10,7 @@ import {
   createGateway,
   createKey,
   type Gateway,
+  type GatewayParts,
   type LogRecord,
   logRecord,
   type Plan,
@@ -69,6 +70,8 @@ export type StartOptions = {
   /** Leave the upstreams to the simulator. */
   readonly simulated?: boolean
   readonly clock?: Clock
+  /** Where the gateway logs; nowhere when absent. */
+  readonly log?: GatewayParts['log']
 }
 
 /** Starts a gateway over real upstreams, in a folder of its own that goes with the test. */
@@ -103,7 +106,7 @@ export async function start(t: Test, options: StartOptions = {}): Promise<Starte
   async function open(): Promise<Started> {
     const gateway = await createGateway(config, {
       env,
-      log: quietLog(),
+      log: options.log ?? quietLog(),
       ...(options.clock && { clock: options.clock }),
       ...(options.plugins && { plugins: options.plugins }),
     })
