@@ -99,9 +99,12 @@ billed(
     const gate = Promise.withResolvers<void>()
     const arrived = Promise.withResolvers<void>()
     let waiting = 0
-    let aborted = 0
+    let closed = 0
+    const brokenOff = Promise.withResolvers<void>()
     shop.upstreams['alpha']?.answer(async (res, _got, req) => {
-      req.socket.on('close', () => aborted++)
+      req.socket.on('close', () => {
+        if (++closed === 136) brokenOff.resolve()
+      })
       if (++waiting === 200) arrived.resolve()
       await gate.promise
       res.writeHead(200, json).end(JSON.stringify({ data: [picture(1254, 1254)] }))
@@ -109,7 +112,8 @@ billed(
     const asked = Array.from({ length: 200 }, () => shop.ask(alpha, { leave: arrived.promise }))
     await Promise.all(asked)
     // The others have let go of the upstream before it answers.
-    while (shop.gateway.open > 64 || aborted < 136) await new Promise(resolve => setImmediate(resolve))
+    await brokenOff.promise
+    while (shop.gateway.open > 64) await new Promise(resolve => setImmediate(resolve))
     t.equal(shop.gateway.open, 64)
     gate.resolve()
     const states = (await shop.charges(200)).map(charge => `${charge.state} ${charge.amount}`)

@@ -1,0 +1,16 @@
+import t from 'tap'
+import { runCrashes } from './crash.ts'
+
+const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+
+t.test(
+  'killed at random under load, the gateway gives no image away, bills none twice and none that was not made; no hold stays [B3] [B5] [row 15] [row 16] [row 17] [row 18]',
+  async t => {
+    t.comment(`SEED=${seed}`)
+    const summary = await runCrashes({ kills: 8, seed, clients: 32 })
+    t.comment(JSON.stringify(summary))
+    t.strictSame(summary.violations, [])
+    t.match(summary, { unbilled: 0, double: 0, phantom: 0 })
+    t.ok(summary.delivered > 50, 'there was load to speak of')
+  },
+)

@@ -1,0 +1,89 @@
+import { definePlugin, type Ledger, type Stage } from '../../src/kit/index.ts'
+
+// Named by a configuration's pipeline, in the process that is to die. It stands above the plugin that bills: its
+// onForward runs before that one's, its onReply and its stage after.
+
+/** The points at which the process ends itself, by its own SIGKILL: nothing is flushed and nobody is told. */
+export const points = [
+  'before-hold',
+  'after-hold',
+  'before-dispatch',
+  'after-head',
+  'before-line-0',
+  'after-line-0',
+  'before-line-1',
+  'after-line-1',
+  'before-release-1',
+  'after-release-1',
+  'before-settle',
+  'after-settle',
+] as const
+
+export type Point = (typeof points)[number]
+
+export default definePlugin({
+  name: 'failpoints',
+  options: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['point'],
+    properties: { point: { enum: points } },
+  },
+  create({ point }, { stores }) {
+    const die = (at: string): void => {
+      if (at === point) process.kill(process.pid, 'SIGKILL')
+    }
+    let lines = 0
+    watchLedger(stores.ledger, die, () => lines++)
+    return {
+      onForward: (_ex, out) => {
+        die('before-dispatch')
+        return out
+      },
+      onReply(_ex, reply) {
+        die('after-head')
+        return { ...reply, stages: [...reply.stages, releaseStage(() => lines, die)] }
+      },
+    }
+  },
+})
+
+/** The real ledger, with a point before and after each of its commits. */
+function watchLedger(ledger: Ledger, die: (at: string) => void, committed: () => void): void {
+  const hold = ledger.hold.bind(ledger)
+  const line = ledger.line.bind(ledger)
+  const settle = ledger.settle.bind(ledger)
+  ledger.hold = async request => {
+    die('before-hold')
+    const held = await hold(request)
+    die('after-hold')
+    return held
+  }
+  ledger.line = async (id, one) => {
+    die(`before-line-${one.index}`)
+    const kept = await line(id, one)
+    die(`after-line-${one.index}`)
+    committed()
+    return kept
+  }
+  ledger.settle = async settlement => {
+    die('before-settle')
+    const ended = await settle(settlement)
+    die('after-settle')
+    return ended
+  }
+}
+
+/** What has been paid for comes by here on its way out. */
+function releaseStage(lines: () => number, die: (at: string) => void): Stage {
+  return {
+    write(chunk) {
+      const last = lines() - 1
+      die(`before-release-${last}`)
+      // What this stage returns is written in the same turn.
+      if (last >= 0) setImmediate(() => die(`after-release-${last}`))
+      return chunk
+    },
+    end: () => [],
+  }
+}
