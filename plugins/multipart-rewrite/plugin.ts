@@ -71,19 +71,20 @@ export const multipartRewrite = definePlugin({
         }
       },
 
-      onTarget(ex, target, facet: Facet | undefined) {
+      onTarget(_ex, target, facet: Facet | undefined) {
         if (target.body.kind !== 'form' || !facet) return
-        const { parts } = target.body
-        for (const part of parts)
+        for (const part of target.body.parts)
           if (part.kind === 'text' && rule(facet, part))
             throw fail('form_field_is_file', { name: part.name }, { param: part.name })
-        const dropped = parts.filter(part => part.kind === 'file' && !rule(facet, part)).map(part => part.name)
-        if (dropped.length > 0) ex.notes.dropped = [...new Set([...ex.notes.dropped, ...dropped])]
       },
 
-      onForward(_ex, out, facet: Facet | undefined) {
+      onForward(ex, out, facet: Facet | undefined) {
         if (out.body.kind !== 'form' || !facet) return out
-        return { ...out, body: { ...out.body, parts: chooseFiles(out.body.parts, facet) } } satisfies Outbound
+        const { parts } = out.body
+        const dropped = new Set(parts.filter(part => part.kind === 'file' && !rule(facet, part)).map(part => part.name))
+        ex.notes.forwarded = ex.notes.forwarded.filter(name => !dropped.has(name))
+        ex.notes.dropped = [...new Set([...ex.notes.dropped, ...dropped])]
+        return { ...out, body: { ...out.body, parts: chooseFiles(parts, facet) } } satisfies Outbound
       },
 
       onSettle(ex) {

@@ -167,12 +167,14 @@ class FormReading {
       throw fail('form_too_complex', { what: 'more parts without content', max: emptyPartsMax })
   }
 
-  /** To the parser, small pieces together: it keeps what it is given, and each piece costs it a microsecond. */
+  /**
+   * To the parser. Contents of files come out of it in the same turn and are lent; all else it keeps until a part ends,
+   * and gets as a copy, small pieces together, since each costs it a microsecond.
+   */
   #pass(bytes: Buffer): void {
-    if (bytes.length === 0) return
     if (bytes.length > smallBytes) {
       this.#flush()
-      this.#parser.write(bytes)
+      this.#parser.write(this.#found.at(-1)?.file ? bytes : Buffer.from(bytes))
       return
     }
     if (this.#smallUsed + bytes.length > this.#small.length) {
@@ -221,7 +223,7 @@ class FormReading {
 
   #toFile({ name, framedBytes: bytes, start, head }: Found): StoredFile {
     const spool = this.#spool
-    const read: StoredFile['read'] = (at, most) => spool.read(start + at, most)
+    const read: StoredFile['read'] = (at, most, target) => spool.read(start + at, most, target)
     const open = () => new PieceStream([{ bytes, read }])
     let hash: Promise<string> | undefined
     const sha256 = () => (hash ??= hashPiece(bytes, read))

@@ -10,8 +10,8 @@ const readFile = promisify(read)
 export const heldBytesMax = 1024 * 1024
 /** One write to disk: large, because a trip through the thread pool costs as much as copying 100 KiB. */
 const blockBytes = 512 * 1024
-/** One read from disk. */
-const readBytes = 256 * 1024
+/** Most bytes of one read from disk. */
+export const readBytesMax = 256 * 1024
 /** The first block of a form whose length is not known. */
 const firstBytes = 64 * 1024
 /** Written blocks kept for the next upload. */
@@ -90,10 +90,13 @@ export class Spool {
     await this.#writing
   }
 
-  /** From 1 to `most` bytes from a place on. What is in memory comes as it lies there and may not be changed. */
-  read(at: number, most: number): Awaitable<Buffer> {
+  /**
+   * From 1 to `most` bytes from a place on. What is in memory comes as it lies there and may not be changed; what is on
+   * disk is read, whole, into what `target` gives, of at least `readBytesMax`.
+   */
+  read(at: number, most: number, target?: () => Buffer): Awaitable<Buffer> {
     if (this.#discarded) throw new Error('a form was read after it was discarded')
-    return this.#onDisk ? this.#readFile(at, Math.min(most, readBytes)) : this.#readBlock(at, most)
+    return this.#onDisk ? this.#readFile(at, Math.min(most, readBytesMax), target) : this.#readBlock(at, most)
   }
 
   /** Frees memory and disk. Idempotent; reads that are under way end first. */
@@ -144,12 +147,16 @@ export class Spool {
     throw new RangeError(`a form of ${this.#bytes} bytes was read at ${at}`)
   }
 
-  async #readFile(at: number, most: number): Promise<Buffer> {
-    const target = Buffer.allocUnsafeSlow(most)
+  async #readFile(at: number, most: number, give: () => Buffer = () => Buffer.allocUnsafeSlow(most)): Promise<Buffer> {
+    const target = give()
     try {
-      const { bytesRead } = await this.#call(readFile(this.#file as number, target, 0, most, at))
-      if (bytesRead === 0) throw new RangeError(`a form of ${this.#bytes} bytes was read at ${at}`)
-      return target.subarray(0, bytesRead)
+      let read = 0
+      while (read < most) {
+        const { bytesRead } = await this.#call(readFile(this.#file as number, target, read, most - read, at + read))
+        if (bytesRead === 0) throw new RangeError(`a form of ${this.#bytes} bytes was read at ${at}`)
+        read += bytesRead
+      }
+      return target.subarray(0, most)
     } finally {
       this.#close()
     }

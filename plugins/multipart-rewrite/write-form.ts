@@ -32,7 +32,10 @@ export function writeForm(parts: readonly Part[]): EncodedForm {
   return {
     contentType: `multipart/form-data; boundary=${boundary}`,
     bytes: contents.reduce((sum, content) => sum + (Buffer.isBuffer(content) ? content.length : content.bytes), 0),
-    open: () => new PieceStream(contents.map(content => (Buffer.isBuffer(content) ? content : toPiece(content)))),
+    open: lend => {
+      const pieces = contents.map(content => (Buffer.isBuffer(content) ? content : toPiece(content)))
+      return new PieceStream(pieces, lend)
+    },
   }
 }
 

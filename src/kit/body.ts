@@ -22,7 +22,15 @@ export type TextPart = { readonly kind: 'text'; readonly name: string; readonly 
 export type Part = FilePart | TextPart
 
 /** A form on its way out: how long it is, and its bytes. */
-export type EncodedForm = { readonly contentType: string; readonly bytes: number; open(): Readable }
+export type EncodedForm = {
+  readonly contentType: string
+  readonly bytes: number
+  /**
+   * @param lend the memory of a chunk is used again for the next but one: for a reader that has sent or copied a chunk
+   *   before it asks for more, as one that waits for `drain` has. Without it every chunk is the reader's own.
+   */
+  open(lend?: boolean): Readable
+}
 
 /**
  * What the caller sent.
@@ -41,6 +49,7 @@ export type Body =
     }
   | {
       readonly kind: 'stream'
+      /** Its chunks belong to whoever reads them, who may free them. */
       readonly source: Readable
       readonly contentType: string
       /** Content-Length as announced; undefined when chunked. */
