@@ -49,7 +49,7 @@ export class SpoolFolder {
   }
 
   async #make(): Promise<string> {
-    if (this.#given === undefined) return mkdtemp(join(tmpdir(), 'tollgate-'))
+    if (this.#given === undefined) return mkdtemp(join(tmpdir(), 'tollgate-spool-'))
     await mkdir(this.#given, { recursive: true, mode: 0o700 })
     return this.#given
   }
