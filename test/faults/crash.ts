@@ -9,7 +9,7 @@ import { openStorage } from '../../src/index.ts'
 import { type ChildGateway, prepareSite, type Site } from '../harness/child.ts'
 import { seeded } from '../harness/exchange.ts'
 import { readImages } from '../harness/read-images.ts'
-import { askOnce } from '../harness/shop.ts'
+import { askOnce } from '../harness/ask.ts'
 
 /** What a run of kills came to. All counts are of images. */
 export type CrashSummary = {

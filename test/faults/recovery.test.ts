@@ -9,7 +9,7 @@ import { openStorage } from '../../src/index.ts'
 import { prepareSite, type Site } from '../harness/child.ts'
 import { seeded } from '../harness/exchange.ts'
 import { picture } from '../harness/pictures.ts'
-import { askOnce } from '../harness/shop.ts'
+import { askOnce } from '../harness/ask.ts'
 import { startUpstream } from '../harness/upstream.ts'
 
 const plugin = fileURLToPath(new URL('failpoints.ts', import.meta.url))

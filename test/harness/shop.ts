@@ -1,33 +1,9 @@
-import { once } from 'node:events'
-import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import t, { type Test } from 'tap'
 import type { Charge, Gateway } from '../../src/index.ts'
+import { type Answered, type Ask, askOnce } from './ask.ts'
 import { excess, type Mark, readImages } from './read-images.ts'
 import { type Edits, type Started, start, type StartOptions } from './start.ts'
 import type { Upstream } from './upstream.ts'
-
-/** What came back of one request, whole or not. */
-export type Answered = {
-  /** Undefined when the connection ended before a head. */
-  readonly status: number | undefined
-  readonly headers: IncomingHttpHeaders
-  readonly text: string
-  /** Complete by its framing. */
-  readonly whole: boolean
-  /** The request's id, as the gateway says it. */
-  readonly id: string
-  json(): Record<string, unknown>
-}
-
-export type Ask = {
-  readonly path?: string
-  readonly headers?: Record<string, string>
-  readonly key?: string
-  /** Leaves when it settles. */
-  readonly leave?: Promise<unknown>
-  /** Is told how many bytes of the answer's body have come, whenever some have. */
-  readonly onBytes?: (bytes: number) => void
-}
 
 /** A gateway at work, with a count of every image its upstreams made and its callers got. */
 export type Shop = Started & {
@@ -100,49 +76,6 @@ function recordAnswers(upstream: Upstream, produced: Mark[]): void {
       return end(...given)
     }
   })
-}
-
-export async function askOnce(
-  url: string,
-  body: object | Buffer,
-  how: Ask & { readonly key: string },
-): Promise<Answered> {
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
-  const sent = request(new URL(how.path ?? '/v1/images/generations', url), {
-    method: 'POST',
-    agent: false,
-    headers: {
-      authorization: `Bearer ${how.key}`,
-      'content-type': 'application/json',
-      'content-length': String(bytes.length),
-      ...how.headers,
-    },
-  })
-  const closed = once(sent, 'close').catch(() => undefined)
-  sent.on('error', () => undefined)
-  const leave = (): void => void sent.destroy()
-  how.leave?.then(leave, leave)
-  let answer: IncomingMessage | undefined
-  let text = ''
-  sent.on('response', (response: IncomingMessage) => {
-    answer = response
-    response.setEncoding('latin1').on('data', (chunk: string) => {
-      text += chunk
-      how.onBytes?.(text.length)
-    })
-    response.on('error', () => undefined)
-  })
-  sent.end(bytes)
-  await closed
-  const headers = answer?.headers ?? {}
-  return {
-    status: answer?.statusCode,
-    headers,
-    text,
-    whole: answer?.complete === true,
-    id: String(headers['x-request-id'] ?? ''),
-    json: () => JSON.parse(Buffer.from(text, 'latin1').toString()) as Record<string, unknown>,
-  }
 }
 
 /**
