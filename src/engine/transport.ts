@@ -204,7 +204,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
     else if (body.kind === 'form') {
       const form = body.encode(body.parts)
       headers.push('content-type', form.contentType, 'content-length', String(form.bytes))
-      options.body = form.open()
+      options.body = form.open(true)
     } else if (body.kind === 'stream') options.body = body.source
     pool.dispatch(options, this)
   }
