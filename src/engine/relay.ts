@@ -44,6 +44,10 @@ export class Relay implements Sink {
   #turn = true
   /** The caller has left, and the rest is read for the charge's sake only. */
   #detached = false
+  /** Bytes that the caller was promised by Content-Length and has not been given. */
+  #owed: number | undefined
+  /** The caller has left with all that it was promised: it need not wait for our end to know that it has everything. */
+  #served = false
   #settled = false
 
   /**
@@ -63,7 +67,9 @@ export class Relay implements Sink {
     this.#res = res
     this.#call = call
     this.#stages = reply.stages
-    this.#hasLength = reply.headers['content-length'] !== undefined
+    const length = reply.headers['content-length']
+    this.#owed = length === undefined ? undefined : Number(length)
+    this.#hasLength = length !== undefined
     this.#detach = detach
     this.#begin = begin
     this.#streamError = streamError
@@ -165,6 +171,7 @@ export class Relay implements Sink {
     for (const chunk of toList(passed)) {
       if (chunk.length === 0) continue
       if (!this.#res.headersSent) this.#begin()
+      if (this.#owed !== undefined) this.#owed -= chunk.length
       if (!this.#res.write(chunk)) this.#draining = true
     }
   }
@@ -203,6 +210,7 @@ export class Relay implements Sink {
     if (this.#settled) return
     this.#write(passed)
     this.#complete = true
+    if (this.#served) return this.#settle({ kind: 'whole' })
     if (this.#detached) return this.#settle({ kind: 'cut', by: 'caller', complete: true })
     this.#res.off('close', this.#onCallerGone)
     if (!this.#res.headersSent) this.#begin()
@@ -245,7 +253,8 @@ export class Relay implements Sink {
 
   readonly #onCallerGone = (): void => {
     if (this.#settled || this.#detached) return
-    if (this.#detach()) {
+    this.#served = this.#owed === 0 && !this.#draining
+    if (this.#served || this.#detach()) {
       this.#detached = true
       this.#draining = false
       this.#steer()

@@ -1,11 +1,12 @@
 import { rename } from 'node:fs/promises'
-import { request } from 'node:http'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type Clock, definePlugin, type Exchange, type Reply, type Stage } from '../../src/index.ts'
 import { form } from '../harness/forms.ts'
 import { jpeg, picture, png } from '../harness/pictures.ts'
-import { billed, type Shop } from '../harness/shop.ts'
+import { askOnce, billed, type Shop } from '../harness/shop.ts'
 import type { Reaction } from '../harness/upstream.ts'
 
 const alpha = { model: 'alpha-image-2', prompt: 'a boat' }
@@ -58,6 +59,43 @@ billed(
       t.equal(shop.upstreams['alpha']?.received.length, point + 1, 'the upstream was called once')
     }
     t.match(await shop.logs(1), [{ outcome: 'caller_gone' }])
+  },
+)
+
+const gate = Promise.withResolvers<void>()
+/** Keeps the end of every answer back until it is opened. */
+const gated = definePlugin({
+  name: 'gated',
+  create: () => ({
+    onReply: (_ex, reply) => ({
+      ...reply,
+      stages: [...reply.stages, { write: chunk => chunk, end: () => gate.promise.then(() => []) }],
+    }),
+  }),
+})
+
+billed(
+  'a caller who closes the connection when it has every byte that it was promised has not left early',
+  { plugins: [gated], edit: [['pipeline: [auth', 'pipeline: [gated, auth']] },
+  async (t, shop) => {
+    const body = Buffer.from(JSON.stringify({ created: 1, data: [picture(1254, 1254)] }))
+    shop.upstreams['alpha']?.answer(res => {
+      res.writeHead(200, { ...json, 'content-length': String(body.length) }).end(body)
+    })
+    const closed = Promise.withResolvers<void>()
+    const server = createServer((req, res) => {
+      res.once('close', () => closed.resolve())
+      shop.gateway.listener(req, res)
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => server.close())
+    // `agent: false` closes with the answer's last byte, as curl does.
+    const answered = await askOnce(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, alpha, shop)
+    t.equal(answered.whole, true)
+    await closed.promise
+    gate.resolve()
+    t.match(await shop.logs(1), [{ outcome: 'answered', status: 200 }])
+    t.match(await shop.charges(1), [{ state: 'settled', delivery: 'confirmed' }])
   },
 )
 
