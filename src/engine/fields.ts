@@ -12,7 +12,7 @@ type Member = { readonly name: string; readonly start: number; readonly valueSta
 
 const quote = 0x22
 const backslash = 0x5c
-const longString = 4096
+const longString = 128
 /** Anything but what may stand in a string unescaped, bytes read as Latin-1: control characters and the backslash. */
 const unusual = /[^\x20-\x5b\x5d-\xff]/
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Transform, type TransformCallback } from 'node:stream'
 import type { Body, Route } from '../kit/index.ts'
+import { Deadlines, type Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
 import { scanObject } from './fields.ts'
 
@@ -207,27 +208,24 @@ class CountedBody extends Transform {
   }
 }
 
-/** Fires once when it has not been touched for `bodyIdleMs`; one timer however often it is touched. */
-class IdleWatch {
-  readonly #timer: NodeJS.Timeout
-  #last = performance.now()
+const idleBodies = new Deadlines()
+
+/** Fires once when it has not been touched for `bodyIdleMs`. */
+class IdleWatch implements Timed {
+  deadlineAt = performance.now() + bodyIdleMs
+  readonly onDeadline: () => void
 
   constructor(onIdle: () => void) {
-    this.#timer = setInterval(() => {
-      if (performance.now() - this.#last > bodyIdleMs) {
-        this.stop()
-        onIdle()
-      }
-    }, bodyIdleMs / 10)
-    this.#timer.unref()
+    this.onDeadline = onIdle
+    idleBodies.watch(this)
   }
 
   touch(): void {
-    this.#last = performance.now()
+    this.deadlineAt = performance.now() + bodyIdleMs
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    idleBodies.forget(this)
   }
 }
 
