@@ -62,8 +62,10 @@ export async function runCrashes(options: {
   readonly kills: number
   readonly seed: number
   readonly clients?: number
+  /** No further kill after so many seconds. */
+  readonly secondsMax?: number
 }): Promise<CrashSummary> {
-  const { kills, seed, clients = 48 } = options
+  const { seed, clients = 48, secondsMax = Number.POSITIVE_INFINITY } = options
   const began = performance.now()
   const random = seeded(seed)
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-crash-'))
@@ -71,6 +73,7 @@ export async function runCrashes(options: {
   const violations: string[] = []
   const studio = await openStudio(orders, random)
   let child: ChildGateway | undefined
+  let kills = 0
   let killsAtStart = 0
   try {
     const site = await prepareSite(folder, {
@@ -80,7 +83,9 @@ export async function runCrashes(options: {
         [', limits: { rpm: 300 } }', ' }'],
       ],
     })
-    for (let kill = 0; kill < kills; kill++) {
+    for (let kill = 0; kill < options.kills; kill++) {
+      if (performance.now() - began > secondsMax * 1000) break
+      kills++
       child = site.start()
       if (kill > 0 && random() < 0.15) {
         killsAtStart++
@@ -340,6 +345,7 @@ function compare(orders: readonly Order[], { lines, chargesOf, forReview }: Book
 }
 
 if (import.meta.main) {
+  process.once('SIGINT', () => process.exit(1)).once('SIGTERM', () => process.exit(1))
   const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
   const kills = Number(process.env['KILLS'] ?? 200)
   process.stderr.write(`${kills} kills, SEED=${seed}\n`)

@@ -51,13 +51,10 @@ t.test(
       await sleep(100 + random() * 600)
       await child.kill()
     }
-    const before = performance.now()
-    const child = site.start()
-    await child.ready
-    const readyMs = Math.round(performance.now() - before)
-    t.comment(`ready ${readyMs} ms after its start`)
-    t.ok(readyMs < 5_000)
-    await child.stop()
+    const recoveringMs = await timeStart(site)
+    const plainMs = await timeStart(site)
+    t.comment(`ready ${recoveringMs} ms after its start, ${plainMs} ms when there is nothing to recover`)
+    t.ok(recoveringMs - plainMs < 5_000, 'recovery itself takes less than 5 s')
     const storage = await openStorage({ url: `sqlite:${site.database}`, role: 'tool' })
     const audit = await storage.books.verify()
     t.match(
@@ -77,6 +74,16 @@ t.test(
     ])
   },
 )
+
+/** Milliseconds from the start of a gateway to its first readiness; it is stopped again. */
+async function timeStart(site: Site): Promise<number> {
+  const before = performance.now()
+  const child = site.start()
+  await child.ready
+  const took = Math.round(performance.now() - before)
+  await child.stop()
+  return took
+}
 
 /** Copies the one charge that a gateway left open, every second one with its line. */
 function leaveOpen({ database }: Site, count: number): void {

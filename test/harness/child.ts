@@ -72,6 +72,10 @@ function watch(child: ChildProcess): ChildGateway {
   const gone = Promise.withResolvers<number | NodeJS.Signals | null>()
   const said: string[] = []
   ready.promise.catch(() => undefined)
+  // Whoever ends this process ends the gateway that it started.
+  const end = (): void => void child.kill('SIGKILL')
+  process.on('exit', end)
+  child.on('exit', () => process.off('exit', end))
   child.on('exit', (code, signal) => {
     gone.resolve(code ?? signal)
     ready.reject(new Error(`the gateway ended (${code ?? signal}) before it was ready: ${said.join('\n')}`))

@@ -5,6 +5,8 @@ import { excess, type Mark, readImages } from './read-images.ts'
 import { type Edits, type Started, start, type StartOptions } from './start.ts'
 import type { Upstream } from './upstream.ts'
 
+export { askOnce } from './ask.ts'
+
 /** A gateway at work, with a count of every image its upstreams made and its callers got. */
 export type Shop = Started & {
   /** A request on a connection of its own, by a caller who takes every image that can be had of what arrives. */
