@@ -104,7 +104,9 @@ export const imageTierBilling = definePlugin({
         const contentType = reply.headers['content-type'] ?? 'application/json'
         const asUrl = rendersUrl(target, facet)
         const events = isEventStream(contentType, target)
-        const scanner: Scanner = events ? new EventScanner(allowance) : new ImageScanner({ asUrl })
+        const scanner: Scanner = events
+          ? new EventScanner(allowance)
+          : new ImageScanner({ asUrl, endUnknown: reply.endUnknown === true })
         const answer = { status: reply.status, contentType, keep: billing.keyed }
         billing.stage = new BillingStage(scanner, billing.charge, answer)
         const headers = asUrl ? withoutLength(reply.headers) : reply.headers

@@ -48,6 +48,7 @@ type Open = { readonly from: number; readonly link: boolean; readonly head: Imag
  */
 export class ImageScanner implements JsonVisitor {
   readonly #asUrl: boolean
+  readonly #endUnknown: boolean
   readonly #holdback = new Holdback()
   readonly #walk = new JsonWalk(this)
   #done: FoundImage[] = []
@@ -60,8 +61,10 @@ export class ImageScanner implements JsonVisitor {
   #counted = false
   #hasUrl = false
 
-  constructor({ asUrl }: { readonly asUrl: boolean }) {
+  /** With `endUnknown`, only JSON that closes proves that the answer is whole. */
+  constructor({ asUrl, endUnknown = false }: { readonly asUrl: boolean; readonly endUnknown?: boolean }) {
     this.#asUrl = asUrl
+    this.#endUnknown = endUnknown
   }
 
   /** How many images were found so far. */
@@ -82,6 +85,7 @@ export class ImageScanner implements JsonVisitor {
   end(): Scanned {
     const { foreign, complete } = this.#walk
     if (!foreign && !complete && this.#walk.depth > 0) throw new Unreadable('it ends before its JSON does')
+    if (this.#endUnknown && !complete) throw new Unreadable('nothing says whether it is whole')
     return this.#scanned(this.#holdback.end)
   }
 

@@ -197,11 +197,11 @@ export class Engine {
 
     const guarded = pipeline.onRequest(ex)
     if (isPromise(guarded)) await guarded
-    if (ex.route.serve !== undefined) return this.#serve(course, ex, ex.route.serve)
-
     const taking = takeBody(req, res, ex.route, this.#budget)
     const taken = isPromise(taking) ? await taking : taking
     course.taken = taken
+    if (ex.route.serve !== undefined) return this.#serve(course, ex, ex.route.serve)
+
     const reading = pipeline.onBody(ex, taken.body)
     const body = isPromise(reading) ? await reading : reading
     course.body = body
@@ -252,6 +252,7 @@ export class Engine {
         status: head.status,
         headers: replyHeaders(head.headers, ex.dialect),
         stages: firstStages(head.status, upstream),
+        endUnknown: head.endsWithConnection,
       },
       target,
     )

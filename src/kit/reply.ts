@@ -20,6 +20,8 @@ export type Reply = {
   readonly headers: { readonly [name: string]: string }
   /** Applied in order. */
   readonly stages: readonly Stage[]
+  /** Nothing but the end of the connection says where the upstream's answer ends, so half of it looks like all of it. */
+  readonly endUnknown?: boolean
   /** A stage knows by the content where the answer ends, so that an answer without a length can still be told from half of one. */
   readonly provesEnd?: boolean
 }
