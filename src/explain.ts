@@ -1,7 +1,7 @@
-import { quote } from '../plugins/image-tier-billing/index.ts'
-import { readAskedSize, sendFields } from '../plugins/size-normalize/index.ts'
+import { quote, readCount } from '../plugins/image-tier-billing/index.ts'
+import { checkSize, readAskedSize, sendFields } from '../plugins/size-normalize/index.ts'
 import { scanObject } from './engine/fields.ts'
-import { applyForward, modelNotFound } from './engine/target.ts'
+import { applyForward, findTarget, modelNotFound } from './engine/target.ts'
 import { type Body, formatMoney, type Json, type Plan, withFields } from './kit/index.ts'
 
 /** A request that has not been made yet. Values as a caller would send them; undefined where nothing is sent. */
@@ -46,20 +46,22 @@ export type RequestExplanation = {
  * @throws Failure the one that the gateway would answer with
  */
 export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExplanation {
-  const model = plan.models.get(request.model)
+  const route = plan.routes.find(one => one.operation === request.operation)
+  const body = imagineBody(request)
+  const model = route ? findTarget(plan, route, body, undefined).model : plan.models.get(request.model)
   if (!model) throw modelNotFound(request.model)
   const { family } = model
-  const body = imagineBody(request)
   const rule = family.forward.get(request.operation)
   const shaped = applyForward(body, rule, model)
   const sizes = family.facets.get('size-normalize') as Parameters<typeof readAskedSize>[0] | undefined
   const billing = family.facets.get('image-tier-billing') as Parameters<typeof quote>[0]['facet'] | undefined
   const asked = sizes && readAskedSize(sizes, request.operation, request.size)
+  if (asked && sizes) checkSize(sizes, request.operation, asked, model.name)
+  if (billing) readCount(body, family.nMax)
   const changes =
     asked && sizes ? sendFields(sizes, request.operation, asked.size) : new Map<string, Json | undefined>()
   const quoted = billing && asked && quote({ facet: billing, family, model, asked, n: request.n })
   const row = quoted?.rule.tiers.find(tier => tier.tier === quoted.expected?.tier)
-  const route = plan.routes.find(one => one.operation === request.operation)
   return {
     model: model.name,
     family: family.name,

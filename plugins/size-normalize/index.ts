@@ -1,3 +1,4 @@
+export { checkSize } from './check-size.ts'
 export { chooseShape, type Shape } from './choose-shape.ts'
 export { foresee, readAskedSize } from './foresee.ts'
 export { sizeNormalize } from './plugin.ts'

@@ -1,8 +1,7 @@
 import { askedSizeSlot, definePlugin, readField, withFields } from '../../src/kit/index.ts'
-import { fail } from './errors.ts'
+import { checkSize } from './check-size.ts'
 import { readAskedSize } from './foresee.ts'
 import { inspect } from './inspect.ts'
-import { readRule } from './read-rule.ts'
 import { facetSchema, optionsSchema } from './schema.ts'
 import { sendFields } from './send-fields.ts'
 
@@ -17,9 +16,7 @@ export const sizeNormalize = definePlugin({
     onTarget(ex, target, facet) {
       const { operation } = ex.route
       const asked = readAskedSize(facet, operation, readField(target.body, 'size'))
-      const rule = readRule(facet)
-      if (asked.size.kind === 'unread' && rule.kind === 'snap' && rule.appliesTo.has(operation))
-        throw fail('invalid_size', { size: asked.text ?? '', model: target.model.name, labels: rule.labels.join(', ') })
+      checkSize(facet, operation, asked, target.model.name)
       ex.slots.put(askedSizeSlot, asked)
     },
     onForward(ex, out, facet) {

@@ -6,8 +6,7 @@ const version = 'version'
 export function createProgram(): Command {
   const program = new Command('tollgate')
     .description('A gateway in front of AI models: keys, limits, native streaming, and bills that explain themselves.')
-    .exitOverride()
-    .showHelpAfterError('(tollgate --help lists the commands)')
+    .helpCommand('help [command]', 'tell more of a command')
 
   program
     .command('serve')
@@ -17,16 +16,20 @@ export function createProgram(): Command {
 
   program
     .command('check')
-    .argument('[file]', 'the configuration', 'gateway.yaml')
+    .argument('[file]', 'the configuration, as with -c')
     .description('check a configuration without starting it; exit 3 when it is not valid')
+    .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
     .addOption(formatOption(['text', 'json']))
-    .action(async (file, options) => (await import('./commands/check.ts')).check(file, options))
+    .action(async (file: string | undefined, options) =>
+      (await import('./commands/check.ts')).check(file ?? options.config, options),
+    )
 
   const explain = program.command('explain').description('say what would happen, or what did, and what it costs')
   explain
     .command('image')
     .description('what a request for images would forward, get back and cost')
-    .requiredOption('--model <name>', 'the model asked for')
+    .option('--model <name>', 'the model asked for (needed)')
+    .hook('preAction', needs('model'))
     .option('--size <size>', 'the size asked for, as a caller would write it')
     .option('--n <count>', 'how many', parseCount, 1)
     .option('--quality <quality>', 'the quality asked for')
@@ -46,7 +49,8 @@ export function createProgram(): Command {
   keys
     .command('create')
     .description('make a key; its secret is shown once')
-    .requiredOption('--name <name>', 'what it is for')
+    .option('--name <name>', 'what it is for (needed)')
+    .hook('preAction', needs('name'))
     .option('--user <user>', 'whose it is', 'local')
     .option('--group <group>', "a group of its own instead of the user's")
     .option('--budget <amount>', 'what may be spent with it in all, as in 25.00')
@@ -95,6 +99,8 @@ export function createProgram(): Command {
     .option('--key <id>', 'of one key')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
+    .allowExcessArguments()
+    .hook('preAction', refuseUnknownWord)
     .action(async options => (await import('./commands/logs.ts')).listLogs(options))
   logs
     .command('show')
@@ -142,15 +148,30 @@ export function createProgram(): Command {
     .description('print the version')
     .action(async () => (await import('./commands/version.ts')).printVersion())
 
-  for (const command of everyCommand(program)) command.exitOverride()
+  for (const { command, name } of everyCommand(program, 'tollgate'))
+    command.exitOverride().showHelpAfterError(`(${name} --help tells more)`)
   return program
 }
 
-function* everyCommand(command: Command): Iterable<Command> {
-  for (const child of command.commands) {
-    yield child
-    yield* everyCommand(child)
+function* everyCommand(command: Command, name: string): Iterable<{ readonly command: Command; readonly name: string }> {
+  yield { command, name }
+  for (const child of command.commands) yield* everyCommand(child, `${name} ${child.name()}`)
+}
+
+/** An option that has to be there. Commander's own check comes before that of unknown options, and hides a slip in the name. */
+function needs(option: string): (command: Command) => void {
+  return command => {
+    if (command.getOptionValue(option) === undefined)
+      command.error(`error: required option '--${option} <${option}>' not specified`)
   }
+}
+
+/** A command that works by itself and has others below it takes a misspelt one for an argument. */
+function refuseUnknownWord(command: Command, running: Command): void {
+  const [word] = command.args
+  if (word === undefined || command !== running) return
+  const names = command.commands.map(child => child.name()).join(', ')
+  command.error(`error: unknown command '${word}'\n(${command.name()} has: ${names})`)
 }
 
 function configOption(): Option {

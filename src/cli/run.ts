@@ -1,20 +1,36 @@
 import { Exit, exitCodes, say } from './exit.ts'
 import { createProgram } from './program.ts'
 
+/** What people type to be told the version, whatever the command for it is called. */
+const versionFlags = new Set(['-V', '-v', '--version'])
+
 /** Runs one command and sets the exit code (`contract.md`). */
 export async function run(argv: readonly string[]): Promise<void> {
   try {
-    await createProgram().parseAsync([...argv])
+    process.stdout.on('error', endQuietly)
+    await createProgram().parseAsync(argv.map((word, i) => (i === 2 && versionFlags.has(word) ? 'version' : word)))
   } catch (error) {
     if (error instanceof Exit) {
       if (error.message !== '') say(error.message)
       process.exitCode = error.code
     } else if (isCommanderExit(error)) process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
     else {
-      say(error instanceof Error ? `${error.name}: ${error.message}` : String(error))
+      say(describe(error))
       process.exitCode = exitCodes.failure
     }
   }
+}
+
+/** Whoever read what we print (`| head`) has had enough. */
+function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(exitCodes.ok)
+}
+
+/** A refusal says what to do by itself; of a fault the kind is worth knowing. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.name === 'StorageError' ? error.message : `${error.name}: ${error.message}`
 }
 
 function isCommanderExit(error: unknown): error is { readonly exitCode: number } {

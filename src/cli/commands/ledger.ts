@@ -58,7 +58,13 @@ export async function resolve(
 export async function refund(id: string, options: { readonly reason: string; readonly config: string }): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
     const micros = await storage.books.refund(id, 'command line', options.reason)
-    if (micros === 0) throw new Exit(exitCodes.failure, `'${id}' has nothing left to give back`)
+    if (micros === 0)
+      throw new Exit(
+        exitCodes.failure,
+        (await storage.ledger.find(id))
+          ? `charge ${id} has nothing left to give back`
+          : `there is no charge '${id}' (tollgate logs lists them)`,
+      )
     say(`${formatMoney(micros)} ${plan.currency} of charge ${id} given back.`)
   })
 }

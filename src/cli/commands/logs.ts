@@ -1,5 +1,5 @@
 import { type BillingRecord, type LogRecord, logRecord } from '../../index.ts'
-import { Exit, exitCodes, print } from '../exit.ts'
+import { Exit, exitCodes, print, say } from '../exit.ts'
 import { withStorage } from '../open-books.ts'
 
 type ListOptions = {
@@ -17,6 +17,10 @@ export async function listLogs(options: ListOptions): Promise<void> {
       ...(options.model !== undefined && { model: options.model }),
       ...(options.key !== undefined && { keyId: options.key }),
     })
+    if (found.length === 0) {
+      const all = options.model === undefined && options.key === undefined
+      say(all ? 'the log is empty' : 'there is no such request in the log')
+    }
     for (const { row, charge } of found) {
       const record = logRecord(row, charge)
       print(options.format === 'json' ? JSON.stringify(record) : formatLine(record))

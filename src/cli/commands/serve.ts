@@ -3,6 +3,9 @@ import { basename, dirname, resolve } from 'node:path'
 import { createGateway, createKey, describeFindings, type Gateway, type Listening } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 
+/** How this program is called: by its name where it is installed, by npm in a clone. */
+const ourselves = import.meta.url.endsWith('.js') ? 'tollgate' : 'npm run -s tollgate --'
+
 /** Runs the gateway until a signal ends it: SIGTERM and SIGINT drain, a second one ends at once, SIGHUP reloads. */
 export async function serve(options: { readonly config: string }): Promise<void> {
   const gateway = await open(options.config)
@@ -11,7 +14,7 @@ export async function serve(options: { readonly config: string }): Promise<void>
     throw new Exit(exitCodes.failure, listenAdvice(gateway, error))
   })
   announce(gateway, listening, options.config)
-  await offerFirstKey(gateway, listening)
+  await offerFirstKey(gateway, listening, options.config)
   handleSignals(gateway)
   watchFile(options.config, () => void reload(gateway))
 }
@@ -57,11 +60,11 @@ async function open(config: string): Promise<Gateway> {
 }
 
 function listenAdvice(gateway: Gateway, error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException
+  const { code, message, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
   const { listen, ops } = gateway.plan.server
   const wanted = [listen, ops].filter(address => address !== undefined).map(({ host, port }) => `${host}:${port}`)
   if (code === 'EADDRINUSE')
-    return `${wanted.join(' or ')} is taken by another program. Set TOLLGATE_LISTEN and TOLLGATE_OPS, or server.listen and server.ops.`
+    return `${address}:${port} is taken by another program. Stop it, or choose another address: server.listen and server.ops in the configuration (the shipped one reads TOLLGATE_LISTEN and TOLLGATE_OPS).`
   return `cannot listen on ${wanted.join(' and ')}: ${message}`
 }
 
@@ -75,7 +78,7 @@ function announce(gateway: Gateway, { url, opsUrl }: Listening, config: string):
 }
 
 /** On an empty database: a key, and a request to paste. */
-async function offerFirstKey(gateway: Gateway, { url }: Listening): Promise<void> {
+async function offerFirstKey(gateway: Gateway, { url }: Listening, config: string): Promise<void> {
   if ((await gateway.storage.keys.count()) > 0) return
   const { key, secret } = await createKey(gateway.storage, { name: 'first key', user: 'local' })
   const model = [...gateway.plan.models.values()].find(one => one.enabled && one.family.forward.has('image.generate'))
@@ -89,7 +92,7 @@ async function offerFirstKey(gateway: Gateway, { url }: Listening): Promise<void
 
 Then see what it cost, and why:
 
-  npm run -s tollgate -- logs
+  ${ourselves} logs${config === 'gateway.yaml' ? '' : ` -c ${config}`}
 `)
 }
 
@@ -98,9 +101,9 @@ function handleSignals(gateway: Gateway): void {
   const end = (signal: NodeJS.Signals): void => {
     if (ending) process.exit(1)
     ending = true
-    say(
-      `${signal}: finishing ${gateway.open} requests, at most ${Math.round(gateway.plan.server.drainMs / 1000)} s. Again to end at once.`,
-    )
+    const { open, plan } = gateway
+    const work = `${open} ${open === 1 ? 'request' : 'requests'}`
+    say(`${signal}: finishing ${work}, at most ${Math.round(plan.server.drainMs / 1000)} s. Again to end at once.`)
     gateway.close().then(
       () => process.exit(0),
       (error: unknown) => {
@@ -123,7 +126,11 @@ async function reload(gateway: Gateway): Promise<void> {
   try {
     const result = await gateway.reload()
     if (result.ok)
-      say([`reloaded: revision ${result.revision}`, ...result.changes.map(change => `  ${change}`)].join('\n'))
+      say(
+        result.changes.length === 0
+          ? `reloaded: revision ${result.revision}, nothing has changed`
+          : [`reloaded: revision ${result.revision}`, ...result.changes.map(change => `  ${change}`)].join('\n'),
+      )
     else
       say(
         `the new configuration is refused; the old one stays\n${await describeFindings(result.findings, { color: process.stderr.isTTY })}`,
