@@ -13,6 +13,9 @@ const shipped = fileURLToPath(new URL('../../gateway.yaml', import.meta.url))
 export type ChildGateway = {
   /** Resolves with its address when it answers. @throws Error when it ends before that */
   readonly ready: Promise<string>
+  /** Where operators look: `/metrics` and the rest. Resolves as `ready` does. */
+  readonly ops: Promise<string>
+  readonly pid: number
   /** Resolves when the process is gone, however it went. */
   readonly gone: Promise<number | NodeJS.Signals | null>
   /** SIGKILL, to this process alone. */
@@ -70,24 +73,32 @@ export async function prepareSite(
 function watch(child: ChildProcess): ChildGateway {
   const ready = Promise.withResolvers<string>()
   const gone = Promise.withResolvers<number | NodeJS.Signals | null>()
+  const ops = Promise.withResolvers<string>()
   const said: string[] = []
   ready.promise.catch(() => undefined)
+  ops.promise.catch(() => undefined)
   // Whoever ends this process ends the gateway that it started.
   const end = (): void => void child.kill('SIGKILL')
   process.on('exit', end)
   child.on('exit', () => process.off('exit', end))
   child.on('exit', (code, signal) => {
     gone.resolve(code ?? signal)
-    ready.reject(new Error(`the gateway ended (${code ?? signal}) before it was ready: ${said.join('\n')}`))
+    const early = new Error(`the gateway ended (${code ?? signal}) before it was ready: ${said.join('\n')}`)
+    ready.reject(early)
+    ops.reject(early)
   })
   if (child.stderr)
     createInterface({ input: child.stderr }).on('line', line => {
       said.push(line)
       const url = /^tollgate +(http:\S+)\/v1 /.exec(line)?.[1]
       if (url !== undefined) ready.resolve(url)
+      const opsUrl = /^operators +(http:\/\/[^/]+)\/metrics/.exec(line)?.[1]
+      if (opsUrl !== undefined) ops.resolve(opsUrl)
     })
   return {
     ready: ready.promise,
+    ops: ops.promise,
+    pid: child.pid ?? 0,
     gone: gone.promise,
     async kill() {
       child.kill('SIGKILL')
