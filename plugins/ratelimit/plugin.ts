@@ -31,8 +31,7 @@ export const ratelimit = definePlugin({
       const at = tightest(standings)
       const { limit } = limits[at] as Limit
       const { remaining, resetMs } = standings[at] as Standing
-      const state = { kind: 'requests', limit, remaining, resetMs } as const
-      Object.assign(ex.answerHeaders, ex.dialect.limitHeaders([state], host.clock.now()))
+      ex.limits = [{ kind: 'requests', limit, remaining, resetMs }]
     }
 
     /** @throws Failure rate_limit_exceeded */

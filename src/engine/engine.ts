@@ -319,6 +319,7 @@ export class Engine {
       plan: running.plan,
       slots: new Slots(),
       notes: createNotes(),
+      limits: [],
       answerHeaders: {},
     }
     course.ex = ex
@@ -332,7 +333,7 @@ export class Engine {
   }
 
   #answer(course: Course, ex: Exchange, answer: Answer): Outcome {
-    sendAnswer(course.res, ex.id, answer, ex.answerHeaders)
+    sendAnswer(course.res, ex.id, answer, ownHeaders(ex))
     discardRest(course.req)
     return { kind: 'answered', status: answer.status, reach: 'untouched' }
   }
@@ -354,7 +355,7 @@ export class Engine {
     const dialect = ex?.dialect ?? this.#parts.guessDialect(req.url ?? '/', req.headers)
     const inDoubt = reach === 'unknown' || reach === 'truncated'
     const shown = inDoubt && ex?.notes.charge ? withoutRetry(failure) : failure
-    sendAnswer(res, course.id, errorAnswer(dialect, shown, course.id), ex?.answerHeaders ?? {})
+    sendAnswer(res, course.id, errorAnswer(dialect, shown, course.id), ex ? ownHeaders(ex) : {})
     discardRest(req)
     return { kind: 'refused', status: failure.status, failure, reach }
   }
@@ -467,8 +468,14 @@ function sendHead(
     res.shouldKeepAlive = false
     res.useChunkedEncodingByDefault = false
   }
-  res.writeHead(status, { ...idHeaders(ex.id), ...headers, ...ex.answerHeaders })
+  res.writeHead(status, { ...idHeaders(ex.id), ...headers, ...ownHeaders(ex) })
   if (headers['content-length'] === undefined) res.flushHeaders()
+}
+
+/** What every answer to an exchange carries: its limits in the dialect's words, and what plugins put there. */
+function ownHeaders(ex: Exchange): { readonly [name: string]: string } {
+  const { limits, answerHeaders } = ex
+  return limits.length === 0 ? answerHeaders : { ...ex.dialect.limitHeaders(limits, Date.now()), ...answerHeaders }
 }
 
 function withoutRetry(failure: Failure): Failure {

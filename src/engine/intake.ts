@@ -163,7 +163,7 @@ class CountedBody extends Transform {
   #bytes = 0
 
   constructor(req: IncomingMessage, res: ServerResponse, route: Route) {
-    super({ readableHighWaterMark: 262_144, writableHighWaterMark: 262_144 })
+    super({ readableHighWaterMark: 65_536, writableHighWaterMark: 65_536 })
     this.#req = req
     this.#res = res
     this.#route = route

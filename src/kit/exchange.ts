@@ -1,5 +1,5 @@
 import type { Body } from './body.ts'
-import type { Dialect } from './dialect.ts'
+import type { Dialect, LimitState } from './dialect.ts'
 import type { Family, Model, Plan, Route, Upstream } from './plan.ts'
 import type { Slots } from './slots.ts'
 
@@ -38,7 +38,9 @@ export type Exchange = {
   readonly plan: Plan
   readonly slots: Slots
   readonly notes: Notes
-  /** Headers that every answer to this exchange carries, whoever gives it (limits, for one). */
+  /** Where the caller's limits stand; told to it by every answer, in the dialect's own headers. */
+  limits: readonly LimitState[]
+  /** Headers that every answer to this exchange carries, whoever gives it. */
   readonly answerHeaders: { [name: string]: string }
 }
 

@@ -170,6 +170,7 @@ function newExchange(plan: Plan): Exchange {
     plan,
     slots: new Slots(),
     notes: { forwarded: [], dropped: [], charge: false, inputTokens: null, outputTokens: null },
+    limits: [],
     answerHeaders: {},
   }
 }

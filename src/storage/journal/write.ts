@@ -1,19 +1,31 @@
 import { ask, type Steps, type Value } from '../query.ts'
 import { logColumns } from '../rows.ts'
 
-const insert = `INSERT INTO log (${logColumns.join(', ')}) VALUES (${logColumns.map(() => '?').join(', ')})
+/** Rows of one statement; a statement costs as much as three rows. */
+const rowsTogether = 16
+const oneRow = `(${logColumns.map(() => '?').join(', ')})`
+const insertRows = (rows: number): string =>
+  `INSERT INTO log (${logColumns.join(', ')}) VALUES ${Array.from({ length: rows }, () => oneRow).join(', ')}
   ON CONFLICT (id) DO NOTHING`
+const insertOne = insertRows(1)
+const insertMany = insertRows(rowsTogether)
 const timeAt = logColumns.indexOf('time')
 const keyAt = logColumns.indexOf('key_id')
 
-/** Writes rows given as one flat list of values, and notes when each key was last used. */
-export function* writeLogs(values: readonly Value[]): Steps<null> {
+/** Writes rows given as the JSON of one flat list of values, and notes when each key was last used. */
+export function* writeLogs(text: string): Steps<null> {
+  const values = JSON.parse(text) as readonly Value[]
   const usedAt = new Map<string, number>()
-  for (let at = 0; at < values.length; at += logColumns.length) {
-    const row = values.slice(at, at + logColumns.length)
-    yield { sql: insert, params: row }
-    const key = row[keyAt]
-    if (typeof key === 'string') usedAt.set(key, Math.max(usedAt.get(key) ?? 0, Number(row[timeAt])))
+  const width = logColumns.length
+  for (let at = 0; at < values.length; ) {
+    const many = values.length - at >= width * rowsTogether
+    const next = at + (many ? width * rowsTogether : width)
+    yield { sql: many ? insertMany : insertOne, params: values.slice(at, next) }
+    at = next
+  }
+  for (let at = 0; at < values.length; at += width) {
+    const key = values[at + keyAt]
+    if (typeof key === 'string') usedAt.set(key, Math.max(usedAt.get(key) ?? 0, Number(values[at + timeAt])))
   }
   for (const [key, at] of usedAt) {
     yield ask('UPDATE key SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?', at, key, at)
