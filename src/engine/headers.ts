@@ -68,6 +68,9 @@ function fixedHeaders(upstream: Upstream): readonly string[] {
   return list
 }
 
+/** What a header line cannot carry: an answer is not lost over one that undici reads as UTF-8. */
+const unsendable = /[^\t\x20-\x7e\x80-\xff]/
+
 /** The head of an answer reduced to what may pass. */
 export function replyHeaders(
   headers: { readonly [name: string]: string | string[] | undefined },
@@ -76,7 +79,7 @@ export function replyHeaders(
   const kept: { [name: string]: string } = {}
   for (const name in headers) {
     const value = headers[name]
-    if (typeof value !== 'string') continue
+    if (typeof value !== 'string' || unsendable.test(value)) continue
     if (replyPass.has(name) || dialect.replyHeaders.has(name)) kept[name] = value
   }
   return kept

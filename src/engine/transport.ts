@@ -172,6 +172,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
   #informational = 0
   #paused = false
   #answered = false
+  /** Bytes that Content-Length promises and that have not come; undefined where it promises none. */
+  #owed: number | undefined
   readonly #deadlines: Deadlines
   readonly #startedAt = performance.now()
   deadlineAt: number
@@ -269,12 +271,15 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
     if (wrong) return this.#refuse(controller, wrong)
     this.reach = 'truncated'
     this.#answered = true
+    const length = headers['content-length']
+    this.#owed = typeof length === 'string' ? Number(length) : undefined
     this.deadlineAt = this.#startedAt + this.request.upstream.timeouts.totalMs
     this.#resolveHead({ status, headers, endsWithConnection: endsWithConnection(status, headers) })
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#aborted) return
+    if (this.#owed !== undefined) this.#owed -= chunk.length
     if (this.#sink) this.#sink.data(chunk)
     else this.#early.push(chunk)
   }
@@ -289,6 +294,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
     this.#deadlines.forget(this)
     if (this.#aborted || this.#error || this.#ended) return
+    // It closed without saying that it would, while we were reading slower than it wrote: all it promised is here.
+    if (this.#owed === 0) return this.onResponseEnd()
     this.#error = describeFailure(error, this.reach, this.request.upstream)
     this.#rejectHead(this.#error)
     this.#sink?.cut(this.#error)

@@ -375,6 +375,22 @@ for (const [name, frame] of Object.entries(framings)) {
   })
 }
 
+t.test(
+  'an answer as long as it said is whole, although its upstream closes unannounced while it is read [U1]',
+  async t => {
+    const { post, upstream, charges } = await startOpen(t)
+    // Larger than what is taken in one turn of the event loop: the end of the connection is there before it is read.
+    const text = JSON.stringify({ created: 1, data: [{ b64_json: jpeg(1254, 1254, 3_000_000).toString('base64') }] })
+    const frame = framings['Content-Length'] as (typeof framings)[string]
+    for (const response_format of ['b64_json', 'url']) {
+      upstream.answer(res => sendRaw(res, frame(text, text.length)))
+      const answer = await post(generations, { ...good, response_format })
+      t.match(await answer.json(), { data: [{}] }, response_format)
+      t.match(await charges(1), [{ state: 'settled', amount: '0.04', delivery: 'confirmed', reason: null }])
+    }
+  },
+)
+
 t.test('a 200 that is no JSON, and whose end nothing tells, is complete to no client [U2, U14]', async t => {
   const started = await startOpen(t)
   const head = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type:'
@@ -458,6 +474,20 @@ t.test('of an upstream’s headers only those that callers read pass [U9]', asyn
     t.notMatch(answer.headers.get('connection') ?? '', /internal/)
     t.equal(answer.headers.get('openai-processing-ms'), '12', 'what the style’s callers read passes')
   }
+})
+
+t.test('a header that cannot be written stays away, and the picture that was paid for does not', async t => {
+  const { post, upstream, charges } = await startOpen(t)
+  upstream.answer(res =>
+    sendRaw(
+      res,
+      `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Disposition: attachment; filename="图.json"\r\nContent-Length: ${answerText.length}\r\n\r\n${answerText}`,
+    ),
+  )
+  const answer = await post(generations, good)
+  t.equal(answer.status, 200)
+  t.equal(await answer.text(), answerText)
+  t.match(await charges(1), [{ state: 'settled', delivery: 'confirmed' }])
 })
 
 t.test('a compressed answer that nobody asked for is 502, and never counted as no pictures [U13]', async t => {
