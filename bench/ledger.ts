@@ -94,7 +94,7 @@ async function charge(storage: Storage, keyId: string): Promise<number> {
     width: 1254,
     height: 1254,
     price: 40_000,
-    flags: [],
+    flags: [], quantity: null,
   })
   const took = performance.now() - posted
   await storage.ledger.settle({ id: facts.id, delivery: 'confirmed', reason: null })
@@ -117,6 +117,7 @@ function factsOf(keyId: string): ChargeFacts {
     quality: null,
     n: 1,
     rule: {
+      kind: 'tiers',
       tiers: [{ tier: '2K', longEdgeMax: null, price: 40_000, at: 'gateway.yaml:1' }],
       tierFrom: ['output'],
       otherwise: '2K',

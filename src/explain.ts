@@ -52,7 +52,7 @@ export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExp
   if (!model) throw modelNotFound(request.model)
   const { family } = model
   const rule = family.forward.get(request.operation)
-  const shaped = applyForward(body, rule, model)
+  const shaped = applyForward(body, rule, { model, sendAs: model.upstreams[0]?.sendAs ?? model.name })
   const sizes = family.facets.get('size-normalize') as Parameters<typeof readAskedSize>[0] | undefined
   const billing = family.facets.get('image-tier-billing') as Parameters<typeof quote>[0]['facet'] | undefined
   const asked = sizes && readAskedSize(sizes, request.operation, request.size)
@@ -66,7 +66,7 @@ export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExp
     model: model.name,
     family: family.name,
     operation: request.operation,
-    upstream: model.upstream.name,
+    upstream: (model.upstreams[0]?.upstream.name ?? ''),
     route: route ? `${route.method} ${route.path}` : null,
     forwarded: shaped.forwarded,
     dropped: shaped.dropped,

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { ConfigError } from './config-error.ts'
 import { describeChanges, type Finding, loadPlan } from './config/index.ts'
-import { dialects, guessDialect } from './dialects/index.ts'
+import { dialects, findDialect, guessDialect } from './dialects/index.ts'
 import type { Running, Step } from './engine/index.ts'
 import {
   type AnyPlugin,
@@ -150,7 +150,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     await startSimulated(loaded.plan)
     engine = new Engine(
       {
-        dialects,
+        dialect: (name, head) => findDialect(name, head),
         guessDialect,
         local: createLocalAnswers(storage, clock.now()),
         resolveUrl: url => simulated.get(simulatedName(url) ?? '') ?? url,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ChargeRule, Clock, Ledger, Outcome, StoredAnswer } from '../../src/kit/index.ts'
+import type { TierRule, Clock, Ledger, Outcome, StoredAnswer } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
 import { rateImage } from './rate-image.ts'
 import type { FoundImage } from './scan-images.ts'
@@ -11,7 +11,7 @@ const retryMs = 100
 /** What a charge is rated by. */
 export type ChargeTerms = {
   readonly id: string
-  readonly rule: ChargeRule
+  readonly rule: TierRule
   readonly n: number
   readonly overReturn: 'bill' | 'cap'
   readonly onCallerGone: 'bill' | 'free'

@@ -13,6 +13,7 @@ import {
   readField,
   type StoredAnswer,
   type Target,
+  type TierRule,
   withField,
 } from '../../src/kit/index.ts'
 import { BillingStage, type Scanner } from './billing-stage.ts'
@@ -155,7 +156,7 @@ function askedSize(ex: Exchange, body: Body): AskedSize {
 function factsOf(
   ex: Exchange,
   target: Target,
-  quoted: { readonly n: number; readonly rule: ChargeFacts['rule'] },
+  quoted: { readonly n: number; readonly rule: TierRule },
 ): ChargeFacts {
   const { key, group } = ex.slots.need(callerSlot)
   return {

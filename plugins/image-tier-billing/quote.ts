@@ -1,11 +1,11 @@
-import type { AskedSize, ChargeRule, Family, Micros, Model, TierSource } from '../../src/kit/index.ts'
+import type { AskedSize, TierRule, Family, Micros, Model, TierSource } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
 import type { BillingFacet } from './schema.ts'
 import { longEdgeOf, rateTier, requestedTierOf, tierOf, tierOfLabel } from './tier.ts'
 
 /** What a request will cost as far as it can be known before the upstream is called. */
 export type Quote = {
-  readonly rule: ChargeRule
+  readonly rule: TierRule
   readonly n: number
   /** What one image is expected to be; null where only the image itself can tell. */
   readonly expected: { readonly tier: string; readonly source: TierSource; readonly price: Micros } | null
@@ -41,7 +41,7 @@ export function quote(request: {
   })
   const requestedTier = requestedTierOf(asked, tiers)?.tier ?? null
   const rating = { tiers, tierFrom: facet.tier_from, otherwise: facet.otherwise, requestedTier }
-  const rule: ChargeRule = { ...rating, warnings: warningsOf(rating, family, asked) }
+  const rule: TierRule = { kind: 'tiers', ...rating, warnings: warningsOf(rating, family, asked) }
   const knownBefore = asked.expected !== null || decidedByRequest(rating)
   const expectedTier = knownBefore ? rateTier(rating, asked.expected) : undefined
   const expected = expectedTier ? { ...expectedTier, price: priceOf(rule, expectedTier.tier) } : null
@@ -55,13 +55,13 @@ export function quote(request: {
 }
 
 /** The price of a tier by the rule of its charge, in micro-units. */
-export function priceOf(rule: Pick<ChargeRule, 'tiers'>, tier: string): Micros {
+export function priceOf(rule: Pick<TierRule, 'tiers'>, tier: string): Micros {
   const row = rule.tiers.find(candidate => candidate.tier === tier)
   if (!row) throw new Error(`tier '${tier}' is not one of the charge's own tiers`)
   return row.price
 }
 
-type Rating = Omit<ChargeRule, 'warnings'>
+type Rating = Omit<TierRule, 'kind' | 'warnings'>
 
 /** The pixels that come back cannot change the tier. */
 function decidedByRequest(rating: Rating): boolean {

@@ -1,4 +1,4 @@
-import type { ChargeRule, Line } from '../../src/kit/index.ts'
+import type { TierRule, Line } from '../../src/kit/index.ts'
 import { priceOf } from './quote.ts'
 import type { FoundImage } from './scan-images.ts'
 import { rateTier } from './tier.ts'
@@ -9,7 +9,7 @@ import { rateTier } from './tier.ts'
  */
 export function rateImage(
   image: FoundImage,
-  charge: { readonly rule: ChargeRule; readonly n: number; readonly overReturn: 'bill' | 'cap' },
+  charge: { readonly rule: TierRule; readonly n: number; readonly overReturn: 'bill' | 'cap' },
 ): Line {
   const { tier, source } = rateTier(charge.rule, image.size)
   const over = image.index >= charge.n
@@ -26,5 +26,6 @@ export function rateImage(
     height: image.size?.height ?? null,
     price: capped ? 0 : priceOf(charge.rule, tier),
     flags,
+    quantity: null,
   }
 }

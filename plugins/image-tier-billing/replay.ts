@@ -9,6 +9,7 @@ import { rateTier } from './tier.ts'
 export function replayCharge(charge: Charge): readonly string[] {
   const differences: string[] = []
   const { id, rule } = charge
+  if (rule.kind !== 'tiers') return []
   const compare = (what: string, stored: string | number, rated: string | number) => {
     if (stored !== rated) differences.push(`charge ${id}: ${what} is ${stored}, but its own facts give ${rated}`)
   }

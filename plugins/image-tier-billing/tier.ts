@@ -1,4 +1,4 @@
-import type { AskedSize, ChargeRule, TierSource } from '../../src/kit/index.ts'
+import type { AskedSize, TierRule, TierSource } from '../../src/kit/index.ts'
 
 /** Width and height in pixels. */
 export type Size = { readonly width: number; readonly height: number }
@@ -29,7 +29,7 @@ export function longEdgeOf(size: Size): number {
 
 /** Where an image's tier comes from, by the rule of its charge; `output` is null where no pixels could be read. */
 export function rateTier(
-  rule: Pick<ChargeRule, 'tiers' | 'tierFrom' | 'otherwise' | 'requestedTier'>,
+  rule: Pick<TierRule, 'tiers' | 'tierFrom' | 'otherwise' | 'requestedTier'>,
   output: Size | null,
 ): { readonly tier: string; readonly source: TierSource } {
   for (const source of rule.tierFrom) {

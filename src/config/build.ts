@@ -119,6 +119,9 @@ function buildServer(own: ServerSettings): ServerPlan {
     memoryBytesMax: bytes(own.memory_max),
     spoolBytesMax: bytes(own.spool_max),
     drainMs: ms(own.drain),
+    heartbeatMs: 15_000,
+    patientAgents: [],
+    corsOrigins: [],
   }
 }
 
@@ -144,6 +147,7 @@ function buildUpstream(name: string, own: UpstreamSettings): Upstream {
       totalMs: ms(timeouts.total),
     },
     reuse: own.reuse,
+    cooldown: { failures: 3, forMs: 10_000 },
   }
 }
 
@@ -180,8 +184,7 @@ function buildModel(name: string, own: ModelSettings, family: Family, upstream: 
     name,
     origin: originOf(sketch, ['models', name]),
     family,
-    upstream,
-    sendAs: own.send_as ?? name,
+    upstreams: [{ upstream, weight: 1, priority: 1, sendAs: own.send_as ?? name }],
     prices: new Map(prices),
     free: own.price === 'free',
     limits: { ...(own.limits.rpm !== undefined && { rpm: own.limits.rpm }), scope: own.limits.scope },
@@ -199,6 +202,8 @@ function buildRoute(own: RouteSettings, server: ServerPlan, origin: Origin): Rou
   return {
     method,
     path,
+    upstreamPath: path,
+    stream: 'field',
     origin,
     operation: own.operation,
     dialect: own.dialect,

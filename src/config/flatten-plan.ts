@@ -80,7 +80,7 @@ export function flattenPlan(plan: Plan, secrets: ReadonlySet<string>): ReadonlyM
   for (const { plugin, options } of plan.pipeline) walk(options, ['pipeline', plugin])
   for (const family of plan.families.values()) walkOwn(family, ['families', family.name])
   for (const model of plan.models.values()) {
-    walkOwn({ ...model, family: model.family.name, upstream: model.upstream.name }, ['models', model.name])
+    walkOwn({ ...model, family: model.family.name, upstreams: model.upstreams.map(one => ({ ...one, upstream: one.upstream.name })) }, ['models', model.name])
   }
   for (const route of plan.routes) walkOwn(route, ['routes', `${route.method} ${route.path}`])
   return facts

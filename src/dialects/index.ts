@@ -1,4 +1,4 @@
-import type { Dialect } from '../kit/index.ts'
+import type { Dialect, Head } from '../kit/index.ts'
 import { hybrid } from './hybrid.ts'
 import { openai } from './openai.ts'
 
@@ -7,6 +7,11 @@ export const dialects: ReadonlyMap<string, Dialect> = new Map([
   [openai.name, openai],
   [hybrid.name, hybrid],
 ])
+
+/** The dialect that a route names; `by-caller` is the style of whoever asks. */
+export function findDialect(name: string, _head: Head): Dialect | undefined {
+  return dialects.get(name)
+}
 
 /** The style of an error raised before a route is known. */
 export function guessDialect(): Dialect {

@@ -24,6 +24,10 @@ export const openai: Dialect = {
     return `data: ${JSON.stringify({ error: errorObject(failure) })}\n\n`
   },
 
+  heartbeat: ': \n\n',
+  usageOf: () => null,
+  usageOfEvent: () => null,
+
   modelList(models: readonly ListedModel[]): object {
     return { object: 'list', data: models.map(model => modelObject(model)) }
   },

@@ -4,8 +4,9 @@ const sweepMs = 100
 /** Something that may take only so long. */
 export type Timed = {
   /** On the clock of `performance.now()`. */
-  readonly deadlineAt: number
-  onDeadline(): void
+  deadlineAt: number
+  /** The next deadline, for what recurs; nothing ends the watch. */
+  onDeadline(): number | undefined | void
 }
 
 /** Watches over whatever is open, with one timer for all: a timer for each request costs more than the request's routing. */
@@ -31,8 +32,9 @@ export class Deadlines {
     const now = performance.now()
     for (const timed of this.#open) {
       if (timed.deadlineAt > now) continue
-      this.#open.delete(timed)
-      timed.onDeadline()
+      const next = timed.onDeadline()
+      if (typeof next === 'number') timed.deadlineAt = next
+      else this.#open.delete(timed)
     }
   }
 }

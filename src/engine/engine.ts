@@ -2,11 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   type Answer,
   type Body,
+  type Candidate,
   callerSlot,
   type Clock,
   type Dialect,
   type Exchange,
   Failure,
+  type Head,
   isPromise,
   type Log,
   type LogRow,
@@ -21,10 +23,14 @@ import {
   timeOrderedId,
   type Upstream,
 } from '../kit/index.ts'
+import { corsHeaders, preflightHeaders } from './cors.ts'
+import { Deadlines, type Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
 import { readHead } from './front.ts'
+import { Health } from './health.ts'
 import { queryWithoutKeys, replyHeaders, requestHeaders } from './headers.ts'
 import { discardRest, MemoryBudget, type Taken, takeBody } from './intake.ts'
+import { orderCandidates } from './order-candidates.ts'
 import { HookFault, type Pipeline } from './pipeline.ts'
 import { createRedaction } from './redact.ts'
 import { Relay } from './relay.ts'
@@ -47,7 +53,8 @@ export type Running = {
 }
 
 export type EngineParts = {
-  readonly dialects: ReadonlyMap<string, Dialect>
+  /** The dialect of a route, by the name that the route gives; for `by-caller` it is the caller's. */
+  dialect(name: string, head: Head): Dialect | undefined
   /** The style of errors raised before a route is known. */
   guessDialect(path: string, headers: IncomingMessage['headers']): Dialect
   readonly local: ReadonlyMap<string, LocalAnswer>
@@ -78,6 +85,8 @@ type Course = {
   call: UpstreamCall | undefined
   /** The caller has left and the answer is read on. */
   detached: boolean
+  /** The model's upstreams, in the order in which they are tried. */
+  order: readonly Candidate[]
 }
 
 /** Moves bytes between callers and upstreams by a plan, and knows nothing of what they mean. */
@@ -85,6 +94,8 @@ export class Engine {
   readonly #parts: EngineParts
   readonly #transport: Transport
   readonly #budget: MemoryBudget
+  readonly #health = new Health()
+  readonly #patience = new Deadlines()
   #running: Running
   #open = 0
   #detached = 0
@@ -173,6 +184,7 @@ export class Engine {
       target: undefined,
       call: undefined,
       detached: false,
+      order: [],
     }
     this.#enter(course.running)
     this.#parts.began()
@@ -206,28 +218,45 @@ export class Engine {
     const body = isPromise(reading) ? await reading : reading
     course.body = body
 
-    const target = findTarget(plan, ex.route, body, ex.params['model'])
+    const target = this.#firstChoice(findTarget(plan, ex.route, body, ex.params['model']), course)
     course.target = target
     const checked = pipeline.onTarget(ex, target)
     if (isPromise(checked)) await checked
     const admitting = pipeline.onAdmit(ex, target)
     const answer = isPromise(admitting) ? await admitting : admitting
     if (answer) return this.#answer(course, ex, answer)
-
-    const shaping = pipeline.onForward(ex, shapeOutbound(ex, target), target)
-    const out = isPromise(shaping) ? await shaping : shaping
-    return this.#forward(course, ex, target, out)
+    return this.#forward(course, ex, target)
   }
 
-  /** Sends the request, and carries the answer back. */
-  async #forward(course: Course, ex: Exchange, target: Target, out: Outbound): Promise<Outcome> {
+  /** Tries the upstreams in their order until one takes the request, and carries its answer back. */
+  async #forward(course: Course, ex: Exchange, target: Target): Promise<Outcome> {
+    for (const [i, candidate] of course.order.entries()) {
+      const tried = i === 0 ? target : withCandidate(target, candidate)
+      course.target = tried
+      const shaping = course.running.pipeline.onForward(ex, shapeOutbound(ex, tried), tried)
+      const out = isPromise(shaping) ? await shaping : shaping
+      const outcome = await this.#attempt(course, ex, tried, out, i === course.order.length - 1)
+      if (outcome) return outcome
+    }
+    throw new Error('the last attempt neither answered nor failed')
+  }
+
+  /** One upstream's try: undefined when it took nothing and said so, and another may be asked without doubt. */
+  async #attempt(
+    course: Course,
+    ex: Exchange,
+    target: Target,
+    out: Outbound,
+    last: boolean,
+  ): Promise<Outcome | undefined> {
     const { req, res } = course
     if (res.destroyed) throw fail('body_incomplete')
     const { upstream } = target
+    this.#health.began(upstream, this.#parts.clock.tick())
     const call = this.#transport.send(req, res, {
       upstream,
       method: ex.route.method,
-      path: upstreamPath(ex),
+      path: upstreamPath(ex, target),
       headers: outgoingHeaders(ex, target, out),
       body: out.body,
       reuse: upstream.reuse ?? ex.route.reuse ?? true,
@@ -240,12 +269,8 @@ export class Engine {
       course.detached = true
       return true
     }
-    const sentTick = this.#parts.clock.tick()
-    const head = await this.#awaitHead(call, res, detach).catch((error: unknown) => {
-      this.#parts.upstreamAnswered(upstream.name, null, this.#parts.clock.tick() - sentTick)
-      throw error
-    })
-    this.#parts.upstreamAnswered(upstream.name, head.status, this.#parts.clock.tick() - sentTick)
+    const head = await this.#headOrNext(course, ex, upstream, call, detach, last)
+    if (!head) return undefined
     const shaped = course.running.pipeline.onReply(
       ex,
       {
@@ -271,6 +296,9 @@ export class Engine {
       begin,
       isStream ? failure => ex.dialect.streamError(failure, ex.id) : undefined,
     )
+    const { heartbeatMs } = ex.plan.server
+    if (isStream && heartbeatMs !== undefined && ex.dialect.heartbeat !== undefined)
+      relay.keepAlive(ex.dialect.heartbeat, heartbeatMs, this.#patience)
     const relayed = await relay.done
     const answered: Reach = head.status < 400 ? 'complete' : 'refused'
     if (relayed.kind === 'whole') return { kind: 'answered', status: head.status, reach: answered }
@@ -280,8 +308,63 @@ export class Engine {
     return { kind: 'cut', by, status: head.status, reach, ...(failure && { failure }) }
   }
 
+  /**
+   * The head of the answer, or undefined when another upstream is to be asked: where no byte of the request was sent, or a
+   * definite refusal came. Never after a byte that may have been taken: a second request could be a second sale.
+   */
+  async #headOrNext(
+    course: Course,
+    ex: Exchange,
+    upstream: Upstream,
+    call: UpstreamCall,
+    detach: () => boolean,
+    last: boolean,
+  ): Promise<AnswerHead | undefined> {
+    const { clock, log } = this.#parts
+    const sentTick = clock.tick()
+    try {
+      const head = await this.#awaitHead(call, ex, course.res, detach)
+      this.#parts.upstreamAnswered(upstream.name, head.status, clock.tick() - sentTick)
+      if (!saysNo(head.status)) {
+        this.#health.succeeded(upstream)
+        return head
+      }
+      this.#health.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
+      if (last || !isDefiniteRefusal(head.status)) return head
+      call.abort(fail('upstream_cut', { reason: 'another upstream is asked' }))
+      log.warn({ request: ex.id, upstream: upstream.name, status: head.status }, 'an upstream refused; the next is asked')
+      return undefined
+    } catch (error) {
+      this.#parts.upstreamAnswered(upstream.name, null, clock.tick() - sentTick)
+      if (error instanceof CallerGone) this.#health.undecided(upstream)
+      else this.#health.failed(upstream, clock.tick())
+      if (last || call.reach !== 'untouched' || !(error instanceof Failure)) throw error
+      log.warn({ request: ex.id, upstream: upstream.name, code: error.code }, 'an upstream could not be reached; the next is asked')
+      return undefined
+    }
+  }
+
+  /** Puts the model's upstreams in their order, and the target on the first. */
+  #firstChoice(target: Target, course: Course): Target {
+    const { upstreams } = target.model
+    if (upstreams.length > 1) {
+      const now = this.#parts.clock.tick()
+      course.order = orderCandidates(upstreams, one => this.#health.isOpen(one.upstream, now), Math.random)
+      return withCandidate(target, course.order[0] as Candidate)
+    }
+    course.order = upstreams
+    return target
+  }
+
   /** Waits for the answer's head; a caller who leaves meanwhile ends the wait, unless the answer is to be read anyway. */
-  async #awaitHead(call: UpstreamCall, res: ServerResponse, detach: () => boolean): Promise<AnswerHead> {
+  async #awaitHead(
+    call: UpstreamCall,
+    ex: Exchange,
+    res: ServerResponse,
+    detach: () => boolean,
+  ): Promise<AnswerHead> {
+    const patience = createPatience(ex, res)
+    if (patience) this.#patience.watch(patience)
     const onGone = (): void => {
       if (!detach()) call.abort(new CallerGone())
     }
@@ -291,6 +374,7 @@ export class Engine {
       return await call.head
     } finally {
       res.off('close', onGone)
+      if (patience) this.#patience.forget(patience)
     }
   }
 
@@ -298,6 +382,11 @@ export class Engine {
     const { req, running, id, startedAt } = course
     const head = readHead(req)
     const match = running.router.find(head.method, head.path)
+    const { corsOrigins } = running.plan.server
+    if (match.kind === 'method' && corsOrigins.length > 0) {
+      const headers = preflightHeaders(req, corsOrigins, match.allow)
+      if (headers) throw new Preflight(headers)
+    }
     if (match.kind === 'none')
       throw fail('not_found', { method: head.method.slice(0, 16), path: head.path.slice(0, 200) })
     if (match.kind === 'method')
@@ -307,7 +396,7 @@ export class Engine {
         { headers: { allow: match.allow.join(', ') } },
       )
     if (this.#draining) throw fail('draining', {}, { retryAfterMs: 1_000, headers: { connection: 'close' } })
-    const dialect = this.#parts.dialects.get(match.route.dialect)
+    const dialect = this.#parts.dialect(match.route.dialect, head)
     if (!dialect) throw new Error(`no dialect '${match.route.dialect}'`)
     const ex: Exchange = {
       id,
@@ -320,7 +409,7 @@ export class Engine {
       slots: new Slots(),
       notes: createNotes(),
       limits: [],
-      answerHeaders: {},
+      answerHeaders: corsOrigins.length > 0 ? { ...corsHeaders(req, corsOrigins) } : {},
     }
     course.ex = ex
     return ex
@@ -342,6 +431,10 @@ export class Engine {
   #refuse(course: Course, error: unknown): Outcome {
     const { req, res, call, ex } = course
     const reach = call?.reach ?? 'untouched'
+    if (error instanceof Preflight) {
+      sendAnswer(res, course.id, { status: 204, headers: error.headers, body: '' }, {})
+      return { kind: 'answered', status: 204, reach }
+    }
     if (error instanceof CallerGone || (res.destroyed && !res.writableEnded)) {
       call?.abort(new CallerGone())
       return { kind: 'cut', by: 'caller', status: undefined, reach }
@@ -355,7 +448,9 @@ export class Engine {
     const dialect = ex?.dialect ?? this.#parts.guessDialect(req.url ?? '/', req.headers)
     const inDoubt = reach === 'unknown' || reach === 'truncated'
     const shown = inDoubt && ex?.notes.charge ? withoutRetry(failure) : failure
-    sendAnswer(res, course.id, errorAnswer(dialect, shown, course.id), ex ? ownHeaders(ex) : {})
+    sendAnswer(res, course.id, errorAnswer(dialect, shown, course.id), {
+      ...(ex ? ownHeaders(ex) : corsHeaders(req, course.running.plan.server.corsOrigins)),
+    })
     discardRest(req)
     return { kind: 'refused', status: failure.status, failure, reach }
   }
@@ -419,6 +514,55 @@ export class Engine {
 /** The caller left while we waited. */
 class CallerGone extends Error {}
 
+/** A browser asks whether it may ask: answered before anybody looks for a key. */
+class Preflight extends Error {
+  readonly headers: { readonly [name: string]: string }
+
+  constructor(headers: { readonly [name: string]: string }) {
+    super('preflight')
+    this.headers = headers
+  }
+}
+
+/** Statuses by which an upstream says that it cannot, whoever asks. */
+function saysNo(status: number): boolean {
+  return status === 429 || status === 529 || (status >= 500 && status !== 501)
+}
+
+/** Statuses that say that nothing was begun: another upstream may be asked without doubt. */
+function isDefiniteRefusal(status: number): boolean {
+  return status === 429 || status === 503 || status === 529
+}
+
+/** Retry-After in milliseconds: seconds or a date (RFC 9110 10.2.3); undefined where it says nothing. */
+function retryAfterMs(value: string | string[] | undefined, nowMs: number): number | undefined {
+  if (typeof value !== 'string') return undefined
+  const seconds = Number(value)
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - nowMs
+  return ms > 0 ? ms : undefined
+}
+
+function withCandidate(target: Target, candidate: Candidate): Target {
+  return { ...target, upstream: candidate.upstream, sendAs: candidate.sendAs }
+}
+
+/** Tells a caller who waits for an answer, and whose client understands it, that the wait goes on; undefined for others. */
+function createPatience(ex: Exchange, res: ServerResponse): Timed | undefined {
+  const { heartbeatMs, patientAgents } = ex.plan.server
+  const agent = ex.head.headers['user-agent']
+  if (heartbeatMs === undefined || typeof agent !== 'string') return undefined
+  if (!patientAgents.some(part => agent.includes(part)) || res.req.httpVersionMinor === 0) return undefined
+  const everyMs = heartbeatMs
+  return {
+    deadlineAt: performance.now() + everyMs,
+    onDeadline() {
+      if (res.headersSent || res.destroyed) return undefined
+      res.writeProcessing()
+      return performance.now() + everyMs
+    },
+  }
+}
+
 function createNotes(): Notes {
   return {
     forwarded: [],
@@ -431,16 +575,24 @@ function createNotes(): Notes {
 
 function shapeOutbound(ex: Exchange, target: Target): Outbound {
   const rule = target.family.forward.get(ex.route.operation)
-  const { body, forwarded, dropped } = applyForward(target.body, rule, target.model)
+  const { body, forwarded, dropped } = applyForward(target.body, rule, target)
   ex.notes.forwarded = forwarded
   ex.notes.dropped = dropped
   return { body, headers: {}, detach: false }
 }
 
-function upstreamPath(ex: Exchange): string {
-  const path = ex.route.path.includes('{') ? ex.head.path : ex.route.path
+function upstreamPath(ex: Exchange, target: Target): string {
+  const { upstreamPath: template } = ex.route
+  const path = template.includes('{') ? fillPath(template, { ...ex.params, model: target.sendAs }) : template
   const query = queryWithoutKeys(ex.head.query)
   return query === '' ? path : `${path}?${query}`
+}
+
+/** The template with its names filled in; slashes and colons of a value stay, everything else is escaped. */
+function fillPath(template: string, params: { readonly [name: string]: string }): string {
+  return template.replaceAll(/\{(\w+)\}/g, (_whole, name: string) =>
+    encodeURIComponent(params[name] ?? '').replaceAll('%2F', '/').replaceAll('%3A', ':'),
+  )
 }
 
 /** What stands before every plugin's stages: upstreams quote the key that they refuse. */

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { Failure, isPromise, type Passed, type Reply, type Stage } from '../kit/index.ts'
+import type { Deadlines, Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
 import type { Sink, UpstreamCall } from './transport.ts'
 
@@ -49,6 +50,9 @@ export class Relay implements Sink {
   /** The caller has left with all that it was promised: it need not wait for our end to know that it has everything. */
   #served = false
   #settled = false
+  /** The last characters written, where a heartbeat may have to stand between events. */
+  #recent: string | undefined
+  #wroteAt = performance.now()
 
   /**
    * `detach` is asked when the caller leaves: true reads on without a caller, false aborts the upstream.
@@ -79,6 +83,23 @@ export class Relay implements Sink {
     if (res.destroyed) this.#onCallerGone()
     else res.on('close', this.#onCallerGone).on('drain', this.#onDrain)
     call.start(this)
+  }
+
+  /** Sends `text` after every `everyMs` of silence, between two events and never inside one. */
+  keepAlive(text: string, everyMs: number, deadlines: Deadlines): void {
+    this.#recent = ''
+    const pulse: Timed = {
+      deadlineAt: performance.now() + everyMs,
+      onDeadline: () => {
+        if (this.#settled || this.#detached) return undefined
+        const silentMs = performance.now() - this.#wroteAt
+        if (silentMs < everyMs) return performance.now() + everyMs - silentMs
+        if (!this.#draining && !this.#upstreamEnded && /(?:^|\n\n|\r\n\r\n|\r\r)$/.test(this.#recent ?? '')) this.#res.write(text)
+        return performance.now() + everyMs
+      },
+    }
+    deadlines.watch(pulse)
+    void this.done.then(() => deadlines.forget(pulse))
   }
 
   data(chunk: Buffer): void {
@@ -173,7 +194,13 @@ export class Relay implements Sink {
       if (!this.#res.headersSent) this.#begin()
       if (this.#owed !== undefined) this.#owed -= chunk.length
       if (!this.#res.write(chunk)) this.#draining = true
+      if (this.#recent !== undefined) this.#remember(chunk)
     }
+  }
+
+  #remember(chunk: Buffer): void {
+    this.#recent = ((this.#recent ?? '') + chunk.toString('latin1', Math.max(0, chunk.length - 4))).slice(-4)
+    this.#wroteAt = performance.now()
   }
 
   /** The upstream's answer is complete: lets each stage say its last, then ends the caller's. */

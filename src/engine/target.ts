@@ -3,6 +3,7 @@ import {
   type Failure,
   fieldNames,
   type ForwardRule,
+  type Model,
   type Plan,
   readField,
   type Route,
@@ -26,10 +27,12 @@ export function findTarget(plan: Plan, route: Route, body: Body, named: string |
   const { family } = model
   if (family.forward.size > 0 && !family.forward.has(route.operation))
     throw fail('operation_unsupported', { model: name, operation: `${route.method} ${route.path}` })
-  const stream = wantsStream(body)
+  const stream = route.stream === 'field' ? wantsStream(body) : route.stream === 'always'
   // An SDK that asked for a stream reads a plain answer as an empty one: refuse, never downgrade silently.
   if (stream && !family.streams.has(route.operation)) throw fail('streaming_unsupported', { model: name })
-  return { model, family, upstream: model.upstream, body, stream }
+  const [first] = model.upstreams
+  if (!first) throw new Error(`model ${model.name} has no upstream`)
+  return { model, family, upstream: first.upstream, sendAs: first.sendAs, body, stream }
 }
 
 /** The refusal of a model that is not offered, the same wherever one is named. */
@@ -54,9 +57,11 @@ function typeName(value: unknown): string {
 export function applyForward(
   body: Body,
   rule: ForwardRule | undefined,
-  model: { readonly name: string; readonly sendAs: string },
+  target: { readonly model: Model; readonly sendAs: string },
 ): { readonly body: Body; readonly forwarded: readonly string[]; readonly dropped: readonly string[] } {
-  const renamed = model.sendAs === model.name ? body : withField(body, 'model', model.sendAs)
+  const { model, sendAs } = target
+  const named = readField(body, 'model') !== undefined
+  const renamed = sendAs === model.name || !named ? body : withField(body, 'model', sendAs)
   const names = fieldNames(renamed)
   if (!rule) return { body: renamed, forwarded: names, dropped: [] }
   const passes = (name: string): boolean => (rule.kind === 'only' ? rule.names.has(name) : !rule.except.has(name))

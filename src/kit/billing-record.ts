@@ -1,4 +1,4 @@
-import type { Charge, Line, TierSource } from './charge.ts'
+import type { Charge, ChargeRule, Line, TierSource } from './charge.ts'
 import { formatMoney } from './units.ts'
 
 /** The billing part of a log record, field for field as `contract.md` names it. */
@@ -82,7 +82,7 @@ export function billingRecord(charge: Charge): BillingRecord {
       price: formatMoney(line.price),
       flags: line.flags,
       why: whyTier(charge, line),
-      at: charge.rule.tiers.find(row => row.tier === line.tier)?.at ?? null,
+      at: priceOrigin(charge.rule, line.tier),
     })),
     text,
   }
@@ -107,13 +107,25 @@ function grouped(values: readonly string[]): string {
   return [...counts].map(([value, count]) => `${value}×${count}`).join(', ')
 }
 
+/** `file:line` of the price that a line was charged by. */
+function priceOrigin(rule: ChargeRule, tier: string): string | null {
+  const row = rule.kind === 'tiers' ? rule.tiers.find(one => one.tier === tier) : rule.prices.find(one => one.unit === tier)
+  return row?.at ?? null
+}
+
 function whyTier(charge: Charge, line: Line): string {
+  const { rule } = charge
+  if (rule.kind === 'usage') {
+    const row = rule.prices.find(one => one.unit === line.tier)
+    const factor = rule.multiplier === '1' ? '' : ` × ${rule.multiplier}`
+    return `${line.quantity ?? 0} ${line.tier} × ${formatMoney(row?.price ?? 0)} per ${row?.per ?? 1}${factor}`
+  }
   if (line.source === 'default') return `no size could be read → ${line.tier} by default`
   if (line.source === 'request') return `requested size ${charge.size} → ${line.tier}`
   const edge = Math.max(line.width ?? 0, line.height ?? 0)
-  const row = charge.rule.tiers.findIndex(tier => tier.tier === line.tier)
-  const max = charge.rule.tiers[row]?.longEdgeMax ?? null
-  const below = row > 0 ? (charge.rule.tiers[row - 1]?.longEdgeMax ?? null) : null
+  const row = rule.tiers.findIndex(tier => tier.tier === line.tier)
+  const max = rule.tiers[row]?.longEdgeMax ?? null
+  const below = row > 0 ? (rule.tiers[row - 1]?.longEdgeMax ?? null) : null
   const bound = max === null ? `> ${below ?? 0}` : `≤ ${max}`
   return `long edge ${edge} ${bound} → ${line.tier}`
 }

@@ -13,8 +13,10 @@ export type Line = {
   readonly width: number | null
   readonly height: number | null
   readonly price: Micros
-  /** What is odd about this one: `undecodable`, `over_return`. */
+  /** What is odd about this one: `undecodable`, `over_return`, `estimated`. */
   readonly flags: readonly string[]
+  /** How many of what `tier` names were used, where things are counted and not taken one by one; null for an image. */
+  readonly quantity: number | null
 }
 
 /** What is known of a charge when it is opened; enough to rate it again later. */
@@ -39,7 +41,27 @@ export type ChargeFacts = {
 }
 
 /** The rule of a charge, kept with it so that it can be explained and replayed when the configuration has moved on. */
-export type ChargeRule = {
+export type ChargeRule = TierRule | UsageRule
+
+/** Prices by what was used: tokens, characters, seconds, requests. */
+export type UsageRule = {
+  readonly kind: 'usage'
+  readonly prices: readonly {
+    /** `input`, `cached_input`, `output`, `request`, `character`, `second`, `search_unit`. */
+    readonly unit: string
+    /** Micro-units of money for `per` of them. */
+    readonly price: Micros
+    readonly per: number
+    readonly at: string
+  }[]
+  /** The group's factor at that time, as a decimal string. */
+  readonly multiplier: string
+  readonly warnings: readonly string[]
+}
+
+/** Prices by tiers of size, one image at a time. */
+export type TierRule = {
+  readonly kind: 'tiers'
   readonly tiers: readonly {
     readonly tier: string
     readonly longEdgeMax: number | null

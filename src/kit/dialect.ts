@@ -1,4 +1,5 @@
 import type { Failure } from './errors.ts'
+import type { Json } from './json.ts'
 import type { Head } from './exchange.ts'
 import type { Answer } from './reply.ts'
 
@@ -15,6 +16,15 @@ export type Dialect = {
   error(failure: Failure, requestId: string): Answer
   /** The bytes that make a stream's reader raise an error after it has begun; undefined when the style has none. */
   streamError(failure: Failure, requestId: string): string | undefined
+  /** What may be sent between two events to say that the stream lives; undefined when the style has nothing of the kind. */
+  readonly heartbeat: string | undefined
+  /**
+   * What a whole answer reports as used; null where it reports nothing. `operation` is the route's, `body` the answer as
+   * JSON (only the members that matter need be there).
+   */
+  usageOf(operation: string, body: Json): Usage | null
+  /** What one event of a stream reports: later reports stand in for earlier ones, member by member. */
+  usageOfEvent(operation: string, data: Json): Usage | null
   /** The models on offer, and one of them, as this style lists them. */
   modelList(models: readonly ListedModel[]): object
   modelOne(model: ListedModel): object
@@ -29,6 +39,19 @@ export type LimitState = {
   readonly remaining: number
   /** Milliseconds until the whole limit is free again. */
   readonly resetMs: number
+}
+
+/** What a request has used, as the upstream counted it; null where it did not. */
+export type Usage = {
+  /** All input tokens, cached ones included. */
+  readonly inputTokens: number | null
+  readonly cachedInputTokens: number | null
+  /** All output tokens, those of reasoning included. */
+  readonly outputTokens: number | null
+  /** Of audio, where time is what is counted. */
+  readonly seconds: number | null
+  /** Of documents ranked. */
+  readonly searchUnits: number | null
 }
 
 /** A model on offer. */

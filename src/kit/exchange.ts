@@ -48,7 +48,10 @@ export type Exchange = {
 export type Target = {
   readonly model: Model
   readonly family: Family
+  /** The upstream that is tried now; others may follow where nothing was sent or a definite refusal came. */
   readonly upstream: Upstream
+  /** The name that it knows the model by. */
+  readonly sendAs: string
   /** What the caller sent, reduced by `onBody`. */
   readonly body: Body
   /** The caller asked for a stream. */

@@ -38,6 +38,8 @@ export type Upstream = {
   readonly timeouts: Timeouts
   /** Whether sockets are used again; undefined leaves it to the route. */
   readonly reuse: boolean | undefined
+  /** When it is left alone: after so many failures in a row, for so long; then one request tries it. */
+  readonly cooldown: { readonly failures: number; readonly forMs: number }
 }
 
 /** Which of the caller's fields go upstream, for one operation. */
@@ -57,15 +59,24 @@ export type Family = {
   readonly facets: ReadonlyMap<string, unknown>
 }
 
+/** An upstream that a model runs on. */
+export type Candidate = {
+  readonly upstream: Upstream
+  /** Share of the requests among candidates of one priority. */
+  readonly weight: number
+  readonly priority: number
+  /** The name that this upstream knows the model by. */
+  readonly sendAs: string
+}
+
 export type Price = { readonly micros: Micros; readonly origin: Origin }
 
 export type Model = {
   readonly name: string
   readonly origin: Origin
   readonly family: Family
-  readonly upstream: Upstream
-  /** The name that the upstream knows the model by. */
-  readonly sendAs: string
+  /** Where it runs: those of the lowest priority number are tried first, among equals by weight. Never empty. */
+  readonly upstreams: readonly Candidate[]
   /** By what the price is for: a tier's label, `input`, `output` …; empty when the model is free. */
   readonly prices: ReadonlyMap<string, Price>
   readonly free: boolean
@@ -76,11 +87,16 @@ export type Model = {
 
 export type Route = {
   readonly method: string
-  /** As written: `/v1/images/edits`, `/v1/charges/{id}`. */
+  /** As written: `/v1/images/edits`, `/v1/charges/{id}`. An alias is a route of its own. */
   readonly path: string
+  /** The path that upstreams are asked at, with the same `{names}`: that of the first spelling of the route. */
+  readonly upstreamPath: string
   readonly origin: Origin
   readonly operation: string
+  /** A dialect's name, or `by-caller`: the style of whoever asks. */
   readonly dialect: string
+  /** Whether the answer is a stream: as the body's `stream` says, always, or never. */
+  readonly stream: 'field' | 'always' | 'never'
   readonly body: 'none' | 'json' | 'form'
   readonly bodyBytesMax: number
   /** Whether sockets may carry one request after another; undefined leaves it to the upstream. */
@@ -102,6 +118,12 @@ export type ServerPlan = {
   /** Bytes of bodies spooled to disk, all requests together. */
   readonly spoolBytesMax: number
   readonly drainMs: number
+  /** Silence after which a stream gets a heartbeat, and a caller that waits for its answer a 102; undefined for neither. */
+  readonly heartbeatMs: number | undefined
+  /** Parts of the user agents that understand a 102; others take it for the answer. */
+  readonly patientAgents: readonly string[]
+  /** Web origins that may call; `*` is any. Empty: no CORS headers at all. */
+  readonly corsOrigins: readonly string[]
 }
 
 /** The whole configuration, frozen; a request keeps the plan it began with. */

@@ -112,6 +112,11 @@ export type Ledger = {
   line(chargeId: string, line: Line): Promise<boolean>
   /** Ends a charge that has lines: amount = Σ lines, rest of the hold released. */
   settle(settlement: Settlement): Promise<boolean>
+  /**
+   * A charge whose amount is known only afterwards, opened and settled in one step; queued and written in groups, and
+   * nobody waits: a crash loses at most what was queued. False lines make no charge. Once per id.
+   */
+  post(facts: ChargeFacts, lines: readonly Line[], delivery: Settlement['delivery']): void
   /** Ends a charge without lines: nothing was bought. Its idempotency key is free again. */
   void(id: string, reason: string): Promise<boolean>
   /** The outcome is unknown and no line exists: the hold is released, an operator decides or 24 hours do. */

@@ -1,0 +1,50 @@
+import type { IncomingMessage } from 'node:http'
+
+/** What scripts in a browser may read beside the headers that are always theirs (`reference/wire.md` 11). */
+const exposed = [
+  'x-request-id',
+  'request-id',
+  'retry-after',
+  'retry-after-ms',
+  'x-should-retry',
+  'x-ratelimit-limit-requests',
+  'x-ratelimit-remaining-requests',
+  'x-ratelimit-reset-requests',
+  'x-ratelimit-limit-tokens',
+  'x-ratelimit-remaining-tokens',
+  'x-ratelimit-reset-tokens',
+].join(', ')
+const preflightSeconds = '7200'
+
+type Headers = { readonly [name: string]: string }
+
+/** The headers that let the request's origin read the answer; none where it may not, or no browser asks. */
+export function corsHeaders(req: IncomingMessage, origins: readonly string[]): Headers {
+  const origin = allowedOrigin(req, origins)
+  if (origin === undefined) return {}
+  return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed, vary: 'Origin' }
+}
+
+/**
+ * The answer to a preflight, which carries no key; undefined when the request is none, or its origin may not call.
+ * Asked-for headers are echoed: `*` does not stand for Authorization (Fetch standard).
+ */
+export function preflightHeaders(req: IncomingMessage, origins: readonly string[], allow: readonly string[]): Headers | undefined {
+  if (req.method !== 'OPTIONS' || req.headers['access-control-request-method'] === undefined) return undefined
+  const origin = allowedOrigin(req, origins)
+  if (origin === undefined) return undefined
+  const asked = req.headers['access-control-request-headers']
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-allow-methods': allow.join(', '),
+    ...(asked !== undefined && { 'access-control-allow-headers': asked.slice(0, 2048) }),
+    'access-control-max-age': preflightSeconds,
+    vary: 'Origin, Access-Control-Request-Headers',
+  }
+}
+
+function allowedOrigin(req: IncomingMessage, origins: readonly string[]): string | undefined {
+  const { origin } = req.headers
+  if (origin === undefined || origins.length === 0) return undefined
+  return origins.includes(origin) || origins.includes('*') ? origin : undefined
+}

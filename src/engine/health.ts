@@ -1,0 +1,56 @@
+import type { Upstream } from '../kit/index.ts'
+
+/** No upstream is left alone for longer because it says so. */
+const retryAfterMaxMs = 60_000
+
+type State = { failures: number; closedUntil: number; probing: boolean }
+
+/**
+ * Which upstreams are left alone for a while: after failures in a row, or for as long as a refusal asked. When that time is
+ * over one request tries; its success opens the upstream again, its failure closes it for as long once more.
+ */
+export class Health {
+  readonly #states = new Map<string, State>()
+
+  /** Whether a request may go there now. The one that finds the time over is the trial, until it has succeeded or failed. */
+  isOpen(upstream: Upstream, nowMs: number): boolean {
+    const state = this.#states.get(upstream.name)
+    if (!state || state.closedUntil === 0) return true
+    return nowMs >= state.closedUntil && !state.probing
+  }
+
+  /** A request is about to be sent. */
+  began(upstream: Upstream, nowMs: number): void {
+    const state = this.#states.get(upstream.name)
+    if (state && state.closedUntil !== 0 && nowMs >= state.closedUntil) state.probing = true
+  }
+
+  succeeded(upstream: Upstream): void {
+    this.#states.delete(upstream.name)
+  }
+
+  /** No answer came, or one that says that the upstream cannot; `retryAfterMs` when it also said for how long. */
+  failed(upstream: Upstream, nowMs: number, retryAfterMs?: number): void {
+    const state = this.#states.get(upstream.name) ?? { failures: 0, closedUntil: 0, probing: false }
+    this.#states.set(upstream.name, state)
+    state.failures++
+    state.probing = false
+    const { failures, forMs } = upstream.cooldown
+    const asked = Math.min(retryAfterMs ?? 0, retryAfterMaxMs)
+    const rest = state.failures >= failures ? forMs : 0
+    if (asked > 0 || rest > 0) state.closedUntil = nowMs + Math.max(asked, rest)
+  }
+
+  /** The caller left or refused by itself: the trial says nothing. */
+  undecided(upstream: Upstream): void {
+    const state = this.#states.get(upstream.name)
+    if (state) state.probing = false
+  }
+
+  /** Upstreams that are left alone now, for metrics. */
+  closed(nowMs: number): number {
+    let count = 0
+    for (const state of this.#states.values()) if (state.closedUntil > nowMs) count++
+    return count
+  }
+}
