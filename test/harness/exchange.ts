@@ -82,6 +82,9 @@ export function somePlan(groups: readonly Group[] = [someGroup()]): Plan {
       memoryBytesMax: 1,
       spoolBytesMax: 1,
       drainMs: 1,
+      heartbeatMs: undefined,
+      patientAgents: [],
+      corsOrigins: [],
     },
     storage: 'sqlite::memory:',
     counters: 'memory:',
@@ -111,9 +114,12 @@ export function someHost(more: Partial<Host> = {}): Host {
 }
 
 export function someRoute(more: Partial<Route> = {}): Route {
+  const path = more.path ?? '/v1/images/generations'
   return {
     method: 'POST',
-    path: '/v1/images/generations',
+    path,
+    upstreamPath: path,
+    stream: 'field',
     origin,
     operation: 'image.generate',
     dialect: 'openai',
@@ -170,20 +176,20 @@ export function someTarget(
     headers: {},
     timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
     reuse: undefined,
+    cooldown: { failures: 3, forMs: 10_000 },
   }
   const name = more.model ?? 'model-one'
   const model: Model = {
     name,
     origin,
     family,
-    upstream,
-    sendAs: name,
+    upstreams: [{ upstream, weight: 1, priority: 1, sendAs: name }],
     prices: new Map(),
     free: true,
     limits: more.limits ?? {},
     enabled: true,
   }
-  return { model, family, upstream, body: more.body ?? { kind: 'none' }, stream: false }
+  return { model, family, upstream, sendAs: name, body: more.body ?? { kind: 'none' }, stream: false }
 }
 
 /** What a hook refused with. @throws whatever it threw that is no refusal; Error when it let the request pass */

@@ -40,6 +40,7 @@ t.test('the plan holds what the file says', async t => {
     headers: {},
     timeouts: { connectMs: 5_000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 900_000 },
     reuse: undefined,
+    cooldown: { failures: 3, forMs: 10_000 },
   })
   t.same(plan.pipeline, [
     { plugin: 'auth', options: { tries: 20 }, origin: origin(5, 12) },
@@ -54,9 +55,8 @@ t.test('the plan holds what the file says', async t => {
   t.match(family?.facets.get('tiers'), { otherwise: '4K', on_caller_gone: 'bill' })
   const model = plan.models.get('alpha-image')
   t.equal(model?.family, family)
-  t.equal(model?.upstream, plan.upstreams.get('one'))
+  t.same(model?.upstreams, [{ upstream: plan.upstreams.get('one'), weight: 1, priority: 1, sendAs: 'alpha-image' }])
   t.match(model, {
-    sendAs: 'alpha-image',
     free: false,
     enabled: true,
     limits: { rpm: 300, scope: 'gateway' },
@@ -77,7 +77,14 @@ t.test('the plan holds what the file says', async t => {
 })
 
 function route(method: string, path: string, operation: string, more: object, origin: object) {
-  const own = { bodyBytesMax: 33_554_432, reuse: undefined, serve: undefined, ...more }
+  const own = {
+    upstreamPath: path,
+    stream: 'field',
+    bodyBytesMax: 33_554_432,
+    reuse: undefined,
+    serve: undefined,
+    ...more,
+  }
   return { method, path, operation, dialect: 'openai', origin, ...own }
 }
 
@@ -90,6 +97,9 @@ t.test('what a file leaves out has the documented default', async t => {
     memoryBytesMax: 201_326_592,
     spoolBytesMax: 4_294_967_296,
     drainMs: 30_000,
+    heartbeatMs: 15_000,
+    patientAgents: [],
+    corsOrigins: [],
   })
   t.equal(plan.currency, 'USD')
   t.equal(plan.storage, 'sqlite:./data/tollgate.db')
@@ -120,7 +130,12 @@ t.test('server.body_max is the limit of every route that sets none itself', asyn
 t.test('a model may be free, hidden, renamed', async t => {
   const text = sampleText.replace('prices: { 1K: "0.02", 4K: "0.08" }', 'price: free, enabled: false, send_as: a-2')
   const plan = await planOf(text)
-  t.match(plan.models.get('alpha-image'), { free: true, enabled: false, sendAs: 'a-2', prices: new Map() })
+  t.match(plan.models.get('alpha-image'), {
+    free: true,
+    enabled: false,
+    upstreams: [{ sendAs: 'a-2' }],
+    prices: new Map(),
+  })
 })
 
 t.test('a name may be one that every object has, or hold a slash', async t => {

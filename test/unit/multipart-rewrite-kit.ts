@@ -93,6 +93,9 @@ export async function startPlugin(
       memoryBytesMax: change.memoryBytesMax ?? 192 * MiB,
       spoolBytesMax: change.spoolBytesMax ?? 4096 * MiB,
       drainMs: 1000,
+      heartbeatMs: undefined,
+      patientAgents: [],
+      corsOrigins: [],
     },
     storage: 'memory:',
     counters: 'memory:',
@@ -149,6 +152,8 @@ export async function leftovers(spoolDir: string): Promise<readonly string[]> {
 const route: Route = {
   method: 'POST',
   path: '/v1/images/edits',
+  upstreamPath: '/v1/images/edits',
+  stream: 'field',
   origin: { file: 'gateway.yaml', line: 1, col: 1 },
   operation: 'image.edit',
   dialect: 'openai',
@@ -185,19 +190,19 @@ export function targetOf(body: Body): Target {
     headers: {},
     timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
     reuse: undefined,
+    cooldown: { failures: 3, forMs: 10_000 },
   }
-  const model = {
+  const model: Model = {
     name: 'm',
     origin,
     family,
-    upstream,
-    sendAs: 'm',
+    upstreams: [{ upstream, weight: 1, priority: 1, sendAs: 'm' }],
     prices: new Map(),
     free: true,
     limits: {},
     enabled: true,
-  } as Model
-  return { model, family, upstream, body, stream: false }
+  }
+  return { model, family, upstream, sendAs: 'm', body, stream: false }
 }
 
 export const texts = (parts: readonly Part[]): readonly (readonly [string, string])[] =>
