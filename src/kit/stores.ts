@@ -113,8 +113,9 @@ export type Ledger = {
   /** Ends a charge that has lines: amount = Σ lines, rest of the hold released. */
   settle(settlement: Settlement): Promise<boolean>
   /**
-   * A charge whose amount is known only afterwards, opened and settled in one step; queued and written in groups, and
-   * nobody waits: a crash loses at most what was queued. False lines make no charge. Once per id.
+   * A charge whose amount is known only afterwards, opened and settled in one step, or settled where a hold has opened
+   * it; queued and written in groups, and nobody waits: a crash loses at most what was queued. No lines make no charge.
+   * Once per id. `find` knows it at once.
    */
   post(facts: ChargeFacts, lines: readonly Line[], delivery: Settlement['delivery']): void
   /** Ends a charge without lines: nothing was bought. Its idempotency key is free again. */

@@ -7,6 +7,7 @@ import { hold } from './ledger/hold.ts'
 import { addLine } from './ledger/line.ts'
 import { markDelivered } from './ledger/mark-delivered.ts'
 import { type Decision, refund, resolve } from './ledger/resolve.ts'
+import { postCharges } from './ledger/post-charges.ts'
 import { settle } from './ledger/settle.ts'
 import { sweep } from './ledger/sweep.ts'
 import { ask, type Steps } from './query.ts'
@@ -25,6 +26,8 @@ export type Changes = {
   revokeKey: { given: { readonly id: string }; gives: boolean }
   createUser: { given: { readonly user: NewUser; readonly at: number }; gives: null }
   setPassword: { given: { readonly name: string; readonly passwordHash: string }; gives: boolean }
+  /** Charges as the JSON of a list. */
+  post: { given: { readonly postings: string }; gives: null }
   batch: { given: Batch; gives: null }
   probe: { given: null; gives: null }
 }
@@ -47,6 +50,7 @@ const stepsByChange: { readonly [C in Change]: (self: Self, given: Given<C>) => 
   revokeKey: (_self, { id }) => revokeKey(id),
   createUser: (_self, { user, at }) => createUser(user, at),
   setPassword: (_self, { name, passwordHash }) => setPassword(name, passwordHash),
+  post: (self, { postings }) => postCharges(self, postings),
   batch: (_self, batch) => writeBatch(batch),
   probe,
 }

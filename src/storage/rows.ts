@@ -70,6 +70,7 @@ export function toLine(row: Row): Line {
     height: wholeOrNull(row, 'height'),
     price: whole(row, 'price'),
     flags: words(row, 'flags'),
+    quantity: wholeOrNull(row, 'quantity'),
   }
 }
 

@@ -53,6 +53,7 @@ export function facts(key: Key, changes: Partial<ChargeFacts> = {}): ChargeFacts
     quality: null,
     n: 1,
     rule: {
+      kind: 'tiers',
       tiers: [{ tier: '2K', longEdgeMax: 2048, price: 40_000, at: 'gateway.yaml:10' }],
       tierFrom: ['output'],
       otherwise: '2K',
@@ -68,7 +69,17 @@ export function holdOf(key: Key, hold: number, changes: Partial<ChargeFacts> = {
 }
 
 export function line(index: number, changes: Partial<Line> = {}): Line {
-  return { index, tier: '2K', source: 'output', width: 1254, height: 1254, price: 40_000, flags: [], ...changes }
+  return {
+    index,
+    tier: '2K',
+    source: 'output',
+    width: 1254,
+    height: 1254,
+    price: 40_000,
+    flags: [],
+    quantity: null,
+    ...changes,
+  }
 }
 
 export function logRow(changes: Partial<LogRow> = {}): LogRow {
@@ -344,6 +355,102 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       )
       t.equal(results.filter(Boolean).length, 2_000)
       t.same(await books.verify(), { charges: 2_000, lines: 2_000, entries: 2_000, problems: [] })
+    })
+  })
+
+  await t.test('charges that nobody waits for', async t => {
+    const shared = await start(t)
+    const used = [
+      line(0, { tier: 'input', width: null, height: null, price: 30, quantity: 12 }),
+      line(1, { tier: 'output', width: null, height: null, price: 70, quantity: 34, flags: ['estimated'] }),
+    ]
+
+    await t.test('a posted charge is settled with its lines, and found before it is written', async t => {
+      const { ledger, storage, books } = shared
+      const { key, readKey } = await addKey(storage)
+      const posted = facts(key)
+      ledger.post(posted, used, 'confirmed')
+      const before = await ledger.find(posted.id)
+      t.match(before, { ...posted, state: 'settled', amount: 100, hold: 0, delivery: 'confirmed', lines: used })
+      await storage.flush()
+      t.same(await ledger.find(posted.id), before)
+      t.match(await readKey(), { spent: 100, held: 0 })
+      t.same((await books.verify()).problems, [])
+    })
+
+    await t.test('a charge is posted once, however often and whenever it is posted', async t => {
+      const { ledger, storage, books } = shared
+      const { key, readKey } = await addKey(storage)
+      const posted = facts(key)
+      ledger.post(posted, used, 'confirmed')
+      ledger.post(posted, used, 'confirmed')
+      await storage.flush()
+      ledger.post(posted, used, 'partial')
+      await storage.flush()
+      t.match(await ledger.find(posted.id), { amount: 100, delivery: 'confirmed' })
+      t.match(await readKey(), { spent: 100 })
+      t.same((await books.verify()).problems, [])
+    })
+
+    await t.test('posting ends a charge that was held, at more or less than its hold', async t => {
+      const { ledger, storage, books } = shared
+      const { key, readKey } = await addKey(storage)
+      for (const hold of [1_000, 1]) {
+        const request = holdOf(key, hold)
+        await ledger.hold(request)
+        ledger.post(request.facts, used, 'partial')
+        await storage.flush()
+        t.match(await ledger.find(request.facts.id), { state: 'settled', amount: 100, hold, delivery: 'partial' })
+      }
+      t.match(await readKey(), { spent: 200, held: 0 })
+      t.same((await books.verify()).problems, [])
+    })
+
+    await t.test('posting to a charge that has ended changes nothing', async t => {
+      const { ledger, storage, books } = shared
+      const { key, readKey } = await addKey(storage)
+      const request = holdOf(key, 10)
+      await ledger.hold(request)
+      await ledger.void(request.facts.id, 'refused')
+      ledger.post(request.facts, used, 'confirmed')
+      await storage.flush()
+      t.match(await ledger.find(request.facts.id), { state: 'voided', amount: 0, lines: [] })
+      t.match(await readKey(), { spent: 0, held: 0 })
+      t.same((await books.verify()).problems, [])
+    })
+
+    await t.test('no lines make no charge', async t => {
+      const { ledger, storage } = shared
+      const { key } = await addKey(storage)
+      const posted = facts(key)
+      ledger.post(posted, [], 'confirmed')
+      await storage.flush()
+      t.equal(await ledger.find(posted.id), undefined)
+    })
+
+    await t.test('one that cannot be written takes none of its neighbours with it', async t => {
+      const { ledger, storage, books } = shared
+      const { key, readKey } = await addKey(storage)
+      const good = Array.from({ length: 20 }, () => facts(key))
+      const bad = facts({ ...key, id: 'key_none' })
+      for (const one of [...good.slice(0, 7), bad, ...good.slice(7)]) ledger.post(one, used, 'confirmed')
+      await storage.flush()
+      t.match(await readKey(), { spent: 2_000 })
+      t.equal(await ledger.find(bad.id), undefined)
+      t.same((await books.verify()).problems, [])
+    })
+
+    await t.test('a thousand at once are there after closing without a flush', async t => {
+      const harness = await make()
+      const first = await harness.open('gateway')
+      const key = await first.keys.create(newKey())
+      for (let i = 0; i < 1_000; i++) first.ledger.post(facts(key), used, 'confirmed')
+      await first.close()
+      const again = await harness.open('gateway')
+      t.same(await again.books.verify(), { charges: 1_000, lines: 2_000, entries: 1_000, problems: [] })
+      t.match(await again.keys.list(), [{ spent: 100_000, held: 0 }])
+      await again.close()
+      await harness.close()
     })
   })
 

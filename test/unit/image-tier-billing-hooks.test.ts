@@ -66,6 +66,7 @@ class MemoryLedger implements Ledger {
     return this.open
   }
 
+  post = (): void => void this.asked.push('post')
   void = async (_id: string, reason: string): Promise<boolean> => this.#say(`void ${reason}`)
   review = async (_id: string, reason: string): Promise<boolean> => this.#say(`review ${reason}`)
   delivered = (): void => void this.asked.push('delivered')

@@ -39,7 +39,7 @@ const charge: Charge = {
   size: '3840x2160',
   quality: null,
   n: 2,
-  rule: { tiers: [], tierFrom: ['output'], otherwise: '2K', requestedTier: '4K', warnings: [] },
+  rule: { kind: 'tiers', tiers: [], tierFrom: ['output'], otherwise: '2K', requestedTier: '4K', warnings: [] },
   state: 'settled',
   reason: null,
   hold: 80_000,
@@ -49,8 +49,17 @@ const charge: Charge = {
   endedAt: 1,
   delivery: 'confirmed',
   lines: [
-    { index: 0, tier: '2K', source: 'output', width: 1672, height: 941, price: 40_000, flags: [] },
-    { index: 1, tier: '2K', source: 'default', width: null, height: null, price: 40_000, flags: ['undecodable'] },
+    { index: 0, tier: '2K', source: 'output', width: 1672, height: 941, price: 40_000, flags: [], quantity: null },
+    {
+      index: 1,
+      tier: '2K',
+      source: 'default',
+      width: null,
+      height: null,
+      price: 40_000,
+      flags: ['undecodable'],
+      quantity: null,
+    },
   ],
 }
 

@@ -107,6 +107,7 @@ export function digestCharge(charge: Row, lines: Rows): string {
     wholeOrNull(line, 'height'),
     whole(line, 'price'),
     text(line, 'flags'),
+    wholeOrNull(line, 'quantity'),
   ])
   return sha256([facts, priced])
 }

@@ -1,5 +1,5 @@
 import type { Line } from '../../kit/index.ts'
-import { ask, type Steps } from '../query.ts'
+import { ask, type Query, type Steps } from '../query.ts'
 import { toLine } from '../rows.ts'
 import type { Self } from '../self.ts'
 
@@ -21,8 +21,15 @@ export function* addLine(self: Self, chargeId: string, line: Line): Steps<boolea
     line.index,
   )
   if (!charge) return yield* hasLine(chargeId, line)
-  yield ask(
-    'INSERT INTO line (charge_id, idx, tier, source, width, height, price, flags) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  yield insertLine(chargeId, line)
+  return true
+}
+
+/** The row of a line, whose charge counts it already. */
+export function insertLine(chargeId: string, line: Line): Query {
+  return ask(
+    `INSERT INTO line (charge_id, idx, tier, source, width, height, price, flags, quantity)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     chargeId,
     line.index,
     line.tier,
@@ -31,8 +38,8 @@ export function* addLine(self: Self, chargeId: string, line: Line): Steps<boolea
     line.height,
     line.price,
     JSON.stringify(line.flags),
+    line.quantity,
   )
-  return true
 }
 
 function* hasLine(chargeId: string, line: Line): Steps<boolean> {
@@ -47,6 +54,7 @@ function sameLine(a: Line, b: Line): boolean {
     a.width === b.width &&
     a.height === b.height &&
     a.price === b.price &&
+    a.quantity === b.quantity &&
     a.flags.join('\n') === b.flags.join('\n')
   )
 }

@@ -9,6 +9,7 @@ import { Backlog } from '../journal/backlog.ts'
 import { keyQuery } from '../keys/write.ts'
 import { findCharge } from '../ledger/find.ts'
 import { type Ending, Owed } from '../ledger/owed.ts'
+import { Postings } from '../ledger/postings.ts'
 import { ask } from '../query.ts'
 import { toKey, whole } from '../rows.ts'
 import { Connection, type ConnectOptions } from './connect.ts'
@@ -35,6 +36,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
   const { place, release } = takePlace(options.path, role)
   const { path } = place
   const backlog = new Backlog()
+  const postings = new Postings()
   const owed = new Owed()
   const writer = new Writer({
     start: {
@@ -47,6 +49,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
       diskBytesMin: options.path === ':memory:' ? 0 : (options.diskBytesMin ?? diskBytesMin),
     },
     backlog,
+    postings,
     clock,
     log,
     onRecovered: payOwed,
@@ -161,6 +164,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
           : settlement
         return end(settlement.id, { change: 'settle', given: { settlement: kept, at: clock.now() } })
       },
+      post(facts, lines, delivery) {
+        if (lines.length === 0) return
+        postings.append({ facts, lines, delivery, at: clock.now() })
+        writer.touch()
+      },
       void: (id, reason) => end(id, { change: 'endEmpty', given: { id, state: 'voided', reason, at: clock.now() } }),
       review: (id, reason) =>
         end(id, { change: 'endEmpty', given: { id, state: 'needs_review', reason, at: clock.now() } }),
@@ -168,7 +176,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
         backlog.delivered(id)
         writer.touch()
       },
-      find: id => reads.snapshot(findCharge(id)),
+      find: id => postings.find(id) ?? reads.snapshot(findCharge(id)),
       healthy: () => writer.healthy(),
     },
     journal: {

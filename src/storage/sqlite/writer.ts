@@ -2,6 +2,7 @@ import type { Worker } from 'node:worker_threads'
 import type { Clock, Log } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
 import type { Backlog } from '../journal/backlog.ts'
+import type { Postings } from '../ledger/postings.ts'
 import type { Recovery } from '../ledger/recover.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
 import type { Fault, FromWriter, ToWriter, WriterStart } from './messages.ts'
@@ -17,11 +18,18 @@ const hangMs = 6_000
 const closeMs = 10_000
 
 type Waiting = { readonly op: Op; resolve(value: unknown): void; reject(error: Error): void }
-type Flush = { readonly ops: number; readonly rows: number; resolve(): void; reject(error: Error): void }
+type Flush = {
+  readonly ops: number
+  readonly rows: number
+  readonly postings: number
+  resolve(): void
+  reject(error: Error): void
+}
 
 export type WriterOptions = {
   readonly start: WriterStart
   readonly backlog: Backlog
+  readonly postings: Postings
   readonly clock: Clock
   readonly log: Log
   /** Writing works again after it did not. */
@@ -42,6 +50,7 @@ export class Writer {
   #queue: Waiting[] = []
   #inFlight: Waiting[] | undefined
   #batchInFlight = false
+  #postInFlight = false
   #sentAt = 0
   #pumping = false
   #lazyTimer: NodeJS.Timeout | undefined
@@ -62,6 +71,7 @@ export class Writer {
 
   healthy(): boolean {
     if (this.#broken !== undefined || this.#short !== undefined || this.#closed) return false
+    if (this.#options.postings.overfull) return false
     return this.#inFlight === undefined || this.#options.clock.tick() - this.#sentAt < hangMs
   }
 
@@ -83,22 +93,25 @@ export class Writer {
     })
   }
 
-  /** Something was put into the backlog. */
+  /** Something was put into the backlog or among the postings. */
   touch(): void {
     if (this.#closed) return
-    if (this.#options.backlog.full) this.#pumpSoon()
+    const { backlog, postings } = this.#options
+    if (backlog.full || postings.full) this.#pumpSoon()
     else this.#lazyTimer ??= setTimeout(() => this.#pumpLazy(), lazyMs).unref()
   }
 
   /** Resolves when everything handed in so far is durable. */
   flush(): Promise<void> {
-    const { backlog } = this.#options
-    if (this.#finished >= this.#submitted && backlog.through >= backlog.appended) return Promise.resolve()
+    const { backlog, postings } = this.#options
+    const isWritten = backlog.through >= backlog.appended && postings.through >= postings.appended
+    if (this.#finished >= this.#submitted && isWritten) return Promise.resolve()
     if (this.#broken !== undefined) {
       return Promise.reject(new StorageError('storage_unavailable', { reason: this.#broken }))
     }
     return new Promise((resolve, reject) => {
-      this.#flushes.push({ ops: this.#submitted, rows: backlog.appended, resolve, reject })
+      const { appended } = postings
+      this.#flushes.push({ ops: this.#submitted, rows: backlog.appended, postings: appended, resolve, reject })
       this.#pumpSoon()
     })
   }
@@ -112,6 +125,8 @@ export class Writer {
       this.#options.log.error({ err: error }, 'the storage closes with rows that could not be written')
     }
     this.#closed = true
+    const { size } = this.#options.postings
+    if (size > 0) this.#options.log.error({ charges: size }, 'charges could not be written and go with the process')
     clearTimeout(this.#lazyTimer)
     clearInterval(this.#probeTimer)
     this.#rejectAll(new StorageError('storage_closed'))
@@ -173,8 +188,9 @@ export class Writer {
 
   #pump({ lazy = false } = {}): void {
     if (this.#closed || this.#inFlight !== undefined) return
-    const { backlog } = this.#options
-    const due = backlog.size > 0 && (lazy || backlog.full || this.#flushes.length > 0)
+    const { backlog, postings } = this.#options
+    const isFull = backlog.full || postings.full
+    const due = backlog.size + postings.size > 0 && (lazy || isFull || this.#flushes.length > 0)
     if (this.#queue.length === 0 && (!due || this.#broken !== undefined)) return
     if (!this.#ready) {
       this.start().catch(error => this.#break(error instanceof Error ? error.message : String(error)))
@@ -182,6 +198,9 @@ export class Writer {
     }
     const group = this.#queue.splice(0, groupOpsMax)
     const ops = group.map(waiting => waiting.op)
+    const charges = this.#broken === undefined ? postings.take() : undefined
+    if (charges !== undefined) ops.push({ change: 'post', given: { postings: charges } })
+    this.#postInFlight = charges !== undefined
     const batch = this.#broken === undefined ? backlog.take() : undefined
     if (batch) ops.push({ change: 'batch', given: batch })
     this.#batchInFlight = batch !== undefined
@@ -201,11 +220,28 @@ export class Writer {
       else if (fault) waiting.reject(toError(fault))
       else waiting.resolve(values[at])
     })
-    if (this.#batchInFlight) this.#arriveBatch(faults[group.length], values.length > group.length)
+    let at = group.length
+    if (this.#postInFlight) this.#arrivePost(faults[at], values.length > at++)
+    if (this.#batchInFlight) this.#arriveBatch(faults[at], values.length > at)
     if (broken !== undefined) this.#break(broken)
     this.#checkFlushes()
     this.#pump()
-    if (this.#options.backlog.size > 0) this.touch()
+    if (this.#waits) this.touch()
+  }
+
+  /** Rows or charges that nobody waits for have yet to go. */
+  get #waits(): boolean {
+    return this.#options.backlog.size + this.#options.postings.size > 0
+  }
+
+  #arrivePost(fault: Fault | undefined, known: boolean): void {
+    const { postings, log } = this.#options
+    this.#postInFlight = false
+    if (!known) return postings.giveBack()
+    if (!fault) return postings.done()
+    const posting = postings.refused()
+    // Its own rows contradict it; what it says is kept where a person can find it.
+    if (posting) log.error({ fault: fault.message, posting }, 'a charge cannot be written')
   }
 
   #arriveBatch(fault: Fault | undefined, known: boolean): void {
@@ -245,6 +281,8 @@ export class Writer {
     this.#broken = reason
     if (this.#inFlight !== undefined && this.#batchInFlight) this.#options.backlog.giveBack()
     this.#batchInFlight = false
+    if (this.#inFlight !== undefined && this.#postInFlight) this.#options.postings.giveBack()
+    this.#postInFlight = false
     this.#rejectAll(new StorageError('storage_unavailable', { reason }))
     this.#startProbing()
   }
@@ -282,13 +320,15 @@ export class Writer {
     this.#broken = undefined
     this.#options.log.info({}, 'the storage can be written again')
     this.#options.onRecovered()
-    if (this.#options.backlog.size > 0) this.touch()
+    if (this.#waits) this.touch()
   }
 
   #checkFlushes(): void {
     if (this.#flushes.length === 0) return
-    const { through } = this.#options.backlog
-    const done = this.#flushes.filter(flush => this.#finished >= flush.ops && through >= flush.rows)
+    const { backlog, postings } = this.#options
+    const done = this.#flushes.filter(
+      flush => this.#finished >= flush.ops && backlog.through >= flush.rows && postings.through >= flush.postings,
+    )
     this.#flushes = this.#flushes.filter(flush => !done.includes(flush))
     for (const flush of done) flush.resolve()
   }

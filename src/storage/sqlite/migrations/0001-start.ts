@@ -50,7 +50,8 @@ export const start: readonly string[] = [
   `CREATE TABLE line (
     charge_id TEXT NOT NULL REFERENCES charge (id), idx INTEGER NOT NULL CHECK (idx >= 0), tier TEXT NOT NULL,
     source TEXT NOT NULL CHECK (source IN ('output', 'request', 'default')), width INTEGER, height INTEGER,
-    price INTEGER NOT NULL CHECK (price >= 0), flags TEXT NOT NULL, PRIMARY KEY (charge_id, idx)) STRICT, WITHOUT ROWID`,
+    price INTEGER NOT NULL CHECK (price >= 0), flags TEXT NOT NULL, quantity INTEGER CHECK (quantity >= 0),
+    PRIMARY KEY (charge_id, idx)) STRICT, WITHOUT ROWID`,
 
   // Debit and credit name accounts; each chain of hashes has one writer.
   `CREATE TABLE entry (
