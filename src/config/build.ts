@@ -1,5 +1,6 @@
 import {
   type Address,
+  type Candidate,
   type Family,
   type ForwardRule,
   type Group,
@@ -16,7 +17,7 @@ import {
   type ServerPlan,
   type Upstream,
 } from '../kit/index.ts'
-import { parseAddress, parseMatch } from './formats.ts'
+import { parseAddress, parseMatch, parseSpelling } from './formats.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
 import type {
@@ -67,8 +68,8 @@ export function buildParts(sketch: Sketch): Parts {
   const models = new Map<string, Model>()
   for (const [name, own] of soundEntries(sketch, 'models')) {
     const family = families.get(own.family)
-    const upstream = upstreams.get(own.upstream)
-    if (family && upstream) models.set(name, buildModel(name, own, family, upstream, sketch))
+    const candidates = buildCandidates(name, own, upstreams)
+    if (family && candidates) models.set(name, buildModel(name, own, family, candidates, sketch))
   }
   return { upstreams, families, models }
 }
@@ -88,7 +89,7 @@ export function buildPlan(sketch: Sketch, parts: Parts): Plan {
     groups: new Map(groups),
     ...parts,
     pipeline: settings.pipeline.map((step, i) => buildStep(step, originOf(sketch, ['pipeline', i]))),
-    routes: settings.routes.map((route, i) => buildRoute(route, server, originOf(sketch, ['routes', i]))),
+    routes: settings.routes.flatMap((route, i) => buildRoutes(route, server, ['routes', i], sketch)),
   }
 }
 
@@ -119,9 +120,9 @@ function buildServer(own: ServerSettings): ServerPlan {
     memoryBytesMax: bytes(own.memory_max),
     spoolBytesMax: bytes(own.spool_max),
     drainMs: ms(own.drain),
-    heartbeatMs: 15_000,
-    patientAgents: [],
-    corsOrigins: [],
+    heartbeatMs: own.heartbeat === 'off' ? undefined : ms(own.heartbeat),
+    patientAgents: own.patient_agents,
+    corsOrigins: own.cors.origins,
   }
 }
 
@@ -147,7 +148,7 @@ function buildUpstream(name: string, own: UpstreamSettings): Upstream {
       totalMs: ms(timeouts.total),
     },
     reuse: own.reuse,
-    cooldown: { failures: 3, forMs: 10_000 },
+    cooldown: { failures: own.cooldown.failures, forMs: ms(own.cooldown.for) },
   }
 }
 
@@ -173,7 +174,30 @@ function buildForward(rule: ForwardSettings): ForwardRule {
   return { kind: 'all', except: new Set((rule as { readonly except: readonly string[] }).except) }
 }
 
-function buildModel(name: string, own: ModelSettings, family: Family, upstream: Upstream, sketch: Sketch): Model {
+/** Where a model runs; undefined when one of its upstreams is not there to be used. */
+function buildCandidates(
+  model: string,
+  own: ModelSettings,
+  upstreams: ReadonlyMap<string, Upstream>,
+): readonly Candidate[] | undefined {
+  const entries: NonNullable<ModelSettings['upstreams']> =
+    own.upstreams ?? (own.upstream === undefined ? [] : [{ upstream: own.upstream, weight: 1, priority: 1 }])
+  const candidates: Candidate[] = []
+  for (const { upstream: name, weight, priority, send_as } of entries) {
+    const upstream = upstreams.get(name)
+    if (!upstream) return undefined
+    candidates.push({ upstream, weight, priority, sendAs: send_as ?? own.send_as ?? model })
+  }
+  return candidates.length > 0 ? candidates : undefined
+}
+
+function buildModel(
+  name: string,
+  own: ModelSettings,
+  family: Family,
+  upstreams: readonly Candidate[],
+  sketch: Sketch,
+): Model {
   const prices = Object.entries(own.prices ?? {}).map(([label, price]): readonly [string, Price] => {
     return [
       label,
@@ -184,7 +208,7 @@ function buildModel(name: string, own: ModelSettings, family: Family, upstream: 
     name,
     origin: originOf(sketch, ['models', name]),
     family,
-    upstreams: [{ upstream, weight: 1, priority: 1, sendAs: own.send_as ?? name }],
+    upstreams,
     prices: new Map(prices),
     free: own.price === 'free',
     limits: { ...(own.limits.rpm !== undefined && { rpm: own.limits.rpm }), scope: own.limits.scope },
@@ -197,14 +221,14 @@ function buildStep(step: ByName<unknown>, origin: Origin): PipelineStep {
   return { plugin, options, origin }
 }
 
-function buildRoute(own: RouteSettings, server: ServerPlan, origin: Origin): Route {
-  const { method, path } = parseMatch(own.match) as { method: string; path: string }
-  return {
+/** One route for each spelling; all ask upstreams at the path of the first. */
+function buildRoutes(own: RouteSettings, server: ServerPlan, at: Path, sketch: Sketch): readonly Route[] {
+  const [first = '', ...more] = ([] as string[]).concat(own.match)
+  const { method, path: upstreamPath } = parseMatch(first) as { method: string; path: string }
+  const shared = {
     method,
-    path,
-    upstreamPath: path,
-    stream: 'field',
-    origin,
+    upstreamPath,
+    stream: own.stream,
     operation: own.operation,
     dialect: own.dialect,
     body: own.body ?? (method === 'GET' || method === 'DELETE' ? 'none' : 'json'),
@@ -212,6 +236,12 @@ function buildRoute(own: RouteSettings, server: ServerPlan, origin: Origin): Rou
     reuse: own.reuse,
     serve: own.serve,
   }
+  const aliases = more.map((text, i) => ({
+    ...shared,
+    path: parseSpelling(text, method)?.path as string,
+    origin: originOf(sketch, [...at, 'match', i + 1], 'value'),
+  }))
+  return [{ ...shared, path: upstreamPath, origin: originOf(sketch, at) }, ...aliases]
 }
 
 function originOf({ root, source }: Sketch, path: Path, at: 'key' | 'value' = 'key'): Origin {

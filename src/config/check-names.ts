@@ -5,6 +5,9 @@ import { type Entry, findNode, type Path, type Tree } from './tree.ts'
 /** Names that the file may use but does not define; a list left out is not checked against. */
 export type KnownNames = { readonly dialects?: readonly string[]; readonly answers?: readonly string[] }
 
+/** What a route may name instead of a dialect: the style of whoever asks. */
+const byCaller = 'by-caller'
+
 /**
  * What names mean: every family, upstream, operation, dialect and local answer that is spoken of exists, and every model
  * that can be asked for has a price. Works on the tree, so that one fault does not hide another.
@@ -14,14 +17,14 @@ export function checkNames(root: Tree, known: KnownNames, report: Report): void 
   const upstreams = entriesOf(root, ['upstreams']).map(entry => entry.key)
   for (const { key } of entriesOf(root, ['models'])) {
     checkName(root, ['models', key, 'family'], 'family', families, report)
-    checkName(root, ['models', key, 'upstream'], 'upstream', upstreams, report)
+    checkUpstreams(root, key, upstreams, report)
     checkPrice(root, key, report)
   }
   const operations: string[] = []
   for (const i of positionsOf(root, ['routes'])) {
     const operation = textAt(root, ['routes', i, 'operation'])
     if (operation !== undefined) operations.push(operation)
-    if (known.dialects) checkName(root, ['routes', i, 'dialect'], 'dialect', known.dialects, report)
+    if (known.dialects) checkName(root, ['routes', i, 'dialect'], 'dialect', [...known.dialects, byCaller], report)
     if (known.answers) checkName(root, ['routes', i, 'serve'], 'local answer', known.answers, report)
   }
   if (operations.length > 0) checkOperations(root, [...new Set(operations)], report)
@@ -37,6 +40,34 @@ function checkName(root: Tree, path: Path, kind: string, known: readonly string[
     message: `there is no ${kind} '${name}'`,
     ...(remedy && { remedy }),
   })
+}
+
+/** A model runs on an upstream, or on several, and on each of them once under one name. */
+function checkUpstreams(root: Tree, model: string, known: readonly string[], report: Report): void {
+  const path = ['models', model]
+  const { node } = findNode(root, path)
+  if (node.kind !== 'map' || node.unknown) return
+  const has = (key: string): boolean => node.entries.some(entry => entry.key === key)
+  if (has('upstream') && has('upstreams')) {
+    const remedy = 'keep one of the two'
+    report.atKey([...path, 'upstream'], { code: 'upstream_twice', message: 'found upstream and upstreams', remedy })
+  }
+  if (!has('upstream') && !has('upstreams')) {
+    const remedy = "add 'upstream' (Name of the upstream that serves it), or upstreams for several"
+    report.atKey(path, { code: 'upstream_missing', message: `the model '${model}' has no upstream`, remedy })
+  }
+  checkName(root, [...path, 'upstream'], 'upstream', known, report)
+  const seen = new Set<string>()
+  for (const i of positionsOf(root, [...path, 'upstreams'])) {
+    const at = [...path, 'upstreams', i]
+    checkName(root, [...at, 'upstream'], 'upstream', known, report)
+    const mark = JSON.stringify([textAt(root, [...at, 'upstream']), textAt(root, [...at, 'send_as'])])
+    if (seen.has(mark)) {
+      const remedy = 'keep one of the two; weight gives it a larger share'
+      report.atValue(at, { code: 'upstream_repeated', message: 'found the same upstream twice', remedy })
+    }
+    seen.add(mark)
+  }
 }
 
 function checkPrice(root: Tree, model: string, report: Report): void {

@@ -1,8 +1,8 @@
 import { textAt } from './check-names.ts'
-import { parseMatch } from './formats.ts'
-import type { Report } from './report.ts'
+import { namesIn, parseMatch, parseSpelling } from './formats.ts'
+import type { Complaint, Report } from './report.ts'
 import type { Source } from './source.ts'
-import { findNode, type Tree } from './tree.ts'
+import { findNode, type Path, type Tree } from './tree.ts'
 
 /** Any text, one character or more, slashes too: what a `{name}` takes. */
 const any = Symbol('any')
@@ -18,21 +18,58 @@ export function checkRoutes(root: Tree, source: Source, report: Report): void {
   const above: { readonly method: string; readonly text: string; readonly pattern: Pattern; readonly line: number }[] =
     []
   for (const i of node.elements.keys()) {
-    const path = ['routes', i, 'match']
-    const text = textAt(root, path)
-    const match = text === undefined ? undefined : parseMatch(text)
-    if (text === undefined || !match) continue
-    const pattern = toPattern(match.path)
-    for (const other of above) {
-      if (other.method !== match.method) continue
-      const clash = clashOf(other.pattern, pattern)
-      if (!clash) continue
-      const message = `'${text}' ${clash.words} '${other.text}' on line ${other.line}`
-      report.atValue(path, { code: clash.code, message, remedy: clash.remedy })
-      break
+    for (const { path, text, match } of spellingsOf(root, ['routes', i, 'match'], report)) {
+      const pattern = toPattern(match.path)
+      for (const other of above) {
+        if (other.method !== match.method) continue
+        const clash = clashOf(other.pattern, pattern)
+        if (!clash) continue
+        const message = `'${text}' ${clash.words} '${other.text}' on line ${other.line}`
+        report.atValue(path, { code: clash.code, message, remedy: clash.remedy })
+        break
+      }
+      const { line } = source.locate(findNode(root, path).node.span.start)
+      above.push({ method: match.method, text, pattern, line })
     }
-    above.push({ method: match.method, text, pattern, line: source.locate(findNode(root, path).node.span.start).line })
   }
+}
+
+type Spelling = {
+  readonly path: Path
+  readonly text: string
+  readonly match: { readonly method: string; readonly path: string }
+}
+
+/** The usable spellings of a route; those that are not spellings of the first are reported. */
+function spellingsOf(root: Tree, path: Path, report: Report): readonly Spelling[] {
+  const { node, whole } = findNode(root, path)
+  if (!whole) return []
+  const places = node.kind === 'list' ? [...node.elements.keys()].map(i => [...path, i]) : [path]
+  const spellings: Spelling[] = []
+  let first: Spelling['match'] | undefined
+  for (const [i, at] of places.entries()) {
+    const text = textAt(root, at)
+    if (text === undefined || (i > 0 && !first)) continue
+    const match = first ? parseSpelling(text, first.method) : parseMatch(text)
+    if (!match) continue
+    first ??= match
+    const complaint = misspelling(match, first)
+    if (complaint) report.atValue(at, complaint)
+    else spellings.push({ path: at, text, match })
+  }
+  return spellings
+}
+
+function misspelling(match: Spelling['match'], first: Spelling['match']): Complaint | undefined {
+  if (match.method !== first.method) {
+    const message = `found ${match.method}, and ${first.method} in the first spelling`
+    return { code: 'route_method_differs', message, remedy: 'write a route of its own for another method' }
+  }
+  const [own, wanted] = [namesIn(match.path).toSorted(), namesIn(first.path).toSorted()]
+  if (own.join() === wanted.join()) return undefined
+  const names = (of: readonly string[]): string => of.map(name => `{${name}}`).join(' and ') || 'no name in braces'
+  const message = `found ${names(own)}, and ${names(wanted)} in the first spelling`
+  return { code: 'route_names_differ', message, remedy: 'write the same names in every spelling of a route' }
 }
 
 function toPattern(path: string): Pattern {

@@ -1,4 +1,4 @@
-import type { Plan } from '../kit/index.ts'
+import type { Candidate, Plan } from '../kit/index.ts'
 import { withoutPassword } from './secrets.ts'
 import { formatPath, type Path } from './tree.ts'
 
@@ -36,10 +36,14 @@ const words: { readonly [key: string]: { readonly word: string; readonly write?:
   memoryBytesMax: { word: 'memory_max', write: size },
   spoolBytesMax: { word: 'spool_max', write: size },
   drainMs: { word: 'drain', write: time },
+  heartbeatMs: { word: 'heartbeat', write: value => (value === undefined ? 'off' : time(value)) },
+  patientAgents: { word: 'patient_agents' },
+  upstreamPath: { word: 'upstream_path' },
   connectMs: { word: 'connect', write: time },
   firstByteMs: { word: 'first_byte', write: time },
   idleMs: { word: 'idle', write: time },
   totalMs: { word: 'total', write: time },
+  forMs: { word: 'for', write: time },
 }
 
 /**
@@ -53,8 +57,8 @@ export function flattenPlan(plan: Plan, secrets: ReadonlySet<string>): ReadonlyM
     if (value === undefined) return
     if (typeof value === 'string') facts.set(formatPath(path), covered(value, secrets))
     else if (typeof value !== 'object' || value === null) facts.set(formatPath(path), JSON.stringify(value))
-    else if (value instanceof Set) facts.set(formatPath(path), [...(value as Set<string>)].sort().join(', '))
-    else if (isListOfText(value)) facts.set(formatPath(path), value.map(text => covered(text, secrets)).join(', '))
+    else if (value instanceof Set) facts.set(formatPath(path), listed([...(value as Set<string>)].sort()))
+    else if (isListOfText(value)) facts.set(formatPath(path), listed(value.map(text => covered(text, secrets))))
     else for (const [step, inner] of entriesOf(value)) walk(inner, [...path, step])
   }
   const walkOwn = (value: object, path: Path): void => {
@@ -63,14 +67,16 @@ export function flattenPlan(plan: Plan, secrets: ReadonlySet<string>): ReadonlyM
       const { word, write } = words[key] ?? { word: key }
       if (write) facts.set(formatPath([...path, word]), write(inner))
       else if (key === 'facets') walk(inner, path)
-      else if (typeof inner === 'object' && inner !== null && key === 'timeouts') walkOwn(inner, [...path, word])
+      else if (typeof inner === 'object' && inner !== null && (key === 'timeouts' || key === 'cooldown'))
+        walkOwn(inner, [...path, word])
       else walk(inner, [...path, word])
     }
   }
   walk(plan.currency, ['currency'])
   walk(plan.storage, ['storage'])
   walk(plan.counters, ['counters'])
-  walkOwn(plan.server, ['server'])
+  const { corsOrigins, ...server } = plan.server
+  walkOwn({ ...server, cors: { origins: corsOrigins } }, ['server'])
   for (const group of plan.groups.values()) walkOwn(group, ['groups', group.name])
   for (const upstream of plan.upstreams.values()) walkOwn(upstream, ['upstreams', upstream.name])
   walk(
@@ -80,16 +86,34 @@ export function flattenPlan(plan: Plan, secrets: ReadonlySet<string>): ReadonlyM
   for (const { plugin, options } of plan.pipeline) walk(options, ['pipeline', plugin])
   for (const family of plan.families.values()) walkOwn(family, ['families', family.name])
   for (const model of plan.models.values()) {
-    walkOwn({ ...model, family: model.family.name, upstreams: model.upstreams.map(one => ({ ...one, upstream: one.upstream.name })) }, ['models', model.name])
+    const upstreams = model.upstreams.map(one => describeCandidate(one, model.name))
+    walkOwn({ ...model, family: model.family.name, upstreams }, ['models', model.name])
   }
-  for (const route of plan.routes) walkOwn(route, ['routes', `${route.method} ${route.path}`])
+  for (const { upstreamPath, ...route } of plan.routes) {
+    const alias = upstreamPath !== route.path
+    walkOwn({ ...route, ...(alias && { upstreamPath }) }, ['routes', `${route.method} ${route.path}`])
+  }
   return facts
+}
+
+/** `alpha`, or what is said of it beside: `alpha weight 3 priority 2 as a-2`. */
+function describeCandidate({ upstream, weight, priority, sendAs }: Candidate, model: string): string {
+  const more = [
+    weight === 1 ? '' : ` weight ${weight}`,
+    priority === 1 ? '' : ` priority ${priority}`,
+    sendAs === model ? '' : ` as ${sendAs}`,
+  ]
+  return upstream.name + more.join('')
 }
 
 function entriesOf(value: object): readonly (readonly [string | number, unknown])[] {
   if (value instanceof Map) return [...value] as [string, unknown][]
   if (Array.isArray(value)) return [...value.entries()]
   return Object.entries(value).filter(([key]) => !places.has(key))
+}
+
+function listed(texts: readonly string[]): string {
+  return texts.length > 0 ? texts.join(', ') : 'none'
 }
 
 function isListOfText(value: object): value is readonly string[] {

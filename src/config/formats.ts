@@ -31,6 +31,12 @@ export const formats = {
     name: 'a duration',
     remedy: 'write a number over 0 and its unit, ms, s, m, h or d: 30s',
   },
+  'duration-or-off': {
+    pattern: String.raw`^(\d+(\.\d+)?(ms|s|m|h|d)|off)$`,
+    holds: text => text === 'off' || (parseDuration(text) ?? 0) > 0,
+    name: 'a duration',
+    remedy: 'write a number over 0 and its unit, ms, s, m, h or d: 15s; or off',
+  },
   bytes: {
     pattern: String.raw`^\d+(\.\d+)?\s?(B|KiB|MiB|GiB)$`,
     holds: text => (parseBytes(text) ?? 0) > 0 && !/^\d+$/.test(text),
@@ -79,11 +85,23 @@ export const formats = {
     name: 'the value of a header',
     remedy: 'leave out line breaks and characters beyond ASCII',
   },
+  origin: {
+    pattern: String.raw`^(\*|https?://[^\s/?#@]+)$`,
+    holds: isOrigin,
+    name: 'the origin of a web page',
+    remedy: 'write scheme and host as browsers send them: https://app.example, http://localhost:3000; or "*" for any',
+  },
   route: {
     pattern: String.raw`^(GET|POST|PUT|PATCH|DELETE) /\S*$`,
     holds: text => parseMatch(text) !== undefined,
     name: 'a method and a path',
     remedy: 'write a method, one blank and a path: POST /v1/images/edits, or "GET /v1/models/{id}"',
+  },
+  'route-spelling': {
+    pattern: String.raw`^((GET|POST|PUT|PATCH|DELETE) )?/\S*$`,
+    holds: text => parseSpelling(text, 'GET') !== undefined,
+    name: 'a path',
+    remedy: 'write a path: /v1/v1/images/edits, or "/models/{id}"',
   },
 } as const satisfies { readonly [name: string]: Format }
 
@@ -104,9 +122,19 @@ export function parseMatch(text: string): { readonly method: string; readonly pa
   const match = /^(GET|POST|PUT|PATCH|DELETE) (\/[^\s?#]*)$/.exec(text)
   if (!match) return undefined
   const path = match[2] as string
-  const names = [...path.matchAll(parameter)].map(found => found[1])
+  const names = namesIn(path)
   if (/[{}]/.test(path.replaceAll(parameter, '')) || new Set(names).size < names.length) return undefined
   return { method: match[1] as string, path }
+}
+
+/** Reads a further spelling of a route: as `parseMatch`, or a path alone, whose method is then `method`. */
+export function parseSpelling(text: string, method: string): ReturnType<typeof parseMatch> {
+  return parseMatch(text.startsWith('/') ? `${method} ${text}` : text)
+}
+
+/** The names in the braces of a path, in its order. */
+export function namesIn(path: string): readonly string[] {
+  return [...path.matchAll(parameter)].map(found => found[1] as string)
 }
 
 function isUpstreamUrl(text: string): boolean {
@@ -114,4 +142,9 @@ function isUpstreamUrl(text: string): boolean {
   if (!/^https?:\/\//.test(text) || !URL.canParse(text)) return false
   const url = new URL(text)
   return url.username === '' && url.password === '' && url.search === '' && url.hash === ''
+}
+
+/** As a browser writes it: no path, no default port, lower case. */
+function isOrigin(text: string): boolean {
+  return text === '*' || (/^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text)
 }

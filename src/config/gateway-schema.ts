@@ -114,7 +114,17 @@ export function gatewaySchema(plugins: readonly AnyPlugin[]): SchemaData {
 
 const reference = String.raw`\$\{`
 /** Keywords whose value is a schema, a list of schemas, or schemas by name. */
-const schemaKeywords = ['additionalProperties', 'propertyNames', 'items', 'not', 'if', 'then', 'else', 'contains']
+const schemaKeywords = [
+  'additionalProperties',
+  'additionalItems',
+  'propertyNames',
+  'items',
+  'not',
+  'if',
+  'then',
+  'else',
+  'contains',
+]
 const listKeywords = ['allOf', 'anyOf', 'oneOf', 'items']
 const mapKeywords = ['properties', 'patternProperties', 'definitions']
 

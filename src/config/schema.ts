@@ -47,6 +47,35 @@ const server = {
       default: '30s',
       description: 'How long requests in flight may go on when the gateway is told to stop.',
     },
+    heartbeat: {
+      type: 'string',
+      format: 'duration-or-off',
+      default: '15s',
+      description: 'Silence after which a stream gets a sign of life, so that nobody on its way cuts it; or off.',
+    },
+    patient_agents: {
+      type: 'array',
+      uniqueItems: true,
+      items: { type: 'string', minLength: 1 },
+      default: [],
+      description:
+        'Parts of the User-Agent of callers that get a 102 each `heartbeat` while they wait for an answer; name only those that know what a 102 is.',
+    },
+    cors: {
+      type: 'object',
+      additionalProperties: false,
+      description: 'Which web pages may call the gateway from a browser; absent for none.',
+      default: {},
+      properties: {
+        origins: {
+          type: 'array',
+          uniqueItems: true,
+          items: { type: 'string', format: 'origin' },
+          default: [],
+          description: 'Origins such as https://app.example; "*" is any.',
+        },
+      },
+    },
   },
 } as const satisfies Schema
 
@@ -120,6 +149,21 @@ const upstream = {
       type: 'boolean',
       description: 'Whether a socket carries one request after another; absent leaves it to the route.',
     },
+    cooldown: {
+      type: 'object',
+      additionalProperties: false,
+      description: 'When it is left alone for a while, if the model has another upstream to go to.',
+      default: {},
+      properties: {
+        failures: { type: 'integer', minimum: 1, default: 3, description: 'After so many failures in a row,' },
+        for: {
+          type: 'string',
+          format: 'duration',
+          default: '10s',
+          description: 'for so long; then one request tries it.',
+        },
+      },
+    },
   },
 } as const satisfies Schema
 
@@ -155,18 +199,53 @@ const family = {
   },
 } as const satisfies Schema
 
+const sendAs = {
+  type: 'string',
+  minLength: 1,
+  description: 'The name that the upstream knows it by; absent for its own.',
+} as const satisfies Schema
+
+const candidate = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['upstream'],
+  properties: {
+    upstream: { type: 'string', description: 'Name of an upstream that serves it.' },
+    weight: {
+      type: 'number',
+      exclusiveMinimum: 0,
+      default: 1,
+      description: 'Its share of the requests among those of one priority.',
+    },
+    priority: {
+      type: 'integer',
+      minimum: 1,
+      default: 1,
+      description: 'Those of 1 are asked first, those of 2 when none of 1 takes the request.',
+    },
+    send_as: { ...sendAs, description: "The name that this upstream knows the model by; absent for the model's own." },
+  },
+} as const satisfies Schema
+
 const model = {
   type: 'object',
   additionalProperties: false,
   description: 'A model that callers may name.',
-  required: ['family', 'upstream'],
+  required: ['family'],
   properties: {
     family: { type: 'string', description: 'Name of its family.' },
-    upstream: { type: 'string', description: 'Name of the upstream that serves it.' },
+    upstream: { type: 'string', description: 'Name of the upstream that serves it; instead of upstreams.' },
+    upstreams: {
+      type: 'array',
+      minItems: 1,
+      description: 'Several that serve it: which is asked first follows from priority and weight.',
+      items: candidate,
+    },
     prices: {
       type: 'object',
       minProperties: 1,
-      description: 'By what the price is for (a tier such as 2K; input, output): a quoted decimal in the currency.',
+      description:
+        'A quoted decimal in the currency, by what it is for: a tier such as 2K; input, cached_input, output or character, each per million; second, request, search_unit, each.',
       additionalProperties: { type: 'string', format: 'money', description: 'A quoted decimal, such as "0.04".' },
     },
     price: { type: 'string', enum: ['free'], description: 'free, for a model that costs nothing; instead of prices.' },
@@ -185,11 +264,7 @@ const model = {
         },
       },
     },
-    send_as: {
-      type: 'string',
-      minLength: 1,
-      description: 'The name that the upstream knows it by; absent for its own.',
-    },
+    send_as: sendAs,
     enabled: {
       type: 'boolean',
       default: true,
@@ -205,12 +280,26 @@ const route = {
   required: ['match', 'operation', 'dialect'],
   properties: {
     match: {
-      type: 'string',
+      type: ['string', 'array'],
       format: 'route',
-      description: 'Method and path; {name} takes what stands there: "GET /v1/models/{id}".',
+      description:
+        'Method and path; {name} takes what stands there: "GET /v1/models/{id}". A list gives more spellings of the path; upstreams are asked at the first.',
+      minItems: 1,
+      items: [{ type: 'string', format: 'route' }],
+      additionalItems: { type: 'string', format: 'route-spelling' },
     },
     operation: { type: 'string', minLength: 1, description: 'What is done; families speak of it under this name.' },
-    dialect: { type: 'string', minLength: 1, description: 'Whose wire style the callers of this route expect.' },
+    dialect: {
+      type: 'string',
+      minLength: 1,
+      description: "Whose wire style the callers of this route expect; by-caller for the asker's own.",
+    },
+    stream: {
+      type: 'string',
+      enum: ['field', 'always', 'never'],
+      default: 'field',
+      description: "Whether the answer is a stream: as the body's `stream` says, always, or never.",
+    },
     body: {
       type: 'string',
       enum: ['json', 'form', 'none'],

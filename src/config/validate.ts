@@ -38,6 +38,7 @@ function compile(schema: SchemaData): ValidateFunction {
     useDefaults: true,
     allowUnionTypes: true,
     strictTypes: false,
+    strictTuples: false,
     messages: false,
     // Start-up time: 10 ms for the meta schema, as much again for an optimiser whose gain one validation never earns.
     validateSchema: false,

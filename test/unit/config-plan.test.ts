@@ -138,6 +138,83 @@ t.test('a model may be free, hidden, renamed', async t => {
   })
 })
 
+t.test(
+  'a model may run on several upstreams, each with its weight, its priority and its own name for the model',
+  async t => {
+    const candidates = '[{ upstream: one, weight: 2.5 }, { upstream: two, priority: 2, send_as: x }]'
+    const text = sampleText
+      .replace('upstreams:', 'upstreams:\n  two: { url: simulator:two, cooldown: { failures: 1, for: 1m } }')
+      .replace('upstream: one', `upstreams: ${candidates}, send_as: a-2`)
+    const plan = await planOf(text)
+    const two = plan.upstreams.get('two')
+    t.same(two?.cooldown, { failures: 1, forMs: 60_000 })
+    t.same(plan.models.get('alpha-image')?.upstreams, [
+      { upstream: plan.upstreams.get('one'), weight: 2.5, priority: 1, sendAs: 'a-2' },
+      { upstream: two, weight: 1, priority: 2, sendAs: 'x' },
+    ])
+    t.same(describeChanges(await planOf(sampleText), plan), [
+      'models.alpha-image.upstreams: one → one weight 2.5 as a-2, two priority 2 as x',
+    'upstreams.two.name: absent → two',
+      'upstreams.two.url: absent → simulator:two',
+      'upstreams.two.timeouts.connect: absent → 5s',
+      'upstreams.two.timeouts.first_byte: absent → 10m',
+      'upstreams.two.timeouts.idle: absent → 2m',
+      'upstreams.two.timeouts.total: absent → 15m',
+      'upstreams.two.cooldown.failures: absent → 1',
+      'upstreams.two.cooldown.for: absent → 1m',
+      ])
+  },
+)
+
+t.test('every spelling of a route is a route of its own that asks upstreams at the first', async t => {
+  const google = [
+    '  - match:',
+    '      - POST /v1beta/models/{model}:streamGenerateContent',
+    '      - /v1/models/{model}:streamGenerateContent',
+    '      - POST /v1/v1/models/{model}:streamGenerateContent',
+    '    operation: image.edit',
+    '    dialect: by-caller',
+    '    stream: always',
+    '    body_max: 1KiB',
+  ].join('\n')
+  const plan = await planOf(`${sampleText}${google}\n`)
+  const routes = plan.routes.slice(3)
+  const path = '/models/{model}:streamGenerateContent'
+  t.same(
+    routes.map(route => [route.path, route.origin.line, route.origin.col]),
+    [
+      [`/v1beta${path}`, 17, 5],
+      [`/v1${path}`, 19, 9],
+      [`/v1/v1${path}`, 20, 9],
+    ],
+  )
+  for (const route of routes) {
+    t.match(route, { method: 'POST', upstreamPath: `/v1beta${path}`, stream: 'always', dialect: 'by-caller' })
+    t.match(route, { body: 'json', bodyBytesMax: 1024 })
+  }
+  t.match(
+    describeChanges(await planOf(sampleText), plan).join('\n'),
+    /"POST \/v1\/models.*upstream_path: absent → \/v1beta/,
+  )
+})
+
+t.test('heartbeats, patient callers and web pages', async t => {
+  const server = 'server: { heartbeat: 500ms, patient_agents: [One/JS], cors: { origins: [https://app.example, "*"] } }'
+  const plan = await planOf(`${sampleText}${server}\n`)
+  t.match(plan.server, {
+    heartbeatMs: 500,
+    patientAgents: ['One/JS'],
+    corsOrigins: ['https://app.example', '*'],
+  })
+  const quiet = await planOf(`${sampleText}server: { heartbeat: off, cors: {} }\n`)
+  t.match(quiet.server, { heartbeatMs: undefined, patientAgents: [], corsOrigins: [] })
+  t.same(describeChanges(quiet, plan), [
+    'server.heartbeat: off → 500ms',
+    'server.patient_agents: none → One/JS',
+    'server.cors.origins: none → https://app.example, *',
+  ])
+})
+
 t.test('a name may be one that every object has, or hold a slash', async t => {
   const names = ['constructor', 'toString', 'vendor/model~1']
   const models = names.map(name => `  ${name}: { family: pictures, upstream: one, price: free }\n`).join('')

@@ -1,0 +1,79 @@
+import t from 'tap'
+import { Router } from '../../src/engine/router.ts'
+import { someRoute } from '../harness/exchange.ts'
+
+const routes = [
+  ['POST', '/v1/images/generations'],
+  ['GET', '/v1/models'],
+  ['POST', '/v1beta/models/{model}:generateContent'],
+  ['POST', '/v1beta/models/{model}:streamGenerateContent'],
+  ['POST', '/v1/models/{model}:generateContent'],
+  ['POST', '/v1/v1/models/{model}:generateContent'],
+  ['GET', '/v1/models/{id}/versions'],
+  ['GET', '/v1/models/{id}'],
+  ['PUT', '/v1/{kind}/of/{id}'],
+] as const
+const router = new Router(routes.map(([method, path]) => someRoute({ method, path })))
+
+/** The route's path and its parameters, or what the router says instead. */
+function find(method: string, path: string): readonly unknown[] {
+  const match = router.find(method, path)
+  if (match.kind === 'route') return [match.route.path, match.params]
+  return match.kind === 'method' ? ['method', ...match.allow] : ['none']
+}
+
+t.test('a model in a path is found whatever its name holds, as every SDK writes it', t => {
+  const names = [
+    ['gemini-x', 'gemini-x'],
+    ['vendor/model-1', 'vendor/model-1'],
+    ['vendor%2Fmodel-1', 'vendor/model-1'],
+    ['a:b', 'a:b'],
+    ['a%3Ab', 'a:b'],
+    ['a:generateContent', 'a:generateContent'],
+    ['%E5%A4%A7', '大'],
+    ['a%20b', 'a b'],
+    ['models/x', 'models/x'],
+  ] as const
+  for (const [sent, model] of names) {
+    t.same(find('POST', `/v1beta/models/${sent}:generateContent`), [
+      '/v1beta/models/{model}:generateContent',
+      { model },
+    ])
+    t.same(find('GET', `/v1/models/${sent}`), ['/v1/models/{id}', { id: model }])
+  }
+  t.end()
+})
+
+t.test('the method behind the colon decides, and each spelling of a path is its own', t => {
+  t.match(find('POST', '/v1beta/models/m:streamGenerateContent'), ['/v1beta/models/{model}:streamGenerateContent'])
+  t.match(find('POST', '/v1/models/m:generateContent'), ['/v1/models/{model}:generateContent', { model: 'm' }])
+  t.match(find('POST', '/v1/v1/models/m:generateContent'), ['/v1/v1/models/{model}:generateContent', { model: 'm' }])
+  t.same(find('POST', '/v1beta/models/m:predict'), ['none'])
+  t.same(find('POST', '/v1beta/models/m%3AgenerateContent'), ['none'], 'an escaped colon is part of a name')
+  t.same(find('POST', '/v1beta/models/m:generateContents'), ['none'])
+  t.same(find('POST', '/v1beta/models/:generateContent'), ['none'], 'a name is never empty')
+  t.end()
+})
+
+t.test('patterns are tried in the order written, and a literal path is found first', t => {
+  t.same(find('GET', '/v1/models'), ['/v1/models', {}])
+  t.same(find('GET', '/v1/models/a/versions'), ['/v1/models/{id}/versions', { id: 'a' }])
+  t.same(find('GET', '/v1/models/versions'), ['/v1/models/{id}', { id: 'versions' }])
+  t.same(find('PUT', '/v1/a/of/b/of/c'), ['/v1/{kind}/of/{id}', { kind: 'a/of/b', id: 'c' }])
+  t.end()
+})
+
+t.test('a path under other methods says which', t => {
+  t.same(find('GET', '/v1/images/generations'), ['method', 'POST'])
+  t.same(find('DELETE', '/v1/models'), ['method', 'GET'])
+  t.same(find('DELETE', '/v1/models/a/versions'), ['method', 'GET'])
+  t.same(find('OPTIONS', '/v1/models/a:generateContent'), ['method', 'POST', 'GET'])
+  t.end()
+})
+
+t.test('what is no path of ours is none, and never an error', t => {
+  for (const path of ['', '/', '/v1', '/v1/models/', '/V1/models', '/v1/models/%', '/v1/models/%E5%A4', '/v1//models'])
+    t.same(find('GET', path), ['none'], path)
+  t.same(find('GET', '/v1/models/__proto__'), ['/v1/models/{id}', { id: '__proto__' }])
+  t.end()
+})
