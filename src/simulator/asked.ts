@@ -12,7 +12,7 @@ export type Reference = { readonly content: Buffer; readonly pixels: Pixels }
 const promptCharactersMax = 32_000
 
 /** @throws Failure when the body is not a JSON object */
-export function readFields({ body, headers }: Call): Fields {
+export function readFields({ body, headers }: Pick<Call, 'body' | 'headers'>): Fields {
   const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   if (type !== 'application/json') {
     throw fail('unsupported_content_type', { found: type, expected: 'application/json' })
@@ -82,7 +82,8 @@ export function readPrompt(fields: Fields): string {
   return prompt
 }
 
-function readRequired(fields: Fields, name: string): string {
+/** @throws Failure `missing_required_parameter`, `invalid_type` */
+export function readRequired(fields: Fields, name: string): string {
   const text = readText(fields, name)
   if (text === undefined || text === '') throw fail('missing_required_parameter', { name }, { param: name })
   return text

@@ -63,6 +63,12 @@ export const fail = failures({
     type: 'invalid_request_error',
     text: 'Maximum content size limit ({max}) exceeded ({found} bytes read).',
   },
+  missing_header: { status: 400, type: 'invalid_request_error', text: '{name}: header is required' },
+  unsupported_in_version: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: "{name}: is not supported by version '{version}'.",
+  },
   unknown_url: { status: 404, type: 'invalid_request_error', text: 'Unknown request URL: {method} {path}.' },
   link_expired: {
     status: 404,

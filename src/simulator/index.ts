@@ -9,10 +9,12 @@ import type { Clock } from '../kit/index.ts'
 import { Failure, systemClock } from '../kit/index.ts'
 import { answerFailure, answerJson } from './answer.ts'
 import { fail } from './errors.ts'
+import { findRoute } from './find-route.ts'
 import { createLinks } from './links.ts'
 import type { Links } from './links.ts'
 import { mediaTypes } from './pictures/picture.ts'
 import { createStudio } from './pictures/studio.ts'
+import { demands } from './text/marks.ts'
 import type { Call, Played, Site } from './upstream.ts'
 import { upstreams } from './upstreams.ts'
 
@@ -31,7 +33,8 @@ const keptBytesMax = 64 * 1024 * 1024
 
 /**
  * Starts every simulated upstream, each under its own prefix of one server on 127.0.0.1. They need no credential and
- * take any. Every answer carries `x-simulated: true`.
+ * take any. Every answer carries `x-simulated: true`; a GET of any upstream's url tells what there is, and how a prompt
+ * can demand faults of the text upstream.
  * @param clock decides when links end
  */
 export async function startSimulator(clock: Clock = systemClock): Promise<Simulator> {
@@ -86,11 +89,10 @@ async function play(request: IncomingMessage, site: Site, links: Links): Promise
   if (method === 'GET' && first === 'files') return download(rest.join('/'), site, links)
   const upstream = Object.hasOwn(upstreams, first) ? upstreams[first] : undefined
   if (method === 'GET' && upstream && rest.length === 0) return introduce()
-  const route = `${method} /${rest.join('/')}`
-  const handler = upstream && Object.hasOwn(upstream, route) ? upstream[route] : undefined
-  if (!handler) throw fail('unknown_url', { method, path: pathname })
+  const found = upstream && findRoute(upstream, method, `/${rest.join('/')}`)
+  if (!found) throw fail('unknown_url', { method, path: pathname })
   const headers = request.headers as Call['headers']
-  return handler({ headers, query: searchParams, body, site })
+  return found.handler({ headers, query: searchParams, params: found.params, body, site })
 }
 
 /** Read to its end even when it is too long: an early answer would look like a broken connection to some clients. */
@@ -111,6 +113,7 @@ function introduce(): Played {
     simulated: true,
     about: 'Simulated upstreams: what comes from here was not made by a model.',
     upstreams: Object.fromEntries(Object.entries(upstreams).map(([name, routes]) => [name, Object.keys(routes)])),
+    demands,
   })
 }
 
@@ -124,7 +127,8 @@ async function download(name: string, site: Site, links: Links): Promise<Played>
 
 async function send(response: ServerResponse, { status, headers, body }: Played): Promise<void> {
   // A vendor sends ids of its own, which no gateway may pass on as its own.
-  response.writeHead(status, { 'x-simulated': 'true', 'x-request-id': `simulated-${randomUUID()}`, ...headers })
+  const id = `simulated-${randomUUID()}`
+  response.writeHead(status, { 'x-simulated': 'true', 'x-request-id': id, 'request-id': id, ...headers })
   if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body)
   else await pipeline(Readable.from(body, { highWaterMark: 1 }), response)
 }

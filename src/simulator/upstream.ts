@@ -6,6 +6,8 @@ export type Call = {
   /** Lower-case names. */
   readonly headers: { readonly [name: string]: string | undefined }
   readonly query: URLSearchParams
+  /** What stood for the `{names}` of the route. */
+  readonly params: { readonly [name: string]: string }
   readonly body: Buffer
   readonly site: Site
 }
@@ -27,8 +29,11 @@ export type Played = {
   readonly body: string | Buffer | AsyncIterable<string | Buffer>
 }
 
+export type Handler = (call: Call) => Awaitable<Played>
+
 /**
  * A simulated upstream: what it answers, by `METHOD /path`, the path being what the gateway appends to the upstream's
- * url. Refuses by throwing a Failure, which is answered in the chat-completions style.
+ * url; a `{name}` in it stands for anything, slashes too. Refuses by throwing a Failure, which is answered in the
+ * chat-completions style.
  */
-export type SimulatedUpstream = { readonly [route: string]: (call: Call) => Awaitable<Played> }
+export type SimulatedUpstream = { readonly [route: string]: Handler }

@@ -391,7 +391,7 @@ t.test('a body above 40 MiB is refused', async t => {
 })
 
 t.test('everything says that it is simulated, and takes any credential or none', async t => {
-  t.same(simulator.names, ['alpha', 'beta'])
+  t.same(simulator.names, ['alpha', 'beta', 'text'])
   t.equal(simulator.url('gamma'), undefined)
   t.equal(simulator.url('constructor'), undefined)
   const origin = new URL(String(simulator.url('alpha'))).origin

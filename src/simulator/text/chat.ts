@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto'
+import { type Fields, readFields, readFlag, readInteger, readRequired } from '../asked.ts'
+import { fail } from '../errors.ts'
+import type { Call } from '../upstream.ts'
+import { type Marks, readMarks } from './marks.ts'
+import { perform, type Rehearsed, scriptEvents, scriptJson, writeRecord } from './perform.ts'
+import { type Prose, splitProse, writeProse } from './prose.ts'
+import { countWords, listOf, readList, shapeOf, textOf } from './read.ts'
+import { sampleOf } from './sample.ts'
+import { openaiStyle } from './styles.ts'
+import { callTool, type ToolCall } from './tools.ts'
+
+/** `POST /v1/chat/completions` (`reference/wire.md` 5). */
+export const chat = perform(openaiStyle, rehearseChat)
+
+type Choice = { readonly prose: Prose; readonly call: ToolCall | undefined }
+
+function rehearseChat(call: Call): Rehearsed {
+  const fields = readFields(call)
+  const model = readRequired(fields, 'model')
+  const messages = readList(fields, 'messages')
+  const count = readInteger(fields, 'n', { min: 1, max: 128, otherwise: 1 })
+  const marks = readMarks(textOf(messages.at(-1)))
+  const choices = Array.from({ length: count }, (_, index) => choose(fields, marks, index))
+  const usage = usageOf(messages, choices, marks)
+  const one = {
+    id: `chatcmpl-${randomUUID()}`,
+    created: Math.floor(call.site.now() / 1000),
+    model,
+    service_tier: 'default',
+    system_fingerprint: 'fp_simulated',
+  }
+  if (readFlag(fields, 'stream')) {
+    const asked = shapeOf(fields.get('stream_options'))['include_usage'] === true
+    return { marks, script: scriptEvents(writeChunks(one, choices, asked ? usage : undefined)) }
+  }
+  if (fields.has('stream_options')) {
+    const params = { name: 'stream_options', found: '…', expected: 'none unless stream is true' }
+    throw fail('invalid_value', params, { param: 'stream_options' })
+  }
+  return { marks, script: scriptJson({ ...one, object: 'chat.completion', choices: choices.map(writeChoice), usage }) }
+}
+
+function choose(fields: Fields, marks: Marks, index: number): Choice {
+  const { type, json_schema: named } = shapeOf(fields.get('response_format'))
+  const max = fields.has('max_completion_tokens') ? 'max_completion_tokens' : 'max_tokens'
+  const wordsMax = fields.has(max) ? readInteger(fields, max, { min: 1, max: 999_999_999, otherwise: 1 }) : undefined
+  const call = callOf(fields, marks.text)
+  if (call) return { call, prose: splitProse('', undefined) }
+  if (type !== 'json_schema' && type !== 'json_object') return { call, prose: writeProse(marks, index, wordsMax) }
+  const schema = shapeOf(named)['schema'] ?? { properties: { answer: { type: 'string' } } }
+  return { call, prose: splitProse(JSON.stringify(sampleOf(schema, marks.text)), wordsMax) }
+}
+
+function callOf(fields: Fields, prompt: string): ToolCall | undefined {
+  const tools = listOf(fields.get('tools')).flatMap(tool => {
+    const { name, parameters } = shapeOf(shapeOf(tool)['function'])
+    return typeof name === 'string' ? [{ name, schema: parameters }] : []
+  })
+  const wish = fields.get('tool_choice')
+  const named = shapeOf(shapeOf(wish)['function'])['name']
+  const answered = shapeOf(listOf(fields.get('messages')).at(-1))['role'] === 'tool'
+  if (answered || wish === 'none') return undefined
+  return callTool(tools, prompt, typeof named === 'string' ? named : wish === 'required')
+}
+
+function usageOf(messages: readonly unknown[], choices: readonly Choice[], marks: Marks): object {
+  const prompt = countWords(textOf(messages))
+  const completion = choices.reduce((sum, { prose, call }) => sum + prose.words.length + (call ? wordsOf(call) : 0), 0)
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: { cached_tokens: Math.min(marks.cachedTokens, prompt), audio_tokens: 0 },
+    completion_tokens_details: {
+      reasoning_tokens: 0,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  }
+}
+
+function wordsOf(call: ToolCall): number {
+  return 1 + countWords(JSON.stringify(call.input))
+}
+
+function writeChoice({ prose, call }: Choice, index: number): object {
+  const message = {
+    role: 'assistant',
+    content: call ? null : prose.text,
+    refusal: null,
+    annotations: [],
+    ...(call && { tool_calls: [writeCall(call)] }),
+  }
+  return { index, message, logprobs: null, finish_reason: finishOf({ prose, call }) }
+}
+
+function writeCall({ name, input }: ToolCall): object {
+  return { id: `call_${randomUUID()}`, type: 'function', function: { name, arguments: JSON.stringify(input) } }
+}
+
+function finishOf({ prose, call }: Choice): string {
+  if (call) return 'tool_calls'
+  return prose.truncated ? 'length' : 'stop'
+}
+
+/** The last record but one tells the usage, when it was asked for; every other then has `usage: null`. */
+function writeChunks(one: object, choices: readonly Choice[], usage: object | undefined): string[] {
+  const chunk = (rest: object): string =>
+    writeRecord({ ...one, object: 'chat.completion.chunk', ...(usage && { usage: null }), ...rest })
+  const piece = (index: number, delta: object, finish: string | null = null): string =>
+    chunk({ choices: [{ index, delta, logprobs: null, finish_reason: finish }] })
+  return [
+    ...choices.flatMap((choice, index) => [
+      piece(index, { role: 'assistant', content: choice.call ? null : '', refusal: null }),
+      ...deltasOf(choice).map(delta => piece(index, delta)),
+      piece(index, {}, finishOf(choice)),
+    ]),
+    ...(usage ? [chunk({ choices: [], usage })] : []),
+    'data: [DONE]\n\n',
+  ]
+}
+
+function deltasOf({ prose, call }: Choice): readonly object[] {
+  if (!call) return trimLast(prose.words).map(content => ({ content }))
+  const { name, input } = call
+  const text = JSON.stringify(input)
+  const begun = { index: 0, id: `call_${randomUUID()}`, type: 'function', function: { name, arguments: '' } }
+  const parts = [text.slice(0, text.length >> 1), text.slice(text.length >> 1)]
+  return [
+    { tool_calls: [begun] },
+    ...parts.map(part => ({ tool_calls: [{ index: 0, function: { arguments: part } }] })),
+  ]
+}
+
+/** A stream's text is that of a whole answer, without a blank at its end. */
+function trimLast(words: readonly string[]): readonly string[] {
+  return words.map((word, i) => (i === words.length - 1 ? word.trimEnd() : word))
+}

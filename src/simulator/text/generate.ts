@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto'
+import { type Fields, readFields } from '../asked.ts'
+import { fail } from '../errors.ts'
+import type { Call } from '../upstream.ts'
+import { type Marks, readMarks } from './marks.ts'
+import { perform, type Script, scriptJson } from './perform.ts'
+import { type Prose, writeProse } from './prose.ts'
+import { countWords, listOf, readList, shapeOf, textOf } from './read.ts'
+import { googleStyle } from './styles.ts'
+import { callTool, type ToolCall } from './tools.ts'
+import { vectorOf } from './vectors.ts'
+
+/** The generative-language methods of a model, by what follows the colon (`reference/wire.md` 5, 6). */
+export const generateMethods = {
+  generateContent: perform(googleStyle, call => {
+    const { marks, chunks, whole } = rehearse(call)
+    return { marks, script: scriptJson({ ...whole, ...chunks.at(-1)?.tail }) }
+  }),
+  streamGenerateContent: perform(googleStyle, call => {
+    const { marks, chunks } = rehearse(call)
+    const values = chunks.map(({ part, tail }) => ({ ...part, ...tail }))
+    return { marks, script: call.query.get('alt') === 'sse' ? scriptSse(values) : scriptArray(values) }
+  }),
+  countTokens: perform(googleStyle, call => {
+    const fields = readFields(call)
+    // The contents stand at the top, or in a whole request to be counted.
+    const request = shapeOf(fields.get('generateContentRequest'))
+    const asked = fields.has('contents') ? fields : new Map(Object.entries(request))
+    const contents = readList(asked, 'contents')
+    const totalTokens = countInput(asked, contents)
+    const promptTokensDetails = [{ modality: 'TEXT', tokenCount: totalTokens }]
+    return { marks: readMarks(textOf(contents.at(-1))), script: scriptJson({ totalTokens, promptTokensDetails }) }
+  }),
+  embedContent: perform(googleStyle, call => {
+    const text = textOf(readFields(call).get('content') ?? '')
+    return { marks: readMarks(text), script: scriptJson({ embedding: embed(Object.fromEntries(readFields(call))) }) }
+  }),
+  batchEmbedContents: perform(googleStyle, call => {
+    const requests = readList(readFields(call), 'requests')
+    const marks = readMarks(textOf(shapeOf(requests[0])['content'] ?? ''))
+    return { marks, script: scriptJson({ embeddings: requests.map(embed) }) }
+  }),
+}
+
+type Chunk = {
+  /** What this chunk says. */
+  readonly part: object
+  /** What every chunk says again: the tokens so far, and who answers. */
+  readonly tail: object
+}
+
+function rehearse(call: Call): { marks: Marks; chunks: readonly Chunk[]; whole: object } {
+  const fields = readFields(call)
+  const contents = readList(fields, 'contents')
+  const marks = readMarks(textOf(contents.at(-1)))
+  const { maxOutputTokens, candidateCount } = shapeOf(fields.get('generationConfig'))
+  const wordsMax = readCount('maxOutputTokens', maxOutputTokens)
+  const tool = callOf(fields, contents.at(-1), marks.text)
+  const count = readCount('candidateCount', candidateCount) ?? 1
+  const answers = Array.from({ length: Math.min(count, 8) }, (_, index) => writeProse(marks, index, wordsMax))
+  const prompt = countInput(fields, contents)
+  const id = randomUUID()
+  let said = 0
+  const chunks: Chunk[] = []
+  for (const [index, prose] of answers.entries()) {
+    const parts: readonly object[] = tool ? [partOf(tool)] : prose.words.map(text => ({ text }))
+    for (const [i, part] of parts.entries()) {
+      const last = i === parts.length - 1
+      said += tool ? 1 + countWords(JSON.stringify(tool.input)) : 1
+      chunks.push({
+        part: { candidates: [candidate(index, last ? trim(part) : part, last ? finishOf(prose) : undefined)] },
+        tail: tailOf(call, prompt, said, marks, id),
+      })
+    }
+  }
+  const whole = {
+    candidates: answers.map((prose, index) =>
+      candidate(index, tool ? partOf(tool) : { text: prose.text }, finishOf(prose)),
+    ),
+  }
+  return { marks, chunks, whole }
+}
+
+function tailOf({ params }: Call, prompt: number, said: number, { cachedTokens }: Marks, id: string): object {
+  const cached = Math.min(cachedTokens, prompt)
+  return {
+    usageMetadata: {
+      promptTokenCount: prompt,
+      candidatesTokenCount: said,
+      totalTokenCount: prompt + said,
+      ...(cached > 0 && { cachedContentTokenCount: cached }),
+      promptTokensDetails: [{ modality: 'TEXT', tokenCount: prompt }],
+    },
+    modelVersion: params['model'],
+    responseId: id,
+  }
+}
+
+function candidate(index: number, part: object, finishReason: string | undefined): object {
+  return { content: { parts: [part], role: 'model' }, ...(finishReason !== undefined && { finishReason }), index }
+}
+
+function partOf({ name, input }: ToolCall): object {
+  return { functionCall: { name, args: input } }
+}
+
+function trim(part: object): object {
+  return 'text' in part ? { text: String(part.text).trimEnd() } : part
+}
+
+function finishOf({ truncated }: Prose): string {
+  return truncated ? 'MAX_TOKENS' : 'STOP'
+}
+
+function readCount(name: string, value: unknown): number | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'number' && Number.isInteger(value) && value > 0) return value
+  throw fail('invalid_type', {
+    name: `generationConfig.${name}`,
+    expected: 'a positive integer',
+    found: JSON.stringify(value),
+  })
+}
+
+function countInput(fields: Fields, contents: readonly unknown[]): number {
+  return countWords(textOf(contents)) + countWords(textOf(fields.get('systemInstruction') ?? ''))
+}
+
+function callOf(fields: Fields, last: unknown, prompt: string): ToolCall | undefined {
+  const tools = listOf(fields.get('tools')).flatMap(tool =>
+    listOf(shapeOf(tool)['functionDeclarations']).flatMap(one => {
+      const { name, parameters, parametersJsonSchema } = shapeOf(one)
+      return typeof name === 'string' ? [{ name, schema: parametersJsonSchema ?? parameters }] : []
+    }),
+  )
+  const { mode } = shapeOf(shapeOf(fields.get('toolConfig'))['functionCallingConfig'])
+  const answered = listOf(shapeOf(last)['parts']).some(part => 'functionResponse' in shapeOf(part))
+  return answered || mode === 'NONE' ? undefined : callTool(tools, prompt, mode === 'ANY')
+}
+
+/** A record ends with CRLF twice, as this vendor writes it. */
+function scriptSse(values: readonly object[]): Script {
+  const pieces = values.map(value => `data: ${JSON.stringify(value)}\r\n\r\n`)
+  return { type: 'text/event-stream', stream: true, pieces }
+}
+
+/** One JSON array, an element at a time. */
+function scriptArray(values: readonly object[]): Script {
+  const pieces = values.map((value, i) => `${i === 0 ? '[' : ',\r\n'}${JSON.stringify(value)}`)
+  return { type: 'application/json', stream: false, pieces: [...pieces, ']'] }
+}
+
+function embed(request: unknown): object {
+  const { content, outputDimensionality } = shapeOf(request)
+  if (content === undefined) throw fail('missing_required_parameter', { name: 'content' }, { param: 'content' })
+  return { values: vectorOf(textOf(content), readCount('outputDimensionality', outputDimensionality) ?? 256) }
+}

@@ -1,0 +1,56 @@
+/** What a prompt may demand of the simulated text upstream, as it is told to whoever asks the simulator about itself. */
+export const demands = {
+  '[[status N]]':
+    'refuse with status N (400 to 599); [[status 429 7]] says Retry-After: 7, 429 and 503 say 1 by default',
+  '[[slow N]]': 'wait N milliseconds before the head',
+  '[[pause N]]': 'wait N milliseconds before each event of a stream',
+  '[[words N]]': 'answer with N words, 10000 at most',
+  '[[cached N]]': 'report N of the input tokens as read from a cache',
+  '[[cut]]': 'break the connection off in the middle of the answer',
+  '[[error-event]]': 'go wrong in the middle of a stream, in its own style; otherwise an error with status 200',
+} as const
+
+/** What a prompt demands, and the prompt without it. */
+export type Marks = {
+  readonly text: string
+  readonly refusal: { readonly status: number; readonly retryAfterS: number | undefined } | undefined
+  readonly slowMs: number
+  readonly pauseMs: number
+  readonly words: number | undefined
+  readonly cachedTokens: number
+  readonly cut: boolean
+  readonly errorEvent: boolean
+}
+
+const mark = /\[\[(status|slow|pause|words|cached|cut|error-event)(?: (\d{1,5}))?(?: (\d{1,5}))?\]\]/g
+const wordsMax = 10_000
+
+/** Reads the marks of a prompt, so that every fault of an upstream can be had on demand; the last of a kind counts. */
+export function readMarks(prompt: string): Marks {
+  const found = new Map([...prompt.matchAll(mark)].map(([, name = '', first, second]) => [name, { first, second }]))
+  const number = (name: string): number | undefined => toNumber(found.get(name)?.first)
+  const status = number('status')
+  return {
+    text: prompt.replaceAll(mark, '').trim(),
+    refusal:
+      status !== undefined && status >= 400 && status <= 599
+        ? { status, retryAfterS: toNumber(found.get('status')?.second) ?? (busy.has(status) ? 1 : undefined) }
+        : undefined,
+    slowMs: number('slow') ?? 0,
+    pauseMs: number('pause') ?? 0,
+    words: limit(number('words'), wordsMax),
+    cachedTokens: number('cached') ?? 0,
+    cut: found.has('cut'),
+    errorEvent: found.has('error-event'),
+  }
+}
+
+const busy = new Set([429, 503])
+
+function toNumber(digits: string | undefined): number | undefined {
+  return digits === undefined ? undefined : Number(digits)
+}
+
+function limit(count: number | undefined, max: number): number | undefined {
+  return count === undefined ? undefined : Math.min(count, max)
+}

@@ -1,0 +1,29 @@
+import type { Marks } from './marks.ts'
+
+/** What the simulated model says: the same for the same prompt, cut at the number of words that may be said. */
+export type Prose = {
+  /** The text in the pieces that a stream has; put together they are the text. */
+  readonly words: readonly string[]
+  readonly text: string
+  /** The model had more to say. */
+  readonly truncated: boolean
+}
+
+/** @param index of several answers to one prompt; @param wordsMax undefined for as many as it takes */
+export function writeProse(marks: Marks, index: number, wordsMax: number | undefined): Prose {
+  const opening = index === 0 ? 'simulated answer to:' : `simulated answer ${index + 1} to:`
+  return splitProse(stretch(`${opening} ${marks.text || 'nothing'}`, marks.words), wordsMax)
+}
+
+/** A text that is not written but given, such as JSON, in the pieces of a stream. */
+export function splitProse(text: string, wordsMax: number | undefined): Prose {
+  const words: readonly string[] = text.match(/\S+\s*/g) ?? []
+  const said = wordsMax === undefined ? words : words.slice(0, wordsMax)
+  return { words: said, text: said.join('').trimEnd(), truncated: said.length < words.length }
+}
+
+function stretch(text: string, count: number | undefined): string {
+  if (count === undefined) return text
+  const words = text.split(/\s+/)
+  return Array.from({ length: count }, (_, i) => words[i % words.length]).join(' ')
+}

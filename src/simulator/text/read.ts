@@ -1,0 +1,40 @@
+import type { Fields } from '../asked.ts'
+import { fail } from '../errors.ts'
+
+export type Shape = { readonly [name: string]: unknown }
+
+/** An object's members; none when it is no object. */
+export function shapeOf(value: unknown): Shape {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Shape) : {}
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** The text of a message in any style: of a string, of parts, of parts within parts, with blanks between them. */
+export function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (Array.isArray(value)) return value.map(textOf).filter(Boolean).join(' ')
+  const { text, content, parts, output } = shapeOf(value)
+  return [text, content, parts, output].map(one => (one === undefined ? '' : textOf(one))).find(Boolean) ?? ''
+}
+
+/** Tokens, as this simulator counts them: words. */
+export function countWords(text: string): number {
+  return text.match(/\S+/g)?.length ?? 0
+}
+
+/** @throws Failure `missing_required_parameter`, `invalid_type` */
+export function readList(fields: Fields, name: string): readonly [unknown, ...unknown[]] {
+  const value = fields.get(name)
+  if (value === undefined) throw fail('missing_required_parameter', { name }, { param: name })
+  if (!Array.isArray(value)) {
+    throw fail('invalid_type', { name, expected: 'an array', found: typeof value }, { param: name })
+  }
+  const [first, ...rest] = value as readonly unknown[]
+  if (first === undefined) {
+    throw fail('invalid_value', { name, found: '[]', expected: 'an array of one or more' }, { param: name })
+  }
+  return [first, ...rest]
+}

@@ -1,0 +1,30 @@
+import type { SimulatedUpstream } from '../upstream.ts'
+import { chat } from './chat.ts'
+import { embeddings } from './embeddings.ts'
+import { generateMethods } from './generate.ts'
+import { countTokens, messages } from './messages.ts'
+import { rerankV1, rerankV2 } from './rerank.ts'
+import { responses } from './responses.ts'
+import { speech } from './speech.ts'
+import { transcribe } from './transcribe.ts'
+
+/**
+ * Text, sound and ranks in every style: what is said is made of what was asked, the same each time; tokens are words.
+ * A prompt may demand faults (`marks.ts`). Shapes are those of `reference/wire.md` 5 to 9.
+ */
+export const text: SimulatedUpstream = {
+  'POST /v1/chat/completions': chat,
+  'POST /v1/responses': responses,
+  'POST /v1/messages': messages,
+  'POST /v1/messages/count_tokens': countTokens,
+  'POST /v1/embeddings': embeddings,
+  'POST /v1/audio/speech': speech,
+  'POST /v1/audio/transcriptions': transcribe,
+  'POST /v1/rerank': rerankV1,
+  'POST /v2/rerank': rerankV2,
+  ...Object.fromEntries(
+    Object.entries(generateMethods).flatMap(([method, handler]) =>
+      ['v1', 'v1beta'].map(version => [`POST /${version}/models/{model}:${method}`, handler]),
+    ),
+  ),
+}

@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto'
+
+/** Numbers for a text, of length one: texts with words in common point in like directions. */
+export function vectorOf(text: string, dimensions: number): readonly number[] {
+  const sum = new Float64Array(dimensions)
+  for (const word of wordsOf(text)) {
+    for (let block = 0; block * 32 < dimensions; block++) {
+      const bytes = createHash('sha256').update(`${block} ${word}`).digest()
+      for (let i = 0; i < 32 && block * 32 + i < dimensions; i++) sum[block * 32 + i]! += (bytes[i] ?? 0) - 127.5
+    }
+  }
+  const length = Math.hypot(...sum) || 1
+  // What travels as 32-bit floats is the same number whichever way it is asked for.
+  return Array.from(sum, value => Math.fround(value / length))
+}
+
+/** The share of the query's words that the document has, from 0 to 1. */
+export function overlap(query: string, document: string): number {
+  const asked = new Set(wordsOf(query))
+  const had = new Set(wordsOf(document))
+  return asked.size === 0 ? 0 : asked.intersection(had).size / asked.size
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []
+}
