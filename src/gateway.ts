@@ -176,7 +176,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   let closing: Promise<void> | undefined
 
   async function listen(): Promise<Listening> {
-    callers = createCallerServer(listener)
+    callers = createCallerServer(listener, code => engine.refuseUnread(code))
     const { listen: address, ops: opsAddress } = engine.running.plan.server
     const { url } = await bind(callers, address)
     if (!opsAddress) return { url, opsUrl: undefined }

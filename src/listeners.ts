@@ -1,11 +1,20 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Address } from './kit/index.ts'
+import type { Duplex } from 'node:stream'
+import type { Address, Answer } from './kit/index.ts'
 
 export type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
-/** Makes the server for callers. The figures are those of `reference/reliability.md` 5.1; Node's own invite slow clients. */
-export function createCallerServer(listener: Listener): Server {
+/** What a caller has to take the answer to something that was no request. */
+const lingerMs = 1_000
+
+/** Makes the server for callers. The figures are those of `reference/reliability.md` 5.1; Node's own invite slow clients. `refuse` answers what was no request, by the code of the fault. */
+export function createCallerServer(listener: Listener, refuse: (code: string | undefined) => Answer): Server {
+  const under = new WeakMap<Duplex, Set<ServerResponse>>()
+  const handle: Listener = (req, res) => {
+    note(under, res)
+    listener(req, res)
+  }
   const server = createServer(
     {
       headersTimeout: 10_000,
@@ -20,15 +29,55 @@ export function createCallerServer(listener: Listener): Server {
       insecureHTTPParser: false,
       joinDuplicateHeaders: false,
     },
-    listener,
+    handle,
   )
   server.maxHeadersCount = 200
   // A client that waits for `100 Continue` is answered after its key has been checked, or refused before it uploads.
-  server.on('checkContinue', listener)
-  server.on('checkExpectation', (_req, res: ServerResponse) => {
-    res.writeHead(417, { 'content-length': '0' }).end()
+  server.on('checkContinue', handle)
+  server.on('checkExpectation', handle)
+  const refused = new WeakSet<Duplex>()
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (refused.has(socket)) return
+    refused.add(socket)
+    refuseRest(socket, under.get(socket) ?? new Set(), () => refuse(error.code))
   })
   return server
+}
+
+/** Keeps the answers that are still owed on each connection. */
+function note(under: WeakMap<Duplex, Set<ServerResponse>>, res: ServerResponse): void {
+  const { socket } = res.req
+  let open = under.get(socket)
+  if (!open) under.set(socket, (open = new Set()))
+  open.add(res)
+  res.once('close', () => open.delete(res))
+}
+
+/**
+ * Ends a connection on which something came that is no request. Requests before it, which were whole, get their answers
+ * first: an error in their place would be read as theirs. One whose own body is broken gets the error.
+ */
+function refuseRest(socket: Duplex, open: ReadonlySet<ServerResponse>, answer: () => Answer): void {
+  const last = [...open].at(-1)
+  if (!socket.writable) return void socket.destroy()
+  if (!last) return sendLast(socket, answer())
+  if (last.req.complete) {
+    socket.pause()
+    last.once('finish', () => sendLast(socket, answer()))
+    return
+  }
+  if (open.size > 1 || last.headersSent) socket.destroy()
+  else sendLast(socket, answer())
+}
+
+/** Writes an answer past Node's own writer, and closes. What the client still sends is not looked at. */
+function sendLast(socket: Duplex, { status, headers, body }: Answer): void {
+  const bytes = Buffer.from(body)
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}`
+  socket.end(`${head}content-length: ${bytes.length}\r\nconnection: close\r\n\r\n${bytes.toString()}`)
+  const limit = setTimeout(() => socket.destroy(), lingerMs).unref()
+  socket.once('close', () => clearTimeout(limit))
 }
 
 /** Binds; resolves with the address really taken (port 0 gives any). @throws Error when the address is taken or not ours */

@@ -18,10 +18,14 @@ const preflightSeconds = '7200'
 
 type Headers = { readonly [name: string]: string }
 
+const none: Headers = {}
+const varies: Headers = { vary: 'Origin' }
+
 /** The headers that let the request's origin read the answer; none where it may not, or no browser asks. */
 export function corsHeaders(req: IncomingMessage, origins: readonly string[]): Headers {
+  if (origins.length === 0) return none
   const origin = allowedOrigin(req, origins)
-  if (origin === undefined) return {}
+  if (origin === undefined) return varies
   return { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed, vary: 'Origin' }
 }
 
@@ -29,7 +33,11 @@ export function corsHeaders(req: IncomingMessage, origins: readonly string[]): H
  * The answer to a preflight, which carries no key; undefined when the request is none, or its origin may not call.
  * Asked-for headers are echoed: `*` does not stand for Authorization (Fetch standard).
  */
-export function preflightHeaders(req: IncomingMessage, origins: readonly string[], allow: readonly string[]): Headers | undefined {
+export function preflightHeaders(
+  req: IncomingMessage,
+  origins: readonly string[],
+  allow: readonly string[],
+): Headers | undefined {
   if (req.method !== 'OPTIONS' || req.headers['access-control-request-method'] === undefined) return undefined
   const origin = allowedOrigin(req, origins)
   if (origin === undefined) return undefined

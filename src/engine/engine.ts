@@ -29,11 +29,11 @@ import { fail } from './errors.ts'
 import { readHead } from './front.ts'
 import { Health } from './health.ts'
 import { queryWithoutKeys, replyHeaders, requestHeaders } from './headers.ts'
-import { discardRest, MemoryBudget, type Taken, takeBody } from './intake.ts'
+import { type BodyPace, bodyPace, discardRest, MemoryBudget, type Taken, takeBody } from './intake.ts'
 import { orderCandidates } from './order-candidates.ts'
 import { HookFault, type Pipeline } from './pipeline.ts'
 import { createRedaction } from './redact.ts'
-import { Relay } from './relay.ts'
+import { Relay, writeIdleMs } from './relay.ts'
 import { errorAnswer, idHeaders, sendAnswer } from './respond.ts'
 import { Router } from './router.ts'
 import { applyForward, findTarget } from './target.ts'
@@ -41,6 +41,9 @@ import { type AnswerHead, Transport, type UpstreamCall } from './transport.ts'
 
 /** Answers whose callers have left and that are still read, at most. */
 const detachedMax = 64
+
+/** What keeps proxies between us and the caller from collecting events, or changing them. */
+const unbuffered = { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }
 
 /** A route that the gateway answers by itself. */
 export type LocalAnswer = (ex: Exchange) => Answer | Promise<Answer>
@@ -68,6 +71,8 @@ export type EngineParts = {
   record(row: LogRow, ex: Exchange): void
   readonly clock: Clock
   readonly log: Log
+  /** How slow callers may be; for tests of it, which have no minutes. */
+  readonly callers?: { readonly bodyPace?: BodyPace; readonly writeIdleMs?: number }
 }
 
 /** One exchange while it runs: what the steps below have found so far. */
@@ -201,6 +206,13 @@ export class Engine {
     }
   }
 
+  /** The answer to what was no request: `code` is what Node's parser or its clock says of it. No exchange, no log row. */
+  refuseUnread(code: string | undefined): Answer {
+    const id = timeOrderedId('req_', this.#parts.clock.now())
+    const answer = errorAnswer(this.#parts.guessDialect('/', {}), unreadFailure(code), id)
+    return { ...answer, headers: { ...idHeaders(id), ...answer.headers } }
+  }
+
   /** The whole course of a request; every step may refuse by throwing. */
   async #run(course: Course): Promise<Outcome> {
     const { req, res, running } = course
@@ -209,7 +221,7 @@ export class Engine {
 
     const guarded = pipeline.onRequest(ex)
     if (isPromise(guarded)) await guarded
-    const taking = takeBody(req, res, ex.route, this.#budget)
+    const taking = takeBody(req, res, ex.route, this.#budget, this.#parts.callers?.bodyPace ?? bodyPace)
     const taken = isPromise(taking) ? await taking : taking
     course.taken = taken
     if (ex.route.serve !== undefined) return this.#serve(course, ex, ex.route.serve)
@@ -282,9 +294,10 @@ export class Engine {
       target,
     )
     const reply = isPromise(shaped) ? await shaped : shaped
-    const begin = (): void =>
-      sendHead(res, ex, reply.status, reply.headers, head.endsWithConnection && reply.provesEnd !== true)
     const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
+    const headers = isStream ? { ...reply.headers, ...unbuffered } : reply.headers
+    const begin = (): void =>
+      sendHead(res, ex, reply.status, headers, head.endsWithConnection && reply.provesEnd !== true)
     // Events are worth little late: their head goes at once. Others travel with their first bytes, so that what fails
     // before those is an error that says whether to try again, and not a connection that SDKs take up once more.
     if (isStream) begin()
@@ -294,11 +307,12 @@ export class Engine {
       reply,
       detach,
       begin,
-      isStream ? failure => ex.dialect.streamError(failure, ex.id) : undefined,
+      isStream ? failure => ex.dialect.streamError(failure, ex.id, ex.route.operation) : undefined,
+      { deadlines: this.#patience, writeIdleMs: this.#parts.callers?.writeIdleMs ?? writeIdleMs },
     )
     const { heartbeatMs } = ex.plan.server
     if (isStream && heartbeatMs !== undefined && ex.dialect.heartbeat !== undefined)
-      relay.keepAlive(ex.dialect.heartbeat, heartbeatMs, this.#patience)
+      relay.keepAlive(ex.dialect.heartbeat, heartbeatMs)
     const relayed = await relay.done
     const answered: Reach = head.status < 400 ? 'complete' : 'refused'
     if (relayed.kind === 'whole') return { kind: 'answered', status: head.status, reach: answered }
@@ -332,14 +346,20 @@ export class Engine {
       this.#health.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
       if (last || !isDefiniteRefusal(head.status)) return head
       call.abort(fail('upstream_cut', { reason: 'another upstream is asked' }))
-      log.warn({ request: ex.id, upstream: upstream.name, status: head.status }, 'an upstream refused; the next is asked')
+      log.warn(
+        { request: ex.id, upstream: upstream.name, status: head.status },
+        'an upstream refused; the next is asked',
+      )
       return undefined
     } catch (error) {
       this.#parts.upstreamAnswered(upstream.name, null, clock.tick() - sentTick)
       if (error instanceof CallerGone) this.#health.undecided(upstream)
       else this.#health.failed(upstream, clock.tick())
       if (last || call.reach !== 'untouched' || !(error instanceof Failure)) throw error
-      log.warn({ request: ex.id, upstream: upstream.name, code: error.code }, 'an upstream could not be reached; the next is asked')
+      log.warn(
+        { request: ex.id, upstream: upstream.name, code: error.code },
+        'an upstream could not be reached; the next is asked',
+      )
       return undefined
     }
   }
@@ -357,12 +377,7 @@ export class Engine {
   }
 
   /** Waits for the answer's head; a caller who leaves meanwhile ends the wait, unless the answer is to be read anyway. */
-  async #awaitHead(
-    call: UpstreamCall,
-    ex: Exchange,
-    res: ServerResponse,
-    detach: () => boolean,
-  ): Promise<AnswerHead> {
+  async #awaitHead(call: UpstreamCall, ex: Exchange, res: ServerResponse, detach: () => boolean): Promise<AnswerHead> {
     const patience = createPatience(ex, res)
     if (patience) this.#patience.watch(patience)
     const onGone = (): void => {
@@ -433,6 +448,7 @@ export class Engine {
     const reach = call?.reach ?? 'untouched'
     if (error instanceof Preflight) {
       sendAnswer(res, course.id, { status: 204, headers: error.headers, body: '' }, {})
+      discardRest(req)
       return { kind: 'answered', status: 204, reach }
     }
     if (error instanceof CallerGone || (res.destroyed && !res.writableEnded)) {
@@ -509,6 +525,15 @@ export class Engine {
       outputTokens: ex.notes.outputTokens,
     }
   }
+}
+
+function unreadFailure(code: string | undefined): Failure {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return fail('request_too_slow')
+  if (code === 'HPE_HEADER_OVERFLOW') return fail('headers_too_large')
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return fail('chunk_extensions_too_large')
+  return fail('request_malformed', {
+    why: code?.replace(/^HPE_/, '').toLowerCase().replaceAll('_', ' ') ?? 'unreadable',
+  })
 }
 
 /** The caller left while we waited. */
@@ -591,7 +616,9 @@ function upstreamPath(ex: Exchange, target: Target): string {
 /** The template with its names filled in; slashes and colons of a value stay, everything else is escaped. */
 function fillPath(template: string, params: { readonly [name: string]: string }): string {
   return template.replaceAll(/\{(\w+)\}/g, (_whole, name: string) =>
-    encodeURIComponent(params[name] ?? '').replaceAll('%2F', '/').replaceAll('%3A', ':'),
+    encodeURIComponent(params[name] ?? '')
+      .replaceAll('%2F', '/')
+      .replaceAll('%3A', ':'),
   )
 }
 

@@ -5,9 +5,22 @@ const server = 'server_error'
 
 /** Refusals that are true of every HTTP exchange. */
 export const errors = {
-  path_invalid: { status: 400, type: bad, text: 'The path holds characters or escapes that are not accepted here.' },
+  path_invalid: {
+    status: 400,
+    type: bad,
+    text: 'The path or the query holds characters or escapes that are not accepted here.',
+  },
   not_found: { status: 404, type: bad, text: 'There is nothing at {method} {path}.' },
   method_not_allowed: { status: 405, type: bad, text: '{path} takes {allow}, not {method}.' },
+  request_malformed: { status: 400, type: bad, text: 'What was sent is not a request of HTTP/1.1 ({why}).' },
+  request_too_slow: { status: 408, type: bad, text: 'The request did not arrive in time.', retry: false },
+  headers_too_large: { status: 431, type: bad, text: 'The header lines are larger than 16 KiB together.' },
+  chunk_extensions_too_large: {
+    status: 413,
+    type: bad,
+    text: 'The chunk extensions of the body are larger than 16 KiB.',
+  },
+  expectation_unsupported: { status: 417, type: bad, text: "Only 'Expect: 100-continue' is understood here." },
   http_version_unsupported: { status: 505, type: bad, text: 'Only HTTP/1.1 and HTTP/1.0 are spoken here.' },
   header_duplicate: { status: 400, type: bad, text: "The header '{name}' was sent more than once." },
   header_invalid: { status: 400, type: bad, text: "The header '{name}' is not acceptable: {why}." },
@@ -23,7 +36,7 @@ export const errors = {
   body_too_slow: {
     status: 408,
     type: bad,
-    text: 'The request body stopped arriving for {seconds} seconds.',
+    text: 'Of the request body fewer than {bytes} bytes came in {seconds} seconds.',
     retry: false,
   },
   unsupported_content_type: {

@@ -8,11 +8,14 @@ const headerLinesMax = 100
 const single = new Set(['host', 'authorization', 'content-type', 'content-length', 'transfer-encoding'])
 const pathText = /^\/[A-Za-z0-9\-._~!$&'()*+,=:@/%]*$/
 const pathTricks = /\/\/|\/\.{1,2}(?:\/|$)|%(?:00|2e|5c|0a|0d|25)|%(?![0-9a-f]{2})/i
+/** Printable ASCII without `#`: what a query may hold, and what every HTTP client and server reads alike. */
+const queryText = /^[!"$-~]*$/
 const pathBytesMax = 8192
 
 /**
  * The front filter: what reaches the router is one request with one meaning (`reference/reliability.md` 5.2).
- * @throws Failure path_invalid, header_duplicate, header_invalid, too_many_headers, http_version_unsupported
+ * @throws Failure path_invalid, header_duplicate, header_invalid, too_many_headers, expectation_unsupported,
+ *   http_version_unsupported
  */
 export function readHead(req: IncomingMessage): Head {
   if (req.httpVersionMajor !== 1) throw fail('http_version_unsupported')
@@ -20,11 +23,13 @@ export function readHead(req: IncomingMessage): Head {
   const mark = url.indexOf('?')
   const path = mark < 0 ? url : url.slice(0, mark)
   if (url.length > pathBytesMax || !pathText.test(path) || pathTricks.test(path)) throw fail('path_invalid')
+  const query = mark < 0 ? '' : url.slice(mark + 1)
+  if (!queryText.test(query)) throw fail('path_invalid')
   checkHeaders(req)
   return {
     method: req.method ?? '',
     path,
-    query: mark < 0 ? '' : url.slice(mark + 1),
+    query,
     headers: req.headers,
     remote: req.socket.remoteAddress ?? '',
   }
@@ -43,6 +48,8 @@ function checkHeaders(req: IncomingMessage): void {
     if (seen.has(name)) throw fail('header_duplicate', { name })
     seen.add(name)
   }
+  const { expect } = req.headers
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw fail('expectation_unsupported')
   const coding = req.headers['transfer-encoding']
   if (coding === undefined) return
   if (coding.toLowerCase() !== 'chunked')

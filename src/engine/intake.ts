@@ -5,8 +5,10 @@ import { Deadlines, type Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
 import { scanObject } from './fields.ts'
 
-/** A body that stops arriving for this long is given up. */
-const bodyIdleMs = 30_000
+/** A body of which no more than `bytes` come in `ms` is given up. */
+export type BodyPace = { readonly bytes: number; readonly ms: number }
+/** 1 KiB a second, over half a minute (`reference/reliability.md` 5.1). */
+export const bodyPace: BodyPace = { bytes: 30 * 1024, ms: 30_000 }
 /** What is still taken of a body that was refused, so that the caller's client gets to read the answer. */
 const discardBytesMax = 64 * 1024 * 1024
 const discardMs = 10_000
@@ -43,13 +45,15 @@ const nothing: Taken = { body: { kind: 'none' }, release: () => undefined }
 /**
  * Reads what the route says the body is: nothing, one JSON object whole in memory, or the unread bytes of a form.
  * Bytes received are counted, with or without Content-Length.
- * @throws Failure body_unexpected, unsupported_content_type, body_too_large, invalid_json, body_incomplete, over_capacity
+ * @throws Failure body_unexpected, unsupported_content_type, body_too_large, invalid_json, body_incomplete, body_too_slow,
+ *   over_capacity
  */
 export function takeBody(
   req: IncomingMessage,
   res: ServerResponse,
   route: Route,
   budget: MemoryBudget,
+  pace: BodyPace,
 ): Taken | Promise<Taken> {
   const announced = announcedBytes(req)
   if (route.body === 'none') {
@@ -59,8 +63,8 @@ export function takeBody(
   checkType(req, route)
   if (announced === 0) throw fail('body_missing')
   if (announced !== undefined && announced > route.bodyBytesMax) throw tooLarge(route, announced)
-  if (route.body === 'json') return readJson(req, res, route, announced, budget)
-  const source = new CountedBody(req, res, route)
+  if (route.body === 'json') return readJson(req, res, route, announced, budget, pace)
+  const source = new CountedBody(req, res, route, pace)
   return {
     body: { kind: 'stream', source, contentType: req.headers['content-type'] ?? '', bytes: announced },
     release: () => source.release(),
@@ -103,12 +107,13 @@ async function readJson(
   route: Route,
   announced: number | undefined,
   budget: MemoryBudget,
+  pace: BodyPace,
 ): Promise<Taken> {
   let taken = announced ?? 0
   budget.take(taken)
   try {
-    if (req.headers.expect !== undefined) res.writeContinue()
-    const bytes = await readWhole(req, route, size => {
+    if (waitsForContinue(req)) res.writeContinue()
+    const bytes = await readWhole(req, route, pace, size => {
       if (size <= taken) return
       const more = Math.max(size - taken, 65_536)
       budget.take(more)
@@ -122,11 +127,16 @@ async function readJson(
   }
 }
 
-function readWhole(req: IncomingMessage, route: Route, onSize: (bytes: number) => void): Promise<Buffer> {
+function readWhole(
+  req: IncomingMessage,
+  route: Route,
+  pace: BodyPace,
+  onSize: (bytes: number) => void,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
-    const watch = new IdleWatch(() => finish(fail('body_too_slow', { seconds: bodyIdleMs / 1000 })))
+    const watch = new PaceWatch(pace, () => finish(tooSlow(pace)))
     const finish = (error?: Error): void => {
       watch.stop()
       req.off('data', onData).off('end', onEnd).off('close', onClose)
@@ -135,7 +145,7 @@ function readWhole(req: IncomingMessage, route: Route, onSize: (bytes: number) =
     }
     const onData = (chunk: Buffer): void => {
       size += chunk.length
-      watch.touch()
+      watch.count(chunk.length)
       if (size > route.bodyBytesMax) return finish(tooLarge(route, undefined))
       try {
         onSize(size)
@@ -159,14 +169,16 @@ class CountedBody extends Transform {
   readonly #req: IncomingMessage
   readonly #res: ServerResponse
   readonly #route: Route
-  #watch: IdleWatch | undefined
+  readonly #pace: BodyPace
+  #watch: PaceWatch | undefined
   #bytes = 0
 
-  constructor(req: IncomingMessage, res: ServerResponse, route: Route) {
+  constructor(req: IncomingMessage, res: ServerResponse, route: Route, pace: BodyPace) {
     super({ readableHighWaterMark: 65_536, writableHighWaterMark: 65_536 })
     this.#req = req
     this.#res = res
     this.#route = route
+    this.#pace = pace
     // Whoever reads hears of it; when nobody reads any more, an error that nobody hears would end the process.
     this.on('error', () => undefined)
   }
@@ -184,20 +196,20 @@ class CountedBody extends Transform {
 
   #begin(): void {
     const req = this.#req
-    const watch = new IdleWatch(() => this.#giveUp(fail('body_too_slow', { seconds: bodyIdleMs / 1000 })))
+    const watch = new PaceWatch(this.#pace, () => this.#giveUp(tooSlow(this.#pace)))
     this.#watch = watch
     this.once('close', () => watch.stop()).once('end', () => watch.stop())
     req.once('close', () => {
       if (!req.complete) this.#giveUp(fail('body_incomplete'))
     })
     if (req.destroyed && !req.complete) return this.#giveUp(fail('body_incomplete'))
-    if (req.headers.expect !== undefined) this.#res.writeContinue()
+    if (waitsForContinue(req)) this.#res.writeContinue()
     req.pipe(this)
   }
 
   override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
     this.#bytes += chunk.length
-    this.#watch?.touch()
+    this.#watch?.count(chunk.length)
     if (this.#bytes > this.#route.bodyBytesMax) return done(tooLarge(this.#route, undefined))
     done(null, chunk)
   }
@@ -208,25 +220,41 @@ class CountedBody extends Transform {
   }
 }
 
-const idleBodies = new Deadlines()
+const slowBodies = new Deadlines()
 
-/** Fires once when it has not been touched for `bodyIdleMs`. */
-class IdleWatch implements Timed {
-  deadlineAt = performance.now() + bodyIdleMs
+/** Fires once when too few bytes came in time; each time that enough have come, the time begins anew. */
+class PaceWatch implements Timed {
+  deadlineAt: number
   readonly onDeadline: () => void
+  readonly #pace: BodyPace
+  #bytes = 0
 
-  constructor(onIdle: () => void) {
-    this.onDeadline = onIdle
-    idleBodies.watch(this)
+  constructor(pace: BodyPace, onSlow: () => void) {
+    this.#pace = pace
+    this.deadlineAt = performance.now() + pace.ms
+    this.onDeadline = onSlow
+    slowBodies.watch(this)
   }
 
-  touch(): void {
-    this.deadlineAt = performance.now() + bodyIdleMs
+  count(bytes: number): void {
+    this.#bytes += bytes
+    if (this.#bytes < this.#pace.bytes) return
+    this.#bytes = 0
+    this.deadlineAt = performance.now() + this.#pace.ms
   }
 
   stop(): void {
-    idleBodies.forget(this)
+    slowBodies.forget(this)
   }
+}
+
+function tooSlow(pace: BodyPace): Error {
+  return fail('body_too_slow', { bytes: pace.bytes, seconds: pace.ms / 1000 })
+}
+
+/** HTTP/1.0 knows no interim answers. */
+function waitsForContinue(req: IncomingMessage): boolean {
+  return req.headers.expect !== undefined && req.httpVersionMinor > 0
 }
 
 /**

@@ -16,9 +16,6 @@ export function orderCandidates(
     // Efraimidis and Spirakis: sorting by u^(1/w) draws without replacement by weight.
     key: random() ** (1 / candidate.weight),
   }))
-  keyed.sort(
-    (a, b) =>
-      Number(b.open) - Number(a.open) || a.candidate.priority - b.candidate.priority || b.key - a.key,
-  )
+  keyed.sort((a, b) => Number(b.open) - Number(a.open) || a.candidate.priority - b.candidate.priority || b.key - a.key)
   return keyed.map(({ candidate }) => candidate)
 }

@@ -8,6 +8,10 @@ import type { Sink, UpstreamCall } from './transport.ts'
 const fairBytes = 16_384
 /** What a caller has to take what was written before his answer was cut. */
 const lingerMs = 10_000
+/** A caller who does not take what waits for him in this time is given up. */
+export const writeIdleMs = 60_000
+/** The end of what has been written when an event has ended there, or none has begun. */
+const betweenEvents = /(?:^|\n\n|\r\n\r\n|\r\r)$/
 
 /** How an answer ended for the caller. */
 export type Relayed =
@@ -34,6 +38,9 @@ export class Relay implements Sink {
   readonly #detach: () => boolean
   readonly #begin: () => void
   readonly #streamError: ((failure: Failure) => string | undefined) | undefined
+  readonly #deadlines: Deadlines
+  readonly #writeIdleMs: number
+  readonly #giveUp: Timed
   #resolve!: (relayed: Relayed) => void
   #queue: Buffer[] = []
   #upstreamEnded = false
@@ -50,7 +57,7 @@ export class Relay implements Sink {
   /** The caller has left with all that it was promised: it need not wait for our end to know that it has everything. */
   #served = false
   #settled = false
-  /** The last characters written, where a heartbeat may have to stand between events. */
+  /** The last characters written of a stream of events: where one ends, something of ours may stand. */
   #recent: string | undefined
   #wroteAt = performance.now()
 
@@ -59,6 +66,7 @@ export class Relay implements Sink {
    * `begin` sends the answer's head; it is called before the first byte, unless the head has gone already. Until then a
    * failure leaves the response untouched, for whoever waits for `done` to answer with it.
    * `streamError` gives the bytes that tell a stream's reader of an error; undefined cuts the connection.
+   * `patience` watches how long the caller leaves lie what is written for him.
    */
   constructor(
     res: ServerResponse,
@@ -66,7 +74,8 @@ export class Relay implements Sink {
     reply: Reply,
     detach: () => boolean,
     begin: () => void,
-    streamError?: (failure: Failure) => string | undefined,
+    streamError: ((failure: Failure) => string | undefined) | undefined,
+    patience: { readonly deadlines: Deadlines; readonly writeIdleMs: number },
   ) {
     this.#res = res
     this.#call = call
@@ -77,6 +86,11 @@ export class Relay implements Sink {
     this.#detach = detach
     this.#begin = begin
     this.#streamError = streamError
+    if (streamError) this.#recent = ''
+    this.#deadlines = patience.deadlines
+    this.#writeIdleMs = patience.writeIdleMs
+    // Destroying the response is the caller's leaving: what has to be read for the charge's sake is read on.
+    this.#giveUp = { deadlineAt: 0, onDeadline: () => void res.destroy() }
     this.done = new Promise(resolve => {
       this.#resolve = resolve
     })
@@ -86,20 +100,19 @@ export class Relay implements Sink {
   }
 
   /** Sends `text` after every `everyMs` of silence, between two events and never inside one. */
-  keepAlive(text: string, everyMs: number, deadlines: Deadlines): void {
-    this.#recent = ''
+  keepAlive(text: string, everyMs: number): void {
     const pulse: Timed = {
       deadlineAt: performance.now() + everyMs,
       onDeadline: () => {
         if (this.#settled || this.#detached) return undefined
         const silentMs = performance.now() - this.#wroteAt
         if (silentMs < everyMs) return performance.now() + everyMs - silentMs
-        if (!this.#draining && !this.#upstreamEnded && /(?:^|\n\n|\r\n\r\n|\r\r)$/.test(this.#recent ?? '')) this.#res.write(text)
+        if (!this.#draining && !this.#upstreamEnded && betweenEvents.test(this.#recent ?? '')) this.#res.write(text)
         return performance.now() + everyMs
       },
     }
-    deadlines.watch(pulse)
-    void this.done.then(() => deadlines.forget(pulse))
+    this.#deadlines.watch(pulse)
+    void this.done.then(() => this.#deadlines.forget(pulse))
   }
 
   data(chunk: Buffer): void {
@@ -193,9 +206,20 @@ export class Relay implements Sink {
       if (chunk.length === 0) continue
       if (!this.#res.headersSent) this.#begin()
       if (this.#owed !== undefined) this.#owed -= chunk.length
-      if (!this.#res.write(chunk)) this.#draining = true
+      if (!this.#res.write(chunk)) this.#waitForCaller()
       if (this.#recent !== undefined) this.#remember(chunk)
     }
+  }
+
+  #waitForCaller(): void {
+    if (this.#draining) return
+    this.#draining = true
+    this.#limitWait()
+  }
+
+  #limitWait(): void {
+    this.#giveUp.deadlineAt = performance.now() + this.#writeIdleMs
+    this.#deadlines.watch(this.#giveUp)
   }
 
   #remember(chunk: Buffer): void {
@@ -242,6 +266,7 @@ export class Relay implements Sink {
     this.#res.off('close', this.#onCallerGone)
     if (!this.#res.headersSent) this.#begin()
     this.#res.end(() => this.#settle({ kind: 'whole' }))
+    if (!this.#res.writableFinished) this.#limitWait()
     // A caller that leaves between our last byte and its arrival has left all the same.
     this.#res.once('close', () =>
       this.#settle(this.#res.writableFinished ? { kind: 'whole' } : { kind: 'cut', by: 'caller', complete: true }),
@@ -260,9 +285,17 @@ export class Relay implements Sink {
     if (!this.#detached && this.#res.headersSent) {
       const told = by === 'gateway' ? undefined : this.#streamError?.(failure)
       if (told === undefined) this.#breakOff()
-      else this.#res.end(told)
+      else this.#endWith(told)
     }
     this.#settle({ kind: 'cut', by, complete: false, failure })
+  }
+
+  /** Tells a stream's reader of the error as an event of its own: what had begun of another one is closed first. */
+  #endWith(told: string): void {
+    const res = this.#res
+    res.end(betweenEvents.test(this.#recent ?? '') ? told : `\n\n${told}`)
+    const limit = setTimeout(() => res.destroy(), lingerMs).unref()
+    res.once('close', () => clearTimeout(limit))
   }
 
   /**
@@ -284,6 +317,7 @@ export class Relay implements Sink {
     if (this.#served || this.#detach()) {
       this.#detached = true
       this.#draining = false
+      this.#deadlines.forget(this.#giveUp)
       this.#steer()
       return
     }
@@ -293,6 +327,7 @@ export class Relay implements Sink {
 
   readonly #onDrain = (): void => {
     this.#draining = false
+    this.#deadlines.forget(this.#giveUp)
     this.#steer()
   }
 
@@ -306,6 +341,7 @@ export class Relay implements Sink {
     if (this.#settled) return
     this.#settled = true
     this.#queue = []
+    this.#deadlines.forget(this.#giveUp)
     this.#res.off('drain', this.#onDrain)
     this.#resolve(relayed)
   }

@@ -18,7 +18,8 @@ export function sendAnswer(
     ...idHeaders(id),
     ...answer.headers,
     ...more,
-    'content-length': String(body.length),
+    // RFC 9110 8.6: a 204 carries none.
+    ...(answer.status !== 204 && { 'content-length': String(body.length) }),
   })
   res.end(body)
 }

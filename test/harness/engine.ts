@@ -1,0 +1,193 @@
+import type { Test } from 'tap'
+import { openai } from '../../src/dialects/openai.ts'
+import { Engine, type EngineParts, Pipeline, Router } from '../../src/engine/index.ts'
+import {
+  type Candidate,
+  type Clock,
+  type Dialect,
+  type Family,
+  type Hooks,
+  type LogRow,
+  type Model,
+  type Plan,
+  type Route,
+  type ServerPlan,
+  systemClock,
+  type Upstream as UpstreamPlan,
+} from '../../src/kit/index.ts'
+import { bind, createCallerServer } from '../../src/listeners.ts'
+import { startUpstream, type Upstream } from './upstream.ts'
+
+/** The bare engine over real upstreams: a plan of three routes and one model, no plugins but those of the test. */
+export type BareEngine = {
+  readonly url: string
+  readonly engine: Engine
+  readonly upstreams: readonly Upstream[]
+  /** One for each exchange that has settled, in that order. */
+  readonly rows: readonly LogRow[]
+  /** What the engine told its log of at `error`. */
+  readonly faults: readonly string[]
+  readonly post: (path?: string, headers?: Record<string, string>, body?: object) => Promise<Response>
+  /** Resolves when no request is open. */
+  readonly settled: () => Promise<void>
+}
+
+export type BareOptions = {
+  /** For each upstream what differs from an upstream of weight 1 and priority 1 that is waited for as long as it takes. */
+  readonly upstreams?: readonly (Partial<Pick<Candidate, 'weight' | 'priority' | 'sendAs'>> &
+    Partial<Pick<UpstreamPlan, 'timeouts' | 'cooldown' | 'url' | 'credential'>>)[]
+  readonly server?: Partial<ServerPlan>
+  readonly hooks?: Hooks
+  readonly callers?: EngineParts['callers']
+  readonly clock?: Clock
+  readonly dialect?: Dialect
+}
+
+const origin = { file: 'test', line: 1, col: 1 }
+export const patient = { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 60_000 }
+/** The model that every test of the bare engine asks for. */
+export const modelName = 'anything'
+
+/** Starts the engine alone; everything closes with the test. */
+export async function startEngine(t: Test, options: BareOptions = {}): Promise<BareEngine> {
+  const wanted = options.upstreams ?? [{}]
+  const upstreams = await Promise.all(wanted.map(() => startUpstream()))
+  const candidates = wanted.map(({ weight = 1, priority = 1, sendAs = modelName, ...own }, i) => ({
+    weight,
+    priority,
+    sendAs,
+    upstream: planUpstream(`upstream-${i}`, (upstreams[i] as Upstream).url, own),
+  }))
+  const plan = createPlan(candidates, options.server ?? {})
+  const rows: LogRow[] = []
+  const faults: string[] = []
+  const ignore = (): void => undefined
+  const dialect = options.dialect ?? openai
+  const engine = new Engine(
+    {
+      dialect: () => dialect,
+      guessDialect: () => dialect,
+      local: new Map(),
+      resolveUrl: url => url,
+      began: ignore,
+      upstreamAnswered: ignore,
+      record: row => void rows.push(row),
+      clock: options.clock ?? systemClock,
+      log: { debug: ignore, info: ignore, warn: ignore, error: facts => void faults.push(JSON.stringify(facts)) },
+      ...(options.callers && { callers: options.callers }),
+    },
+    {
+      plan,
+      pipeline: new Pipeline(options.hooks ? [{ plugin: 'test', faceted: false, hooks: options.hooks }] : []),
+      router: new Router(plan.routes),
+    },
+  )
+  const server = createCallerServer(
+    (req, res) => void engine.handle(req, res),
+    code => engine.refuseUnread(code),
+  )
+  const { url } = await bind(server, plan.server.listen)
+  t.teardown(async () => {
+    server.closeAllConnections()
+    server.close()
+    await engine.close()
+    for (const upstream of upstreams) await upstream.close()
+  })
+  return {
+    url,
+    engine,
+    upstreams,
+    rows,
+    faults,
+    post: (path = '/v1/chat/completions', headers = {}, body = { model: modelName }) =>
+      fetch(url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(body),
+      }),
+    async settled() {
+      const end = performance.now() + 10_000
+      while (engine.open > 0) {
+        if (performance.now() > end) throw new Error(`${engine.open} requests are still open`)
+        await new Promise(resolve => setTimeout(resolve, 1))
+      }
+    },
+  }
+}
+
+function planUpstream(name: string, url: string, own: Partial<UpstreamPlan>): UpstreamPlan {
+  return {
+    name,
+    url,
+    credential: undefined,
+    headers: {},
+    timeouts: patient,
+    reuse: undefined,
+    cooldown: { failures: 3, forMs: 60_000 },
+    ...own,
+  }
+}
+
+function createPlan(candidates: readonly Candidate[], server: Partial<ServerPlan>): Plan {
+  const family: Family = {
+    name: 'family',
+    origin,
+    streams: new Set(['chat']),
+    nMax: 1,
+    forward: new Map(),
+    facets: new Map(),
+  }
+  const model: Model = {
+    name: modelName,
+    origin,
+    family,
+    upstreams: candidates,
+    prices: new Map(),
+    free: true,
+    limits: {},
+    enabled: true,
+  }
+  const route = (path: string, own: Partial<Route>): Route => ({
+    method: 'POST',
+    path,
+    upstreamPath: path,
+    origin,
+    operation: 'chat',
+    dialect: 'openai',
+    stream: 'field',
+    body: 'json',
+    bodyBytesMax: 33_554_432,
+    reuse: undefined,
+    serve: undefined,
+    ...own,
+  })
+  return {
+    revision: '000000000000',
+    file: 'test',
+    currency: 'USD',
+    server: {
+      listen: { host: '127.0.0.1', port: 0 },
+      ops: undefined,
+      bodyBytesMax: 33_554_432,
+      memoryBytesMax: 201_326_592,
+      spoolBytesMax: 4_294_967_296,
+      drainMs: 1_000,
+      heartbeatMs: undefined,
+      patientAgents: [],
+      corsOrigins: [],
+      ...server,
+    },
+    storage: '',
+    counters: '',
+    groups: new Map(),
+    upstreams: new Map(candidates.map(({ upstream }) => [upstream.name, upstream])),
+    pipeline: [],
+    families: new Map([[family.name, family]]),
+    models: new Map([[model.name, model]]),
+    routes: [
+      route('/v1/chat/completions', {}),
+      route('/v1/once', { reuse: false, operation: 'once' }),
+      route('/v1/models/{model}:{method}', { body: 'form', operation: 'form' }),
+    ],
+  }
+}

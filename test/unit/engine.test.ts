@@ -1,0 +1,120 @@
+import t from 'tap'
+import { Health } from '../../src/engine/health.ts'
+import { orderCandidates } from '../../src/engine/order-candidates.ts'
+import type { Candidate, Upstream } from '../../src/kit/index.ts'
+
+function candidate(name: string, weight = 1, priority = 1, cooldown = { failures: 3, forMs: 1_000 }): Candidate {
+  const upstream: Upstream = {
+    name,
+    url: 'http://127.0.0.1',
+    credential: undefined,
+    headers: {},
+    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
+    reuse: undefined,
+    cooldown,
+  }
+  return { upstream, weight, priority, sendAs: name }
+}
+
+const names = (order: readonly Candidate[]): string[] => order.map(({ upstream }) => upstream.name)
+const open = (): boolean => true
+
+/** Numbers from 0 to below 1 that follow from a seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+t.test('the upstreams of the lowest priority number come first, whatever their weights', async t => {
+  const candidates = [candidate('late', 1_000, 2), candidate('early', 0.001, 1), candidate('last', 9, 3)]
+  const random = randomFrom(1)
+  for (let i = 0; i < 100; i++)
+    t.strictSame(names(orderCandidates(candidates, open, random)), ['early', 'late', 'last'])
+})
+
+t.test('among equals the first is drawn by weight, and the rest follow by theirs', async t => {
+  const seed = Date.now() % 100_000
+  const random = randomFrom(seed)
+  const candidates = [candidate('a', 1), candidate('b', 2), candidate('c', 7)]
+  const firsts = { a: 0, b: 0, c: 0 }
+  const seconds = { a: 0, b: 0 }
+  const draws = 20_000
+  for (let i = 0; i < draws; i++) {
+    const [first = '', second = ''] = names(orderCandidates(candidates, open, random))
+    firsts[first as 'a']++
+    if (first === 'c') seconds[second as 'a']++
+  }
+  t.comment(`seed ${seed}: ${JSON.stringify(firsts)}`)
+  for (const [name, share] of [
+    ['a', 0.1],
+    ['b', 0.2],
+    ['c', 0.7],
+  ] as const)
+    t.ok(Math.abs(firsts[name] / draws - share) < 0.02, `${name} takes ${share}`)
+  t.ok(Math.abs(seconds.a / firsts.c - 1 / 3) < 0.03, 'behind c, a takes a third')
+})
+
+t.test('an upstream that is left alone comes last, even before one of a better priority', async t => {
+  const candidates = [candidate('best', 1, 1), candidate('spare', 1, 2), candidate('closed too', 1, 1)]
+  const order = orderCandidates(candidates, ({ upstream }) => upstream.name === 'spare', randomFrom(1))
+  t.equal(names(order)[0], 'spare')
+  t.equal(order.length, 3, 'but it is still there: a slim chance is better than none')
+})
+
+t.test('one upstream needs no drawing', async t => {
+  const only = [candidate('only')]
+  t.equal(
+    orderCandidates(
+      only,
+      () => false,
+      () => t.fail('drawn') as never,
+    ),
+    only,
+  )
+})
+
+t.test('an upstream closes after failures in a row, lets one request try it, and opens with its success', async t => {
+  const health = new Health()
+  const { upstream } = candidate('one')
+  health.failed(upstream, 0)
+  health.failed(upstream, 0)
+  t.ok(health.isOpen(upstream, 1), 'two of three')
+  health.succeeded(upstream)
+  health.failed(upstream, 0)
+  health.failed(upstream, 0)
+  t.ok(health.isOpen(upstream, 1), 'a success in between begins the count anew')
+  health.failed(upstream, 10)
+  t.notOk(health.isOpen(upstream, 1_009))
+  t.equal(health.closed(1_009), 1)
+  t.ok(health.isOpen(upstream, 1_010), 'the time is over')
+  t.equal(health.closed(1_010), 0)
+  health.began(upstream, 1_010)
+  t.notOk(health.isOpen(upstream, 1_010), 'and one request alone tries')
+  health.failed(upstream, 1_100)
+  t.notOk(health.isOpen(upstream, 2_099), 'its failure closes for as long once more')
+  health.began(upstream, 2_100)
+  health.undecided(upstream)
+  t.ok(health.isOpen(upstream, 2_100), 'a trial whose caller left says nothing: the next one tries')
+  health.began(upstream, 2_100)
+  health.succeeded(upstream)
+  t.ok(health.isOpen(upstream, 2_101))
+  t.ok(health.isOpen(upstream, 2_101), 'for everybody')
+})
+
+t.test('an upstream that says for how long is left alone for as long, at most a minute', async t => {
+  for (const [asked, rest] of [
+    [5_000, 5_000],
+    [600_000, 60_000],
+  ] as const) {
+    const health = new Health()
+    const { upstream } = candidate('one')
+    health.failed(upstream, 0, asked)
+    t.notOk(health.isOpen(upstream, rest - 1), `${asked} ms asked, after the first failure`)
+    t.ok(health.isOpen(upstream, rest))
+  }
+})
