@@ -6,7 +6,13 @@ import { findNode, type Path, type Tree } from './tree.ts'
 
 /** Any text, one character or more, slashes too: what a `{name}` takes. */
 const any = Symbol('any')
-type Pattern = readonly (string | typeof any)[]
+type Pattern = {
+  /** One character each, or any text. */
+  readonly steps: readonly (string | typeof any)[]
+  /** What stands before the first name and behind the last; the whole path where there is none. */
+  readonly head: string
+  readonly tail: string
+}
 
 /**
  * Every route can be reached. Literal paths win over patterns, patterns are tried in the order written; so a route is
@@ -21,7 +27,7 @@ export function checkRoutes(root: Tree, source: Source, report: Report): void {
     for (const { path, text, match } of spellingsOf(root, ['routes', i, 'match'], report)) {
       const pattern = toPattern(match.path)
       for (const other of above) {
-        if (other.method !== match.method) continue
+        if (other.method !== match.method || !mayMeet(other.pattern, pattern)) continue
         const clash = clashOf(other.pattern, pattern)
         if (!clash) continue
         const message = `'${text}' ${clash.words} '${other.text}' on line ${other.line}`
@@ -73,10 +79,18 @@ function misspelling(match: Spelling['match'], first: Spelling['match']): Compla
 }
 
 function toPattern(path: string): Pattern {
-  return path.split(/(\{\w+\})/).flatMap((piece): Pattern => (piece.startsWith('{') ? [any] : piece.split('')))
+  const pieces = path.split(/(\{\w+\})/)
+  const steps = pieces.flatMap((piece): Pattern['steps'] => (piece.startsWith('{') ? [any] : piece.split('')))
+  return { steps, head: pieces[0] ?? '', tail: pieces.at(-1) ?? '' }
 }
 
-function clashOf(above: Pattern, below: Pattern) {
+/** False when two paths begin or end differently, as most do: nothing more has to be looked at. */
+function mayMeet(a: Pattern, b: Pattern): boolean {
+  const heads = a.head.startsWith(b.head) || b.head.startsWith(a.head)
+  return heads && (a.tail.endsWith(b.tail) || b.tail.endsWith(a.tail))
+}
+
+function clashOf({ steps: above }: Pattern, { steps: below }: Pattern) {
   const aboveCovers = covers(above, below)
   const belowCovers = covers(below, above)
   if (aboveCovers && belowCovers)
@@ -93,7 +107,7 @@ function clashOf(above: Pattern, below: Pattern) {
 }
 
 /** True when every path of `narrow` is one of `wide`. */
-function covers(wide: Pattern, narrow: Pattern): boolean {
+function covers(wide: Pattern['steps'], narrow: Pattern['steps']): boolean {
   const [head, ...rest] = wide
   if (head === undefined) return narrow.length === 0
   if (head !== any) return narrow[0] === head && covers(rest, narrow.slice(1))
@@ -102,7 +116,7 @@ function covers(wide: Pattern, narrow: Pattern): boolean {
 }
 
 /** True when some path is one of both. */
-function meet(a: Pattern, b: Pattern): boolean {
+function meet(a: Pattern['steps'], b: Pattern['steps']): boolean {
   const known = new Map<number, boolean>()
   const from = (i: number, j: number): boolean => {
     if (i === a.length || j === b.length) return i === a.length && j === b.length
