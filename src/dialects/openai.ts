@@ -1,8 +1,12 @@
-import type { Answer, Dialect, Failure, Head, LimitState, ListedModel } from '../kit/index.ts'
+import type { Answer, Dialect, Failure, Head, ListedModel } from '../kit/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
-import { formatGoDuration } from './durations.ts'
+import { readOpenaiEventUsage, readOpenaiUsage } from './openai-usage.ts'
+import { xRateLimitHeaders } from './x-ratelimit.ts'
 
-/** The chat-completions style. Source: `reference/wire.md` 2.1, 4, 10. */
+/** Numbers of the last events of a response: the real ones before them are not known here, and all are smaller. */
+const lastSequence = 2 ** 31 - 1
+
+/** The chat-completions style. Source: `reference/wire.md` 2.1, 2.5, 4, 5, 7, 10. */
 export const openai: Dialect = {
   name: 'openai',
   requestHeaders: ['openai-beta'],
@@ -20,33 +24,40 @@ export const openai: Dialect = {
     }
   },
 
-  streamError(failure: Failure): string {
+  streamError(failure: Failure, requestId: string, operation: string): string {
+    if (operation === 'responses') return responseError(failure, requestId)
     return `data: ${JSON.stringify({ error: errorObject(failure) })}\n\n`
   },
 
   heartbeat: ': \n\n',
-  usageOf: () => null,
-  usageOfEvent: () => null,
+  usageOf: readOpenaiUsage,
+  usageOfEvent: readOpenaiEventUsage,
 
   modelList(models: readonly ListedModel[]): object {
     return { object: 'list', data: models.map(model => modelObject(model)) }
   },
 
   modelOne: modelObject,
-
-  limitHeaders(limits: readonly LimitState[]): { readonly [name: string]: string } {
-    const headers: { [name: string]: string } = {}
-    for (const { kind, limit, remaining, resetMs } of limits) {
-      headers[`x-ratelimit-limit-${kind}`] = String(limit)
-      headers[`x-ratelimit-remaining-${kind}`] = String(remaining)
-      headers[`x-ratelimit-reset-${kind}`] = formatGoDuration(resetMs)
-    }
-    return headers
-  },
+  limitHeaders: xRateLimitHeaders,
 }
 
 function errorObject(failure: Failure): object {
   return { message: failure.message, type: failure.type, param: failure.param, code: failure.code }
+}
+
+/**
+ * The end of a response that failed. The `error` event is flat, as the style defines it, and holds the error once more
+ * as a member: SDKs before version 7, and the Python one, throw only at that. It comes first, since at a
+ * `response.failed` whose id is not the response's own an SDK's reader says only that the identity changed; callers
+ * without an SDK look for that one.
+ */
+function responseError(failure: Failure, requestId: string): string {
+  const { code, message, param } = failure
+  const flat = { type: 'error', code, message, param, sequence_number: lastSequence - 1 }
+  const error = JSON.stringify({ ...flat, error: errorObject(failure) })
+  const response = { id: requestId, object: 'response', status: 'failed', error: { code, message }, output: [] }
+  const failed = JSON.stringify({ type: 'response.failed', response, sequence_number: lastSequence })
+  return `event: error\ndata: ${error}\n\nevent: response.failed\ndata: ${failed}\n\n`
 }
 
 function modelObject(model: ListedModel): object {

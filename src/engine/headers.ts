@@ -22,13 +22,16 @@ export function requestHeaders(
   upstream: Upstream,
   more: { readonly [name: string]: string },
 ): string[] {
-  const list = [...fixedHeaders(upstream)]
+  const { list: fixed, names } = fixedHeaders(upstream)
+  const list = [...fixed]
   for (const name of requestPass) {
     const value = head.headers[name]
     if (typeof value === 'string') list.push(name, value)
   }
   for (const name of dialect.requestHeaders) {
-    const value = head.headers[name]
+    // What the operator fixed for the upstream stands; a second line would be read as part of the first.
+    if (names.has(name)) continue
+    const value = head.headers[name] ?? dialect.requestDefaults?.[name]
     if (typeof value === 'string') list.push(name, value)
   }
   for (const name in more) list.push(name, more[name] as string)
@@ -53,19 +56,20 @@ function readName(pair: string): string {
   }
 }
 
-const fixed = new WeakMap<Upstream, readonly string[]>()
+type FixedHeaders = { readonly list: readonly string[]; readonly names: ReadonlySet<string> }
+const known = new WeakMap<Upstream, FixedHeaders>()
 
 /** What every request to an upstream carries, worked out once. */
-function fixedHeaders(upstream: Upstream): readonly string[] {
-  let list = fixed.get(upstream)
-  if (!list) {
-    const made = ['user-agent', 'tollgate', 'accept-encoding', 'identity']
-    if (upstream.credential) made.push(upstream.credential.header, upstream.credential.value)
-    for (const [name, value] of Object.entries(upstream.headers)) made.push(name, value)
-    list = made
-    fixed.set(upstream, list)
+function fixedHeaders(upstream: Upstream): FixedHeaders {
+  let fixed = known.get(upstream)
+  if (!fixed) {
+    const list = ['user-agent', 'tollgate', 'accept-encoding', 'identity']
+    if (upstream.credential) list.push(upstream.credential.header, upstream.credential.value)
+    for (const [name, value] of Object.entries(upstream.headers)) list.push(name, value)
+    fixed = { list, names: new Set(Object.keys(upstream.headers)) }
+    known.set(upstream, fixed)
   }
-  return list
+  return fixed
 }
 
 /** What a header line cannot carry: an answer is not lost over one that undici reads as UTF-8. */

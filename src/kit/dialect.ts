@@ -8,14 +8,19 @@ export type Dialect = {
   readonly name: string
   /** Of the caller's headers, those that upstreams of this style understand; lower-case. */
   readonly requestHeaders: readonly string[]
+  /** What upstreams are sent of these where the caller sends nothing. */
+  readonly requestDefaults?: { readonly [name: string]: string }
   /** Of an upstream's headers, those that this style's callers read; lower-case. */
   readonly replyHeaders: ReadonlySet<string>
   /** Every key presented, in the order of their headers; more than one distinct value is the caller's fault. */
   credentials(head: Head): readonly string[]
   /** An error as this style's SDKs read it. */
   error(failure: Failure, requestId: string): Answer
-  /** The bytes that make a stream's reader raise an error after it has begun; undefined when the style has none. */
-  streamError(failure: Failure, requestId: string): string | undefined
+  /**
+   * The bytes that make a stream's reader raise an error after it has begun; undefined when the style has none.
+   * `operation` is the route's.
+   */
+  streamError(failure: Failure, requestId: string, operation: string): string | undefined
   /** What may be sent between two events to say that the stream lives; undefined when the style has nothing of the kind. */
   readonly heartbeat: string | undefined
   /**
@@ -25,8 +30,8 @@ export type Dialect = {
   usageOf(operation: string, body: Json): Usage | null
   /** What one event of a stream reports: later reports stand in for earlier ones, member by member. */
   usageOfEvent(operation: string, data: Json): Usage | null
-  /** The models on offer, and one of them, as this style lists them. */
-  modelList(models: readonly ListedModel[]): object
+  /** The models on offer, and one of them, as this style lists them; the query holds the style's own paging. */
+  modelList(models: readonly ListedModel[], query: string): object
   modelOne(model: ListedModel): object
   /** The limit headers of this style. */
   limitHeaders(limits: readonly LimitState[], nowMs: number): { readonly [name: string]: string }
@@ -58,6 +63,8 @@ export type Usage = {
 export type ListedModel = {
   readonly name: string
   readonly family: string
+  /** What it can be asked for. */
+  readonly operations: readonly string[]
   /** Milliseconds since the epoch: when this gateway began to offer it. */
   readonly since: number
 }

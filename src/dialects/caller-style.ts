@@ -1,0 +1,29 @@
+import type { Head } from '../kit/index.ts'
+import { queryKeys } from './query-key.ts'
+
+type Headers = Head['headers']
+
+/** `/v1/models/NAME:generateContent`. Names may have colons too (`name:latest`), but hardly humps after them. */
+const methodAfterModel = /\/models\/.+:[a-z]+[A-Z][A-Za-z]+$/
+
+/**
+ * The style of whoever asks where several styles share a path, as with `GET /v1/models`. Never by which header holds the
+ * key: both `Authorization` and `x-api-key` are in use by several styles (`reference/wire.md` 3 and 7).
+ */
+export function callerStyle(path: string, query: string, headers: Headers): 'anthropic' | 'google' | 'openai' {
+  if (headers['anthropic-version'] !== undefined) return 'anthropic'
+  if (headers['x-goog-api-key'] !== undefined || queryKeys(query).length > 0 || isBetaPath(path)) return 'google'
+  return 'openai'
+}
+
+/** The style that a path or a header proves, before a route is known; undefined when they prove none. */
+export function provenStyle(path: string, headers: Headers): 'anthropic' | 'google' | 'cohere' | undefined {
+  if (headers['anthropic-version'] !== undefined || /\/messages(?:\/count_tokens)?\/?$/.test(path)) return 'anthropic'
+  if (headers['x-goog-api-key'] !== undefined || isBetaPath(path) || methodAfterModel.test(path)) return 'google'
+  return /\/rerank\/?$/.test(path) ? 'cohere' : undefined
+}
+
+/** Only the generative-language style has a `v1beta`. */
+function isBetaPath(path: string): boolean {
+  return /\/v1beta(?:\/|$)/.test(path)
+}

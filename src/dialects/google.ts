@@ -1,0 +1,144 @@
+import type { Answer, Dialect, Failure, Head, Json, ListedModel, Usage } from '../kit/index.ts'
+import { bearerKey, headerKey } from './bearer.ts'
+import { pageAfter, readPageLength } from './page.ts'
+import { queryKeys } from './query-key.ts'
+import { addCounts, countingUsage, makeUsage, readCount, readMember } from './read-members.ts'
+import { xRateLimitHeaders } from './x-ratelimit.ts'
+
+/** Status words by HTTP status; what is not here takes the word of its hundred. */
+const words: ReadonlyMap<number, string> = new Map([
+  [401, 'UNAUTHENTICATED'],
+  [402, 'FAILED_PRECONDITION'],
+  [403, 'PERMISSION_DENIED'],
+  [404, 'NOT_FOUND'],
+  [405, 'UNIMPLEMENTED'],
+  [408, 'DEADLINE_EXCEEDED'],
+  [409, 'ABORTED'],
+  [429, 'RESOURCE_EXHAUSTED'],
+  [501, 'UNIMPLEMENTED'],
+  [502, 'UNAVAILABLE'],
+  [503, 'UNAVAILABLE'],
+  [504, 'DEADLINE_EXCEEDED'],
+])
+
+/** What a model's list entry calls the operations that it takes. */
+const methods: ReadonlyMap<string, string> = new Map([
+  ['generate', 'generateContent'],
+  ['generate.count', 'countTokens'],
+  ['generate.embed', 'embedContent'],
+])
+
+const rpc = 'type.googleapis.com/google.rpc'
+
+/** The generative-language style. Source: `reference/wire.md` 2.1, 2.2, 2.5, 3, 5, 6. */
+export const google: Dialect = {
+  name: 'google',
+  requestHeaders: [],
+  replyHeaders: new Set(),
+
+  credentials(head: Head): readonly string[] {
+    const named = [bearerKey(head), headerKey(head, 'x-api-key'), headerKey(head, 'x-goog-api-key')]
+    return [...named.filter(key => key !== undefined), ...queryKeys(head.query)]
+  },
+
+  error(failure: Failure, requestId: string): Answer {
+    const error = { ...errorObject(failure), details: errorDetails(failure, requestId) }
+    return {
+      status: failure.status,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ error }),
+    }
+  },
+
+  /**
+   * A record whose `error.code` is a number from 400 to 599 is thrown by the SDKs, but version 1 of the JavaScript one
+   * takes it for content. What stands after it, without an end of its own, makes that one throw too; others ignore it,
+   * as readers of events must (WHATWG HTML 9.2.6).
+   */
+  streamError(failure: Failure): string {
+    const error = JSON.stringify({ error: errorObject(failure) })
+    return `data: ${error}\n\n${error}`
+  },
+
+  // A comment would do for the JavaScript SDK; what other readers of this style do with one is not known.
+  heartbeat: undefined,
+
+  usageOf(operation: string, body: Json): Usage | null {
+    if (operation === 'generate.count') return countingUsage(readCount(body, 'totalTokens'))
+    // A stream that was not asked for as events is one list of what would have been events.
+    const whole = Array.isArray(body) ? (body.at(-1) ?? null) : body
+    return readUsage(whole, true)
+  },
+
+  usageOfEvent(_operation: string, data: Json): Usage | null {
+    return readUsage(data, endsAnswer(data))
+  },
+
+  modelList(models: readonly ListedModel[], query: string): object {
+    const asked = new URLSearchParams(query)
+    const token = asked.get('pageToken')
+    const after = token ? Buffer.from(token, 'base64url').toString() : null
+    const page = pageAfter(models, after, readPageLength(asked.get('pageSize'), 50, 1000))
+    const last = page.models.at(-1)
+    return {
+      models: page.models.map(model => modelObject(model)),
+      ...(page.more && last && { nextPageToken: Buffer.from(last.name).toString('base64url') }),
+    }
+  },
+
+  modelOne: modelObject,
+  limitHeaders: xRateLimitHeaders,
+}
+
+function errorObject({ status, message }: Failure): { code: number; message: string; status: string } {
+  return { code: status, message, status: words.get(status) ?? (status < 500 ? 'INVALID_ARGUMENT' : 'INTERNAL') }
+}
+
+/** Why (the code), which field, when to try again, and which request it was. */
+function errorDetails(failure: Failure, requestId: string): readonly object[] {
+  const { code, message, param, retryAfterMs } = failure
+  const details: object[] = [
+    code === 'invalid_api_key'
+      ? { '@type': `${rpc}.ErrorInfo`, reason: 'API_KEY_INVALID', domain: 'googleapis.com', metadata: {} }
+      : { '@type': `${rpc}.ErrorInfo`, reason: code.toUpperCase(), domain: 'tollgate', metadata: {} },
+  ]
+  if (param !== null)
+    details.push({ '@type': `${rpc}.BadRequest`, fieldViolations: [{ field: param, description: message }] })
+  if (retryAfterMs !== undefined)
+    details.push({ '@type': `${rpc}.RetryInfo`, retryDelay: `${Math.max(1, Math.ceil(retryAfterMs / 1000))}s` })
+  details.push({ '@type': `${rpc}.RequestInfo`, requestId })
+  return details
+}
+
+/**
+ * The prompt's tokens hold the cached ones, but not those of what tools brought into it; candidates and thoughts are
+ * both output. Counts that are zero are left out of this style's answers, so that at the `end` an output that is not
+ * told is what the total leaves for it.
+ */
+function readUsage(data: Json, end: boolean): Usage | null {
+  const usage = readMember(data, 'usageMetadata')
+  const inputTokens = addCounts(readCount(usage, 'promptTokenCount'), readCount(usage, 'toolUsePromptTokenCount'))
+  const output = addCounts(readCount(usage, 'candidatesTokenCount'), readCount(usage, 'thoughtsTokenCount'))
+  const total = readCount(usage, 'totalTokenCount')
+  const rest = end && total !== null && inputTokens !== null ? Math.max(0, total - inputTokens) : null
+  return makeUsage({
+    inputTokens,
+    cachedInputTokens: readCount(usage, 'cachedContentTokenCount'),
+    outputTokens: output ?? rest,
+  })
+}
+
+/** Whether no more is to come: a candidate has finished, or the prompt was refused. */
+function endsAnswer(data: Json): boolean {
+  if (readMember(data, 'promptFeedback', 'blockReason') !== undefined) return true
+  const candidates = readMember(data, 'candidates')
+  return Array.isArray(candidates) && candidates.some((one: Json) => readMember(one, 'finishReason') !== undefined)
+}
+
+function modelObject({ name, operations }: ListedModel): object {
+  return {
+    name: `models/${name}`,
+    displayName: name,
+    supportedGenerationMethods: operations.map(operation => methods.get(operation)).filter(word => word !== undefined),
+  }
+}

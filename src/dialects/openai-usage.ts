@@ -1,0 +1,35 @@
+import type { Json, Usage } from '../kit/index.ts'
+import { makeUsage, readCount, readMember, readSeconds } from './read-members.ts'
+
+/**
+ * Usage as the chat-completions style counts it, of every operation: chat and embeddings say `prompt_tokens` and
+ * `completion_tokens`, all others `input_tokens` and `output_tokens`; a transcription may count seconds instead
+ * (`reference/wire.md` 5). Cached tokens are among the input's, reasoning among the output's.
+ */
+export function readOpenaiUsage(operation: string, body: Json): Usage | null {
+  const usage = readMember(body, 'usage')
+  const input = readCount(usage, 'prompt_tokens') ?? readCount(usage, 'input_tokens')
+  const outputTokens = readCount(usage, 'completion_tokens') ?? readCount(usage, 'output_tokens')
+  return makeUsage({
+    // A reranker tells nothing but a total.
+    inputTokens: input ?? (outputTokens === null ? readCount(usage, 'total_tokens') : null),
+    cachedInputTokens:
+      readCount(usage, 'prompt_tokens_details', 'cached_tokens') ??
+      readCount(usage, 'input_tokens_details', 'cached_tokens'),
+    outputTokens,
+    seconds: operation === 'audio.transcribe' ? readDuration(body) : null,
+  })
+}
+
+/**
+ * What one event reports: the last chunk of a chat and the events that end an image, a transcript or a speech have
+ * `usage`, the event that ends a response has it inside its `response`.
+ */
+export function readOpenaiEventUsage(operation: string, data: Json): Usage | null {
+  return readOpenaiUsage(operation, operation === 'responses' ? (readMember(data, 'response') ?? null) : data)
+}
+
+/** Seconds of a transcription that is counted by time; a detailed one tells its length beside or instead of a usage. */
+function readDuration(body: Json): number | null {
+  return readSeconds(body, 'usage', 'seconds') ?? readSeconds(body, 'duration')
+}

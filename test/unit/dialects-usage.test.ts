@@ -1,0 +1,379 @@
+import t from 'tap'
+import { dialects } from '../../src/dialects/index.ts'
+import type { Dialect, Json, Usage } from '../../src/kit/index.ts'
+
+function style(name: string): Dialect {
+  const dialect = dialects.get(name)
+  if (!dialect) throw new Error(`no ${name}`)
+  return dialect
+}
+
+/** A usage of which only these members are told. */
+function told(members: Partial<Usage>): Usage {
+  return {
+    inputTokens: null,
+    cachedInputTokens: null,
+    outputTokens: null,
+    seconds: null,
+    searchUnits: null,
+    ...members,
+  }
+}
+
+/** Later reports stand in for earlier ones, member by member. */
+function merge(reports: readonly (Usage | null)[]): Usage {
+  const merged = reports.flatMap(report => Object.entries(report ?? {}).filter(([, value]) => value !== null))
+  return told(Object.fromEntries(merged) as Partial<Usage>)
+}
+
+type Row = { title: string; dialect: string; operation: string; body: Json; usage: Usage | null }
+
+const answers: readonly Row[] = [
+  {
+    title: 'a chat',
+    dialect: 'openai',
+    operation: 'chat',
+    body: {
+      usage: {
+        prompt_tokens: 100,
+        completion_tokens: 50,
+        total_tokens: 150,
+        prompt_tokens_details: { cached_tokens: 60, audio_tokens: 0 },
+        completion_tokens_details: { reasoning_tokens: 40 },
+      },
+    },
+    usage: told({ inputTokens: 100, cachedInputTokens: 60, outputTokens: 50 }),
+  },
+  {
+    title: 'a response',
+    dialect: 'openai',
+    operation: 'responses',
+    body: {
+      usage: {
+        input_tokens: 7,
+        input_tokens_details: { cached_tokens: 0 },
+        output_tokens: 3,
+        output_tokens_details: { reasoning_tokens: 1 },
+        total_tokens: 10,
+      },
+    },
+    usage: told({ inputTokens: 7, cachedInputTokens: 0, outputTokens: 3 }),
+  },
+  {
+    title: 'embeddings',
+    dialect: 'openai',
+    operation: 'embeddings',
+    body: { usage: { prompt_tokens: 8, total_tokens: 8 } },
+    usage: told({ inputTokens: 8 }),
+  },
+  {
+    title: 'a picture',
+    dialect: 'openai',
+    operation: 'image.generate',
+    body: {
+      usage: { total_tokens: 30, input_tokens: 10, output_tokens: 20, input_tokens_details: { text_tokens: 10 } },
+    },
+    usage: told({ inputTokens: 10, outputTokens: 20 }),
+  },
+  {
+    title: 'a transcript counted by tokens',
+    dialect: 'openai',
+    operation: 'audio.transcribe',
+    body: {
+      text: 'hi',
+      usage: {
+        type: 'tokens',
+        input_tokens: 14,
+        input_token_details: { text_tokens: 0, audio_tokens: 14 },
+        output_tokens: 45,
+        total_tokens: 59,
+      },
+    },
+    usage: told({ inputTokens: 14, outputTokens: 45 }),
+  },
+  {
+    title: 'a transcript counted by time',
+    dialect: 'openai',
+    operation: 'audio.transcribe',
+    body: { text: 'hi', usage: { type: 'duration', seconds: 9 } },
+    usage: told({ seconds: 9 }),
+  },
+  {
+    title: 'a detailed transcript that tells its length alone',
+    dialect: 'openai',
+    operation: 'audio.transcribe',
+    body: { text: 'hi', language: 'en', duration: 8.47 },
+    usage: told({ seconds: 8.47 }),
+  },
+  {
+    title: 'a reranker of the chat-completions style',
+    dialect: 'openai',
+    operation: 'rerank',
+    body: { usage: { total_tokens: 15 } },
+    usage: told({ inputTokens: 15 }),
+  },
+  {
+    title: 'a message',
+    dialect: 'anthropic',
+    operation: 'messages',
+    body: {
+      usage: { input_tokens: 10, cache_creation_input_tokens: 200, cache_read_input_tokens: 3000, output_tokens: 5 },
+    },
+    usage: told({ inputTokens: 3210, cachedInputTokens: 3000, outputTokens: 5 }),
+  },
+  {
+    title: 'a message without a cache',
+    dialect: 'anthropic',
+    operation: 'messages',
+    body: { usage: { input_tokens: 10, cache_creation_input_tokens: null, output_tokens: 5 } },
+    usage: told({ inputTokens: 10, outputTokens: 5 }),
+  },
+  {
+    title: 'a count of a message, which takes nothing itself',
+    dialect: 'anthropic',
+    operation: 'messages.count',
+    body: { input_tokens: 2095 },
+    usage: told({ inputTokens: 0, outputTokens: 0 }),
+  },
+  {
+    title: 'generated content',
+    dialect: 'google',
+    operation: 'generate',
+    body: {
+      usageMetadata: {
+        promptTokenCount: 100,
+        cachedContentTokenCount: 40,
+        toolUsePromptTokenCount: 7,
+        candidatesTokenCount: 20,
+        thoughtsTokenCount: 30,
+        totalTokenCount: 157,
+      },
+    },
+    usage: told({ inputTokens: 107, cachedInputTokens: 40, outputTokens: 50 }),
+  },
+  {
+    title: 'a refused prompt: zeros are left out in this style',
+    dialect: 'google',
+    operation: 'generate',
+    body: { promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: { promptTokenCount: 9, totalTokenCount: 9 } },
+    usage: told({ inputTokens: 9, outputTokens: 0 }),
+  },
+  {
+    title: 'a generative-language stream as one list',
+    dialect: 'google',
+    operation: 'generate',
+    body: [
+      { usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 1, totalTokenCount: 10 } },
+      { usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 4, totalTokenCount: 13 } },
+    ],
+    usage: told({ inputTokens: 9, outputTokens: 4 }),
+  },
+  {
+    title: 'a count of content, which takes nothing itself',
+    dialect: 'google',
+    operation: 'generate.count',
+    body: { totalTokens: 31, cachedContentTokenCount: 3 },
+    usage: told({ inputTokens: 0, outputTokens: 0 }),
+  },
+  {
+    title: 'content embedded',
+    dialect: 'google',
+    operation: 'generate.embed',
+    body: { embeddings: [{ values: [0.1] }], usageMetadata: { promptTokenCount: 4 } },
+    usage: told({ inputTokens: 4 }),
+  },
+  {
+    title: 'a ranking by search units',
+    dialect: 'cohere',
+    operation: 'rerank',
+    body: { id: 'x', results: [], meta: { api_version: { version: '1' }, billed_units: { search_units: 1 } } },
+    usage: told({ searchUnits: 1 }),
+  },
+  {
+    title: 'a ranking by search units and tokens',
+    dialect: 'cohere',
+    operation: 'rerank',
+    body: { results: [], meta: { billed_units: { search_units: 2 }, tokens: { input_tokens: 120, output_tokens: 0 } } },
+    usage: told({ searchUnits: 2, inputTokens: 120, outputTokens: 0 }),
+  },
+  {
+    title: 'a ranking by a total of tokens',
+    dialect: 'cohere',
+    operation: 'rerank',
+    body: { model: 'm', usage: { total_tokens: 815 }, results: [] },
+    usage: told({ inputTokens: 815 }),
+  },
+  {
+    title: 'a ranking by tokens of its prompt',
+    dialect: 'cohere',
+    operation: 'rerank',
+    body: { usage: { prompt_tokens: 800, completion_tokens: 0, total_tokens: 815 }, results: [] },
+    usage: told({ inputTokens: 800 }),
+  },
+]
+
+t.test('usage is what the upstream reports', async t => {
+  for (const { title, dialect, operation, body, usage } of answers) {
+    t.strictSame(style(dialect).usageOf(operation, body), usage, title)
+  }
+})
+
+t.test('usage that is missing, or is no usage, is unknown and not nothing', async t => {
+  const operations = [
+    'chat',
+    'responses',
+    'messages',
+    'messages.count',
+    'generate',
+    'generate.count',
+    'rerank',
+    'audio.transcribe',
+  ]
+  const bodies: readonly Json[] = [
+    null,
+    [],
+    {},
+    'usage',
+    { usage: null, usageMetadata: null, meta: null },
+    { usage: {}, usageMetadata: {}, meta: { billed_units: {} } },
+    { usage: [1], meta: [], usageMetadata: 7 },
+    { usage: { input_tokens: '5', prompt_tokens: -1, completion_tokens: 1.5, output_tokens: null } },
+    { usageMetadata: { promptTokenCount: 1e300 }, totalTokens: null, input_tokens: 'many' },
+  ]
+  for (const dialect of dialects.values())
+    for (const operation of operations)
+      for (const body of bodies) {
+        t.equal(dialect.usageOf(operation, body), null, `${dialect.name} ${operation} ${JSON.stringify(body)}`)
+        t.equal(dialect.usageOfEvent(operation, body), null, `${dialect.name} ${operation} ${JSON.stringify(body)}`)
+      }
+})
+
+const streams: readonly { title: string; dialect: string; operation: string; events: readonly Json[]; usage: Usage }[] =
+  [
+    {
+      title: 'a chat reports in its last chunk',
+      dialect: 'openai',
+      operation: 'chat',
+      events: [
+        { choices: [{ delta: { content: 'hi' } }], usage: null },
+        { choices: [], usage: { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 } },
+      ],
+      usage: told({ inputTokens: 12, outputTokens: 3 }),
+    },
+    ...['completed', 'incomplete', 'failed'].map(end => ({
+      title: `a response reports when it is ${end}`,
+      dialect: 'openai',
+      operation: 'responses',
+      events: [
+        { type: 'response.created', response: { usage: null } },
+        { type: 'response.output_text.delta', delta: '"usage":{"input_tokens":99}' },
+        {
+          type: `response.${end}`,
+          response: { usage: { input_tokens: 5, input_tokens_details: { cached_tokens: 2 }, output_tokens: 4 } },
+        },
+      ],
+      usage: told({ inputTokens: 5, cachedInputTokens: 2, outputTokens: 4 }),
+    })),
+    {
+      title: 'a picture reports when it is complete',
+      dialect: 'openai',
+      operation: 'image.generate',
+      events: [
+        { type: 'image_generation.partial_image', b64_json: '' },
+        { type: 'image_generation.completed', usage: { input_tokens: 5, output_tokens: 6, total_tokens: 11 } },
+      ],
+      usage: told({ inputTokens: 5, outputTokens: 6 }),
+    },
+    {
+      title: 'a transcript reports when its text is done',
+      dialect: 'openai',
+      operation: 'audio.transcribe',
+      events: [
+        { type: 'transcript.text.delta', delta: 'a' },
+        { type: 'transcript.text.done', text: 'a', usage: { type: 'tokens', input_tokens: 2, output_tokens: 1 } },
+      ],
+      usage: told({ inputTokens: 2, outputTokens: 1 }),
+    },
+    {
+      title: 'a speech reports when its audio is done',
+      dialect: 'openai',
+      operation: 'audio.speech',
+      events: [
+        { type: 'speech.audio.delta', audio: '' },
+        { type: 'speech.audio.done', usage: { input_tokens: 14, output_tokens: 101, total_tokens: 115 } },
+      ],
+      usage: told({ inputTokens: 14, outputTokens: 101 }),
+    },
+    {
+      title: 'a message reports its input first and its output last',
+      dialect: 'anthropic',
+      operation: 'messages',
+      events: [
+        {
+          type: 'message_start',
+          message: {
+            usage: { input_tokens: 25, cache_creation_input_tokens: 5, cache_read_input_tokens: 70, output_tokens: 1 },
+          },
+        },
+        { type: 'ping' },
+        { type: 'message_delta', delta: {}, usage: { output_tokens: 9 } },
+        {
+          type: 'message_delta',
+          delta: {},
+          usage: { input_tokens: null, cache_read_input_tokens: null, output_tokens: 15 },
+        },
+        { type: 'message_stop' },
+      ],
+      usage: told({ inputTokens: 100, cachedInputTokens: 70, outputTokens: 15 }),
+    },
+    {
+      title: 'a message that reports all of it again at its end is counted once',
+      dialect: 'anthropic',
+      operation: 'messages',
+      events: [
+        { type: 'message_start', message: { usage: { input_tokens: 0, output_tokens: 0 } } },
+        {
+          type: 'message_delta',
+          usage: { input_tokens: 30, cache_creation_input_tokens: 0, cache_read_input_tokens: 70, output_tokens: 15 },
+        },
+      ],
+      usage: told({ inputTokens: 100, cachedInputTokens: 70, outputTokens: 15 }),
+    },
+    {
+      title: 'content reports in each chunk what was used so far',
+      dialect: 'google',
+      operation: 'generate',
+      events: [
+        { usageMetadata: { promptTokenCount: 8, totalTokenCount: 8 } },
+        { usageMetadata: { promptTokenCount: 8, candidatesTokenCount: 2, thoughtsTokenCount: 5, totalTokenCount: 15 } },
+        {
+          candidates: [{ finishReason: 'STOP' }],
+          usageMetadata: { promptTokenCount: 8, candidatesTokenCount: 6, thoughtsTokenCount: 5, totalTokenCount: 19 },
+        },
+      ],
+      usage: told({ inputTokens: 8, outputTokens: 11 }),
+    },
+    {
+      title: 'content that broke off before any output was counted leaves the output unknown',
+      dialect: 'google',
+      operation: 'generate',
+      events: [{ candidates: [{}], usageMetadata: { promptTokenCount: 8, totalTokenCount: 8 } }],
+      usage: told({ inputTokens: 8 }),
+    },
+    {
+      title: 'a prompt that was refused has no output',
+      dialect: 'google',
+      operation: 'generate',
+      events: [
+        { promptFeedback: { blockReason: 'SAFETY' }, usageMetadata: { promptTokenCount: 8, totalTokenCount: 8 } },
+      ],
+      usage: told({ inputTokens: 8, outputTokens: 0 }),
+    },
+  ]
+
+t.test('later reports of a stream stand in for earlier ones, member by member', async t => {
+  for (const { title, dialect, operation, events, usage } of streams) {
+    const reports = events.map(event => style(dialect).usageOfEvent(operation, event))
+    t.strictSame(merge(reports), usage, title)
+  }
+})
