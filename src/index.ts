@@ -93,5 +93,6 @@ export async function createKey(
 
 /** Rates a charge again from what was stored with it; one sentence for each difference. */
 export async function replayCharge(charge: Charge): Promise<readonly string[]> {
+  if (charge.rule.kind === 'usage') return (await import('../plugins/token-usage/index.ts')).replayUsage(charge)
   return (await import('../plugins/image-tier-billing/index.ts')).replayCharge(charge)
 }

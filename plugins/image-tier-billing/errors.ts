@@ -25,12 +25,7 @@ export const errors = {
     type: 'invalid_request_error',
     text: 'Idempotency-Key must be sent once and hold 1 to 255 printable ASCII characters',
   },
-  insufficient_quota: {
-    status: 402,
-    type: 'insufficient_quota',
-    text: "This request may cost up to {hold} {currency} and the key's budget has {available} {currency} left",
-    retry: false,
-  },
+  insufficient_quota: sharedRows.insufficient_quota,
   idempotency_in_progress: {
     status: 409,
     type: 'invalid_request_error',

@@ -6,7 +6,8 @@ export type BillingRecord = {
   readonly state: Charge['state']
   readonly size: string | null
   readonly quality: string | null
-  readonly count: number
+  /** Of images; null for what is not taken one by one. */
+  readonly count: number | null
   readonly tier: string | null
   readonly source: TierSource | null
   readonly actual_size: string | null
@@ -23,6 +24,8 @@ export type BillingRecord = {
     readonly source: TierSource
     readonly width: number | null
     readonly height: number | null
+    /** How many of what `tier` names were used; null for an image. */
+    readonly quantity: number | null
     readonly price: string
     readonly flags: readonly string[]
     /** Why this price, in words. */
@@ -40,31 +43,35 @@ export const sourceLabels: { readonly [source in TierSource]: string } = {
   default: '默认',
 }
 
+/** What use is counted in, as the console prints it. */
+export const unitLabels: { readonly [unit: string]: string } = {
+  input: '输入',
+  cached_input: '缓存输入',
+  output: '输出',
+  character: '字符',
+  second: '秒',
+  search_unit: '检索单元',
+  request: '请求',
+}
+
 /**
  * The one explanation of a charge. The log record, the details view, `GET /v1/charges/{id}` and the command line all
  * print this; none computes its own.
  */
 export function billingRecord(charge: Charge): BillingRecord {
   const { lines } = charge
+  const byUse = charge.rule.kind === 'usage'
   const tiers = lines.map(line => line.tier)
   const sources = lines.map(line => line.source)
   const sizes = lines.map(line => actualSize(line))
   const amount = formatMoney(charge.amount)
-  const text = [
-    `大小 ${charge.size ?? '-'}`,
-    `请求品质 ${charge.quality ?? '-'}`,
-    `生成数量 ${lines.length}`,
-    `图片档位 ${grouped(tiers)}`,
-    `来源 ${grouped(sources.map(source => sourceLabels[source]))}`,
-    `实际尺寸 ${grouped(sizes.map(size => size ?? '-'))}`,
-  ].join(', ')
   return {
     state: charge.state,
     size: charge.size,
     quality: charge.quality,
-    count: lines.length,
-    tier: same(tiers),
-    source: same(sources),
+    count: byUse ? null : lines.length,
+    tier: byUse ? null : same(tiers),
+    source: byUse ? null : same(sources),
     actual_size: same(sizes),
     currency: charge.currency,
     amount,
@@ -79,13 +86,43 @@ export function billingRecord(charge: Charge): BillingRecord {
       source: line.source,
       width: line.width,
       height: line.height,
+      quantity: line.quantity,
       price: formatMoney(line.price),
       flags: line.flags,
       why: whyTier(charge, line),
       at: priceOrigin(charge.rule, line.tier),
     })),
-    text,
+    text: byUse ? useText(lines) : imageText(charge, { tiers, sources, sizes }),
   }
+}
+
+/** The six labels of requirement 2.5. */
+function imageText(
+  charge: Charge,
+  {
+    tiers,
+    sources,
+    sizes,
+  }: {
+    readonly tiers: readonly string[]
+    readonly sources: readonly TierSource[]
+    readonly sizes: readonly (string | null)[]
+  },
+): string {
+  return [
+    `大小 ${charge.size ?? '-'}`,
+    `请求品质 ${charge.quality ?? '-'}`,
+    `生成数量 ${charge.lines.length}`,
+    `图片档位 ${grouped(tiers)}`,
+    `来源 ${grouped(sources.map(source => sourceLabels[source]))}`,
+    `实际尺寸 ${grouped(sizes.map(size => size ?? '-'))}`,
+  ].join(', ')
+}
+
+/** `输入 12, 输出 34`; `-` when nothing was used. */
+function useText(lines: readonly Line[]): string {
+  const uses = lines.map(({ tier, quantity }) => `${unitLabels[tier] ?? tier} ${quantity ?? 0}`)
+  return uses.length === 0 ? '-' : uses.join(', ')
 }
 
 function actualSize(line: Line): string | null {
@@ -109,7 +146,8 @@ function grouped(values: readonly string[]): string {
 
 /** `file:line` of the price that a line was charged by. */
 function priceOrigin(rule: ChargeRule, tier: string): string | null {
-  const row = rule.kind === 'tiers' ? rule.tiers.find(one => one.tier === tier) : rule.prices.find(one => one.unit === tier)
+  const row =
+    rule.kind === 'tiers' ? rule.tiers.find(one => one.tier === tier) : rule.prices.find(one => one.unit === tier)
   return row?.at ?? null
 }
 
@@ -118,7 +156,8 @@ function whyTier(charge: Charge, line: Line): string {
   if (rule.kind === 'usage') {
     const row = rule.prices.find(one => one.unit === line.tier)
     const factor = rule.multiplier === '1' ? '' : ` × ${rule.multiplier}`
-    return `${line.quantity ?? 0} ${line.tier} × ${formatMoney(row?.price ?? 0)} per ${row?.per ?? 1}${factor}`
+    const counted = line.source === 'default' ? ' (estimated)' : ''
+    return `${line.quantity ?? 0} ${line.tier}${counted} × ${formatMoney(row?.price ?? 0)} per ${row?.per ?? 1}${factor}`
   }
   if (line.source === 'default') return `no size could be read → ${line.tier} by default`
   if (line.source === 'request') return `requested size ${charge.size} → ${line.tier}`

@@ -58,6 +58,12 @@ export const sharedRows = {
     type: 'service_unavailable_error',
     text: 'The storage of keys and charges does not answer. Nothing was sent upstream and nothing is billed; try again shortly.',
   },
+  insufficient_quota: {
+    status: 402,
+    type: 'insufficient_quota',
+    text: "This request may cost up to {hold} {currency} and the key's budget has {available} {currency} left",
+    retry: false,
+  },
 } as const satisfies ErrorTable
 
 /** Makes a Failure of one row; the parameters are those that the row's text names. */

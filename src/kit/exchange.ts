@@ -21,6 +21,8 @@ export type Notes = {
   dropped: readonly string[]
   /** Id of the charge, when the request has one; it is the request's own id. */
   charge: boolean
+  /** Code of a failure that the upstream told inside an answer of status 200: the request has failed all the same. */
+  failed?: string
   inputTokens: number | null
   outputTokens: number | null
 }

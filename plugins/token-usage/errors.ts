@@ -1,0 +1,16 @@
+import { failures, sharedRows } from '../../src/kit/index.ts'
+
+/** What this plugin refuses, and what would be right. */
+export const errors = {
+  image_tool_refused: {
+    status: 400,
+    type: 'invalid_request_error',
+    param: 'tools',
+    text: "The model '{model}' does not make images as a tool here: take image_generation out of tools, and ask for images at /v1/images/generations",
+    retry: false,
+  },
+  insufficient_quota: sharedRows.insufficient_quota,
+  storage_unavailable: sharedRows.storage_unavailable,
+} as const
+
+export const fail = failures(errors)

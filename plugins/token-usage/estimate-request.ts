@@ -1,0 +1,58 @@
+import { type Body, type Json, readField } from '../../src/kit/index.ts'
+import { countCharacters } from './count-characters.ts'
+import { isObject } from './is-object.ts'
+import type { Use } from './rate-use.ts'
+import type { UsageFacet } from './schema.ts'
+
+/** Where callers say how long an answer may be, in the words of every style. */
+const limitFields = ['max_completion_tokens', 'max_tokens', 'max_output_tokens']
+/** Speech at 128 kbit/s; what is compressed further is settled at what it was. */
+const bytesPerSecond = 16_000
+/** Documents of one search unit, as rerank upstreams count them. */
+const documentsPerUnit = 100
+
+/** Tokens of what the caller sent, by its length; null for what is no text. */
+export function estimateInput(body: Body, facet: UsageFacet): number | null {
+  if (body.kind !== 'json') return null
+  return Math.ceil(body.json.bytes.length / facet.estimate.bytes_per_token)
+}
+
+/** What a request may come to use, as far as it can be known before its answer: what is held for it. */
+export function estimateRequest(body: Body, facet: UsageFacet): readonly Use[] {
+  const uses: { readonly unit: string; readonly quantity: number }[] = [
+    { unit: 'input', quantity: estimateInput(body, facet) ?? 0 },
+    { unit: 'output', quantity: outputLimit(body, facet) },
+    { unit: 'character', quantity: countCharacters(body, facet.count_characters_of) ?? 0 },
+    { unit: 'second', quantity: Math.ceil(fileBytes(body) / bytesPerSecond) },
+    { unit: 'search_unit', quantity: Math.max(1, Math.ceil(listLength(body, 'documents') / documentsPerUnit)) },
+    { unit: 'request', quantity: 1 },
+  ]
+  return uses.map(use => ({ ...use, source: 'default' }))
+}
+
+function outputLimit(body: Body, facet: UsageFacet): number {
+  const choices = positive(readField(body, 'n')) ?? 1
+  for (const name of limitFields) {
+    const limit = positive(readField(body, name))
+    if (limit !== undefined) return limit * choices
+  }
+  const config = readField(body, 'generationConfig')
+  const limit = isObject(config) ? positive(config['maxOutputTokens']) : undefined
+  return (limit ?? facet.estimate.output_tokens) * choices
+}
+
+/** A whole number above 0; larger ones than any model answers with are held at a million. */
+function positive(value: Json | undefined): number | undefined {
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 1) return undefined
+  return Math.min(Math.floor(value), 1_000_000)
+}
+
+function listLength(body: Body, name: string): number {
+  const value = readField(body, name)
+  return Array.isArray(value) ? value.length : 0
+}
+
+function fileBytes(body: Body): number {
+  if (body.kind !== 'form') return 0
+  return body.parts.reduce((sum, part) => sum + (part.kind === 'file' ? part.bytes : 0), 0)
+}

@@ -1,0 +1,3 @@
+export { tokenUsage } from './plugin.ts'
+export { replayUsage } from './replay.ts'
+export type { UsageFacet } from './schema.ts'

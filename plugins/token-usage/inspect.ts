@@ -1,0 +1,37 @@
+import type { Family, Model, Problem } from '../../src/kit/index.ts'
+import type { UsageFacet } from './schema.ts'
+import { unitPer } from './units.ts'
+
+/** What the schema cannot see: every model of the family has something that its use is priced by. */
+export function inspect(facet: UsageFacet, family: Family, models: readonly Model[]): Problem[] {
+  return models.flatMap(model => [...modelProblems(facet, family, model)])
+}
+
+function* modelProblems(facet: UsageFacet, family: Family, model: Model): Iterable<Problem> {
+  if (model.free) return
+  const units = [...unitPer.keys()]
+  const priced = units.filter(unit => model.prices.has(unit))
+  const told = { severity: 'error', model: model.name } as const
+  if (priced.length === 0) {
+    const message = `model ${model.name} of family ${family.name} has no price that its use could be charged by`
+    const remedy = `give it one of ${units.join(', ')}, or price: free`
+    yield { ...told, code: 'usage_price_missing', message, remedy, path: ['prices'] }
+  }
+  if (priced.includes('cached_input') && !priced.includes('input')) {
+    const message = `model ${model.name} has a price for cached_input but none for input`
+    const remedy = 'give input a price too'
+    yield { ...told, code: 'usage_price_missing', message, remedy, path: ['prices', 'cached_input'] }
+  }
+  if (priced.includes('character') && facet.count_characters_of === undefined) {
+    const message = `model ${model.name} is priced by the character, but family ${family.name} does not say of which field`
+    const remedy = 'say count_characters_of: input in its token-usage section'
+    yield { ...told, code: 'usage_field_missing', message, remedy, path: ['prices', 'character'] }
+  }
+  if (family.facets.has('image-tier-billing')) return
+  for (const unit of model.prices.keys()) {
+    if (unitPer.has(unit)) continue
+    const message = `'${unit}' is nothing that the use of a model is priced by`
+    const remedy = `use ${units.join(', ')}`
+    yield { ...told, code: 'usage_unit_unknown', message, remedy, path: ['prices', unit] }
+  }
+}

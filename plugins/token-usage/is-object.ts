@@ -1,0 +1,6 @@
+import type { Json } from '../../src/kit/index.ts'
+
+/** A JSON object: neither null nor a list. */
+export function isObject(value: Json | undefined): value is { readonly [name: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

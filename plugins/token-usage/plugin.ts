@@ -1,0 +1,227 @@
+import {
+  type ChargeFacts,
+  callerSlot,
+  defineSlot,
+  definePlugin,
+  type Exchange,
+  formatMoney,
+  type Outbound,
+  type Outcome,
+  readField,
+  type Reply,
+  type Target,
+  type UsageRule,
+  withField,
+} from '../../src/kit/index.ts'
+import { fail } from './errors.ts'
+import { estimateRequest } from './estimate-request.ts'
+import { inspect } from './inspect.ts'
+import { isObject } from './is-object.ts'
+import { rateExchange } from './rate-exchange.ts'
+import { rateUse } from './rate-use.ts'
+import { EventReading, JsonReading, type Reading } from './reading.ts'
+import { facetSchema, optionsSchema, type UsageFacet } from './schema.ts'
+import { usageRule } from './usage-rule.ts'
+
+const unavailableMs = 5_000
+/** Pairs of model and operation of which it was said that their usage is missing. */
+const toldMax = 1_000
+
+/** What this plugin knows of an exchange that has been admitted. */
+type Counting = {
+  /** Undefined where nothing is charged. */
+  readonly rule: UsageRule | undefined
+  readonly facet: UsageFacet
+  /** With the upstream that was tried last. */
+  target: Target
+  held: boolean
+  /** The usage was asked for by us, not by the caller. */
+  removesUsage: boolean
+  reading: Reading | undefined
+}
+
+const countingSlot = defineSlot<Counting>('token-usage')
+
+/** Reads what an answer says of its use while it passes, and charges by it afterwards (requirement 6; `design/billing.md`). */
+export const tokenUsage = definePlugin({
+  name: 'token-usage',
+  options: optionsSchema,
+  facet: facetSchema,
+  needs: [callerSlot],
+  inspect,
+  create(_options, host) {
+    const { log, stores } = host
+    const { ledger } = stores
+    const told = host.keep('missing-told', () => new Set<string>())
+
+    return {
+      onTarget(ex, target, facet) {
+        if (asksForImages(ex, target)) throw fail('image_tool_refused', { model: target.model.name })
+        if (!ledger.healthy() && ruleOf(ex, target, facet))
+          throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
+      },
+
+      onAdmit(ex, target, facet) {
+        const rule = ruleOf(ex, target, facet)
+        const counting: Counting = { rule, facet, target, held: false, removesUsage: false, reading: undefined }
+        ex.slots.put(countingSlot, counting)
+        if (!rule || ex.slots.need(callerSlot).key.budget === null) return undefined
+        return hold(ex, counting, rule)
+      },
+
+      onForward(ex, out, facet, target) {
+        const counting = ex.slots.get(countingSlot)
+        if (!counting) return out
+        counting.target = target
+        return facet.include_usage ? askForUsage(ex, out, counting) : out
+      },
+
+      onReply(ex, reply, facet) {
+        const counting = ex.slots.get(countingSlot)
+        if (!counting || reply.status < 200 || reply.status > 299) return reply
+        const { removesUsage } = counting
+        const { dialect, route } = ex
+        const reading = openReading(reply, {
+          dialect,
+          operation: route.operation,
+          bytesPerToken: facet.estimate.bytes_per_token,
+          removesUsage,
+        })
+        if (!reading) return reply
+        counting.reading = reading
+        const headers = removesUsage ? withoutLength(reply.headers) : reply.headers
+        return { ...reply, headers, stages: [...reply.stages, reading] }
+      },
+
+      onSettle(ex, outcome) {
+        const counting = ex.slots.get(countingSlot)
+        return counting && settle(ex, outcome, counting)
+      },
+    }
+
+    /** Takes the most that the request may come to from the key's budget, before an upstream sees it. */
+    async function hold(ex: Exchange, counting: Counting, rule: UsageRule): Promise<undefined> {
+      const { facet, target } = counting
+      const facts = factsOf(ex, target, rule)
+      const most = rateUse(rule, estimateRequest(target.body, facet)).reduce((sum, line) => sum + line.price, 0)
+      // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
+      counting.held = true
+      const held = await ledger.hold({ facts, hold: most, idempotency: null }).catch((cause: unknown) => {
+        throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
+      })
+      if (held.kind === 'overdrawn') {
+        counting.held = false
+        const { currency } = facts
+        throw fail('insufficient_quota', {
+          hold: formatMoney(most),
+          available: formatMoney(held.availableMicros),
+          currency,
+        })
+      }
+      ex.notes.charge = true
+      return undefined
+    }
+
+    /** Notes what was used and charges for it; waits for nothing but the end of a hold that comes to nothing. */
+    function settle(ex: Exchange, outcome: Outcome, counting: Counting): Promise<void> | undefined {
+      const { facet, held, reading, rule, target } = counting
+      const usage = reading?.usage() ?? null
+      ex.notes.inputTokens = usage?.inputTokens ?? null
+      ex.notes.outputTokens = usage?.outputTokens ?? null
+      const failed = reading?.fault !== undefined
+      if (failed) {
+        ex.notes.failed = 'upstream_failed'
+        log.warn(
+          { request: ex.id, model: target.model.name, fault: reading.fault },
+          'an upstream failed inside its answer',
+        )
+      }
+      if (!rule) return undefined
+      const uncounted = reading?.uncounted() ?? 0
+      const rated = rateExchange({ rule, facet, outcome, body: target.body, usage, uncounted, failed })
+      if (rated.missing.length > 0) tellMissing(ex, target, rated.missing)
+      if (rated.lines.length > 0) {
+        ledger.post(factsOf(ex, target, rule), rated.lines, outcome.kind === 'answered' ? 'confirmed' : 'partial')
+        ex.notes.charge = true
+        return undefined
+      }
+      if (!held) return undefined
+      return ledger.void(ex.id, rated.reason).then(
+        () => undefined,
+        // Nothing is lost: the ledger ends it as soon as it can be written.
+        (cause: unknown) => log.error({ charge: ex.id, err: cause }, 'a hold could not be given back yet'),
+      )
+    }
+
+    /** Once for a model and operation: an upstream that does not tell its usage does not tell it every time. */
+    function tellMissing(ex: Exchange, { model, upstream }: Target, missing: readonly string[]): void {
+      const facts = {
+        request: ex.id,
+        model: model.name,
+        operation: ex.route.operation,
+        upstream: upstream.name,
+        missing,
+      }
+      const once = `${model.name} ${ex.route.operation}`
+      if (told.has(once) || told.size >= toldMax) return log.debug(facts, 'the upstream did not say what was used')
+      told.add(once)
+      log.warn(facts, 'the upstream did not say what was used, so it is not charged; said once for model and operation')
+    }
+  },
+})
+
+/** By what the request is charged; undefined when it costs nothing. */
+function ruleOf(ex: Exchange, target: Target, facet: UsageFacet): UsageRule | undefined {
+  if (facet.free_operations.includes(ex.route.operation)) return undefined
+  return usageRule(target.model, ex.slots.need(callerSlot).group.multiplier)
+}
+
+/** A tool of the request makes images, which tokens alone would not pay (decision 25). */
+function asksForImages(ex: Exchange, target: Target): boolean {
+  if (ex.route.operation !== 'responses') return false
+  const tools = readField(target.body, 'tools')
+  return Array.isArray(tools) && tools.some(tool => isObject(tool) && tool['type'] === 'image_generation')
+}
+
+/** A chat stream tells its usage only when it is asked to (wire facts 5). */
+function askForUsage(ex: Exchange, out: Outbound, counting: Counting): Outbound {
+  const { target } = counting
+  if (!target.stream || ex.route.operation !== 'chat' || out.body.kind !== 'json') return out
+  const asked = readField(target.body, 'stream_options')
+  const options = isObject(asked) ? asked : {}
+  counting.removesUsage = options['include_usage'] !== true
+  const body = withField(out.body, 'stream_options', { ...options, include_usage: true })
+  return { ...out, body }
+}
+
+/** What reads this answer; undefined for one that says nothing of its use, such as sound. */
+function openReading(reply: Reply, options: ConstructorParameters<typeof JsonReading>[0]): Reading | undefined {
+  const { 'content-encoding': encoding = 'identity', 'content-type': type = 'application/json' } = reply.headers
+  if (encoding !== 'identity') return undefined
+  if (type.startsWith('text/event-stream')) return new EventReading(options)
+  return type.includes('json') ? new JsonReading(options) : undefined
+}
+
+function factsOf(ex: Exchange, target: Target, rule: UsageRule): ChargeFacts {
+  const { key, group } = ex.slots.need(callerSlot)
+  return {
+    id: ex.id,
+    keyId: key.id,
+    user: key.user,
+    group: group.name,
+    operation: ex.route.operation,
+    model: target.model.name,
+    family: target.family.name,
+    upstream: target.upstream.name,
+    configRevision: ex.plan.revision,
+    currency: ex.plan.currency,
+    size: null,
+    quality: null,
+    n: 1,
+    rule,
+  }
+}
+
+function withoutLength(headers: Reply['headers']): Reply['headers'] {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'content-length'))
+}

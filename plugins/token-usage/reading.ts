@@ -1,0 +1,167 @@
+import type { Dialect, Json, Passed, Stage, Usage } from '../../src/kit/index.ts'
+import { isObject } from './is-object.ts'
+import { mergeUsage } from './merge-usage.ts'
+import { EventReader } from './read-events.ts'
+import { MemberReader } from './read-members.ts'
+import { StreamEstimate } from './stream-estimate.ts'
+
+/** What an answer says of its use, while it passes and after it has. */
+export type Reading = Stage & {
+  /** As far as it was reported; null when nothing was. */
+  usage(): Usage | null
+  /** Output tokens that came without anybody's report, by their length. */
+  uncounted(): number
+  /** What went wrong at the upstream, told inside an answer of status 200; undefined when nothing did. */
+  readonly fault: string | undefined
+}
+
+export type ReadingOptions = {
+  readonly dialect: Dialect
+  readonly operation: string
+  readonly bytesPerToken: number
+  /** Take the event out that carries nothing but the usage. */
+  readonly removesUsage: boolean
+}
+
+/** The members of an answer by which any style tells its use, and its errors. */
+const usageMembers: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'meta', 'duration', 'error'])
+const faultCharsMax = 64
+
+/** Reads the usage of an answer that is JSON: one object, or a list of them that stands for a stream. */
+export class JsonReading implements Reading {
+  readonly #options: ReadingOptions
+  readonly #reader: MemberReader
+  readonly #members: { [name: string]: Json } = {}
+  #listed: Usage | null = null
+  #bytes = 0
+  fault: string | undefined
+
+  constructor(options: ReadingOptions) {
+    this.#options = options
+    this.#reader = new MemberReader(usageMembers, (name, value) => this.#found(name, value))
+  }
+
+  write(chunk: Buffer): Passed {
+    this.#bytes += chunk.length
+    this.#reader.write(chunk)
+    return chunk
+  }
+
+  end(): Passed {
+    return []
+  }
+
+  usage(): Usage | null {
+    if (this.#reader.isList) return this.#listed
+    const { dialect, operation } = this.#options
+    return dialect.usageOf(operation, this.#members)
+  }
+
+  uncounted(): number {
+    const isCounted = (this.usage()?.outputTokens ?? null) !== null
+    return isCounted ? 0 : Math.ceil(this.#bytes / this.#options.bytesPerToken)
+  }
+
+  #found(name: string, value: Json): void {
+    if (name === 'error') {
+      this.fault ??= faultOf({ error: value })
+      return
+    }
+    if (this.#reader.isList) {
+      const { dialect, operation } = this.#options
+      this.#listed = mergeUsage(this.#listed, dialect.usageOfEvent(operation, { [name]: value }))
+    } else this.#members[name] = value
+  }
+}
+
+/** Reads the usage of an event stream, and takes the event out that carries nothing else where it was not asked for. */
+export class EventReading implements Reading {
+  readonly #options: ReadingOptions
+  readonly #reader: EventReader
+  readonly #estimate: StreamEstimate
+  #usage: Usage | null = null
+  fault: string | undefined
+
+  constructor(options: ReadingOptions) {
+    this.#options = options
+    this.#estimate = new StreamEstimate(options.bytesPerToken)
+    this.#reader = new EventReader((data, event) => this.#record(data, event), { removes: options.removesUsage })
+  }
+
+  write(chunk: Buffer): Passed {
+    return this.#reader.write(chunk)
+  }
+
+  end(): Passed {
+    return this.#reader.end()
+  }
+
+  usage(): Usage | null {
+    return this.#usage
+  }
+
+  uncounted(): number {
+    return this.#estimate.tokens
+  }
+
+  #record(data: Buffer, event: string): boolean {
+    this.#estimate.add(data)
+    if (event !== 'error' && !tells(data, usageName) && !tells(data, errorName)) return false
+    const json = parse(data)
+    if (event === 'error') this.fault ??= faultOf(json) ?? 'error'
+    if (!isObject(json)) return false
+    this.fault ??= faultOf(json)
+    const { dialect, operation, removesUsage } = this.#options
+    const usage = dialect.usageOfEvent(operation, json)
+    if (!usage) return false
+    this.#usage = mergeUsage(this.#usage, usage)
+    // Cumulative: what came before is in it.
+    if (usage.outputTokens !== null) this.#estimate.reset()
+    return removesUsage && isUsageOnly(json)
+  }
+}
+
+const usageName = Buffer.from('"usage')
+const errorName = Buffer.from('"error"')
+
+/** Whether a value other than null may follow a name: cheap, and wrong only towards a closer look. */
+function tells(data: Buffer, name: Buffer): boolean {
+  for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
+    const rest = data.toString('latin1', at + name.length, at + name.length + 24)
+    if (!/^(?:Metadata)?"?\s*:\s*n/.test(rest)) return true
+  }
+  return false
+}
+
+function parse(data: Buffer): Json | undefined {
+  try {
+    return JSON.parse(data.toString()) as Json
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+/** The event that `stream_options.include_usage` adds: no choices, and the usage (wire facts 5). */
+function isUsageOnly(json: { readonly [name: string]: Json }): boolean {
+  const { choices, usage } = json
+  return Array.isArray(choices) && choices.length === 0 && isObject(usage)
+}
+
+/** The code or type of an error that is told inside an answer, in whatever style (wire facts 2.5); undefined when none is. */
+function faultOf(json: Json | undefined): string | undefined {
+  if (!isObject(json)) return undefined
+  const { error, response, type } = json
+  if (isObject(response) && isObject(response['error'])) return nameOf(response['error'])
+  if (isObject(error)) return nameOf(error)
+  if (typeof error === 'string') return 'error'
+  return type === 'error' ? nameOf(json) : undefined
+}
+
+function nameOf(error: { readonly [name: string]: Json }): string {
+  for (const name of ['code', 'status', 'type']) {
+    const value = error[name]
+    if (typeof value === 'string' && value !== '') return value.slice(0, faultCharsMax)
+  }
+  return 'error'
+}

@@ -1,0 +1,61 @@
+import type { Admits, Schema } from '../../src/kit/index.ts'
+
+/** No options on the pipeline's line. */
+export const optionsSchema = {
+  type: 'object',
+  additionalProperties: false,
+} as const satisfies Schema
+
+/** The section `token-usage` of a family. */
+export const facetSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    include_usage: {
+      type: 'boolean',
+      default: true,
+      description:
+        'Ask upstreams of chat streams for their usage (stream_options.include_usage), and take the extra event out again where the caller did not ask.',
+    },
+    count_characters_of: {
+      type: 'string',
+      minLength: 1,
+      description: 'The field whose characters are counted, for models priced by the character.',
+    },
+    free_operations: {
+      type: 'array',
+      uniqueItems: true,
+      items: { type: 'string', minLength: 1 },
+      default: [],
+      description: 'Operations that cost nothing, such as counting tokens.',
+    },
+    image_tools: {
+      enum: ['refuse'],
+      default: 'refuse',
+      description:
+        'What becomes of a request whose tools make images: it is refused, since use alone would not pay them.',
+    },
+    estimate: {
+      type: 'object',
+      additionalProperties: false,
+      default: {},
+      description: 'How tokens are estimated where nobody has counted them: for holds, and for streams that were cut.',
+      properties: {
+        bytes_per_token: {
+          type: 'number',
+          exclusiveMinimum: 0,
+          default: 4,
+          description: 'Bytes of text of one token.',
+        },
+        output_tokens: {
+          type: 'integer',
+          minimum: 1,
+          default: 4096,
+          description: 'Held for an answer whose request sets no limit of its own.',
+        },
+      },
+    },
+  },
+} as const satisfies Schema
+
+export type UsageFacet = Admits<typeof facetSchema>
