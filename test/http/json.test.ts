@@ -296,7 +296,6 @@ t.test('what is passed on is passed on byte for byte: numbers, blanks, order, es
     edit: [
       [/^models:$/m, 'models:\n  echo-1: { family: plain, upstream: alpha, price: free }'],
       [/^families:$/m, 'families:\n  plain: {}'],
-      [/^routes:$/m, 'routes:\n  - { match: POST /v1/chat/completions, operation: chat, dialect: openai, body: json }'],
     ],
   })
   upstream.answer({ choices: [] })

@@ -6,7 +6,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { builtins } from '../../plugins/index.ts'
 import { describeChanges, gatewaySchema, loadPlan } from '../../src/config/index.ts'
-import type { AnyPlugin, Plan } from '../../src/kit/index.ts'
+import type { AnyPlugin, Plan, Route } from '../../src/kit/index.ts'
 import { readFileSync } from 'node:fs'
 import { resolveSample, sampleText } from './config-sample.ts'
 
@@ -154,7 +154,7 @@ t.test(
     ])
     t.same(describeChanges(await planOf(sampleText), plan), [
       'models.alpha-image.upstreams: one → one weight 2.5 as a-2, two priority 2 as x',
-    'upstreams.two.name: absent → two',
+      'upstreams.two.name: absent → two',
       'upstreams.two.url: absent → simulator:two',
       'upstreams.two.timeouts.connect: absent → 5s',
       'upstreams.two.timeouts.first_byte: absent → 10m',
@@ -162,7 +162,7 @@ t.test(
       'upstreams.two.timeouts.total: absent → 15m',
       'upstreams.two.cooldown.failures: absent → 1',
       'upstreams.two.cooldown.for: absent → 1m',
-      ])
+    ])
   },
 )
 
@@ -368,7 +368,7 @@ t.test('the shipped gateway.yaml', async t => {
   )
   t.same(
     [...plan.upstreams.values()].map(upstream => upstream.url),
-    ['simulator:alpha', 'simulator:beta'],
+    ['simulator:alpha', 'simulator:beta', 'simulator:text'],
   )
   t.same(plan.models.get('alpha-image-2')?.limits, { scope: 'gateway' }, 'family A has no limit of its own')
   const lines = text.split('\n')
@@ -376,16 +376,73 @@ t.test('the shipped gateway.yaml', async t => {
     for (const price of model.prices.values()) t.equal(price.origin.line, model.origin.line, 'its price is on its line')
     t.match(lines[model.origin.line - 1], model.name)
   }
+  const { server } = plan
+  t.match(server, { heartbeatMs: 15_000, patientAgents: ['OpenAI/JS', 'Anthropic/JS'], corsOrigins: [] })
+  const asked = (route: Route): readonly unknown[] => [
+    `${route.method} ${route.path}`,
+    route.operation,
+    route.dialect,
+    route.serve ?? route.body,
+  ]
+  t.same(plan.routes.filter(route => route.path === route.upstreamPath).map(asked), [
+    ['POST /v1/images/generations', 'image.generate', 'openai', 'json'],
+    ['POST /v1/images/edits', 'image.edit', 'openai', 'form'],
+    ['POST /v1/chat/completions', 'chat', 'openai', 'json'],
+    ['POST /v1/responses', 'responses', 'openai', 'json'],
+    ['POST /v1/embeddings', 'embeddings', 'openai', 'json'],
+    ['POST /v1/audio/speech', 'audio.speech', 'openai', 'json'],
+    ['POST /v1/audio/transcriptions', 'audio.transcribe', 'openai', 'form'],
+    ['POST /v1/messages', 'messages', 'anthropic', 'json'],
+    ['POST /v1/messages/count_tokens', 'messages.count', 'anthropic', 'json'],
+    ['POST /v1/rerank', 'rerank', 'cohere', 'json'],
+    ['POST /v2/rerank', 'rerank', 'cohere', 'json'],
+    ['POST /v1beta/models/{model}:generateContent', 'generate', 'google', 'json'],
+    ['POST /v1beta/models/{model}:streamGenerateContent', 'generate', 'google', 'json'],
+    ['POST /v1beta/models/{model}:countTokens', 'generate.count', 'google', 'json'],
+    ['POST /v1beta/models/{model}:embedContent', 'generate.embed', 'google', 'json'],
+    ['POST /v1beta/models/{model}:batchEmbedContents', 'generate.embed', 'google', 'json'],
+    ['GET /v1/models', 'models.list', 'by-caller', 'models'],
+    ['GET /v1/models/{id}', 'models.get', 'by-caller', 'model'],
+    ['GET /v1beta/models', 'models.list', 'by-caller', 'models'],
+    ['GET /v1beta/models/{id}', 'models.get', 'by-caller', 'model'],
+    ['GET /v1/charges/{id}', 'charges.get', 'openai', 'charge'],
+  ])
+  const byImages = plan.routes.filter(route => route.operation.startsWith('image.'))
+  t.ok(
+    byImages.every(route => route.reuse === false),
+    'an image request has a connection of its own',
+  )
+  const streams = plan.routes.filter(route => route.stream === 'always').map(route => route.path)
+  t.ok(streams.length > 0 && streams.every(path => path.endsWith(':streamGenerateContent')))
+  for (const { path, method } of plan.routes.filter(route => /^\/v1(beta)?\//.test(route.upstreamPath))) {
+    if (path.startsWith('/v1/charges') || !/^\/v1(beta)?\/(?!v[12])/.test(path)) continue
+    const again = plan.routes.some(route => route.method === method && route.path === `/v1${path}`)
+    t.ok(again, `${path} is found by clients that put /v1 before it once more`)
+  }
+})
+
+t.test('every model of the shipped gateway.yaml serves what the contract says, and nothing else', async t => {
+  const text = readFileSync(shipped, 'utf8')
+  const loaded = await loadPlan({ file: 'gateway.yaml', text, env: {}, resolvePlugin: resolveBuiltin })
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings, null, 2))
+  const { models, routes } = loaded.plan
   t.same(
-    plan.routes.map(route => [route.method, route.path, route.serve ?? route.body, route.reuse]),
+    [...models.values()].map(model => [model.name, [...model.family.forward.keys()], [...model.prices.keys()]]),
     [
-      ['POST', '/v1/images/generations', 'json', false],
-      ['POST', '/v1/images/edits', 'form', false],
-      ['GET', '/v1/models', 'models', undefined],
-      ['GET', '/v1/models/{id}', 'model', undefined],
-      ['GET', '/v1/charges/{id}', 'charge', undefined],
+      ['alpha-image-2', ['image.generate', 'image.edit'], ['1K', '2K', '4K']],
+      ['beta-imagine-image', ['image.generate', 'image.edit'], ['1K', '2K', '4K']],
+      ['sim-chat', ['chat', 'responses'], ['input', 'cached_input', 'output']],
+      ['sim-messages', ['messages', 'messages.count'], ['input', 'cached_input', 'output']],
+      ['sim-generative', ['generate', 'generate.count', 'generate.embed'], ['input', 'cached_input', 'output']],
+      ['sim-embedding', ['embeddings'], ['input']],
+      ['sim-speech', ['audio.speech'], ['character']],
+      ['sim-transcription', ['audio.transcribe'], ['second']],
+      ['sim-rerank', ['rerank'], ['search_unit']],
     ],
   )
+  const served = new Set([...models.values()].flatMap(model => [...model.family.forward.keys()]))
+  const upstream = routes.filter(route => route.serve === undefined)
+  t.same(new Set(upstream.map(route => route.operation)), served, 'every route has a model, every model a route')
 })
 
 t.test('the environment of the shipped gateway.yaml is read', async t => {
@@ -398,6 +455,8 @@ t.test('the environment of the shipped gateway.yaml is read', async t => {
     ALPHA_API_KEY: 'a-key',
     BETA_URL: 'https://beta.example/api',
     BETA_API_KEY: 'b-key',
+    TEXT_URL: 'http://127.0.0.1:9',
+    TEXT_API_KEY: 't-key',
   }
   const loaded = await loadPlan({
     file: 'gateway.yaml',
@@ -422,6 +481,7 @@ t.test('the environment of the shipped gateway.yaml is read', async t => {
   t.same(targets, [
     ['https://alpha.example', 'authorization', 'Bearer a-key'],
     ['https://beta.example/api', 'authorization', 'Bearer b-key'],
+    ['http://127.0.0.1:9', 'authorization', 'Bearer t-key'],
   ])
 })
 
