@@ -8,7 +8,17 @@ import OpenAI4 from 'openai4'
 import OpenAI6 from 'openai6'
 import t from 'tap'
 import { dialects, findDialect, guessDialect } from '../../src/dialects/index.ts'
-import { type Answer, type Dialect, type Failure, failures, type Head, type ListedModel } from '../../src/kit/index.ts'
+import { queryWithoutKeys, requestHeaders } from '../../src/engine/headers.ts'
+import {
+  type Answer,
+  type Dialect,
+  type Failure,
+  failures,
+  type Head,
+  type ListedModel,
+  type Upstream,
+} from '../../src/kit/index.ts'
+import { someTarget } from '../harness/exchange.ts'
 
 const fail = failures({
   invalid_api_key: { status: 401, type: 'invalid_request_error', text: 'The API key is not valid.' },
@@ -182,6 +192,23 @@ t.test('only the generative-language style takes x-goog-api-key and ?key=', asyn
   const head = someHead({ query: 'alt=sse&key=two&pageToken=x&key=thr%65e&key=', headers: { 'x-goog-api-key': 'one' } })
   for (const dialect of dialects.values())
     t.strictSame(dialect.credentials(head), dialect.name === 'google' ? ['one', 'two', 'three'] : [], dialect.name)
+})
+
+t.test('whatever is read as a key in a query never goes upstream, and the rest of the query does', async t => {
+  const rows: readonly [string, readonly string[], string][] = [
+    ['key=one', ['one'], ''],
+    ['alt=sse&key=one', ['one'], 'alt=sse'],
+    ['%6Be%79=one&alt=sse&key=two', ['one', 'two'], 'alt=sse'],
+    ['key=on%65', ['one'], ''],
+    ['key=', [], ''],
+    ['?key=one', [], '?key=one'],
+    ['pageToken=one&monkey=two', [], 'pageToken=one&monkey=two'],
+    ['key%=one&%ff=x', [], 'key%=one&%ff=x'],
+  ]
+  for (const [query, keys, rest] of rows) {
+    t.strictSame(style('google').credentials(someHead({ query })), keys, query)
+    t.equal(queryWithoutKeys(query), rest, query)
+  }
 })
 
 t.test("by-caller is the caller's own style", async t => {
@@ -559,3 +586,24 @@ t.test('the rerank style lists what ranks', async t => {
   })
   t.same(style('cohere').modelOne(models[1] as ListedModel), { name: 'b', endpoints: ['rerank'], finetuned: false })
 })
+
+t.test(
+  'upstreams of the messages style get a version, whoever tells it: the operator, the caller, or nobody',
+  async t => {
+    const upstream = { ...someTarget().upstream, credential: undefined }
+    const sent = (head: Head, headers: Upstream['headers'], dialect = style('anthropic')): string[] =>
+      requestHeaders(head, dialect, { ...upstream, headers }, {}).filter((_, i, all) =>
+        all[i - (i % 2)]?.startsWith('anthropic-'),
+      )
+    const told = someHead({ headers: { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a,b', 'x-api-key': 'x' } })
+    t.strictSame(sent(someHead({}), {}), ['anthropic-version', '2023-06-01'])
+    t.strictSame(sent(told, {}), ['anthropic-version', '2026-10-21', 'anthropic-beta', 'a,b'])
+    t.strictSame(sent(told, { 'anthropic-version': '2024-01-01' }), [
+      'anthropic-version',
+      '2024-01-01',
+      'anthropic-beta',
+      'a,b',
+    ])
+    t.strictSame(sent(told, {}, style('openai')), [])
+  },
+)
