@@ -265,12 +265,13 @@ export class Relay implements Sink {
     if (this.#detached) return this.#settle({ kind: 'cut', by: 'caller', complete: true })
     this.#res.off('close', this.#onCallerGone)
     if (!this.#res.headersSent) this.#begin()
-    this.#res.end(() => this.#settle({ kind: 'whole' }))
+    const gone: Relayed = { kind: 'cut', by: 'caller', complete: true }
+    // Node calls a response finished also when its connection broke with bytes unwritten.
+    const { socket } = this.#res.req
+    this.#res.end(() => this.#settle(socket.destroyed ? gone : { kind: 'whole' }))
     if (!this.#res.writableFinished) this.#limitWait()
     // A caller that leaves between our last byte and its arrival has left all the same.
-    this.#res.once('close', () =>
-      this.#settle(this.#res.writableFinished ? { kind: 'whole' } : { kind: 'cut', by: 'caller', complete: true }),
-    )
+    this.#res.once('close', () => this.#settle(gone))
   }
 
   #fault(error: unknown): void {
