@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import httpProxy from 'http-proxy-3'
 import type { Dispatcher } from 'undici'
 // These two files and not the whole package: it loads fetch, WebSocket and a cache, 30 ms at every start.
@@ -12,6 +13,11 @@ import { fail } from './errors.ts'
 /** Informational answers taken from one upstream before it is given up. */
 const informationalMax = 16
 const connectionsMax = 256
+/**
+ * Larger bodies are written piece by piece: undici takes a buffer for sent as soon as the socket has it, and would put the
+ * next request behind what an upstream that answered early will never read.
+ */
+const wholeBytesMax = 65_536
 
 /** What reads an upstream's answer. Chunks come only after `start` was called, in order, and never after `cut`. */
 export type Sink = {
@@ -202,8 +208,13 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
       bodyTimeout: upstream.timeouts.idleMs,
       reset: !reuse,
     }
-    if (body.kind === 'json') options.body = body.json.bytes
-    else if (body.kind === 'form') {
+    if (body.kind === 'json') {
+      const { bytes } = body.json
+      if (bytes.length > wholeBytesMax) {
+        headers.push('content-length', String(bytes.length))
+        options.body = Readable.from(slices(bytes), { objectMode: false, highWaterMark: wholeBytesMax })
+      } else options.body = bytes
+    } else if (body.kind === 'form') {
       const form = body.encode(body.parts)
       headers.push('content-type', form.contentType, 'content-length', String(form.bytes))
       options.body = form.open(true)
@@ -320,6 +331,10 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
     this.#aborted = failure
     controller?.abort(failure)
   }
+}
+
+function* slices(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += wholeBytesMax) yield bytes.subarray(at, at + wholeBytesMax)
 }
 
 /** `/v1` + `/v1/x` → `/v1/x`: a version that base address and path both carry is meant once. */
