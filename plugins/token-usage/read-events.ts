@@ -38,6 +38,8 @@ export class EventReader {
   #gone = false
   #skipLineFeed = false
   #dropLineFeed = false
+  /** No record has begun: a line feed that is still due belongs to the one before. */
+  #isBetween = true
   #begun = false
 
   constructor(onRecord: OnRecord, options: { readonly removes: boolean }) {
@@ -46,6 +48,8 @@ export class EventReader {
   }
 
   write(chunk: Buffer): Passed {
+    if (this.#isPlain && isOneRecord(chunk))
+      return this.#onRecord(chunk.subarray(plainStart.length, -2), '') && this.#removes ? none : chunk
     const out: Buffer[] = []
     /** Bytes before this place are in `out`, or taken out. */
     let cut = 0
@@ -53,7 +57,7 @@ export class EventReader {
     if (at === 1 && this.#dropLineFeed) cut = 1
     if (chunk.length > 0) this.#dropLineFeed = false
     /** Where the record begins, as far as it is in this chunk. */
-    let start = at
+    let start: number = this.#isBetween ? at : 0
     let feed = -2
     let carriage = -2
     while (at < chunk.length) {
@@ -99,6 +103,7 @@ export class EventReader {
   #pass(chunk: Buffer, out: Buffer[], cut: number, start: number): Passed {
     const rest = chunk.length - start
     const isOpen = rest > 0 || this.#held.length > 0
+    if (chunk.length > 0) this.#isBetween = start === chunk.length
     if (isOpen && this.#removes && !this.#gone && this.#heldBytes + rest <= heldBytesMax) {
       if (start > cut) out.push(chunk.subarray(cut, start))
       if (rest > 0) this.#held.push(chunk.subarray(start))
@@ -113,6 +118,11 @@ export class EventReader {
     if (out.length === 0 && cut === 0) return chunk
     if (cut < chunk.length) out.push(chunk.subarray(cut))
     return out
+  }
+
+  /** Between two records, of which the first has been. */
+  get #isPlain(): boolean {
+    return this.#isBetween && this.#begun && !this.#skipLineFeed
   }
 
   #letGo(): void {
@@ -173,9 +183,25 @@ export class EventReader {
   }
 }
 
+/** How nearly every chunk of a stream begins: one record of one line of data. */
+const plainStart = Buffer.from('data: ')
 const dataName = Buffer.from('data:')
 const eventName = Buffer.from('event:')
 const lineBreak = Buffer.from('\n')
+
+/** One record of one line of data, and nothing else. */
+function isOneRecord(chunk: Buffer): boolean {
+  const feed = chunk.length - 2
+  return (
+    feed >= plainStart.length &&
+    feed <= dataBytesMax &&
+    chunk[feed] === lineFeed &&
+    startsWith(chunk, 0, plainStart) &&
+    chunk.indexOf(lineFeed) === feed &&
+    chunk[feed + 1] === lineFeed &&
+    !chunk.includes(carriageReturn)
+  )
+}
 
 function startsWith(line: Buffer, from: number, name: Buffer): boolean {
   for (let i = 0; i < name.length; i++) if (line[from + i] !== name[i]) return false

@@ -12,6 +12,10 @@ const colon = 0x3a
 /** The longest value that is read; a usage object has a few hundred bytes. */
 const valueBytesMax = 65_536
 const nameCharsMax = 32
+/** Bytes that are more to JSON than a part of a number, a word or a blank. */
+const structural = new Uint8Array(256)
+for (const byte of [quote, openObject, closeObject, openArray, closeArray, comma, colon]) structural[byte] = 1
+
 /** Short strings are over before a native search has begun. */
 const byteLoop = 24
 
@@ -53,6 +57,10 @@ export class MemberReader {
         continue
       }
       const byte = piece[i] as number
+      if (structural[byte] === 0 || (byte === comma && this.#depth > this.#level)) {
+        i++
+        continue
+      }
       if (byte === quote) {
         this.#inString = true
         if (this.#naming && this.#depth === this.#level) this.#name = ''

@@ -26,12 +26,16 @@ export type ReadingOptions = {
 /** The members of an answer by which any style tells its use, and its errors. */
 const usageMembers: ReadonlySet<string> = new Set(['usage', 'usageMetadata', 'meta', 'duration', 'error'])
 const faultCharsMax = 64
+/** Up to this length one parse costs less than following the bytes. */
+const shortBytesMax = 16_384
 
 /** Reads the usage of an answer that is JSON: one object, or a list of them that stands for a stream. */
 export class JsonReading implements Reading {
   readonly #options: ReadingOptions
   readonly #reader: MemberReader
   readonly #members: { [name: string]: Json } = {}
+  /** All of a short answer, which is parsed at once at its end; undefined of a longer one. */
+  #short: Buffer[] | undefined = []
   #listed: Usage | null = null
   #bytes = 0
   fault: string | undefined
@@ -43,15 +47,24 @@ export class JsonReading implements Reading {
 
   write(chunk: Buffer): Passed {
     this.#bytes += chunk.length
-    this.#reader.write(chunk)
+    if (!this.#short) this.#reader.write(chunk)
+    else if (this.#bytes <= shortBytesMax) this.#short.push(chunk)
+    else this.#readOn(chunk)
     return chunk
   }
 
   end(): Passed {
+    const short = this.#short
+    if (!short) return []
+    const json = parse(short.length === 1 ? (short[0] as Buffer) : Buffer.concat(short))
+    if (!isObject(json)) return []
+    this.#short = undefined
+    for (const name of usageMembers) if (json[name] !== undefined) this.#found(name, json[name])
     return []
   }
 
   usage(): Usage | null {
+    this.#readOn()
     if (this.#reader.isList) return this.#listed
     const { dialect, operation } = this.#options
     return dialect.usageOf(operation, this.#members)
@@ -60,6 +73,14 @@ export class JsonReading implements Reading {
   uncounted(): number {
     const isCounted = (this.usage()?.outputTokens ?? null) !== null
     return isCounted ? 0 : Math.ceil(this.#bytes / this.#options.bytesPerToken)
+  }
+
+  /** What was kept is read as what comes after it. */
+  #readOn(chunk?: Buffer): void {
+    const short = this.#short
+    this.#short = undefined
+    for (const one of short ?? []) this.#reader.write(one)
+    if (chunk) this.#reader.write(chunk)
   }
 
   #found(name: string, value: Json): void {
@@ -123,12 +144,17 @@ export class EventReading implements Reading {
 
 const usageName = Buffer.from('"usage')
 const errorName = Buffer.from('"error"')
+const quote = 0x22
+const colon = 0x3a
+const space = 0x20
+const letterN = 0x6e
 
 /** Whether a value other than null may follow a name: cheap, and wrong only towards a closer look. */
 function tells(data: Buffer, name: Buffer): boolean {
   for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
-    const rest = data.toString('latin1', at + name.length, at + name.length + 24)
-    if (!/^(?:Metadata)?"?\s*:\s*n/.test(rest)) return true
+    let i = at + name.length
+    while (data[i] === quote || data[i] === colon || data[i] === space) i++
+    if (data[i] !== letterN) return true
   }
   return false
 }

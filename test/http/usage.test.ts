@@ -1,0 +1,442 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request, type ServerResponse } from 'node:http'
+import t from 'tap'
+import { replayCharge } from '../../src/index.ts'
+import { type Started, start } from '../harness/start.ts'
+import type { Reaction } from '../harness/upstream.ts'
+
+const yaml = `
+version: 1
+currency: USD
+server: { listen: "127.0.0.1:0", ops: "127.0.0.1:0" }
+storage: "\${TOLLGATE_STORAGE}"
+groups:
+  default: {}
+  partner: { multiplier: "0.9" }
+upstreams:
+  text:
+    url: "\${TEXT_URL}"
+    credential: { header: authorization, value: "Bearer \${TEXT_API_KEY}" }
+pipeline: [auth, ratelimit, multipart-rewrite, token-usage]
+families:
+  chat:
+    streams: [chat, responses]
+    forward: { chat: { all: true }, responses: { all: true } }
+    token-usage: {}
+  quiet:
+    streams: [chat]
+    forward: { chat: { all: true } }
+    token-usage: { include_usage: false }
+  messages:
+    streams: [messages]
+    forward: { messages: { all: true }, messages.count: { all: true } }
+    token-usage: { free_operations: [messages.count] }
+  generative:
+    streams: [generate]
+    forward: { generate: { all: true } }
+    token-usage: {}
+  embedding: { forward: { embeddings: { all: true } }, token-usage: {} }
+  speech: { forward: { audio.speech: { all: true } }, token-usage: { count_characters_of: input } }
+  transcription:
+    streams: [audio.transcribe]
+    forward: { audio.transcribe: { all: true } }
+    multipart-rewrite: { files: { file: { keep: first } } }
+    token-usage: {}
+  rerank: { forward: { rerank: { all: true } }, token-usage: {} }
+models:
+  chat-one: { family: chat, upstream: text, prices: { input: "500", cached_input: "50", output: "1500" } }
+  chat-free: { family: chat, upstream: text, price: free }
+  chat-each: { family: chat, upstream: text, prices: { input: "500", output: "1500", request: "0.01" } }
+  chat-quiet: { family: quiet, upstream: text, prices: { input: "500", output: "1500" } }
+  messages-one: { family: messages, upstream: text, prices: { input: "1000", cached_input: "100", output: "5000" } }
+  generative-one: { family: generative, upstream: text, prices: { input: "300", output: "2500" } }
+  embedding-one: { family: embedding, upstream: text, prices: { input: "20" } }
+  speech-one: { family: speech, upstream: text, prices: { character: "15000" } }
+  transcription-one: { family: transcription, upstream: text, prices: { second: "0.0001" } }
+  rerank-one: { family: rerank, upstream: text, prices: { search_unit: "0.002" } }
+routes:
+  - { match: POST /v1/chat/completions, operation: chat, dialect: openai }
+  - { match: POST /v1/responses, operation: responses, dialect: openai }
+  - { match: POST /v1/embeddings, operation: embeddings, dialect: openai }
+  - { match: POST /v1/audio/speech, operation: audio.speech, dialect: openai }
+  - { match: POST /v1/audio/transcriptions, operation: audio.transcribe, dialect: openai, body: form }
+  - { match: POST /v1/messages, operation: messages, dialect: anthropic }
+  - { match: POST /v1/messages/count_tokens, operation: messages.count, dialect: anthropic }
+  - { match: POST /v1/rerank, operation: rerank, dialect: cohere }
+  - { match: "POST /v1beta/models/{model}:streamGenerateContent", operation: generate, dialect: google, stream: always }
+  - { match: "GET /v1/charges/{id}", operation: charges.get, dialect: openai, serve: charge }
+`
+
+const shared = await start(t, { yaml, upstreams: ['text'] })
+
+/** The one gateway of this file, of whose records a test sees its own. */
+async function begin(): Promise<Started & { readonly asked: () => number }> {
+  const before = new Set((await shared.logs(500)).map(log => log.id))
+  const receivedBefore = shared.upstream.received.length
+  return {
+    ...shared,
+    charges: async limit => (await shared.charges(500)).filter(charge => !before.has(charge.id)).slice(0, limit),
+    logs: async limit => (await shared.logs(500)).filter(log => !before.has(log.id)).slice(0, limit),
+    /** Requests that the upstream has received in this test. */
+    asked: () => shared.upstream.received.length - receivedBefore,
+  }
+}
+
+const messages = [{ role: 'user', content: 'Say hello.' }]
+
+function content(text: string): string {
+  return `data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":${JSON.stringify(text)}},"finish_reason":null}],"usage":null}\n\n`
+}
+const usageEvent = `data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":12,"completion_tokens":34,"total_tokens":46,"prompt_tokens_details":{"cached_tokens":2}}}\n\n`
+const finished = 'data: [DONE]\n\n'
+
+/** Answers with these pieces as events, each in a write of its own. */
+function events(...pieces: string[]): Reaction {
+  return async res => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const piece of pieces) if (!res.write(piece)) await once(res, 'drain')
+    res.end()
+  }
+}
+
+/** Sends some events and keeps the stream open; resolves when the other side has closed it. */
+function openEvents(...pieces: string[]): { readonly reaction: Reaction; readonly closed: Promise<unknown> } {
+  const { promise, resolve } = Promise.withResolvers<unknown>()
+  return {
+    closed: promise,
+    reaction(res) {
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (const piece of pieces) res.write(piece)
+      res.on('close', resolve)
+    },
+  }
+}
+
+/** Asks for a stream, reads until some bytes have come, and leaves. */
+async function readAndLeave(started: Started, path: string, body: object, until: string, key = started.key) {
+  const req = request(started.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+  })
+  req.end(JSON.stringify(body))
+  const [res] = (await once(req, 'response')) as [IncomingMessage]
+  let text = ''
+  for await (const chunk of res) {
+    text += String(chunk)
+    if (text.includes(until)) break
+  }
+  req.destroy()
+  return text
+}
+
+const answer = {
+  id: 'c1',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello {"usage":{"prompt_tokens":9999}}' } }],
+  usage: { prompt_tokens: 12, completion_tokens: 34, total_tokens: 46, prompt_tokens_details: { cached_tokens: 2 } },
+}
+
+t.test('a chat is charged by the tokens that the upstream counted, cached ones at their own price', async t => {
+  const started = await begin()
+  const { openai, upstream, charges, logs, get, gateway } = started
+  upstream.answer(answer)
+  await openai.chat.completions.create({ model: 'chat-one', messages: [{ role: 'user', content: 'hi' }] })
+  const [charge] = await charges()
+  t.match(charge, {
+    state: 'settled',
+    amount: '0.0561',
+    text: '输入 10, 缓存输入 2, 输出 34',
+    tier: null,
+    source: null,
+  })
+  t.match(charge, { delivery: 'confirmed', flags: [], currency: 'USD' })
+  t.same(
+    charge?.lines.map(({ tier, quantity, price }) => [tier, quantity, price]),
+    [
+      ['input', 10, '0.005'],
+      ['cached_input', 2, '0.0001'],
+      ['output', 34, '0.051'],
+    ],
+  )
+  t.match(charge?.lines[0], { at: /gateway\.yaml:\d+$/, why: '10 input × 500.00 per 1000000' })
+  const [log] = await logs()
+  t.match(log, { outcome: 'answered', usage: { input_tokens: 12, output_tokens: 34 } })
+  t.match(await (await get(`/v1/charges/${charge?.id}`)).json(), { amount: '0.0561' })
+  const stored = await gateway.storage.ledger.find(charge?.id ?? '')
+  t.same(stored && (await replayCharge(stored)), [])
+  t.same((await gateway.storage.books.verify()).problems, [])
+})
+
+t.test('the multiplier of the group is on every line, and a free model costs nothing but is counted', async t => {
+  const started = await begin()
+  const { upstream, newKey, post, charges, logs } = started
+  upstream.answer(answer)
+  const { key } = await newKey({ group: 'partner' })
+  await (await post('/v1/chat/completions', { model: 'chat-one', messages }, { authorization: `Bearer ${key}` })).text()
+  t.match(await charges(), [
+    { amount: '0.05049', lines: [{ price: '0.0045' }, { price: '0.00009' }, { price: '0.0459' }] },
+  ])
+  await (await post('/v1/chat/completions', { model: 'chat-free', messages })).text()
+  t.equal((await charges()).length, 1)
+  t.match(await logs(1), [{ model: 'chat-free', billing: null, usage: { input_tokens: 12, output_tokens: 34 } }])
+})
+
+t.test('a chat stream tells its usage though the caller did not ask, who sees nothing of it [STR-6]', async t => {
+  const started = await begin()
+  const { upstream, post, charges, logs } = started
+  const shown = [content('Hel'), content('lo'), finished]
+  upstream.answer(events(shown[0] as string, shown[1] as string, usageEvent, finished))
+  for (const asked of [{}, { stream_options: null }, { stream_options: { include_usage: false } }]) {
+    const res = await post('/v1/chat/completions', { model: 'chat-one', messages, stream: true, ...asked })
+    t.equal(await res.text(), shown.join(''))
+    t.match(upstream.received.at(-1)?.json(), { stream_options: { include_usage: true } })
+    t.match(await charges(1), [{ amount: '0.0561', delivery: 'confirmed' }])
+    t.match(await logs(1), [{ usage: { input_tokens: 12, output_tokens: 34 } }])
+  }
+})
+
+t.test('a caller who asks for the usage gets every byte of the stream', async t => {
+  const started = await begin()
+  const { upstream, post, charges } = started
+  const sent = [content('Hello'), usageEvent, finished]
+  upstream.answer(events(...sent))
+  const stream_options = { include_usage: true, other: 1 }
+  const res = await post('/v1/chat/completions', { model: 'chat-one', messages, stream: true, stream_options })
+  t.equal(await res.text(), sent.join(''))
+  t.match(upstream.received.at(-1)?.json(), { stream_options })
+  t.match(await charges(1), [{ amount: '0.0561' }])
+})
+
+t.test('where a family says so, upstreams are not asked for the usage, and its absence is no zero', async t => {
+  const started = await begin()
+  const { upstream, post, charges, logs } = started
+  upstream.answer(events(content('Hello'), finished))
+  await (await post('/v1/chat/completions', { model: 'chat-quiet', messages, stream: true })).text()
+  t.notOk('stream_options' in (upstream.received.at(-1)?.json() ?? {}))
+  t.same(await charges(), [])
+  t.match(await logs(1), [{ outcome: 'answered', billing: null, usage: { input_tokens: null, output_tokens: null } }])
+  await (await post('/v1/chat/completions', { model: 'chat-each', messages, stream: true })).text()
+  t.match(await charges(1), [{ amount: '0.01', flags: ['usage_missing'], text: '请求 1' }])
+})
+
+t.test('a stream that its caller leaves is charged by an estimate that is marked as one [STR-2]', async t => {
+  const started = await begin()
+  const { upstream, charges, settled } = started
+  const words = Array.from({ length: 40 }, (_, i) => content(` word${i}`))
+  const open = openEvents(...words)
+  upstream.answer(open.reaction)
+  const body = { model: 'chat-one', messages, stream: true }
+  await readAndLeave(started, '/v1/chat/completions', body, 'word39')
+  await open.closed
+  await settled()
+  const [charge] = await charges()
+  t.match(charge, { state: 'settled', delivery: 'partial', flags: ['estimated'] })
+  const [input, output] = charge?.lines ?? []
+  t.match(input, { tier: 'input', quantity: Math.ceil(JSON.stringify(body).length / 4), flags: ['estimated'] })
+  t.ok((output?.quantity ?? 0) >= 39 && (output?.quantity ?? 0) < 100, String(output?.quantity))
+})
+
+t.test(
+  'a messages stream that its caller leaves is charged what was reported, and the rest by an estimate',
+  async t => {
+    const started = await begin()
+    const { upstream, charges, settled, logs } = started
+    const delta = (text: string) =>
+      `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${text}"}}\n\n`
+    const open = openEvents(
+      `event: message_start\ndata: {"type":"message_start","message":{"id":"m","usage":{"input_tokens":25,"output_tokens":1}}}\n\n`,
+      ...Array.from({ length: 20 }, (_, i) => delta(` word${i}`)),
+    )
+    upstream.answer(open.reaction)
+    await readAndLeave(
+      started,
+      '/v1/messages',
+      { model: 'messages-one', max_tokens: 99, messages, stream: true },
+      'word19',
+    )
+    await open.closed
+    await settled()
+    t.match(await charges(), [
+      {
+        lines: [
+          { tier: 'input', quantity: 25, flags: [] },
+          { tier: 'output', flags: ['estimated'] },
+        ],
+      },
+    ])
+    t.match(await logs(1), [{ outcome: 'caller_gone', usage: { input_tokens: 25 } }])
+  },
+)
+
+t.test('a messages stream is charged by its last cumulative counts, and counting tokens is free', async t => {
+  const started = await begin()
+  const { upstream, post, charges, logs } = started
+  upstream.answer(
+    events(
+      `event: message_start\ndata: {"type":"message_start","message":{"id":"m","usage":{"input_tokens":10,"cache_creation_input_tokens":3,"cache_read_input_tokens":7,"output_tokens":1}}}\n\n`,
+      `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}\n\n`,
+      `event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}\n\n`,
+      `event: message_stop\ndata: {"type":"message_stop"}\n\n`,
+    ),
+  )
+  await (await post('/v1/messages', { model: 'messages-one', max_tokens: 9, messages, stream: true })).text()
+  t.match(await charges(), [{ text: '输入 13, 缓存输入 7, 输出 5', amount: '0.0387' }])
+  upstream.answer({ input_tokens: 11 })
+  await (await post('/v1/messages/count_tokens', { model: 'messages-one', messages })).text()
+  t.equal((await charges()).length, 1)
+  t.match(await logs(1), [{ operation: 'messages.count', status: 200, billing: null }])
+})
+
+t.test('a generative stream is charged by its last chunk', async t => {
+  const started = await begin()
+  const { upstream, post, charges } = started
+  const one = (text: string, out: number) =>
+    `data: {"candidates":[{"content":{"parts":[{"text":"${text}"}]}}],"usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":${out},"totalTokenCount":${4 + out}}}\r\n\r\n`
+  upstream.answer(events(one('a', 2), one('b', 6)))
+  const path = '/v1beta/models/generative-one:streamGenerateContent?alt=sse'
+  t.equal(await (await post(path, { contents: [{ parts: [{ text: 'hi' }] }] })).text(), one('a', 2) + one('b', 6))
+  t.match(await charges(), [{ text: '输入 4, 输出 6', amount: '0.0162' }])
+})
+
+t.test('embeddings, a rerank, a transcription and a speech are charged by what each is counted in', async t => {
+  const started = await begin()
+  const { upstream, openai, post, charges } = started
+  upstream.answer({
+    object: 'list',
+    data: [{ object: 'embedding', index: 0, embedding: Array.from({ length: 40_000 }, (_, i) => i / 7) }],
+    usage: { prompt_tokens: 8, total_tokens: 8 },
+  })
+  await (await post('/v1/embeddings', { model: 'embedding-one', input: 'x' })).arrayBuffer()
+  t.match(await charges(1), [{ text: '输入 8', amount: '0.00016' }])
+
+  upstream.answer({ id: 'r', results: [{ index: 0, relevance_score: 1 }], meta: { billed_units: { search_units: 3 } } })
+  await (await post('/v1/rerank', { model: 'rerank-one', query: 'q', documents: ['a'] })).text()
+  t.match(await charges(1), [{ text: '检索单元 3', amount: '0.006' }])
+
+  upstream.answer({ text: 'hello', usage: { type: 'duration', seconds: 12 } })
+  const file = new File([new Uint8Array(3_000)], 'a.wav')
+  await openai.audio.transcriptions.create({ model: 'transcription-one', file })
+  t.match(await charges(1), [{ text: '秒 12', amount: '0.0012' }])
+
+  upstream.answer(
+    (res: ServerResponse) => void res.writeHead(200, { 'content-type': 'audio/mpeg' }).end(Buffer.alloc(5_000)),
+  )
+  await (await openai.audio.speech.create({ model: 'speech-one', voice: 'alloy', input: 'Hello 你好' })).arrayBuffer()
+  t.match(await charges(1), [{ text: '字符 8', amount: '0.12' }])
+})
+
+t.test('an error inside a stream of status 200 is logged as a failure and not estimated [STR-5]', async t => {
+  const started = await begin()
+  const { upstream, post, charges, logs } = started
+  upstream.answer(
+    events(content('Hel'), 'data: {"error":{"message":"overloaded","type":"server_error","code":null}}\n\n'),
+  )
+  const text = await (await post('/v1/chat/completions', { model: 'chat-one', messages, stream: true })).text()
+  t.match(text, 'overloaded')
+  t.same(await charges(), [])
+  t.match(await logs(1), [{ outcome: 'upstream_cut', error: 'upstream_failed', status: 200 }])
+})
+
+t.test('a refusal, an upstream that cannot be reached and a stream that it cuts are not estimated', async t => {
+  const started = await begin()
+  const { upstream, post, charges } = started
+  upstream.answerOnce(
+    (res: ServerResponse) => void res.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{}}'),
+  )
+  t.equal((await post('/v1/chat/completions', { model: 'chat-one', messages })).status, 400)
+  upstream.answerOnce((res: ServerResponse) => void res.destroy())
+  t.equal((await post('/v1/chat/completions', { model: 'chat-one', messages })).status, 502)
+  upstream.answerOnce((res: ServerResponse) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    res.write(content('Hel'), () => res.destroy())
+  })
+  await (await post('/v1/chat/completions', { model: 'chat-one', messages, stream: true })).text()
+  t.same(await charges(), [])
+})
+
+t.test('a key with a budget holds an estimate before the upstream is called, and pays what was used', async t => {
+  const started = await begin()
+  const { upstream, newKey, post, charges, gateway } = started
+  const { key, id } = await newKey({ budget: 100_000 })
+  const authorization = `Bearer ${key}`
+  const readKey = async () => (await gateway.storage.keys.list()).find(one => one.id === id)
+  let heldMeanwhile: number | undefined
+  upstream.answer(async (res: ServerResponse) => {
+    heldMeanwhile = (await readKey())?.held
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+  })
+  const body = { model: 'chat-one', messages, max_tokens: 40 }
+  t.equal((await post('/v1/chat/completions', body, { authorization })).status, 200)
+  t.equal(heldMeanwhile, Math.ceil(JSON.stringify(body).length / 4) * 500 + 40 * 1_500)
+  const [charge] = await charges()
+  t.match(charge, { state: 'settled', amount: '0.0561', delivery: 'confirmed' })
+  t.match(await readKey(), { spent: 56_100, held: 0 })
+
+  const refused = await post('/v1/chat/completions', body, { authorization })
+  t.equal(refused.status, 402)
+  t.match(await refused.json(), { error: { code: 'insufficient_quota' } })
+  t.equal(refused.headers.get('x-should-retry'), 'false')
+  t.equal(started.asked(), 1)
+
+  upstream.answer((res: ServerResponse) => void res.writeHead(400, { 'content-type': 'application/json' }).end('{}'))
+  await (await post('/v1/chat/completions', { ...body, max_tokens: 5 }, { authorization })).text()
+  t.match(await charges(1), [{ state: 'voided', reason: 'upstream_refused', amount: '0.00', text: '-' }])
+  t.match(await readKey(), { spent: 56_100, held: 0 })
+  t.same((await gateway.storage.books.verify()).problems, [])
+})
+
+t.test('a budget key that leaves a stream pays the estimate, and its hold ends', async t => {
+  const started = await begin()
+  const { upstream, newKey, charges, settled, gateway } = started
+  const { key, id } = await newKey({ budget: 10_000_000 })
+  const open = openEvents(content('Hello'), content(' there'))
+  upstream.answer(open.reaction)
+  await readAndLeave(started, '/v1/chat/completions', { model: 'chat-one', messages, stream: true }, 'there', key)
+  await open.closed
+  await settled()
+  const [charge] = await charges()
+  t.match(charge, { state: 'settled', delivery: 'partial', flags: ['estimated'] })
+  t.match(
+    (await gateway.storage.keys.list()).find(one => one.id === id),
+    { held: 0, spent: Number(charge?.amount) * 1_000_000 },
+  )
+  t.same((await gateway.storage.books.verify()).problems, [])
+})
+
+t.test('a request whose tools make images is refused with a remedy: it is never free [decision 25]', async t => {
+  const started = await begin()
+  const { upstream, post } = started
+  const tools = [{ type: 'web_search' }, { type: 'image_generation' }]
+  for (const model of ['chat-one', 'chat-free']) {
+    const res = await post('/v1/responses', { model, input: 'draw', tools })
+    t.equal(res.status, 400)
+    t.match(await res.json(), {
+      error: { code: 'image_tool_refused', param: 'tools', message: /\/v1\/images\/generations/ },
+    })
+  }
+  t.equal(started.asked(), 0)
+  upstream.answer({ id: 'r', object: 'response', output: [], usage: { input_tokens: 3, output_tokens: 4 } })
+  t.equal((await post('/v1/responses', { model: 'chat-one', input: 'x', tools: [{ type: 'web_search' }] })).status, 200)
+})
+
+t.test('every event is passed on as it comes, before the next one is sent', async t => {
+  const started = await begin()
+  const { upstream, post } = started
+  const sent: (() => void)[] = []
+  upstream.answer(async (res: ServerResponse) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (let i = 0; i < 3; i++) {
+      res.write(content(`part${i}`))
+      await new Promise<void>(resolve => void sent.push(resolve))
+    }
+    res.write(usageEvent)
+    res.end(finished)
+  })
+  const res = await post('/v1/chat/completions', { model: 'chat-one', messages, stream: true })
+  let text = ''
+  for await (const chunk of res.body ?? []) {
+    text += Buffer.from(chunk as Uint8Array).toString()
+    sent.shift()?.()
+  }
+  t.equal(text, content('part0') + content('part1') + content('part2') + finished)
+})

@@ -1,0 +1,506 @@
+import t from 'tap'
+import { countCharacters } from '../../plugins/token-usage/count-characters.ts'
+import { replayUsage } from '../../plugins/token-usage/index.ts'
+import { inspect } from '../../plugins/token-usage/inspect.ts'
+import { parseFactor, priceUse } from '../../plugins/token-usage/price-use.ts'
+import { type Ended, rateExchange } from '../../plugins/token-usage/rate-exchange.ts'
+import { EventReader } from '../../plugins/token-usage/read-events.ts'
+import { MemberReader } from '../../plugins/token-usage/read-members.ts'
+import { EventReading, JsonReading } from '../../plugins/token-usage/reading.ts'
+import type { UsageFacet } from '../../plugins/token-usage/schema.ts'
+import { openai } from '../../src/dialects/openai.ts'
+import { anthropic } from '../../src/dialects/anthropic.ts'
+import { google } from '../../src/dialects/google.ts'
+import { scanObject } from '../../src/engine/fields.ts'
+import {
+  type Body,
+  billingRecord,
+  type Charge,
+  type Json,
+  type Outcome,
+  type Passed,
+  type Price,
+  type Stage,
+  type Usage,
+  type UsageRule,
+} from '../../src/kit/index.ts'
+import { seeded, someTarget } from '../harness/exchange.ts'
+
+const facet: UsageFacet = {
+  include_usage: true,
+  free_operations: [],
+  image_tools: 'refuse',
+  estimate: { bytes_per_token: 4, output_tokens: 4096 },
+}
+
+const rule: UsageRule = {
+  kind: 'usage',
+  prices: [
+    { unit: 'input', price: 500_000, per: 1_000_000, at: 'gateway.yaml:7' },
+    { unit: 'cached_input', price: 50_000, per: 1_000_000, at: 'gateway.yaml:7' },
+    { unit: 'output', price: 1_500_000, per: 1_000_000, at: 'gateway.yaml:7' },
+  ],
+  multiplier: '1',
+  warnings: [],
+}
+
+function used(some: Partial<Usage>): Usage {
+  return { inputTokens: null, cachedInputTokens: null, outputTokens: null, seconds: null, searchUnits: null, ...some }
+}
+
+function jsonBody(value: object): Body {
+  return { kind: 'json', json: scanObject(Buffer.from(JSON.stringify(value))) }
+}
+
+const whole: Outcome = { kind: 'answered', status: 200, reach: 'complete' }
+const left: Outcome = { kind: 'cut', by: 'caller', status: 200, reach: 'truncated' }
+
+function ended(some: Partial<Ended>): Ended {
+  const body = jsonBody({ model: 'm', messages: [] })
+  return { rule, facet, outcome: whole, body, usage: null, uncounted: 0, failed: false, ...some }
+}
+
+function told(rated: ReturnType<typeof rateExchange>): string[] {
+  return rated.lines.map(({ tier, quantity, price, flags, source }) =>
+    [tier, quantity, price, source, ...flags].join(' '),
+  )
+}
+
+/** Every stage's bytes for a text given in pieces that end at these places. */
+function passed(
+  stage: { write(chunk: Buffer): Passed; end(): Passed },
+  bytes: Buffer,
+  cuts: readonly number[],
+): string {
+  const out: Buffer[] = []
+  const take = (more: Passed) => void out.push(...(Buffer.isBuffer(more) ? [more] : more))
+  let from = 0
+  for (const to of [...cuts, bytes.length]) {
+    take(stage.write(bytes.subarray(from, to)))
+    from = to
+  }
+  take(stage.end())
+  return Buffer.concat(out).toString()
+}
+
+const stageOf = (stage: Stage) => stage as { write(chunk: Buffer): Passed; end(): Passed }
+
+t.test('an amount is exact and rounded once, half up', t => {
+  const table: readonly [quantity: number, price: number, per: number, multiplier: string, amount: number][] = [
+    [0, 500_000, 1_000_000, '1', 0],
+    [1, 500_000, 1_000_000, '1', 1],
+    [1, 499_999, 1_000_000, '1', 0],
+    [3, 500_000, 1_000_000, '1', 2],
+    [12, 500_000, 1_000_000, '1', 6],
+    [12, 500_000, 1_000_000, '0.9', 5],
+    [10, 500_000, 1_000_000, '0.9', 5],
+    [11, 500_000, 1_000_000, '0.9', 5],
+    [1_000_000, 2_500_000, 1_000_000, '1', 2_500_000],
+    [7, 100, 1, '1', 700],
+    [7, 100, 1, '0.333333', 233],
+    [3, 2_000, 1, '1.5', 9_000],
+  ]
+  for (const [quantity, price, per, multiplier, amount] of table) {
+    t.equal(
+      priceUse(quantity, price, per, parseFactor(multiplier)),
+      amount,
+      `${quantity} × ${price} / ${per} × ${multiplier}`,
+    )
+  }
+  t.end()
+})
+
+t.test('an amount too large for doubles is as exact as a small one', t => {
+  const random = seeded(11)
+  for (let i = 0; i < 2_000; i++) {
+    const quantity = Math.floor(random() * 10 ** Math.floor(random() * 10))
+    const price = Math.floor(random() * 10 ** Math.floor(random() * 9))
+    const over = Math.floor(random() * 2_000_000)
+    const factor = { over, under: 1_000_000 }
+    const exact = (2n * BigInt(quantity) * BigInt(price) * BigInt(over) + 10n ** 12n) / (2n * 10n ** 12n)
+    if (BigInt(priceUse(quantity, price, 1_000_000, factor)) !== exact)
+      t.fail(`seed 11, round ${i}: ${quantity} × ${price} × ${over}`)
+  }
+  t.end()
+})
+
+t.test('cached input has its own line where it has a price, and else is input like any other', t => {
+  const usage = used({ inputTokens: 100, cachedInputTokens: 40, outputTokens: 10 })
+  t.same(told(rateExchange(ended({ usage }))), [
+    'input 60 30 output',
+    'cached_input 40 2 output',
+    'output 10 15 output',
+  ])
+  const plain = { ...rule, prices: rule.prices.filter(row => row.unit !== 'cached_input') }
+  t.same(told(rateExchange(ended({ usage, rule: plain }))), ['input 100 50 output', 'output 10 15 output'])
+  t.end()
+})
+
+t.test('a usage that was not reported is not taken for none', t => {
+  const rated = rateExchange(ended({}))
+  t.match(rated, { lines: [], missing: ['input', 'output'], reason: 'usage_missing' })
+  const half = rateExchange(ended({ usage: used({ inputTokens: 10 }) }))
+  t.same(told(half), ['input 10 5 output usage_missing'])
+  t.same(half.missing, ['output'])
+  t.end()
+})
+
+t.test('a price per request is charged for every whole answer, though nothing else is known', t => {
+  const prices = [{ unit: 'request', price: 2_000, per: 1, at: 'x:1' }]
+  t.same(told(rateExchange(ended({ rule: { ...rule, prices } }))), ['request 1 2000 request'])
+  const both = { ...rule, prices: [...rule.prices, ...prices] }
+  t.same(told(rateExchange(ended({ rule: both }))), ['request 1 2000 request usage_missing'])
+  t.end()
+})
+
+t.test('characters are those of the field that the family names, an emoji being one', t => {
+  const body = jsonBody({ model: 'm', input: 'aé😀 b' })
+  t.equal(countCharacters(body, 'input'), 5)
+  t.equal(countCharacters(body, 'text'), null)
+  t.equal(countCharacters(body, undefined), null)
+  const prices = [{ unit: 'character', price: 15_000_000, per: 1_000_000, at: 'x:1' }]
+  const speech = { rule: { ...rule, prices }, facet: { ...facet, count_characters_of: 'input' }, body }
+  t.same(told(rateExchange(ended(speech))), ['character 5 75 request'])
+  t.end()
+})
+
+t.test('of an answer that the caller cut, what nobody counted is estimated and marked', t => {
+  const cut = rateExchange(ended({ outcome: left, uncounted: 50 }))
+  t.same(told(cut), ['input 7 4 default estimated', 'output 50 75 default estimated'])
+  const reported = used({ inputTokens: 25, outputTokens: 1 })
+  const begun = rateExchange(ended({ outcome: left, usage: reported, uncounted: 50 }))
+  t.same(told(begun), ['input 25 13 output', 'output 51 77 default estimated'])
+  const counted = rateExchange(ended({ outcome: left, usage: used({ inputTokens: 25, outputTokens: 8 }) }))
+  t.same(told(counted), ['input 25 13 output', 'output 8 12 output'])
+  t.end()
+})
+
+t.test('of an answer that the upstream cut or failed, only what it reported is charged', t => {
+  const usage = used({ inputTokens: 25, outputTokens: 1 })
+  const cut: Outcome = { kind: 'cut', by: 'upstream', status: 200, reach: 'truncated' }
+  t.same(told(rateExchange(ended({ outcome: cut, usage, uncounted: 50 }))), ['input 25 13 output', 'output 1 2 output'])
+  t.match(rateExchange(ended({ outcome: cut, uncounted: 50 })), { lines: [], reason: 'upstream_cut' })
+  t.match(rateExchange(ended({ failed: true, uncounted: 50 })), { lines: [], reason: 'upstream_failed' })
+  t.end()
+})
+
+t.test('what never became an answer costs nothing', t => {
+  for (const reach of ['untouched', 'refused', 'unknown'] as const) {
+    const usage = used({ inputTokens: 9, outputTokens: 9 })
+    t.same(rateExchange(ended({ outcome: { kind: 'answered', status: 500, reach }, usage })).lines, [], reach)
+  }
+  t.end()
+})
+
+t.test('a charge of use is explained by its quantities, and replayed from its own facts', t => {
+  const { lines } = rateExchange(
+    ended({ usage: used({ inputTokens: 12, outputTokens: 34 }), rule: { ...rule, multiplier: '0.9' } }),
+  )
+  const charge: Charge = {
+    id: 'req_1',
+    keyId: 'key_1',
+    user: 'local',
+    group: 'partner',
+    operation: 'chat',
+    model: 'm',
+    family: 'f',
+    upstream: 'u',
+    configRevision: 'abc',
+    currency: 'USD',
+    size: null,
+    quality: null,
+    n: 1,
+    rule: { ...rule, multiplier: '0.9' },
+    state: 'settled',
+    reason: null,
+    hold: 0,
+    amount: lines.reduce((sum, line) => sum + line.price, 0),
+    refunded: 0,
+    createdAt: 0,
+    endedAt: 1,
+    delivery: 'confirmed',
+    lines,
+  }
+  const record = billingRecord(charge)
+  t.match(record, { text: '输入 12, 输出 34', tier: null, source: null, actual_size: null, size: null, count: null })
+  t.same(
+    record.lines.map(line => [line.why, line.at, line.quantity]),
+    [
+      ['12 input × 0.50 per 1000000 × 0.9', 'gateway.yaml:7', 12],
+      ['34 output × 1.50 per 1000000 × 0.9', 'gateway.yaml:7', 34],
+    ],
+  )
+  t.same(replayUsage(charge), [])
+  const forged = { ...charge, lines: lines.map(line => ({ ...line, price: line.price + 1 })) }
+  t.equal(replayUsage(forged).length, 2)
+  t.equal(replayUsage({ ...charge, amount: 1 }).length, 1)
+  t.end()
+})
+
+t.test('every model of the family has a price that its use can be charged by', t => {
+  const origin = { file: 'gateway.yaml', line: 7, col: 1 }
+  const problems = (prices: readonly string[], more: Partial<UsageFacet> = {}) => {
+    const { model, family } = someTarget()
+    const priced = new Map<string, Price>(prices.map(unit => [unit, { micros: 1, origin }]))
+    return inspect({ ...facet, ...more }, family, [{ ...model, free: false, prices: priced }]).map(({ code }) => code)
+  }
+  t.same(problems(['input', 'cached_input', 'output']), [])
+  t.same(problems([]), ['usage_price_missing'])
+  t.same(problems(['cached_input', 'output']), ['usage_price_missing'])
+  t.same(problems(['input', 'outptu']), ['usage_unit_unknown'])
+  t.same(problems(['character']), ['usage_field_missing'])
+  t.same(problems(['character'], { count_characters_of: 'input' }), [])
+  const { model, family } = someTarget()
+  t.same(inspect(facet, family, [model]), [], 'one that is free needs none')
+  t.end()
+})
+
+t.test('members are found at the top level alone, however the text is split', t => {
+  const text = JSON.stringify({
+    id: 'x"},"usage":{"a":1}\\',
+    'us\\age': 1,
+    choices: [{ usage: { no: 1 }, text: `${'long '.repeat(40)}\\"` }, '{"usage":3}', [[{ usage: 4 }]]],
+    embedding: Array.from({ length: 40 }, (_, i) => i / 7),
+    usage: { prompt_tokens: 12, nested: { list: [1, { usage: 2 }], 'q"': '\\' }, text: 'ü}' },
+    duration: 8.5,
+    tail: 'usage',
+  })
+  const expected = [
+    ['usage', { prompt_tokens: 12, nested: { list: [1, { usage: 2 }], 'q"': '\\' }, text: 'ü}' }],
+    ['duration', 8.5],
+  ]
+  const bytes = Buffer.from(text)
+  for (let size = 1; size <= bytes.length; size += size < 70 ? 1 : 97) {
+    const found: [string, Json][] = []
+    const reader = new MemberReader(new Set(['usage', 'duration']), (name, value) => void found.push([name, value]))
+    for (let at = 0; at < bytes.length; at += size) reader.write(bytes.subarray(at, at + size))
+    if (JSON.stringify(found) !== JSON.stringify(expected)) t.same(found, expected, `pieces of ${size}`)
+  }
+  t.end()
+})
+
+t.test('a list stands for a stream: the members of each of its objects are found', t => {
+  const found: [string, Json][] = []
+  const reader = new MemberReader(new Set(['usage']), (name, value) => void found.push([name, value]))
+  reader.write(Buffer.from('[{"a":[{"usage":9}],"usage":1}\n,\r\n{"usage":{"b":2}}]'))
+  t.same(found, [
+    ['usage', 1],
+    ['usage', { b: 2 }],
+  ])
+  t.end()
+})
+
+t.test('megabytes without usage are read without being kept', t => {
+  const reading = new JsonReading({ dialect: openai, operation: 'embeddings', bytesPerToken: 4, removesUsage: false })
+  const row = Buffer.from(`{"embedding":[${'0.0123456789,'.repeat(5_000)}0],"index":0},`)
+  reading.write(Buffer.from('{"object":"list","data":['))
+  for (let i = 0; i < 100; i++) t.equal(reading.write(row), row)
+  reading.write(Buffer.from('{}],"usage":{"prompt_tokens":8,"total_tokens":8}}'))
+  t.match(reading.usage(), { inputTokens: 8, outputTokens: null })
+  t.end()
+})
+
+const chunk = (content: string) =>
+  `data: {"id":"c1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":${JSON.stringify(content)}}}],"usage":null}\n\n`
+const usageChunk = `data: {"id":"c1","object":"chat.completion.chunk","choices":[],"usage":{"prompt_tokens":12,"completion_tokens":3,"total_tokens":15}}\n\n`
+
+function readingOf(removesUsage: boolean, dialect = openai, operation = 'chat'): EventReading {
+  return new EventReading({ dialect, operation, bytesPerToken: 4, removesUsage })
+}
+
+for (const [name, end] of [
+  ['line feeds', '\n'],
+  ['carriage returns and line feeds', '\r\n'],
+  ['carriage returns', '\r'],
+] as const) {
+  t.test(`the usage event is taken out and every other byte stays, split anywhere, with ${name}`, t => {
+    const before = `: hello\n\n${chunk('Hello "usage":{ ü')}event: x\ndata: {"choices":[],\ndata: "usage":null}\n\n${chunk('b')}`
+    const after = `data: [DONE]\n\n`
+    const withEnds = (text: string) => text.replaceAll('\n', end)
+    const bytes = Buffer.from(withEnds(before + usageChunk + after))
+    const expected = withEnds(before + after)
+    for (let at = 0; at <= bytes.length; at++) {
+      const reading = readingOf(true)
+      const out = passed(stageOf(reading), bytes, [at])
+      if (out !== expected) t.equal(out, expected, `split at ${at}`)
+      if (reading.usage()?.outputTokens !== 3) t.match(reading.usage(), { inputTokens: 12, outputTokens: 3 })
+    }
+    const every = readingOf(true)
+    t.equal(
+      passed(
+        stageOf(every),
+        bytes,
+        Array.from({ length: bytes.length }, (_, i) => i),
+      ),
+      expected,
+      'byte by byte',
+    )
+    t.match(every.usage(), { inputTokens: 12, outputTokens: 3 })
+    t.end()
+  })
+}
+
+t.test('a stream whose caller asked for the usage passes as it is, chunk for chunk', t => {
+  const reading = readingOf(false)
+  for (const text of [chunk('a').slice(0, 30), chunk('a').slice(30), usageChunk]) {
+    const bytes = Buffer.from(text)
+    t.equal(reading.write(bytes), bytes)
+  }
+  t.match(reading.usage(), { inputTokens: 12, outputTokens: 3 })
+  t.end()
+})
+
+t.test('a whole event is never held back', t => {
+  const reading = readingOf(true)
+  const bytes = Buffer.from(chunk('a') + chunk('b'))
+  t.equal(reading.write(bytes), bytes)
+  t.same(Buffer.concat(reading.write(Buffer.from(`${chunk('c')}data: {`)) as Buffer[]).toString(), chunk('c'))
+  t.end()
+})
+
+t.test('an event without end is held no longer than 64 KiB, and one of megabytes is passed unread', t => {
+  const reading = readingOf(true)
+  const long = Buffer.alloc(40_000, 'x')
+  t.same(reading.write(long), [])
+  t.equal(Buffer.concat(reading.write(long) as Buffer[]).length, 80_000)
+  t.equal(reading.write(long), long)
+  for (let i = 0; i < 40; i++) reading.write(long)
+  reading.write(Buffer.from(`\n\n${usageChunk}`))
+  t.match(reading.usage(), { inputTokens: 12 })
+  t.end()
+})
+
+t.test('usage at the last content of a stream is read, and the event stays', t => {
+  const last = `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":6}}\n\n`
+  const reading = readingOf(true)
+  t.equal(passed(stageOf(reading), Buffer.from(last), [20]), last)
+  t.match(reading.usage(), { inputTokens: 5, outputTokens: 6 })
+  t.end()
+})
+
+t.test('the last record counts though its blank line is missing', t => {
+  const reading = readingOf(true)
+  t.equal(passed(stageOf(reading), Buffer.from(chunk('a') + usageChunk.trimEnd()), []), chunk('a'))
+  t.match(reading.usage(), { outputTokens: 3 })
+  t.end()
+})
+
+t.test('a messages stream is cumulative: the last report of each member wins', t => {
+  const reading = readingOf(false, anthropic, 'messages')
+  reading.write(
+    Buffer.from(
+      `event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":10,"cache_creation_input_tokens":5,"cache_read_input_tokens":7,"output_tokens":1}}}\n\n` +
+        `event: message_delta\ndata: {"type":"message_delta","delta":{},"usage":{"output_tokens":42}}\n\n`,
+    ),
+  )
+  t.match(reading.usage(), { inputTokens: 22, cachedInputTokens: 7, outputTokens: 42 })
+  t.equal(reading.uncounted(), 0)
+  t.end()
+})
+
+t.test('a generative stream as one list of objects is read like its events', t => {
+  const options = { dialect: google, operation: 'generate', bytesPerToken: 4, removesUsage: false }
+  const reading = new JsonReading(options)
+  const one = (out: number) => `{"candidates":[],"usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":${out}}}`
+  reading.write(Buffer.from(`[${one(2)},\n${one(9)}]`))
+  t.match(reading.usage(), { inputTokens: 4, outputTokens: 9 })
+  t.end()
+})
+
+t.test('a stream without usage is estimated by what differs between its events, at least a token each', t => {
+  const reading = readingOf(false)
+  const words = ['Hello', ' there', ',', ' how', ' are', ' you', ' doing', ' today', '?', '?']
+  for (const word of words) reading.write(Buffer.from(chunk(word)))
+  t.ok(reading.uncounted() >= words.length - 1 && reading.uncounted() <= 2 * words.length, String(reading.uncounted()))
+  reading.write(Buffer.from(chunk('a paragraph '.repeat(100))))
+  t.ok(reading.uncounted() > 290 && reading.uncounted() < 330, String(reading.uncounted()))
+  t.end()
+})
+
+t.test('what comes after a report is estimated on top of it', t => {
+  const reading = readingOf(false, anthropic, 'messages')
+  reading.write(
+    Buffer.from(`data: {"type":"message_start","message":{"usage":{"input_tokens":10,"output_tokens":1}}}\n\n`),
+  )
+  t.equal(reading.uncounted(), 0)
+  const delta = (text: string) =>
+    `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${text}"}}\n\n`
+  reading.write(Buffer.from(delta('a') + delta('b') + delta('c')))
+  t.ok(reading.uncounted() >= 3)
+  t.end()
+})
+
+const errors: readonly (readonly [string, string, string])[] = [
+  [
+    'of the chat style',
+    'data: {"error":{"message":"x","type":"server_error","code":"server_is_overloaded"}}\n\n',
+    'server_is_overloaded',
+  ],
+  ['named by its event', 'event: error\ndata: {"message":"x"}\n\n', 'error'],
+  [
+    'of the messages style',
+    'event: error\ndata: {"type":"error","error":{"type":"overloaded_error"}}\n\n',
+    'overloaded_error',
+  ],
+  [
+    'of the responses style',
+    'data: {"type":"response.failed","response":{"error":{"code":"server_error"}}}\n\n',
+    'server_error',
+  ],
+  ['of the generative style', 'data: {"error":{"code":503,"status":"UNAVAILABLE"}}\n\n', 'UNAVAILABLE'],
+  [
+    'as bare JSON behind the events',
+    '{\n  "error": {\n    "code": 429, "status": "RESOURCE_EXHAUSTED"\n  }\n}\n',
+    'RESOURCE_EXHAUSTED',
+  ],
+]
+for (const [name, text, fault] of errors) {
+  t.test(`an error ${name} inside a stream of status 200 is seen, and passes`, t => {
+    for (const cuts of [[], [3], [40]]) {
+      const reading = readingOf(true)
+      t.equal(passed(stageOf(reading), Buffer.from(chunk('a') + text), cuts), chunk('a') + text)
+      t.equal(reading.fault, fault)
+    }
+    t.end()
+  })
+}
+
+t.test('an error that is null is none', t => {
+  const reading = readingOf(false, openai, 'responses')
+  reading.write(Buffer.from('data: {"type":"response.created","response":{"error":null,"usage":null}}\n\n'))
+  t.equal(reading.fault, undefined)
+  t.end()
+})
+
+t.test('random streams in random pieces: what passes is what came, less the usage events', t => {
+  const seed = Number(process.env['SEED'] ?? 23)
+  t.comment(`SEED=${seed}`)
+  const random = seeded(seed)
+  const records = [chunk('x'), chunk('"usage":{'), ': ping\n\n', '\n', 'event: a\n\n', usageChunk, 'data: [DONE]\n\n']
+  for (let round = 0; round < 300; round++) {
+    const end = ['\n', '\r\n', '\r'][Math.floor(random() * 3)] as string
+    const chosen = Array.from({ length: 8 }, () => records[Math.floor(random() * records.length)] as string)
+    const bytes = Buffer.from(chosen.join('').replaceAll('\n', end))
+    const expected = chosen
+      .filter(text => text !== usageChunk)
+      .join('')
+      .replaceAll('\n', end)
+    const cuts = Array.from({ length: 6 }, () => Math.floor(random() * bytes.length)).toSorted((a, b) => a - b)
+    const out = passed(stageOf(readingOf(true)), bytes, cuts)
+    if (out !== expected) t.equal(out, expected, `round ${round}, cuts ${cuts.join(' ')}`)
+  }
+  t.end()
+})
+
+t.test('records are told with their event and their lines joined', t => {
+  const seen: [string, string][] = []
+  const reader = new EventReader((data, event) => (seen.push([event, data.toString()]), false), { removes: false })
+  reader.write(Buffer.from('\uFEFFdata: a\ndata:b\nid: 1\n\nevent: e\nretry: 5\ndata\n\n: c\n\ndata: z'))
+  reader.end()
+  t.same(seen, [
+    ['', 'a\nb'],
+    ['e', ''],
+    ['', 'z'],
+  ])
+  t.end()
+})
