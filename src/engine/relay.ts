@@ -168,12 +168,18 @@ export class Relay implements Sink {
 
   #write(passed: Passed): void {
     if (this.#detached) return
-    for (const chunk of toList(passed)) {
-      if (chunk.length === 0) continue
-      if (!this.#res.headersSent) this.#begin()
-      if (this.#owed !== undefined) this.#owed -= chunk.length
-      if (!this.#res.write(chunk)) this.#draining = true
-    }
+    if (Buffer.isBuffer(passed)) return this.#writeOne(passed)
+    // Several pieces of one chunk leave in one system call.
+    if (passed.length > 1) this.#res.cork()
+    for (const chunk of passed) this.#writeOne(chunk)
+    if (passed.length > 1) this.#res.uncork()
+  }
+
+  #writeOne(chunk: Buffer): void {
+    if (chunk.length === 0) return
+    if (!this.#res.headersSent) this.#begin()
+    if (this.#owed !== undefined) this.#owed -= chunk.length
+    if (!this.#res.write(chunk)) this.#draining = true
   }
 
   /** The upstream's answer is complete: lets each stage say its last, then ends the caller's. */
