@@ -47,6 +47,7 @@ export const imageTierBilling = definePlugin({
   options: optionsSchema,
   facet: facetSchema,
   needs: [callerSlot, askedSizeSlot],
+  charges: true,
   inspect,
   create(_options, host) {
     const { clock, log, stores } = host
