@@ -5,6 +5,8 @@ import type { Sink, UpstreamCall } from './transport.ts'
 
 /** Chunks this large wait for the next turn of the event loop after each one, so that nobody's turn grows long. */
 const fairBytes = 16_384
+/** Pieces are joined up to this: no more than a chunk and what was held back of the one before. */
+const joinedBytesMax = 131_072
 /** What a caller has to take what was written before his answer was cut. */
 const lingerMs = 10_000
 
@@ -169,17 +171,19 @@ export class Relay implements Sink {
   #write(passed: Passed): void {
     if (this.#detached) return
     if (Buffer.isBuffer(passed)) return this.#writeOne(passed)
-    // Several pieces of one chunk leave in one system call.
-    if (passed.length > 1) this.#res.cork()
+    // Several pieces of one chunk leave in one system call. Joined, not corked: a response that was corked while its
+    // caller was behind never says `drain`, and the answer would hang until its deadline.
+    if (passed.length > 1 && bytesOf(passed) <= joinedBytesMax) return this.#writeOne(Buffer.concat(passed))
     for (const chunk of passed) this.#writeOne(chunk)
-    if (passed.length > 1) this.#res.uncork()
   }
 
   #writeOne(chunk: Buffer): void {
     if (chunk.length === 0) return
     if (!this.#res.headersSent) this.#begin()
     if (this.#owed !== undefined) this.#owed -= chunk.length
-    if (!this.#res.write(chunk)) this.#draining = true
+    if (this.#res.write(chunk)) return
+    this.#draining = true
+    this.#watchCaller()
   }
 
   /** The upstream's answer is complete: lets each stage say its last, then ends the caller's. */
@@ -221,6 +225,7 @@ export class Relay implements Sink {
     this.#res.off('close', this.#onCallerGone)
     if (!this.#res.headersSent) this.#begin()
     this.#res.end(() => this.#settle({ kind: 'whole' }))
+    if (this.#res.writableLength > 0) this.#watchCaller()
     // A caller that leaves between our last byte and its arrival has left all the same.
     this.#res.once('close', () =>
       this.#settle(this.#res.writableFinished ? { kind: 'whole' } : { kind: 'cut', by: 'caller', complete: true }),
@@ -270,8 +275,18 @@ export class Relay implements Sink {
     this.#settle({ kind: 'cut', by: 'caller', complete: this.#complete })
   }
 
+  /**
+   * A caller that takes nothing for as long as the upstream may be silent has left: what its request holds, of memory
+   * and of the upstream's connections, is for others. Node measures it by what the socket still has to write, and
+   * closes; the end of an answer sets the time that it keeps the connection for instead.
+   */
+  #watchCaller(): void {
+    this.#res.socket?.setTimeout(this.#call.request.upstream.timeouts.idleMs)
+  }
+
   readonly #onDrain = (): void => {
     this.#draining = false
+    this.#res.socket?.setTimeout(0)
     this.#steer()
   }
 
@@ -310,6 +325,10 @@ async function finishWriteAll(
   out.push(...toList(await waited))
   for (let i = from; i < chunks.length; i++) out.push(...toList(await stage.write(chunks[i] as Buffer)))
   return out
+}
+
+function bytesOf(chunks: readonly Buffer[]): number {
+  return chunks.reduce((sum, chunk) => sum + chunk.length, 0)
 }
 
 function toList(passed: Passed): readonly Buffer[] {
