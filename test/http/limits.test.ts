@@ -479,3 +479,19 @@ t.test(
     still.socket.destroy()
   },
 )
+
+t.test('a form whose caller resets the connection when all of it has arrived is over at once', async t => {
+  const started = await startOpen(t)
+  const sent = sizedForm(1_500_000)
+  for (let i = 0; i < 40; i++) {
+    const wire = await openWire(started.url)
+    await wire.write(headOf(started, sent, `Content-Length: ${sent.body.length}`))
+    await wire.write(sent.body)
+    // At any moment of its reading.
+    await new Promise(resolve => setTimeout(resolve, i % 10))
+    wire.socket.resetAndDestroy()
+  }
+  // Less than the time after which a body that stops arriving is given up.
+  await started.settled()
+  for (const { state } of await started.charges(100)) t.not(state, 'reserved')
+})
