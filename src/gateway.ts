@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { ConfigError } from './config-error.ts'
 import { describeChanges, type Finding, loadPlan } from './config/index.ts'
-import { dialects, findDialect, guessDialect } from './dialects/index.ts'
+import { findDialect, guessDialect } from './dialects/index.ts'
 import type { Running, Step } from './engine/index.ts'
 import {
   type AnyPlugin,
@@ -14,8 +14,8 @@ import {
   type Storage,
   systemClock,
 } from './kit/index.ts'
+import { knownNames } from './known-names.ts'
 import { bind, createCallerServer, type Listener, unbind } from './listeners.ts'
-import { localAnswerNames } from './local-answer-names.ts'
 import { createLocalAnswers } from './local-answers.ts'
 import { createLog, createMetrics, type GatewayLog, type Metrics } from './observe/index.ts'
 import { createOpsServer } from './ops.ts'
@@ -74,7 +74,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
       ...(typeof config === 'object' && { text: config.text }),
       env,
       ...pluginFinder(file, parts.plugins),
-      known: { dialects: [...dialects.keys()], answers: localAnswerNames },
+      known: knownNames,
     })
 
   const loaded = await read()
@@ -123,9 +123,15 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
           return kept.get(slot) as T
         },
       }
-      // The options were checked against this plugin's own schema when the plan was made.
-      const hooks: Hooks<never> = plugin.create(step.options as never, host)
-      steps.push({ plugin: plugin.name, faceted: plugin.facet !== undefined, hooks })
+      try {
+        // The options were checked against this plugin's own schema when the plan was made.
+        const hooks: Hooks<never> = plugin.create(step.options as never, host)
+        steps.push({ plugin: plugin.name, faceted: plugin.facet !== undefined, hooks })
+      } catch (error) {
+        // Those above it have begun to poll and to keep; a reload that fails may not leave them doing so.
+        await new Pipeline(steps).close()
+        throw error
+      }
     }
     metrics.know({
       operations: plan.routes.map(route => route.operation),
@@ -174,6 +180,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   let callers: Server | undefined
   let ops: Server | undefined
   let closing: Promise<void> | undefined
+  let reloading: Promise<unknown> = Promise.resolve()
 
   async function listen(): Promise<Listening> {
     callers = createCallerServer(listener, code => engine.refuseUnread(code))
@@ -184,7 +191,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     return { url, opsUrl: (await bind(ops, opsAddress)).url }
   }
 
-  async function reload(): Promise<ReloadResult> {
+  async function reloadOnce(): Promise<ReloadResult> {
     const next = await read()
     if (!next.ok) return next
     log.hide(secretsOf(next.plan))
@@ -193,6 +200,13 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     await startSimulated(next.plan)
     engine.swap(await build(next.plan))
     return { ok: true, revision: next.plan.revision, changes }
+  }
+
+  /** One after the other: of two at once the one that read the older file could be the last to take effect. */
+  function reload(): Promise<ReloadResult> {
+    const next = reloading.then(reloadOnce, reloadOnce)
+    reloading = next
+    return next
   }
 
   async function shut(): Promise<void> {

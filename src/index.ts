@@ -21,14 +21,12 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
 
 /** Reads and checks a configuration without starting anything. */
 export async function loadConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<Loaded> {
-  const [{ loadPlan }, { pluginFinder }, { dialects }, { localAnswerNames }] = await Promise.all([
+  const [{ loadPlan }, { pluginFinder }, { knownNames }] = await Promise.all([
     import('./config/index.ts'),
     import('./plugin-finder.ts'),
-    import('./dialects/index.ts'),
-    import('./local-answer-names.ts'),
+    import('./known-names.ts'),
   ])
-  const known = { dialects: [...dialects.keys()], answers: localAnswerNames }
-  return loadPlan({ file, env, ...pluginFinder(file), known })
+  return loadPlan({ file, env, ...pluginFinder(file), known: knownNames })
 }
 
 /** Findings as text for a terminal: place, what was found, what would be right. */

@@ -29,6 +29,8 @@ import { type BillingFacet, facetSchema, optionsSchema } from './schema.ts'
 
 const unavailableMs = 5_000
 const runningMs = 2_000
+/** Of a text that the caller made up a charge keeps so much. */
+const textMax = 100
 
 /** What this plugin knows of an exchange that has been admitted. */
 type Billing = {
@@ -46,6 +48,7 @@ export const imageTierBilling = definePlugin({
   options: optionsSchema,
   facet: facetSchema,
   needs: [callerSlot, askedSizeSlot],
+  charges: true,
   inspect,
   create(_options, host) {
     const { clock, log, stores } = host
@@ -177,10 +180,12 @@ function factsOf(
   }
 }
 
-/** A field as the caller sent it, null when absent; what is no text as JSON writes it. */
+/** A field as the caller sent it, null when absent; what is no text as JSON writes it. Cut: a charge is kept for good. */
 function textOf(body: Body, name: string): string | null {
   const value = readField(body, name) ?? null
-  return value === null || typeof value === 'string' ? value : JSON.stringify(value)
+  if (value === null) return null
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > textMax ? `${text.slice(0, textMax)}…` : text
 }
 
 /** What a request is told that was not given a charge of its own. @throws Failure unless an answer was kept for it. */

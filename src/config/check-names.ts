@@ -3,7 +3,15 @@ import { suggest } from './suggest.ts'
 import { type Entry, findNode, type Path, type Tree } from './tree.ts'
 
 /** Names that the file may use but does not define; a list left out is not checked against. */
-export type KnownNames = { readonly dialects?: readonly string[]; readonly answers?: readonly string[] }
+export type KnownNames = {
+  readonly dialects?: readonly string[]
+  readonly answers?: readonly string[]
+  /** What may follow `simulator:` in an upstream's url. */
+  readonly simulators?: readonly string[]
+  /** What may stand before the colon of `storage` and of `counters`. */
+  readonly storages?: readonly string[]
+  readonly counters?: readonly string[]
+}
 
 /** What a route may name instead of a dialect: the style of whoever asks. */
 const byCaller = 'by-caller'
@@ -29,6 +37,33 @@ export function checkNames(root: Tree, known: KnownNames, report: Report): void 
   }
   if (operations.length > 0) checkOperations(root, [...new Set(operations)], report)
   checkGroups(root, report)
+  if (known.simulators) checkSimulators(root, known.simulators, report)
+  for (const [key, kinds] of [['storage', known.storages] as const, ['counters', known.counters] as const])
+    if (kinds) checkKind(root, key, kinds, report)
+}
+
+function checkSimulators(root: Tree, known: readonly string[], report: Report): void {
+  for (const { key } of entriesOf(root, ['upstreams'])) {
+    const path = ['upstreams', key, 'url']
+    const name = /^simulator:(.+)$/.exec(textAt(root, path) ?? '')?.[1]
+    if (name === undefined || known.includes(name)) continue
+    const message = `there is no simulated upstream '${name}'`
+    const remedy =
+      suggest(name, known) ??
+      `write the upstream's address, or one of ${known.map(one => `simulator:${one}`).join(', ')}`
+    report.atValue(path, { code: 'simulator_unknown', message, remedy })
+  }
+}
+
+/** Of an address only what stands before its colon is shown: the rest may hold a password. */
+function checkKind(root: Tree, key: 'storage' | 'counters', known: readonly string[], report: Report): void {
+  const kind = textAt(root, [key])?.split(':', 1)[0]
+  if (kind === undefined || known.includes(kind) || report.broken([key])) return
+  report.atValue([key], {
+    code: `${key}_unknown`,
+    message: `${key} of the kind '${kind}:' are not there in this version`,
+    remedy: `write one that begins with ${known.map(one => `${one}:`).join(' or ')}`,
+  })
 }
 
 function checkName(root: Tree, path: Path, kind: string, known: readonly string[], report: Report): void {

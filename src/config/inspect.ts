@@ -21,6 +21,23 @@ export function inspectFamilies(
       }
     }
   }
+  // What else is wrong may be the reason; it is told first.
+  if (report.failed) return
+  for (const model of models.values()) checkCharged(model, steps, report)
+}
+
+/** A price that nobody charges would be a free model that does not say so. */
+function checkCharged({ name, family, free, enabled }: Model, steps: Pipeline['steps'], report: Report): void {
+  const charging = steps.flatMap(({ plugin }) => (plugin?.charges ? [plugin.name] : []))
+  if (free || !enabled || charging.some(plugin => family.facets.has(plugin))) return
+  report.atValue(['models', name, 'prices'], {
+    code: 'price_uncharged',
+    message: `nothing charges these prices: family '${family.name}' has no section of a plugin that does`,
+    remedy:
+      charging.length > 0
+        ? `add a section ${charging.join(' or ')} to the family, or say price: free`
+        : 'add a plugin that charges to pipeline, such as image-tier-billing, or say price: free',
+  })
 }
 
 function inspect(plugin: AnyPlugin, family: Family, models: readonly Model[]): readonly Problem[] {

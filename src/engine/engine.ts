@@ -41,6 +41,9 @@ import { type AnswerHead, Transport, type UpstreamCall } from './transport.ts'
 
 /** Answers whose callers have left and that are still read, at most. */
 const detachedMax = 64
+/** Of a request's field names a row keeps so many, and so much of each. */
+const namesMax = 100
+const nameCharsMax = 100
 
 /** What keeps proxies between us and the caller from collecting events, or changing them. */
 const unbuffered = { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }
@@ -518,8 +521,8 @@ export class Engine {
       durationMs: Math.round(this.#parts.clock.tick() - course.startedTick),
       upstream: course.call ? (target?.upstream.name ?? null) : null,
       configRevision: ex.plan.revision,
-      forwarded: ex.notes.forwarded,
-      dropped: ex.notes.dropped,
+      forwarded: clipNames(ex.notes.forwarded),
+      dropped: clipNames(ex.notes.dropped),
       clientRequestId: typeof client === 'string' ? client.slice(0, 128) : null,
       inputTokens: ex.notes.inputTokens,
       outputTokens: ex.notes.outputTokens,
@@ -534,6 +537,15 @@ function unreadFailure(code: string | undefined): Failure {
   return fail('request_malformed', {
     why: code?.replace(/^HPE_/, '').toLowerCase().replaceAll('_', ' ') ?? 'unreadable',
   })
+}
+
+/** The names as a row keeps them: callers make them up, and may make up megabytes of them. */
+function clipNames(names: readonly string[]): readonly string[] {
+  if (names.length <= namesMax && names.every(name => name.length <= nameCharsMax)) return names
+  const kept = names
+    .slice(0, namesMax)
+    .map(name => (name.length > nameCharsMax ? `${name.slice(0, nameCharsMax)}…` : name))
+  return names.length > namesMax ? [...kept, `… ${names.length - namesMax} more`] : kept
 }
 
 /** The caller left while we waited. */

@@ -199,10 +199,11 @@ class CountedBody extends Transform {
     const watch = new PaceWatch(this.#pace, () => this.#giveUp(tooSlow(this.#pace)))
     this.#watch = watch
     this.once('close', () => watch.stop()).once('end', () => watch.stop())
+    // Complete is what has arrived; what nobody can read any more has not, though it did.
     req.once('close', () => {
-      if (!req.complete) this.#giveUp(fail('body_incomplete'))
+      if (!req.readableEnded) this.#giveUp(fail('body_incomplete'))
     })
-    if (req.destroyed && !req.complete) return this.#giveUp(fail('body_incomplete'))
+    if (req.destroyed && !req.readableEnded) return this.#giveUp(fail('body_incomplete'))
     if (waitsForContinue(req)) this.#res.writeContinue()
     req.pipe(this)
   }

@@ -6,6 +6,8 @@ import type { Sink, UpstreamCall } from './transport.ts'
 
 /** Chunks this large wait for the next turn of the event loop after each one, so that nobody's turn grows long. */
 const fairBytes = 16_384
+/** Pieces are joined up to this: no more than a chunk and what was held back of the one before. */
+const joinedBytesMax = 131_072
 /** What a caller has to take what was written before his answer was cut. */
 const lingerMs = 10_000
 /** A caller who does not take what waits for him in this time is given up. */
@@ -202,13 +204,19 @@ export class Relay implements Sink {
 
   #write(passed: Passed): void {
     if (this.#detached) return
-    for (const chunk of toList(passed)) {
-      if (chunk.length === 0) continue
-      if (!this.#res.headersSent) this.#begin()
-      if (this.#owed !== undefined) this.#owed -= chunk.length
-      if (!this.#res.write(chunk)) this.#waitForCaller()
-      if (this.#recent !== undefined) this.#remember(chunk)
-    }
+    if (Buffer.isBuffer(passed)) return this.#writeOne(passed)
+    // Several pieces of one chunk leave in one system call. Joined, not corked: a response that was corked while its
+    // caller was behind never says `drain`, and the answer would hang until its deadline.
+    if (passed.length > 1 && bytesOf(passed) <= joinedBytesMax) return this.#writeOne(Buffer.concat(passed))
+    for (const chunk of passed) this.#writeOne(chunk)
+  }
+
+  #writeOne(chunk: Buffer): void {
+    if (chunk.length === 0) return
+    if (!this.#res.headersSent) this.#begin()
+    if (this.#owed !== undefined) this.#owed -= chunk.length
+    if (!this.#res.write(chunk)) this.#waitForCaller()
+    if (this.#recent !== undefined) this.#remember(chunk)
   }
 
   #waitForCaller(): void {
@@ -368,6 +376,10 @@ async function finishWriteAll(
   out.push(...toList(await waited))
   for (let i = from; i < chunks.length; i++) out.push(...toList(await stage.write(chunks[i] as Buffer)))
   return out
+}
+
+function bytesOf(chunks: readonly Buffer[]): number {
+  return chunks.reduce((sum, chunk) => sum + chunk.length, 0)
 }
 
 function toList(passed: Passed): readonly Buffer[] {

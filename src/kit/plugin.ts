@@ -68,6 +68,8 @@ export type Plugin<Options extends object = Schema, Facet extends object = Schem
   readonly facet?: Facet
   readonly needs?: readonly Slot<unknown>[]
   readonly gives?: readonly Slot<unknown>[]
+  /** Charges models of the families that have its section by their prices. */
+  readonly charges?: true
   /** Meaning checks on one family's facet, with the models of the family. */
   inspect?(facet: Admits<Facet>, family: Family, models: readonly Model[]): readonly Problem[]
   create(options: Admits<Options>, host: Host): Hooks<Admits<Facet>>

@@ -360,6 +360,30 @@ t.test(
   },
 )
 
+t.test('what a caller makes up by the megabyte goes upstream and is not kept', async t => {
+  const { post, upstreams, logs, charges } = await startOpen(t)
+  const long = 'q'.repeat(2 ** 20)
+  const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`field-${i}`, 1]))
+  for (const value of [long, { long }]) {
+    const answer = await post('/v1/images/generations', {
+      model: 'alpha-image-2',
+      prompt: 'a boat',
+      size: value,
+      quality: value,
+      [long]: 1,
+      ...many,
+    })
+    t.equal(answer.status, 200)
+    await answer.text()
+    t.strictSame(upstreams['alpha']?.received.at(-1)?.json()['quality'], value, 'whole')
+    const [row] = await logs(1)
+    const [charge] = await charges(1)
+    t.ok(JSON.stringify(row).length < 8_192, `the row has ${JSON.stringify(row).length} characters`)
+    t.equal(row?.dropped.at(-1), '… 4901 more')
+    t.equal(charge?.quality, `${(typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 100)}…`)
+  }
+})
+
 t.test('a caller cannot slip the upstream’s own size words past the table [J8]', async t => {
   const { post, upstreams, charges } = await startOpen(t)
   await post(generations, {

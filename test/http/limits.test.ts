@@ -439,3 +439,59 @@ t.test('the JSON of a content type with parameters or a suffix is JSON', async t
   ])
     t.equal((await post(started, { ...sizedJson(200), contentType })).status, 200, contentType)
 })
+
+t.test(
+  'a caller who takes nothing is let go after the upstream’s idle time, what it held is free and its picture billed [S4]',
+  async t => {
+    const idleMs = 1_500
+    const started = await startOpen(t, {
+      edit: [['idle: 120s, total: 15m }   # one', `idle: ${idleMs}ms, total: 15m }   # one`]],
+    })
+    // More than the kernel keeps for the two ends of a connection.
+    const large = { created: 1, data: [picture(1254, 1254, (width, height) => jpeg(width, height, 12_000_000))] }
+    started.upstream.answer(large)
+    const sent = sizedJson(2 ** 20)
+    const still = await openWire(started.url)
+    still.socket.pause()
+    await still.write(headOf(started, sent, `Content-Length: ${sent.body.length}`))
+    await still.write(sent.body)
+    const slow = await openWire(started.url)
+    await slow.write(headOf(started, sent, `Content-Length: ${sent.body.length}`))
+    await slow.write(sent.body)
+    // Whoever takes some now and then is waited for, however long all of it takes.
+    slow.socket.on('data', () => slow.socket.pause())
+    const takes = setInterval(() => slow.socket.resume(), 10)
+    const since = performance.now()
+    const answer = await slow.read()
+    clearInterval(takes)
+    t.ok(performance.now() - since > idleMs, `it took ${Math.round(performance.now() - since)} ms`)
+    t.ok(answer.complete)
+    t.equal(answer.body.length, JSON.stringify(large).length)
+    await started.settled()
+    const metrics = await (await fetch(`${started.opsUrl}/metrics`)).text()
+    t.match(metrics, /^tollgate_bodies_memory_bytes 0$/m)
+    t.equal(started.upstream.sockets, 0, 'nor is a connection to the upstream kept')
+    t.strictSame(
+      (await started.charges()).map(({ state, amount, delivery }) => `${state} ${amount} ${delivery}`).sort(),
+      ['settled 0.04 confirmed', 'settled 0.04 unconfirmed'],
+    )
+    slow.socket.destroy()
+    still.socket.destroy()
+  },
+)
+
+t.test('a form whose caller resets the connection when all of it has arrived is over at once', async t => {
+  const started = await startOpen(t)
+  const sent = sizedForm(1_500_000)
+  for (let i = 0; i < 40; i++) {
+    const wire = await openWire(started.url)
+    await wire.write(headOf(started, sent, `Content-Length: ${sent.body.length}`))
+    await wire.write(sent.body)
+    // At any moment of its reading.
+    await new Promise(resolve => setTimeout(resolve, i % 10))
+    wire.socket.resetAndDestroy()
+  }
+  // Less than the time after which a body that stops arriving is given up.
+  await started.settled()
+  for (const { state } of await started.charges(100)) t.not(state, 'reserved')
+})

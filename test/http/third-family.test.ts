@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import { toFile } from 'openai'
 import t, { type Test } from 'tap'
-import { explainRequest } from '../../src/index.ts'
+import { definePlugin, explainRequest } from '../../src/index.ts'
 import { type Edited, filesOf, startEdits, textsOf, until } from '../harness/edits.ts'
 import { form } from '../harness/forms.ts'
 import { picture, png } from '../harness/pictures.ts'
 import { checkBooks } from '../harness/shop.ts'
-import type { Edits } from '../harness/start.ts'
+import { type Edits, start } from '../harness/start.ts'
 import { sha256 } from '../harness/upstream.ts'
 
 /** Everything that this gateway is told of a vendor it has never heard of. */
@@ -288,4 +288,34 @@ t.test('a plugin of somebody else’s, named by its path, acts with options and 
     t.match(result, { ok: false, findings: [wanted] }, title)
     if (!result.ok) t.ok(Number(result.findings[0]?.line) > 1, `${title}: with its place`)
   }
+})
+
+t.test('a reload that fails half-way leaves nothing running, and the old configuration stays', async t => {
+  let open = 0
+  const watching = definePlugin({
+    name: 'watching',
+    create() {
+      open++
+      return { close: () => void open-- }
+    },
+  })
+  const moody = definePlugin({
+    name: 'moody',
+    options: { type: 'object', properties: { fails: { type: 'boolean' } } } as const,
+    create({ fails }) {
+      if (fails) throw new Error('not in the mood')
+      return {}
+    },
+  })
+  const { reload, get, gateway, plan } = await start(t, {
+    plugins: [watching, moody],
+    edit: [['pipeline: [auth', 'pipeline: [watching, { moody: { fails: false } }, auth']],
+  })
+  const again = reload([['fails: false', 'fails: true']])
+  await t.rejects(again, /not in the mood/)
+  t.equal(open, 1)
+  t.equal(gateway.plan, plan)
+  t.equal((await get('/v1/models')).status, 200)
+  t.match(await reload([['fails: true', 'fails: false']]), { ok: true }, 'and the next one is not held up')
+  t.equal(open, 1)
 })

@@ -261,6 +261,19 @@ t.test('a gateway is served, and every command works beside it', async t => {
     t.match(other, { code: 0, stdout: '', stderr: /no such request/ })
   })
 
+  await t.test('what a caller made up moves no cursor and begins no line of its own', async t => {
+    const made = 'high\u001b[2J\r\n2026-11-20T00:00:00.000Z  req_forged  200 answered \u009b1A\u202e'
+    const forger = await generate(url, firstKey, { model: 'alpha-image-2', quality: made, [`a\n${made}`]: 1 })
+    await forger.text()
+    const forged = String(forger.headers.get('x-request-id'))
+    for (const { code, stdout } of await Promise.all([run('logs'), run('logs', 'show', forged)])) {
+      t.equal(code, 0)
+      t.notMatch(stdout.replaceAll('\n', ''), /[\p{Cc}\u202e]/u)
+      t.notMatch(stdout, /^(?:2026-11-20T00:00:00\.000Z {2}req_forged|high)/m)
+      t.match(stdout, String.raw`请求品质 high\u001b[2J\u000d\u000a2026`, 'it is shown as what it is')
+    }
+  })
+
   await t.test('keys made and revoked here hold at the running gateway', async t => {
     const [made, plain] = await Promise.all([
       run('keys', 'create', '--name', 'cli', '--group', 'partner', '--budget', '0.10', '--format', 'json'),

@@ -12,7 +12,13 @@ async function findingsOf(text: string, env: { readonly [name: string]: string }
     env,
     resolvePlugin: resolveSample,
     knownPlugins: sampleNames,
-    known: { dialects: ['openai', 'hybrid'], answers: ['models', 'model', 'charge'] },
+    known: {
+      dialects: ['openai', 'hybrid'],
+      answers: ['models', 'model', 'charge'],
+      simulators: ['one'],
+      storages: ['sqlite'],
+      counters: ['memory'],
+    },
   })
   return loaded.ok ? loaded.notes : loaded.findings
 }

@@ -18,6 +18,7 @@ const ratelimit = definePlugin({ name: 'ratelimit', needs: [caller], create: () 
 
 const tiers = definePlugin({
   name: 'tiers',
+  charges: true,
   facet: {
     type: 'object',
     additionalProperties: false,

@@ -1,6 +1,7 @@
 import { type BillingRecord, type LogRecord, logRecord } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { withStorage } from '../open-books.ts'
+import { writeOut } from '../write-out.ts'
 
 type ListOptions = {
   readonly limit: number
@@ -43,7 +44,9 @@ export async function showLog(
 function formatLine(record: LogRecord): string {
   const { billing } = record
   const bill = billing ? `  ${billing.amount} ${billing.currency} (${billing.state})  ${billing.text}` : ''
-  return `${record.time}  ${record.id}  ${record.status ?? '-'} ${record.outcome}  ${record.model ?? record.operation}  ${record.duration_ms} ms${bill}`
+  return writeOut(
+    `${record.time}  ${record.id}  ${record.status ?? '-'} ${record.outcome}  ${record.model ?? record.operation}  ${record.duration_ms} ms${bill}`,
+  )
 }
 
 function formatDetails(record: LogRecord): string {
@@ -56,7 +59,7 @@ function formatDetails(record: LogRecord): string {
     `dropped    ${record.dropped.join(' ') || '-'}`,
   ]
   if (record.billing) lines.push('', ...formatBill(record.billing))
-  return lines.join('\n')
+  return lines.map(writeOut).join('\n')
 }
 
 /** A charge for people: the one line of the requirement, then why. */

@@ -1,0 +1,12 @@
+import { dialects } from './dialects/index.ts'
+import { localAnswerNames } from './local-answer-names.ts'
+import { simulatorNames } from './simulator/names.ts'
+
+/** What a configuration may name without defining it, as far as this version has it. */
+export const knownNames = {
+  dialects: [...dialects.keys()],
+  answers: localAnswerNames,
+  simulators: simulatorNames,
+  storages: ['sqlite'],
+  counters: ['memory'],
+}

@@ -1,0 +1,2 @@
+/** The simulated upstreams there are, told without loading what draws their pictures. */
+export const simulatorNames = ['alpha', 'beta', 'text'] as const
