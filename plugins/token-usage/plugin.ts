@@ -45,6 +45,7 @@ const countingSlot = defineSlot<Counting>('token-usage')
 /** Reads what an answer says of its use while it passes, and charges by it afterwards (requirement 6; `design/billing.md`). */
 export const tokenUsage = definePlugin({
   name: 'token-usage',
+  charges: true,
   options: optionsSchema,
   facet: facetSchema,
   needs: [callerSlot],
