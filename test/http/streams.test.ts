@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, type ServerResponse, request } from 'node:http'
 import OpenAI, { APIError } from 'openai'
 import t from 'tap'
-import { type BareEngine, modelName, patient, startEngine } from '../harness/engine.ts'
+import { type BareEngine, countSockets, modelName, patient, startEngine } from '../harness/engine.ts'
 import type { Reaction, Upstream } from '../harness/upstream.ts'
 
 const chat = '/v1/chat/completions'
@@ -34,14 +34,6 @@ async function readAll(res: IncomingMessage): Promise<{ readonly bytes: Buffer; 
   res.on('data', (chunk: Buffer) => void chunks.push(chunk))
   await once(res, 'close')
   return { bytes: Buffer.concat(chunks), whole: res.complete }
-}
-
-/** The upstream's connections that are still open; it hears of their end a moment after us. */
-async function countLeft(upstream: Upstream | undefined): Promise<number> {
-  const end = performance.now() + 2_000
-  while (upstream && upstream.sockets > 0 && performance.now() < end)
-    await new Promise(resolve => setTimeout(resolve, 5))
-  return upstream?.sockets ?? 0
 }
 
 /** Resolves when the upstream's connection is gone; with the milliseconds since `from` is called. */
@@ -336,7 +328,7 @@ for (const [state, { stream, react }] of Object.entries(states)) {
     t.ok((waits.at(-1) as number) < 500)
     t.equal(settledOnce.length, runs, 'each is settled once')
     t.equal(rows.filter(row => row.outcome === 'caller_gone').length, runs)
-    t.equal(await countLeft(upstreams[0]), 0, 'no socket is left')
+    t.equal(await countSockets(upstreams[0] as Upstream), 0, 'no socket is left')
   })
 }
 
@@ -410,7 +402,7 @@ t.test('after 300 streams that were left the sockets are back where they were [S
     )
   await settled()
   t.equal(engine.open, 0)
-  const left = await countLeft(upstreams[0])
+  const left = await countSockets(upstreams[0] as Upstream)
   t.comment(`leak = ${left} of 300`)
   t.equal(left, 0)
 })
