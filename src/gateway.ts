@@ -260,13 +260,18 @@ function* secretsOf(plan: Plan): Iterable<string> {
   }
 }
 
+/** Of `server`, what is opened once, by the file's words; the rest is read from the plan of each request. */
+const fixedAtStart = { listen: 'listen', ops: 'ops', memory_max: 'memoryBytesMax' } as const
+
 /** What a reload cannot change. */
 function needRestart(before: Plan, after: Plan): readonly string[] {
   const text = 'takes effect at the next start'
   const changes: string[] = []
   if (before.storage !== after.storage) changes.push(`storage: ${text}`)
   if (before.counters !== after.counters) changes.push(`counters: ${text}`)
-  if (JSON.stringify(before.server) !== JSON.stringify(after.server)) changes.push(`server: ${text}`)
+  for (const [word, fixed] of Object.entries(fixedAtStart))
+    if (JSON.stringify(before.server[fixed]) !== JSON.stringify(after.server[fixed]))
+      changes.push(`server.${word}: ${text}`)
   return changes
 }
 

@@ -1,7 +1,7 @@
 import { glob, readFile } from 'node:fs/promises'
 
 // tap's summary only counts skips. What was skipped, and why, is said last and by name; where a machine is
-// expected to have everything (CI=true) a skip is a failure.
+// expected to have everything (CI=true) a skip is a failure, unless its reason is the command that runs it.
 const skipped: string[] = []
 for await (const file of glob('.tap/test-results/**/*.tap')) {
   const results = await readFile(file, 'utf8')
@@ -14,7 +14,7 @@ for await (const file of glob('.tap/test-results/**/*.tap')) {
   }
 }
 if (skipped.length > 0) {
-  const strict = process.env['CI'] === 'true'
+  const strict = process.env['CI'] === 'true' && skipped.some(line => !/\(npm run [\w:]+\b[^()]*\)$/.test(line))
   process.stderr.write(`\n${skipped.length} SKIPPED${strict ? ', which CI=true does not allow' : ''}:\n`)
   for (const line of skipped) process.stderr.write(`  - ${line}\n`)
   if (strict) process.exitCode = 1

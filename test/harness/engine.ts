@@ -115,6 +115,12 @@ export async function startEngine(t: Test, options: BareOptions = {}): Promise<B
   }
 }
 
+/** The upstream's connections when all that are ending have ended: it hears of an end a moment after the engine. */
+export async function countSockets(upstream: Upstream): Promise<number> {
+  for (let tries = 0; upstream.sockets > 0 && tries < 400; tries++) await new Promise(resolve => setTimeout(resolve, 5))
+  return upstream.sockets
+}
+
 function planUpstream(name: string, url: string, own: Partial<UpstreamPlan>): UpstreamPlan {
   return {
     name,

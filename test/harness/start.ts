@@ -65,7 +65,7 @@ export type StartOptions = {
   /** Beside the built-in ones; the configuration's pipeline has to name them. */
   readonly plugins?: readonly AnyPlugin[]
   readonly env?: Record<string, string>
-  /** Names of upstreams to start; each is `<NAME>_URL` in the environment. `['alpha', 'beta']` when absent. */
+  /** Names of upstreams to start; each is `<NAME>_URL` in the environment. `['alpha', 'beta', 'text']` when absent. */
   readonly upstreams?: readonly string[]
   /** Leave the upstreams to the simulator. */
   readonly simulated?: boolean
@@ -84,7 +84,7 @@ export async function start(t: Test, options: StartOptions = {}): Promise<Starte
     TOLLGATE_STORAGE: `sqlite:${join(folder, 'tollgate.db')}`,
   }
   if (!options.simulated)
-    for (const name of options.upstreams ?? ['alpha', 'beta']) {
+    for (const name of options.upstreams ?? ['alpha', 'beta', 'text']) {
       const upstream = await startUpstream()
       upstreams[name] = upstream
       env[`${name.toUpperCase()}_URL`] = upstream.url

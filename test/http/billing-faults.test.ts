@@ -292,8 +292,8 @@ billed(
     plugins: [faulty('above'), faulty('below')],
     edit: [
       [
-        '[auth, ratelimit, multipart-rewrite, size-normalize, image-tier-billing]',
-        '[auth, above, ratelimit, multipart-rewrite, size-normalize, image-tier-billing, below]',
+        '[auth, ratelimit, multipart-rewrite, size-normalize, image-tier-billing,',
+        '[auth, above, ratelimit, multipart-rewrite, size-normalize, image-tier-billing, below,',
       ],
     ],
   },

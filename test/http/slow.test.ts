@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { modelName, startEngine } from '../harness/engine.ts'
+import { countSockets, modelName, startEngine } from '../harness/engine.ts'
 import { picture } from '../harness/pictures.ts'
 import { start } from '../harness/start.ts'
+import type { Upstream } from '../harness/upstream.ts'
 import { exchangeRaw, openWire, requestHead } from '../harness/wire.ts'
 
 const chat = '/v1/chat/completions'
@@ -152,7 +153,7 @@ t.test('200 MB for a caller who does not read stay with the upstream, and he is 
   t.ok(grown < 20 * 1024 * 1024, `${grown} bytes`)
   t.ok(written < total)
   t.match(rows, [{ outcome: 'caller_gone', status: 200 }])
-  t.equal(upstreams[0]?.sockets, 0, 'and the upstream is let go')
+  t.equal(await countSockets(upstreams[0] as Upstream), 0, 'and the upstream is let go')
 })
 
 t.test('a caller who reads slowly gets everything, however long it takes [S5]', async t => {

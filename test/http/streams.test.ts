@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { type IncomingMessage, type ServerResponse, request } from 'node:http'
 import OpenAI, { APIError } from 'openai'
 import t from 'tap'
-import { type BareEngine, modelName, patient, startEngine } from '../harness/engine.ts'
-import type { Reaction } from '../harness/upstream.ts'
+import { type BareEngine, countSockets, modelName, patient, startEngine } from '../harness/engine.ts'
+import type { Reaction, Upstream } from '../harness/upstream.ts'
 
 const chat = '/v1/chat/completions'
 const events = { 'content-type': 'text/event-stream' }
@@ -328,7 +328,7 @@ for (const [state, { stream, react }] of Object.entries(states)) {
     t.ok((waits.at(-1) as number) < 500)
     t.equal(settledOnce.length, runs, 'each is settled once')
     t.equal(rows.filter(row => row.outcome === 'caller_gone').length, runs)
-    t.equal(upstreams[0]?.sockets, 0, 'no socket is left')
+    t.equal(await countSockets(upstreams[0] as Upstream), 0, 'no socket is left')
   })
 }
 
@@ -402,6 +402,7 @@ t.test('after 300 streams that were left the sockets are back where they were [S
     )
   await settled()
   t.equal(engine.open, 0)
-  t.comment(`leak = ${upstreams[0]?.sockets ?? 0} of 300`)
-  t.equal(upstreams[0]?.sockets, 0)
+  const left = await countSockets(upstreams[0] as Upstream)
+  t.comment(`leak = ${left} of 300`)
+  t.equal(left, 0)
 })

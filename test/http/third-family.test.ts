@@ -249,7 +249,7 @@ t.test('a third family joins a running gateway by a reload, and explain tells of
 
 const houseRules = fileURLToPath(new URL('../fixtures/house-rules.ts', import.meta.url))
 const inPipeline = (options: string): Edits => [
-  ['size-normalize, image-tier-billing]', `size-normalize, { "${houseRules}": ${options} }, image-tier-billing]`],
+  ['size-normalize, image-tier-billing', `size-normalize, { "${houseRules}": ${options} }, image-tier-billing`],
 ]
 
 t.test('a plugin of somebody else’s, named by its path, acts with options and sections of its own', async t => {

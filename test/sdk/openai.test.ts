@@ -48,6 +48,9 @@ for (const { version, Sdk, toFile } of versions) {
   })
 }
 
+// They need an environment of their own and most of a minute.
+t.test('the SDKs of openai, anthropic and google-genai for Python', { skip: 'npm run test:python' }, () => undefined)
+
 async function callText(t: Test, client: OpenAI, gateway: SdkGateway, version: number): Promise<void> {
   await t.test('chat completions, whole', async t => {
     const answer = await client.chat.completions.create({ model, messages, n: 2 })
@@ -245,6 +248,13 @@ async function raiseErrors(
         400,
         Sdk.BadRequestError,
         'invalid_type',
+      ],
+      [
+        'a tool that would make images for nothing',
+        () => client.responses.create({ model, input: 'draw a boat', tools: [{ type: 'image_generation' }] }),
+        400,
+        Sdk.BadRequestError,
+        'image_tool_refused',
       ],
       ['a body that is too long', ask('x'.repeat(bodyBytesMax)), 413, Sdk.APIError, undefined],
       ['an upstream that fails', ask('[[status 500]]'), 500, Sdk.InternalServerError, undefined],

@@ -76,7 +76,7 @@ async function writeAndRead(form: Form, read: (bytes: Buffer, contentType: strin
 }
 
 const withoutBrackets = (seen: Seen): Seen =>
-  seen.map(([kind, name, value]) => [kind, kind === 'file' ? name.replace(/\[\d*\]$/, '') : name, value])
+  seen.map(([kind, name, value]) => [kind, kind === 'file' ? name.replace(/(?<=.)\[\d*\]$/s, '') : name, value])
 
 const tricky = rawForm([
   [textHead('model'), 'm'],

@@ -73,7 +73,7 @@ function announce(gateway: Gateway, { url, opsUrl }: Listening, config: string):
   if (opsUrl) say(`operators  ${opsUrl}/metrics  /healthz  /readyz`)
   for (const name of gateway.simulated.keys())
     say(
-      `SIMULATED  upstream '${name}' is a simulator: pictures are drawn here, nothing is bought. Give it a real url in ${config}.`,
+      `SIMULATED  upstream '${name}' is a simulator: answers are made up here, nothing is bought. Give it a real url in ${config}.`,
     )
 }
 

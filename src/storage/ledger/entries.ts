@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { insertRows } from '../insert-rows.ts'
 import { ask, type Row, type Rows, type Steps } from '../query.ts'
 import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'
 import type { Self } from '../self.ts'
@@ -24,33 +25,35 @@ export type Entry = {
 export const sales = 'sales'
 export const accountOf = (keyId: string): string => `key:${keyId}`
 
-/** Appends an entry to this writer's chain: each carries the hash of the one before it. */
-export function* post(self: Self, entry: Entry): Steps<void> {
-  const [end] = yield ask('SELECT position, head FROM chain WHERE id = ?', self.chain)
-  const position = end ? whole(end, 'position') + 1 : 1
-  const before = end ? text(end, 'head') : ''
-  const head = hashEntry(self.chain, position, before, entry)
-  yield ask(
-    `INSERT INTO entry (chain, position, charge_id, kind, debit, credit, amount, actor, reason, created_at, digest,
-       prev_hash, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    self.chain,
-    position,
-    entry.chargeId,
-    entry.kind,
-    entry.debit,
-    entry.credit,
-    entry.amount,
-    entry.actor,
-    entry.reason,
-    entry.at,
-    entry.digest,
-    before,
-    head,
-  )
+/** Appends an entry to this writer's chain. */
+export function post(self: Self, entry: Entry): Steps<void> {
+  return postAll(self, [entry])
+}
+
+const columns = `chain, position, charge_id, kind, debit, credit, amount, actor, reason, created_at, digest, prev_hash,
+  hash`.split(/,\s+/)
+
+/** Appends entries to this writer's chain: each carries the hash of the one before it. */
+export function* postAll(self: Self, entries: readonly Entry[]): Steps<void> {
+  if (entries.length === 0) return
+  const { chain } = self
+  const [end] = yield ask('SELECT position, head FROM chain WHERE id = ?', chain)
+  let position = end ? whole(end, 'position') : 0
+  let head = end ? text(end, 'head') : ''
+  const rows: Row[] = []
+  for (const entry of entries) {
+    const before = head
+    position++
+    head = hashEntry(chain, position, before, entry)
+    const { chargeId, kind, debit, credit, amount, actor, reason, at, digest } = entry
+    const names = { chain, position, charge_id: chargeId, kind, debit, credit, amount, actor, reason }
+    rows.push({ ...names, created_at: at, digest, prev_hash: before, hash: head })
+  }
+  yield* insertRows('entry', columns, rows)
   yield ask(
     `INSERT INTO chain (id, position, head) VALUES (?, ?, ?)
      ON CONFLICT (id) DO UPDATE SET position = excluded.position, head = excluded.head`,
-    self.chain,
+    chain,
     position,
     head,
   )

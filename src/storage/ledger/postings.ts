@@ -1,9 +1,10 @@
-import type { Charge, ChargeFacts, Line, Settlement } from '../../kit/index.ts'
+import type { Charge, ChargeFacts, ChargeRule, Line, Settlement } from '../../kit/index.ts'
+import type { Value } from '../query.ts'
 
 /** As many wait at most before new charges are refused; those of requests under way still come on top. */
 const waitingMax = 50_000
 /** One group of charges costs its commit a few milliseconds. */
-const together = 128
+const together = 256
 
 /** A charge that is known wholly: what it is for, and what it comes to. */
 export type Posting = {
@@ -11,6 +12,17 @@ export type Posting = {
   readonly lines: readonly Line[]
   readonly delivery: Settlement['delivery']
   readonly at: number
+}
+
+/** A charge as plain values: its facts in their order, the place of its rule, amount, number of lines, delivery, time. */
+export type PostedCharge = readonly [id: string, ...Value[]]
+/** A line as plain values: its charge, and the columns of `line` in their order. */
+export type PostedLine = readonly [chargeId: string, ...Value[]]
+/** Charges as they cross to the thread: plain values, and every rule once. */
+export type Posted = {
+  readonly rules: readonly string[]
+  readonly charges: readonly PostedCharge[]
+  readonly lines: readonly PostedLine[]
 }
 
 /**
@@ -52,7 +64,7 @@ export class Postings {
     const most = this.#apart > 0 ? 1 : together
     for (const posting of this.#waiting.values()) if (taken.push(posting) >= most) break
     this.#taken = taken
-    return JSON.stringify(taken)
+    return JSON.stringify(flatten(taken))
   }
 
   /** The group taken last is durable. */
@@ -106,6 +118,39 @@ export class Postings {
     this.#taken = []
     return taken
   }
+}
+
+function flatten(postings: readonly Posting[]): Posted {
+  const places = new Map<ChargeRule, number>()
+  const charges: PostedCharge[] = []
+  const lines: PostedLine[] = []
+  for (const { facts, lines: own, delivery, at } of postings) {
+    let place = places.get(facts.rule)
+    if (place === undefined) places.set(facts.rule, (place = places.size))
+    charges.push([
+      facts.id,
+      facts.keyId,
+      facts.user,
+      facts.group,
+      facts.operation,
+      facts.model,
+      facts.family,
+      facts.upstream,
+      facts.configRevision,
+      facts.currency,
+      facts.size,
+      facts.quality,
+      facts.n,
+      place,
+      sumOf(own),
+      own.length,
+      delivery,
+      at,
+    ])
+    for (const { index, tier, source, width, height, price, flags, quantity } of own)
+      lines.push([facts.id, index, tier, source, width, height, price, JSON.stringify(flags), quantity])
+  }
+  return { rules: [...places.keys()].map(rule => JSON.stringify(rule)), charges, lines }
 }
 
 /** What lines come to, in micro-units. */

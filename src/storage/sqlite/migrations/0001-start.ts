@@ -48,7 +48,7 @@ export const start: readonly string[] = [
   `CREATE INDEX charge_review ON charge (ended_at) WHERE state = 'needs_review'`,
 
   `CREATE TABLE line (
-    charge_id TEXT NOT NULL REFERENCES charge (id), idx INTEGER NOT NULL CHECK (idx >= 0), tier TEXT NOT NULL,
+    charge_id TEXT NOT NULL REFERENCES charge (id) DEFERRABLE INITIALLY DEFERRED, idx INTEGER NOT NULL CHECK (idx >= 0), tier TEXT NOT NULL,
     source TEXT NOT NULL CHECK (source IN ('output', 'request', 'default')), width INTEGER, height INTEGER,
     price INTEGER NOT NULL CHECK (price >= 0), flags TEXT NOT NULL, quantity INTEGER CHECK (quantity >= 0),
     PRIMARY KEY (charge_id, idx)) STRICT, WITHOUT ROWID`,
@@ -69,7 +69,7 @@ export const start: readonly string[] = [
     BEGIN SELECT RAISE(ABORT, 'a charge that has ended is not reserved again'); END`,
   `CREATE TRIGGER charge_stays BEFORE DELETE ON charge BEGIN SELECT RAISE(ABORT, 'charges are not deleted'); END`,
   `CREATE TRIGGER line_open BEFORE INSERT ON line
-    WHEN (SELECT state FROM charge WHERE id = NEW.charge_id) IS NOT 'reserved'
+    WHEN (SELECT state FROM charge WHERE id = NEW.charge_id) <> 'reserved'
     BEGIN SELECT RAISE(ABORT, 'a charge that has ended takes no more lines'); END`,
   `CREATE TRIGGER line_same BEFORE UPDATE ON line BEGIN SELECT RAISE(ABORT, 'lines do not change'); END`,
   `CREATE TRIGGER line_stays BEFORE DELETE ON line BEGIN SELECT RAISE(ABORT, 'lines are not deleted'); END`,

@@ -1,0 +1,104 @@
+import t from 'tap'
+import { png } from '../harness/pictures.ts'
+import { start } from '../harness/start.ts'
+
+const text = { model: 'sim-chat', input: 'hi', query: 'q', documents: ['a'], messages: [], max_tokens: 1 }
+/** Spelling by spelling: what a client asks for, and where its upstream is asked. */
+const spelled: readonly (readonly [sent: string, asked: string, model: string])[] = [
+  ['/v1/chat/completions', '/v1/chat/completions', 'sim-chat'],
+  ['/v1/v1/chat/completions', '/v1/chat/completions', 'sim-chat'],
+  ['/chat/completions', '/v1/chat/completions', 'sim-chat'],
+  ['/v1/v1/responses', '/v1/responses', 'sim-chat'],
+  ['/embeddings', '/v1/embeddings', 'sim-embedding'],
+  ['/v1/v1/messages', '/v1/messages', 'sim-messages'],
+  ['/v1/v1/messages/count_tokens', '/v1/messages/count_tokens', 'sim-messages'],
+  ['/v1/v1/rerank', '/v1/rerank', 'sim-rerank'],
+  ['/v2/rerank', '/v2/rerank', 'sim-rerank'],
+]
+const generative: readonly (readonly [sent: string, asked: string])[] = ['v1beta', 'v1', 'v1/v1beta', 'v1/v1'].flatMap(
+  version =>
+    ['generateContent', 'streamGenerateContent?alt=sse', 'countTokens', 'embedContent', 'batchEmbedContents'].map(
+      method => [`/${version}/models/sim-generative:${method}`, `/v1beta/models/sim-generative:${method}`] as const,
+    ),
+)
+
+t.test('a path that a client doubles or shortens reaches the upstream as it is meant', async t => {
+  const { post, upstreams } = await start(t, { edit: [['rpm: 60,', 'rpm: 1000,']] })
+  const upstream = upstreams['text']
+  upstream?.answer({})
+  for (const [sent, asked, model] of spelled) {
+    t.equal((await post(sent, { ...text, model })).status, 200, sent)
+    t.equal(upstream?.received.at(-1)?.url, asked)
+  }
+  for (const [sent, asked] of generative) {
+    t.equal((await post(sent, { contents: [] })).status, 200, sent)
+    t.equal(upstream?.received.at(-1)?.url, asked)
+  }
+  upstreams['alpha']?.answer({ data: [{ b64_json: png(8, 8).toString('base64') }] })
+  t.equal((await post('/images/generations', { model: 'alpha-image-2', prompt: 'p' })).status, 200)
+  t.equal(upstreams['alpha']?.received.at(-1)?.url, '/v1/images/generations')
+})
+
+t.test('a model in the path goes upstream under the name that the upstream knows, slashes and all', async t => {
+  const { post, upstreams } = await start(t, {
+    edit: [
+      [
+        'sim-generative: {',
+        '"vendor/m-1": { family: generative, upstream: text, send_as: v/m 1, price: free }\n  sim-generative: {',
+      ],
+    ],
+  })
+  for (const name of ['vendor/m-1', 'vendor%2Fm-1']) {
+    t.equal((await post(`/v1/models/${name}:generateContent`, { contents: [] })).status, 200, name)
+    t.equal(upstreams['text']?.received.at(-1)?.url, '/v1beta/models/v/m%201:generateContent')
+    t.same(upstreams['text']?.received.at(-1)?.json(), { contents: [] }, 'nothing is added to its body')
+  }
+})
+
+t.test('a model serves the operations of its family and no other', async t => {
+  const { post, upstreams } = await start(t)
+  for (const [path, model] of [
+    ['/v1/chat/completions', 'sim-embedding'],
+    ['/v1/embeddings', 'sim-chat'],
+    ['/v1/images/generations', 'sim-chat'],
+    ['/v1/messages', 'sim-chat'],
+    ['/v1/rerank', 'alpha-image-2'],
+  ] as const) {
+    const answer = await post(path, { ...text, prompt: 'p', model })
+    t.ok(answer.status === 400 || answer.status === 404, `${path} ${model}: ${answer.status}`)
+    t.match(await answer.text(), model)
+  }
+  for (const upstream of Object.values(upstreams)) t.equal(upstream.received.length, 0)
+})
+
+t.test('models are listed in the style of whoever asks, at every spelling of the path', async t => {
+  const { get, key } = await start(t)
+  const shapeOf = async (path: string, headers = {}): Promise<string> =>
+    Object.keys((await (await get(path, headers)).json()) as object).join()
+  for (const path of ['/v1/models', '/v1/v1/models', '/models']) {
+    t.equal(await shapeOf(path), 'object,data', path)
+    t.match(await shapeOf(path, { 'anthropic-version': '2023-06-01' }), /has_more/, path)
+    t.match(await shapeOf(path, { 'x-goog-api-key': key }), /^models/, path)
+  }
+  for (const path of ['/v1beta/models', '/v1/v1beta/models']) t.match(await shapeOf(path), /^models/, path)
+  t.match(await (await get('/v1/v1/models/sim-chat')).json(), { id: 'sim-chat', object: 'model' })
+  t.match(await (await get('/v1beta/models/sim-chat')).json(), { name: 'models/sim-chat' })
+})
+
+t.test('web pages and heartbeats are taken over by a reload; what is opened once says that it waits', async t => {
+  const { get, reload } = await start(t)
+  const origin = 'https://app.example'
+  t.equal((await get('/v1/models', { origin })).headers.get('access-control-allow-origin'), null)
+  const result = await reload([
+    ['origins: []', `origins: [${origin}]`],
+    ['heartbeat: 15s', 'heartbeat: off\n  memory_max: 64MiB'],
+  ])
+  t.match(result, { ok: true })
+  t.same(result.ok && result.changes, [
+    'server.memory_max: 192MiB → 64MiB',
+    'server.heartbeat: 15s → off',
+    `server.cors.origins: none → ${origin}`,
+    'server.memory_max: takes effect at the next start',
+  ])
+  t.equal((await get('/v1/models', { origin })).headers.get('access-control-allow-origin'), origin)
+})
