@@ -27,6 +27,18 @@ function* modelProblems(facet: UsageFacet, family: Family, model: Model): Iterab
     const remedy = 'say count_characters_of: input in its token-usage section'
     yield { ...told, code: 'usage_field_missing', message, remedy, path: ['prices', 'character'] }
   }
+  if (priced.length > 0 && priced.every(unit => unit === 'second')) {
+    const message = `model ${model.name} is priced by the second alone: answers that do not tell their seconds (text, srt, vtt, streams) cost nothing`
+    const remedy = 'give it a price by the request instead, unless the upstream always tells'
+    yield {
+      severity: 'note',
+      model: model.name,
+      code: 'usage_seconds_untold',
+      message,
+      remedy,
+      path: ['prices', 'second'],
+    }
+  }
   if (family.facets.has('image-tier-billing')) return
   for (const unit of model.prices.keys()) {
     if (unitPer.has(unit)) continue

@@ -436,7 +436,7 @@ t.test('every model of the shipped gateway.yaml serves what the contract says, a
       ['sim-generative', ['generate', 'generate.count', 'generate.embed'], ['input', 'cached_input', 'output']],
       ['sim-embedding', ['embeddings'], ['input']],
       ['sim-speech', ['audio.speech'], ['character']],
-      ['sim-transcription', ['audio.transcribe'], ['second']],
+      ['sim-transcription', ['audio.transcribe'], ['request']],
       ['sim-rerank', ['rerank'], ['search_unit']],
     ],
   )

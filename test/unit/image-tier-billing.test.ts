@@ -289,6 +289,7 @@ t.test('family A is billed by the image that came, whatever was asked for; one t
       height,
       price: 40_000,
       flags: [],
+      quantity: null,
     })
   }
   t.same(rateImage({ index: 1, kind: 'bytes', size: null }, terms), {
@@ -299,6 +300,7 @@ t.test('family A is billed by the image that came, whatever was asked for; one t
     height: null,
     price: 40_000,
     flags: ['undecodable'],
+    quantity: null,
   })
 })
 

@@ -250,6 +250,7 @@ t.test('every model of the family has a price that its use can be charged by', t
   t.same(problems(['input', 'outptu']), ['usage_unit_unknown'])
   t.same(problems(['character']), ['usage_field_missing'])
   t.same(problems(['character'], { count_characters_of: 'input' }), [])
+  t.same(problems(['second']), ['usage_seconds_untold'], 'a note')
   const { model, family } = someTarget()
   t.same(inspect(facet, family, [model]), [], 'one that is free needs none')
   t.end()
