@@ -94,7 +94,8 @@ async function charge(storage: Storage, keyId: string): Promise<number> {
     width: 1254,
     height: 1254,
     price: 40_000,
-    flags: [], quantity: null,
+    flags: [],
+    quantity: null,
   })
   const took = performance.now() - posted
   await storage.ledger.settle({ id: facts.id, delivery: 'confirmed', reason: null })

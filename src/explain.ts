@@ -66,7 +66,7 @@ export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExp
     model: model.name,
     family: family.name,
     operation: request.operation,
-    upstream: (model.upstreams[0]?.upstream.name ?? ''),
+    upstream: model.upstreams[0]?.upstream.name ?? '',
     route: route ? `${route.method} ${route.path}` : null,
     forwarded: shaped.forwarded,
     dropped: shaped.dropped,

@@ -156,11 +156,7 @@ function askedSize(ex: Exchange, body: Body): AskedSize {
   return { text, size: { kind: text === null ? 'none' : 'unread' }, resolution: null, expected: null }
 }
 
-function factsOf(
-  ex: Exchange,
-  target: Target,
-  quoted: { readonly n: number; readonly rule: TierRule },
-): ChargeFacts {
+function factsOf(ex: Exchange, target: Target, quoted: { readonly n: number; readonly rule: TierRule }): ChargeFacts {
   const { key, group } = ex.slots.need(callerSlot)
   return {
     id: ex.id,
