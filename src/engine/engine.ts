@@ -304,6 +304,8 @@ export class Engine {
     // Events are worth little late: their head goes at once. Others travel with their first bytes, so that what fails
     // before those is an error that says whether to try again, and not a connection that SDKs take up once more.
     if (isStream) begin()
+    // A caller may be silent for no longer than an upstream may.
+    const callerIdleMs = this.#parts.callers?.writeIdleMs ?? writeIdleMs
     const relay = new Relay(
       res,
       call,
@@ -311,7 +313,7 @@ export class Engine {
       detach,
       begin,
       isStream ? failure => ex.dialect.streamError(failure, ex.id, ex.route.operation) : undefined,
-      { deadlines: this.#patience, writeIdleMs: this.#parts.callers?.writeIdleMs ?? writeIdleMs },
+      { deadlines: this.#patience, writeIdleMs: Math.min(callerIdleMs, upstream.timeouts.idleMs) },
     )
     const { heartbeatMs } = ex.plan.server
     if (isStream && heartbeatMs !== undefined && ex.dialect.heartbeat !== undefined)
