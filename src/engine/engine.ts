@@ -28,7 +28,7 @@ import { Deadlines, type Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
 import { readHead } from './front.ts'
 import { Health } from './health.ts'
-import { queryWithoutKeys, replyHeaders, requestHeaders } from './headers.ts'
+import { replyHeaders, requestHeaders, upstreamQuery } from './headers.ts'
 import { type BodyPace, bodyPace, discardRest, MemoryBudget, type Taken, takeBody } from './intake.ts'
 import { orderCandidates } from './order-candidates.ts'
 import { HookFault, type Pipeline } from './pipeline.ts'
@@ -623,7 +623,7 @@ function shapeOutbound(ex: Exchange, target: Target): Outbound {
 function upstreamPath(ex: Exchange, target: Target): string {
   const { upstreamPath: template } = ex.route
   const path = template.includes('{') ? fillPath(template, { ...ex.params, model: target.sendAs }) : template
-  const query = queryWithoutKeys(ex.head.query)
+  const query = upstreamQuery(ex.head.query)
   return query === '' ? path : `${path}?${query}`
 }
 

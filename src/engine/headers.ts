@@ -2,6 +2,8 @@ import type { Dialect, Head, Upstream } from '../kit/index.ts'
 
 /** Of the caller's headers, those that any upstream may see; a dialect adds its own. */
 const requestPass = ['accept'] as const
+/** Asks for an answer in which no usage could be read: some upstreams write protocol buffers for whoever accepts them. */
+const unreadable = /protobuf|application\/grpc/i
 /** Of an upstream's headers, those that any caller may see; a dialect adds its own. */
 const replyPass = new Set([
   'content-type',
@@ -26,7 +28,7 @@ export function requestHeaders(
   const list = [...fixed]
   for (const name of requestPass) {
     const value = head.headers[name]
-    if (typeof value === 'string') list.push(name, value)
+    if (typeof value === 'string' && !unreadable.test(value)) list.push(name, value)
   }
   for (const name of dialect.requestHeaders) {
     // What the operator fixed for the upstream stands; a second line would be read as part of the first.
@@ -40,10 +42,24 @@ export function requestHeaders(
 
 const keyParameter = /^(?:api[-_]?)?key$|^(?:access[-_]?)?token$/i
 
-/** The query of a request without parameters that are keys by their name: the caller's key is for us alone. */
-export function queryWithoutKeys(query: string): string {
+/**
+ * What generative-language upstreams take, at any path, for the choice of which members an answer has and how it is
+ * written (their system parameters, with a dollar sign or without): an answer without its usage would be one that is free.
+ */
+const shapeParameter = /^\$?\.?(?:fields|callback|alt)$/i
+/** Of these the two ways of writing in which usage is read. */
+const readableShape = /^\$?alt=(?:sse|json)$/
+
+/**
+ * The query of a request as upstreams may see it: without parameters that are keys by their name, since the caller's key is
+ * for us alone, and without those that would make an answer unreadable to us.
+ */
+export function upstreamQuery(query: string): string {
   if (query === '') return query
-  const kept = query.split('&').filter(pair => !keyParameter.test(readName(pair)))
+  const kept = query.split('&').filter(pair => {
+    const name = readName(pair)
+    return !keyParameter.test(name) && (!shapeParameter.test(name) || readableShape.test(pair))
+  })
   return kept.join('&')
 }
 

@@ -60,8 +60,10 @@ export function applyForward(
   target: { readonly model: Model; readonly sendAs: string },
 ): { readonly body: Body; readonly forwarded: readonly string[]; readonly dropped: readonly string[] } {
   const { model, sendAs } = target
-  const named = readField(body, 'model') !== undefined
-  const renamed = sendAs === model.name || !named ? body : withField(body, 'model', sendAs)
+  const written = readField(body, 'model')
+  // Where the path names the model, what the body says of one is set right too: upstreams may go by either.
+  const name = typeof written === 'string' && written === `models/${model.name}` ? `models/${sendAs}` : sendAs
+  const renamed = written === undefined || written === name ? body : withField(body, 'model', name)
   const names = fieldNames(renamed)
   if (!rule) return { body: renamed, forwarded: names, dropped: [] }
   const passes = (name: string): boolean => (rule.kind === 'only' ? rule.names.has(name) : !rule.except.has(name))

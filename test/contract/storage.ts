@@ -440,6 +440,19 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
+    await t.test(
+      'one of more than can be added up exactly is not written, and all others can still be read',
+      async t => {
+        const { ledger, storage, books } = shared
+        const { key, readKey } = await addKey(storage)
+        for (const price of [1e15, 1e15 + 1, 2 ** 53, 1e300])
+          ledger.post(facts(key), [line(0, { tier: 'input', width: null, height: null, price })], 'confirmed')
+        await storage.flush()
+        t.match(await readKey(), { spent: 1e15 })
+        t.same((await books.verify()).problems, [])
+      },
+    )
+
     await t.test('a thousand at once are there after closing without a flush', async t => {
       const harness = await make()
       const first = await harness.open('gateway')

@@ -55,6 +55,29 @@ t.test('a model in the path goes upstream under the name that the upstream knows
   }
 })
 
+t.test('a body that names another model than the path does reaches the upstream with the one that is paid', async t => {
+  const { post, upstreams } = await start(t, { edit: [['sim-generative: {', 'sim-generative: { send_as: known,']] })
+  for (const method of ['generateContent', 'streamGenerateContent'])
+    for (const [model, sent] of [
+      ['dearer', 'known'],
+      ['models/dearer', 'known'],
+      [['dearer'], 'known'],
+      ['models/sim-generative', 'models/known'],
+    ]) {
+      t.equal((await post(`/v1beta/models/sim-generative:${method}`, { contents: [], model })).status, 200)
+      t.same(upstreams['text']?.received.at(-1)?.json(), { contents: [], model: sent })
+    }
+  const plain = await start(t)
+  await plain.post('/v1beta/models/sim-generative:generateContent', { contents: [], model: 'dearer' })
+  t.equal(plain.upstreams['text']?.received.at(-1)?.json()['model'], 'sim-generative')
+})
+
+t.test('a response that is asked for in the background runs at once: its answer tells what it used', async t => {
+  const { post, upstreams } = await start(t)
+  await post('/v1/responses', { model: 'sim-chat', input: 'hi', background: true })
+  t.same(upstreams['text']?.received.at(-1)?.json(), { model: 'sim-chat', input: 'hi' })
+})
+
 t.test('a model serves the operations of its family and no other', async t => {
   const { post, upstreams } = await start(t)
   for (const [path, model] of [

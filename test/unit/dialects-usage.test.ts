@@ -377,3 +377,11 @@ t.test('later reports of a stream stand in for earlier ones, member by member', 
     t.strictSame(merge(reports), usage, title)
   }
 })
+
+t.test('a count that no request could come to is no report: no charge is made by it', async t => {
+  const body = (count: number): Json => ({ usage: { prompt_tokens: count, completion_tokens: 1 } })
+  t.strictSame(style('openai').usageOf('chat', body(1e9)), told({ inputTokens: 1e9, outputTokens: 1 }))
+  for (const count of [1e9 + 1, Number.MAX_SAFE_INTEGER, 1e300])
+    t.strictSame(style('openai').usageOf('chat', body(count)), told({ outputTokens: 1 }), String(count))
+  t.equal(style('openai').usageOf('audio.transcribe', { duration: 1e300 }), null)
+})

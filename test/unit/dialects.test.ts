@@ -8,7 +8,7 @@ import OpenAI4 from 'openai4'
 import OpenAI6 from 'openai6'
 import t from 'tap'
 import { dialects, findDialect, guessDialect } from '../../src/dialects/index.ts'
-import { queryWithoutKeys, requestHeaders } from '../../src/engine/headers.ts'
+import { requestHeaders, upstreamQuery } from '../../src/engine/headers.ts'
 import {
   type Answer,
   type Dialect,
@@ -207,7 +207,21 @@ t.test('whatever is read as a key in a query never goes upstream, and the rest o
   ]
   for (const [query, keys, rest] of rows) {
     t.strictSame(style('google').credentials(someHead({ query })), keys, query)
-    t.equal(queryWithoutKeys(query), rest, query)
+    t.equal(upstreamQuery(query), rest, query)
+  }
+})
+
+t.test('nothing in a query or a header asks an upstream for an answer without its usage', async t => {
+  const rows: readonly [string, string][] = [
+    ['fields=candidates', ''],
+    ['alt=sse&%24fields=candidates&$.fields=x', 'alt=sse'],
+    ['alt=proto&$alt=media&%61lt=proto&alt=%73se', ''],
+    ['alt=json&callback=f&$callback=f&beta=true', 'alt=json&beta=true'],
+  ]
+  for (const [query, rest] of rows) t.equal(upstreamQuery(query), rest, query)
+  for (const accept of ['application/x-protobuf', 'application/json;q=0.1, application/x-protobuf']) {
+    const sent = requestHeaders(someHead({ headers: { accept } }), style('google'), someTarget().upstream, {})
+    t.notOk(sent.includes('accept'), accept)
   }
 })
 

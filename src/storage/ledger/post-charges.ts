@@ -7,6 +7,8 @@ import type { PostedCharge, PostedLine, Posted } from './postings.ts'
 import { book } from './settle.ts'
 
 const idsTogether = 16
+/** A thousand million of the currency: thousands of these still add up exactly. */
+const amountMax = 1e15
 const findOne = 'SELECT id FROM charge WHERE id IN (?)'
 const findMany = `SELECT id FROM charge WHERE id IN (${Array(idsTogether).fill('?').join(', ')})`
 const lineColumns = 'charge_id, idx, tier, source, width, height, price, flags, quantity'.split(', ')
@@ -34,9 +36,12 @@ export function* postCharges(self: Self, given: string): Steps<null> {
   return null
 }
 
+/** @throws Error for an amount that could be written and never be read again */
 function chargeRow({ owner, epoch }: Self, posted: PostedCharge, rules: readonly string[]): Row {
   const [id, keyId, user, group, operation, model, family, upstream, revision, currency, size, quality, n] = posted
   const [rule, amount, lineCount, delivery, at] = posted.slice(13) as [number, number, number, string, number]
+  if (!Number.isSafeInteger(amount) || amount > amountMax)
+    throw new Error(`charge ${id} would come to ${amount} micro-units`)
   return {
     id,
     key_id: keyId,
