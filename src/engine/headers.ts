@@ -33,7 +33,8 @@ export function requestHeaders(
   for (const name of dialect.requestHeaders) {
     // What the operator fixed for the upstream stands; a second line would be read as part of the first.
     if (names.has(name)) continue
-    const value = head.headers[name] ?? dialect.requestDefaults?.[name]
+    // Sent empty it is not told either.
+    const value = head.headers[name] || dialect.requestDefaults?.[name]
     if (typeof value === 'string') list.push(name, value)
   }
   for (const name in more) list.push(name, more[name] as string)
@@ -100,7 +101,9 @@ export function replyHeaders(
   for (const name in headers) {
     const value = headers[name]
     if (typeof value !== 'string' || unsendable.test(value)) continue
-    if (replyPass.has(name) || dialect.replyHeaders.has(name)) kept[name] = value
+    if (!replyPass.has(name) && !dialect.replyHeaders.has(name)) continue
+    // Media types are alike in any case (RFC 9110 8.3.1); everything behind us may compare them as they are.
+    kept[name] = name === 'content-type' ? value.replace(/^[^;]*/, type => type.toLowerCase()) : value
   }
   return kept
 }

@@ -78,6 +78,19 @@ t.test('a response that is asked for in the background runs at once: its answer 
   t.same(upstreams['text']?.received.at(-1)?.json(), { model: 'sim-chat', input: 'hi' })
 })
 
+t.test('a stream is read for its usage however its upstream writes the type of it', async t => {
+  const { post, upstreams, charges } = await start(t)
+  const usage = { prompt_tokens: 1000, completion_tokens: 1000 }
+  upstreams['text']?.answer(res => {
+    res.writeHead(200, { 'content-type': 'Text/Event-Stream; Charset=UTF-8' })
+    res.end(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`)
+  })
+  const answer = await post('/v1/chat/completions', { model: 'sim-chat', messages: [], stream: true })
+  t.equal(answer.headers.get('content-type'), 'text/event-stream; Charset=UTF-8')
+  t.equal(await answer.text(), 'data: [DONE]\n\n')
+  t.match(await charges(), [{ amount: '0.002' }])
+})
+
 t.test('a model serves the operations of its family and no other', async t => {
   const { post, upstreams } = await start(t)
   for (const [path, model] of [

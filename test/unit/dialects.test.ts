@@ -611,6 +611,7 @@ t.test(
       )
     const told = someHead({ headers: { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'a,b', 'x-api-key': 'x' } })
     t.strictSame(sent(someHead({}), {}), ['anthropic-version', '2023-06-01'])
+    t.strictSame(sent(someHead({ headers: { 'anthropic-version': '' } }), {}), ['anthropic-version', '2023-06-01'])
     t.strictSame(sent(told, {}), ['anthropic-version', '2026-10-21', 'anthropic-beta', 'a,b'])
     t.strictSame(sent(told, { 'anthropic-version': '2024-01-01' }), [
       'anthropic-version',
