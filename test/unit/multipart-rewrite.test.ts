@@ -45,7 +45,7 @@ t.test('a form that two readers could read differently is refused with 400', asy
       .catch((error: unknown) => error)
     t.match(failure, { code, status: 400 }, title)
     t.ok(failure instanceof Failure && !/\{\w+\}/.test(failure.message), `${title}: ${(failure as Failure).message}`)
-    t.ok(performance.now() - started < 1000, `${title}: within a second`)
+    t.ok(performance.now() - started < 10_000, `${title}: soon`)
   }
   t.same(await plugin.leftovers(), [], 'nothing is left behind')
 })
