@@ -2,6 +2,7 @@ import {
   type Answer,
   type AskedSize,
   askedSizeSlot,
+  asksForImageTool,
   type Body,
   type ChargeFacts,
   callerSlot,
@@ -10,10 +11,12 @@ import {
   type Exchange,
   formatMoney,
   type HoldResult,
+  imageChargeSlot,
   readField,
   type StoredAnswer,
   type Target,
   type TierRule,
+  useChargeId,
   withField,
 } from '../../src/kit/index.ts'
 import { BillingStage, type Scanner } from './billing-stage.ts'
@@ -23,8 +26,11 @@ import { ImageCharge } from './image-charge.ts'
 import { inspect } from './inspect.ts'
 import { quote } from './quote.ts'
 import { readCount } from './read-count.ts'
+import { readToolLimit } from './read-tool-limit.ts'
 import { Allowance, EventScanner, wholeEventsBytesMax } from './scan-events.ts'
 import { ImageScanner } from './scan-images.ts'
+import { ToolAnswerScanner } from './scan-tool-answer.ts'
+import { ToolEventScanner } from './scan-tool-events.ts'
 import { type BillingFacet, facetSchema, optionsSchema } from './schema.ts'
 
 const unavailableMs = 5_000
@@ -57,22 +63,27 @@ export const imageTierBilling = definePlugin({
 
     return {
       onTarget(ex, target, facet) {
-        readCount(target.body, target.family.nMax)
+        const isTool = shapeOf(ex, facet) === 'output'
+        if (!charges(ex, target, facet)) return
+        if (!isTool) readCount(target.body, target.family.nMax)
         readIdempotencyKey(ex.head.headers['idempotency-key'])
-        if (rendersUrl(target, facet) && target.stream) throw fail('response_format_not_streamed')
+        if (!isTool && rendersUrl(target, facet) && target.stream) throw fail('response_format_not_streamed')
         if (!ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
+        ex.slots.put(imageChargeSlot, ex.id)
       },
 
       async onAdmit(ex, target, facet) {
+        if (!ex.slots.get(imageChargeSlot)) return undefined
         const { body, family, model } = target
-        const n = readCount(body, family.nMax)
+        const limit = shapeOf(ex, facet) === 'output' ? readToolLimit(body) : readCount(body, family.nMax)
+        const n = limit ?? 1
         const quoted = quote({ facet, family, model, asked: askedSize(ex, body), n })
         const idempotency = await readIdempotency(ex.head.headers['idempotency-key'], ex.head.path, body)
-        const facts = factsOf(ex, target, quoted)
+        const facts = factsOf(ex, target, shapeOf(ex, facet) === 'output' ? withUse(quoted, ex.id) : quoted)
         const terms = {
           id: ex.id,
           rule: quoted.rule,
-          n,
+          n: limit ?? Number.POSITIVE_INFINITY,
           overReturn: facet.over_return,
           onCallerGone: facet.on_caller_gone,
         }
@@ -94,9 +105,12 @@ export const imageTierBilling = definePlugin({
         return undefined
       },
 
-      onForward(_ex, out, facet) {
+      onForward(ex, out, facet) {
+        const billing = ex.slots.get(billingSlot)
+        if (!billing) return out
         // What is rendered here was never the upstream's to know (decision 6).
-        const body = facet.render ? withField(out.body, 'response_format', undefined) : out.body
+        const body =
+          facet.render && shapeOf(ex, facet) === 'data' ? withField(out.body, 'response_format', undefined) : out.body
         return { ...out, body, detach: facet.on_caller_gone === 'bill' }
       },
 
@@ -106,11 +120,13 @@ export const imageTierBilling = definePlugin({
         const encoding = reply.headers['content-encoding'] ?? 'identity'
         if (encoding !== 'identity') throw billing.charge.broken(fail('upstream_answer_encoded', { encoding }))
         const contentType = reply.headers['content-type'] ?? 'application/json'
-        const asUrl = rendersUrl(target, facet)
+        const isTool = shapeOf(ex, facet) === 'output'
+        const asUrl = !isTool && rendersUrl(target, facet)
         const events = isEventStream(contentType, target)
-        const scanner: Scanner = events
-          ? new EventScanner(allowance)
-          : new ImageScanner({ asUrl, endUnknown: reply.endUnknown === true })
+        const endUnknown = reply.endUnknown === true
+        const scanner = isTool
+          ? openToolScanner(events, allowance, endUnknown)
+          : openScanner(events, allowance, { asUrl, endUnknown })
         const answer = { status: reply.status, contentType, keep: billing.keyed }
         billing.stage = new BillingStage(scanner, billing.charge, answer)
         const headers = asUrl ? withoutLength(reply.headers) : reply.headers
@@ -138,6 +154,40 @@ export const imageTierBilling = definePlugin({
     }
   },
 })
+
+/** Where this operation's answers have their images. */
+function shapeOf(ex: Exchange, facet: BillingFacet): 'data' | 'output' | 'none' {
+  return facet.answers?.[ex.route.operation] ?? 'data'
+}
+
+/** Images may come. What is made in the background comes in no answer that passes here, so nobody could charge it. */
+function charges(ex: Exchange, { body }: Target, facet: BillingFacet): boolean {
+  const shape = shapeOf(ex, facet)
+  if (shape !== 'output') return shape === 'data'
+  const background = readField(body, 'background') ?? false
+  return asksForImageTool(body) && background === false
+}
+
+/** Says where the other part of the request's price is to be found. */
+function withUse(
+  { n, rule }: { readonly n: number; readonly rule: TierRule },
+  id: string,
+): { n: number; rule: TierRule } {
+  const warning = `this is the price of the images; what else the request used is charged as ${useChargeId(id)}`
+  return { n, rule: { ...rule, warnings: [...rule.warnings, warning] } }
+}
+
+function openToolScanner(events: boolean, allowance: Allowance, endUnknown: boolean): Scanner {
+  return events ? new ToolEventScanner(allowance) : new ToolAnswerScanner({ endUnknown })
+}
+
+function openScanner(
+  events: boolean,
+  allowance: Allowance,
+  options: ConstructorParameters<typeof ImageScanner>[0],
+): Scanner {
+  return events ? new EventScanner(allowance) : new ImageScanner(options)
+}
 
 /** The caller wants links, and this family's upstream only ever answers with bytes. @throws Failure for another format. */
 function rendersUrl(target: Target, facet: BillingFacet): boolean {

@@ -52,6 +52,12 @@ export const facetSchema = {
       default: 'bill',
       description: 'When the caller leaves before the answer: read it to the end and bill it, or break the call off.',
     },
+    answers: {
+      type: 'object',
+      additionalProperties: { enum: ['data', 'output', 'none'] },
+      description:
+        'By operation, where images stand in its answers: data (also of operations that are not named here), output (what tools have made), or none: nothing is charged by the image.',
+    },
     over_return: {
       enum: ['bill', 'cap'],
       default: 'bill',

@@ -7,7 +7,7 @@ const closeArray = 0x5d
 const comma = 0x2c
 const colon = 0x3a
 
-/** Deeper than this only brackets are counted; names are read no deeper. */
+/** Deeper than this only brackets are counted, unless a reader says otherwise; names are read no deeper. */
 export const shallow = 3
 /** The longest word looked for has 26 characters; with every one escaped it has 156. */
 const nameCharsMax = 192
@@ -15,7 +15,7 @@ const scalarCharsMax = 24
 
 type State = 'structure' | 'name' | 'skip' | 'text' | 'bytes'
 
-/** What is told about the values at most `shallow` deep, while they pass. */
+/** What is told about the values as deep as the walk looks, while they pass. */
 export type JsonVisitor = {
   /** A string begins; its opening quote stands at `at`. How is it to be read? */
   string(walk: JsonWalk, at: number): 'skip' | 'text' | 'bytes'
@@ -34,11 +34,12 @@ export type JsonVisitor = {
 
 /**
  * Walks JSON as it passes, in pieces of any size: follows its structure byte by byte, skips strings with
- * `Buffer.indexOf`, keeps nothing but the path of the first three levels. It does not check the grammar. What it
+ * `Buffer.indexOf`, keeps nothing but the path of the first levels. It does not check the grammar. What it
  * promises is that in text which `JSON.parse` takes it meets every value at its place, however names are escaped.
  */
 export class JsonWalk {
   readonly #visitor: JsonVisitor
+  readonly #shallow: number
   #state: State = 'structure'
   /** An odd number of backslashes stood at the end of the last piece. */
   #odd = false
@@ -51,8 +52,8 @@ export class JsonWalk {
 
   depth = 0
   /** By depth: whether the container there is an object, and the name of its member that the walk is in. */
-  readonly objects: boolean[] = [false, false, false, false]
-  readonly names: string[] = ['', '', '', '']
+  readonly objects: boolean[] = [false, false, false, false, false]
+  readonly names: string[] = ['', '', '', '', '']
   /** Where the last name stands, quotes and all. */
   nameFrom = 0
   nameTo = 0
@@ -63,14 +64,18 @@ export class JsonWalk {
   /** Why this cannot be JSON; nothing is told after it. */
   fault: string | undefined
 
-  constructor(visitor: JsonVisitor) {
+  /** Looks so many levels deep, at most 4. */
+  constructor(visitor: JsonVisitor, deepest: number = shallow) {
     this.#visitor = visitor
+    this.#shallow = deepest
   }
 
   /** A member's name is being read, or was read and its value has not begun; false for one too long to matter. */
   get naming(): boolean {
     if (this.#state === 'name') return this.#raw.length <= nameCharsMax
-    return this.#due && this.depth <= shallow && (this.objects[this.depth] as boolean) && this.names[this.depth] !== ''
+    return (
+      this.#due && this.depth <= this.#shallow && (this.objects[this.depth] as boolean) && this.names[this.depth] !== ''
+    )
   }
 
   /** Reads on. `base` is the place of the piece's first byte in what the caller counts by. */
@@ -102,7 +107,7 @@ export class JsonWalk {
           break
         case comma:
           this.#endScalar()
-          if (this.depth > shallow) break
+          if (this.depth > this.#shallow) break
           this.#naming = this.objects[this.depth] as boolean
           this.#due = !this.#naming
           break
@@ -113,7 +118,7 @@ export class JsonWalk {
         case 0x09:
           break
         default:
-          if (this.#due && this.depth <= shallow) {
+          if (this.#due && this.depth <= this.#shallow) {
             this.#due = false
             if (this.#visitor.other(this)) this.#scalar = ''
           }
@@ -136,10 +141,10 @@ export class JsonWalk {
   }
 
   #open(isObject: boolean): void {
-    if (this.#due && this.depth <= shallow) this.#visitor.other(this)
+    if (this.#due && this.depth <= this.#shallow) this.#visitor.other(this)
     this.#due = !isObject
     this.depth++
-    if (this.depth > shallow) return
+    if (this.depth > this.#shallow) return
     this.objects[this.depth] = isObject
     this.names[this.depth] = ''
     this.#naming = isObject
@@ -147,7 +152,7 @@ export class JsonWalk {
 
   #close(isObject: boolean): void {
     this.#endScalar()
-    if (this.depth <= shallow) {
+    if (this.depth <= this.#shallow) {
       if (this.objects[this.depth] !== isObject) {
         this.fault = 'its brackets do not match'
         return
@@ -169,7 +174,7 @@ export class JsonWalk {
 
   #begin(at: number): void {
     this.#raw = ''
-    if (this.depth > shallow) {
+    if (this.depth > this.#shallow) {
       this.#state = 'skip'
     } else if (this.#naming) {
       this.#naming = false

@@ -4,7 +4,15 @@ import { unitPer } from './units.ts'
 
 /** What the schema cannot see: every model of the family has something that its use is priced by. */
 export function inspect(facet: UsageFacet, family: Family, models: readonly Model[]): Problem[] {
-  return models.flatMap(model => [...modelProblems(facet, family, model)])
+  return [...toolProblems(facet, family), ...models.flatMap(model => [...modelProblems(facet, family, model)])]
+}
+
+/** Images that tools make are charged by the other plugin, or by nobody. */
+function toolProblems(facet: UsageFacet, family: Family): Problem[] {
+  if (facet.image_tools !== 'bill' || family.facets.has('image-tier-billing')) return []
+  const message = `family ${family.name} bills the images of tools, but has no tiers to bill them by`
+  const remedy = 'give it an image-tier-billing section with answers: { responses: output }, or say image_tools: refuse'
+  return [{ severity: 'error', code: 'image_tools_unpriced', message, remedy, path: ['image_tools'] }]
 }
 
 function* modelProblems(facet: UsageFacet, family: Family, model: Model): Iterable<Problem> {

@@ -1,16 +1,19 @@
 import {
+  asksForImageTool,
   type ChargeFacts,
   callerSlot,
   defineSlot,
   definePlugin,
   type Exchange,
   formatMoney,
+  imageChargeSlot,
   type Outbound,
   type Outcome,
   readField,
   type Reply,
   type Target,
   type UsageRule,
+  useChargeId,
   withField,
 } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
@@ -26,6 +29,8 @@ import { usageRule } from './usage-rule.ts'
 const unavailableMs = 5_000
 /** Pairs of model and operation of which it was said that their usage is missing. */
 const toldMax = 1_000
+/** The last event of a stream tells its use, and repeats its images. */
+const longEventBytesMax = 16 * 1024 * 1024
 
 /** What this plugin knows of an exchange that has been admitted. */
 type Counting = {
@@ -57,12 +62,15 @@ export const tokenUsage = definePlugin({
 
     return {
       onTarget(ex, target, facet) {
-        if (asksForImages(ex, target)) throw fail('image_tool_refused', { model: target.model.name })
+        if (facet.image_tools === 'refuse' && asksForImages(ex, target))
+          throw fail('image_tool_refused', { model: target.model.name })
         if (!ledger.healthy() && ruleOf(ex, target, facet))
           throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
       },
 
       onAdmit(ex, target, facet) {
+        // Only now have all plugins below been asked whether they charge the images.
+        if (asksForImages(ex, target) && !paysImages(ex)) throw fail('image_tool_refused', { model: target.model.name })
         const rule = ruleOf(ex, target, facet)
         const counting: Counting = { rule, facet, target, held: false, removesUsage: false, reading: undefined }
         ex.slots.put(countingSlot, counting)
@@ -87,6 +95,7 @@ export const tokenUsage = definePlugin({
           operation: route.operation,
           bytesPerToken: facet.estimate.bytes_per_token,
           removesUsage,
+          ...(paysImages(ex) && { bytesMax: longEventBytesMax }),
         })
         if (!reading) return reply
         counting.reading = reading
@@ -138,7 +147,8 @@ export const tokenUsage = definePlugin({
         )
       }
       if (!rule) return undefined
-      const uncounted = reading?.uncounted() ?? 0
+      // By its length an image would be text of many thousand tokens.
+      const uncounted = paysImages(ex) ? 0 : (reading?.uncounted() ?? 0)
       const rated = rateExchange({ rule, facet, outcome, body: target.body, usage, uncounted, failed })
       if (rated.missing.length > 0) tellMissing(ex, target, rated.missing)
       if (rated.lines.length > 0) {
@@ -147,10 +157,10 @@ export const tokenUsage = definePlugin({
         return undefined
       }
       if (!held) return undefined
-      return ledger.void(ex.id, rated.reason).then(
+      return ledger.void(chargeId(ex), rated.reason).then(
         () => undefined,
         // Nothing is lost: the ledger ends it as soon as it can be written.
-        (cause: unknown) => log.error({ charge: ex.id, err: cause }, 'a hold could not be given back yet'),
+        (cause: unknown) => log.error({ charge: chargeId(ex), err: cause }, 'a hold could not be given back yet'),
       )
     }
 
@@ -179,9 +189,17 @@ function ruleOf(ex: Exchange, target: Target, facet: UsageFacet): UsageRule | un
 
 /** A tool of the request makes images, which tokens alone would not pay (decision 25). */
 function asksForImages(ex: Exchange, target: Target): boolean {
-  if (ex.route.operation !== 'responses') return false
-  const tools = readField(target.body, 'tools')
-  return Array.isArray(tools) && tools.some(tool => isObject(tool) && tool['type'] === 'image_generation')
+  return ex.route.operation === 'responses' && asksForImageTool(target.body)
+}
+
+/** The images of the exchange are charged beside its use. */
+function paysImages(ex: Exchange): boolean {
+  return ex.slots.get(imageChargeSlot) !== undefined
+}
+
+/** Where the request's own id is that of the charge of its images, the use has one of its own. */
+function chargeId(ex: Exchange): string {
+  return paysImages(ex) ? useChargeId(ex.id) : ex.id
 }
 
 /** A chat stream tells its usage only when it is asked to (wire facts 5). */
@@ -206,7 +224,7 @@ function openReading(reply: Reply, options: ConstructorParameters<typeof JsonRea
 function factsOf(ex: Exchange, target: Target, rule: UsageRule): ChargeFacts {
   const { key, group } = ex.slots.need(callerSlot)
   return {
-    id: ex.id,
+    id: chargeId(ex),
     keyId: key.id,
     user: key.user,
     group: group.name,

@@ -6,7 +6,7 @@ const space = 0x20
 const openObject = 0x7b
 const openArray = 0x5b
 
-/** A record with more data than this is passed and not looked at. */
+/** A record with more data than this is passed and not looked at, unless a reader says otherwise. */
 const dataBytesMax = 1024 * 1024
 /** No more of an unfinished record is held; one that is to be taken out is far smaller. */
 const heldBytesMax = 65_536
@@ -23,6 +23,7 @@ export type OnRecord = (data: Buffer, event: string) => boolean
 export class EventReader {
   readonly #onRecord: OnRecord
   readonly #removes: boolean
+  readonly #dataBytesMax: number
   /** Of the line that is not whole yet. */
   #line: Buffer[] = []
   #data: Buffer[] = []
@@ -42,13 +43,14 @@ export class EventReader {
   #isBetween = true
   #begun = false
 
-  constructor(onRecord: OnRecord, options: { readonly removes: boolean }) {
+  constructor(onRecord: OnRecord, options: { readonly removes: boolean; readonly bytesMax?: number }) {
     this.#onRecord = onRecord
     this.#removes = options.removes
+    this.#dataBytesMax = options.bytesMax ?? dataBytesMax
   }
 
   write(chunk: Buffer): Passed {
-    if (this.#isPlain && isOneRecord(chunk))
+    if (this.#isPlain && isOneRecord(chunk, this.#dataBytesMax))
       return this.#onRecord(chunk.subarray(plainStart.length, -2), '') && this.#removes ? none : chunk
     const out: Buffer[] = []
     /** Bytes before this place are in `out`, or taken out. */
@@ -139,7 +141,7 @@ export class EventReader {
 
   #keep(list: Buffer[], part: Buffer): void {
     this.#kept += part.length
-    if (this.#kept <= dataBytesMax) list.push(part)
+    if (this.#kept <= this.#dataBytesMax) list.push(part)
   }
 
   /** @returns true when the line is blank: the record is over. */
@@ -172,7 +174,7 @@ export class EventReader {
   #dispatch(): boolean {
     const data = this.#data
     const event = this.#event
-    const isWhole = this.#kept <= dataBytesMax
+    const isWhole = this.#kept <= this.#dataBytesMax
     this.#kept = 0
     this.#bare = false
     if (data.length === 0 && event === '') return false
@@ -190,11 +192,11 @@ const eventName = Buffer.from('event:')
 const lineBreak = Buffer.from('\n')
 
 /** One record of one line of data, and nothing else. */
-function isOneRecord(chunk: Buffer): boolean {
+function isOneRecord(chunk: Buffer, bytesMax: number): boolean {
   const feed = chunk.length - 2
   return (
     feed >= plainStart.length &&
-    feed <= dataBytesMax &&
+    feed <= bytesMax &&
     chunk[feed] === lineFeed &&
     startsWith(chunk, 0, plainStart) &&
     chunk.indexOf(lineFeed) === feed &&

@@ -21,6 +21,8 @@ export type ReadingOptions = {
   readonly bytesPerToken: number
   /** Take the event out that carries nothing but the usage. */
   readonly removesUsage: boolean
+  /** An event with more data than this is not looked at; 1 MiB when absent. */
+  readonly bytesMax?: number
 }
 
 /** The members of an answer by which any style tells its use, and its errors. */
@@ -106,7 +108,10 @@ export class EventReading implements Reading {
   constructor(options: ReadingOptions) {
     this.#options = options
     this.#estimate = new StreamEstimate(options.bytesPerToken)
-    this.#reader = new EventReader((data, event) => this.#record(data, event), { removes: options.removesUsage })
+    this.#reader = new EventReader((data, event) => this.#record(data, event), {
+      removes: options.removesUsage,
+      ...(options.bytesMax !== undefined && { bytesMax: options.bytesMax }),
+    })
   }
 
   write(chunk: Buffer): Passed {

@@ -30,10 +30,10 @@ export const facetSchema = {
       description: 'Operations that cost nothing, such as counting tokens.',
     },
     image_tools: {
-      enum: ['refuse'],
+      enum: ['refuse', 'bill'],
       default: 'refuse',
       description:
-        'What becomes of a request whose tools make images: it is refused, since use alone would not pay them.',
+        'What becomes of a request whose tools make images: it is refused, since use alone would not pay them, or its images are charged by the image-tier-billing of the family beside its use.',
     },
     estimate: {
       type: 'object',

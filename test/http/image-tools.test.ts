@@ -1,0 +1,218 @@
+import t from 'tap'
+import { replayCharge } from '../../plugins/image-tier-billing/replay.ts'
+import { replayUsage } from '../../plugins/token-usage/replay.ts'
+import { png } from '../harness/pictures.ts'
+import { allCharges, checkBooks } from '../harness/shop.ts'
+import { type Started, start } from '../harness/start.ts'
+import type { Reaction } from '../harness/upstream.ts'
+
+const yaml = `
+version: 1
+currency: USD
+server: { listen: "127.0.0.1:0", ops: "127.0.0.1:0" }
+storage: "\${TOLLGATE_STORAGE}"
+groups: { default: {} }
+upstreams:
+  text:
+    url: "\${TEXT_URL}"
+    credential: { header: authorization, value: "Bearer \${TEXT_API_KEY}" }
+pipeline: [auth, size-normalize, image-tier-billing, token-usage]
+families:
+  draws:
+    streams: [responses, chat]
+    forward: { responses: { all: true }, chat: { all: true } }
+    image-tier-billing:
+      tiers: [{ tier: 1K, long_edge_max: 1024 }, { tier: 2K, long_edge_max: 2048 }, { tier: 4K }]
+      tier_from: [output]
+      otherwise: 2K
+      answers: { responses: output, chat: none }
+    token-usage: { image_tools: bill }
+  writes:
+    streams: [responses]
+    forward: { responses: { all: true } }
+    token-usage: {}
+  unsaid:
+    streams: [responses]
+    forward: { responses: { all: true } }
+    image-tier-billing: { tiers: [{ tier: 1K }], tier_from: [output], otherwise: 1K, answers: { responses: none } }
+    token-usage: { image_tools: bill }
+models:
+  draws-one: { family: draws, upstream: text, prices: { 1K: "0.02", 2K: "0.04", 4K: "0.08", input: "500", output: "1500" } }
+  writes-one: { family: writes, upstream: text, prices: { input: "500", output: "1500" } }
+  unsaid-one: { family: unsaid, upstream: text, prices: { 1K: "0.02", input: "500", output: "1500" } }
+routes:
+  - { match: POST /v1/responses, operation: responses, dialect: openai }
+  - { match: POST /v1/chat/completions, operation: chat, dialect: openai }
+  - { match: "GET /v1/charges/{id}", operation: charges.get, dialect: openai, serve: charge }
+`
+
+const shared = await start(t, { yaml, upstreams: ['text'] })
+const tools = [{ type: 'image_generation' }]
+const usage = { input_tokens: 10, output_tokens: 20, total_tokens: 30 }
+/** 10 × 500 + 20 × 1500 per million. */
+const usePrice = '0.035'
+const call = (id: string, width: number, height: number) => ({
+  id,
+  type: 'image_generation_call',
+  status: 'completed',
+  result: png(width, height).toString('base64'),
+})
+const answer = (...output: object[]) => ({ id: 'resp_1', object: 'response', status: 'completed', output, usage })
+
+async function ask(started: Started, more: object = {}, key?: string) {
+  const res = await started.post(
+    '/v1/responses',
+    { model: 'draws-one', input: 'a boat', tools, ...more },
+    key === undefined ? {} : { authorization: `Bearer ${key}` },
+  )
+  const text = await res.text().catch(() => 'cut')
+  await started.settled()
+  const id = res.headers.get('x-request-id') ?? ''
+  const { ledger } = started.gateway.storage
+  return { status: res.status, text, id, images: await ledger.find(id), use: await ledger.find(`${id}.u`) }
+}
+
+const events = (...values: object[]): string => values.map(value => `data: ${JSON.stringify(value)}\n\n`).join('')
+const doneEvent = (item: object) => ({ type: 'response.output_item.done', output_index: 0, item })
+const streamed =
+  (text: string, isCut = false): Reaction =>
+  res => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' })
+    res.write(text, () => (isCut ? res.destroy() : res.end()))
+  }
+
+t.test('an image that a tool of a response makes is billed by its tier, and the tokens beside it [B20]', async t => {
+  shared.upstream.answer(answer(call('a', 1254, 1254), { type: 'message', content: [] }))
+  const { id, images, status, text, use } = await ask(shared)
+  t.equal(status, 200)
+  t.same(JSON.parse(text), answer(call('a', 1254, 1254), { type: 'message', content: [] }))
+  t.match(images, { state: 'settled', amount: 40_000, lines: [{ tier: '2K', source: 'output', width: 1254 }] })
+  t.equal(images?.lines.length, 1)
+  t.same(images?.lines[0]?.flags, [])
+  t.match(use, { state: 'settled', amount: 35_000, lines: [{ tier: 'input' }, { tier: 'output' }] })
+  const [log] = await shared.logs(1)
+  t.match(log, {
+    id,
+    billing: { amount: '0.04', count: 1, tier: '2K' },
+    usage: { input_tokens: 10, output_tokens: 20 },
+  })
+  t.match(log?.billing?.warnings[0], `${id}.u`)
+  t.match(await (await shared.get(`/v1/charges/${id}`)).json(), { amount: '0.04' })
+  t.match(await (await shared.get(`/v1/charges/${id}.u`)).json(), { amount: usePrice })
+})
+
+t.test('two images are two lines, and none is none: the tokens are charged all the same [B20]', async t => {
+  shared.upstream.answer(answer(call('a', 800, 600), call('b', 3000, 2000)))
+  const two = await ask(shared, { max_tool_calls: 2 })
+  t.match(two.images, { state: 'settled', n: 2, hold: 160_000, amount: 100_000 })
+  t.match(two.use, { amount: 35_000 })
+  shared.upstream.answer(answer({ type: 'message', content: [] }))
+  const none = await ask(shared)
+  t.match(none.images, { state: 'voided', reason: 'zero_images', amount: 0, hold: 80_000 })
+  t.match(none.use, { state: 'settled', amount: 35_000 })
+})
+
+t.test('a stream is billed by its finished images; neither previews nor repetitions cost [B20]', async t => {
+  const one = call('a', 1254, 1254)
+  const preview = { type: 'response.image_generation_call.partial_image', partial_image_b64: one.result }
+  const text = events(preview, doneEvent(one), { type: 'response.completed', response: answer(one) })
+  shared.upstream.answer(streamed(text))
+  const { images, text: got, use } = await ask(shared, { stream: true })
+  t.equal(got, text)
+  t.match(images, { state: 'settled', amount: 40_000, lines: [{ tier: '2K' }] })
+  t.equal(images?.lines.length, 1)
+  t.match(use, { state: 'settled', amount: 35_000 })
+})
+
+t.test('the use in a last event that is larger than 1 MiB by its images is charged [B20]', async t => {
+  const one = call('a', 1254, 1254)
+  const large = { ...one, result: Buffer.concat([png(1254, 1254), Buffer.alloc(2_000_000)]).toString('base64') }
+  shared.upstream.answer(streamed(events(doneEvent(large), { type: 'response.completed', response: answer(large) })))
+  const { images, use } = await ask(shared, { stream: true })
+  t.match(images, { state: 'settled', amount: 40_000 })
+  t.match(use, { state: 'settled', amount: 35_000 })
+})
+
+t.test('a stream that is cut after its image costs that image, and one cut before it nothing [B20]', async t => {
+  const one = call('a', 1254, 1254)
+  shared.upstream.answer(streamed(events(doneEvent(one)), true))
+  const after = await ask(shared, { stream: true })
+  t.match(after.images, { state: 'settled', amount: 40_000, delivery: 'partial' })
+  t.equal(after.use, undefined)
+  const half = events(doneEvent(one)).slice(0, -2)
+  shared.upstream.answer(streamed(half, true))
+  const before = await ask(shared, { stream: true })
+  t.match(before.images, { state: 'needs_review', amount: 0 })
+  t.notMatch(before.text, 'IEND')
+  t.notOk(before.text.includes(one.result), 'the image was not handed out')
+})
+
+t.test('an upstream that refuses costs nothing [B20]', async t => {
+  shared.upstream.answer(res => void res.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{}}'))
+  const { images, status, use } = await ask(shared)
+  t.equal(status, 400)
+  t.match(images, { state: 'voided', amount: 0 })
+  t.equal(use, undefined)
+})
+
+t.test(
+  'a budget that cannot bear the images is refused before the upstream, and holds nothing afterwards [B20]',
+  async t => {
+    const before = shared.upstream.received.length
+    const poor = await shared.newKey({ budget: 50_000 })
+    t.equal((await ask(shared, {}, poor.key)).status, 402)
+    t.equal(shared.upstream.received.length, before)
+    shared.upstream.answer(answer(call('a', 1254, 1254)))
+    const rich = await shared.newKey({ budget: 10_000_000 })
+    const { images, use } = await ask(shared, {}, rich.key)
+    t.match(images, { state: 'settled', amount: 40_000 })
+    t.match(use, { state: 'settled', amount: 35_000 })
+    const keys = await shared.gateway.storage.keys.list()
+    t.match(
+      keys.find(key => key.id === rich.id),
+      { spent: 75_000, held: 0 },
+    )
+  },
+)
+
+t.test('a request without such a tool has no charge of images, only the one of its use [B20]', async t => {
+  shared.upstream.answer(answer({ type: 'message', content: [] }))
+  const { images, use } = await ask(shared, { tools: [{ type: 'web_search' }] })
+  t.match(images, { state: 'settled', amount: 35_000, rule: { kind: 'usage' } })
+  t.equal(use, undefined)
+  shared.upstream.answer({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 20 } })
+  const chat = await shared.post('/v1/chat/completions', { model: 'draws-one', messages: [] })
+  await chat.text()
+  await shared.settled()
+  const charge = await shared.gateway.storage.ledger.find(chat.headers.get('x-request-id') ?? '')
+  t.match(charge, { state: 'settled', amount: 35_000, rule: { kind: 'usage' } })
+})
+
+t.test('where nobody would charge the images the tool is refused, and nothing is sent [B20]', async t => {
+  const before = shared.upstream.received.length
+  for (const more of [{ model: 'writes-one' }, { model: 'unsaid-one' }, { background: true }]) {
+    const { images, status, text, use } = await ask(shared, more)
+    t.equal(status, 400)
+    t.match(JSON.parse(text), { error: { code: 'image_tool_refused', param: 'tools' } })
+    t.equal(images, undefined)
+    t.equal(use, undefined)
+  }
+  t.equal(shared.upstream.received.length, before)
+})
+
+t.test('a configuration that bills tools without tiers, or tiers without prices, is refused [B20]', async t => {
+  const noTiers = [['token-usage: {}', 'token-usage: { image_tools: bill }']] as const
+  await t.rejects(start(t, { yaml, upstreams: ['text'], edit: noTiers }), /no tiers to bill them by/)
+  const noPrice = [['prices: { 1K: "0.02", 2K: "0.04", 4K: "0.08",', 'prices: { 1K: "0.02",']] as const
+  await t.rejects(start(t, { yaml, upstreams: ['text'], edit: noPrice }), /no price for tier 2K/)
+})
+
+t.test('after all of them the books agree, and every charge replays [B20]', async t => {
+  await shared.settled()
+  t.same(await checkBooks(shared.gateway), [])
+  const charges = await allCharges(shared.gateway.storage.books)
+  t.same(
+    charges.flatMap(charge => [...replayCharge(charge), ...replayUsage(charge)]),
+    [],
+  )
+})

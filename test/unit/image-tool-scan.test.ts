@@ -1,0 +1,163 @@
+import t from 'tap'
+import { Allowance } from '../../plugins/image-tier-billing/scan-events.ts'
+import { type FoundImage, type Scanned, tailBytes } from '../../plugins/image-tier-billing/scan-images.ts'
+import { ToolAnswerScanner } from '../../plugins/image-tier-billing/scan-tool-answer.ts'
+import { ToolEventScanner } from '../../plugins/image-tier-billing/scan-tool-events.ts'
+import { pngHead } from '../harness/image-heads.ts'
+
+const unreadable = { name: 'Unreadable' }
+
+function image(width: number, bytes = 60): string {
+  return Buffer.concat([pngHead(width, 5), Buffer.alloc(bytes, width)]).toString('base64')
+}
+const found = (index: number, width: number): FoundImage => ({ index, kind: 'bytes', size: { width, height: 5 } })
+const event = (value: object): string => `data: ${JSON.stringify(value)}\n\n`
+const call = (id: string | undefined, result: string | null) => ({ id, type: 'image_generation_call', result })
+const done = (item: object): string => event({ type: 'response.output_item.done', output_index: 0, item })
+const completed = (output: object[]): string => event({ type: 'response.completed', response: { id: 'r', output } })
+
+type Scanner = { write(chunk: Buffer): Scanned; end(): Scanned }
+
+function scan(scanner: Scanner, parts: readonly Buffer[]): { out: string; done: FoundImage[] } {
+  const out: Buffer[] = []
+  const images: FoundImage[] = []
+  for (const scanned of [...parts.map(part => scanner.write(part)), scanner.end()]) {
+    out.push(...scanned.out)
+    images.push(...scanned.done)
+  }
+  return { out: Buffer.concat(out).toString(), done: images }
+}
+
+/** At every byte in two, and in single bytes. */
+function splits(text: string): Buffer[][] {
+  const bytes = Buffer.from(text)
+  const pairs = Array.from({ length: bytes.length + 1 }, (_, at) => [bytes.subarray(0, at), bytes.subarray(at)])
+  return [...pairs, Array.from(bytes, byte => Buffer.of(byte))]
+}
+
+const answers: readonly (readonly [title: string, text: string, images: FoundImage[]])[] = [
+  [
+    'none',
+    JSON.stringify({ output: [{ type: 'message', content: [{ result: 'x', type: 'image_generation_call' }] }] }),
+    [],
+  ],
+  ['one', JSON.stringify({ id: 'r', output: [call('a', image(7))], usage: { input_tokens: 1 } }), [found(0, 7)]],
+  ['its type last', `{"output":[{"result" : "${image(8)}", "type":"image_generation_call"}]}`, [found(0, 8)]],
+  [
+    'two of one id, which are two',
+    JSON.stringify({ output: [call('a', image(7)), { type: 'message', result: 'no' }, call('a', image(9))] }),
+    [found(0, 7), found(1, 9)],
+  ],
+  ['an empty one', JSON.stringify({ output: [call('a', ''), call('b', null)] }), []],
+  [
+    'escaped names, and others elsewhere',
+    `{"data":[{"type":"image_generation_call","result":"AAAA"}],"o\\u0075tput":[{"type":"image_generation_c\\u0061ll","r\\u0065sult":"${image(3)}"}]}`,
+    [found(0, 3)],
+  ],
+]
+
+for (const [title, text, images] of answers) {
+  t.test(`images of tools in an answer, split at every byte: ${title}`, async t => {
+    for (const parts of splits(text)) {
+      const scanned = scan(new ToolAnswerScanner(), parts)
+      if (scanned.out !== text || JSON.stringify(scanned.done) !== JSON.stringify(images))
+        t.same(scanned, { out: text, done: images })
+    }
+  })
+}
+
+const streams: readonly (readonly [title: string, text: string, images: FoundImage[]])[] = [
+  ['none', `event: x\n${event({ type: 'response.output_text.delta', delta: 'result' })}data: [DONE]\n\n`, []],
+  [
+    'a preview, the image, and the image again',
+    event({ type: 'response.image_generation_call.partial_image', partial_image_b64: image(5) }) +
+      done(call('a', image(7))) +
+      completed([call('a', image(7))]),
+    [found(0, 7)],
+  ],
+  [
+    'two, told again without their ids',
+    done(call('a', image(7))) +
+      done(call('b', image(8))) +
+      completed([call(undefined, image(7)), call(undefined, image(8))]),
+    [found(0, 7), found(1, 8)],
+  ],
+  [
+    'without ids, told again with them',
+    done(call(undefined, image(7))) + completed([{ type: 'message', result: 'no' }, call('a', image(7))]),
+    [found(0, 7)],
+  ],
+  [
+    'one that only the last event tells',
+    done(call('a', image(7))) + completed([call('a', image(7)), call('b', image(9))]),
+    [found(0, 7), found(1, 9)],
+  ],
+  ['one told twice', done(call('a', image(7))) + done(call('a', image(7))), [found(0, 7)]],
+  [
+    'other line ends',
+    done(call('a', image(7))).replaceAll('\n', '\r\n') + done(call('b', image(8))).replaceAll('\n', '\r'),
+    [found(0, 7), found(1, 8)],
+  ],
+  ['the last without its blank line', done(call('a', image(7))).trimEnd(), [found(0, 7)]],
+]
+
+for (const [title, text, images] of streams) {
+  for (const [held, bytes] of [
+    ['held whole', 1e6],
+    ['with no room to hold it', 0],
+  ] as const) {
+    t.test(`images of tools in a stream, split at every byte, ${held}: ${title}`, async t => {
+      for (const parts of splits(text)) {
+        const scanned = scan(new ToolEventScanner(new Allowance(bytes)), parts)
+        if (scanned.out !== text || JSON.stringify(scanned.done) !== JSON.stringify(images))
+          t.same(scanned, { out: text, done: images })
+      }
+    })
+  }
+}
+
+t.test('of an image in an answer the last 4 KiB wait until its object has told what it is', async t => {
+  const scanner = new ToolAnswerScanner()
+  const head = `{"output":[{"result":"${image(7, 9_000)}`
+  const first = scanner.write(Buffer.from(head))
+  t.equal(Buffer.concat(first.out).length, head.length - tailBytes)
+  const second = scanner.write(Buffer.from('","type":"image_generation_call"'))
+  t.same(second.done, [])
+  t.equal(Buffer.concat(second.out).length, 0)
+  t.same(scanner.write(Buffer.from('}')).done, [found(0, 7)])
+})
+
+t.test(
+  'of an event nothing passes before its end; with no room to hold it, all but the last 4 KiB of its image',
+  async t => {
+    const text = done(call('a', image(7, 9_000)))
+    const cut = Buffer.from(text.slice(0, -2))
+    t.equal(Buffer.concat(new ToolEventScanner(new Allowance(1e6)).write(cut).out).length, 0)
+    const crowded = new ToolEventScanner(new Allowance(10))
+    const out = Buffer.concat(crowded.write(Buffer.from(text.slice(0, text.lastIndexOf('"')))).out)
+    t.ok(out.length > 4_000)
+    t.ok(out.length <= text.lastIndexOf('"') - tailBytes)
+  },
+)
+
+t.test('what was taken for whole events is given back', async t => {
+  const allowance = new Allowance(1_000)
+  const scanner = new ToolEventScanner(allowance)
+  scanner.write(Buffer.from('data: {"type":"a"}\n\ndata: {"ty'))
+  t.notOk(allowance.take(1_000))
+  scanner.close()
+  scanner.close()
+  t.ok(allowance.take(1_000))
+})
+
+t.test('an answer or an event that is cut or bent is never let through to its end', async t => {
+  const answer = JSON.stringify({ output: [call('a', image(7))] })
+  for (let at = 1; at < answer.length; at++)
+    t.throws(() => scan(new ToolAnswerScanner(), [Buffer.from(answer.slice(0, at))]), unreadable)
+  t.throws(() => scan(new ToolAnswerScanner({ endUnknown: true }), []), unreadable)
+  const text = done(call('a', image(7)))
+  t.throws(() => scan(new ToolEventScanner(new Allowance(1e6)), [Buffer.from(text.slice(0, 80))]), unreadable)
+  t.throws(() => scan(new ToolEventScanner(new Allowance(1e6)), [Buffer.from('data: {"a":1]}\n\n')]), unreadable)
+  const twice = `{"output":[{"type":"image_generation_call","result":"AAAA","result":"BBBB"}]}`
+  t.throws(() => scan(new ToolAnswerScanner(), [Buffer.from(twice)]), unreadable)
+})
