@@ -8,7 +8,7 @@ import { book } from './settle.ts'
 
 const idsTogether = 16
 /** A thousand million of the currency: thousands of these still add up exactly. */
-const amountMax = 1e15
+const totalMax = 1e15
 const findOne = 'SELECT id FROM charge WHERE id IN (?)'
 const findMany = `SELECT id FROM charge WHERE id IN (${Array(idsTogether).fill('?').join(', ')})`
 const lineColumns = 'charge_id, idx, tier, source, width, height, price, flags, quantity'.split(', ')
@@ -40,7 +40,7 @@ export function* postCharges(self: Self, given: string): Steps<null> {
 function chargeRow({ owner, epoch }: Self, posted: PostedCharge, rules: readonly string[]): Row {
   const [id, keyId, user, group, operation, model, family, upstream, revision, currency, size, quality, n] = posted
   const [rule, amount, lineCount, delivery, at] = posted.slice(13) as [number, number, number, string, number]
-  if (!Number.isSafeInteger(amount) || amount > amountMax)
+  if (!Number.isSafeInteger(amount) || amount > totalMax)
     throw new Error(`charge ${id} would come to ${amount} micro-units`)
   return {
     id,
