@@ -95,7 +95,8 @@ export const tokenUsage = definePlugin({
           operation: route.operation,
           bytesPerToken: facet.estimate.bytes_per_token,
           removesUsage,
-          ...(paysImages(ex) && { bytesMax: longEventBytesMax }),
+          // The last event of a responses stream says again what was asked, however long, before it says what was used.
+          ...((paysImages(ex) || route.operation === 'responses') && { bytesMax: longEventBytesMax }),
         })
         if (!reading) return reply
         counting.reading = reading

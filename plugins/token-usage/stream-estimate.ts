@@ -1,3 +1,6 @@
+/** What an event has around its text, at most. */
+const envelopeBytes = 1024
+
 /**
  * Tokens of a stream that nobody has counted, by the bytes in which each event differs from the one before: what repeats
  * is envelope. No tokenizer runs here; every event counts at least one token.
@@ -19,6 +22,8 @@ export class StreamEstimate {
     const last = this.#last
     this.#last = data
     if (last) this.#tokens += Math.max(1, differing(last, data) / this.#bytesPerToken)
+    // The first has none before it to be told from: what it has beyond any envelope is text.
+    else this.#tokens += Math.max(0, data.length - envelopeBytes) / this.#bytesPerToken
   }
 
   /** All that has come until now was counted by somebody who knows. */
