@@ -1,6 +1,7 @@
 import { type Body, type Json, readField } from '../../src/kit/index.ts'
 import { countCharacters } from './count-characters.ts'
 import { isObject } from './is-object.ts'
+import { measureText } from './measure-text.ts'
 import type { Use } from './rate-use.ts'
 import type { UsageFacet } from './schema.ts'
 
@@ -11,10 +12,11 @@ const bytesPerSecond = 16_000
 /** Documents of one search unit, as rerank upstreams count them. */
 const documentsPerUnit = 100
 
-/** Tokens of what the caller sent, by its length; null for what is no text. */
+/** Tokens of what the caller sent, by the length of its text, and so many for each file in it; null for what is no text. */
 export function estimateInput(body: Body, facet: UsageFacet): number | null {
   if (body.kind !== 'json') return null
-  return Math.ceil(body.json.bytes.length / facet.estimate.bytes_per_token)
+  const { textBytes, files } = measureText(body.json.bytes)
+  return Math.ceil(textBytes / facet.estimate.bytes_per_token) + files * facet.estimate.file_tokens
 }
 
 /** What a request may come to use, as far as it can be known before its answer: what is held for it. */

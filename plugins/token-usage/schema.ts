@@ -47,6 +47,12 @@ export const facetSchema = {
           default: 4,
           description: 'Bytes of text of one token.',
         },
+        file_tokens: {
+          type: 'integer',
+          minimum: 0,
+          default: 1500,
+          description: 'Tokens of a picture or another file that a request holds as base64.',
+        },
         output_tokens: {
           type: 'integer',
           minimum: 1,

@@ -7,6 +7,8 @@ import { type Ended, rateExchange } from '../../plugins/token-usage/rate-exchang
 import { EventReader } from '../../plugins/token-usage/read-events.ts'
 import { MemberReader } from '../../plugins/token-usage/read-members.ts'
 import { EventReading, JsonReading } from '../../plugins/token-usage/reading.ts'
+import { mergeUsage } from '../../plugins/token-usage/merge-usage.ts'
+import { measureText } from '../../plugins/token-usage/measure-text.ts'
 import type { UsageFacet } from '../../plugins/token-usage/schema.ts'
 import { openai } from '../../src/dialects/openai.ts'
 import { anthropic } from '../../src/dialects/anthropic.ts'
@@ -30,7 +32,7 @@ const facet: UsageFacet = {
   include_usage: true,
   free_operations: [],
   image_tools: 'refuse',
-  estimate: { bytes_per_token: 4, output_tokens: 4096 },
+  estimate: { bytes_per_token: 4, file_tokens: 1500, output_tokens: 4096 },
 }
 
 const rule: UsageRule = {
@@ -504,4 +506,24 @@ t.test('records are told with their event and their lines joined', t => {
     ['', 'z'],
   ])
   t.end()
+})
+
+t.test('a file written as base64 is estimated as one, not as so many letters of text', async t => {
+  const text = 'what is on this picture? '.repeat(200)
+  const picture = Buffer.alloc(900_000, 7).toString('base64')
+  const body = Buffer.from(
+    JSON.stringify({ model: 'm', messages: [{ content: text }, { url: `data:image/png;base64,${picture}` }] }),
+  )
+  t.same(measureText(body), { textBytes: body.length - picture.length, files: 1 })
+  t.same(measureText(Buffer.from(text)), { textBytes: text.length, files: 0 })
+  t.same(measureText(Buffer.from('x'.repeat(2047))), { textBytes: 2047, files: 0 })
+  const two = Buffer.from(`"${picture}","${picture}"`)
+  t.same(measureText(two), { textBytes: 5, files: 2 }, 'also where they go over many pieces')
+})
+
+t.test('what was put in does not shrink when a later report leaves out what was cached', async t => {
+  const none = { outputTokens: null, seconds: null, searchUnits: null }
+  const first = { ...none, inputTokens: 150_010, cachedInputTokens: 50_000 }
+  const later = { ...none, inputTokens: 10, cachedInputTokens: null, outputTokens: 7 }
+  t.same(mergeUsage(first, later), { ...none, inputTokens: 150_010, cachedInputTokens: 50_000, outputTokens: 7 })
 })
