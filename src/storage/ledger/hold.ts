@@ -2,6 +2,7 @@ import type { HoldRequest, HoldResult } from '../../kit/index.ts'
 import { ask, type Row, type Steps } from '../query.ts'
 import { text, toAnswer, whole } from '../rows.ts'
 import type { Self } from '../self.ts'
+import { factValues } from './fact-values.ts'
 
 /** How long an idempotency key and its answer are kept. */
 export const idempotencyMs = 24 * 3_600_000
@@ -27,19 +28,7 @@ export function* hold(self: Self, request: HoldRequest, at: number): Steps<HoldR
     `INSERT INTO charge (id, key_id, user_name, group_name, operation, model, family, upstream, config_revision, currency,
        size, quality, n, rule, state, hold, owner, epoch, idem_key, idem_fingerprint, created_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'reserved', ?, ?, ?, ?, ?, ?)`,
-    facts.id,
-    facts.keyId,
-    facts.user,
-    facts.group,
-    facts.operation,
-    facts.model,
-    facts.family,
-    facts.upstream,
-    facts.configRevision,
-    facts.currency,
-    facts.size,
-    facts.quality,
-    facts.n,
+    ...factValues(facts),
     JSON.stringify(facts.rule),
     request.hold,
     self.owner,

@@ -1,5 +1,6 @@
 import type { Charge, ChargeFacts, ChargeRule, Line, Settlement } from '../../kit/index.ts'
 import type { Value } from '../query.ts'
+import { factValues } from './fact-values.ts'
 
 /** As many wait at most before new charges are refused; those of requests under way still come on top. */
 const waitingMax = 50_000
@@ -127,26 +128,7 @@ function flatten(postings: readonly Posting[]): Posted {
   for (const { facts, lines: own, delivery, at } of postings) {
     let place = places.get(facts.rule)
     if (place === undefined) places.set(facts.rule, (place = places.size))
-    charges.push([
-      facts.id,
-      facts.keyId,
-      facts.user,
-      facts.group,
-      facts.operation,
-      facts.model,
-      facts.family,
-      facts.upstream,
-      facts.configRevision,
-      facts.currency,
-      facts.size,
-      facts.quality,
-      facts.n,
-      place,
-      sumOf(own),
-      own.length,
-      delivery,
-      at,
-    ])
+    charges.push([...factValues(facts), place, sumOf(own), own.length, delivery, at])
     for (const { index, tier, source, width, height, price, flags, quantity } of own)
       lines.push([facts.id, index, tier, source, width, height, price, JSON.stringify(flags), quantity])
   }
