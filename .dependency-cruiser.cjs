@@ -19,6 +19,7 @@ const homes = {
   kysely: '^src/storage/',
   'lru-cache': '^plugins/auth/',
   pino: '^src/observe/log[.]ts$',
+  pg: '^src/storage/postgres/',
   'prom-client': '^src/observe/metrics[.]ts$',
   undici: '^src/engine/(transport|undici[.]d)[.]ts$',
   yaml: '^src/config/load[.]ts$',
