@@ -36,6 +36,7 @@ const words: { readonly [key: string]: { readonly word: string; readonly write?:
   memoryBytesMax: { word: 'memory_max', write: size },
   spoolBytesMax: { word: 'spool_max', write: size },
   drainMs: { word: 'drain', write: time },
+  drainWaitMs: { word: 'drain_wait', write: value => (value === 0 ? '0s' : time(value)) },
   heartbeatMs: { word: 'heartbeat', write: value => (value === undefined ? 'off' : time(value)) },
   patientAgents: { word: 'patient_agents' },
   upstreamPath: { word: 'upstream_path' },

@@ -31,6 +31,18 @@ export const formats = {
     name: 'a duration',
     remedy: 'write a number over 0 and its unit, ms, s, m, h or d: 30s',
   },
+  'duration-or-none': {
+    pattern: String.raw`^\d+(\.\d+)?(ms|s|m|h|d)$`,
+    holds: text => parseDuration(text) !== undefined,
+    name: 'a duration',
+    remedy: 'write a number and its unit, ms, s, m, h or d: 5s; 0s for none',
+  },
+  processes: {
+    pattern: String.raw`^([1-9]\d{0,2}|auto)$`,
+    holds: text => /^([1-9]\d{0,2}|auto)$/.test(text),
+    name: 'a number of processes',
+    remedy: 'write a whole number from 1 to 999, or auto',
+  },
   'duration-or-off': {
     pattern: String.raw`^(\d+(\.\d+)?(ms|s|m|h|d)|off)$`,
     holds: text => text === 'off' || (parseDuration(text) ?? 0) > 0,

@@ -4,6 +4,7 @@ import { buildParts, buildPlan } from './build.ts'
 import { checkCredentials } from './check-credentials.ts'
 import { checkNames, type KnownNames } from './check-names.ts'
 import { checkRoutes } from './check-routes.ts'
+import { checkWorkers } from './check-workers.ts'
 import { rememberSecrets } from './describe-changes.ts'
 import type { Environment } from './environment.ts'
 import { fillTree } from './fill.ts'
@@ -64,6 +65,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const settings = fitTree(root, pipeline, source, report)
   checkNames(root, known, report)
   checkRoutes(root, source, report)
+  checkWorkers(settings, report)
   const sketch = { settings, root, source, pipeline, report }
   const parts = buildParts(sketch)
   checkCredentials(parts.upstreams, report)

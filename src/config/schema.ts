@@ -41,11 +41,27 @@ const server = {
       default: '4GiB',
       description: 'Bodies kept in temporary files, all requests together; beyond it new ones get 503.',
     },
+    workers: {
+      type: ['integer', 'string'],
+      minimum: 1,
+      maximum: 999,
+      format: 'processes',
+      default: 1,
+      description:
+        'Processes that `serve` runs on the one address; `auto` is one per CPU. More than one needs counters outside them.',
+    },
     drain: {
       type: 'string',
       format: 'duration',
       default: '30s',
       description: 'How long requests in flight may go on when the gateway is told to stop.',
+    },
+    drain_wait: {
+      type: 'string',
+      format: 'duration-or-none',
+      default: '0s',
+      description:
+        'How long the gateway takes work after it was told to stop, while /readyz says 503: behind a load balancer, as long as that takes to look away.',
     },
     heartbeat: {
       type: 'string',

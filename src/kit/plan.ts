@@ -117,7 +117,12 @@ export type ServerPlan = {
   readonly memoryBytesMax: number
   /** Bytes of bodies spooled to disk, all requests together. */
   readonly spoolBytesMax: number
+  /** Processes that `serve` runs; `auto` is one per CPU. A gateway that is embedded is one, whatever this says. */
+  readonly workers: number | 'auto'
+  /** How long requests in flight may go on after the gateway was told to stop. */
   readonly drainMs: number
+  /** How long new ones are still taken after that, while the gateway says that it is not ready. */
+  readonly drainWaitMs: number
   /** Silence after which a stream gets a heartbeat, and a caller that waits for its answer a 102; undefined for neither. */
   readonly heartbeatMs: number | undefined
   /** Parts of the user agents that understand a 102; others take it for the answer. */

@@ -1,0 +1,23 @@
+import type { Settings } from './build.ts'
+import type { Report } from './report.ts'
+
+/** Refuses several processes over stores that are each one's own: limits would be multiplied, and charges lost. */
+export function checkWorkers(settings: unknown, report: Report): void {
+  const path = ['server', 'workers']
+  if (['server', 'storage', 'counters'].some(name => report.broken([name]))) return
+  const { server, storage, counters } = (settings ?? {}) as Partial<Settings>
+  const workers = server?.workers ?? 1
+  if (Number(workers) === 1) return
+  if (counters === 'memory:') {
+    const message = `found ${workers}, and 'counters: memory:', which counts in each process by itself: each key would get its limits ${workers === 'auto' ? 'many' : workers} times`
+    report.atValue(path, {
+      code: 'workers_counters',
+      message,
+      remedy: 'set `counters` to redis://HOST:PORT, or workers to 1',
+    })
+  }
+  if (storage === 'sqlite::memory:') {
+    const message = `found ${workers}, and 'storage: sqlite::memory:', which is another one in each process`
+    report.atValue(path, { code: 'workers_storage', message, remedy: 'set `storage` to a file, or workers to 1' })
+  }
+}
