@@ -7,10 +7,11 @@ export type StorageOptions = {
   readonly clock: Clock
   readonly log: Log
   /**
-   * `gateway`: the one process that bills; claims the storage and recovers what an earlier one left.
-   * `tool`: a command beside it.
+   * `gateway`: a process that bills, alone on a file of SQLite; claims it and recovers what an earlier one left.
+   * `worker`: one of several processes of one gateway, which has claimed the file (`claimStorage`) before it starts them.
+   * `tool`: a command beside them.
    */
-  readonly role: 'gateway' | 'tool'
+  readonly role: 'gateway' | 'worker' | 'tool'
 }
 
 /**
@@ -29,8 +30,34 @@ export async function openStorage(
     readonly diskBytesMin?: number
   },
 ): Promise<Storage> {
-  const path = /^sqlite:(?:\/\/)?(.+)$/.exec(options.url)?.[1]
-  if (path === undefined) throw new StorageError('storage_url', { url: options.url.replace(/\/\/[^@/]*@/, '//…@') })
+  const path = sqlitePath(options.url)
   const { openSqlite } = await import('./sqlite/open.ts')
   return openSqlite({ ...options, path })
+}
+
+/** What the process that starts workers keeps of a storage while they run. */
+export type Claim = {
+  /** Lets another gateway have it. Workers have to be gone by then. */
+  release(this: void): Promise<void>
+}
+
+/**
+ * Claims a storage for the workers that this process is about to start, brings its schema up to date and recovers what an
+ * earlier gateway left.
+ * @throws StorageError `storage_url`, `storage_in_use`, `storage_newer`, `storage_unavailable`
+ */
+export async function claimStorage(options: Omit<StorageOptions, 'role'> & { readonly url: string }): Promise<Claim> {
+  const path = sqlitePath(options.url)
+  if (path === ':memory:')
+    throw new StorageError('storage_url', { url: 'sqlite::memory:, which is of one process only,' })
+  const { claimSqlite } = await import('./sqlite/claim.ts')
+  const release = claimSqlite(path, options)
+  return { release: async () => release() }
+}
+
+/** @throws StorageError `storage_url` */
+function sqlitePath(url: string): string {
+  const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1]
+  if (path === undefined) throw new StorageError('storage_url', { url: url.replace(/\/\/[^@/]*@/, '//…@') })
+  return path
 }
