@@ -15,6 +15,7 @@ const homes = {
   fastify: '^src/admin/server[.]ts$',
   'http-proxy-3': '^src/engine/transport[.]ts$',
   'image-size': '^plugins/image-tier-billing/measure[.]ts$',
+  ioredis: '^src/storage/counters/redis/connect[.]ts$',
   'json-schema-to-ts': '^src/kit/schema[.]ts$',
   kysely: '^src/storage/',
   'lru-cache': '^plugins/auth/',
