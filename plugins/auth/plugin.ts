@@ -30,6 +30,7 @@ export const auth = definePlugin({
       if (!known) throw refuse(ex, 'unknown')
       const { key, addresses } = known
       if (key.status !== 'active') throw refuse(ex, key.status, known)
+      if (key.userStatus !== 'active') throw refuse(ex, 'user disabled', known)
       if (key.expiresAt !== null && key.expiresAt <= clock.now()) throw refuse(ex, 'expired', known)
       if (addresses && !listHas(addresses, ex.head.remote)) throw fail('address_not_allowed')
       const name = key.group ?? key.userGroup

@@ -1,6 +1,9 @@
 import { describeFindings, loadConfig, openStorage, type Plan, type Storage } from '../index.ts'
 import { Exit, exitCodes } from './exit.ts'
 
+/** Who the trail says has made the changes of a command. */
+export const actor = 'command line'
+
 /** Reads the configuration for a command. @throws Exit 3 with every finding when it is not valid */
 export async function readPlan(file: string): Promise<Plan> {
   const loaded = await loadConfig(file)

@@ -21,12 +21,7 @@ export function timeOrderedId(prefix: string, nowMs: number): string {
       counter = 0
     }
   }
-  let rest = lastMs
-  let text = ''
-  for (let i = 0; i < 10; i++) {
-    text = alphabet.charAt(rest % 32) + text
-    rest = Math.floor(rest / 32)
-  }
+  let text = spell(lastMs)
   text += alphabet.charAt(counter >> 5) + alphabet.charAt(counter & 31)
   if (at + 8 > pool.length) {
     pool = randomBytes(4096)
@@ -34,4 +29,19 @@ export function timeOrderedId(prefix: string, nowMs: number): string {
   }
   for (let i = 0; i < 8; i++) text += alphabet.charAt((pool[at++] as number) & 31)
   return prefix + text
+}
+
+/** What every id made at `ms` or later sorts at or behind, and every earlier one before. */
+export function firstIdAt(prefix: string, ms: number): string {
+  return prefix + spell(Math.max(0, Math.floor(ms)))
+}
+
+function spell(ms: number): string {
+  let rest = ms
+  let text = ''
+  for (let i = 0; i < 10; i++) {
+    text = alphabet.charAt(rest % 32) + text
+    rest = Math.floor(rest / 32)
+  }
+  return text
 }

@@ -1,6 +1,6 @@
 import { type BillingRecord, billingRecord } from './billing-record.ts'
 import type { Charge } from './charge.ts'
-import type { LogRow } from './stores.ts'
+import type { LogRow } from './journal.ts'
 
 /** One record of the request log, field for field as `contract.md` names it. */
 export type LogRecord = {

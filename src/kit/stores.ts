@@ -1,70 +1,9 @@
 import type { Awaitable } from './awaitable.ts'
 import type { Charge, ChargeFacts, Line } from './charge.ts'
-import type { Limits } from './plan.ts'
+import type { Journal } from './journal.ts'
+import type { KeyStore } from './keys.ts'
 import type { Micros } from './units.ts'
-
-export type Key = {
-  readonly id: string
-  readonly name: string
-  readonly user: string
-  /** The key's own group, or null for the user's. */
-  readonly group: string | null
-  /** Of the user. */
-  readonly userGroup: string
-  /** First characters and last four of the secret, for people. */
-  readonly hint: string
-  readonly status: 'active' | 'disabled' | 'revoked'
-  /** Milliseconds since the epoch. */
-  readonly expiresAt: number | null
-  /** Model names the key may use; null for all. */
-  readonly models: readonly string[] | null
-  /** Addresses the key may come from; null for all. */
-  readonly ips: readonly string[] | null
-  /** Its own, tighter limits. */
-  readonly limits: Limits
-  readonly budget: Micros | null
-  readonly spent: Micros
-  readonly held: Micros
-  readonly createdAt: number
-  readonly lastUsedAt: number | null
-}
-
-export type NewKey = {
-  readonly name: string
-  readonly user: string
-  readonly group: string | null
-  /** Hex SHA-256 of the secret. */
-  readonly hash: string
-  readonly hint: string
-  readonly expiresAt?: number | null
-  readonly models?: readonly string[] | null
-  readonly ips?: readonly string[] | null
-  readonly limits?: Limits
-  readonly budget?: Micros | null
-}
-
-export type KeyStore = {
-  findByHash(hash: string): Awaitable<Key | undefined>
-  create(key: NewKey): Awaitable<Key>
-  list(): Awaitable<readonly Key[]>
-  /** By id. False when there is no such key. */
-  revoke(id: string): Awaitable<boolean>
-  count(): Awaitable<number>
-  /** A number that moves with every change of a key, by any process: caches are emptied when it does. */
-  revision(): Awaitable<number>
-  /** Moves at once with every change that this process makes: a key revoked here is refused at its next request. */
-  ownChanges(): number
-  createUser(user: {
-    name: string
-    group: string
-    role: 'user' | 'admin'
-    passwordHash: string | null
-  }): Awaitable<void>
-  listUsers(): Awaitable<
-    readonly { name: string; group: string; role: 'user' | 'admin'; status: 'active' | 'disabled'; createdAt: number }[]
-  >
-  setPassword(name: string, passwordHash: string): Awaitable<boolean>
-}
+import type { SessionStore, Trail, UserStore } from './users.ts'
 
 /** A caller's promise that two requests are one. */
 export type Idempotency = {
@@ -129,45 +68,6 @@ export type Ledger = {
   healthy(): boolean
 }
 
-/** One row of the request log. */
-export type LogRow = {
-  readonly id: string
-  /** Milliseconds since the epoch. */
-  readonly time: number
-  readonly keyId: string | null
-  readonly user: string | null
-  readonly group: string | null
-  readonly model: string | null
-  readonly operation: string
-  readonly status: number | null
-  readonly outcome: 'answered' | 'refused' | 'caller_gone' | 'upstream_cut' | 'deadline'
-  readonly errorCode: string | null
-  readonly durationMs: number
-  readonly upstream: string | null
-  readonly configRevision: string
-  readonly forwarded: readonly string[]
-  readonly dropped: readonly string[]
-  readonly clientRequestId: string | null
-  readonly inputTokens: number | null
-  readonly outputTokens: number | null
-}
-
-export type LogFilter = {
-  readonly limit: number
-  readonly before?: string
-  readonly id?: string
-  readonly keyId?: string
-  readonly user?: string
-  readonly model?: string
-}
-
-export type Journal = {
-  /** Queued and written in groups; nobody waits. */
-  append(row: LogRow): void
-  /** Newest first, each with its charge when it has one. */
-  list(filter: LogFilter): Awaitable<readonly { readonly row: LogRow; readonly charge: Charge | null }[]>
-}
-
 export type Stores = { readonly keys: KeyStore; readonly ledger: Ledger; readonly journal: Journal }
 
 /** What verification found; `problems` is empty when every invariant holds. */
@@ -180,6 +80,9 @@ export type Audit = {
 
 /** An open store: what the gateway, the command line and the console work on. */
 export type Storage = Stores & {
+  readonly users: UserStore
+  readonly sessions: SessionStore
+  readonly trail: Trail
   /** For commands beside a running gateway. */
   readonly books: {
     all(after: string | null, limit: number): Awaitable<readonly Charge[]>

@@ -1,7 +1,22 @@
-import type { HoldRequest, HoldResult, Key, Line, NewKey, Settlement } from '../kit/index.ts'
+import type {
+  HoldRequest,
+  HoldResult,
+  Key,
+  KeyChange,
+  Line,
+  NewKey,
+  NewUser,
+  Rotation,
+  Session,
+  Settlement,
+  TrailRow,
+  User,
+  UserChange,
+} from '../kit/index.ts'
 import type { Batch } from './journal/backlog.ts'
+import { pruneLogs } from './journal/prune.ts'
 import { writeLogs } from './journal/write.ts'
-import { createKey, createUser, type NewUser, revokeKey, setPassword } from './keys/write.ts'
+import { changeKey, createKey, revokeKey, rotateKey } from './keys/write.ts'
 import { type EmptyEnd, endEmpty } from './ledger/end-empty.ts'
 import { hold } from './ledger/hold.ts'
 import { addLine } from './ledger/line.ts'
@@ -10,6 +25,10 @@ import { type Decision, refund, resolve } from './ledger/resolve.ts'
 import { postCharges } from './ledger/post-charges.ts'
 import { settle } from './ledger/settle.ts'
 import { sweep } from './ledger/sweep.ts'
+import { createSession, endSession, touchSession } from './people/sessions.ts'
+import { claimSetup, offerSetup, type SetupClaim } from './people/setup.ts'
+import { leave, type Signed } from './people/trail.ts'
+import { changeUser, createUser, setPassword } from './people/users.ts'
 import { ask, type Steps } from './query.ts'
 import type { Self } from './self.ts'
 
@@ -22,10 +41,23 @@ export type Changes = {
   resolve: { given: Decision; gives: boolean }
   refund: { given: Omit<Decision, 'how'>; gives: number }
   sweep: { given: { readonly at: number }; gives: number }
-  createKey: { given: { readonly key: NewKey; readonly at: number }; gives: Key }
-  revokeKey: { given: { readonly id: string }; gives: boolean }
-  createUser: { given: { readonly user: NewUser; readonly at: number }; gives: null }
-  setPassword: { given: { readonly name: string; readonly passwordHash: string }; gives: boolean }
+  createKey: { given: Signed & { readonly key: NewKey }; gives: Key }
+  changeKey: { given: Signed & { readonly id: string; readonly change: KeyChange }; gives: Key | undefined }
+  rotateKey: { given: Signed & { readonly id: string; readonly rotation: Rotation }; gives: Key | undefined }
+  revokeKey: { given: Signed & { readonly id: string }; gives: boolean }
+  createUser: { given: Signed & { readonly user: NewUser }; gives: null }
+  changeUser: { given: Signed & { readonly name: string; readonly change: UserChange }; gives: User | undefined }
+  setPassword: {
+    given: Signed & { readonly name: string; readonly passwordHash: string; readonly keep: string | null }
+    gives: boolean
+  }
+  offerSetup: { given: { readonly tokenHash: string; readonly expiresAt: number }; gives: null }
+  claimSetup: { given: SetupClaim; gives: 'claimed' | 'unknown' | 'done' }
+  createSession: { given: { readonly session: Session }; gives: null }
+  touchSession: { given: { readonly hash: string; readonly at: number }; gives: null }
+  endSession: { given: { readonly hash: string }; gives: null }
+  note: { given: { readonly row: Omit<TrailRow, 'id' | 'at'>; readonly at: number }; gives: null }
+  pruneLogs: { given: { readonly until: number; readonly limit: number }; gives: number }
   /** Charges as the JSON of a list. */
   post: { given: { readonly postings: string }; gives: null }
   batch: { given: Batch; gives: null }
@@ -46,10 +78,20 @@ const stepsByChange: { readonly [C in Change]: (self: Self, given: Given<C>) => 
   resolve,
   refund,
   sweep: (_self, { at }) => sweep(at),
-  createKey: (_self, { key, at }) => createKey(key, at),
-  revokeKey: (_self, { id }) => revokeKey(id),
-  createUser: (_self, { user, at }) => createUser(user, at),
-  setPassword: (_self, { name, passwordHash }) => setPassword(name, passwordHash),
+  createKey: (_self, given) => createKey(given),
+  changeKey: (_self, given) => changeKey(given),
+  rotateKey: (_self, given) => rotateKey(given),
+  revokeKey: (_self, given) => revokeKey(given),
+  createUser: (_self, given) => createUser(given),
+  changeUser: (_self, given) => changeUser(given),
+  setPassword: (_self, given) => setPassword(given),
+  offerSetup: (_self, given) => offerSetup(given),
+  claimSetup: (_self, given) => claimSetup(given),
+  createSession: (_self, given) => createSession(given),
+  touchSession: (_self, given) => touchSession(given),
+  endSession: (_self, given) => endSession(given),
+  note,
+  pruneLogs: (_self, given) => pruneLogs(given),
   post: (self, { postings }) => postCharges(self, postings),
   batch: (_self, batch) => writeBatch(batch),
   probe,
@@ -63,6 +105,11 @@ export function stepsOf<C extends Change>(change: C, given: Given<C>, self: Self
 function* writeBatch({ logs, delivered }: Batch): Steps<null> {
   yield* writeLogs(logs)
   yield* markDelivered(delivered)
+  return null
+}
+
+function* note(_self: Self, { row, at }: Given<'note'>): Steps<null> {
+  yield* leave({ by: row.actor, at }, row.action, row.subject, row.before, row.after, row.reason)
   return null
 }
 

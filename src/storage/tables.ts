@@ -5,7 +5,10 @@ export type Tables = {
     name: string
     user_name: string
     group_name: string | null
+    kind: string
     hash: string
+    old_hash: string | null
+    old_until: number | null
     hint: string
     status: string
     expires_at: number | null
@@ -13,6 +16,11 @@ export type Tables = {
     ips: string | null
     limits: string
     budget: number | null
+    budget_period: string
+    day_start: number
+    day_spent: number
+    month_start: number
+    month_spent: number
     spent: number
     held: number
     created_at: number
@@ -45,5 +53,35 @@ export type Tables = {
     client_request_id: string | null
     input_tokens: number | null
     output_tokens: number | null
+  }
+  charge: {
+    id: string
+    key_id: string
+    user_name: string
+    model: string
+    currency: string
+    size: string | null
+    state: string
+    amount: number
+    created_at: number
+  }
+  line: {
+    charge_id: string
+    idx: number
+    tier: string
+    source: string
+    width: number | null
+    height: number | null
+    quantity: number | null
+  }
+  trail: {
+    id: string
+    at: number
+    actor: string
+    action: string
+    subject: string
+    was: string | null
+    became: string | null
+    reason: string | null
   }
 }

@@ -140,8 +140,8 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
   await t.test('keys and users', async t => {
     const shared = await start(t)
     await t.test('a key is found by the hash of its secret, with its user’s group', async t => {
-      const { keys } = shared
-      await keys.createUser({ name: 'ada', group: 'partner', role: 'admin', passwordHash: null })
+      const { keys, users } = shared
+      await users.create({ name: 'ada', group: 'partner', role: 'admin', passwordHash: null })
       const made = await keys.create(
         newKey({
           user: 'ada',
@@ -161,16 +161,16 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
 
     await t.test('a new storage has the user local of the group default, and no key', async t => {
       const own = await start(t)
-      const { keys } = own
-      t.match(await keys.listUsers(), [{ name: 'local', group: 'default', status: 'active' }])
+      const { keys, users } = own
+      t.match(await users.list(), [{ name: 'local', group: 'default', status: 'active' }])
       t.equal(await keys.count(), 0)
     })
 
     await t.test('a key for a user that does not exist is refused, as is a second user of one name', async t => {
-      const { keys } = shared
+      const { keys, users } = shared
       await t.rejects(Promise.resolve(keys.create(newKey({ user: 'nobody' }))), { code: 'user_unknown' })
       const user = { name: 'local', group: 'g', role: 'user', passwordHash: null } as const
-      await t.rejects(Promise.resolve(keys.createUser(user)), { code: 'user_exists' })
+      await t.rejects(Promise.resolve(users.create(user)), { code: 'user_exists' })
     })
 
     await t.test('revoking says whether there was such a key, and the revision moves', async t => {
@@ -206,9 +206,9 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
     })
 
     await t.test('a password is set on users that exist', async t => {
-      const { keys } = shared
-      t.equal(await keys.setPassword('local', 'x'), true)
-      t.equal(await keys.setPassword('nobody', 'x'), false)
+      const { users } = shared
+      t.equal(await users.setPassword('local', 'x'), true)
+      t.equal(await users.setPassword('nobody', 'x'), false)
     })
   })
 

@@ -112,7 +112,7 @@ await t.test('two processes that find an empty file both open it', async t => {
   const open = (role: 'gateway' | 'tool') =>
     openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role })
   const storages = await Promise.all([open('gateway'), open('tool'), open('tool')])
-  t.same(await Promise.all(storages.map(async one => (await one.keys.listUsers()).length)), [1, 1, 1])
+  t.same(await Promise.all(storages.map(async one => (await one.users.list()).length)), [1, 1, 1])
   for (const one of storages) await one.close()
 })
 

@@ -1,6 +1,6 @@
 import { createKey as makeKey, formatMoney, type Key, parseMoney } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { withStorage } from '../open-books.ts'
+import { actor, withStorage } from '../open-books.ts'
 import { formatTable } from '../table.ts'
 
 type CreateOptions = {
@@ -30,7 +30,7 @@ export async function createKey(options: CreateOptions): Promise<void> {
         exitCodes.usage,
         `--models ${unknown}: the configuration has ${[...plan.models.keys()].join(', ')}`,
       )
-    const users = await storage.keys.listUsers()
+    const users = await storage.users.list()
     if (!users.some(user => user.name === options.user))
       throw new Exit(
         exitCodes.usage,
@@ -74,7 +74,7 @@ export async function listKeys(options: { readonly config: string; readonly form
 
 export async function revokeKey(id: string, options: { readonly config: string }): Promise<void> {
   await withStorage(options.config, async storage => {
-    if (!(await storage.keys.revoke(id)))
+    if (!(await storage.keys.revoke(id, actor)))
       throw new Exit(exitCodes.failure, `there is no key '${id}' (tollgate keys list)`)
     say(`Key ${id} is revoked.`)
   })

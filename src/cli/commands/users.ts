@@ -1,6 +1,6 @@
 import { hashPassword } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { withStorage } from '../open-books.ts'
+import { actor, withStorage } from '../open-books.ts'
 import { formatTable } from '../table.ts'
 
 export async function createUser(
@@ -15,16 +15,16 @@ export async function createUser(
         exitCodes.usage,
         `--group ${options.group}: the configuration has ${[...plan.groups.keys()].join(', ')}`,
       )
-    const users = await storage.keys.listUsers()
+    const users = await storage.users.list()
     if (users.some(user => user.name === name)) throw new Exit(exitCodes.failure, `there is a user '${name}' already`)
-    await storage.keys.createUser({ name, group: options.group, role, passwordHash: null })
+    await storage.users.create({ name, group: options.group, role, passwordHash: null }, actor)
     say(`User ${name} (${role}) in group ${options.group}.`)
   })
 }
 
 export async function listUsers(options: { readonly config: string; readonly format: string }): Promise<void> {
   await withStorage(options.config, async storage => {
-    const users = await storage.keys.listUsers()
+    const users = await storage.users.list()
     if (options.format === 'json') for (const user of users) print(JSON.stringify(user))
     else
       print(
@@ -49,7 +49,8 @@ export async function setPassword(name: string, options: { readonly config: stri
     throw new Exit(exitCodes.usage, 'a password has 12 to 128 characters')
   const hash = await hashPassword(password)
   await withStorage(options.config, async storage => {
-    if (!(await storage.keys.setPassword(name, hash))) throw new Exit(exitCodes.failure, `there is no user '${name}'`)
+    if (!(await storage.users.setPassword(name, hash, actor)))
+      throw new Exit(exitCodes.failure, `there is no user '${name}'`)
     say(`The password of ${name} is set.`)
   })
 }

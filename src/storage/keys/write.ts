@@ -1,23 +1,23 @@
 import { timeOrderedId } from '../../kit/ids.ts'
-import type { Key, NewKey } from '../../kit/index.ts'
+import type { Key, KeyChange, KeySettings, NewKey, Rotation } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
-import { ask, type Steps } from '../query.ts'
-import { toKey } from '../rows.ts'
+import { leave, type Signed } from '../people/trail.ts'
+import { ask, type Steps, type Value } from '../query.ts'
+import { readKey } from './find.ts'
 
-/** Columns of a key with its user's group; `toKey` reads them. */
-export const keyQuery = `SELECT k.*, u.group_name AS user_group FROM key k JOIN "user" u ON u.name = k.user_name`
-
-export function* createKey(key: NewKey, at: number): Steps<Key> {
+export function* createKey({ key, by, at }: Signed & { readonly key: NewKey }): Steps<Key> {
   const [user] = yield ask('SELECT name FROM "user" WHERE name = ?', key.user)
   if (!user) throw new StorageError('user_unknown', { name: key.user })
   const id = timeOrderedId('key_', at)
   yield ask(
-    `INSERT INTO key (id, name, user_name, group_name, hash, hint, status, expires_at, models, ips, limits, budget, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, 'active', ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO key (id, name, user_name, group_name, kind, hash, hint, status, expires_at, models, ips, limits, budget,
+       budget_period, created_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 'active', ?, ?, ?, ?, ?, ?, ?)`,
     id,
     key.name,
     key.user,
     key.group,
+    key.kind ?? 'key',
     key.hash,
     key.hint,
     key.expiresAt ?? null,
@@ -25,44 +25,83 @@ export function* createKey(key: NewKey, at: number): Steps<Key> {
     jsonOrNull(key.ips),
     JSON.stringify(key.limits ?? {}),
     key.budget ?? null,
+    key.budgetPeriod ?? 'total',
     at,
   )
-  const [row] = yield ask(`${keyQuery} WHERE k.id = ?`, id)
-  if (!row) throw new Error(`the key ${id} was not written`)
-  return toKey(row)
+  const made = yield* readKey(id)
+  if (!made) throw new Error(`the key ${id} was not written`)
+  if (made.kind === 'key') yield* leave({ by, at }, 'key.create', id, null, { user: made.user, ...settingsOf(made) })
+  return made
+}
+
+/** Columns of what may be changed, and how each is written. */
+const columns: { readonly [S in keyof KeyChange]-?: readonly [column: string, write: (value: never) => Value] } = {
+  name: ['name', plain],
+  group: ['group_name', plain],
+  status: ['status', plain],
+  expiresAt: ['expires_at', plain],
+  models: ['models', jsonOrNull],
+  ips: ['ips', jsonOrNull],
+  limits: ['limits', (value: object) => JSON.stringify(value)],
+  budget: ['budget', plain],
+  budgetPeriod: ['budget_period', plain],
+}
+
+/** @returns undefined when there is no such key, or it was revoked. */
+export function* changeKey(
+  given: Signed & { readonly id: string; readonly change: KeyChange },
+): Steps<Key | undefined> {
+  const { id, change, by, at } = given
+  const was = yield* readKey(id)
+  if (!was || was.status === 'revoked') return undefined
+  const names = (Object.keys(columns) as (keyof KeyChange)[]).filter(name => change[name] !== undefined)
+  if (names.length === 0) return was
+  yield ask(
+    `UPDATE key SET ${names.map(name => `${columns[name][0]} = ?`).join(', ')} WHERE id = ? AND status <> 'revoked'`,
+    ...names.map(name => columns[name][1](change[name] as never)),
+    id,
+  )
+  const became = yield* readKey(id)
+  yield* leave({ by, at }, 'key.change', id, settingsOf(was), became ? settingsOf(became) : null)
+  return became
+}
+
+/** The old secret lives on for a while; one that an earlier rotation left ends now. */
+export function* rotateKey(
+  given: Signed & { readonly id: string; readonly rotation: Rotation },
+): Steps<Key | undefined> {
+  const { id, rotation, by, at } = given
+  const oldUntil = at + rotation.overlapMs
+  const [changed] = yield ask(
+    `UPDATE key SET old_hash = hash, old_until = ?, hash = ?, hint = ? WHERE id = ? AND status <> 'revoked' RETURNING id`,
+    oldUntil,
+    rotation.hash,
+    rotation.hint,
+    id,
+  )
+  if (!changed) return undefined
+  yield* leave({ by, at }, 'key.rotate', id, null, { hint: rotation.hint, old_secret_until: oldUntil })
+  return yield* readKey(id)
 }
 
 /** @returns false when there is no such key, or it was revoked before. */
-export function* revokeKey(id: string): Steps<boolean> {
-  const rows = yield ask(`UPDATE key SET status = 'revoked' WHERE id = ? AND status <> 'revoked' RETURNING id`, id)
-  return rows.length > 0
-}
-
-export type NewUser = {
-  readonly name: string
-  readonly group: string
-  readonly role: 'user' | 'admin'
-  readonly passwordHash: string | null
-}
-
-export function* createUser(user: NewUser, at: number): Steps<null> {
-  const [created] = yield ask(
-    `INSERT INTO "user" (name, group_name, role, status, password_hash, created_at) VALUES (?, ?, ?, 'active', ?, ?)
-     ON CONFLICT (name) DO NOTHING RETURNING name`,
-    user.name,
-    user.group,
-    user.role,
-    user.passwordHash,
-    at,
+export function* revokeKey({ id, by, at }: Signed & { readonly id: string }): Steps<boolean> {
+  const [revoked] = yield ask(
+    `UPDATE key SET status = 'revoked' WHERE id = ? AND status <> 'revoked' RETURNING kind`,
+    id,
   )
-  if (!created) throw new StorageError('user_exists', { name: user.name })
-  return null
+  if (revoked?.['kind'] === 'key') yield* leave({ by, at }, 'key.revoke', id, null, null)
+  return revoked !== undefined
 }
 
-/** @returns false when there is no such user. */
-export function* setPassword(name: string, passwordHash: string): Steps<boolean> {
-  const rows = yield ask('UPDATE "user" SET password_hash = ? WHERE name = ? RETURNING name', passwordHash, name)
-  return rows.length > 0
+/** What the trail says of a key. */
+function settingsOf(key: Key): KeySettings & Pick<Key, 'status'> {
+  const { name, group, status, expiresAt, models, ips, limits, budget, budgetPeriod } = key
+  return { name, group, status, expiresAt, models, ips, limits, budget, budgetPeriod }
+}
+
+function plain(value: string | number | null): Value {
+  return value
 }
 
 function jsonOrNull(value: readonly string[] | null | undefined): string | null {

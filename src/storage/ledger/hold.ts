@@ -1,4 +1,6 @@
 import type { HoldRequest, HoldResult } from '../../kit/index.ts'
+import { spellsAt } from '../../kit/keys.ts'
+import { left } from '../keys/spend.ts'
 import { ask, type Row, type Steps } from '../query.ts'
 import { text, toAnswer, whole } from '../rows.ts'
 import type { Self } from '../self.ts'
@@ -17,13 +19,16 @@ export function* hold(self: Self, request: HoldRequest, at: number): Steps<HoldR
     const taken = yield* findTaken(request, at)
     if (taken) return taken
   }
+  const { day, month } = spellsAt(at)
   const [key] = yield ask(
-    'UPDATE key SET held = held + ? WHERE id = ? AND (budget IS NULL OR budget - spent - held >= ?) RETURNING id',
+    `UPDATE key SET held = held + ? WHERE id = ? AND (budget IS NULL OR ${left} >= ?) RETURNING id`,
     request.hold,
     facts.keyId,
+    day,
+    month,
     request.hold,
   )
-  if (!key) return yield* explainRefusal(facts.keyId)
+  if (!key) return yield* explainRefusal(facts.keyId, at)
   yield ask(
     `INSERT INTO charge (id, key_id, user_name, group_name, operation, model, family, upstream, config_revision, currency,
        size, quality, n, rule, state, hold, owner, epoch, idem_key, idem_fingerprint, created_at)
@@ -65,8 +70,9 @@ function* describeTaken(charge: Row, fingerprint: string): Steps<HoldResult> {
   return { kind: 'ended', chargeId, answer: answer ? toAnswer(answer) : null }
 }
 
-function* explainRefusal(keyId: string): Steps<HoldResult> {
-  const [key] = yield ask('SELECT budget - spent - held AS available FROM key WHERE id = ?', keyId)
+function* explainRefusal(keyId: string, at: number): Steps<HoldResult> {
+  const { day, month } = spellsAt(at)
+  const [key] = yield ask(`SELECT ${left} AS available FROM key WHERE id = ?`, day, month, keyId)
   if (!key) throw new Error(`there is no key ${keyId} to hold money of`)
   return { kind: 'overdrawn', availableMicros: Math.max(0, whole(key, 'available')) }
 }

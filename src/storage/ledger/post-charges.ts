@@ -1,4 +1,5 @@
 import { insertRows } from '../insert-rows.ts'
+import { spend } from '../keys/spend.ts'
 import { ask, type Row, type Steps, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Self } from '../self.ts'
@@ -112,7 +113,7 @@ function* insertSettled(
   charges: readonly Row[],
   linesOf: ReadonlyMap<string, readonly Row[]>,
 ): Steps<void> {
-  const spent = new Map<string, number>()
+  const spent = new Map<string, { amount: number; at: number }>()
   const entries: Entry[] = []
   const lines: Row[] = []
   for (const charge of charges) {
@@ -120,11 +121,12 @@ function* insertSettled(
     lines.push(...own)
     entries.push(settleEntry(charge, own))
     const key = text(charge, 'key_id')
-    spent.set(key, (spent.get(key) ?? 0) + whole(charge, 'amount'))
+    const { amount, at } = spent.get(key) ?? { amount: 0, at: 0 }
+    spent.set(key, { amount: amount + whole(charge, 'amount'), at: Math.max(at, whole(charge, 'ended_at')) })
   }
   yield* insertRows('line', lineColumns, lines)
   yield* insertRows('charge', chargeColumns, charges)
-  for (const [key, amount] of spent) yield ask('UPDATE key SET spent = spent + ? WHERE id = ?', amount, key)
+  for (const [keyId, { amount, at }] of spent) yield spend({ keyId, amount, heldBack: 0, at })
   yield* postAll(self, entries)
 }
 

@@ -1,3 +1,5 @@
+import { spend } from '../keys/spend.ts'
+import { leave } from '../people/trail.ts'
 import { ask, type Steps } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Self } from '../self.ts'
@@ -14,14 +16,16 @@ export type Decision = {
 
 /** Ends a charge that needs review, as a person decided; its hold was given back before. */
 export function* resolve(self: Self, { id, how, by, reason, at }: Decision): Steps<boolean> {
+  const state = how === 'settle' ? 'settled' : 'voided'
   const [charge] = yield ask(
     `UPDATE charge SET state = ?, reason = ?, ended_at = ? WHERE id = ? AND state = 'needs_review' RETURNING *`,
-    how === 'settle' ? 'settled' : 'voided',
+    state,
     reason,
     at,
     id,
   )
   if (!charge) return false
+  yield* leave({ by, at }, 'charge.resolve', id, { state: 'needs_review' }, { state }, reason)
   if (how === 'settle') {
     yield* book(self, charge, { actor: by, heldNow: 0, at })
     return true
@@ -55,7 +59,7 @@ export function* refund(self: Self, { id, by, reason, at }: Omit<Decision, 'how'
   const amount = whole(charge, 'amount')
   const keyId = text(charge, 'key_id')
   const lines = yield ask('SELECT * FROM line WHERE charge_id = ? ORDER BY idx', id)
-  yield ask('UPDATE key SET spent = spent - ? WHERE id = ?', amount, keyId)
+  yield spend({ keyId, amount: -amount, heldBack: 0, at, since: whole(charge, 'ended_at') })
   yield* post(self, {
     chargeId: id,
     kind: 'refund',
@@ -67,5 +71,6 @@ export function* refund(self: Self, { id, by, reason, at }: Omit<Decision, 'how'
     at,
     digest: digestCharge(charge, lines),
   })
+  yield* leave({ by, at }, 'charge.refund', id, { refunded: 0 }, { refunded: amount }, reason)
   return amount
 }

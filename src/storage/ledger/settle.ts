@@ -1,4 +1,5 @@
 import type { Settlement } from '../../kit/index.ts'
+import { spend } from '../keys/spend.ts'
 import { ask, type Row, type Steps } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Self } from '../self.ts'
@@ -46,7 +47,7 @@ export function* book(
   const keyId = text(charge, 'key_id')
   const amount = whole(charge, 'amount')
   const lines = yield ask('SELECT * FROM line WHERE charge_id = ? ORDER BY idx', chargeId)
-  yield ask('UPDATE key SET spent = spent + ?, held = held - ? WHERE id = ?', amount, heldNow, keyId)
+  yield spend({ keyId, amount, heldBack: heldNow, at })
   yield* post(self, {
     chargeId,
     kind: 'settle',

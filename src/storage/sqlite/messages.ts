@@ -1,6 +1,20 @@
-import type { Audit, Charge, Key, LogFilter, LogRow } from '../../kit/index.ts'
+import type {
+  Audit,
+  Charge,
+  Key,
+  KeyFilter,
+  LogFilter,
+  LogMatch,
+  LogRow,
+  LogStep,
+  Summary,
+  TrailFilter,
+  TrailRow,
+  UsageMatch,
+  UsageRow,
+} from '../../kit/index.ts'
 import type { StorageErrorCode } from '../errors.ts'
-import type { ListedUser } from '../keys/list.ts'
+import type { Span } from '../journal/summary.ts'
 import type { Recovery } from '../ledger/recover.ts'
 import type { Op } from '../ops.ts'
 import type { ConnectOptions } from './connect.ts'
@@ -43,8 +57,14 @@ export type FromWriter =
 
 /** What the reader answers, by name. */
 export type Readings = {
-  keys: { given: null; gives: readonly Key[] }
-  users: { given: null; gives: readonly ListedUser[] }
+  keys: { given: KeyFilter; gives: readonly Key[] }
+  trail: { given: TrailFilter; gives: readonly TrailRow[] }
+  steps: {
+    given: { readonly match: LogMatch & { since: number; until: number }; readonly stepMs: number }
+    gives: readonly LogStep[]
+  }
+  summary: { given: Span; gives: Summary }
+  usage: { given: UsageMatch; gives: readonly UsageRow[] }
   logs: { given: LogFilter; gives: readonly { readonly row: LogRow; readonly charge: Charge | null }[] }
   charges: { given: { readonly after: string | null; readonly limit: number }; gives: readonly Charge[] }
   audit: { given: null; gives: Audit }

@@ -6,12 +6,12 @@ import type { HoldResult, Storage } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
 import type { StorageOptions } from '../index.ts'
 import { Backlog } from '../journal/backlog.ts'
-import { keyQuery } from '../keys/write.ts'
+import { countKeys, findKeyByHash, readKey, readKeyRevision } from '../keys/find.ts'
 import { findCharge } from '../ledger/find.ts'
 import { type Ending, Owed } from '../ledger/owed.ts'
 import { Postings } from '../ledger/postings.ts'
-import { ask } from '../query.ts'
-import { toKey, whole } from '../rows.ts'
+import { findSession, listSessions } from '../people/sessions.ts'
+import { findUser, hasAdmin, listUsers, readPasswordHash } from '../people/users.ts'
 import { Connection, type ConnectOptions } from './connect.ts'
 import { claim } from './lock.ts'
 import { isCurrent } from './migrate.ts'
@@ -20,6 +20,8 @@ import { Writer } from './writer.ts'
 
 /** Holds are freed and answers forgotten a day later; a minute more is no matter. */
 const sweepMs = 60_000
+/** Who makes a change that nobody puts a name to. */
+const nobody = 'gateway'
 /** Room for the lines and ends of every charge that may be in flight when the disk fills up. */
 const diskBytesMin = 256 * 1_048_576
 
@@ -116,24 +118,53 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
     place.forget()
   }
 
-  const byHash = ask(`${keyQuery} WHERE k.hash = ?`).sql
   return {
     keys: {
-      findByHash(hash) {
-        const [row] = reads.all({ sql: byHash, params: [hash] })
-        return row && toKey(row)
-      },
-      create: key => changing(writer.submit('createKey', { key, at: clock.now() })),
-      list: () => reader.ask('keys', null),
-      revoke: id => changing(writer.submit('revokeKey', { id })),
-      count: () => readNumber(reads, 'SELECT count(*) AS value FROM key'),
-      revision: () => readNumber(reads, `SELECT value FROM meta WHERE name = 'key_revision'`),
+      findByHash: hash => reads.run(findKeyByHash(hash)),
+      find: id => reads.run(readKey(id)),
+      create: (key, by = nobody) => changing(writer.submit('createKey', { key, by, at: clock.now() })),
+      change: (id, change, by) => changing(writer.submit('changeKey', { id, change, by, at: clock.now() })),
+      rotate: (id, rotation, by) => changing(writer.submit('rotateKey', { id, rotation, by, at: clock.now() })),
+      list: (filter = {}) => reader.ask('keys', filter),
+      revoke: (id, by = nobody) => changing(writer.submit('revokeKey', { id, by, at: clock.now() })),
+      count: () => reads.run(countKeys()),
+      revision: () => reads.run(readKeyRevision()),
       ownChanges: () => ownChanges,
-      async createUser(user) {
-        await writer.submit('createUser', { user, at: clock.now() })
+    },
+    users: {
+      async create(user, by = nobody) {
+        await writer.submit('createUser', { user, by, at: clock.now() })
       },
-      listUsers: () => reader.ask('users', null),
-      setPassword: (name, passwordHash) => writer.submit('setPassword', { name, passwordHash }),
+      find: name => reads.run(findUser(name)),
+      passwordHash: name => reads.run(readPasswordHash(name)),
+      list: () => reads.run(listUsers()),
+      change: (name, change, by) => changing(writer.submit('changeUser', { name, change, by, at: clock.now() })),
+      setPassword: (name, passwordHash, by = nobody, keep) =>
+        writer.submit('setPassword', { name, passwordHash, keep: keep ?? null, by, at: clock.now() }),
+      hasAdmin: () => reads.run(hasAdmin()),
+      async offerSetup(tokenHash, expiresAt) {
+        await writer.submit('offerSetup', { tokenHash, expiresAt })
+      },
+      claimSetup: claim => changing(writer.submit('claimSetup', { ...claim, at: clock.now() })),
+    },
+    sessions: {
+      async create(session) {
+        await writer.submit('createSession', { session })
+      },
+      find: hash => reads.run(findSession(hash, clock.now())),
+      async touch(hash) {
+        await writer.submit('touchSession', { hash, at: clock.now() })
+      },
+      async end(hash) {
+        await writer.submit('endSession', { hash })
+      },
+      list: user => reads.run(listSessions(user, clock.now())),
+    },
+    trail: {
+      async note(row) {
+        await writer.submit('note', { row, at: clock.now() })
+      },
+      list: filter => reader.ask('trail', filter),
     },
     ledger: {
       async hold(request) {
@@ -185,6 +216,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
         writer.touch()
       },
       list: filter => reader.ask('logs', filter),
+      histogram: (match, stepMs) => reader.ask('steps', { match, stepMs }),
+      summary: span => reader.ask('summary', span),
+      usage: match => reader.ask('usage', match),
+      prune: (until, limit) => writer.submit('pruneLogs', { until, limit }),
     },
     books: {
       all: (after, limit) => reader.ask('charges', { after, limit }),
@@ -238,11 +273,6 @@ function isReady(path: string): boolean {
   } finally {
     connection?.close()
   }
-}
-
-function readNumber(connection: Connection, sql: string): number {
-  const [row] = connection.all({ sql, params: [] })
-  return row ? whole(row, 'value') : 0
 }
 
 function isUnavailable(error: unknown): boolean {

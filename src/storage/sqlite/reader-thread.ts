@@ -31,13 +31,25 @@ async function answer({ id, reading, given }: Question): Promise<FromReader> {
 }
 
 const answers: { readonly [R in Reading]: (given: Readings[R]['given']) => Awaitable<Readings[R]['gives']> } = {
-  async keys() {
+  async keys(filter) {
     const { db, listKeys } = await (lists ??= loadLists())
-    return listKeys(db)
+    return listKeys(db, filter)
   },
-  async users() {
-    const { db, listUsers } = await (lists ??= loadLists())
-    return listUsers(db)
+  async trail(filter) {
+    const { db, listTrail } = await (lists ??= loadLists())
+    return listTrail(db, filter)
+  },
+  async steps({ match, stepMs }) {
+    const { db, countSteps } = await (lists ??= loadLists())
+    return countSteps(db, match, stepMs)
+  },
+  async summary(span) {
+    const { db, summarize } = await (lists ??= loadLists())
+    return summarize(db, span)
+  },
+  async usage(match) {
+    const { db, sumUsage } = await (lists ??= loadLists())
+    return sumUsage(db, match)
   },
   logs: listLogged,
   charges: ({ after, limit }) => connection.snapshot(pageCharges(after, limit)),
@@ -46,12 +58,14 @@ const answers: { readonly [R in Reading]: (given: Readings[R]['given']) => Await
 
 /** The lists are built with Kysely, which takes a tenth of a second to load; an audit does without. */
 async function loadLists() {
-  const [{ openKysely }, { listKeys, listUsers }, { listLogs }] = await Promise.all([
+  const [{ openKysely }, { listKeys }, { listTrail }, { listLogs }, sums] = await Promise.all([
     import('./kysely.ts'),
     import('../keys/list.ts'),
+    import('../people/trail.ts'),
     import('../journal/list.ts'),
+    import('../journal/summary.ts'),
   ])
-  return { db: openKysely<Tables>(connection.db), listKeys, listUsers, listLogs }
+  return { db: openKysely<Tables>(connection.db), listKeys, listTrail, listLogs, ...sums }
 }
 
 async function listLogged(filter: LogFilter) {

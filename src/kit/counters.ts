@@ -1,0 +1,62 @@
+import type { Awaitable } from './awaitable.ts'
+
+/** A window counts the last 60 seconds. */
+export const windowMs = 60_000
+
+/** Something that a request asks of one limit. */
+export type Demand = {
+  /** What is counted: demands with one id are counted together, whatever limit each brings. */
+  readonly id: string
+  /** `window`: amounts of any 60 seconds, each as long as that. `places`: what is in flight, each until its end. */
+  readonly kind: 'window' | 'places'
+  readonly limit: number
+  /** A whole number: 1 of requests and places, an estimate of tokens; 0 asks where the limit stands and takes nothing. */
+  readonly amount: number
+  /** Counted, never refused. */
+  readonly shadow: boolean
+}
+
+/** Where a limit stands. */
+export type Standing = {
+  /** What is left, after what was taken. */
+  readonly remaining: number
+  /** Whole milliseconds until the demand could have been met, had nothing been taken; 0 when it could at once. */
+  readonly waitMs: number
+  /** Milliseconds until the whole limit is free again, if nobody asks; 0 of places, whose ends nobody knows. */
+  readonly resetMs: number
+}
+
+/**
+ * What was taken. A ticket of some of its demands (`{ ...ticket, demands }`) is one too: a place may end before the rest.
+ * Each demand of it is settled once at most.
+ */
+export type Ticket = { readonly stamp: number; readonly demands: readonly Demand[] }
+
+export type Taking = {
+  /** Undefined when one of the limits was full: then nothing was taken of any. */
+  readonly ticket: Ticket | undefined
+  /** One for each demand, in their order. */
+  readonly standings: readonly Standing[]
+}
+
+/** What holds while a shared store does not answer: the counts of this process alone, or nothing and nobody gets in. */
+export type WhenDown = 'local' | 'refuse'
+
+/** The store of the counters does not answer, and nothing stands in for it. */
+export class CountersDown extends Error {}
+
+/** Where requests are counted. Memory counts within one process, at once; a shared store for several, after a round trip. */
+export type Counters = {
+  /** Where the limits stand. @throws CountersDown */
+  peek(demands: readonly Demand[], whenDown: WhenDown): Awaitable<readonly Standing[]>
+  /** All demands or none, in one step that nothing can come between. @throws CountersDown */
+  take(demands: readonly Demand[], whenDown: WhenDown): Awaitable<Taking>
+  /**
+   * What was really used of each demand, when it is known: more delays those who come later, less is free again, 0 makes
+   * it not have happened. Places end, whatever the amount. Never rejects: what cannot be told ends by itself in a minute.
+   */
+  settle(ticket: Ticket, amounts: readonly number[]): Awaitable<void>
+  /** False while a shared store does not answer. */
+  healthy(): boolean
+  close(): Promise<void>
+}

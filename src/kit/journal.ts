@@ -1,0 +1,115 @@
+import type { Awaitable } from './awaitable.ts'
+import type { Charge, TierSource } from './charge.ts'
+import type { Micros } from './units.ts'
+
+/** One row of the request log. */
+export type LogRow = {
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly time: number
+  readonly keyId: string | null
+  readonly user: string | null
+  readonly group: string | null
+  readonly model: string | null
+  readonly operation: string
+  readonly status: number | null
+  readonly outcome: 'answered' | 'refused' | 'caller_gone' | 'upstream_cut' | 'deadline'
+  readonly errorCode: string | null
+  readonly durationMs: number
+  readonly upstream: string | null
+  readonly configRevision: string
+  readonly forwarded: readonly string[]
+  readonly dropped: readonly string[]
+  readonly clientRequestId: string | null
+  readonly inputTokens: number | null
+  readonly outputTokens: number | null
+}
+
+/** Which rows are meant; every word given must hold. */
+export type LogMatch = {
+  readonly id?: string
+  readonly keyId?: string
+  readonly user?: string
+  readonly group?: string
+  readonly model?: string
+  readonly operation?: string
+  readonly upstream?: string
+  /** A status, or its class: `2xx`, `4xx`, `5xx`. */
+  readonly status?: number | '2xx' | '3xx' | '4xx' | '5xx'
+  readonly outcome?: LogRow['outcome']
+  /** From this moment, and before that one; milliseconds since the epoch. */
+  readonly since?: number
+  readonly until?: number
+  /** One of its images was billed at this tier, or by this source. */
+  readonly tier?: string
+  readonly source?: TierSource
+  /** True: an image came back in another size than was asked for. */
+  readonly otherSize?: boolean
+  /** The state of its charge. */
+  readonly charge?: Charge['state']
+}
+
+export type LogFilter = LogMatch & {
+  readonly limit: number
+  /** Older than this row. */
+  readonly before?: string
+  /** Newer than this row; with it the oldest of those come first kept, so that a tail misses none. */
+  readonly after?: string
+}
+
+/** Requests of one step of time. */
+export type LogStep = { readonly from: number; readonly requests: number; readonly errors: number }
+
+/** What came to pass between two moments. */
+export type Summary = {
+  readonly requests: number
+  /** Answered with 400 or more, or not wholly. */
+  readonly errors: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** Half of the requests took at most so long, and 95 of 100; null when there were none. */
+  readonly p50Ms: number | null
+  readonly p95Ms: number | null
+  /** By currency. */
+  readonly spent: readonly { readonly currency: string; readonly amount: Micros }[]
+  /** Images by tier. */
+  readonly images: readonly { readonly tier: string; readonly count: number }[]
+}
+
+/** What one key used of one model in one day of UTC. */
+export type UsageRow = {
+  /** As in `2026-11-21`. */
+  readonly day: string
+  readonly user: string
+  readonly keyId: string
+  readonly model: string
+  readonly requests: number
+  readonly images: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly currency: string
+  readonly amount: Micros
+  /** Given back of it. */
+  readonly refunded: Micros
+}
+
+export type UsageMatch = {
+  readonly since: number
+  readonly until: number
+  readonly user?: string
+  readonly keyId?: string
+}
+
+export type Journal = {
+  /** Queued and written in groups; nobody waits. */
+  append(row: LogRow): void
+  /** Newest first, each with its charge when it has one. */
+  list(filter: LogFilter): Awaitable<readonly { readonly row: LogRow; readonly charge: Charge | null }[]>
+  /** Requests by steps of `stepMs`, oldest first; steps without any are left out. `since` and `until` are needed. */
+  histogram(match: LogMatch & { since: number; until: number }, stepMs: number): Awaitable<readonly LogStep[]>
+  summary(match: { readonly since: number; readonly until: number; readonly user?: string }): Awaitable<Summary>
+  /** Charged use by day, key and model, oldest first. */
+  usage(match: UsageMatch): Awaitable<readonly UsageRow[]>
+  /** Deletes at most `limit` rows older than `until`; says how many. Charges stay. */
+  prune(until: number, limit: number): Awaitable<number>
+}

@@ -1,0 +1,107 @@
+import type { Awaitable } from './awaitable.ts'
+
+export type User = {
+  readonly name: string
+  readonly group: string
+  readonly role: 'user' | 'admin'
+  readonly status: 'active' | 'disabled'
+  readonly hasPassword: boolean
+  readonly createdAt: number
+}
+
+export type NewUser = {
+  readonly name: string
+  readonly group: string
+  readonly role: User['role']
+  readonly passwordHash: string | null
+}
+
+export type UserChange = { readonly group?: string; readonly role?: User['role']; readonly status?: User['status'] }
+
+/** Every change names who makes it, and leaves a row in the trail in the same transaction. */
+export type UserStore = {
+  /** @throws StorageError `user_exists` */
+  create(user: NewUser, by?: string): Awaitable<void>
+  find(name: string): Awaitable<User | undefined>
+  /** What the password is checked against; undefined when there is no such user or no password. */
+  passwordHash(name: string): Awaitable<string | undefined>
+  list(): Awaitable<readonly User[]>
+  /** A user who is disabled loses all sessions. Undefined when there is no such user. */
+  change(name: string, change: UserChange, by: string): Awaitable<User | undefined>
+  /** Ends the user's sessions but the one told. False when there is no such user. */
+  setPassword(name: string, passwordHash: string, by?: string, keep?: string): Awaitable<boolean>
+  /** Whether an administrator with a password exists. */
+  hasAdmin(): Awaitable<boolean>
+  /** A way to make the first administrator, by whoever knows the token; void as soon as there is one. */
+  offerSetup(tokenHash: string, expiresAt: number): Awaitable<void>
+  /**
+   * Makes the first administrator, once: of many at the same moment one succeeds. An existing user of that name becomes it.
+   * `unknown`: no such offer, or it has expired; `done`: there is an administrator already.
+   */
+  claimSetup(claim: {
+    readonly tokenHash: string
+    readonly name: string
+    readonly group: string
+    readonly passwordHash: string
+  }): Awaitable<'claimed' | 'unknown' | 'done'>
+}
+
+/** A person's stay at the console. The token is known to the browser alone; here it is its hash. */
+export type Session = {
+  /** Hex SHA-256 of the token. */
+  readonly hash: string
+  readonly user: string
+  readonly createdAt: number
+  readonly seenAt: number
+  /** When it ends, used or not. */
+  readonly expiresAt: number
+  /** What the browser says that it is, at most 200 characters. */
+  readonly agent: string
+  readonly remote: string
+}
+
+export type SessionStore = {
+  create(session: Session): Awaitable<void>
+  /** With its user; undefined when it has ended, expired, or the user is disabled. */
+  find(hash: string): Awaitable<{ readonly session: Session; readonly user: User } | undefined>
+  /** It was used now. */
+  touch(hash: string): Awaitable<void>
+  end(hash: string): Awaitable<void>
+  /** Newest first. */
+  list(user: string): Awaitable<readonly Session[]>
+}
+
+/** One change that a person or a command made: of a key, a user, a role, money, the configuration. */
+export type TrailRow = {
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** A user's name, `command line`, or `gateway`. */
+  readonly actor: string
+  /** `key.create`, `key.change`, `key.rotate`, `key.revoke`, `user.create`, `user.change`, `user.password`, `charge.refund` … */
+  readonly action: string
+  /** The id or name of what was changed. */
+  readonly subject: string
+  /** What it was and what it became: the fields that differ. */
+  readonly before: { readonly [field: string]: unknown } | null
+  readonly after: { readonly [field: string]: unknown } | null
+  readonly reason: string | null
+}
+
+export type TrailFilter = {
+  readonly limit: number
+  /** The id of the last row of the page before. */
+  readonly before?: string
+  readonly actor?: string
+  readonly subject?: string
+  /** An action, or the word before its dot. */
+  readonly action?: string
+}
+
+/** Who changed what, for ever. */
+export type Trail = {
+  /** For what is not a change of the stores themselves: a login, a reload. */
+  note(row: Omit<TrailRow, 'id' | 'at'>): Awaitable<void>
+  /** Newest first. */
+  list(filter: TrailFilter): Awaitable<readonly TrailRow[]>
+}

@@ -1,0 +1,62 @@
+import type { Session, User } from '../../kit/index.ts'
+import { ask, type Row, type Steps } from '../query.ts'
+import { text, whole } from '../rows.ts'
+import { toUser } from './users.ts'
+
+function toSession(row: Row): Session {
+  return {
+    hash: text(row, 'hash'),
+    user: text(row, 'user_name'),
+    createdAt: whole(row, 'created_at'),
+    seenAt: whole(row, 'seen_at'),
+    expiresAt: whole(row, 'expires_at'),
+    agent: text(row, 'agent'),
+    remote: text(row, 'remote'),
+  }
+}
+
+export function* createSession({ session }: { readonly session: Session }): Steps<null> {
+  const { hash, user, createdAt, seenAt, expiresAt, agent, remote } = session
+  yield ask(
+    'INSERT INTO session (hash, user_name, created_at, seen_at, expires_at, agent, remote) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    hash,
+    user,
+    createdAt,
+    seenAt,
+    expiresAt,
+    agent,
+    remote,
+  )
+  return null
+}
+
+export function* touchSession({ hash, at }: { readonly hash: string; readonly at: number }): Steps<null> {
+  yield ask('UPDATE session SET seen_at = ? WHERE hash = ?', at, hash)
+  return null
+}
+
+export function* endSession({ hash }: { readonly hash: string }): Steps<null> {
+  yield ask('DELETE FROM session WHERE hash = ?', hash)
+  return null
+}
+
+export function* findSession(hash: string, at: number): Steps<{ session: Session; user: User } | undefined> {
+  const [row] = yield ask(
+    `SELECT s.*, u.name, u.group_name, u.role, u.status, u.password_hash, u.created_at AS user_since
+     FROM session s JOIN "user" u ON u.name = s.user_name
+     WHERE s.hash = ? AND s.expires_at > ? AND u.status = 'active'`,
+    hash,
+    at,
+  )
+  return row && { session: toSession(row), user: toUser({ ...row, created_at: row['user_since'] }) }
+}
+
+/** Newest first. */
+export function* listSessions(user: string, at: number): Steps<readonly Session[]> {
+  const rows = yield ask(
+    'SELECT * FROM session WHERE user_name = ? AND expires_at > ? ORDER BY created_at DESC, hash',
+    user,
+    at,
+  )
+  return rows.map(toSession)
+}

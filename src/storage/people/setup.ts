@@ -1,0 +1,41 @@
+import { ask, type Steps } from '../query.ts'
+import { leave } from './trail.ts'
+import { hasAdmin } from './users.ts'
+
+export type SetupClaim = {
+  readonly tokenHash: string
+  readonly name: string
+  readonly group: string
+  readonly passwordHash: string
+  readonly at: number
+}
+
+export function* offerSetup({ tokenHash, expiresAt }: { tokenHash: string; expiresAt: number }): Steps<null> {
+  yield ask('INSERT INTO setup (hash, expires_at) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING', tokenHash, expiresAt)
+  return null
+}
+
+/** Makes the first administrator. The row of the epoch is touched first: of two claims at once one waits for the other. */
+export function* claimSetup({
+  tokenHash,
+  name,
+  group,
+  passwordHash,
+  at,
+}: SetupClaim): Steps<'claimed' | 'unknown' | 'done'> {
+  yield ask(`UPDATE meta SET value = value WHERE name = 'epoch'`)
+  if (yield* hasAdmin()) return 'done'
+  const [offer] = yield ask('SELECT hash FROM setup WHERE hash = ? AND expires_at > ?', tokenHash, at)
+  if (!offer) return 'unknown'
+  yield ask(
+    `INSERT INTO "user" (name, group_name, role, status, password_hash, created_at) VALUES (?, ?, 'admin', 'active', ?, ?)
+     ON CONFLICT (name) DO UPDATE SET role = 'admin', status = 'active', password_hash = excluded.password_hash`,
+    name,
+    group,
+    passwordHash,
+    at,
+  )
+  yield ask('DELETE FROM setup')
+  yield* leave({ by: name, at }, 'user.setup', name, null, { role: 'admin' })
+  return 'claimed'
+}

@@ -1,0 +1,76 @@
+import type { Kysely } from 'kysely'
+import { timeOrderedId } from '../../kit/ids.ts'
+import type { TrailFilter, TrailRow } from '../../kit/index.ts'
+import { ask, type Row, type Steps } from '../query.ts'
+import { text, textOrNull, whole } from '../rows.ts'
+import type { Tables } from '../tables.ts'
+
+/** Who makes a change, and when. */
+export type Signed = { readonly by: string; readonly at: number }
+
+const rowsMax = 1_000
+
+type Fields = { readonly [field: string]: unknown }
+
+/** Leaves a row of what a change did: the fields that differ. A change that changes nothing leaves none. */
+export function* leave(
+  { by, at }: Signed,
+  action: string,
+  subject: string,
+  was: object | null,
+  became: object | null,
+  reason: string | null = null,
+): Steps<void> {
+  const before = was as Fields | null
+  const after = became as Fields | null
+  const differ = (name: string): boolean => JSON.stringify(before?.[name]) !== JSON.stringify(after?.[name])
+  const pick = (fields: Fields | null): string | null =>
+    fields && JSON.stringify(Object.fromEntries(Object.entries(fields).filter(([name]) => differ(name))))
+  if (before && after && !Object.keys(after).some(differ)) return
+  yield ask(
+    'INSERT INTO trail (id, at, actor, action, subject, was, became, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    timeOrderedId('trail_', at),
+    at,
+    by,
+    action,
+    subject,
+    pick(before),
+    pick(after),
+    reason,
+  )
+}
+
+/** Newest first. */
+export async function listTrail(db: Kysely<Tables>, filter: TrailFilter): Promise<readonly TrailRow[]> {
+  let query = db
+    .selectFrom('trail')
+    .selectAll()
+    .orderBy('id', 'desc')
+    .limit(Math.min(Math.max(filter.limit, 0), rowsMax))
+  if (filter.before !== undefined) query = query.where('id', '<', filter.before)
+  if (filter.actor !== undefined) query = query.where('actor', '=', filter.actor)
+  if (filter.subject !== undefined) query = query.where('subject', '=', filter.subject)
+  const { action } = filter
+  if (action !== undefined)
+    query = query.where(is => is.or([is('action', '=', action), is('action', 'like', `${action}.%`)]))
+  const rows: readonly Row[] = await query.execute()
+  return rows.map(toTrailRow)
+}
+
+function toTrailRow(row: Row): TrailRow {
+  return {
+    id: text(row, 'id'),
+    at: whole(row, 'at'),
+    actor: text(row, 'actor'),
+    action: text(row, 'action'),
+    subject: text(row, 'subject'),
+    before: fieldsOf(row, 'was'),
+    after: fieldsOf(row, 'became'),
+    reason: textOrNull(row, 'reason'),
+  }
+}
+
+function fieldsOf(row: Row, column: string): Fields | null {
+  const written = textOrNull(row, column)
+  return written === null ? null : (JSON.parse(written) as Fields)
+}

@@ -1,0 +1,84 @@
+import type { NewUser, User, UserChange } from '../../kit/index.ts'
+import { StorageError } from '../errors.ts'
+import { ask, type Row, type Steps } from '../query.ts'
+import { text, textOrNull, whole } from '../rows.ts'
+import { leave, type Signed } from './trail.ts'
+
+const columns = 'name, group_name, role, status, password_hash, created_at'
+
+export function toUser(row: Row): User {
+  return {
+    name: text(row, 'name'),
+    group: text(row, 'group_name'),
+    role: text(row, 'role') as User['role'],
+    status: text(row, 'status') as User['status'],
+    hasPassword: row['password_hash'] !== null,
+    createdAt: whole(row, 'created_at'),
+  }
+}
+
+export function* findUser(name: string): Steps<User | undefined> {
+  const [row] = yield ask(`SELECT ${columns} FROM "user" WHERE name = ?`, name)
+  return row && toUser(row)
+}
+
+/** By name. */
+export function* listUsers(): Steps<readonly User[]> {
+  const rows = yield ask(`SELECT ${columns} FROM "user" ORDER BY name`)
+  return rows.map(toUser)
+}
+
+export function* readPasswordHash(name: string): Steps<string | undefined> {
+  const [row] = yield ask('SELECT password_hash FROM "user" WHERE name = ?', name)
+  return (row && textOrNull(row, 'password_hash')) ?? undefined
+}
+
+export function* hasAdmin(): Steps<boolean> {
+  const [row] = yield ask(
+    `SELECT name FROM "user" WHERE role = 'admin' AND status = 'active' AND password_hash IS NOT NULL LIMIT 1`,
+  )
+  return row !== undefined
+}
+
+export function* createUser({ user, by, at }: Signed & { readonly user: NewUser }): Steps<null> {
+  const { name, group, role, passwordHash } = user
+  const [created] = yield ask(
+    `INSERT INTO "user" (name, group_name, role, status, password_hash, created_at) VALUES (?, ?, ?, 'active', ?, ?)
+     ON CONFLICT (name) DO NOTHING RETURNING name`,
+    name,
+    group,
+    role,
+    passwordHash,
+    at,
+  )
+  if (!created) throw new StorageError('user_exists', { name })
+  yield* leave({ by, at }, 'user.create', name, null, { group, role })
+  return null
+}
+
+/** A user who is disabled loses all sessions. @returns undefined when there is no such user. */
+export function* changeUser(
+  given: Signed & { readonly name: string; readonly change: UserChange },
+): Steps<User | undefined> {
+  const { name, change, by, at } = given
+  const was = yield* findUser(name)
+  if (!was) return undefined
+  const { group, role, status } = { ...was, ...change }
+  yield ask('UPDATE "user" SET group_name = ?, role = ?, status = ? WHERE name = ?', group, role, status, name)
+  if (status === 'disabled') yield ask('DELETE FROM session WHERE user_name = ?', name)
+  const before = { group: was.group, role: was.role, status: was.status }
+  yield* leave({ by, at }, 'user.change', name, before, { group, role, status })
+  return yield* findUser(name)
+}
+
+/** Ends the user's sessions but the one told. @returns false when there is no such user. */
+export function* setPassword(
+  given: Signed & { readonly name: string; readonly passwordHash: string; readonly keep: string | null },
+): Steps<boolean> {
+  const { name, passwordHash, keep, by, at } = given
+  const [row] = yield ask('UPDATE "user" SET password_hash = ? WHERE name = ? RETURNING name', passwordHash, name)
+  if (!row) return false
+  yield ask('DELETE FROM session WHERE user_name = ? AND hash <> ?', name, keep ?? '')
+  yield* leave({ by, at }, 'user.password', name, null, null)
+  return true
+}
