@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from './config-error.ts'
 import { describeChanges, type Finding, loadPlan } from './config/index.ts'
 import { findDialect, guessDialect } from './dialects/index.ts'
@@ -12,15 +13,17 @@ import {
   type LogRow,
   type Plan,
   type Storage,
+  type Stores,
   systemClock,
 } from './kit/index.ts'
 import { knownNames } from './known-names.ts'
-import { bind, createCallerServer, type Listener, unbind } from './listeners.ts'
+import { bind, type CallerServer, createCallerServer, type Listener, unbind } from './listeners.ts'
 import { createLocalAnswers } from './local-answers.ts'
 import { createLog, createMetrics, type GatewayLog, type Metrics } from './observe/index.ts'
 import { createOpsServer } from './ops.ts'
 import { pluginFinder } from './plugin-finder.ts'
 import type { Simulator } from './simulator/index.ts'
+import { openCounters } from './storage/counters/index.ts'
 import { openStorage } from './storage/index.ts'
 
 /** Parts that an embedder or a test brings instead of the gateway's own. */
@@ -86,10 +89,13 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   const simulated = new Map<string, string>()
   let simulator: Simulator | undefined
   // The storage's thread starts while this one loads the engine: a start takes as long as the longer of the two.
-  const [storage, { Engine, Pipeline, Router }] = await Promise.all([
+  const [storage, counters, { Engine, Pipeline, Router }] = await Promise.all([
     openStorage({ url: loaded.plan.storage, clock, log, role: 'gateway' }),
+    openCounters({ url: loaded.plan.counters, clock, log }),
     import('./engine/index.ts'),
   ])
+
+  const stores: Stores = { ...storage, counters }
 
   async function startSimulated(plan: Plan): Promise<void> {
     for (const { url } of plan.upstreams.values()) {
@@ -113,7 +119,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
       const plugin = await finder.resolvePlugin(step.plugin)
       if (!plugin) throw new Error(`plugin '${step.plugin}' was there when the configuration was checked, and is gone`)
       const host: Host = {
-        stores: storage,
+        stores,
         clock,
         plan,
         log,
@@ -170,14 +176,16 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     )
   } catch (error) {
     await simulator?.close()
+    await counters.close()
     await storage.close()
     throw error
   }
   metrics.gauge('open_exchanges', 'Exchanges that have not settled yet.', () => engine.open)
+  metrics.gauge('counters_up', 'Whether the store of the limits answers.', () => Number(counters.healthy()))
   metrics.gauge('bodies_memory_bytes', 'Bytes of JSON bodies held in memory.', () => engine.heldBytes)
 
   const listener: Listener = (req: IncomingMessage, res: ServerResponse) => void engine.handle(req, res)
-  let callers: Server | undefined
+  let callers: CallerServer | undefined
   let ops: Server | undefined
   let closing: Promise<void> | undefined
   let reloading: Promise<unknown> = Promise.resolve()
@@ -185,7 +193,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   async function listen(): Promise<Listening> {
     callers = createCallerServer(listener, code => engine.refuseUnread(code))
     const { listen: address, ops: opsAddress } = engine.running.plan.server
-    const { url } = await bind(callers, address)
+    const { url } = await bind(callers.server, address)
     if (!opsAddress) return { url, opsUrl: undefined }
     ops = createOpsServer({ metrics, isReady: () => closing === undefined && storage.ledger.healthy() })
     return { url, opsUrl: (await bind(ops, opsAddress)).url }
@@ -209,19 +217,35 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     return next
   }
 
+  /** No new work; what is under way ends by itself, or is ended at the deadline, or is left when even that ends nothing. */
+  async function drain(server: Server | undefined): Promise<void> {
+    const { drainMs } = engine.running.plan.server
+    const unbound = server && unbind(server)
+    const deadline = setTimeout(() => engine.stop(), drainMs)
+    const cut = setTimeout(() => server?.closeAllConnections(), drainMs + lastWordsMs)
+    await Promise.race([engine.drain(), sleep(drainMs + settleMs, undefined, { ref: false })])
+    clearTimeout(deadline)
+    clearTimeout(cut)
+    if (engine.open > 0) log.error({ requests: engine.open }, 'requests did not end and go with the process')
+    await Promise.race([unbound, sleep(lastWordsMs, undefined, { ref: false })])
+    server?.closeAllConnections()
+    await unbound
+  }
+
+  /** Answers tell their connections to close as long as callers are still let in, so that few are open when they no longer are. */
   async function shut(): Promise<void> {
-    const limit = setTimeout(() => callers?.closeAllConnections(), engine.running.plan.server.drainMs)
-    const drained = engine.drain()
-    callers?.closeIdleConnections()
-    await drained
-    clearTimeout(limit)
-    callers?.closeAllConnections()
-    if (callers) await unbind(callers)
+    const { drainWaitMs } = engine.running.plan.server
+    callers?.release()
+    if (drainWaitMs > 0) await sleep(drainWaitMs)
+    // What has reached us is read before the door closes on it: its sender could not know whether we have it.
+    await nextTurn()
+    await drain(callers?.server)
     ops?.closeAllConnections()
     if (ops) await unbind(ops)
     await engine.close()
     await simulator?.close()
     metrics.close()
+    await counters.close()
     await storage.close()
     await log.flush()
   }
@@ -260,8 +284,13 @@ function* secretsOf(plan: Plan): Iterable<string> {
   }
 }
 
+/** What an answer has to reach its caller, once it is written. */
+const lastWordsMs = 500
+/** What requests that were ended have to settle. */
+const settleMs = 5_000
+
 /** Of `server`, what is opened once, by the file's words; the rest is read from the plan of each request. */
-const fixedAtStart = { listen: 'listen', ops: 'ops', memory_max: 'memoryBytesMax' } as const
+const fixedAtStart = { listen: 'listen', ops: 'ops', memory_max: 'memoryBytesMax', workers: 'workers' } as const
 
 /** What a reload cannot change. */
 function needRestart(before: Plan, after: Plan): readonly string[] {

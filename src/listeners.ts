@@ -8,11 +8,27 @@ export type Listener = (req: IncomingMessage, res: ServerResponse) => void
 /** What a caller has to take the answer to something that was no request. */
 const lingerMs = 1_000
 
+/** The server for callers. */
+export type CallerServer = {
+  readonly server: Server
+  /** From now on every answer tells its connection to close, and those under way end theirs when they are whole. */
+  release(): void
+}
+
 /** Makes the server for callers. The figures are those of `reference/reliability.md` 5.1; Node's own invite slow clients. `refuse` answers what was no request, by the code of the fault. */
-export function createCallerServer(listener: Listener, refuse: (code: string | undefined) => Answer): Server {
-  const under = new WeakMap<Duplex, Set<ServerResponse>>()
+export function createCallerServer(listener: Listener, refuse: (code: string | undefined) => Answer): CallerServer {
+  /** Answers that have not gone, in the order of their requests. */
+  const owed = new Set<ServerResponse>()
+  const owedOn = (socket: Duplex): ServerResponse[] => [...owed].filter(res => res.req.socket === socket)
+  let released = false
   const handle: Listener = (req, res) => {
-    note(under, res)
+    if (released) {
+      // The answer before this one says that the connection closes, so this one was not received (RFC 9112 9.6).
+      if (owedOn(req.socket).length > 0) return
+      res.shouldKeepAlive = false
+    }
+    owed.add(res)
+    res.once('close', () => owed.delete(res))
     listener(req, res)
   }
   const server = createServer(
@@ -39,26 +55,29 @@ export function createCallerServer(listener: Listener, refuse: (code: string | u
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (refused.has(socket)) return
     refused.add(socket)
-    refuseRest(socket, under.get(socket) ?? new Set(), () => refuse(error.code))
+    refuseRest(socket, owedOn(socket), () => refuse(error.code))
   })
-  return server
+  function release(): void {
+    released = true
+    // Of several on one connection the last one closes it.
+    const last = new Map([...owed].map(res => [res.req.socket, res]))
+    for (const res of last.values()) closeAfter(res)
+  }
+  return { server, release }
 }
 
-/** Keeps the answers that are still owed on each connection. */
-function note(under: WeakMap<Duplex, Set<ServerResponse>>, res: ServerResponse): void {
-  const { socket } = res.req
-  let open = under.get(socket)
-  if (!open) under.set(socket, (open = new Set()))
-  open.add(res)
-  res.once('close', () => open.delete(res))
+/** Lets an answer be its connection's last, whatever its head has said already. */
+function closeAfter(res: ServerResponse): void {
+  if (!res.headersSent) res.shouldKeepAlive = false
+  else res.once('finish', () => res.req.socket.destroySoon())
 }
 
 /**
  * Ends a connection on which something came that is no request. Requests before it, which were whole, get their answers
  * first: an error in their place would be read as theirs. One whose own body is broken gets the error.
  */
-function refuseRest(socket: Duplex, open: ReadonlySet<ServerResponse>, answer: () => Answer): void {
-  const last = [...open].at(-1)
+function refuseRest(socket: Duplex, open: readonly ServerResponse[], answer: () => Answer): void {
+  const last = open.at(-1)
   if (!socket.writable) return void socket.destroy()
   if (!last) return sendLast(socket, answer())
   if (last.req.complete) {
@@ -66,7 +85,7 @@ function refuseRest(socket: Duplex, open: ReadonlySet<ServerResponse>, answer: (
     last.once('finish', () => sendLast(socket, answer()))
     return
   }
-  if (open.size > 1 || last.headersSent) socket.destroy()
+  if (open.length > 1 || last.headersSent) socket.destroy()
   else sendLast(socket, answer())
 }
 

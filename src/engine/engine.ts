@@ -105,12 +105,15 @@ export class Engine {
   readonly #health = new Health()
   readonly #patience = new Deadlines()
   #running: Running
-  #open = 0
   #detached = 0
   #draining = false
+  /** Why no request goes on any more, once that is so. */
+  #stopped: Failure | undefined
   #onIdle: (() => void) | undefined
   /** Configurations that have been replaced, with the requests that still use them. */
   readonly #users = new Map<Running, number>()
+  /** The exchanges that have not settled yet. */
+  readonly #courses = new Set<Course>()
 
   constructor(parts: EngineParts, running: Running) {
     this.#parts = parts
@@ -125,7 +128,7 @@ export class Engine {
 
   /** Exchanges that have not settled yet. */
   get open(): number {
-    return this.#open
+    return this.#courses.size
   }
 
   get heldBytes(): number {
@@ -143,9 +146,15 @@ export class Engine {
   drain(): Promise<void> {
     this.#draining = true
     return new Promise(resolve => {
-      if (this.#open === 0) resolve()
+      if (this.#courses.size === 0) resolve()
       else this.#onIdle = resolve
     })
+  }
+
+  /** Ends the requests that are still under way, those too whose callers have left; their charges end as they stand. */
+  stop(): void {
+    this.#stopped = fail('drain_deadline')
+    for (const { call } of this.#courses) call?.stop(this.#stopped)
   }
 
   async close(): Promise<void> {
@@ -153,20 +162,22 @@ export class Engine {
     await this.#running.pipeline.close()
   }
 
-  #enter(running: Running): void {
-    this.#open++
+  #enter(course: Course): void {
+    const { running } = course
+    this.#courses.add(course)
     this.#users.set(running, (this.#users.get(running) ?? 0) + 1)
   }
 
-  #leave(running: Running): void {
-    this.#open--
+  #leave(course: Course): void {
+    const { running } = course
+    this.#courses.delete(course)
     const users = (this.#users.get(running) ?? 1) - 1
     if (users > 0) this.#users.set(running, users)
     else {
       this.#users.delete(running)
       if (running !== this.#running) this.#retire(running)
     }
-    if (this.#open === 0) this.#onIdle?.()
+    if (this.#courses.size === 0) this.#onIdle?.()
   }
 
   #retire(running: Running): void {
@@ -194,7 +205,7 @@ export class Engine {
       detached: false,
       order: [],
     }
-    this.#enter(course.running)
+    this.#enter(course)
     this.#parts.began()
     let outcome: Outcome
     try {
@@ -205,7 +216,7 @@ export class Engine {
     try {
       await this.#settle(course, outcome)
     } finally {
-      this.#leave(course.running)
+      this.#leave(course)
     }
   }
 
@@ -248,12 +259,22 @@ export class Engine {
     for (const [i, candidate] of course.order.entries()) {
       const tried = i === 0 ? target : withCandidate(target, candidate)
       course.target = tried
-      const shaping = course.running.pipeline.onForward(ex, shapeOutbound(ex, tried), tried)
-      const out = isPromise(shaping) ? await shaping : shaping
-      const outcome = await this.#attempt(course, ex, tried, out, i === course.order.length - 1)
+      const last = i === course.order.length - 1
+      const out = await this.#shape(course, ex, tried, last)
+      const outcome = out && (await this.#attempt(course, ex, tried, out, last))
       if (outcome) return outcome
     }
     throw new Error('the last attempt neither answered nor failed')
+  }
+
+  /** What the upstream is to receive; undefined when a hook says that it cannot take it now, and another may be asked. */
+  async #shape(course: Course, ex: Exchange, target: Target, last: boolean): Promise<Outbound | undefined> {
+    try {
+      return await course.running.pipeline.onForward(ex, shapeOutbound(ex, target), target)
+    } catch (error) {
+      if (last || !(error instanceof Failure) || !error.elsewhere) throw error
+      return undefined
+    }
   }
 
   /** One upstream's try: undefined when it took nothing and said so, and another may be asked without doubt. */
@@ -266,6 +287,7 @@ export class Engine {
   ): Promise<Outcome | undefined> {
     const { req, res } = course
     if (res.destroyed) throw fail('body_incomplete')
+    if (this.#stopped) throw this.#stopped
     const { upstream } = target
     this.#health.began(upstream, this.#parts.clock.tick())
     const call = this.#transport.send(req, res, {

@@ -95,6 +95,11 @@ export const errors = {
   upstream_cut: { status: 502, type: server, text: 'The upstream broke off ({reason}).' },
   upstream_invalid: { status: 502, type: server, text: "The upstream's answer is not usable: {reason}." },
   deadline_exceeded: { status: 504, type: server, text: 'The answer was not complete within {ms} ms.' },
+  drain_deadline: {
+    status: 503,
+    type: server,
+    text: 'The gateway had to stop before the answer was complete.',
+  },
   draining: { status: 503, type: server, text: 'The gateway is shutting down. Try again; another one will answer.' },
   internal_error: {
     status: 500,

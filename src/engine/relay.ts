@@ -12,6 +12,8 @@ const joinedBytesMax = 131_072
 const lingerMs = 10_000
 /** A caller who does not take what waits for him in this time is given up. */
 export const writeIdleMs = 60_000
+/** What ends an answer for want of time. */
+const deadlines: ReadonlySet<string> = new Set(['deadline_exceeded', 'drain_deadline'])
 /** The end of what has been written when an event has ended there, or none has begun. */
 const betweenEvents = /(?:^|\n\n|\r\n\r\n|\r\r)$/
 
@@ -146,7 +148,7 @@ export class Relay implements Sink {
         if (this.#yieldTurn(chunk.length)) return
       }
       const failure = this.#upstreamFailure
-      if (failure) return this.#cut(failure.code === 'deadline_exceeded' ? 'deadline' : 'upstream', failure)
+      if (failure) return this.#cut(deadlines.has(failure.code) ? 'deadline' : 'upstream', failure)
       if (this.#upstreamEnded) return this.#finish()
     } catch (error) {
       return this.#fault(error)

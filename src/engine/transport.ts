@@ -231,6 +231,11 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
     else if (this.#ended) sink.end()
   }
 
+  /** Ends the call as its own deadline would: whoever waits for the head, or for the rest, is told why. */
+  stop(failure: Error): void {
+    this.#giveUp(failure)
+  }
+
   /** Gives the call up; the upstream's socket is closed. Nothing more reaches the sink. */
   abort(reason: Error): void {
     if (this.#ended || this.#error) return

@@ -82,7 +82,7 @@ export async function startEngine(t: Test, options: BareOptions = {}): Promise<B
       router: new Router(plan.routes),
     },
   )
-  const server = createCallerServer(
+  const { server } = createCallerServer(
     (req, res) => void engine.handle(req, res),
     code => engine.refuseUnread(code),
   )
