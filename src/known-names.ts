@@ -8,5 +8,5 @@ export const knownNames = {
   answers: localAnswerNames,
   simulators: simulatorNames,
   storages: ['sqlite'],
-  counters: ['memory'],
+  counters: ['memory', 'redis', 'rediss'],
 }

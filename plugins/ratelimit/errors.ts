@@ -4,7 +4,18 @@ export const errors = {
   rate_limit_exceeded: {
     status: 429,
     type: 'requests',
-    text: 'Rate limit {limit} reached: {max} requests in any 60 seconds. Try again in {seconds} s.',
+    text: 'Rate limit {limit} reached: {max} {what}. Try again in {seconds} s.',
+  },
+  tokens_over_limit: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: 'This request may use {estimate} tokens, and the limit {limit} admits {max} in any 60 seconds: it could never be admitted. Shorten it, or ask for a shorter answer (max_tokens).',
+    retry: false,
+  },
+  counters_unavailable: {
+    status: 503,
+    type: 'service_unavailable_error',
+    text: 'The store that limits are counted in does not answer. Nothing was sent upstream; try again shortly.',
   },
 } as const satisfies ErrorTable
 

@@ -1,30 +1,78 @@
-import type { Caller, Model } from '../../src/kit/index.ts'
-import type { Window } from './counters.ts'
+import type { Caller, Demand, LimitKind, Limits, Model, Upstream } from '../../src/kit/index.ts'
 
 /** A limit as it applies to one request. */
-export type Limit = Window & { readonly name: 'user_rpm' | 'model_rpm' }
+export type Limit = Demand & {
+  readonly name: 'user_rpm' | 'user_tpm' | 'model_rpm' | 'key_concurrency' | 'upstream_concurrency'
+  readonly counts: 'requests' | 'tokens' | 'places'
+  /** Whose limit it is, for the log: a group, a model, an upstream. */
+  readonly of: string
+}
+
+type Shape = Pick<Limit, 'name' | 'counts' | 'kind'>
+const ofUsers: { readonly [kind in LimitKind]: Shape } = {
+  rpm: { name: 'user_rpm', counts: 'requests', kind: 'window' },
+  tpm: { name: 'user_tpm', counts: 'tokens', kind: 'window' },
+  concurrency: { name: 'key_concurrency', counts: 'places', kind: 'places' },
+}
+const kinds = Object.keys(ofUsers) as readonly LimitKind[]
 
 /**
  * The limits that follow from who is asking (requirement 8, user level): the group's value, counted per key or per
- * user, and the key's own, which is counted per key and wins where it is tighter.
+ * user, and the key's own, which is counted per key and wins where it is tighter. Tokens are asked for none yet.
  */
 export function userLimits({ key, group }: Caller): readonly Limit[] {
-  const ofGroup = group.limits.rpm
-  const ofKey = key.limits.rpm
-  if (group.limitScope === 'key') {
-    const limit = Math.min(ofGroup ?? Infinity, ofKey ?? Infinity)
-    return limit === Infinity ? [] : [{ name: 'user_rpm', id: `key ${key.id}`, limit }]
-  }
   const limits: Limit[] = []
-  if (ofGroup !== undefined) limits.push({ name: 'user_rpm', id: `user ${key.user}`, limit: ofGroup })
-  if (ofKey !== undefined) limits.push({ name: 'user_rpm', id: `key ${key.id}`, limit: ofKey })
+  const add = (kind: LimitKind, who: string, from: Limits): void => {
+    const limit = from[kind]
+    if (limit === undefined) return
+    const shadow = from.shadow?.includes(kind) === true
+    // A shadow is counted apart: what it would have refused beside a limit that does refuse.
+    const id = `${shadow ? 'shadow ' : ''}${kind} ${who}`
+    const at = limits.findIndex(one => one.id === id)
+    if (at !== -1 && (limits[at] as Limit).limit <= limit) return
+    const tighter = { ...ofUsers[kind], id, limit, amount: kind === 'tpm' ? 0 : 1, shadow, of: group.name }
+    if (at === -1) limits.push(tighter)
+    else limits[at] = tighter
+  }
+  const ofKey = `key ${key.id}`
+  for (const kind of kinds) {
+    add(kind, group.limitScope === 'user' && kind !== 'concurrency' ? `user ${key.user}` : ofKey, group.limits)
+    add(kind, ofKey, key.limits)
+  }
   return limits
 }
 
 /** The limits of the model: everybody's requests together, or each key's (decision 23). */
 export function modelLimits(model: Model, { key }: Caller): readonly Limit[] {
-  const { rpm, scope } = model.limits
+  const { rpm, scope, shadow } = model.limits
   if (rpm === undefined) return []
+  const isShadow = shadow?.includes('rpm') === true
   const whose = scope === 'key' ? ` key ${key.id}` : ''
-  return [{ name: 'model_rpm', id: `model ${model.name}${whose}`, limit: rpm }]
+  return [
+    {
+      name: 'model_rpm',
+      counts: 'requests',
+      kind: 'window',
+      id: `${isShadow ? 'shadow ' : ''}rpm model ${model.name}${whose}`,
+      limit: rpm,
+      amount: 1,
+      shadow: isShadow,
+      of: model.name,
+    },
+  ]
+}
+
+/** How much an upstream takes at once; undefined where nothing is said. */
+export function upstreamLimit({ name, concurrency, shadow }: Upstream): Limit | undefined {
+  if (concurrency === undefined) return undefined
+  return {
+    name: 'upstream_concurrency',
+    counts: 'places',
+    kind: 'places',
+    id: `concurrency upstream ${name}`,
+    limit: concurrency,
+    amount: 1,
+    shadow: shadow?.includes('concurrency') === true,
+    of: name,
+  }
 }

@@ -1,50 +1,103 @@
 import {
+  type Awaitable,
   callerSlot,
+  CountersDown,
   definePlugin,
   defineSlot,
   type Exchange,
-  type Failure,
-  type Host,
   isPromise,
+  type Outcome,
+  type Standing,
+  type Taking,
+  type Target,
+  type Ticket,
+  type TokenUse,
+  tokenUseSlot,
 } from '../../src/kit/index.ts'
-import type { Counters, Standing, Taking, Ticket } from './counters.ts'
 import { fail } from './errors.ts'
-import { type Limit, modelLimits, userLimits } from './limits.ts'
-import { MemoryCounters } from './memory-counters.ts'
+import { limitStates } from './limit-states.ts'
+import { type Limit, modelLimits, upstreamLimit, userLimits } from './limits.ts'
+import { refusal, refuses } from './refusal.ts'
 import { optionsSchema } from './schema.ts'
+import { ShadowLog } from './shadow-log.ts'
 
-/** Longer waits are not sat out: some SDKs ignore such a Retry-After and come back at once. */
-const patienceMs = 60_000
+const unavailableMs = 1_000
 
-const ticketSlot = defineSlot<Ticket>('ratelimit.ticket')
+/** What one exchange has taken. */
+type Taken = {
+  readonly limits: readonly Limit[]
+  readonly ticket: Ticket | undefined
+  /** At the upstream that is tried now. */
+  place: { readonly upstream: string; readonly ticket: Ticket } | undefined
+}
 
-/** Requests per minute of a key, of a user and of a model (requirement 8). */
+const takenSlot = defineSlot<Taken>('ratelimit.taken')
+
+/** Requests and tokens per minute, and requests at once, of keys, users, models and upstreams (requirement 8). */
 export const ratelimit = definePlugin({
   name: 'ratelimit',
   options: optionsSchema,
   needs: [callerSlot],
-  create(_options, host) {
-    const counters = openCounters(host)
-
-    /** Tells the caller where the tightest of the limits stands. */
-    function publish(ex: Exchange, limits: readonly Limit[], standings: readonly Standing[]): void {
-      const at = tightest(standings)
-      const { limit } = limits[at] as Limit
-      const { remaining, resetMs } = standings[at] as Standing
-      ex.limits = [{ kind: 'requests', limit, remaining, resetMs }]
-    }
+  create({ on_store_failure: whenDown }, host) {
+    const { counters } = host.stores
+    const shadows = host.keep('shadows', () => new ShadowLog(host.clock, host.log))
 
     /** @throws Failure rate_limit_exceeded */
     function look(ex: Exchange, limits: readonly Limit[], standings: readonly Standing[]): void {
-      publish(ex, limits, standings)
-      if (standings.some(standing => standing.waitMs > 0)) throw refusal(limits, standings)
+      ex.limits = limitStates(limits, standings)
+      if (limits.some((limit, i) => refuses(limit, standings[i] as Standing))) throw refusal(limits, standings)
+    }
+
+    /** Takes all limits of the request and the place at the first upstream in one step. */
+    function admit(ex: Exchange, target: Target, limits: readonly Limit[], place: Limit | undefined) {
+      const all = place ? [...limits, place] : limits
+      if (all.length === 0) return undefined
+      return then(counters.take(all, whenDown), taking => enter(ex, target, limits, place, taking))
     }
 
     /** @throws Failure rate_limit_exceeded */
-    function enter(ex: Exchange, limits: readonly Limit[], { ticket, standings }: Taking): undefined {
-      publish(ex, limits, standings)
-      if (!ticket) throw refusal(limits, standings)
-      ex.slots.put(ticketSlot, ticket)
+    function enter(
+      ex: Exchange,
+      target: Target,
+      limits: readonly Limit[],
+      place: Limit | undefined,
+      { ticket, standings }: Taking,
+    ): Awaitable<undefined> {
+      ex.limits = limitStates(limits, standings)
+      if (ticket) {
+        shadows.note(place ? [...limits, place] : limits, standings)
+        ex.slots.put(takenSlot, {
+          limits,
+          ticket: { ...ticket, demands: limits },
+          place: place && { upstream: target.upstream.name, ticket: { ...ticket, demands: [place] } },
+        })
+        return undefined
+      }
+      const others = limits.some((limit, i) => refuses(limit, standings[i] as Standing))
+      // Only the first upstream is full: `onForward` asks the next.
+      if (place && !others && target.model.upstreams.length > 1) return admit(ex, target, limits, undefined)
+      throw refusal(place ? [...limits, place] : limits, standings)
+    }
+
+    /** A place at an upstream other than the first. @throws Failure rate_limit_exceeded, for the next to be asked */
+    function enterNext<T>(ex: Exchange, place: Limit, { ticket, standings }: Taking, out: T): T {
+      if (!ticket) throw refusal([place], standings)
+      shadows.note([place], standings)
+      const taken = ex.slots.get(takenSlot) ?? { limits: [], ticket: undefined, place: undefined }
+      taken.place = { upstream: place.of, ticket }
+      ex.slots.put(takenSlot, taken)
+      return out
+    }
+
+    function settle(ex: Exchange, outcome: Outcome, { limits, ticket, place }: Taken): Awaitable<void> {
+      // Refused by whomever before the upstream was touched: the request consumes nothing (decision 23).
+      const isVoid = outcome.kind === 'refused' && outcome.reach === 'untouched'
+      const tokens = isVoid ? undefined : ex.slots.get(tokenUseSlot)
+      const amounts = limits.map(limit => (isVoid ? 0 : usedOf(limit, tokens, outcome)))
+      const left = place && counters.settle(place.ticket, [0])
+      const settled = ticket && counters.settle(ticket, amounts)
+      if ((left && isPromise(left)) || (settled && isPromise(settled)))
+        return Promise.all([left, settled]).then(() => undefined)
     }
 
     return {
@@ -53,55 +106,56 @@ export const ratelimit = definePlugin({
         if (ex.route.serve !== undefined) return
         const limits = userLimits(ex.slots.need(callerSlot))
         if (limits.length === 0) return
-        const standings = counters.peek(limits)
-        return isPromise(standings) ? standings.then(all => look(ex, limits, all)) : look(ex, limits, standings)
+        return then(counters.peek(limits, whenDown), standings => look(ex, limits, standings))
       },
+
       onAdmit(ex, target) {
         const caller = ex.slots.need(callerSlot)
         const limits = [...userLimits(caller), ...modelLimits(target.model, caller)]
-        if (limits.length === 0) return undefined
-        const taking = counters.take(limits)
-        return isPromise(taking) ? taking.then(done => enter(ex, limits, done)) : enter(ex, limits, taking)
+        return admit(ex, target, withTokens(limits, ex.slots.get(tokenUseSlot)), upstreamLimit(target.upstream))
       },
-      // Refused by whomever before the upstream was touched: the request consumes nothing (decision 23).
+
+      onForward(ex, out, _facet, target) {
+        const taken = ex.slots.get(takenSlot)
+        if (taken?.place?.upstream === target.upstream.name) return out
+        const left = taken?.place && counters.settle(taken.place.ticket, [0])
+        if (taken) taken.place = undefined
+        const place = upstreamLimit(target.upstream)
+        const enterThere = () =>
+          place ? then(counters.take([place], whenDown), taking => enterNext(ex, place, taking, out)) : out
+        return left && isPromise(left) ? left.then(enterThere) : enterThere()
+      },
+
       onSettle(ex, outcome) {
-        const ticket = ex.slots.get(ticketSlot)
-        if (ticket && outcome.kind === 'refused' && outcome.reach === 'untouched') return counters.giveBack(ticket)
+        const taken = ex.slots.get(takenSlot)
+        return taken && settle(ex, outcome, taken)
       },
     }
   },
 })
 
-/** The counters named by the plan; they outlive a reload, or every reload would grant everybody a fresh minute. */
-function openCounters(host: Host): Counters {
-  const kind = host.plan.counters.split(':', 1)[0]
-  if (kind !== 'memory') throw new Error(`counters '${kind}:' are not known to ratelimit; 'memory:' is`)
-  return host.keep('counters', () => new MemoryCounters(host.clock))
+/** Goes on with what was asked of the counters, at once where they are in memory. @throws Failure counters_unavailable */
+function then<T, U>(asked: Awaitable<T>, goOn: (value: T) => Awaitable<U>): Awaitable<U> {
+  if (!isPromise(asked)) return goOn(asked)
+  return asked.then(goOn, (cause: unknown) => {
+    throw cause instanceof CountersDown
+      ? fail('counters_unavailable', {}, { cause, retryAfterMs: unavailableMs })
+      : cause
+  })
 }
 
-/** The index of the limit with the least left; of several the one that takes longest to be free again. */
-function tightest(standings: readonly Standing[]): number {
-  return indexOfMost(standings, (a, b) => b.remaining - a.remaining || a.resetMs - b.resetMs)
+/** Limits of tokens ask for what the request may come to. @throws Failure tokens_over_limit */
+function withTokens(limits: readonly Limit[], tokens: TokenUse | undefined): readonly Limit[] {
+  if (!tokens) return limits
+  return limits.map(limit => {
+    if (limit.counts !== 'tokens') return limit
+    const { estimate } = tokens
+    if (estimate > limit.limit && !limit.shadow)
+      throw fail('tokens_over_limit', { estimate, limit: limit.name, max: limit.limit })
+    return { ...limit, amount: estimate }
+  })
 }
 
-function refusal(limits: readonly Limit[], standings: readonly Standing[]): Failure {
-  // Of several full limits the slowest is named: before it has room, the others do not matter.
-  const at = indexOfMost(standings, (a, b) => a.waitMs - b.waitMs)
-  const { name, limit } = limits[at] as Limit
-  const { waitMs } = standings[at] as Standing
-  const headers: { [name: string]: string } = { 'x-ratelimit-scope': name }
-  if (waitMs > patienceMs) headers['x-should-retry'] = 'false'
-  return fail(
-    'rate_limit_exceeded',
-    { limit: name, max: limit, seconds: Math.ceil(waitMs / 1000) },
-    { retryAfterMs: waitMs, headers },
-  )
-}
-
-/** The index of the element that comes out above all others; the first of equals. */
-function indexOfMost(standings: readonly Standing[], compare: (a: Standing, b: Standing) => number): number {
-  let most = 0
-  for (let i = 1; i < standings.length; i++)
-    if (compare(standings[i] as Standing, standings[most] as Standing) > 0) most = i
-  return most
+function usedOf(limit: Limit, tokens: TokenUse | undefined, outcome: Outcome): number {
+  return limit.counts === 'tokens' ? (tokens?.actual(outcome) ?? 0) : limit.amount
 }

@@ -1,4 +1,16 @@
 import type { Schema } from '../../src/kit/index.ts'
 
-/** The limits themselves stand in the file's `groups` and `models`; there is nothing to set on the pipeline's line. */
-export const optionsSchema = { type: 'object', additionalProperties: false, properties: {} } as const satisfies Schema
+/** The limits themselves stand in the file's `groups`, `models` and `upstreams`. */
+export const optionsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    on_store_failure: {
+      type: 'string',
+      enum: ['local', 'refuse'],
+      default: 'local',
+      description:
+        'While shared counters do not answer: local, each process holds the limits by itself; refuse, limited requests are answered 503.',
+    },
+  },
+} as const satisfies Schema

@@ -23,7 +23,7 @@ export function estimateInput(body: Body, facet: UsageFacet): number | null {
 export function estimateRequest(body: Body, facet: UsageFacet): readonly Use[] {
   const uses: { readonly unit: string; readonly quantity: number }[] = [
     { unit: 'input', quantity: estimateInput(body, facet) ?? 0 },
-    { unit: 'output', quantity: outputLimit(body, facet) },
+    { unit: 'output', quantity: estimateOutput(body, facet.estimate.output_tokens) },
     { unit: 'character', quantity: countCharacters(body, facet.count_characters_of) ?? 0 },
     { unit: 'second', quantity: Math.ceil(fileBytes(body) / bytesPerSecond) },
     { unit: 'search_unit', quantity: Math.max(1, Math.ceil(listLength(body, 'documents') / documentsPerUnit)) },
@@ -32,7 +32,8 @@ export function estimateRequest(body: Body, facet: UsageFacet): readonly Use[] {
   return uses.map(use => ({ ...use, source: 'default' }))
 }
 
-function outputLimit(body: Body, facet: UsageFacet): number {
+/** The longest answer that the request admits, in tokens; `otherwise` where it says nothing, for each choice. */
+export function estimateOutput(body: Body, otherwise: number): number {
   const choices = positive(readField(body, 'n')) ?? 1
   for (const name of limitFields) {
     const limit = positive(readField(body, name))
@@ -40,7 +41,7 @@ function outputLimit(body: Body, facet: UsageFacet): number {
   }
   const config = readField(body, 'generationConfig')
   const limit = isObject(config) ? positive(config['maxOutputTokens']) : undefined
-  return (limit ?? facet.estimate.output_tokens) * choices
+  return (limit ?? otherwise) * choices
 }
 
 /** A whole number above 0; larger ones than any model answers with are held at a million. */

@@ -12,6 +12,7 @@ import {
   readField,
   type Reply,
   type Target,
+  tokenUseSlot,
   type UsageRule,
   useChargeId,
   withField,
@@ -24,6 +25,7 @@ import { rateExchange } from './rate-exchange.ts'
 import { rateUse } from './rate-use.ts'
 import { EventReading, JsonReading, type Reading } from './reading.ts'
 import { facetSchema, optionsSchema, type UsageFacet } from './schema.ts'
+import { TokenCount } from './token-count.ts'
 import { usageRule } from './usage-rule.ts'
 
 const unavailableMs = 5_000
@@ -66,6 +68,14 @@ export const tokenUsage = definePlugin({
           throw fail('image_tool_refused', { model: target.model.name })
         if (!ledger.healthy() && ruleOf(ex, target, facet))
           throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
+        if (!facet.free_operations.includes(ex.route.operation))
+          ex.slots.put(
+            tokenUseSlot,
+            new TokenCount(target, facet, () => ({
+              reading: ex.slots.get(countingSlot)?.reading,
+              hasImages: paysImages(ex),
+            })),
+          )
       },
 
       onAdmit(ex, target, facet) {

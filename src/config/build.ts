@@ -4,6 +4,7 @@ import {
   type Family,
   type ForwardRule,
   type Group,
+  type LimitKind,
   type Limits,
   type Model,
   type Origin,
@@ -132,8 +133,15 @@ function buildGroup(name: string, own: GroupSettings): Group {
   const limits: Limits = {
     ...(own.rpm !== undefined && { rpm: own.rpm }),
     ...(own.tpm !== undefined && { tpm: own.tpm }),
+    ...(own.concurrency !== undefined && { concurrency: own.concurrency }),
+    ...shadowOf(own),
   }
   return { name, limits, limitScope: own.limit_scope, multiplier: own.multiplier }
+}
+
+/** Nothing where nothing is in the shadow: most limits refuse. */
+function shadowOf(own: { readonly shadow: readonly LimitKind[] }): { readonly shadow?: readonly LimitKind[] } {
+  return own.shadow.length > 0 ? { shadow: own.shadow } : {}
 }
 
 function buildUpstream(name: string, own: UpstreamSettings): Upstream {
@@ -151,6 +159,8 @@ function buildUpstream(name: string, own: UpstreamSettings): Upstream {
     },
     reuse: own.reuse,
     cooldown: { failures: own.cooldown.failures, forMs: ms(own.cooldown.for) },
+    ...(own.concurrency !== undefined && { concurrency: own.concurrency }),
+    ...shadowOf(own),
   }
 }
 
@@ -213,7 +223,11 @@ function buildModel(
     upstreams,
     prices: new Map(prices),
     free: own.price === 'free',
-    limits: { ...(own.limits.rpm !== undefined && { rpm: own.limits.rpm }), scope: own.limits.scope },
+    limits: {
+      ...(own.limits.rpm !== undefined && { rpm: own.limits.rpm }),
+      scope: own.limits.scope,
+      ...shadowOf(own.limits),
+    },
     enabled: own.enabled,
   }
 }

@@ -74,8 +74,8 @@ export const formats = {
     remedy: 'write sqlite:PATH or postgres://HOST/DATABASE',
   },
   counters: {
-    pattern: '^(memory:|rediss?://.+)$',
-    holds: text => /^(memory:|rediss?:\/\/.+)$/s.test(text),
+    pattern: String.raw`^(memory:|rediss?://[^\s?#]+)$`,
+    holds: text => text === 'memory:' || isRedisUrl(text),
     name: 'a place to count in',
     remedy: 'write memory: or redis://HOST:PORT',
   },
@@ -154,6 +154,12 @@ function isUpstreamUrl(text: string): boolean {
   if (!/^https?:\/\//.test(text) || !URL.canParse(text)) return false
   const url = new URL(text)
   return url.username === '' && url.password === '' && url.search === '' && url.hash === ''
+}
+
+function isRedisUrl(text: string): boolean {
+  if (!/^rediss?:\/\//.test(text) || !URL.canParse(text)) return false
+  const { hostname, pathname, search, hash } = new URL(text)
+  return hostname !== '' && /^(\/\d*)?$/.test(pathname) && search === '' && hash === ''
 }
 
 /** As a browser writes it: no path, no default port, lower case. */

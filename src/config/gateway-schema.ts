@@ -38,7 +38,8 @@ export function composeSchema(plugins: PluginsByStep, unopened: readonly string[
         type: 'string',
         format: 'counters',
         default: 'memory:',
-        description: 'Where limits are counted: memory: for one process, redis://… for several.',
+        description:
+          'Where limits are counted: memory: for one process, redis://[USER:PASSWORD@]HOST[:PORT][/DB] or rediss://… for several.',
       },
       groups: namedEntries(
         parts.group,

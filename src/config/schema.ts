@@ -6,6 +6,12 @@ const rpm = {
   description: 'Requests in any 60 seconds.',
 } as const satisfies Schema
 
+const tpm = { type: 'integer', minimum: 1, description: 'Tokens in any 60 seconds.' } as const satisfies Schema
+
+const concurrency = { type: 'integer', minimum: 1, description: 'Requests at once.' } as const satisfies Schema
+
+const shadowDescription = 'Limits that count and log what they would refuse, and refuse nobody.'
+
 const server = {
   type: 'object',
   additionalProperties: false,
@@ -101,12 +107,20 @@ const group = {
   description: 'A group of users and the limits of each of its keys.',
   properties: {
     rpm: { ...rpm, description: 'Requests in any 60 seconds, per key; absent for no limit.' },
-    tpm: { type: 'integer', minimum: 1, description: 'Tokens in any 60 seconds, per key; absent for no limit.' },
+    tpm: { ...tpm, description: 'Tokens in any 60 seconds, per key; absent for no limit.' },
+    concurrency: { ...concurrency, description: 'Requests at once, always per key; absent for no limit.' },
+    shadow: {
+      type: 'array',
+      uniqueItems: true,
+      items: { type: 'string', enum: ['rpm', 'tpm', 'concurrency'] },
+      default: [],
+      description: shadowDescription,
+    },
     limit_scope: {
       type: 'string',
       enum: ['key', 'user'],
       default: 'key',
-      description: 'Whose requests count together: those of each key, or those of all keys of a user.',
+      description: 'Whose requests and tokens count together: those of each key, or those of all keys of a user.',
     },
     multiplier: {
       type: 'string',
@@ -164,6 +178,17 @@ const upstream = {
     reuse: {
       type: 'boolean',
       description: 'Whether a socket carries one request after another; absent leaves it to the route.',
+    },
+    concurrency: {
+      ...concurrency,
+      description: 'Requests that it is sent at once, at most; beyond them the next upstream of the model is asked.',
+    },
+    shadow: {
+      type: 'array',
+      uniqueItems: true,
+      items: { type: 'string', enum: ['concurrency'] },
+      default: [],
+      description: shadowDescription,
     },
     cooldown: {
       type: 'object',
@@ -277,6 +302,13 @@ const model = {
           enum: ['gateway', 'key'],
           default: 'gateway',
           description: "Whose traffic counts: everybody's together, or each key's.",
+        },
+        shadow: {
+          type: 'array',
+          uniqueItems: true,
+          items: { type: 'string', enum: ['rpm'] },
+          default: [],
+          description: shadowDescription,
         },
       },
     },

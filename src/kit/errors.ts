@@ -26,6 +26,8 @@ export type FailExtra = {
   readonly retryAfterMs?: number
   readonly param?: string
   readonly headers?: { readonly [name: string]: string }
+  /** Thrown at `onForward`: another upstream may take the request, ask the next. */
+  readonly elsewhere?: boolean
 }
 
 /** A refusal on its way to the caller. Thrown by hooks and by the engine; rendered by the caller's dialect. */
@@ -37,6 +39,7 @@ export class Failure extends Error {
   readonly retry: boolean | undefined
   readonly retryAfterMs: number | undefined
   readonly headers: { readonly [name: string]: string }
+  readonly elsewhere: boolean
 
   constructor(code: string, row: ErrorRow, message: string, extra: FailExtra = {}) {
     super(message, extra.cause === undefined ? undefined : { cause: extra.cause })
@@ -48,6 +51,7 @@ export class Failure extends Error {
     this.retry = row.retry
     this.retryAfterMs = extra.retryAfterMs
     this.headers = extra.headers ?? {}
+    this.elsewhere = extra.elsewhere ?? false
   }
 }
 

@@ -3,11 +3,18 @@ import type { Micros } from './units.ts'
 /** A place in a configuration file; lines and columns count from 1. */
 export type Origin = { readonly file: string; readonly line: number; readonly col: number }
 
+/** What a limit is of: requests or tokens in any 60 seconds, or requests in flight at once. */
+export type LimitKind = 'rpm' | 'tpm' | 'concurrency'
+
 export type Limits = {
   /** Requests in any 60 seconds. */
   readonly rpm?: number
   /** Tokens in any 60 seconds. */
   readonly tpm?: number
+  /** Requests in flight at once, of each key. */
+  readonly concurrency?: number
+  /** Those that count and refuse nobody. */
+  readonly shadow?: readonly LimitKind[]
   /** Whose traffic a model limit counts: everybody's together, or each key's. */
   readonly scope?: 'gateway' | 'key'
 }
@@ -40,6 +47,10 @@ export type Upstream = {
   readonly reuse: boolean | undefined
   /** When it is left alone: after so many failures in a row, for so long; then one request tries it. */
   readonly cooldown: { readonly failures: number; readonly forMs: number }
+  /** Requests that it is sent at once, at most; absent for no bound. */
+  readonly concurrency?: number
+  /** The bound counts and refuses nobody. */
+  readonly shadow?: readonly LimitKind[]
 }
 
 /** Which of the caller's fields go upstream, for one operation. */

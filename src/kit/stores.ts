@@ -1,5 +1,6 @@
 import type { Awaitable } from './awaitable.ts'
 import type { Charge, ChargeFacts, Line } from './charge.ts'
+import type { Counters } from './counters.ts'
 import type { Journal } from './journal.ts'
 import type { KeyStore } from './keys.ts'
 import type { Micros } from './units.ts'
@@ -68,7 +69,12 @@ export type Ledger = {
   healthy(): boolean
 }
 
-export type Stores = { readonly keys: KeyStore; readonly ledger: Ledger; readonly journal: Journal }
+export type Stores = {
+  readonly keys: KeyStore
+  readonly ledger: Ledger
+  readonly journal: Journal
+  readonly counters: Counters
+}
 
 /** What verification found; `problems` is empty when every invariant holds. */
 export type Audit = {
@@ -79,7 +85,7 @@ export type Audit = {
 }
 
 /** An open store: what the gateway, the command line and the console work on. */
-export type Storage = Stores & {
+export type Storage = Omit<Stores, 'counters'> & {
   readonly users: UserStore
   readonly sessions: SessionStore
   readonly trail: Trail

@@ -18,6 +18,7 @@ import {
   type Target,
   type Upstream,
 } from '../../src/kit/index.ts'
+import { MemoryCounters } from '../../src/storage/counters/memory.ts'
 
 /** A clock that stands still until it is moved. `jump` moves the wall clock alone, as an NTP step does. */
 export class HandClock implements Clock {
@@ -104,12 +105,13 @@ export function somePlan(groups: readonly Group[] = [someGroup()]): Plan {
   }
 }
 
-/** A host for plugins that ask for no store; `stores` where one does. */
+/** A host for plugins that ask for no store but the counters; `stores` where one does. */
 export function someHost(more: Partial<Host> = {}): Host {
   const kept = new Map<string, unknown>()
+  const clock = more.clock ?? new HandClock()
   return {
-    stores: {} as Stores,
-    clock: new HandClock(),
+    stores: { counters: new MemoryCounters(clock) } as unknown as Stores,
+    clock,
     plan: somePlan(),
     log: new KeptLog(),
     keep<T>(name: string, create: () => T): T {

@@ -6,6 +6,7 @@ import { BadKeyLog } from '../../plugins/auth/bad-key-log.ts'
 import { auth } from '../../plugins/auth/plugin.ts'
 import { type Awaitable, callerSlot, type Exchange, type Key, type KeyStore, type Stores } from '../../src/kit/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
+import { MemoryCounters } from '../../src/storage/counters/memory.ts'
 import {
   HandClock,
   KeptLog,
@@ -374,7 +375,10 @@ t.test('keys made in a real storage are found by the secret alone, and neither l
   const clock = new HandClock()
   const log = new KeptLog()
   const storage = await openStorage({ url: 'sqlite::memory:', role: 'gateway', clock, log })
-  const hooks = auth.create({ bad_keys_per_minute: 20 }, someHost({ stores: storage, clock, log }))
+  const hooks = auth.create(
+    { bad_keys_per_minute: 20 },
+    someHost({ stores: { ...storage, counters: new MemoryCounters(clock) }, clock, log }),
+  )
   t.teardown(async () => {
     await hooks.close?.()
     await storage.close()

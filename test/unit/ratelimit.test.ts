@@ -1,7 +1,5 @@
 import t from 'tap'
-import { MemoryCounters } from '../../plugins/ratelimit/memory-counters.ts'
 import { ratelimit } from '../../plugins/ratelimit/plugin.ts'
-import { SlidingLog } from '../../plugins/ratelimit/sliding-log.ts'
 import {
   type Caller,
   callerSlot,
@@ -19,7 +17,6 @@ import {
   someGroup,
   someHost,
   someKey,
-  somePlan,
   someTarget,
 } from '../harness/exchange.ts'
 
@@ -32,7 +29,7 @@ function refused(reach: Outcome['reach'] = 'untouched'): Outcome {
 }
 
 function setUp(host = someHost({ clock: new HandClock() })) {
-  const hooks = ratelimit.create({}, host)
+  const hooks = ratelimit.create({ on_store_failure: 'local' }, host)
   const arrive = (caller: Caller, route: { serve?: string } = {}): Exchange => {
     const ex = someExchange({ route })
     ex.slots.put(callerSlot, caller)
@@ -431,55 +428,5 @@ t.test('a request that began before a reload gives back what it took', async t =
   t.equal(
     count(5, () => after.ask(who)),
     2,
-  )
-})
-
-t.test('counters in a place that is not known are refused at the start, without their password', async t => {
-  const plan = { ...somePlan(), counters: 'redis://:hunter2@localhost:6379' }
-  t.throws(() => ratelimit.create({}, someHost({ plan })), /^counters 'redis:' are not known/)
-})
-
-t.test('windows of idle keys are dropped: a million keys hold the memory of one busy minute', async t => {
-  const clock = new HandClock()
-  const counters = new MemoryCounters(clock)
-  let most = 0
-  for (let i = 0; i < 1_000_000; i++) {
-    clock.move(6)
-    counters.take([{ id: `key ${i}`, limit: 60 }])
-    most = Math.max(most, counters.size)
-  }
-  // 10,000 keys are active in any minute.
-  t.ok(most <= 21_000, `${most} windows at most`)
-})
-
-t.test('a log gives back exactly the request that was taken, wherever it stands', async t => {
-  const seed = Date.now() % 2 ** 31
-  t.comment(`seed ${seed}`)
-  const random = seeded(seed)
-  const log = new SlidingLog()
-  let model: number[] = []
-  let now = 0
-  for (let i = 0; i < 20_000; i++) {
-    if (random() < 0.7) now += Math.floor(random() * 900)
-    log.forget(now)
-    model = model.filter(stamp => now - stamp < minute)
-    const roll = random()
-    if (roll < 0.55) {
-      log.add(now)
-      model.push(now)
-    } else {
-      const stamp =
-        roll < 0.9 ? (model[Math.floor(random() * model.length)] ?? -1) : now - Math.floor(random() * 90_000)
-      const at = model.indexOf(stamp)
-      if (at >= 0) model.splice(at, 1)
-      if (log.remove(stamp) !== at >= 0) t.fail(`${stamp} at ${at}`)
-    }
-    const newest = model.at(-1)
-    if (log.length !== model.length || log.resetMs(now) !== (newest === undefined ? 0 : newest + minute - now))
-      t.fail(`step ${i}`)
-  }
-  t.same(
-    Array.from({ length: model.length }, (_, i) => log.waitMs(i + 1, now)),
-    model.map(stamp => stamp + minute - now).toReversed(),
   )
 })

@@ -1,0 +1,36 @@
+import type { Failure, Standing } from '../../src/kit/index.ts'
+import { fail } from './errors.ts'
+import { indexOfMost } from './index-of-most.ts'
+import type { Limit } from './limits.ts'
+
+/** Longer waits are not sat out: some SDKs ignore such a Retry-After and come back at once. */
+const patienceMs = 60_000
+const units = {
+  requests: 'requests in any 60 seconds',
+  tokens: 'tokens in any 60 seconds',
+  places: 'requests at once',
+} as const
+
+/** True where a limit is full that refuses. */
+export function refuses(limit: Limit, standing: Standing): boolean {
+  return standing.waitMs > 0 && !limit.shadow
+}
+
+/** The 429 of the limits that are full. Of several the slowest is named: before it has room, the others do not matter. */
+export function refusal(limits: readonly Limit[], standings: readonly Standing[]): Failure {
+  const full = limits.flatMap((limit, i) => {
+    const standing = standings[i] as Standing
+    return refuses(limit, standing) ? [{ limit, waitMs: standing.waitMs }] : []
+  })
+  const slowest = full[indexOfMost(full, (a, b) => a.waitMs - b.waitMs)]
+  if (!slowest) throw new Error('no limit was full')
+  const { limit, waitMs } = slowest
+  const headers: { [name: string]: string } = { 'x-ratelimit-scope': limit.name }
+  if (waitMs > patienceMs) headers['x-should-retry'] = 'false'
+  return fail(
+    'rate_limit_exceeded',
+    { limit: limit.name, max: limit.limit, what: units[limit.counts], seconds: Math.ceil(waitMs / 1000) },
+    // Of the limits only an upstream's own leaves something to ask elsewhere.
+    { retryAfterMs: waitMs, headers, ...(limit.name === 'upstream_concurrency' && { elsewhere: true }) },
+  )
+}

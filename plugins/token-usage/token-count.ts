@@ -1,0 +1,62 @@
+import type { Body, Outcome, Target, TokenUse } from '../../src/kit/index.ts'
+import { estimateInput, estimateOutput } from './estimate-request.ts'
+import type { Reading } from './reading.ts'
+import type { UsageFacet } from './schema.ts'
+
+/** What is known of the answer when the exchange is over. */
+export type Answered = {
+  /** Undefined where there was no answer, or one that tells nothing. */
+  readonly reading: Reading | undefined
+  /** Images are most of its length. */
+  readonly hasImages: boolean
+}
+
+/** Tokens of one exchange for limits: estimated when somebody asks, and counted when it is over. */
+export class TokenCount implements TokenUse {
+  readonly #body: Body
+  readonly #facet: UsageFacet
+  /** A model that has prices, and none for output, answers with none: vectors, sound, ranks. */
+  readonly #isMute: boolean
+  readonly #answered: () => Answered
+  #input: number | undefined
+
+  constructor({ body, model }: Target, facet: UsageFacet, answered: () => Answered) {
+    this.#body = body
+    this.#facet = facet
+    this.#answered = answered
+    this.#isMute = model.prices.size > 0 && !model.prices.has('output')
+  }
+
+  get estimate(): number {
+    const most = estimateOutput(this.#body, this.#isMute ? 0 : this.#facet.estimate.output_tokens)
+    return this.#estimatedInput + most
+  }
+
+  actual(outcome: Outcome): number {
+    const { reach } = outcome
+    if (reach === 'untouched' || reach === 'refused') return 0
+    // It may have been received and read; nobody will say.
+    if (reach === 'unknown') return this.#estimatedInput
+    const { reading, hasImages } = this.#answered()
+    const usage = reading?.usage() ?? null
+    if (reading?.fault !== undefined) return (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0)
+    const isText = !this.#isMute && !hasImages
+    const passed = isText ? (reading?.uncounted() ?? 0) : 0
+    return (usage?.inputTokens ?? this.#estimatedInput) + (usage?.outputTokens ?? 0) + passed
+  }
+
+  get #estimatedInput(): number {
+    this.#input ??= estimateInput(this.#body, this.#facet) ?? estimateForm(this.#body, this.#facet)
+    return this.#input
+  }
+}
+
+/** A form is text, and files that count as any file does; what nobody has read counts as one. */
+function estimateForm(body: Body, { estimate }: UsageFacet): number {
+  if (body.kind === 'none') return 0
+  if (body.kind !== 'form') return estimate.file_tokens
+  let tokens = 0
+  for (const part of body.parts)
+    tokens += part.kind === 'file' ? estimate.file_tokens : Buffer.byteLength(part.value) / estimate.bytes_per_token
+  return Math.ceil(tokens)
+}

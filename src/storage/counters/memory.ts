@@ -1,0 +1,123 @@
+import type { Clock, Counters, Demand, Standing, Taking, Ticket } from '../../kit/index.ts'
+import { SlidingLog } from './sliding-log.ts'
+
+/** Windows looked at on each taking to see whether they are idle. Two hold memory to twice what a minute uses. */
+const sweptPerTaking = 2
+/** When a place is free again nobody can know; asking again after a second costs nobody much. */
+export const placeWaitMs = 1_000
+
+/** Counters of one process. Every call is synchronous, so nothing can come between check and commit. */
+export class MemoryCounters implements Counters {
+  readonly #clock: Clock
+  readonly #logs = new Map<string, SlidingLog>()
+  readonly #places = new Map<string, number>()
+  #sweep = this.#logs.entries()
+  #newest = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  peek(demands: readonly Demand[]): readonly Standing[] {
+    const now = this.#clock.tick()
+    return demands.map(demand => this.#standingOf(demand, this.#waitMs(demand, now), now))
+  }
+
+  take(demands: readonly Demand[]): Taking {
+    const now = this.#clock.tick()
+    this.#dropIdle(now)
+    const waits = demands.map(demand => this.#waitMs(demand, now))
+    const isFull = waits.some((waitMs, i) => waitMs > 0 && demands[i]?.shadow === false)
+    const ticket = isFull ? undefined : this.record(demands, now)
+    return { ticket, standings: demands.map((demand, i) => this.#standingOf(demand, waits[i] as number, now)) }
+  }
+
+  /** Counts what somebody else has admitted at `stamp`, whatever the limits. */
+  record(demands: readonly Demand[], stamp: number): Ticket {
+    // A log is in order: what is told late stands with what was told before it.
+    this.#newest = Math.max(this.#newest, stamp)
+    for (const { id, kind, amount } of demands) {
+      if (amount === 0) continue
+      if (kind === 'places') this.#places.set(id, (this.#places.get(id) ?? 0) + 1)
+      else this.#logOf(id).add(this.#newest, amount)
+    }
+    return { stamp: this.#newest, demands }
+  }
+
+  settle({ stamp, demands }: Ticket, amounts: readonly number[]): void {
+    const now = this.#clock.tick()
+    for (const [i, { id, kind, amount: taken }] of demands.entries()) {
+      const amount = amounts[i] ?? taken
+      if (kind === 'places') {
+        if (taken > 0) this.#leave(id)
+      } else if (amount !== taken) this.#change(id, { stamp, taken, amount, now })
+    }
+  }
+
+  healthy(): boolean {
+    return true
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  /** How many windows are in memory, and how many kinds of places are taken. */
+  get size(): number {
+    return this.#logs.size + this.#places.size
+  }
+
+  #change(id: string, use: { stamp: number; taken: number; amount: number; now: number }): void {
+    const { stamp, taken, amount, now } = use
+    const log = this.#logs.get(id)
+    log?.forget(now)
+    if (taken > 0 && log?.change(stamp, taken, amount)) return
+    // What was taken has left the window by itself; what was used beyond it has been counted nowhere.
+    if (amount <= taken) return
+    this.#newest = Math.max(this.#newest, now)
+    this.#logOf(id).add(this.#newest, amount - taken)
+  }
+
+  #leave(id: string): void {
+    const taken = (this.#places.get(id) ?? 1) - 1
+    if (taken > 0) this.#places.set(id, taken)
+    else this.#places.delete(id)
+  }
+
+  #waitMs({ id, kind, limit, amount }: Demand, now: number): number {
+    if (kind === 'places') return (this.#places.get(id) ?? 0) + amount > limit ? placeWaitMs : 0
+    const log = this.#logs.get(id)
+    log?.forget(now)
+    if (log) return log.waitMs(limit, amount, now)
+    return amount > limit ? new SlidingLog().waitMs(limit, amount, now) : 0
+  }
+
+  #standingOf({ id, kind, limit }: Demand, waitMs: number, now: number): Standing {
+    if (kind === 'places') return { remaining: Math.max(0, limit - (this.#places.get(id) ?? 0)), waitMs, resetMs: 0 }
+    const log = this.#logs.get(id)
+    return { remaining: Math.max(0, limit - (log?.used ?? 0)), waitMs, resetMs: log?.resetMs(now) ?? 0 }
+  }
+
+  #logOf(id: string): SlidingLog {
+    let log = this.#logs.get(id)
+    if (!log) {
+      log = new SlidingLog()
+      this.#logs.set(id, log)
+    }
+    return log
+  }
+
+  // A little on each call instead of all at once on a timer: a million windows would stop the event loop for long.
+  #dropIdle(now: number): void {
+    for (let i = 0; i < sweptPerTaking; i++) {
+      const next = this.#sweep.next()
+      if (next.done) {
+        this.#sweep = this.#logs.entries()
+        return
+      }
+      const [id, log] = next.value
+      log.forget(now)
+      if (log.length === 0) this.#logs.delete(id)
+    }
+  }
+}
