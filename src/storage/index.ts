@@ -12,6 +12,8 @@ export type StorageOptions = {
    * `tool`: a command beside them.
    */
   readonly role: 'gateway' | 'worker' | 'tool'
+  /** A name that nobody else has, by which a worker's lease is ended when it dies (`Claim.forget`); made up unless told. */
+  readonly owner?: string
 }
 
 /**
@@ -37,6 +39,8 @@ export async function openStorage(
 
 /** What the process that starts workers keeps of a storage while they run. */
 export type Claim = {
+  /** A worker is gone: what it left open is ended by the others within seconds. By the `owner` that it opened with. */
+  forget(this: void, owner: string): Promise<void>
   /** Lets another gateway have it. Workers have to be gone by then. */
   release(this: void): Promise<void>
 }
@@ -46,13 +50,14 @@ export type Claim = {
  * earlier gateway left.
  * @throws StorageError `storage_url`, `storage_in_use`, `storage_newer`, `storage_unavailable`
  */
-export async function claimStorage(options: Omit<StorageOptions, 'role'> & { readonly url: string }): Promise<Claim> {
+export async function claimStorage(
+  options: Pick<StorageOptions, 'clock' | 'log'> & { readonly url: string },
+): Promise<Claim> {
   const path = sqlitePath(options.url)
   if (path === ':memory:')
     throw new StorageError('storage_url', { url: 'sqlite::memory:, which is of one process only,' })
   const { claimSqlite } = await import('./sqlite/claim.ts')
-  const release = claimSqlite(path, options)
-  return { release: async () => release() }
+  return claimSqlite(path, options)
 }
 
 /** @throws StorageError `storage_url` */

@@ -15,3 +15,6 @@ export type Steps<T> = Generator<Query, T, Rows>
 export function ask(sql: string, ...params: readonly Value[]): Query {
   return { sql, params }
 }
+
+/** Behind a SELECT of rows that another process may be changing: PostgreSQL passes those by; SQLite has one writer. */
+export const skipLocked = '/* skip locked */'

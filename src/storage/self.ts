@@ -2,7 +2,9 @@
 export type Self = {
   /** One per open storage. */
   readonly owner: string
-  /** Moves on with every gateway that opens the storage; what an earlier one left reserved is recovered then. */
+  /** Where it runs, for people. */
+  readonly host: string
+  /** Moves on with every process that begins to bill: charges are its own only while it keeps its lease. */
   readonly epoch: number
   /** The chain of hashes that this writer's entries continue. */
   readonly chain: string

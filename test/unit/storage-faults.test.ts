@@ -7,9 +7,9 @@ import t, { type Test } from 'tap'
 import { type Storage, systemClock } from '../../src/kit/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { Backlog } from '../../src/storage/journal/backlog.ts'
-import { recover } from '../../src/storage/ledger/recover.ts'
+import { begin } from '../../src/storage/ledger/recover.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
-import { migrations } from '../../src/storage/sqlite/migrations/list.ts'
+import { migrations } from '../../src/storage/migrations/list.ts'
 import { holdOf, line, logRow, newKey, silentLog } from '../contract/storage.ts'
 
 function makeFile(t: Test): string {
@@ -301,11 +301,11 @@ await t.test('recovery killed before its commit leaves everything to the next on
   await Promise.all(requests.map(request => tool.ledger.hold(request)))
   await Promise.all(requests.slice(0, 1_100).map(({ facts }) => tool.ledger.line(facts.id, line(0))))
   await tool.close()
-  const self = { owner: 'a', chain: 'gateway' }
+  const self = { owner: 'a', host: 'here', chain: 'gateway' }
   for (let attempt = 0; attempt < 3; attempt++) {
     const connection = new Connection(path)
     connection.db.exec('BEGIN IMMEDIATE')
-    t.match(connection.run(recover(self, 5)), { settled: 1_100, toReview: 400 })
+    t.match(connection.run(begin(self, 5, true)), { settled: 1_100, toReview: 400 })
     connection.close()
   }
   const { storage, readKey } = await start(t, path)

@@ -27,7 +27,8 @@ export function* writeLogs(text: string): Steps<null> {
     const key = values[at + keyAt]
     if (typeof key === 'string') usedAt.set(key, Math.max(usedAt.get(key) ?? 0, Number(values[at + timeAt])))
   }
-  for (const [key, at] of usedAt) {
+  // In the order of their ids: two that lock the same keys do so in the same order.
+  for (const [key, at] of [...usedAt].sort(([a], [b]) => (a < b ? -1 : 1))) {
     yield ask('UPDATE key SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?', at, key, at)
   }
   return null

@@ -7,6 +7,8 @@ import { groupRows } from './find.ts'
 /** More than anybody reads; the rest are counted. */
 const problemsMax = 1_000
 const pageRows = 1_000
+/** Every hold of a process that is gone ends by then. */
+const holdsEndMs = 60_000
 
 type Totals = { spent: number; held: number }
 type Findings = {
@@ -34,9 +36,7 @@ export function* audit(): Steps<Audit> {
       else more++
     },
   }
-  const [meta] = yield ask(`SELECT value FROM meta WHERE name = 'epoch'`)
-  const epoch = meta ? whole(meta, 'value') : 0
-  yield* auditCharges(findings, epoch)
+  yield* auditCharges(findings, yield* findLive())
   yield* auditStrays(findings)
   yield* auditChains(findings)
   yield* auditKeys(findings)
@@ -44,7 +44,18 @@ export function* audit(): Steps<Audit> {
   return { charges: findings.charges, lines: findings.lines, entries: findings.entries, problems }
 }
 
-function* auditCharges(findings: Findings, epoch: number): Steps<void> {
+/** Processes that may have charges reserved: those with a lease, or one that ran out just now. As `liveName` has them. */
+function* findLive(): Steps<ReadonlySet<string>> {
+  const rows = yield ask('SELECT owner, epoch FROM replica WHERE lease_until > now_ms() - ?', holdsEndMs)
+  return new Set(rows.map(liveName))
+}
+
+/** Of a row of `replica` or of `charge`. */
+function liveName(row: Row): string {
+  return `${text(row, 'owner')} ${whole(row, 'epoch')}`
+}
+
+function* auditCharges(findings: Findings, live: ReadonlySet<string>): Steps<void> {
   let after = ''
   for (;;) {
     const charges = yield ask('SELECT * FROM charge WHERE id > ? ORDER BY id LIMIT ?', after, pageRows)
@@ -60,13 +71,19 @@ function* auditCharges(findings: Findings, epoch: number): Steps<void> {
     findings.lines += lines.length
     for (const charge of charges) {
       const id = text(charge, 'id')
-      auditCharge(charge, linesOf.get(id) ?? [], (entriesOf.get(id) ?? []).map(toEntry), epoch, findings)
+      auditCharge(charge, linesOf.get(id) ?? [], (entriesOf.get(id) ?? []).map(toEntry), live, findings)
     }
     after = upTo
   }
 }
 
-function auditCharge(charge: Row, lines: Rows, entries: readonly Entry[], epoch: number, findings: Findings): void {
+function auditCharge(
+  charge: Row,
+  lines: Rows,
+  entries: readonly Entry[],
+  live: ReadonlySet<string>,
+  findings: Findings,
+): void {
   const report = (problem: string) => findings.report(`charge ${text(charge, 'id')}: ${problem}`)
   const state = text(charge, 'state')
   const amount = whole(charge, 'amount')
@@ -81,7 +98,7 @@ function auditCharge(charge: Row, lines: Rows, entries: readonly Entry[], epoch:
   if ((state === 'reserved') !== (wholeOrNull(charge, 'ended_at') === null)) report(`is ${state} but its end disagrees`)
   if (state === 'reserved') {
     totals.held += whole(charge, 'hold')
-    if (whole(charge, 'epoch') !== epoch) report('is still reserved by a gateway that is gone')
+    if (!live.has(liveName(charge))) report('is still reserved by a gateway that is gone')
   }
   if ((state === 'voided' || state === 'needs_review') && amount !== 0) report(`is ${state} but costs ${amount}`)
 

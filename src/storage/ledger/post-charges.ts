@@ -126,7 +126,9 @@ function* insertSettled(
   }
   yield* insertRows('line', lineColumns, lines)
   yield* insertRows('charge', chargeColumns, charges)
-  for (const [keyId, { amount, at }] of spent) yield spend({ keyId, amount, heldBack: 0, at })
+  // In the order of their ids: two that lock the same keys do so in the same order.
+  const inOrder = [...spent].sort(([a], [b]) => (a < b ? -1 : 1))
+  for (const [keyId, { amount, at }] of inOrder) yield spend({ keyId, amount, heldBack: 0, at })
   yield* postAll(self, entries)
 }
 

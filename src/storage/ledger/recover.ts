@@ -1,10 +1,12 @@
-import { ask, type Steps } from '../query.ts'
+import { ask, type Row, skipLocked, type Steps } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Self } from '../self.ts'
+import { dropAll, dropLapsed, join, renew } from './replicas.ts'
 import { book } from './settle.ts'
 import { sweep } from './sweep.ts'
 
 export type Recovery = {
+  /** Of whoever recovers. */
   readonly epoch: number
   /** Charges with lines: ended at what was delivered or about to be. */
   readonly settled: number
@@ -13,50 +15,92 @@ export type Recovery = {
 }
 
 const stopped = 'gateway_stopped'
+/** Rows of one statement. */
+const together = 1_000
+
+/** Of a charge whose process is gone or was silent for too long. */
+const isLeft = `NOT EXISTS (SELECT 1 FROM replica WHERE replica.owner = charge.owner AND replica.epoch = charge.epoch)`
 
 /**
- * Begins a new epoch and ends every charge that an earlier one left reserved. Run inside one transaction before the
- * first request is served; running it again finds nothing to do.
+ * Begins a new epoch and ends every charge that a process which is gone has left reserved. Run inside one transaction before
+ * the first request is served. `isAlone`: nobody else can be at work, so every lease is of a process that is gone.
  */
-export function* recover(self: Omit<Self, 'epoch'>, at: number): Steps<Recovery> {
-  const [meta] = yield ask(`UPDATE meta SET value = value + 1 WHERE name = 'epoch' RETURNING value`)
-  if (!meta) throw new Error('the storage has lost its epoch')
-  const epoch = whole(meta, 'value')
-  yield* writeMissingLogs(epoch)
-  const toReview = yield* reviewEmpty(epoch, at)
-  const settled = yield* settleLined({ ...self, epoch }, at)
+export function* begin(self: Omit<Self, 'epoch'>, at: number, isAlone: boolean): Steps<Recovery> {
+  if (isAlone) yield* dropAll()
+  else yield* dropLapsed()
+  const epoch = yield* join(self)
+  const recovery = yield* endLeft({ ...self, epoch }, at)
   yield* sweep(at)
-  return { epoch, settled, toReview }
+  return recovery
 }
 
-function* reviewEmpty(epoch: number, at: number): Steps<number> {
-  const left = `state = 'reserved' AND epoch < ? AND line_count = 0`
-  const holds = yield ask(
-    `SELECT key_id, sum(hold) AS held, count(*) AS charges FROM charge WHERE ${left} GROUP BY key_id`,
-    epoch,
-  )
-  for (const row of holds) {
-    yield ask('UPDATE key SET held = held - ? WHERE id = ?', whole(row, 'held'), text(row, 'key_id'))
+/** Ends what an earlier gateway left, where nobody bills: before the workers of the next one do. */
+export function* clear(chain: string, at: number): Steps<Recovery> {
+  yield* dropAll()
+  const recovery = yield* endLeft({ owner: '', host: '', epoch: 0, chain }, at)
+  yield* sweep(at)
+  return recovery
+}
+
+/** Says that this process is there, and ends what others have left. Run every few seconds. */
+export function* beat(self: Self, at: number): Steps<Recovery> {
+  const epoch = yield* renew(self)
+  const lapsed = yield* dropLapsed()
+  const [left] = yield ask(`SELECT id FROM charge WHERE state = 'reserved' AND ${isLeft} LIMIT 1`)
+  if (lapsed === 0 && !left) return { epoch, settled: 0, toReview: 0 }
+  return yield* endLeft({ ...self, epoch }, at)
+}
+
+/** Running it again finds nothing to do. */
+function* endLeft(self: Self, at: number): Steps<Recovery> {
+  yield* writeMissingLogs()
+  const toReview = yield* reviewEmpty(at)
+  const settled = yield* settleLined(self, at)
+  return { epoch: self.epoch, settled, toReview }
+}
+
+function* reviewEmpty(at: number): Steps<number> {
+  let all = 0
+  for (;;) {
+    const charges = yield ask(
+      `UPDATE charge SET state = 'needs_review', reason = ?, ended_at = ? WHERE id IN
+         (SELECT id FROM charge WHERE state = 'reserved' AND line_count = 0 AND ${isLeft} LIMIT ${together} ${skipLocked})
+       RETURNING key_id, hold`,
+      stopped,
+      at,
+    )
+    for (const [key, held] of sumHolds(charges)) yield ask('UPDATE key SET held = held - ? WHERE id = ?', held, key)
+    all += charges.length
+    if (charges.length < together) return all
   }
-  yield ask(`UPDATE charge SET state = 'needs_review', reason = ?, ended_at = ? WHERE ${left}`, stopped, at, epoch)
-  return holds.reduce((sum, row) => sum + whole(row, 'charges'), 0)
+}
+
+/** What keys get back, in the order of their ids: two that lock the same keys do so in the same order. */
+function sumHolds(charges: readonly Row[]): readonly (readonly [key: string, held: number])[] {
+  const holds = new Map<string, number>()
+  for (const charge of charges) {
+    const key = text(charge, 'key_id')
+    holds.set(key, (holds.get(key) ?? 0) + whole(charge, 'hold'))
+  }
+  return [...holds].sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
 function* settleLined(self: Self, at: number): Steps<number> {
-  let settled = 0
+  let all = 0
   for (;;) {
     const charges = yield ask(
       `UPDATE charge SET state = 'settled', reason = ?, ended_at = ? WHERE id IN
-         (SELECT id FROM charge WHERE state = 'reserved' AND epoch < ? AND line_count > 0 LIMIT 1000) RETURNING *`,
+         (SELECT id FROM charge WHERE state = 'reserved' AND line_count > 0 AND ${isLeft} LIMIT ${together} ${skipLocked})
+       RETURNING *`,
       stopped,
       at,
-      self.epoch,
     )
-    for (const charge of charges) {
+    const inOrder = charges.toSorted((a, b) => (text(a, 'key_id') < text(b, 'key_id') ? -1 : 1))
+    for (const charge of inOrder) {
       yield* book(self, charge, { actor: 'recovery', heldNow: whole(charge, 'hold'), at })
     }
-    settled += charges.length
-    if (charges.length < 1000) return settled
+    all += charges.length
+    if (charges.length < together) return all
   }
 }
 
@@ -64,15 +108,16 @@ function* settleLined(self: Self, at: number): Steps<number> {
  * Log rows are queued, so a crash loses the last ones; those of charged requests are written from their charges.
  * The queue holds seconds, not hours: ended charges older than the last 5,000 had their rows written long ago.
  */
-function* writeMissingLogs(epoch: number): Steps<void> {
+function* writeMissingLogs(): Steps<void> {
   const copy = `INSERT INTO log (id, time, key_id, user_name, group_name, model, operation, outcome, error_code,
       duration_ms, upstream, config_revision, forwarded, dropped)
     SELECT id, created_at, key_id, user_name, group_name, model, operation,
       CASE delivery WHEN 'confirmed' THEN 'answered' ELSE 'upstream_cut' END,
       CASE delivery WHEN 'confirmed' THEN NULL ELSE '${stopped}' END,
       coalesce(ended_at - created_at, 0), upstream, config_revision, '[]', '[]'
-    FROM charge WHERE NOT EXISTS (SELECT 1 FROM log WHERE log.id = charge.id)`
-  yield ask(`${copy} AND state = 'reserved' AND epoch < ?`, epoch)
+    FROM charge WHERE NOT EXISTS (SELECT 1 FROM log WHERE log.id = charge.id) AND ${isLeft}`
+  const once = 'ON CONFLICT (id) DO NOTHING'
+  yield ask(`${copy} AND state = 'reserved' ${once}`)
   yield ask(`${copy} AND state <> 'reserved' AND id >=
-    coalesce((SELECT id FROM charge ORDER BY id DESC LIMIT 1 OFFSET 5000), '')`)
+    coalesce((SELECT id FROM charge ORDER BY id DESC LIMIT 1 OFFSET 5000), '') ${once}`)
 }

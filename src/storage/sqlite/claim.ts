@@ -1,7 +1,9 @@
-import { timeOrderedId } from '../../kit/ids.ts'
 import type { Clock, Log } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
-import { recover } from '../ledger/recover.ts'
+import type { Claim } from '../index.ts'
+import { clear } from '../ledger/recover.ts'
+import { forget } from '../ledger/replicas.ts'
+import type { Steps } from '../query.ts'
 import { Connection } from './connect.ts'
 import { storageFailure } from './failure.ts'
 import { migrate } from './migrate.ts'
@@ -10,28 +12,32 @@ import { takePlace } from './place.ts'
 /**
  * Claims a database file for the workers of one gateway: brings its schema up to date and recovers what an earlier gateway
  * left, before the first of them opens it.
- * @returns the release.
  * @throws StorageError `storage_in_use`, `storage_newer`, `storage_unavailable`
  */
-export function claimSqlite(path: string, { clock, log }: { readonly clock: Clock; readonly log: Log }): () => void {
-  const place = takePlace(path, { isClaimed: true })
+export function claimSqlite(wanted: string, { clock, log }: { readonly clock: Clock; readonly log: Log }): Claim {
+  const { path, release } = takePlace(wanted, { isClaimed: true })
   try {
-    prepare(place.path, clock, log)
-    return place.release
+    const recovery = transact(path, clear('gateway', clock.now()))
+    if (recovery.settled + recovery.toReview > 0) log.warn(recovery, 'charges of a gateway that stopped were recovered')
   } catch (error) {
-    place.release()
+    release()
     const reason = storageFailure(error)
     throw reason === undefined ? error : new StorageError('storage_unavailable', { reason })
   }
+  return {
+    async forget(owner) {
+      transact(path, forget(owner))
+    },
+    release: async () => release(),
+  }
 }
 
-function prepare(path: string, clock: Clock, log: Log): void {
+/** On a connection of its own: who claims does nothing for hours. */
+function transact<T>(path: string, steps: Steps<T>): T {
   const connection = new Connection(path)
   try {
     migrate(connection, path)
-    const self = { owner: timeOrderedId('claim_', clock.now()), chain: 'gateway' }
-    const recovery = connection.transact(() => connection.run(recover(self, clock.now())))
-    if (recovery.settled + recovery.toReview > 0) log.warn(recovery, 'charges of a gateway that stopped were recovered')
+    return connection.transact(() => connection.run(steps))
   } finally {
     connection.close()
   }

@@ -1,22 +1,7 @@
-import type {
-  Audit,
-  Charge,
-  Key,
-  KeyFilter,
-  LogFilter,
-  LogMatch,
-  LogRow,
-  LogStep,
-  Summary,
-  TrailFilter,
-  TrailRow,
-  UsageMatch,
-  UsageRow,
-} from '../../kit/index.ts'
 import type { StorageErrorCode } from '../errors.ts'
-import type { Span } from '../journal/summary.ts'
 import type { Recovery } from '../ledger/recover.ts'
 import type { Op } from '../ops.ts'
+import type { Reading, Readings } from '../readings.ts'
 import type { ConnectOptions } from './connect.ts'
 
 /** An error as it crosses threads. */
@@ -26,9 +11,12 @@ export type WriterStart = {
   readonly path: string
   readonly connect: ConnectOptions
   readonly owner: string
+  readonly host: string
   readonly chain: string
-  /** Begin a new epoch and recover what earlier ones left, at this time; null to work in the epoch that is. */
-  readonly recoverAt: number | null
+  /** Begin a new epoch and recover what others left, at this time; null for one that does not bill. */
+  readonly beginAt: number | null
+  /** Nobody else bills on this file. */
+  readonly isAlone: boolean
   /** The epoch to go on with, when a writer of the same owner stood here before. */
   readonly epoch: number | null
   /** Bytes that must be free on the disk for new charges to be opened. */
@@ -55,22 +43,6 @@ export type FromWriter =
       readonly broken: string | undefined
     }
 
-/** What the reader answers, by name. */
-export type Readings = {
-  keys: { given: KeyFilter; gives: readonly Key[] }
-  trail: { given: TrailFilter; gives: readonly TrailRow[] }
-  steps: {
-    given: { readonly match: LogMatch & { since: number; until: number }; readonly stepMs: number }
-    gives: readonly LogStep[]
-  }
-  summary: { given: Span; gives: Summary }
-  usage: { given: UsageMatch; gives: readonly UsageRow[] }
-  logs: { given: LogFilter; gives: readonly { readonly row: LogRow; readonly charge: Charge | null }[] }
-  charges: { given: { readonly after: string | null; readonly limit: number }; gives: readonly Charge[] }
-  audit: { given: null; gives: Audit }
-}
-
-export type Reading = keyof Readings
 export type Question = {
   [R in Reading]: { readonly id: number; readonly reading: R; readonly given: Readings[R]['given'] }
 }[Reading]

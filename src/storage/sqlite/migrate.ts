@@ -1,6 +1,6 @@
 import { StorageError } from '../errors.ts'
 import type { Connection } from './connect.ts'
-import { migrations } from './migrations/list.ts'
+import { migrations } from '../migrations/list.ts'
 
 /**
  * Brings the schema up to this version in one transaction: a process killed half-way leaves the file as it was.

@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads'
 import { StorageError } from '../errors.ts'
-import type { FromReader, Reading, Readings, ToReader } from './messages.ts'
+import type { Reading, Readings } from '../readings.ts'
+import type { FromReader, ToReader } from './messages.ts'
 import { startThread } from './thread.ts'
 
 type Asked = { resolve(value: unknown): void; reject(error: Error): void }

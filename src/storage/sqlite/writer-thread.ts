@@ -2,7 +2,8 @@ import { existsSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { StorageError } from '../errors.ts'
-import { recover, type Recovery } from '../ledger/recover.ts'
+import { begin, type Recovery } from '../ledger/recover.ts'
+import { forget } from '../ledger/replicas.ts'
 import { type Op, stepsOf } from '../ops.ts'
 import { ask } from '../query.ts'
 import { whole } from '../rows.ts'
@@ -19,18 +20,20 @@ if (!port) throw new Error('the writer runs as a thread')
 const fileGone = 'the database file has been moved or deleted'
 const roomEveryMs = 2_000
 const room = { nextAt: 0, short: false }
+let self: Self
 
 try {
   // A writer that takes the place of another must not begin an empty file where the old one has gone.
   if (start.epoch !== null && !existsSync(start.path)) throw new Error(fileGone)
   const connection = new Connection(start.path, start.connect)
   migrate(connection, start.path)
-  const recovery = begin(connection)
-  const self: Self = { owner: start.owner, chain: start.chain, epoch: recovery.epoch }
+  const recovery = beginOn(connection)
+  const { owner, host, chain } = start
+  self = { owner, host, chain, epoch: recovery.epoch }
   port.on('message', (message: ToWriter) => {
     if ('close' in message) close(connection)
     else {
-      send(commitGroup(connection, self, message.ops))
+      send(commitGroup(connection, message.ops))
       measureRoom()
     }
   })
@@ -60,19 +63,20 @@ function measureRoom(): void {
   send({ kind: 'room', short: short ? `only ${megabytes} MiB are free on the disk` : undefined })
 }
 
-function begin(connection: Connection): Recovery {
-  const { owner, chain, epoch, recoverAt } = start
+function beginOn(connection: Connection): Recovery {
+  const { epoch, beginAt, isAlone } = start
   if (epoch !== null) return { epoch, settled: 0, toReview: 0 }
-  if (recoverAt !== null) return connection.transact(() => connection.run(recover({ owner, chain }, recoverAt)))
+  if (beginAt !== null) return connection.transact(() => connection.run(begin(start, beginAt, isAlone)))
   const [meta] = connection.all(ask(`SELECT value FROM meta WHERE name = 'epoch'`))
   return { epoch: meta ? whole(meta, 'value') : 0, settled: 0, toReview: 0 }
 }
 
 function close(connection: Connection): void {
   try {
+    if (start.beginAt !== null) connection.transact(() => connection.run(forget(start.owner)))
     connection.db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch {
-    // Somebody still reads; what is in the log is durable and the next one to open finds it.
+    // Somebody still reads, or the disk is full; what is in the log is durable and the next one to open finds it.
   }
   connection.close()
   port?.close()
@@ -81,21 +85,21 @@ function close(connection: Connection): void {
 type Group = Extract<FromWriter, { kind: 'group' }>
 
 /** All operations in one transaction; when one of them fails, each in its own, so that its neighbours do not. */
-function commitGroup(connection: Connection, self: Self, ops: readonly Op[]): Group {
+function commitGroup(connection: Connection, ops: readonly Op[]): Group {
   if (!connection.isFileThere()) return broken(fileGone)
-  const together = commit(connection, self, ops)
+  const together = commit(connection, ops)
   if (!together.error) return { kind: 'group', values: together.values, faults: [], broken: undefined }
   const reason = storageFailure(together.error)
   // The log may find the disk full where the charges do not.
   const retry = reason === undefined || (isFull(together.error) && ops.some(op => op.change === 'batch'))
-  return retry ? commitApart(connection, self, ops) : broken(reason)
+  return retry ? commitApart(connection, ops) : broken(reason)
 }
 
-function commitApart(connection: Connection, self: Self, ops: readonly Op[]): Group {
+function commitApart(connection: Connection, ops: readonly Op[]): Group {
   const values: unknown[] = []
   const faults: (Fault | undefined)[] = []
   for (const op of ops) {
-    const { values: own, error } = commit(connection, self, [op])
+    const { values: own, error } = commit(connection, [op])
     const reason = storageFailure(error)
     if (reason !== undefined && op.change !== 'batch') return broken(reason, values, faults)
     values.push(own[0])
@@ -104,13 +108,13 @@ function commitApart(connection: Connection, self: Self, ops: readonly Op[]): Gr
   return { kind: 'group', values, faults, broken: undefined }
 }
 
-function commit(
-  connection: Connection,
-  self: Self,
-  ops: readonly Op[],
-): { values: unknown[]; error: Error | undefined } {
+function commit(connection: Connection, ops: readonly Op[]): { values: unknown[]; error: Error | undefined } {
   try {
     const values = connection.transact(() => ops.map(op => connection.run(stepsOf(op.change, op.given as never, self))))
+    // A process that has lost its lease goes on in another epoch.
+    ops.forEach((op, at) => {
+      if (op.change === 'beat') self = { ...self, epoch: (values[at] as Recovery).epoch }
+    })
     return { values, error: undefined }
   } catch (error) {
     return { values: [], error: error instanceof Error ? error : new Error(String(error)) }

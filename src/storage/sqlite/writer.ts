@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import type { Clock, Log } from '../../kit/index.ts'
+import type { Writing } from '../assemble.ts'
 import { StorageError } from '../errors.ts'
 import type { Backlog } from '../journal/backlog.ts'
 import type { Postings } from '../ledger/postings.ts'
@@ -32,8 +33,6 @@ export type WriterOptions = {
   readonly postings: Postings
   readonly clock: Clock
   readonly log: Log
-  /** Writing works again after it did not. */
-  onRecovered(): void
 }
 
 /**
@@ -41,7 +40,7 @@ export type WriterOptions = {
  * after its commit is durable; when the storage cannot be written all that waits is rejected, and probes find out when it
  * can be written again.
  */
-export class Writer {
+export class Writer implements Writing {
   readonly #options: WriterOptions
   #thread: Worker | undefined
   #starting: Promise<Recovery> | undefined
@@ -63,6 +62,7 @@ export class Writer {
   #finished = 0
   #flushes: Flush[] = []
   #droppedTold = 0
+  #onRecovered: () => void = () => undefined
 
   constructor(options: WriterOptions) {
     this.#options = options
@@ -73,6 +73,11 @@ export class Writer {
     if (this.#broken !== undefined || this.#short !== undefined || this.#closed) return false
     if (this.#options.postings.overfull) return false
     return this.#inFlight === undefined || this.#options.clock.tick() - this.#sentAt < hangMs
+  }
+
+  /** Called when writing works again after it did not. */
+  onRecovered(call: () => void): void {
+    this.#onRecovered = call
   }
 
   /** Starts the thread, which brings the schema up to date and recovers. */
@@ -141,7 +146,7 @@ export class Writer {
 
   #launch(): Promise<Recovery> {
     const { start } = this.#options
-    const workerData: WriterStart = this.#epoch === null ? start : { ...start, recoverAt: null, epoch: this.#epoch }
+    const workerData: WriterStart = { ...start, epoch: this.#epoch }
     const thread = startThread('writer-thread', workerData)
     this.#thread = thread
     return new Promise((resolve, reject) => {
@@ -319,7 +324,7 @@ export class Writer {
     if (this.#broken === undefined) return
     this.#broken = undefined
     this.#options.log.info({}, 'the storage can be written again')
-    this.#options.onRecovered()
+    this.#onRecovered()
     if (this.#waits) this.touch()
   }
 

@@ -1,0 +1,242 @@
+import type { Awaitable, Clock, HoldResult, Log, Storage } from '../kit/index.ts'
+import { StorageError } from './errors.ts'
+import type { StorageOptions } from './index.ts'
+import type { Backlog } from './journal/backlog.ts'
+import { countKeys, findKeyByHash, readKey, readKeyRevision } from './keys/find.ts'
+import { findCharge } from './ledger/find.ts'
+import { type Ending, Owed } from './ledger/owed.ts'
+import type { Postings } from './ledger/postings.ts'
+import { beatMs } from './ledger/replicas.ts'
+import type { Change, Given, Gives } from './ops.ts'
+import { findSession, listSessions } from './people/sessions.ts'
+import { findUser, hasAdmin, listUsers, readPasswordHash } from './people/users.ts'
+import type { Steps } from './query.ts'
+import type { Reading, Readings } from './readings.ts'
+
+/** Holds are freed and answers forgotten a day later; a minute more is no matter. */
+const sweepMs = 60_000
+/** Who makes a change that nobody puts a name to. */
+const nobody = 'gateway'
+
+/** Commits. */
+export type Writing = {
+  /** Resolves after the commit. @throws StorageError `storage_unavailable` when it is not known to have happened. */
+  submit<C extends Change>(change: C, given: Given<C>): Promise<Gives<C>>
+  /** Something was put into the backlog or among the postings. */
+  touch(): void
+  /** Resolves when everything handed in so far is durable. */
+  flush(): Promise<void>
+  /** False when commits fail. */
+  healthy(): boolean
+  /** Called whenever commits that were in doubt can be made up for. */
+  onRecovered(call: () => void): void
+}
+
+/** Looks things up, one statement or a few, at once. */
+export type Lookup = {
+  run<T>(steps: Steps<T>): Awaitable<T>
+  /** On one state of the database. */
+  snapshot<T>(steps: Steps<T>): Awaitable<T>
+}
+
+/** Lists and proofs, which take their time. */
+export type Lists = { ask<R extends Reading>(reading: R, given: Readings[R]['given']): Promise<Readings[R]['gives']> }
+
+export type StorageParts = {
+  readonly clock: Clock
+  readonly log: Log
+  readonly role: StorageOptions['role']
+  /** Nobody else bills on this database. */
+  readonly isAlone: boolean
+  readonly backlog: Backlog
+  readonly postings: Postings
+  readonly writer: Writing
+  readonly reads: Lookup
+  readonly reader: Lists
+  /** Writes what waits and lets everything go. */
+  close(): Promise<void>
+}
+
+/** A storage on the parts of a driver. */
+export function assembleStorage(parts: StorageParts): Storage {
+  const { clock, log, role, isAlone, backlog, postings, writer, reads, reader } = parts
+  const owed = new Owed()
+  const bills = role !== 'tool'
+  const sweeper = bills ? setInterval(sweep, sweepMs).unref() : undefined
+  // One that is alone needs no lease, and an idle one writes nothing.
+  const heart = bills && !isAlone ? setInterval(beat, beatMs).unref() : undefined
+  let closing: Promise<void> | undefined
+  let ownChanges = 0
+  writer.onRecovered(payOwed)
+
+  function payOwed(): void {
+    for (const { id, ending } of owed.take()) void end(id, ending).catch(() => undefined)
+  }
+
+  function sweep(): void {
+    writer
+      .submit('sweep', { at: clock.now() })
+      .catch(error => log.warn({ err: error }, 'the sweep of old charges failed'))
+  }
+
+  function beat(): void {
+    writer.submit('beat', { at: clock.now() }).then(
+      recovery => {
+        if (recovery.settled + recovery.toReview > 0) log.warn(recovery, 'charges of a gateway that is gone were ended')
+      },
+      error => log.warn({ err: error }, 'the lease of this gateway could not be renewed'),
+    )
+  }
+
+  /** Ends a charge, now or, where the storage cannot be written, when it can be again. */
+  async function end(id: string, ending: Ending): Promise<boolean> {
+    try {
+      const ended = await writer.submit(ending.change, ending.given)
+      // A line whose commit was in doubt is there after all: the charge is not empty, and must not stay open.
+      if (ended || ending.change === 'settle' || !owed.isInDoubt(id)) return ended
+      const settlement = { id, delivery: 'unconfirmed', reason: 'line_in_doubt' } as const
+      return await writer.submit('settle', { settlement, at: ending.given.at })
+    } catch (error) {
+      if (isUnavailable(error)) owed.owe(id, ending)
+      throw error
+    }
+  }
+
+  async function changing<T>(change: Promise<T>): Promise<T> {
+    try {
+      return await change
+    } finally {
+      ownChanges++
+    }
+  }
+
+  async function close(): Promise<void> {
+    clearInterval(sweeper)
+    clearInterval(heart)
+    await parts.close()
+  }
+
+  return {
+    keys: {
+      findByHash: hash => reads.run(findKeyByHash(hash)),
+      find: id => reads.run(readKey(id)),
+      create: (key, by = nobody) => changing(writer.submit('createKey', { key, by, at: clock.now() })),
+      change: (id, change, by) => changing(writer.submit('changeKey', { id, change, by, at: clock.now() })),
+      rotate: (id, rotation, by) => changing(writer.submit('rotateKey', { id, rotation, by, at: clock.now() })),
+      list: (filter = {}) => reader.ask('keys', filter),
+      revoke: (id, by = nobody) => changing(writer.submit('revokeKey', { id, by, at: clock.now() })),
+      count: () => reads.run(countKeys()),
+      revision: () => reads.run(readKeyRevision()),
+      ownChanges: () => ownChanges,
+    },
+    users: {
+      async create(user, by = nobody) {
+        await writer.submit('createUser', { user, by, at: clock.now() })
+      },
+      find: name => reads.run(findUser(name)),
+      passwordHash: name => reads.run(readPasswordHash(name)),
+      list: () => reads.run(listUsers()),
+      change: (name, change, by) => changing(writer.submit('changeUser', { name, change, by, at: clock.now() })),
+      setPassword: (name, passwordHash, by = nobody, keep) =>
+        writer.submit('setPassword', { name, passwordHash, keep: keep ?? null, by, at: clock.now() }),
+      hasAdmin: () => reads.run(hasAdmin()),
+      async offerSetup(tokenHash, expiresAt) {
+        await writer.submit('offerSetup', { tokenHash, expiresAt })
+      },
+      claimSetup: claim => changing(writer.submit('claimSetup', { ...claim, at: clock.now() })),
+    },
+    sessions: {
+      async create(session) {
+        await writer.submit('createSession', { session })
+      },
+      find: hash => reads.run(findSession(hash, clock.now())),
+      async touch(hash) {
+        await writer.submit('touchSession', { hash, at: clock.now() })
+      },
+      async end(hash) {
+        await writer.submit('endSession', { hash })
+      },
+      list: user => reads.run(listSessions(user, clock.now())),
+    },
+    trail: {
+      async note(row) {
+        await writer.submit('note', { row, at: clock.now() })
+      },
+      list: filter => reader.ask('trail', filter),
+    },
+    ledger: {
+      async hold(request) {
+        if (!writer.healthy()) throw new StorageError('storage_unavailable', { reason: 'writing failed a moment ago' })
+        const at = clock.now()
+        try {
+          return withBuffer(await writer.submit('hold', { request, at }))
+        } catch (error) {
+          const { id } = request.facts
+          const given = { id, state: 'voided', reason: 'hold_in_doubt', at } as const
+          if (isUnavailable(error)) owed.owe(id, { change: 'endEmpty', given })
+          throw error
+        }
+      },
+      async line(chargeId, line) {
+        try {
+          return await writer.submit('line', { chargeId, line })
+        } catch (error) {
+          if (isUnavailable(error)) owed.doubt(chargeId)
+          throw error
+        }
+      },
+      settle: settlement => {
+        const { answer } = settlement
+        // A view of a large buffer would cross to the thread with all of it.
+        const kept = answer
+          ? { ...settlement, answer: { ...answer, body: Buffer.from(Uint8Array.from(answer.body).buffer) } }
+          : settlement
+        return end(settlement.id, { change: 'settle', given: { settlement: kept, at: clock.now() } })
+      },
+      post(facts, lines, delivery) {
+        if (lines.length === 0) return
+        postings.append({ facts, lines, delivery, at: clock.now() })
+        writer.touch()
+      },
+      void: (id, reason) => end(id, { change: 'endEmpty', given: { id, state: 'voided', reason, at: clock.now() } }),
+      review: (id, reason) =>
+        end(id, { change: 'endEmpty', given: { id, state: 'needs_review', reason, at: clock.now() } }),
+      delivered(id) {
+        backlog.delivered(id)
+        writer.touch()
+      },
+      find: id => postings.find(id) ?? reads.snapshot(findCharge(id)),
+      healthy: () => writer.healthy(),
+    },
+    journal: {
+      append(row) {
+        backlog.append(row)
+        writer.touch()
+      },
+      list: filter => reader.ask('logs', filter),
+      histogram: (match, stepMs) => reader.ask('steps', { match, stepMs }),
+      summary: span => reader.ask('summary', span),
+      usage: match => reader.ask('usage', match),
+      prune: (until, limit) => writer.submit('pruneLogs', { until, limit }),
+    },
+    books: {
+      all: (after, limit) => reader.ask('charges', { after, limit }),
+      verify: () => reader.ask('audit', null),
+      resolve: (id, how, by, reason) => writer.submit('resolve', { id, how, by, reason, at: clock.now() }),
+      refund: (id, by, reason) => writer.submit('refund', { id, by, reason, at: clock.now() }),
+    },
+    flush: () => writer.flush(),
+    close: () => (closing ??= close()),
+  }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof StorageError && error.code === 'storage_unavailable'
+}
+
+/** Bytes come back from a thread as plain arrays of bytes. */
+function withBuffer(result: HoldResult): HoldResult {
+  if (result.kind !== 'ended' || result.answer === null) return result
+  const { buffer, byteOffset, byteLength } = result.answer.body
+  return { ...result, answer: { ...result.answer, body: Buffer.from(buffer, byteOffset, byteLength) } }
+}

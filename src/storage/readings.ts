@@ -1,0 +1,97 @@
+import type { Kysely } from 'kysely'
+import type {
+  Audit,
+  Awaitable,
+  Charge,
+  Key,
+  KeyFilter,
+  LogFilter,
+  LogMatch,
+  LogRow,
+  LogStep,
+  Summary,
+  TrailFilter,
+  TrailRow,
+  UsageMatch,
+  UsageRow,
+} from '../kit/index.ts'
+import type { Span } from './journal/summary.ts'
+import { audit } from './ledger/audit.ts'
+import { findCharges, pageCharges } from './ledger/find.ts'
+import type { Steps } from './query.ts'
+import type { Tables } from './tables.ts'
+
+/** What is listed and proved, by name. All of it crosses threads. */
+export type Readings = {
+  keys: { given: KeyFilter; gives: readonly Key[] }
+  trail: { given: TrailFilter; gives: readonly TrailRow[] }
+  steps: {
+    given: { readonly match: LogMatch & { since: number; until: number }; readonly stepMs: number }
+    gives: readonly LogStep[]
+  }
+  summary: { given: Span; gives: Summary }
+  usage: { given: UsageMatch; gives: readonly UsageRow[] }
+  logs: { given: LogFilter; gives: readonly { readonly row: LogRow; readonly charge: Charge | null }[] }
+  charges: { given: { readonly after: string | null; readonly limit: number }; gives: readonly Charge[] }
+  audit: { given: null; gives: Audit }
+}
+
+export type Reading = keyof Readings
+
+/** A connection that only reads. */
+export type ReadTools = {
+  run<T>(steps: Steps<T>): Awaitable<T>
+  /** On one state of the database. */
+  snapshot<T>(steps: Steps<T>): Awaitable<T>
+  /** Kysely on it, which takes a tenth of a second to load. */
+  openKysely(): Promise<Kysely<Tables>>
+}
+
+type Answers = { readonly [R in Reading]: (given: Readings[R]['given']) => Awaitable<Readings[R]['gives']> }
+
+/** Answers on a connection. The lists are loaded with the first question for one; an audit does without. */
+export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers {
+  let lists: ReturnType<typeof loadLists> | undefined
+  const load = () => (lists ??= loadLists(openKysely))
+  return {
+    async keys(filter) {
+      const { db, listKeys } = await load()
+      return listKeys(db, filter)
+    },
+    async trail(filter) {
+      const { db, listTrail } = await load()
+      return listTrail(db, filter)
+    },
+    async steps({ match, stepMs }) {
+      const { db, countSteps } = await load()
+      return countSteps(db, match, stepMs)
+    },
+    async summary(span) {
+      const { db, summarize } = await load()
+      return summarize(db, span)
+    },
+    async usage(match) {
+      const { db, sumUsage } = await load()
+      return sumUsage(db, match)
+    },
+    async logs(filter) {
+      const { db, listLogs } = await load()
+      const rows = await listLogs(db, filter)
+      const charges = await run(findCharges(rows.map(row => row.id)))
+      return rows.map(row => ({ row, charge: charges.get(row.id) ?? null }))
+    },
+    charges: ({ after, limit }) => snapshot(pageCharges(after, limit)),
+    audit: () => snapshot(audit()),
+  }
+}
+
+async function loadLists(openKysely: ReadTools['openKysely']) {
+  const [db, { listKeys }, { listTrail }, { listLogs }, sums] = await Promise.all([
+    openKysely(),
+    import('./keys/list.ts'),
+    import('./people/trail.ts'),
+    import('./journal/list.ts'),
+    import('./journal/summary.ts'),
+  ])
+  return { db, listKeys, listTrail, listLogs, ...sums }
+}
