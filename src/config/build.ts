@@ -110,7 +110,7 @@ function soundEntries<Section extends 'upstreams' | 'families' | 'models'>(
 }
 
 function coreKeys({ pipeline }: Sketch): readonly string[] {
-  return ['streams', 'n_max', 'forward'].filter(key => !pipeline.plugins.has(key))
+  return ['streams', 'n_max', 'forward', 'notes'].filter(key => !pipeline.plugins.has(key))
 }
 
 function buildServer(own: ServerSettings): ServerPlan {
@@ -178,6 +178,7 @@ function buildFamily(name: string, own: FamilySettings & ByName<unknown>, sketch
     nMax: own.n_max,
     forward: new Map(Object.entries(own.forward).map(([operation, rule]) => [operation, buildForward(rule)])),
     facets,
+    notes: own.notes,
   }
 }
 

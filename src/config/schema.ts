@@ -210,6 +210,8 @@ const upstream = {
 
 const names = { type: 'array', uniqueItems: true, items: { type: 'string', minLength: 1 } } as const satisfies Schema
 
+const sentences = { type: 'array', items: { type: 'string', minLength: 1 }, default: [] } as const satisfies Schema
+
 const forwardRule = {
   type: ['array', 'object'],
   description:
@@ -236,6 +238,17 @@ const family = {
       description: "By operation: which of the caller's fields go upstream. An operation left out forwards them all.",
       default: {},
       additionalProperties: forwardRule,
+    },
+    notes: {
+      type: 'object',
+      additionalProperties: false,
+      description:
+        'What callers should know of these models; shown in the documentation, on the price page and beside the playground.',
+      default: {},
+      properties: {
+        en: { ...sentences, description: 'Sentences in English.' },
+        zh: { ...sentences, description: 'The same in Chinese.' },
+      },
     },
   },
 } as const satisfies Schema

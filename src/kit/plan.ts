@@ -68,6 +68,8 @@ export type Family = {
   readonly forward: ReadonlyMap<string, ForwardRule>
   /** One section per plugin, by the plugin's name, already checked against its schema. */
   readonly facets: ReadonlyMap<string, unknown>
+  /** What callers should know of its models, in sentences of each language. */
+  readonly notes: { readonly en: readonly string[]; readonly zh: readonly string[] }
 }
 
 /** An upstream that a model runs on. */

@@ -142,6 +142,7 @@ function createPlan(candidates: readonly Candidate[], server: Partial<ServerPlan
     nMax: 1,
     forward: new Map(),
     facets: new Map(),
+    notes: { en: [], zh: [] },
   }
   const model: Model = {
     name: modelName,

@@ -175,6 +175,7 @@ export function someTarget(
     origin,
     streams: new Set(),
     nMax: 8,
+    notes: { en: [], zh: [] },
     forward: new Map(),
     facets: more.facets ?? new Map(),
   }

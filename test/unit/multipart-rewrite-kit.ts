@@ -184,7 +184,15 @@ function newExchange(plan: Plan): Exchange {
 
 export function targetOf(body: Body): Target {
   const origin = { file: 'gateway.yaml', line: 1, col: 1 }
-  const family: Family = { name: 'f', origin, streams: new Set(), nMax: 10, forward: new Map(), facets: new Map() }
+  const family: Family = {
+    name: 'f',
+    origin,
+    streams: new Set(),
+    nMax: 10,
+    forward: new Map(),
+    facets: new Map(),
+    notes: { en: [], zh: [] },
+  }
   const upstream: Upstream = {
     name: 'u',
     url: 'http://127.0.0.1',
