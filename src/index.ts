@@ -1,13 +1,13 @@
 import type { Finding, Loaded } from './config/index.ts'
-import type { ImaginedRequest, RequestExplanation } from './explain.ts'
 import type { Gateway, GatewayConfig, GatewayParts } from './gateway.ts'
-import type { Charge, Key, Plan, Storage } from './kit/index.ts'
+import type { Charge, ImaginedRequest, Key, Plan, RequestExplanation, Storage } from './kit/index.ts'
+import type { Workers } from './workers.ts'
 
 // The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy.
 
 export type { Finding, Loaded } from './config/index.ts'
-export type { ImaginedRequest, RequestExplanation } from './explain.ts'
 export type { Gateway, GatewayConfig, GatewayParts, Listening, ReloadResult } from './gateway.ts'
+export { endOnFault } from './end-on-fault.ts'
 export * from './kit/index.ts'
 export { hashPassword, verifyPassword } from './passwords.ts'
 
@@ -17,6 +17,14 @@ export { hashPassword, verifyPassword } from './passwords.ts'
  */
 export async function createGateway(config: GatewayConfig, parts: GatewayParts = {}): Promise<Gateway> {
   return (await import('./gateway.ts')).createGateway(config, parts)
+}
+
+/**
+ * Runs as many gateways as `server.workers` says, in processes of their own on one address, and watches over them.
+ * @throws ConfigError, StorageError, or what kept the first workers from their start
+ */
+export async function startWorkers(file: string, parts: Pick<GatewayParts, 'env' | 'log'> = {}): Promise<Workers> {
+  return (await import('./workers.ts')).startWorkers(file, parts)
 }
 
 /** Reads and checks a configuration without starting anything. */

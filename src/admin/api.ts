@@ -1,0 +1,79 @@
+import type { Admits, Awaitable, Schema, Session, User } from '../kit/index.ts'
+import type { AdminParts } from './parts.ts'
+
+/** Who may ask: anybody, whoever is logged in, or administrators. */
+export type Access = 'anyone' | 'user' | 'admin'
+
+/** A person who is logged in. */
+export type Visitor = { readonly user: User; readonly session: Session }
+
+/** One request of the console, its fields checked against the route's schemas. */
+export type Ask<Query = unknown, Fields = unknown> = {
+  /** Of this request, as in `x-request-id`. */
+  readonly id: string
+  readonly parts: AdminParts
+  readonly params: { readonly [name: string]: string }
+  readonly query: Query
+  readonly body: Fields
+  readonly headers: { readonly [name: string]: string | string[] | undefined }
+  /** The address that the request came from. */
+  readonly remote: string
+  /** `https` where TLS ends here or at a proxy in front that says so. */
+  readonly scheme: 'http' | 'https'
+  /** Of the request, checked to be nothing but a host and a port. */
+  readonly host: string
+  /** Undefined where anybody may ask and nobody is logged in. */
+  readonly visitor: Visitor | undefined
+  /** Aborted when whoever asks has left. */
+  readonly left: AbortSignal
+}
+
+/** An answer that is not simply the route's value as JSON. */
+export class Reply {
+  readonly status: number
+  readonly headers: { readonly [name: string]: string | readonly string[] }
+  /** A text, bytes, or pieces that are written as fast as they are taken; undefined for none. */
+  readonly body: string | Buffer | AsyncIterable<string | Buffer> | undefined
+
+  constructor(
+    status: number,
+    headers: { readonly [name: string]: string | readonly string[] },
+    body?: string | Buffer | AsyncIterable<string | Buffer>,
+  ) {
+    this.status = status
+    this.headers = headers
+    this.body = body
+  }
+}
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+/** One endpoint: what the server runs, what the tests go through, and what `/openapi.json` is made of. */
+export type Route<Query extends object = Schema, Fields extends object = Schema, Answered extends object = Schema> = {
+  readonly method: Method
+  /** As fastify reads it: `/api/keys/:id`. */
+  readonly url: string
+  readonly access: Access
+  /** One sentence for the reference. */
+  readonly summary: string
+  readonly query?: Query
+  readonly body?: Fields
+  /** Of the answer's JSON, and its status when it is not 200; 204 has none. */
+  readonly answer?: Answered
+  readonly status?: 200 | 201 | 204
+  /** What it answers with when that is not JSON. */
+  readonly contentType?: string
+  handle(ask: Ask<Admits<Query>, Admits<Fields>>): Awaitable<Admits<Answered> | Reply>
+}
+
+/** A route whose types have been forgotten, as the table of them keeps it. */
+export type AnyRoute = Omit<Route, 'handle'> & { handle(ask: Ask<never, never>): Awaitable<unknown> }
+
+/** Checks a route's types and returns it as it is. */
+export function defineRoute<
+  const Query extends object = Record<never, never>,
+  const Fields extends object = Record<never, never>,
+  const Answered extends object = Record<never, never>,
+>(route: Route<Query, Fields, Answered>): Route<Query, Fields, Answered> {
+  return route
+}

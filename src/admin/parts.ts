@@ -1,0 +1,63 @@
+import type { Clock, ImaginedRequest, Log, Plan, RequestExplanation, Storage } from '../kit/index.ts'
+
+/** Something wrong, or worth knowing, in a configuration. */
+export type ConfigFinding = {
+  readonly severity: 'error' | 'note'
+  readonly code: string
+  readonly message: string
+  readonly remedy?: string
+  readonly line: number
+  readonly col: number
+  readonly path: string
+}
+
+export type Reloaded =
+  | { readonly ok: true; readonly revision: string; readonly changes: readonly string[] }
+  | { readonly ok: false; readonly findings: readonly ConfigFinding[] }
+
+/** The configuration as it was read, without what is secret in it. */
+export type ShownConfig = {
+  readonly text: string
+  readonly origins: readonly {
+    readonly path: string
+    readonly value: string
+    readonly line: number | null
+    readonly from: 'file' | 'environment' | 'default'
+  }[]
+}
+
+/** Everything that the console's server needs of the gateway around it. */
+export type AdminParts = {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly log: Log
+  /** The configuration in use. */
+  plan(): Plan
+  readonly facts: {
+    readonly version: string
+    /** When the gateway started, and when it took over the configuration in use; milliseconds since the epoch. */
+    readonly startedAt: number
+    loadedAt(): number
+    /** The last time that the configuration was read again; undefined when it was not. */
+    lastReload(): { readonly at: number; readonly result: Reloaded } | undefined
+    /** Upstreams that are simulated, by name. */
+    simulated(): readonly string[]
+    /** Requests that have not settled. */
+    open(): number
+    countersHealthy(): boolean
+    /** False while the upstream is left alone after failures. */
+    upstreamHealthy(name: string): boolean
+  }
+  /** @throws Failure the one that a caller would be answered with */
+  explain(plan: Plan, request: ImaginedRequest): RequestExplanation
+  reload(): Promise<Reloaded>
+  /** Reads a text as the configuration, and starts nothing. */
+  check(text: string): Promise<{ readonly ok: boolean; readonly findings: readonly ConfigFinding[] }>
+  show(): Promise<ShownConfig>
+  /** A new API key: what is told once, and what is kept of it. */
+  newSecret(): { readonly secret: string; readonly hash: string; readonly hint: string }
+  hashPassword(password: string): Promise<string>
+  verifyPassword(password: string, hash: string): Promise<boolean>
+  /** The folder of the built console. */
+  readonly assets: string
+}
