@@ -11,6 +11,8 @@ export type Scanner = {
   write(chunk: Buffer): Scanned
   end(): Scanned
   close?(): void
+  /** Whether an answer without images may have had some that could not be told. */
+  readonly doubtful?: boolean
 }
 
 /**
@@ -49,8 +51,13 @@ export class BillingStage implements Stage {
     const scanned = this.#scan(() => this.#scanner.end())
     if (this.#kept) this.#keep(scanned.out)
     if (scanned.done.length > 0) await this.#charge.commit(scanned.done)
-    await this.#charge.finish(this.#storedAnswer())
+    await this.#charge.finish(this.#storedAnswer(), this.#scanner.doubtful === true)
     return scanned.out
+  }
+
+  /** The answer ended without an image, and may have had one. */
+  get doubtful(): boolean {
+    return this.#scanner.doubtful === true
   }
 
   /** Gives back what the scanner took; idempotent. */

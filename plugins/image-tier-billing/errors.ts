@@ -63,6 +63,12 @@ export const errors = {
     text: 'The upstream answered with something that cannot be read as images ({why}), so it was not handed out',
     retry: false,
   },
+  upstream_answer_unknown: {
+    status: 502,
+    type: 'server_error',
+    text: 'The upstream answered with {type} and not with the JSON that images come in, so it was not handed out',
+    retry: false,
+  },
   upstream_answer_encoded: {
     status: 502,
     type: 'server_error',

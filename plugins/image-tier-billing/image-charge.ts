@@ -51,20 +51,26 @@ export class ImageCharge {
   }
 
   /**
-   * Ends the charge of an answer that came back whole: settled with its lines, or voided without.
+   * Ends the charge of an answer that came back whole: settled with its lines, or without any voided, or left for a person
+   * to see where it is doubtful that there were none.
    * @throws Failure `charge_not_recorded` when that is not known to be durable.
    */
-  async finish(answer: StoredAnswer | undefined): Promise<void> {
+  async finish(answer: StoredAnswer | undefined, doubtful = false): Promise<void> {
     await this.#write(async () => {
       const { id } = this.#terms
       const done = await this.#insist(() =>
         this.#lines === 0
-          ? this.#ledger.void(id, 'zero_images')
+          ? this.#endEmpty(doubtful)
           : this.#ledger.settle({ id, delivery: 'unconfirmed', reason: null, ...(answer && { answer }) }),
       )
       if (!done && !(await this.#hasEnded())) throw new Error('the charge was no longer open when it was settled')
       this.#ended = true
     })
+  }
+
+  #endEmpty(doubtful: boolean): Promise<boolean> {
+    const { id } = this.#terms
+    return doubtful ? this.#ledger.review(id, 'answer_unknown') : this.#ledger.void(id, 'zero_images')
   }
 
   /** The answer could not be followed to its end; what comes of it is for a person to see. Returns the cause. */
@@ -111,7 +117,7 @@ export class ImageCharge {
   /** An end that could not be written when it came is written by the ledger itself as soon as it can be. */
   async #hasEnded(): Promise<boolean> {
     const charge = await this.#ledger.find(this.#terms.id)
-    return charge?.state === 'settled' || charge?.state === 'voided'
+    return charge !== undefined && charge.state !== 'reserved'
   }
 
   /** Of several images some lines may have been committed, although not all were. */

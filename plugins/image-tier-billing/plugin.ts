@@ -120,6 +120,9 @@ export const imageTierBilling = definePlugin({
         const encoding = reply.headers['content-encoding'] ?? 'identity'
         if (encoding !== 'identity') throw billing.charge.broken(fail('upstream_answer_encoded', { encoding }))
         const contentType = reply.headers['content-type'] ?? 'application/json'
+        // A bare picture has no element to count, and would leave unpaid.
+        const type = typeOf(contentType)
+        if (!mayTell(type)) throw billing.charge.broken(fail('upstream_answer_unknown', { type: type.slice(0, 80) }))
         const isTool = shapeOf(ex, facet) === 'output'
         const asUrl = !isTool && rendersUrl(target, facet)
         const events = isEventStream(contentType, target)
@@ -148,6 +151,11 @@ export const imageTierBilling = definePlugin({
           // Nothing is lost: the hold stays until recovery or the lease ends it.
           log.error({ charge: ex.id, err: cause }, 'a charge could not be ended; recovery will')
         } finally {
+          if (billing.stage?.doubtful === true)
+            log.warn(
+              { request: ex.id, operation: ex.route.operation },
+              'an answer of status 200 had no image that could be told: its charge waits for a person',
+            )
           billing.stage?.close()
         }
       },
@@ -253,9 +261,18 @@ function replayed(answer: StoredAnswer): Answer {
 
 /** A type that is neither goes by what was asked for: something that is no such answer passes either scanner. */
 function isEventStream(contentType: string, target: Target): boolean {
-  const type = contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  const type = typeOf(contentType)
   if (type === 'text/event-stream') return true
   return target.stream && type !== 'application/json' && !type.endsWith('+json')
+}
+
+function typeOf(contentType: string): string {
+  return contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}
+
+/** Types of answers that are read for images, and of pages that say what went wrong. */
+function mayTell(type: string): boolean {
+  return type === '' || type === 'application/json' || type.endsWith('+json') || type.startsWith('text/')
 }
 
 /** The headers of an answer that is not the bytes the upstream measured. */

@@ -7,6 +7,8 @@ import { JsonWalk, type JsonVisitor } from './walk-json.ts'
 export const tailBytes = 4 * 1024
 /** The longest link, or stretch between a link and its element's end, that is held whole. */
 export const linkBytesMax = 64 * 1024
+/** An answer without images is longer than this only when there is something else in it. */
+const emptyBytesMax = 16 * 1024
 
 /** One image that came back whole. */
 export type FoundImage = {
@@ -60,6 +62,9 @@ export class ImageScanner implements JsonVisitor {
   #pending: number | undefined
   #counted = false
   #hasUrl = false
+  /** It has the list that images come in, or says what went wrong; it holds something else. */
+  #known = false
+  #strange = false
 
   /** With `endUnknown`, only JSON that closes proves that the answer is whole. */
   constructor({ asUrl, endUnknown = false }: { readonly asUrl: boolean; readonly endUnknown?: boolean }) {
@@ -70,6 +75,11 @@ export class ImageScanner implements JsonVisitor {
   /** How many images were found so far. */
   get count(): number {
     return this.#count
+  }
+
+  /** No image was found, and yet there may be one: the answer is of a shape that is not known. */
+  get doubtful(): boolean {
+    return this.#count === 0 && ((this.#strange && !this.#known) || this.#holdback.end > emptyBytesMax)
   }
 
   /** @throws Unreadable when the bytes cannot be JSON. */
@@ -168,7 +178,12 @@ export class ImageScanner implements JsonVisitor {
 
   scalar(): void {}
 
-  closed(_walk: JsonWalk, depth: number): void {
+  closed(walk: JsonWalk, depth: number): void {
+    if (depth === 2 && walk.objects[1]) {
+      const [, name] = walk.names
+      if (name === 'error' || (name === 'data' && !walk.objects[2])) this.#known = true
+      else this.#strange = true
+    }
     if (depth !== 3 || !this.#inElement()) return
     if (this.#pending !== undefined) this.#found({ kind: 'link', size: null })
     this.#counted = false

@@ -509,6 +509,22 @@ t.test('a compressed answer that nobody asked for is 502, and never counted as n
   t.equal(upstream.received[0]?.headers['accept-encoding'], 'identity')
 })
 
+t.test(
+  'a bare picture is not handed out, since nothing could be charged for it: its charge waits for a person',
+  async t => {
+    const { post, upstream, charges, logs } = await startOpen(t)
+    for (const type of ['image/jpeg', 'application/octet-stream']) {
+      upstream.answerOnce(res => void res.writeHead(200, { 'content-type': type }).end(jpeg(1254, 1254)))
+      const answer = await post(generations, good)
+      t.equal(answer.status, 502)
+      t.equal(answer.headers.get('x-should-retry'), 'false')
+      t.match(await answer.json(), { error: { code: 'upstream_answer_unknown' } })
+      t.match(await charges(1), [{ state: 'needs_review', amount: '0.00', count: 0 }])
+      t.match(await logs(1), [{ status: 502, outcome: 'refused' }])
+    }
+  },
+)
+
 t.test('a 200 without a picture costs nothing, whatever it holds [U14]', async t => {
   const { post, upstream, charges } = await startOpen(t)
   for (const [name, type, body, state] of [
@@ -523,6 +539,9 @@ t.test('a 200 without a picture costs nothing, whatever it holds [U14]', async t
     ['a list', 'application/json', '[]', undefined],
     ['nothing', 'application/json', '', undefined],
     ['text', 'text/plain', 'ok', undefined],
+    ['data that is an object', 'application/json', '{"data":{"b64_json":"aGVsbG8="}}', 'needs_review'],
+    ['another word for data', 'application/json', '{"images":[{"url":"https://img.example/1.png"}]}', 'needs_review'],
+    ['another word in data', 'application/json', `{"data":[{"image":"${'A'.repeat(20_000)}"}]}`, 'needs_review'],
   ] as const) {
     upstream.answerOnce(res => void res.writeHead(200, { 'content-type': type }).end(body))
     const answer = await post(generations, good).catch(() => undefined)
