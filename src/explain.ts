@@ -43,6 +43,7 @@ export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExp
     dropped: shaped.dropped,
     sent: sentFields(withFields(shaped.body, changes)),
     expected_size: asked?.expected ? `${asked.expected.width}x${asked.expected.height}` : null,
+    expected_resolution: asked?.resolution ?? null,
     quote: quoted
       ? {
           currency: plan.currency,
@@ -57,6 +58,7 @@ export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExp
         }
       : null,
     warnings: quoted?.rule.warnings ?? [],
+    mismatch: quoted?.mismatch ?? null,
   }
 }
 

@@ -1,11 +1,14 @@
-import type { AskedSize, TierRule, Family, Micros, Model, TierSource } from '../../src/kit/index.ts'
+import type { AskedSize, Family, Micros, Model, SizeMismatch, TierRule, TierSource } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
+import { describeMismatch, findMismatch } from './mismatch.ts'
 import type { BillingFacet } from './schema.ts'
-import { longEdgeOf, rateTier, requestedTierOf, tierOf, tierOfLabel } from './tier.ts'
+import { rateTier, requestedTierOf } from './tier.ts'
 
 /** What a request will cost as far as it can be known before the upstream is called. */
 export type Quote = {
   readonly rule: TierRule
+  /** What the caller should hear before it costs (decision 12); in words it is the rule's warning. */
+  readonly mismatch: SizeMismatch | null
   readonly n: number
   /** What one image is expected to be; null where only the image itself can tell. */
   readonly expected: { readonly tier: string; readonly source: TierSource; readonly price: Micros } | null
@@ -41,12 +44,15 @@ export function quote(request: {
   })
   const requestedTier = requestedTierOf(asked, tiers)?.tier ?? null
   const rating = { tiers, tierFrom: facet.tier_from, otherwise: facet.otherwise, requestedTier }
-  const rule: TierRule = { kind: 'tiers', ...rating, warnings: warningsOf(rating, family, asked) }
+  const mismatch = findMismatch(rating, asked, decidedByRequest(rating))
+  const warnings = mismatch ? [describeMismatch(mismatch, family.name)] : []
+  const rule: TierRule = { kind: 'tiers', ...rating, warnings }
   const knownBefore = asked.expected !== null || decidedByRequest(rating)
   const expectedTier = knownBefore ? rateTier(rating, asked.expected) : undefined
   const expected = expectedTier ? { ...expectedTier, price: priceOf(rule, expectedTier.tier) } : null
   return {
     rule,
+    mismatch,
     n,
     expected,
     expectedAmount: expected ? expected.price * n : null,
@@ -72,45 +78,4 @@ function decidedByRequest(rating: Rating): boolean {
 function dearest(rating: Rating): Micros {
   if (decidedByRequest(rating)) return priceOf(rating, rateTier(rating, null).tier)
   return Math.max(...rating.tiers.map(row => row.price))
-}
-
-/** What the caller should hear before it costs (decision 12): that the size asked for and the picture do not agree. */
-function warningsOf(rating: Rating, family: Family, asked: AskedSize): string[] {
-  const { size, expected } = asked
-  const requested = rating.tiers.find(row => row.tier === rating.requestedTier)
-  if (size.kind !== 'pixels' || !requested) return []
-  const sent = `${size.width}x${size.height}`
-  const come = expected && tierOf(longEdgeOf(expected), rating.tiers)
-  if (!decidedByRequest(rating)) {
-    if (!expected || !come || come.tier === requested.tier) return []
-    return [
-      `size ${sent} does not set the price: family ${family.name} returns ${expected.width}x${expected.height}, ` +
-        `and the image that comes back is what is billed (${come.tier})`,
-    ]
-  }
-  const warnings: string[] = []
-  const made = asked.resolution ? tierOfLabel(asked.resolution, rating.tiers) : come
-  if (made && made.price < requested.price) {
-    const returned = expected ? `${expected.width}x${expected.height}` : `at most ${made.tier}`
-    warnings.push(
-      `size ${sent} is billed ${requested.tier} by the requested size, but family ${family.name} makes no more than ` +
-        `${made.tier} of it (${returned}); ${cheaperSize(size, made)} is billed ${made.tier}`,
-    )
-  } else if (expected && come && come.tier !== requested.tier) {
-    warnings.push(
-      `size ${sent} is billed ${requested.tier} by the requested size, although the image that comes back is ` +
-        `${expected.width}x${expected.height} (${come.tier} by its long edge)`,
-    )
-  }
-  return warnings
-}
-
-/** The size of the same shape that just fits a tier. */
-function cheaperSize(
-  size: { readonly width: number; readonly height: number },
-  row: { readonly tier: string; readonly longEdgeMax: number | null },
-): string {
-  if (row.longEdgeMax === null) return `size ${row.tier.toLowerCase()}`
-  const scale = row.longEdgeMax / longEdgeOf(size)
-  return `size ${Math.max(1, Math.round(size.width * scale))}x${Math.max(1, Math.round(size.height * scale))}`
 }

@@ -22,6 +22,8 @@ export type RequestExplanation = {
   readonly sent: { readonly [field: string]: Json }
   /** Pixels that the family's table says will come back; null where it does not say. */
   readonly expected_size: string | null
+  /** The label of the resolution that the family makes of the size, where it has resolutions. */
+  readonly expected_resolution: string | null
   readonly quote: {
     readonly currency: string
     readonly n: number
@@ -35,4 +37,24 @@ export type RequestExplanation = {
     readonly prices: { readonly [tier: string]: string }
   } | null
   readonly warnings: readonly string[]
+  /** What the warning of a size says, for those who say it in another language. */
+  readonly mismatch: SizeMismatch | null
+}
+
+/** Where the size asked for and the picture that comes back do not agree on the price. Sizes as `<width>x<height>`. */
+export type SizeMismatch = {
+  /**
+   * `ignored`: the picture sets the price, whatever was asked for. `dearer`: the size asked for sets the price, and no
+   * more than a cheaper tier is made of it. `other`: it sets the price, and the picture is of another tier.
+   */
+  readonly kind: 'ignored' | 'dearer' | 'other'
+  readonly asked: string
+  /** The tier that is charged. */
+  readonly billed: string
+  /** The tier of what is made. */
+  readonly made: string
+  /** Its pixels; null where the family's table does not say. */
+  readonly returned: string | null
+  /** Of `dearer`: a size that comes to the same and is charged the tier that is made. */
+  readonly cheaper: string | null
 }

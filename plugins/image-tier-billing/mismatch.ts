@@ -1,0 +1,55 @@
+import type { AskedSize, SizeMismatch, TierRule } from '../../src/kit/index.ts'
+import { longEdgeOf, type Size, tierOf, tierOfLabel } from './tier.ts'
+
+type Row = Pick<TierRule['tiers'][number], 'tier' | 'longEdgeMax' | 'price'>
+
+/** Where the size asked for and the picture do not agree (decision 12); null where they do, or where nobody can know. */
+export function findMismatch(
+  rule: { readonly tiers: readonly Row[]; readonly requestedTier: string | null },
+  { size, expected, resolution }: AskedSize,
+  decidedByRequest: boolean,
+): SizeMismatch | null {
+  const requested = rule.tiers.find(row => row.tier === rule.requestedTier)
+  if (size.kind !== 'pixels' || !requested) return null
+  const come = expected && tierOf(longEdgeOf(expected), rule.tiers)
+  const facts = { asked: write(size), returned: expected && write(expected), cheaper: null }
+  if (!decidedByRequest) {
+    if (!come || come.tier === requested.tier) return null
+    return { ...facts, kind: 'ignored', billed: come.tier, made: come.tier }
+  }
+  const made = resolution ? tierOfLabel(resolution, rule.tiers) : come
+  if (made && made.price < requested.price)
+    return { ...facts, kind: 'dearer', billed: requested.tier, made: made.tier, cheaper: cheaperSize(size, made) }
+  if (come && come.tier !== requested.tier) return { ...facts, kind: 'other', billed: requested.tier, made: come.tier }
+  return null
+}
+
+/** The warning of a mismatch, in a sentence. */
+export function describeMismatch(mismatch: SizeMismatch, family: string): string {
+  const { kind, asked, billed, made, returned, cheaper } = mismatch
+  if (kind === 'ignored')
+    return (
+      `size ${asked} does not set the price: family ${family} returns ${returned}, ` +
+      `and the image that comes back is what is billed (${billed})`
+    )
+  if (kind === 'dearer')
+    return (
+      `size ${asked} is billed ${billed} by the requested size, but family ${family} makes no more than ` +
+      `${made} of it (${returned ?? `at most ${made}`}); size ${cheaper} is billed ${made}`
+    )
+  return (
+    `size ${asked} is billed ${billed} by the requested size, although the image that comes back is ` +
+    `${returned} (${made} by its long edge)`
+  )
+}
+
+function write({ width, height }: Size): string {
+  return `${width}x${height}`
+}
+
+/** The size of the same shape that just fits a tier. */
+function cheaperSize(size: Size, row: Row): string {
+  if (row.longEdgeMax === null) return row.tier.toLowerCase()
+  const scale = row.longEdgeMax / longEdgeOf(size)
+  return `${Math.max(1, Math.round(size.width * scale))}x${Math.max(1, Math.round(size.height * scale))}`
+}
