@@ -8,9 +8,17 @@ export type CountersOptions = {
   readonly log: Log
 }
 
-/** Opens the counters that an address names. A Redis that does not answer yet is no error: it is waited for beside the requests. */
-export async function openCounters({ url, clock }: CountersOptions): Promise<Counters> {
-  const kind = url.slice(0, url.indexOf(':'))
-  if (kind === 'memory') return new MemoryCounters(clock)
-  throw new Error(`there are no counters of the kind '${kind}:'; memory: and redis: are known`)
+/**
+ * Opens the counters that an address names. A Redis that does not answer yet is no error: limits hold without it, or refuse,
+ * until it does.
+ */
+export async function openCounters(options: CountersOptions): Promise<Counters> {
+  const kind = options.url.slice(0, options.url.indexOf(':'))
+  if (kind === 'memory') return new MemoryCounters(options.clock)
+  if (kind !== 'redis' && kind !== 'rediss')
+    throw new Error(`there are no counters of the kind '${kind}:'; memory: and redis: are known`)
+  const { RedisCounters } = await import('./redis/counters.ts')
+  const counters = new RedisCounters(options)
+  await counters.ready()
+  return counters
 }

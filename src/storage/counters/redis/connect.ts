@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import { Cluster, Redis } from 'ioredis'
+
+/** How long one question may take; nobody waits longer. */
+const commandMs = 200
+const connectMs = 1_000
+const reconnectMsMax = 1_000
+
+/** A Lua script, and the name under which a server knows it once it has seen it. */
+export type Script = { readonly text: string; readonly sha: string }
+
+/** A connection that is made again whenever it is lost. Questions meanwhile fail at once. */
+export type Link = {
+  /** Runs a script; a server that does not know it yet is sent its text. */
+  run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>
+  ping(): Promise<unknown>
+  close(): void
+}
+
+export function script(text: string): Script {
+  return { text, sha: createHash('sha1').update(text).digest('hex') }
+}
+
+/**
+ * Connects to `redis://[USER:PASSWORD@]HOST[:PORT][/DB]`, `rediss://` with TLS; with `?cluster` HOST is any node of a
+ * cluster. `onLost` is told each time that the connection breaks or cannot be made. Does not wait until it is there.
+ */
+export function connect(url: string, onLost: (why: string) => void): Link {
+  const { isCluster, host, port, ...options } = readUrl(url)
+  const shared = {
+    ...options,
+    protocol: 2 as const,
+    commandTimeout: commandMs,
+    connectTimeout: connectMs,
+    enableOfflineQueue: false,
+    // An answer that was lost with its connection is asked for once more, by the same ticket.
+    maxRetriesPerRequest: 1,
+  }
+  const retry = (times: number): number => Math.min(times * 50, reconnectMsMax)
+  const redis = isCluster
+    ? new Cluster([{ host, port }], { redisOptions: shared, enableOfflineQueue: false, clusterRetryStrategy: retry })
+    : new Redis({ ...shared, host, port, retryStrategy: retry })
+  redis.on('error', (error: Error) => onLost(error.message))
+  redis.on('close', () => onLost('the connection was closed'))
+  return {
+    async run({ text, sha }, keys, args) {
+      try {
+        return await redis.evalsha(sha, keys.length, ...keys, ...args)
+      } catch (error) {
+        if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
+        return redis.eval(text, keys.length, ...keys, ...args)
+      }
+    },
+    ping: () => redis.ping(),
+    close: () => redis.disconnect(),
+  }
+}
+
+function readUrl(text: string) {
+  const { protocol, hostname, port, username, password, pathname, searchParams } = new URL(text)
+  const db = Number(pathname.slice(1))
+  return {
+    isCluster: searchParams.has('cluster'),
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port || 6379),
+    ...(username !== '' && { username: decodeURIComponent(username) }),
+    ...(password !== '' && { password: decodeURIComponent(password) }),
+    ...(db > 0 && { db }),
+    ...(protocol === 'rediss:' && { tls: {} }),
+  }
+}

@@ -1,0 +1,250 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type Awaitable,
+  type Clock,
+  type Counters,
+  CountersDown,
+  type Demand,
+  type Log,
+  type Standing,
+  type Taking,
+  type Ticket,
+  type WhenDown,
+  windowMs,
+} from '../../../kit/index.ts'
+import { MemoryCounters } from '../memory.ts'
+import { Breaker } from './breaker.ts'
+import { connect, type Link, script } from './connect.ts'
+import { askScript, renewScript, settleScript } from './scripts.ts'
+
+const ask = script(askScript)
+const settle = script(settleScript)
+const renew = script(renewScript)
+
+/** Every key is in one slot of a cluster: what a request asks for can be one step only on one node. */
+const prefix = '{tollgate}'
+const failuresMax = 3
+const probeEveryMs = 250
+const renewedAtOnce = 500
+/** A start waits a second at most. */
+const readyAsksMax = 40
+const readyEveryMs = 25
+/** This process and the store measure the same minute with two clocks; a second is more than they come apart in it. */
+const clocksApartMs = 1_000
+
+export type RedisCountersOptions = {
+  readonly url: string
+  readonly clock: Clock
+  readonly log: Log
+  /** How long places stay taken when their process says no more of them, in milliseconds; 30 s unless told. */
+  readonly leaseMs?: number
+  /** For tests of long times: stands in for the server's clock. Microseconds. */
+  readonly serverTime?: () => number
+}
+
+/** A ticket that other processes see too. `member` is undefined of one that was given while they could not be asked. */
+type SharedTicket = Ticket & { readonly member: string | undefined }
+
+/**
+ * Counters of many processes, in Redis. This process counts beside them what it admits by itself: what fills a limit alone
+ * needs no store to be refused, and when the store fails the counts are there, warm, for as long as it takes.
+ */
+export class RedisCounters implements Counters {
+  readonly #link: Link
+  readonly #own: MemoryCounters
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #breaker: Breaker
+  readonly #leaseMs: number
+  readonly #serverTime: (() => number) | undefined
+  readonly #process = randomBytes(9).toString('base64url')
+  /** Places that this process holds in the store, by key and ticket. */
+  readonly #held = new Map<string, { readonly key: string; readonly member: string }>()
+  readonly #renewing: NodeJS.Timeout
+  #tickets = 0
+  #why = ''
+
+  constructor({ url, clock, log, leaseMs = 30_000, serverTime }: RedisCountersOptions) {
+    this.#clock = clock
+    this.#log = log
+    this.#leaseMs = leaseMs
+    this.#serverTime = serverTime
+    this.#own = new MemoryCounters(clock)
+    this.#breaker = new Breaker({
+      probe: () => this.#link.ping(),
+      onChange: isOpen => this.#tell(isOpen),
+      failuresMax,
+      probeEveryMs,
+    })
+    this.#link = connect(url, why => {
+      this.#why = why
+      this.#breaker.failed()
+    })
+    this.#renewing = setInterval(() => this.#renew(), leaseMs / 3)
+    this.#renewing.unref()
+  }
+
+  /** Waits until the store answers, or is known not to. */
+  async ready(): Promise<void> {
+    for (let asked = 0; asked < readyAsksMax && !this.#breaker.isOpen; asked++) {
+      const isThere = await this.#link.ping().then(
+        () => true,
+        () => false,
+      )
+      if (isThere) return this.#breaker.succeeded()
+      await sleep(readyEveryMs)
+    }
+    this.#breaker.open()
+  }
+
+  peek(demands: readonly Demand[], whenDown: WhenDown): Awaitable<readonly Standing[]> {
+    const own = this.#own.peek(demands)
+    if (this.#isFull(demands, own)) return own
+    return this.#ask('peek', '', demands).then(
+      ({ standings }) => standings,
+      (error: unknown) => {
+        if (whenDown === 'refuse') throw new CountersDown('the counters do not answer', { cause: error })
+        return own
+      },
+    )
+  }
+
+  take(demands: readonly Demand[], whenDown: WhenDown): Awaitable<Taking> {
+    const own = this.#own.peek(demands)
+    if (this.#isFull(demands, own)) return { ticket: undefined, standings: own }
+    return this.#takeShared(demands, whenDown)
+  }
+
+  settle(ticket: Ticket, amounts: readonly number[]): Awaitable<void> {
+    this.#own.settle(ticket, amounts)
+    const { member } = ticket as SharedTicket
+    if (member === undefined) return
+    const changed: [Demand, number][] = []
+    for (const [i, demand] of ticket.demands.entries()) {
+      const amount = amounts[i] ?? demand.amount
+      if (demand.kind === 'places') this.#held.delete(`${keyOf(demand)} ${member}`)
+      if (demand.kind === 'places' || amount !== demand.amount) changed.push([demand, amount])
+    }
+    if (changed.length > 0 && !this.#breaker.isOpen) return this.#tellUsed(member, changed)
+  }
+
+  healthy(): boolean {
+    return !this.#breaker.isOpen
+  }
+
+  close(): Promise<void> {
+    clearInterval(this.#renewing)
+    this.#breaker.close()
+    this.#link.close()
+    return Promise.resolve()
+  }
+
+  async #takeShared(demands: readonly Demand[], whenDown: WhenDown): Promise<Taking> {
+    const member = `${this.#process}.${(this.#tickets++).toString(36)}`
+    // Stamped before it is sent: nothing may stay longer in the counts of this process than in those of all.
+    const sentAt = this.#clock.tick()
+    try {
+      const { taken, standings } = await this.#ask('take', member, demands)
+      if (!taken) return { ticket: undefined, standings }
+      for (const demand of demands)
+        if (demand.kind === 'places') this.#held.set(`${keyOf(demand)} ${member}`, { key: keyOf(demand), member })
+      const ticket: SharedTicket = { ...this.#own.record(demands, sentAt), member }
+      return { ticket, standings }
+    } catch (error) {
+      // It may have been taken all the same, by a store that was only slow.
+      void this.#tellUsed(
+        member,
+        demands.map(demand => [demand, 0]),
+      )
+      if (whenDown === 'refuse') throw new CountersDown('the counters do not answer', { cause: error })
+      return this.#own.take(demands)
+    }
+  }
+
+  /** A limit that this process has filled by itself, by far enough that no difference of clocks explains it. */
+  #isFull(demands: readonly Demand[], own: readonly Standing[]): boolean {
+    return demands.some(({ kind, shadow }, i) => {
+      const { waitMs } = own[i] as Standing
+      return !shadow && waitMs > (kind === 'places' ? 0 : clocksApartMs)
+    })
+  }
+
+  async #ask(
+    how: 'peek' | 'take',
+    member: string,
+    demands: readonly Demand[],
+  ): Promise<{ taken: boolean; standings: readonly Standing[] }> {
+    const args: (string | number)[] = [how, member]
+    for (const { kind, limit, amount, shadow } of demands) args.push(kind, limit, amount, Number(shadow))
+    const [taken, ...numbers] = (await this.#run(ask, demands, args)) as readonly number[]
+    const standings = demands.map((_, i) => ({
+      remaining: numbers[3 * i] as number,
+      waitMs: Math.ceil((numbers[3 * i + 1] as number) / 1000),
+      resetMs: Math.ceil((numbers[3 * i + 2] as number) / 1000),
+    }))
+    return { taken: taken === 1, standings }
+  }
+
+  /** What cannot be told is forgotten by the store in a minute. */
+  async #tellUsed(member: string, used: readonly (readonly [Demand, number])[]): Promise<void> {
+    const demands = used.map(([demand]) => demand)
+    const args = used.flatMap(([{ kind, amount: taken }, amount]) => [kind, taken, amount])
+    await this.#send(settle, keysOf(demands), [member, ...args]).catch((error: unknown) =>
+      this.#log.debug({ error: String(error) }, 'the counters were not told what a request used'),
+    )
+  }
+
+  #renew(): void {
+    if (this.#breaker.isOpen) return
+    const held = [...this.#held.values()]
+    for (let from = 0; from < held.length; from += renewedAtOnce) {
+      const some = held.slice(from, from + renewedAtOnce)
+      const keys = some.flatMap(({ key }) => [key, sumKeyOf(key)])
+      this.#send(
+        renew,
+        keys,
+        some.map(({ member }) => member),
+      ).catch((error: unknown) => this.#log.warn({ error: String(error) }, 'places in flight could not be renewed'))
+    }
+  }
+
+  #run(which: typeof ask, demands: readonly Demand[], args: readonly (string | number)[]): Promise<unknown> {
+    if (this.#breaker.isOpen) return Promise.reject(new Error(`the counters do not answer: ${this.#why}`))
+    return this.#send(which, keysOf(demands), args)
+  }
+
+  async #send(which: typeof ask, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    const now = this.#serverTime?.() ?? ''
+    try {
+      const reply = await this.#link.run(which, keys, [now, windowMs * 1000, this.#leaseMs * 1000, ...args])
+      this.#breaker.succeeded()
+      return reply
+    } catch (error) {
+      this.#why = error instanceof Error ? error.message : String(error)
+      this.#breaker.failed()
+      throw error
+    }
+  }
+
+  #tell(isOpen: boolean): void {
+    if (isOpen) this.#log.error({ why: this.#why }, 'the store of the limits does not answer')
+    else {
+      this.#log.info({}, 'the store of the limits answers again')
+      this.#renew()
+    }
+  }
+}
+
+function keyOf({ id, kind }: Demand): string {
+  return `${prefix}:${kind}:${id}`
+}
+
+/** Two of each demand, as the scripts expect them. */
+function keysOf(demands: readonly Demand[]): readonly string[] {
+  return demands.flatMap(demand => [keyOf(demand), sumKeyOf(keyOf(demand))])
+}
+
+function sumKeyOf(key: string): string {
+  return `${key}:sum`
+}
