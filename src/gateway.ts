@@ -33,6 +33,13 @@ export type GatewayParts = {
   readonly log?: GatewayLog
   /** Beside the built-in ones and those that the configuration names by package or path. */
   readonly plugins?: readonly AnyPlugin[]
+  /** The configuration as it was read a moment ago; absent to read it now. */
+  readonly plan?: Plan
+  /**
+   * `worker`: one of several processes on an address and a storage, which the process that started them has claimed. It
+   * opens no listener for operators.
+   */
+  readonly role?: 'gateway' | 'worker'
 }
 
 /** Where to read the configuration: a file, or a text that stands for one. */
@@ -55,6 +62,8 @@ export type Gateway = AsyncDisposable & {
   readonly listener: Listener
   /** Exchanges that have not settled yet. */
   readonly open: number
+  /** Takes work, billable work too. */
+  readonly ready: boolean
   listen(): Promise<Listening>
   /** Reads the configuration again: all of it takes effect, or none. */
   reload(): Promise<ReloadResult>
@@ -79,19 +88,24 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
       ...pluginFinder(file, parts.plugins),
       known: knownNames,
     })
+  const readPlan = async (): Promise<Plan> => {
+    const loaded = await read()
+    if (loaded.ok) return loaded.plan
+    throw new ConfigError(loaded.findings)
+  }
+  const role = parts.role ?? 'gateway'
 
-  const loaded = await read()
-  if (!loaded.ok) throw new ConfigError(loaded.findings)
+  const plan = parts.plan ?? (await readPlan())
   const log = parts.log ?? createLog({ level: 'info' })
-  log.hide(secretsOf(loaded.plan))
+  log.hide(secretsOf(plan))
   const metrics = createMetrics()
   const kept = new Map<string, unknown>()
   const simulated = new Map<string, string>()
   let simulator: Simulator | undefined
   // The storage's thread starts while this one loads the engine: a start takes as long as the longer of the two.
   const [storage, counters, { Engine, Pipeline, Router }] = await Promise.all([
-    openStorage({ url: loaded.plan.storage, clock, log, role: 'gateway' }),
-    openCounters({ url: loaded.plan.counters, clock, log }),
+    openStorage({ url: plan.storage, clock, log, role }),
+    openCounters({ url: plan.counters, clock, log }),
     import('./engine/index.ts'),
   ])
 
@@ -159,7 +173,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
 
   let engine: InstanceType<typeof Engine>
   try {
-    await startSimulated(loaded.plan)
+    await startSimulated(plan)
     engine = new Engine(
       {
         dialect: (name, head) => findDialect(name, head),
@@ -172,7 +186,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
         clock,
         log,
       },
-      await build(loaded.plan),
+      await build(plan),
     )
   } catch (error) {
     await simulator?.close()
@@ -190,12 +204,14 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   let closing: Promise<void> | undefined
   let reloading: Promise<unknown> = Promise.resolve()
 
+  const isReady = (): boolean => closing === undefined && storage.ledger.healthy()
+
   async function listen(): Promise<Listening> {
     callers = createCallerServer(listener, code => engine.refuseUnread(code))
     const { listen: address, ops: opsAddress } = engine.running.plan.server
     const { url } = await bind(callers.server, address)
-    if (!opsAddress) return { url, opsUrl: undefined }
-    ops = createOpsServer({ metrics, isReady: () => closing === undefined && storage.ledger.healthy() })
+    if (!opsAddress || role === 'worker') return { url, opsUrl: undefined }
+    ops = createOpsServer({ metrics, isReady })
     return { url, opsUrl: (await bind(ops, opsAddress)).url }
   }
 
@@ -258,6 +274,9 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     },
     get open() {
       return engine.open
+    },
+    get ready() {
+      return isReady()
     },
     storage,
     metrics,

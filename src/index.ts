@@ -1,6 +1,6 @@
 import type { Finding, Loaded } from './config/index.ts'
 import type { Gateway, GatewayConfig, GatewayParts } from './gateway.ts'
-import type { Charge, ImaginedRequest, Key, Plan, RequestExplanation, Storage } from './kit/index.ts'
+import type { Charge, ImaginedRequest, Key, Plan, PriceList, RequestExplanation, Storage } from './kit/index.ts'
 import type { Workers } from './workers.ts'
 
 // The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy.
@@ -60,6 +60,11 @@ export async function configSchema(): Promise<object> {
  */
 export async function explainRequest(plan: Plan, request: ImaginedRequest): Promise<RequestExplanation> {
   return (await import('./explain.ts')).explainRequest(plan, request)
+}
+
+/** What every model on offer costs, by the same functions that charge for it. */
+export async function listPrices(plan: Plan): Promise<PriceList> {
+  return (await import('./pricing.ts')).priceList(plan)
 }
 
 /**

@@ -1,4 +1,5 @@
 export { createLog } from './log.ts'
 export type { GatewayLog, LogLevel, LogOptions } from './log.ts'
-export { createMetrics } from './metrics.ts'
+export { createMetrics, exposeTogether, sumCounts } from './metrics.ts'
 export type { GaugeReader, KnownNames, Metrics } from './metrics.ts'
+export { gaugeSnapshot, type Snapshot } from './tally.ts'

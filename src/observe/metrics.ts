@@ -28,6 +28,8 @@ export type Metrics = {
   know(names: KnownNames): void
   /** A figure that others keep. `name` without the prefix, with its unit: `bodies_memory_bytes`. */
   gauge(name: string, help: string, read: GaugeReader): void
+  /** Every figure as it stands, for a process that adds those of several. */
+  snapshots(): readonly Snapshot[]
   /** The whole exposition, and its content type. Loads the exposition library on first use. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>
   close(): void
@@ -120,11 +122,14 @@ export function createMetrics(): Metrics {
         'tollgate_event_loop_busy_ratio',
         'Part of the time since the last scrape that the event loop was busy.',
         since.utilization,
+        'average',
       ),
       delays,
       ...gauges.map(({ name, help, read }) => gaugeSnapshot(`tollgate_${name}`, help, read())),
     ]
   }
+
+  const everything = (): readonly Snapshot[] => [...snapshots(), ...processSnapshots()]
 
   return {
     began() {
@@ -151,15 +156,32 @@ export function createMetrics(): Metrics {
     gauge(name, help, read) {
       gauges.push({ name, help, read })
     },
-    async expose() {
-      const { AggregatorRegistry } = await import('prom-client')
-      const registry = AggregatorRegistry.aggregate([[...snapshots(), ...processSnapshots()]])
-      return { contentType: registry.contentType, text: await registry.metrics() }
-    },
+    snapshots: everything,
+    expose: () => exposeTogether([everything()]),
     close() {
       delay.disable()
     },
   }
+}
+
+/** One exposition of the figures of several processes, each added up, averaged or compared as it is made for. */
+export async function exposeTogether(
+  lists: readonly (readonly Snapshot[])[],
+): Promise<{ readonly contentType: string; readonly text: string }> {
+  const registry = await aggregate(lists)
+  return { contentType: registry.contentType, text: await registry.metrics() }
+}
+
+/** Adds up what only ever grows: the counters and histograms of processes that are gone. */
+export async function sumCounts(lists: readonly (readonly Snapshot[])[]): Promise<readonly Snapshot[]> {
+  const counts = lists.map(list => list.filter(({ type }) => type === 'counter' || type === 'histogram'))
+  const sums: unknown[] = await (await aggregate(counts)).getMetricsAsJSON()
+  return sums as Snapshot[]
+}
+
+async function aggregate(lists: readonly (readonly Snapshot[])[]) {
+  const { AggregatorRegistry } = await import('prom-client')
+  return AggregatorRegistry.aggregate(lists.map(list => [...list]))
 }
 
 /** A label for a name: the name itself when the configuration has it, `none` without one, else `other`. */
@@ -184,7 +206,7 @@ function delaySnapshot(delay: ReturnType<typeof monitorEventLoopDelay>): Snapsho
     name: 'tollgate_event_loop_delay_seconds',
     help: 'How late the event loop ran timers since the last scrape.',
     type: 'gauge',
-    aggregator: 'sum',
+    aggregator: 'max',
     values: [
       ...quantiles.map(quantile => ({
         labels: { quantile: String(quantile) },
@@ -215,6 +237,7 @@ function processSnapshots(): readonly Snapshot[] {
       'process_start_time_seconds',
       'When the process began, in seconds since the epoch.',
       performance.timeOrigin / 1000,
+      'min',
     ),
   ]
 }

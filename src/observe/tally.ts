@@ -6,7 +6,8 @@ export type Snapshot = {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram' | 'summary'
-  readonly aggregator: 'sum'
+  /** What becomes of it where several processes are one gateway. */
+  readonly aggregator: 'sum' | 'average' | 'max' | 'min'
   readonly values: readonly {
     readonly labels: { readonly [label: string]: string | number }
     readonly value: number
@@ -118,6 +119,11 @@ export function spreadsSnapshot(family: Family<Spread>): Snapshot {
   return { name: family.name, help: family.help, type: 'histogram', aggregator: 'sum', values }
 }
 
-export function gaugeSnapshot(name: string, help: string, value: number): Snapshot {
-  return { name, help, type: 'gauge', aggregator: 'sum', values: [{ labels: {}, value }] }
+export function gaugeSnapshot(
+  name: string,
+  help: string,
+  value: number,
+  aggregator: Snapshot['aggregator'] = 'sum',
+): Snapshot {
+  return { name, help, type: 'gauge', aggregator, values: [{ labels: {}, value }] }
 }

@@ -49,7 +49,8 @@ export async function startSimulator(clock: Clock = systemClock): Promise<Simula
   const server = createServer((request, response) => {
     void respond(request, response, site, links)
   })
-  server.listen(0, '127.0.0.1')
+  // One of its own in each of several workers: the links that it gives out are known to it alone.
+  server.listen({ port: 0, host: '127.0.0.1', exclusive: true })
   await once(server, 'listening')
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {

@@ -1,130 +1,100 @@
-import { readFileSync, watch } from 'node:fs'
-import { basename, dirname, resolve } from 'node:path'
-import { createGateway, createKey, describeFindings, type Gateway, type Listening } from '../../index.ts'
+import { resolve } from 'node:path'
+import { describeFindings, loadConfig, type Plan } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
-
-/** How this program is called: by its name where it is installed, by npm in a clone. */
-const ourselves = import.meta.url.endsWith('.js') ? 'tollgate' : 'npm run -s tollgate --'
+import { offerFirstKey } from '../offer-first-key.ts'
+import { type Served, serveHere, serveWorkers } from '../served.ts'
+import { watchFile } from '../watch-file.ts'
 
 /** Runs the gateway until a signal ends it: SIGTERM and SIGINT drain, a second one ends at once, SIGHUP reloads. */
-export async function serve(options: { readonly config: string }): Promise<void> {
-  const gateway = await open(options.config)
-  const listening = await gateway.listen().catch(async (error: unknown) => {
-    await gateway.close()
-    throw new Exit(exitCodes.failure, listenAdvice(gateway, error))
-  })
-  announce(gateway, listening, options.config)
-  await offerFirstKey(gateway, listening, options.config)
-  handleSignals(gateway)
-  watchFile(options.config, () => void reload(gateway))
+export async function serve({ config }: { readonly config: string }): Promise<void> {
+  const served = await open(config)
+  announce(served, config)
+  await offerFirstKey(served, config)
+  handleSignals(served)
+  watchFile(config, () => void reload(served))
 }
 
-/** Calls when the file's content has changed and has been at rest for a moment; editors write in several steps. */
-function watchFile(file: string, onChange: () => void): void {
-  const path = resolve(file)
-  const read = (): string | undefined => {
-    try {
-      return readFileSync(path, 'utf8')
-    } catch {
-      return undefined
-    }
-  }
-  let known = read()
-  let rest: NodeJS.Timeout | undefined
-  const look = (): void => {
-    const text = read()
-    // Between two steps of an editor the file may be gone or empty; what is there at rest counts.
-    if (text === undefined || text === known) return
-    known = text
-    onChange()
-  }
+async function open(config: string): Promise<Served> {
+  const loaded = await loadConfig(config)
+  if (!loaded.ok) throw new Exit(exitCodes.configInvalid, await describeFindings(loaded.findings, { color: false }))
+  const { plan } = loaded
   try {
-    // The folder is watched, not the file: an editor that replaces the file would end a watch on it.
-    watch(dirname(path), { persistent: false }, (_event, name) => {
-      if (name !== null && name !== basename(path)) return
-      clearTimeout(rest)
-      rest = setTimeout(look, 200)
-    })
+    return await (plan.server.workers === 1 ? serveHere(config, plan) : serveWorkers(config))
   } catch (error) {
-    say(`changes of ${file} are not noticed by themselves (${String(error)}); SIGHUP reloads`)
+    const advice = listenAdvice(plan, error)
+    throw advice === undefined ? error : new Exit(exitCodes.failure, advice)
   }
 }
 
-async function open(config: string): Promise<Gateway> {
-  try {
-    return await createGateway(config)
-  } catch (error) {
-    if (error instanceof Error && error.name === 'ConfigError') throw new Exit(exitCodes.configInvalid, error.message)
-    throw error
-  }
-}
-
-function listenAdvice(gateway: Gateway, error: unknown): string {
+/** What to do about an address that cannot be had; undefined for any other error. */
+function listenAdvice({ server }: Plan, error: unknown): string | undefined {
   const { code, message, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
-  const { listen, ops } = gateway.plan.server
-  const wanted = [listen, ops].filter(address => address !== undefined).map(({ host, port }) => `${host}:${port}`)
   if (code === 'EADDRINUSE')
     return `${address}:${port} is taken by another program. Stop it, or choose another address: server.listen and server.ops in the configuration (the shipped one reads TOLLGATE_LISTEN and TOLLGATE_OPS).`
+  if (code === undefined || !listenCodes.has(code)) return undefined
+  const wanted = [server.listen, server.ops].filter(one => one !== undefined).map(({ host, port }) => `${host}:${port}`)
   return `cannot listen on ${wanted.join(' and ')}: ${message}`
 }
 
-function announce(gateway: Gateway, { url, opsUrl }: Listening, config: string): void {
-  say(`tollgate   ${url}/v1   configuration ${resolve(config)} (revision ${gateway.plan.revision})`)
+/** What binding an address may fail with, but for an address that is taken. */
+const listenCodes: ReadonlySet<string> = new Set([
+  'EACCES',
+  'EADDRNOTAVAIL',
+  'EAFNOSUPPORT',
+  'EAI_AGAIN',
+  'EINVAL',
+  'ENOTFOUND',
+  'EPERM',
+])
+
+function announce({ url, opsUrl, plan, simulated }: Served, config: string): void {
+  say(`tollgate   ${url}/v1   configuration ${resolve(config)} (revision ${plan.revision})`)
   if (opsUrl) say(`operators  ${opsUrl}/metrics  /healthz  /readyz`)
-  for (const name of gateway.simulated.keys())
+  for (const name of simulated)
     say(
       `SIMULATED  upstream '${name}' is a simulator: answers are made up here, nothing is bought. Give it a real url in ${config}.`,
     )
 }
 
-/** On an empty database: a key, and a request to paste. */
-async function offerFirstKey(gateway: Gateway, { url }: Listening, config: string): Promise<void> {
-  if ((await gateway.storage.keys.count()) > 0) return
-  const { key, secret } = await createKey(gateway.storage, { name: 'first key', user: 'local' })
-  const model = [...gateway.plan.models.values()].find(one => one.enabled && one.family.forward.has('image.generate'))
-  say(`\nA first key was made (${key.id}); it is shown this once:\n\n  ${secret}\n`)
-  if (!model) return
-  say(`Try it:\n
-  curl -s ${url}/v1/images/generations \\
-    -H 'Authorization: Bearer ${secret}' -H 'Content-Type: application/json' \\
-    -d '{"model":"${model.name}","prompt":"a quiet harbour at dawn","size":"1536x1024"}' \\
-    | node -e 'let t="";process.stdin.on("data",d=>t+=d).on("end",()=>{const b=JSON.parse(t).data[0].b64_json;require("fs").writeFileSync("picture.png",Buffer.from(b,"base64"));console.log("picture.png")})'
-
-Then see what it cost, and why:
-
-  ${ourselves} logs${config === 'gateway.yaml' ? '' : ` -c ${config}`}
-`)
-}
-
-function handleSignals(gateway: Gateway): void {
+function handleSignals(served: Served): void {
   let ending = false
-  const end = (signal: NodeJS.Signals): void => {
-    if (ending) process.exit(1)
-    ending = true
-    const { open, plan } = gateway
-    const work = `${open} ${open === 1 ? 'request' : 'requests'}`
-    say(`${signal}: finishing ${work}, at most ${Math.round(plan.server.drainMs / 1000)} s. Again to end at once.`)
-    gateway.close().then(
-      () => process.exit(0),
+  const exit = (code: number): never => {
+    served.abandon()
+    process.exit(code)
+  }
+  const close = (code: number): void => {
+    served.close().then(
+      () => exit(code),
       (error: unknown) => {
         say(`closing failed: ${String(error)}`)
-        process.exit(1)
+        exit(exitCodes.failure)
       },
     )
   }
-  process.on('SIGTERM', end).on('SIGINT', end)
-  process.on('SIGHUP', () => void reload(gateway))
-  process.on('uncaughtException', error => {
-    gateway.log.error({ stack: error.stack }, 'a fault that nobody handled: finishing and ending')
-    setTimeout(() => process.exit(1), 5_000).unref()
-    const end = (): void => process.exit(1)
-    gateway.close().then(end, end)
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (ending) exit(exitCodes.failure)
+    ending = true
+    const counting = served.open()
+    close(exitCodes.ok)
+    const open = await counting
+    const { drainMs, drainWaitMs } = served.plan.server
+    const work = `${open} ${open === 1 ? 'request' : 'requests'}`
+    const seconds = Math.round((drainWaitMs + drainMs) / 1000)
+    say(`${signal}: finishing ${work}, at most ${seconds} s. Again to end at once.`)
+  }
+  process.on('SIGTERM', signal => void end(signal)).on('SIGINT', signal => void end(signal))
+  process.on('SIGHUP', () => void reload(served))
+  void served.failed.then(error => {
+    if (ending) return
+    ending = true
+    say(`workers do not start any more: ${error.message}`)
+    close(exitCodes.failure)
   })
 }
 
-async function reload(gateway: Gateway): Promise<void> {
+async function reload(served: Served): Promise<void> {
   try {
-    const result = await gateway.reload()
+    const result = await served.reload()
     if (result.ok)
       say(
         result.changes.length === 0

@@ -1,0 +1,78 @@
+import {
+  createGateway,
+  endOnFault,
+  type Listening,
+  openStorage,
+  type Plan,
+  type ReloadResult,
+  startWorkers,
+  type Storage,
+} from '../index.ts'
+
+/** A gateway that serves, in this process or in several. */
+export type Served = Listening & {
+  readonly plan: Plan
+  /** Names of the upstreams that are simulated. */
+  readonly simulated: readonly string[]
+  /** Requests under way. */
+  open(): number | Promise<number>
+  reload(): Promise<ReloadResult>
+  close(): Promise<void>
+  /** Leaves everything as it is, for a process that is about to exit. */
+  abandon(): void
+  /** Lends the storage. */
+  withStorage<T>(work: (storage: Storage) => Promise<T>): Promise<T>
+  /** Settles when it cannot go on. */
+  readonly failed: Promise<Error>
+}
+
+/** One process: this one. */
+export async function serveHere(config: string, plan: Plan): Promise<Served> {
+  const gateway = await createGateway(config, { plan })
+  try {
+    const listening = await gateway.listen()
+    endOnFault(gateway)
+    return {
+      ...listening,
+      get plan() {
+        return gateway.plan
+      },
+      simulated: [...gateway.simulated.keys()],
+      open: () => gateway.open,
+      reload: () => gateway.reload(),
+      close: () => gateway.close(),
+      abandon: () => undefined,
+      withStorage: work => work(gateway.storage),
+      failed: new Promise(() => undefined),
+    }
+  } catch (error) {
+    await gateway.close()
+    throw error
+  }
+}
+
+/** As many processes as `server.workers` says; this one only watches over them. */
+export async function serveWorkers(config: string): Promise<Served> {
+  const workers = await startWorkers(config)
+  const { plan, listening, simulated, failed } = workers
+  return {
+    ...listening,
+    get plan() {
+      return workers.plan
+    },
+    simulated,
+    open: () => workers.open(),
+    reload: () => workers.reload(),
+    close: () => workers.close(),
+    abandon: () => workers.kill(),
+    async withStorage(work) {
+      const storage = await openStorage({ url: plan.storage, role: 'tool' })
+      try {
+        return await work(storage)
+      } finally {
+        await storage.close()
+      }
+    },
+    failed,
+  }
+}

@@ -1,0 +1,72 @@
+import { endOnFault } from './end-on-fault.ts'
+import { createGateway, type Gateway } from './gateway.ts'
+import type { FromWorker, Question, Questions, StartFailure, ToWorker, WorkerConfig } from './worker-messages.ts'
+
+/** The process that a supervisor starts: a whole gateway on an address and a storage that it shares with its like. */
+
+const tell = (message: FromWorker): void => void process.send?.(message)
+
+/** The configuration as the gateway reads it: its text is whatever the supervisor said last. */
+type Text = { file: string; text: string }
+
+async function start({ file, first, current }: WorkerConfig): Promise<void> {
+  const config: Text = { file, text: first }
+  const gateway = await createGateway(config, { role: 'worker' })
+  if (current !== first) {
+    config.text = current
+    await gateway.reload()
+  }
+  const { url } = await gateway.listen()
+  const end = (): void => {
+    gateway.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        gateway.log.error({ err: error }, 'closing failed')
+        process.exit(1)
+      },
+    )
+  }
+  process.on('message', (message: ToWorker) => {
+    if (message.kind === 'close') end()
+    if (message.kind === 'question') void answer(message, gateway, config)
+  })
+  // A terminal and systemd signal the whole group; which of them means what is the supervisor's to say, but for an end.
+  process.on('SIGTERM', end).on('SIGINT', end)
+  endOnFault(gateway)
+  tell({ kind: 'listening', url, simulated: [...gateway.simulated.keys()] })
+}
+
+async function answer(
+  { id, question, given }: Extract<ToWorker, { kind: 'question' }>,
+  gateway: Gateway,
+  config: Text,
+) {
+  const answers: { readonly [Q in Question]: () => Promise<Questions[Q]['gives']> | Questions[Q]['gives'] } = {
+    state: () => ({ ready: gateway.ready, open: gateway.open }),
+    metrics: () => gateway.metrics.snapshots(),
+    reload() {
+      config.text = given ?? config.text
+      return gateway.reload()
+    },
+  }
+  try {
+    tell({ kind: 'answer', id, value: await answers[question]() })
+  } catch (error) {
+    tell({ kind: 'fault', id, message: error instanceof Error ? error.message : String(error) })
+  }
+}
+
+function failureOf(error: unknown): StartFailure {
+  if (!(error instanceof Error)) return { name: 'Error', message: String(error) }
+  const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
+  const { name, message } = error
+  return { name, message, ...(code && { code }), ...(address && { address }), ...(port !== undefined && { port }) }
+}
+
+process.on('SIGHUP', () => undefined)
+process.once('message', (message: ToWorker) => {
+  if (message.kind !== 'start') return
+  start(message.config).catch((error: unknown) => {
+    process.send?.({ kind: 'failed', failure: failureOf(error) } satisfies FromWorker, () => process.exit(1))
+  })
+})

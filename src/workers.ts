@@ -1,0 +1,347 @@
+import cluster, { type Worker as Child } from 'node:cluster'
+import { readFile } from 'node:fs/promises'
+import type { Server } from 'node:http'
+import { getCompileCacheDir } from 'node:module'
+import { availableParallelism } from 'node:os'
+import { dirname, extname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { ConfigError } from './config-error.ts'
+import { type Loaded, loadPlan } from './config/index.ts'
+import type { GatewayParts, Listening, ReloadResult } from './gateway.ts'
+import { type Plan, systemClock } from './kit/index.ts'
+import { knownNames } from './known-names.ts'
+import { bind, unbind } from './listeners.ts'
+import { createLog, exposeTogether, gaugeSnapshot, type GatewayLog, type Snapshot, sumCounts } from './observe/index.ts'
+import { createOpsServer } from './ops.ts'
+import { pluginFinder } from './plugin-finder.ts'
+import { claimStorage } from './storage/index.ts'
+import type { FromWorker, Question, Questions, StartFailure, ToWorker } from './worker-messages.ts'
+
+/** One that ends before it has taken up work so many times in a row will not do better. */
+const failedStartsMax = 5
+const restartMs = { first: 100, most: 5_000 }
+/** A worker that lived as long did not end by its own start. */
+const soundMs = 10_000
+/** A worker that has not said anything for so long hangs. */
+const answerMs = 2_000
+/** A reload builds every plugin anew. */
+const reloadMs = 30_000
+/** What a worker has beyond its deadlines, to write what it owes and to end. */
+const endMs = 20_000
+
+/** Several gateways in processes of their own, on one address and one storage. */
+export type Workers = {
+  readonly plan: Plan
+  readonly log: GatewayLog
+  readonly listening: Listening
+  readonly simulated: readonly string[]
+  readonly pids: readonly number[]
+  /** Exchanges under way in all of them. */
+  open(): Promise<number>
+  /** Reads the file again: all of it takes effect, in every worker, or none. */
+  reload(): Promise<ReloadResult>
+  /** Settles when workers will not start any more; they have to be closed then. */
+  readonly failed: Promise<Error>
+  /** Every worker finishes what it has. @throws Error when one of them had to be ended */
+  close(): Promise<void>
+  /** Ends them as they are. */
+  kill(): void
+}
+
+/**
+ * Starts as many gateways as `server.workers` says, and starts another one for each that ends.
+ * @throws ConfigError, StorageError, or what kept the first workers from their start
+ */
+export async function startWorkers(file: string, parts: Pick<GatewayParts, 'env' | 'log'> = {}): Promise<Workers> {
+  const read = () => readConfig(file, parts.env ?? process.env)
+  const started = await read()
+  if (!started.loaded.ok) throw new ConfigError(started.loaded.findings)
+  const log = parts.log ?? createLog({ level: 'info' })
+  const claim = await claimStorage({ url: started.loaded.plan.storage, clock: systemClock, log })
+  const crew = new Crew(file, started.text, started.loaded.plan, log)
+  let ops: Server | undefined
+  let closing: Promise<void> | undefined
+
+  async function listen(): Promise<Listening> {
+    const { url } = await crew.start()
+    const address = crew.plan.server.ops
+    if (!address) return { url, opsUrl: undefined }
+    const metrics = { expose: async () => exposeTogether(await crew.snapshots()) }
+    const isReady = async () => closing === undefined && (await crew.states()).some(state => state.ready)
+    ops = createOpsServer({ metrics, isReady })
+    return { url, opsUrl: (await bind(ops, address)).url }
+  }
+
+  async function shut(): Promise<void> {
+    const left = await crew.close()
+    ops?.closeAllConnections()
+    if (ops) await unbind(ops)
+    await claim.release()
+    await log.flush()
+    if (left.length > 0) throw new Error(`${left.join(', ')} did not end as told`)
+  }
+
+  async function reload(): Promise<ReloadResult> {
+    const { text, loaded } = await read()
+    return loaded.ok ? crew.reload(text, loaded.plan) : loaded
+  }
+
+  const listening = await listen().catch(async (error: unknown) => {
+    crew.kill()
+    await crew.close()
+    await claim.release()
+    throw error
+  })
+  return {
+    get plan() {
+      return crew.plan
+    },
+    get pids() {
+      return crew.pids
+    },
+    log,
+    listening,
+    simulated: crew.simulated,
+    reload,
+    failed: crew.failed,
+    open: async () => (await crew.states()).reduce((sum, { open }) => sum + open, 0),
+    close: () => (closing ??= shut()),
+    kill: () => crew.kill(),
+  }
+}
+
+async function readConfig(file: string, env: NodeJS.ProcessEnv): Promise<{ text: string; loaded: Loaded }> {
+  const text = await readFile(file, 'utf8').catch(() => undefined)
+  // Without a text the reading itself says what is wrong with the file.
+  const content = text === undefined ? {} : { text }
+  const loaded = await loadPlan({ file, ...content, env, ...pluginFinder(file), known: knownNames })
+  return { text: text ?? '', loaded }
+}
+
+/** The worker processes, and those that take the places of such as end. */
+class Crew {
+  plan: Plan
+  simulated: readonly string[] = []
+  readonly failed: Promise<Error>
+  readonly #file: string
+  readonly #first: string
+  readonly #log: GatewayLog
+  readonly #members = new Set<Member>()
+  #current: string
+  #giveUp!: (error: Error) => void
+  /** Ends in a row before a start was through, and ends soon after one. */
+  #failedStarts = 0
+  #restarts = 0
+  #soonEnded = 0
+  #closing = false
+  #reloading: Promise<unknown> = Promise.resolve()
+  /** What workers that are gone have counted. */
+  #counted: readonly Snapshot[] = []
+
+  constructor(file: string, text: string, plan: Plan, log: GatewayLog) {
+    this.#file = file
+    this.#first = text
+    this.#current = text
+    this.plan = plan
+    this.#log = log
+    this.failed = new Promise(resolve => {
+      this.#giveUp = resolve
+    })
+    cluster.setupPrimary({
+      exec: fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url)),
+      args: [],
+    })
+  }
+
+  get pids(): readonly number[] {
+    return [...this.#members].map(member => member.pid)
+  }
+
+  /** Resolves when all are listening. @throws Error what the first that could not said */
+  async start(): Promise<{ readonly url: string }> {
+    const { workers } = this.plan.server
+    const count = workers === 'auto' ? availableParallelism() : workers
+    const listening = await Promise.all(Array.from({ length: count }, () => this.#add().listening))
+    const [{ url, simulated }] = listening as [(typeof listening)[number]]
+    this.simulated = simulated
+    for (const member of this.#members) this.#watch(member)
+    return { url }
+  }
+
+  async states(): Promise<readonly Questions['state']['gives'][]> {
+    const states = await Promise.all([...this.#members].map(member => member.ask('state', null).catch(() => undefined)))
+    return states.filter(state => state !== undefined)
+  }
+
+  /** Every worker's figures, those of workers that are gone, and our own. */
+  async snapshots(): Promise<readonly (readonly Snapshot[])[]> {
+    const lists = await Promise.all([...this.#members].map(member => member.measure()))
+    const restarts = 'Workers that took the place of one that ended.'
+    const own: readonly Snapshot[] = [
+      gaugeSnapshot('tollgate_workers', 'Worker processes.', this.#members.size),
+      { ...gaugeSnapshot('tollgate_worker_restarts_total', restarts, this.#restarts), type: 'counter' },
+    ]
+    return [...lists, this.#counted, own]
+  }
+
+  reload(text: string, plan: Plan): Promise<ReloadResult> {
+    const next = this.#reloading.then(() => this.#reloadOnce(text, plan))
+    this.#reloading = next.catch(() => undefined)
+    return next
+  }
+
+  async #reloadOnce(text: string, plan: Plan): Promise<ReloadResult> {
+    const members = [...this.#members]
+    const results = await Promise.allSettled(members.map(member => member.ask('reload', text)))
+    const taken = results.find(result => result.status === 'fulfilled' && result.value.ok)
+    if (!taken || taken.status === 'rejected') {
+      const [first] = results
+      if (first?.status === 'fulfilled') return first.value
+      throw first?.reason ?? new Error('no worker is there to take it')
+    }
+    this.#current = text
+    this.plan = plan
+    for (const [i, member] of members.entries()) {
+      const result = results[i]
+      if (result === taken || (result?.status === 'fulfilled' && result.value.ok)) continue
+      this.#log.error({ pid: member.pid }, 'a worker did not take the new configuration; another takes its place')
+      member.send({ kind: 'close' })
+    }
+    return taken.value
+  }
+
+  /** @returns those that did not end by themselves, or not well */
+  async close(): Promise<readonly string[]> {
+    this.#closing = true
+    const { drainMs, drainWaitMs } = this.plan.server
+    const members = [...this.#members]
+    for (const member of members) member.send({ kind: 'close' })
+    const ended = Promise.all(members.map(member => member.gone))
+    await Promise.race([ended, sleep(drainWaitMs + drainMs + endMs, undefined, { ref: false })])
+    this.kill()
+    const codes = await ended
+    return members.flatMap(({ pid }, i) => (codes[i] === 0 ? [] : [`worker ${pid} (${codes[i]})`]))
+  }
+
+  kill(): void {
+    this.#closing = true
+    for (const member of this.#members) member.kill()
+  }
+
+  #add(): Member {
+    const member = new Member({ file: this.#file, first: this.#first, current: this.#current })
+    this.#members.add(member)
+    void member.gone.then(() => this.#members.delete(member))
+    return member
+  }
+
+  /** Sees to it that somebody takes its place when it ends. */
+  #watch(member: Member): void {
+    void member.gone.then(async code => {
+      if (this.#closing) return
+      this.#counted = await sumCounts([this.#counted, member.measured])
+      this.#log.error({ pid: member.pid, code }, 'a worker ended; another takes its place')
+      this.#soonEnded = member.ageMs < soundMs ? this.#soonEnded + 1 : 0
+      await sleep(Math.min(restartMs.first * 2 ** this.#soonEnded, restartMs.most))
+      if (!this.#closing) this.#replace()
+    })
+  }
+
+  #replace(): void {
+    const next = this.#add()
+    this.#restarts++
+    this.#watch(next)
+    next.listening.then(
+      () => {
+        this.#failedStarts = 0
+      },
+      (error: Error) => {
+        if (this.#closing) return
+        this.#failedStarts++
+        this.#log.error({ pid: next.pid, reason: error.message }, 'a worker could not start')
+        if (this.#failedStarts === failedStartsMax) this.#giveUp(error)
+      },
+    )
+  }
+}
+
+/** One worker process. */
+class Member {
+  readonly pid: number
+  readonly listening: Promise<Extract<FromWorker, { kind: 'listening' }>>
+  /** Its exit code, or the signal that ended it. */
+  readonly gone: Promise<number | string>
+  /** Its figures when they were last asked for. */
+  measured: readonly Snapshot[] = []
+  readonly #child: Child
+  readonly #startedAt = performance.now()
+  readonly #asked = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
+  #id = 0
+
+  constructor(config: Extract<ToWorker, { kind: 'start' }>['config']) {
+    const compiled = getCompileCacheDir()
+    const child = cluster.fork(compiled === undefined ? {} : { NODE_COMPILE_CACHE: dirname(compiled) })
+    this.#child = child
+    this.pid = child.process.pid ?? 0
+    // A message to one that has just ended fails; that it ended is heard by itself.
+    child.on('error', () => undefined)
+    const { promise: gone, resolve: goes } = Promise.withResolvers<number | string>()
+    this.gone = gone
+    child.once('exit', (code: number | null, signal: string | null) => goes(code ?? signal ?? 'unknown'))
+    const { promise, resolve, reject } = Promise.withResolvers<Extract<FromWorker, { kind: 'listening' }>>()
+    this.listening = promise
+    promise.catch(() => undefined)
+    void gone.then(code => {
+      const error = new Error(`worker ${this.pid} ended (${code})`)
+      reject(error)
+      for (const asked of this.#asked.values()) asked.reject(error)
+    })
+    child.on('message', (message: FromWorker) => {
+      if (message.kind === 'listening') resolve(message)
+      else if (message.kind === 'failed') reject(toError(message.failure))
+      else if (message.kind === 'answer') this.#asked.get(message.id)?.resolve(message.value)
+      else this.#asked.get(message.id)?.reject(new Error(message.message))
+    })
+    this.send({ kind: 'start', config })
+  }
+
+  get ageMs(): number {
+    return performance.now() - this.#startedAt
+  }
+
+  send(message: ToWorker): void {
+    if (this.#child.isConnected()) this.#child.send(message)
+  }
+
+  kill(): void {
+    this.#child.process.kill('SIGKILL')
+  }
+
+  /** @throws Error when it does not answer in time, or ends */
+  async ask<Q extends Question>(question: Q, given: Questions[Q]['given']): Promise<Questions[Q]['gives']> {
+    const id = ++this.#id
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    this.#asked.set(id, { resolve, reject })
+    const limitMs = question === 'reload' ? reloadMs : answerMs
+    const limit = setTimeout(() => reject(new Error(`worker ${this.pid} does not answer`)), limitMs)
+    this.send({ kind: 'question', id, question, given })
+    try {
+      // What a worker answers to a question is what its table of answers says.
+      return (await promise) as Questions[Q]['gives']
+    } finally {
+      clearTimeout(limit)
+      this.#asked.delete(id)
+    }
+  }
+
+  /** Its figures; those of the last time when it does not answer. */
+  async measure(): Promise<readonly Snapshot[]> {
+    this.measured = await this.ask('metrics', null).catch(() => this.measured)
+    return this.measured
+  }
+}
+
+function toError({ name, message, ...more }: StartFailure): Error {
+  return Object.assign(new Error(message), { name, ...more })
+}
