@@ -1,0 +1,69 @@
+import type { SizeMismatch } from './explanation.ts'
+
+/** What everything costs, by the same functions that charge for it. Money is a decimal string in `currency`. */
+export type PriceList = { readonly currency: string; readonly models: readonly PricedModel[] }
+
+export type PricedModel = {
+  readonly name: string
+  readonly family: string
+  readonly operations: readonly string[]
+  readonly free: boolean
+  /** What callers should know of it, in sentences of each language. */
+  readonly notes: { readonly en: readonly string[]; readonly zh: readonly string[] }
+  /** Prices of an image; null where images are not what is charged. */
+  readonly images: ImagePrices | null
+  /** Prices of what is used; empty where nothing but images is charged, and where it is free. */
+  readonly units: readonly UnitPrice[]
+}
+
+export type ImagePrices = {
+  /** By rising long edge. */
+  readonly tiers: readonly TierPrice[]
+  /** What decides the tier, in this order: the image that came back, the size that was asked for. */
+  readonly tierFrom: readonly ('output' | 'request')[]
+  /** The tier where nothing of these gives one. */
+  readonly otherwise: string
+  /** What sizes come to that callers often ask for. */
+  readonly sizes: readonly SizePrice[]
+  /** Names of sizes that may be asked for beside pixels. */
+  readonly labels: readonly string[]
+}
+
+export type TierPrice = {
+  readonly tier: string
+  /** In pixels; null for the last tier, which takes the rest. */
+  readonly longEdgeMax: number | null
+  readonly price: string
+  readonly reach: TierReach
+}
+
+/**
+ * Whether images of a tier come about. Where the image decides, the sizes that the family's table knows tell: all have
+ * about as many pixels, so none has a shorter long edge than the square (`never`), and a longer one only a shape that
+ * the table does not know (`rare`). The edge is that of the table, in pixels.
+ */
+export type TierReach = { readonly kind: 'yes' } | { readonly kind: 'never' | 'rare'; readonly edge: number }
+
+/** What one image of a size costs in one operation. */
+export type SizePrice = {
+  readonly operation: string
+  /** As sent; null where nothing is. */
+  readonly asked: string | null
+  /** `<width>x<height>`; null where the family's table does not say. */
+  readonly comesBack: string | null
+  /** The resolution it comes to, where the family has resolutions. */
+  readonly resolution: string | null
+  /** Null where only the image itself can tell. */
+  readonly tier: string | null
+  readonly price: string | null
+  readonly warning: string | null
+  readonly mismatch: SizeMismatch | null
+}
+
+export type UnitPrice = {
+  /** `input`, `cached_input`, `output`, `character`, `second`, `search_unit`, `request`. */
+  readonly unit: string
+  readonly price: string
+  /** How many of them the price is for. */
+  readonly per: number
+}
