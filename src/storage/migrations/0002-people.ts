@@ -18,7 +18,7 @@ export const people: readonly string[] = [
   `CREATE TABLE session (
     hash TEXT PRIMARY KEY, user_name TEXT NOT NULL REFERENCES "user" (name), created_at INTEGER NOT NULL,
     seen_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, agent TEXT NOT NULL, remote TEXT NOT NULL) STRICT`,
-  `CREATE INDEX session_user ON session (user_name, created_at)`,
+  `CREATE INDEX session_by_user ON session (user_name, created_at)`,
   `CREATE INDEX session_expires ON session (expires_at)`,
   `CREATE TABLE setup (hash TEXT PRIMARY KEY, expires_at INTEGER NOT NULL) STRICT`,
 
