@@ -9,12 +9,12 @@ import {
   defineSlot,
   definePlugin,
   type Exchange,
-  formatMoney,
   type HoldResult,
   imageChargeSlot,
   readField,
   type StoredAnswer,
   type Target,
+  tellOverdrawn,
   type TierRule,
   useChargeId,
   withField,
@@ -245,8 +245,7 @@ function textOf(body: Body, name: string): string | null {
 /** What a request is told that was not given a charge of its own. @throws Failure unless an answer was kept for it. */
 function answerWithout(held: Exclude<HoldResult, { kind: 'held' }>, hold: number, currency: string): Answer {
   if (held.kind === 'overdrawn') {
-    const available = formatMoney(held.availableMicros)
-    throw fail('insufficient_quota', { hold: formatMoney(hold), available, currency })
+    throw fail('insufficient_quota', tellOverdrawn(held, hold, currency))
   }
   const { chargeId: charge } = held
   if (held.kind === 'running') throw fail('idempotency_in_progress', { charge }, { retryAfterMs: runningMs })

@@ -5,13 +5,13 @@ import {
   defineSlot,
   definePlugin,
   type Exchange,
-  formatMoney,
   imageChargeSlot,
   type Outbound,
   type Outcome,
   readField,
   type Reply,
   type Target,
+  tellOverdrawn,
   tokenUseSlot,
   type UsageRule,
   useChargeId,
@@ -132,12 +132,7 @@ export const tokenUsage = definePlugin({
       })
       if (held.kind === 'overdrawn') {
         counting.held = false
-        const { currency } = facts
-        throw fail('insufficient_quota', {
-          hold: formatMoney(most),
-          available: formatMoney(held.availableMicros),
-          currency,
-        })
+        throw fail('insufficient_quota', tellOverdrawn(held, most, facts.currency))
       }
       ex.notes.charge = true
       return undefined

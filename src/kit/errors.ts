@@ -65,7 +65,7 @@ export const sharedRows = {
   insufficient_quota: {
     status: 402,
     type: 'insufficient_quota',
-    text: "This request may cost up to {hold} {currency} and the key's budget has {available} {currency} left",
+    text: "This request may cost up to {hold} {currency} and the key's budget has {available} {currency} left{renewal}",
     retry: false,
   },
 } as const satisfies ErrorTable

@@ -67,10 +67,10 @@ export type Summary = {
   readonly errors: number
   readonly inputTokens: number
   readonly outputTokens: number
-  /** Half of the requests took at most so long, and 95 of 100; null when there were none. */
+  /** Half of the requests took at most so long, and 95 of 100, rounded up to two digits; null when there were none. */
   readonly p50Ms: number | null
   readonly p95Ms: number | null
-  /** By currency. */
+  /** What was charged, by currency; what was given back of it is not taken off. */
   readonly spent: readonly { readonly currency: string; readonly amount: Micros }[]
   /** Images by tier. */
   readonly images: readonly { readonly tier: string; readonly count: number }[]
@@ -85,6 +85,7 @@ export type UsageRow = {
   readonly model: string
   readonly requests: number
   readonly images: number
+  /** Of those requests that the log still has. */
   readonly inputTokens: number
   readonly outputTokens: number
   readonly currency: string

@@ -94,14 +94,14 @@ export type KeyStore = {
   change(id: string, change: KeyChange, by: string): Awaitable<Key | undefined>
   /** Gives the key a new secret; the old one is taken for a while longer. Undefined as with `change`. */
   rotate(id: string, rotation: Rotation, by: string): Awaitable<Key | undefined>
-  /** By id. False when there is no such key. */
+  /** By id. False when there is no such key, or it was revoked before. */
   revoke(id: string, by?: string): Awaitable<boolean>
   /** Newest first; all of them unless a limit is given. */
   list(filter?: KeyFilter): Awaitable<readonly Key[]>
   count(): Awaitable<number>
-  /** A number that moves with every change of a key or user, by any process: caches are emptied when it does. */
+  /** A number that moves when a key or user is changed, by any process: caches are emptied then. New ones move nothing. */
   revision(): Awaitable<number>
-  /** Moves at once with every change that this process makes: a key revoked here is refused at its next request. */
+  /** Moves at once with every such change that this process makes: a key revoked here is refused at its next request. */
   ownChanges(): number
 }
 
@@ -110,6 +110,14 @@ export function spellsAt(at: number): { readonly day: number; readonly month: nu
   const date = new Date(at)
   const month = Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)
   return { day: Math.floor(at / 86_400_000) * 86_400_000, month }
+}
+
+/** When a budget begins anew after `at`; null for one that is for all of a key's life. */
+export function renewalAt(period: BudgetPeriod, at: number): number | null {
+  if (period === 'total') return null
+  if (period === 'day') return spellsAt(at).day + 86_400_000
+  const date = new Date(at)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
 }
 
 /** What a key has spent of its budget: in all, or in the day or month in which `at` lies. */

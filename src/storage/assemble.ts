@@ -120,7 +120,7 @@ export function assembleStorage(parts: StorageParts): Storage {
     keys: {
       findByHash: hash => reads.run(findKeyByHash(hash)),
       find: id => reads.run(readKey(id)),
-      create: (key, by = nobody) => changing(writer.submit('createKey', { key, by, at: clock.now() })),
+      create: (key, by = nobody) => writer.submit('createKey', { key, by, at: clock.now() }),
       change: (id, change, by) => changing(writer.submit('changeKey', { id, change, by, at: clock.now() })),
       rotate: (id, rotation, by) => changing(writer.submit('rotateKey', { id, rotation, by, at: clock.now() })),
       list: (filter = {}) => reader.ask('keys', filter),

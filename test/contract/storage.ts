@@ -18,6 +18,8 @@ export type Child = {
   line(): Promise<string>
   /** SIGKILL; resolves when it is gone. */
   kill(): Promise<void>
+  /** Freezes and thaws it. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void
 }
 
 export type Harness = () => Promise<StorageHarness>
@@ -476,7 +478,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.equal(results.filter(result => result.kind === 'held').length, 10)
       t.same(
         results.find(result => result.kind === 'overdrawn'),
-        { kind: 'overdrawn', availableMicros: 0 },
+        { kind: 'overdrawn', availableMicros: 0, renewsAt: null },
       )
       t.match(
         (await keys.list()).find(one => one.id === poor.id),
@@ -489,7 +491,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       const { ledger, keys } = shared
       const poor = await keys.create(newKey({ budget: 100 }))
       await ledger.hold(holdOf(poor, 60))
-      t.same(await ledger.hold(holdOf(poor, 41)), { kind: 'overdrawn', availableMicros: 40 })
+      t.same(await ledger.hold(holdOf(poor, 41)), { kind: 'overdrawn', availableMicros: 40, renewsAt: null })
       t.same(await ledger.hold(holdOf(poor, 40)), { kind: 'held' })
     })
 

@@ -1,10 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 import { firstIdAt } from '../../kit/ids.ts'
+import { useChargeId } from '../../kit/image-tool.ts'
 import type { LogMatch, LogStep, Summary, UsageMatch, UsageRow } from '../../kit/index.ts'
 import type { Row } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Tables } from '../tables.ts'
-import { conditionsOf } from './match.ts'
+import { conditionsOf, within } from './match.ts'
 
 const failed = sql<number>`CASE WHEN status >= 400 OR outcome <> 'answered' THEN 1 ELSE 0 END`
 const dayMs = 86_400_000
@@ -21,7 +22,7 @@ export async function countSteps(
   const rows: readonly Row[] = await db
     .selectFrom('log')
     .select(({ fn }) => [from.as('start'), fn.countAll<number>().as('requests'), fn.sum<number>(failed).as('errors')])
-    .where(is => is.and(conditionsOf(is, match)))
+    .where(is => is.and([...conditionsOf(is, match), ...within('log.id', match)]))
     .groupBy('start')
     .orderBy('start')
     .execute()
@@ -51,7 +52,7 @@ async function countAll(db: Kysely<Tables>, span: Span) {
       fn.sum<number>('input_tokens').as('input_tokens'),
       fn.sum<number>('output_tokens').as('output_tokens'),
     ])
-    .where(is => is.and(conditionsOf(is, span)))
+    .where(is => is.and([...conditionsOf(is, span), ...within('log.id', span)]))
     .executeTakeFirstOrThrow()
   return {
     requests: whole(row, 'requests'),
@@ -63,14 +64,15 @@ async function countAll(db: Kysely<Tables>, span: Span) {
 
 type Duration = { readonly ms: number; readonly requests: number }
 
-/** How many requests took how long, to two digits: some hundred rows, however many requests there were. */
+/** How many requests took how long, rounded up to two digits: some hundred rows, however many requests there were. */
 async function countDurations(db: Kysely<Tables>, span: Span): Promise<readonly Duration[]> {
   const rounded = sql<number>`CASE WHEN duration_ms < 100 THEN duration_ms WHEN duration_ms < 1000
-    THEN duration_ms / 10 * 10 WHEN duration_ms < 10000 THEN duration_ms / 100 * 100 ELSE duration_ms / 1000 * 1000 END`
+    THEN (duration_ms + 9) / 10 * 10 WHEN duration_ms < 10000 THEN (duration_ms + 99) / 100 * 100
+    ELSE (duration_ms + 999) / 1000 * 1000 END`
   const rows: readonly Row[] = await db
     .selectFrom('log')
     .select(({ fn }) => [rounded.as('ms'), fn.countAll<number>().as('requests')])
-    .where(is => is.and(conditionsOf(is, span)))
+    .where(is => is.and([...conditionsOf(is, span), ...within('log.id', span)]))
     .groupBy('ms')
     .orderBy('ms')
     .execute()
@@ -95,6 +97,7 @@ async function sumSpent(db: Kysely<Tables>, { since, until, user }: Span): Promi
     .where('id', '>=', firstIdAt('req_', since))
     .where('id', '<', firstIdAt('req_', until))
     .groupBy('currency')
+    .orderBy('currency')
   if (user !== undefined) query = query.where('user_name', '=', user)
   const rows: readonly Row[] = await query.execute()
   return rows.map(row => ({ currency: text(row, 'currency'), amount: whole(row, 'amount') }))
@@ -126,7 +129,8 @@ export async function sumUsage(db: Kysely<Tables>, match: UsageMatch): Promise<r
       'charge.key_id',
       'charge.model',
       'charge.currency',
-      fn.countAll<number>().as('requests'),
+      // The tokens of a request whose images are charged too have a charge of their own.
+      sql<number>`count(DISTINCT replace(charge.id, ${sql.lit(useChargeId(''))}, ''))`.as('requests'),
       fn.sum<number>('charge.amount').as('amount'),
       fn.sum<number>('log.input_tokens').as('input_tokens'),
       fn.sum<number>('log.output_tokens').as('output_tokens'),

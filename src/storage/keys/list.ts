@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Key, KeyFilter } from '../../kit/index.ts'
 import type { Row } from '../query.ts'
 import { toKey } from '../rows.ts'
@@ -12,7 +12,7 @@ export async function listKeys(db: Kysely<Tables>, filter: KeyFilter): Promise<r
     .selectAll('key')
     .select(['user.group_name as user_group', 'user.status as user_status'])
     .orderBy('key.id', 'desc')
-  if (filter.sessions !== true) query = query.where('key.kind', '=', 'key')
+  if (filter.sessions !== true) query = query.where('key.kind', '=', sql.lit('key'))
   if (filter.user !== undefined) query = query.where('key.user_name', '=', filter.user)
   if (filter.before !== undefined) query = query.where('key.id', '<', filter.before)
   if (filter.limit !== undefined) query = query.limit(filter.limit)

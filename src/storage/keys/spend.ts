@@ -1,18 +1,19 @@
 import { spellsAt } from '../../kit/keys.ts'
 import { ask, type Query } from '../query.ts'
 
-/** Money that moves on a key: what it spends (less than nothing when it is given back), and what was held and is free again. */
+/** Money that a key spends, and what was held for it and is free again. */
 export type Spending = {
   readonly keyId: string
   readonly amount: number
   readonly heldBack: number
   readonly at: number
-  /** When what is given back was spent: it is taken off today only when it was today. */
-  readonly since?: number
 }
 
-/** Books on all of a key's life, on the day and on the month. */
-export function spend({ keyId, amount, heldBack, at, since = at }: Spending): Query {
+/**
+ * Books on all of a key's life, on the day and on the month. What was spent just before midnight and is written after
+ * something of the new day counts on the new one: two clocks that differ may not open a budget twice.
+ */
+export function spend({ keyId, amount, heldBack, at }: Spending): Query {
   const { day, month } = spellsAt(at)
   return ask(
     `UPDATE key SET spent = spent + ?, held = held - ?,
@@ -24,13 +25,30 @@ export function spend({ keyId, amount, heldBack, at, since = at }: Spending): Qu
     amount,
     heldBack,
     day,
-    since >= day ? amount : 0,
+    amount,
     day,
     day,
     month,
-    since >= month ? amount : 0,
+    amount,
     month,
     month,
+    keyId,
+  )
+}
+
+/** Gives back what was spent at `since`; off the key's day and month only while those are the ones it was spent in. */
+export function giveBack(keyId: string, amount: number, since: number): Query {
+  const { day, month } = spellsAt(since)
+  return ask(
+    `UPDATE key SET spent = spent - ?,
+       day_spent = CASE WHEN day_start = ? THEN day_spent - ? ELSE day_spent END,
+       month_spent = CASE WHEN month_start = ? THEN month_spent - ? ELSE month_spent END
+     WHERE id = ?`,
+    amount,
+    day,
+    amount,
+    month,
+    amount,
     keyId,
   )
 }

@@ -47,17 +47,23 @@ const columns: { readonly [S in keyof KeyChange]-?: readonly [column: string, wr
   budgetPeriod: ['budget_period', plain],
 }
 
+/** The key as it stands, kept from others until the transaction ends; undefined when there is none or it was revoked. */
+function* lockKey(id: string): Steps<Key | undefined> {
+  const [locked] = yield ask(`UPDATE key SET hint = hint WHERE id = ? AND status <> 'revoked' RETURNING id`, id)
+  return locked && (yield* readKey(id))
+}
+
 /** @returns undefined when there is no such key, or it was revoked. */
 export function* changeKey(
   given: Signed & { readonly id: string; readonly change: KeyChange },
 ): Steps<Key | undefined> {
   const { id, change, by, at } = given
-  const was = yield* readKey(id)
-  if (!was || was.status === 'revoked') return undefined
+  const was = yield* lockKey(id)
+  if (!was) return undefined
   const names = (Object.keys(columns) as (keyof KeyChange)[]).filter(name => change[name] !== undefined)
   if (names.length === 0) return was
   yield ask(
-    `UPDATE key SET ${names.map(name => `${columns[name][0]} = ?`).join(', ')} WHERE id = ? AND status <> 'revoked'`,
+    `UPDATE key SET ${names.map(name => `${columns[name][0]} = ?`).join(', ')} WHERE id = ?`,
     ...names.map(name => columns[name][1](change[name] as never)),
     id,
   )
@@ -71,27 +77,28 @@ export function* rotateKey(
   given: Signed & { readonly id: string; readonly rotation: Rotation },
 ): Steps<Key | undefined> {
   const { id, rotation, by, at } = given
+  const was = yield* lockKey(id)
+  if (!was) return undefined
   const oldUntil = at + rotation.overlapMs
-  const [changed] = yield ask(
-    `UPDATE key SET old_hash = hash, old_until = ?, hash = ?, hint = ? WHERE id = ? AND status <> 'revoked' RETURNING id`,
+  yield ask(
+    'UPDATE key SET old_hash = hash, old_until = ?, hash = ?, hint = ? WHERE id = ?',
     oldUntil,
     rotation.hash,
     rotation.hint,
     id,
   )
-  if (!changed) return undefined
-  yield* leave({ by, at }, 'key.rotate', id, null, { hint: rotation.hint, old_secret_until: oldUntil })
+  const became = { hint: rotation.hint, oldUntil }
+  yield* leave({ by, at }, 'key.rotate', id, { hint: was.hint, oldUntil: was.oldUntil }, became)
   return yield* readKey(id)
 }
 
 /** @returns false when there is no such key, or it was revoked before. */
 export function* revokeKey({ id, by, at }: Signed & { readonly id: string }): Steps<boolean> {
-  const [revoked] = yield ask(
-    `UPDATE key SET status = 'revoked' WHERE id = ? AND status <> 'revoked' RETURNING kind`,
-    id,
-  )
-  if (revoked?.['kind'] === 'key') yield* leave({ by, at }, 'key.revoke', id, null, null)
-  return revoked !== undefined
+  const was = yield* lockKey(id)
+  if (!was) return false
+  yield ask(`UPDATE key SET status = 'revoked' WHERE id = ?`, id)
+  if (was.kind === 'key') yield* leave({ by, at }, 'key.revoke', id, { status: was.status }, { status: 'revoked' })
+  return true
 }
 
 /** What the trail says of a key. */

@@ -1,5 +1,5 @@
 import type { HoldRequest, HoldResult } from '../../kit/index.ts'
-import { spellsAt } from '../../kit/keys.ts'
+import { type BudgetPeriod, renewalAt, spellsAt } from '../../kit/keys.ts'
 import { left } from '../keys/spend.ts'
 import { ask, type Row, type Steps } from '../query.ts'
 import { text, toAnswer, whole } from '../rows.ts'
@@ -72,7 +72,8 @@ function* describeTaken(charge: Row, fingerprint: string): Steps<HoldResult> {
 
 function* explainRefusal(keyId: string, at: number): Steps<HoldResult> {
   const { day, month } = spellsAt(at)
-  const [key] = yield ask(`SELECT ${left} AS available FROM key WHERE id = ?`, day, month, keyId)
+  const [key] = yield ask(`SELECT ${left} AS available, budget_period FROM key WHERE id = ?`, day, month, keyId)
   if (!key) throw new Error(`there is no key ${keyId} to hold money of`)
-  return { kind: 'overdrawn', availableMicros: Math.max(0, whole(key, 'available')) }
+  const renewsAt = renewalAt(text(key, 'budget_period') as BudgetPeriod, at)
+  return { kind: 'overdrawn', availableMicros: Math.max(0, whole(key, 'available')), renewsAt }
 }

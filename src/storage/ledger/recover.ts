@@ -1,3 +1,4 @@
+import { prunedUntil } from '../journal/prune.ts'
 import { ask, type Row, skipLocked, type Steps } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Self } from '../self.ts'
@@ -106,7 +107,8 @@ function* settleLined(self: Self, at: number): Steps<number> {
 
 /**
  * Log rows are queued, so a crash loses the last ones; those of charged requests are written from their charges.
- * The queue holds seconds, not hours: ended charges older than the last 5,000 had their rows written long ago.
+ * The queue holds seconds, not hours: ended charges older than the last 5,000 had their rows written long ago. Rows that
+ * were deleted for their age stay away.
  */
 function* writeMissingLogs(): Steps<void> {
   const copy = `INSERT INTO log (id, time, key_id, user_name, group_name, model, operation, outcome, error_code,
@@ -119,5 +121,6 @@ function* writeMissingLogs(): Steps<void> {
   const once = 'ON CONFLICT (id) DO NOTHING'
   yield ask(`${copy} AND state = 'reserved' ${once}`)
   yield ask(`${copy} AND state <> 'reserved' AND id >=
-    coalesce((SELECT id FROM charge ORDER BY id DESC LIMIT 1 OFFSET 5000), '') ${once}`)
+    coalesce((SELECT id FROM charge ORDER BY id DESC LIMIT 1 OFFSET 5000), '')
+    AND created_at >= coalesce((SELECT value FROM meta WHERE name = '${prunedUntil}'), 0) ${once}`)
 }

@@ -1,4 +1,4 @@
-import { spend } from '../keys/spend.ts'
+import { giveBack } from '../keys/spend.ts'
 import { leave } from '../people/trail.ts'
 import { ask, type Steps } from '../query.ts'
 import { text, whole } from '../rows.ts'
@@ -59,7 +59,7 @@ export function* refund(self: Self, { id, by, reason, at }: Omit<Decision, 'how'
   const amount = whole(charge, 'amount')
   const keyId = text(charge, 'key_id')
   const lines = yield ask('SELECT * FROM line WHERE charge_id = ? ORDER BY idx', id)
-  yield spend({ keyId, amount: -amount, heldBack: 0, at, since: whole(charge, 'ended_at') })
+  yield giveBack(keyId, amount, whole(charge, 'ended_at'))
   yield* post(self, {
     chargeId: id,
     kind: 'refund',

@@ -1,6 +1,6 @@
 import { ask, type Steps } from '../query.ts'
 import { leave } from './trail.ts'
-import { hasAdmin } from './users.ts'
+import { findUser, hasAdmin } from './users.ts'
 
 export type SetupClaim = {
   readonly tokenHash: string
@@ -27,6 +27,7 @@ export function* claimSetup({
   if (yield* hasAdmin()) return 'done'
   const [offer] = yield ask('SELECT hash FROM setup WHERE hash = ? AND expires_at > ?', tokenHash, at)
   if (!offer) return 'unknown'
+  const was = yield* findUser(name)
   yield ask(
     `INSERT INTO "user" (name, group_name, role, status, password_hash, created_at) VALUES (?, ?, 'admin', 'active', ?, ?)
      ON CONFLICT (name) DO UPDATE SET role = 'admin', status = 'active', password_hash = excluded.password_hash`,
@@ -36,6 +37,11 @@ export function* claimSetup({
     at,
   )
   yield ask('DELETE FROM setup')
-  yield* leave({ by: name, at }, 'user.setup', name, null, { role: 'admin' })
+  // Whoever was in under this name before knew another password.
+  yield ask('DELETE FROM session WHERE user_name = ?', name)
+  yield* leave({ by: name, at }, 'user.setup', name, was ? { role: was.role, status: was.status } : null, {
+    role: 'admin',
+    status: 'active',
+  })
   return 'claimed'
 }

@@ -61,6 +61,8 @@ export function* changeUser(
   given: Signed & { readonly name: string; readonly change: UserChange },
 ): Steps<User | undefined> {
   const { name, change, by, at } = given
+  // Touched first: of two changes at once one waits for the other, and the trail says what each found.
+  yield ask('UPDATE "user" SET name = name WHERE name = ?', name)
   const was = yield* findUser(name)
   if (!was) return undefined
   const { group, role, status } = { ...was, ...change }
