@@ -103,11 +103,11 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   const simulated = new Map<string, string>()
   let simulator: Simulator | undefined
   // The storage's thread starts while this one loads the engine: a start takes as long as the longer of the two.
-  const [storage, counters, { Engine, Pipeline, Router }] = await Promise.all([
+  const [storage, counters, { Engine, Pipeline, Router }] = await openAll(
     openStorage({ url: plan.storage, clock, log, role }),
     openCounters({ url: plan.counters, clock, log }),
     import('./engine/index.ts'),
-  ])
+  )
 
   const stores: Stores = { ...storage, counters }
 
@@ -290,6 +290,21 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   }
 }
 
+type Closable = { close(): Promise<void> }
+
+/** Opens two stores beside one another; when one cannot be opened the other is closed, or it would keep the process. */
+async function openAll<A extends Closable, B extends Closable, C>(
+  ...opening: readonly [Promise<A>, Promise<B>, Promise<C>]
+): Promise<[A, B, C]> {
+  try {
+    return await Promise.all(opening)
+  } catch (error) {
+    for (const one of await Promise.allSettled(opening.slice(0, 2) as Promise<Closable>[]))
+      if (one.status === 'fulfilled') await one.value.close()
+    throw error
+  }
+}
+
 function simulatedName(url: string): string | undefined {
   return url.startsWith('simulator:') ? url.slice('simulator:'.length) : undefined
 }
@@ -301,6 +316,8 @@ function* secretsOf(plan: Plan): Iterable<string> {
     const bare = credential.value.replace(/^bearer\s+/i, '')
     if (bare !== '') yield bare
   }
+  const password = URL.canParse(plan.counters) ? new URL(plan.counters).password : ''
+  if (password !== '') yield* [password, decodeURIComponent(password)]
 }
 
 /** What an answer has to reach its caller, once it is written. */
