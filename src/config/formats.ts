@@ -74,7 +74,7 @@ export const formats = {
     remedy: 'write sqlite:PATH or postgres://HOST/DATABASE',
   },
   counters: {
-    pattern: String.raw`^(memory:|rediss?://[^\s?#]+)$`,
+    pattern: String.raw`^(memory:|rediss?://[^\s?#]+(\?cluster)?)$`,
     holds: text => text === 'memory:' || isRedisUrl(text),
     name: 'a place to count in',
     remedy: 'write memory: or redis://HOST:PORT',
@@ -159,7 +159,7 @@ function isUpstreamUrl(text: string): boolean {
 function isRedisUrl(text: string): boolean {
   if (!/^rediss?:\/\//.test(text) || !URL.canParse(text)) return false
   const { hostname, pathname, search, hash } = new URL(text)
-  return hostname !== '' && /^(\/\d*)?$/.test(pathname) && search === '' && hash === ''
+  return hostname !== '' && /^(\/\d*)?$/.test(pathname) && (search === '' || search === '?cluster') && hash === ''
 }
 
 /** As a browser writes it: no path, no default port, lower case. */

@@ -39,7 +39,7 @@ export function composeSchema(plugins: PluginsByStep, unopened: readonly string[
         format: 'counters',
         default: 'memory:',
         description:
-          'Where limits are counted: memory: for one process, redis://[USER:PASSWORD@]HOST[:PORT][/DB] or rediss://… for several.',
+          'Where limits are counted: memory: for one process, redis://[USER:PASSWORD@]HOST[:PORT][/DB] or rediss://… for several, with ?cluster behind it where HOST is one node of a cluster.',
       },
       groups: namedEntries(
         parts.group,

@@ -50,7 +50,8 @@ export async function startRedis(t: Test, ...options: readonly string[]): Promis
     const quiet = ['--save', '', '--appendonly', 'no', '--loglevel', 'warning', '--daemonize', 'no']
     child = spawn('redis-server', [...own, ...quiet, ...options], { stdio: 'ignore' })
     const end = performance.now() + startMs
-    while (!(await ask(port, ['PING']).catch(() => '')).startsWith('+PONG')) {
+    // One that wants a password answers too.
+    while (!/^(\+PONG|-NOAUTH)/.test(await ask(port, ['PING']).catch(() => ''))) {
       if (performance.now() > end) throw new Error('redis-server did not start')
       await sleep(10)
     }

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Cluster, Redis } from 'ioredis'
 
-/** How long one question may take; nobody waits longer. */
-const commandMs = 200
 const connectMs = 1_000
 const reconnectMsMax = 1_000
 
@@ -23,14 +21,14 @@ export function script(text: string): Script {
 
 /**
  * Connects to `redis://[USER:PASSWORD@]HOST[:PORT][/DB]`, `rediss://` with TLS; with `?cluster` HOST is any node of a
- * cluster. `onLost` is told each time that the connection breaks or cannot be made. Does not wait until it is there.
+ * cluster. No question takes longer than `commandMs`. `onLost` is told each time that the connection breaks or cannot be
+ * made. Does not wait until it is there.
  */
-export function connect(url: string, onLost: (why: string) => void): Link {
+export function connect(url: string, commandMs: number, onLost: (why: string) => void): Link {
   const { isCluster, host, port, ...options } = readUrl(url)
   const shared = {
     ...options,
     protocol: 2 as const,
-    commandTimeout: commandMs,
     connectTimeout: connectMs,
     enableOfflineQueue: false,
     // An answer that was lost with its connection is asked for once more, by the same ticket.
@@ -42,18 +40,27 @@ export function connect(url: string, onLost: (why: string) => void): Link {
     : new Redis({ ...shared, host, port, retryStrategy: retry })
   redis.on('error', (error: Error) => onLost(error.message))
   redis.on('close', () => onLost('the connection was closed'))
+  async function run({ text, sha }: Script, keys: readonly string[], args: readonly (string | number)[]) {
+    try {
+      return await redis.evalsha(sha, keys.length, ...keys, ...args)
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
+      return redis.eval(text, keys.length, ...keys, ...args)
+    }
+  }
   return {
-    async run({ text, sha }, keys, args) {
-      try {
-        return await redis.evalsha(sha, keys.length, ...keys, ...args)
-      } catch (error) {
-        if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
-        return redis.eval(text, keys.length, ...keys, ...args)
-      }
-    },
-    ping: () => redis.ping(),
+    run: (which, keys, args) => within(commandMs, run(which, keys, args)),
+    ping: () => within(commandMs, redis.ping()),
     close: () => redis.disconnect(),
   }
+}
+
+/** @throws Error when there is no answer in time. One that lies unread because this process was busy is an answer. */
+function within<T>(ms: number, answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => setImmediate(() => reject(new Error(`no answer within ${ms} ms`))), ms)
+    answer.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }
 
 function readUrl(text: string) {

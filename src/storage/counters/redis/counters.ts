@@ -39,6 +39,8 @@ export type RedisCountersOptions = {
   readonly log: Log
   /** How long places stay taken when their process says no more of them, in milliseconds; 30 s unless told. */
   readonly leaseMs?: number
+  /** How long one question may take, in milliseconds; 200 unless told. */
+  readonly commandMs?: number
   /** For tests of long times: stands in for the server's clock. Microseconds. */
   readonly serverTime?: () => number
 }
@@ -65,7 +67,7 @@ export class RedisCounters implements Counters {
   #tickets = 0
   #why = ''
 
-  constructor({ url, clock, log, leaseMs = 30_000, serverTime }: RedisCountersOptions) {
+  constructor({ url, clock, log, leaseMs = 30_000, commandMs = 200, serverTime }: RedisCountersOptions) {
     this.#clock = clock
     this.#log = log
     this.#leaseMs = leaseMs
@@ -77,7 +79,7 @@ export class RedisCounters implements Counters {
       failuresMax,
       probeEveryMs,
     })
-    this.#link = connect(url, why => {
+    this.#link = connect(url, commandMs, why => {
       this.#why = why
       this.#breaker.failed()
     })

@@ -1,0 +1,307 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { type Counters, CountersDown, type Demand, systemClock, type WhenDown } from '../../src/kit/index.ts'
+import { openCounters } from '../../src/storage/counters/index.ts'
+import { RedisCounters, type RedisCountersOptions } from '../../src/storage/counters/redis/counters.ts'
+import { fresh, places, ticketOf, window } from '../contract/counters.ts'
+import type { Job } from '../contract/counters-child.ts'
+import { HandClock, KeptLog } from '../harness/exchange.ts'
+import { redisMissing, startRedis } from '../harness/redis.ts'
+
+const skip = redisMissing()
+const minute = 60_000
+/** Of what must not hang; nothing here takes a tenth of it. */
+const patienceMs = 10_000
+
+async function open(t: Test, url: string, more: Partial<RedisCountersOptions> = {}) {
+  const log = new KeptLog()
+  const counters = new RedisCounters({ url, clock: systemClock, log, ...more })
+  t.teardown(() => counters.close())
+  await counters.ready()
+  return { counters, log }
+}
+
+/** How many of `n` at once are admitted. */
+async function count(counters: Counters, n: number, demands: readonly Demand[], whenDown: WhenDown = 'local') {
+  const takings = await Promise.all(Array.from({ length: n }, async () => counters.take(demands, whenDown)))
+  return takings.filter(({ ticket }) => ticket).length
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + patienceMs
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error('it did not come about')
+    await sleep(5)
+  }
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0)
+}
+
+t.test(
+  '1,000 at once in four processes at a limit of 100: exactly 100, a hundred times over [R2]',
+  { skip },
+  async t => {
+    const redis = await startRedis(t)
+    const file = fileURLToPath(new URL('../contract/counters-child.ts', import.meta.url))
+    const children: ChildProcess[] = []
+    t.teardown(() =>
+      Promise.all(children.map(child => (child.connected ? (child.disconnect(), once(child, 'exit')) : []))),
+    )
+    for (let i = 0; i < 4; i++) children.push(fork(file, [redis.url]))
+    await Promise.all(children.map(child => once(child, 'message')))
+    const admitted = new Set<number>()
+    for (let i = 0; i < 100; i++) {
+      const job: Job = { id: fresh(), limit: 100, times: 250 }
+      const answers = children.map(async child => {
+        const answer = once(child, 'message')
+        child.send(job)
+        return (await answer)[0] as number
+      })
+      admitted.add(sum(await Promise.all(answers)))
+    }
+    t.same([...admitted], [100])
+  },
+)
+
+t.test(
+  'Redis killed: each process holds the limit by itself, nobody waits, and it goes on when it is back [R10]',
+  { skip },
+  async t => {
+    const redis = await startRedis(t)
+    const replicas = await Promise.all(Array.from({ length: 4 }, () => open(t, redis.url)))
+    const requests = [window(20)]
+    let admitted = sum(await Promise.all(replicas.map(({ counters }) => count(counters, 3, requests))))
+    t.equal(admitted, 12)
+    await redis.kill()
+    admitted += sum(await Promise.all(replicas.map(({ counters }) => count(counters, 200, requests))))
+    t.equal(admitted, 80, 'four times the limit, and not one more: those admitted before count')
+    for (const { counters } of replicas) await until(() => !counters.healthy())
+    await redis.start()
+    for (const { counters } of replicas) await until(() => counters.healthy())
+    admitted += sum(await Promise.all(replicas.map(({ counters }) => count(counters, 200, requests))))
+    t.equal(admitted, 80, 'a store that has forgotten grants nobody a fresh minute')
+    t.equal(
+      sum(
+        await Promise.all(
+          replicas.map(({ counters }) =>
+            count(
+              counters,
+              50,
+              requests.map(one => ({ ...one, id: 'after' })),
+            ),
+          ),
+        ),
+      ),
+      20,
+    )
+    const levels = replicas[0]?.log.lines
+      .filter(([level]) => level !== 'debug')
+      .map(([level, , text]) => `${level}: ${text}`)
+    t.same(levels, ['error: the store of the limits does not answer', 'info: the store of the limits answers again'])
+  },
+)
+
+t.test('Redis frozen: under local limits hold, under refuse nobody gets in, and nobody hangs', { skip }, async t => {
+  const redis = await startRedis(t)
+  const { counters } = await open(t, redis.url)
+  const [local, strict] = [[window(10)], [window(10)]]
+  t.equal(await count(counters, 4, local), 4)
+  redis.freeze()
+  t.teardown(() => redis.thaw())
+  const askStrictly = async () => counters.take(strict, 'refuse')
+  const begun = performance.now()
+  const [admitted, refused] = await Promise.all([
+    count(counters, 50, local),
+    askStrictly().catch((error: unknown) => error),
+  ] as const)
+  t.equal(admitted, 6)
+  t.ok(refused instanceof CountersDown)
+  t.notOk(counters.healthy())
+  t.ok(performance.now() - begun < patienceMs, `${Math.round(performance.now() - begun)} ms`)
+  await t.rejects(askStrictly, { message: 'the counters do not answer' })
+  await t.rejects(async () => counters.peek(strict, 'refuse'), { message: 'the counters do not answer' })
+  t.match(await counters.peek(local, 'local'), [{ remaining: 0 }])
+  redis.thaw()
+  await until(() => counters.healthy())
+  t.equal(await count(counters, 20, strict, 'refuse'), 10, 'what was asked in vain has been taken back')
+  const { counters: other } = await open(t, redis.url)
+  t.equal(await count(other, 20, local), 6, 'and only what was counted there counts there')
+})
+
+t.test(
+  'Redis flushed in the middle: no error, and nobody gets more than one fresh window of it [D8]',
+  { skip },
+  async t => {
+    const redis = await startRedis(t)
+    const replicas = await Promise.all(Array.from({ length: 4 }, () => open(t, redis.url)))
+    const [requests, place] = [[window(40)], [places(8)]]
+    const all = async (n: number, demands: readonly Demand[]) =>
+      sum(await Promise.all(replicas.map(({ counters }) => count(counters, n, demands, 'refuse'))))
+    t.equal(await all(5, requests), 20)
+    t.equal(await all(5, place), 8)
+    await redis.command('FLUSHALL')
+    t.equal(await all(100, requests), 40, 'a fresh window, once')
+    t.equal(await all(100, requests), 0)
+    await redis.command('SCRIPT', 'FLUSH')
+    t.equal(await all(1, [window(100)]), 4, 'a server that has forgotten the script is sent it again')
+  },
+)
+
+t.test(
+  'places of a process that dies are free after their lease; those of a living one stay, also through a flush',
+  { skip },
+  async t => {
+    const redis = await startRedis(t)
+    let now = 1e15
+    const options = { serverTime: () => now, leaseMs: 600 }
+    const { counters: first } = await open(t, redis.url, options)
+    const { counters: second } = await open(t, redis.url, options)
+    const place = [places(1)]
+    t.equal(await count(first, 3, place), 1)
+    const key = `{tollgate}:places:${place[0]?.id}`
+    for (let i = 0; i < 3; i++) {
+      now += 500_000
+      const wanted = String(now + 600_000)
+      await until(async () => (await redis.command('ZCOUNT', key, wanted, wanted)) === ':1')
+      t.equal(await count(second, 1, place), 0, 'renewed')
+    }
+    await redis.command('FLUSHALL')
+    await until(async () => (await redis.command('ZCARD', key)) === ':1')
+    t.equal(await count(second, 1, place), 0, 'told again')
+    await first.close()
+    now += 600_001
+    t.equal(await count(second, 3, place), 1, 'free when the lease is over')
+  },
+)
+
+t.test('an answer that is lost on its way is asked for again and counts once [D9]', { skip }, async t => {
+  const redis = await startRedis(t)
+  const port = Number(new URL(redis.url).port)
+  let cuts = false
+  let lost = 0
+  const sockets = new Set<Socket>()
+  const proxy = createServer(inner => {
+    const outer = connect(port, '127.0.0.1')
+    for (const socket of [inner, outer]) {
+      sockets.add(socket)
+      socket.on('error', () => undefined)
+      socket.on('close', () => (inner.destroy(), outer.destroy()))
+    }
+    inner.pipe(outer)
+    outer.on('data', chunk => {
+      if (!cuts) return void inner.write(chunk)
+      cuts = false
+      lost++
+      inner.destroy()
+    })
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    proxy.close()
+  })
+  const { counters } = await open(t, `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`)
+  const { counters: other } = await open(t, redis.url)
+  const demands = [window(50), window(5_000, 100), places(50)]
+  await counters.take(demands, 'refuse')
+  for (let i = 1; i <= 10; i++) {
+    await until(() => counters.healthy())
+    cuts = true
+    ticketOf(await counters.take(demands, 'refuse'))
+    t.match(await other.peek(demands, 'refuse'), [
+      { remaining: 49 - i },
+      { remaining: 4_900 - 100 * i },
+      { remaining: 49 - i },
+    ])
+  }
+  t.equal(lost, 10)
+})
+
+t.test(
+  'the clock of the server is set back or forth by an hour: nobody is locked out, and what this process admitted stays [R9]',
+  { skip },
+  async t => {
+    const redis = await startRedis(t)
+    const clock = new HandClock()
+    let ahead = 0
+    const serverTime = () => Math.round((1e9 + clock.tick() + ahead) * 1_000)
+    const { counters } = await open(t, redis.url, { clock, serverTime })
+    const { counters: other } = await open(t, redis.url, { clock, serverTime })
+    for (const step of [-60 * minute, 60 * minute, -90 * minute]) {
+      const requests = [window(10)]
+      t.equal(await count(counters, 20, requests), 10)
+      ahead += step
+      t.equal(await count(counters, 20, requests), 0)
+      const { standings } = await other.take(requests, 'refuse')
+      t.ok((standings[0]?.waitMs ?? 0) <= minute)
+      clock.move(minute)
+      t.ok(ticketOf(await counters.take(requests, 'refuse')))
+    }
+  },
+)
+
+t.test('everything in Redis expires: a million keys leave nothing behind [R11]', { skip }, async t => {
+  const redis = await startRedis(t)
+  const { counters } = await open(t, redis.url)
+  for (let i = 0; i < 200; i++) {
+    const { ticket } = await counters.take([window(5), window(1_000, 100), places(5)], 'refuse')
+    if (ticket && i % 2 === 0) await counters.settle(ticket, [1, 900, 1])
+  }
+  const script = `local most = 0
+    for _, key in ipairs(redis.call('KEYS', '*')) do
+      local left = redis.call('PTTL', key)
+      if left < 0 then return 'no expiry: ' .. key end
+      most = math.max(most, left)
+    end
+    return most`
+  const most = await redis.command('EVAL', script, '0')
+  t.match(most, /^:\d+$/)
+  t.ok(Number(most.slice(1)) <= minute, most)
+})
+
+t.test('a password is used, and never told', { skip }, async t => {
+  const redis = await startRedis(t, '--requirepass', 'hunter2/hunter@')
+  const at = (password: string) => redis.url.replace('://', `://:${encodeURIComponent(password)}@`)
+  const { counters } = await open(t, at('hunter2/hunter@'))
+  t.equal(await count(counters, 3, [window(2)], 'refuse'), 2)
+  const { counters: stranger, log } = await open(t, at('guessed-wrong'))
+  t.notOk(stranger.healthy())
+  t.equal(await count(stranger, 3, [window(2)]), 2)
+  t.match(JSON.stringify(log.lines), /WRONGPASS/)
+  t.notMatch(JSON.stringify(log.lines), /guessed-wrong|hunter/)
+})
+
+t.test('a Redis that is not there yet is no error at the start', { skip }, async t => {
+  const redis = await startRedis(t)
+  await redis.kill()
+  const { counters } = await open(t, redis.url)
+  t.notOk(counters.healthy())
+  t.equal(await count(counters, 9, [window(3)]), 3)
+  await redis.start()
+  await until(() => counters.healthy())
+  t.equal(await count(counters, 9, [window(3)], 'refuse'), 3)
+})
+
+t.test('a cluster: all that a request asks for is in one slot', { skip }, async t => {
+  const redis = await startRedis(t, '--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1')
+  await redis.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+  await until(async () => (await redis.command('SET', 'x', '1')) === '+OK')
+  for (const url of [redis.url, `${redis.url}?cluster`]) {
+    const { counters } = await open(t, url)
+    const demands = [window(3), window(1_000, 10), places(9)]
+    t.equal(await count(counters, 20, demands, 'refuse'), 3, url.replace(/\d+/g, ''))
+  }
+})
+
+t.test('counters of another kind are refused, without what may be a password', async t => {
+  const log = new KeptLog()
+  await t.rejects(openCounters({ url: 'memcached://:hunter2@h', clock: systemClock, log }), {
+    message: "there are no counters of the kind 'memcached:'; memory: and redis: are known",
+  })
+})
