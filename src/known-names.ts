@@ -7,6 +7,6 @@ export const knownNames = {
   dialects: [...dialects.keys()],
   answers: localAnswerNames,
   simulators: simulatorNames,
-  storages: ['sqlite'],
+  storages: ['sqlite', 'postgres', 'postgresql'],
   counters: ['memory', 'redis', 'rediss'],
 }

@@ -1,5 +1,6 @@
 const table = {
-  storage_url: 'the storage address {url} is not one of sqlite:FILE, sqlite::memory:',
+  storage_url:
+    'the storage address {url} is not one of sqlite:FILE, sqlite::memory:, postgres://USER:PASSWORD@HOST/DATABASE',
   storage_in_use: 'another gateway already works on {path}; stop it, or give this one a file of its own',
   storage_newer: '{path} was written by a newer version (schema {found}, this version knows {known}); use that version',
   storage_unavailable: 'the storage cannot be written: {reason}',

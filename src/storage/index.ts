@@ -7,7 +7,7 @@ export type StorageOptions = {
   readonly clock: Clock
   readonly log: Log
   /**
-   * `gateway`: a process that bills, alone on a file of SQLite; claims it and recovers what an earlier one left.
+   * `gateway`: a process that bills, of many on PostgreSQL, alone on a file of SQLite, which it claims.
    * `worker`: one of several processes of one gateway, which has claimed the file (`claimStorage`) before it starts them.
    * `tool`: a command beside them.
    */
@@ -17,14 +17,14 @@ export type StorageOptions = {
 }
 
 /**
- * Opens the storage that an address names: `sqlite:./data/tollgate.db`, or `sqlite::memory:` for one that goes when it is
- * closed. Folders, file and tables are made where they are missing.
+ * Opens the storage that an address names: `sqlite:./data/tollgate.db`, `sqlite::memory:` for one that goes when it is closed,
+ * or `postgres://USER:PASSWORD@HOST/DATABASE`. Folders, file and tables are made where they are missing.
  * @throws StorageError `storage_url`, `storage_in_use`, `storage_newer`, `storage_unavailable`
  */
 export async function openStorage(
   options: StorageOptions & {
     readonly url: string
-    /** What a commit waits for another process's, in milliseconds; 5,000 unless told. */
+    /** What a commit waits for another process's, in milliseconds; 5,000 unless told. This and the next two are for SQLite. */
     readonly busyMs?: number
     /** The database never grows beyond; no bound unless told. */
     readonly bytesMax?: number
@@ -32,6 +32,7 @@ export async function openStorage(
     readonly diskBytesMin?: number
   },
 ): Promise<Storage> {
+  if (isPostgres(options.url)) return (await import('./postgres/open.ts')).openPostgres(options)
   const path = sqlitePath(options.url)
   const { openSqlite } = await import('./sqlite/open.ts')
   return openSqlite({ ...options, path })
@@ -53,11 +54,16 @@ export type Claim = {
 export async function claimStorage(
   options: Pick<StorageOptions, 'clock' | 'log'> & { readonly url: string },
 ): Promise<Claim> {
+  if (isPostgres(options.url)) return (await import('./postgres/claim.ts')).claimPostgres(options.url)
   const path = sqlitePath(options.url)
   if (path === ':memory:')
     throw new StorageError('storage_url', { url: 'sqlite::memory:, which is of one process only,' })
   const { claimSqlite } = await import('./sqlite/claim.ts')
   return claimSqlite(path, options)
+}
+
+function isPostgres(url: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(url)
 }
 
 /** @throws StorageError `storage_url` */

@@ -24,7 +24,6 @@ import { markDelivered } from './ledger/mark-delivered.ts'
 import { type Decision, refund, resolve } from './ledger/resolve.ts'
 import { postCharges } from './ledger/post-charges.ts'
 import { beat, type Recovery } from './ledger/recover.ts'
-import { forget } from './ledger/replicas.ts'
 import { settle } from './ledger/settle.ts'
 import { sweep } from './ledger/sweep.ts'
 import { createSession, endSession, touchSession } from './people/sessions.ts'
@@ -44,7 +43,6 @@ export type Changes = {
   refund: { given: Omit<Decision, 'how'>; gives: number }
   sweep: { given: { readonly at: number }; gives: number }
   beat: { given: { readonly at: number }; gives: Recovery }
-  forget: { given: { readonly owner: string }; gives: boolean }
   createKey: { given: Signed & { readonly key: NewKey }; gives: Key }
   changeKey: { given: Signed & { readonly id: string; readonly change: KeyChange }; gives: Key | undefined }
   rotateKey: { given: Signed & { readonly id: string; readonly rotation: Rotation }; gives: Key | undefined }
@@ -83,7 +81,6 @@ const stepsByChange: { readonly [C in Change]: (self: Self, given: Given<C>) => 
   refund,
   sweep: (_self, { at }) => sweep(at),
   beat: (self, { at }) => beat(self, at),
-  forget: (_self, { owner }) => forget(owner),
   createKey: (_self, given) => createKey(given),
   changeKey: (_self, given) => changeKey(given),
   rotateKey: (_self, given) => rotateKey(given),

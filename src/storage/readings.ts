@@ -40,11 +40,11 @@ export type Reading = keyof Readings
 
 /** A connection that only reads. */
 export type ReadTools = {
-  run<T>(steps: Steps<T>): Awaitable<T>
+  run<T>(this: void, steps: Steps<T>): Awaitable<T>
   /** On one state of the database. */
-  snapshot<T>(steps: Steps<T>): Awaitable<T>
+  snapshot<T>(this: void, steps: Steps<T>): Awaitable<T>
   /** Kysely on it, which takes a tenth of a second to load. */
-  openKysely(): Promise<Kysely<Tables>>
+  openKysely(this: void): Promise<Kysely<Tables>>
 }
 
 type Answers = { readonly [R in Reading]: (given: Readings[R]['given']) => Awaitable<Readings[R]['gives']> }

@@ -8,6 +8,8 @@ export type StorageHarness = {
   open(role: 'gateway' | 'tool', clock?: Clock): Promise<Storage>
   /** Runs `test/contract/storage-child.ts` on the same database in a process of its own. */
   child(job: string): Promise<Child>
+  /** Ends the lease of every process, as if half a minute had passed. */
+  lapse(): Promise<void>
   /** Changes the rows by hand, past every guard. */
   tamper(sql: string): Promise<void>
   close(): Promise<void>
@@ -754,6 +756,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
         const child = await harness.child('leave-open')
         const left = JSON.parse(await child.line()) as { keyId: string; lined: string; empty: string; ended: string }
         await child.kill()
+        await harness.lapse()
         const storage = await harness.open('gateway')
         t.match(await storage.ledger.find(left.lined), {
           state: 'settled',
@@ -787,6 +790,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
         const acknowledged: string[] = []
         while (acknowledged.length < 300) acknowledged.push(await child.line())
         await child.kill()
+        await harness.lapse()
         const storage = await harness.open('gateway')
         for (const id of acknowledged) {
           const charge = await storage.ledger.find(id)

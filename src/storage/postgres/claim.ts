@@ -1,0 +1,26 @@
+import type { Claim } from '../index.ts'
+import { forget } from '../ledger/replicas.ts'
+import { useClient, transact } from './commit.ts'
+import { createPool } from './connect.ts'
+import { prepareDatabase } from './prepare.ts'
+
+/**
+ * What the process that starts workers keeps: on PostgreSQL any number of gateways may be at work, so nothing is claimed;
+ * the schema is brought up to date, and the lease of a worker that died can be ended at once.
+ * @throws StorageError `storage_newer`, `storage_unavailable`
+ */
+export async function claimPostgres(url: string): Promise<Claim> {
+  const pool = createPool(url, 1)
+  try {
+    await prepareDatabase(pool, url)
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+  return {
+    async forget(owner) {
+      await useClient(pool, client => transact(client, () => forget(owner)))
+    },
+    release: () => pool.end(),
+  }
+}

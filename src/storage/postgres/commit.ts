@@ -1,0 +1,121 @@
+import type pg from 'pg'
+import type { Recovery } from '../ledger/recover.ts'
+import { type Op, stepsOf } from '../ops.ts'
+import type { Steps } from '../query.ts'
+import type { Self } from '../self.ts'
+import { Session } from './connect.ts'
+import { isLost, mayRetry, storageFailure, toStorageError } from './failure.ts'
+
+const attemptsMax = 3
+
+/** One attempt: every value, or why nothing of it is known to be there. */
+type Attempt<T> = { readonly value: T } | Failed
+type Failed = {
+  readonly error: unknown
+  /** The database said it, and not our own steps. */
+  readonly isFromDatabase: boolean
+}
+
+/**
+ * What became of a group. `values` and `faults` stand by the operation's place; an operation with a fault changed nothing.
+ * `broken` says why the storage could not be written: operations beyond `values` are not known to be committed.
+ */
+export type GroupResult = {
+  readonly values: readonly unknown[]
+  readonly faults: readonly (Error | undefined)[]
+  readonly broken: string | undefined
+  /** The connection is of no more use. */
+  readonly isLost: boolean
+}
+
+/** All operations in one transaction; when one of them fails, each in its own, so that its neighbours do not. */
+export async function commitGroup(client: pg.PoolClient, self: Self, ops: readonly Op[]): Promise<GroupResult> {
+  const values: unknown[] = []
+  const faults: (Error | undefined)[] = []
+  const groups = ops.map(op => [op])
+  const together = ops.length > 1 ? await commitOps(client, self, ops) : undefined
+  if (together && 'value' in together) return { values: together.value, faults, broken: undefined, isLost: false }
+  const failure = together && failureOf(together)
+  if (failure) return { values, faults, ...failure }
+  for (const group of groups) {
+    const attempt = await insist(() => commitOps(client, self, group))
+    const alone = 'value' in attempt ? undefined : failureOf(attempt)
+    if (alone) return { values, faults, ...alone }
+    values.push('value' in attempt ? attempt.value[0] : undefined)
+    faults.push('value' in attempt ? undefined : faultOf(attempt))
+  }
+  return { values, faults, broken: undefined, isLost: false }
+}
+
+/** Runs steps in a transaction of their own, again where somebody else was in the way. @throws what became of the last attempt */
+export async function transact<T>(client: pg.PoolClient, work: () => Steps<T>): Promise<T> {
+  const attempt = await insist(() => attemptSteps(client, session => session.run(work())))
+  if ('value' in attempt) return attempt.value
+  throw attempt.error
+}
+
+function commitOps(client: pg.PoolClient, self: Self, ops: readonly Op[]): Promise<Attempt<unknown[]>> {
+  return attemptSteps(client, async session => {
+    const values: unknown[] = []
+    let now = self
+    for (const op of ops) {
+      const value: unknown = await session.run(stepsOf(op.change, op.given as never, now))
+      // A process that has lost its lease goes on in another epoch.
+      if (op.change === 'beat') now = { ...now, epoch: (value as Recovery).epoch }
+      values.push(value)
+    }
+    return values
+  })
+}
+
+async function insist<T>(attempt: () => Promise<Attempt<T>>): Promise<Attempt<T>> {
+  for (let left = attemptsMax; ; left--) {
+    const result = await attempt()
+    if ('value' in result || !result.isFromDatabase || !mayRetry(result.error) || left === 0) return result
+  }
+}
+
+async function attemptSteps<T>(client: pg.PoolClient, work: (session: Session) => Promise<T>): Promise<Attempt<T>> {
+  const session = new Session(client)
+  session.send('BEGIN')
+  let ours: unknown
+  try {
+    const value = await work(session)
+    session.send('COMMIT')
+    const committed = await session.settle()
+    if (committed?.command === 'COMMIT') return { value }
+    ours = new Error('the transaction was rolled back')
+  } catch (error) {
+    ours = error
+  }
+  try {
+    session.send('ROLLBACK')
+    await session.settle()
+  } catch (error) {
+    return { error, isFromDatabase: true }
+  }
+  return { error: ours, isFromDatabase: false }
+}
+
+function faultOf({ error, isFromDatabase }: Failed): Error {
+  if (isFromDatabase) return toStorageError(error)
+  return error instanceof Error ? error : new Error(String(error))
+}
+
+function failureOf({ error, isFromDatabase }: Failed) {
+  const broken = isFromDatabase ? storageFailure(error) : undefined
+  return broken === undefined ? undefined : { broken, isLost: isLost(error) }
+}
+
+/** A connection for a while. One whose work failed is not used again. */
+export async function useClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  let isLost = true
+  try {
+    const value = await work(client)
+    isLost = false
+    return value
+  } finally {
+    client.release(isLost)
+  }
+}

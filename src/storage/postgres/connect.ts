@@ -1,0 +1,87 @@
+import { Pool, type PoolClient, type QueryResult } from 'pg'
+import type { Query, Rows, Steps } from '../query.ts'
+import { prepare } from './translate.ts'
+
+/** What a statement may take on the server. */
+const statementMs = 5_000
+/** What it may take as seen from here: a server that is frozen or cut off says nothing. */
+const answerMs = 7_000
+/** What a connection, a new one or one that others use, is waited for. */
+export const connectMs = 2_000
+
+const settings = `SET synchronous_commit = on; SET statement_timeout = ${statementMs};
+  SET idle_in_transaction_session_timeout = 10000; SET lock_timeout = 0; SET client_min_messages = warning;
+  SET default_transaction_isolation = 'read committed'; SET TimeZone = 'UTC'`
+
+/** Connections to the database of an address, opened when they are needed and kept. */
+export function createPool(url: string, connectionsMax: number): Pool {
+  const pool = new Pool({
+    connectionString: url,
+    max: connectionsMax,
+    connectionTimeoutMillis: connectMs,
+    idleTimeoutMillis: 0,
+    query_timeout: answerMs,
+    keepAlive: true,
+    application_name: 'tollgate',
+    pipeline: true,
+    // What is asked next waits behind it.
+    onConnect: client => void client.query(settings).catch(() => undefined),
+  })
+  // A connection that breaks says so here as well as to whoever uses it; the latter is told by its statement.
+  pool.on('connect', client => client.on('error', () => undefined))
+  pool.on('error', () => undefined)
+  return pool
+}
+
+/** Where an address leads, for people: without the password. */
+export function describePlace(url: string): string {
+  return url.replace(/^(\w+:\/\/)(?:[^@/]*@)?([^?]*).*$/s, '$1$2')
+}
+
+/** Work on one connection. Statements that give no rows are sent without waiting for them; `settle` waits for all. */
+export class Session {
+  readonly #client: PoolClient
+  readonly #sent: Promise<QueryResult>[] = []
+
+  constructor(client: PoolClient) {
+    this.#client = client
+  }
+
+  /** Sends text that needs no preparing. */
+  send(text: string): void {
+    void this.#keep(this.#client.query(text))
+  }
+
+  /** Runs steps. The caller owns the transaction. */
+  async run<T>(steps: Steps<T>): Promise<T> {
+    let next = steps.next()
+    while (next.done !== true) next = steps.next(await this.#ask(next.value))
+    return next.value
+  }
+
+  /** Resolves when everything sent is through, with what came last. @throws what the first statement that failed says: the rest follows from it */
+  async settle(): Promise<QueryResult | undefined> {
+    const results = await Promise.allSettled(this.#sent)
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+    const last = results.at(-1)
+    return last?.status === 'fulfilled' ? last.value : undefined
+  }
+
+  async #ask({ sql, params }: Query): Promise<Rows> {
+    const { name, text, givesRows } = prepare(sql)
+    const answer = this.#keep(this.#client.query({ name, text, values: params.map(toText) }))
+    return givesRows ? ((await answer).rows as Rows) : []
+  }
+
+  #keep(answer: Promise<QueryResult>): Promise<QueryResult> {
+    // Whoever settles hears of it; until then it is not unhandled.
+    answer.catch(() => undefined)
+    this.#sent.push(answer)
+    return answer
+  }
+}
+
+/** PostgreSQL has no character 0 in texts; callers' words may hold one. */
+function toText(value: Query['params'][number]): Query['params'][number] {
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
+}

@@ -1,0 +1,53 @@
+import { skipLocked } from '../query.ts'
+
+/** Types and functions of the migrations that PostgreSQL calls otherwise. Ids are compared byte by byte, as in SQLite. */
+const words: readonly (readonly [RegExp, string])[] = [
+  [/\bINTEGER\b/g, 'BIGINT'],
+  [/\bTEXT\b/g, 'TEXT COLLATE "C"'],
+  [/\bBLOB\b/g, 'BYTEA'],
+  [/\) STRICT(?:, WITHOUT ROWID)?$/, ')'],
+  [/unixepoch\(\) \* 1000/g, 'now_ms()'],
+]
+const trigger =
+  /^CREATE TRIGGER (\w+) ((?:BEFORE|AFTER) (?:INSERT|DELETE|UPDATE)(?: OF [\w\s,]+?)?)\s+ON (\S+)\s+(?:WHEN ([\s\S]+?)\s+)?BEGIN\s+([\s\S]+?); END$/
+const dropTrigger = /^DROP TRIGGER (\w+)$/
+
+/** A statement of a migration, written for SQLite, as PostgreSQL has it. */
+export function translateSchema(statement: string): string {
+  const dropped = dropTrigger.exec(statement)
+  if (dropped) return `DROP FUNCTION ${dropped[1]}() CASCADE`
+  const [, name, when, table, condition, body] = trigger.exec(statement) ?? []
+  if (name === undefined || when === undefined || table === undefined || body === undefined) {
+    if (statement.startsWith('CREATE TRIGGER')) throw new Error(`a trigger that cannot be translated: ${statement}`)
+    return words.reduce((text, [from, to]) => text.replace(from, to), statement)
+  }
+  const work = body.replace(/^SELECT RAISE\(ABORT, ('[^']+')\)$/, 'RAISE EXCEPTION $1')
+  // A condition of a trigger may not ask other tables; inside its function it may.
+  const asks = condition?.includes('SELECT') === true
+  return `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      ${asks ? `IF ${condition} THEN ${work}; END IF` : work}; RETURN coalesce(NEW, OLD); END $$;
+    CREATE TRIGGER ${name} ${when} ON ${table} FOR EACH ROW
+      ${condition === undefined || asks ? '' : `WHEN (${condition})`} EXECUTE FUNCTION ${name}()`
+}
+
+export type Prepared = {
+  /** The name that a connection keeps it prepared under. */
+  readonly name: string
+  readonly text: string
+  /** False for a statement that gives no rows back: what comes after it need not wait for it. */
+  readonly givesRows: boolean
+}
+
+const prepared = new Map<string, Prepared>()
+
+/** A query with `?` for its parameters as PostgreSQL numbers them. No text in our queries holds a question mark. */
+export function prepare(sql: string): Prepared {
+  let found = prepared.get(sql)
+  if (!found) {
+    let parameters = 0
+    const text = sql.replaceAll(skipLocked, 'FOR UPDATE SKIP LOCKED').replaceAll('?', () => `$${++parameters}`)
+    const givesRows = /^\s*(?:SELECT|WITH)\b|\bRETURNING\b/i.test(sql)
+    prepared.set(sql, (found = { name: `q${prepared.size}`, text, givesRows }))
+  }
+  return found
+}

