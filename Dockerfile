@@ -1,0 +1,36 @@
+# syntax=docker/dockerfile:1
+# Two steps: everything is built with what npm ci of the lock file gives, and without any package's own scripts; the image
+# holds the compiled program and its runtime packages, and runs as a user that may write to /data and /tmp alone.
+ARG NODE=24.21.0
+
+FROM node:${NODE}-bookworm-slim AS build
+WORKDIR /build
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY . .
+RUN npm run -s build && npm prune --omit=dev --ignore-scripts
+
+FROM node:${NODE}-bookworm-slim
+ENV NODE_ENV=production \
+    NODE_OPTIONS="--disable-proto=delete --max-old-space-size=512" \
+    TOLLGATE_LISTEN=0.0.0.0:8080 \
+    TOLLGATE_OPS=0.0.0.0:9464 \
+    TOLLGATE_STORAGE=sqlite:/data/tollgate.db
+WORKDIR /app
+COPY --from=build /build/package.json /build/LICENSE ./
+COPY --from=build /build/node_modules ./node_modules
+COPY --from=build /build/dist ./dist
+COPY --from=build /build/schemas ./schemas
+COPY --from=build /build/gateway.yaml /etc/tollgate/gateway.yaml
+# Nothing in the image belongs to the user that it runs as, but its data.
+RUN install -d -o 10001 -g 10001 -m 0700 /data && ln -s /app/dist/src/cli/tollgate.cjs /usr/local/bin/tollgate
+USER 10001:10001
+VOLUME /data
+# 8080 for callers; 9464 for operators and the health check: not to be published.
+EXPOSE 8080 9464
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:9464/healthz').then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# Node is process 1: it handles the signals by itself.
+ENTRYPOINT ["node", "/app/dist/src/cli/tollgate.cjs"]
+CMD ["serve", "-c", "/etc/tollgate/gateway.yaml"]

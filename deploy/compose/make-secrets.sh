@@ -1,0 +1,26 @@
+#!/bin/sh
+# Makes the secrets of compose.yaml in ./secrets, beside this file or in the folder given. What is there already stays.
+# The files are readable to all, since each container reads them as its own user; the folder is open to its owner alone.
+set -eu
+umask 022
+folder=${1:-$(dirname "$0")/secrets}
+mkdir -p "$folder"
+chmod 700 "$folder"
+
+random() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
+put() { # name text
+  [ -e "$folder/$1" ] || printf '%s' "$2" >"$folder/$1"
+  chmod 444 "$folder/$1"
+}
+
+put postgres_password "$(random)"
+put storage_url "postgres://tollgate:$(cat "$folder/postgres_password")@postgres:5432/tollgate"
+[ -e "$folder/counters_url" ] || put counters_url "redis://tollgate:$(random)@redis:6379"
+password=$(sed 's|^redis://tollgate:\(.*\)@.*$|\1|' "$folder/counters_url")
+# Redis is told the hash alone; `default`, which needs no password, is off.
+put redis_acl "user default off
+user tollgate on #$(printf '%s' "$password" | sha256sum | cut -d' ' -f1) ~* &* +@all -@dangerous +info
+"
+put alpha_api_key "put-the-key-of-alpha-here"
+put text_api_key "put-the-key-of-text-here"
+echo "secrets are in $folder; put the upstreams' keys into alpha_api_key and text_api_key"
