@@ -1,6 +1,15 @@
 import type { Finding, Loaded } from './config/index.ts'
 import type { Gateway, GatewayConfig, GatewayParts } from './gateway.ts'
-import type { Charge, ImaginedRequest, Key, Plan, PriceList, RequestExplanation, Storage } from './kit/index.ts'
+import type {
+  Charge,
+  ImaginedRequest,
+  Key,
+  KeySettings,
+  Plan,
+  PriceList,
+  RequestExplanation,
+  Storage,
+} from './kit/index.ts'
 import type { Workers } from './workers.ts'
 
 // The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy.
@@ -83,23 +92,38 @@ export async function openStorage(options: {
   return open({ ...options, clock: systemClock, log: createLog({ level: 'warn' }) })
 }
 
-/** Makes a key. The secret is returned this once and stored only as its hash. */
+/**
+ * Makes a key; `by` says to the trail who does. The secret is returned this once and stored only as its hash.
+ * @throws StorageError `user_unknown`
+ */
 export async function createKey(
-  storage: Storage,
-  key: {
-    readonly name: string
-    readonly user: string
-    readonly group?: string | null
-    readonly budget?: number | null
-    readonly models?: readonly string[] | null
-  },
+  storage: Pick<Storage, 'keys'>,
+  key: Partial<KeySettings> & { readonly name: string; readonly user: string },
+  by?: string,
 ): Promise<{ readonly key: Key; readonly secret: string }> {
+  const { secret, ...kept } = await makeSecret()
+  return { key: await storage.keys.create({ group: null, ...key, ...kept }, by), secret }
+}
+
+/**
+ * Gives a key a new secret, returned this once; the old one is taken for `overlapMs` more. Undefined when there is no such
+ * key or it was revoked.
+ */
+export async function rotateKey(
+  storage: Pick<Storage, 'keys'>,
+  id: string,
+  overlapMs: number,
+  by: string,
+): Promise<{ readonly key: Key; readonly secret: string } | undefined> {
+  const { secret, ...kept } = await makeSecret()
+  const key = await storage.keys.rotate(id, { ...kept, overlapMs }, by)
+  return key && { key, secret }
+}
+
+async function makeSecret(): Promise<{ readonly secret: string; readonly hash: string; readonly hint: string }> {
   const { createSecret, hashSecret, hintOfSecret } = await import('../plugins/auth/index.ts')
   const secret = createSecret()
-  const { name, user, group = null, budget = null, models = null } = key
-  const hash = hashSecret(secret)
-  const made = await storage.keys.create({ name, user, group, budget, models, hash, hint: hintOfSecret(secret) })
-  return { key: made, secret }
+  return { secret, hash: hashSecret(secret), hint: hintOfSecret(secret) }
 }
 
 /** Rates a charge again from what was stored with it; one sentence for each difference. */

@@ -1,4 +1,5 @@
 import { BlockList, isIP, isIPv6 } from 'node:net'
+import { parseAddressRange } from '../../src/kit/index.ts'
 
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 
@@ -26,13 +27,8 @@ export function networkOf(remote: string): string {
 export function readAddressList(entries: readonly string[]): BlockList {
   const list = new BlockList()
   for (const entry of entries) {
-    const [address = '', prefix] = plainAddress(entry.trim()).split('/')
-    const version = isIP(address)
-    if (version === 0) continue
-    const type = version === 6 ? 'ipv6' : 'ipv4'
-    const bits = prefix === undefined ? (version === 6 ? 128 : 32) : Number(prefix)
-    if (prefix === '' || !Number.isInteger(bits) || bits < 0 || bits > (version === 6 ? 128 : 32)) continue
-    list.addSubnet(address, bits, type)
+    const range = parseAddressRange(plainAddress(entry.trim()))
+    if (range) list.addSubnet(range.address, range.bits, range.version)
   }
   return list
 }

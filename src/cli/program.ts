@@ -46,15 +46,13 @@ export function createProgram(): Command {
     .action(async (id, options) => (await import('./commands/logs.ts')).showLog(id, options))
 
   const keys = program.command('keys').description('API keys')
-  keys
+  const create = keys
     .command('create')
     .description('make a key; its secret is shown once')
     .option('--name <name>', 'what it is for (needed)')
     .hook('preAction', needs('name'))
     .option('--user <user>', 'whose it is', 'local')
-    .option('--group <group>', "a group of its own instead of the user's")
-    .option('--budget <amount>', 'what may be spent with it in all, as in 25.00')
-    .option('--models <names>', 'the only models it may use, separated by commas')
+  addSettings(create)
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/keys.ts')).createKey(options))
@@ -64,6 +62,41 @@ export function createProgram(): Command {
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/keys.ts')).listKeys(options))
+  keys
+    .command('show')
+    .argument('<id>', "the key's id")
+    .description('all there is to know of a key but its secret')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async (id, options) => (await import('./commands/keys.ts')).showKey(id, options))
+  const update = keys
+    .command('update')
+    .argument('<id>', "the key's id")
+    .description("change a key; 'none' takes a setting off; running gateways know within a second")
+    .option('--name <name>', 'what it is for')
+  addSettings(update)
+    .addOption(configOption())
+    .action(async (id, options) => (await import('./commands/keys.ts')).updateKey(id, options))
+  keys
+    .command('disable')
+    .argument('<id>', "the key's id")
+    .description('refuse a key until it is enabled again')
+    .addOption(configOption())
+    .action(async (id, options) => (await import('./commands/keys.ts')).disableKey(id, options))
+  keys
+    .command('enable')
+    .argument('<id>', "the key's id")
+    .description('take a key again that was disabled')
+    .addOption(configOption())
+    .action(async (id, options) => (await import('./commands/keys.ts')).enableKey(id, options))
+  keys
+    .command('rotate')
+    .argument('<id>', "the key's id")
+    .description('give a key a new secret, shown once')
+    .option('--overlap <time>', 'how long the old secret is still taken', '24h')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async (id, options) => (await import('./commands/keys.ts')).rotateKey(id, options))
   keys
     .command('revoke')
     .argument('<id>', "the key's id")
@@ -84,6 +117,15 @@ export function createProgram(): Command {
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/users.ts')).listUsers(options))
+  users
+    .command('set')
+    .argument('<name>')
+    .description('change a user; running gateways know within a second')
+    .option('--group <group>', 'the group whose limits apply')
+    .option('--role <role>', 'user or admin')
+    .option('--status <status>', 'active, or disabled: then all keys of the user are refused')
+    .addOption(configOption())
+    .action(async (name, options) => (await import('./commands/users.ts')).setUser(name, options))
   users
     .command('passwd')
     .argument('<name>')
@@ -151,6 +193,20 @@ export function createProgram(): Command {
   for (const { command, name } of everyCommand(program, 'tollgate'))
     command.exitOverride().showHelpAfterError(`(${name} --help tells more)`)
   return program
+}
+
+/** What a key may be given when it is made, and later. */
+function addSettings(command: Command): Command {
+  return command
+    .option('--group <group>', "a group of its own instead of the user's")
+    .option('--models <names>', 'the only models it may use, separated by commas')
+    .option('--ips <addresses>', 'the only addresses or CIDR blocks it may come from, separated by commas')
+    .option('--expires <when>', 'the end of it: a date (2027-01-31, UTC) or a time from now (30d)')
+    .option('--rpm <count>', 'requests in any 60 seconds, where that is less than its group has')
+    .option('--tpm <count>', 'tokens in any 60 seconds, where that is less than its group has')
+    .option('--concurrency <count>', 'requests in flight at once')
+    .option('--budget <amount>', 'what may be spent with it, as in 25.00')
+    .option('--budget-period <period>', 'what the budget lasts for: total, day or month (UTC)')
 }
 
 function* everyCommand(command: Command, name: string): Iterable<{ readonly command: Command; readonly name: string }> {

@@ -1,3 +1,4 @@
+export * from './address-range.ts'
 export * from './asked-size.ts'
 export * from './awaitable.ts'
 export * from './billing-record.ts'

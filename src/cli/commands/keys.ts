@@ -1,58 +1,47 @@
-import { createKey as makeKey, formatMoney, type Key, parseMoney } from '../../index.ts'
+import {
+  budgetUsed,
+  createKey as makeKey,
+  formatMoney,
+  type Key,
+  type KeyChange,
+  parseDuration,
+  renewalAt,
+  rotateKey as giveNewSecret,
+  type Storage,
+} from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
+import { readSettings, type SettingOptions } from '../key-settings.ts'
 import { actor, withStorage } from '../open-books.ts'
 import { formatTable } from '../table.ts'
+import { writeOut } from '../write-out.ts'
 
-type CreateOptions = {
-  readonly name: string
-  readonly user: string
-  readonly group?: string
-  readonly budget?: string
-  readonly models?: string
-  readonly config: string
-  readonly format: string
-}
+type Place = { readonly config: string }
+type Options = Place & { readonly format: string }
+type CreateOptions = Options & SettingOptions & { readonly name: string; readonly user: string }
+type UpdateOptions = Place & SettingOptions & { readonly name?: string }
 
 export async function createKey(options: CreateOptions): Promise<void> {
-  const budget = options.budget === undefined ? null : parseMoney(options.budget)
-  if (budget === undefined)
-    throw new Exit(exitCodes.usage, `--budget ${options.budget}: an amount such as 25.00 is needed`)
+  const { name, user } = options
   await withStorage(options.config, async (storage, plan) => {
-    if (options.group !== undefined && !plan.groups.has(options.group))
-      throw new Exit(
-        exitCodes.usage,
-        `--group ${options.group}: the configuration has ${[...plan.groups.keys()].join(', ')}`,
-      )
-    const models = options.models?.split(',').map(name => name.trim()) ?? null
-    const unknown = models?.find(name => !plan.models.has(name))
-    if (unknown !== undefined)
-      throw new Exit(
-        exitCodes.usage,
-        `--models ${unknown}: the configuration has ${[...plan.models.keys()].join(', ')}`,
-      )
+    const settings = readSettings(options, plan, Date.now(), {})
+    needBudget(settings.budget, settings.budgetPeriod)
     const users = await storage.users.list()
-    if (!users.some(user => user.name === options.user))
+    if (!users.some(one => one.name === user))
       throw new Exit(
         exitCodes.usage,
-        `--user ${options.user}: there are ${users.map(user => user.name).join(', ')} (tollgate users create)`,
+        `--user ${user}: there are ${users.map(one => one.name).join(', ')} (tollgate users create)`,
       )
-    const { key, secret } = await makeKey(storage, {
-      name: options.name,
-      user: options.user,
-      group: options.group ?? null,
-      budget,
-      models,
-    })
-    if (options.format === 'json') return print(JSON.stringify({ id: key.id, key: secret, ...keyRecord(key) }))
-    print(secret)
-    say(`Key ${key.id} '${key.name}' of ${key.user}. This is the only time that it is shown.`)
+    const { key, secret } = await makeKey(storage, { ...settings, name, user }, actor)
+    tellSecret(key, secret, options)
+    if (options.format !== 'json')
+      say(`Key ${key.id} '${key.name}' of ${key.user}. This is the only time that it is shown.`)
   })
 }
 
-export async function listKeys(options: { readonly config: string; readonly format: string }): Promise<void> {
+export async function listKeys(options: Options): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
     const keys = await storage.keys.list()
-    if (options.format === 'json') for (const key of keys) print(JSON.stringify({ id: key.id, ...keyRecord(key) }))
+    if (options.format === 'json') for (const key of keys) print(JSON.stringify(keyRecord(key)))
     else
       print(
         formatTable(
@@ -65,32 +54,140 @@ export async function listKeys(options: { readonly config: string; readonly form
             key.hint,
             key.status,
             formatMoney(key.spent),
-            key.budget === null ? '-' : formatMoney(key.budget),
+            formatBudget(key),
           ]),
         ),
       )
   })
 }
 
-export async function revokeKey(id: string, options: { readonly config: string }): Promise<void> {
+export async function showKey(id: string, options: Options): Promise<void> {
   await withStorage(options.config, async storage => {
-    if (!(await storage.keys.revoke(id, actor)))
-      throw new Exit(exitCodes.failure, `there is no key '${id}' (tollgate keys list)`)
+    const key = await findKey(storage, id)
+    const record = keyRecord(key)
+    if (options.format === 'json') return print(JSON.stringify(record))
+    for (const [name, value] of Object.entries(record)) print(writeOut(`${name.padEnd(13)}  ${formatValue(value)}`))
+  })
+}
+
+export async function updateKey(id: string, options: UpdateOptions): Promise<void> {
+  await withStorage(options.config, async (storage, plan) => {
+    const key = await findKey(storage, id)
+    const settings = readSettings(options, plan, Date.now(), key.limits)
+    const change = { ...settings, ...(options.name !== undefined && { name: options.name }) }
+    if (Object.keys(change).length === 0)
+      throw new Exit(exitCodes.usage, 'nothing to change was told (tollgate keys update --help lists what can be)')
+    needBudget('budget' in settings ? settings.budget : key.budget, settings.budgetPeriod)
+    await changeKey(storage, id, change)
+    say(`Key ${id} is changed.`)
+  })
+}
+
+export async function disableKey(id: string, options: Place): Promise<void> {
+  await withStorage(options.config, async storage => {
+    await changeKey(storage, id, { status: 'disabled' })
+    say(`Key ${id} is disabled until it is enabled again (tollgate keys enable ${id}).`)
+  })
+}
+
+export async function enableKey(id: string, options: Place): Promise<void> {
+  await withStorage(options.config, async storage => {
+    await changeKey(storage, id, { status: 'active' })
+    say(`Key ${id} is enabled.`)
+  })
+}
+
+export async function rotateKey(id: string, options: Options & { readonly overlap: string }): Promise<void> {
+  const overlapMs = parseDuration(options.overlap)
+  if (overlapMs === undefined)
+    throw new Exit(exitCodes.usage, `--overlap ${options.overlap}: a time such as 24h or 30m is needed; 0s for none`)
+  await withStorage(options.config, async storage => {
+    const rotated = await giveNewSecret(storage, id, overlapMs, actor)
+    if (!rotated) throw await whyNot(storage, id)
+    const { key, secret } = rotated
+    tellSecret(key, secret, options)
+    if (options.format === 'json') return
+    say(`The new secret of key ${id}. This is the only time that it is shown.`)
+    say(overlapMs === 0 ? 'The old one is over.' : `The old one is taken until ${formatMoment(key.oldUntil)}.`)
+  })
+}
+
+export async function revokeKey(id: string, options: Place): Promise<void> {
+  await withStorage(options.config, async storage => {
+    if (!(await storage.keys.revoke(id, actor))) throw await whyNot(storage, id)
     say(`Key ${id} is revoked.`)
   })
 }
 
-function keyRecord(key: Key): object {
+/** @throws Exit 1 when there is no such key, or it was revoked */
+async function changeKey(storage: Storage, id: string, change: KeyChange): Promise<void> {
+  if (!(await storage.keys.change(id, change, actor))) throw await whyNot(storage, id)
+}
+
+/** @throws Exit 1 */
+async function findKey(storage: Storage, id: string): Promise<Key> {
+  const key = await storage.keys.find(id)
+  if (!key) throw new Exit(exitCodes.failure, `there is no key '${id}' (tollgate keys list)`)
+  return key
+}
+
+async function whyNot(storage: Storage, id: string): Promise<Exit> {
+  await findKey(storage, id)
+  return new Exit(exitCodes.failure, `key '${id}' was revoked, which is for good`)
+}
+
+/** A day or month without an amount would bound nothing. @throws Exit 2 */
+function needBudget(budget: number | null | undefined, period: string | undefined): void {
+  if (period !== undefined && period !== 'total' && (budget ?? null) === null)
+    throw new Exit(exitCodes.usage, `--budget-period ${period}: --budget has to say how much may be spent in it`)
+}
+
+/** The secret, this once: alone on a line, or in an object with what there is to know of its key. */
+function tellSecret(key: Key, secret: string, { format }: Options): void {
+  const { id, ...rest } = keyRecord(key)
+  print(format === 'json' ? JSON.stringify({ id, key: secret, ...rest }) : secret)
+}
+
+function keyRecord(key: Key) {
+  const now = Date.now()
+  const { budget, budgetPeriod, oldUntil } = key
   return {
+    id: key.id,
     name: key.name,
     user: key.user,
     group: key.group ?? key.userGroup,
     hint: key.hint,
     status: key.status,
     models: key.models,
-    budget: key.budget === null ? null : formatMoney(key.budget),
+    ips: key.ips,
+    limits: key.limits,
+    expires: formatMoment(key.expiresAt),
+    old_key_until: formatMoment(oldUntil !== null && oldUntil > now ? oldUntil : null),
+    budget: budget === null ? null : formatMoney(budget),
+    budget_period: budgetPeriod,
+    budget_used: budget === null ? null : formatMoney(budgetUsed(key, now)),
+    budget_renews: formatMoment(budget === null ? null : renewalAt(budgetPeriod, now)),
     spent: formatMoney(key.spent),
     held: formatMoney(key.held),
-    created: new Date(key.createdAt).toISOString(),
+    created: formatMoment(key.createdAt),
+    last_used: formatMoment(key.lastUsedAt),
   }
+}
+
+function formatMoment(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString()
+}
+
+function formatBudget({ budget, budgetPeriod }: Key): string {
+  if (budget === null) return '-'
+  return budgetPeriod === 'total' ? formatMoney(budget) : `${formatMoney(budget)} a ${budgetPeriod}`
+}
+
+/** One value for people: lists by commas, limits with their names, `-` for what is not set. */
+function formatValue(value: string | readonly string[] | object | null): string {
+  if (value === null) return '-'
+  if (typeof value === 'string') return value
+  if (Array.isArray(value)) return value.join(', ')
+  const named = Object.entries(value).map(([name, one]) => `${name} ${String(one)}`)
+  return named.join(', ') || '-'
 }

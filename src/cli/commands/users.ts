@@ -1,4 +1,4 @@
-import { hashPassword } from '../../index.ts'
+import { hashPassword, type Plan, type UserChange } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { actor, withStorage } from '../open-books.ts'
 import { formatTable } from '../table.ts'
@@ -10,11 +10,7 @@ export async function createUser(
   const { role } = options
   if (role !== 'user' && role !== 'admin') throw new Exit(exitCodes.usage, `--role ${role}: user or admin`)
   await withStorage(options.config, async (storage, plan) => {
-    if (!plan.groups.has(options.group))
-      throw new Exit(
-        exitCodes.usage,
-        `--group ${options.group}: the configuration has ${[...plan.groups.keys()].join(', ')}`,
-      )
+    needGroup(plan, options.group)
     const users = await storage.users.list()
     if (users.some(user => user.name === name)) throw new Exit(exitCodes.failure, `there is a user '${name}' already`)
     await storage.users.create({ name, group: options.group, role, passwordHash: null }, actor)
@@ -34,6 +30,36 @@ export async function listUsers(options: { readonly config: string; readonly for
         ),
       )
   })
+}
+
+export async function setUser(
+  name: string,
+  options: { readonly group?: string; readonly role?: string; readonly status?: string; readonly config: string },
+): Promise<void> {
+  const { group, role, status } = options
+  if (group === undefined && role === undefined && status === undefined)
+    throw new Exit(exitCodes.usage, 'nothing to change was told: --group, --role or --status')
+  if (role !== undefined && role !== 'user' && role !== 'admin')
+    throw new Exit(exitCodes.usage, `--role ${role}: user or admin`)
+  if (status !== undefined && status !== 'active' && status !== 'disabled')
+    throw new Exit(exitCodes.usage, `--status ${status}: active or disabled`)
+  await withStorage(options.config, async (storage, plan) => {
+    if (group !== undefined) needGroup(plan, group)
+    const change: UserChange = {
+      ...(group !== undefined && { group }),
+      ...(role !== undefined && { role }),
+      ...(status !== undefined && { status }),
+    }
+    const user = await storage.users.change(name, change, actor)
+    if (!user) throw new Exit(exitCodes.failure, `there is no user '${name}' (tollgate users list)`)
+    say(`User ${name} (${user.role}) in group ${user.group} is ${user.status}.`)
+  })
+}
+
+/** @throws Exit 2 when the configuration has no such group */
+function needGroup(plan: Plan, group: string): void {
+  if (!plan.groups.has(group))
+    throw new Exit(exitCodes.usage, `--group ${group}: the configuration has ${[...plan.groups.keys()].join(', ')}`)
 }
 
 /** Reads the new password from standard input: an argument would stand in the process list and the shell's history. */

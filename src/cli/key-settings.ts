@@ -1,0 +1,99 @@
+import { type KeySettings, type Limits, parseAddressRange, parseDuration, parseMoney, type Plan } from '../index.ts'
+import { Exit, exitCodes } from './exit.ts'
+
+/** The options of `keys create` and `keys update` that set a key, as they were typed. */
+export type SettingOptions = {
+  readonly group?: string
+  readonly models?: string
+  readonly expires?: string
+  readonly ips?: string
+  readonly rpm?: string
+  readonly tpm?: string
+  readonly concurrency?: string
+  readonly budget?: string
+  readonly budgetPeriod?: string
+}
+
+/** What takes a setting off again. */
+const none = 'none'
+const limitKinds = ['rpm', 'tpm', 'concurrency'] as const
+/** Only what ISO 8601 has: other dates mean another day to somebody. */
+const dateText = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/
+
+/**
+ * Reads the settings that were typed; those that were not are left out. `limits` are those the key has.
+ * @throws Exit 2 with what would be right
+ */
+export function readSettings(options: SettingOptions, plan: Plan, now: number, limits: Limits): Partial<KeySettings> {
+  return {
+    ...setting('group', options.group, text => oneOf('--group', text, plan.groups)),
+    ...setting('models', options.models, text => words(text).map(name => oneOf('--models', name, plan.models))),
+    ...setting('expiresAt', options.expires, text => readMoment(text, now)),
+    ...setting('ips', options.ips, text => words(text).map(readAddress)),
+    ...setting('budget', options.budget, readAmount),
+    ...(options.budgetPeriod !== undefined && { budgetPeriod: readPeriod(options.budgetPeriod) }),
+    ...(limitKinds.some(kind => options[kind] !== undefined) && { limits: readLimits(options, limits) }),
+  }
+}
+
+function setting<Name extends keyof KeySettings>(
+  name: Name,
+  text: string | undefined,
+  read: (text: string) => KeySettings[Name] & {},
+): Partial<KeySettings> {
+  return text === undefined ? {} : { [name]: text === none ? null : read(text) }
+}
+
+function usage(option: string, found: string, right: string): Exit {
+  return new Exit(exitCodes.usage, `${option} ${found}: ${right}`)
+}
+
+function words(text: string): readonly string[] {
+  return text.split(',').map(word => word.trim())
+}
+
+function oneOf(option: string, name: string, known: ReadonlyMap<string, unknown>): string {
+  if (known.has(name)) return name
+  throw usage(option, name, `the configuration has ${[...known.keys()].join(', ')}`)
+}
+
+function readMoment(text: string, now: number): number {
+  const length = parseDuration(text)
+  const at = length === undefined ? (dateText.test(text) ? Date.parse(text) : Number.NaN) : now + length
+  if (!Number.isFinite(new Date(at).getTime()))
+    throw usage('--expires', text, 'a date such as 2027-01-31, or a time from now such as 30d')
+  if (at <= now) throw usage('--expires', text, 'that is past; a moment to come is needed')
+  return at
+}
+
+function readAddress(text: string): string {
+  if (parseAddressRange(text)) return text
+  throw usage('--ips', text, 'addresses or blocks such as 192.0.2.7,2001:db8::/32 are needed')
+}
+
+function readAmount(text: string): number {
+  const amount = parseMoney(text)
+  if (amount === undefined) throw usage('--budget', text, 'an amount such as 25.00 is needed')
+  return amount
+}
+
+function readPeriod(text: string): KeySettings['budgetPeriod'] {
+  if (text === 'total' || text === 'day' || text === 'month') return text
+  throw usage('--budget-period', text, 'total, day or month')
+}
+
+function readLimits(options: SettingOptions, before: Limits): Limits {
+  const limits: { -readonly [L in keyof Limits]: Limits[L] } = { ...before }
+  for (const kind of limitKinds) {
+    const text = options[kind]
+    if (text === none) delete limits[kind]
+    else if (text !== undefined) limits[kind] = readCount(`--${kind}`, text)
+  }
+  return limits
+}
+
+function readCount(option: string, text: string): number {
+  const count = Number(text)
+  if (/^\d+$/.test(text) && Number.isSafeInteger(count) && count > 0) return count
+  throw usage(option, text, 'a whole number from 1 is needed')
+}
