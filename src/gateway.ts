@@ -40,6 +40,8 @@ export type GatewayParts = {
    * opens no listener for operators.
    */
   readonly role?: 'gateway' | 'worker'
+  /** The name of its lease on the storage; made up unless told. */
+  readonly owner?: string
 }
 
 /** Where to read the configuration: a file, or a text that stands for one. */
@@ -104,7 +106,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   let simulator: Simulator | undefined
   // The storage's thread starts while this one loads the engine: a start takes as long as the longer of the two.
   const [storage, counters, { Engine, Pipeline, Router }] = await openAll(
-    openStorage({ url: plan.storage, clock, log, role }),
+    openStorage({ url: plan.storage, clock, log, role, ...(parts.owner !== undefined && { owner: parts.owner }) }),
     openCounters({ url: plan.counters, clock, log }),
     import('./engine/index.ts'),
   )

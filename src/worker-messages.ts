@@ -8,6 +8,8 @@ export type WorkerConfig = {
   readonly first: string
   /** What holds now. */
   readonly current: string
+  /** The name of its lease on the storage. */
+  readonly owner: string
 }
 
 /** What a supervisor asks its workers, by name. */

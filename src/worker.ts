@@ -9,9 +9,9 @@ const tell = (message: FromWorker): void => void process.send?.(message)
 /** The configuration as the gateway reads it: its text is whatever the supervisor said last. */
 type Text = { file: string; text: string }
 
-async function start({ file, first, current }: WorkerConfig): Promise<void> {
+async function start({ file, first, current, owner }: WorkerConfig): Promise<void> {
   const config: Text = { file, text: first }
-  const gateway = await createGateway(config, { role: 'worker' })
+  const gateway = await createGateway(config, { role: 'worker', owner })
   if (current !== first) {
     config.text = current
     await gateway.reload()

@@ -9,13 +9,14 @@ import { fileURLToPath } from 'node:url'
 import { ConfigError } from './config-error.ts'
 import { type Loaded, loadPlan } from './config/index.ts'
 import type { GatewayParts, Listening, ReloadResult } from './gateway.ts'
+import { timeOrderedId } from './kit/ids.ts'
 import { type Plan, systemClock } from './kit/index.ts'
 import { knownNames } from './known-names.ts'
 import { bind, unbind } from './listeners.ts'
 import { createLog, exposeTogether, gaugeSnapshot, type GatewayLog, type Snapshot, sumCounts } from './observe/index.ts'
 import { createOpsServer } from './ops.ts'
 import { pluginFinder } from './plugin-finder.ts'
-import { claimStorage } from './storage/index.ts'
+import { type Claim, claimStorage } from './storage/index.ts'
 import type { FromWorker, Question, Questions, StartFailure, ToWorker } from './worker-messages.ts'
 
 /** One that ends before it has taken up work so many times in a row will not do better. */
@@ -59,7 +60,7 @@ export async function startWorkers(file: string, parts: Pick<GatewayParts, 'env'
   if (!started.loaded.ok) throw new ConfigError(started.loaded.findings)
   const log = parts.log ?? createLog({ level: 'info' })
   const claim = await claimStorage({ url: started.loaded.plan.storage, clock: systemClock, log })
-  const crew = new Crew(file, started.text, started.loaded.plan, log)
+  const crew = new Crew(file, started.text, started.loaded.plan, log, claim)
   let ops: Server | undefined
   let closing: Promise<void> | undefined
 
@@ -127,6 +128,7 @@ class Crew {
   readonly #file: string
   readonly #first: string
   readonly #log: GatewayLog
+  readonly #claim: Claim
   readonly #members = new Set<Member>()
   #current: string
   #giveUp!: (error: Error) => void
@@ -139,12 +141,13 @@ class Crew {
   /** What workers that are gone have counted. */
   #counted: readonly Snapshot[] = []
 
-  constructor(file: string, text: string, plan: Plan, log: GatewayLog) {
+  constructor(file: string, text: string, plan: Plan, log: GatewayLog, claim: Claim) {
     this.#file = file
     this.#first = text
     this.#current = text
     this.plan = plan
     this.#log = log
+    this.#claim = claim
     this.failed = new Promise(resolve => {
       this.#giveUp = resolve
     })
@@ -230,10 +233,23 @@ class Crew {
   }
 
   #add(): Member {
-    const member = new Member({ file: this.#file, first: this.#first, current: this.#current })
+    const owner = timeOrderedId('worker_', systemClock.now())
+    const member = new Member({ file: this.#file, first: this.#first, current: this.#current, owner })
     this.#members.add(member)
-    void member.gone.then(() => this.#members.delete(member))
+    void member.gone.then(() => {
+      this.#members.delete(member)
+      if (!this.#closing) void this.#endLease(owner)
+    })
     return member
+  }
+
+  /** What a worker that is gone left open is ended by the others at once, and not when its lease runs out. */
+  async #endLease(owner: string): Promise<void> {
+    try {
+      await this.#claim.forget(owner)
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the lease of a worker that ended could not be ended; it runs out by itself')
+    }
   }
 
   /** Sees to it that somebody takes its place when it ends. */
