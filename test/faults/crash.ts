@@ -79,7 +79,7 @@ export async function runCrashes(options: {
     const site = await prepareSite(folder, {
       upstreams: { alpha: studio.url, beta: studio.url },
       edit: [
-        ['default: { rpm: 60, tpm: 200000 }', 'default: { rpm: 100000000 }'],
+        ['default: { rpm: 60, tpm: 500000 }', 'default: { rpm: 100000000 }'],
         [', limits: { rpm: 300 } }', ' }'],
       ],
     })

@@ -18,7 +18,7 @@ export type Shop = Started & {
 }
 
 const noLimits: Edits = [
-  ['default: { rpm: 60, tpm: 200000 }', 'default: { rpm: 1000000, tpm: 200000 }'],
+  ['default: { rpm: 60, tpm: 500000 }', 'default: { rpm: 1000000, tpm: 500000 }'],
   [', limits: { rpm: 300 } }', ' }'],
 ]
 

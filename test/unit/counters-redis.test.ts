@@ -51,7 +51,13 @@ t.test(
     const file = fileURLToPath(new URL('../contract/counters-child.ts', import.meta.url))
     const children: ChildProcess[] = []
     t.teardown(() =>
-      Promise.all(children.map(child => (child.connected ? (child.disconnect(), once(child, 'exit')) : []))),
+      Promise.all(
+        children.map(async child => {
+          if (!child.connected) return
+          child.disconnect()
+          await once(child, 'exit')
+        }),
+      ),
     )
     for (let i = 0; i < 4; i++) children.push(fork(file, [redis.url]))
     await Promise.all(children.map(child => once(child, 'message')))
@@ -195,10 +201,11 @@ t.test('an answer that is lost on its way is asked for again and counts once [D9
     }
     inner.pipe(outer)
     outer.on('data', chunk => {
-      if (!cuts) return void inner.write(chunk)
+      if (cuts) {
+        lost++
+        inner.destroy()
+      } else inner.write(chunk)
       cuts = false
-      lost++
-      inner.destroy()
     })
   }).listen(0, '127.0.0.1')
   await once(proxy, 'listening')
