@@ -4,12 +4,15 @@ import { timeOrderedId } from '../../src/kit/index.ts'
 
 /** What a driver gives the suite: one fresh database, opened as often as asked. */
 export type StorageHarness = {
+  readonly url: string
   /** Opens the database that this harness stands for. */
   open(role: 'gateway' | 'tool', clock?: Clock): Promise<Storage>
   /** Runs `test/contract/storage-child.ts` on the same database in a process of its own. */
   child(job: string): Promise<Child>
   /** Ends the lease of every process, as if half a minute had passed. */
   lapse(): Promise<void>
+  /** Changes the rows by hand, as far as the guards let it. */
+  edit(sql: string): Promise<void>
   /** Changes the rows by hand, past every guard. */
   tamper(sql: string): Promise<void>
   close(): Promise<void>

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { systemClock } from '../../src/kit/index.ts'
+import { openStorage } from '../../src/storage/index.ts'
+import type { Postgres } from '../harness/postgres.ts'
+import { runChild } from './run-child.ts'
+import { type Harness, silentLog, type StorageHarness } from './storage.ts'
+
+/** A file of SQLite in a folder of its own. */
+export async function sqliteHarness(): Promise<StorageHarness> {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-storage-'))
+  const path = join(folder, 'tollgate.db')
+  const url = `sqlite:${path}`
+  const edit = (sql: string, enableForeignKeyConstraints: boolean, dropTriggers: boolean): void => {
+    const db = new DatabaseSync(path, { timeout: 5_000, enableForeignKeyConstraints })
+    try {
+      const triggers = dropTriggers ? db.prepare(`SELECT name FROM sqlite_schema WHERE type = 'trigger'`).all() : []
+      for (const { name } of triggers) db.exec(`DROP TRIGGER "${String(name)}"`)
+      db.exec(sql)
+    } finally {
+      db.close()
+    }
+  }
+  return {
+    url,
+    open: (role, clock = systemClock) => openStorage({ url, clock, log: silentLog, role }),
+    child: async job => runChild(url, job),
+    lapse: async () => edit('UPDATE replica SET lease_until = 0', true, false),
+    edit: async sql => edit(sql, true, false),
+    tamper: async sql => edit(sql, false, true),
+    close: async () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+/** Databases of a PostgreSQL that runs. */
+export function postgresHarness(postgres: Postgres): Harness {
+  return async () => {
+    const url = await postgres.createDatabase()
+    const edit = async (...statements: readonly string[]): Promise<void> => {
+      const client = await postgres.connect(url)
+      try {
+        for (const sql of statements) await client.query(sql)
+      } finally {
+        await client.end()
+      }
+    }
+    return {
+      url,
+      open: (role, clock = systemClock) => openStorage({ url, clock, log: silentLog, role }),
+      child: async job => runChild(url, job),
+      lapse: () => edit('UPDATE replica SET lease_until = 0'),
+      edit: sql => edit(sql),
+      // Past triggers and foreign keys.
+      tamper: sql => edit('SET session_replication_role = replica', sql),
+      close: async () => undefined,
+    }
+  }
+}
