@@ -57,6 +57,8 @@ export type Load = {
   readonly headers: { readonly [name: string]: string }
   /** File that holds the body. */
   readonly bodyFile: string
+  /** File of keys, one a line: each request takes one of them by chance, and one of the lines of `bodyFile`. */
+  readonly keysFile?: string
   readonly connections: number
   readonly seconds: number
 }
@@ -77,7 +79,7 @@ export async function load(what: Load): Promise<LoadResult> {
   const connections = String(what.connections)
   const args = ['-t1', '-c', connections, '-d', `${what.seconds}s`, '--timeout', '60s', '-s', wrkScript]
   const { stdout } = await promisify(execFile)('wrk', [...args, ...headers, what.url], {
-    env: { ...process.env, BODY_FILE: what.bodyFile },
+    env: { ...process.env, BODY_FILE: what.bodyFile, ...(what.keysFile && { KEYS_FILE: what.keysFile }) },
   })
   const line = stdout.split('\n').find(text => text.startsWith('{'))
   if (!line) throw new Error(`wrk said nothing that could be read:\n${stdout}`)

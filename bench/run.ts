@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { type GrowthMeasured, growthRow, judgeGrowth, measureGrowth } from './growth.ts'
 import { ledgerRow, type LedgerMeasured, measureLedger } from './ledger.ts'
 import { cpuSeconds, load, loadCounted, median, peakMegabytes, resetPeak } from './measure.ts'
 import { type Measured, type Row, rows, type Verdict } from './rows.ts'
@@ -19,6 +20,7 @@ const { values: options } = parseArgs({
     targets: { type: 'string' },
     runs: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
+    'log-rows': { type: 'string', default: '10000000' },
   },
 })
 const runs = Number(options.runs)
@@ -44,7 +46,7 @@ const nothing: Measured = {
 
 type FigureResult = {
   readonly row: string
-  readonly measured: LedgerMeasured | StartMeasured
+  readonly measured: GrowthMeasured | LedgerMeasured | StartMeasured
   readonly verdicts: readonly Verdict[]
 }
 
@@ -65,6 +67,7 @@ const results: (RowResult | FigureResult)[] = []
 for (const row of rows) if (!wanted || wanted.includes(row.name)) results.push(await measureRow(row))
 if (!wanted || wanted.includes(ledgerRow)) results.push(await measureLedgerRow())
 if (!wanted || wanted.includes(startRow)) results.push(await measureStartRow())
+if (!wanted || wanted.includes(growthRow)) results.push(await measureGrowthRow())
 await write(results)
 
 /** Starts a row's targets, lets them take turns, and gives the medians. */
@@ -162,6 +165,16 @@ async function measureStartRow(): Promise<FigureResult> {
     { text: 'check, ms', value: measured.checkMs, atMost: 250 },
   ]
   return print({ row: startRow, measured, verdicts })
+}
+
+async function measureGrowthRow(): Promise<FigureResult> {
+  process.stderr.write(
+    '\ngrowth: a chat request that is charged, 64 connections; filling takes minutes and 5 GB of disk\n',
+  )
+  const measured = await measureGrowth(runs, seconds, Number(options['log-rows']))
+  for (const [name, { cpuMicros, p50Ms }] of Object.entries(measured))
+    process.stdout.write(`  ${name.padEnd(18)} ${figure(cpuMicros)} CPU µs/request, p50 ${figure(p50Ms)} ms\n`)
+  return print({ row: growthRow, measured, verdicts: judgeGrowth(measured) })
 }
 
 function print<Result extends RowResult | FigureResult>(result: Result): Result {

@@ -24,6 +24,7 @@ export type Site = { readonly folder: string; readonly upstream: string; readonl
 
 const here = new URL('.', import.meta.url).pathname
 const root = new URL('..', import.meta.url).pathname
+const bin = join(root, 'src/cli/bin.ts')
 
 export const starters: { readonly [name in TargetName]: (site: Site) => Promise<Running> } = {
   direct: async site => ({ name: 'direct', url: site.upstream, headers: {}, ops: undefined, pids: () => [] }),
@@ -100,30 +101,35 @@ async function startPortkey(site: Site): Promise<Running> {
 }
 
 async function startTollgate(site: Site): Promise<Running> {
-  const [port, ops] = [await freePort(), await freePort()]
-  const env = {
-    TOLLGATE_LISTEN: `127.0.0.1:${port}`,
-    TOLLGATE_OPS: `127.0.0.1:${ops}`,
-    TOLLGATE_STORAGE: `sqlite:${join(site.folder, 'tollgate.db')}`,
-    BENCH_UPSTREAM: site.upstream,
-  }
   const config = join(here, 'gateway.yaml')
-  const bin = join(root, 'src/cli/bin.ts')
-  const pid = run(site, process.execPath, [bin, 'serve', '-c', config], env)
-  await answering(port)
+  const { env, ...gateway } = await startGateway(site, {
+    config,
+    storage: `sqlite:${join(site.folder, 'tollgate.db')}`,
+  })
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [bin, 'keys', 'create', '-c', config, '--name', 'bench', '--format', 'json'],
     { env: { ...process.env, ...env } },
   )
   const { key } = JSON.parse(stdout) as { key: string }
-  return {
-    name: 'tollgate',
-    url: `http://127.0.0.1:${port}`,
-    headers: { authorization: `Bearer ${key}` },
-    ops: `http://127.0.0.1:${ops}`,
-    pids: () => family(pid),
+  return { ...gateway, name: 'tollgate', headers: { authorization: `Bearer ${key}` } }
+}
+
+/** Starts the gateway on a configuration and a storage; `env` is what its other commands need to find both. */
+export async function startGateway(
+  site: Site,
+  { config, storage }: { readonly config: string; readonly storage: string },
+): Promise<Pick<Running, 'url' | 'pids'> & { readonly ops: string; readonly env: NodeJS.ProcessEnv }> {
+  const [port, ops] = [await freePort(), await freePort()]
+  const env = {
+    TOLLGATE_LISTEN: `127.0.0.1:${port}`,
+    TOLLGATE_OPS: `127.0.0.1:${ops}`,
+    TOLLGATE_STORAGE: storage,
+    BENCH_UPSTREAM: site.upstream,
   }
+  const pid = run(site, process.execPath, [bin, 'serve', '-c', config], env)
+  await answering(port)
+  return { url: `http://127.0.0.1:${port}`, ops: `http://127.0.0.1:${ops}`, env, pids: () => family(pid) }
 }
 
 /** Starts a process that ends when the site does; its id. What it says goes nowhere, unless it dies early. */
