@@ -1,7 +1,9 @@
+import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from './config-error.ts'
-import { describeChanges, type Finding, loadPlan } from './config/index.ts'
+import { describeChanges, type Finding, loadPlan, showConfig } from './config/index.ts'
+import { createConsoleDoor, isConsolePath } from './console-door.ts'
 import { findDialect, guessDialect } from './dialects/index.ts'
 import type { Running, Step } from './engine/index.ts'
 import {
@@ -200,11 +202,34 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   metrics.gauge('counters_up', 'Whether the store of the limits answers.', () => Number(counters.healthy()))
   metrics.gauge('bodies_memory_bytes', 'Bytes of JSON bodies held in memory.', () => engine.heldBytes)
 
-  const listener: Listener = (req: IncomingMessage, res: ServerResponse) => void engine.handle(req, res)
+  const door = createConsoleDoor({
+    storage,
+    clock,
+    log,
+    plan: () => engine.running.plan,
+    facts: {
+      startedAt: clock.now(),
+      loadedAt: () => loadedAt,
+      lastReload: () => lastReload,
+      simulated: () => [...simulated.keys()],
+      open: () => engine.open,
+      countersHealthy: () => counters.healthy(),
+      upstreamHealthy: name => engine.isOpen(name),
+    },
+    reload,
+    check: text => checkText(file, text, env, engine.running.plan, parts.plugins),
+    show: async () => showConfig(file, typeof config === 'object' ? config.text : await readFile(file, 'utf8'), env),
+  })
+  const listener: Listener = (req: IncomingMessage, res: ServerResponse) => {
+    if (isConsolePath(req.url ?? '') && engine.running.plan.server.console) door.handle(req, res)
+    else void engine.handle(req, res)
+  }
   let callers: CallerServer | undefined
   let ops: Server | undefined
   let closing: Promise<void> | undefined
   let reloading: Promise<unknown> = Promise.resolve()
+  let loadedAt = clock.now()
+  let lastReload: { readonly at: number; readonly result: ReloadResult } | undefined
 
   const isReady = (): boolean => closing === undefined && storage.ledger.healthy()
 
@@ -218,6 +243,13 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   }
 
   async function reloadOnce(): Promise<ReloadResult> {
+    const result = await readAgain()
+    lastReload = { at: clock.now(), result }
+    if (result.ok) loadedAt = lastReload.at
+    return result
+  }
+
+  async function readAgain(): Promise<ReloadResult> {
     const next = await read()
     if (!next.ok) return next
     log.hide(secretsOf(next.plan))
@@ -254,6 +286,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   async function shut(): Promise<void> {
     const { drainWaitMs } = engine.running.plan.server
     callers?.release()
+    await door.close()
     if (drainWaitMs > 0) await sleep(drainWaitMs)
     // What has reached us is read before the door closes on it: its sender could not know whether we have it.
     await nextTurn()
@@ -290,6 +323,30 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/**
+ * Reads a text that a person pasted as the configuration. Code that the configuration in use does not name already is not
+ * loaded for it, whatever the text says.
+ */
+async function checkText(
+  file: string,
+  text: string,
+  env: NonNullable<GatewayParts['env']>,
+  { pipeline }: Plan,
+  brought: readonly AnyPlugin[] | undefined,
+) {
+  const finder = pluginFinder(file, brought)
+  const named = new Set([...finder.knownPlugins, ...pipeline.map(step => step.plugin)])
+  const loaded = await loadPlan({
+    file,
+    text,
+    env,
+    knownPlugins: finder.knownPlugins,
+    resolvePlugin: async name => (named.has(name) ? finder.resolvePlugin(name) : undefined),
+    known: knownNames,
+  })
+  return loaded.ok ? { ok: true, findings: loaded.notes } : { ok: false, findings: loaded.findings }
 }
 
 type Closable = { close(): Promise<void> }

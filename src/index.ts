@@ -19,6 +19,7 @@ export type { Gateway, GatewayConfig, GatewayParts, Listening, ReloadResult } fr
 export { endOnFault } from './end-on-fault.ts'
 export * from './kit/index.ts'
 export { hashPassword, verifyPassword } from './passwords.ts'
+export { readVersion } from './version.ts'
 
 /**
  * Builds a gateway from its configuration: validates, opens the stores, recovers charges, creates the plugins.

@@ -1,5 +1,6 @@
 import type { Admits, Awaitable, Schema, Session, User } from '../kit/index.ts'
 import type { AdminParts } from './parts.ts'
+import type { Door } from './session/door.ts'
 
 /** Who may ask: anybody, whoever is logged in, or administrators. */
 export type Access = 'anyone' | 'user' | 'admin'
@@ -12,6 +13,7 @@ export type Ask<Query = unknown, Fields = unknown> = {
   /** Of this request, as in `x-request-id`. */
   readonly id: string
   readonly parts: AdminParts
+  readonly door: Door
   readonly params: { readonly [name: string]: string }
   readonly query: Query
   readonly body: Fields
@@ -49,7 +51,7 @@ export class Reply {
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 /** One endpoint: what the server runs, what the tests go through, and what `/openapi.json` is made of. */
-export type Route<Query extends object = Schema, Fields extends object = Schema, Answered extends object = Schema> = {
+export type Route<Query extends object = Schema, Fields extends object = Schema> = {
   readonly method: Method
   /** As fastify reads it: `/api/keys/:id`. */
   readonly url: string
@@ -57,23 +59,25 @@ export type Route<Query extends object = Schema, Fields extends object = Schema,
   /** One sentence for the reference. */
   readonly summary: string
   readonly query?: Query
+  /** Of the body's JSON; a body that is not named is refused. */
   readonly body?: Fields
+  /** The largest body; 64 KiB unless told. */
+  readonly bodyBytesMax?: number
   /** Of the answer's JSON, and its status when it is not 200; 204 has none. */
-  readonly answer?: Answered
+  readonly answer?: Schema
   readonly status?: 200 | 201 | 204
   /** What it answers with when that is not JSON. */
   readonly contentType?: string
-  handle(ask: Ask<Admits<Query>, Admits<Fields>>): Awaitable<Admits<Answered> | Reply>
+  handle(ask: Ask<Admits<Query>, Admits<Fields>>): Awaitable<object | null | Reply>
 }
 
 /** A route whose types have been forgotten, as the table of them keeps it. */
-export type AnyRoute = Omit<Route, 'handle'> & { handle(ask: Ask<never, never>): Awaitable<unknown> }
+export type AnyRoute = Omit<Route, 'handle'> & { handle(ask: Ask<never, never>): Awaitable<object | null | Reply> }
 
 /** Checks a route's types and returns it as it is. */
 export function defineRoute<
   const Query extends object = Record<never, never>,
   const Fields extends object = Record<never, never>,
-  const Answered extends object = Record<never, never>,
->(route: Route<Query, Fields, Answered>): Route<Query, Fields, Answered> {
+>(route: Route<Query, Fields>): Route<Query, Fields> {
   return route
 }

@@ -18,7 +18,6 @@ export const consoleErrors = {
   not_found: { status: 404, type: 'console', text: 'There is no such thing here, or it is not yours.' },
   conflict: { status: 409, type: 'console', text: '{why}' },
   too_large: { status: 413, type: 'console', text: 'The request is larger than this endpoint takes.' },
-  wrong_type: { status: 415, type: 'console', text: 'Send the body as application/json.' },
   slow_down: { status: 429, type: 'console', text: 'Too many attempts: wait {seconds} s and try again.' },
   internal: { status: 500, type: 'console', text: 'Something went wrong here. The log has it under this request id.' },
   storage_unavailable: sharedRows.storage_unavailable,

@@ -1,4 +1,4 @@
-import type { Clock, ImaginedRequest, Log, Plan, RequestExplanation, Storage } from '../kit/index.ts'
+import type { Clock, ImaginedRequest, Log, Plan, PriceList, RequestExplanation, Storage } from '../kit/index.ts'
 
 /** Something wrong, or worth knowing, in a configuration. */
 export type ConfigFinding = {
@@ -50,6 +50,8 @@ export type AdminParts = {
   }
   /** @throws Failure the one that a caller would be answered with */
   explain(plan: Plan, request: ImaginedRequest): RequestExplanation
+  /** What everything costs. */
+  prices(plan: Plan): PriceList
   reload(): Promise<Reloaded>
   /** Reads a text as the configuration, and starts nothing. */
   check(text: string): Promise<{ readonly ok: boolean; readonly findings: readonly ConfigFinding[] }>

@@ -126,6 +126,7 @@ function buildServer(own: ServerSettings): ServerPlan {
     heartbeatMs: own.heartbeat === 'off' ? undefined : ms(own.heartbeat),
     patientAgents: own.patient_agents,
     corsOrigins: own.cors.origins,
+    console: own.console === 'on',
   }
 }
 

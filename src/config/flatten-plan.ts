@@ -38,6 +38,7 @@ const words: { readonly [key: string]: { readonly word: string; readonly write?:
   drainMs: { word: 'drain', write: time },
   drainWaitMs: { word: 'drain_wait', write: value => (value === 0 ? '0s' : time(value)) },
   heartbeatMs: { word: 'heartbeat', write: value => (value === undefined ? 'off' : time(value)) },
+  console: { word: 'console', write: value => (value === true ? 'on' : 'off') },
   patientAgents: { word: 'patient_agents' },
   upstreamPath: { word: 'upstream_path' },
   connectMs: { word: 'connect', write: time },

@@ -25,6 +25,7 @@ export type { Finding } from './finding.ts'
 export { formatFindings } from './format-findings.ts'
 export { gatewaySchema } from './gateway-schema.ts'
 export type { ResolvePlugin } from './pipeline.ts'
+export { showConfig, type ShownConfig } from './show.ts'
 
 export type LoadRequest = {
   /** Path of the file; also what findings and origins call it. */

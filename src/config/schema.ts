@@ -83,6 +83,12 @@ const server = {
       description:
         'Parts of the User-Agent of callers that get a 102 each `heartbeat` while they wait for an answer; name only those that know what a 102 is.',
     },
+    console: {
+      type: 'string',
+      enum: ['on', 'off'],
+      default: 'on',
+      description: 'Whether the web console, its API, the price page and the reference are served; `off` for a sidecar.',
+    },
     cors: {
       type: 'object',
       additionalProperties: false,

@@ -135,6 +135,11 @@ export class Engine {
     return this.#budget.held
   }
 
+  /** Whether an upstream is asked, or left alone after failures. */
+  isOpen(upstream: string): boolean {
+    return !this.#health.isClosed(upstream, this.#parts.clock.tick())
+  }
+
   /** From now on new requests use `running`; those under way keep theirs, and the last one closes it. */
   swap(running: Running): void {
     const before = this.#running

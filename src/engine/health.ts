@@ -47,6 +47,10 @@ export class Health {
     if (state) state.probing = false
   }
 
+  isClosed(upstream: string, nowMs: number): boolean {
+    return (this.#states.get(upstream)?.closedUntil ?? 0) > nowMs
+  }
+
   /** Upstreams that are left alone now, for metrics. */
   closed(nowMs: number): number {
     let count = 0

@@ -34,6 +34,24 @@ export type BillingRecord = {
     readonly at: string | null
   }[]
   readonly text: string
+  /** `2 × 0.04 = 0.08 USD`. */
+  readonly sum: string
+  /** What the price was taken from: the rows as they were then, and how one of them was chosen, in words. */
+  readonly rule: {
+    readonly kind: ChargeRule['kind']
+    readonly text: string
+    readonly rows: readonly {
+      readonly tier: string
+      /** Null for the last tier, and for what is counted. */
+      readonly long_edge_max: number | null
+      /** Of `per` of what `tier` names. */
+      readonly price: string
+      readonly per: number
+      readonly at: string
+    }[]
+    /** Whether the group's factor was applied. */
+    readonly multiplier: string
+  }
 }
 
 /** The labels of requirement 2.5, as the console prints them. */
@@ -93,6 +111,44 @@ export function billingRecord(charge: Charge): BillingRecord {
       at: priceOrigin(charge.rule, line.tier),
     })),
     text: byUse ? useText(lines) : imageText(charge, { tiers, sources, sizes }),
+    sum: sumText(charge, amount),
+    rule: describeRule(charge.rule),
+  }
+}
+
+function sumText({ lines, currency }: Charge, amount: string): string {
+  const counts = new Map<string, number>()
+  for (const line of lines) {
+    const price = formatMoney(line.price)
+    counts.set(price, (counts.get(price) ?? 0) + 1)
+  }
+  const parts = [...counts].map(([price, count]) => (count === 1 ? price : `${count} × ${price}`))
+  return parts.length === 0 ? `${amount} ${currency}` : `${parts.join(' + ')} = ${amount} ${currency}`
+}
+
+const tierFromText = {
+  output: 'the long edge of the image that came back',
+  request: 'the long edge of the requested size',
+} as const
+
+function describeRule(rule: ChargeRule): BillingRecord['rule'] {
+  if (rule.kind === 'usage')
+    return {
+      kind: 'usage',
+      text: 'what was used, at the price of each',
+      rows: rule.prices.map(({ unit, price, per, at }) => {
+        return { tier: unit, long_edge_max: null, price: formatMoney(price), per, at }
+      }),
+      multiplier: `the group's multiplier ${rule.multiplier} is applied`,
+    }
+  const from = rule.tierFrom.map(source => tierFromText[source]).join(', else ')
+  return {
+    kind: 'tiers',
+    text: `one price for each image, by the tier of ${from}; ${rule.otherwise} where there is none`,
+    rows: rule.tiers.map(({ tier, longEdgeMax, price, at }) => {
+      return { tier, long_edge_max: longEdgeMax, price: formatMoney(price), per: 1, at }
+    }),
+    multiplier: 'group multiplier not applied: the configured price of an image is the price',
   }
 }
 

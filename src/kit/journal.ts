@@ -40,6 +40,8 @@ export type LogMatch = {
   /** From this moment, and before that one; milliseconds since the epoch. */
   readonly since?: number
   readonly until?: number
+  /** Ended at this moment or later, whenever it began: what a tail asks for. */
+  readonly endedFrom?: number
   /** One of its images was billed at this tier, or by this source. */
   readonly tier?: string
   readonly source?: TierSource

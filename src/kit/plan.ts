@@ -142,6 +142,8 @@ export type ServerPlan = {
   readonly patientAgents: readonly string[]
   /** Web origins that may call; `*` is any. Empty: no CORS headers at all. */
   readonly corsOrigins: readonly string[]
+  /** Whether the console, its API and the public pages are served. */
+  readonly console: boolean
 }
 
 /** The whole configuration, frozen; a request keeps the plan it began with. */

@@ -184,6 +184,7 @@ function createPlan(candidates: readonly Candidate[], server: Partial<ServerPlan
       heartbeatMs: undefined,
       patientAgents: [],
       corsOrigins: [],
+      console: false,
       ...server,
     },
     storage: '',

@@ -93,6 +93,7 @@ export function somePlan(groups: readonly Group[] = [someGroup()]): Plan {
       heartbeatMs: undefined,
       patientAgents: [],
       corsOrigins: [],
+      console: false,
     },
     storage: 'sqlite::memory:',
     counters: 'memory:',

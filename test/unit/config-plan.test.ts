@@ -102,6 +102,7 @@ t.test('what a file leaves out has the documented default', async t => {
     heartbeatMs: 15_000,
     patientAgents: [],
     corsOrigins: [],
+    console: true,
   })
   t.equal(plan.currency, 'USD')
   t.equal(plan.storage, 'sqlite:./data/tollgate.db')

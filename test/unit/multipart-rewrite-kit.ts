@@ -98,6 +98,7 @@ export async function startPlugin(
       heartbeatMs: undefined,
       patientAgents: [],
       corsOrigins: [],
+      console: false,
     },
     storage: 'memory:',
     counters: 'memory:',

@@ -26,6 +26,7 @@ export function conditionsOf(is: Build, match: LogMatch): Expression<SqlBool>[] 
   equal('upstream', match.upstream)
   if (match.outcome !== undefined) all.push(...outcomeIs(is, match.outcome))
   if (match.status !== undefined) all.push(...statusIn(is, match.status))
+  if (match.endedFrom !== undefined) all.push(sql`log.time + log.duration_ms >= ${match.endedFrom}`)
   if (match.tier !== undefined || match.source !== undefined || match.otherSize === true) all.push(hasImage(is, match))
   if (match.charge !== undefined)
     all.push(

@@ -1,0 +1,3 @@
+export { apiRoutes } from './routes/index.ts'
+export { type Admin, createAdmin } from './server.ts'
+export type { AdminParts, ConfigFinding, Reloaded, ShownConfig } from './parts.ts'

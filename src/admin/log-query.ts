@@ -1,0 +1,88 @@
+import type { Admits, LogMatch } from '../kit/index.ts'
+import type { Ask } from './api.ts'
+import { fail } from './errors.ts'
+import { moment, rowId, truth } from './schemas.ts'
+import { ownerOf } from './visitor.ts'
+
+const word = { type: 'string', minLength: 1, maxLength: 200 } as const
+
+/** Which rows of the log are meant: every field that is given must hold. */
+export const logQuery = {
+  since: { ...moment, description: 'From this moment on.' },
+  until: { ...moment, description: 'Before this moment.' },
+  id: rowId,
+  model: word,
+  key: { ...rowId, description: "A key's id." },
+  user: word,
+  group: word,
+  operation: word,
+  upstream: word,
+  status: { type: 'string', pattern: '^([1-5]\\d\\d|[2-5]xx)$', description: 'A status, or its class such as 4xx.' },
+  outcome: { type: 'string', enum: ['answered', 'refused', 'caller_gone', 'upstream_cut', 'deadline'] },
+  tier: { ...word, description: 'One of its images was billed at this tier.' },
+  source: {
+    type: 'string',
+    enum: ['output', 'request', 'default'],
+    description: 'Where the tier of one of its images came from.',
+  },
+  other_size: { ...truth, description: 'true: an image came back in another size than was asked for.' },
+  charge: {
+    type: 'string',
+    enum: ['reserved', 'settled', 'voided', 'needs_review'],
+    description: 'The state of its charge.',
+  },
+} as const
+
+const logQuerySchema = { type: 'object', additionalProperties: false, properties: logQuery } as const
+
+export type LogQuery = Admits<typeof logQuerySchema>
+
+/** The filter of a query, narrowed to the rows that whoever asks may see. */
+export function readLogMatch(query: LogQuery, ask: Ask): LogMatch {
+  const { since, until, key, status, other_size: otherSize, user: wanted, ...same } = query
+  const owner = ownerOf(ask)
+  const user = owner ?? wanted
+  // Another's name finds nothing, as it would if there were nothing of theirs.
+  if (owner !== undefined && wanted !== undefined && wanted !== owner) throw fail('forbidden', {}, { param: 'user' })
+  return {
+    ...pick(same),
+    ...(since !== undefined && { since: Date.parse(since) }),
+    ...(until !== undefined && { until: Date.parse(until) }),
+    ...(key !== undefined && { keyId: key }),
+    ...(user !== undefined && { user }),
+    ...(status !== undefined && { status: /^\d+$/.test(status) ? Number(status) : (status as '4xx') }),
+    ...(otherSize === true && { otherSize }),
+  }
+}
+
+type Same = Pick<
+  LogMatch,
+  'id' | 'model' | 'group' | 'operation' | 'upstream' | 'outcome' | 'tier' | 'source' | 'charge'
+>
+
+/** The fields that a request gave, those of its page and format left out. */
+function pick({
+  id,
+  model,
+  group,
+  operation,
+  upstream,
+  outcome,
+  tier,
+  source,
+  charge,
+}: {
+  readonly [Name in keyof Same]: Same[Name] | undefined
+}): Same {
+  return {
+    ...(id !== undefined && { id }),
+    ...(model !== undefined && { model }),
+    ...(group !== undefined && { group }),
+    ...(operation !== undefined && { operation }),
+    ...(upstream !== undefined && { upstream }),
+    ...(outcome !== undefined && { outcome }),
+    ...(tier !== undefined && { tier }),
+    ...(source !== undefined && { source }),
+    ...(charge !== undefined && { charge }),
+  }
+}

@@ -1,0 +1,90 @@
+import { defineRoute } from '../api.ts'
+import { toMoment } from '../answers.ts'
+import { fail } from '../errors.ts'
+import { moment, password, passwordGuess, text, truth } from '../schemas.ts'
+import { checkPassword } from '../session/check-password.ts'
+import { endSession, revokeSessionKeys, sessionId, sessionKeyName } from '../session/sessions.ts'
+import { visitorOf } from '../visitor.ts'
+
+const sessionsAnswer = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['sessions'],
+  properties: {
+    sessions: {
+      type: 'array',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['id', 'created', 'seen', 'agent', 'remote', 'current'],
+        properties: { id: text, created: moment, seen: moment, agent: text, remote: text, current: truth },
+      },
+    },
+  },
+} as const
+
+export const accountRoutes = [
+  defineRoute({
+    method: 'POST',
+    url: '/api/account/password',
+    access: 'user',
+    summary: "Changes one's own password; every other session of the user ends.",
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['current', 'password'],
+      properties: { current: passwordGuess, password },
+    },
+    status: 204,
+    async handle(ask) {
+      const { parts, body, remote, door } = ask
+      const { user, session } = visitorOf(ask)
+      checkPassword(body.password, user.name)
+      const takeBack = door.guard.begin(user.name, remote)
+      const known = await parts.storage.users.passwordHash(user.name)
+      const right = await door.hashes.run(() => parts.verifyPassword(body.current, known ?? ''))
+      if (!right) throw fail('invalid', { why: 'The current password is not this one.' }, { param: 'current' })
+      takeBack()
+      const passwordHash = await door.hashes.run(() => parts.hashPassword(body.password))
+      await parts.storage.users.setPassword(user.name, passwordHash, user.name, session.hash)
+      await revokeSessionKeys(parts, user.name, name => name !== sessionKeyName(session))
+      return null
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    url: '/api/account/sessions',
+    access: 'user',
+    summary: "One's own sessions.",
+    answer: sessionsAnswer,
+    async handle(ask) {
+      const { user, session: own } = visitorOf(ask)
+      const sessions = await ask.parts.storage.sessions.list(user.name)
+      return {
+        sessions: sessions.map(session => ({
+          id: sessionId(session),
+          created: toMoment(session.createdAt),
+          seen: toMoment(session.seenAt),
+          agent: session.agent,
+          remote: session.remote,
+          current: session.hash === own.hash,
+        })),
+      }
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    url: '/api/account/sessions/:id',
+    access: 'user',
+    summary: "Ends one of one's own sessions.",
+    status: 204,
+    async handle(ask) {
+      const { user } = visitorOf(ask)
+      const sessions = await ask.parts.storage.sessions.list(user.name)
+      const session = sessions.find(one => sessionId(one) === ask.params['id'])
+      if (!session) throw fail('not_found')
+      await endSession(ask.parts, session)
+      return null
+    },
+  }),
+]

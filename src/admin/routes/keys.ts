@@ -1,0 +1,266 @@
+import { isIP } from 'node:net'
+import { type Key, type KeySettings, parseMoney, type Plan } from '../../kit/index.ts'
+import { type Ask, defineRoute } from '../api.ts'
+import { keyRecord, pageOf } from '../answers.ts'
+import { fail } from '../errors.ts'
+import { label, limitsAnswer, moment, momentOrNull, pageLimit, rowId, text, textOrNull, userName } from '../schemas.ts'
+import { ownerOf, visitorOf } from '../visitor.ts'
+
+const limit = { type: 'integer', minimum: 1, maximum: 1_000_000_000 } as const
+const listOrNull = {
+  type: ['array', 'null'],
+  minItems: 1,
+  maxItems: 200,
+  uniqueItems: true,
+  items: { type: 'string', maxLength: 200 },
+} as const
+
+/** What may be told of a new key, and changed later. */
+const settings = {
+  group: {
+    type: ['string', 'null'],
+    maxLength: 100,
+    description: "Its own group; null for the user's. Administrators only.",
+  },
+  expires: momentOrNull,
+  models: { ...listOrNull, description: 'Models that it may use; null for all.' },
+  ips: { ...listOrNull, description: 'Addresses and CIDR blocks that it may come from; null for all.' },
+  limits: {
+    type: 'object',
+    additionalProperties: false,
+    properties: { rpm: limit, tpm: limit, concurrency: limit },
+    description: "Tighter ones than its group's.",
+  },
+  budget: { type: ['string', 'null'], pattern: String.raw`^\d{1,9}(\.\d{1,6})?$` },
+  budget_period: { type: 'string', enum: ['total', 'day', 'month'] },
+} as const
+
+const keyAnswer = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    id: text,
+    name: text,
+    user: text,
+    group: text,
+    own_group: textOrNull,
+    hint: text,
+    status: { type: 'string', enum: ['active', 'disabled', 'revoked'] },
+    expires: momentOrNull,
+    old_secret_until: momentOrNull,
+    models: { type: ['array', 'null'], items: text },
+    ips: { type: ['array', 'null'], items: text },
+    limits: limitsAnswer,
+    group_limits: limitsAnswer,
+    budget: textOrNull,
+    budget_period: settings.budget_period,
+    budget_used: text,
+    spent: text,
+    held: text,
+    currency: text,
+    created: moment,
+    last_used: momentOrNull,
+  },
+} as const
+
+const secretAnswer = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['key', 'secret'],
+  properties: { key: keyAnswer, secret: { ...text, description: 'Shown this once.' } },
+} as const
+
+/** The settings as a request gives them. */
+type Asked = {
+  readonly name?: string
+  readonly group?: string | null
+  readonly expires?: string | null
+  readonly models?: readonly string[] | null
+  readonly ips?: readonly string[] | null
+  readonly limits?: KeySettings['limits']
+  readonly budget?: string | null
+  readonly budget_period?: KeySettings['budgetPeriod']
+}
+
+/** @throws Failure invalid, naming the field */
+function readSettings(asked: Asked, ask: Ask): Partial<KeySettings> {
+  const plan = ask.parts.plan()
+  const { name, group, expires, models, ips, limits, budget, budget_period: budgetPeriod } = asked
+  if (group !== undefined && visitorOf(ask).user.role !== 'admin') throw fail('forbidden', {}, { param: 'group' })
+  if (typeof group === 'string') checkGroup(plan, group)
+  const unknown = models?.find(model => !plan.models.has(model))
+  if (unknown !== undefined) throw invalid('models', `There is no model '${unknown}' in the configuration.`)
+  const wrong = ips?.find(ip => !isAddress(ip))
+  if (wrong !== undefined) throw invalid('ips', `'${wrong}' is not an address such as 203.0.113.7 or 2001:db8::/32.`)
+  const expiresAt = typeof expires === 'string' ? Date.parse(expires) : expires
+  if (typeof expiresAt === 'number' && !(expiresAt > ask.parts.clock.now()))
+    throw invalid('expires', 'This moment has passed.')
+  const micros = typeof budget === 'string' ? parseMoney(budget) : budget
+  return {
+    ...(name !== undefined && { name }),
+    ...(group !== undefined && { group }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(models !== undefined && { models }),
+    ...(ips !== undefined && { ips }),
+    ...(limits !== undefined && { limits }),
+    ...(micros !== undefined && { budget: micros }),
+    ...(budgetPeriod !== undefined && { budgetPeriod }),
+  }
+}
+
+/** @throws Failure invalid */
+export function checkGroup(plan: Plan, group: string): void {
+  if (!plan.groups.has(group))
+    throw invalid('group', `There is no group '${group}'. The configuration has ${[...plan.groups.keys()].join(', ')}.`)
+}
+
+function invalid(param: string, why: string) {
+  return fail('invalid', { why }, { param })
+}
+
+function isAddress(entry: string): boolean {
+  const [address = '', bits, ...rest] = entry.split('/')
+  const version = isIP(address)
+  if (version === 0 || rest.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 6 ? 128 : 32))
+}
+
+/** A key that whoever asks may see. Others' keys are not there. @throws Failure not_found */
+async function findKey(ask: Ask): Promise<Key> {
+  const owner = ownerOf(ask)
+  const key = await ask.parts.storage.keys.find(ask.params['id'] ?? '')
+  if (!key || key.kind !== 'key' || (owner !== undefined && key.user !== owner)) throw fail('not_found')
+  return key
+}
+
+function show({ parts }: Ask, key: Key) {
+  return keyRecord(key, parts.plan(), parts.clock.now())
+}
+
+const revoked = () => fail('conflict', { why: 'This key is revoked; make a new one.' })
+
+export const keyRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/keys',
+    access: 'user',
+    summary: 'Keys, newest first.',
+    query: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { limit: pageLimit, before: rowId, user: { type: 'string', maxLength: 64 } },
+    },
+    answer: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['keys', 'next'],
+      properties: { keys: { type: 'array', items: keyAnswer }, next: textOrNull },
+    },
+    async handle(ask) {
+      const { limit, before, user: wanted } = ask.query
+      const user = ownerOf(ask) ?? wanted
+      const { rows, next } = await pageOf(
+        limit,
+        (key: Key) => key.id,
+        limit =>
+          ask.parts.storage.keys.list({
+            limit,
+            ...(before !== undefined && { before }),
+            ...(user !== undefined && { user }),
+          }),
+      )
+      return { keys: rows.map(key => show(ask, key)), next }
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/keys',
+    access: 'user',
+    summary: 'Makes a key. Its secret is in this answer and nowhere else.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['name'],
+      properties: {
+        name: label,
+        user: { ...userName, description: 'Whose it is; oneself unless told. Administrators only.' },
+        ...settings,
+      },
+    },
+    answer: secretAnswer,
+    status: 201,
+    async handle(ask) {
+      const { name: user, role } = visitorOf(ask).user
+      const { user: wanted, ...asked } = ask.body
+      if (wanted !== undefined && wanted !== user && role !== 'admin') throw fail('forbidden', {}, { param: 'user' })
+      const { secret, hash, hint } = ask.parts.newSecret()
+      const chosen = readSettings(asked, ask)
+      const key = await ask.parts.storage.keys.create(
+        { group: null, ...chosen, name: asked.name, user: wanted ?? user, hash, hint },
+        user,
+      )
+      return { key: show(ask, key), secret }
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    url: '/api/keys/:id',
+    access: 'user',
+    summary: 'One key.',
+    answer: keyAnswer,
+    handle: async ask => show(ask, await findKey(ask)),
+  }),
+  defineRoute({
+    method: 'PATCH',
+    url: '/api/keys/:id',
+    access: 'user',
+    summary: 'Changes a key; fields that are not sent stay as they are.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      minProperties: 1,
+      properties: { name: label, status: { type: 'string', enum: ['active', 'disabled'] }, ...settings },
+    },
+    answer: keyAnswer,
+    async handle(ask) {
+      const { status, ...asked } = ask.body
+      const { id } = await findKey(ask)
+      const change = { ...readSettings(asked, ask), ...(status !== undefined && { status }) }
+      const key = await ask.parts.storage.keys.change(id, change, visitorOf(ask).user.name)
+      if (!key) throw revoked()
+      return show(ask, key)
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/keys/:id/rotate',
+    access: 'user',
+    summary: 'Gives a key a new secret; the old one is taken for a while longer.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { overlap_seconds: { type: 'integer', minimum: 0, maximum: 604_800, default: 3_600 } },
+    },
+    answer: secretAnswer,
+    async handle(ask) {
+      const { id } = await findKey(ask)
+      const { secret, hash, hint } = ask.parts.newSecret()
+      const rotation = { hash, hint, overlapMs: ask.body.overlap_seconds * 1_000 }
+      const key = await ask.parts.storage.keys.rotate(id, rotation, visitorOf(ask).user.name)
+      if (!key) throw revoked()
+      return { key: show(ask, key), secret }
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    url: '/api/keys/:id',
+    access: 'user',
+    summary: 'Revokes a key, for ever: the next request with it is refused.',
+    status: 204,
+    async handle(ask) {
+      const { id } = await findKey(ask)
+      await ask.parts.storage.keys.revoke(id, visitorOf(ask).user.name)
+      return null
+    },
+  }),
+]

@@ -1,0 +1,178 @@
+import { type Charge, type LogRow, logRecord } from '../../kit/index.ts'
+import { type Ask, defineRoute, Reply } from '../api.ts'
+import { pageOf, toMoment } from '../answers.ts'
+import { fail } from '../errors.ts'
+import { exportLines, exportTable } from '../export.ts'
+import { logQuery, readLogMatch } from '../log-query.ts'
+import { pageLimit, reason, rowId, textOrNull, whole } from '../schemas.ts'
+import { logAnswer, logDetailAnswer } from '../log-answer.ts'
+import { Tails } from '../tail.ts'
+import { ownerOf, visitorOf } from '../visitor.ts'
+import { stepsAnswer } from './overview.ts'
+
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
+const dayMs = 24 * hourMs
+/** Steps of a histogram: the shortest of which at most so many fill the time asked for. */
+const stepLengths = [minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, 6 * hourMs, dayMs, 7 * dayMs, 30 * dayMs]
+const stepsMax = 120
+
+const filterOnly = { type: 'object', additionalProperties: false, properties: logQuery } as const
+
+type Found = { readonly row: LogRow; readonly charge: Charge | null }
+
+/** A row that whoever asks may see. Others' rows are not there. @throws Failure not_found */
+async function findRow(ask: Ask): Promise<Found> {
+  const user = ownerOf(ask)
+  const id = ask.params['id'] ?? ''
+  const [found] = await ask.parts.storage.journal.list({ id, limit: 1, ...(user !== undefined && { user }) })
+  if (!found) throw fail('not_found')
+  return found
+}
+
+/** A record with the explanation of its charge: the same that its caller and the command line are shown. */
+function showDetail({ row, charge }: Found) {
+  const record = logRecord(row, charge)
+  const ended = toMoment(row.time + row.durationMs)
+  return {
+    ...record,
+    user_agent: null,
+    explanation: record.billing,
+    timing: { began: record.time, ended, duration_ms: row.durationMs },
+  }
+}
+
+/** Changes one charge, and shows its record as it is then. */
+async function decide(ask: Ask, change: (id: string, by: string) => Promise<boolean>, refusal: string) {
+  const { row } = await findRow(ask)
+  if (!(await change(row.id, visitorOf(ask).user.name))) throw fail('conflict', { why: refusal })
+  return showDetail(await findRow(ask))
+}
+
+export function logRoutes(tails = new Tails()) {
+  return [
+    defineRoute({
+      method: 'GET',
+      url: '/api/logs',
+      access: 'user',
+      summary: 'Requests, newest first: of everybody for administrators, else of oneself.',
+      query: { ...filterOnly, properties: { ...logQuery, limit: pageLimit, before: rowId } },
+      answer: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['records', 'next'],
+        properties: { records: { type: 'array', items: logAnswer }, next: textOrNull },
+      },
+      async handle(ask) {
+        const { limit, before, ...filter } = ask.query
+        const match = readLogMatch(filter, ask)
+        const { rows, next } = await pageOf(
+          limit,
+          ({ row }: Found) => row.id,
+          limit => ask.parts.storage.journal.list({ ...match, limit, ...(before !== undefined && { before }) }),
+        )
+        return { records: rows.map(({ row, charge }) => logRecord(row, charge)), next }
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      url: '/api/logs/histogram',
+      access: 'user',
+      summary: 'How many requests in each step of time; of the last 24 hours unless told.',
+      query: filterOnly,
+      answer: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['step_ms', 'since', 'until', 'steps'],
+        properties: { step_ms: whole, since: { type: 'string' }, until: { type: 'string' }, steps: stepsAnswer },
+      },
+      async handle(ask) {
+        const match = readLogMatch(ask.query, ask)
+        const until = match.until ?? ask.parts.clock.now() + 1
+        const since = match.since ?? until - dayMs
+        const stepMs = stepLengths.find(length => (until - since) / length <= stepsMax) ?? 30 * dayMs
+        const steps = await ask.parts.storage.journal.histogram({ ...match, since, until }, stepMs)
+        return {
+          step_ms: stepMs,
+          since: toMoment(since),
+          until: toMoment(until),
+          steps: steps.map(({ from, requests, errors }) => ({ from: toMoment(from), requests, errors })),
+        }
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      url: '/api/logs/tail',
+      access: 'user',
+      summary: 'Requests as they end, as server-sent events named `log`.',
+      query: filterOnly,
+      contentType: 'text/event-stream',
+      handle(ask) {
+        const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
+        return new Reply(200, headers, tails.follow(ask, readLogMatch(ask.query, ask)))
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      url: '/api/logs/export',
+      access: 'user',
+      summary: 'Requests as a file, newest first: a table for spreadsheets, or one record a line.',
+      query: {
+        ...filterOnly,
+        properties: { ...logQuery, format: { type: 'string', enum: ['csv', 'jsonl'], default: 'csv' } },
+      },
+      contentType: 'text/csv',
+      handle(ask) {
+        const { format, ...filter } = ask.query
+        const match = readLogMatch(filter, ask)
+        const type = format === 'csv' ? 'text/csv' : 'application/x-ndjson'
+        const headers = {
+          'content-type': `${type}; charset=utf-8`,
+          'content-disposition': `attachment; filename="tollgate-logs.${format}"`,
+        }
+        return new Reply(200, headers, format === 'csv' ? exportTable(ask, match) : exportLines(ask, match))
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      url: '/api/logs/:id',
+      access: 'user',
+      summary: 'One request, with the explanation of its charge.',
+      answer: logDetailAnswer,
+      handle: async ask => showDetail(await findRow(ask)),
+    }),
+    defineRoute({
+      method: 'POST',
+      url: '/api/logs/:id/refund',
+      access: 'admin',
+      summary: 'Gives back what a settled charge cost.',
+      body: { type: 'object', additionalProperties: false, required: ['reason'], properties: { reason } },
+      answer: logDetailAnswer,
+      handle: ask =>
+        decide(
+          ask,
+          async (id, by) => (await ask.parts.storage.books.refund(id, by, ask.body.reason)) > 0,
+          'There is nothing left of this charge to give back.',
+        ),
+    }),
+    defineRoute({
+      method: 'POST',
+      url: '/api/logs/:id/resolve',
+      access: 'admin',
+      summary: 'Ends a charge that needs review.',
+      body: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['as', 'reason'],
+        properties: { as: { type: 'string', enum: ['settle', 'void'] }, reason },
+      },
+      answer: logDetailAnswer,
+      handle: ask =>
+        decide(
+          ask,
+          (id, by) => ask.parts.storage.books.resolve(id, ask.body.as, by, ask.body.reason),
+          'This charge does not need review.',
+        ),
+    }),
+  ]
+}

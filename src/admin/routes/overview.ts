@@ -1,0 +1,97 @@
+import { formatMoney, spellsAt } from '../../kit/index.ts'
+import { defineRoute } from '../api.ts'
+import { toMoment } from '../answers.ts'
+import { moment, text, truth, whole, wholeOrNull } from '../schemas.ts'
+import { ownerOf } from '../visitor.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+export const stepsAnswer = {
+  type: 'array',
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['from', 'requests', 'errors'],
+    properties: { from: moment, requests: whole, errors: whole },
+  },
+} as const
+
+const rows = (name: 'currency' | 'tier', value: 'amount' | 'count', type: object) => ({
+  type: 'array' as const,
+  items: {
+    type: 'object' as const,
+    additionalProperties: false,
+    required: [name, value],
+    properties: { [name]: text, [value]: type },
+  },
+})
+
+/** Of each range: where it begins, and how long the steps of its chart are. A day begins as budgets' days do, at 0:00 UTC. */
+const ranges = {
+  today: (now: number) => ({ since: spellsAt(now).day, stepMs: hourMs }),
+  '7d': (now: number) => ({ since: now - 7 * dayMs, stepMs: 6 * hourMs }),
+  '30d': (now: number) => ({ since: now - 30 * dayMs, stepMs: dayMs }),
+}
+
+export const overviewRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/overview',
+    access: 'user',
+    summary:
+      'Requests, tokens, images and money of a stretch of time: of everybody for administrators, else of oneself.',
+    query: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { range: { type: 'string', enum: ['today', '7d', '30d'], default: 'today' } },
+    },
+    answer: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        range: text,
+        since: moment,
+        until: moment,
+        requests: whole,
+        errors: whole,
+        input_tokens: whole,
+        output_tokens: whole,
+        p50_ms: wholeOrNull,
+        p95_ms: wholeOrNull,
+        spent: rows('currency', 'amount', text),
+        images: rows('tier', 'count', whole),
+        steps: stepsAnswer,
+        ever: truth,
+      },
+    },
+    async handle(ask) {
+      const { parts, query } = ask
+      const { journal } = parts.storage
+      const user = ownerOf(ask)
+      const until = parts.clock.now() + 1
+      const { since, stepMs } = ranges[query.range](until)
+      const span = { since, until, ...(user !== undefined && { user }) }
+      const [summary, steps, newest] = await Promise.all([
+        journal.summary(span),
+        journal.histogram(span, stepMs),
+        journal.list({ limit: 1, ...(user !== undefined && { user }) }),
+      ])
+      return {
+        range: query.range,
+        since: toMoment(since),
+        until: toMoment(until),
+        requests: summary.requests,
+        errors: summary.errors,
+        input_tokens: summary.inputTokens,
+        output_tokens: summary.outputTokens,
+        p50_ms: summary.p50Ms,
+        p95_ms: summary.p95Ms,
+        spent: summary.spent.map(({ currency, amount }) => ({ currency, amount: formatMoney(amount) })),
+        images: summary.images,
+        steps: steps.map(({ from, requests, errors }) => ({ from: toMoment(from), requests, errors })),
+        ever: newest.length > 0,
+      }
+    },
+  }),
+]

@@ -1,0 +1,169 @@
+import type { User } from '../../kit/index.ts'
+import { type Ask, defineRoute, Reply } from '../api.ts'
+import { userRecord } from '../answers.ts'
+import { fail } from '../errors.ts'
+import { passwordGuess, password, text, texts, truth, userAnswer, userName } from '../schemas.ts'
+import { checkPassword } from '../session/check-password.ts'
+import { readCookie, writeCookie } from '../session/cookie.ts'
+import { beginSession, endSession, findVisitor, hashToken } from '../session/sessions.ts'
+
+const sessionAnswer = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['user', 'gateway'],
+  properties: {
+    user: userAnswer,
+    gateway: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['base_url', 'currency', 'version', 'revision', 'simulated', 'public_pricing'],
+      properties: {
+        base_url: { ...text, description: 'Callers ask at this address with /v1 behind it.' },
+        currency: text,
+        version: text,
+        revision: text,
+        simulated: texts,
+        public_pricing: truth,
+      },
+    },
+  },
+} as const
+
+/** Whom a session belongs to, and the gateway that it is at. */
+function describe({ parts, scheme, host }: Ask, user: User) {
+  const { currency, revision } = parts.plan()
+  return {
+    user: userRecord(user),
+    gateway: {
+      base_url: `${scheme}://${host}`,
+      currency,
+      version: parts.facts.version,
+      revision,
+      simulated: parts.facts.simulated(),
+      public_pricing: true,
+    },
+  }
+}
+
+/** Logs somebody in: a new session, whatever the browser had before. */
+async function enter(ask: Ask, name: string): Promise<Reply> {
+  const { parts, headers, scheme } = ask
+  const user = await parts.storage.users.find(name)
+  if (!user) throw fail('not_logged_in')
+  const before = await findVisitor(parts, readCookie(headers.cookie as string | undefined, scheme))
+  if (before) await endSession(parts, before.session)
+  const token = await beginSession(ask, name)
+  await parts.storage.trail.note({
+    actor: name,
+    action: 'session.begin',
+    subject: name,
+    before: null,
+    after: { remote: ask.remote },
+    reason: null,
+  })
+  return new Reply(
+    200,
+    { 'content-type': 'application/json; charset=utf-8', 'set-cookie': writeCookie(token, scheme) },
+    JSON.stringify(describe(ask, user)),
+  )
+}
+
+export const sessionRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/session',
+    access: 'anyone',
+    summary: 'Who is logged in, and at which gateway.',
+    answer: sessionAnswer,
+    async handle(ask) {
+      if (ask.visitor) return describe(ask, ask.visitor.user)
+      const { code, message } = fail('not_logged_in')
+      const setup_needed = !(await ask.parts.storage.users.hasAdmin())
+      const error = { code, message, field: null, request_id: ask.id, setup_needed }
+      return new Reply(401, { 'content-type': 'application/json; charset=utf-8' }, JSON.stringify({ error }))
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/setup',
+    access: 'anyone',
+    summary: 'Makes the first administrator with the token of the link that the gateway printed at its start.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['token', 'name', 'password'],
+      properties: { token: { type: 'string', maxLength: 200 }, name: userName, password },
+    },
+    answer: sessionAnswer,
+    async handle(ask) {
+      const { parts, body, remote, door } = ask
+      const { guard, hashes } = door
+      const done = () => fail('conflict', { why: 'There is an administrator already: log in.' })
+      if (await parts.storage.users.hasAdmin()) throw done()
+      checkPassword(body.password, body.name)
+      guard.begin('', remote)
+      const passwordHash = await hashes.run(() => parts.hashPassword(body.password))
+      const tokenHash = hashToken(body.token)
+      const claimed = await parts.storage.users.claimSetup({
+        tokenHash,
+        name: body.name,
+        group: 'default',
+        passwordHash,
+      })
+      if (claimed === 'done') throw done()
+      if (claimed === 'unknown')
+        throw fail(
+          'invalid',
+          { why: 'This setup link is not valid any more. Start the gateway again: it prints a new one.' },
+          { param: 'token' },
+        )
+      guard.forgive('', remote)
+      return enter(ask, body.name)
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/session',
+    access: 'anyone',
+    summary: 'Logs in: the answer sets the session cookie.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['name', 'password'],
+      properties: { name: { type: 'string', maxLength: 200 }, password: passwordGuess },
+    },
+    answer: sessionAnswer,
+    async handle(ask) {
+      const { parts, body, remote } = ask
+      const { guard, hashes, decoy } = ask.door
+      const takeBack = guard.begin(body.name, remote)
+      const known = await parts.storage.users.passwordHash(body.name)
+      // Whoever there is not costs the same work as whoever there is.
+      const right = await hashes
+        .run(async () => parts.verifyPassword(body.password, known ?? (await decoy())))
+        .catch((error: unknown) => {
+          takeBack()
+          throw error
+        })
+      const user = right && known !== undefined ? await parts.storage.users.find(body.name) : undefined
+      if (!user || user.status !== 'active') {
+        parts.log.warn({ request: ask.id, remote }, 'a login was refused')
+        throw fail('wrong_password')
+      }
+      takeBack()
+      guard.forgive(body.name, remote)
+      return enter(ask, user.name)
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    url: '/api/session',
+    access: 'anyone',
+    summary: 'Logs out: the session and the keys made for it end.',
+    status: 204,
+    async handle({ parts, visitor, scheme }) {
+      if (visitor) await endSession(parts, visitor.session)
+      return new Reply(204, { 'set-cookie': writeCookie(null, scheme) })
+    },
+  }),
+]

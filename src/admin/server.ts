@@ -1,0 +1,172 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { Failure, timeOrderedId } from '../kit/index.ts'
+import { type AnyRoute, type Ask, Reply, type Visitor } from './api.ts'
+import { fail } from './errors.ts'
+import type { AdminParts } from './parts.ts'
+import { readQuery } from './read-query.ts'
+import { apiRoutes } from './routes/index.ts'
+import { securityHeaders } from './security-headers.ts'
+import { readCookie } from './session/cookie.ts'
+import { createDoor } from './session/door.ts'
+import { readHost, readScheme, requireSameSite } from './session/same-site.ts'
+import { findVisitor } from './session/sessions.ts'
+
+const bodyBytesMax = 64 * 1024
+const nothing = { type: 'object', additionalProperties: false, properties: {} } as const
+
+export type Admin = {
+  handle(req: IncomingMessage, res: ServerResponse): void
+  /** Ends what would not end by itself, such as a tail of the log. */
+  close(): Promise<void>
+}
+
+/** Who asks, found before a byte of the body is read. */
+type Arrival = { readonly host: string; readonly scheme: 'http' | 'https'; readonly visitor: Visitor | undefined }
+
+/** The console's server: its API, its pages, and the files of the built console. It listens nowhere by itself. */
+export async function createAdmin(parts: AdminParts): Promise<Admin> {
+  const closing = new AbortController()
+  const door = createDoor(parts)
+  const arrivals = new WeakMap<FastifyRequest, Arrival>()
+  const app = fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    bodyLimit: bodyBytesMax,
+    genReqId: () => timeOrderedId('web_', parts.clock.now()),
+    routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true },
+    // What is not of the type that a schema wants is refused and not bent; fields that it does not know are no fields.
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false } },
+    frameworkErrors: (error, request, reply) => void answerError(parts, error, request, reply),
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers(securityHeaders(request.url)).header('x-request-id', request.id).header('request-id', request.id)
+  })
+  app.setErrorHandler((error: FastifyError, request, reply) => answerError(parts, error, request, reply))
+  app.setNotFoundHandler((request, reply) => answerError(parts, fail('not_found'), request, reply))
+  for (const route of apiRoutes) addRoute(app, route)
+  await app.ready()
+
+  function addRoute(server: FastifyInstance, route: AnyRoute): void {
+    server.route({
+      method: route.method,
+      url: route.url,
+      bodyLimit: route.bodyBytesMax ?? bodyBytesMax,
+      schema: {
+        querystring: route.query ?? nothing,
+        ...(route.method !== 'GET' && route.method !== 'DELETE' && { body: route.body ?? nothing }),
+      },
+      async onRequest(request) {
+        arrivals.set(request, await arrive(parts, route, request))
+      },
+      async preValidation(request) {
+        if (route.query) request.query = readQuery(request.query as object, route.query)
+      },
+      async handler(request, reply) {
+        const answered = await route.handle(askOf(request) as Ask<never, never>)
+        if (answered instanceof Reply) return sendReply(reply, answered)
+        return reply.status(route.status ?? 200).send(answered ?? undefined)
+      },
+    })
+  }
+
+  function askOf(request: FastifyRequest): Ask {
+    const { host, scheme, visitor } = arrivals.get(request) as Arrival
+    const left = new AbortController()
+    request.raw.socket.once('close', () => left.abort())
+    return {
+      id: request.id,
+      parts,
+      door,
+      params: request.params as { readonly [name: string]: string },
+      query: request.query,
+      body: request.body,
+      headers: request.headers,
+      remote: plainAddress(request.raw.socket.remoteAddress ?? ''),
+      host,
+      scheme,
+      visitor,
+      left: AbortSignal.any([left.signal, closing.signal]),
+    }
+  }
+
+  return {
+    handle: (req, res) => app.routing(req, res),
+    async close() {
+      closing.abort()
+      await app.close()
+    },
+  }
+}
+
+/** @throws Failure invalid, cross_site, not_logged_in, forbidden */
+async function arrive(parts: AdminParts, route: AnyRoute, request: FastifyRequest): Promise<Arrival> {
+  const { headers } = request
+  const host = readHost(headers)
+  const scheme = readScheme(headers, 'encrypted' in request.raw.socket)
+  if (route.method !== 'GET') requireSameSite(headers, host, route.method !== 'DELETE')
+  const cookie = readCookie(headers.cookie, scheme)
+  const visitor = cookie === undefined ? undefined : await findVisitor(parts, cookie)
+  if (route.access === 'anyone') return { host, scheme, visitor }
+  if (!visitor) throw fail('not_logged_in')
+  if (route.access === 'admin' && visitor.user.role !== 'admin') throw fail('forbidden')
+  return { host, scheme, visitor }
+}
+
+function sendReply(reply: FastifyReply, { status, headers, body }: Reply) {
+  reply.status(status)
+  for (const [name, value] of Object.entries(headers)) reply.header(name, value)
+  const whole = body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
+  return reply.send(whole ? body : Readable.from(body, { objectMode: false }))
+}
+
+/** Says what is wrong in the console's own form. What nobody foresaw is told by its request id alone. */
+function answerError(parts: AdminParts, error: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const failure = toFailure(error)
+  if (failure.status >= 500)
+    parts.log.error({ request: request.id, url: request.url.split('?', 1)[0], error }, 'the console failed')
+  if (failure.retryAfterMs !== undefined) reply.header('retry-after', String(Math.ceil(failure.retryAfterMs / 1000)))
+  for (const [name, value] of Object.entries(failure.headers)) reply.header(name, value)
+  const { code, message, param } = failure
+  return reply
+    .status(failure.status)
+    .headers(securityHeaders(request.url))
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(JSON.stringify({ error: { code, message, field: param, request_id: request.id } }))
+}
+
+type Foreseen = Partial<FastifyError> & { readonly name?: string; readonly code?: string }
+
+function toFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error
+  const { name, code, statusCode, validation, message = '' } = error as Foreseen
+  if (validation?.[0]) return invalidField(validation[0])
+  if (name === 'StorageError') {
+    if (code === 'user_exists') return fail('conflict', { why: message }, { param: 'name' })
+    if (code === 'user_unknown') return fail('invalid', { why: message }, { param: 'user' })
+    return fail('storage_unavailable', {}, { retryAfterMs: 1_000 })
+  }
+  if (statusCode === 413) return fail('too_large')
+  if (statusCode !== undefined && statusCode < 500) return fail('invalid', { why: message })
+  return fail('internal')
+}
+
+function invalidField({
+  instancePath,
+  params,
+  message = '',
+}: NonNullable<FastifyError['validation']>[number]): Failure {
+  const named = params['missingProperty'] ?? params['additionalProperty']
+  const path = [...instancePath.split('/').slice(1), ...(typeof named === 'string' ? [named] : [])]
+  const field = path.join('.')
+  const allowed = Array.isArray(params['allowedValues']) ? `: ${params['allowedValues'].join(', ')}` : ''
+  const why = field === '' ? `The request ${message}.` : `'${field}': ${message}${allowed}.`
+  return fail('invalid', { why }, field === '' ? {} : { param: field })
+}
+
+const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
+
+function plainAddress(remote: string): string {
+  return mapped.exec(remote)?.[1] ?? remote
+}

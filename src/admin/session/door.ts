@@ -1,0 +1,21 @@
+import { randomBytes } from 'node:crypto'
+import type { AdminParts } from '../parts.ts'
+import { HashQueue } from './hash-queue.ts'
+import { LoginGuard } from './login-guard.ts'
+
+/** What stands before every password of one gateway. */
+export type Door = {
+  readonly guard: LoginGuard
+  readonly hashes: HashQueue
+  /** The hash of a password that nobody has. */
+  readonly decoy: () => Promise<string>
+}
+
+export function createDoor({ clock, hashPassword }: Pick<AdminParts, 'clock' | 'hashPassword'>): Door {
+  let hash: Promise<string> | undefined
+  return {
+    guard: new LoginGuard(clock),
+    hashes: new HashQueue(),
+    decoy: () => (hash ??= hashPassword(randomBytes(16).toString('hex'))),
+  }
+}

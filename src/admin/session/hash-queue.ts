@@ -1,0 +1,31 @@
+import { slowDown } from './login-guard.ts'
+
+const runningMax = 2
+const waitingMax = 20
+const retryMs = 1_000
+
+/**
+ * Hashes passwords two at a time: each takes 19 MiB and a processor for some 25 ms, which requests in flight need too.
+ */
+export class HashQueue {
+  #running = 0
+  readonly #waiting: (() => void)[] = []
+  /** Most that ever ran at once. */
+  peak = 0
+
+  /** @throws Failure slow_down when too many wait */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running >= runningMax) {
+      if (this.#waiting.length >= waitingMax) throw slowDown(retryMs)
+      await new Promise<void>(resolve => this.#waiting.push(resolve))
+    } else this.#running++
+    this.peak = Math.max(this.peak, this.#running)
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#running--
+    }
+  }
+}

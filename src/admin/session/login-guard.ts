@@ -1,0 +1,69 @@
+import type { Clock } from '../../kit/index.ts'
+import { fail } from '../errors.ts'
+
+const windowMs = 60_000
+const attemptsMax = 20
+const firstDelayMs = 1_000
+const longestDelayMs = 60_000
+/** After so long without a failure an account is met as if there had been none. */
+const forgetMs = 15 * 60_000
+/** Accounts and addresses that are remembered. */
+const rememberedMax = 10_000
+
+type Strikes = { count: number; until: number }
+
+/**
+ * Slows down whoever guesses passwords: after each failure on an account from an address twice as long, and an address
+ * altogether. An attempt counts as failed from its beginning, so that many at once are no way around.
+ */
+export class LoginGuard {
+  readonly #clock: Clock
+  readonly #strikes = new Map<string, Strikes>()
+  readonly #attempts = new Map<string, number[]>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** @returns what takes the attempt back, when it succeeded or never was one. @throws Failure slow_down */
+  begin(account: string, remote: string): () => void {
+    const now = this.#clock.tick()
+    const recent = (this.#attempts.get(remote) ?? []).filter(at => now - at < windowMs)
+    const key = `${account}\n${remote}`
+    const known = this.#strikes.get(key)
+    const strikes = known && now - known.until < forgetMs ? known : { count: 0, until: 0 }
+    const full = recent.length >= attemptsMax ? (recent[0] ?? now) + windowMs - now : 0
+    const waitMs = Math.max(full, strikes.count > 0 ? strikes.until - now : 0)
+    if (waitMs > 0) throw slowDown(waitMs)
+    const before = { ...strikes }
+    strikes.count++
+    strikes.until = now + Math.min(firstDelayMs * 2 ** (strikes.count - 1), longestDelayMs)
+    remember(this.#strikes, key, strikes)
+    remember(this.#attempts, remote, [...recent, now])
+    return () => {
+      if (before.count === 0) this.#strikes.delete(key)
+      else this.#strikes.set(key, before)
+      const kept = this.#attempts.get(remote) ?? []
+      const at = kept.indexOf(now)
+      if (at >= 0) kept.splice(at, 1)
+    }
+  }
+
+  /** The account's own delay ends too: its password was told. */
+  forgive(account: string, remote: string): void {
+    this.#strikes.delete(`${account}\n${remote}`)
+  }
+}
+
+export function slowDown(waitMs: number) {
+  const seconds = Math.ceil(waitMs / 1000)
+  return fail('slow_down', { seconds }, { retryAfterMs: seconds * 1000 })
+}
+
+function remember<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size <= rememberedMax) return
+  const [oldest] = map.keys()
+  if (oldest !== undefined) map.delete(oldest)
+}

@@ -1,0 +1,88 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { Session } from '../../kit/index.ts'
+import type { AdminParts } from '../parts.ts'
+import type { Ask, Visitor } from '../api.ts'
+
+const idleMs = 30 * 60_000
+export const sessionMs = 12 * 3_600_000
+/** A session's last use is noted at most so often: reading a page is not a write. */
+const touchMs = 30_000
+const agentCharsMax = 200
+const tokenText = /^[\w-]{43}$/
+
+/** What is kept of a token: whoever reads the storage cannot take a session over. */
+export function hashToken(token: string): string {
+  return hash('sha256', token, 'hex')
+}
+
+export function newToken(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** What people call a session by. */
+export function sessionId(session: Session): string {
+  return session.hash.slice(0, 16)
+}
+
+/** Begins a session. @returns its token, which only the browser keeps. */
+export async function beginSession(ask: Ask, user: string): Promise<string> {
+  const { storage, clock } = ask.parts
+  const token = newToken()
+  const now = clock.now()
+  const agent = String(ask.headers['user-agent'] ?? '').slice(0, agentCharsMax)
+  await storage.sessions.create({
+    hash: hashToken(token),
+    user,
+    createdAt: now,
+    seenAt: now,
+    expiresAt: now + sessionMs,
+    agent,
+    remote: ask.remote,
+  })
+  return token
+}
+
+/** Who holds the token; undefined when its session has ended, was idle for too long, or its user is disabled. */
+export async function findVisitor(parts: AdminParts, token: string | undefined): Promise<Visitor | undefined> {
+  if (token === undefined || !tokenText.test(token)) return undefined
+  const { storage, clock } = parts
+  const found = await storage.sessions.find(hashToken(token))
+  if (!found) return undefined
+  const { session } = found
+  const idle = clock.now() - session.seenAt
+  if (idle >= idleMs) {
+    await endSession(parts, session)
+    return undefined
+  }
+  if (idle >= touchMs) await storage.sessions.touch(session.hash)
+  return found
+}
+
+/** Ends a session, and the keys that were made for it. */
+export async function endSession(parts: AdminParts, session: Session): Promise<void> {
+  await parts.storage.sessions.end(session.hash)
+  await revokeSessionKeys(parts, session.user, name => name === sessionKeyName(session))
+}
+
+/** What a key that is made for a session is called. */
+export function sessionKeyName(session: Session): string {
+  return `console ${sessionId(session)}`
+}
+
+/** The newest of a user's keys hold those that can be in use: one made for a session lives an hour. */
+const keysLooked = 500
+
+export async function revokeSessionKeys(
+  { storage }: AdminParts,
+  user: string,
+  which: (name: string) => boolean,
+): Promise<void> {
+  const keys = await storage.keys.list({ user, sessions: true, limit: keysLooked })
+  for (const { kind, status, name, id } of keys)
+    if (kind === 'session' && status === 'active' && which(name)) await storage.keys.revoke(id, user)
+}
+
+/** Whether the session of whoever asks is still there, for answers that go on for long. */
+export async function isSessionOpen({ parts, visitor }: Ask): Promise<boolean> {
+  return visitor !== undefined && (await parts.storage.sessions.find(visitor.session.hash)) !== undefined
+}
