@@ -385,7 +385,7 @@ const lastWordsMs = 500
 const settleMs = 5_000
 
 /** Of `server`, what is opened once, by the file's words; the rest is read from the plan of each request. */
-const fixedAtStart = { listen: 'listen', ops: 'ops', memory_max: 'memoryBytesMax', workers: 'workers' } as const
+const fixedAtStart = { listen: 'listen', ops: 'ops', workers: 'workers' } as const
 
 /** What a reload cannot change. */
 function needRestart(before: Plan, after: Plan): readonly string[] {

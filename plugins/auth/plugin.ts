@@ -41,6 +41,7 @@ export const auth = definePlugin({
         groupsMissed.add(name)
         throw fail('group_unknown', { group: name })
       }
+      ex.payer = key.id
       ex.slots.put(callerSlot, { key, group })
     }
 

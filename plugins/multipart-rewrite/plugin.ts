@@ -8,9 +8,9 @@ import {
   type Part,
   parseBytes,
   type Problem,
+  Room,
   type ServerPlan,
 } from '../../src/kit/index.ts'
-import { Budget } from './budget.ts'
 import { fail } from './errors.ts'
 import { nameFile } from './name-file.ts'
 import { parseBoundary } from './parse-boundary.ts'
@@ -41,8 +41,8 @@ export const multipartRewrite = definePlugin({
 
   create(options, host) {
     const { server } = host.plan
-    const memory = host.keep('memory', () => new Budget())
-    const disk = host.keep('disk', () => new Budget())
+    const memory = host.keep('memory', () => new Room())
+    const disk = host.keep('disk', () => new Room())
     const folder = new SpoolFolder(options.spool_dir)
     const limits: FormLimits = {
       textBytesMax: bytesOf(options.text_bytes_max),
@@ -53,7 +53,7 @@ export const multipartRewrite = definePlugin({
       async onBody(ex, body) {
         if (body.kind !== 'stream' || ex.route.body !== 'form') return body
         const boundary = parseBoundary(body.contentType)
-        const reserve = new Reserve(memory, disk, server, body.bytes ?? ex.route.bodyBytesMax)
+        const reserve = new Reserve({ memory, disk, server, payer: ex.payer }, body.bytes ?? ex.route.bodyBytesMax)
         const spool = new Spool(() => folder.openFile(), body.bytes)
         const discard = () => {
           spool.discard()
@@ -96,10 +96,12 @@ export const multipartRewrite = definePlugin({
   },
 })
 
+/** Where an upload is kept, and who it is that keeps it there. */
+type Rooms = { readonly memory: Room; readonly disk: Room; readonly server: ServerPlan; readonly payer: string }
+
 /** What one upload may take of the memory and the disk that all share. */
 class Reserve {
-  readonly #memory: Budget
-  readonly #disk: Budget
+  readonly #rooms: Rooms
   #held: number
   #spooled: number
 
@@ -107,27 +109,29 @@ class Reserve {
    * @param expected bytes that may come
    * @throws Failure form_over_capacity, before a byte of the body is read
    */
-  constructor(memory: Budget, disk: Budget, server: ServerPlan, expected: number) {
-    this.#memory = memory
-    this.#disk = disk
+  constructor(rooms: Rooms, expected: number) {
+    const { memory, disk, server, payer } = rooms
+    this.#rooms = rooms
     this.#held = Math.min(expected, heldBytesMax + textsBytesMax)
     this.#spooled = expected > heldBytesMax ? expected : 0
-    if (!memory.take(this.#held, server.memoryBytesMax)) throw fail('form_over_capacity', {}, { retryAfterMs: busyMs })
-    if (disk.take(this.#spooled, server.spoolBytesMax)) return
-    memory.give(this.#held)
+    if (!memory.take(this.#held, server.memoryBytesMax, payer))
+      throw fail('form_over_capacity', {}, { retryAfterMs: busyMs })
+    if (disk.take(this.#spooled, server.spoolBytesMax, payer)) return
+    memory.give(this.#held, payer)
     throw fail('form_over_capacity', {}, { retryAfterMs: busyMs })
   }
 
   /** The form is here: gives back what it turned out not to need. */
   shrink(spool: Spool): void {
     const spooled = spool.onDisk ? Math.min(spool.bytes, this.#spooled) : 0
-    this.#disk.give(this.#spooled - spooled)
+    this.#rooms.disk.give(this.#spooled - spooled, this.#rooms.payer)
     this.#spooled = spooled
   }
 
   free(): void {
-    this.#memory.give(this.#held)
-    this.#disk.give(this.#spooled)
+    const { memory, disk, payer } = this.#rooms
+    memory.give(this.#held, payer)
+    disk.give(this.#spooled, payer)
     this.#held = 0
     this.#spooled = 0
   }

@@ -17,6 +17,7 @@ import {
   type Outcome,
   type Plan,
   type Reach,
+  Room,
   Slots,
   type Stage,
   type Target,
@@ -29,7 +30,7 @@ import { fail } from './errors.ts'
 import { readHead } from './front.ts'
 import { Health } from './health.ts'
 import { replyHeaders, requestHeaders, upstreamQuery } from './headers.ts'
-import { type BodyPace, bodyPace, discardRest, MemoryBudget, type Taken, takeBody } from './intake.ts'
+import { BodyMemory, type BodyPace, bodyPace, discardRest, type Taken, takeBody } from './intake.ts'
 import { orderCandidates } from './order-candidates.ts'
 import { HookFault, type Pipeline } from './pipeline.ts'
 import { createRedaction } from './redact.ts'
@@ -101,7 +102,7 @@ type Course = {
 export class Engine {
   readonly #parts: EngineParts
   readonly #transport: Transport
-  readonly #budget: MemoryBudget
+  readonly #room = new Room()
   readonly #health = new Health()
   readonly #patience = new Deadlines()
   #running: Running
@@ -119,7 +120,6 @@ export class Engine {
     this.#parts = parts
     this.#running = running
     this.#transport = new Transport(url => parts.resolveUrl(url))
-    this.#budget = new MemoryBudget(running.plan.server.memoryBytesMax)
   }
 
   get running(): Running {
@@ -132,7 +132,7 @@ export class Engine {
   }
 
   get heldBytes(): number {
-    return this.#budget.held
+    return this.#room.held
   }
 
   /** Whether an upstream is asked, or left alone after failures. */
@@ -240,7 +240,8 @@ export class Engine {
 
     const guarded = pipeline.onRequest(ex)
     if (isPromise(guarded)) await guarded
-    const taking = takeBody(req, res, ex.route, this.#budget, this.#parts.callers?.bodyPace ?? bodyPace)
+    const memory = new BodyMemory(this.#room, plan.server.memoryBytesMax, ex.payer)
+    const taking = takeBody(req, res, ex.route, memory, this.#parts.callers?.bodyPace ?? bodyPace)
     const taken = isPromise(taking) ? await taking : taking
     course.taken = taken
     if (ex.route.serve !== undefined) return this.#serve(course, ex, ex.route.serve)
@@ -455,6 +456,7 @@ export class Engine {
       plan: running.plan,
       slots: new Slots(),
       notes: createNotes(),
+      payer: '',
       limits: [],
       answerHeaders: corsOrigins.length > 0 ? { ...corsHeaders(req, corsOrigins) } : {},
     }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Transform, type TransformCallback } from 'node:stream'
-import type { Body, Route } from '../kit/index.ts'
+import type { Body, Room, Route } from '../kit/index.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
 import { scanObject } from './fields.ts'
@@ -13,27 +13,25 @@ export const bodyPace: BodyPace = { bytes: 30 * 1024, ms: 30_000 }
 const discardBytesMax = 64 * 1024 * 1024
 const discardMs = 10_000
 
-/** How many bytes of bodies are in memory, all requests together; checked before a body is read. */
-export class MemoryBudget {
-  readonly max: number
-  #held = 0
+/** The memory for bodies, as one exchange sees it: checked before a body is read. */
+export class BodyMemory {
+  readonly #room: Room
+  readonly #max: number
+  readonly #payer: string
 
-  constructor(max: number) {
-    this.max = max
-  }
-
-  get held(): number {
-    return this.#held
+  constructor(room: Room, max: number, payer: string) {
+    this.#room = room
+    this.#max = max
+    this.#payer = payer
   }
 
   /** @throws Failure over_capacity */
   take(bytes: number): void {
-    if (this.#held + bytes > this.max) throw fail('over_capacity', {}, { retryAfterMs: 2_000 })
-    this.#held += bytes
+    if (!this.#room.take(bytes, this.#max, this.#payer)) throw fail('over_capacity', {}, { retryAfterMs: 2_000 })
   }
 
   give(bytes: number): void {
-    this.#held -= bytes
+    this.#room.give(bytes, this.#payer)
   }
 }
 
@@ -52,7 +50,7 @@ export function takeBody(
   req: IncomingMessage,
   res: ServerResponse,
   route: Route,
-  budget: MemoryBudget,
+  memory: BodyMemory,
   pace: BodyPace,
 ): Taken | Promise<Taken> {
   const announced = announcedBytes(req)
@@ -63,7 +61,7 @@ export function takeBody(
   checkType(req, route)
   if (announced === 0) throw fail('body_missing')
   if (announced !== undefined && announced > route.bodyBytesMax) throw tooLarge(route, announced)
-  if (route.body === 'json') return readJson(req, res, route, announced, budget, pace)
+  if (route.body === 'json') return readJson(req, res, route, announced, memory, pace)
   const source = new CountedBody(req, res, route, pace)
   return {
     body: { kind: 'stream', source, contentType: req.headers['content-type'] ?? '', bytes: announced },
@@ -106,23 +104,23 @@ async function readJson(
   res: ServerResponse,
   route: Route,
   announced: number | undefined,
-  budget: MemoryBudget,
+  memory: BodyMemory,
   pace: BodyPace,
 ): Promise<Taken> {
   let taken = announced ?? 0
-  budget.take(taken)
+  memory.take(taken)
   try {
     if (waitsForContinue(req)) res.writeContinue()
     const bytes = await readWhole(req, route, pace, size => {
       if (size <= taken) return
       const more = Math.max(size - taken, 65_536)
-      budget.take(more)
+      memory.take(more)
       taken += more
     })
     const json = scanObject(bytes)
-    return { body: { kind: 'json', json }, release: () => budget.give(taken) }
+    return { body: { kind: 'json', json }, release: () => memory.give(taken) }
   } catch (error) {
-    budget.give(taken)
+    memory.give(taken)
     throw error
   }
 }

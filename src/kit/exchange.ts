@@ -40,6 +40,8 @@ export type Exchange = {
   readonly plan: Plan
   readonly slots: Slots
   readonly notes: Notes
+  /** Who answers for what the request takes up: the caller's key, once it is known; '' before. */
+  payer: string
   /** Where the caller's limits stand; told to it by every answer, in the dialect's own headers. */
   limits: readonly LimitState[]
   /** Headers that every answer to this exchange carries, whoever gives it. */

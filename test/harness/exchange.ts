@@ -163,6 +163,7 @@ export function someExchange(
     plan: more.plan ?? somePlan(),
     slots: new Slots(),
     notes: { forwarded: [], dropped: [], charge: false, inputTokens: null, outputTokens: null },
+    payer: '',
     limits: [],
     answerHeaders: {},
   }

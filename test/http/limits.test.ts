@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { form } from '../harness/forms.ts'
 import { jpeg, picture, png } from '../harness/pictures.ts'
 import { type Started, start, type StartOptions } from '../harness/start.ts'
+import { createKey } from '../../src/index.ts'
 import { sha256 } from '../harness/upstream.ts'
 import { openWire, requestHead, type Wire } from '../harness/wire.ts'
 
@@ -263,23 +264,48 @@ t.test('bodies beyond the memory for all of them get 503 with Retry-After, befor
   t.equal((await post(started, sent)).status, 200, 'and its place is free again')
 })
 
+t.test('a key that announces bodies and does not send them leaves room for everybody else', async t => {
+  const started = await startOpen(t, { edit: [['body_max: 32MiB', 'memory_max: 16MiB\n  body_max: 4MiB']] })
+  const sent = sizedJson(4 * 2 ** 20)
+  const other = await createKey(started.gateway.storage, { name: 'other', user: 'local' })
+  const wires: Wire[] = []
+  const announce = async (): Promise<number> => {
+    const wire = await openWire(started.url)
+    wires.push(wire)
+    await wire.write(headOf(started, sent, `Content-Length: ${sent.body.length}`, 'Expect: 100-continue'))
+    return (await wire.readAny()).status
+  }
+  t.same([await announce(), await announce(), await announce()], [100, 100, 100])
+  t.equal(await announce(), 503, 'a fourth is more than three quarters')
+  t.equal((await post({ ...started, key: other.secret }, sent)).status, 200, 'another key is served')
+  for (const wire of wires) wire.socket.destroy()
+  await started.settled()
+  t.equal(await announce(), 100, 'and its own places are free again')
+  wires.at(-1)?.socket.destroy()
+})
+
 t.test('65 large forms at a time are more than the room for them: the 65th gets 503 [L5]', async t => {
   const started = await startOpen(t, { edit: [['body_max: 32MiB', 'spool_max: 2GiB\n  body_max: 32MiB']] })
   const contentType = sizedForm(2_000).contentType
   const wires: Wire[] = []
   const memory = process.memoryUsage().rss
-  const askFor = async (): Promise<number> => {
+  const askFor = async (key = started.key): Promise<number> => {
     const wire = await openWire(started.url)
     wires.push(wire)
     await wire.write(
-      headOf(started, { path: edits, contentType }, `Content-Length: ${bodyMax}`, 'Expect: 100-continue'),
+      headOf({ ...started, key }, { path: edits, contentType }, `Content-Length: ${bodyMax}`, 'Expect: 100-continue'),
     )
     const { status, headers } = await wire.readAny()
     if (status === 503) t.match(headers['retry-after'], /^[1-9]\d*$/)
     return status
   }
-  for (let i = 1; i <= 64; i++) if ((await askFor()) !== 100) t.fail(`form ${i} was not called for`)
-  t.equal(await askFor(), 503, 'form 65')
+  // One key alone has no more than three quarters of the room, so that it is never the only one to be served.
+  const other = await createKey(started.gateway.storage, { name: 'other', user: 'local' })
+  for (let i = 1; i <= 48; i++) if ((await askFor()) !== 100) t.fail(`form ${i} was not called for`)
+  t.equal(await askFor(), 503, 'form 49 of one key')
+  for (let i = 49; i <= 64; i++)
+    if ((await askFor(other.secret)) !== 100) t.fail(`form ${i}, of another key, was not called for`)
+  t.equal(await askFor(other.secret), 503, 'form 65')
   t.comment(`memory ${Math.round((process.memoryUsage().rss - memory) / 2 ** 20)} MiB more`)
   // Those that leave make room.
   for (const wire of wires) wire.socket.destroy()

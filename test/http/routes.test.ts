@@ -128,13 +128,14 @@ t.test('web pages and heartbeats are taken over by a reload; what is opened once
   const result = await reload([
     ['origins: []', `origins: [${origin}]`],
     ['heartbeat: 15s', 'heartbeat: off\n  memory_max: 64MiB'],
+    ['"${TOLLGATE_LISTEN:-127.0.0.1:8080}"', '127.0.0.1:9'],
   ])
   t.match(result, { ok: true })
   t.same(result.ok && result.changes, [
+    'server.listen.port: 0 → 9',
     'server.memory_max: 192MiB → 64MiB',
     'server.heartbeat: 15s → off',
     `server.cors.origins: none → ${origin}`,
-    'server.memory_max: takes effect at the next start',
   ])
   t.equal((await get('/v1/models', { origin })).headers.get('access-control-allow-origin'), origin)
 })

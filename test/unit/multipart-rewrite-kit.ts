@@ -178,6 +178,7 @@ function newExchange(plan: Plan): Exchange {
     plan,
     slots: new Slots(),
     notes: { forwarded: [], dropped: [], charge: false, inputTokens: null, outputTokens: null },
+    payer: '',
     limits: [],
     answerHeaders: {},
   }
