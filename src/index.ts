@@ -19,6 +19,7 @@ export type { Gateway, GatewayConfig, GatewayParts, Listening, ReloadResult } fr
 export { endOnFault } from './end-on-fault.ts'
 export * from './kit/index.ts'
 export { hashPassword, verifyPassword } from './passwords.ts'
+export { offerSetup } from './setup.ts'
 export { readVersion } from './version.ts'
 
 /**

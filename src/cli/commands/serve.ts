@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { describeFindings, loadConfig, type Plan } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { offerFirstKey } from '../offer-first-key.ts'
+import { offerSetup } from '../offer-setup.ts'
 import { type Served, serveHere, serveWorkers } from '../served.ts'
 import { watchFile } from '../watch-file.ts'
 
@@ -9,6 +10,7 @@ import { watchFile } from '../watch-file.ts'
 export async function serve({ config }: { readonly config: string }): Promise<void> {
   const served = await open(config)
   announce(served, config)
+  await offerSetup(served)
   await offerFirstKey(served, config)
   handleSignals(served)
   watchFile(config, () => void reload(served))

@@ -1,0 +1,89 @@
+import { readFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { type Ask, defineRoute, Reply } from './api.ts'
+import { fail } from './errors.ts'
+
+const zip = promisify(gzip)
+const types: { readonly [extension: string]: string } = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.json': 'application/json; charset=utf-8',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.txt': 'text/plain; charset=utf-8',
+}
+/** Names of files that are built: no dots at their beginning, and nothing that leads out of the folder. */
+const fileName = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/
+/** A file whose name holds a hash of its content never changes. */
+const hashed = /^assets\//
+const forEver = 'public, max-age=31536000, immutable'
+const anything = { type: 'object', additionalProperties: true } as const
+
+type Asset = { readonly plain: Buffer; readonly zipped: Buffer }
+
+/** Compressed once; only files that never change are kept. */
+const kept = new Map<string, Asset>()
+
+async function load(folder: string, name: string): Promise<Asset | undefined> {
+  const path = join(folder, name)
+  const known = kept.get(path)
+  if (known) return known
+  const plain = await readFile(path).catch(() => undefined)
+  if (!plain) return undefined
+  const asset = { plain, zipped: await zip(plain) }
+  if (hashed.test(name)) kept.set(path, asset)
+  return asset
+}
+
+/** A file of the built console; where there is none the page itself, which reads the address. */
+async function serve(ask: Ask, path: string): Promise<Reply> {
+  const folder = ask.parts.assets
+  const isFile = extname(path) !== ''
+  const name = isFile ? path : 'index.html'
+  const asset = fileName.test(name) ? await load(folder, name) : undefined
+  if (!asset && isFile) throw fail('not_found')
+  if (!asset) return new Reply(503, { 'content-type': types['.html'] ?? '', 'cache-control': 'no-store' }, notBuilt)
+  const zipped = /\bgzip\b/.test(String(ask.headers['accept-encoding'] ?? ''))
+  const headers = {
+    'content-type': types[extname(name)] ?? 'application/octet-stream',
+    'cache-control': hashed.test(name) ? forEver : 'no-store',
+    vary: 'accept-encoding',
+    ...(zipped && { 'content-encoding': 'gzip' }),
+  }
+  return new Reply(200, headers, zipped ? asset.zipped : asset.plain)
+}
+
+const notBuilt = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Tollgate</title>
+<h1>The console is not built</h1>
+<p>Run <code>npm run build:console</code> in the folder of the gateway's sources, then load this page again.
+The API under <code>/api</code> and the pages <a href="/pricing">/pricing</a> and <a href="/docs">/docs</a> work without it.</p>
+</html>
+`
+
+/** The console's own files. */
+export const assetRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/console',
+    access: 'anyone',
+    summary: 'The console.',
+    contentType: 'text/html',
+    query: anything,
+    handle: ask => serve(ask, ''),
+  }),
+  defineRoute({
+    method: 'GET',
+    url: '/console/*',
+    access: 'anyone',
+    summary: "The console's pages and files.",
+    contentType: 'text/html',
+    query: anything,
+    handle: ask => serve(ask, ask.params['*'] ?? ''),
+  }),
+]
