@@ -1,0 +1,352 @@
+import type { Test } from 'tap'
+import type { Key, Session } from '../../src/kit/index.ts'
+import { budgetUsed } from '../../src/kit/index.ts'
+import { clockAt, type Harness, holdOf, line, newKey } from './storage.ts'
+
+const day = 86_400_000
+/** The last minute of a month. */
+const monthEnd = Date.UTC(2026, 10, 30, 23, 59)
+const by = 'ada'
+
+/** What every storage driver keeps to of keys, users, sessions and the trail, seen through the port alone. */
+export async function peopleContract(t: Test, make: Harness): Promise<void> {
+  const clock = clockAt(monthEnd)
+  const harness = await make()
+  const storage = await harness.open('gateway', clock)
+  t.teardown(async () => {
+    await storage.close()
+    await harness.close()
+  })
+  const { keys, users, sessions, trail, ledger, books } = storage
+
+  /** The trail of one subject, oldest first, without what differs from run to run. */
+  const trailOf = async (subject: string) =>
+    (await trail.list({ limit: 50, subject })).toReversed().map(row => {
+      t.equal(row.at, clock.now())
+      const { actor, action, before, after, reason } = row
+      return { actor, action, before, after, reason }
+    })
+
+  await t.test('a change of a key changes what it names and nothing else, and the trail has both sides', async t => {
+    const key = await keys.create(newKey({ name: 'one', budget: 5, limits: { rpm: 3 } }), by)
+    const limits = { rpm: 1, concurrency: 2 }
+    const changed = await keys.change(key.id, { name: 'two', ips: ['10.0.0.0/8'], limits, budget: null }, 'bob')
+    t.same(changed, { ...key, name: 'two', ips: ['10.0.0.0/8'], limits, budget: null })
+    t.same(await keys.find(key.id), changed)
+    t.match(await keys.change(key.id, { status: 'disabled', expiresAt: 7, budgetPeriod: 'day' }, by), {
+      status: 'disabled',
+      expiresAt: 7,
+      budgetPeriod: 'day',
+    })
+    t.same(await keys.change(key.id, { status: 'disabled' }, by), await keys.find(key.id))
+    const [made, ...rest] = await trailOf(key.id)
+    t.match(made, { actor: by, action: 'key.create', before: null, after: { user: 'local', name: 'one', budget: 5 } })
+    t.same(rest, [
+      {
+        actor: 'bob',
+        action: 'key.change',
+        before: { name: 'one', ips: null, limits: { rpm: 3 }, budget: 5 },
+        after: { name: 'two', ips: ['10.0.0.0/8'], limits, budget: null },
+        reason: null,
+      },
+      {
+        actor: by,
+        action: 'key.change',
+        before: { status: 'active', expiresAt: null, budgetPeriod: 'total' },
+        after: { status: 'disabled', expiresAt: 7, budgetPeriod: 'day' },
+        reason: null,
+      },
+    ])
+  })
+
+  await t.test(
+    'a rotated key is found by both secrets, by the old one until its end, and by no earlier one',
+    async t => {
+      const key = await keys.create(newKey({ hash: 'first', hint: 'a…1' }))
+      const until = clock.now() + 1_000
+      const rotated = await keys.rotate(key.id, { hash: 'second', hint: 'b…2', overlapMs: 1_000 }, by)
+      t.same(rotated, { ...key, hint: 'b…2', oldUntil: until })
+      t.same(await keys.findByHash('second'), rotated)
+      t.same(await keys.findByHash('first'), { ...key, hint: 'b…2', oldUntil: until, expiresAt: until })
+      await keys.rotate(key.id, { hash: 'third', hint: 'c…3', overlapMs: 0 }, by)
+      t.equal(await keys.findByHash('first'), undefined)
+      t.match(await keys.findByHash('second'), { id: key.id, expiresAt: clock.now() })
+      t.match(await keys.findByHash('third'), { id: key.id, expiresAt: null })
+      t.match(await trailOf(key.id), [
+        { action: 'key.create' },
+        { action: 'key.rotate', before: { hint: 'a…1', oldUntil: null }, after: { hint: 'b…2', oldUntil: until } },
+        { action: 'key.rotate', before: { hint: 'b…2', oldUntil: until }, after: { hint: 'c…3' } },
+      ])
+      t.notMatch(JSON.stringify(await trailOf(key.id)), /first|second|third/, 'no secret, not even its hash')
+    },
+  )
+
+  await t.test('an expiry before the end of the overlap is the end of both secrets', async t => {
+    const key = await keys.create(newKey({ hash: 'x1', expiresAt: clock.now() + 5 }))
+    await keys.rotate(key.id, { hash: 'x2', hint: 'x', overlapMs: 1_000 }, by)
+    for (const hash of ['x1', 'x2']) t.match(await keys.findByHash(hash), { expiresAt: clock.now() + 5 })
+  })
+
+  await t.test('a revoked key stays revoked: no change, no new secret, no second revocation', async t => {
+    const key = await keys.create(newKey())
+    t.equal(await keys.revoke(key.id, by), true)
+    t.equal(await keys.revoke(key.id, by), false)
+    t.equal(await keys.change(key.id, { status: 'active' }, by), undefined)
+    t.equal(await keys.rotate(key.id, { hash: 'r', hint: 'r', overlapMs: 0 }, by), undefined)
+    t.equal(await keys.change('key_none', { name: 'x' }, by), undefined)
+    t.equal(await keys.find('key_none'), undefined)
+    t.match(await keys.find(key.id), { status: 'revoked' })
+    t.match(await trailOf(key.id), [
+      { action: 'key.create' },
+      { actor: by, action: 'key.revoke', before: { status: 'active' }, after: { status: 'revoked' } },
+    ])
+  })
+
+  await t.test('of two changes at once each finds what the other left', async t => {
+    const key = await keys.create(newKey())
+    const tool = await harness.open('tool', clock)
+    const names = Array.from({ length: 20 }, (_, i) => `name ${i}`)
+    await Promise.all(names.map((name, i) => (i % 2 ? keys : tool.keys).change(key.id, { name }, by)))
+    await tool.close()
+    const rows = (await trail.list({ limit: 100, subject: key.id })).filter(row => row.action === 'key.change')
+    const steps = new Map(rows.map(row => [row.before?.['name'], row.after?.['name']]))
+    let name: unknown = 'a key'
+    for (const _ of names) name = steps.get(name)
+    t.equal(name, (await keys.find(key.id))?.name, 'the trail is one way from the first name to the last')
+  })
+
+  await t.test('changes move the revision, new keys do not: nothing at hand is forgotten for them', async t => {
+    const before = [await keys.revision(), keys.ownChanges()]
+    const key = await keys.create(newKey())
+    await keys.create(newKey({ kind: 'session', name: 'a session’s' }))
+    t.same([await keys.revision(), keys.ownChanges()], before)
+    let [revision = 0, own = 0] = before
+    for (const change of [
+      () => keys.change(key.id, { budget: 1 }, by),
+      () => keys.rotate(key.id, { hash: 'revision', hint: 'x', overlapMs: 1 }, by),
+      () => users.change('local', { group: 'partner' }, by),
+      () => keys.revoke(key.id, by),
+    ]) {
+      await change()
+      t.ok((await keys.revision()) > revision && keys.ownChanges() > own)
+      ;[revision, own] = [await keys.revision(), keys.ownChanges()]
+    }
+    await users.change('local', { group: 'default' }, by)
+  })
+
+  await t.test('keys are paged newest first, by user too; those of sessions only when asked for', async t => {
+    await users.create({ name: 'pages', group: 'default', role: 'user', passwordHash: null })
+    const made: Key[] = []
+    for (let i = 0; i < 7; i++) made.push(await keys.create(newKey({ user: 'pages' })))
+    const hidden = await keys.create(newKey({ user: 'pages', kind: 'session' }))
+    const ids = async (filter: object) => (await keys.list({ user: 'pages', ...filter })).map(key => key.id)
+    const wanted = made.map(key => key.id).toReversed()
+    t.same(await ids({}), wanted)
+    t.same(await ids({ limit: 3 }), wanted.slice(0, 3))
+    t.same(await ids({ limit: 3, before: wanted[2] }), wanted.slice(3, 6))
+    t.same(await ids({ sessions: true, limit: 2 }), [hidden.id, wanted[0]])
+    t.same((await keys.list({ limit: 1 }))[0]?.id, wanted[0])
+    t.equal(await keys.count(), (await keys.list()).length)
+    t.match(await trailOf(hidden.id), [])
+  })
+
+  await t.test('users are changed as told; one that is disabled loses sessions, and keys with it', async t => {
+    await users.create({ name: 'eve', group: 'default', role: 'user', passwordHash: null }, by)
+    const { hash } = newKey()
+    await keys.create(newKey({ user: 'eve', hash }))
+    await sessions.create(session('eve-1', 'eve'))
+    t.match(await users.change('eve', { group: 'partner', role: 'admin' }, by), { group: 'partner', role: 'admin' })
+    t.match(await sessions.find('eve-1'), { user: { name: 'eve', role: 'admin' } })
+    t.match(await users.change('eve', { status: 'disabled' }, by), { status: 'disabled' })
+    t.equal(await sessions.find('eve-1'), undefined)
+    t.match(await keys.findByHash(hash), { status: 'active', userStatus: 'disabled', userGroup: 'partner' })
+    t.match(await users.change('eve', { status: 'active' }, by), { status: 'active' })
+    t.equal(await sessions.find('eve-1'), undefined, 'who comes back signs in again')
+    t.equal(await users.change('nobody', { role: 'admin' }, by), undefined)
+    t.match(await users.find('eve'), { group: 'partner', role: 'admin', hasPassword: false })
+    t.equal(await users.find('nobody'), undefined)
+    t.match(await trailOf('eve'), [
+      { action: 'user.create', before: null, after: { group: 'default', role: 'user' } },
+      { action: 'user.change', before: { group: 'default', role: 'user' }, after: { group: 'partner', role: 'admin' } },
+      { action: 'user.change', before: { status: 'active' }, after: { status: 'disabled' } },
+      { action: 'user.change', before: { status: 'disabled' }, after: { status: 'active' } },
+    ])
+  })
+
+  function session(hash: string, user: string, more: Partial<Session> = {}): Session {
+    const now = clock.now()
+    return {
+      hash,
+      user,
+      createdAt: now,
+      seenAt: now,
+      expiresAt: now + 60_000,
+      agent: 'a browser',
+      remote: '::1',
+      ...more,
+    }
+  }
+
+  await t.test('a session is found until its end, and a new password ends all but the one told', async t => {
+    await users.create({ name: 'sid', group: 'default', role: 'user', passwordHash: 'old' })
+    const [here, there] = [session('here', 'sid'), session('there', 'sid', { createdAt: clock.now() + 1 })]
+    await sessions.create(here)
+    await sessions.create(there)
+    await sessions.create(session('over', 'sid', { expiresAt: clock.now() }))
+    t.same(await sessions.find('here'), { session: here, user: await users.find('sid') })
+    t.equal(await sessions.find('over'), undefined)
+    t.same(await sessions.list('sid'), [there, here])
+    await sessions.touch('here')
+    t.match(await sessions.find('here'), { session: { seenAt: clock.now() } })
+    t.equal(await users.passwordHash('sid'), 'old')
+    t.equal(await users.setPassword('sid', 'new', 'sid', 'here'), true)
+    t.equal(await users.passwordHash('sid'), 'new')
+    t.same(
+      (await sessions.list('sid')).map(one => one.hash),
+      ['here'],
+    )
+    await sessions.end('here')
+    t.same(await sessions.list('sid'), [])
+    t.equal(await users.passwordHash('nobody'), undefined)
+    const [, password] = await trailOf('sid')
+    t.same(password, { actor: 'sid', action: 'user.password', before: null, after: null, reason: null })
+  })
+
+  await t.test('of 50 who claim the setup at once one becomes the administrator', async t => {
+    t.equal(await users.hasAdmin(), false, 'an administrator without a password is none yet')
+    await users.offerSetup('token', clock.now() + 1_000)
+    await users.offerSetup('late', clock.now())
+    const claim = (tokenHash: string, name: string) =>
+      users.claimSetup({ tokenHash, name, group: 'default', passwordHash: `of ${name}` })
+    t.equal(await claim('none', 'x'), 'unknown')
+    t.equal(await claim('late', 'x'), 'unknown')
+    await sessions.create(session('before', 'sid'))
+    const others = Array.from({ length: 49 }, (_, i) => claim('token', `admin ${i}`))
+    const claims = await Promise.all([claim('token', 'sid'), ...others])
+    t.same(
+      claims.filter(one => one !== 'done'),
+      ['claimed'],
+    )
+    t.equal(await users.hasAdmin(), true)
+    const admins = (await users.list()).filter(user => user.role === 'admin' && user.hasPassword)
+    t.equal(admins.length, 1)
+    t.equal(await claim('token', 'y'), 'done')
+    const name = admins[0]?.name ?? ''
+    t.equal(await users.passwordHash(name), `of ${name}`)
+    t.match((await trailOf(name)).at(-1), { actor: name, action: 'user.setup', after: { role: 'admin' } })
+    if (name === 'sid') t.equal(await sessions.find('before'), undefined, 'older sessions do not become its')
+  })
+
+  await t.test('the trail is read newest first by actor, subject and kind, and takes notes', async t => {
+    await trail.note({ actor: 'zoe', action: 'user.login', subject: 'zoe', before: null, after: null, reason: 'note' })
+    await trail.note({ actor: 'zoe', action: 'keys.other', subject: 'x', before: null, after: { a: 1 }, reason: null })
+    t.match(await trail.list({ limit: 5, actor: 'zoe' }), [
+      { action: 'keys.other', after: { a: 1 } },
+      { reason: 'note' },
+    ])
+    t.match(await trail.list({ limit: 5, actor: 'zoe', action: 'user' }), [{ action: 'user.login' }])
+    t.match(await trail.list({ limit: 5, action: 'user.login' }), [{ actor: 'zoe' }])
+    t.ok((await trail.list({ limit: 900, action: 'key' })).every(row => row.action.startsWith('key.')))
+    const all = await trail.list({ limit: 1_000 })
+    const first = await trail.list({ limit: 4 })
+    const second = await trail.list({ limit: 4, before: first.at(-1)?.id ?? '' })
+    t.same([...first, ...second], all.slice(0, 8))
+  })
+
+  await t.test('the trail cannot be rewritten', async t => {
+    await t.rejects(harness.edit(`UPDATE trail SET actor = 'nobody'`), /the trail does not change/)
+    await t.rejects(harness.edit('DELETE FROM trail'), /the trail is not deleted/)
+  })
+
+  /** Spends on a key, now; gives back the charge's id. */
+  async function buy(key: Key, price: number): Promise<string> {
+    const request = holdOf(key, price)
+    t.same(await ledger.hold(request), { kind: 'held' })
+    await ledger.line(request.facts.id, line(0, { price }))
+    await ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+    return request.facts.id
+  }
+
+  await t.test('a budget of a day or a month begins anew with it, and a total one never', async t => {
+    clock.set(monthEnd - 5 * day)
+    const made = async (budgetPeriod: Key['budgetPeriod']) => keys.create(newKey({ budget: 100, budgetPeriod }))
+    const [daily, monthly, total] = [await made('day'), await made('month'), await made('total')]
+    const all = [daily, monthly, total]
+    const refusals = async () => {
+      const results: unknown[] = []
+      for (const key of all) results.push(await ledger.hold(holdOf(key, 50)))
+      return results
+    }
+    for (const key of all) await buy(key, 80)
+    const none = { kind: 'overdrawn', availableMicros: 20 }
+    const [tomorrow, nextMonth] = [Date.UTC(2026, 10, 26), Date.UTC(2026, 11, 1)]
+    t.same(await refusals(), [
+      { ...none, renewsAt: tomorrow },
+      { ...none, renewsAt: nextMonth },
+      { ...none, renewsAt: null },
+    ])
+    clock.set(tomorrow - 1)
+    t.match(await ledger.hold(holdOf(daily, 21)), none)
+    clock.set(tomorrow)
+    await buy(daily, 100)
+    t.match(await ledger.hold(holdOf(daily, 1)), { availableMicros: 0, renewsAt: tomorrow + day })
+    t.match(await ledger.hold(holdOf(monthly, 21)), none)
+    clock.set(nextMonth - 1)
+    t.match(await ledger.hold(holdOf(monthly, 21)), none)
+    clock.set(nextMonth)
+    await buy(monthly, 100)
+    t.match(await ledger.hold(holdOf(total, 21)), none)
+    const now = await keys.find(monthly.id)
+    t.match(now, { spent: 180, held: 0, spentIn: { month: { from: nextMonth, spent: 100 } } })
+    t.equal(now && budgetUsed(now, clock.now()), 100)
+    t.equal(now && budgetUsed(now, clock.now() + 40 * day), 0)
+    t.same((await books.verify()).problems, [])
+  })
+
+  await t.test('a hold that crosses midnight is charged to the day on which it ends', async t => {
+    clock.set(monthEnd)
+    const key = await keys.create(newKey({ budget: 100, budgetPeriod: 'day' }))
+    const request = holdOf(key, 70)
+    await ledger.hold(request)
+    clock.set(monthEnd + 120_000)
+    t.match(
+      await ledger.hold(holdOf(key, 31)),
+      { availableMicros: 30 },
+      'what is held is not free on the new day either',
+    )
+    await ledger.line(request.facts.id, line(0, { price: 60 }))
+    await ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+    t.match(await keys.find(key.id), { held: 0, spentIn: { day: { spent: 60 }, month: { spent: 60 } } })
+    t.match(await ledger.hold(holdOf(key, 41)), { availableMicros: 40 })
+  })
+
+  await t.test('a refund frees the day and the month in which it was spent, and no later ones', async t => {
+    clock.set(monthEnd - 2 * day)
+    const key = await keys.create(newKey({ budget: 1_000, budgetPeriod: 'day' }))
+    const [early, late] = [await buy(key, 10), await buy(key, 20)]
+    await books.refund(early, by, 'same day')
+    t.match(await keys.find(key.id), { spent: 20, spentIn: { day: { spent: 20 }, month: { spent: 20 } } })
+    clock.set(monthEnd)
+    const third = await buy(key, 5)
+    await books.refund(late, by, 'another day, the same month')
+    t.match(await keys.find(key.id), { spent: 5, spentIn: { day: { spent: 5 }, month: { spent: 5 } } })
+    clock.set(monthEnd + day)
+    await buy(key, 7)
+    await books.refund(third, by, 'another month')
+    t.match(await keys.find(key.id), { spent: 7, spentIn: { day: { spent: 7 }, month: { spent: 7 } } })
+    t.match(await trail.list({ limit: 1, subject: third }), [
+      { actor: by, action: 'charge.refund', after: { refunded: 5 }, reason: 'another month' },
+    ])
+    t.same((await books.verify()).problems, [])
+  })
+
+  await t.test('use that is posted without a hold counts on its day', async t => {
+    const key = await keys.create(newKey({ budget: 100, budgetPeriod: 'day' }))
+    const { facts } = holdOf(key, 0)
+    ledger.post(facts, [line(0, { price: 90, quantity: 9 })], 'confirmed')
+    await storage.flush()
+    t.match(await ledger.hold(holdOf(key, 11)), { kind: 'overdrawn', availableMicros: 10 })
+    clock.set(clock.now() + day)
+    t.match(await ledger.hold(holdOf(key, 100)), { kind: 'held' })
+  })
+}
