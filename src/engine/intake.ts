@@ -132,6 +132,8 @@ function readWhole(
   onSize: (bytes: number) => void,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    // Gone while a hook waited for something: nothing more is heard of it.
+    if (req.destroyed) return reject(fail('body_incomplete'))
     const chunks: Buffer[] = []
     let size = 0
     const watch = new PaceWatch(pace, () => finish(tooSlow(pace)))

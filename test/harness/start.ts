@@ -188,7 +188,8 @@ function change(text: string, edits: Edits): string {
   return changed
 }
 
-function quietLog() {
+/** A log that keeps nothing. */
+export function quietLog() {
   const nothing = (): void => undefined
   return {
     debug: nothing,
