@@ -136,6 +136,7 @@ t.test('web pages and heartbeats are taken over by a reload; what is opened once
     'server.memory_max: 192MiB → 64MiB',
     'server.heartbeat: 15s → off',
     `server.cors.origins: none → ${origin}`,
+    'server.listen: takes effect at the next start',
   ])
   t.equal((await get('/v1/models', { origin })).headers.get('access-control-allow-origin'), origin)
 })
