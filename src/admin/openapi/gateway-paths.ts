@@ -1,0 +1,190 @@
+import type { Family, ForwardRule, Model, Plan, Route } from '../../kit/index.ts'
+import type { Language } from '../pages/language.ts'
+import { type ApiWords, apiWords } from './api-words.ts'
+import { type Field, fieldsOf } from './fields.ts'
+import { writeSamples } from './samples.ts'
+import type { OperationObject, ParameterObject, PathItems, ResponseObject, SchemaObject } from './types.ts'
+
+export type GatewayFacts = { readonly plan: Plan; readonly baseUrl: string; readonly language: Language }
+
+/** The gateway's own endpoints, from routes and families: one path for a route, its other spellings named in it. */
+export function describeGateway(facts: GatewayFacts): PathItems {
+  const paths: { [path: string]: { [method: string]: OperationObject } } = {}
+  for (const route of facts.plan.routes) {
+    if (route.path !== route.upstreamPath) continue
+    const path = (paths[route.path] ??= {})
+    path[route.method.toLowerCase()] = describeRoute(facts, route)
+  }
+  return paths
+}
+
+function describeRoute(facts: GatewayFacts, route: Route): OperationObject {
+  const { plan, language } = facts
+  const words = apiWords[language]
+  const models = route.serve === undefined ? modelsOf(plan, route.operation) : []
+  const aliases = plan.routes.filter(one => one.path !== route.path && isSpelling(one, route)).map(one => one.path)
+  const sample = models[0]?.name ?? 'MODEL'
+  const samplePath = route.stream === 'always' ? `${route.path}?alt=sse` : route.path
+  const samples = writeSamples(route.operation, { baseUrl: facts.baseUrl, path: samplePath, model: sample })
+  return {
+    operationId: `${route.method.toLowerCase()}${route.path.replaceAll(/[^A-Za-z0-9]+/g, '_')}`,
+    summary: (words.operations[route.operation] ?? route.operation) + (route.stream === 'always' ? words.streamed : ''),
+    description: describeLimits(words, route, aliases),
+    tags: ['gateway'],
+    security: securityOf(route.dialect),
+    parameters: parametersOf(words, route, models),
+    ...(route.body !== 'none' && { requestBody: bodyOf(words, language, route, models) }),
+    responses: responsesOf(words, route, models),
+    // A sample of an SDK calls the method that does not stream.
+    'x-codeSamples': route.stream === 'always' ? samples.slice(0, 1) : samples,
+    'x-models': models.map(model => model.name),
+  }
+}
+
+function isSpelling(one: Route, route: Route): boolean {
+  return one.upstreamPath === route.upstreamPath && one.method === route.method && one.operation === route.operation
+}
+
+function modelsOf(plan: Plan, operation: string): readonly Model[] {
+  return [...plan.models.values()].filter(({ enabled, family }) => {
+    return enabled && (family.forward.size === 0 || family.forward.has(operation))
+  })
+}
+
+function describeLimits(words: ApiWords, route: Route, aliases: readonly string[]): string {
+  const sentences = [
+    ...(route.body === 'form' ? [words.formOnly] : []),
+    ...(route.body === 'none' ? [] : [words.bodyMax(route.bodyBytesMax)]),
+    ...(aliases.length > 0 ? [words.aliases(aliases)] : []),
+  ]
+  return sentences.join(' ')
+}
+
+function securityOf(dialect: string): OperationObject['security'] {
+  const schemes = [
+    'bearer',
+    'xApiKey',
+    ...(dialect === 'google' || dialect === 'by-caller' ? ['googHeader', 'googQuery'] : []),
+  ]
+  return schemes.map(scheme => ({ [scheme]: [] }))
+}
+
+function parametersOf(words: ApiWords, route: Route, models: readonly Model[]): readonly ParameterObject[] {
+  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): ParameterObject => {
+    const description = name === 'model' ? words.pathModel : words.pathId
+    return { name, in: 'path', required: true, description, schema: { type: 'string' } }
+  })
+  if (!repeatable(route, models)) return inPath
+  const schema = { type: 'string', minLength: 1, maxLength: 255 }
+  return [...inPath, { name: 'Idempotency-Key', in: 'header', description: words.idempotencyKey, schema }]
+}
+
+/** Charged by the image: an Idempotency-Key is kept for it. */
+function repeatable(route: Route, models: readonly Model[]): boolean {
+  return models.some(({ family }) => {
+    const facet = family.facets.get('image-tier-billing') as
+      | { readonly answers?: { readonly [name: string]: string } }
+      | undefined
+    return facet !== undefined && (facet.answers?.[route.operation] ?? 'data') !== 'none'
+  })
+}
+
+function bodyOf(
+  words: ApiWords,
+  language: Language,
+  { operation, body }: Route,
+  models: readonly Model[],
+): NonNullable<OperationObject['requestBody']> {
+  const families = [...new Set(models.map(model => model.family))]
+  const rules = families.map(family => family.forward.get(operation))
+  const fields = fieldsOf(operation, new Set(rules.flatMap(rule => (rule?.kind === 'only' ? [...rule.names] : []))))
+  const properties = Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [
+      name,
+      { ...field.schema, description: describeField(words, language, { name, field, operation, families }) },
+    ]),
+  )
+  const required = Object.keys(fields).filter(name => fields[name]?.required)
+  const schema = { type: 'object', ...(required.length > 0 && { required }), properties, additionalProperties: true }
+  return { required: true, content: { [body === 'form' ? 'multipart/form-data' : 'application/json']: { schema } } }
+}
+
+type FieldUse = {
+  readonly name: string
+  readonly field: Field
+  readonly operation: string
+  readonly families: readonly Family[]
+}
+
+/** What it is, and for which families it goes upstream, where that is not all of them. */
+function describeField(words: ApiWords, language: Language, { name, field, operation, families }: FieldUse): string {
+  const own = field[language]
+  // Files are taken by the section that reads forms, whatever is said of fields.
+  if ('contentMediaType' in field.schema || name === 'image' || families.length === 0) return own
+  const takers = families.filter(family => forwards(family.forward.get(operation), name)).map(family => family.name)
+  if (takers.length === families.length) return own
+  return `${own} ${takers.length === 0 ? words.nowhere : words.somewhere(takers)}`.trim()
+}
+
+function forwards(rule: ForwardRule | undefined, name: string): boolean {
+  if (!rule) return true
+  return rule.kind === 'only' ? rule.names.has(name) : !rule.except.has(name)
+}
+
+function responsesOf(words: ApiWords, route: Route, models: readonly Model[]): OperationObject['responses'] {
+  const statuses = [
+    ...(route.body === 'none' ? [401, 403, 404] : [400, 401, 402, 403, 404]),
+    ...(repeatable(route, models) ? [409, 422] : []),
+    ...(route.body === 'none' ? [] : [413, 415]),
+    ...(route.serve === undefined ? [429, 500, 502, 503, 504] : [429, 500, 503]),
+  ].toSorted((a, b) => a - b)
+  return {
+    200: okOf(words, route, models),
+    ...Object.fromEntries(
+      statuses.map(status => [status, { $ref: `#/components/responses/${route.dialect}-${status}` }]),
+    ),
+  }
+}
+
+function okOf(words: ApiWords, route: Route, models: readonly Model[]): ResponseObject {
+  const streams = models.some(({ family }) => family.streams.has(route.operation)) && route.stream !== 'never'
+  const type = route.operation === 'audio.speech' ? 'application/octet-stream' : 'application/json'
+  const content = {
+    ...(route.stream !== 'always' && { [type]: { schema: answerOf(words, route) } }),
+    ...(streams && { 'text/event-stream': { schema: { type: 'string' } } }),
+  }
+  const limits = route.dialect === 'anthropic' ? 'anthropic-ratelimit' : 'x-ratelimit'
+  const headers = Object.fromEntries(
+    ['limit', 'remaining', 'reset'].flatMap(what =>
+      ['requests', 'tokens'].map(kind => {
+        const name = limits === 'x-ratelimit' ? `${limits}-${what}-${kind}` : `${limits}-${kind}-${what}`
+        return [name, { $ref: '#/components/headers/limit' }] as const
+      }),
+    ),
+  )
+  return {
+    description: words.answer,
+    headers: {
+      'x-request-id': { $ref: '#/components/headers/x-request-id' },
+      ...(route.serve === undefined && headers),
+    },
+    content,
+  }
+}
+
+function answerOf(words: ApiWords, { operation, serve }: Route): SchemaObject {
+  const text = { type: 'string' }
+  if (operation.startsWith('image.')) {
+    const element = {
+      type: 'object',
+      properties: {
+        b64_json: { ...text, description: words.image.b64_json },
+        url: { ...text, description: words.image.url },
+      },
+    }
+    const data = { type: 'array', description: words.answerImages, items: element }
+    return { type: 'object', required: ['data'], properties: { created: { type: 'integer' }, data } }
+  }
+  if (serve === 'charge') return { $ref: '#/components/schemas/Charge' }
+  return operation === 'audio.speech' ? {} : { type: 'object' }
+}

@@ -1,0 +1,49 @@
+/** Of OpenAPI 3.1, what is written here. A schema is JSON Schema. */
+export type SchemaObject = { readonly [keyword: string]: unknown }
+export type Reference = { readonly $ref: string }
+
+export type ParameterObject = {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly required?: boolean
+  readonly description?: string
+  readonly schema: SchemaObject
+}
+
+export type MediaTypes = { readonly [type: string]: { readonly schema: SchemaObject } }
+
+export type ResponseObject = {
+  readonly description: string
+  readonly headers?: { readonly [name: string]: Reference }
+  readonly content?: MediaTypes
+}
+
+/** A ready-to-paste request; the extension is one that renderers of such documents read. */
+export type CodeSample = { readonly lang: string; readonly label: string; readonly source: string }
+
+export type OperationObject = {
+  readonly operationId: string
+  readonly summary: string
+  readonly description?: string
+  readonly tags: readonly string[]
+  readonly security: readonly { readonly [scheme: string]: readonly string[] }[]
+  readonly parameters?: readonly ParameterObject[]
+  readonly requestBody?: { readonly required: true; readonly content: MediaTypes }
+  readonly responses: { readonly [status: string]: ResponseObject | Reference }
+  readonly 'x-codeSamples'?: readonly CodeSample[]
+  /** Models that take it. */
+  readonly 'x-models'?: readonly string[]
+  /** Who may ask: of the console's own endpoints. */
+  readonly 'x-access'?: string
+}
+
+export type PathItems = { readonly [path: string]: { readonly [method: string]: OperationObject } }
+
+export type ApiDocument = {
+  readonly openapi: string
+  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  readonly servers: readonly { readonly url: string }[]
+  readonly tags: readonly { readonly name: string; readonly description: string }[]
+  readonly paths: PathItems
+  readonly components: { readonly [kind: string]: { readonly [name: string]: object } }
+}

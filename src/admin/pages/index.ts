@@ -1,0 +1,109 @@
+import type { Schema } from '../../kit/index.ts'
+import { type AnyRoute, type Ask, defineRoute, Reply } from '../api.ts'
+import { describeApi } from '../openapi/document.ts'
+import { renderDocs } from './docs.ts'
+import { chooseLanguage, type Language } from './language.ts'
+import { toPriceJson } from './price-json.ts'
+import { type Calculation, renderPricing } from './pricing.ts'
+import { pagesCss } from './style.ts'
+
+/** A page takes any query: what it cannot use, such as the marks of those who link to it, it does not read. */
+const query = { type: 'object', additionalProperties: true } as const satisfies Schema
+const html = { 'content-type': 'text/html; charset=utf-8', vary: 'accept-language', 'cache-control': 'no-cache' }
+
+type PageAsk = Ask<{ readonly [name: string]: unknown }>
+
+/** The pages that are rendered here and need no script, with what they are made of. `api` is described in the reference. */
+export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
+  const pricesRoute = defineRoute({
+    method: 'GET',
+    url: '/api/pricing',
+    access: 'anyone',
+    summary: 'The price list: per tier, per unit, and for sizes often asked for.',
+    handle: ({ parts }) => toPriceJson(parts.prices(parts.plan())),
+  })
+  const described = [...api, pricesRoute]
+  return [
+    pricesRoute,
+    defineRoute({
+      method: 'GET',
+      url: '/pricing',
+      access: 'anyone',
+      summary: 'The page of prices.',
+      contentType: 'text/html',
+      query,
+      handle(ask: PageAsk) {
+        const plan = ask.parts.plan()
+        return new Reply(
+          200,
+          html,
+          renderPricing({
+            language: languageOf(ask),
+            list: ask.parts.prices(plan),
+            calculation: readCalculation(ask.query),
+            explain: request => ask.parts.explain(plan, request),
+          }),
+        )
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      url: '/docs',
+      access: 'anyone',
+      summary: 'The reference for people.',
+      contentType: 'text/html',
+      query,
+      handle(ask: PageAsk) {
+        const language = languageOf(ask)
+        const plan = ask.parts.plan()
+        const api = describe(ask, described, language)
+        return new Reply(
+          200,
+          html,
+          renderDocs({ language, api, plan, list: ask.parts.prices(plan), baseUrl: baseUrl(ask) }),
+        )
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      url: '/openapi.json',
+      access: 'anyone',
+      summary: 'This document.',
+      query,
+      handle: (ask: PageAsk) => describe(ask, described, languageOf(ask)),
+    }),
+    defineRoute({
+      method: 'GET',
+      url: '/pages.css',
+      access: 'anyone',
+      summary: 'The stylesheet of the pages.',
+      contentType: 'text/css',
+      query,
+      handle: () =>
+        new Reply(200, { 'content-type': 'text/css; charset=utf-8', 'cache-control': 'no-cache' }, pagesCss),
+    }),
+  ]
+}
+
+function describe(ask: PageAsk, routes: readonly AnyRoute[], language: Language) {
+  const { parts } = ask
+  return describeApi({ plan: parts.plan(), routes, version: parts.facts.version, baseUrl: baseUrl(ask), language })
+}
+
+function baseUrl({ scheme, host }: PageAsk): string {
+  return `${scheme}://${host}`
+}
+
+function languageOf({ query, headers }: PageAsk): Language {
+  return chooseLanguage(query['lang'], headers['accept-language'])
+}
+
+function readCalculation(query: PageAsk['query']): Calculation | undefined {
+  const text = (name: string, otherwise: string): string => {
+    const value = query[name]
+    return typeof value === 'string' ? value.slice(0, 200) : otherwise
+  }
+  if (typeof query['model'] !== 'string') return undefined
+  const operation = text('operation', 'image.generate')
+  return { model: text('model', ''), operation, size: text('size', '').trim(), n: text('n', '1') }
+}

@@ -1,0 +1,24 @@
+export type Language = 'en' | 'zh'
+
+export const languages = ['en', 'zh'] as const satisfies readonly Language[]
+
+/** The language of a page: what the address says, else the first that the browser accepts and that there is, else English. */
+export function chooseLanguage(asked: unknown, accepted: string | string[] | undefined): Language {
+  return languages.find(language => language === asked) ?? preferred(String(accepted ?? '')) ?? 'en'
+}
+
+/** RFC 9110 12.5.4: the range with the highest weight; of equals the first. */
+function preferred(header: string): Language | undefined {
+  let chosen: Language | undefined
+  let most = 0
+  for (const range of header.slice(0, 1000).split(',')) {
+    const [tag = '', ...parameters] = range.split(';').map(text => text.trim().toLowerCase())
+    const weight = Number(parameters.find(text => text.startsWith('q='))?.slice(2) ?? 1)
+    const language = languages.find(name => tag === name || tag.startsWith(`${name}-`))
+    if (language && weight > most) {
+      chosen = language
+      most = weight
+    }
+  }
+  return chosen
+}

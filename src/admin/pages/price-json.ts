@@ -1,0 +1,43 @@
+import type { PricedModel, PriceList } from '../../kit/index.ts'
+import { words } from './words.ts'
+
+/** The price list as `GET /api/pricing` tells it; what is a sentence there is in English. */
+export function toPriceJson({ currency, models }: PriceList): object {
+  return { currency, models: models.map(toModelJson) }
+}
+
+function toModelJson({ name, family, operations, free, notes, images, units }: PricedModel): object {
+  const { pricing } = words.en
+  const warnings = (images?.sizes ?? [])
+    .filter(({ mismatch }) => mismatch && mismatch.kind !== 'ignored')
+    .flatMap(({ warning }) => warning ?? [])
+  return {
+    name,
+    family,
+    operations,
+    free,
+    notes,
+    tiers:
+      images?.tiers.map(({ tier, longEdgeMax, price, reach }) => ({
+        tier,
+        long_edge_max: longEdgeMax,
+        price,
+        reachable: reach.kind !== 'never',
+        reason: reach.kind === 'yes' ? null : pricing[reach.kind](reach.edge),
+      })) ?? null,
+    units: units.length > 0 ? units : null,
+    tier_from: images?.tierFrom ?? null,
+    otherwise: images?.otherwise ?? null,
+    warnings: [...new Set(warnings)],
+    sizes: (images?.sizes ?? []).map(({ operation, asked, comesBack, resolution, tier, price, warning, mismatch }) => ({
+      operation,
+      asked,
+      comes_back: comesBack,
+      resolution,
+      tier,
+      price,
+      warning,
+      mismatch,
+    })),
+  }
+}
