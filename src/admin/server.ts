@@ -5,6 +5,7 @@ import { Failure, timeOrderedId } from '../kit/index.ts'
 import { type AnyRoute, type Ask, Reply, type Visitor } from './api.ts'
 import { assetRoutes } from './assets.ts'
 import { fail } from './errors.ts'
+import { pageRoutes } from './pages/index.ts'
 import type { AdminParts } from './parts.ts'
 import { readQuery } from './read-query.ts'
 import { apiRoutes } from './routes/index.ts'
@@ -46,7 +47,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
   })
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(parts, error, request, reply))
   app.setNotFoundHandler((request, reply) => answerError(parts, fail('not_found'), request, reply))
-  for (const route of [...apiRoutes, ...assetRoutes]) addRoute(app, route)
+  for (const route of [...apiRoutes, ...pageRoutes(apiRoutes), ...assetRoutes]) addRoute(app, route)
   await app.ready()
 
   function addRoute(server: FastifyInstance, route: AnyRoute): void {
