@@ -106,7 +106,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     const key = await keys.create(newKey())
     const tool = await harness.open('tool', clock)
     const names = Array.from({ length: 20 }, (_, i) => `name ${i}`)
-    await Promise.all(names.map((name, i) => (i % 2 ? keys : tool.keys).change(key.id, { name }, by)))
+    await Promise.all(names.map((name, i) => Promise.resolve((i % 2 ? keys : tool.keys).change(key.id, { name }, by))))
     await tool.close()
     const rows = (await trail.list({ limit: 100, subject: key.id })).filter(row => row.action === 'key.change')
     const steps = new Map(rows.map(row => [row.before?.['name'], row.after?.['name']]))
