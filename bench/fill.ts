@@ -1,16 +1,24 @@
 import { DatabaseSync } from 'node:sqlite'
+import { inspect } from 'node:util'
+import type { Client } from 'pg'
 import { createSecret, hashSecret, hintOfSecret } from '../plugins/auth/index.ts'
 import { type Log, systemClock } from '../src/kit/index.ts'
 import { openStorage } from '../src/storage/index.ts'
 
 // Rows by the million, past the gateway: through it they would take hours.
 
-const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
+const onlyErrors: Log = {
+  debug() {},
+  info() {},
+  warn() {},
+  error: (facts, text) => void process.stderr.write(`bench: ${text}: ${inspect(facts)}\n`),
+}
+const firstTime = 1_700_000_000_000
 const keyId = (n: number): string => `key_${String(n).padStart(20, '0')}`
 
 /** Makes the tables. */
 export async function prepareDatabase(url: string): Promise<void> {
-  const storage = await openStorage({ url, clock: systemClock, log: quiet, role: 'tool' })
+  const storage = await openStorage({ url, clock: systemClock, log: onlyErrors, role: 'tool' })
   await storage.close()
 }
 
@@ -20,17 +28,30 @@ export function fillKeys(path: string, count: number): readonly string[] {
   const insert = db.prepare(
     `INSERT INTO key (id, name, user_name, hash, hint, status, created_at) VALUES (?, ?, 'local', ?, ?, 'active', ?)`,
   )
-  const secrets: string[] = []
+  const secrets = createSecrets(count)
   db.exec('BEGIN')
-  for (let i = 0; i < count; i++) {
-    const secret = createSecret()
-    insert.run(keyId(i), `key ${i}`, hashSecret(secret), hintOfSecret(secret), 1_700_000_000_000 + i)
-    secrets.push(secret)
-  }
+  for (const [i, secret] of secrets.entries())
+    insert.run(keyId(i), `key ${i}`, hashSecret(secret), hintOfSecret(secret), firstTime + i)
   db.exec('COMMIT')
   db.close()
   return secrets
 }
+
+export async function fillKeysOfPostgres(client: Client, count: number): Promise<readonly string[]> {
+  const secrets = createSecrets(count)
+  for (let from = 0; from < count; from += 10_000) {
+    const some = secrets.slice(from, from + 10_000)
+    await client.query(
+      `INSERT INTO key (id, name, user_name, hash, hint, status, created_at)
+       SELECT 'key_' || lpad((n + $1 - 1)::text, 20, '0'), 'key', 'local', hash, hint, 'active', ${firstTime} + n
+       FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS made (hash, hint, n)`,
+      [from, some.map(hashSecret), some.map(hintOfSecret)],
+    )
+  }
+  return secrets
+}
+
+const createSecrets = (count: number): readonly string[] => Array.from({ length: count }, createSecret)
 
 /**
  * So many rows of the log, older than any that will come, of 1,000 keys and 10 models. The indexes are taken away
@@ -47,7 +68,7 @@ export function fillLogs(path: string, count: number): void {
     `WITH RECURSIVE number (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n + 1 < ?)
      INSERT INTO log (id, time, key_id, user_name, group_name, model, operation, status, outcome, error_code, duration_ms,
        upstream, config_revision, forwarded, dropped, client_request_id, input_tokens, output_tokens)
-     SELECT printf('req_%020d', n), 1700000000000 + n, printf('key_%020d', n % 1000), 'local', 'default',
+     SELECT printf('req_%020d', n), ${firstTime} + n, printf('key_%020d', n % 1000), 'local', 'default',
        'bench-chat-' || (n % 10), 'chat', CASE WHEN n % 50 = 0 THEN 429 ELSE 200 END,
        CASE WHEN n % 50 = 0 THEN 'refused' ELSE 'answered' END, CASE WHEN n % 50 = 0 THEN 'rate_limited' END, 812,
        'fake', '0123456789ab', '["model","stream","messages"]', '[]', NULL, 230, 180 FROM number`,
@@ -56,11 +77,24 @@ export function fillLogs(path: string, count: number): void {
   db.close()
 }
 
-/** A connection that does not care for crashes. */
+export async function fillLogsOfPostgres(client: Client, count: number): Promise<void> {
+  await client.query(
+    `INSERT INTO log (id, time, key_id, user_name, group_name, model, operation, status, outcome, error_code, duration_ms,
+       upstream, config_revision, forwarded, dropped, input_tokens, output_tokens)
+     SELECT 'req_' || lpad(n::text, 20, '0'), ${firstTime} + n, 'key_' || lpad((n % 1000)::text, 20, '0'), 'local', 'default',
+       'bench-chat-' || (n % 10), 'chat', CASE WHEN n % 50 = 0 THEN 429 ELSE 200 END,
+       CASE WHEN n % 50 = 0 THEN 'refused' ELSE 'answered' END, CASE WHEN n % 50 = 0 THEN 'rate_limited' END, 812,
+       'fake', '0123456789ab', '["model","stream","messages"]', '[]', 230, 180 FROM generate_series(0, $1 - 1) AS n`,
+    [count],
+  )
+  await client.query('VACUUM ANALYZE')
+}
+
+/** A connection that does not care for crashes. From the write-ahead log there is no way to no log but by the other one. */
 function openLoose(path: string): DatabaseSync {
   const db = new DatabaseSync(path, { enableForeignKeyConstraints: false })
   db.exec(
-    'PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -524288; PRAGMA temp_store = MEMORY',
+    'PRAGMA journal_mode = DELETE; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -524288; PRAGMA temp_store = MEMORY',
   )
   return db
 }

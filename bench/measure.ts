@@ -20,6 +20,11 @@ export function family(pid: number): readonly number[] {
   return all
 }
 
+/** The process that started another one. */
+export function parentOf(pid: number): number {
+  return Number(statFields(pid)?.[1])
+}
+
 /** User and system time that the processes have used, in seconds. */
 export function cpuSeconds(pids: readonly number[]): number {
   const ticks = pids.map(pid => {

@@ -3,7 +3,15 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type GrowthMeasured, growthRow, judgeGrowth, measureGrowth } from './growth.ts'
+import { type CountersMeasured, countersRow, measureCounters } from './counters.ts'
+import {
+  type GrowthMeasured,
+  growthPostgresRow,
+  growthRow,
+  judgeGrowth,
+  measureGrowth,
+  measureGrowthOnPostgres,
+} from './growth.ts'
 import { ledgerRow, type LedgerMeasured, measureLedger } from './ledger.ts'
 import { cpuSeconds, load, loadCounted, median, peakMegabytes, resetPeak } from './measure.ts'
 import { type Measured, type Row, rows, type Verdict } from './rows.ts'
@@ -46,7 +54,7 @@ const nothing: Measured = {
 
 type FigureResult = {
   readonly row: string
-  readonly measured: GrowthMeasured | LedgerMeasured | StartMeasured
+  readonly measured: CountersMeasured | GrowthMeasured | LedgerMeasured | StartMeasured
   readonly verdicts: readonly Verdict[]
 }
 
@@ -67,7 +75,9 @@ const results: (RowResult | FigureResult)[] = []
 for (const row of rows) if (!wanted || wanted.includes(row.name)) results.push(await measureRow(row))
 if (!wanted || wanted.includes(ledgerRow)) results.push(await measureLedgerRow())
 if (!wanted || wanted.includes(startRow)) results.push(await measureStartRow())
+if (!wanted || wanted.includes(countersRow)) results.push(await measureCountersRow())
 if (!wanted || wanted.includes(growthRow)) results.push(await measureGrowthRow())
+if (!wanted || wanted.includes(growthPostgresRow)) results.push(await measureGrowthPostgresRow())
 await write(results)
 
 /** Starts a row's targets, lets them take turns, and gives the medians. */
@@ -167,14 +177,36 @@ async function measureStartRow(): Promise<FigureResult> {
   return print({ row: startRow, measured, verdicts })
 }
 
+async function measureCountersRow(): Promise<FigureResult> {
+  process.stderr.write('\ncounters in Redis: a request with four limits, asked, taken and settled, 64 at once\n')
+  const measured = await measureCounters(runs, seconds)
+  const { requestsPerSecond, redisCpuMicros, p50Ms } = measured
+  process.stdout.write(
+    `  ${figure(requestsPerSecond)} requests/s, Redis CPU µs/request ${figure(redisCpuMicros)}; p50 ${figure(p50Ms)} ms\n`,
+  )
+  return print({ row: countersRow, measured, verdicts: [] })
+}
+
 async function measureGrowthRow(): Promise<FigureResult> {
   process.stderr.write(
     '\ngrowth: a chat request that is charged, 64 connections; filling takes minutes and 5 GB of disk\n',
   )
-  const measured = await measureGrowth(runs, seconds, Number(options['log-rows']))
-  for (const [name, { cpuMicros, p50Ms }] of Object.entries(measured))
-    process.stdout.write(`  ${name.padEnd(18)} ${figure(cpuMicros)} CPU µs/request, p50 ${figure(p50Ms)} ms\n`)
-  return print({ row: growthRow, measured, verdicts: judgeGrowth(measured) })
+  return printGrowth(growthRow, await measureGrowth(runs, seconds, Number(options['log-rows'])))
+}
+
+async function measureGrowthPostgresRow(): Promise<FigureResult> {
+  process.stderr.write('\ngrowth on PostgreSQL: 100,000 keys, 1,000,000 log rows, 1,000 models\n')
+  return printGrowth(growthPostgresRow, await measureGrowthOnPostgres(runs, seconds))
+}
+
+function printGrowth(row: string, measured: GrowthMeasured): FigureResult {
+  for (const [name, { cpuMicros, databaseCpuMicros, p50Ms }] of Object.entries(measured)) {
+    const database = databaseCpuMicros > 0 ? `, database ${figure(databaseCpuMicros)}` : ''
+    process.stdout.write(
+      `  ${name.padEnd(18)} CPU µs/request ${figure(cpuMicros)}${database}; p50 ${figure(p50Ms)} ms\n`,
+    )
+  }
+  return print({ row, measured, verdicts: judgeGrowth(measured) })
 }
 
 function print<Result extends RowResult | FigureResult>(result: Result): Result {

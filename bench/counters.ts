@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process'
+import { performance } from 'node:perf_hooks'
+import { type Demand, type Log, systemClock } from '../src/kit/index.ts'
+import { openCounters } from '../src/storage/counters/index.ts'
+import { cpuSeconds, median } from './measure.ts'
+import { answering, freePort } from './targets.ts'
+
+export const countersRow = 'counters'
+
+const requestsAtOnce = 64
+const keys = 1_000
+
+export type CountersMeasured = {
+  readonly requestsPerSecond: number
+  /** Of Redis, for each request: three round trips. */
+  readonly redisCpuMicros: number
+  readonly p50Ms: number
+}
+
+const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** What a request's limits cost a Redis of this machine's own: asked at the door, taken once the model is known, settled. */
+export async function measureCounters(runs: number, seconds: number): Promise<CountersMeasured> {
+  const port = await freePort()
+  const stop = new AbortController()
+  const args = ['--port', String(port), '--save', '', '--appendonly', 'no', '--daemonize', 'no']
+  const redis = spawn('redis-server', args, { stdio: 'ignore', signal: stop.signal })
+  redis.on('error', () => undefined)
+  try {
+    await answering(port)
+    const counters = await openCounters({ url: `redis://127.0.0.1:${port}`, clock: systemClock, log: quiet })
+    const pids = [redis.pid ?? 0]
+    const taken: CountersMeasured[] = []
+    const limitOnce = async (): Promise<void> => {
+      const { standing, all } = demandsOf(Math.floor(Math.random() * keys))
+      await counters.peek(standing, 'refuse')
+      const { ticket } = await counters.take(all, 'refuse')
+      if (!ticket) throw new Error('a limit that nobody meets was full')
+      await counters.settle(
+        ticket,
+        all.map(({ amount }) => amount),
+      )
+    }
+    for (let run = 0; run < runs; run++) taken.push(await measureOnce(limitOnce, pids, seconds))
+    await counters.close()
+    return {
+      requestsPerSecond: median(taken.map(one => one.requestsPerSecond)),
+      redisCpuMicros: median(taken.map(one => one.redisCpuMicros)),
+      p50Ms: median(taken.map(one => one.p50Ms)),
+    }
+  } finally {
+    stop.abort()
+  }
+}
+
+/** Requests and tokens of a key, requests of a model, places of a key: what a request with every limit asks. */
+function demandsOf(key: number): { readonly standing: readonly Demand[]; readonly all: readonly Demand[] } {
+  const demand = (id: string, amount: number): Demand => ({
+    id,
+    kind: 'window',
+    limit: 1_000_000_000,
+    amount,
+    shadow: false,
+  })
+  const ofKey = [demand(`rpm key ${key}`, 1), demand(`tpm key ${key}`, 500)]
+  const places: Demand = { id: `concurrency key ${key}`, kind: 'places', limit: 10_000, amount: 1, shadow: false }
+  return { standing: ofKey, all: [...ofKey, demand('rpm model one', 1), places] }
+}
+
+async function measureOnce(
+  limitOnce: () => Promise<void>,
+  pids: readonly number[],
+  seconds: number,
+): Promise<CountersMeasured> {
+  const before = cpuSeconds(pids)
+  const began = performance.now()
+  const took: number[] = []
+  const limitInTurn = async (): Promise<void> => {
+    while (performance.now() - began < seconds * 1000) {
+      const from = performance.now()
+      await limitOnce()
+      took.push(performance.now() - from)
+    }
+  }
+  await Promise.all(Array.from({ length: requestsAtOnce }, limitInTurn))
+  return {
+    requestsPerSecond: (took.length * 1000) / (performance.now() - began),
+    redisCpuMicros: ((cpuSeconds(pids) - before) * 1e6) / took.length,
+    p50Ms: median(took),
+  }
+}
