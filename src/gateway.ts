@@ -216,7 +216,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
       countersHealthy: () => counters.healthy(),
       upstreamHealthy: name => engine.isOpen(name),
     },
-    reload,
+    reload: role === 'worker' ? undefined : reload,
     check: text => checkText(file, text, env, engine.running.plan, parts.plugins),
     show: async () => showConfig(file, typeof config === 'object' ? config.text : await readFile(file, 'utf8'), env),
   })

@@ -52,7 +52,8 @@ export type AdminParts = {
   explain(plan: Plan, request: ImaginedRequest): RequestExplanation
   /** What everything costs. */
   prices(plan: Plan): PriceList
-  reload(): Promise<Reloaded>
+  /** Reads the configuration again; undefined where another process decides that. */
+  readonly reload: (() => Promise<Reloaded>) | undefined
   /** Reads a text as the configuration, and starts nothing. */
   check(text: string): Promise<{ readonly ok: boolean; readonly findings: readonly ConfigFinding[] }>
   show(): Promise<ShownConfig>

@@ -66,17 +66,17 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
         if (route.query) request.query = readQuery(request.query as object, route.query)
       },
       async handler(request, reply) {
-        const answered = await route.handle(askOf(request) as Ask<never, never>)
+        const answered = await route.handle(askOf(request, reply) as Ask<never, never>)
         if (answered instanceof Reply) return sendReply(reply, answered)
         return reply.status(route.status ?? 200).send(answered ?? undefined)
       },
     })
   }
 
-  function askOf(request: FastifyRequest): Ask {
+  function askOf(request: FastifyRequest, reply: FastifyReply): Ask {
     const { host, scheme, visitor } = arrivals.get(request) as Arrival
     const left = new AbortController()
-    request.raw.socket.once('close', () => left.abort())
+    reply.raw.once('close', () => left.abort())
     return {
       id: request.id,
       parts,

@@ -29,8 +29,10 @@ export async function showConfig(file: string, given: string, env: Environment):
     ? await fillTree(written, source, env, new Report(source))
     : { root: undefined, loose: [] }
   const secrets = gatherSecrets(root, source.text, loose)
-  const text = secrets.mask(coverSpans(source.text, secrets.spans))
-  if (!root || !written) return { text, origins: [] }
+  if (!root || !written) return { text: secrets.mask(source.text), origins: [] }
+  const covered = coverSpans(source.text, secrets.spans)
+  // What is commented out is no value, and may be an old credential all the same.
+  const text = covered.replaceAll(/(?<=^|\s)#.*$/gm, comment => secrets.mask(comment))
   const asWritten = new Map([...scalarsOf(written)].map(([scalar, path]) => [formatPath(path), scalar]))
   const origins = [...scalarsOf(root)].flatMap(([scalar, path]) => {
     if (scalar.unknown) return []

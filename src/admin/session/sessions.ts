@@ -1,7 +1,8 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Session } from '../../kit/index.ts'
-import type { AdminParts } from '../parts.ts'
+import { toMoment } from '../answers.ts'
 import type { Ask, Visitor } from '../api.ts'
+import type { AdminParts } from '../parts.ts'
 
 const idleMs = 30 * 60_000
 export const sessionMs = 12 * 3_600_000
@@ -85,4 +86,18 @@ export async function revokeSessionKeys(
 /** Whether the session of whoever asks is still there, for answers that go on for long. */
 export async function isSessionOpen({ parts, visitor }: Ask): Promise<boolean> {
   return visitor !== undefined && (await parts.storage.sessions.find(visitor.session.hash)) !== undefined
+}
+
+const keyMs = 3_600_000
+
+/** Makes a key that ends with the session; the one made for it before ends now. */
+export async function newSessionKey(parts: AdminParts, session: Session) {
+  const { storage, clock } = parts
+  const { user, expiresAt } = session
+  const name = sessionKeyName(session)
+  await revokeSessionKeys(parts, user, known => known === name)
+  const { secret, hash, hint } = parts.newSecret()
+  const expires = Math.min(clock.now() + keyMs, expiresAt)
+  await storage.keys.create({ name, user, group: null, kind: 'session', hash, hint, expiresAt: expires }, user)
+  return { key: secret, expires: toMoment(expires) }
 }

@@ -1,0 +1,141 @@
+import { defineRoute } from '../api.ts'
+import { toMoment } from '../answers.ts'
+import { fail } from '../errors.ts'
+import type { ConfigFinding, Reloaded } from '../parts.ts'
+import { moment, text, textOrNull, texts, truth, whole, wholeOrNull } from '../schemas.ts'
+import { visitorOf } from '../visitor.ts'
+
+const textBytesMax = 1024 * 1024
+
+const findingsAnswer = {
+  type: 'array',
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      severity: { type: 'string', enum: ['error', 'note'] },
+      code: text,
+      message: text,
+      remedy: textOrNull,
+      line: whole,
+      col: whole,
+      path: text,
+    },
+  },
+} as const
+
+const reloadAnswer = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['ok'],
+  properties: { ok: truth, revision: text, changes: texts, findings: findingsAnswer },
+} as const
+
+function findingRecord({ severity, code, message, remedy, line, col, path }: ConfigFinding) {
+  return { severity, code, message, remedy: remedy ?? null, line, col, path }
+}
+
+function reloadRecord(result: Reloaded) {
+  if (result.ok) return { ok: true, revision: result.revision, changes: result.changes }
+  return { ok: false, findings: result.findings.map(findingRecord) }
+}
+
+export const configRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/config',
+    access: 'admin',
+    summary: 'The configuration file as it stands, its secrets covered, and where each value came from.',
+    answer: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        file: text,
+        revision: text,
+        loaded_at: moment,
+        text,
+        origins: {
+          type: 'array',
+          items: {
+            type: 'object',
+            additionalProperties: false,
+            properties: {
+              path: text,
+              value: text,
+              line: wholeOrNull,
+              from: { type: 'string', enum: ['file', 'environment', 'default'] },
+            },
+          },
+        },
+        last_reload: {
+          type: ['object', 'null'],
+          additionalProperties: false,
+          properties: { at: moment, ...reloadAnswer.properties },
+        },
+      },
+    },
+    async handle({ parts }) {
+      const { file, revision } = parts.plan()
+      const shown = await parts.show().catch((cause: unknown) => {
+        throw fail('conflict', { why: `The file ${file} cannot be read.` }, { cause })
+      })
+      const last = parts.facts.lastReload()
+      return {
+        file,
+        revision,
+        loaded_at: toMoment(parts.facts.loadedAt()),
+        ...shown,
+        last_reload: last ? { at: toMoment(last.at), ...reloadRecord(last.result) } : null,
+      }
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/config/check',
+    access: 'admin',
+    summary: 'Says what is wrong with a text as the configuration; nothing changes.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['text'],
+      properties: { text: { type: 'string', maxLength: textBytesMax } },
+    },
+    bodyBytesMax: textBytesMax,
+    answer: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['ok', 'findings'],
+      properties: { ok: truth, findings: findingsAnswer },
+    },
+    async handle({ parts, body }) {
+      const { ok, findings } = await parts.check(body.text)
+      return { ok, findings: findings.map(findingRecord) }
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/config/reload',
+    access: 'admin',
+    summary: 'Reads the configuration file again: all of it takes effect, or none.',
+    answer: reloadAnswer,
+    async handle(ask) {
+      const { parts } = ask
+      if (!parts.reload)
+        throw fail('conflict', {
+          why: 'Several processes serve: save the file, or send SIGHUP to the one that started them.',
+        })
+      const before = parts.plan().revision
+      const result = await parts.reload()
+      if (result.ok)
+        await parts.storage.trail.note({
+          actor: visitorOf(ask).user.name,
+          action: 'config.reload',
+          subject: parts.plan().file,
+          before: { revision: before },
+          after: { revision: result.revision, changes: result.changes },
+          reason: null,
+        })
+      return reloadRecord(result)
+    },
+  }),
+]

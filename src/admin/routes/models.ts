@@ -1,0 +1,124 @@
+import { formatMoney, type Model } from '../../kit/index.ts'
+import { type Ask, defineRoute } from '../api.ts'
+import { limitsRecord } from '../answers.ts'
+import { limitsAnswer, moment, text, textOrNull, texts, truth, whole } from '../schemas.ts'
+import { newSessionKey } from '../session/sessions.ts'
+import { visitorOf } from '../visitor.ts'
+
+const perUnitDefault = 1
+
+/** A model as the console shows it; `per` is how many of a unit its price is for. */
+function modelRecord({ parts }: Ask, model: Model) {
+  const plan = parts.plan()
+  const priced = parts.prices(plan).models.find(one => one.name === model.name)
+  const per = new Map(priced?.units.map(unit => [unit.unit, unit.per]))
+  return {
+    name: model.name,
+    family: model.family.name,
+    operations: priced?.operations ?? [],
+    upstreams: model.upstreams.map(({ upstream }) => upstream.name),
+    prices: [...model.prices].map(([unit, { micros, origin }]) => ({
+      unit,
+      price: formatMoney(micros),
+      currency: plan.currency,
+      per: per.get(unit) ?? perUnitDefault,
+      at: `${origin.file}:${origin.line}`,
+    })),
+    free: model.free,
+    limits: limitsRecord(model.limits),
+    notes: model.family.notes,
+    streams: [...model.family.streams],
+    enabled: model.enabled,
+  }
+}
+
+const modelAnswer = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    name: text,
+    family: text,
+    operations: texts,
+    upstreams: texts,
+    prices: {
+      type: 'array',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        properties: { unit: text, price: text, currency: text, per: whole, at: text },
+      },
+    },
+    free: truth,
+    limits: limitsAnswer,
+    notes: { type: 'object', additionalProperties: false, properties: { en: texts, zh: texts } },
+    streams: texts,
+    enabled: truth,
+  },
+} as const
+
+export const modelRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/models',
+    access: 'user',
+    summary: 'The models, with their prices and where each price stands.',
+    answer: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['models'],
+      properties: { models: { type: 'array', items: modelAnswer } },
+    },
+    handle: ask => ({ models: [...ask.parts.plan().models.values()].map(model => modelRecord(ask, model)) }),
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/explain',
+    access: 'user',
+    summary: 'What would become of a request and what it would cost, without making it.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['model', 'operation'],
+      properties: {
+        model: { type: 'string', minLength: 1, maxLength: 200 },
+        operation: { type: 'string', minLength: 1, maxLength: 100 },
+        size: { type: ['string', 'null'], maxLength: 100 },
+        quality: { type: ['string', 'null'], maxLength: 100 },
+        n: { type: 'integer', minimum: 1, maximum: 1_000, default: 1 },
+      },
+    },
+    answer: {
+      type: 'object',
+      properties: {
+        model: text,
+        family: text,
+        operation: text,
+        upstream: text,
+        route: textOrNull,
+        forwarded: texts,
+        dropped: texts,
+        expected_size: textOrNull,
+        quote: { type: ['object', 'null'] },
+        warnings: texts,
+      },
+    },
+    handle({ parts, body }) {
+      const { model, operation, size, quality, n } = body
+      const request = { model, operation, n, size: size ?? undefined, quality: quality ?? undefined }
+      return parts.explain(parts.plan(), request)
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/playground/key',
+    access: 'user',
+    summary: 'Makes a key for the playground: it lives an hour at most, and ends with the session.',
+    answer: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['key', 'expires'],
+      properties: { key: text, expires: moment },
+    },
+    handle: ask => newSessionKey(ask.parts, visitorOf(ask).session),
+  }),
+]

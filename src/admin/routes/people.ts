@@ -1,0 +1,148 @@
+import { defineRoute } from '../api.ts'
+import { limitsRecord, userRecord } from '../answers.ts'
+import { fail } from '../errors.ts'
+import { limitsAnswer, password, role, text, userAnswer, userName, userStatus, whole } from '../schemas.ts'
+import { checkPassword } from '../session/check-password.ts'
+import { visitorOf } from '../visitor.ts'
+import { checkGroup } from './keys.ts'
+
+const group = { type: 'string', minLength: 1, maxLength: 100 } as const
+
+export const peopleRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/users',
+    access: 'admin',
+    summary: 'All users, by name.',
+    answer: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['users'],
+      properties: { users: { type: 'array', items: userAnswer } },
+    },
+    handle: async ({ parts }) => ({ users: (await parts.storage.users.list()).map(userRecord) }),
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/users',
+    access: 'admin',
+    summary: 'Makes a user; without a password they cannot log in yet.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['name'],
+      properties: {
+        name: userName,
+        group: { ...group, default: 'default' },
+        role: { ...role, default: 'user' },
+        password: { ...password, type: ['string', 'null'] },
+      },
+    },
+    answer: userAnswer,
+    status: 201,
+    async handle(ask) {
+      const { parts, body, door } = ask
+      checkGroup(parts.plan(), body.group)
+      const chosen = body.password ?? null
+      if (chosen !== null) checkPassword(chosen, body.name)
+      const passwordHash = chosen === null ? null : await door.hashes.run(() => parts.hashPassword(chosen))
+      const { name, group, role } = body
+      await parts.storage.users.create({ name, group, role, passwordHash }, visitorOf(ask).user.name)
+      const user = await parts.storage.users.find(name)
+      if (!user) throw fail('not_found')
+      return userRecord(user)
+    },
+  }),
+  defineRoute({
+    method: 'PATCH',
+    url: '/api/users/:name',
+    access: 'admin',
+    summary: "Changes a user's group, role or status; who is disabled loses sessions and keys at once.",
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      minProperties: 1,
+      properties: { group, role, status: userStatus },
+    },
+    answer: userAnswer,
+    async handle(ask) {
+      const { parts, body, params } = ask
+      const by = visitorOf(ask).user.name
+      const name = params['name'] ?? ''
+      if (body.group !== undefined) checkGroup(parts.plan(), body.group)
+      // An administrator is left, whatever is changed: nobody takes away what they are changing it with.
+      if (name === by && (body.role === 'user' || body.status === 'disabled'))
+        throw fail('conflict', {
+          why: 'Nobody can disable themselves or take their own role away; ask another administrator.',
+        })
+      const { group, role, status } = body
+      const change = {
+        ...(group !== undefined && { group }),
+        ...(role !== undefined && { role }),
+        ...(status !== undefined && { status }),
+      }
+      const user = await parts.storage.users.change(name, change, by)
+      if (!user) throw fail('not_found')
+      return userRecord(user)
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/users/:name/password',
+    access: 'admin',
+    summary: "Sets a user's password; their sessions end.",
+    body: { type: 'object', additionalProperties: false, required: ['password'], properties: { password } },
+    status: 204,
+    async handle(ask) {
+      const { parts, body, params, door } = ask
+      const { user, session } = visitorOf(ask)
+      const name = params['name'] ?? ''
+      checkPassword(body.password, name)
+      const hash = await door.hashes.run(() => parts.hashPassword(body.password))
+      const keep = name === user.name ? session.hash : undefined
+      if (!(await parts.storage.users.setPassword(name, hash, user.name, keep))) throw fail('not_found')
+      return null
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    url: '/api/groups',
+    access: 'admin',
+    summary: 'The groups of the configuration, and how many users and keys are in each.',
+    answer: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['groups'],
+      properties: {
+        groups: {
+          type: 'array',
+          items: {
+            type: 'object',
+            additionalProperties: false,
+            properties: {
+              name: text,
+              limits: limitsAnswer,
+              multiplier: text,
+              limit_scope: text,
+              users: whole,
+              keys: whole,
+            },
+          },
+        },
+      },
+    },
+    async handle({ parts }) {
+      const [users, keys] = await Promise.all([parts.storage.users.list(), parts.storage.keys.list()])
+      return {
+        groups: [...parts.plan().groups.values()].map(({ name, limits, multiplier, limitScope }) => ({
+          name,
+          limits: limitsRecord(limits),
+          multiplier,
+          limit_scope: limitScope,
+          users: users.filter(user => user.group === name).length,
+          keys: keys.filter(key => key.status === 'active' && (key.group ?? key.userGroup) === name).length,
+        })),
+      }
+    },
+  }),
+]

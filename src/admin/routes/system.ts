@@ -1,0 +1,85 @@
+import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { defineRoute } from '../api.ts'
+import { toMoment } from '../answers.ts'
+import { moment, text, truth, whole, wholeOrNull } from '../schemas.ts'
+
+const resolutionMs = 20
+const reviewedMax = 1_000
+const store = { type: 'object', additionalProperties: false, properties: { kind: text, healthy: truth } } as const
+
+/** Bytes free where a file of SQLite stands; null for a storage elsewhere. */
+async function freeBytes(storage: string): Promise<number | null> {
+  const path = /^sqlite:(?:\/\/)?(.+)$/.exec(storage)?.[1]
+  if (path === undefined || path === ':memory:') return null
+  const { bavail, bsize } = await statfs(dirname(path))
+  return bavail * bsize
+}
+
+export function systemRoutes() {
+  const loop = monitorEventLoopDelay({ resolution: resolutionMs })
+  loop.enable()
+  return [
+    defineRoute({
+      method: 'GET',
+      url: '/api/system',
+      access: 'admin',
+      summary: 'How this process, its stores and its upstreams are.',
+      answer: {
+        type: 'object',
+        additionalProperties: false,
+        properties: {
+          version: text,
+          node: text,
+          started: moment,
+          uptime_s: whole,
+          memory: { ...whole, description: 'Bytes resident.' },
+          event_loop_p99_ms: { type: 'number' },
+          open_requests: whole,
+          storage: store,
+          counters: store,
+          upstreams: {
+            type: 'array',
+            items: {
+              type: 'object',
+              additionalProperties: false,
+              properties: { name: text, healthy: truth, simulated: truth },
+            },
+          },
+          needs_review: { ...whole, description: `Charges that wait for a person; counted up to ${reviewedMax}.` },
+          disk_free: { ...wholeOrNull, description: 'Bytes free where the storage stands; null when it is elsewhere.' },
+        },
+      },
+      async handle({ parts }) {
+        const { storage, facts } = parts
+        const plan = parts.plan()
+        const simulated = new Set(facts.simulated())
+        const waiting = await storage.journal.list({ charge: 'needs_review', limit: reviewedMax })
+        return {
+          version: facts.version,
+          node: process.version,
+          started: toMoment(facts.startedAt),
+          uptime_s: Math.round((parts.clock.now() - facts.startedAt) / 1_000),
+          memory: process.memoryUsage.rss(),
+          event_loop_p99_ms: Math.round(Math.max(0, loop.percentile(99) / 1e6 - resolutionMs) * 10) / 10,
+          open_requests: facts.open(),
+          storage: { kind: kindOf(plan.storage), healthy: storage.ledger.healthy() },
+          counters: { kind: kindOf(plan.counters), healthy: facts.countersHealthy() },
+          upstreams: [...plan.upstreams.values()].map(({ name, url }) => ({
+            name,
+            healthy: facts.upstreamHealthy(name),
+            simulated: simulated.has(url.replace(/^simulator:/, '')),
+          })),
+          needs_review: waiting.length,
+          disk_free: await freeBytes(plan.storage).catch(() => null),
+        }
+      },
+    }),
+  ]
+}
+
+/** `sqlite`, `postgres`, `memory`, `redis`: the address itself may hold a password. */
+function kindOf(url: string): string {
+  return (/^[a-z]+/.exec(url)?.[0] ?? '').replace(/^postgresql$/, 'postgres').replace(/^rediss$/, 'redis')
+}
