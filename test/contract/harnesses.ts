@@ -26,7 +26,7 @@ export async function sqliteHarness(): Promise<StorageHarness> {
   return {
     url,
     open: (role, clock = systemClock) => openStorage({ url, clock, log: silentLog, role }),
-    child: async job => runChild(url, job),
+    child: async (role, job) => runChild(url, role, job),
     lapse: async () => edit('UPDATE replica SET lease_until = 0', true, false),
     edit: async sql => edit(sql, true, false),
     tamper: async sql => edit(sql, false, true),
@@ -49,7 +49,7 @@ export function postgresHarness(postgres: Postgres): Harness {
     return {
       url,
       open: (role, clock = systemClock) => openStorage({ url, clock, log: silentLog, role }),
-      child: async job => runChild(url, job),
+      child: async (role, job) => runChild(url, role, job),
       lapse: () => edit('UPDATE replica SET lease_until = 0'),
       edit: sql => edit(sql),
       // Past triggers and foreign keys.

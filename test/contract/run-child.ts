@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { Child } from './storage.ts'
+import type { Child, Role } from './storage.ts'
 
 const childFile = fileURLToPath(new URL('./storage-child.ts', import.meta.url))
 
 /** Runs `storage-child.ts` on a database in a process of its own. */
-export function runChild(url: string, job: string): Child {
-  const child = spawn(process.execPath, [childFile, url, ...job.split(' ')], { stdio: ['ignore', 'pipe', 'inherit'] })
+export function runChild(url: string, role: Role, job: string): Child {
+  const given = [childFile, url, role, ...job.split(' ')]
+  const child = spawn(process.execPath, given, { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
   return {

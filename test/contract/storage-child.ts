@@ -2,17 +2,19 @@ import { openStorage } from '../../src/storage/index.ts'
 import { systemClock } from '../../src/kit/index.ts'
 import { holdOf, line, newKey, silentLog } from './storage.ts'
 
-// A process of its own for the storage's contract: `node storage-child.ts URL JOB`. It says what it has done and then
-// waits to be killed.
-const [url = '', job = '', argument = ''] = process.argv.slice(2)
-const role = job === 'revoke' ? 'tool' : 'gateway'
-const storage = await openStorage({ url, clock: systemClock, log: silentLog, role })
+// A process of its own for the storage's contract: `node storage-child.ts URL ROLE JOB [ARGUMENT]`. It says what it has done
+// and then waits to be killed.
+const [url = '', role = '', job = '', argument = ''] = process.argv.slice(2)
+const storage = await openStorage({
+  url,
+  clock: systemClock,
+  log: silentLog,
+  role: role as 'gateway' | 'worker' | 'tool',
+})
 const { keys, ledger } = storage
+const say = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`)
 
-if (job === 'revoke') {
-  await keys.revoke(argument)
-  process.stdout.write('revoked\n')
-}
+if (job === 'revoke') say(await keys.revoke(argument))
 if (job === 'leave-open') {
   const key = await keys.create(newKey({ budget: 1_000_000 }))
   const [lined, empty, ended] = [holdOf(key, 100_000), holdOf(key, 100_000), holdOf(key, 100_000)]
@@ -20,8 +22,23 @@ if (job === 'leave-open') {
   await Promise.all([ledger.line(lined.facts.id, line(0)), ledger.line(lined.facts.id, line(1))])
   await ledger.line(ended.facts.id, line(0))
   await ledger.settle({ id: ended.facts.id, delivery: 'confirmed', reason: null })
-  const left = { keyId: key.id, lined: lined.facts.id, empty: empty.facts.id, ended: ended.facts.id }
-  process.stdout.write(`${JSON.stringify(left)}\n`)
+  say({ keyId: key.id, lined: lined.facts.id, empty: empty.facts.id, ended: ended.facts.id })
+  // Told so, it goes on with what it had, and then with something new until that succeeds.
+  process.once('SIGUSR2', async () => {
+    const transitions = [
+      await ledger.line(lined.facts.id, line(2)),
+      await ledger.settle({ id: lined.facts.id, delivery: 'confirmed', reason: null }),
+      await ledger.line(empty.facts.id, line(0)),
+      await ledger.void(empty.facts.id, 'x'),
+    ]
+    for (;;) {
+      const request = holdOf(key, 100_000)
+      const { id } = request.facts
+      await ledger.hold(request)
+      const isOurs = await ledger.line(id, line(0))
+      if (isOurs && (await ledger.settle({ id, delivery: 'confirmed', reason: null }))) return say(transitions)
+    }
+  })
 }
 if (job === 'load') {
   const key = await keys.create(newKey())
@@ -34,5 +51,14 @@ if (job === 'load') {
     return bill()
   }
   await Promise.all(Array.from({ length: 32 }, bill))
+}
+if (job === 'budget') {
+  const key = (await keys.list()).find(one => one.id === argument)
+  say('ready')
+  process.once('SIGUSR2', async () => {
+    if (!key) return
+    const results = await Promise.all(Array.from({ length: 67 }, () => ledger.hold(holdOf(key, 40_000))))
+    say(results.filter(result => result.kind === 'held').length)
+  })
 }
 setInterval(() => undefined, 60_000)

@@ -2,13 +2,15 @@ import type { Test } from 'tap'
 import type { ChargeFacts, Clock, HoldRequest, Key, Line, Log, LogRow, NewKey, Storage } from '../../src/kit/index.ts'
 import { timeOrderedId } from '../../src/kit/index.ts'
 
+export type Role = 'gateway' | 'worker' | 'tool'
+
 /** What a driver gives the suite: one fresh database, opened as often as asked. */
 export type StorageHarness = {
   readonly url: string
   /** Opens the database that this harness stands for. */
-  open(role: 'gateway' | 'tool', clock?: Clock): Promise<Storage>
+  open(role: Role, clock?: Clock): Promise<Storage>
   /** Runs `test/contract/storage-child.ts` on the same database in a process of its own. */
-  child(job: string): Promise<Child>
+  child(role: Role, job: string): Promise<Child>
   /** Ends the lease of every process, as if half a minute had passed. */
   lapse(): Promise<void>
   /** Changes the rows by hand, as far as the guards let it. */
@@ -23,8 +25,8 @@ export type Child = {
   line(): Promise<string>
   /** SIGKILL; resolves when it is gone. */
   kill(): Promise<void>
-  /** Freezes and thaws it. */
-  signal(signal: 'SIGSTOP' | 'SIGCONT'): void
+  /** Freezes it, thaws it, or tells it to go on with its job. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT' | 'SIGUSR2'): void
 }
 
 export type Harness = () => Promise<StorageHarness>
@@ -202,8 +204,8 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       const { harness, keys } = shared
       const { key } = await addKey(shared.storage)
       const before = await keys.revision()
-      const child = await harness.child(`revoke ${key.id}`)
-      t.equal(await child.line(), 'revoked')
+      const child = await harness.child('tool', `revoke ${key.id}`)
+      t.equal(await child.line(), 'true')
       t.ok((await keys.revision()) > before)
       t.match(
         (await keys.list()).find(one => one.id === key.id),
@@ -348,20 +350,24 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
-    await t.test('two thousand charges at once are two thousand charges', async t => {
+    await t.test('a thousand charges, fifty at a time, are a thousand charges', async t => {
       const own = await start(t)
       const { ledger, books, keys } = own
       const open = await keys.create(newKey())
-      const results = await Promise.all(
-        Array.from({ length: 2_000 }, async () => {
-          const request = holdOf(open, 40_000)
-          await ledger.hold(request)
-          await ledger.line(request.facts.id, line(0))
-          return ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+      let settled = 0
+      const bill = async (): Promise<void> => {
+        const request = holdOf(open, 40_000)
+        await ledger.hold(request)
+        await ledger.line(request.facts.id, line(0))
+        if (await ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })) settled++
+      }
+      await Promise.all(
+        Array.from({ length: 50 }, async () => {
+          for (let i = 0; i < 20; i++) await bill()
         }),
       )
-      t.equal(results.filter(Boolean).length, 2_000)
-      t.same(await books.verify(), { charges: 2_000, lines: 2_000, entries: 2_000, problems: [] })
+      t.equal(settled, 1_000)
+      t.same(await books.verify(), { charges: 1_000, lines: 1_000, entries: 1_000, problems: [] })
     })
   })
 
@@ -756,7 +762,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       'charges with lines are settled at their lines, the others go to review, and every hold ends',
       async t => {
         const harness = await make()
-        const child = await harness.child('leave-open')
+        const child = await harness.child('gateway', 'leave-open')
         const left = JSON.parse(await child.line()) as { keyId: string; lined: string; empty: string; ended: string }
         await child.kill()
         await harness.lapse()
@@ -789,7 +795,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
     await t.test('killed under load, nothing acknowledged is lost and the books agree', async t => {
       const harness = await make()
       for (let round = 0; round < 3; round++) {
-        const child = await harness.child('load')
+        const child = await harness.child('gateway', 'load')
         const acknowledged: string[] = []
         while (acknowledged.length < 300) acknowledged.push(await child.line())
         await child.kill()
@@ -847,6 +853,110 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       await harness.close()
     })
   })
+
+  await t.test('several processes that bill on one database', async t => {
+    await t.test('a budget for ten, asked for 201 times by three at once: ten are admitted', async t => {
+      const harness = await make()
+      const storage = await harness.open('worker')
+      const poor = await storage.keys.create(newKey({ budget: 400_000 }))
+      const children = await Promise.all([1, 2, 3].map(() => harness.child('worker', `budget ${poor.id}`)))
+      await Promise.all(children.map(child => child.line()))
+      for (const child of children) child.signal('SIGUSR2')
+      const held = await Promise.all(children.map(async child => Number(await child.line())))
+      t.equal(
+        held.reduce((sum, one) => sum + one),
+        10,
+      )
+      t.match(await storage.keys.list(), [{ held: 400_000, spent: 0 }])
+      t.same((await storage.books.verify()).problems, [])
+      for (const child of children) await child.kill()
+      await storage.close()
+      await harness.close()
+    })
+
+    await t.test('what one that was killed had open is ended when its lease has run out, and not before', async t => {
+      const harness = await make()
+      const child = await harness.child('worker', 'leave-open')
+      const left = JSON.parse(await child.line()) as { keyId: string; lined: string; empty: string }
+      await child.kill()
+      const storage = await harness.open('worker')
+      t.match(await storage.ledger.find(left.lined), { state: 'reserved' })
+      t.match(await storage.keys.list(), [{ held: 200_000 }])
+      t.same((await storage.books.verify()).problems, [])
+      await harness.lapse()
+      await until(async () => (await storage.ledger.find(left.lined))?.state === 'settled')
+      t.match(await storage.ledger.find(left.lined), { amount: 80_000, reason: 'gateway_stopped' })
+      t.match(await storage.ledger.find(left.empty), { state: 'needs_review', reason: 'gateway_stopped' })
+      t.match(await storage.keys.list(), [{ held: 0, spent: 120_000 }])
+      t.equal((await storage.journal.list({ limit: 10 })).length, 3)
+      t.same((await storage.books.verify()).problems, [])
+      await storage.close()
+      await harness.close()
+    })
+
+    await t.test('what one had open when it closed is ended by the next to look', async t => {
+      const harness = await make()
+      const first = await harness.open('worker')
+      const request = holdOf(await first.keys.create(newKey()), 10)
+      await first.ledger.hold(request)
+      await first.close()
+      const second = await harness.open('worker')
+      t.match(await second.ledger.find(request.facts.id), { state: 'needs_review' })
+      await second.close()
+      await harness.close()
+    })
+
+    await t.test('one that was frozen past its lease changes nothing of what it had, and then begins anew', async t => {
+      const harness = await make()
+      const child = await harness.child('worker', 'leave-open')
+      const left = JSON.parse(await child.line()) as { lined: string; empty: string }
+      child.signal('SIGSTOP')
+      await harness.lapse()
+      const storage = await harness.open('worker')
+      const read = () => Promise.all([left.lined, left.empty].map(async id => storage.ledger.find(id)))
+      const before = await read()
+      t.match(before, [{ state: 'settled' }, { state: 'needs_review' }])
+      child.signal('SIGCONT')
+      child.signal('SIGUSR2')
+      t.equal(await child.line(), '[false,false,false,false]')
+      t.same(await read(), before)
+      t.same((await storage.books.verify()).problems, [])
+      await child.kill()
+      await storage.close()
+      await harness.close()
+    })
+
+    await t.test('one of two is killed under load: the other goes on, and nothing acknowledged is lost', async t => {
+      const harness = await make()
+      const storage = await harness.open('worker')
+      const [victim, other] = [await harness.child('worker', 'load'), await harness.child('worker', 'load')]
+      const acknowledged: string[] = []
+      for (let i = 0; i < 100; i++) acknowledged.push(await victim.line(), await other.line())
+      await victim.kill()
+      for (let i = 0; i < 100; i++) acknowledged.push(await other.line())
+      await other.kill()
+      await harness.lapse()
+      const all = async () => storage.books.all(null, 100_000)
+      await until(async () => (await all()).every(({ state }) => state !== 'reserved'))
+      const settled = new Set((await all()).flatMap(({ id, state }) => (state === 'settled' ? [id] : [])))
+      t.same(
+        acknowledged.filter(id => !settled.has(id)),
+        [],
+      )
+      t.same((await storage.books.verify()).problems, [])
+      await storage.close()
+      await harness.close()
+    })
+  })
+}
+
+/** Waits until something holds: a beat of a lease is five seconds. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 15_000
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error('it has not come about in 15 s')
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
 }
 
 /** The SQL of a fraud on the second of three charges. */
