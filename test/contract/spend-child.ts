@@ -1,0 +1,31 @@
+import { once } from 'node:events'
+import { systemClock } from '../../src/kit/index.ts'
+import { openStorage } from '../../src/storage/index.ts'
+import { holdOf, line, silentLog } from './storage.ts'
+
+// A process that bills beside others: `node spend-child.ts URL KEY PRICE REQUESTS`. It says that it is ready, waits for a
+// word, asks for everything at once, and says how many were admitted and what the least was that it saw left.
+const [url = '', keyId = '', price = '', requests = ''] = process.argv.slice(2)
+const storage = await openStorage({ url, clock: systemClock, log: silentLog, role: 'worker' })
+const { keys, ledger } = storage
+const key = await keys.find(keyId)
+if (!key) throw new Error(`there is no key ${keyId}`)
+process.stdout.write('ready\n')
+await once(process.stdin, 'data')
+process.stdin.destroy()
+
+let least = Number.POSITIVE_INFINITY
+const results = await Promise.all(
+  Array.from({ length: Number(requests) }, async () => {
+    const request = holdOf(key, Number(price))
+    const { id } = request.facts
+    const { kind } = await ledger.hold(request)
+    const now = await keys.find(keyId)
+    if (now?.budget !== undefined && now.budget !== null) least = Math.min(least, now.budget - now.held - now.spent)
+    if (kind !== 'held') return false
+    await ledger.line(id, line(0, { price: Number(price) }))
+    return ledger.settle({ id, delivery: 'confirmed', reason: null })
+  }),
+)
+await storage.close()
+process.stdout.write(`${JSON.stringify({ admitted: results.filter(Boolean).length, least })}\n`)

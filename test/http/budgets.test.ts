@@ -1,0 +1,178 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { createKey, type Key } from '../../src/index.ts'
+import { postgresHarness, sqliteHarness } from '../contract/harnesses.ts'
+import { type Harness, newKey, type StorageHarness } from '../contract/storage.ts'
+import { type Answered, askOnce } from '../harness/ask.ts'
+import { HandClock } from '../harness/exchange.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { checkBooks } from '../harness/shop.ts'
+import { type Edits, type Started, start, type StartOptions } from '../harness/start.ts'
+
+const day = 86_400_000
+/** An image of family B in this size. */
+const image = { model: 'beta-imagine-image', prompt: 'a boat', size: '1024x1024' }
+const price = 20_000
+const budget = 10 * price
+const noLimits: Edits = [
+  [/default: \{ rpm: 60, tpm: \d+ \}/, 'default: { rpm: 1000000 }'],
+  [', limits: { rpm: 300 } }', ' }'],
+]
+const spendChild = fileURLToPath(new URL('../contract/spend-child.ts', import.meta.url))
+
+async function open(t: Test, options: StartOptions = {}): Promise<Started> {
+  const started = await start(t, { edit: noLimits, ...options })
+  started.upstreams['beta']?.answer({ data: [{ url: 'https://pictures.example/one.png' }] })
+  return started
+}
+
+function ask({ url }: Started, key: string): Promise<Answered> {
+  return askOnce(url, image, { key })
+}
+
+/** Time passes while nothing is being written. */
+async function pass({ settled }: Started, clock: HandClock, ms: number): Promise<void> {
+  await settled()
+  clock.move(ms)
+}
+
+async function keyOf({ gateway, settled }: Started, id: string): Promise<Key> {
+  await settled()
+  const key = await gateway.storage.keys.find(id)
+  if (!key) throw new Error(`there is no key ${id}`)
+  return key
+}
+
+t.test('a budget of a day is 402 when it is spent, says when it begins anew, and does', async t => {
+  const clock = new HandClock()
+  const started = await open(t, { clock })
+  const { storage } = started.gateway
+  const settings = { name: 'daily', user: 'local', budget: 2 * price, budgetPeriod: 'day' } as const
+  const { key, secret } = await createKey(storage, settings)
+  clock.move(day - 1)
+  for (let i = 0; i < 2; i++) t.equal((await ask(started, secret)).status, 200)
+  const refused = await ask(started, secret)
+  t.equal(refused.status, 402)
+  t.match(refused.headers, { 'x-should-retry': 'false' })
+  t.match(refused.json(), {
+    error: {
+      type: 'insufficient_quota',
+      code: 'insufficient_quota',
+      message: /may cost up to 0\.02 USD .* has 0\.00 USD left; it begins anew at 2026-11-21T00:00:00\.000Z/,
+    },
+  })
+  await pass(started, clock, 1)
+  t.equal((await ask(started, secret)).status, 200, 'a new day')
+  t.match(await keyOf(started, key.id), { spent: 3 * price, spentIn: { day: { spent: price } } })
+  t.equal((await ask(started, secret)).status, 200)
+  t.equal((await ask(started, secret)).status, 402)
+  t.strictSame(await checkBooks(started.gateway).then(faults => faults.filter(fault => !fault.includes('budget'))), [])
+})
+
+t.test('a refund gives the day its money back, and a larger budget holds at the next request', async t => {
+  const started = await open(t)
+  const { storage } = started.gateway
+  const { key, secret } = await createKey(storage, { name: 'x', user: 'local', budget: price, budgetPeriod: 'month' })
+  const first = await ask(started, secret)
+  t.equal(first.status, 200)
+  await started.settled()
+  t.equal((await ask(started, secret)).status, 402)
+  t.equal(await storage.books.refund(first.id, 'ada', 'not received'), price)
+  t.equal((await ask(started, secret)).status, 200)
+  await started.settled()
+  t.equal((await ask(started, secret)).status, 402)
+  await storage.keys.change(key.id, { budget: 2 * price }, 'ada')
+  t.equal((await ask(started, secret)).status, 200)
+})
+
+t.test('a total budget says nothing of beginning anew', async t => {
+  const started = await open(t)
+  const { key } = await started.newKey({ budget: price - 1 })
+  const refused = await ask(started, key)
+  t.equal(refused.status, 402)
+  t.notMatch(refused.text, /begins anew/)
+})
+
+/** 200 requests at once, shared out among gateways on one storage: ten are admitted and paid, and no more is ever taken. */
+async function tenOf200(t: Test, gateways: readonly Started[]): Promise<void> {
+  const [first] = gateways as [Started]
+  const { key, id } = await first.newKey({ budget })
+  const all = { going: true }
+  const seen: number[] = []
+  const watch = (async () => {
+    while (all.going) {
+      const { held, spent } = (await first.gateway.storage.keys.find(id)) ?? { held: 0, spent: 0 }
+      seen.push(budget - held - spent)
+      await new Promise(setImmediate)
+    }
+  })()
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, i) => ask(gateways[i % gateways.length] as Started, key)),
+  )
+  all.going = false
+  await watch
+  for (const one of gateways) await one.settled()
+  const admitted = answers.filter(answer => answer.status === 200).length
+  t.comment(`${admitted} admitted by ${gateways.length}; least seen left ${Math.min(...seen)} micro-units`)
+  t.equal(admitted, 10)
+  t.equal(answers.filter(answer => answer.status === 402).length, 190)
+  t.equal(gateways.flatMap(one => one.upstreams['beta']?.received ?? []).length, 10)
+  t.ok(seen.every(left => left >= 0))
+  t.match(await keyOf(first, id), { held: 0, spent: budget })
+  t.strictSame(await checkBooks(first.gateway), [])
+}
+
+/** The same by processes of their own, on the storage alone. */
+async function tenOfProcesses(t: Test, harness: StorageHarness, processes: number): Promise<void> {
+  const storage = await harness.open('tool')
+  const key = await storage.keys.create(newKey({ budget }))
+  const children = Array.from({ length: processes }, () => {
+    const given = [spendChild, harness.url, key.id, String(price), String(Math.ceil(200 / processes))]
+    const child = spawn(process.execPath, given, { stdio: ['pipe', 'pipe', 'inherit'] })
+    t.teardown(() => child.kill('SIGKILL'))
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+    return { say: () => child.stdin.end('go\n'), line: async () => (await lines.next()).value ?? '' }
+  })
+  for (const child of children) t.equal(await child.line(), 'ready')
+  for (const child of children) child.say()
+  const told = await Promise.all(
+    children.map(async child => JSON.parse(await child.line()) as { admitted: number; least: number }),
+  )
+  t.comment(JSON.stringify(told))
+  t.equal(
+    told.reduce((all, { admitted }) => all + admitted, 0),
+    10,
+  )
+  t.ok(told.every(({ least }) => least >= 0))
+  t.match(await storage.keys.find(key.id), { held: 0, spent: budget })
+  t.same((await storage.books.verify()).problems, [])
+  await storage.close()
+}
+
+async function onStorage(t: Test, make: Harness, how: { readonly gateways: readonly number[] }): Promise<void> {
+  for (const gateways of how.gateways)
+    await t.test(`by ${gateways} of one storage`, async t => {
+      const harness = await make()
+      const started: Started[] = []
+      for (let i = 0; i < gateways; i++) started.push(await open(t, { env: { TOLLGATE_STORAGE: harness.url } }))
+      t.teardown(() => harness.close())
+      await tenOf200(t, started)
+    })
+  await t.test('by 3 processes of one storage', async t => {
+    const harness = await make()
+    t.teardown(() => harness.close())
+    await tenOfProcesses(t, harness, 3)
+  })
+}
+
+t.test('200 at once on a budget for ten images: ten are admitted, on SQLite [B9]', async t =>
+  onStorage(t, sqliteHarness, { gateways: [1] }),
+)
+
+t.test('200 at once on a budget for ten images: ten are admitted, on PostgreSQL [B9]', async t => {
+  const postgres = await startPostgres(['fsync=off'])
+  t.teardown(() => postgres.close())
+  await onStorage(t, postgresHarness(postgres), { gateways: [1, 3] })
+})
