@@ -9,6 +9,21 @@ const tell = (message: FromWorker): void => void process.send?.(message)
 /** The configuration as the gateway reads it: its text is whatever the supervisor said last. */
 type Text = { file: string; text: string }
 
+/** Undefined until it takes work; until then there is nothing to finish. */
+let serving: Gateway | undefined
+
+function end(): void {
+  if (!serving) process.exit(0)
+  const { log } = serving
+  serving.close().then(
+    () => process.exit(0),
+    (error: unknown) => {
+      log.error({ err: error }, 'closing failed')
+      process.exit(1)
+    },
+  )
+}
+
 async function start({ file, first, current, owner }: WorkerConfig): Promise<void> {
   const config: Text = { file, text: first }
   const gateway = await createGateway(config, { role: 'worker', owner })
@@ -17,21 +32,10 @@ async function start({ file, first, current, owner }: WorkerConfig): Promise<voi
     await gateway.reload()
   }
   const { url } = await gateway.listen()
-  const end = (): void => {
-    gateway.close().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        gateway.log.error({ err: error }, 'closing failed')
-        process.exit(1)
-      },
-    )
-  }
+  serving = gateway
   process.on('message', (message: ToWorker) => {
-    if (message.kind === 'close') end()
     if (message.kind === 'question') void answer(message, gateway, config)
   })
-  // A terminal and systemd signal the whole group; which of them means what is the supervisor's to say, but for an end.
-  process.on('SIGTERM', end).on('SIGINT', end)
   endOnFault(gateway)
   tell({ kind: 'listening', url, simulated: [...gateway.simulated.keys()] })
 }
@@ -63,8 +67,13 @@ function failureOf(error: unknown): StartFailure {
   return { name, message, ...(code && { code }), ...(address && { address }), ...(port !== undefined && { port }) }
 }
 
-process.on('SIGHUP', () => undefined)
-process.once('message', (message: ToWorker) => {
+// A terminal and systemd signal the whole group; what a signal means is the supervisor's to say, but for an end.
+process
+  .on('SIGHUP', () => undefined)
+  .on('SIGTERM', end)
+  .on('SIGINT', end)
+process.on('message', (message: ToWorker) => {
+  if (message.kind === 'close') return end()
   if (message.kind !== 'start') return
   start(message.config).catch((error: unknown) => {
     process.send?.({ kind: 'failed', failure: failureOf(error) } satisfies FromWorker, () => process.exit(1))

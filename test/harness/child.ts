@@ -22,11 +22,17 @@ export type ChildGateway = {
   kill(): Promise<void>
   /** SIGTERM: it finishes what it has. */
   stop(): Promise<void>
+  signal(signal: NodeJS.Signals): void
+  /** Everything it has said so far, on standard error. */
+  said(): string
+  /** Resolves when it has said this, from a character on. @throws Error when it ends before that */
+  hears(wanted: RegExp, from?: number): Promise<RegExpExecArray>
 }
 
 /** Where a child gateway lives: its configuration, its database, and how to start one there. */
 export type Site = {
   readonly folder: string
+  readonly config: string
   readonly database: string
   readonly key: string
   start(): ChildGateway
@@ -39,6 +45,11 @@ export async function prepareSite(
     readonly upstreams: { readonly [name: string]: string }
     readonly edit?: Edits
     readonly compiled?: string
+    /** The storage's address; a file in the folder when absent. */
+    readonly storage?: string
+    readonly env?: NodeJS.ProcessEnv
+    /** What node is started by, such as a shell that lowers a limit first. */
+    readonly by?: readonly string[]
   },
 ): Promise<Site> {
   let text = await readFile(shipped, 'utf8')
@@ -50,23 +61,26 @@ export async function prepareSite(
   const config = join(folder, 'gateway.yaml')
   const database = join(folder, 'tollgate.db')
   await writeFile(config, text)
-  const storage = await openStorage({ url: `sqlite:${database}`, role: 'tool' })
+  const url = options.storage ?? `sqlite:${database}`
+  const storage = await openStorage({ url, role: 'tool' })
   const { secret } = await createKey(storage, { name: 'crash', user: 'local' })
   await storage.close()
   const env: NodeJS.ProcessEnv = {
     ...process.env,
     TOLLGATE_LISTEN: '127.0.0.1:0',
     TOLLGATE_OPS: '127.0.0.1:0',
-    TOLLGATE_STORAGE: `sqlite:${database}`,
+    TOLLGATE_STORAGE: url,
     NODE_COMPILE_CACHE: options.compiled ?? join(folder, 'compiled'),
+    ...options.env,
   }
   for (const [name, url] of Object.entries(options.upstreams)) env[`${name.toUpperCase()}_URL`] = url
+  const [program, ...words] = [...(options.by ?? []), process.execPath, bin, 'serve', '-c', config]
   return {
     folder,
+    config,
     database,
     key: secret,
-    start: () =>
-      watch(spawn(process.execPath, [bin, 'serve', '-c', config], { env, stdio: ['ignore', 'ignore', 'pipe'] })),
+    start: () => watch(spawn(program, words, { env, stdio: ['ignore', 'ignore', 'pipe'] })),
   }
 }
 
@@ -75,6 +89,7 @@ function watch(child: ChildProcess): ChildGateway {
   const gone = Promise.withResolvers<number | NodeJS.Signals | null>()
   const ops = Promise.withResolvers<string>()
   const said: string[] = []
+  const listeners = new Set<() => void>()
   ready.promise.catch(() => undefined)
   ops.promise.catch(() => undefined)
   // Whoever ends this process ends the gateway that it started.
@@ -87,9 +102,27 @@ function watch(child: ChildProcess): ChildGateway {
     ready.reject(early)
     ops.reject(early)
   })
+  const text = (): string => said.join('\n')
+  async function hears(wanted: RegExp, from = 0): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = wanted.exec(text().slice(from))
+      if (match) return match
+      const ended = child.exitCode ?? child.signalCode
+      if (ended !== null) throw new Error(`the gateway ended (${ended}) and had said: ${text()}`)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      listeners.add(resolve)
+      await promise
+      listeners.delete(resolve)
+    }
+  }
+  const wake = (): void => {
+    for (const listener of listeners) listener()
+  }
+  child.on('close', wake)
   if (child.stderr)
     createInterface({ input: child.stderr }).on('line', line => {
       said.push(line)
+      wake()
       const url = /^tollgate +(http:\S+)\/v1 /.exec(line)?.[1]
       if (url !== undefined) ready.resolve(url)
       const opsUrl = /^operators +(http:\/\/[^/]+)\/metrics/.exec(line)?.[1]
@@ -108,5 +141,8 @@ function watch(child: ChildProcess): ChildGateway {
       child.kill('SIGTERM')
       await gone.promise
     },
+    signal: signal => void child.kill(signal),
+    said: text,
+    hears,
   }
 }

@@ -9,11 +9,11 @@ import { watchFile } from '../watch-file.ts'
 /** Runs the gateway until a signal ends it: SIGTERM and SIGINT drain, a second one ends at once, SIGHUP reloads. */
 export async function serve({ config }: { readonly config: string }): Promise<void> {
   const served = await open(config)
+  handleSignals(served)
+  watchFile(config, () => void reload(served))
   announce(served, config)
   await offerSetup(served)
   await offerFirstKey(served, config)
-  handleSignals(served)
-  watchFile(config, () => void reload(served))
 }
 
 async function open(config: string): Promise<Served> {

@@ -1,0 +1,91 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { askOnce } from '../harness/ask.ts'
+import { runCli } from '../harness/cli.ts'
+import { picture } from '../harness/pictures.ts'
+import { redisMissing } from '../harness/redis.ts'
+import { figure, isAlive, startWorks, until, workersOf } from '../harness/works.ts'
+
+const skip = redisMissing()
+const ask = { model: 'alpha-image-2', prompt: 'a boat' }
+const requests =
+  /tollgate_requests_total\{operation="image.generate",model="alpha-image-2",status="2xx",outcome="answered"\}/
+
+t.test('a worker that is killed is replaced, and what it has counted stays counted', { skip }, async t => {
+  const { site, gateway, url } = await startWorks(t, 2)
+  const before = await workersOf(gateway)
+  const [victim = 0] = before
+  for (let i = 0; i < 6; i++) t.equal((await askOnce(url, ask, { key: site.key })).status, 200)
+  await until(async () => (await figure(gateway, requests)) === 6)
+  process.kill(victim, 'SIGKILL')
+  await gateway.hears(/a worker ended; another takes its place/)
+  t.equal((await askOnce(url, ask, { key: site.key })).status, 200, 'the other one answers meanwhile')
+  await until(async () => (await workersOf(gateway)).length === 2)
+  t.notOk((await workersOf(gateway)).includes(victim))
+  await until(async () => (await figure(gateway, requests)) >= 7)
+  t.equal(await figure(gateway, requests), 7)
+  t.equal(await figure(gateway, /tollgate_worker_restarts_total/), 1)
+})
+
+t.test(
+  'a fault that nobody handled ends one worker, not the requests of the others nor its own [O13]',
+  { skip },
+  async t => {
+    const { site, gateway, url, upstream } = await startWorks(t, 2)
+    for (const trap of ['throw', 'reject']) {
+      const before = await workersOf(gateway)
+      const from = gateway.said().length
+      const go = Promise.withResolvers<void>()
+      upstream.answer(async res => {
+        await go.promise
+        res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data: [picture(1024, 1024)] }))
+      })
+      const seen = upstream.received.length
+      const others = Array.from({ length: 4 }, () => askOnce(url, ask, { key: site.key }))
+      await until(async () => upstream.received.length === seen + 4)
+      const asked = askOnce(url, ask, { key: site.key, headers: { 'x-trap': trap } })
+      await gateway.hears(/a fault that nobody handled: finishing and ending/, from)
+      go.resolve()
+      t.same(
+        (await Promise.all(others)).map(({ status }) => status),
+        [200, 200, 200, 200],
+      )
+      t.ok([200, 503].includes((await asked).status ?? 0), 'the one that did it is answered too')
+      await gateway.hears(/a worker ended; another takes its place/, from)
+      await until(async () => (await workersOf(gateway)).filter(pid => !before.includes(pid)).length === 1)
+    }
+    await gateway.stop()
+    t.equal((await runCli(site, 'ledger', 'verify')).code, 0)
+  },
+)
+
+t.test('when workers do not start any more the gateway ends with 1, and says why', { skip }, async t => {
+  const { site, gateway } = await startWorks(t, 2)
+  await writeFile(join(site.folder, 'broken'), '')
+  for (const pid of await workersOf(gateway)) process.kill(pid, 'SIGKILL')
+  t.equal(await gateway.gone, 1)
+  t.match(gateway.said(), /workers do not start any more: the trap has snapped/)
+
+  await t.test('and a first start that fails is over at once', async t => {
+    const again = site.start()
+    await t.rejects(again.ready)
+    t.equal(await again.gone, 1)
+    t.match(again.said(), /the trap has snapped/)
+  })
+})
+
+t.test('a second signal ends every worker at once [O5]', { skip }, async t => {
+  const { site, gateway, url, upstream } = await startWorks(t, 2)
+  const reached = Promise.withResolvers<void>()
+  upstream.answer(() => reached.resolve())
+  const asked = askOnce(url, ask, { key: site.key })
+  await reached.promise
+  const pids = await workersOf(gateway)
+  gateway.signal('SIGTERM')
+  await gateway.hears(/: finishing 1 request,/)
+  gateway.signal('SIGINT')
+  t.equal(await gateway.gone, 1)
+  t.equal((await asked).status, undefined)
+  await until(async () => !pids.some(isAlive))
+})

@@ -1,0 +1,121 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import t from 'tap'
+import { createKey, openStorage } from '../../src/index.ts'
+import { askOnce } from '../harness/ask.ts'
+import { runCli } from '../harness/cli.ts'
+import { picture } from '../harness/pictures.ts'
+import { redisMissing } from '../harness/redis.ts'
+import { figure, startWorks, until, workersOf } from '../harness/works.ts'
+
+const skip = redisMissing()
+const ask = { model: 'alpha-image-2', prompt: 'a boat' }
+const requests =
+  /tollgate_requests_total\{operation="image.generate",model="alpha-image-2",status="2xx",outcome="answered"\}/
+
+t.test('several processes are one gateway: one address, one storage, one set of figures', { skip }, async t => {
+  const { site, gateway, url, upstream } = await startWorks(t, 2)
+  t.equal((await workersOf(gateway)).length, 2)
+  t.equal(gateway.said().match(/^tollgate +http/gm)?.length, 1, 'it is announced once')
+  t.notMatch(gateway.said(), /A first key was made/, 'there is a key already')
+
+  const answers = await Promise.all(Array.from({ length: 60 }, () => askOnce(url, ask, { key: site.key })))
+  t.same(
+    answers.map(answer => answer.status),
+    answers.map(() => 200),
+  )
+  t.equal(upstream.received.length, 60)
+  await until(async () => (await figure(gateway, requests)) === 60)
+  t.equal(await figure(gateway, requests), 60, 'the figures of all are added up')
+  t.equal(await figure(gateway, /tollgate_workers/), 2)
+  t.equal(await figure(gateway, /tollgate_requests_in_flight/), 0)
+  t.equal((await fetch(`${await gateway.ops}/readyz`)).status, 200)
+
+  await t.test('a key that is made or revoked beside them holds in each of them', async t => {
+    const storage = await openStorage({ url: `sqlite:${site.database}`, role: 'tool' })
+    const { key, secret } = await createKey(storage, { name: 'second', user: 'local' })
+    const ten = () => Promise.all(Array.from({ length: 10 }, () => askOnce(url, ask, { key: secret })))
+    await until(async () => (await ten()).every(({ status }) => status === 200))
+    await storage.keys.revoke(key.id)
+    await until(async () => (await ten()).every(({ status }) => status !== 200))
+    await storage.close()
+    t.pass()
+  })
+
+  await t.test('another gateway on the same file is refused, be it one process or several', async t => {
+    for (const edit of [/ {2}workers: 2\n/, undefined]) {
+      const text = await readFile(site.config, 'utf8')
+      if (edit) await writeFile(site.config, text.replace(edit, ''))
+      const second = site.start()
+      await t.rejects(second.ready, /another gateway already works on/)
+      t.equal(await second.gone, 1)
+      await writeFile(site.config, text)
+    }
+  })
+
+  await t.test('SIGTERM lets every worker finish; then the books hold', async t => {
+    const go = Promise.withResolvers<void>()
+    upstream.answer(async res => {
+      await go.promise
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data: [picture(1024, 1024)] }))
+    })
+    const before = upstream.received.length
+    const asked = Array.from({ length: 12 }, () => askOnce(url, ask, { key: site.key }))
+    await until(async () => upstream.received.length === before + 12)
+    gateway.signal('SIGTERM')
+    await gateway.hears(/^SIGTERM: finishing 12 requests, at most 30 s\. Again to end at once\.$/m)
+    t.equal((await fetch(`${await gateway.ops}/readyz`)).status, 503)
+    go.resolve()
+    t.same(
+      (await Promise.all(asked)).map(({ status, headers }) => [status, headers['connection']]),
+      asked.map(() => [200, 'close']),
+    )
+    t.equal(await gateway.gone, 0)
+    const verified = await runCli(site, 'ledger', 'verify')
+    t.equal(verified.code, 0, verified.stderr)
+    t.match(verified.stderr, /: 0 problems$/m)
+  })
+})
+
+t.test('a reload is taken by every worker or by none', { skip }, async t => {
+  const { site, gateway, url, upstream } = await startWorks(t, 2)
+  const good = await readFile(site.config, 'utf8')
+  const models = async (): Promise<ReadonlySet<boolean>> => {
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => askOnce(url, { ...ask, model: 'renamed' }, { key: site.key })),
+    )
+    return new Set(answers.map(({ status }) => status === 200))
+  }
+  t.same([...(await models())], [false])
+  const renamed = good.replace('\n  alpha-image-2:', '\n  renamed:')
+  t.not(renamed, good)
+  await writeFile(site.config, renamed)
+  await gateway.hears(/^ {2}model renamed added/m)
+  t.same([...(await models())], [true], 'each of them has it as soon as it is said')
+  t.equal(gateway.said().match(/^reloaded:/gm)?.length, 1, 'it is said once')
+
+  await t.test('a bad file stays without effect, on those too that are started while it is there', async t => {
+    await writeFile(site.config, renamed.replace('version: 1', 'version: 1\nversion: 2'))
+    await gateway.hears(/the new configuration is refused; the old one stays\n.*set twice/)
+    const before = await workersOf(gateway)
+    for (const pid of before) {
+      const from = gateway.said().length
+      process.kill(pid, 'SIGKILL')
+      await gateway.hears(/a worker ended; another takes its place/, from)
+      await until(async () => {
+        const now = await workersOf(gateway)
+        return now.length === 2 && !now.includes(pid) && (await figure(gateway, /tollgate_workers/)) === 2
+      })
+    }
+    upstream.answer({ created: 1, data: [picture(1024, 1024)] })
+    await until(async () => (await models()).has(true))
+    t.notOk((await workersOf(gateway)).some(pid => before.includes(pid)))
+    t.same([...(await models())], [true])
+  })
+
+  await t.test('SIGHUP reads it again', async t => {
+    const from = gateway.said().length
+    await writeFile(site.config, renamed)
+    gateway.signal('SIGHUP')
+    t.ok(await gateway.hears(/^reloaded: .*nothing has changed$/m, from))
+  })
+})
