@@ -1,0 +1,86 @@
+/** What the gateway refused, or that it could not be reached (`offline`). */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+  /** The name of the form's field that is wrong. */
+  readonly field: string | null
+  readonly requestId: string | null
+  /** Seconds to wait, where the gateway says. */
+  readonly retryAfter: number | null
+  readonly setupNeeded: boolean
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    more: ErrorBody['error'] & { retryAfter?: number | null } = {},
+  ) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.field = more.field ?? null
+    this.requestId = more.request_id ?? null
+    this.retryAfter = more.retryAfter ?? null
+    this.setupNeeded = more.setup_needed ?? false
+  }
+}
+
+type ErrorBody = {
+  error?: { code?: string; message?: string; field?: string | null; request_id?: string; setup_needed?: boolean }
+}
+
+export type Call = {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly body?: object
+  readonly signal?: AbortSignal
+}
+
+/** Called when a session has ended while the page was open. */
+export const onSessionEnd: { run: () => void } = { run: () => undefined }
+
+/**
+ * Asks the gateway's own interface; the session's cookie goes along by itself.
+ * @throws ApiError
+ */
+export async function call<T>(path: string, { method = 'GET', body, signal }: Call = {}): Promise<T> {
+  const response = await reach(`/api${path}`, {
+    method,
+    headers: {
+      accept: 'application/json',
+      'x-tollgate': '1',
+      ...(method !== 'GET' && { 'content-type': 'application/json' }),
+    },
+    ...(method !== 'GET' && { body: JSON.stringify(body ?? {}) }),
+    ...(signal && { signal }),
+  })
+  if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T
+  const error = await readError(response)
+  if (error.code === 'not_logged_in' && !path.startsWith('/session')) onSessionEnd.run()
+  throw error
+}
+
+async function reach(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init)
+  } catch (error) {
+    if (init.signal?.aborted) throw error
+    throw new ApiError(0, 'offline', 'The gateway could not be reached.')
+  }
+}
+
+async function readError(response: Response): Promise<ApiError> {
+  const { error = {} } = (await response.json().catch(() => ({}))) as ErrorBody
+  const retryAfter = Number(response.headers.get('retry-after')) || null
+  const code = error.code ?? (response.status === 503 ? 'storage_unavailable' : 'unexpected')
+  return new ApiError(response.status, code, error.message ?? `HTTP ${response.status}`, { ...error, retryAfter })
+}
+
+/** `?a=1&b=2` of what is set; empty when nothing is. */
+export function queryText(values: { readonly [name: string]: string | number | undefined | null }): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && value !== null && value !== '') query.set(name, String(value))
+  }
+  const text = query.toString()
+  return text === '' ? '' : `?${text}`
+}

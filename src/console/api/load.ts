@@ -1,0 +1,47 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ApiError, call } from './call.ts'
+
+export type Load<T> = {
+  /** Of the last success: it stays while the next is asked for. */
+  readonly value: T | undefined
+  readonly error: ApiError | undefined
+  readonly loading: boolean
+  readonly reload: () => void
+  /** Puts a newer value in its place without asking. */
+  readonly put: (value: T) => void
+}
+
+/** Asks for a path of the interface, again when it changes; null asks for nothing. */
+export function useLoad<T>(path: string | null): Load<T> {
+  const [turn, setTurn] = useState(0)
+  const [state, setState] = useState<{ path: string | null; value?: T; error?: ApiError; loading: boolean }>({
+    path,
+    loading: path !== null,
+  })
+  const latest = useRef(state)
+  latest.current = state
+  useEffect(() => {
+    if (path === null) return undefined
+    const abort = new AbortController()
+    setState({ ...latest.current, path, loading: true })
+    call<T>(path, { signal: abort.signal }).then(
+      value => setState({ path, value, loading: false }),
+      (error: unknown) => {
+        if (abort.signal.aborted) return
+        setState({
+          path,
+          error: error instanceof ApiError ? error : new ApiError(0, 'unexpected', String(error)),
+          loading: false,
+        })
+      },
+    )
+    return () => abort.abort()
+  }, [path, turn])
+  return {
+    value: path === null ? undefined : state.value,
+    error: state.error,
+    loading: state.loading,
+    reload: () => setTurn(turn + 1),
+    put: value => setState({ path, value, loading: false }),
+  }
+}

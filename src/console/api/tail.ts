@@ -1,0 +1,22 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { LogRecord } from './shapes.ts'
+
+/** Tells of each request as it ends. `filter` is a query (`?…` or empty); null listens to nothing. */
+export function useTail(filter: string | null, onRecord: (record: LogRecord) => void): 'off' | 'joining' | 'live' {
+  const [state, setState] = useState<'off' | 'joining' | 'live'>('off')
+  const latest = useRef(onRecord)
+  latest.current = onRecord
+  useEffect(() => {
+    if (filter === null) {
+      setState('off')
+      return undefined
+    }
+    setState('joining')
+    const source = new EventSource(`/api/logs/tail${filter}`)
+    source.addEventListener('open', () => setState('live'))
+    source.addEventListener('error', () => setState('joining'))
+    source.addEventListener('log', event => latest.current(JSON.parse(event.data as string) as LogRecord))
+    return () => source.close()
+  }, [filter])
+  return state
+}

@@ -1,0 +1,98 @@
+import { LocationProvider, Route, Router, useLocation } from 'preact-iso'
+import { useEffect } from 'preact/hooks'
+import { askSession, sessionState } from './api/session.ts'
+import { queryText } from './api/call.ts'
+import { Door } from './frame/door.tsx'
+import { Frame } from './frame/frame.tsx'
+import { FaultPage } from './frame/fault-page.tsx'
+import { Empty } from './kit/empty.tsx'
+import { Page } from './kit/page.tsx'
+import { Problem } from './kit/problem.tsx'
+import { Toasts } from './kit/toast.tsx'
+import { Account } from './pages/account.tsx'
+import { Audit } from './pages/audit.tsx'
+import { Config } from './pages/config.tsx'
+import { Login } from './pages/login.tsx'
+import { Logs } from './pages/logs.tsx'
+import { Models } from './pages/models.tsx'
+import { Overview } from './pages/overview.tsx'
+import { Playground } from './pages/playground.tsx'
+import { Setup } from './pages/setup.tsx'
+import { System } from './pages/system.tsx'
+import { Tokens } from './pages/tokens.tsx'
+import { Users } from './pages/users.tsx'
+import { t } from './words/index.ts'
+
+export function App() {
+  return (
+    <FaultPage>
+      <LocationProvider scope="/console">
+        <Doorway />
+      </LocationProvider>
+      <Toasts />
+    </FaultPage>
+  )
+}
+
+/** Lets in whoever is logged in; everybody else gets the way in, and comes back to where they were. */
+function Doorway() {
+  const { path, url, query, route } = useLocation()
+  const state = sessionState.value
+  const outside = path === '/console/login' || path === '/console/setup'
+  useEffect(() => void askSession(), [])
+  useEffect(() => {
+    if (state.kind === 'out' && !outside)
+      route(state.setupNeeded ? '/console/setup' : `/console/login${queryText({ next: url })}`, true)
+    if (state.kind === 'in' && outside) route(safeNext(query['next']), true)
+  }, [state, outside])
+  if (state.kind === 'failed')
+    return (
+      <Door>
+        <Problem error={state.error} onRetry={() => void askSession()} />
+      </Door>
+    )
+  if (state.kind === 'asking' || (state.kind === 'in') === outside)
+    return (
+      <p class="loading" role="status">
+        {t('loading')}
+      </p>
+    )
+  if (state.kind === 'out') return <Door>{path === '/console/setup' ? <Setup /> : <Login />}</Door>
+  const admin = state.session.user.role === 'admin'
+  return (
+    <Frame session={state.session}>
+      <Router>
+        <Route path="/console" component={Overview} />
+        <Route path="/console/tokens/:id?" component={Tokens} />
+        <Route path="/console/logs/:id?" component={Logs} />
+        <Route path="/console/playground" component={Playground} />
+        <Route path="/console/models" component={Models} />
+        <Route path="/console/account" component={Account} />
+        {admin ? adminRoutes : []}
+        <Route default component={Nowhere} />
+      </Router>
+    </Frame>
+  )
+}
+
+const adminRoutes = [
+  <Route key="users" path="/console/users" component={Users} />,
+  <Route key="config" path="/console/config" component={Config} />,
+  <Route key="audit" path="/console/audit" component={Audit} />,
+  <Route key="system" path="/console/system" component={System} />,
+]
+
+/** Only an address of the console itself is gone back to. */
+function safeNext(next: string | undefined): string {
+  return next && /^\/console(?:[/?#]|$)/.test(next) && !/^\/console\/(?:login|setup)/.test(next) ? next : '/console'
+}
+
+function Nowhere() {
+  return (
+    <Page title={t('nowhere')}>
+      <Empty title={t('nowhere.text')}>
+        <a href="/console">{t('nav.overview')}</a>
+      </Empty>
+    </Page>
+  )
+}

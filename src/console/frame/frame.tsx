@@ -1,0 +1,116 @@
+import type { ComponentChildren } from 'preact'
+import { useLocation } from 'preact-iso'
+import { useEffect, useRef } from 'preact/hooks'
+import { logOut } from '../api/session.ts'
+import type { Session } from '../api/shapes.ts'
+import { Button } from '../kit/button.tsx'
+import { Icon, type IconName } from '../kit/icon.tsx'
+import { say } from '../kit/toast.tsx'
+import { t, type Word } from '../words/index.ts'
+import { Switches } from './switches.tsx'
+
+type Way = readonly [href: string, word: Word, icon: IconName]
+
+const ways: readonly Way[] = [
+  ['/console', 'nav.overview', 'overview'],
+  ['/console/tokens', 'nav.tokens', 'tokens'],
+  ['/console/logs', 'nav.logs', 'logs'],
+  ['/console/playground', 'nav.playground', 'playground'],
+  ['/console/models', 'nav.models', 'models'],
+]
+const adminWays: readonly Way[] = [
+  ['/console/users', 'nav.users', 'users'],
+  ['/console/config', 'nav.config', 'config'],
+  ['/console/audit', 'nav.audit', 'audit'],
+  ['/console/system', 'nav.system', 'system'],
+]
+const publicWays: readonly Way[] = [
+  ['/pricing', 'nav.pricing', 'price'],
+  ['/docs', 'nav.docs', 'docs'],
+]
+
+/** Around every page of whoever is logged in: the ways to the others, and who one is. */
+export function Frame({ session, children }: { readonly session: Session; readonly children?: ComponentChildren }) {
+  const { path } = useLocation()
+  const side = useRef<HTMLElement>(null)
+  useEffect(() => side.current?.hidePopover(), [path])
+  const leave = () => logOut().catch((error: unknown) => say(String(error), 'bad'))
+  return (
+    <div class="frame">
+      <a class="skip" href="#main">
+        {t('skip')}
+      </a>
+      <div class="top">
+        <Brand />
+        <Button kind="quiet" icon="menu" popovertarget="side" aria-label={t('menu')} title={t('menu')} />
+      </div>
+      <nav id="side" class="side" popover="auto" ref={side} aria-label={t('menu')}>
+        <Brand />
+        <Ways ways={ways} path={path} />
+        {session.user.role === 'admin' && (
+          <div>
+            <h2>{t('nav.admin')}</h2>
+            <Ways ways={adminWays} path={path} />
+          </div>
+        )}
+        <div>
+          <h2>{t('nav.public')}</h2>
+          <Ways ways={publicWays} path={path} />
+        </div>
+        <div class="who">
+          <ul>
+            <WayItem way={['/console/account', 'nav.account', 'account']} path={path} />
+          </ul>
+          <Switches />
+          <p class="inline">
+            <span class="quiet">{session.user.name}</span>
+            <Button kind="quiet" onClick={() => void leave()}>
+              {t('logout')}
+            </Button>
+          </p>
+        </div>
+      </nav>
+      <div>
+        {session.gateway.simulated.length > 0 && (
+          <p class="banner" role="note">
+            {t('simulated', { names: session.gateway.simulated.join(', ') })}
+          </p>
+        )}
+        <main id="main" tabIndex={-1}>
+          {children}
+        </main>
+      </div>
+    </div>
+  )
+}
+
+function Brand() {
+  return (
+    <a class="brand" href="/console">
+      <img src="/console/icon.svg" alt="" />
+      Tollgate
+    </a>
+  )
+}
+
+function Ways({ ways, path }: { readonly ways: readonly Way[]; readonly path: string }) {
+  return (
+    <ul>
+      {ways.map(way => (
+        <WayItem key={way[0]} way={way} path={path} />
+      ))}
+    </ul>
+  )
+}
+
+function WayItem({ way: [href, word, icon], path }: { readonly way: Way; readonly path: string }) {
+  const here = path === href || (href !== '/console' && path.startsWith(`${href}/`))
+  return (
+    <li>
+      <a href={href} {...(here && { 'aria-current': 'page' })}>
+        <Icon name={icon} />
+        {t(word)}
+      </a>
+    </li>
+  )
+}

@@ -1,0 +1,18 @@
+import type { ButtonHTMLAttributes } from 'preact'
+import { Icon, type IconName } from './icon.tsx'
+
+export type ButtonProps = ButtonHTMLAttributes & {
+  readonly kind?: 'primary' | 'plain' | 'quiet' | 'danger'
+  readonly icon?: IconName
+  /** Its work is under way; it cannot be pressed again. */
+  readonly busy?: boolean
+}
+
+export function Button({ kind = 'plain', icon, busy = false, children, disabled, ...rest }: ButtonProps) {
+  return (
+    <button type="button" {...rest} class={`button ${kind}`} disabled={busy || disabled} aria-busy={busy}>
+      {icon && <Icon name={icon} />}
+      {children}
+    </button>
+  )
+}

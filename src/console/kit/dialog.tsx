@@ -1,0 +1,55 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { t } from '../words/index.ts'
+import { Button } from './button.tsx'
+
+export type DialogProps = {
+  readonly title: ComponentChildren
+  readonly onClose: () => void
+  readonly children?: ComponentChildren
+  /** Beside the page instead of over it. */
+  readonly drawer?: boolean
+  /** Only its own buttons close it: for what is shown once. */
+  readonly insist?: boolean
+}
+
+/** Open as long as it is rendered; Escape and its button close it, and the focus goes back to where it was. */
+export function Dialog({ title, onClose, children, drawer = false, insist = false }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const heading = useRef<HTMLHeadingElement>(null)
+  const id = useId()
+  useEffect(() => {
+    const before = document.activeElement
+    dialog.current?.showModal()
+    heading.current?.focus()
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      class={drawer ? 'drawer' : 'dialog'}
+      aria-labelledby={id}
+      onCancel={event => {
+        // A file chooser's cancel bubbles up here too.
+        if (event.target !== event.currentTarget) return
+        event.preventDefault()
+        if (!insist) onClose()
+      }}
+      onClick={event => {
+        if (event.target === event.currentTarget && !insist) onClose()
+      }}
+    >
+      <div class="dialog-body">
+        <header>
+          <h2 id={id} ref={heading} tabIndex={-1}>
+            {title}
+          </h2>
+          {!insist && <Button kind="quiet" icon="close" aria-label={t('close')} title={t('close')} onClick={onClose} />}
+        </header>
+        {children}
+      </div>
+    </dialog>
+  )
+}

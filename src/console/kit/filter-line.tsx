@@ -1,0 +1,92 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { t } from '../words/index.ts'
+
+function Labelled({
+  label,
+  children,
+}: {
+  readonly label: string
+  readonly children: (id: string) => ComponentChildren
+}) {
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children(id)}
+    </div>
+  )
+}
+
+/** A word to filter by. It takes effect when it is left or Enter is pressed, not at each letter. */
+export function FilterLine({
+  label,
+  value,
+  onPick,
+  list,
+  type = 'search',
+}: {
+  readonly label: string
+  readonly value: string
+  readonly onPick: (value: string) => void
+  readonly list?: readonly string[]
+  readonly type?: 'search' | 'datetime-local'
+}) {
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (input.current) input.current.value = value
+  }, [value])
+  return (
+    <Labelled label={label}>
+      {id => (
+        <>
+          <input
+            ref={input}
+            id={id}
+            type={type}
+            autocomplete="off"
+            {...(list && { list: `${id}-list` })}
+            onChange={event => onPick(event.currentTarget.value.trim())}
+          />
+          {list && (
+            <datalist id={`${id}-list`}>
+              {list.map(one => (
+                <option key={one} value={one} />
+              ))}
+            </datalist>
+          )}
+        </>
+      )}
+    </Labelled>
+  )
+}
+
+/** One of several to filter by, or any. */
+export function FilterChoice({
+  label,
+  value,
+  values,
+  onPick,
+}: {
+  readonly label: string
+  readonly value: string
+  readonly values: readonly (readonly [value: string, text: string])[]
+  readonly onPick: (value: string) => void
+}) {
+  const known = value === '' || values.some(([one]) => one === value)
+  return (
+    <Labelled label={label}>
+      {id => (
+        <select id={id} value={value} onChange={event => onPick(event.currentTarget.value)}>
+          <option value="">{t('any')}</option>
+          {!known && <option value={value}>{value}</option>}
+          {values.map(([one, text]) => (
+            <option key={one} value={one}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Labelled>
+  )
+}

@@ -1,0 +1,270 @@
+import { type ComponentChildren, createContext } from 'preact'
+import { useContext, useId, useRef, useState } from 'preact/hooks'
+import { ApiError } from '../api/call.ts'
+import { t } from '../words/index.ts'
+import { Button } from './button.tsx'
+import { problemText } from './problem.tsx'
+
+type Refusal = { readonly field: string | null; readonly text: string }
+
+const FormRefusal = createContext<Refusal | null>(null)
+
+/** The texts of a form's fields; files are not among them. */
+export type Values = { readonly get: (name: string) => string; readonly has: (name: string) => boolean }
+
+export type FormProps = {
+  /** What is thrown is shown: beside the field that it names, else above the button. */
+  readonly onSubmit: (values: Values) => Promise<void> | void
+  readonly submit: string
+  readonly kind?: 'primary' | 'danger'
+  readonly onCancel?: () => void
+  readonly children?: ComponentChildren
+}
+
+/** Thrown by a form's own checks. */
+export class FieldError extends Error {
+  readonly field: string
+
+  constructor(field: string, message: string) {
+    super(message)
+    this.field = field
+  }
+}
+
+export function Form({ onSubmit, submit, kind = 'primary', onCancel, children }: FormProps) {
+  const [refusal, setRefusal] = useState<Refusal | null>(null)
+  const [busy, setBusy] = useState(false)
+  const form = useRef<HTMLFormElement>(null)
+  const send = async (event: Event) => {
+    event.preventDefault()
+    if (busy || !form.current) return
+    setBusy(true)
+    setRefusal(null)
+    try {
+      await onSubmit(readValues(form.current))
+    } catch (error) {
+      const found = readRefusal(error, form.current)
+      setRefusal(found)
+      if (found.field) (form.current.elements.namedItem(found.field) as HTMLElement | null)?.focus?.()
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <form ref={form} class="form" onSubmit={event => void send(event)} noValidate>
+      <FormRefusal.Provider value={refusal}>{children}</FormRefusal.Provider>
+      {refusal && refusal.field === null && (
+        <p class="refusal" role="alert">
+          {refusal.text}
+        </p>
+      )}
+      <div class="form-end">
+        {onCancel && <Button onClick={onCancel}>{t('cancel')}</Button>}
+        <Button type="submit" kind={kind} busy={busy}>
+          {submit}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function readValues(form: HTMLFormElement): Values {
+  const fields = new FormData(form)
+  return {
+    has: name => fields.has(name),
+    get(name) {
+      const value = fields.get(name)
+      return typeof value === 'string' ? value : ''
+    },
+  }
+}
+
+function readRefusal(error: unknown, form: HTMLFormElement): Refusal {
+  if (error instanceof FieldError) return { field: error.field, text: error.message }
+  if (!(error instanceof ApiError)) throw error
+  const { field } = error
+  const known = field !== null && form.elements.namedItem(field) !== null
+  return { field: known ? field : null, text: problemText(error) }
+}
+
+type Shared = {
+  readonly name: string
+  readonly label: ComponentChildren
+  readonly hint?: ComponentChildren
+}
+
+/** A label, what it names, a hint, and what is wrong with it. */
+function Field({
+  name,
+  label,
+  hint,
+  children,
+}: Shared & {
+  readonly children: (ids: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: true }) => ComponentChildren
+}) {
+  const id = useId()
+  const refusal = useContext(FormRefusal)
+  const wrong = refusal?.field === name ? refusal.text : null
+  const described = [hint && `${id}-hint`, wrong && `${id}-wrong`].filter(Boolean).join(' ')
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({
+        id,
+        ...(described !== '' && { 'aria-describedby': described }),
+        ...(wrong !== null && { 'aria-invalid': true }),
+      })}
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {wrong !== null && (
+        <p class="refusal" id={`${id}-wrong`} role="alert">
+          {wrong}
+        </p>
+      )}
+    </div>
+  )
+}
+
+type TextProps = Shared & {
+  readonly type?: 'text' | 'password' | 'datetime-local'
+  readonly value?: string
+  readonly autocomplete?: string
+  readonly list?: readonly string[]
+  readonly inputMode?: 'decimal' | 'numeric'
+  readonly onInput?: (value: string) => void
+}
+
+/** A line of text. `list` offers values without insisting on them. */
+export function TextField({
+  name,
+  label,
+  hint,
+  list,
+  value,
+  type = 'text',
+  autocomplete = 'off',
+  inputMode,
+  onInput,
+}: TextProps) {
+  const listId = useId()
+  // The types tell kinds of inputs apart by what else they have; these have all the same.
+  const kind = { type } as { type: 'text' }
+  return (
+    <Field name={name} label={label} hint={hint}>
+      {ids => (
+        <>
+          <input
+            {...ids}
+            {...kind}
+            name={name}
+            {...(inputMode && { inputMode })}
+            autocomplete={autocomplete}
+            spellcheck={false}
+            {...(list && { list: listId })}
+            {...(onInput
+              ? { value: value ?? '', onInput: event => onInput(event.currentTarget.value) }
+              : { defaultValue: value ?? '' })}
+          />
+          {list && (
+            <datalist id={listId}>
+              {list.map(one => (
+                <option key={one} value={one} />
+              ))}
+            </datalist>
+          )}
+        </>
+      )}
+    </Field>
+  )
+}
+
+export function AreaField({
+  name,
+  label,
+  hint,
+  value,
+  rows = 3,
+  onInput,
+  code = false,
+}: Shared & {
+  readonly value?: string
+  readonly rows?: number
+  readonly code?: boolean
+  readonly onInput?: (value: string) => void
+}) {
+  return (
+    <Field name={name} label={label} hint={hint}>
+      {ids => (
+        <textarea
+          {...ids}
+          name={name}
+          rows={rows}
+          class={code ? 'code' : ''}
+          spellcheck={!code}
+          {...(onInput
+            ? { value: value ?? '', onInput: event => onInput(event.currentTarget.value) }
+            : { defaultValue: value ?? '' })}
+        />
+      )}
+    </Field>
+  )
+}
+
+/** One of several: pairs of value and text. */
+export function SelectField({
+  name,
+  label,
+  hint,
+  value,
+  options,
+  onInput,
+}: Shared & {
+  readonly value?: string
+  readonly options: readonly (readonly [value: string, text: string])[]
+  readonly onInput?: (value: string) => void
+}) {
+  return (
+    <Field name={name} label={label} hint={hint}>
+      {ids => (
+        <select {...ids} name={name} {...(onInput && { onChange: event => onInput(event.currentTarget.value) })}>
+          {options.map(([one, text]) => (
+            <option key={one} value={one} selected={one === (value ?? '')}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}
+
+export function FileField({
+  name,
+  label,
+  hint,
+  multiple = false,
+  accept,
+  onFiles,
+}: Shared & {
+  readonly multiple?: boolean
+  readonly accept?: string
+  readonly onFiles: (files: readonly File[]) => void
+}) {
+  return (
+    <Field name={name} label={label} hint={hint}>
+      {ids => (
+        <input
+          {...ids}
+          type="file"
+          name={name}
+          multiple={multiple}
+          {...(accept && { accept })}
+          onChange={event => onFiles([...(event.currentTarget.files ?? [])])}
+        />
+      )}
+    </Field>
+  )
+}

@@ -1,0 +1,23 @@
+import type { ApiError } from '../api/call.ts'
+import { t, tName } from '../words/index.ts'
+import { Button } from './button.tsx'
+import { Icon } from './icon.tsx'
+
+/** What went wrong, in the language chosen where it is known; else in the gateway's own words. */
+export function problemText(error: ApiError): string {
+  const known = tName('problem', error.code)
+  const text = known === error.code ? error.message : known
+  return error.retryAfter === null ? text : `${text} ${t('problem.retry', { seconds: error.retryAfter })}`
+}
+
+/** In the place of what could not be shown. */
+export function Problem({ error, onRetry }: { readonly error: ApiError; readonly onRetry?: () => void }) {
+  return (
+    <div class="problem" role="alert">
+      <Icon name="warn" />
+      <p>{problemText(error)}</p>
+      {error.requestId && <p class="quiet">{t('problem.request', { id: error.requestId })}</p>}
+      {onRetry && <Button onClick={onRetry}>{t('retry')}</Button>}
+    </div>
+  )
+}

@@ -1,0 +1,29 @@
+import { tName } from '../words/index.ts'
+import { Icon } from './icon.tsx'
+
+export type Tone = 'good' | 'warn' | 'bad' | 'idle'
+
+const tones: { readonly [name: string]: Tone } = {
+  active: 'good',
+  answered: 'good',
+  settled: 'good',
+  healthy: 'good',
+  reserved: 'warn',
+  needs_review: 'warn',
+  caller_gone: 'warn',
+  warning: 'warn',
+  simulated: 'warn',
+  revoked: 'idle',
+  voided: 'idle',
+  disabled: 'idle',
+}
+
+/** A state in words, with a sign and a colour that say the same. */
+export function Status({ name, tone = tones[name] ?? 'bad' }: { readonly name: string; readonly tone?: Tone }) {
+  return (
+    <span class={`status ${tone}`}>
+      <Icon name={tone} />
+      {tName('status', name)}
+    </span>
+  )
+}

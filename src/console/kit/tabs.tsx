@@ -1,0 +1,59 @@
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+
+export type Tab = readonly [value: string, text: string]
+
+/** One of several views; arrow keys go from tab to tab. */
+export function Tabs({
+  label,
+  tabs,
+  value,
+  onPick,
+  children,
+}: {
+  readonly label: string
+  readonly tabs: readonly Tab[]
+  readonly value: string
+  readonly onPick: (value: string) => void
+  readonly children?: ComponentChildren
+}) {
+  const id = useId()
+  const step = (event: KeyboardEvent, by: number) => {
+    const at = tabs.findIndex(([one]) => one === value)
+    const next = tabs.at((at + by) % tabs.length)
+    if (!next) return
+    event.preventDefault()
+    onPick(next[0])
+    document.getElementById(`${id}-${next[0]}`)?.focus()
+  }
+  return (
+    <div class="tabs">
+      <div
+        role="tablist"
+        aria-label={label}
+        onKeyDown={event => {
+          if (event.key === 'ArrowRight') step(event, 1)
+          if (event.key === 'ArrowLeft') step(event, -1)
+        }}
+      >
+        {tabs.map(([one, text]) => (
+          <button
+            key={one}
+            id={`${id}-${one}`}
+            type="button"
+            role="tab"
+            aria-selected={one === value}
+            aria-controls={`${id}-panel`}
+            tabIndex={one === value ? 0 : -1}
+            onClick={() => onPick(one)}
+          >
+            {text}
+          </button>
+        ))}
+      </div>
+      <div id={`${id}-panel`} role="tabpanel" aria-labelledby={`${id}-${value}`}>
+        {children}
+      </div>
+    </div>
+  )
+}

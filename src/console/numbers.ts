@@ -1,0 +1,21 @@
+import { language } from './words/index.ts'
+
+const locale = () => (language.value === 'zh' ? 'zh-CN' : 'en-GB')
+
+export function count(value: number): string {
+  return value.toLocaleString(locale())
+}
+
+/** Milliseconds, as people read them. */
+export function duration(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return '–'
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  return `${(ms / 1000).toLocaleString(locale(), { maximumFractionDigits: 1 })} s`
+}
+
+export function bytes(value: number): string {
+  if (value < 1024) return `${value} B`
+  const unit = value < 1024 ** 2 ? 'KiB' : value < 1024 ** 3 ? 'MiB' : 'GiB'
+  const divisor = { KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }[unit]
+  return `${(value / divisor).toLocaleString(locale(), { maximumFractionDigits: 1 })} ${unit}`
+}

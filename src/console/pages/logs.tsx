@@ -1,0 +1,157 @@
+import { useRoute } from 'preact-iso'
+import { useEffect, useState } from 'preact/hooks'
+import { queryText } from '../api/call.ts'
+import { useLoad } from '../api/load.ts'
+import { useSession } from '../api/session.ts'
+import type { LogRecord, Step } from '../api/shapes.ts'
+import { useTail } from '../api/tail.ts'
+import { Chart } from '../kit/chart.tsx'
+import { Empty } from '../kit/empty.tsx'
+import { Icon } from '../kit/icon.tsx'
+import { Loaded } from '../kit/loaded.tsx'
+import { Money } from '../kit/money.tsx'
+import { Page } from '../kit/page.tsx'
+import { Pager } from '../kit/pager.tsx'
+import { Status } from '../kit/status.tsx'
+import { type Column, Table } from '../kit/table.tsx'
+import { Time } from '../kit/time.tsx'
+import { duration } from '../numbers.ts'
+import { setQuery, useQuery } from '../query.ts'
+import { t, tName } from '../words/index.ts'
+import { LogDrawer } from './logs/log-drawer.tsx'
+import { LogFilters, readFilter } from './logs/log-filters.tsx'
+
+const pageRows = 50
+const liveMax = 100
+const none: readonly LogRecord[] = []
+
+/** Every request there was, newest first. */
+export function Logs() {
+  const { query, set, route } = useQuery()
+  const { params } = useRoute()
+  const admin = useSession().user.role === 'admin'
+  const filter = readFilter(query)
+  const filterText = queryText(filter)
+  const page = queryText({ ...filter, before: query['before'], limit: pageRows })
+  const load = useLoad<{ records: readonly LogRecord[]; next: string | null }>(`/logs${page}`)
+  const histogram = useLoad<{ since: string; until: string; steps: readonly Step[] }>(`/logs/histogram${filterText}`)
+  const live = query['live'] === '1' && !query['before']
+  const fresh = useFresh(live ? filterText : null)
+  const id = params['id']
+  return (
+    <Page
+      title={t('nav.logs')}
+      actions={
+        <>
+          <label class="check">
+            <input
+              type="checkbox"
+              role="switch"
+              checked={live}
+              onChange={event => set({ live: event.currentTarget.checked ? '1' : null })}
+            />
+            {t(live ? `logs.live.${fresh.state}` : 'logs.live')}
+          </label>
+          {(['csv', 'jsonl'] as const).map(format => (
+            <a
+              key={format}
+              class="button"
+              href={`/api/logs/export${queryText({ ...filter, format })}`}
+              download={`tollgate-logs.${format}`}
+            >
+              <Icon name="down" />
+              {format.toUpperCase()}
+            </a>
+          ))}
+        </>
+      }
+    >
+      <LogFilters query={query} set={set} admin={admin} />
+      {histogram.value && histogram.value.steps.length > 0 && (
+        <div class="card">
+          <Chart
+            steps={histogram.value.steps}
+            since={histogram.value.since}
+            until={histogram.value.until}
+            label={t('chart.requests')}
+          />
+        </div>
+      )}
+      <Loaded of={load}>
+        {({ records, next }) => {
+          const known = new Set(records.map(record => record.id))
+          const rows = [...fresh.records.filter(record => !known.has(record.id)), ...records]
+          if (rows.length === 0) return <Empty title={t(filterText ? 'logs.none.filtered' : 'logs.none')} />
+          return (
+            <>
+              <div class="sheet" aria-live={live ? 'polite' : 'off'}>
+                <Table
+                  label={t('nav.logs')}
+                  columns={columns(admin, setQuery(query, {}))}
+                  rows={rows}
+                  rowKey={record => record.id}
+                />
+              </div>
+              <Pager next={next} />
+            </>
+          )
+        }}
+      </Loaded>
+      {id && (
+        <LogDrawer
+          key={id}
+          id={id}
+          onChanged={load.reload}
+          onClose={() => route(`/console/logs${setQuery(query, {})}`)}
+        />
+      )}
+    </Page>
+  )
+}
+
+/** Requests that ended since the page was opened, newest first. */
+function useFresh(filterText: string | null) {
+  const [records, setRecords] = useState(none)
+  useEffect(() => setRecords(none), [filterText])
+  const state = useTail(filterText, record =>
+    setRecords(before => [record, ...before.filter(one => one.id !== record.id)].slice(0, liveMax)),
+  )
+  return { records, state }
+}
+
+function columns(admin: boolean, query: string): readonly Column<LogRecord>[] {
+  return [
+    {
+      head: t('time'),
+      cell: record => (
+        <a href={`/console/logs/${encodeURIComponent(record.id)}${query}`}>
+          <Time at={record.time} seconds />
+        </a>
+      ),
+    },
+    { head: t('model'), wide: true, cell: record => <span class="theirs">{record.model ?? '–'}</span> },
+    { head: t('operation'), cell: record => tName('operation', record.operation) },
+    ...(admin
+      ? [{ head: t('user'), wide: true, cell: (record: LogRecord) => <span class="theirs">{record.user ?? '–'}</span> }]
+      : []),
+    { head: t('status'), cell: record => <Outcome of={record} /> },
+    { head: '图片档位', cell: record => record.billing?.tier ?? (record.billing?.count ? t('logs.mixed') : '–') },
+    {
+      head: t('amount'),
+      numeric: true,
+      cell: ({ billing }) => (billing ? <Money amount={billing.amount} currency={billing.currency} /> : '–'),
+    },
+    { head: t('duration'), numeric: true, cell: record => duration(record.duration_ms) },
+  ]
+}
+
+/** What became of a request: the status that its caller got, and why where that was not the end of it. */
+export function Outcome({ of: { outcome, status } }: { readonly of: LogRecord }) {
+  const failed = status === null || status >= 400
+  return (
+    <span class="inline">
+      <code>{status ?? '–'}</code>
+      <Status name={outcome} {...(outcome === 'answered' && failed && { tone: 'bad' as const })} />
+    </span>
+  )
+}

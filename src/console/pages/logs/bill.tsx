@@ -1,0 +1,160 @@
+import type { BillingRecord } from '../../api/shapes.ts'
+import { Money } from '../../kit/money.tsx'
+import { Status } from '../../kit/status.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { count } from '../../numbers.ts'
+import { language, t, tName } from '../../words/index.ts'
+
+type Line = BillingRecord['lines'][number]
+type Row = BillingRecord['rule']['rows'][number]
+
+const sources: { readonly [source: string]: string } = { output: '输出尺寸', request: '请求尺寸', default: '默认' }
+
+/** What a request cost, in the one line of the requirement and its parts, and why. */
+export function Bill({ of }: { readonly of: BillingRecord }) {
+  const images = of.count !== null
+  return (
+    <section class="section" aria-label={t('bill')}>
+      <div class="inline">
+        <span class="sum">
+          <Money amount={of.amount} currency={of.currency} />
+        </span>
+        <Status name={of.state} />
+        {Number(of.refunded) > 0 && (
+          <span class="quiet">
+            {t('bill.refunded')} <Money amount={of.refunded} currency={of.currency} />
+          </span>
+        )}
+      </div>
+      <p class="line-text theirs" lang="zh-CN">
+        {of.text}
+      </p>
+      {images && <SixParts of={of} />}
+      {of.reason && (
+        <p>
+          {t('reason')}
+          {t('colon')}
+          <span class="theirs">{of.reason}</span>
+        </p>
+      )}
+      <Why of={of} />
+    </section>
+  )
+}
+
+/** The six labels of the requirement, as it writes them; their English beside them. */
+function SixParts({ of }: { readonly of: BillingRecord }) {
+  const pixels = (line: Line) => (line.width === null ? '-' : `${line.width}x${line.height}`)
+  const parts = [
+    ['大小', 'label.size', of.size ?? '-'],
+    ['请求品质', 'label.quality', of.quality ?? '-'],
+    ['生成数量', 'label.count', String(of.count ?? of.lines.length)],
+    ['图片档位', 'label.tier', grouped(of.lines.map(line => line.tier))],
+    ['来源', 'label.source', grouped(of.lines.map(line => sources[line.source] ?? line.source))],
+    ['实际尺寸', 'label.actual', grouped(of.lines.map(pixels))],
+  ] as const
+  return (
+    <dl class="six">
+      {parts.map(([chinese, english, value]) => (
+        <div key={chinese}>
+          <dt>
+            <span lang="zh-CN">{chinese}</span>
+            {t(english) !== chinese && <span> {t(english)}</span>}
+          </dt>
+          <dd class="theirs">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+/** `2K`, or `2K×3, 4K×1` where they differ. */
+function grouped(values: readonly string[]): string {
+  const counts = Map.groupBy(values, value => value)
+  if (counts.size === 0) return '-'
+  if (counts.size === 1) return values[0] ?? '-'
+  return [...counts].map(([value, { length }]) => `${value}×${length}`).join(', ')
+}
+
+function Why({ of }: { readonly of: BillingRecord }) {
+  const { rule, lines, currency } = of
+  const tiered = rule.kind === 'tiers'
+  return (
+    <>
+      <h3>{t('bill.why')}</h3>
+      <p>{language.value === 'en' ? rule.text : t(tiered ? 'bill.tiers' : 'bill.usage')}</p>
+      <Prices of={of} />
+      {lines.length > 0 && (
+        <div class="sheet">
+          <Table
+            label={t('bill.lines')}
+            rows={lines}
+            rowKey={line => String(line.index)}
+            columns={[
+              { head: '#', cell: line => line.index + 1 },
+              { head: t('bill.reading'), wide: true, cell: line => <span class="theirs">{whyText(of, line)}</span> },
+              { head: t('price'), numeric: true, cell: line => <Money amount={line.price} currency={currency} /> },
+              { head: t('bill.at'), wide: true, cell: line => <code>{line.at ?? '–'}</code> },
+            ]}
+          />
+        </div>
+      )}
+      <p class="sum-text">{of.sum}</p>
+      <p class="quiet">{tiered ? t('bill.no_multiplier') : rule.multiplier}</p>
+      {[...of.flags.map(flag => tName('flag', flag)), ...of.warnings].map(text => (
+        <p key={text} class="note warn theirs">
+          {text}
+        </p>
+      ))}
+    </>
+  )
+}
+
+/** The rows of the rule; those that were applied stand out. */
+function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord }) {
+  const matched = new Set(lines.map(line => line.tier))
+  const tiered = rule.kind === 'tiers'
+  const columns: readonly Column<Row>[] = [
+    {
+      head: tiered ? '图片档位' : t('bill.unit'),
+      cell: ({ tier }) => (
+        <span>
+          {tiered ? tier : tName('unit', tier)}
+          {matched.has(tier) && <span class="matched-sign"> {t('bill.matched')}</span>}
+        </span>
+      ),
+    },
+    {
+      head: t('price'),
+      numeric: true,
+      cell: ({ price, per }) => (
+        <span>
+          <Money amount={price} currency={currency} />
+          {per > 1 && ` / ${count(per)}`}
+        </span>
+      ),
+    },
+    { head: t('bill.at'), wide: true, cell: ({ at }) => <code>{at}</code> },
+  ]
+  const edge: Column<Row> = {
+    head: t('bill.edge'),
+    cell: ({ long_edge_max: max }) => (max === null ? t('bill.beyond') : `≤ ${max} px`),
+  }
+  return (
+    <div class="sheet">
+      <Table
+        label={t('bill.rows')}
+        rows={rule.rows}
+        rowKey={row => row.tier}
+        rowClass={row => (matched.has(row.tier) ? 'matched' : '')}
+        columns={tiered ? columns.toSpliced(1, 0, edge) : columns}
+      />
+    </div>
+  )
+}
+
+/** Why a line has its tier; in the gateway's own words where they are the reader's. */
+function whyText({ size, rule }: BillingRecord, { tier, source, width, height, why }: Line): string {
+  if (language.value === 'en' || rule.kind === 'usage') return why
+  return t(`why.${source}`, { tier, size: size ?? '-', edge: Math.max(width ?? 0, height ?? 0) })
+}

@@ -1,0 +1,187 @@
+import { useState } from 'preact/hooks'
+import { call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { useSession } from '../../api/session.ts'
+import type { LogRecord } from '../../api/shapes.ts'
+import { Button } from '../../kit/button.tsx'
+import { Copy } from '../../kit/copy.tsx'
+import { Dialog } from '../../kit/dialog.tsx'
+import { Facts } from '../../kit/facts.tsx'
+import { AreaField, Form, SelectField } from '../../kit/form.tsx'
+import { Loaded } from '../../kit/loaded.tsx'
+import { Time } from '../../kit/time.tsx'
+import { say } from '../../kit/toast.tsx'
+import { count, duration } from '../../numbers.ts'
+import { t, tName } from '../../words/index.ts'
+import { Outcome } from '../logs.tsx'
+import { Bill } from './bill.tsx'
+import { curlOf } from './curl-of.ts'
+
+/** 详情: one request, what it cost and why. */
+export function LogDrawer({
+  id,
+  onChanged,
+  onClose,
+}: {
+  readonly id: string
+  readonly onChanged: () => void
+  readonly onClose: () => void
+}) {
+  const load = useLoad<LogRecord>(`/logs/${encodeURIComponent(id)}`)
+  const session = useSession()
+  return (
+    <Dialog drawer title={t('details')} onClose={onClose}>
+      <Loaded of={load}>
+        {record => (
+          <div class="stack">
+            {record.billing ? <Bill of={record.explanation ?? record.billing} /> : <p class="note">{t('bill.none')}</p>}
+            {session.user.role === 'admin' && record.billing && (
+              <Decide
+                of={record}
+                onDone={newer => {
+                  load.put(newer)
+                  onChanged()
+                  say(t('saved'))
+                }}
+              />
+            )}
+            <RequestFacts of={record} />
+            <Fields of={record} />
+            <Timing of={record} />
+            <section class="section">
+              <h3>{t('details.again')}</h3>
+              <p class="quiet">{t('details.again.text')}</p>
+              <div>
+                <Copy text={curlOf(record, session.gateway.base_url)} label={t('details.curl')} />
+              </div>
+            </section>
+          </div>
+        )}
+      </Loaded>
+    </Dialog>
+  )
+}
+
+function RequestFacts({ of: record }: { readonly of: LogRecord }) {
+  const theirs = (text: string | null | undefined) => (text ? <span class="theirs">{text}</span> : '–')
+  const { input_tokens: input, output_tokens: output } = record.usage
+  return (
+    <section class="section">
+      <h3>{t('details.request')}</h3>
+      <Facts
+        of={[
+          [t('request.id'), <code>{record.id}</code>],
+          [t('outcome'), <Outcome of={record} />],
+          ...(record.error ? [[t('error'), <code>{record.error}</code>] as const] : []),
+          [t('model'), theirs(record.model)],
+          [t('operation'), tName('operation', record.operation)],
+          [t('user'), theirs(record.user)],
+          [
+            t('token'),
+            record.key_id ? (
+              <a href={`/console/tokens/${encodeURIComponent(record.key_id)}`}>
+                <code>{record.key_id}</code>
+              </a>
+            ) : (
+              '–'
+            ),
+          ],
+          [t('group'), record.group],
+          [t('upstream'), record.upstream],
+          ...(input === null && output === null
+            ? []
+            : [[t('details.usage'), `${count(input ?? 0)} → ${count(output ?? 0)}`] as const]),
+          [t('details.revision'), <code>{record.config_revision}</code>],
+          [t('details.client_id'), theirs(record.client_request_id)],
+          ...(record.user_agent ? [[t('agent'), theirs(record.user_agent)] as const] : []),
+        ]}
+      />
+    </section>
+  )
+}
+
+function Fields({ of: { forwarded, dropped } }: { readonly of: LogRecord }) {
+  const tags = (names: readonly string[]) =>
+    names.length === 0 ? (
+      '–'
+    ) : (
+      <span class="tags">
+        {names.map(name => (
+          <code key={name} class="tag theirs">
+            {name}
+          </code>
+        ))}
+      </span>
+    )
+  return (
+    <section class="section">
+      <h3>{t('details.fields')}</h3>
+      <Facts
+        of={[
+          [t('details.forwarded'), tags(forwarded)],
+          [t('details.dropped'), tags(dropped)],
+        ]}
+      />
+    </section>
+  )
+}
+
+function Timing({ of: { timing, time, duration_ms: took } }: { readonly of: LogRecord }) {
+  return (
+    <section class="section">
+      <h3>{t('details.timing')}</h3>
+      <Facts
+        of={[
+          [t('details.began'), <Time at={timing?.began ?? time} seconds />],
+          [t('details.ended'), <Time at={timing?.ended ?? null} seconds />],
+          [t('duration'), duration(took)],
+        ]}
+      />
+    </section>
+  )
+}
+
+/** What an administrator may do to a charge; each needs a reason, which is kept. */
+function Decide({ of: record, onDone }: { readonly of: LogRecord; readonly onDone: (newer: LogRecord) => void }) {
+  const [open, setOpen] = useState(false)
+  const { billing } = record
+  if (!billing) return null
+  const review = billing.state === 'needs_review'
+  const refundable = billing.state === 'settled' && Number(billing.amount) > Number(billing.refunded)
+  if (!review && !refundable) return null
+  const word = review ? 'resolve' : 'refund'
+  if (!open)
+    return (
+      <div>
+        <Button kind="danger" onClick={() => setOpen(true)}>
+          {t(word)}
+        </Button>
+      </div>
+    )
+  return (
+    <Form
+      submit={t(word)}
+      kind="danger"
+      onCancel={() => setOpen(false)}
+      onSubmit={async values => {
+        const reason = values.get('reason').trim()
+        const body = review ? { as: values.get('as'), reason } : { reason }
+        onDone(await call<LogRecord>(`/logs/${encodeURIComponent(record.id)}/${word}`, { method: 'POST', body }))
+        setOpen(false)
+      }}
+    >
+      <p class="note warn">{t(`${word}.text`, { amount: billing.amount, currency: billing.currency })}</p>
+      {review && (
+        <SelectField
+          name="as"
+          label={t('resolve.as')}
+          options={[
+            ['settle', t('resolve.settle')],
+            ['void', t('resolve.void')],
+          ]}
+        />
+      )}
+      <AreaField name="reason" label={t('reason')} hint={t('reason.hint')} rows={2} />
+    </Form>
+  )
+}

@@ -1,0 +1,136 @@
+import { useModels } from '../../api/models.ts'
+import { Button } from '../../kit/button.tsx'
+import { FilterChoice, FilterLine } from '../../kit/filter-line.tsx'
+import { t, tName } from '../../words/index.ts'
+
+type Query = { readonly [name: string]: string | undefined }
+
+const names = [
+  'since',
+  'until',
+  'model',
+  'status',
+  'tier',
+  'source',
+  'other_size',
+  'id',
+  'key',
+  'user',
+  'group',
+  'operation',
+  'upstream',
+  'outcome',
+  'charge',
+] as const
+type Name = (typeof names)[number]
+
+/** Those that are seen at once; the rest is one press away. */
+const first = 7
+
+/** What the address says the log is filtered by. */
+export function readFilter(query: Query): { readonly [name: string]: string } {
+  return Object.fromEntries(names.flatMap(name => (query[name] ? [[name, query[name]]] : [])))
+}
+
+export function LogFilters({
+  query,
+  set,
+  admin,
+}: {
+  readonly query: Query
+  readonly set: (change: { readonly [name: string]: string | null }) => void
+  readonly admin: boolean
+}) {
+  const models = useModels()
+  const used = names.filter(name => query[name])
+  const change = (name: Name) => (value: string) => set({ [name]: value === '' ? null : value })
+  const text = (name: Name, label: string, list?: readonly string[]) => (
+    <FilterLine key={name} label={label} value={query[name] ?? ''} onPick={change(name)} {...(list && { list })} />
+  )
+  const moment = (name: Name, label: string) => (
+    <FilterLine
+      key={name}
+      label={label}
+      type="datetime-local"
+      value={localMoment(query[name])}
+      onPick={value => change(name)(value === '' ? '' : new Date(value).toISOString())}
+    />
+  )
+  const choice = (name: Name, label: string, values: readonly (readonly [string, string])[]) => (
+    <FilterChoice key={name} label={label} value={query[name] ?? ''} values={values} onPick={change(name)} />
+  )
+  const operations = [...new Set(models.flatMap(model => model.operations))]
+  return (
+    <search class="stack">
+      <div class="filters">
+        {moment('since', t('filter.since'))}
+        {moment('until', t('filter.until'))}
+        {text(
+          'model',
+          t('model'),
+          models.map(model => model.name),
+        )}
+        {choice('status', t('status'), [
+          ['2xx', '2xx'],
+          ['4xx', '4xx'],
+          ['5xx', '5xx'],
+          ...[400, 401, 402, 413, 429, 502].map(code => [String(code), String(code)] as const),
+        ])}
+        {choice('tier', label('图片档位', t('label.tier')), [
+          ['1K', '1K'],
+          ['2K', '2K'],
+          ['4K', '4K'],
+        ])}
+        {choice('source', label('来源', t('label.source')), [
+          ['output', '输出尺寸'],
+          ['request', '请求尺寸'],
+          ['default', '默认'],
+        ])}
+        {choice('other_size', t('filter.other_size'), [['true', t('yes')]])}
+      </div>
+      <details open={used.some(name => names.indexOf(name) >= first)}>
+        <summary>{t('filter.more')}</summary>
+        <div class="filters">
+          {text('id', t('request.id'))}
+          {text('key', t('filter.key'))}
+          {admin && text('user', t('user'))}
+          {text('group', t('group'))}
+          {choice(
+            'operation',
+            t('operation'),
+            operations.map(one => [one, tName('operation', one)] as const),
+          )}
+          {text('upstream', t('upstream'))}
+          {choice(
+            'outcome',
+            t('outcome'),
+            ['answered', 'refused', 'caller_gone', 'upstream_cut', 'deadline'].map(
+              one => [one, tName('status', one)] as const,
+            ),
+          )}
+          {choice(
+            'charge',
+            t('filter.charge'),
+            ['reserved', 'settled', 'voided', 'needs_review'].map(one => [one, tName('status', one)] as const),
+          )}
+        </div>
+      </details>
+      {used.length > 0 && (
+        <div>
+          <Button onClick={() => set(Object.fromEntries(names.map(name => [name, null])))}>{t('filter.clear')}</Button>
+        </div>
+      )}
+    </search>
+  )
+}
+
+/** The requirement's own label, and what it means where the reader's language is another. */
+export function label(chinese: string, english: string): string {
+  return english === chinese ? chinese : `${chinese} ${english}`
+}
+
+function localMoment(moment: string | undefined): string {
+  const at = moment ? new Date(moment) : null
+  if (!at || Number.isNaN(at.getTime())) return ''
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}

@@ -1,0 +1,101 @@
+import { useLoad } from '../api/load.ts'
+import type { Model } from '../api/shapes.ts'
+import { Empty } from '../kit/empty.tsx'
+import { Loaded } from '../kit/loaded.tsx'
+import { Money } from '../kit/money.tsx'
+import { Page } from '../kit/page.tsx'
+import { Table } from '../kit/table.tsx'
+import { useQuery } from '../query.ts'
+import { language, t, tName } from '../words/index.ts'
+import { Notes } from './models/notes.tsx'
+import { limitText } from './tokens/key-drawer.tsx'
+
+/** What can be asked for, and what each costs. */
+export function Models() {
+  const { query, set } = useQuery()
+  const load = useLoad<{ models: readonly Model[] }>('/models')
+  const find = (query['find'] ?? '').toLowerCase()
+  return (
+    <Page title={t('nav.models')} actions={<a href="/pricing">{t('nav.pricing')}</a>}>
+      <input
+        type="search"
+        class="find"
+        aria-label={t('models.find')}
+        placeholder={t('models.find')}
+        value={query['find'] ?? ''}
+        onInput={event => set({ find: event.currentTarget.value })}
+      />
+      <Loaded of={load}>
+        {({ models }) => {
+          const rows = models.filter(({ name, family }) => `${name} ${family}`.toLowerCase().includes(find))
+          if (rows.length === 0) return <Empty title={t('models.none')} />
+          return (
+            <div class="sheet">
+              <Table label={t('nav.models')} rows={rows} rowKey={model => model.name} columns={columns()} />
+            </div>
+          )
+        }}
+      </Loaded>
+    </Page>
+  )
+}
+
+function columns() {
+  return [
+    {
+      head: t('model'),
+      wide: true,
+      cell: (model: Model) => (
+        <div>
+          <strong>{model.name}</strong>
+          <br />
+          <span class="quiet">{model.family}</span>
+        </div>
+      ),
+    },
+    {
+      head: t('operation'),
+      wide: true,
+      cell: (model: Model) => (
+        <span class="tags">
+          {model.operations.map(one => (
+            <span key={one} class="tag">
+              {tName('operation', one)}
+            </span>
+          ))}
+        </span>
+      ),
+    },
+    {
+      head: t('price'),
+      cell: (model: Model) =>
+        model.free ? (
+          t('free')
+        ) : (
+          <ul class="plain">
+            {model.prices.map(({ unit, price, currency, per }) => (
+              <li key={unit}>
+                {tName('unit', unit)} <Money amount={price} currency={currency} />
+                {per > 1 && <span class="quiet"> / {per.toLocaleString()}</span>}
+              </li>
+            ))}
+          </ul>
+        ),
+    },
+    { head: t('limits'), cell: (model: Model) => limitText(model.limits) || '–' },
+    { head: t('upstream'), wide: true, cell: (model: Model) => model.upstreams.join(', ') },
+    {
+      head: t('models.notes'),
+      wide: true,
+      cell: (model: Model) =>
+        model.notes[language.value].length === 0 ? (
+          '–'
+        ) : (
+          <details>
+            <summary>{t('models.notes.count', { count: model.notes[language.value].length })}</summary>
+            <Notes of={model} />
+          </details>
+        ),
+    },
+  ]
+}

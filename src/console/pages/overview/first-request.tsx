@@ -1,0 +1,53 @@
+import { useState } from 'preact/hooks'
+import { useTail } from '../../api/tail.ts'
+import { Code } from '../../kit/copy.tsx'
+import { Tabs } from '../../kit/tabs.tsx'
+import { snippets } from '../../snippets.ts'
+import { t } from '../../words/index.ts'
+import { useModels } from '../../api/models.ts'
+
+/** Before anything was asked: how to ask, and whether it has arrived. */
+export function FirstRequest({ baseUrl, onArrived }: { readonly baseUrl: string; readonly onArrived: () => void }) {
+  const [arrived, setArrived] = useState<string | null>(null)
+  useTail('', record => setArrived(record.id))
+  return (
+    <div class="card">
+      <h2>{t('first.title')}</h2>
+      <p>
+        {t('first.text')} <a href="/console/tokens?new=1">{t('tokens.create')}</a>
+      </p>
+      <Snippets baseUrl={baseUrl} secret="<API_KEY>" />
+      <div aria-live="polite">
+        {arrived === null ? (
+          <p class="waiting">{t('first.waiting')}</p>
+        ) : (
+          <p class="note">
+            {t('first.arrived')}{' '}
+            <a href={`/console/logs/${arrived}`} onClick={onArrived}>
+              {t('first.see')}
+            </a>
+          </p>
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** How to ask, by each kind of client. */
+export function Snippets({ baseUrl, secret }: { readonly baseUrl: string; readonly secret: string }) {
+  const models = useModels()
+  const samples = snippets(baseUrl, secret, models)
+  const [picked, setPicked] = useState('curl')
+  const shown = samples.find(({ name }) => name === picked) ?? samples[0]
+  if (!shown) return null
+  return (
+    <Tabs
+      label={t('snippets')}
+      tabs={samples.map(({ name }) => [name, name] as const)}
+      value={shown.name}
+      onPick={setPicked}
+    >
+      <Code text={shown.text} label={shown.name} />
+    </Tabs>
+  )
+}

@@ -1,0 +1,73 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError, call } from '../../api/call.ts'
+import type { Explained } from '../../api/shapes.ts'
+import { Money } from '../../kit/money.tsx'
+import { problemText } from '../../kit/problem.tsx'
+import { t } from '../../words/index.ts'
+
+export type Asked = {
+  readonly model: string
+  readonly operation: string
+  readonly size?: string
+  readonly n?: number
+  readonly quality?: string
+}
+
+/** A person types; asking waits until they pause. */
+const pauseMs = 250
+
+type Told = { readonly explained?: Explained; readonly error?: ApiError }
+
+/** What the request would cost, before it is sent. */
+export function Quote({ asked }: { readonly asked: Asked }) {
+  const [told, setTold] = useState<Told>({})
+  const text = JSON.stringify(asked)
+  useEffect(() => {
+    const abort = new AbortController()
+    const timer = setTimeout(() => {
+      call<Explained>('/explain', { method: 'POST', body: JSON.parse(text) as Asked, signal: abort.signal }).then(
+        explained => setTold({ explained }),
+        (error: unknown) => error instanceof ApiError && setTold({ error }),
+      )
+    }, pauseMs)
+    return () => {
+      clearTimeout(timer)
+      abort.abort()
+    }
+  }, [text])
+  if (told.error)
+    return (
+      <p class="note bad" role="status">
+        {problemText(told.error)}
+      </p>
+    )
+  const { quote, expected_size: comesBack, warnings = [], dropped = [] } = told.explained ?? {}
+  if (!told.explained) return null
+  return (
+    <div class="notes" role="status">
+      {quote && (
+        <div class="quote">
+          <span class="quiet">{t('quote')}</span>
+          <span class="sum">
+            {quote.expected === null ? t('quote.unknown') : <Money amount={quote.expected} currency={quote.currency} />}
+          </span>
+          <span>
+            {t('quote.at_most')} <Money amount={quote.at_most} currency={quote.currency} />
+          </span>
+          {quote.tier && quote.price && (
+            <span class="quiet">
+              {quote.n} × {quote.price} ({quote.tier}){quote.price_at && <code> {quote.price_at}</code>}
+            </span>
+          )}
+        </div>
+      )}
+      {comesBack && <p>{t('quote.comes_back', { size: comesBack })}</p>}
+      {dropped.length > 0 && <p class="quiet">{t('quote.dropped', { fields: dropped.join(', ') })}</p>}
+      {warnings.map(text => (
+        <p key={text} class="note warn">
+          {text}
+        </p>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,47 @@
+import { useEffect, useState } from 'preact/hooks'
+import { setUp } from '../api/session.ts'
+import { FieldError, Form, SelectField, TextField, type Values } from '../kit/form.tsx'
+import { Page } from '../kit/page.tsx'
+import { type Language, language, t } from '../words/index.ts'
+
+/** Makes the first administrator, by whoever has the link that the gateway printed. */
+export function Setup() {
+  // A fragment is never sent to a server, and leaves the address at once.
+  const [token] = useState(() => decodeURIComponent(location.hash.replace(/^#(?:token=)?/, '')))
+  useEffect(() => {
+    if (location.hash) history.replaceState(null, '', location.pathname)
+  }, [])
+  const submit = async (values: Values) => {
+    const password = values.get('password')
+    if (password !== values.get('again')) throw new FieldError('again', t('password.differs'))
+    await setUp({ token: token || values.get('token').trim(), name: values.get('name'), password })
+  }
+  return (
+    <div class="stack">
+      <Page title={t('setup')} />
+      <p class="quiet">{t(token ? 'setup.text' : 'setup.link')}</p>
+      <Form submit={t('setup.submit')} onSubmit={submit}>
+        <SelectField
+          name="language"
+          label="语言 Language"
+          value={language.value}
+          options={[
+            ['zh', '中文'],
+            ['en', 'English'],
+          ]}
+          onInput={value => (language.value = value as Language)}
+        />
+        {!token && <TextField name="token" label={t('setup.token')} />}
+        <TextField name="name" label={t('user.name')} value="admin" autocomplete="username" />
+        <TextField
+          name="password"
+          label={t('password')}
+          hint={t('password.hint')}
+          type="password"
+          autocomplete="new-password"
+        />
+        <TextField name="again" label={t('password.again')} type="password" autocomplete="new-password" />
+      </Form>
+    </div>
+  )
+}

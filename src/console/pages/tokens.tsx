@@ -1,0 +1,113 @@
+import { useRoute } from 'preact-iso'
+import { useLoad } from '../api/load.ts'
+import { useSession } from '../api/session.ts'
+import type { Key } from '../api/shapes.ts'
+import { Button } from '../kit/button.tsx'
+import { Empty } from '../kit/empty.tsx'
+import { Loaded } from '../kit/loaded.tsx'
+import { Money } from '../kit/money.tsx'
+import { Page } from '../kit/page.tsx'
+import { Pager } from '../kit/pager.tsx'
+import { Status } from '../kit/status.tsx'
+import { type Column, Table } from '../kit/table.tsx'
+import { Time } from '../kit/time.tsx'
+import { queryText } from '../api/call.ts'
+import { setQuery, useQuery } from '../query.ts'
+import { t } from '../words/index.ts'
+import { CreateKey } from './tokens/create-key.tsx'
+import { KeyDrawer } from './tokens/key-drawer.tsx'
+
+const pageRows = 50
+
+/** The keys that callers ask with. */
+export function Tokens() {
+  const { query, set, route } = useQuery()
+  const { params } = useRoute()
+  const { user } = useSession()
+  const admin = user.role === 'admin'
+  const load = useLoad<{ keys: readonly Key[]; next: string | null }>(
+    `/keys${queryText({ limit: pageRows, before: query['before'], user: query['user'] })}`,
+  )
+  const id = params['id']
+  const list = `/console/tokens${setQuery(query, { new: null })}`
+  return (
+    <Page
+      title={t('nav.tokens')}
+      actions={
+        <Button kind="primary" icon="plus" onClick={() => set({ new: '1', before: query['before'] })}>
+          {t('tokens.create')}
+        </Button>
+      }
+    >
+      {admin && query['user'] && (
+        <p>
+          {t('tokens.of', { user: query['user'] })} <a href="/console/tokens">{t('tokens.all')}</a>
+        </p>
+      )}
+      <Loaded of={load}>
+        {({ keys, next }) =>
+          keys.length === 0 ? (
+            <Empty title={t('tokens.none')}>
+              <p class="quiet">{t('tokens.none.text')}</p>
+            </Empty>
+          ) : (
+            <>
+              <div class="sheet">
+                <Table
+                  label={t('nav.tokens')}
+                  columns={columns(admin, setQuery(query, { new: null }))}
+                  rows={keys}
+                  rowKey={key => key.id}
+                />
+              </div>
+              <Pager next={next} />
+            </>
+          )
+        }
+      </Loaded>
+      {query['new'] && <CreateKey onCreated={load.reload} onClose={() => route(list, true)} />}
+      {id && <KeyDrawer key={id} id={id} onChanged={load.reload} onClose={() => route(list)} />}
+    </Page>
+  )
+}
+
+function columns(admin: boolean, query: string): readonly Column<Key>[] {
+  return [
+    {
+      head: t('tokens.name'),
+      wide: true,
+      cell: key => (
+        <div>
+          <a class="theirs" href={`/console/tokens/${encodeURIComponent(key.id)}${query}`}>
+            {key.name}
+          </a>
+          <br />
+          <code class="quiet">{key.hint}</code>
+        </div>
+      ),
+    },
+    ...(admin ? [{ head: t('user'), wide: true, cell: (key: Key) => <span class="theirs">{key.user}</span> }] : []),
+    { head: t('group'), cell: key => key.group },
+    { head: t('tokens.models'), wide: true, cell: key => key.models?.join(', ') ?? t('all') },
+    {
+      head: t('tokens.budget'),
+      numeric: true,
+      cell: key =>
+        key.budget === null ? (
+          t('unlimited')
+        ) : (
+          <span>
+            {key.budget_used ?? '0'} / <Money amount={key.budget} currency={key.currency} />
+          </span>
+        ),
+    },
+    { head: t('tokens.spent'), numeric: true, cell: key => <Money amount={key.spent} currency={key.currency} /> },
+    { head: t('tokens.last'), cell: key => <Time at={key.last_used} /> },
+    { head: t('tokens.expires'), cell: key => (key.expires ? <Time at={key.expires} /> : t('never')) },
+    { head: t('status'), cell: key => <Status name={keyStatus(key)} /> },
+  ]
+}
+
+export function keyStatus(key: Key): string {
+  return key.status === 'active' && key.expires && Date.parse(key.expires) <= Date.now() ? 'expired' : key.status
+}

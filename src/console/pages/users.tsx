@@ -1,0 +1,263 @@
+import { useState } from 'preact/hooks'
+import { call } from '../api/call.ts'
+import { useLoad } from '../api/load.ts'
+import type { Group, User } from '../api/shapes.ts'
+import { Button } from '../kit/button.tsx'
+import { Dialog } from '../kit/dialog.tsx'
+import { FieldError, Form, SelectField, TextField, type Values } from '../kit/form.tsx'
+import { Loaded } from '../kit/loaded.tsx'
+import { Page } from '../kit/page.tsx'
+import { Status } from '../kit/status.tsx'
+import { Table } from '../kit/table.tsx'
+import { Tabs } from '../kit/tabs.tsx'
+import { Time } from '../kit/time.tsx'
+import { say } from '../kit/toast.tsx'
+import { setQuery, useQuery } from '../query.ts'
+import { t } from '../words/index.ts'
+import { limitText } from './tokens/key-drawer.tsx'
+
+/** Who may log in, and the groups that limits and factors hang on. */
+export function Users() {
+  const { query, set, path } = useQuery()
+  const groups = useLoad<{ groups: readonly Group[] }>('/groups')
+  const names = groups.value?.groups.map(({ name }) => name) ?? []
+  const users = useLoad<{ users: readonly User[] }>('/users')
+  const chosen = users.value?.users.find(({ name }) => name === query['edit'])
+  const close = () => set({ edit: null, new: null })
+  const took = (text: string) => {
+    users.reload()
+    close()
+    say(text)
+  }
+  return (
+    <Page
+      title={t('nav.users')}
+      actions={
+        <Button kind="primary" icon="plus" onClick={() => set({ new: '1' })}>
+          {t('users.create')}
+        </Button>
+      }
+    >
+      <Tabs
+        label={t('nav.users')}
+        tabs={[
+          ['users', t('users')],
+          ['groups', t('groups')],
+        ]}
+        value={query['tab'] === 'groups' ? 'groups' : 'users'}
+        onPick={tab => set({ tab })}
+      >
+        {query['tab'] === 'groups' ? (
+          <Loaded of={groups}>{value => <Groups rows={value.groups} />}</Loaded>
+        ) : (
+          <Loaded of={users}>
+            {value => <People rows={value.users} editHref={name => path + setQuery(query, { edit: name })} />}
+          </Loaded>
+        )}
+      </Tabs>
+      {query['new'] && <CreateUser groups={names} onDone={() => took(t('saved'))} onClose={close} />}
+      {chosen && (
+        <EditUser key={chosen.name} of={chosen} groups={names} onDone={() => took(t('saved'))} onClose={close} />
+      )}
+    </Page>
+  )
+}
+
+function People({ rows, editHref }: { readonly rows: readonly User[]; readonly editHref: (name: string) => string }) {
+  return (
+    <div class="sheet">
+      <Table
+        label={t('users')}
+        rows={rows}
+        rowKey={user => user.name}
+        columns={[
+          {
+            head: t('user.name'),
+            wide: true,
+            cell: user => (
+              <a class="theirs" href={editHref(user.name)}>
+                {user.name}
+              </a>
+            ),
+          },
+          { head: t('role'), cell: user => t(`role.${user.role}`) },
+          { head: t('group'), cell: user => user.group },
+          { head: t('users.login'), cell: user => t(user.has_password ? 'yes' : 'users.no_password') },
+          {
+            head: t('nav.tokens'),
+            cell: user => <a href={`/console/tokens?user=${encodeURIComponent(user.name)}`}>{t('users.tokens')}</a>,
+          },
+          { head: t('created'), cell: user => <Time at={user.created} /> },
+          { head: t('status'), cell: user => <Status name={user.status} /> },
+        ]}
+      />
+    </div>
+  )
+}
+
+function Groups({ rows }: { readonly rows: readonly Group[] }) {
+  return (
+    <>
+      <p class="quiet">{t('groups.text')}</p>
+      <div class="sheet">
+        <Table
+          label={t('groups')}
+          rows={rows}
+          rowKey={group => group.name}
+          columns={[
+            { head: t('group'), cell: group => group.name },
+            { head: t('limits'), cell: group => limitText(group.limits) || t('unlimited') },
+            {
+              head: t('groups.scope'),
+              cell: group => t(group.limit_scope === 'user' ? 'groups.per_user' : 'groups.per_key'),
+            },
+            { head: t('groups.multiplier'), numeric: true, cell: group => group.multiplier ?? '1' },
+            { head: t('users'), numeric: true, cell: group => group.users },
+            { head: t('nav.tokens'), numeric: true, cell: group => group.keys },
+          ]}
+        />
+      </div>
+    </>
+  )
+}
+
+const roles = ['user', 'admin'] as const
+
+/** The two passwords that a form asks for, which have to be the same. @throws FieldError */
+export function readPassword(values: Values): string {
+  const password = values.get('password')
+  if (password !== values.get('again')) throw new FieldError('again', t('password.differs'))
+  return password
+}
+
+function CreateUser({
+  groups,
+  onDone,
+  onClose,
+}: {
+  readonly groups: readonly string[]
+  readonly onDone: () => void
+  readonly onClose: () => void
+}) {
+  return (
+    <Dialog title={t('users.create')} onClose={onClose}>
+      <Form
+        submit={t('create')}
+        onCancel={onClose}
+        onSubmit={async values => {
+          const password = readPassword(values)
+          const body = {
+            name: values.get('name').trim(),
+            role: values.get('role'),
+            group: values.get('group'),
+            ...(password !== '' && { password }),
+          }
+          await call('/users', { method: 'POST', body })
+          onDone()
+        }}
+      >
+        <TextField name="name" label={t('user.name')} />
+        <div class="row">
+          <SelectField name="role" label={t('role')} options={roles.map(role => [role, t(`role.${role}`)] as const)} />
+          <SelectField
+            name="group"
+            label={t('group')}
+            value="default"
+            options={groups.map(name => [name, name] as const)}
+          />
+        </div>
+        <TextField
+          name="password"
+          label={t('password')}
+          hint={t('users.password.hint')}
+          type="password"
+          autocomplete="new-password"
+        />
+        <TextField name="again" label={t('password.again')} type="password" autocomplete="new-password" />
+      </Form>
+    </Dialog>
+  )
+}
+
+function EditUser({
+  of,
+  groups,
+  onDone,
+  onClose,
+}: {
+  readonly of: User
+  readonly groups: readonly string[]
+  readonly onDone: () => void
+  readonly onClose: () => void
+}) {
+  const [what, setWhat] = useState('settings')
+  const path = `/users/${encodeURIComponent(of.name)}`
+  return (
+    <Dialog title={<span class="theirs">{of.name}</span>} onClose={onClose}>
+      <Tabs
+        label={of.name}
+        tabs={[
+          ['settings', t('users.settings')],
+          ['password', t('password')],
+        ]}
+        value={what}
+        onPick={setWhat}
+      >
+        {what === 'settings' ? (
+          <Form
+            key="settings"
+            submit={t('save')}
+            onCancel={onClose}
+            onSubmit={async values => {
+              const body = Object.fromEntries(['role', 'group', 'status'].map(name => [name, values.get(name)]))
+              await call(path, { method: 'PATCH', body })
+              onDone()
+            }}
+          >
+            <SelectField
+              name="role"
+              label={t('role')}
+              value={of.role}
+              options={roles.map(role => [role, t(`role.${role}`)] as const)}
+            />
+            <SelectField
+              name="group"
+              label={t('group')}
+              value={of.group}
+              options={groups.map(name => [name, name] as const)}
+            />
+            <SelectField
+              name="status"
+              label={t('status')}
+              hint={t('users.disabled.hint')}
+              value={of.status}
+              options={[
+                ['active', t('status.active')],
+                ['disabled', t('status.disabled')],
+              ]}
+            />
+          </Form>
+        ) : (
+          <Form
+            key="password"
+            submit={t('save')}
+            onCancel={onClose}
+            onSubmit={async values => {
+              await call(`${path}/password`, { method: 'POST', body: { password: readPassword(values) } })
+              onDone()
+            }}
+          >
+            <TextField
+              name="password"
+              label={t('password.new')}
+              hint={t('password.hint')}
+              type="password"
+              autocomplete="new-password"
+            />
+            <TextField name="again" label={t('password.again')} type="password" autocomplete="new-password" />
+          </Form>
+        )}
+      </Tabs>
+    </Dialog>
+  )
+}

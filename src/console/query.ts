@@ -1,0 +1,22 @@
+import { useLocation } from 'preact-iso'
+import { queryText } from './api/call.ts'
+
+type Query = { readonly [name: string]: string | undefined }
+type Change = { readonly [name: string]: string | null | undefined }
+
+/** A list's state is its address: what it is filtered by, and where it stands. */
+export function useQuery() {
+  const { query, path, route } = useLocation()
+  return {
+    query: query as Query,
+    path,
+    route,
+    /** Replaces what differs; a list that is filtered anew begins at its newest row. */
+    set: (change: Change) => route(path + setQuery(query, { before: null, ...change }), true),
+  }
+}
+
+/** `?…` with a change; a value of null or empty leaves. */
+export function setQuery(query: Query, change: Change): string {
+  return queryText({ ...query, ...change })
+}
