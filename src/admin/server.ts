@@ -94,7 +94,10 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
   }
 
   return {
-    handle: (req, res) => app.routing(req, res),
+    handle(req, res) {
+      if (req.headers.expect !== undefined) res.writeContinue()
+      app.routing(req, res)
+    },
     async close() {
       closing.abort()
       await app.close()
@@ -125,9 +128,11 @@ function sendReply(reply: FastifyReply, { status, headers, body }: Reply) {
 
 /** Says what is wrong in the console's own form. What nobody foresaw is told by its request id alone. */
 function answerError(parts: AdminParts, error: unknown, request: FastifyRequest, reply: FastifyReply) {
-  const failure = toFailure(error)
+  const failure = toFailure(error, parts)
   if (failure.status >= 500)
     parts.log.error({ request: request.id, url: request.url.split('?', 1)[0], error }, 'the console failed')
+  // What is still on its way is not read: the connection goes with the answer.
+  if (!request.raw.complete) reply.header('connection', 'close')
   if (failure.retryAfterMs !== undefined) reply.header('retry-after', String(Math.ceil(failure.retryAfterMs / 1000)))
   for (const [name, value] of Object.entries(failure.headers)) reply.header(name, value)
   const { code, message, param } = failure
@@ -140,7 +145,7 @@ function answerError(parts: AdminParts, error: unknown, request: FastifyRequest,
 
 type Foreseen = Partial<FastifyError> & { readonly name?: string; readonly code?: string }
 
-function toFailure(error: unknown): Failure {
+function toFailure(error: unknown, { storage }: AdminParts): Failure {
   if (error instanceof Failure) return error
   const { name, code, statusCode, validation, message = '' } = error as Foreseen
   if (validation?.[0]) return invalidField(validation[0])
@@ -151,7 +156,8 @@ function toFailure(error: unknown): Failure {
   }
   if (statusCode === 413) return fail('too_large')
   if (statusCode !== undefined && statusCode < 500) return fail('invalid', { why: message })
-  return fail('internal')
+  // A read says what the database said; whether that was the storage's fault is known by its writes.
+  return storage.ledger.healthy() ? fail('internal') : fail('storage_unavailable', {}, { retryAfterMs: 1_000 })
 }
 
 function invalidField({

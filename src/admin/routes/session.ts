@@ -101,7 +101,7 @@ export const sessionRoutes = [
       const done = () => fail('conflict', { why: 'There is an administrator already: log in.' })
       if (await parts.storage.users.hasAdmin()) throw done()
       checkPassword(body.password, body.name)
-      guard.begin('', remote)
+      const takeBack = guard.begin('', remote)
       const passwordHash = await hashes.run(() => parts.hashPassword(body.password))
       const tokenHash = hashToken(body.token)
       const claimed = await parts.storage.users.claimSetup({
@@ -117,7 +117,7 @@ export const sessionRoutes = [
           { why: 'This setup link is not valid any more. Start the gateway again: it prints a new one.' },
           { param: 'token' },
         )
-      guard.forgive('', remote)
+      takeBack()
       return enter(ask, body.name)
     },
   }),
