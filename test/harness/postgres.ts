@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -38,11 +38,9 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
 
   async function start(): Promise<void> {
     const given = [`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, ...settings]
-    // A group of its own: what is signalled is the server with all of its processes.
     server = spawn(postgres, ['-D', files, ...given.flatMap(one => ['-c', one])], {
       ...as,
       stdio: 'ignore',
-      detached: true,
     })
     const until = performance.now() + 20_000
     for (;;) {
@@ -93,7 +91,10 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     start,
     stop,
     signal(signal) {
-      if (server?.pid !== undefined) process.kill(-server.pid, signal)
+      const pid = server?.pid
+      if (pid === undefined) return
+      const sessions = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+      for (const one of [pid, ...sessions]) process.kill(Number(one), signal)
     },
     async close() {
       await stop('immediate')

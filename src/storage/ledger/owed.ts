@@ -17,6 +17,8 @@ export class Owed {
   readonly #doubts = new Set<string>()
 
   owe(id: string, ending: Ending): void {
+    // Who settles knows of lines; that it failed does not make the charge empty.
+    if (ending.change === 'endEmpty' && this.#endings.get(id)?.change === 'settle') return
     this.#endings.set(id, ending)
   }
 

@@ -1,0 +1,294 @@
+import t, { type Test } from 'tap'
+import { type Key, type Storage, systemClock } from '../../src/kit/index.ts'
+import { migrations } from '../../src/storage/migrations/list.ts'
+import { claimStorage, openStorage } from '../../src/storage/index.ts'
+import { translateSchema } from '../../src/storage/postgres/translate.ts'
+import { holdOf, line, newKey, silentLog } from '../contract/storage.ts'
+import { startPostgres } from '../harness/postgres.ts'
+
+const postgres = await startPostgres(['fsync=off'])
+t.teardown(() => postgres.close())
+const unavailable = { code: 'storage_unavailable' }
+
+function open(url: string, role: 'gateway' | 'tool' = 'gateway'): Promise<Storage> {
+  return openStorage({ url, clock: systemClock, log: silentLog, role })
+}
+
+async function start(t: Test) {
+  const url = await postgres.createDatabase()
+  const storage = await open(url)
+  t.teardown(() => storage.close())
+  const made = newKey()
+  const key = await storage.keys.create(made)
+  return { url, storage, ledger: storage.ledger, key, readKey: async () => storage.keys.findByHash(made.hash) }
+}
+
+/** Bounds what hangs; how long it took decides nothing. */
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + 20_000
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error('it has not come about in 20 s')
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+const recovered = ({ ledger }: Storage): Promise<void> => until(() => ledger.healthy())
+
+/** Bills on a key, many at a time, until told; as the gateway does, it ends what it has opened whatever happens. */
+function load({ ledger }: Storage, key: Key) {
+  const acknowledged: string[] = []
+  const errors: unknown[] = []
+  let stopped = false
+  const bill = async (): Promise<void> => {
+    const request = holdOf(key, 100_000)
+    const { id } = request.facts
+    try {
+      await ledger.hold(request)
+    } catch (error) {
+      errors.push(error)
+      // A caller is told to come back later.
+      return void (await new Promise(resolve => setTimeout(resolve, 10)))
+    }
+    try {
+      if (await ledger.line(id, line(0))) acknowledged.push(id)
+      await ledger.settle({ id, delivery: 'confirmed', reason: null })
+    } catch (error) {
+      errors.push(error)
+      await ledger.review(id, 'ledger unavailable').catch(error => errors.push(error))
+    }
+  }
+  const running = Array.from({ length: 32 }, async () => {
+    while (!stopped) await bill()
+  })
+  return {
+    acknowledged,
+    errors,
+    async stop() {
+      stopped = true
+      await Promise.all(running)
+    },
+  }
+}
+
+async function agrees(t: Test, { books, flush, ledger }: Storage, acknowledged: readonly string[]): Promise<void> {
+  await flush()
+  await until(async () => (await books.all(null, 100_000)).every(({ state }) => state !== 'reserved'))
+  const { problems } = await books.verify()
+  t.same(problems, [])
+  for (const id of acknowledged) {
+    const charge = await ledger.find(id)
+    if (charge?.amount !== 40_000) t.equal(charge?.amount, 40_000, `${id} was acknowledged`)
+  }
+}
+
+await t.test('a server that crashes under load: only 503, then it goes on by itself, and the books agree', async t => {
+  const { storage, key, readKey } = await start(t)
+  const work = load(storage, key)
+  for (let round = 0; round < 3; round++) {
+    const before = work.acknowledged.length
+    await until(() => work.acknowledged.length > before + 50)
+    await postgres.stop('immediate')
+    await until(() => !storage.ledger.healthy())
+    await t.rejects(storage.ledger.hold(holdOf(key, 1)), unavailable)
+    await t.rejects(readKey(), unavailable, 'not to know a key is not to refuse it')
+    await postgres.start()
+    await recovered(storage)
+  }
+  await work.stop()
+  t.same(new Set(work.errors.map(error => (error as { code?: string }).code)), new Set(['storage_unavailable']))
+  await agrees(t, storage, work.acknowledged)
+  t.match(await readKey(), { held: 0 })
+})
+
+await t.test('connections cut at any moment, commits among them: nothing is written twice or lost', async t => {
+  const { url, storage, key, readKey } = await start(t)
+  const work = load(storage, key)
+  const knife = await postgres.connect(url)
+  for (let round = 0; round < 8; round++) {
+    const before = work.acknowledged.length
+    await until(() => work.acknowledged.length > before + 5)
+    await knife.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    )
+    await recovered(storage)
+  }
+  await knife.end()
+  await work.stop()
+  await agrees(t, storage, work.acknowledged)
+  t.match(await readKey(), { held: 0 })
+})
+
+await t.test(
+  'a row that stays locked: its key is refused, others go on, and what was opened late is ended',
+  async t => {
+    const { url, storage, ledger, key, readKey } = await start(t)
+    const other = await storage.keys.create(newKey())
+    const foreign = await postgres.connect(url)
+    await foreign.query('BEGIN')
+    await foreign.query('SELECT * FROM key WHERE id = $1 FOR UPDATE', [key.id])
+    const late = holdOf(key, 100)
+    await Promise.all([
+      t.rejects(ledger.hold(late), unavailable),
+      t.rejects(ledger.hold(holdOf(key, 100)), unavailable),
+      ledger.hold(holdOf(other, 100)).then(result => t.same(result, { kind: 'held' })),
+    ])
+    t.match(await readKey(), { id: key.id }, 'keys are looked up meanwhile')
+    await foreign.query('ROLLBACK')
+    await foreign.end()
+    t.same(await ledger.hold(holdOf(key, 100)), { kind: 'held' })
+    await until(async () => (await ledger.find(late.facts.id))?.state !== 'reserved')
+    t.match(await readKey(), { held: 100 })
+    t.same((await storage.books.verify()).problems, [])
+  },
+)
+
+await t.test('a table that stays locked: nothing is opened, keys are looked up, and it goes on by itself', async t => {
+  const { url, storage, ledger, key, readKey } = await start(t)
+  const keys = await Promise.all(Array.from({ length: 12 }, async () => storage.keys.create(newKey())))
+  const foreign = await postgres.connect(url)
+  await foreign.query('BEGIN')
+  await foreign.query('LOCK TABLE charge IN ACCESS EXCLUSIVE MODE')
+  await Promise.all(keys.map(key => t.rejects(ledger.hold(holdOf(key, 100)), unavailable)))
+  t.match(await readKey(), { id: key.id })
+  await foreign.query('ROLLBACK')
+  await foreign.end()
+  await recovered(storage)
+  t.same(await ledger.hold(holdOf(key, 100)), { kind: 'held' })
+  await until(async () => (await storage.keys.list()).every(({ held }) => held === 0 || held === 100))
+  await until(async () => (await storage.keys.list()).filter(({ held }) => held === 100).length === 1)
+  t.same((await storage.books.verify()).problems, [])
+})
+
+await t.test(
+  'a server that is frozen: holds and lookups are refused, not left waiting; thawed, it goes on',
+  async t => {
+    const { storage, ledger, key, readKey } = await start(t)
+    postgres.signal('SIGSTOP')
+    try {
+      await Promise.all([t.rejects(ledger.hold(holdOf(key, 100)), unavailable), t.rejects(readKey(), unavailable)])
+    } finally {
+      postgres.signal('SIGCONT')
+    }
+    await recovered(storage)
+    await until(async () => (await readKey())?.held === 0)
+    t.same(await ledger.hold(holdOf(key, 100)), { kind: 'held' })
+    t.same((await storage.books.verify()).problems, [])
+  },
+)
+
+await t.test('a transaction that somebody else was in the way of is made again', async t => {
+  const { url, storage, ledger, key } = await start(t)
+  const foreign = await postgres.connect(url)
+  for (const table of ['charge', 'line', 'entry']) {
+    await foreign.query(`CREATE SEQUENCE ${table}_tries`)
+    await foreign.query(`CREATE FUNCTION ${table}_flaky() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF nextval('${table}_tries') % 7 = 0 THEN RAISE EXCEPTION 'injected' USING ERRCODE = '${table === 'line' ? '40P01' : '40001'}'; END IF;
+      RETURN NEW; END $$`)
+    await foreign.query(
+      `CREATE TRIGGER ${table}_flaky BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION ${table}_flaky()`,
+    )
+  }
+  await foreign.end()
+  const settled = await Promise.all(
+    Array.from({ length: 100 }, async () => {
+      const request = holdOf(key, 100_000)
+      await ledger.hold(request)
+      await ledger.line(request.facts.id, line(0))
+      return ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+    }),
+  )
+  t.equal(settled.filter(Boolean).length, 100)
+  t.same(await storage.books.verify(), { charges: 100, lines: 100, entries: 100, problems: [] })
+})
+
+await t.test('the database keeps history as it is, whoever writes', async t => {
+  const { url, storage, ledger, key } = await start(t)
+  const [settled, open] = [holdOf(key, 100), holdOf(key, 100)]
+  for (const request of [settled, open]) {
+    await ledger.hold(request)
+    await ledger.line(request.facts.id, line(0))
+  }
+  await ledger.settle({ id: settled.facts.id, delivery: 'confirmed', reason: null })
+  const foreign = await postgres.connect(url)
+  const { id } = settled.facts
+  for (const [sql, refusal] of [
+    [`UPDATE charge SET amount = 1 WHERE id = '${id}'`, 'a settled or voided charge does not change'],
+    [`UPDATE charge SET state = 'reserved' WHERE id = '${id}'`, 'is not reserved again'],
+    [`DELETE FROM charge WHERE id = '${id}'`, 'charges are not deleted'],
+    [`UPDATE line SET price = 1 WHERE charge_id = '${id}'`, 'lines do not change'],
+    [`DELETE FROM line WHERE charge_id = '${id}'`, 'lines are not deleted'],
+    [
+      `INSERT INTO line SELECT charge_id, 9, tier, source, width, height, price, flags, quantity FROM line WHERE charge_id = '${id}'`,
+      'takes no more lines',
+    ],
+    [`UPDATE entry SET amount = 1`, 'entries do not change'],
+    [`DELETE FROM entry`, 'entries are not deleted'],
+    [`DELETE FROM trail`, 'the trail is not deleted'],
+  ] as const)
+    await t.rejects(foreign.query(sql), { message: new RegExp(refusal) }, sql)
+  await foreign.end()
+  t.same((await storage.books.verify()).problems, [])
+})
+
+await t.test('several that find an empty database at once all open it; it is made once', async t => {
+  const url = await postgres.createDatabase()
+  const storages = await Promise.all([open(url), open(url), open(url, 'tool'), open(url)])
+  t.same(await Promise.all(storages.map(async one => (await one.users.list()).length)), [1, 1, 1, 1])
+  for (const one of storages) await one.close()
+})
+
+await t.test('a migration killed half-way is begun again', async t => {
+  const url = await postgres.createDatabase()
+  const killed = await postgres.connect(url)
+  await killed.query('BEGIN')
+  await killed.query('CREATE FUNCTION now_ms() RETURNS BIGINT LANGUAGE sql AS $$ SELECT 0::bigint $$')
+  for (const statement of migrations[0]?.slice(0, 8) ?? []) await killed.query(translateSchema(statement))
+  const opening = open(url)
+  await killed.end()
+  const storage = await opening
+  t.equal((await storage.users.list()).length, 1)
+  await storage.close()
+})
+
+await t.test('a database of a newer version is refused, and says where without the password', async t => {
+  const { url } = await start(t)
+  const foreign = await postgres.connect(url)
+  await foreign.query('UPDATE tollgate_schema SET version = 99')
+  await foreign.end()
+  for (const role of ['gateway', 'tool'] as const)
+    await t.rejects(open(url, role), {
+      code: 'storage_newer',
+      message: /^postgres:\/\/127\.0\.0\.1:\d+\/test\d+ was written/,
+    })
+})
+
+await t.test('a database that is not there is told at the start, without the password', async t => {
+  const url = await postgres.createDatabase()
+  const none = url.replace(/test\d+$/, 'none')
+  const told = { code: 'storage_unavailable', message: /^(?!.*a-password).*\/none: there is no such database/ }
+  await t.rejects(open(none), told)
+  const nowhere = open(url.replace(/:\d+\//, ':1/'))
+  await t.rejects(nowhere, {
+    code: 'storage_unavailable',
+    message: /^(?!.*a-password).*127\.0\.0\.1:1\/test\d+: .*ECONNREFUSED/,
+  })
+})
+
+await t.test('the lease of a worker that died is ended by whoever started it', async t => {
+  const url = await postgres.createDatabase()
+  const claim = await claimStorage({ url, clock: systemClock, log: silentLog })
+  const [dead, other] = await Promise.all(
+    ['worker_a', 'worker_b'].map(owner =>
+      openStorage({ url, clock: systemClock, log: silentLog, role: 'worker', owner }),
+    ),
+  )
+  const key = await dead?.keys.create(newKey())
+  if (!dead || !other || !key) throw new Error('they did not open')
+  const request = holdOf(key, 10)
+  await dead.ledger.hold(request)
+  await claim.forget('worker_a')
+  await until(async () => (await other.ledger.find(request.facts.id))?.state === 'needs_review')
+  t.equal(await dead.ledger.line(request.facts.id, line(0)), false, 'had it lived it would be fenced off')
+  for (const one of [dead, other]) await one.close()
+  await claim.release()
+})
