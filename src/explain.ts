@@ -1,5 +1,5 @@
 import { quote, readCount } from '../plugins/image-tier-billing/index.ts'
-import { checkSize, readAskedSize, sendFields } from '../plugins/size-normalize/index.ts'
+import { checkSize, chooseShape, readAskedSize, readRule, sendFields } from '../plugins/size-normalize/index.ts'
 import { scanObject } from './engine/fields.ts'
 import { applyForward, findTarget, modelNotFound } from './engine/target.ts'
 import {
@@ -44,6 +44,7 @@ export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExp
     sent: sentFields(withFields(shaped.body, changes)),
     expected_size: asked?.expected ? `${asked.expected.width}x${asked.expected.height}` : null,
     expected_resolution: asked?.resolution ?? null,
+    expected_ratio: asked && sizes ? chooseShape(readRule(sizes), request.operation, asked.size).ratio : null,
     quote: quoted
       ? {
           currency: plan.currency,

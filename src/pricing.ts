@@ -102,12 +102,14 @@ function reachOf(
 function priceSize(plan: Plan, model: Model, operation: string, asked: string | null): SizePrice {
   const request = { model: model.name, operation, size: asked ?? undefined, quality: undefined, n: 1 }
   try {
-    const { expected_size, expected_resolution, quote: quoted, warnings, mismatch } = explainRequest(plan, request)
+    const explained = explainRequest(plan, request)
+    const { quote: quoted, warnings, mismatch } = explained
     return {
       operation,
       asked,
-      comesBack: expected_size,
-      resolution: expected_resolution,
+      comesBack: explained.expected_size,
+      resolution: explained.expected_resolution,
+      ratio: explained.expected_ratio,
       tier: quoted?.tier ?? null,
       price: quoted?.price ?? null,
       warning: warnings[0] ?? null,
@@ -116,7 +118,7 @@ function priceSize(plan: Plan, model: Model, operation: string, asked: string | 
   } catch (error) {
     // A family that refuses this size has no price for it; the reason is what a caller would read.
     if (!(error instanceof Failure)) throw error
-    const none = { comesBack: null, resolution: null, tier: null, price: null, mismatch: null }
+    const none = { comesBack: null, resolution: null, ratio: null, tier: null, price: null, mismatch: null }
     return { operation, asked, ...none, warning: error.message }
   }
 }

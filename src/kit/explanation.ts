@@ -24,6 +24,8 @@ export type RequestExplanation = {
   readonly expected_size: string | null
   /** The label of the resolution that the family makes of the size, where it has resolutions. */
   readonly expected_resolution: string | null
+  /** The shape that it comes to, as `16:9`; null where the model picks it, or nothing tells. */
+  readonly expected_ratio: string | null
   readonly quote: {
     readonly currency: string
     readonly n: number

@@ -53,6 +53,8 @@ export type SizePrice = {
   readonly comesBack: string | null
   /** The resolution it comes to, where the family has resolutions. */
   readonly resolution: string | null
+  /** The shape it comes to, as `16:9`; null where the model picks it, or nothing tells. */
+  readonly ratio: string | null
   /** Null where only the image itself can tell. */
   readonly tier: string | null
   readonly price: string | null

@@ -47,15 +47,15 @@ export function renderDocs(page: DocsPage): string {
   ]
   const main = html`
     <div class="reference">
-      <nav class="contents" aria-label="${text.contents}"><details open><summary>${text.contents}</summary>
+      <nav class="contents" aria-label="${text.contents}">
         <ul>${chapters.map(
           ([id, title]) => html`
           <li><a href="#${id}">${title}</a>${
             id === 'endpoints' &&
-            html`<ul>${ours.map(one => html`<li><a href="#${one.id}">${one.method} ${one.path}</a></li>`)}</ul>`
+            html`<ul>${ours.map(one => html`<li><a href="#${one.id}">${breakPath(one.path)}</a></li>`)}</ul>`
           }</li>`,
         )}</ul>
-      </details></nav>
+      </nav>
       <div class="chapters">
         <h1>${text.title}</h1>
         ${chapters.map(
@@ -65,6 +65,11 @@ export function renderDocs(page: DocsPage): string {
       </div>
     </div>`
   return renderFrame({ language, title: text.title, description: text.description, path: '/docs', main })
+}
+
+/** A path that a narrow column may break where its parts end. */
+function breakPath(path: string): readonly Html[] {
+  return path.split(/(?<=[/:])/).map((part, i) => html`${i > 0 && html`<wbr>`}${part}`)
 }
 
 function renderStart({ baseUrl }: DocsPage, { start }: DocsWords): Html {
@@ -88,7 +93,7 @@ function renderEndpoint({ api }: DocsPage, text: DocsWords, { id, method, path, 
       <header><h3 id="${id}">${summary}</h3></header>
       <p class="path"><span class="method">${method}</span> <span>${path}</span> ${type && html`<span class="kind">${type}</span>`}</p>
       ${description !== '' && html`<p>${description}</p>`}
-      ${isUpstream && html`<p>${text.models}: ${models.length > 0 ? models.map((name, i) => html`${i > 0 && ', '}<code>${name}</code>`) : text.noModel}</p>`}
+      ${isUpstream && html`<p><span class="quiet">${text.models}</span> ${models.length > 0 ? models.map((name, i) => html`${i > 0 && ', '}<code>${name}</code>`) : text.noModel}</p>`}
       ${
         parameters.length > 0 &&
         html`<h4>${text.parameters}</h4>${renderTable(

@@ -1,3 +1,4 @@
+import { icon } from './icon.ts'
 import { type Fragment, type Html, html } from './html.ts'
 import { type Language, languages } from './language.ts'
 import { words } from './words.ts'
@@ -29,14 +30,14 @@ export function renderFrame({ language, title, description, path, query = {}, ma
     <meta name="color-scheme" content="light dark">
     <meta name="description" content="${description}">
     <title>${title} · Tollgate</title>
-    <link rel="icon" href="/console/icon.svg" type="image/svg+xml">
+    <link rel="icon" href="${icon}" type="image/svg+xml">
     <link rel="stylesheet" href="/pages.css">
     ${languages.map(other => html`<link rel="alternate" hreflang="${other}" href="${address(other)}">`)}
   </head>
   <body>
     <a class="skip" href="#main">${frame.skip}</a>
     <header class="top">
-      <a class="name" href="/console"><img src="/console/icon.svg" alt="" width="26" height="26">Tollgate</a>
+      <a class="name" href="/console">Tollgate</a>
       <nav aria-label="${frame.site}">${pages.map(link)}</nav>
       <nav class="languages" aria-label="${frame.language}">
         ${languages.map(

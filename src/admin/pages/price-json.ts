@@ -29,15 +29,18 @@ function toModelJson({ name, family, operations, free, notes, images, units }: P
     tier_from: images?.tierFrom ?? null,
     otherwise: images?.otherwise ?? null,
     warnings: [...new Set(warnings)],
-    sizes: (images?.sizes ?? []).map(({ operation, asked, comesBack, resolution, tier, price, warning, mismatch }) => ({
-      operation,
-      asked,
-      comes_back: comesBack,
-      resolution,
-      tier,
-      price,
-      warning,
-      mismatch,
-    })),
+    sizes: (images?.sizes ?? []).map(
+      ({ operation, asked, comesBack, resolution, ratio, tier, price, warning, mismatch }) => ({
+        operation,
+        asked,
+        comes_back: comesBack,
+        resolution,
+        ratio,
+        tier,
+        price,
+        warning,
+        mismatch,
+      }),
+    ),
   }
 }

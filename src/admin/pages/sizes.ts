@@ -22,18 +22,20 @@ export function renderSizes(text: Words['pricing'], { name, free, images }: Imag
       const likely = tier ?? (reachable.length === 1 ? reachable[0] : undefined)
       const comeBack = operations.map(operation => {
         const of = sizes.find(one => one.operation === operation && one.asked === row.asked)
-        return of?.comesBack ?? (of?.resolution ? text.resolution(of.resolution.toUpperCase()) : text.modelDecides)
+        return of?.comesBack ?? text.shape(of?.resolution?.toUpperCase() ?? null, of?.ratio ?? null)
       })
-      const remark = row.mismatch && row.mismatch.kind !== 'ignored' ? text.mismatch(row.mismatch) : null
+      const { mismatch } = row
       return [
         row.asked ?? text.noSize,
         ...comeBack,
         tier ? tier.tier : likely ? text.inPractice(likely.tier) : text.byImage,
         free ? text.free : likely && html`<span class="money">${likely.price} ${currency}</span>`,
-        remark !== null && html`<span class="warning">${remark}</span>`,
+        mismatch &&
+          mismatch.kind !== 'ignored' &&
+          html`<span class="${mismatch.kind === 'dearer' ? 'warning' : 'quiet'}">${text.mismatch(mismatch)}</span>`,
       ]
     })
   const returned = operations.map(operation => text.returned(text.operations[operation] ?? operation))
   const headings = [text.asked, ...returned, text.tier, text.pricePerImage, text.remark]
-  return renderTable(`${name}: ${text.sizes}`, headings, rows)
+  return html`<div class="sizes">${renderTable(`${name}: ${text.sizes}`, headings, rows)}</div>`
 }

@@ -1,3 +1,5 @@
+import { icon } from './icon.ts'
+
 /**
  * The one stylesheet of the pages that the server renders. A string, so that the compiled package needs no other file.
  * Colours and measures are those of the console's theme (a test compares them).
@@ -42,7 +44,8 @@ a:hover { text-decoration-thickness: 2px; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
 main:focus { outline: none; }
 code, pre { font-family: var(--mono); font-size: 0.86em; }
-code { overflow-wrap: anywhere; }
+code { overflow-wrap: break-word; }
+thead th, th code, .kind, .required { white-space: nowrap; }
 .quiet, .lead, .hint { color: var(--ink-soft); }
 .hint { font-size: 0.87rem; }
 .money { white-space: nowrap; font-weight: 600; }
@@ -73,14 +76,14 @@ code { overflow-wrap: anywhere; }
   font-size: 1.08rem;
   letter-spacing: -0.01em;
 }
-.name img { width: 26px; height: 26px; }
-main { display: grid; gap: 20px; max-width: 1180px; margin: 0 auto; padding: 32px 16px 64px; }
-main > section, .chapter { display: grid; gap: 14px; }
+.name::before { content: ''; width: 26px; height: 26px; background: url("${icon}"); }
+main { display: grid; grid-template-columns: minmax(0, 1fr); gap: 20px; max-width: 1180px; margin: 0 auto; padding: 32px 16px 64px; }
+main > section, .chapter { display: grid; grid-template-columns: minmax(0, 1fr); gap: 14px; }
 section > h2 { margin-top: 14px; }
 .card {
   display: grid;
+  grid-template-columns: minmax(0, 1fr);
   gap: 12px;
-  min-width: 0;
   padding: 20px 22px;
   border: 1px solid var(--line);
   border-radius: 12px;
@@ -90,13 +93,13 @@ section > h2 { margin-top: 14px; }
 .card > header { display: flex; flex-wrap: wrap; align-items: baseline; gap: 2px 14px; }
 .card > h4 { margin-top: 8px; }
 .card ul, .notes ul { display: grid; gap: 5px; padding-inline-start: 20px; max-width: 78ch; }
-.card > p, section > p, .lead { max-width: 78ch; }
+.card > p, section > p, .lead { max-width: 78ch; overflow-wrap: anywhere; }
 
 table { width: 100%; border-collapse: collapse; }
 caption { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 th, td { padding: 8px 14px 8px 0; text-align: start; vertical-align: top; border-bottom: 1px solid var(--line); }
 thead th { font-size: 0.84rem; font-weight: 550; color: var(--ink-soft); }
-tbody th { font-weight: inherit; overflow-wrap: anywhere; }
+tbody th { font-weight: inherit; overflow-wrap: break-word; }
 tbody tr:last-child > * { border-bottom: 0; }
 td.empty { padding: 0; }
 .card .table + h4 { margin-top: 14px; }
@@ -140,17 +143,16 @@ td .warning { padding: 6px 10px; font-size: 0.92em; }
 .contents a { display: block; padding: 3px 8px; border-radius: 6px; color: var(--ink); text-decoration: none; overflow-wrap: anywhere; }
 .contents a:hover { background: var(--sunk); }
 .contents ul ul a { color: var(--ink-soft); font-size: 0.94em; }
-.contents summary { padding: 8px 0; font-weight: 600; cursor: pointer; }
-.chapters { display: grid; gap: 44px; min-width: 0; }
-.chapter { min-width: 0; }
+.chapters { display: grid; grid-template-columns: minmax(0, 1fr); gap: 44px; }
+.chapters > h1 { margin-bottom: -22px; }
 .operation { gap: 14px; }
 .path { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 10px; font-family: var(--mono); font-size: 0.92rem; }
 .method { padding: 1px 8px; border-radius: 5px; background: var(--accent-wash); color: var(--accent); font-weight: 650; font-size: 0.86rem; }
 .kind { color: var(--ink-soft); font-size: 0.87rem; }
 .required { color: var(--bad); font-size: 0.84rem; font-weight: 550; }
 details > summary { cursor: pointer; font-weight: 550; }
-.samples { display: grid; gap: 8px; }
-.samples details { border: 1px solid var(--line); border-radius: var(--radius); background: var(--sunk); min-width: 0; }
+.samples { display: grid; grid-template-columns: minmax(0, 1fr); gap: 8px; }
+.samples details { border: 1px solid var(--line); border-radius: var(--radius); background: var(--sunk); }
 .samples summary { padding: 7px 14px; font-size: 0.92rem; }
 pre { overflow-x: auto; line-height: 1.6; tab-size: 2; }
 .samples pre, pre.block { padding: 12px 14px; }
@@ -161,11 +163,12 @@ pre.block { border: 1px solid var(--line); border-radius: var(--radius); backgro
   form { grid-template-columns: 1fr 1fr; }
   form button { grid-column: 1 / -1; }
   .reference { grid-template-columns: minmax(0, 1fr); }
-  .reference > .contents { position: static; max-height: none; padding: 4px 14px; border: 1px solid var(--line); border-radius: var(--radius); background: var(--paper); }
+  .reference > .contents { position: static; max-height: none; padding: 8px; border: 1px solid var(--line); border-radius: var(--radius); background: var(--paper); }
+  .contents ul { grid-template-columns: repeat(auto-fill, minmax(140px, 1fr)); }
+  .contents ul ul { display: none; }
 }
 @media (min-width: 901px) {
-  .contents > details > summary { display: none; }
-  .contents > details::details-content { content-visibility: visible; display: block; }
+  .sizes th, .sizes td:not(:last-child) { white-space: nowrap; }
 }
 @media (max-width: 640px) {
   main { padding-top: 22px; }
@@ -177,6 +180,7 @@ pre.block { border: 1px solid var(--line); border-radius: var(--radius); backgro
   tbody tr:last-child { border-bottom: 0; }
   th, td { padding: 2px 0; border: 0; }
   tbody th { font-weight: 650; }
+  th code, .kind { white-space: normal; overflow-wrap: anywhere; }
   td { display: grid; grid-template-columns: minmax(96px, 36%) minmax(0, 1fr); gap: 12px; overflow-wrap: anywhere; }
   td.empty { display: none; }
   td::before { content: attr(data-name); color: var(--ink-soft); font-size: 0.87rem; }

@@ -68,8 +68,10 @@ const en = {
     asked: 'Size asked for',
     noSize: 'none',
     returned: (operation: string) => `${operation}: comes back`,
-    modelDecides: 'the model decides',
-    resolution: (label: string) => `${label}, the model picks the shape`,
+    shape: (resolution: string | null, ratio: string | null): string => {
+      if (ratio !== null) return resolution === null ? ratio : `${resolution}, ${ratio}`
+      return resolution === null ? 'the model decides' : `${resolution}, the model picks the shape`
+    },
     inPractice: (tier: string) => `${tier} in practice`,
     byImage: 'by the image',
     mismatch: ({ kind, billed, made, returned, cheaper }: SizeMismatch): string => {
@@ -165,8 +167,10 @@ const zh: Words = {
     asked: '请求的大小',
     noSize: '未指定',
     returned: operation => `${operation}返回`,
-    modelDecides: '由模型决定',
-    resolution: label => `${label}，形状由模型决定`,
+    shape: (resolution, ratio) => {
+      if (ratio !== null) return resolution === null ? ratio : `${resolution}，${ratio}`
+      return resolution === null ? '由模型决定' : `${resolution}，形状由模型决定`
+    },
     inPractice: tier => `实际为 ${tier}`,
     byImage: '由图片决定',
     mismatch: ({ kind, billed, made, returned, cheaper }) => {
