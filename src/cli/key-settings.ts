@@ -1,4 +1,12 @@
-import { type KeySettings, type Limits, parseAddressRange, parseDuration, parseMoney, type Plan } from '../index.ts'
+import {
+  type Key,
+  type KeySettings,
+  type Limits,
+  parseAddressRange,
+  parseDuration,
+  parseMoney,
+  type Plan,
+} from '../index.ts'
 import { Exit, exitCodes } from './exit.ts'
 
 /** The options of `keys create` and `keys update` that set a key, as they were typed. */
@@ -21,10 +29,17 @@ const limitKinds = ['rpm', 'tpm', 'concurrency'] as const
 const dateText = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/
 
 /**
- * Reads the settings that were typed; those that were not are left out. `limits` are those the key has.
+ * Reads the settings that were typed; those that were not are left out. Of a `key` that is there, `none` takes them off.
  * @throws Exit 2 with what would be right
  */
-export function readSettings(options: SettingOptions, plan: Plan, now: number, limits: Limits): Partial<KeySettings> {
+export function readSettings(options: SettingOptions, plan: Plan, now: number, key?: Key): Partial<KeySettings> {
+  function setting<Name extends keyof KeySettings>(
+    name: Name,
+    text: string | undefined,
+    read: (text: string) => KeySettings[Name] & {},
+  ): Partial<KeySettings> {
+    return text === undefined ? {} : { [name]: key && text === none ? null : read(text) }
+  }
   return {
     ...setting('group', options.group, text => oneOf('--group', text, plan.groups)),
     ...setting('models', options.models, text => words(text).map(name => oneOf('--models', name, plan.models))),
@@ -32,16 +47,8 @@ export function readSettings(options: SettingOptions, plan: Plan, now: number, l
     ...setting('ips', options.ips, text => words(text).map(readAddress)),
     ...setting('budget', options.budget, readAmount),
     ...(options.budgetPeriod !== undefined && { budgetPeriod: readPeriod(options.budgetPeriod) }),
-    ...(limitKinds.some(kind => options[kind] !== undefined) && { limits: readLimits(options, limits) }),
+    ...(limitKinds.some(kind => options[kind] !== undefined) && { limits: readLimits(options, key) }),
   }
-}
-
-function setting<Name extends keyof KeySettings>(
-  name: Name,
-  text: string | undefined,
-  read: (text: string) => KeySettings[Name] & {},
-): Partial<KeySettings> {
-  return text === undefined ? {} : { [name]: text === none ? null : read(text) }
 }
 
 function usage(option: string, found: string, right: string): Exit {
@@ -82,11 +89,11 @@ function readPeriod(text: string): KeySettings['budgetPeriod'] {
   throw usage('--budget-period', text, 'total, day or month')
 }
 
-function readLimits(options: SettingOptions, before: Limits): Limits {
-  const limits: { -readonly [L in keyof Limits]: Limits[L] } = { ...before }
+function readLimits(options: SettingOptions, key: Key | undefined): Limits {
+  const limits: { -readonly [L in keyof Limits]: Limits[L] } = { ...key?.limits }
   for (const kind of limitKinds) {
     const text = options[kind]
-    if (text === none) delete limits[kind]
+    if (key && text === none) delete limits[kind]
     else if (text !== undefined) limits[kind] = readCount(`--${kind}`, text)
   }
   return limits

@@ -23,7 +23,7 @@ type UpdateOptions = Place & SettingOptions & { readonly name?: string }
 export async function createKey(options: CreateOptions): Promise<void> {
   const { name, user } = options
   await withStorage(options.config, async (storage, plan) => {
-    const settings = readSettings(options, plan, Date.now(), {})
+    const settings = readSettings(options, plan, Date.now())
     needBudget(settings.budget, settings.budgetPeriod)
     const users = await storage.users.list()
     if (!users.some(one => one.name === user))
@@ -73,7 +73,7 @@ export async function showKey(id: string, options: Options): Promise<void> {
 export async function updateKey(id: string, options: UpdateOptions): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
     const key = await findKey(storage, id)
-    const settings = readSettings(options, plan, Date.now(), key.limits)
+    const settings = readSettings(options, plan, Date.now(), key)
     const change = { ...settings, ...(options.name !== undefined && { name: options.name }) }
     if (Object.keys(change).length === 0)
       throw new Exit(exitCodes.usage, 'nothing to change was told (tollgate keys update --help lists what can be)')
