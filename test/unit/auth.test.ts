@@ -160,17 +160,21 @@ t.test('two different keys in one request are 400', async t => {
   t.match(failure, { status: 400, code: 'conflicting_api_keys' })
 })
 
-t.test('a disabled, revoked or expired key and one that never was get the same answer', async t => {
-  const { keys, clock, ask } = setUp(t)
-  const secrets = Array.from({ length: 4 }, createSecret)
-  keys.put(secrets[0] as string, someKey({ status: 'disabled' }))
-  keys.put(secrets[1] as string, someKey({ status: 'revoked' }))
-  keys.put(secrets[2] as string, someKey({ expiresAt: clock.now() }))
-  const failures = []
-  for (const secret of secrets) failures.push(await refusalOf(() => ask(bearer(secret))))
-  t.ok(failures.every(failure => failure.status === 401 && failure.code === 'invalid_api_key'))
-  t.equal(new Set(failures.map(failure => failure.message)).size, 1)
-})
+t.test(
+  'a disabled, revoked or expired key, one of a disabled user and one that never was get the same answer',
+  async t => {
+    const { keys, clock, ask } = setUp(t)
+    const secrets = Array.from({ length: 5 }, createSecret)
+    keys.put(secrets[0] as string, someKey({ status: 'disabled' }))
+    keys.put(secrets[1] as string, someKey({ status: 'revoked' }))
+    keys.put(secrets[2] as string, someKey({ expiresAt: clock.now() }))
+    keys.put(secrets[3] as string, someKey({ userStatus: 'disabled' }))
+    const failures = []
+    for (const secret of secrets) failures.push(await refusalOf(() => ask(bearer(secret))))
+    t.ok(failures.every(failure => failure.status === 401 && failure.code === 'invalid_api_key'))
+    t.equal(new Set(failures.map(failure => failure.message)).size, 1)
+  },
+)
 
 t.test('a key is refused from the moment at which it expires, cached or not', async t => {
   const { keys, clock, secret, ask } = setUp(t)
