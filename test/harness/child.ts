@@ -35,7 +35,8 @@ export type Site = {
   readonly config: string
   readonly database: string
   readonly key: string
-  start(): ChildGateway
+  /** With more variables than the site's own, where one gateway differs from another. */
+  start(more?: NodeJS.ProcessEnv): ChildGateway
 }
 
 /** Lays out a folder for child gateways: a configuration, and a database with one key. */
@@ -80,7 +81,7 @@ export async function prepareSite(
     config,
     database,
     key: secret,
-    start: () => watch(spawn(program, words, { env, stdio: ['ignore', 'ignore', 'pipe'] })),
+    start: more => watch(spawn(program, words, { env: { ...env, ...more }, stdio: ['ignore', 'ignore', 'pipe'] })),
   }
 }
 

@@ -21,14 +21,17 @@ export type Front = {
   readonly errors: () => Promise<string>
 }
 
-/** Starts nginx with the shipped configuration: of it only addresses, and the places of its files, are changed. */
-export async function startFront(t: Test, servers: readonly string[]): Promise<Front> {
+/**
+ * Starts nginx with the shipped configuration: of it only addresses, and the places of its files, are changed; and, for a
+ * test that has no time, how long idle connections are kept.
+ */
+export async function startFront(t: Pick<Test, 'teardown'>, servers: readonly string[], idle?: string): Promise<Front> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-nginx-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const port = await freePort()
   const config = join(folder, 'nginx.conf')
   const errorLog = join(folder, 'error.log')
-  await writeFile(config, adapt(await readFile(shipped, 'utf8'), { folder, port, servers }))
+  await writeFile(config, adapt(await readFile(shipped, 'utf8'), { folder, port, servers, idle }))
   await promisify(execFile)('nginx', ['-t', '-q', '-c', config, '-e', errorLog])
   const child = spawn('nginx', ['-c', config, '-e', errorLog], { stdio: 'ignore' })
   const gone = once(child, 'exit')
@@ -44,9 +47,14 @@ export async function startFront(t: Test, servers: readonly string[]): Promise<F
   return { url: `http://127.0.0.1:${port}`, errors: () => readFile(errorLog, 'utf8') }
 }
 
-type Place = { readonly folder: string; readonly port: number; readonly servers: readonly string[] }
+type Place = {
+  readonly folder: string
+  readonly port: number
+  readonly servers: readonly string[]
+  readonly idle: string | undefined
+}
 
-function adapt(shippedText: string, { folder, port, servers }: Place): string {
+function adapt(shippedText: string, { folder, port, servers, idle }: Place): string {
   const addresses = servers.map(url => new URL(url).host)
   let text = shippedText
   const put = (find: RegExp, replacement: string): void => {
@@ -56,6 +64,7 @@ function adapt(shippedText: string, { folder, port, servers }: Place): string {
   }
   put(/listen 8080;/, `listen 127.0.0.1:${port};`)
   put(/(?: *server [\d.]+:8080 (.*);\n)+/, addresses.map(address => `    server ${address} $1;\n`).join(''))
+  if (idle !== undefined) put(/keepalive_timeout 4s;/, `keepalive_timeout ${idle};`)
   put(/\/tmp\//g, `${folder}/`)
   put(/error_log stderr warn;/, `error_log ${folder}/error.log warn;`)
   put(/\/dev\/stdout/, `${folder}/access.log`)

@@ -33,7 +33,7 @@ export function redisMissing(): string | false {
   }
 }
 
-export async function startRedis(t: Test, ...options: readonly string[]): Promise<RedisServer> {
+export async function startRedis(t: Pick<Test, 'teardown'>, ...options: readonly string[]): Promise<RedisServer> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-redis-'))
   const port = await freePort()
   let child: ChildProcess | undefined

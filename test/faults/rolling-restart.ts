@@ -1,0 +1,135 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { Agent } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Test } from 'tap'
+import { openStorage } from '../../src/index.ts'
+import { type ChildGateway, prepareSite } from '../harness/child.ts'
+import { startFront } from '../harness/nginx.ts'
+import { picture } from '../harness/pictures.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { startRedis } from '../harness/redis.ts'
+import { startUpstream } from '../harness/upstream.ts'
+import { post } from './reload-under-load.ts'
+
+export type RollingFigures = {
+  readonly restarts: number
+  readonly requests: number
+  /** What a client saw that was not a whole answer of 200. */
+  readonly errors: readonly string[]
+  /** Exits that were not 0, of gateways that were told to stop. */
+  readonly exits: readonly string[]
+  /** Charges in the books, and what is wrong with them. */
+  readonly charges: number
+  readonly problems: readonly string[]
+  readonly p99Ms: number
+}
+
+const replicas = 3
+const upstreamMs = 150
+
+/**
+ * Three gateways on PostgreSQL and Redis behind nginx, as `deploy/compose` has it, are restarted one after the other while
+ * clients ask for images at a steady rate: no client may notice.
+ */
+export async function rollingRestart(
+  t: Pick<Test, 'teardown'>,
+  {
+    cycles,
+    rps,
+    drainWait,
+    idle,
+  }: {
+    readonly cycles: number
+    readonly rps: number
+    readonly drainWait: string
+    /** How long nginx keeps idle connections, which has to be less; as shipped when absent. */
+    readonly idle?: string
+  },
+): Promise<RollingFigures> {
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-rolling-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const upstream = await startUpstream()
+  t.teardown(() => upstream.close())
+  upstream.answer(async res => {
+    await sleep(upstreamMs)
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data: [picture(1024, 1024)] }))
+  })
+  const postgres = await startPostgres()
+  t.teardown(() => postgres.close())
+  const storage = await postgres.createDatabase()
+  const redis = await startRedis(t)
+  const running: ChildGateway[] = []
+  t.teardown(() => Promise.all(running.map(gateway => gateway.kill())))
+
+  const site = await prepareSite(folder, {
+    upstreams: { alpha: upstream.url },
+    storage,
+    edit: [
+      ['\nserver:\n', `\nserver:\n  drain_wait: ${drainWait}\n`],
+      [/default: \{ rpm: 60, tpm: \d+ \}/, 'default: { rpm: 1000000 }'],
+    ],
+    env: { TOLLGATE_COUNTERS: redis.url },
+  })
+  const listens: string[] = []
+  for (let i = 0; i < replicas; i++) listens.push(`127.0.0.1:${await freePort()}`)
+  for (const listen of listens) running.push(site.start({ TOLLGATE_LISTEN: listen }))
+  const urls = await Promise.all(running.map(gateway => gateway.ready))
+  const front = await startFront(t, urls, idle)
+
+  const agent = new Agent({ keepAlive: true })
+  const errors: string[] = []
+  const times: number[] = []
+  const over = new AbortController()
+  const asking = (async () => {
+    const asked: Promise<void>[] = []
+    const from = performance.now()
+    for (let i = 0; !over.signal.aborted; i++) {
+      // They come when they come, whether those before have been answered or not.
+      await sleep(Math.max(0, from + (i * 1_000) / rps - performance.now()))
+      asked.push(ask())
+    }
+    await Promise.all(asked)
+  })()
+  async function ask(): Promise<void> {
+    const at = performance.now()
+    const body = { model: 'alpha-image-2', prompt: 'a' }
+    const told = await post(`${front.url}/v1/images/generations`, site.key, agent, body)
+    times.push(performance.now() - at)
+    if (told.status !== 200 || !told.whole) errors.push(`${told.status} ${told.text.slice(0, 200)}`)
+  }
+
+  const exits: string[] = []
+  for (let i = 0; i < cycles * replicas; i++) {
+    const at = i % replicas
+    const old = running[at] as ChildGateway
+    await old.stop()
+    const exit = await old.gone
+    if (exit !== 0) exits.push(String(exit))
+    const next = site.start({ TOLLGATE_LISTEN: listens[at] })
+    running[at] = next
+    await next.ready
+  }
+  over.abort()
+  await asking
+  agent.destroy()
+  for (const gateway of running) await gateway.stop()
+  const books = await openStorage({ url: storage, role: 'tool' })
+  const { charges, problems } = await books.books.verify()
+  await books.close()
+  const p99Ms = Math.round(times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0)
+  return { restarts: cycles * replicas, requests: times.length, errors, exits, charges, problems, p99Ms }
+}
+
+/** One that was free a moment ago: nginx has to know it before and after a restart. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
