@@ -1,7 +1,13 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { applyTheme } from './theme.ts'
+import { language, loadWords } from './words/index.ts'
 
 applyTheme()
 const root = document.getElementById('app')
-if (root) render(<App />, root)
+try {
+  await loadWords(language.value)
+  if (root) render(<App />, root)
+} catch {
+  if (root) root.textContent = '连接不到网关，请刷新页面。 The gateway cannot be reached: reload this page.'
+}

@@ -2,6 +2,11 @@ import { language } from './words/index.ts'
 
 const locale = () => (language.value === 'zh' ? 'zh-CN' : 'en-GB')
 
+/** A large round number, shortly: 1M. */
+export function shortCount(value: number): string {
+  return value.toLocaleString(locale(), { notation: 'compact' })
+}
+
 export function count(value: number): string {
   return value.toLocaleString(locale())
 }

@@ -59,7 +59,7 @@ export type KeyWithSecret = { readonly key: Key; readonly secret: string }
 export type Step = { readonly from: string; readonly requests: number; readonly errors: number }
 
 export type Overview = {
-  readonly range: string
+  readonly range: 'today' | '7d' | '30d'
   readonly since: string
   readonly until: string
   readonly requests: number

@@ -1,6 +1,6 @@
 import { Button } from '../kit/button.tsx'
 import { theme, themes } from '../theme.ts'
-import { language, t } from '../words/index.ts'
+import { language, speak, t } from '../words/index.ts'
 
 /** Language and look. */
 export function Switches() {
@@ -8,7 +8,7 @@ export function Switches() {
   const next = themes[(themes.indexOf(theme.value) + 1) % themes.length] ?? 'system'
   return (
     <div class="switches">
-      <Button kind="quiet" lang={other === 'zh' ? 'zh-CN' : 'en'} onClick={() => (language.value = other)}>
+      <Button kind="quiet" lang={other === 'zh' ? 'zh-CN' : 'en'} onClick={() => speak(other)}>
         {other === 'zh' ? '中文' : 'English'}
       </Button>
       <Button kind="quiet" onClick={() => (theme.value = next)}>

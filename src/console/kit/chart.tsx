@@ -14,11 +14,13 @@ export function Chart({
   steps,
   since,
   until,
+  stepMs,
   label,
 }: {
   readonly steps: readonly Step[]
   readonly since: string
   readonly until: string
+  readonly stepMs: number
   readonly label: string
 }) {
   const place = useRef<HTMLDivElement>(null)
@@ -27,14 +29,14 @@ export function Chart({
   useEffect(() => {
     const box = place.current
     if (!box || steps.length === 0) return undefined
-    const plot = draw(box, steps, [Date.parse(since) / 1000, Date.parse(until) / 1000])
+    const plot = draw(box, steps, [Date.parse(since) / 1000, (Date.parse(until) + stepMs) / 1000], stepMs / 1000)
     const resize = new ResizeObserver(() => plot.setSize({ width: box.clientWidth, height: heightPx }))
     resize.observe(box)
     return () => {
       resize.disconnect()
       plot.destroy()
     }
-  }, [steps, since, until, shownTheme, shownLanguage])
+  }, [steps, since, until, stepMs, shownTheme, shownLanguage])
   return (
     <figure class="chart">
       <figcaption>{label}</figcaption>
@@ -56,18 +58,23 @@ export function Chart({
   )
 }
 
-function draw(box: HTMLElement, steps: readonly Step[], span: [number, number]): uPlot {
+/** How much of its step a bar fills, and pixels that the axes take. */
+const fill = 0.75
+const axesPx = 70
+
+function draw(box: HTMLElement, steps: readonly Step[], span: [number, number], stepS: number): uPlot {
   const style = getComputedStyle(box)
   const colour = (name: string) => style.getPropertyValue(name)
-  // The browser resolves light-dark() for a real property only.
-  const ink = style.color
-  const bars = uPlot.paths.bars?.({ size: [0.7, 32], align: 1 })
-  const axis = {
-    stroke: ink,
-    grid: { stroke: colour('border-top-color'), width: 1 },
-    ticks: { show: false },
-    font: '12px system-ui',
-  }
+  const barPx = Math.max(2, ((box.clientWidth - axesPx) * stepS * fill) / (span[1] - span[0]))
+  const bars = uPlot.paths.bars?.({ size: [fill, barPx, barPx], align: 1 })
+  const axis = { stroke: style.color, ticks: { show: false }, font: '12px system-ui' }
+  const series = (label: string, fillColour: string) => ({
+    label,
+    fill: fillColour,
+    width: 0,
+    points: { show: false },
+    ...(bars && { paths: bars }),
+  })
   return new uPlot(
     {
       width: box.clientWidth,
@@ -76,28 +83,29 @@ function draw(box: HTMLElement, steps: readonly Step[], span: [number, number]):
       legend: { show: false },
       scales: { x: { range: span }, y: { range: (_, __, max) => [0, Math.max(max, 4) * 1.05] } },
       axes: [
-        { ...axis, grid: { show: false }, space: 70 },
-        { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6, 1e7] },
+        { ...axis, grid: { show: false }, space: 90, values: (_, ticks) => ticks.map(tick => tickText(tick, span)) },
+        { ...axis, grid: { stroke: colour('border-top-color'), width: 1 }, size: 44, incrs: whole },
       ],
+      // The browser resolves light-dark() for real properties only, so that is where the colours are read.
       series: [
         {},
-        {
-          label: t('requests'),
-          fill: colour('outline-color'),
-          stroke: 'transparent',
-          ...(bars && { paths: bars }),
-          points: { show: false },
-        },
-        {
-          label: t('errors'),
-          fill: colour('text-decoration-color'),
-          stroke: 'transparent',
-          ...(bars && { paths: bars }),
-          points: { show: false },
-        },
+        series(t('requests'), colour('outline-color')),
+        series(t('errors'), colour('text-decoration-color')),
       ],
     },
     [steps.map(step => Date.parse(step.from) / 1000), steps.map(step => step.requests), steps.map(step => step.errors)],
     box,
+  )
+}
+
+const whole = Array.from({ length: 8 }, (_, power) => [1, 2, 5].map(one => one * 10 ** power)).flat()
+const dayS = 86_400
+
+/** A day, and within two days an hour. */
+function tickText(tick: number, [since, until]: [number, number]): string {
+  const short = until - since < 2 * dayS
+  return new Date(tick * 1000).toLocaleString(
+    language.value === 'zh' ? 'zh-CN' : 'en-GB',
+    short ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } : { month: 'short', day: 'numeric' },
   )
 }

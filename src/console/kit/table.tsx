@@ -4,7 +4,10 @@ export type Column<Row> = {
   readonly head: string
   readonly cell: (row: Row) => ComponentChildren
   readonly numeric?: boolean
+  /** Text of any length, which is broken where it has to be. */
   readonly wide?: boolean
+  /** A place in a file, which is not. */
+  readonly place?: boolean
 }
 
 /** Rows and columns; on a narrow screen each row is a card, with the columns' names beside the values. */
@@ -36,8 +39,13 @@ export function Table<Row>({
       <tbody role="rowgroup">
         {rows.map(row => (
           <tr key={rowKey(row)} role="row" class={rowClass?.(row) ?? ''}>
-            {columns.map(({ head, cell, numeric, wide }) => (
-              <td key={head} role="cell" data-label={head} class={`${numeric ? 'numeric' : ''} ${wide ? 'wide' : ''}`}>
+            {columns.map(({ head, cell, numeric, wide, place }) => (
+              <td
+                key={head}
+                role="cell"
+                data-label={head}
+                class={[numeric && 'numeric', wide && 'wide', place && 'place'].filter(Boolean).join(' ')}
+              >
                 {cell(row)}
               </td>
             ))}

@@ -11,7 +11,7 @@ import { Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
 import { type Theme, theme, themes } from '../theme.ts'
-import { type Language, language, t } from '../words/index.ts'
+import { type Language, language, speak, t } from '../words/index.ts'
 import { readPassword } from './users.tsx'
 
 /** What a person decides for themselves. */
@@ -43,7 +43,7 @@ export function Account() {
               ['zh', '中文'],
               ['en', 'English'],
             ]}
-            onInput={value => (language.value = value as Language)}
+            onInput={value => speak(value as Language)}
           />
           <SelectField
             name="theme"

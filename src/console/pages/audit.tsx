@@ -67,7 +67,7 @@ function Change({ of: { before, after } }: { readonly of: TrailRow }) {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
   if (names.length === 0) return <>–</>
   return (
-    <ul class="plain">
+    <ul class="bare">
       {names.map(name => (
         <li key={name} class="theirs">
           {name}

@@ -193,7 +193,7 @@ function Check({ text: current }: { readonly text: string }) {
 function Findings({ of }: { readonly of: readonly Finding[] }) {
   if (of.length === 0) return null
   return (
-    <ul class="plain notes">
+    <ul class="bare notes">
       {of.map((finding, i) => (
         <li key={i} class={`note ${finding.severity === 'error' ? 'bad' : 'warn'}`}>
           <span class="inline">

@@ -23,6 +23,8 @@ import { LogFilters, readFilter } from './logs/log-filters.tsx'
 
 const pageRows = 50
 const liveMax = 100
+type Histogram = { since: string; until: string; step_ms: number; steps: readonly Step[] }
+
 const none: readonly LogRecord[] = []
 
 /** Every request there was, newest first. */
@@ -34,7 +36,7 @@ export function Logs() {
   const filterText = queryText(filter)
   const page = queryText({ ...filter, before: query['before'], limit: pageRows })
   const load = useLoad<{ records: readonly LogRecord[]; next: string | null }>(`/logs${page}`)
-  const histogram = useLoad<{ since: string; until: string; steps: readonly Step[] }>(`/logs/histogram${filterText}`)
+  const histogram = useLoad<Histogram>(`/logs/histogram${filterText}`)
   const live = query['live'] === '1' && !query['before']
   const fresh = useFresh(live ? filterText : null)
   const id = params['id']
@@ -73,6 +75,7 @@ export function Logs() {
             steps={histogram.value.steps}
             since={histogram.value.since}
             until={histogram.value.until}
+            stepMs={histogram.value.step_ms}
             label={t('chart.requests')}
           />
         </div>

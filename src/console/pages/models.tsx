@@ -5,6 +5,7 @@ import { Loaded } from '../kit/loaded.tsx'
 import { Money } from '../kit/money.tsx'
 import { Page } from '../kit/page.tsx'
 import { Table } from '../kit/table.tsx'
+import { shortCount } from '../numbers.ts'
 import { useQuery } from '../query.ts'
 import { language, t, tName } from '../words/index.ts'
 import { Notes } from './models/notes.tsx'
@@ -72,11 +73,11 @@ function columns() {
         model.free ? (
           t('free')
         ) : (
-          <ul class="plain">
+          <ul class="bare">
             {model.prices.map(({ unit, price, currency, per }) => (
               <li key={unit}>
                 {tName('unit', unit)} <Money amount={price} currency={currency} />
-                {per > 1 && <span class="quiet"> / {per.toLocaleString()}</span>}
+                {per > 1 && <span class="quiet"> / {shortCount(per)}</span>}
               </li>
             ))}
           </ul>

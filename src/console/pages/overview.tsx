@@ -14,6 +14,9 @@ import { t } from '../words/index.ts'
 import { FirstRequest } from './overview/first-request.tsx'
 
 const ranges = ['today', '7d', '30d'] as const
+const hourMs = 3_600_000
+/** How long the steps of each range's chart are. */
+const stepHours = { today: 1, '7d': 6, '30d': 24 }
 
 /** What was spent and done of late; every figure leads to the requests behind it. */
 export function Overview() {
@@ -70,7 +73,13 @@ function Board({ figures }: { readonly figures: Figures }) {
         <Figure name={t('tokens.out')} href={logs()} value={count(figures.output_tokens)} />
       </div>
       <div class="card">
-        <Chart steps={figures.steps} since={since} until={until} label={t('chart.requests')} />
+        <Chart
+          steps={figures.steps}
+          since={since}
+          until={until}
+          stepMs={stepHours[figures.range] * hourMs}
+          label={t('chart.requests')}
+        />
       </div>
     </div>
   )

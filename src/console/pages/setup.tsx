@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { setUp } from '../api/session.ts'
 import { FieldError, Form, SelectField, TextField, type Values } from '../kit/form.tsx'
 import { Page } from '../kit/page.tsx'
-import { type Language, language, t } from '../words/index.ts'
+import { type Language, language, speak, t } from '../words/index.ts'
 
 /** Makes the first administrator, by whoever has the link that the gateway printed. */
 export function Setup() {
@@ -29,7 +29,7 @@ export function Setup() {
             ['zh', '中文'],
             ['en', 'English'],
           ]}
-          onInput={value => (language.value = value as Language)}
+          onInput={value => speak(value as Language)}
         />
         {!token && <TextField name="token" label={t('setup.token')} />}
         <TextField name="name" label={t('user.name')} value="admin" autocomplete="username" />

@@ -2,7 +2,7 @@ import type { BillingRecord } from '../../api/shapes.ts'
 import { Money } from '../../kit/money.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { count } from '../../numbers.ts'
+import { shortCount } from '../../numbers.ts'
 import { language, t, tName } from '../../words/index.ts'
 
 type Line = BillingRecord['lines'][number]
@@ -94,13 +94,15 @@ function Why({ of }: { readonly of: BillingRecord }) {
               { head: '#', cell: line => line.index + 1 },
               { head: t('bill.reading'), wide: true, cell: line => <span class="theirs">{whyText(of, line)}</span> },
               { head: t('price'), numeric: true, cell: line => <Money amount={line.price} currency={currency} /> },
-              { head: t('bill.at'), wide: true, cell: line => <code>{line.at ?? '–'}</code> },
+              { head: t('bill.at'), place: true, cell: line => <code>{line.at ?? '–'}</code> },
             ]}
           />
         </div>
       )}
       <p class="sum-text">{of.sum}</p>
-      <p class="quiet">{tiered ? t('bill.no_multiplier') : rule.multiplier}</p>
+      <p class="quiet">
+        {tiered ? t('bill.no_multiplier') : language.value === 'en' ? rule.multiplier : t('bill.multiplier')}
+      </p>
       {[...of.flags.map(flag => tName('flag', flag)), ...of.warnings].map(text => (
         <p key={text} class="note warn theirs">
           {text}
@@ -130,11 +132,11 @@ function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord 
       cell: ({ price, per }) => (
         <span>
           <Money amount={price} currency={currency} />
-          {per > 1 && ` / ${count(per)}`}
+          {per > 1 && ` / ${shortCount(per)}`}
         </span>
       ),
     },
-    { head: t('bill.at'), wide: true, cell: ({ at }) => <code>{at}</code> },
+    { head: t('bill.at'), place: true, cell: ({ at }) => <code>{at}</code> },
   ]
   const edge: Column<Row> = {
     head: t('bill.edge'),

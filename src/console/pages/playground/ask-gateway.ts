@@ -46,10 +46,22 @@ export function requestId(response: Response): string {
   return response.headers.get('x-request-id') ?? ''
 }
 
+/** A charge settles as its answer's last bytes leave: soon after they are here, it is settled. */
+const settleTries = 10
+const settlePauseMs = 150
+
 /** What a request of this session cost, as its caller is told; undefined where nothing was charged. */
-export async function askBill(id: string, signal: AbortSignal): Promise<BillingRecord | undefined> {
+export async function askBill(
+  id: string,
+  signal: AbortSignal,
+  tries = settleTries,
+): Promise<BillingRecord | undefined> {
   try {
-    return (await (await askGateway(`/v1/charges/${encodeURIComponent(id)}`, null, signal)).json()) as BillingRecord
+    const response = await askGateway(`/v1/charges/${encodeURIComponent(id)}`, null, signal)
+    const bill = (await response.json()) as BillingRecord
+    if (bill.state !== 'reserved' || tries <= 1) return bill
+    await new Promise(resolve => setTimeout(resolve, settlePauseMs))
+    return await askBill(id, signal, tries - 1)
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return undefined
     throw error
