@@ -11,11 +11,14 @@ const shipped = fileURLToPath(new URL('../../gateway.yaml', import.meta.url))
 export type CliResult = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
 
 /** Runs `tollgate …` in a process of its own, on the storage of a gateway that is running. */
-export async function runCli({ folder }: { readonly folder: string }, ...args: readonly string[]): Promise<CliResult> {
+export async function runCli(
+  { folder, storage }: { readonly folder: string; readonly storage?: string },
+  ...args: readonly string[]
+): Promise<CliResult> {
   const config = join(folder, 'cli.yaml')
   await copyFile(shipped, config)
   const child = spawn(process.execPath, [bin, ...args, '-c', config], {
-    env: { ...process.env, TOLLGATE_STORAGE: `sqlite:${join(folder, 'tollgate.db')}` },
+    env: { ...process.env, TOLLGATE_STORAGE: storage ?? `sqlite:${join(folder, 'tollgate.db')}` },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])

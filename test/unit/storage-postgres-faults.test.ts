@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import { type Key, type Storage, systemClock } from '../../src/kit/index.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
@@ -14,9 +15,9 @@ function open(url: string, role: 'gateway' | 'tool' = 'gateway'): Promise<Storag
   return openStorage({ url, clock: systemClock, log: silentLog, role })
 }
 
-async function start(t: Test) {
+async function start(t: Test, log = silentLog) {
   const url = await postgres.createDatabase()
-  const storage = await open(url)
+  const storage = await openStorage({ url, clock: systemClock, log, role: 'gateway' })
   t.teardown(() => storage.close())
   const made = newKey()
   const key = await storage.keys.create(made)
@@ -70,8 +71,9 @@ function load({ ledger }: Storage, key: Key) {
   }
 }
 
-async function agrees(t: Test, { books, flush, ledger }: Storage, acknowledged: readonly string[]): Promise<void> {
-  await flush()
+async function agrees(t: Test, storage: Storage, acknowledged: readonly string[]): Promise<void> {
+  const { books, ledger } = storage
+  await storage.flush()
   await until(async () => (await books.all(null, 100_000)).every(({ state }) => state !== 'reserved'))
   const { problems } = await books.verify()
   t.same(problems, [])
@@ -82,7 +84,9 @@ async function agrees(t: Test, { books, flush, ledger }: Storage, acknowledged: 
 }
 
 await t.test('a server that crashes under load: only 503, then it goes on by itself, and the books agree', async t => {
-  const { storage, key, readKey } = await start(t)
+  const said: string[] = []
+  const note = (...words: unknown[]): void => void said.push(inspect(words, { depth: 9 }))
+  const { storage, key, readKey } = await start(t, { debug: note, info: note, warn: note, error: note })
   const work = load(storage, key)
   for (let round = 0; round < 3; round++) {
     const before = work.acknowledged.length
@@ -98,6 +102,8 @@ await t.test('a server that crashes under load: only 503, then it goes on by its
   t.same(new Set(work.errors.map(error => (error as { code?: string }).code)), new Set(['storage_unavailable']))
   await agrees(t, storage, work.acknowledged)
   t.match(await readKey(), { held: 0 })
+  t.match(said.join('\n'), /the storage cannot be written.*the storage can be written again/s)
+  t.notMatch(said.join('\n'), /a-password/)
 })
 
 await t.test('connections cut at any moment, commits among them: nothing is written twice or lost', async t => {

@@ -1,0 +1,81 @@
+import t from 'tap'
+import { runCli } from '../harness/cli.ts'
+import { picture } from '../harness/pictures.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { billed, checkBooks, openShop } from '../harness/shop.ts'
+
+const postgres = await startPostgres(['fsync=off'])
+t.teardown(() => postgres.close())
+const alpha = { model: 'alpha-image-2', prompt: 'a boat' }
+const beta = { model: 'beta-imagine-image', prompt: 'a boat', size: '1920x1080' }
+const link = { data: [{ url: 'https://pictures.example/1.png' }] }
+
+const storage = await postgres.createDatabase()
+billed(
+  'images are charged on PostgreSQL, and the command line works beside the gateway',
+  { env: { TOLLGATE_STORAGE: storage } },
+  async (t, shop) => {
+    shop.upstreams['alpha']?.answer({ data: [picture(1254, 1254), picture(3000, 10)] })
+    const charged = await shop.ask({ ...alpha, n: 2 })
+    t.equal(charged.status, 200)
+    t.match(await shop.charges(1), [{ id: charged.id, state: 'settled' }])
+    const beside = { folder: shop.folder, storage }
+    t.match(await runCli(beside, 'ledger', 'verify'), { code: 0, stderr: /^1 charges, 2 lines, 1 entries: 0 problems/ })
+    t.match(await runCli(beside, 'logs'), { code: 0, stdout: /alpha-image-2/ })
+    t.match(await runCli(beside, 'ledger', 'refund', charged.id), { code: 0, stderr: /of charge/ })
+    t.match(await shop.charges(1), [{ id: charged.id, state: 'settled', refunded: '0.12' }])
+    t.match(await (await shop.get(`/v1/charges/${charged.id}`)).json(), { refunded: '0.12' })
+    const keys = await runCli(beside, 'keys', 'list')
+    t.match(keys, { code: 0, stdout: /test/ })
+    const nowhere = await runCli({ ...beside, storage: storage.replace(/test\d+$/, 'none') }, 'keys', 'list')
+    t.match(nowhere, { code: 1, stderr: /\/none: there is no such database/ })
+    t.notMatch(`${nowhere.stdout}${nowhere.stderr}`, /a-password/)
+  },
+)
+
+t.test(
+  'while the database is away: 503 before an upstream is called, never 401; then it goes on by itself',
+  async t => {
+    const shop = await openShop(t, { env: { TOLLGATE_STORAGE: await postgres.createDatabase() } })
+    shop.upstreams['alpha']?.answer({ data: [picture(1254, 1254)] })
+    t.equal((await shop.ask(alpha)).status, 200)
+    await shop.settled()
+    const { key } = await shop.newKey()
+    const asked = shop.upstreams['alpha']?.received.length
+    await postgres.stop('immediate')
+    for (const by of [shop.key, key, key]) {
+      const refused = await shop.ask(alpha, { key: by })
+      t.match(refused, { status: 503, headers: { 'retry-after': /^\d+$/ } })
+      t.match(refused.json(), { error: { code: 'storage_unavailable' } })
+    }
+    t.equal(shop.upstreams['alpha']?.received.length, asked, 'nothing was sent')
+    t.equal((await shop.get('/v1/models')).status, 200, 'what costs nothing is answered')
+    await postgres.start()
+    for (;;) if ((await shop.ask(alpha, { key })).status === 200) break
+    await shop.settled()
+    t.same(await checkBooks(shop.gateway, shop), [])
+  },
+)
+
+t.test('a budget for ten images, asked for 200 times at once of three gateways: ten are made', async t => {
+  const env = { TOLLGATE_STORAGE: await postgres.createDatabase() }
+  const shops = await Promise.all([1, 2, 3].map(() => openShop(t, { env })))
+  for (const shop of shops) shop.upstreams['beta']?.answer(link)
+  const [first] = shops
+  if (!first) return
+  const probe = await first.ask(beta)
+  await first.settled()
+  const [{ amount } = { amount: '0' }] = await first.charges(1)
+  const price = Math.round(Number(amount) * 1_000_000)
+  t.equal(probe.status, 200)
+  const { key, id } = await first.newKey({ budget: 10 * price })
+  const answers = await Promise.all(Array.from({ length: 200 }, async (_, i) => shops[i % 3]?.ask(beta, { key })))
+  t.equal(answers.filter(answer => answer?.status === 200).length, 10)
+  t.equal(answers.filter(answer => answer?.status === 402).length, 190)
+  for (const shop of shops) await shop.settled()
+  t.match(
+    (await first.gateway.storage.keys.list()).find(one => one.id === id),
+    { spent: 10 * price, held: 0 },
+  )
+  t.same(await checkBooks(first.gateway), [])
+})
