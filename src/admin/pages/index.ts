@@ -9,7 +9,15 @@ import { pagesCss } from './style.ts'
 
 /** A page takes any query: what it cannot use, such as the marks of those who link to it, it does not read. */
 const query = { type: 'object', additionalProperties: true } as const satisfies Schema
-const html = { 'content-type': 'text/html; charset=utf-8', vary: 'accept-language', 'cache-control': 'no-cache' }
+/** Stricter than the console's: these pages run nothing and load their stylesheet alone. */
+const security =
+  "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const html = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': security,
+  vary: 'accept-language',
+  'cache-control': 'no-cache',
+}
 
 type PageAsk = Ask<{ readonly [name: string]: unknown }>
 

@@ -1,0 +1,303 @@
+import { execFile } from 'node:child_process'
+import { copyFile, symlink } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import t from 'tap'
+import { explainRequest, type Plan } from '../../src/index.ts'
+import { start } from '../harness/start.ts'
+
+const run = promisify(execFile)
+const root = resolve(import.meta.dirname, '../..')
+const pages = ['/pricing', '/pricing?model=beta-imagine-image&size=3840x2160&n=2', '/docs'] as const
+const languages = ['en', 'zh'] as const
+
+type Document = {
+  openapi: string
+  paths: {
+    [path: string]: {
+      [method: string]: {
+        operationId: string
+        summary: string
+        description?: string
+        requestBody?: {
+          content: { [type: string]: { schema: { properties: { [name: string]: { description: string } } } } }
+        }
+        responses: { [status: string]: unknown }
+        'x-codeSamples'?: { lang: string; label: string; source: string }[]
+      }
+    }
+  }
+}
+type PriceJson = {
+  currency: string
+  models: {
+    name: string
+    free: boolean
+    tiers: { tier: string; price: string; reachable: boolean; reason: string | null }[] | null
+    units: { unit: string; price: string; per: number }[] | null
+    warnings: string[]
+    sizes: {
+      operation: string
+      asked: string | null
+      comes_back: string | null
+      tier: string | null
+      price: string | null
+    }[]
+  }[]
+}
+
+const withLanguage = (path: string, language: string) => `${path}${path.includes('?') ? '&' : '?'}lang=${language}`
+const enabled = (plan: Plan) => [...plan.models.values()].filter(model => model.enabled)
+
+t.test('per-tier prices are published on a page of their own, for every model (requirement 4.4.8)', async t => {
+  const { url, plan } = await start(t, { simulated: true })
+
+  t.test('every model stands there with every price, without anybody being logged in', async t => {
+    for (const language of languages) {
+      const answer = await fetch(`${url}/pricing?lang=${language}`)
+      const page = await answer.text()
+      t.equal(answer.status, 200)
+      t.match(answer.headers.get('content-type'), /^text\/html/)
+      const { models } = (await (await fetch(`${url}/api/pricing`)).json()) as PriceJson
+      t.same(
+        models.map(model => model.name),
+        enabled(plan).map(model => model.name),
+      )
+      for (const { name, tiers, units } of models) {
+        t.ok(page.includes(`>${name}<`), name)
+        for (const { price } of [...(tiers ?? []), ...(units ?? [])])
+          t.ok(page.includes(`${price} USD`), `${name} ${price}`)
+      }
+    }
+  })
+
+  t.test('every amount is the quote of explain', async t => {
+    const { models } = (await (await fetch(`${url}/api/pricing`)).json()) as PriceJson
+    let compared = 0
+    for (const { name, sizes, tiers } of models)
+      for (const { operation, asked, comes_back, tier, price } of sizes) {
+        const request = { model: name, operation, size: asked ?? undefined, quality: undefined, n: 1 }
+        const { quote, expected_size } = await explainRequest(plan, request)
+        t.strictSame(
+          [comes_back, tier, price],
+          [expected_size, quote?.tier, quote?.price],
+          `${name} ${operation} ${asked}`,
+        )
+        for (const row of tiers ?? []) t.equal(row.price, quote?.prices[row.tier])
+        compared++
+      }
+    t.ok(compared > 20)
+  })
+
+  t.test('family A never reaches 1K and practically never 4K, and the reason is told (4.4.7)', async t => {
+    const { models } = (await (await fetch(`${url}/api/pricing`)).json()) as PriceJson
+    const tiers = models.find(model => model.name === 'alpha-image-2')?.tiers
+    t.match(tiers, [
+      { tier: '1K', reachable: false, reason: /never below 1254 px/ },
+      { tier: '2K', reachable: true, reason: null },
+      { tier: '4K', reachable: true, reason: /Practically never: .*1672/ },
+    ])
+    t.ok(
+      models
+        .find(model => model.name === 'beta-imagine-image')
+        ?.tiers?.every(row => row.reachable && row.reason === null),
+    )
+    t.match(await (await fetch(`${url}/pricing?lang=zh`)).text(), /不会出现：这类图片的长边不会小于 1254 像素/)
+  })
+
+  t.test('who would pay 4K for a 2K image of family B is told the cheaper size (decision 12)', async t => {
+    for (const [language, words] of [
+      [
+        'en',
+        /Charged 4K, but no more than 2K is made of it \(2816x1584\)\. Ask for 2048x1152: the same pixels, charged 2K/,
+      ],
+      ['zh', /按 4K 计费，但最多只生成 2K 的图片（2816x1584）。改为请求 2048x1152/],
+    ] as const)
+      t.match(await (await fetch(`${url}/pricing?lang=${language}`)).text(), words)
+    const { models } = (await (await fetch(`${url}/api/pricing`)).json()) as PriceJson
+    t.match(
+      models.find(model => model.name === 'beta-imagine-image')?.warnings.join(),
+      /3840x2160 is billed 4K.*size 2048x1152 is billed 2K/,
+    )
+  })
+
+  t.test('the calculator is a form that the page answers', async t => {
+    const page = async (query: string) => (await fetch(`${url}/pricing?lang=en&${query}`)).text()
+    t.match(
+      await page('model=beta-imagine-image&operation=image.generate&size=3840x2160&n=3'),
+      /3 × 0\.08 = <b>0\.24<\/b> USD/,
+    )
+    t.match(await page('model=beta-imagine-image&operation=image.edit&size=&n=1'), /1 × 0\.04 = <b>0\.04<\/b> USD/)
+    t.match(
+      await page('model=alpha-image-2&operation=image.generate&size=512x512&n=2'),
+      /2 × 0\.04 = <b>0\.08<\/b> USD.*At most 0\.16 USD/s,
+    )
+    t.match(
+      await page('model=alpha-image-2&operation=image.edit&size=512x512&n=2'),
+      /≤ 0\.16 USD.*Only the image that comes back/s,
+    )
+    t.match(
+      await page('model=beta-imagine-image&size=large&n=1'),
+      /would refuse this request:.*is not a size of the model/s,
+    )
+    t.match(await page('model=nobody&size=&n=1'), /would refuse this request:.*does not exist/s)
+    for (const n of ['0', '-1', '1.5', 'many', ''])
+      t.match(await page(`model=alpha-image-2&n=${n}`), /whole number of 1 or more/)
+    t.match(await page('model=alpha-image-2&n=1000000'), /would refuse this request/)
+  })
+})
+
+t.test('names of models and what stands in an address are text on a page, whatever they hold', async t => {
+  const name = `<img src=x onerror=alert(1)>"'&\u202egnp`
+  const { url } = await start(t, {
+    simulated: true,
+    edit: [
+      [
+        '  sim-chat:',
+        `  ${JSON.stringify(name)}: { family: beta-image, upstream: beta, prices: { 1K: "1", 2K: "2", 4K: "3" } }\n  sim-chat:`,
+      ],
+      [
+        '        - Links to images are temporary.',
+        '        - "<script>alert(2)</script>"\n        - Links to images are temporary.',
+      ],
+    ],
+  })
+  const asked = new URLSearchParams({
+    model: name,
+    size: '"><script>alert(3)</script>',
+    n: '"><b>',
+    lang: '"><i>',
+    operation: '<u>',
+  })
+  for (const path of ['/pricing', '/docs', `/pricing?${asked.toString()}`]) {
+    const answer = await fetch(url + path, { headers: { 'accept-language': '"><s>' } })
+    const page = await answer.text()
+    t.equal(answer.status, 200, path)
+    t.ok(page.includes('&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;\ufffdgnp'), path)
+    t.notMatch(page, /<(?:img|script|i|s|u)[\s>]|\u202e/, path)
+    t.notMatch(page.replaceAll(/"[^"]*"/g, ''), /<[^>]*\son\w+=/, path)
+  }
+})
+
+t.test('a page speaks the language that the address names, else the one that the browser prefers', async t => {
+  const { url } = await start(t, { simulated: true })
+  const language = async (path: string, accepted?: string) => {
+    const page = await (
+      await fetch(url + path, accepted === undefined ? {} : { headers: { 'accept-language': accepted } })
+    ).text()
+    return /<html lang="([^"]+)"/.exec(page)?.[1]
+  }
+  for (const path of ['/pricing', '/docs']) {
+    t.equal(await language(path, 'zh-CN,zh;q=0.9,en;q=0.8'), 'zh-CN')
+    t.equal(await language(path, 'fr, en;q=0.7, zh;q=0.8'), 'zh-CN')
+    t.equal(await language(path, 'en-GB, zh;q=0.8'), 'en')
+    t.equal(await language(path, 'fr'), 'en')
+    t.equal(await language(`${path}?lang=en`, 'zh'), 'en')
+    t.equal(await language(`${path}?lang=zh`), 'zh-CN')
+    t.equal(await language(`${path}?lang=zh&lang=en`, 'en'), 'en', 'a query that says two things says nothing')
+  }
+})
+
+t.test('the pages need no script, and load nothing from elsewhere', async t => {
+  const { url } = await start(t, { simulated: true })
+  for (const path of pages)
+    for (const language of languages) {
+      const answer = await fetch(url + withLanguage(path, language))
+      const page = await answer.text()
+      t.match(answer.headers.get('content-security-policy'), /^default-src 'none'; style-src 'self'/)
+      t.notMatch(page, /<script|<iframe|<style|\sstyle=|\son\w+="|javascript:/i, path)
+      const links = [...page.matchAll(/\s(?:href|src|action)="([^"]*)"/g)].map(([, link = '']) => link)
+      t.ok(links.length > 5)
+      t.strictSame(
+        links.filter(link => !/^(?:\/(?!\/)|#|data:image\/svg)/.test(link)),
+        [],
+        path,
+      )
+      for (const link of new Set(links.filter(one => one.startsWith('#'))))
+        t.ok(page.includes(`id="${link.slice(1)}"`), link)
+    }
+  const sheet = await (await fetch(`${url}/pages.css`)).text()
+  t.notMatch(sheet, /url\((?!["']data:)|@import|https?:/, 'nor does the stylesheet')
+})
+
+t.test('the OpenAPI document', async t => {
+  const { url, plan, key, folder } = await start(t, { simulated: true })
+  const read = async (language: string) =>
+    (await (await fetch(`${url}/openapi.json?lang=${language}`)).json()) as Document
+
+  t.test('is valid, in both languages', async t => {
+    for (const language of languages) {
+      const { valid, errors } = await new Validator().validate(await read(language))
+      t.ok(valid, JSON.stringify(errors)?.slice(0, 2000) ?? '')
+    }
+  })
+
+  t.test('has every endpoint of the gateway and of the console, each under an id of its own', async t => {
+    const { paths } = await read('en')
+    for (const { method, path, upstreamPath } of plan.routes) {
+      const described = paths[upstreamPath]?.[method.toLowerCase()]
+      t.ok(described, upstreamPath)
+      if (path !== upstreamPath) t.ok(described?.description?.includes(path), path)
+    }
+    for (const path of ['/api/session', '/api/keys', '/api/logs/{id}', '/api/pricing']) t.ok(paths[path], path)
+    const ids = Object.values(paths).flatMap(methods => Object.values(methods).map(one => one.operationId))
+    t.equal(new Set(ids).size, ids.length)
+  })
+
+  t.test('tells the fields of an edit as a form, its refusals, and which family drops what', async t => {
+    const { paths } = await read('en')
+    const edit = paths['/v1/images/edits']?.['post']
+    const form = edit?.requestBody?.content['multipart/form-data']?.schema.properties ?? {}
+    t.match(form, { image: { type: 'array' }, mask: { type: 'string' }, prompt: { type: 'string' } })
+    for (const status of ['400', '401', '402', '409', '413', '415', '422', '429', '503'])
+      t.ok(edit?.responses[status], status)
+    const generate =
+      paths['/v1/images/generations']?.['post']?.requestBody?.content['application/json']?.schema.properties
+    t.match(generate?.['background']?.description, /Goes upstream for: alpha-image; others drop it/)
+    t.equal(generate?.['prompt']?.description, 'What the image is to show.')
+  })
+
+  t.test('has nothing left in English where Chinese was asked for, but the summaries of the console', async t => {
+    const { paths } = await read('zh')
+    for (const [path, methods] of Object.entries(paths)) {
+      if (path.startsWith('/api/')) continue
+      for (const { summary } of Object.values(methods)) t.match(summary, /\p{Script=Han}/u, path)
+    }
+  })
+
+  t.test('its samples for Node run as they are, with the real SDKs', async t => {
+    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+    const { paths } = await read('en')
+    const samples = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.values(methods).flatMap(({ 'x-codeSamples': own = [] }) => own.map(sample => ({ path, ...sample }))),
+    )
+    t.ok(
+      samples.every(({ source }) => source.includes(url)),
+      'each has the address that it was asked at',
+    )
+    const scripts = samples.filter(({ label }) => label === 'Node')
+    t.ok(scripts.length >= 6)
+    for (const { path, source } of scripts) {
+      if (path === '/v1/images/edits') await copyFile(join(folder, 'boat.png'), join(folder, 'lake.png'))
+      const options = { cwd: folder, env: { ...process.env, API_KEY: key } }
+      const { stdout } = await run(process.execPath, ['--input-type=module', '-e', source], options)
+      if (path !== '/v1/images/generations') t.not(stdout, '', path)
+    }
+  })
+})
+
+t.test('the reference has every endpoint, the notes of every family and what sizes come to (decision 28)', async t => {
+  const { url, plan } = await start(t, { simulated: true })
+  for (const language of languages) {
+    const page = await (await fetch(`${url}/docs?lang=${language}`)).text()
+    for (const { path, upstreamPath } of plan.routes)
+      if (path === upstreamPath) t.ok(page.includes(`<span>${path}</span>`), path)
+    for (const { notes } of plan.families.values()) for (const note of notes[language]) t.ok(page.includes(note), note)
+    for (const size of ['1254x1254', '1672x941', '2816x1584']) t.ok(page.includes(size), size)
+    t.ok(
+      page.includes('Idempotency-Key') && page.includes('x-ratelimit-limit-requests') && page.includes('retry-after'),
+    )
+    t.ok(page.includes(`${url}/v1`))
+  }
+})
