@@ -1,18 +1,23 @@
 import type { LimitState, Standing } from '../../src/kit/index.ts'
-import { indexOfMost } from './index-of-most.ts'
 import type { Limit } from './limits.ts'
 
 /** Where the tightest limit of each kind stands, as callers are told. Of what refuses nobody they are told nothing. */
 export function limitStates(limits: readonly Limit[], standings: readonly Standing[]): readonly LimitState[] {
-  const states: LimitState[] = []
-  for (const kind of ['requests', 'tokens'] as const) {
-    const told = limits.flatMap(({ counts, limit, shadow }, i) => {
-      const { remaining, resetMs } = standings[i] as Standing
-      return counts === kind && !shadow ? [{ kind, limit, remaining, resetMs }] : []
-    })
-    // The least left; of several the one that takes longest to be free again.
-    const tightest = told[indexOfMost(told, (a, b) => b.remaining - a.remaining || a.resetMs - b.resetMs)]
-    if (tightest) states.push(tightest)
+  let requests: LimitState | undefined
+  let tokens: LimitState | undefined
+  for (let i = 0; i < limits.length; i++) {
+    const { counts, limit, shadow } = limits[i] as Limit
+    if (shadow || counts === 'places') continue
+    const { remaining, resetMs } = standings[i] as Standing
+    const state = { kind: counts, limit, remaining, resetMs }
+    if (counts === 'requests') requests = tighter(requests, state)
+    else tokens = tighter(tokens, state)
   }
-  return states
+  return [requests, tokens].filter(state => state !== undefined)
+}
+
+/** The one with the least left; of equals the one that takes longest to be free again. */
+function tighter(one: LimitState | undefined, other: LimitState): LimitState {
+  if (!one || other.remaining < one.remaining) return other
+  return other.remaining === one.remaining && other.resetMs > one.resetMs ? other : one
 }

@@ -1,4 +1,4 @@
-import type { Caller, Demand, LimitKind, Limits, Model, Upstream } from '../../src/kit/index.ts'
+import type { Caller, Demand, Group, Key, LimitKind, Limits, Model, Upstream } from '../../src/kit/index.ts'
 
 /** A limit as it applies to one request. */
 export type Limit = Demand & {
@@ -16,11 +16,22 @@ const ofUsers: { readonly [kind in LimitKind]: Shape } = {
 }
 const kinds = Object.keys(ofUsers) as readonly LimitKind[]
 
+/** Found once for a key as it is and its group as it is: they are asked for twice in every request. */
+const limitsOfKeys = new WeakMap<Key, { readonly group: Group; readonly limits: readonly Limit[] }>()
+
 /**
  * The limits that follow from who is asking (requirement 8, user level): the group's value, counted per key or per
  * user, and the key's own, which is counted per key and wins where it is tighter. Tokens are asked for none yet.
  */
 export function userLimits({ key, group }: Caller): readonly Limit[] {
+  const known = limitsOfKeys.get(key)
+  if (known?.group === group) return known.limits
+  const limits = findUserLimits(key, group)
+  limitsOfKeys.set(key, { group, limits })
+  return limits
+}
+
+function findUserLimits(key: Key, group: Group): readonly Limit[] {
   const limits: Limit[] = []
   const add = (kind: LimitKind, who: string, from: Limits): void => {
     const limit = from[kind]

@@ -68,7 +68,7 @@ export const ratelimit = definePlugin({
         shadows.note(place ? [...limits, place] : limits, standings)
         ex.slots.put(takenSlot, {
           limits,
-          ticket: { ...ticket, demands: limits },
+          ticket: place ? { ...ticket, demands: limits } : ticket,
           place: place && { upstream: target.upstream.name, ticket: { ...ticket, demands: [place] } },
         })
         return undefined
@@ -146,7 +146,7 @@ function then<T, U>(asked: Awaitable<T>, goOn: (value: T) => Awaitable<U>): Awai
 
 /** Limits of tokens ask for what the request may come to. @throws Failure tokens_over_limit */
 function withTokens(limits: readonly Limit[], tokens: TokenUse | undefined): readonly Limit[] {
-  if (!tokens) return limits
+  if (!tokens || !limits.some(limit => limit.counts === 'tokens')) return limits
   return limits.map(limit => {
     if (limit.counts !== 'tokens') return limit
     const { estimate } = tokens

@@ -6,8 +6,10 @@ import {
   type Exchange,
   Failure,
   type Limits,
+  type Outbound,
   type Outcome,
   type Target,
+  tokenUseSlot,
 } from '../../src/kit/index.ts'
 import {
   HandClock,
@@ -65,6 +67,15 @@ function caller(
     key: someKey({ id: more.key ?? 'key_1', user: more.user ?? 'local', limits: more.own ?? {} }),
     group: someGroup({ limits, limitScope: more.scope ?? 'key' }),
   }
+}
+
+const out: Outbound = { body: { kind: 'none' }, headers: {}, detach: false }
+
+/** The same target, at an upstream that takes so many at once. */
+function withPlaces(target: Target, concurrency: number, name = 'one'): Target {
+  const upstream = { ...target.upstream, name, concurrency }
+  const upstreams = [{ upstream, weight: 1, priority: 1, sendAs: target.sendAs }]
+  return { ...target, upstream, model: { ...target.model, upstreams } }
 }
 
 /** How many of `n` requests in one instant are admitted. */
@@ -429,4 +440,107 @@ t.test('a request that began before a reload gives back what it took', async t =
     count(5, () => after.ask(who)),
     2,
   )
+})
+
+t.test('nothing leaks in 10,000 requests with tokens and places that end in every way [R8] [LIM-3]', async t => {
+  const seed = Date.now() % 2 ** 31
+  t.comment(`seed ${seed}`)
+  const random = seeded(seed)
+  const { hooks, arrive, clock } = setUp()
+  const who = caller({ rpm: 100_000, tpm: 1_000_000, concurrency: 40 })
+  const target = withPlaces(someTarget({ limits: { rpm: 90_000 } }), 30)
+  const reaches = ['untouched', 'unknown', 'refused', 'truncated', 'complete'] as const
+  const open: Exchange[] = []
+  let refusals = 0
+  for (let i = 0; i < 10_000; i++) {
+    clock.move(random() * 40)
+    const ex = arrive(who)
+    ex.slots.put(tokenUseSlot, { estimate: 100, actual: () => Math.floor(random() * 300) })
+    try {
+      void hooks.onRequest?.(ex)
+      void hooks.onAdmit?.(ex, target, undefined)
+      if (random() < 0.8) void hooks.onForward?.(ex, out, undefined, target)
+      open.push(ex)
+    } catch {
+      refusals++
+      void hooks.onSettle?.(ex, refused(), undefined)
+    }
+    if (open.length === 0 || random() < 0.02) continue
+    const [ended] = open.splice(Math.floor(random() * open.length), 1)
+    const reach = reaches[Math.floor(random() * reaches.length)] ?? 'complete'
+    const outcome: Outcome = random() < 0.5 ? refused(reach) : { kind: 'cut', by: 'caller', status: 200, reach }
+    if (ended) void hooks.onSettle?.(ended, outcome, undefined)
+  }
+  t.ok(refusals > 0, `${refusals} were refused`)
+  for (const ex of open) void hooks.onSettle?.(ex, answered, undefined)
+  clock.move(minute)
+  const admitted: Exchange[] = []
+  t.equal(
+    count(100, () => {
+      const ex = arrive(who)
+      try {
+        void hooks.onAdmit?.(ex, target, undefined)
+      } catch {
+        return false
+      }
+      admitted.push(ex)
+      return true
+    }),
+    30,
+    'every place is free',
+  )
+  t.match(admitted.at(-1)?.limits, [
+    { kind: 'requests', limit: 90_000, remaining: 90_000 - 30 },
+    { kind: 'tokens', limit: 1_000_000, remaining: 1_000_000 },
+  ])
+})
+
+t.test('tokens: the tightest limit refuses, and a request that a place refuses takes no tokens [R6]', async t => {
+  const { hooks, arrive } = setUp()
+  const who = caller({ rpm: 10, tpm: 1_000 }, { own: { tpm: 500, concurrency: 1 } })
+  const target = someTarget()
+  const ask = (estimate: number): Exchange => {
+    const ex = arrive(who)
+    ex.slots.put(tokenUseSlot, { estimate, actual: () => 0 })
+    void hooks.onAdmit?.(ex, target, undefined)
+    return ex
+  }
+  t.match(await refusalOf(() => ask(501)), { status: 400, code: 'tokens_over_limit', retry: false })
+  const first = ask(400)
+  t.match(first.limits, [
+    { kind: 'requests', limit: 10, remaining: 9 },
+    { kind: 'tokens', limit: 500, remaining: 100 },
+  ])
+  const failure = await refusalOf(() => ask(50))
+  t.match(failure, { retryAfterMs: 1_000, headers: { 'x-ratelimit-scope': 'key_concurrency' } })
+  void hooks.onSettle?.(first, answered, undefined)
+  t.match(ask(500).limits[1], { remaining: 0 }, 'what was not used is free at once')
+})
+
+t.test('an upstream that is full is passed over while the model has another, and only then', async t => {
+  const { hooks, arrive } = setUp()
+  const who = caller({ rpm: 100 })
+  const one = withPlaces(someTarget(), 1, 'one')
+  const two = withPlaces(one, 1, 'two')
+  const both = { ...one, model: { ...one.model, upstreams: [...one.model.upstreams, ...two.model.upstreams] } }
+  const admit = (target: Target): Exchange => {
+    const ex = arrive(who)
+    void hooks.onAdmit?.(ex, target, undefined)
+    return ex
+  }
+  const first = admit(both)
+  void hooks.onForward?.(first, out, undefined, both)
+  const second = admit(both)
+  t.match(await refusalOf(() => hooks.onForward?.(second, out, undefined, both)), { elsewhere: true, status: 429 })
+  void hooks.onForward?.(second, out, undefined, two)
+  t.match(await refusalOf(() => admit(one)), {
+    elsewhere: true,
+    headers: { 'x-ratelimit-scope': 'upstream_concurrency' },
+  })
+  // The first upstream took nothing: its place is free when the next is asked.
+  void hooks.onSettle?.(second, answered, undefined)
+  void hooks.onForward?.(first, out, undefined, two)
+  void hooks.onSettle?.(admit(one), answered, undefined)
+  void hooks.onSettle?.(first, answered, undefined)
+  for (const target of [one, two]) void hooks.onSettle?.(admit(target), answered, undefined)
 })

@@ -46,7 +46,8 @@ export class MemoryCounters implements Counters {
 
   settle({ stamp, demands }: Ticket, amounts: readonly number[]): void {
     const now = this.#clock.tick()
-    for (const [i, { id, kind, amount: taken }] of demands.entries()) {
+    for (let i = 0; i < demands.length; i++) {
+      const { id, kind, amount: taken } = demands[i] as Demand
       const amount = amounts[i] ?? taken
       if (kind === 'places') {
         if (taken > 0) this.#leave(id)
