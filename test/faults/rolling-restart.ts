@@ -18,8 +18,8 @@ import { post } from './reload-under-load.ts'
 export type RollingFigures = {
   readonly restarts: number
   readonly requests: number
-  /** What a client saw that was not a whole answer of 200. */
-  readonly errors: readonly string[]
+  /** What clients saw that was not a whole answer of 200, and how often. */
+  readonly errors: { readonly [kind: string]: number }
   /** Exits that were not 0, of gateways that were told to stop. */
   readonly exits: readonly string[]
   /** Charges in the books, and what is wrong with them. */
@@ -81,7 +81,7 @@ export async function rollingRestart(
   const front = await startFront(t, urls, idle)
 
   const agent = new Agent({ keepAlive: true })
-  const errors: string[] = []
+  const errors: { [kind: string]: number } = {}
   const times: number[] = []
   const over = new AbortController()
   const asking = (async () => {
@@ -99,7 +99,9 @@ export async function rollingRestart(
     const body = { model: 'alpha-image-2', prompt: 'a' }
     const told = await post(`${front.url}/v1/images/generations`, site.key, agent, body)
     times.push(performance.now() - at)
-    if (told.status !== 200 || !told.whole) errors.push(`${told.status} ${told.text.slice(0, 200)}`)
+    if (told.status === 200 && told.whole) return
+    const kind = `${told.status} ${/"code":"(\w+)"/.exec(told.text)?.[1] ?? told.text.slice(0, 40)}`
+    errors[kind] = (errors[kind] ?? 0) + 1
   }
 
   const exits: string[] = []

@@ -9,7 +9,7 @@ try {
   const t = { teardown: (stop: () => unknown) => void stops.push(stop) }
   const figures = await rollingRestart(t, { cycles, rps, drainWait: '5s' })
   process.stdout.write(`${JSON.stringify(figures)}\n`)
-  if (figures.errors.length + figures.exits.length + figures.problems.length > 0) process.exitCode = 1
+  if (Object.keys(figures.errors).length + figures.exits.length + figures.problems.length > 0) process.exitCode = 1
 } finally {
   for (const stop of stops.toReversed()) await stop()
 }
