@@ -1,0 +1,104 @@
+import t, { type Test } from 'tap'
+import { runCli } from '../harness/cli.ts'
+import { start } from '../harness/start.ts'
+
+async function open(t: Test) {
+  const started = await start(t, { upstreams: [], simulated: true })
+  const { gateway, url } = started
+  return { url, storage: gateway.storage, run: (...args: readonly string[]) => runCli(started, ...args) }
+}
+
+const jsonLines = (stdout: string): Record<string, unknown>[] =>
+  stdout
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => JSON.parse(line) as Record<string, unknown>)
+
+t.test('keys are set up, changed, rotated and shown, and the trail says by whom', async t => {
+  const { run, url, storage } = await open(t)
+  const settings = ['--expires', '30d', '--ips', '127.0.0.0/8,::1', '--rpm', '5', '--tpm', '900', '--concurrency', '2']
+  const budget = ['--budget', '1.50', '--budget-period', 'day']
+  const made = await run('keys', 'create', '--name', 'set up', ...settings, ...budget, '--format', 'json')
+  const [created] = jsonLines(made.stdout) as { id: string; key: string }[]
+  const { id = '', key = '' } = created ?? {}
+  t.match(created, {
+    ips: ['127.0.0.0/8', '::1'],
+    limits: { rpm: 5, tpm: 900, concurrency: 2 },
+    budget: '1.50',
+    budget_period: 'day',
+    expires: /^20/,
+  })
+  t.match(
+    await run('keys', 'update', id, '--rpm', 'none', '--tpm', '800', '--expires', '2099-01-31', '--ips', 'none'),
+    {
+      code: 0,
+      stdout: '',
+      stderr: /is changed/,
+    },
+  )
+  const [shown, words, rotated] = await Promise.all([
+    run('keys', 'show', id, '--format', 'json'),
+    run('keys', 'show', id),
+    run('keys', 'rotate', id, '--overlap', '1h', '--format', 'json'),
+  ])
+  const wanted = { id, ips: null, limits: { tpm: 800, concurrency: 2 }, expires: '2099-01-31T00:00:00.000Z' }
+  t.same(jsonLines(shown.stdout), [{ ...jsonLines(shown.stdout)[0], ...wanted }])
+  t.match(words.stdout, /^limits +(?:tpm 800, concurrency 2|concurrency 2, tpm 800)$/m)
+  t.notOk((shown.stdout + words.stdout).includes(key), 'a secret is shown once')
+  const [second] = jsonLines(rotated.stdout) as { id: string; key: string }[]
+  t.match(second, { id, key: /^sk-/, old_key_until: /^20/ })
+  const models = async (secret: string) =>
+    (await fetch(`${url}/v1/models`, { headers: { 'x-api-key': secret } })).status
+  t.same([await models(key), await models(second?.key ?? '')], [200, 200], 'both secrets are taken')
+  t.match(await run('keys', 'disable', id), { code: 0, stdout: '' })
+  const since = performance.now()
+  for (const one of [key, second?.key ?? ''])
+    while ((await models(one)) === 200)
+      if (performance.now() - since > 15_000) throw new Error('it is still taken after 15 s')
+  t.same([await models(key), await models(second?.key ?? '')], [401, 401])
+  t.match(await run('keys', 'enable', id), { code: 0, stdout: '' })
+  const trail = await storage.trail.list({ limit: 10, subject: id })
+  t.same(
+    trail.map(({ actor, action }) => `${actor}: ${action}`),
+    ['change', 'change', 'rotate', 'change', 'create'].map(action => `command line: key.${action}`),
+  )
+})
+
+t.test('what a key cannot be given is refused with the remedy, and what is not there with exit 1', async t => {
+  const { run } = await open(t)
+  const refusals: [args: readonly string[], code: number, says: RegExp][] = [
+    [['keys', 'create', '--name', 'x', '--expires', 'soon'], 2, /--expires soon: a date such as 2027-01-31/],
+    [['keys', 'create', '--name', 'x', '--expires', '2020-01-01'], 2, /2020-01-01: that is past/],
+    [['keys', 'create', '--name', 'x', '--ips', '10.0.0.0/33'], 2, /--ips 10\.0\.0\.0\/33: addresses or blocks/],
+    [['keys', 'create', '--name', 'x', '--rpm', '0'], 2, /--rpm 0: a whole number from 1/],
+    [['keys', 'create', '--name', 'x', '--budget-period', 'day'], 2, /--budget has to say how much/],
+    [['keys', 'create', '--name', 'x', '--budget', '1', '--budget-period', 'week'], 2, /total, day or month/],
+    [['keys', 'rotate', 'key_none', '--overlap', 'x'], 2, /--overlap x: a time such as 24h/],
+    [['keys', 'update', 'key_none', '--name', 'x'], 1, /there is no key 'key_none' \(tollgate keys list\)/],
+    [['keys', 'disable', 'key_none'], 1, /there is no key/],
+    [['keys', 'show', 'key_none'], 1, /there is no key/],
+    [['users', 'set', 'local'], 2, /--group, --role or --status/],
+    [['users', 'set', 'local', '--status', 'off'], 2, /active or disabled/],
+    [['users', 'set', 'nobody', '--role', 'admin'], 1, /there is no user 'nobody'/],
+  ]
+  const refuse = async () => {
+    for (let next = refusals.shift(); next; next = refusals.shift()) {
+      const [args, code, stderr] = next
+      t.match(await run(...args), { code, stdout: '', stderr }, args.join(' '))
+    }
+  }
+  await Promise.all([refuse(), refuse(), refuse()])
+})
+
+t.test('users are changed, and the trail says by whom', async t => {
+  const { run, storage } = await open(t)
+  t.match(await run('users', 'create', 'ann', '--group', 'partner'), { code: 0, stderr: /User ann \(user\)/ })
+  t.match(await run('users', 'set', 'ann', '--group', 'default', '--role', 'admin'), { code: 0, stderr: /\(admin\)/ })
+  t.match(await run('users', 'set', 'ann', '--status', 'disabled'), { code: 0, stderr: /is disabled/ })
+  t.match(await storage.users.find('ann'), { group: 'default', role: 'admin', status: 'disabled' })
+  t.match(await storage.trail.list({ limit: 5, subject: 'ann' }), [
+    { actor: 'command line', action: 'user.change', after: { status: 'disabled' } },
+    { actor: 'command line', action: 'user.change', after: { group: 'default', role: 'admin' } },
+    { actor: 'command line', action: 'user.create' },
+  ])
+})
