@@ -169,6 +169,8 @@ function invalidField({
   const path = [...instancePath.split('/').slice(1), ...(typeof named === 'string' ? [named] : [])]
   const field = path.join('.')
   const allowed = Array.isArray(params['allowedValues']) ? `: ${params['allowedValues'].join(', ')}` : ''
+  if (typeof params['additionalProperty'] === 'string')
+    return fail('invalid', { why: `'${field}' is no field of this request.` }, { param: field })
   const why = field === '' ? `The request ${message}.` : `'${field}': ${message}${allowed}.`
   return fail('invalid', { why }, field === '' ? {} : { param: field })
 }

@@ -1,0 +1,403 @@
+import { Ajv } from 'ajv'
+import { DatabaseSync } from 'node:sqlite'
+import t, { type Test } from 'tap'
+import { type AnyRoute, apiRoutes } from '../../src/admin/index.ts'
+import { png } from '../harness/pictures.ts'
+import { start, type Started } from '../harness/start.ts'
+import { enterAsAdmin, enterAsUser, newVisitor, passwordOfTests, type Visitor } from '../harness/visitor.ts'
+
+type Cast = {
+  readonly started: Started
+  readonly admin: Visitor
+  readonly ann: Visitor
+  readonly ben: Visitor
+  /** Ben's: a key, its secret, a request made with it, a session. */
+  readonly key: string
+  readonly secret: string
+  readonly request: string
+  readonly session: string
+}
+
+/** An administrator and two users, one of whom has a key and a charge. */
+async function startCast(t: Test): Promise<Cast> {
+  const started = await start(t, { upstreams: ['alpha'] })
+  const admin = await enterAsAdmin(started)
+  const ann = await enterAsUser(started, admin, 'ann')
+  const ben = await enterAsUser(started, admin, 'ben')
+  const made = (await ben.post('/api/keys', { name: "ben's" })).body as { key: { id: string }; secret: string }
+  started.upstreams['alpha']?.answer({ created: 1, data: [{ b64_json: png(1254, 1254).toString('base64') }] })
+  const sent = await started.post(
+    '/v1/images/generations',
+    { model: 'alpha-image-2', prompt: 'a boat' },
+    { authorization: `Bearer ${made.secret}` },
+  )
+  await sent.arrayBuffer()
+  await started.settled()
+  const { sessions } = (await ben.get('/api/account/sessions')).body as { sessions: { id: string }[] }
+  return {
+    started,
+    admin,
+    ann,
+    ben,
+    key: made.key.id,
+    secret: made.secret,
+    request: sent.headers.get('x-request-id') ?? '',
+    session: sessions[0]?.id ?? '',
+  }
+}
+
+/** What a request must hold to be taken, by endpoint; an endpoint with needs that is missing here fails the test. */
+const bodies: { readonly [endpoint: string]: object } = {
+  'POST /api/setup': { token: 'x', name: 'eve', password: passwordOfTests },
+  'POST /api/session': { name: 'eve', password: 'x' },
+  'POST /api/account/password': { current: 'not this one', password: passwordOfTests },
+  'POST /api/keys': { name: 'made' },
+  'PATCH /api/keys/:id': { name: 'changed' },
+  'POST /api/keys/:id/rotate': { overlap_seconds: 0 },
+  'POST /api/logs/:id/refund': { reason: 'a test' },
+  'POST /api/logs/:id/resolve': { as: 'void', reason: 'a test' },
+  'POST /api/explain': { model: 'alpha-image-2', operation: 'image.generate' },
+  'POST /api/users': { name: 'made' },
+  'PATCH /api/users/:name': { group: 'partner' },
+  'POST /api/users/:name/password': { password: 'a passphrase for tests' },
+  'POST /api/config/check': { text: 'version: 1' },
+}
+
+const endpointOf = ({ method, url }: AnyRoute): string => `${method} ${url}`
+
+/** Asks an endpoint about what is ben's. */
+function ask(visitor: Visitor, route: AnyRoute, cast: Cast) {
+  const ids: { readonly [prefix: string]: string } = {
+    '/api/keys': cast.key,
+    '/api/logs': cast.request,
+    '/api/account/sessions': cast.session,
+  }
+  const prefix = Object.keys(ids).find(start => route.url.startsWith(start)) ?? ''
+  const path = route.url.replace(':id', ids[prefix] ?? '').replace(':name', 'ben')
+  const takesBody = route.method === 'POST' || route.method === 'PATCH'
+  if (takesBody && route.body && !bodies[endpointOf(route)]) throw new Error(`no body for ${endpointOf(route)}`)
+  return visitor.ask(route.method, path, takesBody ? (bodies[endpointOf(route)] ?? {}) : undefined)
+}
+
+/** A tail has no end, and is tried elsewhere. */
+const isEndless = (route: AnyRoute): boolean => route.contentType === 'text/event-stream'
+
+t.test('C8 every endpoint, asked by whoever may not', async t => {
+  const cast = await startCast(t)
+  const open = apiRoutes.filter(route => route.access === 'anyone').map(endpointOf)
+  t.same(open.toSorted(), ['DELETE /api/session', 'GET /api/session', 'POST /api/session', 'POST /api/setup'])
+  const nobody = newVisitor(cast.started.url)
+  let tried = 0
+  for (const route of apiRoutes.filter(route => route.access !== 'anyone')) {
+    const answer = await ask(nobody, route, cast)
+    t.match([answer.status, answer.code], [401, 'not_logged_in'], `${endpointOf(route)} by nobody`)
+    tried++
+  }
+  for (const route of apiRoutes.filter(route => route.access === 'admin')) {
+    const answer = await ask(cast.ann, route, cast)
+    t.match([answer.status, answer.code], [403, 'forbidden'], `${endpointOf(route)} by a user`)
+    tried++
+  }
+  const own = apiRoutes.filter(route => route.access === 'user' && route.url.includes(':'))
+  t.ok(own.length >= 6)
+  for (const route of own) {
+    const answer = await ask(cast.ann, route, cast)
+    t.match([answer.status, answer.code], [404, 'not_found'], `${endpointOf(route)} by another user`)
+    tried++
+  }
+  t.comment(`${tried} combinations`)
+  const key = await cast.started.gateway.storage.keys.find(cast.key)
+  t.match(key, { name: "ben's", status: 'active', oldUntil: null }, 'nothing has changed')
+  t.equal((await cast.ben.get('/api/session')).status, 200)
+})
+
+t.test("C8 lists, sums and files hold one's own rows alone", async t => {
+  const cast = await startCast(t)
+  const { ann, ben, admin } = cast
+  const lists = [
+    '/api/keys',
+    '/api/logs',
+    '/api/logs/export?format=csv',
+    '/api/logs/export?format=jsonl',
+    '/api/usage',
+    '/api/usage?format=csv',
+  ]
+  for (const path of lists) {
+    const filtered = `${path}${path.includes('?') ? '&' : '?'}${path === '/api/keys' ? 'limit=200' : `key=${cast.key}`}`
+    for (const one of [path, filtered]) {
+      t.notMatch((await ann.get(one)).text, new RegExp(`${cast.key}|${cast.request}|ben`), `${one} by another user`)
+      t.match((await ben.get(one)).text, new RegExp(`${cast.key}|${cast.request}`), `${one} by its owner`)
+      t.match((await admin.get(one)).text, new RegExp(`${cast.key}|${cast.request}`), `${one} by an administrator`)
+    }
+  }
+  for (const path of ['/api/logs', '/api/logs/histogram', '/api/logs/tail', '/api/logs/export', '/api/usage'])
+    t.equal((await ann.get(`${path}?user=ben`)).status, 403, path)
+  t.match((await ann.get('/api/keys?user=ben')).body, { keys: [] })
+  t.match((await ann.get('/api/overview?range=7d')).body, {
+    requests: 0,
+    spent: [],
+    images: [],
+    steps: [],
+    ever: false,
+  })
+  t.match((await ben.get('/api/overview?range=7d')).body, {
+    requests: 1,
+    images: [{ tier: '2K', count: 1 }],
+    ever: true,
+  })
+  t.match((await ann.get('/api/logs/histogram')).body, { steps: [] })
+})
+
+t.test('what an endpoint answers is what its schema says, field for field', async t => {
+  const cast = await startCast(t)
+  const ajv = new Ajv({ strict: false, allErrors: true, formats: { 'date-time': true } })
+  // What is asked last ends what the others need.
+  const last = [
+    'DELETE /api/account/sessions/:id',
+    'POST /api/users/:name/password',
+    'DELETE /api/keys/:id',
+    'DELETE /api/session',
+  ]
+  const ordered = apiRoutes.toSorted((a, b) => last.indexOf(endpointOf(a)) - last.indexOf(endpointOf(b)))
+  let checked = 0
+  for (const route of ordered) {
+    if (isEndless(route) || route.url === '/api/setup' || endpointOf(route) === 'POST /api/session') continue
+    const own = route.url.startsWith('/api/account')
+    const answer = await ask(own ? cast.ben : cast.admin, route, cast)
+    if (endpointOf(route) === 'POST /api/logs/:id/resolve') {
+      t.equal(answer.status, 409, 'it needs no review')
+      continue
+    }
+    if (endpointOf(route) === 'POST /api/account/password') {
+      t.equal(answer.status, 400, 'a wrong current password')
+      continue
+    }
+    t.equal(answer.status, route.status ?? 200, `${endpointOf(route)}: ${answer.text.slice(0, 200)}`)
+    if (!route.answer) continue
+    const fits = ajv.validate(route.answer as object, answer.body)
+    t.ok(fits, `${endpointOf(route)}: ${ajv.errorsText()}`)
+    checked++
+  }
+  t.ok(checked > 20, `${checked} answers`)
+})
+
+t.test('C9 a field that is not asked for is refused, not obeyed', async t => {
+  const { ann, ben, admin, key, started } = await startCast(t)
+  const refused: [Visitor, string, string, object, number][] = [
+    [ann, 'POST', '/api/keys', { name: 'x', role: 'admin' }, 400],
+    [ann, 'POST', '/api/keys', { name: 'x', spent: '0.00' }, 400],
+    [ann, 'POST', '/api/keys', { name: 'x', kind: 'session' }, 400],
+    [ann, 'POST', '/api/keys', { name: 'x', hash: 'x' }, 400],
+    [ann, 'POST', '/api/keys', { name: 'x', limits: { shadow: ['rpm'] } }, 400],
+    [ann, 'POST', '/api/keys', { name: 'x', user: 'ben' }, 403],
+    [ann, 'POST', '/api/keys', { name: 'x', group: 'partner' }, 403],
+    [ben, 'PATCH', `/api/keys/${key}`, { group: 'partner' }, 403],
+    [ben, 'PATCH', `/api/keys/${key}`, { user: 'ann' }, 400],
+    [ben, 'PATCH', `/api/keys/${key}`, { held: '0' }, 400],
+    [ben, 'PATCH', `/api/keys/${key}`, { status: 'revoked' }, 400],
+    [ann, 'PATCH', '/api/users/ann', { role: 'admin' }, 403],
+    [admin, 'PATCH', '/api/users/ann', { name: 'eve' }, 400],
+    [admin, 'PATCH', '/api/users/ann', { password_hash: 'x' }, 400],
+    [ann, 'POST', '/api/session', { name: 'ann', password: passwordOfTests, role: 'admin' }, 400],
+    [ann, 'POST', '/api/keys', JSON.parse('{"name":"x","__proto__":{"role":"admin"}}') as object, 400],
+  ]
+  for (const [visitor, method, path, body, status] of refused) {
+    const answer = await visitor.ask(method, path, body)
+    t.equal(answer.status, status, `${method} ${path} ${JSON.stringify(body)}: ${answer.text}`)
+  }
+  t.equal((await ann.post('/api/keys', '{"name":"x","__proto__":{"role":"admin"}}')).status, 400)
+  t.match(await started.gateway.storage.users.find('ann'), { role: 'user', group: 'default' })
+})
+
+t.test('bad input is told with its field', async t => {
+  const { admin, key } = await startCast(t)
+  const cases: [object, string][] = [
+    [{}, 'name'],
+    [{ name: '' }, 'name'],
+    [{ name: 'a\u202Eb' }, 'name'],
+    [{ name: 'a\u001b[31m' }, 'name'],
+    [{ name: 'x', budget: '-1' }, 'budget'],
+    [{ name: 'x', budget: '1e9' }, 'budget'],
+    [{ name: 'x', budget: 5 }, 'budget'],
+    [{ name: 'x', expires: 'tomorrow' }, 'expires'],
+    [{ name: 'x', expires: '2001-01-01T00:00:00Z' }, 'expires'],
+    [{ name: 'x', models: ['no-such-model'] }, 'models'],
+    [{ name: 'x', models: [] }, 'models'],
+    [{ name: 'x', ips: ['10.0.0.0/99'] }, 'ips'],
+    [{ name: 'x', ips: ['localhost'] }, 'ips'],
+    [{ name: 'x', group: 'nobodys' }, 'group'],
+    [{ name: 'x', user: 'nobody' }, 'user'],
+    [{ name: 'x', limits: { rpm: 0 } }, 'limits.rpm'],
+    [{ name: 'x', budget_period: 'week' }, 'budget_period'],
+  ]
+  for (const [body, field] of cases) {
+    const answer = await admin.post('/api/keys', body)
+    t.match(answer.body, { error: { code: 'invalid', field } }, JSON.stringify(body))
+    t.equal(answer.status, 400)
+  }
+  for (const [path, field] of [
+    ['/api/logs?limit=x', 'limit'],
+    ['/api/logs?limit=5000', 'limit'],
+    ['/api/logs?since=yesterday', 'since'],
+    ['/api/logs?status=9xx', 'status'],
+    ['/api/logs?colour=red', 'colour'],
+    ['/api/logs?before=1%27%20OR%201=1', 'before'],
+    ['/api/overview?range=year', 'range'],
+  ] as const)
+    t.match((await admin.get(path)).body, { error: { code: 'invalid', field } }, path)
+  for (const text of ['{', '[]', '"x"', 'null', '']) t.equal((await admin.post('/api/keys', text)).status, 400, text)
+  t.equal((await admin.post('/api/keys', { name: 'x'.repeat(70_000) })).status, 413)
+  t.equal((await admin.get(`/api/keys/${key}%00`)).status, 404)
+  t.equal((await admin.get("/api/keys/x'%20OR%20'1'='1")).status, 404)
+  t.equal((await admin.get('/api/keys/%zz')).status, 400)
+})
+
+t.test('A3, A7 a secret is shown once and kept nowhere', async t => {
+  const { ben, admin, secret, key, started } = await startCast(t)
+  const rotated = (await ben.post(`/api/keys/${key}/rotate`, { overlap_seconds: 60 })).body as { secret: string }
+  const play = (await ben.post('/api/playground/key')).body as { key: string }
+  const secrets = [secret, rotated.secret, play.key]
+  t.equal(new Set(secrets).size, 3)
+  for (const visitor of [ben, admin])
+    for (const path of [
+      '/api/keys',
+      `/api/keys/${key}`,
+      '/api/logs',
+      '/api/users',
+      '/api/audit',
+      '/api/config',
+      '/api/session',
+    ]) {
+      const { text } = await visitor.get(path)
+      t.notOk(
+        secrets.some(one => text.includes(one)),
+        path,
+      )
+      t.notMatch(text, /argon2|password_hash|"hash"/i, path)
+    }
+  await started.gateway.storage.flush()
+  const db = new DatabaseSync(`${started.folder}/tollgate.db`)
+  const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all() as { name: string }[]
+  const dump = tables.map(({ name }) => JSON.stringify(db.prepare(`SELECT * FROM "${name}"`).all())).join('\n')
+  db.close()
+  t.ok(dump.includes(key))
+  t.notOk(
+    secrets.some(one => dump.includes(one)),
+    'nor in the database',
+  )
+  t.notOk(dump.includes(passwordOfTests))
+})
+
+t.test('A5, A10 a key that is changed at the console is another at its next request', async t => {
+  const { ben, admin, secret, key, started } = await startCast(t)
+  const use = async (path = '/v1/models', method = 'GET') => {
+    const answer = await fetch(started.url + path, { method, headers: { authorization: `Bearer ${secret}` } })
+    await answer.arrayBuffer()
+    return answer.status
+  }
+  const change = (body: object) => ben.ask('PATCH', `/api/keys/${key}`, body)
+  t.equal(await use(), 200)
+  t.equal((await change({ status: 'disabled' })).status, 200)
+  t.equal(await use(), 401, 'disabled')
+  await change({ status: 'active' })
+  t.equal(await use(), 200)
+  await change({ ips: ['203.0.113.0/24'] })
+  t.equal(await use(), 403, 'from another address')
+  await change({ ips: null, models: ['beta-imagine-image'] })
+  const list = await started.get('/v1/models', { authorization: `Bearer ${secret}` })
+  t.match(await list.json(), { data: [{ id: 'beta-imagine-image' }] })
+  const other = await started.post(
+    '/v1/images/generations',
+    { model: 'alpha-image-2', prompt: 'x' },
+    { authorization: `Bearer ${secret}` },
+  )
+  t.equal(other.status, 403)
+  await admin.ask('PATCH', '/api/users/ben', { status: 'disabled' })
+  t.equal(await use(), 401, 'its user is disabled')
+  await admin.ask('PATCH', '/api/users/ben', { status: 'active' })
+  t.equal(await use(), 200)
+  t.equal((await admin.ask('DELETE', `/api/keys/${key}`)).status, 204)
+  t.equal(await use(), 401, 'revoked')
+  t.equal((await admin.ask('PATCH', `/api/keys/${key}`, { status: 'active' })).status, 409, 'for ever')
+})
+
+t.test("the playground's key is an hour's, its owner's, and ends with the session", async t => {
+  const { ben, started } = await startCast(t)
+  const mint = async () => (await ben.post('/api/playground/key')).body as { key: string; expires: string }
+  const use = async (key: string) => (await started.get('/v1/models', { authorization: `Bearer ${key}` })).status
+  const first = await mint()
+  t.equal(await use(first.key), 200)
+  t.ok(Date.parse(first.expires) <= Date.now() + 3_600_000)
+  const second = await mint()
+  t.equal(await use(first.key), 401, 'one at a time')
+  t.equal(await use(second.key), 200)
+  t.equal(((await ben.get('/api/keys')).body as { keys: object[] }).keys.length, 1, 'it is not among the keys')
+  await ben.ask('DELETE', '/api/session')
+  t.equal(await use(second.key), 401, 'logged out')
+})
+
+t.test('C15 every change of key, user, group, role or money has a row of who made it', async t => {
+  const { admin, ben, key, request } = await startCast(t)
+  await ben.ask('PATCH', `/api/keys/${key}`, { budget: '5', expires: '2099-01-01T00:00:00Z' })
+  await ben.post(`/api/keys/${key}/rotate`)
+  await admin.ask('PATCH', '/api/users/ben', { group: 'partner', role: 'admin' })
+  await admin.post('/api/users/ben/password', { password: 'a passphrase for tests' })
+  await admin.post(`/api/logs/${request}/refund`, { reason: 'a blurred picture' })
+  await admin.post('/api/config/reload')
+  await admin.ask('DELETE', `/api/keys/${key}`)
+  const { rows } = (await admin.get('/api/audit?limit=200')).body as { rows: object[] }
+  const expected = [
+    { actor: 'root', action: 'key.revoke', subject: key },
+    { actor: 'root', action: 'config.reload' },
+    {
+      actor: 'root',
+      action: 'charge.refund',
+      subject: request,
+      after: { refunded: '0.04' },
+      reason: 'a blurred picture',
+    },
+    { actor: 'root', action: 'user.password', subject: 'ben' },
+    {
+      actor: 'root',
+      action: 'user.change',
+      subject: 'ben',
+      before: { group: 'default', role: 'user' },
+      after: { group: 'partner', role: 'admin' },
+    },
+    { actor: 'ben', action: 'key.rotate', subject: key },
+    {
+      actor: 'ben',
+      action: 'key.change',
+      subject: key,
+      before: { budget: null },
+      after: { budget: '5.00', expires: '2099-01-01T00:00:00.000Z' },
+    },
+    { actor: 'ben', action: 'key.create', subject: key },
+    { actor: 'ben', action: 'session.begin', subject: 'ben' },
+    { actor: 'root', action: 'user.create', subject: 'ben', after: { role: 'user', group: 'default' } },
+    { actor: 'root', action: 'user.setup', subject: 'root' },
+  ]
+  for (const row of expected)
+    t.ok(
+      rows.some(one => matches(one, row)),
+      `${row.action} by ${row.actor}`,
+    )
+  const page = (await admin.get('/api/audit?limit=2&action=key')).body as { rows: { action: string }[]; next: string }
+  t.match(
+    page.rows.map(row => row.action),
+    ['key.revoke', 'key.rotate'],
+  )
+  t.match((await admin.get(`/api/audit?limit=2&action=key&before=${page.next}`)).body, {
+    rows: [{ action: 'key.change' }, { action: 'key.create' }],
+  })
+})
+
+/** Whether an object has the fields of another, as they are there. */
+function matches(found: object, wanted: object): boolean {
+  return Object.entries(wanted).every(([name, value]) => {
+    const own = (found as { readonly [field: string]: unknown })[name]
+    return typeof value === 'object' && value !== null
+      ? typeof own === 'object' && own !== null && matches(own, value as object)
+      : own === value
+  })
+}
