@@ -1,6 +1,7 @@
 import type { AnyRoute } from '../api.ts'
 import type { Language } from '../pages/language.ts'
 import { apiWords } from './api-words.ts'
+import { consoleSummaries } from './console-summaries.ts'
 import type { OperationObject, ParameterObject, PathItems, SchemaObject } from './types.ts'
 
 /** The console's endpoints, from the table that its server runs. */
@@ -18,7 +19,7 @@ function describeRoute(route: AnyRoute, language: Language): OperationObject {
   const parameters = [...pathParameters(url), ...queryParameters(route.query)]
   return {
     operationId: `${method.toLowerCase()}${url.replaceAll(/[^A-Za-z0-9]+/g, '_')}`,
-    summary,
+    summary: (language === 'zh' ? consoleSummaries[`${method} ${url}`] : undefined) ?? summary,
     tags: ['console'],
     security: access === 'anyone' ? [] : [{ session: [] }],
     ...(parameters.length > 0 && { parameters }),

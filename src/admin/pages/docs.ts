@@ -231,7 +231,7 @@ function renderConsole({ console }: DocsWords, endpoints: readonly Endpoint[]): 
   const rows = endpoints.map(({ method, path, operation }) => [
     html`<code>${path}</code>`,
     html`<span class="method">${method}</span>`,
-    html`<span lang="en">${operation.summary}</span>`,
+    operation.summary,
     console.who[operation['x-access'] ?? ''],
   ])
   return html`

@@ -21,7 +21,7 @@ export const pagesCss = `
   --bad-wash: light-dark(#fbecea, #3a2120);
   --warn-wash: light-dark(#fbf2df, #33291a);
   --radius: 8px;
-  --mono: ui-monospace, "SF Mono", Menlo, Consolas, "Noto Sans Mono CJK SC", monospace;
+  --mono: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", "Noto Sans Mono CJK SC", monospace;
   --sans: system-ui, -apple-system, "Segoe UI", Roboto, "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif;
 }
 *, *::before, *::after { box-sizing: border-box; }
