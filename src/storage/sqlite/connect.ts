@@ -29,6 +29,8 @@ export class Connection {
     if (!readOnly) {
       // FULL: a commit is on the disk before anybody is told. The log of the last checkpoint is cut back to 64 MiB.
       this.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864')
+      // 32 MiB of pages at hand, as far as there are so many: of a million keys, each that is in use is on a page of its own.
+      this.db.exec('PRAGMA cache_size = -32768')
       if (options.bytesMax !== undefined) this.db.exec(`PRAGMA max_page_count = ${Math.ceil(options.bytesMax / 4096)}`)
     }
     this.#path = path
