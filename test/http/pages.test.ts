@@ -286,6 +286,23 @@ t.test('the OpenAPI document', async t => {
   })
 })
 
+t.test('the reference is written once for a configuration, and follows it when it changes', async t => {
+  const { url, reload } = await start(t, { simulated: true })
+  const read = async () => (await fetch(`${url}/docs`)).text()
+  const first = await read()
+  t.equal(await read(), first)
+  const bare = await fetch(`${url}/docs`, { headers: { 'accept-encoding': 'identity' } })
+  t.equal(bare.headers.get('content-encoding'), null)
+  t.equal(await bare.text(), first, 'zipped or not')
+  t.notMatch(first, /sim-tomorrow/)
+  t.match(
+    await reload([['  sim-chat:', '  sim-tomorrow: { family: chat, upstream: text, price: free }\n  sim-chat:']]),
+    { ok: true },
+  )
+  t.match(await read(), /sim-tomorrow/)
+  t.match(await (await fetch(`${url}/pricing`)).text(), /sim-tomorrow[^]*?free/)
+})
+
 t.test('the reference has every endpoint, the notes of every family and what sizes come to (decision 28)', async t => {
   const { url, plan } = await start(t, { simulated: true })
   for (const language of languages) {

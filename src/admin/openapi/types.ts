@@ -1,6 +1,6 @@
 /** Of OpenAPI 3.1, what is written here. A schema is JSON Schema. */
 export type SchemaObject = { readonly [keyword: string]: unknown }
-export type Reference = { readonly $ref: string }
+type Reference = { readonly $ref: string }
 
 export type ParameterObject = {
   readonly name: string
@@ -10,7 +10,7 @@ export type ParameterObject = {
   readonly schema: SchemaObject
 }
 
-export type MediaTypes = { readonly [type: string]: { readonly schema: SchemaObject } }
+type MediaTypes = { readonly [type: string]: { readonly schema: SchemaObject } }
 
 export type ResponseObject = {
   readonly description: string

@@ -1,10 +1,12 @@
-import type { Schema } from '../../kit/index.ts'
+import type { Plan, Schema } from '../../kit/index.ts'
 import { type AnyRoute, type Ask, defineRoute, Reply } from '../api.ts'
 import { describeApi } from '../openapi/document.ts'
+import type { ApiDocument } from '../openapi/types.ts'
 import { renderDocs } from './docs.ts'
 import { chooseLanguage, type Language } from './language.ts'
 import { toPriceJson } from './price-json.ts'
 import { type Calculation, renderPricing } from './pricing.ts'
+import { Shelf } from './shelf.ts'
 import { pagesCss } from './style.ts'
 
 /** A page takes any query: what it cannot use, such as the marks of those who link to it, it does not read. */
@@ -15,10 +17,13 @@ const security =
 const html = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': security,
-  vary: 'accept-language',
+  vary: 'accept-language, accept-encoding',
   'cache-control': 'no-cache',
 }
 
+const json = { 'content-type': 'application/json; charset=utf-8', vary: 'accept-encoding', 'cache-control': 'no-cache' }
+
+type Headers = { readonly [name: string]: string }
 type PageAsk = Ask<{ readonly [name: string]: unknown }>
 
 /** The pages that are rendered here and need no script, with what they are made of. `api` is described in the reference. */
@@ -30,7 +35,27 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
     summary: 'The price list: per tier, per unit, and for sizes often asked for.',
     handle: ({ parts }) => toPriceJson(parts.prices(parts.plan())),
   })
-  const described = [...api, pricesRoute]
+  const routes = [...api, pricesRoute]
+  const shelf = new Shelf()
+
+  function describe(ask: PageAsk, plan: Plan, language: Language): ApiDocument {
+    return describeApi({ plan, routes, version: ask.parts.facts.version, baseUrl: baseUrl(ask), language })
+  }
+
+  function sendKept(
+    ask: PageAsk,
+    headers: Headers,
+    name: string,
+    make: (plan: Plan, baseUrl: string) => string,
+  ): Reply {
+    const plan = ask.parts.plan()
+    const base = baseUrl(ask)
+    const { plain, zipped } = shelf.take(plan, `${name} ${base}`, () => make(plan, base))
+    const zips = /\bgzip\b/.test(String(ask.headers['accept-encoding']))
+    if (!zips) return new Reply(200, headers, plain)
+    return new Reply(200, { ...headers, 'content-encoding': 'gzip' }, zipped)
+  }
+
   return [
     pricesRoute,
     defineRoute({
@@ -63,13 +88,10 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
       query,
       handle(ask: PageAsk) {
         const language = languageOf(ask)
-        const plan = ask.parts.plan()
-        const api = describe(ask, described, language)
-        return new Reply(
-          200,
-          html,
-          renderDocs({ language, api, plan, list: ask.parts.prices(plan), baseUrl: baseUrl(ask) }),
-        )
+        return sendKept(ask, html, `docs ${language}`, (plan, baseUrl) => {
+          const api = describe(ask, plan, language)
+          return renderDocs({ language, api, plan, list: ask.parts.prices(plan), baseUrl })
+        })
       },
     }),
     defineRoute({
@@ -78,7 +100,11 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
       access: 'anyone',
       summary: 'This document.',
       query,
-      handle: (ask: PageAsk) => describe(ask, described, languageOf(ask)),
+      handle(ask: PageAsk) {
+        // For programs: it is in another language than English only where that was asked for.
+        const language = chooseLanguage(ask.query['lang'], undefined)
+        return sendKept(ask, json, `openapi ${language}`, plan => JSON.stringify(describe(ask, plan, language)))
+      },
     }),
     defineRoute({
       method: 'GET',
@@ -91,11 +117,6 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
         new Reply(200, { 'content-type': 'text/css; charset=utf-8', 'cache-control': 'no-cache' }, pagesCss),
     }),
   ]
-}
-
-function describe(ask: PageAsk, routes: readonly AnyRoute[], language: Language) {
-  const { parts } = ask
-  return describeApi({ plan: parts.plan(), routes, version: parts.facts.version, baseUrl: baseUrl(ask), language })
 }
 
 function baseUrl({ scheme, host }: PageAsk): string {

@@ -1,0 +1,30 @@
+import { gzipSync } from 'node:zlib'
+import type { Plan } from '../../kit/index.ts'
+
+/** A text that is made once and sent often. */
+export type Kept = { readonly plain: Buffer; readonly zipped: Buffer }
+
+/** Texts of a plan that are kept; whoever asks at made-up addresses pushes out no more than these. */
+const keptMax = 16
+
+/**
+ * Keeps what was made from a plan, by a key. The reference takes milliseconds to write, and anybody may ask for it:
+ * callers of the gateway do not wait behind it more than once.
+ */
+export class Shelf {
+  readonly #ofPlan = new WeakMap<Plan, Map<string, Kept>>()
+
+  take(plan: Plan, key: string, make: () => string): Kept {
+    let texts = this.#ofPlan.get(plan)
+    if (!texts) this.#ofPlan.set(plan, (texts = new Map()))
+    let kept = texts.get(key)
+    if (!kept) {
+      const plain = Buffer.from(make())
+      kept = { plain, zipped: gzipSync(plain) }
+      const [oldest] = texts.keys()
+      if (texts.size >= keptMax && oldest !== undefined) texts.delete(oldest)
+      texts.set(key, kept)
+    }
+    return kept
+  }
+}
