@@ -15,6 +15,8 @@ export type CountersMeasured = {
   /** Of Redis, for each request: three round trips. */
   readonly redisCpuMicros: number
   readonly p50Ms: number
+  /** Of all requests, those that Redis did not answer in time: the machine was busy. */
+  readonly unanswered: number
 }
 
 const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -47,6 +49,7 @@ export async function measureCounters(runs: number, seconds: number): Promise<Co
       requestsPerSecond: median(taken.map(one => one.requestsPerSecond)),
       redisCpuMicros: median(taken.map(one => one.redisCpuMicros)),
       p50Ms: median(taken.map(one => one.p50Ms)),
+      unanswered: taken.reduce((sum, one) => sum + one.unanswered, 0),
     }
   } finally {
     stop.abort()
@@ -75,11 +78,16 @@ async function measureOnce(
   const before = cpuSeconds(pids)
   const began = performance.now()
   const took: number[] = []
+  let unanswered = 0
   const limitInTurn = async (): Promise<void> => {
     while (performance.now() - began < seconds * 1000) {
       const from = performance.now()
-      await limitOnce()
-      took.push(performance.now() - from)
+      const isAnswered = await limitOnce().then(
+        () => true,
+        () => false,
+      )
+      if (isAnswered) took.push(performance.now() - from)
+      else unanswered++
     }
   }
   await Promise.all(Array.from({ length: requestsAtOnce }, limitInTurn))
@@ -87,5 +95,6 @@ async function measureOnce(
     requestsPerSecond: (took.length * 1000) / (performance.now() - began),
     redisCpuMicros: ((cpuSeconds(pids) - before) * 1e6) / took.length,
     p50Ms: median(took),
+    unanswered,
   }
 }
