@@ -9,6 +9,7 @@ import type { Running, Step } from './engine/index.ts'
 import {
   type AnyPlugin,
   type Clock,
+  type Counters,
   type Exchange,
   type Hooks,
   type Host,
@@ -33,6 +34,8 @@ export type GatewayParts = {
   readonly env?: { readonly [name: string]: string | undefined }
   readonly clock?: Clock
   readonly log?: GatewayLog
+  /** Where limits are counted, whatever the configuration says; closed with the gateway. */
+  readonly counters?: Counters
   /** Beside the built-in ones and those that the configuration names by package or path. */
   readonly plugins?: readonly AnyPlugin[]
   /** The configuration as it was read a moment ago; absent to read it now. */
@@ -109,7 +112,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   // The storage's thread starts while this one loads the engine: a start takes as long as the longer of the two.
   const [storage, counters, { Engine, Pipeline, Router }] = await openAll(
     openStorage({ url: plan.storage, clock, log, role, ...(parts.owner !== undefined && { owner: parts.owner }) }),
-    openCounters({ url: plan.counters, clock, log }),
+    parts.counters ? Promise.resolve(parts.counters) : openCounters({ url: plan.counters, clock, log }),
     import('./engine/index.ts'),
   )
 

@@ -158,8 +158,18 @@ function isUpstreamUrl(text: string): boolean {
 
 function isRedisUrl(text: string): boolean {
   if (!/^rediss?:\/\//.test(text) || !URL.canParse(text)) return false
-  const { hostname, pathname, search, hash } = new URL(text)
+  const { hostname, pathname, search, hash, username, password } = new URL(text)
+  if (!isDecodable(username) || !isDecodable(password)) return false
   return hostname !== '' && /^(\/\d*)?$/.test(pathname) && (search === '' || search === '?cluster') && hash === ''
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** As a browser writes it: no path, no default port, lower case. */

@@ -208,6 +208,11 @@ export function countersContract(
     clock.move(10_000)
     t.match(await counters.peek([requests], 'refuse'), [{ remaining: 1, waitMs: 0, resetMs: 50_000 }])
     t.equal(await count(4, requests), 1)
+    for (const remaining of [1, 2, 3]) {
+      clock.move(remaining === 1 ? 30_000 : 20_000)
+      for (let i = 0; i < 2; i++) t.match(await counters.peek([requests], 'refuse'), [{ remaining }])
+    }
+    t.equal(await count(4, requests), 3)
   })
 
   t.test('a limit that was lowered holds at once for what is in its window', async t => {

@@ -70,6 +70,7 @@ export type StartOptions = {
   /** Leave the upstreams to the simulator. */
   readonly simulated?: boolean
   readonly clock?: Clock
+  readonly counters?: GatewayParts['counters']
   /** Where the gateway logs; nowhere when absent. */
   readonly log?: GatewayParts['log']
 }
@@ -108,6 +109,7 @@ export async function start(t: Test, options: StartOptions = {}): Promise<Starte
       env,
       log: options.log ?? quietLog(),
       ...(options.clock && { clock: options.clock }),
+      ...(options.counters && { counters: options.counters }),
       ...(options.plugins && { plugins: options.plugins }),
     })
     stops.push(() => gateway.close())

@@ -16,7 +16,7 @@ t.test('redis', { skip: redisMissing() }, async t => {
     async clock => {
       const log = new KeptLog()
       const serverTime = () => Math.round(clock.tick() * 1_000)
-      const counters = new RedisCounters({ url: redis.url, clock, log, serverTime })
+      const counters = new RedisCounters({ url: redis.url, clock, log, serverTime, commandMs: 20_000 })
       t.teardown(() => counters.close())
       await counters.ready()
       return counters

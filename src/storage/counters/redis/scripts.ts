@@ -23,21 +23,27 @@ local function sumOf(members)
   return sum
 end
 
+local function keep(key, sumKey, sum)
+  redis.call('SET', sumKey, text(sum), 'PX', text(span / 1000))
+  redis.call('PEXPIRE', key, text(span / 1000))
+end
+
 -- Forgets what has left the window; returns the sum of what is in it.
 local function used(key, sumKey)
   local left = redis.call('ZRANGEBYSCORE', key, '-inf', text(now - span))
   local ahead = redis.call('ZRANGEBYSCORE', key, '(' .. text(now + second), '+inf')
   if #left > 0 then redis.call('ZREMRANGEBYSCORE', key, '-inf', text(now - span)) end
   if #ahead > 0 then redis.call('ZREMRANGEBYSCORE', key, '(' .. text(now + second), '+inf') end
+  if redis.call('ZCARD', key) == 0 then
+    redis.call('DEL', sumKey)
+    return 0
+  end
   local known = tonumber(redis.call('GET', sumKey))
   if known == nil then return sumOf(redis.call('ZRANGE', key, 0, -1)) end
   if #left == 0 and #ahead == 0 then return known end
-  return known - sumOf(left) - sumOf(ahead)
-end
-
-local function keep(key, sumKey, sum)
-  redis.call('SET', sumKey, text(sum), 'PX', text(span / 1000))
-  redis.call('PEXPIRE', key, text(span / 1000))
+  local sum = known - sumOf(left) - sumOf(ahead)
+  keep(key, sumKey, sum)
+  return sum
 end
 
 local function placesTaken(key)
