@@ -11,7 +11,7 @@ const lingerMs = 1_000
 /** The server for callers. */
 export type CallerServer = {
   readonly server: Server
-  /** From now on every answer tells its connection to close, and those under way end theirs when they are whole. */
+  /** From now on every answer that has not begun tells its connection to close. */
   release(): void
 }
 
@@ -23,8 +23,8 @@ export function createCallerServer(listener: Listener, refuse: (code: string | u
   let released = false
   const handle: Listener = (req, res) => {
     if (released) {
-      // The answer before this one says that the connection closes, so this one was not received (RFC 9112 9.6).
-      if (owedOn(req.socket).length > 0) return
+      // An answer before this one says that the connection closes, so this one was not received (RFC 9112 9.6).
+      if (owedOn(req.socket).some(before => !before.shouldKeepAlive)) return
       res.shouldKeepAlive = false
     }
     owed.add(res)
@@ -61,15 +61,10 @@ export function createCallerServer(listener: Listener, refuse: (code: string | u
     released = true
     // Of several on one connection the last one closes it.
     const last = new Map([...owed].map(res => [res.req.socket, res]))
-    for (const res of last.values()) closeAfter(res)
+    // One that has begun said that its connection stays: a proxy may send the next request in the moment it ends.
+    for (const res of last.values()) if (!res.headersSent) res.shouldKeepAlive = false
   }
   return { server, release }
-}
-
-/** Lets an answer be its connection's last, whatever its head has said already. */
-function closeAfter(res: ServerResponse): void {
-  if (!res.headersSent) res.shouldKeepAlive = false
-  else res.once('finish', () => res.req.socket.destroySoon())
 }
 
 /**

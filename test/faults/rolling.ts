@@ -7,7 +7,7 @@ const [cycles = 10, rps = 100] = process.argv.slice(2).map(Number)
 const stops: (() => unknown)[] = []
 try {
   const t = { teardown: (stop: () => unknown) => void stops.push(stop) }
-  const figures = await rollingRestart(t, { cycles, rps, drainWait: '5s' })
+  const figures = await rollingRestart(t, { cycles, rps, drainWait: '10s' })
   process.stdout.write(`${JSON.stringify(figures)}\n`)
   if (Object.keys(figures.errors).length + figures.exits.length + figures.problems.length > 0) process.exitCode = 1
 } finally {
