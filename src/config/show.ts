@@ -20,6 +20,8 @@ export type ShownConfig = {
 }
 
 const cover = '***'
+/** In the text: plain `***` would be an alias to YAML. */
+const coverInText = '•••'
 
 /** Shows a configuration without what is secret in it. Values that cannot be filled in are left out. */
 export async function showConfig(file: string, given: string, env: Environment): Promise<ShownConfig> {
@@ -68,5 +70,5 @@ function coverSpans(text: string, spans: readonly Span[]): string {
 function keepEdges(part: string): string {
   const [, open = '', close = ''] = /^(["']?(?:Bearer\s+)?\}?).*?(\}?["']?)$/s.exec(part) ?? []
   const kept = part.length > open.length + close.length
-  return kept ? `${open}${cover}${close}` : part
+  return kept ? `${open}${coverInText}${close}` : part
 }

@@ -1,0 +1,356 @@
+import { DatabaseSync } from 'node:sqlite'
+import t, { type Test } from 'tap'
+import { openStorage, timeOrderedId } from '../../src/index.ts'
+import { png } from '../harness/pictures.ts'
+import { runCli } from '../harness/cli.ts'
+import { until } from '../harness/edits.ts'
+import { type Edits, start, type Started, type StartOptions } from '../harness/start.ts'
+import { enterAsAdmin, enterAsUser, newVisitor, type Visitor } from '../harness/visitor.ts'
+
+type Row = {
+  readonly id: string
+  readonly billing: { readonly text: string; readonly amount: string; readonly state: string } | null
+}
+type Page = { readonly records: readonly Row[]; readonly next: string | null }
+
+const noLimits: Edits = [['default: { rpm: 60,', 'default: { rpm: 1000000,']]
+
+type Desk = {
+  readonly started: Started
+  readonly admin: Visitor
+  readonly draw: (size?: string) => Promise<string>
+  readonly fail: () => Promise<string>
+}
+
+/** An administrator at the console of a gateway whose upstream draws what it is told. */
+async function openDesk(t: Test, options: StartOptions = {}): Promise<Desk> {
+  const started = await start(t, { upstreams: ['alpha'], edit: noLimits, ...options })
+  const admin = await enterAsAdmin(started)
+  const send = async (fields: object): Promise<string> => {
+    const answer = await started.post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a boat', ...fields })
+    await answer.arrayBuffer()
+    await started.settled()
+    return answer.headers.get('x-request-id') ?? ''
+  }
+  return {
+    started,
+    admin,
+    draw(size) {
+      started.upstreams['alpha']?.answer({ created: 1, data: [{ b64_json: png(1672, 941).toString('base64') }] })
+      return send(size === undefined ? {} : { size })
+    },
+    fail: () => send({ model: 'no-such-model' }),
+  }
+}
+
+const recordsOf = async (visitor: Visitor, query: string) =>
+  ((await visitor.get(`/api/logs?${query}`)).body as Page).records
+
+t.test('the log by pages, newest first, each row once; filters name rows', async t => {
+  const { admin, draw, fail } = await openDesk(t)
+  const ids: string[] = []
+  for (let i = 0; i < 3; i++) ids.unshift(await draw('3840x2160'), await fail())
+  const seen: string[] = []
+  let before = ''
+  for (let pages = 0; pages < 9; pages++) {
+    const { records, next } = (await admin.get(`/api/logs?limit=2${before}`)).body as Page
+    seen.push(...records.map(row => row.id))
+    if (next === null) break
+    before = `&before=${next}`
+  }
+  t.same(seen.toSorted(), ids.toSorted())
+  t.same(seen, seen.toSorted().toReversed())
+  for (const [query, count] of [
+    ['model=alpha-image-2', 3],
+    ['model=no-such-model', 0],
+    ['status=404', 3],
+    ['status=4xx', 3],
+    ['status=2xx', 3],
+    ['outcome=refused', 3],
+    ['tier=2K', 3],
+    ['tier=4K', 0],
+    ['source=output', 3],
+    ['other_size=true', 3],
+    ['charge=settled', 3],
+    ['charge=needs_review', 0],
+    ['operation=image.generate&status=200', 3],
+    ['upstream=alpha', 3],
+    ['user=local', 6],
+    ['user=root', 0],
+    ['since=2099-01-01T00:00:00Z', 0],
+    ['until=2099-01-01T00:00:00Z', 6],
+    [`id=${ids[0]}`, 1],
+  ] as const)
+    t.equal((await recordsOf(admin, query)).length, count, query)
+  const { steps } = (await admin.get('/api/logs/histogram?status=404')).body as {
+    steps: { requests: number; errors: number }[]
+  }
+  t.equal(
+    steps.reduce((sum, step) => sum + step.errors, 0),
+    3,
+  )
+  t.match((await admin.get('/api/overview')).body, {
+    requests: 6,
+    errors: 3,
+    ever: true,
+    images: [{ tier: '2K', count: 3 }],
+  })
+})
+
+t.test('2.5 the details, the caller and the command line are told the same of a charge', async t => {
+  const { started, admin, draw } = await openDesk(t)
+  const id = await draw('3840x2160')
+  const detail = (await admin.get(`/api/logs/${id}`)).body as { explanation: object; billing: object }
+  const explanation = detail.explanation as { text: string; at: string }
+  t.equal(explanation.text, '大小 3840x2160, 请求品质 -, 生成数量 1, 图片档位 2K, 来源 输出尺寸, 实际尺寸 1672x941')
+  t.match(explanation, {
+    sum: '0.04 = 0.04 USD',
+    rule: {
+      kind: 'tiers',
+      rows: [
+        { tier: '1K', long_edge_max: 1024 },
+        { tier: '2K', long_edge_max: 2048 },
+        { tier: '4K', long_edge_max: null },
+      ],
+      multiplier: /group multiplier not applied/,
+    },
+    lines: [{ why: 'long edge 1672 ≤ 2048 → 2K', at: /gateway\.yaml:\d+$/ }],
+  })
+  t.same(detail.billing, explanation)
+  const charge = await (await started.get(`/v1/charges/${id}`)).json()
+  t.same(charge, explanation, 'GET /v1/charges')
+  const shown = await runCli(started, 'logs', 'show', id, '--format', 'json')
+  t.same((JSON.parse(shown.stdout) as { billing: object }).billing, explanation, 'tollgate logs show')
+})
+
+t.test('refunds and decisions need a reason, happen once, and show at once', async t => {
+  const { started, admin, draw } = await openDesk(t)
+  const id = await draw()
+  t.match((await admin.post(`/api/logs/${id}/refund`)).body, { error: { field: 'reason' } })
+  t.match((await admin.post(`/api/logs/${id}/refund`, { reason: 'blurred' })).body, {
+    billing: { refunded: '0.04', amount: '0.04' },
+  })
+  t.equal((await admin.post(`/api/logs/${id}/refund`, { reason: 'blurred' })).status, 409)
+  t.equal((await admin.post(`/api/logs/${id}/resolve`, { as: 'void', reason: 'not needed' })).status, 409)
+  t.equal((await admin.post('/api/logs/req_0000000000000000000x/refund', { reason: 'nothing' })).status, 404)
+  t.equal((await started.gateway.storage.books.verify()).problems.length, 0)
+
+  started.upstreams['alpha']?.answer({ created: 1, data: 'no list' })
+  const sent = await started.post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'x' })
+  await sent.arrayBuffer()
+  await started.settled()
+  const open = await recordsOf(admin, 'charge=needs_review')
+  t.equal(open.length, 1, 'an answer in which no image can be told')
+  t.match((await admin.get('/api/system')).body, { needs_review: 1 })
+  for (const row of open)
+    t.match((await admin.post(`/api/logs/${row.id}/resolve`, { as: 'void', reason: 'nothing came' })).body, {
+      billing: { state: 'voided', amount: '0.00' },
+    })
+  t.match((await admin.get('/api/system')).body, { needs_review: 0 })
+})
+
+/** The events of a tail, until so many rows have come or the stream ends. */
+async function listen(url: string, visitor: Visitor, query = '') {
+  const stop = new AbortController()
+  const response = await fetch(`${url}/api/logs/tail${query}`, {
+    headers: { cookie: visitor.cookie },
+    signal: stop.signal,
+  })
+  const events: Row[] = []
+  let ended = false
+  const done = (async () => {
+    let text = ''
+    try {
+      for await (const chunk of response.body ?? []) {
+        text += Buffer.from(chunk as Uint8Array).toString()
+        const parts = text.split('\n\n')
+        text = parts.pop() ?? ''
+        for (const part of parts) {
+          const data = /^data: (.*)$/m.exec(part)?.[1]
+          if (data !== undefined) events.push(JSON.parse(data) as Row)
+        }
+      }
+    } catch {
+      // Ended by whoever listens.
+    }
+    ended = true
+  })()
+  return { response, events, isEnded: () => ended, done, stop: () => stop.abort() }
+}
+
+t.test('a tail tells each request as it ends, to those who may see it, and ends with its listener', async t => {
+  const { started, admin, draw, fail } = await openDesk(t)
+  const ann = await enterAsUser(started, admin, 'ann')
+  const old = await draw()
+  const all = await listen(started.url, admin)
+  const errors = await listen(started.url, admin, '?status=4xx')
+  const anns = await listen(started.url, ann)
+  t.match(all.response.headers.get('content-type'), /^text\/event-stream/)
+  t.equal(all.response.headers.get('cache-control'), 'no-store')
+  const ids = [await draw(), await fail(), await draw()]
+  await until(() => all.events.length >= 3 && errors.events.length >= 1)
+  t.same(
+    all.events
+      .map(row => row.id)
+      .filter(id => id !== old)
+      .toSorted(),
+    ids.toSorted(),
+    'each once',
+  )
+  t.same(
+    errors.events.map(row => row.id),
+    [ids[1]],
+  )
+  t.same(anns.events, [], 'nothing of others')
+  for (const one of [errors, anns]) one.stop()
+  await Promise.all([errors.done, anns.done])
+  t.equal(all.isEnded(), false)
+  const began = performance.now()
+  await started.gateway.close()
+  await all.done
+  t.comment(`closed with an open tail in ${Math.round(performance.now() - began)} ms`)
+})
+
+t.test('a tail shows rows that another process wrote', async t => {
+  const { started, admin } = await openDesk(t)
+  const tail = await listen(started.url, admin)
+
+  const other = await openStorage({ url: `sqlite:${started.folder}/tollgate.db`, role: 'tool' })
+  const [row] = await started.gateway.storage.journal.list({ limit: 1 })
+  t.equal(row, undefined)
+
+  const id = timeOrderedId('req_', Date.now() - 120_000)
+  // It began two minutes ago and has ended now.
+  other.journal.append({
+    id,
+    time: Date.now() - 120_000,
+    keyId: null,
+    user: 'local',
+    group: 'default',
+    model: 'alpha-image-2',
+    operation: 'image.generate',
+    status: 200,
+    outcome: 'answered',
+    errorCode: null,
+    durationMs: 120_000,
+    upstream: 'alpha',
+    configRevision: '',
+    forwarded: [],
+    dropped: [],
+    clientRequestId: null,
+    inputTokens: null,
+    outputTokens: null,
+  })
+  await other.flush()
+  await until(() => tail.events.length > 0)
+  t.equal(tail.events[0]?.id, id)
+  tail.stop()
+  await tail.done
+  await other.close()
+})
+
+t.test('C12 cells that begin like a formula are inert; files are whole, page after page', async t => {
+  const { started, admin } = await openDesk(t)
+  const evil = [
+    '=cmd|calc',
+    '+1+1',
+    '-2',
+    '@SUM(A1)',
+    '\tx',
+    'a,"b"\nc',
+    '<script>alert(1)</script>',
+    'javascript:alert(1)',
+    '\u202Egnp.exe',
+    '\u001b[31mred',
+  ]
+  const { journal } = started.gateway.storage
+
+  const now = Date.now()
+  for (let i = 0; i < 1_203; i++)
+    journal.append({
+      id: timeOrderedId('req_', now),
+      time: now,
+      keyId: null,
+      user: 'local',
+      group: 'default',
+      model: evil[i % evil.length] ?? '',
+      operation: 'image.generate',
+      status: 404,
+      outcome: 'refused',
+      errorCode: 'model_not_found',
+      durationMs: 1,
+      upstream: null,
+      configRevision: 'r',
+      forwarded: [],
+      dropped: [],
+      clientRequestId: '=HYPERLINK("http://evil.example")',
+      inputTokens: null,
+      outputTokens: null,
+    })
+  await started.gateway.storage.flush()
+  const csv = await admin.get('/api/logs/export?format=csv')
+  t.match(csv.headers.get('content-disposition'), /attachment; filename="tollgate-logs\.csv"/)
+  t.match(csv.headers.get('content-type'), /^text\/csv/)
+  const cells = readCsv(csv.text.replace(/^\uFEFF/, ''))
+  t.equal(cells.length, 1_204)
+  t.equal(new Set(cells.map(row => row[0])).size, 1_204)
+  const bad = cells.flat().filter(cell => /^[=+\-@\t\r\n]/.test(cell))
+  t.same(bad, [], 'no cell begins like a formula')
+  t.ok(cells.flat().includes("'=cmd|calc"))
+  const jsonl = await admin.get('/api/logs/export?format=jsonl&status=404')
+  const lines = jsonl.text
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line) as { id: string; model: string })
+  t.equal(new Set(lines.map(line => line.id)).size, 1_203)
+  t.match(lines.at(-1), { model: '=cmd|calc' }, 'JSON holds what there is')
+  for (const path of ['/api/logs?limit=20', '/api/logs/export?format=csv'])
+    t.notMatch((await admin.get(path)).headers.get('content-type'), /html/, 'never as a page')
+})
+
+/** Cells of a table after RFC 4180. */
+function readCsv(text: string): string[][] {
+  return [...text.matchAll(/(?:(?:"(?:[^"]|"")*"|[^",\r\n]*)(?:,|\r\n))+?(?<=\r\n)/g)].map(([line]) =>
+    [...line.matchAll(/("(?:[^"]|"")*"|[^",\r\n]*)(?:,|\r\n)/g)].map(([, cell = '']) =>
+      cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell,
+    ),
+  )
+}
+
+t.test('C13 a fault is told by its request id alone; a storage that is gone is said to be', async t => {
+  const logged: object[] = []
+  const nothing = (): void => undefined
+  const log = {
+    debug: nothing,
+    info: nothing,
+    warn: nothing,
+    error: (facts: object) => void logged.push(facts),
+    request: nothing,
+    hide: nothing,
+    flush: () => Promise.resolve(),
+  }
+  const { started, admin } = await openDesk(t, { log })
+  const db = new DatabaseSync(`${started.folder}/tollgate.db`)
+  db.exec('ALTER TABLE log RENAME TO hidden_away')
+  const broken = await admin.get('/api/logs')
+  t.match([broken.status, broken.code], [500, 'internal'])
+  t.notMatch(broken.text, /sql|hidden|table|\.ts|\n/i)
+  const { error } = broken.body as { error: { request_id: string } }
+  t.equal(error.request_id, broken.headers.get('x-request-id'))
+  t.ok(
+    logged.some(facts => JSON.stringify(facts).includes(error.request_id)),
+    'the log has it',
+  )
+  db.exec('ALTER TABLE hidden_away RENAME TO log')
+  db.close()
+  t.equal((await admin.get('/api/logs')).status, 200)
+
+  await started.gateway.storage.close()
+  for (const path of ['/api/session', '/api/keys', '/api/logs']) {
+    const down = await admin.get(path)
+    t.match([down.status, down.code], [503, 'storage_unavailable'], path)
+    t.ok(Number(down.headers.get('retry-after')) > 0)
+  }
+  const login = await newVisitor(started.url).post('/api/session', { name: 'root', password: 'whatever it may be' })
+  t.equal(login.status, 503)
+})
