@@ -667,6 +667,8 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       ['a price changed by hand', 'UPDATE line SET price = 1 WHERE rowid_is = 2'],
       ['a price and its amounts changed by hand', 'AMOUNTS'],
       ['a line deleted', 'DELETE FROM line WHERE rowid_is = 2'],
+      ['a charge deleted', 'GONE'],
+      ['the last charge deleted', 'LAST GONE'],
       ['a settled charge turned void', `UPDATE charge SET state = 'voided' WHERE rowid_is = 2`],
       ['the facts of a charge changed', `UPDATE charge SET model = 'another' WHERE rowid_is = 2`],
       ['an entry deleted', 'DELETE FROM entry WHERE rowid_is = 2'],
@@ -966,6 +968,8 @@ function fraudOf(sql: string, ids: readonly string[]): string {
     return `UPDATE line SET price = 1 WHERE charge_id = '${second}'; UPDATE charge SET amount = 1 WHERE id = '${second}';
       UPDATE entry SET amount = 1 WHERE charge_id = '${second}'; UPDATE key SET spent = spent - 39999`
   }
+  if (sql === 'GONE') return `DELETE FROM charge WHERE id = '${second}'`
+  if (sql === 'LAST GONE') return `DELETE FROM charge WHERE id = '${third}'`
   if (sql === 'SWAP') {
     const at = (id: string | undefined) => `(SELECT position FROM entry WHERE charge_id = '${id}')`
     return `UPDATE entry SET position = -${at(first)} WHERE charge_id = '${first}';

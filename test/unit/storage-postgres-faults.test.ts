@@ -39,7 +39,7 @@ const recovered = ({ ledger }: Storage): Promise<void> => until(() => ledger.hea
 function load({ ledger }: Storage, key: Key) {
   const acknowledged: string[] = []
   const errors: unknown[] = []
-  let stopped = false
+  const end = new AbortController()
   const bill = async (): Promise<void> => {
     const request = holdOf(key, 100_000)
     const { id } = request.facts
@@ -55,17 +55,17 @@ function load({ ledger }: Storage, key: Key) {
       await ledger.settle({ id, delivery: 'confirmed', reason: null })
     } catch (error) {
       errors.push(error)
-      await ledger.review(id, 'ledger unavailable').catch(error => errors.push(error))
+      await ledger.review(id, 'ledger unavailable').catch((cause: unknown) => errors.push(cause))
     }
   }
   const running = Array.from({ length: 32 }, async () => {
-    while (!stopped) await bill()
+    while (!end.signal.aborted) await bill()
   })
   return {
     acknowledged,
     errors,
     async stop() {
-      stopped = true
+      end.abort()
       await Promise.all(running)
     },
   }

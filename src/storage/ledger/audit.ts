@@ -37,7 +37,6 @@ export function* audit(): Steps<Audit> {
     },
   }
   yield* auditCharges(findings, yield* findLive())
-  yield* auditStrays(findings)
   yield* auditChains(findings)
   yield* auditKeys(findings)
   if (more > 0) problems.push(`and ${more} more`)
@@ -60,7 +59,7 @@ function* auditCharges(findings: Findings, live: ReadonlySet<string>): Steps<voi
   for (;;) {
     const charges = yield ask('SELECT * FROM charge WHERE id > ? ORDER BY id LIMIT ?', after, pageRows)
     const last = charges.at(-1)
-    if (!last) return
+    if (!last) return yield* auditStrays(findings, after)
     const upTo = text(last, 'id')
     const range = 'charge_id > ? AND charge_id <= ?'
     const lines = yield ask(`SELECT * FROM line WHERE ${range} ORDER BY charge_id, idx`, after, upTo)
@@ -72,7 +71,11 @@ function* auditCharges(findings: Findings, live: ReadonlySet<string>): Steps<voi
     for (const charge of charges) {
       const id = text(charge, 'id')
       auditCharge(charge, linesOf.get(id) ?? [], (entriesOf.get(id) ?? []).map(toEntry), live, findings)
+      linesOf.delete(id)
+      entriesOf.delete(id)
     }
+    for (const id of linesOf.keys()) reportStray(findings, 'line', id)
+    for (const id of entriesOf.keys()) reportStray(findings, 'entry', id)
     after = upTo
   }
 }
@@ -118,16 +121,16 @@ function auditCharge(
   }
 }
 
-/** Lines and entries that belong to no charge. */
-function* auditStrays(findings: Findings): Steps<void> {
-  for (const table of ['line', 'entry']) {
-    const strays = yield ask(
-      `SELECT DISTINCT charge_id FROM ${table} WHERE NOT EXISTS (SELECT 1 FROM charge WHERE charge.id = charge_id) LIMIT ?`,
-      problemsMax,
-    )
-    for (const stray of strays)
-      findings.report(`charge ${text(stray, 'charge_id')}: is gone, but has a row in ${table}`)
+/** Lines and entries behind the last charge belong to none. */
+function* auditStrays(findings: Findings, after: string): Steps<void> {
+  for (const table of ['line', 'entry'] as const) {
+    const rows = yield ask(`SELECT DISTINCT charge_id FROM ${table} WHERE charge_id > ? LIMIT ?`, after, problemsMax)
+    for (const row of rows) reportStray(findings, table, text(row, 'charge_id'))
   }
+}
+
+function reportStray(findings: Findings, table: 'line' | 'entry', id: string): void {
+  findings.report(`charge ${id}: is gone, but has a row in ${table}`)
 }
 
 function* auditChains(findings: Findings): Steps<void> {

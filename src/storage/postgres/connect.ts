@@ -4,28 +4,28 @@ import { prepare } from './translate.ts'
 
 /** What a statement may take on the server. */
 const statementMs = 5_000
-/** What it may take as seen from here: a server that is frozen or cut off says nothing. */
-const answerMs = 7_000
+/** What it may take longer as seen from here: a server that is frozen or cut off says nothing. */
+const silentMs = 2_000
 /** What a connection, a new one or one that others use, is waited for. */
-export const connectMs = 2_000
+const connectMs = 2_000
 
-const settings = `SET synchronous_commit = on; SET statement_timeout = ${statementMs};
-  SET idle_in_transaction_session_timeout = 10000; SET lock_timeout = 0; SET client_min_messages = warning;
-  SET default_transaction_isolation = 'read committed'; SET TimeZone = 'UTC'`
+const settings = `SET synchronous_commit = on; SET idle_in_transaction_session_timeout = 10000; SET lock_timeout = 0;
+  SET client_min_messages = warning; SET default_transaction_isolation = 'read committed'`
 
 /** Connections to the database of an address, opened when they are needed and kept. */
-export function createPool(url: string, connectionsMax: number): Pool {
+export function createPool(url: string, connectionsMax: number, statementMax = statementMs): Pool {
   const pool = new Pool({
     connectionString: url,
     max: connectionsMax,
     connectionTimeoutMillis: connectMs,
     idleTimeoutMillis: 0,
-    query_timeout: answerMs,
+    query_timeout: statementMax + silentMs,
     keepAlive: true,
     application_name: 'tollgate',
     pipeline: true,
     // What is asked next waits behind it.
-    onConnect: client => void client.query(settings).catch(() => undefined),
+    onConnect: client =>
+      void client.query(`${settings}; SET statement_timeout = ${statementMax}`).catch(() => undefined),
   })
   // A connection that breaks says so here as well as to whoever uses it; the latter is told by its statement.
   pool.on('connect', client => client.on('error', () => undefined))

@@ -31,11 +31,11 @@ export function storageFailure(error: unknown): string | undefined {
   return reason === undefined ? undefined : `${reason} (${messageOf(error)})`
 }
 
-/** True when the connection is of no more use. */
+/** True when the connection is of no more use. One to a server that takes no writes is not: another may have taken its place. */
 export function isLost(error: unknown): boolean {
   const state = stateOf(error)
   const { severity } = error as { severity?: unknown }
-  return state === undefined || severity === 'FATAL' || severity === 'PANIC'
+  return state === undefined || state === '25006' || severity === 'FATAL' || severity === 'PANIC'
 }
 
 export function mayRetry(error: unknown): boolean {

@@ -61,12 +61,19 @@ export class Lanes<T> {
       case 'line':
         return this.#keys.get(op.given.chargeId) ?? op.given.chargeId
       case 'settle':
-        return this.#keys.get(op.given.settlement.id) ?? op.given.settlement.id
+        return this.#takeKey(op.given.settlement.id)
       case 'endEmpty':
-        return this.#keys.get(op.given.id) ?? op.given.id
+        return this.#takeKey(op.given.id)
       default:
         return op.change
     }
+  }
+
+  /** Of a charge that ends. */
+  #takeKey(id: string): string {
+    const key = this.#keys.get(id)
+    this.#keys.delete(id)
+    return key ?? id
   }
 
   #forgetOldest(): void {

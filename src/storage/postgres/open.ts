@@ -7,19 +7,24 @@ import { Backlog } from '../journal/backlog.ts'
 import { Postings } from '../ledger/postings.ts'
 import { createPool } from './connect.ts'
 import { prepareDatabase } from './prepare.ts'
-import { Reader } from './reader.ts'
+import { Lookups, Reader } from './reader.ts'
 import { Writer } from './writer.ts'
 
-/** Connections of one process: a tool is content with what a gateway keeps for its reads. */
+/** Connections of one process. Commits, lookups and lists never wait for one another. */
 const writersMax = 6
-const readersMax = 4
+const lookupsMax = 2
+const listsMax = 2
+/** What a list or a page of an audit may take. */
+const listMs = 60_000
 
 export type PostgresOptions = StorageOptions & { readonly url: string }
 
 /** Opens a database, making its tables where needed. @throws StorageError `storage_newer`, `storage_unavailable`. */
 export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   const { clock, log, role, url } = options
-  const [pool, readPool] = [createPool(url, writersMax), createPool(url, readersMax)]
+  const pool = createPool(url, writersMax)
+  const lookups = createPool(url, lookupsMax)
+  const lists = createPool(url, listsMax, listMs)
   const backlog = new Backlog()
   const postings = new Postings()
   const writer = new Writer({
@@ -34,7 +39,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   })
 
   async function letGo(): Promise<void> {
-    await Promise.all([pool.end(), readPool.end()])
+    await Promise.all([pool, lookups, lists].map(one => one.end()))
   }
 
   try {
@@ -48,7 +53,6 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     await letGo()
     throw error
   }
-  const reader = new Reader(readPool)
   return assembleStorage({
     clock,
     log,
@@ -57,8 +61,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     backlog,
     postings,
     writer,
-    reads: reader,
-    reader,
+    reads: new Lookups(lookups),
+    reader: new Reader(lists),
     async close() {
       await writer.close()
       await letGo()

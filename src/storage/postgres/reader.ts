@@ -1,33 +1,41 @@
-import type pg from 'pg'
+import type { Pool } from 'pg'
 import type { Lists, Lookup } from '../assemble.ts'
-import { StorageError } from '../errors.ts'
 import type { Steps } from '../query.ts'
 import { createAnswers, type Reading, type Readings } from '../readings.ts'
+import { useClient } from './commit.ts'
 import { Session } from './connect.ts'
-import { isLost, toStorageError } from './failure.ts'
+import { toStorageError } from './failure.ts'
 
 /** A lookup that takes longer is refused: a caller waits for it. */
 const lookupMs = 2_000
 
-/** Lookups and lists, on connections of their own: commits that wait never hold them up. */
-export class Reader implements Lookup, Lists {
-  readonly #pool: pg.Pool
-  readonly #answers = createAnswers({
-    run: steps => this.#session(session => session.run(steps)),
-    snapshot: steps => this.#snapshot(steps),
-    openKysely: async () => (await import('./kysely.ts')).openKysely(this.#pool),
-  })
+/** Lookups of a row or a few. */
+export class Lookups implements Lookup {
+  readonly #pool: Pool
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: Pool) {
     this.#pool = pool
   }
 
   run<T>(steps: Steps<T>): Promise<T> {
-    return inTime(this.#session(session => session.run(steps)))
+    return inTime(run(this.#pool, steps))
   }
 
   snapshot<T>(steps: Steps<T>): Promise<T> {
-    return inTime(this.#snapshot(steps))
+    return inTime(snapshot(this.#pool, steps))
+  }
+}
+
+/** Lists and proofs. */
+export class Reader implements Lists {
+  readonly #answers: ReturnType<typeof createAnswers>
+
+  constructor(pool: Pool) {
+    this.#answers = createAnswers({
+      run: steps => run(pool, steps),
+      snapshot: steps => snapshot(pool, steps),
+      openKysely: async () => (await import('./kysely.ts')).openKysely(pool),
+    })
   }
 
   async ask<R extends Reading>(reading: R, given: Readings[R]['given']): Promise<Readings[R]['gives']> {
@@ -37,39 +45,33 @@ export class Reader implements Lookup, Lists {
       throw toStorageError(error)
     }
   }
-
-  #snapshot<T>(steps: Steps<T>): Promise<T> {
-    return this.#session(async session => {
-      session.send('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-      try {
-        return await session.run(steps)
-      } finally {
-        session.send('COMMIT')
-        await session.settle()
-      }
-    })
-  }
-
-  async #session<T>(work: (session: Session) => Promise<T>): Promise<T> {
-    let client: pg.PoolClient | undefined
-    let lost = false
-    try {
-      client = await this.#pool.connect()
-      return await work(new Session(client))
-    } catch (error) {
-      lost = isLost(error)
-      throw toStorageError(error)
-    } finally {
-      client?.release(lost)
-    }
-  }
 }
 
-function inTime<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    const reason = `the database has not answered in ${lookupMs} ms`
-    timer = setTimeout(() => reject(new StorageError('storage_unavailable', { reason })), lookupMs)
+function run<T>(pool: Pool, steps: Steps<T>): Promise<T> {
+  return useClient(pool, client => new Session(client).run(steps))
+}
+
+function snapshot<T>(pool: Pool, steps: Steps<T>): Promise<T> {
+  return useClient(pool, async client => {
+    const session = new Session(client)
+    session.send('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    try {
+      return await session.run(steps)
+    } finally {
+      session.send('COMMIT')
+      await session.settle()
+    }
   })
-  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`there was no answer in ${lookupMs} ms`)), lookupMs)
+  try {
+    return await Promise.race([work, late])
+  } catch (error) {
+    throw toStorageError(error)
+  } finally {
+    clearTimeout(timer)
+  }
 }
