@@ -14,6 +14,8 @@ const ofUsers: { readonly [kind in LimitKind]: Shape } = {
   tpm: { name: 'user_tpm', counts: 'tokens', kind: 'window' },
   concurrency: { name: 'key_concurrency', counts: 'places', kind: 'places' },
 }
+/** How much a request asks of a limit; its tokens are another's to say. */
+const asked = { requests: 1, tokens: 0, places: 1 } as const
 const kinds = Object.keys(ofUsers) as readonly LimitKind[]
 
 /** Found once for a key as it is and its group as it is: they are asked for twice in every request. */
@@ -41,7 +43,7 @@ function findUserLimits(key: Key, group: Group): readonly Limit[] {
     const id = `${shadow ? 'shadow ' : ''}${kind} ${who}`
     const at = limits.findIndex(one => one.id === id)
     if (at !== -1 && (limits[at] as Limit).limit <= limit) return
-    const tighter = { ...ofUsers[kind], id, limit, amount: kind === 'tpm' ? 0 : 1, shadow, of: group.name }
+    const tighter = { ...ofUsers[kind], id, limit, amount: asked[ofUsers[kind].counts], shadow, of: group.name }
     if (at === -1) limits.push(tighter)
     else limits[at] = tighter
   }
@@ -66,7 +68,7 @@ export function modelLimits(model: Model, { key }: Caller): readonly Limit[] {
       kind: 'window',
       id: `${isShadow ? 'shadow ' : ''}rpm model ${model.name}${whose}`,
       limit: rpm,
-      amount: 1,
+      amount: asked.requests,
       shadow: isShadow,
       of: model.name,
     },
@@ -82,7 +84,7 @@ export function upstreamLimit({ name, concurrency, shadow }: Upstream): Limit | 
     kind: 'places',
     id: `concurrency upstream ${name}`,
     limit: concurrency,
-    amount: 1,
+    amount: asked.places,
     shadow: shadow?.includes('concurrency') === true,
     of: name,
   }
