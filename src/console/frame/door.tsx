@@ -5,12 +5,16 @@ import { Switches } from './switches.tsx'
 export function Door({ children }: { readonly children?: ComponentChildren }) {
   return (
     <div class="door">
-      <a class="brand" href="/console">
-        <img src="/console/icon.svg" alt="" />
-        Tollgate
-      </a>
+      <header>
+        <a class="brand" href="/console">
+          <img src="/console/icon.svg" alt="" />
+          Tollgate
+        </a>
+      </header>
       <main>{children}</main>
-      <Switches />
+      <footer>
+        <Switches />
+      </footer>
     </div>
   )
 }

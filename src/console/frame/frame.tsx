@@ -40,10 +40,10 @@ export function Frame({ session, children }: { readonly session: Session; readon
       <a class="skip" href="#main">
         {t('skip')}
       </a>
-      <div class="top">
+      <header class="top">
         <Brand />
         <Button kind="quiet" icon="menu" popovertarget="side" aria-label={t('menu')} title={t('menu')} />
-      </div>
+      </header>
       <nav id="side" class="side" popover="auto" ref={side} aria-label={t('menu')}>
         <Brand />
         <Ways ways={ways} path={path} />
@@ -72,9 +72,9 @@ export function Frame({ session, children }: { readonly session: Session; readon
       </nav>
       <div>
         {session.gateway.simulated.length > 0 && (
-          <p class="banner" role="note">
+          <aside class="banner" aria-label={t('simulated.label')}>
             {t('simulated', { names: session.gateway.simulated.join(', ') })}
-          </p>
+          </aside>
         )}
         <main id="main" tabIndex={-1}>
           {children}

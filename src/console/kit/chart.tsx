@@ -83,7 +83,13 @@ function draw(box: HTMLElement, steps: readonly Step[], span: [number, number], 
       legend: { show: false },
       scales: { x: { range: span }, y: { range: (_, __, max) => [0, Math.max(max, 4) * 1.05] } },
       axes: [
-        { ...axis, grid: { show: false }, space: 90, values: (_, ticks) => ticks.map(tick => tickText(tick, span)) },
+        {
+          ...axis,
+          grid: { show: false },
+          space: 90,
+          size: 30,
+          values: (_, ticks) => ticks.map(tick => tickText(tick, span)),
+        },
         { ...axis, grid: { stroke: colour('border-top-color'), width: 1 }, size: 44, incrs: whole },
       ],
       // The browser resolves light-dark() for real properties only, so that is where the colours are read.

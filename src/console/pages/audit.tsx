@@ -64,7 +64,9 @@ function columns() {
 
 /** What it was and what it became, field by field. */
 function Change({ of: { before, after } }: { readonly of: TrailRow }) {
-  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
+  const told = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
+  // Of what is new, only what it has.
+  const names = told.filter(name => before !== null || after?.[name] !== null)
   if (names.length === 0) return <>–</>
   return (
     <ul class="bare">

@@ -25,7 +25,7 @@ const names = [
 type Name = (typeof names)[number]
 
 /** Those that are seen at once; the rest is one press away. */
-const first = 7
+const first = 6
 
 /** What the address says the log is filtered by. */
 export function readFilter(query: Query): { readonly [name: string]: string } {
@@ -86,11 +86,11 @@ export function LogFilters({
           ['request', '请求尺寸'],
           ['default', '默认'],
         ])}
-        {choice('other_size', t('filter.other_size'), [['true', t('yes')]])}
       </div>
       <details open={used.some(name => names.indexOf(name) >= first)}>
         <summary>{t('filter.more')}</summary>
         <div class="filters">
+          {choice('other_size', t('filter.other_size'), [['true', t('yes')]])}
           {text('id', t('request.id'))}
           {text('key', t('filter.key'))}
           {admin && text('user', t('user'))}

@@ -1,0 +1,97 @@
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { findChromium } from './chromium.ts'
+import { type Started, start, type StartOptions } from './start.ts'
+import { enterAsAdmin, passwordOfTests, type Visitor } from './visitor.ts'
+
+const path = await findChromium()
+
+/** The reason for skipping tests of the console where no browser runs; `after` fails on it under CI=true. */
+export const browserMissing: string | false = path === undefined && 'no Chromium runs here: install chromium'
+
+export type Look = {
+  readonly width?: number
+  readonly height?: number
+  readonly theme?: 'light' | 'dark'
+  readonly language?: 'zh' | 'en'
+  /** Whose session the browser has; nobody's when absent. */
+  readonly as?: Visitor
+}
+
+/** A gateway with its console, and a real browser to look at it with. */
+export type Browsing = Started & {
+  readonly browser: Browser
+  /** A browser of its own, with no memory of another's, on no page yet. */
+  readonly newPage: (look?: Look) => Promise<Page>
+  /**
+   * What pages told of that nobody may see: uncaught errors, refusals by the page's policy, requests to other places.
+   * It is empty at the end of a good test.
+   */
+  readonly faults: string[]
+}
+
+/** A browser that goes with the test. */
+export async function openBrowser(t: Pick<Test, 'teardown'>): Promise<Browser> {
+  if (path === undefined) throw new Error('no Chromium runs here: install chromium')
+  const browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+  t.teardown(() => browser.close())
+  return browser
+}
+
+/** Starts a gateway over its simulators, and a browser; both go with the test. */
+export async function browse(t: Test, options: StartOptions = {}): Promise<Browsing> {
+  const started = await start(t, { simulated: true, ...options })
+  const browser = await openBrowser(t)
+  const faults: string[] = []
+  return {
+    ...started,
+    browser,
+    faults,
+    async newPage(look = {}) {
+      const page = await (await newContext(browser, started.url, look)).newPage()
+      watch(page, started.url, faults)
+      return page
+    },
+  }
+}
+
+/** The same, with an administrator (`root`, the password of the tests) who is logged in. */
+export async function browseAsAdmin(t: Test, options: StartOptions = {}): Promise<Browsing & { admin: Visitor }> {
+  const browsing = await browse(t, options)
+  return { ...browsing, admin: await enterAsAdmin(browsing) }
+}
+
+async function newContext(browser: Browser, url: string, look: Look): Promise<BrowserContext> {
+  const { width = 1280, height = 900, theme = 'light', language = 'en', as } = look
+  const context = await browser.newContext({
+    viewport: { width, height },
+    locale: language === 'zh' ? 'zh-CN' : 'en-GB',
+    colorScheme: theme,
+    reducedMotion: 'reduce',
+  })
+  const [name, value] = as?.cookie.split('=', 2) ?? []
+  if (name && value) await context.addCookies([{ name, value, url }])
+  return context
+}
+
+function watch(page: Page, url: string, faults: string[]): void {
+  page.on('pageerror', error => faults.push(`uncaught: ${error.message}`))
+  page.on('console', message => {
+    const text = message.text()
+    // A status of 400 or more is told too; that is what an answer is for.
+    if (message.type() === 'error' && !text.startsWith('Failed to load resource')) faults.push(`console: ${text}`)
+  })
+  page.on('request', request => {
+    const address = request.url()
+    if (!address.startsWith(url) && !/^(?:blob|data|about):/.test(address)) faults.push(`a request to ${address}`)
+  })
+}
+
+/** Logs in by the form, as a person does. */
+export async function logIn(page: Page, url: string, name = 'root', password = passwordOfTests): Promise<void> {
+  await page.goto(`${url}/console/login`)
+  await page.locator('[name=name]').fill(name)
+  await page.locator('[name=password]').fill(password)
+  await page.locator('form button[type=submit]').click()
+  await page.locator('#side').waitFor({ state: 'attached' })
+}
