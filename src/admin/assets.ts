@@ -61,7 +61,7 @@ async function serve(ask: Ask, path: string): Promise<Reply> {
 const notBuilt = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Tollgate</title>
 <h1>The console is not built</h1>
-<p>Run <code>npm run build:console</code> in the folder of the gateway's sources, then load this page again.
+<p>Run <code>npm run prepare</code> in the folder of the gateway's sources, then load this page again.
 The API under <code>/api</code> and the pages <a href="/pricing">/pricing</a> and <a href="/docs">/docs</a> work without it.</p>
 </html>
 `
