@@ -1,0 +1,34 @@
+import t from 'tap'
+import { browse, browserMissing } from '../harness/browser.ts'
+import { lookEverywhere } from '../harness/look-everywhere.ts'
+
+const options = { skip: browserMissing }
+
+t.test('the page of prices is readable for everybody, with an answer of the calculator on it', options, async t => {
+  const { browser, url } = await browse(t)
+  const calculation = 'model=beta-imagine-image&operation=image.generate&size=3840x2160&n=3'
+  await lookEverywhere(t, browser, `${url}/pricing?${calculation}`)
+})
+
+t.test('the calculator works without a script, by keyboard alone', options, async t => {
+  const { browser, url } = await browse(t)
+  const page = await browser.newPage({ javaScriptEnabled: false, locale: 'zh-CN' })
+  const complaints: string[] = []
+  page.on('console', message => complaints.push(message.text()))
+  const asked: string[] = []
+  page.on('request', request => asked.push(new URL(request.url()).origin))
+  await page.goto(`${url}/pricing`)
+  await page.locator('[name=model]').selectOption('beta-imagine-image')
+  await page.locator('[name=size]').fill('3840x2160')
+  await page.locator('[name=n]').fill('3')
+  await page.keyboard.press('Enter')
+  const result = page.getByRole('status')
+  await result.waitFor()
+  t.match(await result.textContent(), /3 × 0\.08 = 0\.24 USD[^]*图片档位 4K，由请求的大小决定[^]*改为请求 2048x1152/)
+  t.equal(await page.locator('[name=size]').inputValue(), '3840x2160', 'what was asked still stands there')
+  await page.getByRole('link', { name: 'English' }).click()
+  await page.getByText('decided by the size asked for').waitFor()
+  t.match(await page.getByRole('status').textContent(), /0\.24 USD/, 'in the other language the answer is the same')
+  t.strictSame(complaints, [])
+  t.strictSame([...new Set(asked)], [url])
+})
