@@ -23,7 +23,6 @@ export const password = { type: 'string', minLength: 12, maxLength: 128 } as con
 /** What is checked against a hash; a wrong one may be of any length. */
 export const passwordGuess = { type: 'string', maxLength: 1024 } as const
 export const reason = { type: 'string', minLength: 3, maxLength: 500, pattern: String.raw`^[^\p{Cc}]+$` } as const
-export const money = { type: 'string', pattern: String.raw`^\d{1,9}(\.\d{1,6})?$` } as const
 export const pageLimit = { type: 'integer', minimum: 1, maximum: 200, default: 50 } as const
 export const rowId = { type: 'string', pattern: '^[a-z]+_[0-9a-z]{1,40}$' } as const
 

@@ -108,10 +108,11 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
 /** @throws Failure invalid, cross_site, not_logged_in, forbidden */
 async function arrive(parts: AdminParts, route: AnyRoute, request: FastifyRequest): Promise<Arrival> {
   const { headers } = request
-  const host = readHost(headers)
+  const host = readHost(request.raw.headersDistinct['host'])
   const scheme = readScheme(headers, 'encrypted' in request.raw.socket)
   if (route.method !== 'GET') requireSameSite(headers, host, route.method !== 'DELETE')
-  const cookie = readCookie(headers.cookie, scheme)
+  // Pages and files are everybody's, and are there when the storage is not.
+  const cookie = route.url.startsWith('/api/') ? readCookie(headers.cookie, scheme) : undefined
   const visitor = cookie === undefined ? undefined : await findVisitor(parts, cookie)
   if (route.access === 'anyone') return { host, scheme, visitor }
   if (!visitor) throw fail('not_logged_in')

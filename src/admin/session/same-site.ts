@@ -5,10 +5,10 @@ type Headers = { readonly [name: string]: string | string[] | undefined }
 /** What a host and port look like; anything else in `Host` is somebody's trick. */
 const hostText = /^(?:[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 
-/** @throws Failure invalid when it is not a host and a port */
-export function readHost(headers: Headers): string {
-  const { host } = headers
-  if (typeof host !== 'string' || !hostText.test(host))
+/** @throws Failure invalid when it is not one host and port */
+export function readHost(hosts: readonly string[] | undefined): string {
+  const [host] = hosts ?? []
+  if (host === undefined || hosts?.length !== 1 || !hostText.test(host))
     throw fail('invalid', { why: 'The Host header is not a host and a port.' })
   return host.toLowerCase()
 }

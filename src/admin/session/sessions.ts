@@ -5,7 +5,7 @@ import type { Ask, Visitor } from '../api.ts'
 import type { AdminParts } from '../parts.ts'
 
 const idleMs = 30 * 60_000
-export const sessionMs = 12 * 3_600_000
+const sessionMs = 12 * 3_600_000
 /** A session's last use is noted at most so often: reading a page is not a write. */
 const touchMs = 30_000
 const agentCharsMax = 200
@@ -16,7 +16,7 @@ export function hashToken(token: string): string {
   return hash('sha256', token, 'hex')
 }
 
-export function newToken(): string {
+function newToken(): string {
   return randomBytes(32).toString('base64url')
 }
 
