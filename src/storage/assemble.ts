@@ -70,10 +70,15 @@ export function assembleStorage(parts: StorageParts): Storage {
   writer.onRecovered(payOwed)
 
   function payOwed(): void {
-    for (const { id, ending } of owed.take()) void end(id, ending).catch(() => undefined)
+    for (const { id, ending } of owed.take())
+      end(id, ending).then(
+        ended => (ended ? undefined : owed.lookAgain(id, ending)),
+        () => undefined,
+      )
   }
 
   function sweep(): void {
+    for (const { id, ending } of owed.takeLate()) void end(id, ending).catch(() => undefined)
     writer
       .submit('sweep', { at: clock.now() })
       .catch(error => log.warn({ err: error }, 'the sweep of old charges failed'))

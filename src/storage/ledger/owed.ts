@@ -7,6 +7,8 @@ export type Ending = { [C in 'settle' | 'endEmpty']: { readonly change: C; reado
   | 'settle'
   | 'endEmpty']
 
+export type Owing = { readonly id: string; readonly ending: Ending }
+
 /**
  * Ends of charges that could not be written when they came. They are written when writing works again: no hold stays
  * because the storage was away for a while. All of them are conditional, so one that did get through is a no-op.
@@ -14,6 +16,7 @@ export type Ending = { [C in 'settle' | 'endEmpty']: { readonly change: C; reado
  */
 export class Owed {
   #endings = new Map<string, Ending>()
+  #late = new Map<string, Ending>()
   readonly #doubts = new Set<string>()
 
   owe(id: string, ending: Ending): void {
@@ -22,9 +25,23 @@ export class Owed {
     this.#endings.set(id, ending)
   }
 
-  take(): readonly { readonly id: string; readonly ending: Ending }[] {
+  take(): readonly Owing[] {
     const endings = [...this.#endings].map(([id, ending]) => ({ id, ending }))
     this.#endings = new Map()
+    return endings
+  }
+
+  /**
+   * An ending that found nothing to end. A database that was frozen may yet commit what it was given before, on a connection
+   * that was given up: it is tried once more when that can no longer be.
+   */
+  lookAgain(id: string, ending: Ending): void {
+    this.#late.set(id, ending)
+  }
+
+  takeLate(): readonly Owing[] {
+    const endings = [...this.#late].map(([id, ending]) => ({ id, ending }))
+    this.#late = new Map()
     return endings
   }
 
