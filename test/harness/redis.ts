@@ -56,8 +56,12 @@ export async function startRedis(t: Pick<Test, 'teardown'>, ...options: readonly
       await sleep(10)
     }
   }
+  // A test that is ended from outside has no teardown.
+  const killNow = () => void child?.kill('SIGKILL')
+  process.once('exit', killNow)
   t.teardown(async () => {
     await kill()
+    process.off('exit', killNow)
     await rm(folder, { recursive: true, force: true })
   })
   await start()
