@@ -254,7 +254,7 @@ t.test('the OpenAPI document', async t => {
       t.ok(edit?.responses[status], status)
     const generate =
       paths['/v1/images/generations']?.['post']?.requestBody?.content['application/json']?.schema.properties
-    t.match(generate?.['background']?.description, /Goes upstream for: alpha-image; others drop it/)
+    t.match(generate?.['background']?.description, /Goes upstream for alpha-image only/)
     t.equal(generate?.['prompt']?.description, 'What the image is to show.')
   })
 

@@ -19,7 +19,11 @@ const object = { type: 'object' }
 const file = { type: 'string', contentMediaType: 'application/octet-stream' }
 
 const model: Field = { schema: text, required: true, en: 'Name of the model.', zh: '模型名称。' }
-const stream: Field = { schema: truth, en: 'Answer as a stream of events.', zh: '以事件流返回。' }
+const stream: Field = {
+  schema: truth,
+  en: 'Answer as a stream of events; refused where the model does not stream.',
+  zh: '以事件流返回；模型不支持时会被拒绝。',
+}
 
 const picture: Fields = {
   model,

@@ -147,7 +147,7 @@ td .warning { padding: 6px 10px; font-size: 0.92em; }
 .chapters > h1 { margin-bottom: -22px; }
 .operation { gap: 14px; }
 .path { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 10px; font-family: var(--mono); font-size: 0.92rem; }
-.method { padding: 1px 8px; border-radius: 5px; background: var(--accent-wash); color: var(--accent); font-weight: 650; font-size: 0.86rem; }
+.method { justify-self: start; padding: 1px 8px; border-radius: 5px; background: var(--accent-wash); color: var(--accent); font-weight: 650; font-size: 0.86rem; }
 .kind { color: var(--ink-soft); font-size: 0.87rem; }
 .required { color: var(--bad); font-size: 0.84rem; font-weight: 550; }
 details > summary { cursor: pointer; font-weight: 550; }
