@@ -16,3 +16,6 @@ export type Finding = {
   /** The source line and, under it, the caret line; empty when there is no line to show. */
   readonly caret: string
 }
+
+/** A finding of a file that is valid, and could be safer. */
+export type AuditFinding = Omit<Finding, 'severity'> & { readonly severity: 'error' | 'warning' | 'note' }

@@ -1,5 +1,7 @@
 import { styleText } from 'node:util'
-import type { Finding } from './finding.ts'
+import type { AuditFinding } from './finding.ts'
+
+const tones = { error: 'red', warning: 'yellow', note: 'cyan' } as const
 
 /**
  * Findings for a terminal, one block each:
@@ -9,16 +11,16 @@ import type { Finding } from './finding.ts'
  *                         ^~~~~
  *         write a whole number of at least 1
  */
-export function formatFindings(findings: readonly Finding[], { color }: { readonly color: boolean }): string {
+export function formatFindings(findings: readonly AuditFinding[], { color }: { readonly color: boolean }): string {
   const paint = (style: Parameters<typeof styleText>[0], text: string): string =>
     color ? styleText(style, text, { validateStream: false }) : text
   return findings
     .map(finding => {
-      const tone = finding.severity === 'error' ? 'red' : 'cyan'
+      const tone = tones[finding.severity]
       const place = paint('bold', `${finding.file}:${finding.line}:${finding.col}`)
       const path = finding.path === '' ? '' : `  ${paint('yellow', finding.path)}`
-      const note = finding.severity === 'note' ? `${paint('cyan', 'note:')} ` : ''
-      const lines = [`${place}${path}  ${note}${finding.message}`]
+      const kind = finding.severity === 'error' ? '' : `${paint(tone, `${finding.severity}:`)} `
+      const lines = [`${place}${path}  ${kind}${finding.message}`]
       const [source, mark] = finding.caret.split('\n')
       if (source !== undefined && mark !== undefined) lines.push(`    ${source}`, `    ${paint(tone, mark)}`)
       if (finding.remedy !== undefined) lines.push(`    ${paint('green', finding.remedy)}`)

@@ -1,0 +1,138 @@
+import type { Plan } from '../../kit/index.ts'
+import { drawCaret } from '../draw-caret.ts'
+import type { Environment } from '../environment.ts'
+import { fillTree } from '../fill.ts'
+import type { AuditFinding } from '../finding.ts'
+import { readYaml } from '../load.ts'
+import { readTokens } from '../read-tokens.ts'
+import { Report } from '../report.ts'
+import { gatherSecrets, type Secrets } from '../secrets.ts'
+import { Source } from '../source.ts'
+import { findNear } from '../suggest.ts'
+import { findNode, formatPath, type Path, type Span, type Tree } from '../tree.ts'
+import { exposureRules } from './exposure.ts'
+import { type Ignore, readIgnores } from './ignores.ts'
+import type { Rule } from './rule.ts'
+import { spendingRules } from './spending.ts'
+import { upstreamRules } from './upstreams.ts'
+
+export type AuditReport = {
+  /** In the order of the file. */
+  readonly findings: readonly AuditFinding[]
+  /** How many were silenced by a comment. */
+  readonly ignored: number
+}
+
+/** A valid configuration: its text, and the plan that was made of it. */
+export type AuditRequest = {
+  readonly file: string
+  readonly text: string
+  readonly env: Environment
+  readonly plan: Plan
+}
+
+/** Every rule, by what it is about. */
+export const auditRules: readonly Rule[] = [...upstreamRules, ...exposureRules, ...spendingRules]
+
+/** Rules about the comments that silence rules; these cannot be silenced. */
+const ignoreRules = {
+  unknown: 'ignore-unknown-rule',
+  unused: 'ignore-unused',
+  bare: 'ignore-without-reason',
+} as const
+
+/** Looks in a valid configuration for what is dangerous. `unasked` names rules that are left out. */
+export async function auditPlan(request: AuditRequest, unasked: readonly string[] = []): Promise<AuditReport> {
+  const { file, text, env, plan } = request
+  const source = new Source(file, text.replace(/^\uFEFF/, ''))
+  const { root: written } = readYaml(source.text)
+  if (!written) throw new Error('a valid configuration could not be read again')
+  const { root, loose } = await fillTree(written, source, env, new Report(source))
+  const page = { source, root: written, secrets: gatherSecrets(root, source.text, loose) }
+  const view = { plan, written }
+  const asked = auditRules.filter(rule => !unasked.includes(rule.id))
+  const found = asked.flatMap(rule => [...rule.look(view)].map(sighting => toFinding({ ...rule, ...sighting }, page)))
+  const ignores = readIgnores(readTokens(source.text, written), source)
+  const used = new Set<string>()
+  const kept = found.filter(({ code, line }) => {
+    const silencing = ignores.filter(one => one.reason !== '' && one.rules.includes(code) && one.lines.includes(line))
+    for (const one of silencing) used.add(`${one.at} ${code}`)
+    return silencing.length === 0
+  })
+  const slips = ignores.flatMap(one => slipsOf(one, used, unasked).map(slip => toFinding(slip, page)))
+  const findings = [...kept, ...slips].toSorted((a, b) => a.line - b.line || a.col - b.col)
+  return { findings, ignored: found.length - kept.length }
+}
+
+type Page = { readonly source: Source; readonly root: Tree; readonly secrets: Secrets }
+
+type Told = {
+  readonly id: string
+  readonly severity: AuditFinding['severity']
+  readonly message: string
+  readonly remedy: string
+  readonly path?: Path
+  readonly span?: Span
+}
+
+function toFinding(
+  { id, severity, message, remedy, path = [], span }: Told,
+  { source, root, secrets }: Page,
+): AuditFinding {
+  const at = span ?? spanOf(root, path)
+  return {
+    severity,
+    code: id,
+    ...source.locate(at.start),
+    path: secrets.mask(formatPath(path)),
+    message: secrets.mask(message),
+    remedy,
+    caret: secrets.maskInPlace(drawCaret(source, at, secrets.spans)),
+  }
+}
+
+/** The value at a path, or what lacks it. */
+function spanOf(root: Tree, path: Path): Span {
+  const { node, whole, keySpan } = findNode(root, path)
+  if (whole && node.kind === 'scalar') return node.span
+  return keySpan ?? { start: node.span.start, end: node.span.start + 1 }
+}
+
+/** What is wrong with an ignore comment itself: it would silence nothing, or nobody knows why it does. */
+function slipsOf(
+  { rules, reason, at }: Ignore,
+  used: ReadonlySet<string>,
+  unasked: readonly string[],
+): readonly Told[] {
+  const ids = auditRules.map(rule => rule.id)
+  const span = { start: at, end: at + 1 }
+  return rules.flatMap((rule): Told[] => {
+    if (!ids.includes(rule)) {
+      const near = findNear(rule, ids)
+      const remedy = near === undefined ? 'tollgate audit --rules lists them' : `did you mean '${near}'?`
+      return [{ id: ignoreRules.unknown, severity: 'warning', message: `there is no rule '${rule}'`, remedy, span }]
+    }
+    if (reason === '') {
+      const remedy = `write why: # tollgate-ignore: ${rule} reason`
+      return [
+        {
+          id: ignoreRules.bare,
+          severity: 'warning',
+          message: `'${rule}' is ignored for no reason, so it is not`,
+          remedy,
+          span,
+        },
+      ]
+    }
+    if (used.has(`${at} ${rule}`) || unasked.includes(rule)) return []
+    return [
+      {
+        id: ignoreRules.unused,
+        severity: 'note',
+        message: `'${rule}' finds nothing here`,
+        remedy: 'take the comment out',
+        span,
+      },
+    ]
+  })
+}

@@ -1,0 +1,23 @@
+import type { Plan } from '../../kit/index.ts'
+import type { AuditFinding } from '../finding.ts'
+import type { Path, Tree } from '../tree.ts'
+
+/** A valid configuration as a rule sees it. */
+export type View = {
+  readonly plan: Plan
+  /** The file as written, references and all. */
+  readonly written: Tree
+}
+
+/** Where a rule found something, and what. */
+export type Sighting = { readonly path: Path; readonly message: string; readonly remedy?: string }
+
+/** One thing that is looked for. Ids are never renamed: files hold them in `tollgate-ignore`. */
+export type Rule = {
+  readonly id: string
+  readonly severity: AuditFinding['severity']
+  /** What is wrong with it, in a sentence. */
+  readonly description: string
+  readonly remedy: string
+  readonly look: (view: View) => Iterable<Sighting>
+}

@@ -1,0 +1,113 @@
+import { formatMoney, type Model } from '../../kit/index.ts'
+import type { Rule } from './rule.ts'
+
+/** As many times what is usual in the file is dear. */
+const dearTimes = 5
+/** Of fewer prices nothing is usual. */
+const pricesMin = 3
+
+/** What can be spent, and what nobody counts. */
+export const spendingRules: readonly Rule[] = [
+  {
+    id: 'group-without-limits',
+    severity: 'warning',
+    description: 'One key of the group can take all that the upstreams give, and spend without end.',
+    remedy: 'give the group rpm and tpm',
+    *look({ plan }) {
+      for (const { name, limits } of plan.groups.values())
+        if (limits.rpm === undefined && limits.tpm === undefined && limits.concurrency === undefined)
+          yield { path: ['groups', name], message: `the group '${name}' has no limit` }
+    },
+  },
+  {
+    id: 'limits-in-shadow',
+    severity: 'note',
+    description: 'A limit in the shadow counts and refuses nobody.',
+    remedy: 'take it out of shadow once its numbers are right',
+    *look({ plan }) {
+      const shadows = (limits: { readonly shadow?: readonly string[] }): string => (limits.shadow ?? []).join(', ')
+      for (const { name, limits } of plan.groups.values())
+        if (shadows(limits))
+          yield {
+            path: ['groups', name, 'shadow'],
+            message: `${shadows(limits)} of the group '${name}' refuses nobody`,
+          }
+      for (const { name, limits } of plan.models.values())
+        if (shadows(limits))
+          yield {
+            path: ['models', name, 'limits', 'shadow'],
+            message: `${shadows(limits)} of '${name}' refuses nobody`,
+          }
+    },
+  },
+  {
+    id: 'ratelimit-missing',
+    severity: 'error',
+    description: 'Without the plugin ratelimit no limit of the file holds.',
+    remedy: 'put ratelimit behind auth in the pipeline',
+    *look({ plan }) {
+      const limited = [...plan.groups.values(), ...plan.models.values()].some(
+        ({ limits }) => limits.rpm ?? 'tpm' in limits,
+      )
+      if (limited && !plan.pipeline.some(({ plugin }) => plugin === 'ratelimit'))
+        yield { path: ['pipeline'], message: 'the file has limits, and nothing counts them' }
+    },
+  },
+  {
+    id: 'dear-model-without-limits',
+    severity: 'warning',
+    description: `A model that costs more than ${dearTimes} times what is usual in the file has no limit of its own.`,
+    remedy: 'give it limits: { rpm: … }, or a group of its own whose keys may use it',
+    *look({ plan }) {
+      const models = [...plan.models.values()].filter(model => model.enabled && !model.free)
+      for (const model of models) {
+        if (model.limits.rpm !== undefined) continue
+        const label = [...model.prices.keys()].find(label => isDear(model, label, models))
+        const price = label === undefined ? undefined : model.prices.get(label)
+        if (price)
+          yield {
+            path: ['models', model.name],
+            message: `'${model.name}' costs ${formatMoney(price.micros)} ${plan.currency} for ${label}, and has no limit`,
+          }
+      }
+    },
+  },
+  {
+    id: 'multiplier-zero',
+    severity: 'warning',
+    description: 'A factor of 0 gives every model with prices per token away.',
+    remedy: 'write the factor that was meant, or price: free at the models',
+    *look({ plan }) {
+      for (const { name, multiplier } of plan.groups.values())
+        if (Number(multiplier) === 0)
+          yield { path: ['groups', name, 'multiplier'], message: `tokens cost the group '${name}' nothing` }
+    },
+  },
+  {
+    id: 'counters-apart',
+    severity: 'warning',
+    description:
+      'Several gateways on one database that count by themselves let every key have its limits several times.',
+    remedy: 'set counters to redis://HOST:PORT; ignore this where only one gateway uses the database',
+    *look({ plan }) {
+      if (plan.counters === 'memory:' && plan.storage.startsWith('postgres'))
+        yield { path: ['counters'], message: 'limits are counted in this process, and the storage is made for several' }
+    },
+  },
+  {
+    id: 'storage-forgets',
+    severity: 'error',
+    description: 'Keys and charges are gone when the process ends.',
+    remedy: 'write sqlite:./data/tollgate.db',
+    *look({ plan }) {
+      if (plan.storage === 'sqlite::memory:') yield { path: ['storage'], message: 'the storage is in memory' }
+    },
+  },
+]
+
+function isDear(model: Model, label: string, models: readonly Model[]): boolean {
+  const price = model.prices.get(label)?.micros ?? 0
+  const others = models.flatMap(other => other.prices.get(label)?.micros ?? []).toSorted((a, b) => a - b)
+  if (others.length < pricesMin) return false
+  return price > dearTimes * (others[Math.floor((others.length - 1) / 2)] ?? price)
+}

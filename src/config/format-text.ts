@@ -1,0 +1,170 @@
+import { isDeepStrictEqual } from 'node:util'
+import { readYaml } from './load.ts'
+import { placeLines } from './place-lines.ts'
+import { readTokens, type Token } from './read-tokens.ts'
+import type { Fault } from './report.ts'
+import { toValue, type Tree } from './tree.ts'
+
+export type Formatted =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly faults: readonly Fault[] }
+
+/**
+ * The text in its canonical layout: two blanks a level, one blank around what stands in braces, one empty line at most.
+ * Comments, quotes, the order of everything and the lines it is broken into stay. Formatting twice changes nothing more.
+ * @throws Error when the layout would change what the text says; that would be a fault of ours
+ */
+export function formatText(given: string): Formatted {
+  const text = given.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
+  const { root, faults } = readYaml(text)
+  if (!root || faults.length > 0) return { ok: false, faults }
+  const formatted = layOut(text, root)
+  const again = readYaml(formatted)
+  const same =
+    again.root !== undefined &&
+    again.faults.length === 0 &&
+    isDeepStrictEqual(entriesIn(again.root), entriesIn(root)) &&
+    isDeepStrictEqual(commentsIn(formatted, again.root), commentsIn(text, root))
+  if (!same)
+    throw new Error('the layout would change what the file says, so it is left as it is; please report the file')
+  return { ok: true, text: formatted }
+}
+
+/** Keys in their order too: patterns of routes are tried as written. */
+function entriesIn(tree: Tree): unknown {
+  if (tree.kind === 'list') return tree.elements.map(entriesIn)
+  return tree.kind === 'map' ? tree.entries.map(({ key, value }) => [key, entriesIn(value)]) : toValue(tree)
+}
+
+function commentsIn(text: string, root: Tree): readonly string[] {
+  return readTokens(text, root).flatMap(token => (token.kind === 'comment' ? [token.text] : []))
+}
+
+type Line = readonly Token[]
+
+function layOut(text: string, root: Tree): string {
+  const tokens = readTokens(text, root)
+  const columns = new Columns(text)
+  const places = placeLines(root, text, tokens)
+  const lines = linesOf(tokens)
+  const written: string[] = []
+  let depth = 0
+  let shift = 0
+  /** The old column of each level that is open, and its new one. */
+  let levels: ReadonlyMap<number, number> = new Map([[0, 0]])
+  for (const [i, line] of lines.entries()) {
+    const [first] = line
+    if (!first) {
+      if (written.length > 0 && written.at(-1) !== '') written.push('')
+      continue
+    }
+    const old = columns.of(first.at)
+    const place = depth === 0 ? places.get(first.at) : undefined
+    let col = Math.max(0, old + shift)
+    if (first.kind === 'comment' && depth === 0) {
+      col = columnOfComment(lines, i, columns, places, levels)
+    } else if (place !== undefined) {
+      col = place
+      levels = new Map([...[...levels].filter(([, above]) => above < place), [old, place]])
+    }
+    if (depth === 0 && first.kind !== 'comment') shift = col - old
+    const { written: shown, depth: after } = writeLine(line, col, depth, columns)
+    written.push(shift === 0 ? shown : shiftFurtherLines(shown, shift))
+    depth = after
+  }
+  while (written.at(-1) === '') written.pop()
+  return `${written.join('\n')}\n`
+}
+
+function linesOf(tokens: readonly Token[]): readonly Line[] {
+  const lines: Token[][] = [[]]
+  for (const token of tokens) {
+    if (token.kind === 'break') lines.push([])
+    else lines.at(-1)?.push(token)
+  }
+  return lines
+}
+
+/**
+ * A comment on a line of its own stays with what it stood with: the comment beside the line above, else a level that is
+ * open, else whatever comes below it.
+ */
+function columnOfComment(
+  lines: readonly Line[],
+  index: number,
+  columns: Columns,
+  places: ReadonlyMap<number, number>,
+  levels: ReadonlyMap<number, number>,
+): number {
+  const old = columns.of(lines[index]?.[0]?.at ?? 0)
+  const above = lines[index - 1]?.at(-1)
+  if (above?.kind === 'comment' && columns.of(above.at) === old && continues(lines, index, columns)) return old
+  const below = lines.slice(index).find(line => line[0] !== undefined && line[0].kind !== 'comment')?.[0]
+  const next = below && places.get(below.at)
+  if (below && next !== undefined && columns.of(below.at) === old) return next
+  return levels.get(old) ?? next ?? [...levels.values()].at(-1) ?? 0
+}
+
+/** True where the comments above, in one column, begin beside something. */
+function continues(lines: readonly Line[], index: number, columns: Columns): boolean {
+  const old = columns.of(lines[index]?.[0]?.at ?? 0)
+  for (let i = index - 1; i >= 0; i--) {
+    const line = lines[i] ?? []
+    const last = line.at(-1)
+    if (last?.kind !== 'comment' || columns.of(last.at) !== old) return false
+    if (line.length > 1) return true
+  }
+  return false
+}
+
+function writeLine(line: Line, col: number, depthBefore: number, columns: Columns): { written: string; depth: number } {
+  let depth = depthBefore
+  let written = ' '.repeat(col)
+  for (const [i, token] of line.entries()) {
+    const before = line[i - 1]
+    if (before) {
+      const comment = token.kind === 'comment'
+      const blanks = comment ? Math.max(1, columns.of(token.at) - columnAtEnd(written)) : blanksBetween(before, token)
+      written += ' '.repeat(blanks)
+    }
+    written += token.text
+    if (isMark(token, '{[')) depth++
+    else if (isMark(token, '}]')) depth--
+  }
+  return { written, depth }
+}
+
+function blanksBetween(before: Token, token: Token): number {
+  if (isMark(before, '{')) return isMark(token, '}') ? 0 : 1
+  if (isMark(before, '[') || isMark(token, '],:')) return 0
+  return 1
+}
+
+function isMark({ kind, text }: Token, marks: string): boolean {
+  return kind === 'mark' && text.length === 1 && marks.includes(text)
+}
+
+function columnAtEnd(written: string): number {
+  return written.length - written.lastIndexOf('\n') - 1
+}
+
+/** The further lines of a text that is written over several move with its first; empty ones stay empty. */
+function shiftFurtherLines(written: string, shift: number): string {
+  return written.replaceAll(
+    /\n( *)(?=\S)/g,
+    (_, blanks: string) => `\n${' '.repeat(Math.max(0, blanks.length + shift))}`,
+  )
+}
+
+/** Columns of offsets, from 0. */
+class Columns {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  of(offset: number): number {
+    return offset - this.#text.lastIndexOf('\n', offset - 1) - 1
+  }
+}

@@ -1,0 +1,169 @@
+import type { AnyPlugin } from '../kit/index.ts'
+import { type FormatName, formats } from './formats.ts'
+import { composeSchema, type SchemaData } from './gateway-schema.ts'
+
+/** What there is to know of one key of `gateway.yaml`. */
+export type KeyFacts = {
+  /** `models.NAME.prices`: names in capitals are for the operator to choose. */
+  readonly path: string
+  readonly description: string
+  /** `text`, `a whole number`, `a list of text`, `a mapping` … */
+  readonly type: string
+  readonly required: boolean
+  /** As YAML; undefined when there is none. */
+  readonly default: string | undefined
+  /** The only values there are, or what they have to be: `at least 1`. */
+  readonly allowed: string | undefined
+  readonly example: string | undefined
+  /** Names of the keys below. */
+  readonly keys: readonly string[]
+}
+
+/** A key with its schema: steps as they stand in a path, `NAME` for one that is free, `[]` for an element. */
+type Place = { readonly steps: readonly string[]; readonly schema: SchemaData; readonly required: boolean }
+
+export const anyName = 'NAME'
+const element = '[]'
+
+/** Every key of the configuration in the order of the schema, sections and options of these plugins included. */
+export function listKeys(plugins: readonly AnyPlugin[]): readonly KeyFacts[] {
+  const root = composeSchema(new Map(plugins.map(plugin => [plugin.name, plugin])))
+  return [...placesBelow({ steps: [], schema: root, required: true })].map(toFacts)
+}
+
+function* placesBelow(place: Place): Generator<Place> {
+  for (const child of childrenOf(place)) {
+    if (child.steps.at(-1) !== element) yield child
+    yield* placesBelow(child)
+  }
+}
+
+function* childrenOf({ steps, schema }: Place): Generator<Place> {
+  const wanted = (schema['required'] ?? []) as readonly string[]
+  const properties = (schema['properties'] ?? {}) as { readonly [name: string]: SchemaData }
+  for (const [name, own] of Object.entries(properties))
+    yield { steps: [...steps, name], schema: own, required: wanted.includes(name) }
+  const { additionalProperties: free, items } = schema
+  if (isSchema(free)) yield { steps: [...steps, anyName], schema: free, required: false }
+  if (isSchema(items)) yield { steps: [...steps, element], schema: items, required: false }
+  const alternatives = (schema['anyOf'] ?? schema['oneOf'] ?? []) as readonly SchemaData[]
+  for (const schema of alternatives) yield* childrenOf({ steps, schema, required: false })
+}
+
+function isSchema(value: unknown): value is SchemaData {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function toFacts({ steps, schema, required }: Place): KeyFacts {
+  return {
+    path: steps.join('.').replaceAll(`.${element}`, element),
+    description: String(schema['description'] ?? ''),
+    type: typeOf(schema),
+    required,
+    default: 'default' in schema ? writeFlow(schema['default']) : undefined,
+    allowed: allowedOf(schema),
+    example: exampleOf(schema),
+    keys: [...childrenOf({ steps: [], schema, required })].flatMap(({ steps: [step] }) =>
+      step === undefined || step === element ? [] : [step],
+    ),
+  }
+}
+
+const kinds: { readonly [type: string]: string } = {
+  object: 'a mapping',
+  string: 'text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+}
+
+function typeOf(schema: SchemaData): string {
+  const { format, type, items, enum: values, anyOf } = schema
+  if (Array.isArray(anyOf)) return [...new Set(anyOf.map(one => typeOf(one as SchemaData)))].join(', or ')
+  const name = typeof format === 'string' ? formats[format as FormatName]?.name : undefined
+  const types = ([] as unknown[]).concat(type ?? (Array.isArray(values) ? 'string' : []))
+  return types
+    .map(one => {
+      if (one === 'array')
+        return isSchema(items) ? `a list of ${typeOf(items).replace(/^an? (\w+)$/, '$1s')}` : 'a list'
+      return one === 'string' && name !== undefined ? name : (kinds[String(one)] ?? String(one))
+    })
+    .join(', or ')
+}
+
+function allowedOf(schema: SchemaData): string | undefined {
+  const { enum: values, const: only, items, pattern, minimum, maximum, exclusiveMinimum, format } = schema
+  if (Array.isArray(values)) return values.map(String).join(', ')
+  if (only !== undefined) return String(only)
+  if (isSchema(items) && Array.isArray(items['enum'])) return allowedOf(items)
+  const bounds = [
+    minimum === undefined ? '' : `at least ${String(minimum)}`,
+    exclusiveMinimum === undefined ? '' : `more than ${String(exclusiveMinimum)}`,
+    maximum === undefined ? '' : `at most ${String(maximum)}`,
+  ].filter(text => text !== '')
+  if (bounds.length > 0) return bounds.join(', ')
+  if (typeof format === 'string') return formats[format as FormatName]?.remedy.replace(/^write /, '')
+  return typeof pattern === 'string' ? `text that matches ${pattern}` : undefined
+}
+
+/** What formats are written like. */
+const written: { readonly [name in FormatName]: string } = {
+  money: '"0.04"',
+  factor: '"0.9"',
+  duration: '30s',
+  'duration-or-none': '5s',
+  'duration-or-off': '15s',
+  processes: 'auto',
+  bytes: '32MiB',
+  address: '127.0.0.1:8080',
+  'address-or-off': '127.0.0.1:9464',
+  storage: 'sqlite:./data/tollgate.db',
+  counters: 'redis://127.0.0.1:6379',
+  'upstream-url': 'https://api.example.com',
+  'header-name': 'authorization',
+  'header-value': '"Bearer ${ALPHA_API_KEY}"',
+  origin: 'https://app.example',
+  route: 'POST /v1/images/edits',
+  'route-spelling': '/images/edits',
+}
+
+/** Made of the key's default, its format, its values or its parts. */
+function exampleOf(schema: SchemaData): string | undefined {
+  const { enum: values, const: only, format, items, type } = schema
+  if (only !== undefined) return writeFlow(only)
+  if (Array.isArray(values)) return writeFlow(values.at(-1))
+  const types = ([] as unknown[]).concat(type)
+  if (typeof format === 'string' && types.includes('string'))
+    return typeof schema['default'] === 'string' ? writeFlow(schema['default']) : written[format as FormatName]
+  if (types.includes('boolean')) return writeFlow(schema['default'] !== true)
+  if (types.includes('integer') || types.includes('number'))
+    return writeFlow(schema['default'] ?? schema['minimum'] ?? 1)
+  if (types.includes('array')) {
+    const inner = isSchema(items) ? exampleOf(items) : undefined
+    return inner === undefined ? undefined : `[${inner}]`
+  }
+  if (types.includes('object')) return exampleOfMapping(schema)
+  return types.includes('string') ? 'text' : undefined
+}
+
+function exampleOfMapping(schema: SchemaData): string | undefined {
+  const children = [...childrenOf({ steps: [], schema, required: false })].filter(({ steps }) => steps[0] !== element)
+  const needed = children.filter(child => child.required)
+  const shown = (needed.length > 0 ? needed : children.slice(0, 2)).flatMap(({ steps: [name = ''], schema }) => {
+    const value = exampleOf(schema)
+    return value === undefined ? [] : [`${name === anyName ? 'name' : name}: ${value}`]
+  })
+  return shown.length > 0 ? `{ ${shown.join(', ')} }` : undefined
+}
+
+/** A plain value as YAML on one line. */
+function writeFlow(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(writeFlow).join(', ')}]`
+  if (typeof value === 'object' && value !== null) {
+    const entries = Object.entries(value).map(([key, inner]) => `${key}: ${writeFlow(inner)}`)
+    return entries.length > 0 ? `{ ${entries.join(', ')} }` : '{}'
+  }
+  if (typeof value !== 'string') return String(value)
+  const plain = /^[A-Za-z_./][\w./:@-]*$/.test(value) && !/[:]$/.test(value) && !/^(?:true|false|null|~)$/i.test(value)
+  return plain || /^\d+(?:\.\d+)?[A-Za-z]+$/.test(value) ? value : JSON.stringify(value)
+}

@@ -1,0 +1,92 @@
+import type { Environment } from './environment.ts'
+import { parseReferences } from './interpolate.ts'
+import type { Secrets } from './secrets.ts'
+import type { Source } from './source.ts'
+import { findNode, formatPath, type Path, type ScalarTree, scalarsOf, type Tree } from './tree.ts'
+
+/** One value of a configuration, and where it came from. */
+export type TracedValue = {
+  readonly path: string
+  /** Covered when it is a secret. */
+  readonly value: string
+  /** Null for a default that the file does not mention. */
+  readonly line: number | null
+  readonly col: number | null
+  /** `default`: of the schema, or of a reference that has one and whose variable is not set. */
+  readonly from: 'file' | 'environment' | 'default'
+  /** The variables and secret files that it was filled from, or would be if they were there. */
+  readonly references: readonly string[]
+}
+
+export type Traced = {
+  readonly source: Source
+  /** The file as written, and with its references filled in. */
+  readonly written: Tree
+  readonly filled: Tree
+  readonly secrets: Secrets
+  readonly env: Environment
+}
+
+const cover = '***'
+
+/** The values that a file has, in its order. Those that could not be filled in are left out. */
+export function traceValues(traced: Traced): readonly TracedValue[] {
+  return [...scalarsOf(traced.filled)].flatMap(([scalar, path]) =>
+    scalar.unknown ? [] : [traceScalar(scalar, path, traced)],
+  )
+}
+
+/** The same with every default of the schema, in the order of `settings`: what the file became when defaults were filled in. */
+export function traceSettings(settings: unknown, traced: Traced): readonly TracedValue[] {
+  const values: TracedValue[] = []
+  const walk = (value: unknown, path: Path): void => {
+    const { node, whole } = findNode(traced.filled, path)
+    const scalar = whole && node.kind === 'scalar' ? node : undefined
+    if (scalar && !scalar.unknown) values.push(traceScalar(scalar, path, traced))
+    const below = entriesOf(value)
+    if (below.length > 0) for (const [step, inner] of below) walk(inner, [...path, step])
+    else if (!scalar && value !== undefined) {
+      const at = whole ? traced.source.locate(node.span.start) : undefined
+      values.push({
+        path: formatPath(path),
+        value: typeof value === 'string' ? value : JSON.stringify(value),
+        line: at?.line ?? null,
+        col: at?.col ?? null,
+        from: at ? 'file' : 'default',
+        references: [],
+      })
+    }
+  }
+  walk(settings, [])
+  return values
+}
+
+function entriesOf(value: unknown): readonly (readonly [string | number, unknown])[] {
+  if (Array.isArray(value)) return [...value.entries()]
+  return typeof value === 'object' && value !== null ? Object.entries(value) : []
+}
+
+function traceScalar(scalar: ScalarTree, path: Path, { source, written, secrets, env }: Traced): TracedValue {
+  const { node } = findNode(written, path)
+  const { line, col } = source.locate(scalar.span.start)
+  return {
+    path: secrets.mask(formatPath(path)),
+    value: scalar.secret ? cover : secrets.mask(String(scalar.value)),
+    line,
+    col,
+    ...sourceOf(node.kind === 'scalar' ? node.value : null, env),
+  }
+}
+
+function sourceOf(value: ScalarTree['value'], env: Environment): Pick<TracedValue, 'from' | 'references'> {
+  const names: string[] = []
+  let isSet = false
+  for (const piece of typeof value === 'string' ? parseReferences(value) : []) {
+    if (typeof piece === 'string' || piece.kind === 'malformed') continue
+    names.push(piece.kind === 'file' ? piece.file : piece.name)
+    isSet ||= piece.kind === 'file' || (Object.hasOwn(env, piece.name) && env[piece.name] !== '')
+  }
+  const references = [...new Set(names)]
+  if (references.length === 0) return { from: 'file', references }
+  return { from: isSet ? 'environment' : 'default', references }
+}
