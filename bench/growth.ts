@@ -131,12 +131,19 @@ async function compare({ site, fill, many, runs, seconds, databasePids }: Compar
   const taken = new Map<string, Cost[]>(targets.map(({ name }) => [name, []]))
   for (const target of targets) await measureOnce(target, databasePids, 1)
   for (let run = 0; run < runs; run++) {
-    // Whoever comes first is not always the same: the one before may leave work behind.
-    const order = targets.map((_, at) => targets[(at + run) % targets.length] as Target)
-    for (const target of order) taken.get(target.name)?.push(await measureOnce(target, databasePids, seconds))
+    for (const target of shuffle(targets))
+      taken.get(target.name)?.push(await measureOnce(target, databasePids, seconds))
     process.stderr.write(`  run ${run + 1} of ${runs}\n`)
   }
   return Object.fromEntries([...taken].map(([name, costs]) => [name, medians(costs)]))
+}
+
+/** By chance: in turns each would always follow the same one, which may leave work behind. */
+function shuffle<T>(all: readonly T[]): readonly T[] {
+  return all
+    .map(one => [Math.random(), one] as const)
+    .toSorted(([a], [b]) => a - b)
+    .map(([, one]) => one)
 }
 
 function medians(costs: readonly Cost[]): Cost {
