@@ -4,10 +4,11 @@
 // `npm run check:imports` runs this; test/house/imports.test.ts runs it too and proves that each rule catches a slip.
 
 /** Folders of src that may import the kit, their own folder, and nothing else of ours. */
-const islands = ['engine', 'config', 'dialects', 'storage', 'observe', 'admin', 'simulator']
+const islands = ['engine', 'config', 'dialects', 'import', 'storage', 'observe', 'admin', 'simulator']
 
 /** Package → the one place that may name it. */
 const homes = {
+  '@clack/prompts': '^src/cli/ask-setup[.]ts$',
   ajv: '^src/config/validate[.]ts$',
   busboy: '^plugins/multipart-rewrite/read-form[.]ts$',
   commander: '^src/cli/',
