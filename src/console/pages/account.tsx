@@ -10,9 +10,9 @@ import { Page } from '../kit/page.tsx'
 import { Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
+import { readPassword } from '../read-password.ts'
 import { type Theme, theme, themes } from '../theme.ts'
 import { type Language, language, speak, t } from '../words/index.ts'
-import { readPassword } from './users.tsx'
 
 /** What a person decides for themselves. */
 export function Account() {

@@ -4,6 +4,7 @@ import { Empty } from '../kit/empty.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Money } from '../kit/money.tsx'
 import { Page } from '../kit/page.tsx'
+import { Status } from '../kit/status.tsx'
 import { Table } from '../kit/table.tsx'
 import { shortCount } from '../numbers.ts'
 import { useQuery } from '../query.ts'
@@ -48,7 +49,7 @@ function columns() {
       wide: true,
       cell: (model: Model) => (
         <div>
-          <strong>{model.name}</strong>
+          <strong>{model.name}</strong> {!model.enabled && <Status name="disabled" />}
           <br />
           <span class="quiet">{model.family}</span>
         </div>

@@ -28,7 +28,8 @@ export function Playground() {
   return (
     <Page title={t('nav.playground')}>
       <Loaded of={load}>
-        {({ models }) => {
+        {({ models: all }) => {
+          const models = all.filter(model => model.enabled)
           const offered = kinds.filter(([operation]) => models.some(model => model.operations.includes(operation)))
           const [operation, Form] = offered.find(([one]) => one === query['op']) ?? offered[0] ?? []
           if (!operation || !Form) return <Empty title={t('models.none')} />

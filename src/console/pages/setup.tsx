@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import { setUp } from '../api/session.ts'
-import { FieldError, Form, SelectField, TextField, type Values } from '../kit/form.tsx'
+import { Form, SelectField, TextField, type Values } from '../kit/form.tsx'
 import { Page } from '../kit/page.tsx'
+import { readPassword } from '../read-password.ts'
 import { type Language, language, speak, t } from '../words/index.ts'
 
 /** Makes the first administrator, by whoever has the link that the gateway printed. */
@@ -12,8 +13,7 @@ export function Setup() {
     if (location.hash) history.replaceState(null, '', location.pathname)
   }, [])
   const submit = async (values: Values) => {
-    const password = values.get('password')
-    if (password !== values.get('again')) throw new FieldError('again', t('password.differs'))
+    const password = readPassword(values)
     await setUp({ token: token || values.get('token').trim(), name: values.get('name'), password })
   }
   return (

@@ -4,7 +4,7 @@ import { useLoad } from '../api/load.ts'
 import type { Group, User } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
-import { FieldError, Form, SelectField, TextField, type Values } from '../kit/form.tsx'
+import { Form, SelectField, TextField } from '../kit/form.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
 import { Status } from '../kit/status.tsx'
@@ -12,6 +12,7 @@ import { Table } from '../kit/table.tsx'
 import { Tabs } from '../kit/tabs.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
+import { readPassword } from '../read-password.ts'
 import { setQuery, useQuery } from '../query.ts'
 import { t } from '../words/index.ts'
 import { limitText } from './tokens/key-drawer.tsx'
@@ -123,13 +124,6 @@ function Groups({ rows }: { readonly rows: readonly Group[] }) {
 
 const roles = ['user', 'admin'] as const
 
-/** The two passwords that a form asks for, which have to be the same. @throws FieldError */
-export function readPassword(values: Values): string {
-  const password = values.get('password')
-  if (password !== values.get('again')) throw new FieldError('again', t('password.differs'))
-  return password
-}
-
 function CreateUser({
   groups,
   onDone,
@@ -145,7 +139,7 @@ function CreateUser({
         submit={t('create')}
         onCancel={onClose}
         onSubmit={async values => {
-          const password = readPassword(values)
+          const password = values.get('password') === '' ? '' : readPassword(values)
           const body = {
             name: values.get('name').trim(),
             role: values.get('role'),

@@ -7,7 +7,7 @@ import { Button } from '../../kit/button.tsx'
 import { Copy } from '../../kit/copy.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Facts } from '../../kit/facts.tsx'
-import { AreaField, Form, SelectField } from '../../kit/form.tsx'
+import { AreaField, FieldError, Form, SelectField } from '../../kit/form.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
@@ -141,6 +141,8 @@ function Timing({ of: { timing, time, duration_ms: took } }: { readonly of: LogR
   )
 }
 
+const reasonMin = 3
+
 /** What an administrator may do to a charge; each needs a reason, which is kept. */
 function Decide({ of: record, onDone }: { readonly of: LogRecord; readonly onDone: (newer: LogRecord) => void }) {
   const [open, setOpen] = useState(false)
@@ -165,6 +167,7 @@ function Decide({ of: record, onDone }: { readonly of: LogRecord; readonly onDon
       onCancel={() => setOpen(false)}
       onSubmit={async values => {
         const reason = values.get('reason').trim()
+        if (reason.length < reasonMin) throw new FieldError('reason', t('reason.short', { min: reasonMin }))
         const body = review ? { as: values.get('as'), reason } : { reason }
         onDone(await call<LogRecord>(`/logs/${encodeURIComponent(record.id)}/${word}`, { method: 'POST', body }))
         setOpen(false)

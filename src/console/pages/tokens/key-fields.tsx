@@ -76,6 +76,7 @@ export function readKeyFields(values: Values): { readonly [name: string]: unknow
     return parts.length === 0 ? null : parts
   }
   if (text('name') === '') throw new FieldError('name', t('required'))
+  if (!/^(?:\d{1,9}(?:\.\d{1,6})?)?$/.test(text('budget'))) throw new FieldError('budget', t('tokens.budget.wrong'))
   const expires = text('expires')
   return {
     name: text('name'),
