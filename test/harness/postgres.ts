@@ -75,6 +75,9 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
 
   const urlOf = (database: string): string => `postgres://tollgate:a-password@127.0.0.1:${port}/${database}`
 
+  // Whoever ends this process ends the server that it started.
+  const end = (): void => void server?.kill('SIGQUIT')
+  process.on('exit', end)
   await start()
   return {
     async createDatabase() {
@@ -97,6 +100,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
       for (const one of [pid, ...sessions]) process.kill(Number(one), signal)
     },
     async close() {
+      process.off('exit', end)
       await stop('immediate')
       rmSync(folder, { recursive: true, force: true })
     },
