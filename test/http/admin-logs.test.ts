@@ -1,16 +1,13 @@
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import { openStorage, timeOrderedId } from '../../src/index.ts'
+import { listen, type Row } from '../harness/listen.ts'
 import { png } from '../harness/pictures.ts'
 import { runCli } from '../harness/cli.ts'
 import { until } from '../harness/edits.ts'
 import { type Edits, start, type Started, type StartOptions } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser, newVisitor, type Visitor } from '../harness/visitor.ts'
 
-type Row = {
-  readonly id: string
-  readonly billing: { readonly text: string; readonly amount: string; readonly state: string } | null
-}
 type Page = { readonly records: readonly Row[]; readonly next: string | null }
 
 const noLimits: Edits = [['default: { rpm: 60,', 'default: { rpm: 1000000,']]
@@ -148,35 +145,6 @@ t.test('refunds and decisions need a reason, happen once, and show at once', asy
     })
   t.match((await admin.get('/api/system')).body, { needs_review: 0 })
 })
-
-/** The events of a tail, until so many rows have come or the stream ends. */
-async function listen(url: string, visitor: Visitor, query = '') {
-  const stop = new AbortController()
-  const response = await fetch(`${url}/api/logs/tail${query}`, {
-    headers: { cookie: visitor.cookie },
-    signal: stop.signal,
-  })
-  const events: Row[] = []
-  let ended = false
-  const done = (async () => {
-    let text = ''
-    try {
-      for await (const chunk of response.body ?? []) {
-        text += Buffer.from(chunk as Uint8Array).toString()
-        const parts = text.split('\n\n')
-        text = parts.pop() ?? ''
-        for (const part of parts) {
-          const data = /^data: (.*)$/m.exec(part)?.[1]
-          if (data !== undefined) events.push(JSON.parse(data) as Row)
-        }
-      }
-    } catch {
-      // Ended by whoever listens.
-    }
-    ended = true
-  })()
-  return { response, events, isEnded: () => ended, done, stop: () => stop.abort() }
-}
 
 t.test('a tail tells each request as it ends, to those who may see it, and ends with its listener', async t => {
   const { started, admin, draw, fail } = await openDesk(t)

@@ -84,7 +84,8 @@ export const configRoutes = [
         file,
         revision,
         loaded_at: toMoment(parts.facts.loadedAt()),
-        ...shown,
+        text: shown.text,
+        origins: shown.origins.map(({ path, value, line, from }) => ({ path, value, line, from })),
         last_reload: last ? { at: toMoment(last.at), ...reloadRecord(last.result) } : null,
       }
     },

@@ -1,0 +1,34 @@
+import type { Visitor } from './visitor.ts'
+
+/** A row of the log, as a tail tells it. */
+export type Row = {
+  readonly id: string
+  readonly billing: { readonly text: string; readonly amount: string; readonly state: string } | null
+}
+
+/** Listens to a tail of the log. */
+export async function listen(url: string, visitor: Visitor, query = '') {
+  const stop = new AbortController()
+  const headers = { cookie: visitor.cookie }
+  const response = await fetch(`${url}/api/logs/tail${query}`, { headers, signal: stop.signal })
+  const events: Row[] = []
+  let ended = false
+  const done = (async () => {
+    let text = ''
+    try {
+      for await (const chunk of response.body ?? []) {
+        text += Buffer.from(chunk as Uint8Array).toString()
+        const parts = text.split('\n\n')
+        text = parts.pop() ?? ''
+        for (const part of parts) {
+          const told = /^data: (.*)$/m.exec(part)?.[1]
+          if (told !== undefined) events.push(JSON.parse(told) as Row)
+        }
+      }
+    } catch {
+      // Ended by whoever listens.
+    }
+    ended = true
+  })()
+  return { response, events, isEnded: () => ended, done, stop: () => stop.abort() }
+}

@@ -1,0 +1,70 @@
+import t from 'tap'
+import { until } from '../harness/edits.ts'
+import { listen } from '../harness/listen.ts'
+import { png } from '../harness/pictures.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { start } from '../harness/start.ts'
+import { enterAsAdmin, newVisitor } from '../harness/visitor.ts'
+
+const postgres = await startPostgres(['fsync=off'])
+t.teardown(() => postgres.close())
+
+t.test('two gateways on one PostgreSQL are one console', async t => {
+  const env = { TOLLGATE_STORAGE: await postgres.createDatabase() }
+  const one = await start(t, { upstreams: ['alpha'], env })
+  const other = await start(t, { upstreams: ['alpha'], env })
+  const admin = await enterAsAdmin(one)
+  const there = newVisitor(other.url)
+  there.cookie = admin.cookie
+  t.match((await there.get('/api/session')).body, { user: { name: 'root', role: 'admin' } }, 'a session holds at both')
+
+  const tail = await listen(one.url, admin)
+  other.upstreams['alpha']?.answer({ created: 1, data: [{ b64_json: png(1254, 1254).toString('base64') }] })
+  const { key, secret } = (await admin.post('/api/keys', { name: 'mine' })).body as {
+    key: { id: string }
+    secret: string
+  }
+  const sent = await other.post(
+    '/v1/images/generations',
+    { model: 'alpha-image-2', prompt: 'a boat' },
+    { authorization: `Bearer ${secret}` },
+  )
+  t.equal(sent.status, 200)
+  await sent.arrayBuffer()
+  await other.settled()
+  const id = sent.headers.get('x-request-id') ?? ''
+  await until(() => tail.events.length > 0)
+  t.match(tail.events, [{ id, billing: { amount: '0.04' } }], "the tail of one tells of the other's requests")
+  tail.stop()
+  await tail.done
+
+  t.match((await admin.get(`/api/logs?key=${key.id}&tier=2K`)).body, { records: [{ id }] })
+  t.match((await admin.get('/api/logs/histogram')).body, { steps: [{ requests: 1, errors: 0 }] })
+  t.match((await admin.get('/api/overview')).body, {
+    requests: 1,
+    spent: [{ amount: '0.04' }],
+    images: [{ tier: '2K', count: 1 }],
+  })
+  t.match((await admin.get('/api/usage')).body, { rows: [{ key_id: key.id, images: 1, amount: '0.04' }] })
+  t.match((await admin.post(`/api/logs/${id}/refund`, { reason: 'blurred' })).body, { billing: { refunded: '0.04' } })
+  t.match((await there.get('/api/audit?action=charge')).body, { rows: [{ actor: 'root', subject: id }] })
+  t.match((await admin.get('/api/system')).body, { storage: { kind: 'postgres', healthy: true }, disk_free: null })
+
+  await there.ask('DELETE', '/api/session')
+  t.equal((await admin.get('/api/session')).status, 401, 'logged out at one is logged out at both')
+})
+
+t.test('while PostgreSQL is away the API says so, and the pages that need none are there', async t => {
+  const started = await start(t, { upstreams: [], env: { TOLLGATE_STORAGE: await postgres.createDatabase() } })
+  const admin = await enterAsAdmin(started)
+  await postgres.stop('immediate')
+  for (const path of ['/api/session', '/api/keys', '/api/logs', '/api/audit']) {
+    const down = await admin.get(path)
+    t.match([down.status, down.code], [503, 'storage_unavailable'], path)
+    t.notMatch(down.text, /postgres|ECONN|127\.0\.0\.1/i, path)
+  }
+  t.equal((await admin.get('/pricing')).status, 200)
+  await postgres.start()
+  await until(async () => (await admin.get('/api/session')).status === 200)
+  t.equal((await admin.get('/api/logs')).status, 200, 'the session is there again')
+})
