@@ -1,4 +1,4 @@
-import type { Finding, Loaded } from './config/index.ts'
+import type { AuditFinding, FoundKey, KeyFacts, Loaded } from './config/index.ts'
 import type { Gateway, GatewayConfig, GatewayParts } from './gateway.ts'
 import type {
   Charge,
@@ -10,14 +10,16 @@ import type {
   RequestExplanation,
   Storage,
 } from './kit/index.ts'
+import type { AuditedConfig, AuditRule, FormattedConfig, TracedConfig } from './operator.ts'
 import type { Workers } from './workers.ts'
 
 // The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy.
 
-export type { Finding, Loaded } from './config/index.ts'
+export type { AuditFinding, Finding, Loaded } from './config/index.ts'
 export type { Gateway, GatewayConfig, GatewayParts, Listening, ReloadResult } from './gateway.ts'
 export { endOnFault } from './end-on-fault.ts'
 export * from './kit/index.ts'
+export type { AuditedConfig, AuditRule, FormattedConfig, TracedConfig } from './operator.ts'
 export { hashPassword, verifyPassword } from './passwords.ts'
 export { offerSetup } from './setup.ts'
 export { readVersion } from './version.ts'
@@ -50,10 +52,54 @@ export async function loadConfig(file: string, env: NodeJS.ProcessEnv = process.
 
 /** Findings as text for a terminal: place, what was found, what would be right. */
 export async function describeFindings(
-  findings: readonly Finding[],
+  findings: readonly AuditFinding[],
   options: { readonly color: boolean },
 ): Promise<string> {
   return (await import('./config/index.ts')).formatFindings(findings, options)
+}
+
+/** Findings for other programs: annotations of GitHub Actions, or a SARIF 2.1.0 log. */
+export async function reportFindings(findings: readonly AuditFinding[], format: 'github' | 'sarif'): Promise<string> {
+  return (await import('./operator.ts')).reportFindings(findings, format)
+}
+
+/** A configuration in its canonical layout, comments kept; nothing is written. */
+export async function formatConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<FormattedConfig> {
+  return (await import('./operator.ts')).formatConfig(file, env)
+}
+
+/** Every value of a configuration that is in effect, defaults too, each with where it came from. */
+export async function traceConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<TracedConfig> {
+  return (await import('./operator.ts')).traceConfig(file, env)
+}
+
+/** What is dangerous in a configuration, though it is valid. `unasked` names rules that are left out. */
+export async function auditConfig(
+  file: string,
+  unasked: readonly string[] = [],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<AuditedConfig> {
+  return (await import('./operator.ts')).auditConfig(file, unasked, env)
+}
+
+/** All that an audit looks for. */
+export async function listAuditRules(): Promise<readonly AuditRule[]> {
+  return (await import('./operator.ts')).listAuditRules()
+}
+
+/** What there is to know of a key of the configuration, named as people do: `models.prices`, `tier_from`. */
+export async function findConfigKey(name: string): Promise<FoundKey> {
+  return (await import('./operator.ts')).findConfigKey(name)
+}
+
+/** Every key that a configuration may have. */
+export async function listConfigKeys(): Promise<readonly KeyFacts[]> {
+  return (await import('./operator.ts')).listConfigKeys()
+}
+
+/** What is different in `after`, one line each, prices first. */
+export async function describeChanges(before: Plan, after: Plan): Promise<readonly string[]> {
+  return (await import('./config/index.ts')).describeChanges(before, after)
 }
 
 /** The JSON Schema (draft-07) of the whole configuration, with the sections of the built-in plugins. */

@@ -19,13 +19,16 @@ import { revisionOf } from './revision.ts'
 import { gatherSecrets } from './secrets.ts'
 import { Source } from './source.ts'
 
-export { describeChanges } from './describe-changes.ts'
+export { describeChanges, effectiveSettings } from './describe-changes.ts'
 export type { Environment } from './environment.ts'
-export type { Finding } from './finding.ts'
+export type { AuditFinding, Finding } from './finding.ts'
+export type { FoundKey } from './find-key.ts'
 export { formatFindings } from './format-findings.ts'
 export { gatewaySchema } from './gateway-schema.ts'
+export type { KeyFacts } from './key-facts.ts'
 export type { ResolvePlugin } from './pipeline.ts'
 export { showConfig, type ShownConfig } from './show.ts'
+export type { TracedValue } from './trace-values.ts'
 
 export type LoadRequest = {
   /** Path of the file; also what findings and origins call it. */

@@ -57,7 +57,7 @@ function isSchema(value: unknown): value is SchemaData {
 function toFacts({ steps, schema, required }: Place): KeyFacts {
   return {
     path: steps.join('.').replaceAll(`.${element}`, element),
-    description: String(schema['description'] ?? ''),
+    description: typeof schema['description'] === 'string' ? schema['description'] : '',
     type: typeOf(schema),
     required,
     default: 'default' in schema ? writeFlow(schema['default']) : undefined,
@@ -94,12 +94,12 @@ function typeOf(schema: SchemaData): string {
 function allowedOf(schema: SchemaData): string | undefined {
   const { enum: values, const: only, items, pattern, minimum, maximum, exclusiveMinimum, format } = schema
   if (Array.isArray(values)) return values.map(String).join(', ')
-  if (only !== undefined) return String(only)
+  if (only !== undefined) return writeFlow(only)
   if (isSchema(items) && Array.isArray(items['enum'])) return allowedOf(items)
   const bounds = [
-    minimum === undefined ? '' : `at least ${String(minimum)}`,
-    exclusiveMinimum === undefined ? '' : `more than ${String(exclusiveMinimum)}`,
-    maximum === undefined ? '' : `at most ${String(maximum)}`,
+    minimum === undefined ? '' : `at least ${writeFlow(minimum)}`,
+    exclusiveMinimum === undefined ? '' : `more than ${writeFlow(exclusiveMinimum)}`,
+    maximum === undefined ? '' : `at most ${writeFlow(maximum)}`,
   ].filter(text => text !== '')
   if (bounds.length > 0) return bounds.join(', ')
   if (typeof format === 'string') return formats[format as FormatName]?.remedy.replace(/^write /, '')
