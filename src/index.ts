@@ -15,7 +15,7 @@ import type { Workers } from './workers.ts'
 
 // The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy.
 
-export type { AuditFinding, Finding, Loaded } from './config/index.ts'
+export type { AuditFinding, Finding, FoundKey, KeyFacts, Loaded, TracedValue } from './config/index.ts'
 export type { Gateway, GatewayConfig, GatewayParts, Listening, ReloadResult } from './gateway.ts'
 export { endOnFault } from './end-on-fault.ts'
 export * from './kit/index.ts'

@@ -19,10 +19,11 @@ export function createProgram(): Command {
     .argument('[file]', 'the configuration, as with -c')
     .description('check a configuration without starting it; exit 3 when it is not valid')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
-    .addOption(formatOption(['text', 'json']))
+    .addOption(formatOption(['text', 'json', 'github', 'sarif']))
     .action(async (file: string | undefined, options) =>
       (await import('./commands/check.ts')).check(file ?? options.config, options),
     )
+  addConfigurationCommands(program)
 
   const explain = program.command('explain').description('say what would happen, or what did, and what it costs')
   explain
@@ -195,6 +196,44 @@ export function createProgram(): Command {
   return program
 }
 
+/** The work on a configuration while nothing runs. */
+function addConfigurationCommands(program: Command): void {
+  program
+    .command('fmt')
+    .argument('[file]', 'the configuration, as with -c')
+    .description('write a configuration in its canonical layout; comments stay')
+    .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
+    .option('--check', 'write nothing; exit 1 when it is not', false)
+    .action(async (file: string | undefined, options) =>
+      (await import('./commands/fmt.ts')).fmt(file ?? options.config, options),
+    )
+  program
+    .command('audit')
+    .argument('[file]', 'the configuration, as with -c')
+    .description('look in a valid configuration for what is dangerous; exit 1 when an error is among it')
+    .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
+    .option('--ignore <rules>', 'rules that are not asked, separated by commas', splitNames, [])
+    .option('--rules', 'list the rules instead', false)
+    .addOption(formatOption(['text', 'json', 'github', 'sarif']))
+    .action(async (file: string | undefined, options) =>
+      (await import('./commands/audit.ts')).audit(file ?? options.config, options),
+    )
+  program
+    .command('config')
+    .argument('[key]', 'the only part to print, such as server or models.NAME')
+    .description('print the configuration in effect, defaults too; secrets are covered')
+    .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
+    .option('--show-origin', 'where each value came from', false)
+    .addOption(formatOption(['text', 'json']))
+    .action(async (key: string | undefined, options) => (await import('./commands/config.ts')).showConfig(key, options))
+  program
+    .command('docs')
+    .argument('[key]', 'such as models.prices, image-tier-billing.tier_from')
+    .description('tell what a key of the configuration means, and what may stand there')
+    .addOption(formatOption(['text', 'json']))
+    .action(async (key: string | undefined, options) => (await import('./commands/docs.ts')).docs(key, options))
+}
+
 /** What a key may be given when it is made, and later. */
 function addSettings(command: Command): Command {
   return command
@@ -236,6 +275,10 @@ function configOption(): Option {
 
 function formatOption(formats: readonly string[]): Option {
   return new Option('--format <format>', 'for people, or for programs').choices(formats).default('text')
+}
+
+function splitNames(text: string, before: readonly string[]): readonly string[] {
+  return [...before, ...text.split(',').map(name => name.trim())]
 }
 
 function parseCount(text: string): number {

@@ -1,0 +1,42 @@
+import { describeFindings, findConfigKey, traceConfig, type TracedValue } from '../../index.ts'
+import { Exit, exitCodes, print } from '../exit.ts'
+import { writeOut } from '../write-out.ts'
+
+type Options = { readonly config: string; readonly showOrigin: boolean; readonly format: string }
+
+/** Prints the configuration that is in effect, or the part of it below a key. */
+export async function showConfig(key: string | undefined, options: Options): Promise<void> {
+  const traced = await traceConfig(options.config)
+  if (!traced.ok)
+    throw new Exit(exitCodes.configInvalid, await describeFindings(traced.findings, { color: process.stderr.isTTY }))
+  const values = traced.values.filter(({ path }) => key === undefined || isBelow(path, key))
+  if (key !== undefined && values.length === 0)
+    throw new Exit(exitCodes.usage, await describeMissing(key, options.config))
+  if (options.format === 'json')
+    return print(values.map(value => JSON.stringify({ ...value, file: options.config })).join('\n'))
+  const lines = values.map(value => `${value.path}: ${writeOut(value.value)}`)
+  const width = Math.min(64, Math.max(...lines.map(line => line.length)))
+  const origins = values.map(value => describeOrigin(value, options.config))
+  print(lines.map((line, i) => (options.showOrigin ? `${line.padEnd(width)}  # ${origins[i] ?? ''}` : line)).join('\n'))
+}
+
+function isBelow(path: string, key: string): boolean {
+  return path === key || path.startsWith(`${key}.`) || path.startsWith(`${key}[`)
+}
+
+async function describeMissing(key: string, file: string): Promise<string> {
+  const found = await findConfigKey(key)
+  if (found.ok)
+    return `error: ${key} is not set in ${file}, and has no default\n(tollgate docs ${key} tells more of it)`
+  const [near] = found.near
+  return near === undefined
+    ? `error: there is no key '${key}'`
+    : `error: there is no key '${key}'\n(Did you mean ${near}?)`
+}
+
+function describeOrigin({ from, line, col, references }: TracedValue, file: string): string {
+  const place = line === null ? '' : `${file}:${line}:${col ?? 1}`
+  if (from === 'environment') return `environment ${references.join(', ')}, ${place}`
+  if (from === 'file') return place
+  return references.length > 0 ? `default of ${references.join(', ')}, ${place}` : 'default'
+}

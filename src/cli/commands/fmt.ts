@@ -1,0 +1,25 @@
+import { realpath, rename, stat, writeFile } from 'node:fs/promises'
+import { describeFindings, formatConfig } from '../../index.ts'
+import { Exit, exitCodes, say } from '../exit.ts'
+
+/** Writes a configuration in its canonical layout; with `check` it is only said whether it is. */
+export async function fmt(file: string, { check }: { readonly check: boolean }): Promise<void> {
+  const formatted = await formatConfig(file)
+  if (!formatted.ok) {
+    const color = process.stderr.isTTY
+    throw new Exit(exitCodes.configInvalid, await describeFindings(formatted.findings, { color }))
+  }
+  if (!formatted.changed) return say(`${file} is formatted`)
+  if (check) throw new Exit(exitCodes.failure, `${file} is not formatted; tollgate fmt ${file} does it`)
+  await replace(file, formatted.text)
+  say(`${file} has been formatted`)
+}
+
+/** A gateway may be reading the file: it finds the old text or the new one, never a part of one. */
+async function replace(file: string, text: string): Promise<void> {
+  const path = await realpath(file)
+  const beside = `${path}.${process.pid}.tmp`
+  const { mode } = await stat(path)
+  await writeFile(beside, text, { mode })
+  await rename(beside, path)
+}

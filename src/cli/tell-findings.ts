@@ -1,0 +1,11 @@
+import { type AuditFinding, describeFindings, reportFindings } from '../index.ts'
+import { print, say } from './exit.ts'
+
+/** Tells findings in the format asked for: text is for people, the others are data. */
+export async function tellFindings(findings: readonly AuditFinding[], format: string): Promise<void> {
+  if (format === 'json') for (const finding of findings) print(JSON.stringify(finding))
+  else if (format === 'sarif') print(await reportFindings(findings, format))
+  else if (findings.length === 0) return
+  else if (format === 'github') print(await reportFindings(findings, format))
+  else say(await describeFindings(findings, { color: process.stderr.isTTY }))
+}
