@@ -432,6 +432,24 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
+    await t.test('words that no database keeps as they are do not make the books disagree', async t => {
+      const { ledger, storage, books } = shared
+      const { key } = await addKey(storage)
+      const odd = { size: 'a\0b\ud800', quality: '\udfff' }
+      const posted = facts(key, odd)
+      ledger.post(posted, used, 'confirmed')
+      const request = holdOf(key, 100, odd)
+      await ledger.hold(request)
+      await ledger.line(request.facts.id, line(0))
+      await ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+      storage.journal.append(logRow({ clientRequestId: 'a\0b' }))
+      await storage.flush()
+      for (const id of [posted.id, request.facts.id])
+        t.match(await ledger.find(id), { state: 'settled', size: 'a\uFFFDb\uFFFD', quality: '\uFFFD' })
+      t.equal((await storage.journal.list({ limit: 10 })).length, 1)
+      t.same((await books.verify()).problems, [])
+    })
+
     await t.test('no lines make no charge', async t => {
       const { ledger, storage } = shared
       const { key } = await addKey(storage)

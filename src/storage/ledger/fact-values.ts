@@ -13,8 +13,13 @@ export function factValues(facts: ChargeFacts) {
     facts.upstream,
     facts.configRevision,
     facts.currency,
-    facts.size,
-    facts.quality,
+    toStorable(facts.size),
+    toStorable(facts.quality),
     facts.n,
   ] as const
+}
+
+/** A caller's words as a database gives them back: what an entry vouches for may not differ from what is read later. */
+function toStorable(words: string | null): string | null {
+  return words === null ? null : words.toWellFormed().replaceAll('\0', '\uFFFD')
 }
