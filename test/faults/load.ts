@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { askOnce } from '../harness/ask.ts'
+import { readImages } from '../harness/read-images.ts'
+
+/** One gateway process from its start to its end, as its callers know it. */
+export type Life = {
+  readonly number: number
+  readonly url: string
+  /** When it was killed; by `performance.now()`, as the rest. What is cut from then on is cut by that. */
+  killedAt: number | undefined
+  /** It was frozen, or its storage was away: what it does not answer whole is accounted for, not a fault by itself. */
+  isExcused: boolean
+  /** When an answer last came whole; 0 before. */
+  wholeAt: number
+}
+
+export function newLife(number: number, url: string): Life {
+  return { number, url, killedAt: undefined, isExcused: false, wholeAt: 0 }
+}
+
+/** One request: what the upstream made for it, and what the caller had of it. */
+export type Order = {
+  /** Told to the upstream as prompt and kept by the charge as the quality asked for. */
+  readonly number: number
+  readonly images: number
+  readonly links: boolean
+  readonly life: Life
+  readonly produced: Set<string>
+  readonly delivered: Set<string>
+  /** Answered 200, to the end. */
+  whole: boolean
+  /** The error's code when it was answered 503. */
+  refused: string | undefined
+}
+
+export type Load = {
+  /** Rejects when a request came to what nobody accounts for. */
+  readonly over: Promise<unknown>
+}
+
+/**
+ * Callers who ask one request after another, of the gateway that `target` names, until it names none; they keep every image
+ * that can be had.
+ */
+export function runLoad(options: {
+  readonly target: (client: number) => Promise<Life | undefined>
+  readonly key: string
+  readonly orders: Order[]
+  readonly random: () => number
+  readonly clients: number
+}): Load {
+  const { target, key, orders, random, clients } = options
+  const ask = async (life: Life): Promise<void> => {
+    const kind = random()
+    const links = kind > 0.8
+    const stream = !links && kind > 0.6
+    const order: Order = {
+      number: orders.length,
+      images: 1 + Math.floor(random() * 4),
+      links,
+      life,
+      produced: new Set(),
+      delivered: new Set(),
+      whole: false,
+      refused: undefined,
+    }
+    orders.push(order)
+    const { number, images: n } = order
+    const model = links ? 'beta-imagine-image' : 'alpha-image-2'
+    const body = { model, prompt: String(number), quality: String(number), n, ...(stream && { stream }) }
+    const { status, whole, text } = await askOnce(life.url, body, { key })
+    order.whole = whole && status === 200
+    const marks = links ? [...text.matchAll(/"url":"([^"]+)"/g)].map(([, link]) => String(link)) : readImages(text)
+    for (const mark of marks) order.delivered.add(mark)
+    if (order.whole) life.wholeAt = performance.now()
+    else if (status === 503 && life.isExcused) {
+      order.refused = /"code":"(\w+)"/.exec(text)?.[1] ?? 'none'
+      // Whoever is refused comes back later.
+      await sleep(20)
+    } else if (status !== undefined && status !== 200) throw new Error(`request ${number}: ${status} ${text}`)
+    else if (life.killedAt === undefined && !life.isExcused)
+      throw new Error(`request ${number} was cut although nobody was killed`)
+  }
+  const work = async (client: number): Promise<void> => {
+    for (let life = await target(client); life; life = await target(client)) await ask(life)
+  }
+  const over = Promise.all(Array.from({ length: clients }, (_, client) => work(client)))
+  over.catch(() => undefined)
+  return { over }
+}
+
+/** Resolves when something holds; rejects with what ended the load before. */
+export async function whileLoaded({ over }: Load, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const ended = over.then(() => {
+    throw new Error('the load was over before it came about')
+  })
+  ended.catch(() => undefined)
+  while (!(await Promise.race([holds(), ended]))) await Promise.race([sleep(10), ended])
+}
