@@ -1,0 +1,107 @@
+import type { Test } from 'tap'
+import { type Harness, holdOf, newKey } from './storage.ts'
+
+/** What several processes that bill on one database keep to, on every driver. */
+export async function replicasContract(t: Test, make: Harness): Promise<void> {
+  await t.test('a budget for ten, asked for 201 times by three at once: ten are admitted', async t => {
+    const harness = await make()
+    const storage = await harness.open('worker')
+    const poor = await storage.keys.create(newKey({ budget: 400_000 }))
+    const children = await Promise.all([1, 2, 3].map(() => harness.child('worker', `budget ${poor.id}`)))
+    await Promise.all(children.map(child => child.line()))
+    for (const child of children) child.signal('SIGUSR2')
+    const held = await Promise.all(children.map(async child => Number(await child.line())))
+    t.equal(
+      held.reduce((sum, one) => sum + one),
+      10,
+    )
+    t.match(await storage.keys.list(), [{ held: 400_000, spent: 0 }])
+    t.same((await storage.books.verify()).problems, [])
+    for (const child of children) await child.kill()
+    await storage.close()
+    await harness.close()
+  })
+
+  await t.test('what one that was killed had open is ended when its lease has run out, and not before', async t => {
+    const harness = await make()
+    const child = await harness.child('worker', 'leave-open')
+    const left = JSON.parse(await child.line()) as { keyId: string; lined: string; empty: string }
+    await child.kill()
+    const storage = await harness.open('worker')
+    t.match(await storage.ledger.find(left.lined), { state: 'reserved' })
+    t.match(await storage.keys.list(), [{ held: 200_000 }])
+    t.same((await storage.books.verify()).problems, [])
+    await harness.lapse()
+    await until(async () => (await storage.ledger.find(left.lined))?.state === 'settled')
+    t.match(await storage.ledger.find(left.lined), { amount: 80_000, reason: 'gateway_stopped' })
+    t.match(await storage.ledger.find(left.empty), { state: 'needs_review', reason: 'gateway_stopped' })
+    t.match(await storage.keys.list(), [{ held: 0, spent: 120_000 }])
+    t.equal((await storage.journal.list({ limit: 10 })).length, 3)
+    t.same((await storage.books.verify()).problems, [])
+    await storage.close()
+    await harness.close()
+  })
+
+  await t.test('what one had open when it closed is ended by the next to look', async t => {
+    const harness = await make()
+    const first = await harness.open('worker')
+    const request = holdOf(await first.keys.create(newKey()), 10)
+    await first.ledger.hold(request)
+    await first.close()
+    const second = await harness.open('worker')
+    t.match(await second.ledger.find(request.facts.id), { state: 'needs_review' })
+    await second.close()
+    await harness.close()
+  })
+
+  await t.test('one that was frozen past its lease changes nothing of what it had, and then begins anew', async t => {
+    const harness = await make()
+    const child = await harness.child('worker', 'leave-open')
+    const left = JSON.parse(await child.line()) as { lined: string; empty: string }
+    child.signal('SIGSTOP')
+    await harness.lapse()
+    const storage = await harness.open('worker')
+    const read = () => Promise.all([left.lined, left.empty].map(async id => storage.ledger.find(id)))
+    const before = await read()
+    t.match(before, [{ state: 'settled' }, { state: 'needs_review' }])
+    child.signal('SIGCONT')
+    child.signal('SIGUSR2')
+    t.equal(await child.line(), '[false,false,false,false]')
+    t.same(await read(), before)
+    t.same((await storage.books.verify()).problems, [])
+    await child.kill()
+    await storage.close()
+    await harness.close()
+  })
+
+  await t.test('one of two is killed under load: the other goes on, and nothing acknowledged is lost', async t => {
+    const harness = await make()
+    const storage = await harness.open('worker')
+    const [victim, other] = [await harness.child('worker', 'load'), await harness.child('worker', 'load')]
+    const acknowledged: string[] = []
+    for (let i = 0; i < 100; i++) acknowledged.push(await victim.line(), await other.line())
+    await victim.kill()
+    for (let i = 0; i < 100; i++) acknowledged.push(await other.line())
+    await other.kill()
+    await harness.lapse()
+    const all = async () => storage.books.all(null, 100_000)
+    await until(async () => (await all()).every(({ state }) => state !== 'reserved'))
+    const settled = new Set((await all()).flatMap(({ id, state }) => (state === 'settled' ? [id] : [])))
+    t.same(
+      acknowledged.filter(id => !settled.has(id)),
+      [],
+    )
+    t.same((await storage.books.verify()).problems, [])
+    await storage.close()
+    await harness.close()
+  })
+}
+
+/** Waits until something holds: a beat of a lease is five seconds. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 15_000
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error('it has not come about in 15 s')
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+}
