@@ -13,5 +13,7 @@ export default defineConfig({
     // The page's policy allows no data: address in a style sheet.
     assetsInlineLimit: 0,
     modulePreload: false,
+    // What is bundled keeps its notices.
+    license: { fileName: 'licenses.md' },
   },
 })

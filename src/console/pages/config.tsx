@@ -109,10 +109,14 @@ function Yaml({ text, wrong }: { readonly text: string; readonly wrong: Readonly
   )
 }
 
+/** The rest is found by its path. */
+const shownOrigins = 100
+
 function Origins({ of }: { readonly of: Configuration['origins'] }) {
   const { query, set } = useQuery()
   const find = (query['find'] ?? '').toLowerCase()
-  const rows = of.filter(({ path }) => path.toLowerCase().includes(find))
+  const found = of.filter(({ path }) => path.toLowerCase().includes(find))
+  const rows = found.slice(0, shownOrigins)
   return (
     <div class="stack">
       <input
@@ -142,6 +146,7 @@ function Origins({ of }: { readonly of: Configuration['origins'] }) {
           ]}
         />
       </div>
+      {found.length > rows.length && <p class="quiet">{t('config.more', { count: found.length - rows.length })}</p>}
     </div>
   )
 }
