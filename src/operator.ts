@@ -9,6 +9,11 @@ import { type AuditFinding, type Environment, type Finding, loadPlan, type LoadR
 import { type KeyFacts, listKeys } from './config/key-facts.ts'
 import { traceConfig as trace } from './config/trace-config.ts'
 import type { TracedValue } from './config/trace-values.ts'
+import { readForeignYaml } from './config/load.ts'
+import { Report } from './config/report.ts'
+import { gatherSecrets } from './config/secrets.ts'
+import { Source } from './config/source.ts'
+import { importLitellm } from './import/import-litellm.ts'
 import { knownNames } from './known-names.ts'
 import { pluginFinder } from './plugin-finder.ts'
 import { readVersion } from './version.ts'
@@ -24,6 +29,8 @@ export type TracedConfig = { readonly ok: true; readonly values: readonly Traced
 export type AuditedConfig =
   | { readonly ok: true; readonly findings: readonly AuditFinding[]; readonly ignored: number }
   | Refused
+
+export type ImportedConfig = { readonly ok: true; readonly text: string; readonly notes: readonly string[] } | Refused
 
 /** A rule of the audit, for people. */
 export type AuditRule = {
@@ -76,6 +83,28 @@ export function findConfigKey(name: string): FoundKey {
 export async function reportFindings(findings: readonly AuditFinding[], format: 'github' | 'sarif'): Promise<string> {
   if (format === 'github') return formatGithub(findings)
   return formatSarif(findings, { version: await readVersion(), rules: listAuditRules() })
+}
+
+/** A configuration made of another gateway's; `notes` tell what of it could not be translated. */
+export async function importConfig(file: string, from: 'litellm'): Promise<ImportedConfig> {
+  const text = await readFile(file, 'utf8')
+  const source = new Source(file, text.replace(/^\uFEFF/, ''))
+  const report = new Report(source)
+  const { value, faults } = readForeignYaml(source.text)
+  report.add(...faults)
+  const imported = faults.length > 0 ? undefined : importLitellm(value)
+  if (imported) return { ok: true, ...imported }
+  if (!report.failed) {
+    const remedy = `name a config.yaml of ${from}: it has a model_list`
+    report.add({
+      code: 'model_list_missing',
+      path: [],
+      span: { start: 0, end: 1 },
+      message: "'model_list' is missing",
+      remedy,
+    })
+  }
+  return { ok: false, findings: report.findings(gatherSecrets(undefined, source.text, [])) }
 }
 
 /** A file with its text; a file that cannot be read has none, and `loaded` says so. */

@@ -31,6 +31,13 @@ export function readYaml(text: string): ReadResult {
   return { root, faults: reader.faults }
 }
 
+/** The plain value of a file of somebody else's, with aliases and merge keys. Faults as above; the value is then undefined. */
+export function readForeignYaml(text: string): { readonly value: unknown; readonly faults: readonly Fault[] } {
+  const document = parseDocument(text, { version: '1.2', merge: true, prettyErrors: false })
+  const faults = syntaxFaults(document, text)
+  return { value: faults.length > 0 ? undefined : document.toJS({ maxAliasCount: 100 }), faults }
+}
+
 /** The first fault of each line, and nothing that follows from one: the rest of a text whose beginning was not understood. */
 function syntaxFaults(document: Document.Parsed, text: string): Fault[] {
   const faults: Fault[] = []

@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 /** True for a host that only this machine reaches. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[|\]$/g, '')
-  return bare === 'localhost' || bare.endsWith('.localhost') || bare === '::1' || /^127\./.test(bare)
+  return bare === 'localhost' || bare.endsWith('.localhost') || bare === '::1' || bare.startsWith('127.')
 }
 
 /** True for a host inside a network of one's own: a private address, or a name without dots such as a container's. */

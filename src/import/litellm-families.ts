@@ -1,0 +1,94 @@
+import type { Vendor } from './litellm-vendors.ts'
+
+/** A family that imported models are put in, and the routes that lead to it, as YAML. */
+export type FamilyText = { readonly family: string; readonly routes: readonly string[] }
+
+const post = (paths: string, rest: string): string => `{ match: POST ${paths}, ${rest} }`
+
+export const familyTexts: { readonly [name: string]: FamilyText } = {
+  chat: {
+    family: `streams: [chat, responses]
+    forward: { chat: { all: true }, responses: { all: true, except: [background] } }
+    token-usage: {}`,
+    routes: [
+      post('/v1/chat/completions', 'operation: chat, dialect: openai'),
+      post('/v1/responses', 'operation: responses, dialect: openai'),
+    ],
+  },
+  messages: {
+    family: `streams: [messages]
+    forward: { messages: { all: true }, messages.count: { all: true } }
+    token-usage: { free_operations: [messages.count] }`,
+    routes: [
+      post('/v1/messages', 'operation: messages, dialect: anthropic'),
+      post('/v1/messages/count_tokens', 'operation: messages.count, dialect: anthropic'),
+    ],
+  },
+  generative: {
+    family: `streams: [generate]
+    forward: { generate: { all: true }, generate.count: { all: true }, generate.embed: { all: true } }
+    token-usage: { free_operations: [generate.count] }`,
+    routes: [
+      `{ match: "POST /v1beta/models/{model}:generateContent", operation: generate, dialect: google, stream: never }`,
+      `{ match: "POST /v1beta/models/{model}:streamGenerateContent", operation: generate, dialect: google, stream: always }`,
+      `{ match: "POST /v1beta/models/{model}:countTokens", operation: generate.count, dialect: google }`,
+      `{ match: "POST /v1beta/models/{model}:embedContent", operation: generate.embed, dialect: google }`,
+      `{ match: [GET /v1beta/models], operation: models.list, dialect: google, serve: models }`,
+    ],
+  },
+  embedding: {
+    family: `forward: { embeddings: { all: true } }
+    token-usage: {}`,
+    routes: [post('/v1/embeddings', 'operation: embeddings, dialect: openai')],
+  },
+  speech: {
+    family: `forward: { audio.speech: { all: true } }
+    token-usage: { count_characters_of: input }`,
+    routes: [post('/v1/audio/speech', 'operation: audio.speech, dialect: openai')],
+  },
+  transcription: {
+    family: `streams: [audio.transcribe]
+    forward: { audio.transcribe: { all: true } }
+    multipart-rewrite: { files: { file: { keep: first } } }
+    token-usage: {}`,
+    routes: [post('/v1/audio/transcriptions', 'operation: audio.transcribe, dialect: openai, body: form')],
+  },
+  rerank: {
+    family: `forward: { rerank: { all: true } }
+    token-usage: {}`,
+    routes: [
+      post('/v1/rerank', 'operation: rerank, dialect: cohere'),
+      post('/v2/rerank', 'operation: rerank, dialect: cohere'),
+    ],
+  },
+  // Every image costs the same, as it does in the file that this comes from; a tier more is a line more.
+  image: {
+    family: `streams: [image.generate, image.edit]
+    forward: { image.generate: { all: true }, image.edit: { all: true } }
+    multipart-rewrite: { files: { image: { send_as: { one: image, many: "image[]" } }, mask: { keep: first } } }
+    image-tier-billing: { tiers: [{ tier: each }], tier_from: [output], otherwise: each }`,
+    routes: [
+      post('/v1/images/generations', 'operation: image.generate, dialect: openai, reuse: false'),
+      post('/v1/images/edits', 'operation: image.edit, dialect: openai, body: form, reuse: false'),
+    ],
+  },
+}
+
+const families: { readonly [mode: string]: string } = {
+  embedding: 'embedding',
+  image_generation: 'image',
+  audio_speech: 'speech',
+  audio_transcription: 'transcription',
+  rerank: 'rerank',
+  responses: 'chat',
+  chat: 'chat',
+}
+
+/** The family of a model of a vendor; undefined where there is none. Bodies are not translated from one style to another. */
+export function familyOf(mode: string | undefined, style: Vendor['style']): string | undefined {
+  const family = families[mode ?? 'chat']
+  if (style === 'anthropic') return family === 'chat' ? 'messages' : undefined
+  if (style === 'google') return family === 'chat' || family === 'embedding' ? 'generative' : undefined
+  if (style === 'cohere') return family === 'rerank' ? 'rerank' : undefined
+  return family === 'rerank' ? undefined : family
+}
