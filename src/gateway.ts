@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from './config-error.ts'
-import { describeChanges, type Finding, loadPlan, showConfig } from './config/index.ts'
+import { describeChanges, effectiveSettings, type Finding, loadPlan, showConfig } from './config/index.ts'
 import { createConsoleDoor, isConsolePath } from './console-door.ts'
 import { findDialect, guessDialect } from './dialects/index.ts'
 import type { Running, Step } from './engine/index.ts'
@@ -25,9 +25,12 @@ import { createLocalAnswers } from './local-answers.ts'
 import { createLog, createMetrics, type GatewayLog, type Metrics } from './observe/index.ts'
 import { createOpsServer } from './ops.ts'
 import { pluginFinder } from './plugin-finder.ts'
+import { Reloads } from './reloads.ts'
 import type { Simulator } from './simulator/index.ts'
+import { joinStatus, type ProcessStatus, type Status } from './status.ts'
 import { openCounters } from './storage/counters/index.ts'
 import { openStorage } from './storage/index.ts'
+import { readVersion } from './version.ts'
 
 /** Parts that an embedder or a test brings instead of the gateway's own. */
 export type GatewayParts = {
@@ -71,6 +74,8 @@ export type Gateway = AsyncDisposable & {
   readonly open: number
   /** Takes work, billable work too. */
   readonly ready: boolean
+  /** How this process is. */
+  status(): ProcessStatus
   listen(): Promise<Listening>
   /** Reads the configuration again: all of it takes effect, or none. */
   reload(): Promise<ReloadResult>
@@ -212,14 +217,14 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     plan: () => engine.running.plan,
     facts: {
       startedAt: clock.now(),
-      loadedAt: () => loadedAt,
-      lastReload: () => lastReload,
+      loadedAt: () => reloads.loadedAt,
+      lastReload: () => reloads.last,
       simulated: () => [...simulated.keys()],
       open: () => engine.open,
       countersHealthy: () => counters.healthy(),
       upstreamHealthy: name => engine.isOpen(name),
     },
-    reload: role === 'worker' ? undefined : reload,
+    reload: role === 'worker' ? undefined : () => reloads.run(),
     check: text => checkText(file, text, env, engine.running.plan, parts.plugins),
     show: async () => showConfig(file, typeof config === 'object' ? config.text : await readFile(file, 'utf8'), env),
   })
@@ -230,9 +235,10 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   let callers: CallerServer | undefined
   let ops: Server | undefined
   let closing: Promise<void> | undefined
-  let reloading: Promise<unknown> = Promise.resolve()
-  let loadedAt = clock.now()
-  let lastReload: { readonly at: number; readonly result: ReloadResult } | undefined
+  // Of several processes the one that started them keeps the account of it.
+  const reloads = new Reloads(clock, role === 'worker' ? undefined : log, readAgain)
+  if (role !== 'worker') metrics.add(() => reloads.snapshots())
+  const startedAt = clock.now()
 
   const isReady = (): boolean => closing === undefined && storage.ledger.healthy()
 
@@ -241,15 +247,33 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     const { listen: address, ops: opsAddress } = engine.running.plan.server
     const { url } = await bind(callers.server, address)
     if (!opsAddress || role === 'worker') return { url, opsUrl: undefined }
-    ops = createOpsServer({ metrics, isReady })
+    ops = createOpsServer({ metrics, isReady, status: fullStatus, settings, reload: () => reloads.run() })
     return { url, opsUrl: (await bind(ops, opsAddress)).url }
   }
 
-  async function reloadOnce(): Promise<ReloadResult> {
-    const result = await readAgain()
-    lastReload = { at: clock.now(), result }
-    if (result.ok) loadedAt = lastReload.at
-    return result
+  function status(): ProcessStatus {
+    const { upstreams } = engine.running.plan
+    return {
+      pid: process.pid,
+      ready: isReady(),
+      open_requests: engine.open,
+      memory: process.memoryUsage.rss(),
+      event_loop_p99_ms: metrics.delayMs(),
+      storage_healthy: storage.ledger.healthy(),
+      counters_healthy: counters.healthy(),
+      resting_ms: Object.fromEntries([...upstreams.keys()].map(name => [name, Math.ceil(engine.restMs(name))])),
+    }
+  }
+
+  async function fullStatus(): Promise<Status> {
+    const { loadedAt, status: lastReload } = reloads
+    const life = { version: await readVersion(), startedAt, now: clock.now(), loadedAt, lastReload }
+    return joinStatus(engine.running.plan, life, [status()])
+  }
+
+  function settings() {
+    const { plan } = engine.running
+    return { revision: plan.revision, file: plan.file, settings: effectiveSettings(plan) }
   }
 
   async function readAgain(): Promise<ReloadResult> {
@@ -261,13 +285,6 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     await startSimulated(next.plan)
     engine.swap(await build(next.plan))
     return { ok: true, revision: next.plan.revision, changes }
-  }
-
-  /** One after the other: of two at once the one that read the older file could be the last to take effect. */
-  function reload(): Promise<ReloadResult> {
-    const next = reloading.then(reloadOnce, reloadOnce)
-    reloading = next
-    return next
   }
 
   /** No new work; what is under way ends by itself, or is ended at the deadline, or is left when even that ends nothing. */
@@ -321,8 +338,9 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     log,
     simulated,
     listener,
+    status,
     listen,
-    reload,
+    reload: () => reloads.run(),
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -1,6 +1,8 @@
 import type { AuditFinding, FoundKey, KeyFacts, Loaded } from './config/index.ts'
 import type { Gateway, GatewayConfig, GatewayParts } from './gateway.ts'
+import type { Checked } from './doctor/checked.ts'
 import type {
+  Audit,
   Charge,
   ImaginedRequest,
   Key,
@@ -10,7 +12,7 @@ import type {
   RequestExplanation,
   Storage,
 } from './kit/index.ts'
-import type { AuditedConfig, AuditRule, FormattedConfig, TracedConfig } from './operator.ts'
+import type { AuditedConfig, AuditRule, FormattedConfig, ImportedConfig, TracedConfig } from './operator.ts'
 import type { Workers } from './workers.ts'
 
 // The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy.
@@ -19,9 +21,11 @@ export type { AuditFinding, Finding, FoundKey, KeyFacts, Loaded, TracedValue } f
 export type { Gateway, GatewayConfig, GatewayParts, Listening, ReloadResult } from './gateway.ts'
 export { endOnFault } from './end-on-fault.ts'
 export * from './kit/index.ts'
-export type { AuditedConfig, AuditRule, FormattedConfig, TracedConfig } from './operator.ts'
+export type { AuditedConfig, AuditRule, FormattedConfig, ImportedConfig, TracedConfig } from './operator.ts'
 export { hashPassword, verifyPassword } from './passwords.ts'
 export { offerSetup } from './setup.ts'
+export type { Checked } from './doctor/checked.ts'
+export type { ProcessStatus, Status } from './status.ts'
 export { readVersion } from './version.ts'
 
 /**
@@ -102,6 +106,19 @@ export async function describeChanges(before: Plan, after: Plan): Promise<readon
   return (await import('./config/index.ts')).describeChanges(before, after)
 }
 
+/** What a plan would change of a gateway that has told its settings (`GET /config` of its ops listener), prices first. */
+export async function describeSettingChanges(
+  running: { readonly [path: string]: string },
+  plan: Plan,
+): Promise<readonly string[]> {
+  return (await import('./operator.ts')).describeSettingChanges(running, plan)
+}
+
+/** A configuration made of another gateway's. @throws Error when the file cannot be read */
+export async function importConfig(file: string, from: 'litellm'): Promise<ImportedConfig> {
+  return (await import('./operator.ts')).importConfig(file, from)
+}
+
 /** The JSON Schema (draft-07) of the whole configuration, with the sections of the built-in plugins. */
 export async function configSchema(): Promise<object> {
   const [{ gatewaySchema }, { builtins }] = await Promise.all([
@@ -178,4 +195,40 @@ async function makeSecret(): Promise<{ readonly secret: string; readonly hash: s
 export async function replayCharge(charge: Charge): Promise<readonly string[]> {
   if (charge.rule.kind === 'usage') return (await import('../plugins/token-usage/index.ts')).replayUsage(charge)
   return (await import('../plugins/image-tier-billing/index.ts')).replayCharge(charge)
+}
+
+/**
+ * Where the gateway of a configuration listens for operators, for somebody on its machine; undefined when the file says
+ * none.
+ */
+export async function findOpsUrl(file: string): Promise<string | undefined> {
+  return (await import('./ops-url.ts')).findOpsUrl(file)
+}
+
+/**
+ * Looks at everything that a gateway on this configuration needs, and changes nothing: each thing is told as it has been
+ * looked at.
+ */
+export async function* examine(file: string): AsyncIterable<Checked> {
+  yield* (await import('./doctor/examine.ts')).examine(file)
+}
+
+/**
+ * Copies a database of SQLite, beside a gateway that may be running on it, as it is at one moment. `to` must not be there.
+ * @throws StorageError `storage_not_a_file` for a storage elsewhere, `file_exists`
+ */
+export async function backupStorage(options: { readonly url: string; readonly to: string }): Promise<void> {
+  return (await import('./storage/index.ts')).backupStorage(options)
+}
+
+/**
+ * Puts a copy in the place of a database of SQLite, once its books have been verified; what was there is kept aside.
+ * @returns where, when something was
+ * @throws StorageError `storage_not_a_file`, `storage_in_use`, `backup_unsound`
+ */
+export async function restoreStorage(options: {
+  readonly url: string
+  readonly from: string
+}): Promise<{ readonly aside: string | undefined; readonly audit: Audit }> {
+  return (await import('./storage/index.ts')).restoreStorage(options)
 }

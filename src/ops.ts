@@ -1,27 +1,97 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { ReloadResult } from './gateway.ts'
 import type { Awaitable } from './kit/index.ts'
 import type { Metrics } from './observe/index.ts'
+import type { Status } from './status.ts'
 
-/** The listener for operators: `/healthz` (the process runs), `/readyz` (it takes work), `/metrics`. */
-export function createOpsServer(parts: {
+/** What the listener for operators needs of the gateway, in one process or in several. */
+export type OpsParts = {
   readonly metrics: Pick<Metrics, 'expose'>
   isReady(): Awaitable<boolean>
-}): Server {
+  status(): Awaitable<Status>
+  /** The configuration in use, its secrets covered. */
+  settings(): {
+    readonly revision: string
+    readonly file: string
+    readonly settings: { readonly [path: string]: string }
+  }
+  /** @throws Error when it could not be tried */
+  reload(): Promise<ReloadResult>
+}
+
+type Said = { readonly status: number; readonly text: string; readonly type?: string }
+
+type OpsRoute = {
+  readonly method: 'GET' | 'POST'
+  /** Refused to whoever does not ask from this machine: who may read the network may not change the gateway. */
+  readonly nearOnly?: true
+  answer(parts: OpsParts): Awaitable<Said>
+}
+
+const json = (status: number, value: unknown): Said => ({
+  status,
+  text: `${JSON.stringify(value)}\n`,
+  type: 'application/json',
+})
+
+const routes: { readonly [path: string]: OpsRoute } = {
+  '/healthz': { method: 'GET', answer: () => ({ status: 200, text: 'ok\n' }) },
+  '/readyz': {
+    method: 'GET',
+    answer: async parts =>
+      (await parts.isReady()) ? { status: 200, text: 'ready\n' } : { status: 503, text: 'not ready\n' },
+  },
+  '/metrics': {
+    method: 'GET',
+    async answer({ metrics }) {
+      const { contentType, text } = await metrics.expose()
+      return { status: 200, text, type: contentType }
+    },
+  },
+  '/status': { method: 'GET', answer: async parts => json(200, await parts.status()) },
+  '/config': { method: 'GET', nearOnly: true, answer: parts => json(200, parts.settings()) },
+  '/reload': {
+    method: 'POST',
+    nearOnly: true,
+    async answer(parts) {
+      const result = await parts.reload()
+      return json(result.ok ? 200 : 422, result)
+    },
+  },
+}
+const known = Object.keys(routes).join(', ')
+const loopback = /^(?:127\.|::1$|::ffff:127\.)/
+
+/** The listener for operators: `/healthz` (the process runs), `/readyz` (it takes work), `/metrics`, `/status`, `/config`, `/reload`. */
+export function createOpsServer(parts: OpsParts): Server {
   return createServer((req, res) => {
-    const say = (status: number, text: string, type = 'text/plain; charset=utf-8'): void => {
-      res.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(text)
-    }
-    const path = req.url?.split('?', 1)[0]
-    if (req.method !== 'GET') return say(405, 'only GET is taken here\n')
-    if (path === '/healthz') return say(200, 'ok\n')
-    if (path === '/readyz') {
-      void Promise.resolve(parts.isReady()).then(ready => (ready ? say(200, 'ready\n') : say(503, 'not ready\n')))
-      return
-    }
-    if (path !== '/metrics') return say(404, 'there are /healthz, /readyz and /metrics\n')
-    parts.metrics.expose().then(
-      ({ contentType, text }) => say(200, text, contentType),
-      (error: unknown) => say(500, `metrics failed: ${String(error)}\n`),
+    answer(req, parts).then(
+      said => send(res, said),
+      (error: unknown) => send(res, { status: 500, text: `failed: ${String(error)}\n` }),
     )
   })
+}
+
+async function answer(req: IncomingMessage, parts: OpsParts): Promise<Said> {
+  const path = req.url?.split('?', 1)[0] ?? ''
+  const route = Object.hasOwn(routes, path) ? routes[path] : undefined
+  req.resume()
+  if (!route) return { status: 404, text: `there are ${known}\n` }
+  if (req.method !== route.method) return { status: 405, text: `only ${route.method} is taken here\n` }
+  if (route.nearOnly && !loopback.test(req.socket.remoteAddress ?? ''))
+    return { status: 403, text: `${path} is for those who ask from this machine: run the command beside the gateway\n` }
+  if (req.method === 'POST' && isFromPage(req))
+    return { status: 403, text: 'a page in a browser may not ask for this\n' }
+  return route.answer(parts)
+}
+
+/** Browsers say where a POST comes from; nobody else does. */
+function isFromPage({ headers }: IncomingMessage): boolean {
+  return headers.origin !== undefined || (headers['sec-fetch-site'] ?? 'none') !== 'none'
+}
+
+function send(res: ServerResponse, { status, text, type = 'text/plain; charset=utf-8' }: Said): void {
+  res
+    .writeHead(status, { 'content-type': type, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    .end(text)
 }

@@ -1,5 +1,6 @@
 import type { ReloadResult } from './gateway.ts'
 import type { Snapshot } from './observe/index.ts'
+import type { ProcessStatus } from './status.ts'
 
 /** Where a worker's configuration stands, and its text: every worker has the same, whatever has been saved meanwhile. */
 export type WorkerConfig = {
@@ -15,6 +16,7 @@ export type WorkerConfig = {
 /** What a supervisor asks its workers, by name. */
 export type Questions = {
   state: { given: null; gives: { readonly ready: boolean; readonly open: number } }
+  status: { given: null; gives: ProcessStatus }
   metrics: { given: null; gives: readonly Snapshot[] }
   /** The new configuration's text. */
   reload: { given: string; gives: ReloadResult }

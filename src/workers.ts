@@ -7,7 +7,7 @@ import { dirname, extname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { ConfigError } from './config-error.ts'
-import { type Loaded, loadPlan } from './config/index.ts'
+import { effectiveSettings, type Loaded, loadPlan } from './config/index.ts'
 import type { GatewayParts, Listening, ReloadResult } from './gateway.ts'
 import { timeOrderedId } from './kit/ids.ts'
 import { type Plan, systemClock } from './kit/index.ts'
@@ -16,7 +16,10 @@ import { bind, unbind } from './listeners.ts'
 import { createLog, exposeTogether, gaugeSnapshot, type GatewayLog, type Snapshot, sumCounts } from './observe/index.ts'
 import { createOpsServer } from './ops.ts'
 import { pluginFinder } from './plugin-finder.ts'
+import { Reloads } from './reloads.ts'
+import { joinStatus, type ProcessStatus, type Status } from './status.ts'
 import { type Claim, claimStorage } from './storage/index.ts'
+import { readVersion } from './version.ts'
 import type { FromWorker, Question, Questions, StartFailure, ToWorker } from './worker-messages.ts'
 
 /** One that ends before it has taken up work so many times in a row will not do better. */
@@ -68,9 +71,14 @@ export async function startWorkers(file: string, parts: Pick<GatewayParts, 'env'
     const { url } = await crew.start()
     const address = crew.plan.server.ops
     if (!address) return { url, opsUrl: undefined }
-    const metrics = { expose: async () => exposeTogether(await crew.snapshots()) }
+    const metrics = { expose: async () => exposeTogether([...(await crew.snapshots()), reloads.snapshots()]) }
     const isReady = async () => closing === undefined && (await crew.states()).some(state => state.ready)
-    ops = createOpsServer({ metrics, isReady })
+    const settings = () => ({
+      revision: crew.plan.revision,
+      file: crew.plan.file,
+      settings: effectiveSettings(crew.plan),
+    })
+    ops = createOpsServer({ metrics, isReady, status, settings, reload: () => reloads.run() })
     return { url, opsUrl: (await bind(ops, address)).url }
   }
 
@@ -83,9 +91,18 @@ export async function startWorkers(file: string, parts: Pick<GatewayParts, 'env'
     if (left.length > 0) throw new Error(`${left.join(', ')} did not end as told`)
   }
 
-  async function reload(): Promise<ReloadResult> {
+  const startedAt = systemClock.now()
+  const reloads = new Reloads(systemClock, log, async () => {
     const { text, loaded } = await read()
     return loaded.ok ? crew.reload(text, loaded.plan) : loaded
+  })
+
+  async function status(): Promise<Status> {
+    const { loadedAt, status: lastReload } = reloads
+    const life = { version: await readVersion(), startedAt, now: systemClock.now(), loadedAt, lastReload }
+    const own = closing === undefined
+    const workers = (await crew.statuses()).map(one => ({ ...one, ready: one.ready && own }))
+    return joinStatus(crew.plan, life, workers)
   }
 
   const listening = await listen().catch(async (error: unknown) => {
@@ -104,7 +121,7 @@ export async function startWorkers(file: string, parts: Pick<GatewayParts, 'env'
     log,
     listening,
     simulated: crew.simulated,
-    reload,
+    reload: () => reloads.run(),
     failed: crew.failed,
     open: async () => (await crew.states()).reduce((sum, { open }) => sum + open, 0),
     close: () => (closing ??= shut()),
@@ -137,7 +154,6 @@ class Crew {
   #restarts = 0
   #soonEnded = 0
   #closing = false
-  #reloading: Promise<unknown> = Promise.resolve()
   /** What workers that are gone have counted. */
   #counted: readonly Snapshot[] = []
 
@@ -172,6 +188,11 @@ class Crew {
     return { url }
   }
 
+  async statuses(): Promise<readonly ProcessStatus[]> {
+    const told = await Promise.all([...this.#members].map(member => member.ask('status', null).catch(() => undefined)))
+    return told.filter(one => one !== undefined)
+  }
+
   async states(): Promise<readonly Questions['state']['gives'][]> {
     const states = await Promise.all([...this.#members].map(member => member.ask('state', null).catch(() => undefined)))
     return states.filter(state => state !== undefined)
@@ -188,13 +209,8 @@ class Crew {
     return [...lists, this.#counted, own]
   }
 
-  reload(text: string, plan: Plan): Promise<ReloadResult> {
-    const next = this.#reloading.then(() => this.#reloadOnce(text, plan))
-    this.#reloading = next.catch(() => undefined)
-    return next
-  }
-
-  async #reloadOnce(text: string, plan: Plan): Promise<ReloadResult> {
+  /** One after the other, as `Reloads` asks. */
+  async reload(text: string, plan: Plan): Promise<ReloadResult> {
     const members = [...this.#members]
     const results = await Promise.allSettled(members.map(member => member.ask('reload', text)))
     const taken = results.find(result => result.status === 'fulfilled' && result.value.ok)

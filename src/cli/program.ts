@@ -24,6 +24,7 @@ export function createProgram(): Command {
       (await import('./commands/check.ts')).check(file ?? options.config, options),
     )
   addConfigurationCommands(program)
+  addRunningCommands(program)
 
   const explain = program.command('explain').description('say what would happen, or what did, and what it costs')
   explain
@@ -227,11 +228,93 @@ function addConfigurationCommands(program: Command): void {
     .addOption(formatOption(['text', 'json']))
     .action(async (key: string | undefined, options) => (await import('./commands/config.ts')).showConfig(key, options))
   program
+    .command('diff')
+    .argument('[file]', 'the configuration, as with -c')
+    .description('what a configuration would change of the running gateway, prices first')
+    .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
+    .option('--against <file>', 'compare with this configuration instead; nothing has to run')
+    .addOption(opsOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async (file: string | undefined, options) =>
+      (await import('./commands/diff.ts')).diff(file ?? options.config, { ...options, config: file ?? options.config }),
+    )
+  program
+    .command('import')
+    .argument('<file>', "the other gateway's configuration")
+    .description("make a configuration of another gateway's; what cannot be translated is told")
+    .addOption(new Option('--from <gateway>', 'whose it is').choices(['litellm']).default('litellm'))
+    .option('--out <file>', 'write it there; absent for standard output')
+    .option('--force', 'write over a file that is there', false)
+    .action(async (file, options) => (await import('./commands/import.ts')).importFrom(file, options))
+  program
     .command('docs')
     .argument('[key]', 'such as models.prices, image-tier-billing.tier_from')
     .description('tell what a key of the configuration means, and what may stand there')
     .addOption(formatOption(['text', 'json']))
     .action(async (key: string | undefined, options) => (await import('./commands/docs.ts')).docs(key, options))
+}
+
+/** The work on a gateway that runs, and on its storage. */
+function addRunningCommands(program: Command): void {
+  program
+    .command('reload')
+    .description('have the running gateway read its configuration again; exit 3 when it refuses it, 4 when none runs')
+    .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
+    .addOption(opsOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/reload.ts')).reload(options))
+  program
+    .command('status')
+    .description('how the running gateway is; exit 4 when none runs')
+    .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
+    .addOption(opsOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/status.ts')).status(options))
+  program
+    .command('healthcheck')
+    .description('exit 0 when the gateway answers, else 1: for containers')
+    .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
+    .addOption(opsOption())
+    .option('--ready', 'only when it takes work', false)
+    .action(async options => (await import('./commands/healthcheck.ts')).healthcheck(options))
+  program
+    .command('doctor')
+    .description('look at everything that a gateway needs; exit 1 when something would keep it from working')
+    .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/doctor.ts')).doctor(options))
+  program
+    .command('models')
+    .description('models')
+    .command('test')
+    .argument('[models...]', 'their names; all that are offered when none is told')
+    .description('send one small request for each through the running gateway; exit 1 when one fails')
+    .option('--url <url>', 'where it listens; else as the configuration says')
+    .option('-y, --yes', 'buy what is not free without asking', false)
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async (names, options) => (await import('./commands/models.ts')).testModels(names, options))
+  program
+    .command('usage')
+    .description('what was charged, added up')
+    .addOption(new Option('--by <what>', 'what to add up').choices(['day', 'key', 'model', 'user']).default('day'))
+    .option('--since <when>', 'a date (of UTC), or a time ago; 30d unless told')
+    .option('--until <when>', 'the same; now unless told')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'csv', 'json']))
+    .action(async options => (await import('./commands/usage.ts')).usage(options))
+  program
+    .command('backup')
+    .argument('<file>', 'where to write it; it must not be there')
+    .description('copy the database of SQLite, beside a running gateway')
+    .addOption(configOption())
+    .action(async (file, options) => (await import('./commands/backup.ts')).backup(file, options))
+  program
+    .command('restore')
+    .argument('<file>', 'what backup wrote')
+    .description('put a copy in the place of the database; what was there is kept aside')
+    .addOption(configOption())
+    .action(async (file, options) => (await import('./commands/backup.ts')).restore(file, options))
 }
 
 /** What a key may be given when it is made, and later. */
@@ -271,6 +354,10 @@ function refuseUnknownWord(command: Command, running: Command): void {
 
 function configOption(): Option {
   return new Option('-c, --config <file>', 'the configuration that names the storage').default('gateway.yaml')
+}
+
+function opsOption(): Option {
+  return new Option('--ops <address>', 'where it listens for operators, as host:port; else as the configuration says')
 }
 
 function formatOption(formats: readonly string[]): Option {

@@ -26,6 +26,7 @@ import type {
   ForwardSettings,
   GroupSettings,
   ModelSettings,
+  RetentionSettings,
   RouteSettings,
   ServerSettings,
   UpstreamSettings,
@@ -39,6 +40,7 @@ export type Settings = {
   readonly server: ServerSettings
   readonly storage: string
   readonly counters: string
+  readonly retention: RetentionSettings
   readonly groups: ByName<GroupSettings>
   readonly upstreams: ByName<UpstreamSettings>
   readonly pipeline: readonly ByName<unknown>[]
@@ -87,6 +89,7 @@ export function buildPlan(sketch: Sketch, parts: Parts): Plan {
     server,
     storage: settings.storage,
     counters: settings.counters,
+    ...(settings.retention.log !== 'off' && { logRetentionMs: ms(settings.retention.log) }),
     groups: new Map(groups),
     ...parts,
     pipeline: settings.pipeline.map((step, i) => buildStep(step, originOf(sketch, ['pipeline', i]))),
@@ -127,6 +130,10 @@ function buildServer(own: ServerSettings): ServerPlan {
     patientAgents: own.patient_agents,
     corsOrigins: own.cors.origins,
     console: own.console === 'on',
+    ...(own.tls && { tls: own.tls }),
+    ...(own.trusted_proxies.length > 0 && { trustedProxies: own.trusted_proxies }),
+    ...(own.connections_max !== undefined && { connectionsMax: own.connections_max }),
+    ...(own.connections_per_address !== undefined && { connectionsPerAddress: own.connections_per_address }),
   }
 }
 

@@ -33,6 +33,11 @@ export function describeChanges(before: Plan, after: Plan): string[] {
   return [...lines, ...credentialChanges(before, after)]
 }
 
+/** Everything that a plan says, by paths in the file's words, its secrets covered. */
+export function effectiveSettings(plan: Plan): { readonly [path: string]: string } {
+  return Object.fromEntries(flattenPlan(plan, secretsOf.get(plan) ?? none))
+}
+
 /** Where the lines about prices and whole models come from: not to be told again. */
 function toldPaths(before: Plan, after: Plan): readonly string[] {
   const paths = ['currency']

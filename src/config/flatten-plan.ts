@@ -20,6 +20,7 @@ const time = (value: unknown): string =>
   withUnit(
     Number(value),
     [
+      ['d', 86_400_000],
       ['h', 3_600_000],
       ['m', 60_000],
       ['s', 1_000],
@@ -40,6 +41,9 @@ const words: { readonly [key: string]: { readonly word: string; readonly write?:
   heartbeatMs: { word: 'heartbeat', write: value => (value === undefined ? 'off' : time(value)) },
   console: { word: 'console', write: value => (value === true ? 'on' : 'off') },
   patientAgents: { word: 'patient_agents' },
+  trustedProxies: { word: 'trusted_proxies' },
+  connectionsMax: { word: 'connections_max' },
+  connectionsPerAddress: { word: 'connections_per_address' },
   upstreamPath: { word: 'upstream_path' },
   connectMs: { word: 'connect', write: time },
   firstByteMs: { word: 'first_byte', write: time },
@@ -77,6 +81,7 @@ export function flattenPlan(plan: Plan, secrets: ReadonlySet<string>): ReadonlyM
   walk(plan.currency, ['currency'])
   walk(plan.storage, ['storage'])
   walk(plan.counters, ['counters'])
+  if (plan.logRetentionMs !== undefined) facts.set('retention.log', time(plan.logRetentionMs))
   const { corsOrigins, ...server } = plan.server
   walkOwn({ ...server, cors: { origins: corsOrigins } }, ['server'])
   for (const group of plan.groups.values()) walkOwn(group, ['groups', group.name])

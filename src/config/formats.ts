@@ -1,4 +1,4 @@
-import { parseBytes, parseDuration, parseMoney } from '../kit/index.ts'
+import { parseAddressRange, parseBytes, parseDuration, parseMoney } from '../kit/index.ts'
 
 /** A kind of text that the schema names by `format`: how an editor checks it, how we check it, what would be right. */
 export type Format = {
@@ -60,6 +60,12 @@ export const formats = {
     holds: text => parseAddress(text) !== undefined,
     name: 'an address to listen on',
     remedy: 'write host:port, as in 127.0.0.1:8080 or [::1]:8080',
+  },
+  network: {
+    pattern: String.raw`^[0-9A-Fa-f:.]+(/\d{1,3})?$`,
+    holds: text => parseAddressRange(text) !== undefined,
+    name: 'an address or a block of addresses',
+    remedy: 'write an IP address or a CIDR block: 10.0.0.0/8, 2001:db8::/32',
   },
   'address-or-off': {
     pattern: String.raw`^((\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+):\d{1,5}|off)$`,

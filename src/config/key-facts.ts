@@ -107,14 +107,16 @@ function allowedOf(schema: SchemaData): string | undefined {
 }
 
 /** What formats are written like. */
-const written: { readonly [name in FormatName]: string } = {
+const written: { readonly [name in FormatName]?: string } = {
   money: '"0.04"',
   factor: '"0.9"',
   duration: '30s',
   'duration-or-none': '5s',
   'duration-or-off': '15s',
+  network: '10.0.0.0/8',
   processes: 'auto',
   bytes: '32MiB',
+  network: '10.0.0.0/8',
   address: '127.0.0.1:8080',
   'address-or-off': '127.0.0.1:9464',
   storage: 'sqlite:./data/tollgate.db',

@@ -29,6 +29,37 @@ const server = {
       format: 'address-or-off',
       description: 'host:port for operators: /metrics, /healthz, /readyz; `off` for none.',
     },
+    tls: {
+      type: 'object',
+      additionalProperties: false,
+      description:
+        'Callers speak TLS to `listen`; absent for plain HTTP. The files are read again when they change and at every reload.',
+      required: ['cert', 'key'],
+      properties: {
+        cert: { type: 'string', minLength: 1, description: 'Path of the certificate and its chain, as PEM.' },
+        key: { type: 'string', minLength: 1, description: 'Path of its private key, as PEM, without a passphrase.' },
+      },
+    },
+    trusted_proxies: {
+      type: 'array',
+      uniqueItems: true,
+      items: { type: 'string', format: 'network' },
+      default: [],
+      description:
+        "Addresses or CIDR blocks of proxies whose X-Forwarded-For is believed; a caller's address is the last in it that is none of theirs.",
+    },
+    connections_max: {
+      type: 'integer',
+      minimum: 1,
+      description:
+        'Connections of callers at once, of each process; beyond them new ones are closed. Absent for no bound.',
+    },
+    connections_per_address: {
+      type: 'integer',
+      minimum: 1,
+      description:
+        'Connections at once of one address that is no trusted proxy, of each process; beyond them new ones are closed. Absent for no bound.',
+    },
     body_max: {
       type: 'string',
       format: 'bytes',
@@ -87,7 +118,8 @@ const server = {
       type: 'string',
       enum: ['on', 'off'],
       default: 'on',
-      description: 'Whether the web console, its API, the price page and the reference are served; `off` for a sidecar.',
+      description:
+        'Whether the web console, its API, the price page and the reference are served; `off` for a sidecar.',
     },
     cors: {
       type: 'object',
@@ -103,6 +135,21 @@ const server = {
           description: 'Origins such as https://app.example; "*" is any.',
         },
       },
+    },
+  },
+} as const satisfies Schema
+
+const retention = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'How long records are kept. Charges are kept for ever.',
+  default: {},
+  properties: {
+    log: {
+      type: 'string',
+      format: 'duration-or-off',
+      default: 'off',
+      description: 'How long the request log is kept, such as 90d; off for ever.',
     },
   },
 } as const satisfies Schema
@@ -385,9 +432,10 @@ const route = {
   },
 } as const satisfies Schema
 
-export const parts = { server, group, upstream, family, model, route } as const
+export const parts = { server, retention, group, upstream, family, model, route } as const
 
 export type ServerSettings = Admits<typeof server>
+export type RetentionSettings = Admits<typeof retention>
 export type GroupSettings = Admits<typeof group>
 export type UpstreamSettings = Admits<typeof upstream>
 export type FamilySettings = Admits<typeof family>

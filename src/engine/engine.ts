@@ -140,6 +140,11 @@ export class Engine {
     return !this.#health.isClosed(upstream, this.#parts.clock.tick())
   }
 
+  /** For how long an upstream is left alone yet, in milliseconds; 0 when it is asked. */
+  restMs(upstream: string): number {
+    return this.#health.restMs(upstream, this.#parts.clock.tick())
+  }
+
   /** From now on new requests use `running`; those under way keep theirs, and the last one closes it. */
   swap(running: Running): void {
     const before = this.#running

@@ -51,6 +51,11 @@ export class Health {
     return (this.#states.get(upstream)?.closedUntil ?? 0) > nowMs
   }
 
+  /** For how long an upstream is left alone yet; 0 when it is asked. */
+  restMs(upstream: string, nowMs: number): number {
+    return Math.max(0, (this.#states.get(upstream)?.closedUntil ?? 0) - nowMs)
+  }
+
   /** Upstreams that are left alone now, for metrics. */
   closed(nowMs: number): number {
     let count = 0

@@ -144,6 +144,14 @@ export type ServerPlan = {
   readonly corsOrigins: readonly string[]
   /** Whether the console, its API and the public pages are served. */
   readonly console: boolean
+  /** Paths of what callers are shown and of its key; absent for plain HTTP. */
+  readonly tls?: { readonly cert: string; readonly key: string }
+  /** Addresses and CIDR blocks whose X-Forwarded-For is believed. */
+  readonly trustedProxies?: readonly string[]
+  /** Connections of callers at once, of one process; absent for no bound. */
+  readonly connectionsMax?: number
+  /** The same of one address that is no trusted proxy. */
+  readonly connectionsPerAddress?: number
 }
 
 /** The whole configuration, frozen; a request keeps the plan it began with. */
@@ -155,6 +163,8 @@ export type Plan = {
   readonly server: ServerPlan
   readonly storage: string
   readonly counters: string
+  /** How long rows of the log are kept; absent for ever. Charges are. */
+  readonly logRetentionMs?: number
   readonly groups: ReadonlyMap<string, Group>
   readonly upstreams: ReadonlyMap<string, Upstream>
   readonly pipeline: readonly PipelineStep[]

@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import type { Charge, LogRow } from '../kit/index.ts'
+import type { Awaitable, Charge, LogRow } from '../kit/index.ts'
 import { counters, countersSnapshot, gaugeSnapshot, spreads, spreadsSnapshot } from './tally.ts'
 import type { Count, Snapshot, Spread } from './tally.ts'
 
@@ -28,8 +28,12 @@ export type Metrics = {
   know(names: KnownNames): void
   /** A figure that others keep. `name` without the prefix, with its unit: `bodies_memory_bytes`. */
   gauge(name: string, help: string, read: GaugeReader): void
+  /** More figures that others keep, read when somebody asks. A reader that fails leaves its figures out. */
+  add(read: () => Awaitable<readonly Snapshot[]>): void
+  /** How late 99 of 100 timers ran at most since the last scrape, in milliseconds. */
+  delayMs(): number
   /** Every figure as it stands, for a process that adds those of several. */
-  snapshots(): readonly Snapshot[]
+  snapshots(): Promise<readonly Snapshot[]>
   /** The whole exposition, and its content type. Loads the exposition library on first use. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>
   close(): void
@@ -76,6 +80,7 @@ export function createMetrics(): Metrics {
   const known = { operations: new Set<string>(), models: new Set<string>(), upstreams: new Set<string>() }
   const bound = new Map<string, RequestCells>()
   const gauges: { readonly name: string; readonly help: string; readonly read: GaugeReader }[] = []
+  const readers: (() => Awaitable<readonly Snapshot[]>)[] = []
   const delay = monitorEventLoopDelay({ resolution: delayResolutionMs })
   delay.enable()
   let loop = performance.eventLoopUtilization()
@@ -109,7 +114,7 @@ export function createMetrics(): Metrics {
     }
   }
 
-  function snapshots(): readonly Snapshot[] {
+  function ownSnapshots(): readonly Snapshot[] {
     const since = performance.eventLoopUtilization(loop)
     loop = performance.eventLoopUtilization()
     const delays = delaySnapshot(delay)
@@ -129,7 +134,10 @@ export function createMetrics(): Metrics {
     ]
   }
 
-  const everything = (): readonly Snapshot[] => [...snapshots(), ...processSnapshots()]
+  async function everything(): Promise<readonly Snapshot[]> {
+    const added = await Promise.all(readers.map(async read => read()).map(reading => reading.catch(() => [])))
+    return [...ownSnapshots(), ...added.flat(), ...processSnapshots()]
+  }
 
   return {
     began() {
@@ -156,8 +164,12 @@ export function createMetrics(): Metrics {
     gauge(name, help, read) {
       gauges.push({ name, help, read })
     },
+    add(read) {
+      readers.push(read)
+    },
+    delayMs: () => Math.round(lateness(delay.percentile(99)) * 10_000) / 10,
     snapshots: everything,
-    expose: () => exposeTogether([everything()]),
+    expose: async () => exposeTogether([await everything()]),
     close() {
       delay.disable()
     },
@@ -198,9 +210,13 @@ function statusClass(status: number | null): string {
   return status < 500 ? '4xx' : '5xx'
 }
 
-/** How late timers ran since the last scrape. The histogram's values include its own resolution, which is taken off. */
+/** Seconds of a value of the delay's histogram, whose values include its own resolution. */
+function lateness(nanoseconds: number): number {
+  return Math.max(0, nanoseconds / 1e9 - delayResolutionMs / 1000)
+}
+
+/** How late timers ran since the last scrape. */
 function delaySnapshot(delay: ReturnType<typeof monitorEventLoopDelay>): Snapshot {
-  const seconds = (nanoseconds: number) => Math.max(0, nanoseconds / 1e9 - delayResolutionMs / 1000)
   const quantiles = [0.5, 0.9, 0.99] as const
   return {
     name: 'tollgate_event_loop_delay_seconds',
@@ -210,9 +226,9 @@ function delaySnapshot(delay: ReturnType<typeof monitorEventLoopDelay>): Snapsho
     values: [
       ...quantiles.map(quantile => ({
         labels: { quantile: String(quantile) },
-        value: seconds(delay.percentile(quantile * 100)),
+        value: lateness(delay.percentile(quantile * 100)),
       })),
-      { labels: { quantile: '1' }, value: delay.count > 0 ? seconds(delay.max) : 0 },
+      { labels: { quantile: '1' }, value: delay.count > 0 ? lateness(delay.max) : 0 },
     ],
   }
 }

@@ -5,6 +5,10 @@ const table = {
   storage_newer: '{path} was written by a newer version (schema {found}, this version knows {known}); use that version',
   storage_unavailable: 'the storage cannot be written: {reason}',
   storage_closed: 'the storage is closed',
+  storage_not_a_file:
+    'the storage is no file of SQLite. A database of PostgreSQL is copied by its own tools: pg_dump --format=custom, pg_restore; for points in time, archive its write-ahead log',
+  file_exists: '{path} is there already; name a file that is not',
+  backup_unsound: '{path} cannot be restored: {reason}',
   user_exists: 'there is a user named {name} already',
   user_unknown: 'there is no user named {name}; create it first',
 } as const

@@ -1,4 +1,4 @@
-import type { Clock, Log, Storage } from '../kit/index.ts'
+import type { Audit, Clock, Log, Storage } from '../kit/index.ts'
 import { StorageError } from './errors.ts'
 
 export { StorageError, type StorageErrorCode } from './errors.ts'
@@ -60,6 +60,52 @@ export async function claimStorage(
     throw new StorageError('storage_url', { url: 'sqlite::memory:, which is of one process only,' })
   const { claimSqlite } = await import('./sqlite/claim.ts')
   return claimSqlite(path, options)
+}
+
+/** What there is at a storage's address, found without changing anything. */
+export type StorageState = {
+  /** False where a start would make it. */
+  readonly exists: boolean
+  /** The schema's version there, and this program's. */
+  readonly schema: { readonly found: number; readonly known: number }
+  /** Why it cannot be written; undefined when it can. */
+  readonly unwritable: string | undefined
+  /** By how much its clock is before ours; 0 where they are one. */
+  readonly skewMs: number
+}
+
+/** Looks at a storage. @throws Error when it cannot be reached or read */
+export async function inspectStorage(url: string): Promise<StorageState> {
+  if (isPostgres(url)) return (await import('./postgres/inspect.ts')).inspectPostgres(url)
+  return (await import('./sqlite/inspect.ts')).inspectSqlite(sqlitePath(url))
+}
+
+/**
+ * Copies a database of SQLite, beside a gateway that may be running on it, as it is at one moment.
+ * @throws StorageError `storage_not_a_file`, `file_exists`
+ */
+export async function backupStorage({ url, to }: { readonly url: string; readonly to: string }): Promise<void> {
+  const path = filePath(url)
+  return (await import('./sqlite/backup.ts')).backupSqlite(path, to)
+}
+
+/**
+ * Puts a copy in the place of a database of SQLite, once its books have been verified; what was there is kept aside.
+ * @throws StorageError `storage_not_a_file`, `storage_in_use`, `backup_unsound`
+ */
+export async function restoreStorage(options: {
+  readonly url: string
+  readonly from: string
+}): Promise<{ readonly aside: string | undefined; readonly audit: Audit }> {
+  const path = filePath(options.url)
+  return (await import('./sqlite/backup.ts')).restoreSqlite(path, options.from)
+}
+
+/** @throws StorageError `storage_not_a_file`, `storage_url` */
+function filePath(url: string): string {
+  const path = isPostgres(url) ? ':memory:' : sqlitePath(url)
+  if (path === ':memory:') throw new StorageError('storage_not_a_file')
+  return path
 }
 
 function isPostgres(url: string): boolean {

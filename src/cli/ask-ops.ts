@@ -1,0 +1,38 @@
+import { findOpsUrl } from '../index.ts'
+import { Exit, exitCodes } from './exit.ts'
+
+/** A reload waits for requests to the storage and for every worker. */
+const answerMs = 60_000
+
+export type OpsOptions = {
+  readonly config: string
+  /** Where operators are listened to, as host:port; else the configuration says it. */
+  readonly ops?: string
+}
+
+/** Asks the running gateway. @throws Exit 4 when there is none, 1 when it refuses to say */
+export async function askOps(options: OpsOptions, method: 'GET' | 'POST', path: string): Promise<Response> {
+  const url = options.ops === undefined ? await findOpsUrl(options.config) : `http://${options.ops}`
+  if (url === undefined)
+    throw new Exit(
+      exitCodes.noGateway,
+      `${options.config} has no server.ops, which is where a running gateway is asked. Set it, or say --ops host:port.`,
+    )
+  const response = await fetch(url + path, { method, signal: AbortSignal.timeout(answerMs) }).catch(
+    (error: unknown) => {
+      throw new Exit(exitCodes.noGateway, `no gateway answers at ${url} (${reasonOf(error)}). Is it running?`)
+    },
+  )
+  if (response.status === 403 || response.status >= 500)
+    throw new Exit(exitCodes.failure, (await response.text()).trim())
+  if (!response.ok && response.status !== 422)
+    throw new Exit(exitCodes.noGateway, `what answers at ${url} is no gateway, or an older one`)
+  return response
+}
+
+/** What a failed fetch failed by. */
+export function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  if (!(cause instanceof Error)) return String(cause)
+  return 'code' in cause ? String(cause.code) : cause.message
+}

@@ -1,0 +1,30 @@
+import { backupStorage, restoreStorage } from '../../index.ts'
+import { Exit, exitCodes, say } from '../exit.ts'
+import { readPlan } from '../open-books.ts'
+
+/** Copies the database, beside a gateway that may be running on it. */
+export async function backup(to: string, options: { readonly config: string }): Promise<void> {
+  const { storage } = await readPlan(options.config)
+  await explained(backupStorage({ url: storage, to }))
+  say(
+    `${to} is a copy of the whole database as it was a moment ago. It holds hashes of keys and what was charged: keep it safe.`,
+  )
+}
+
+/** Puts a copy in the place of the database, once its books have been verified. */
+export async function restore(from: string, options: { readonly config: string }): Promise<void> {
+  const { storage } = await readPlan(options.config)
+  const { aside, audit } = await explained(restoreStorage({ url: storage, from }))
+  say(`${from} is the database now: ${audit.charges} charges, ${audit.entries} entries, 0 problems.`)
+  if (aside !== undefined) say(`What was there before is ${aside}.`)
+}
+
+async function explained<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'storage_in_use')
+      throw new Exit(exitCodes.failure, `${error.message.split(';')[0]}; stop it first`)
+    throw error
+  }
+}

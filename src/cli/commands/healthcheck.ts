@@ -1,0 +1,17 @@
+import { findOpsUrl } from '../../index.ts'
+import { reasonOf, type OpsOptions } from '../ask-ops.ts'
+import { Exit, exitCodes } from '../exit.ts'
+
+/** What a container's runtime waits for. */
+const answerMs = 2_500
+
+/** Exit 0 when the gateway's process answers, or (`ready`) takes work; 1 when not. Opens no storage, loads no plugin. */
+export async function healthcheck(options: OpsOptions & { readonly ready: boolean }): Promise<void> {
+  const url = options.ops === undefined ? await findOpsUrl(options.config) : `http://${options.ops}`
+  if (url === undefined) throw new Exit(exitCodes.failure, `${options.config} has no server.ops to ask`)
+  const path = options.ready ? '/readyz' : '/healthz'
+  const response = await fetch(url + path, { signal: AbortSignal.timeout(answerMs) }).catch((error: unknown) => {
+    throw new Exit(exitCodes.failure, `${url}${path} does not answer: ${reasonOf(error)}`)
+  })
+  if (!response.ok) throw new Exit(exitCodes.failure, `${url}${path}: ${(await response.text()).trim()}`)
+}

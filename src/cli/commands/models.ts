@@ -1,0 +1,168 @@
+import { createInterface } from 'node:readline/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createKey, listPrices, type Model, type Plan, type Storage } from '../../index.ts'
+import { reasonOf } from '../ask-ops.ts'
+import { Exit, exitCodes, print, say } from '../exit.ts'
+import { actor, withStorage } from '../open-books.ts'
+import { smallestRequest, type SmallRequest } from '../smallest-request.ts'
+import { writeOut } from '../write-out.ts'
+
+/** The key of a test ends by itself, should nobody be left to revoke it. */
+const keyMs = 30 * 60_000
+const answerMs = 10 * 60_000
+/** A charge settles as its answer's last bytes leave: soon after they are here, it is settled. */
+const settleTries = 40
+const settlePauseMs = 100
+const reasonCharsMax = 300
+
+type TestOptions = { readonly config: string; readonly format: string; readonly url?: string; readonly yes: boolean }
+
+type Trial = {
+  readonly model: Model
+  readonly path: string
+  readonly operation: string
+  readonly request: SmallRequest
+}
+
+type Result = {
+  readonly model: string
+  readonly operation: string
+  readonly status: number | null
+  readonly ms: number
+  readonly cost: string | null
+  readonly error: string | null
+}
+
+/** Sends one small request for each model through the running gateway. Exit 1 when one fails, 4 when no gateway answers. */
+export async function testModels(names: readonly string[], options: TestOptions): Promise<void> {
+  await withStorage(options.config, async (storage, plan) => {
+    const trials = (await chooseModels(plan, names)).flatMap(model => planTrial(plan, model))
+    const url = options.url ?? urlOf(plan)
+    await needGateway(url)
+    const priced = trials.filter(({ model }) => costs(model)).map(({ model }) => model.name)
+    if (priced.length > 0 && !options.yes) await needConsent(priced)
+    const { key, secret } = await createKey(
+      storage,
+      { name: 'models test', user: 'local', expiresAt: Date.now() + keyMs },
+      actor,
+    )
+    let failed = 0
+    try {
+      for (const trial of trials) {
+        const result = await send(trial, url, secret)
+        if (result.error !== null) failed++
+        print(options.format === 'json' ? JSON.stringify(result) : formatLine(result))
+      }
+    } finally {
+      await forget(storage, key.id)
+    }
+    if (failed > 0) throw new Exit(exitCodes.failure, `${failed} of ${trials.length} failed`)
+  })
+}
+
+/** @throws Exit 2 when one of them is not offered */
+async function chooseModels(
+  plan: Plan,
+  names: readonly string[],
+): Promise<readonly (Model & { operations: readonly string[] })[]> {
+  const offered = (await listPrices(plan)).models
+  const unknown = names.filter(name => !offered.some(model => model.name === name))
+  if (unknown.length > 0)
+    throw new Exit(
+      exitCodes.usage,
+      `${unknown.join(', ')}: no such model is offered; there are ${offered.map(({ name }) => name).join(', ')}`,
+    )
+  return offered.flatMap(({ name, operations }) => {
+    const model = plan.models.get(name)
+    return model && (names.length === 0 || names.includes(name)) ? [{ ...model, operations }] : []
+  })
+}
+
+function planTrial(plan: Plan, model: Model & { operations: readonly string[] }): readonly Trial[] {
+  const small = smallestRequest(model.name, model.operations)
+  const route = plan.routes.find(one => one.operation === small?.operation && one.stream !== 'always')
+  if (!small || !route) {
+    say(`${model.name}: no small request is known for ${model.operations.join(', ') || 'it'}; it is left out`)
+    return []
+  }
+  return [{ model, ...small, path: route.path.replace('{model}', encodeURIComponent(model.name)) }]
+}
+
+function urlOf({ server: { listen, tls } }: Plan): string {
+  const host = listen.host === '0.0.0.0' || listen.host === '::' ? '127.0.0.1' : listen.host
+  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${listen.port}`
+}
+
+/** @throws Exit 4 */
+async function needGateway(url: string): Promise<void> {
+  await fetch(`${url}/v1/models`, { signal: AbortSignal.timeout(answerMs) }).catch((error: unknown) => {
+    throw new Exit(
+      exitCodes.noGateway,
+      `no gateway answers at ${url} (${reasonOf(error)}). Is it running? --url says where.`,
+    )
+  })
+}
+
+/** Whether somebody outside is paid for it. */
+function costs(model: Model): boolean {
+  return !model.free && model.upstreams.some(({ upstream }) => !upstream.url.startsWith('simulator:'))
+}
+
+/** @throws Exit 2 when nobody says yes */
+async function needConsent(names: readonly string[]): Promise<void> {
+  const text = `This buys one small request each of ${names.join(', ')}.`
+  if (!process.stdin.isTTY) throw new Exit(exitCodes.usage, `${text} Say --yes to do so.`)
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const said = await lines.question(`${text} Go on? [y/N] `)
+    if (!/^y(?:es)?$/i.test(said.trim())) throw new Exit(exitCodes.usage, 'nothing was sent')
+  } finally {
+    lines.close()
+  }
+}
+
+async function send({ model, operation, path, request }: Trial, url: string, secret: string): Promise<Result> {
+  const isJson = 'json' in request
+  const authorization = `Bearer ${secret}`
+  const startedAt = performance.now()
+  const took = (): number => Math.round(performance.now() - startedAt)
+  const none = { model: model.name, operation, status: null, cost: null }
+  try {
+    const response = await fetch(url + path, {
+      method: 'POST',
+      headers: isJson ? { authorization, 'content-type': 'application/json' } : { authorization },
+      body: isJson ? JSON.stringify(request.json) : request.form,
+      signal: AbortSignal.timeout(answerMs),
+    })
+    const text = await response.text()
+    const ms = took()
+    const error = response.ok ? null : text.replaceAll(/\s+/g, ' ').slice(0, reasonCharsMax)
+    const cost = await askCost(url, authorization, response.headers.get('x-request-id') ?? '')
+    return { ...none, status: response.status, ms, cost, error }
+  } catch (error) {
+    return { ...none, ms: took(), error: reasonOf(error) }
+  }
+}
+
+/** What a request was charged; null where nothing was. */
+async function askCost(url: string, authorization: string, id: string): Promise<string | null> {
+  for (let i = 0; i < settleTries; i++) {
+    const response = await fetch(`${url}/v1/charges/${encodeURIComponent(id)}`, { headers: { authorization } })
+    if (!response.ok) return null
+    const { state, amount, currency } = (await response.json()) as { state: string; amount: string; currency: string }
+    if (state !== 'reserved') return `${amount} ${currency}`
+    await sleep(settlePauseMs)
+  }
+  return null
+}
+
+async function forget(storage: Storage, id: string): Promise<void> {
+  await storage.keys.revoke(id, actor)
+}
+
+function formatLine({ model, operation, status, ms, cost, error }: Result): string {
+  const outcome = error === null ? 'ok  ' : 'fail'
+  return writeOut(
+    `${outcome}  ${model}  ${operation}  ${status ?? '-'}  ${ms} ms  ${cost ?? 'not charged'}${error === null ? '' : `  ${error}`}`,
+  )
+}

@@ -1,0 +1,62 @@
+import type { Status } from '../../index.ts'
+import { askOps, type OpsOptions } from '../ask-ops.ts'
+import { print } from '../exit.ts'
+import { formatTable } from '../table.ts'
+import { writeOut } from '../write-out.ts'
+
+/** How the running gateway is. Exit 4 when there is none. */
+export async function status(options: OpsOptions & { readonly format: string }): Promise<void> {
+  const response = await askOps(options, 'GET', '/status')
+  const text = await response.text()
+  print(options.format === 'json' ? text.trim() : formatStatus(JSON.parse(text) as Status))
+}
+
+function formatStatus(status: Status): string {
+  const { storage, counters, last_reload: last } = status
+  const health = (one: { readonly kind: string; readonly healthy: boolean }): string =>
+    `${one.kind}, ${one.healthy ? 'healthy' : 'NOT HEALTHY'}`
+  const lines = [
+    `gateway    ${status.ready ? 'ready' : 'NOT READY'}, version ${status.version} on Node ${status.node}, process ${status.pid}`,
+    `since      ${status.started} (${timeText(status.uptime_s)})`,
+    `config     ${status.file}, revision ${status.revision}, in use since ${status.loaded_at}`,
+    ...(last ? [`reload     ${last.at} ${last.ok ? 'taken' : 'REFUSED; the old one stays'}`] : []),
+    ...(last?.findings ?? []).map(finding => `           ${finding}`),
+    `requests   ${status.open_requests} open`,
+    `memory     ${Math.round(status.memory / 1_048_576)} MiB, event loop late by ${status.event_loop_p99_ms} ms (p99)`,
+    `storage    ${health(storage)}`,
+    `counters   ${health(counters)}`,
+    '',
+    formatTable(
+      ['UPSTREAM', 'STATE'],
+      status.upstreams.map(({ name, resting_ms: restingMs, simulated }) => [
+        name,
+        `${restingMs > 0 ? `left alone for ${Math.ceil(restingMs / 1000)} s` : 'asked'}${simulated ? ' (simulated)' : ''}`,
+      ]),
+    ),
+  ]
+  if (status.workers.length > 1)
+    lines.push(
+      '',
+      formatTable(
+        ['WORKER', 'STATE', 'OPEN', 'MEMORY', 'LATE'],
+        status.workers.map(one => [
+          String(one.pid),
+          one.ready ? 'ready' : 'NOT READY',
+          String(one.open_requests),
+          `${Math.round(one.memory / 1_048_576)} MiB`,
+          `${one.event_loop_p99_ms} ms`,
+        ]),
+      ),
+    )
+  return lines.flatMap(line => line.split('\n').map(writeOut)).join('\n')
+}
+
+function timeText(seconds: number): string {
+  const [days, hours, minutes] = [
+    Math.floor(seconds / 86_400),
+    Math.floor(seconds / 3_600) % 24,
+    Math.floor(seconds / 60) % 60,
+  ]
+  if (days > 0) return `${days} d ${hours} h`
+  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${seconds % 60} s`
+}

@@ -1,0 +1,33 @@
+import { migrations } from '../migrations/list.ts'
+import type { StorageState } from '../index.ts'
+import { createPool } from './connect.ts'
+
+/** Looks at a database without changing it. @throws Error when it does not answer */
+export async function inspectPostgres(url: string): Promise<StorageState> {
+  const pool = createPool(url, 1)
+  try {
+    const askedAt = Date.now()
+    const asked = await pool.query(`SELECT to_regclass('tollgate_schema') IS NOT NULL AS made,
+      current_setting('transaction_read_only') AS readonly,
+      (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`)
+    const answeredAt = Date.now()
+    const [row] = asked.rows
+    const made = row?.made === true
+    const versions = made ? await pool.query('SELECT version FROM tollgate_schema') : undefined
+    return {
+      exists: made,
+      schema: { found: Number(versions?.rows[0]?.version ?? 0), known: migrations.length },
+      unwritable:
+        row?.readonly === 'on' ? 'it takes no writes: a server in recovery, or a user who may only read' : undefined,
+      // It read its clock between the two looks at ours.
+      skewMs: skewOf(Number(row?.now), askedAt, answeredAt),
+    }
+  } finally {
+    await pool.end()
+  }
+}
+
+function skewOf(theirs: number, askedAt: number, answeredAt: number): number {
+  if (theirs < askedAt) return theirs - askedAt
+  return theirs > answeredAt ? theirs - answeredAt : 0
+}

@@ -1,0 +1,105 @@
+import { existsSync } from 'node:fs'
+import { copyFile, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { Audit } from '../../kit/index.ts'
+import { StorageError } from '../errors.ts'
+import { audit } from '../ledger/audit.ts'
+import { Connection } from './connect.ts'
+import { storageFailure } from './failure.ts'
+import { isCurrent, migrate } from './migrate.ts'
+import { takePlace } from './place.ts'
+
+/** Files of a database beside its own: the log of its commits, and the index of that. */
+const besides = ['', '-wal', '-shm']
+
+/**
+ * Copies a database as it is at one moment, beside whoever writes to it. The file appears under its name when it is whole
+ * and on the disk; only its owner may read it.
+ * @throws StorageError `file_exists`, `storage_unavailable`
+ */
+export async function backupSqlite(path: string, to: string): Promise<void> {
+  if (existsSync(to)) throw new StorageError('file_exists', { path: to })
+  if (!existsSync(path)) throw new StorageError('storage_unavailable', { reason: `${path} is not there` })
+  const part = `${to}.part`
+  await rm(part, { force: true })
+  // SQLite fills an empty file; made here, so that it is nobody else's to read from its first byte on.
+  await (await open(part, 'wx', 0o600)).close()
+  try {
+    const connection = new Connection(path, { readOnly: true })
+    try {
+      connection.db.prepare('VACUUM INTO ?').run(part)
+    } finally {
+      connection.close()
+    }
+    await sync(part)
+    await rename(part, to)
+    await sync(dirname(to))
+  } catch (error) {
+    await rm(part, { force: true })
+    const reason = storageFailure(error)
+    throw reason === undefined ? error : new StorageError('storage_unavailable', { reason })
+  }
+}
+
+/**
+ * Puts a copy in the place of a database, once its books have been verified. What was there is renamed.
+ * @throws StorageError `storage_in_use` while a gateway runs on it, `backup_unsound`
+ */
+export async function restoreSqlite(
+  wanted: string,
+  from: string,
+): Promise<{ readonly aside: string | undefined; readonly audit: Audit }> {
+  const place = takePlace(wanted, { isClaimed: true })
+  const part = `${place.path}.restoring`
+  try {
+    await copyFile(from, part)
+    const found = prove(part, from)
+    await sync(part)
+    const aside = existsSync(place.path) ? `${place.path}.before-${stamp()}` : undefined
+    if (aside !== undefined)
+      for (const beside of besides)
+        if (existsSync(place.path + beside)) await rename(place.path + beside, aside + beside)
+    await rename(part, place.path)
+    await sync(dirname(place.path))
+    return { aside, audit: found }
+  } catch (error) {
+    if (error instanceof StorageError) throw error
+    const reason = storageFailure(error) ?? (error instanceof Error ? error.message : String(error))
+    throw new StorageError('backup_unsound', { path: from, reason })
+  } finally {
+    for (const beside of besides) await rm(part + beside, { force: true })
+    place.release()
+  }
+}
+
+/** @throws StorageError `backup_unsound` when it is not a database of ours whose books hold */
+function prove(part: string, from: string): Audit {
+  const connection = new Connection(part)
+  try {
+    const refuse = (reason: string): StorageError => new StorageError('backup_unsound', { path: from, reason })
+    const tables = connection.all({ sql: `SELECT 1 FROM sqlite_master WHERE name = 'charge'`, params: [] })
+    if (tables.length === 0) throw refuse('it is no database of this gateway')
+    const [checked] = connection.all({ sql: 'PRAGMA quick_check(1)', params: [] })
+    if (checked?.['quick_check'] !== 'ok') throw refuse('it is damaged')
+    if (!isCurrent(connection, from)) migrate(connection, from)
+    const found = connection.snapshot(audit())
+    if (found.problems.length > 0) throw refuse(`its books do not hold: ${found.problems.slice(0, 3).join('; ')}`)
+    return found
+  } finally {
+    connection.close()
+  }
+}
+
+/** Hands a file, or the names in a folder, to the disk. */
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+function stamp(): string {
+  return new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')
+}

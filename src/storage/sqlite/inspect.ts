@@ -1,0 +1,38 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { StorageState } from '../index.ts'
+import { migrations } from '../migrations/list.ts'
+import { Connection } from './connect.ts'
+
+/** Looks at a database file without changing it. @throws Error when it cannot be read */
+export function inspectSqlite(path: string): StorageState {
+  const known = migrations.length
+  const folder = nearestFolder(path)
+  if (path === ':memory:') return { exists: false, schema: { found: 0, known }, unwritable: undefined, skewMs: 0 }
+  if (!existsSync(path)) return { exists: false, schema: { found: 0, known }, unwritable: refusalOf(folder), skewMs: 0 }
+  const connection = new Connection(path, { readOnly: true })
+  try {
+    const [row] = connection.all({ sql: 'PRAGMA user_version', params: [] })
+    const found = Number(row?.['user_version'] ?? 0)
+    return { exists: true, schema: { found, known }, unwritable: refusalOf(path) ?? refusalOf(folder), skewMs: 0 }
+  } finally {
+    connection.close()
+  }
+}
+
+/** The folder that the file is in, or would be made in. */
+function nearestFolder(path: string): string {
+  let folder = dirname(resolve(path))
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
+  return folder
+}
+
+/** Why this user may not write there; undefined when it may. The log and the lock stand beside the file. */
+function refusalOf(path: string): string | undefined {
+  try {
+    accessSync(path, constants.W_OK)
+    return undefined
+  } catch (error) {
+    return `${path}: ${(error as NodeJS.ErrnoException).code ?? String(error)}`
+  }
+}
