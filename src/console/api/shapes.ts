@@ -1,7 +1,8 @@
 import type { BillingRecord } from '../../kit/billing-record.ts'
+import type { RequestExplanation } from '../../kit/explanation.ts'
 import type { LogRecord as LogLine } from '../../kit/log-record.ts'
 
-export type { BillingRecord }
+export type { BillingRecord, RequestExplanation }
 
 export type User = {
   readonly name: string
@@ -106,28 +107,6 @@ export type Pricing = {
     readonly name: string
     readonly sizes?: readonly { readonly asked: string | null }[] | null
   }[]
-}
-
-/** `POST /api/explain`: what would become of a request. */
-export type Explained = {
-  readonly model: string
-  readonly family: string
-  readonly operation: string
-  readonly forwarded: readonly string[]
-  readonly dropped: readonly string[]
-  readonly expected_size: string | null
-  readonly quote: {
-    readonly currency: string
-    readonly n: number
-    readonly tier: string | null
-    readonly source: string | null
-    readonly price: string | null
-    readonly price_at: string | null
-    readonly expected: string | null
-    readonly at_most: string
-    readonly prices: { readonly [tier: string]: string }
-  } | null
-  readonly warnings: readonly string[]
 }
 
 export type Group = {

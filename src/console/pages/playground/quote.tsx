@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ApiError, call } from '../../api/call.ts'
-import type { Explained } from '../../api/shapes.ts'
+import type { RequestExplanation } from '../../api/shapes.ts'
 import { Money } from '../../kit/money.tsx'
 import { problemText } from '../../kit/problem.tsx'
-import { t } from '../../words/index.ts'
+import { language, t } from '../../words/index.ts'
 
 export type Asked = {
   readonly model: string
@@ -16,7 +16,7 @@ export type Asked = {
 /** A person types; asking waits until they pause. */
 const pauseMs = 250
 
-type Told = { readonly explained?: Explained; readonly error?: ApiError }
+type Told = { readonly explained?: RequestExplanation; readonly error?: ApiError }
 
 /** What the request would cost, before it is sent. */
 export function Quote({ asked }: { readonly asked: Asked }) {
@@ -25,7 +25,11 @@ export function Quote({ asked }: { readonly asked: Asked }) {
   useEffect(() => {
     const abort = new AbortController()
     const timer = setTimeout(() => {
-      call<Explained>('/explain', { method: 'POST', body: JSON.parse(text) as Asked, signal: abort.signal }).then(
+      call<RequestExplanation>('/explain', {
+        method: 'POST',
+        body: JSON.parse(text) as Asked,
+        signal: abort.signal,
+      }).then(
         explained => setTold({ explained }),
         (error: unknown) => error instanceof ApiError && setTold({ error }),
       )
@@ -41,8 +45,8 @@ export function Quote({ asked }: { readonly asked: Asked }) {
         {problemText(told.error)}
       </p>
     )
-  const { quote, expected_size: comesBack, warnings = [], dropped = [] } = told.explained ?? {}
   if (!told.explained) return null
+  const { quote, expected_size: comesBack, dropped } = told.explained
   return (
     <div class="notes" role="status">
       {quote && (
@@ -63,11 +67,19 @@ export function Quote({ asked }: { readonly asked: Asked }) {
       )}
       {comesBack && <p>{t('quote.comes_back', { size: comesBack })}</p>}
       {dropped.length > 0 && <p class="quiet">{t('quote.dropped', { fields: dropped.join(', ') })}</p>}
-      {warnings.map(text => (
+      {warningsOf(told.explained).map(text => (
         <p key={text} class="note warn">
           {text}
         </p>
       ))}
     </div>
   )
+}
+
+/** In the gateway's own words where they are the reader's, else from the facts. */
+function warningsOf({ warnings, mismatch }: RequestExplanation): readonly string[] {
+  if (language.value === 'en' || !mismatch) return warnings
+  const { kind, asked, billed, made, returned, cheaper } = mismatch
+  const facts = { asked, billed, made, returned: returned ?? made, cheaper: cheaper ?? '' }
+  return [t(`mismatch.${kind}`, facts) + (cheaper ? t('mismatch.cheaper', facts) : '')]
 }
