@@ -29,7 +29,7 @@ type ErrorBody = {
   error?: { code?: string; message?: string; field?: string | null; request_id?: string; setup_needed?: boolean }
 }
 
-export type Call = {
+type Call = {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly body?: object
   readonly signal?: AbortSignal

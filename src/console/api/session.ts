@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { ApiError, call, onSessionEnd } from './call.ts'
 import type { Session } from './shapes.ts'
 
-export type SessionState =
+type SessionState =
   | { readonly kind: 'asking' }
   | { readonly kind: 'in'; readonly session: Session }
   | { readonly kind: 'out'; readonly setupNeeded: boolean; readonly expired: boolean }

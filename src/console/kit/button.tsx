@@ -1,7 +1,7 @@
 import type { ButtonHTMLAttributes } from 'preact'
 import { Icon, type IconName } from './icon.tsx'
 
-export type ButtonProps = ButtonHTMLAttributes & {
+type ButtonProps = ButtonHTMLAttributes & {
   readonly kind?: 'primary' | 'plain' | 'quiet' | 'danger'
   readonly icon?: IconName
   /** Its work is under way; it cannot be pressed again. */

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import type { Step } from '../api/shapes.ts'
@@ -24,19 +24,25 @@ export function Chart({
   readonly label: string
 }) {
   const place = useRef<HTMLDivElement>(null)
+  const [turn, setTurn] = useState(0)
   const shownTheme = theme.value
   const shownLanguage = language.value
   useEffect(() => {
     const box = place.current
     if (!box || steps.length === 0) return undefined
     const plot = draw(box, steps, [Date.parse(since) / 1000, (Date.parse(until) + stepMs) / 1000], stepMs / 1000)
+    // What is drawn does not follow the system's theme by itself.
+    const dark = matchMedia('(prefers-color-scheme: dark)')
+    const again = () => setTurn(before => before + 1)
+    dark.addEventListener('change', again)
     const resize = new ResizeObserver(() => plot.setSize({ width: box.clientWidth, height: heightPx }))
     resize.observe(box)
     return () => {
+      dark.removeEventListener('change', again)
       resize.disconnect()
       plot.destroy()
     }
-  }, [steps, since, until, stepMs, shownTheme, shownLanguage])
+  }, [steps, since, until, stepMs, shownTheme, shownLanguage, turn])
   return (
     <figure class="chart">
       <figcaption>{label}</figcaption>

@@ -3,7 +3,7 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { t } from '../words/index.ts'
 import { Button } from './button.tsx'
 
-export type DialogProps = {
+type DialogProps = {
   readonly title: ComponentChildren
   readonly onClose: () => void
   readonly children?: ComponentChildren

@@ -12,7 +12,7 @@ const FormRefusal = createContext<Refusal | null>(null)
 /** The texts of a form's fields; files are not among them. */
 export type Values = { readonly get: (name: string) => string; readonly has: (name: string) => boolean }
 
-export type FormProps = {
+type FormProps = {
   /** What is thrown is shown: beside the field that it names, else above the button. */
   readonly onSubmit: (values: Values) => Promise<void> | void
   readonly submit: string

@@ -1,7 +1,7 @@
 import { tName } from '../words/index.ts'
 import { Icon } from './icon.tsx'
 
-export type Tone = 'good' | 'warn' | 'bad' | 'idle'
+type Tone = 'good' | 'warn' | 'bad' | 'idle'
 
 const tones: { readonly [name: string]: Tone } = {
   active: 'good',

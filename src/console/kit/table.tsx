@@ -6,7 +6,7 @@ export type Column<Row> = {
   readonly numeric?: boolean
   /** Text of any length, which is broken where it has to be. */
   readonly wide?: boolean
-  /** A place in a file, which is not. */
+  /** A place in a file. */
   readonly place?: boolean
 }
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 
-export type Tab = readonly [value: string, text: string]
+type Tab = readonly [value: string, text: string]
 
 /** One of several views; arrow keys go from tab to tab. */
 export function Tabs({

@@ -5,7 +5,7 @@ import enAddress from './en.json?url'
 import type zh from './zh.json'
 import zhAddress from './zh.json?url'
 
-export const languages = ['zh', 'en'] as const
+const languages = ['zh', 'en'] as const
 export type Language = (typeof languages)[number]
 export type Word = keyof typeof en
 /** The texts of any language: one that another lacks is a type error here. */

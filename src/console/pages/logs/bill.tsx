@@ -140,7 +140,7 @@ function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord 
   ]
   const edge: Column<Row> = {
     head: t('bill.edge'),
-    cell: ({ long_edge_max: max }) => (max === null ? t('bill.beyond') : `≤ ${max} px`),
+    cell: ({ long_edge_max: max }) => (max === null ? t('bill.beyond') : `≤\u00a0${max}\u00a0px`),
   }
   return (
     <div class="sheet">

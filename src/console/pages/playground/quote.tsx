@@ -5,7 +5,7 @@ import { Money } from '../../kit/money.tsx'
 import { problemText } from '../../kit/problem.tsx'
 import { language, t } from '../../words/index.ts'
 
-export type Asked = {
+type Asked = {
   readonly model: string
   readonly operation: string
   readonly size?: string

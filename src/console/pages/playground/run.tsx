@@ -18,7 +18,7 @@ type State<Result> = {
   readonly tookMs?: number
 }
 
-export type Run<Result> = State<Result> & {
+type Run<Result> = State<Result> & {
   readonly start: (
     path: string,
     body: object | FormData,
