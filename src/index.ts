@@ -1,4 +1,5 @@
 import type { AuditFinding, FoundKey, KeyFacts, Loaded } from './config/index.ts'
+import type { FirstAnswers, FirstDraft } from './first-config.ts'
 import type { Gateway, GatewayConfig, GatewayParts } from './gateway.ts'
 import type { Checked } from './doctor/checked.ts'
 import type {
@@ -18,6 +19,7 @@ import type { Workers } from './workers.ts'
 // The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy.
 
 export type { AuditFinding, Finding, FoundKey, KeyFacts, Loaded, TracedValue } from './config/index.ts'
+export type { FirstAnswers, FirstDraft } from './first-config.ts'
 export type { Gateway, GatewayConfig, GatewayParts, Listening, ReloadResult } from './gateway.ts'
 export { endOnFault } from './end-on-fault.ts'
 export * from './kit/index.ts'
@@ -45,13 +47,14 @@ export async function startWorkers(file: string, parts: Pick<GatewayParts, 'env'
 }
 
 /** Reads and checks a configuration without starting anything. */
-export async function loadConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<Loaded> {
+export async function loadConfig(config: GatewayConfig, env: NodeJS.ProcessEnv = process.env): Promise<Loaded> {
   const [{ loadPlan }, { pluginFinder }, { knownNames }] = await Promise.all([
     import('./config/index.ts'),
     import('./plugin-finder.ts'),
     import('./known-names.ts'),
   ])
-  return loadPlan({ file, env, ...pluginFinder(file), known: knownNames })
+  const { file = 'gateway.yaml', ...given } = typeof config === 'string' ? { file: config } : config
+  return loadPlan({ file, ...given, env, ...pluginFinder(file), known: knownNames })
 }
 
 /** Findings as text for a terminal: place, what was found, what would be right. */
@@ -112,6 +115,16 @@ export async function describeSettingChanges(
   plan: Plan,
 ): Promise<readonly string[]> {
   return (await import('./operator.ts')).describeSettingChanges(running, plan)
+}
+
+/** Names of the upstreams that a first configuration has. */
+export async function firstUpstreams(): Promise<readonly string[]> {
+  return (await import('./first-config.ts')).firstUpstreams()
+}
+
+/** A first configuration for a folder, made of the one that comes with the package; nothing is written. */
+export async function draftConfig(folder: string, answers: FirstAnswers): Promise<FirstDraft> {
+  return (await import('./first-config.ts')).draftFirst(folder, answers)
 }
 
 /** A configuration made of another gateway's. @throws Error when the file cannot be read */

@@ -2,10 +2,18 @@ import { readFile } from 'node:fs/promises'
 import { builtins } from '../plugins/index.ts'
 import { auditPlan, auditRules } from './config/audit/audit.ts'
 import { findKey, type FoundKey } from './config/find-key.ts'
+import { describeSettingChanges as compareSettings } from './config/describe-setting-changes.ts'
 import { formatText } from './config/format-text.ts'
 import { formatGithub } from './config/format-github.ts'
 import { formatSarif } from './config/format-sarif.ts'
-import { type AuditFinding, type Environment, type Finding, loadPlan, type LoadRequest } from './config/index.ts'
+import {
+  type AuditFinding,
+  effectiveSettings,
+  type Environment,
+  type Finding,
+  loadPlan,
+  type LoadRequest,
+} from './config/index.ts'
 import { type KeyFacts, listKeys } from './config/key-facts.ts'
 import { traceConfig as trace } from './config/trace-config.ts'
 import type { TracedValue } from './config/trace-values.ts'
@@ -14,6 +22,7 @@ import { Report } from './config/report.ts'
 import { gatherSecrets } from './config/secrets.ts'
 import { Source } from './config/source.ts'
 import { importLitellm } from './import/import-litellm.ts'
+import type { Plan } from './kit/index.ts'
 import { knownNames } from './known-names.ts'
 import { pluginFinder } from './plugin-finder.ts'
 import { readVersion } from './version.ts'
@@ -83,6 +92,11 @@ export function findConfigKey(name: string): FoundKey {
 export async function reportFindings(findings: readonly AuditFinding[], format: 'github' | 'sarif'): Promise<string> {
   if (format === 'github') return formatGithub(findings)
   return formatSarif(findings, { version: await readVersion(), rules: listAuditRules() })
+}
+
+/** What a plan would change of a gateway that has told its settings, prices first. */
+export function describeSettingChanges(running: { readonly [path: string]: string }, plan: Plan): readonly string[] {
+  return compareSettings(running, effectiveSettings(plan))
 }
 
 /** A configuration made of another gateway's; `notes` tell what of it could not be translated. */

@@ -1,15 +1,6 @@
-import { readFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { findPackage } from './package-root.ts'
 
 /** The version of the package that this file belongs to, wherever it has been built to. */
 export async function readVersion(): Promise<string> {
-  let folder = dirname(fileURLToPath(import.meta.url))
-  for (;;) {
-    const text = await readFile(join(folder, 'package.json'), 'utf8').catch(() => undefined)
-    const found = text === undefined ? undefined : (JSON.parse(text) as { name?: string; version?: string })
-    if (found?.name === 'tollgate') return String(found.version)
-    if (dirname(folder) === folder) throw new Error('package.json is missing beside the program')
-    folder = dirname(folder)
-  }
+  return (await findPackage()).version
 }

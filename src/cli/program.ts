@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 
 const version = 'version'
 
@@ -184,6 +184,11 @@ export function createProgram(): Command {
     .action(async (id, options) => (await import('./commands/ledger.ts')).refund(id, options))
 
   program
+    .command('completion')
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
+    .description("print a shell's completion of commands, flags and keys of the configuration")
+    .action(async shell => (await import('./commands/completion.ts')).printCompletion(shell, program))
+  program
     .command('schema')
     .description("print the configuration's JSON Schema")
     .action(async () => (await import('./commands/schema.ts')).printSchema())
@@ -199,6 +204,24 @@ export function createProgram(): Command {
 
 /** The work on a configuration while nothing runs. */
 function addConfigurationCommands(program: Command): void {
+  program
+    .command('init')
+    .argument('[folder]', 'where', '.')
+    .description('make a folder ready to serve: gateway.yaml, .env.example, lines of .gitignore')
+    .option(
+      '--upstream <name=url>',
+      'where an upstream is, as in alpha=https://api.example.com; may be said again',
+      parseUpstream,
+      new Map(),
+    )
+    .option('--currency <code>', 'currency of every price')
+    .option('--listen <address>', 'where callers reach the gateway')
+    .option('--ops <address>', 'where operators reach it')
+    .option('--storage <url>', 'where keys and charges are kept')
+    .option('--counters <url>', 'where limits are counted')
+    .option('-y, --yes', 'ask nothing: what no flag says stays as it comes', false)
+    .option('--force', 'write over files that are there', false)
+    .action(async (folder, options) => (await import('./commands/init.ts')).init(folder, options))
   program
     .command('fmt')
     .argument('[file]', 'the configuration, as with -c')
@@ -362,6 +385,12 @@ function opsOption(): Option {
 
 function formatOption(formats: readonly string[]): Option {
   return new Option('--format <format>', 'for people, or for programs').choices(formats).default('text')
+}
+
+function parseUpstream(text: string, before: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const [, name, url] = /^([\w-]+)=(.+)$/.exec(text) ?? []
+  if (name === undefined || url === undefined) throw new InvalidArgumentError('write NAME=URL.')
+  return new Map([...before, [name, url]])
 }
 
 function splitNames(text: string, before: readonly string[]): readonly string[] {

@@ -113,7 +113,6 @@ const written: { readonly [name in FormatName]?: string } = {
   duration: '30s',
   'duration-or-none': '5s',
   'duration-or-off': '15s',
-  network: '10.0.0.0/8',
   processes: 'auto',
   bytes: '32MiB',
   network: '10.0.0.0/8',

@@ -1,0 +1,41 @@
+import { describeChanges, describeSettingChanges } from '../../index.ts'
+import { askOps } from '../ask-ops.ts'
+import { print, say } from '../exit.ts'
+import { readPlan } from '../open-books.ts'
+
+type Options = {
+  readonly config: string
+  readonly against?: string
+  readonly ops?: string
+  readonly format: string
+}
+
+/** Prints what a file would change: of another file, else of the gateway that is running. Prices come first. */
+export async function diff(file: string, options: Options): Promise<void> {
+  const plan = await readPlan(file)
+  if (options.against !== undefined) {
+    const before = await readPlan(options.against)
+    const ends = { before: before.revision, after: plan.revision }
+    return tell(await describeChanges(before, plan), { ...ends, than: options.against }, file, options.format)
+  }
+  const response = await askOps(options, 'GET', '/config')
+  const running = (await response.json()) as Running
+  const changes = await describeSettingChanges(running.settings, plan)
+  const than = `the running gateway (${running.file})`
+  tell(changes, { before: running.revision, after: plan.revision, than }, file, options.format)
+}
+
+type Running = {
+  readonly revision: string
+  readonly file: string
+  readonly settings: { readonly [path: string]: string }
+}
+
+type Ends = { readonly before: string; readonly after: string; readonly than: string }
+
+function tell(changes: readonly string[], { before, after, than }: Ends, file: string, format: string): void {
+  if (format === 'json') return print(JSON.stringify({ before, after, changes }))
+  if (changes.length === 0) return say(`${file} says the same as ${than}: revision ${after}`)
+  print(changes.join('\n'))
+  say(`${file} (revision ${after}) changes ${changes.length} of ${than} (revision ${before})`)
+}

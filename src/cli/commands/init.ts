@@ -1,0 +1,72 @@
+import { access, appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describeFindings, draftConfig, firstUpstreams, loadConfig } from '../../index.ts'
+import { Exit, exitCodes, say } from '../exit.ts'
+
+type Options = {
+  readonly upstream: ReadonlyMap<string, string>
+  readonly currency?: string
+  readonly listen?: string
+  readonly ops?: string
+  readonly storage?: string
+  readonly counters?: string
+  readonly yes: boolean
+  readonly force: boolean
+}
+
+/** Makes a folder ready to serve: gateway.yaml, .env.example, and lines of .gitignore. */
+export async function init(folder: string, { yes, force, upstream, ...flags }: Options): Promise<void> {
+  const names = await firstUpstreams()
+  const unknown = [...upstream.keys()].find(name => !names.includes(name))
+  if (unknown !== undefined)
+    throw new Exit(
+      exitCodes.usage,
+      `error: there is no upstream '${unknown}' to begin with; there are ${names.join(', ')}. Others are added in gateway.yaml.`,
+    )
+  await refuseToOverwrite(folder, force)
+  const told = { ...flags, upstreams: upstream }
+  const answers = yes ? told : { ...flags, ...(await ask(told, names)) }
+  const { files, ignores } = await draftConfig(folder, answers)
+  await refuseInvalid(join(folder, 'gateway.yaml'), files['gateway.yaml'])
+  await mkdir(folder, { recursive: true })
+  for (const [name, text] of Object.entries(files))
+    await writeFile(join(folder, name), text, { flag: force ? 'w' : 'wx' })
+  await ignore(join(folder, '.gitignore'), ignores)
+  const [where, there] = folder === '.' ? ['', 'here'] : [`cd ${folder} && `, `in ${folder}`]
+  say(`${Object.keys(files).join(' and ')} are written ${there}. Next: ${where}npx tollgate serve`)
+}
+
+async function ask(told: Parameters<typeof import('../ask-setup.ts').askSetup>[0], names: readonly string[]) {
+  if (!process.stdin.isTTY || !process.stderr.isTTY)
+    throw new Exit(
+      exitCodes.usage,
+      'error: nobody can be asked here; --yes takes what the flags do not say as it comes',
+    )
+  return (await import('../ask-setup.ts')).askSetup(told, names)
+}
+
+async function refuseToOverwrite(folder: string, force: boolean): Promise<void> {
+  if (force) return
+  for (const name of ['gateway.yaml', '.env.example']) {
+    const there = await access(join(folder, name)).then(
+      () => true,
+      () => false,
+    )
+    if (there) throw new Exit(exitCodes.failure, `${join(folder, name)} is there already; --force writes over it`)
+  }
+}
+
+/** An answer that does not fit is told as `check` would tell it, and nothing is written. */
+async function refuseInvalid(file: string, text: string): Promise<void> {
+  const loaded = await loadConfig({ file, text }, {})
+  if (!loaded.ok)
+    throw new Exit(exitCodes.usage, await describeFindings(loaded.findings, { color: process.stderr.isTTY }))
+}
+
+async function ignore(file: string, wanted: readonly string[]): Promise<void> {
+  const text = await readFile(file, 'utf8').catch(() => '')
+  const lines = text.split(/\r?\n/)
+  const missing = wanted.filter(line => !lines.includes(line))
+  const gap = text === '' || text.endsWith('\n') ? '' : '\n'
+  if (missing.length > 0) await appendFile(file, `${gap}${missing.join('\n')}\n`)
+}
