@@ -8,14 +8,16 @@ export type Life = {
   readonly url: string
   /** When it was killed; by `performance.now()`, as the rest. What is cut from then on is cut by that. */
   killedAt: number | undefined
-  /** It was frozen, or its storage was away: what it does not answer whole is accounted for, not a fault by itself. */
+  /** Its storage may be away, or in others' way: an answer of 503 is no fault by itself. */
+  readonly mayRefuse: boolean
+  /** It was frozen, or its storage went away: what it does not answer to the end is no fault by itself. */
   isExcused: boolean
   /** When an answer last came whole; 0 before. */
   wholeAt: number
 }
 
-export function newLife(number: number, url: string): Life {
-  return { number, url, killedAt: undefined, isExcused: false, wholeAt: 0 }
+export function newLife(number: number, url: string, mayRefuse = false): Life {
+  return { number, url, killedAt: undefined, mayRefuse, isExcused: false, wholeAt: 0 }
 }
 
 /** One request: what the upstream made for it, and what the caller had of it. */
@@ -73,7 +75,7 @@ export function runLoad(options: {
     const marks = links ? [...text.matchAll(/"url":"([^"]+)"/g)].map(([, link]) => String(link)) : readImages(text)
     for (const mark of marks) order.delivered.add(mark)
     if (order.whole) life.wholeAt = performance.now()
-    else if (status === 503 && life.isExcused) {
+    else if (status === 503 && life.mayRefuse) {
       order.refused = /"code":"(\w+)"/.exec(text)?.[1] ?? 'none'
       // Whoever is refused comes back later.
       await sleep(20)

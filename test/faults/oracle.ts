@@ -90,7 +90,7 @@ export function compare(orders: readonly Order[], books: Books): Sums {
       violations.push(`request ${order.number}: answered whole, ${undelivered} billed images missing`)
     if (order.refused === 'storage_unavailable' && order.produced.size > 0)
       violations.push(`request ${order.number}: refused, and sent to the upstream all the same`)
-    if (order.whole || order.life.killedAt === undefined) continue
+    if (order.whole || order.refused !== undefined || order.life.killedAt === undefined) continue
     const at = perKill.get(order.life.number) ?? { undelivered: 0, inFlight: 0 }
     perKill.set(order.life.number, {
       undelivered: at.undelivered + undelivered,

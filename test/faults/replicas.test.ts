@@ -1,0 +1,42 @@
+import t from 'tap'
+import { openFleet } from './fleet.ts'
+import { crashDatabase, freezeReplicas, injectConflicts, killReplicas } from './replicas.ts'
+
+// `npm run test:faults` does more of each, and waits for leases to run out by themselves. What callers had is compared with
+// the books when all of it is over: one fleet takes as long to start as a fault takes.
+const fleet = await openFleet(t, { seed: Number(process.env['SEED'] ?? Date.now() % 1e9), clients: 9 })
+const extent = { secondsMax: 8, isPatient: false }
+
+await t.test('conflicts at every twentieth write on PostgreSQL: what was refused is done again [D11]', async t => {
+  const { faults } = await injectConflicts(fleet, { ...extent, times: 20 })
+  t.ok(faults > 0, `${faults} writes were refused`)
+})
+
+await t.test('PostgreSQL crashes under load: answers are 503, then work goes on by itself [D6]', async t => {
+  const figures = await crashDatabase(fleet, { ...extent, times: 1 })
+  t.match(figures, { faults: 1 })
+  t.comment(JSON.stringify(figures))
+})
+
+await t.test(
+  'one of three gateways is frozen past its lease and thawed: its charges are no longer its own, and it goes on with new ones [D7] [row 24]',
+  async t => t.match(await freezeReplicas(fleet, { ...extent, times: 1 }), { faults: 1 }),
+)
+
+await t.test('two of three gateways are killed under load: the others go on, and end what they left [B3]', async t =>
+  t.match(await killReplicas(fleet, { ...extent, times: 2 }), { faults: 2 }),
+)
+
+await t.test(
+  'through all of it nothing was given away, billed twice or billed unmade; no hold stays [D6] [D7] [D11]',
+  async t => {
+    const figures = await fleet.finish()
+    t.comment(JSON.stringify(figures))
+    t.match(figures, { violations: [], unbilled: 0, double: 0, phantom: 0 })
+    t.ok(figures.delivered > 50, 'there was load to speak of')
+    t.strictSame(
+      Object.keys(figures.refused).filter(code => !/^(storage_unavailable|charge_\w+)$/.test(code)),
+      [],
+    )
+  },
+)

@@ -1,0 +1,22 @@
+import type { Test } from 'tap'
+
+/**
+ * Runs one of the battery as a script: its figures as one line of JSON to standard output, exit 1 where a promise was
+ * broken. What it started ends with it, also when it is told to stop.
+ */
+export async function runScript(
+  run: (t: Pick<Test, 'teardown'>) => Promise<{ readonly violations: readonly string[] }>,
+): Promise<void> {
+  const stops: (() => unknown)[] = []
+  const stop = async (): Promise<void> => {
+    for (let next = stops.pop(); next; next = stops.pop()) await next()
+  }
+  process.once('SIGTERM', () => void stop().finally(() => process.exit(1)))
+  try {
+    const figures = await run({ teardown: (end: () => unknown) => void stops.push(end) })
+    process.stdout.write(`${JSON.stringify(figures)}\n`)
+    if (figures.violations.length > 0) process.exitCode = 1
+  } finally {
+    await stop()
+  }
+}
