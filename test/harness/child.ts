@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { createKey, openStorage } from '../../src/index.ts'
 import type { Edits } from './start.ts'
@@ -85,6 +87,20 @@ export async function prepareSite(
   }
 }
 
+/** Runs `tollgate …` to its end, on a site's storage. */
+export async function runTollgate(
+  { database }: Site,
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
+  const child = spawn(process.execPath, [bin, ...words], {
+    env: { ...process.env, TOLLGATE_STORAGE: `sqlite:${database}`, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code: code as number | null, stdout, stderr }
+}
+
 function watch(child: ChildProcess): ChildGateway {
   const ready = Promise.withResolvers<string>()
   const gone = Promise.withResolvers<number | NodeJS.Signals | null>()
@@ -103,13 +119,13 @@ function watch(child: ChildProcess): ChildGateway {
     ready.reject(early)
     ops.reject(early)
   })
-  const text = (): string => said.join('\n')
+  const saidText = (): string => said.join('\n')
   async function hears(wanted: RegExp, from = 0): Promise<RegExpExecArray> {
     for (;;) {
-      const match = wanted.exec(text().slice(from))
+      const match = wanted.exec(saidText().slice(from))
       if (match) return match
       const ended = child.exitCode ?? child.signalCode
-      if (ended !== null) throw new Error(`the gateway ended (${ended}) and had said: ${text()}`)
+      if (ended !== null) throw new Error(`the gateway ended (${ended}) and had said: ${saidText()}`)
       const { promise, resolve } = Promise.withResolvers<void>()
       listeners.add(resolve)
       await promise
@@ -143,7 +159,7 @@ function watch(child: ChildProcess): ChildGateway {
       await gone.promise
     },
     signal: signal => void child.kill(signal),
-    said: text,
+    said: saidText,
     hears,
   }
 }

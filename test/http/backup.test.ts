@@ -1,0 +1,73 @@
+import { readdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { backupStorage, openStorage } from '../../src/index.ts'
+import { askOnce } from '../harness/ask.ts'
+import { prepareSite, runTollgate } from '../harness/child.ts'
+import { picture } from '../harness/pictures.ts'
+import { startUpstream } from '../harness/upstream.ts'
+
+const ask = { model: 'alpha-image-2', prompt: 'a boat' }
+
+t.test('a copy made under load adds up, and can be put in the place of the database [D5]', async t => {
+  const folder = t.testdir()
+  const upstream = await startUpstream({ created: 1, data: [picture(1024, 1024)] })
+  t.teardown(() => upstream.close())
+  const site = await prepareSite(folder, {
+    upstreams: { alpha: upstream.url },
+    edit: [[/default: \{ rpm: 60,/, 'default: { rpm: 100000,']],
+  })
+  const tollgate = (...words: readonly string[]) => runTollgate(site, [...words, '-c', site.config], {})
+  const gateway = site.start()
+  t.teardown(() => gateway.kill())
+  const url = await gateway.ready
+  const copy = join(folder, 'copy.db')
+
+  let loading = true
+  const statuses: (number | undefined)[] = []
+  const load = async (): Promise<void> => {
+    while (loading) statuses.push((await askOnce(url, ask, { key: site.key })).status)
+  }
+  const loads = Array.from({ length: 4 }, load)
+  while (statuses.length < 20) await askOnce(url, ask, { key: site.key })
+  t.match(await tollgate('backup', copy), { code: 0, stderr: /is a copy of the whole database/ })
+  const during = statuses.length
+  t.match(await tollgate('backup', copy), { code: 1, stderr: /is there already/ })
+  loading = false
+  await Promise.all(loads)
+  t.ok(during > 20, 'requests went on meanwhile')
+  t.same([...new Set(statuses)], [200])
+  t.equal((await stat(copy)).mode & 0o777, 0o600, 'only its owner may read it')
+  t.notOk((await readdir(folder)).some(name => name.endsWith('.part')))
+
+  const storage = await openStorage({ url: `sqlite:${copy}`, role: 'tool' })
+  const audit = await storage.books.verify()
+  const charges = await storage.books.all(null, 100_000)
+  await storage.close()
+  t.same(audit.problems, [])
+  t.ok(charges.length >= 20)
+  for (const { state, amount, lines } of charges)
+    t.equal(state === 'settled' ? amount : 0, state === 'settled' ? lines.reduce((sum, one) => sum + one.price, 0) : 0)
+
+  t.match(await tollgate('restore', copy), { code: 1, stderr: /another gateway already works on .*; stop it first/ })
+  await gateway.stop()
+  const bad = join(folder, 'bad.db')
+  await writeFile(bad, 'nothing of the kind')
+  t.match(await tollgate('restore', bad), { code: 1, stderr: /bad\.db cannot be restored: the file is not a database/ })
+  const restored = await tollgate('restore', copy)
+  t.match(restored, { code: 0, stderr: new RegExp(`^\\S+ is the database now: ${audit.charges} charges`) })
+  const aside = /before is (\S+)\.$/m.exec(restored.stderr)?.[1] ?? ''
+  t.ok((await stat(aside)).isFile(), 'what was there is kept')
+  const again = site.start()
+  t.teardown(() => again.kill())
+  t.equal((await askOnce(await again.ready, ask, { key: site.key })).status, 200)
+  await again.stop()
+  t.match(await tollgate('ledger', 'verify'), { code: 0, stderr: /: 0 problems$/m })
+})
+
+t.test('a database that is no file is told how it is copied', async t => {
+  await t.rejects(backupStorage({ url: 'postgres://localhost/none', to: join(t.testdir(), 'x') }), {
+    code: 'storage_not_a_file',
+    message: /pg_dump/,
+  })
+})

@@ -1,0 +1,81 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { prepareSite, runTollgate } from '../harness/child.ts'
+import { picture } from '../harness/pictures.ts'
+import { startUpstream } from '../harness/upstream.ts'
+
+/** A gateway in a process of its own, and how to run commands beside it. */
+async function open(t: Test) {
+  const folder = t.testdir()
+  const upstream = await startUpstream({ created: 1, data: [picture(1024, 1024)] })
+  t.teardown(() => upstream.close())
+  const site = await prepareSite(folder, { upstreams: { alpha: upstream.url } })
+  const gateway = site.start()
+  t.teardown(() => gateway.kill())
+  const url = await gateway.ready
+  const ops = (await gateway.ops).replace('http://', '')
+  const tollgate = (...words: readonly string[]) =>
+    runTollgate(site, [...words, '-c', site.config], {
+      TOLLGATE_OPS: ops,
+      TOLLGATE_LISTEN: url.replace('http://', ''),
+      ALPHA_URL: upstream.url,
+    })
+  return { site, gateway, url, ops: `http://${ops}`, upstream, tollgate }
+}
+
+t.test('commands look at a running gateway and its storage', async t => {
+  const { gateway, tollgate } = await open(t)
+
+  await t.test('healthcheck and doctor say that all is well', async t => {
+    t.match(await tollgate('healthcheck'), { code: 0, stdout: '' })
+    t.match(await tollgate('healthcheck', '--ready'), { code: 0 })
+    const { code, stdout, stderr } = await tollgate('doctor')
+    t.equal(code, 0, stdout + stderr)
+    for (const line of [/^ok +node/m, /^ok +storage +reached, writable/m, /^ok +upstream alpha +reached/m])
+      t.match(stdout, line)
+    t.match(stdout, /^ok +server\.listen +\S+ is held by the running gateway/m)
+    t.match(stdout, /^warn +upstream beta +is simulated/m)
+  })
+
+  await t.test('models test sends one small request each, and asks before it buys', async t => {
+    t.match(await tollgate('models', 'test', 'alpha-image-2'), { code: 2, stderr: /Say --yes/ })
+    t.match(await tollgate('models', 'test', 'no-such'), { code: 2, stderr: /no such model is offered/ })
+    const free = await tollgate('models', 'test', 'sim-chat', 'sim-transcription', 'sim-speech', '--format', 'json')
+    t.equal(free.code, 0, free.stdout + free.stderr)
+    t.equal(free.stdout.trim().split('\n').length, 3)
+    t.match(await tollgate('models', 'test', 'alpha-image-2', '--yes'), {
+      code: 0,
+      stdout: /^ok +alpha-image-2 .* 200 .* 0\.02 USD/,
+    })
+    t.match((await tollgate('keys', 'list')).stdout, /models test.*revoked/, 'its key is gone')
+  })
+
+  await t.test('usage adds up what was charged', async t => {
+    const { stdout } = await tollgate('usage', '--by', 'model', '--format', 'csv')
+    t.match(stdout, /^model,currency,requests,images,input_tokens,output_tokens,amount,refunded\n/)
+    t.match(stdout, /^alpha-image-2,USD,1,1,0,0,0\.02,0\.00$/m)
+    t.match(await tollgate('usage', '--since', 'soon'), { code: 2, stderr: /--since soon: a date/ })
+  })
+
+  await gateway.stop()
+  t.match(await tollgate('healthcheck'), { code: 1 })
+  t.match(await tollgate('models', 'test', 'sim-chat'), { code: 4 })
+})
+
+t.test('doctor tells each fault with its remedy, and is exit 1', async t => {
+  const folder = t.testdir()
+  const site = await prepareSite(folder, { upstreams: { alpha: 'http://127.0.0.1:9' } })
+  const bad = await runTollgate(site, ['doctor', '-c', site.config], {
+    TOLLGATE_COUNTERS: 'redis://127.0.0.1:9',
+    ALPHA_URL: 'http://127.0.0.1:9',
+  })
+  t.equal(bad.code, 1)
+  t.match(bad.stdout, /^fail +upstream alpha +127\.0\.0\.1:9: .*→/m)
+  t.match(bad.stdout, /^fail +counters +redis does not answer .*→/m)
+  await writeFile(join(folder, 'broken.yaml'), 'version: 2\n')
+  t.match(await runTollgate(site, ['doctor', '-c', join(folder, 'broken.yaml')], {}), {
+    code: 1,
+    stdout: /^fail +configuration .*→ +tollgate check/m,
+  })
+})

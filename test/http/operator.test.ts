@@ -1,0 +1,123 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import t, { type Test } from 'tap'
+import type { Status } from '../../src/index.ts'
+import { prepareSite, runTollgate } from '../harness/child.ts'
+import { askOnce } from '../harness/ask.ts'
+import { picture } from '../harness/pictures.ts'
+import { start } from '../harness/start.ts'
+import { startUpstream } from '../harness/upstream.ts'
+
+/** A gateway in a process of its own, and how to run commands beside it. */
+async function open(t: Test) {
+  const folder = t.testdir()
+  const upstream = await startUpstream({ created: 1, data: [picture(1024, 1024)] })
+  t.teardown(() => upstream.close())
+  const site = await prepareSite(folder, { upstreams: { alpha: upstream.url } })
+  const gateway = site.start()
+  t.teardown(() => gateway.kill())
+  const url = await gateway.ready
+  const ops = (await gateway.ops).replace('http://', '')
+  const tollgate = (...words: readonly string[]) =>
+    runTollgate(site, [...words, '-c', site.config], {
+      TOLLGATE_OPS: ops,
+      TOLLGATE_LISTEN: url.replace('http://', ''),
+      ALPHA_URL: upstream.url,
+    })
+  return { site, gateway, url, ops: `http://${ops}`, upstream, tollgate }
+}
+
+/** The status of one POST, with headers that a fetch may not set. */
+function post(url: string, headers: { [name: string]: string }): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    request(url, { method: 'POST', headers }, res => {
+      res.resume()
+      resolve(res.statusCode)
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+t.test('an operator reloads, looks and is told why not, at the terminal', async t => {
+  const { site, gateway, url, ops, tollgate } = await open(t)
+  const good = await readFile(site.config, 'utf8')
+
+  await t.test('reload prints what has changed, prices first', async t => {
+    // The watch on the file may be faster; what it took over is then no change any more.
+    const changed = good
+      .replace('2K: "0.04", 4K: "0.08" } }', '2K: "0.05", 4K: "0.08" } }')
+      .replace('rpm: 60,', 'rpm: 61,')
+    await writeFile(site.config, changed)
+    const reloaded = await tollgate('reload')
+    t.match(reloaded, { code: 0 })
+    const told = reloaded.stdout === '' ? gateway.said() : reloaded.stdout
+    t.match(told, /price of alpha-image-2 2K: 0\.04 USD → 0\.05 USD\n[^]*groups\.default/)
+    t.match(reloaded.stderr, /^revision [0-9a-f]{12}: /)
+  })
+
+  await t.test('a bad file is exit 3 with every finding, and nothing changes', async t => {
+    const before = (await (await fetch(`${ops}/status`)).json()) as Status
+    await writeFile(site.config, good.replace('version: 1', 'version: 1\nversion: 1'))
+    t.match(await tollgate('reload'), { code: 3, stderr: /old one stays\n[^]*'version' is set twice here/ })
+    const status = (await (await fetch(`${ops}/status`)).json()) as Status
+    t.equal(status.revision, before.revision)
+    t.match(status.last_reload, { ok: false, findings: [/set twice/] })
+    t.match((await tollgate('status')).stdout, /reload +\S+ REFUSED; the old one stays\n +.*set twice/)
+    const metrics = await (await fetch(`${ops}/metrics`)).text()
+    t.match(metrics, /^tollgate_config_last_reload_successful 0$/m)
+    t.match(metrics, /^tollgate_config_reload_failures_total [1-9]/m)
+    await gateway.hears(/a configuration was refused|a new configuration was refused/)
+    t.equal((await askOnce(url, { model: 'alpha-image-2', prompt: 'a' }, { key: site.key })).status, 200)
+    await writeFile(site.config, good)
+    t.match(await tollgate('reload', '--format', 'json'), { code: 0, stdout: /"ok":true/ })
+    t.match(await (await fetch(`${ops}/metrics`)).text(), /^tollgate_config_last_reload_successful 1$/m)
+  })
+
+  await t.test('status says how the process is, for people and for programs', async t => {
+    const { code, stdout } = await tollgate('status', '--format', 'json')
+    t.equal(code, 0)
+    t.match(JSON.parse(stdout), {
+      pid: gateway.pid,
+      ready: true,
+      open_requests: 0,
+      storage: { kind: 'sqlite', healthy: true },
+      counters: { kind: 'memory', healthy: true },
+      upstreams: [{ name: 'alpha', healthy: true, simulated: false }, { name: 'beta', simulated: true }, {}],
+      workers: [{ pid: gateway.pid }],
+    })
+    t.match((await tollgate('status')).stdout, /^gateway +ready, version/)
+  })
+
+  await t.test('the configuration in use is shown without its secrets', async t => {
+    const { settings, revision } = (await (await fetch(`${ops}/config`)).json()) as {
+      settings: Record<string, string>
+      revision: string
+    }
+    t.match(revision, /^[0-9a-f]{12}$/)
+    t.equal(settings['server.body_max'], '32MiB')
+    t.equal(settings['upstreams.alpha.credential.header'], 'authorization')
+  })
+
+  await t.test('a page in a browser may not ask for a reload', async t => {
+    t.equal(await post(`${ops}/reload`, { origin: 'https://evil.example' }), 403)
+    t.equal(await post(`${ops}/reload`, { 'sec-fetch-site': 'cross-site' }), 403)
+    t.equal(await post(`${ops}/reload`, {}), 200)
+    t.equal((await fetch(`${ops}/reload`)).status, 405)
+    t.equal((await fetch(`${ops}/nothing`)).status, 404)
+  })
+
+  await gateway.stop()
+  t.match(await tollgate('reload'), { code: 4, stderr: /no gateway answers/ })
+  t.match(await tollgate('status'), { code: 4 })
+})
+
+t.test('an upstream that is left alone is seen to be', async t => {
+  const { upstreams, opsUrl, post } = await start(t)
+  upstreams['alpha']?.answer(res => void res.writeHead(503).end())
+  for (let i = 0; i < 3; i++) await post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a' })
+  const { upstreams: seen } = (await (await fetch(`${opsUrl}/status`)).json()) as Status
+  const alpha = seen.find(({ name }) => name === 'alpha')
+  t.match(alpha, { healthy: false })
+  t.ok((alpha?.resting_ms ?? 0) > 0)
+})
