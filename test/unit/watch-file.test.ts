@@ -1,0 +1,58 @@
+import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { watchFile } from '../../src/cli/watch-file.ts'
+
+async function makeFolder(t: Test): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-watch-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** The content of each change that was told, in order. */
+function watchContent(file: string) {
+  const told: Promise<string>[] = []
+  watchFile(file, () => told.push(readFile(file, 'utf8')))
+  // A watch does not keep its process: something has to, until there is news.
+  return async (count: number) => {
+    while (told.length < count) await sleep(20)
+    return Promise.all(told)
+  }
+}
+
+/** As Kubernetes puts a ConfigMap into a pod: the file is a link through `..data`, and a new version swaps that link. */
+async function mountVersion(folder: string, version: number, text: string): Promise<void> {
+  const name = `..version_${version}`
+  await mkdir(join(folder, name))
+  await writeFile(join(folder, name, 'gateway.yaml'), text)
+  await symlink(name, join(folder, '..data_tmp'))
+  await rename(join(folder, '..data_tmp'), join(folder, '..data'))
+}
+
+t.test('a file that is a link is read again when what it leads to is swapped, as Kubernetes does', async t => {
+  const folder = await makeFolder(t)
+  const file = join(folder, 'gateway.yaml')
+  await mountVersion(folder, 1, 'one')
+  await symlink(join('..data', 'gateway.yaml'), file)
+  const told = watchContent(file)
+  await mountVersion(folder, 2, 'two')
+  t.same(await told(1), ['two'])
+  await mountVersion(folder, 3, 'three')
+  t.same(await told(2), ['two', 'three'])
+})
+
+t.test('a file is told of once for a change, however it is saved, and its neighbours are not', async t => {
+  const folder = await makeFolder(t)
+  const file = join(folder, 'gateway.yaml')
+  await writeFile(file, 'one')
+  const told = watchContent(file)
+  await writeFile(join(folder, 'neighbour'), 'x')
+  await writeFile(join(folder, 'new'), 'two')
+  await rename(join(folder, 'new'), file)
+  t.same(await told(1), ['two'])
+  await writeFile(file, '')
+  await writeFile(file, 'three')
+  t.same(await told(2), ['two', 'three'])
+})
