@@ -7,7 +7,7 @@ import { openStorage } from '../src/storage/index.ts'
 
 // Rows by the million, past the gateway: through it they would take hours.
 
-const onlyErrors: Log = {
+export const onlyErrors: Log = {
   debug() {},
   info() {},
   warn() {},

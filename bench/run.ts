@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { type ConsoleMeasured, consoleRow, measureConsole } from './console.ts'
 import { type CountersMeasured, countersRow, measureCounters } from './counters.ts'
 import {
   type GrowthMeasured,
@@ -54,7 +55,7 @@ const nothing: Measured = {
 
 type FigureResult = {
   readonly row: string
-  readonly measured: CountersMeasured | GrowthMeasured | LedgerMeasured | StartMeasured
+  readonly measured: ConsoleMeasured | CountersMeasured | GrowthMeasured | LedgerMeasured | StartMeasured
   readonly verdicts: readonly Verdict[]
 }
 
@@ -76,6 +77,7 @@ for (const row of rows) if (!wanted || wanted.includes(row.name)) results.push(a
 if (!wanted || wanted.includes(ledgerRow)) results.push(await measureLedgerRow())
 if (!wanted || wanted.includes(startRow)) results.push(await measureStartRow())
 if (!wanted || wanted.includes(countersRow)) results.push(await measureCountersRow())
+if (!wanted || wanted.includes(consoleRow)) results.push(await measureConsoleRow())
 if (!wanted || wanted.includes(growthRow)) results.push(await measureGrowthRow())
 if (!wanted || wanted.includes(growthPostgresRow)) results.push(await measureGrowthPostgresRow())
 await write(results)
@@ -186,6 +188,21 @@ async function measureCountersRow(): Promise<FigureResult> {
     `  ${figure(requestsPerSecond)} requests/s, Redis CPU µs/request ${figure(redisCpuMicros)}; p50 ${figure(p50Ms)} ms\n`,
   )
   return print({ row: countersRow, measured, verdicts: [] })
+}
+
+async function measureConsoleRow(): Promise<FigureResult> {
+  process.stderr.write('\nconsole: 1,000,000 rows in the log, 4 connections of callers\n')
+  const measured = await measureConsole(runs, seconds)
+  for (const [filter, ms] of Object.entries(measured.pagesMs)) process.stdout.write(`  ${filter}: ${figure(ms)} ms\n`)
+  const { p99AloneMs, p99PagingMs, pagesASecond } = measured
+  process.stdout.write(
+    `  callers' p99: ${figure(p99AloneMs)} ms alone, ${figure(p99PagingMs)} ms beside ${figure(pagesASecond)} pages/s\n`,
+  )
+  const verdicts: readonly Verdict[] = [
+    { text: 'slowest first page, ms', value: Math.max(...Object.values(measured.pagesMs)), atMost: 200 },
+    { text: "added to callers' p99, ms", value: p99PagingMs - p99AloneMs, atMost: 10 },
+  ]
+  return print({ row: consoleRow, measured, verdicts })
 }
 
 async function measureGrowthRow(): Promise<FigureResult> {

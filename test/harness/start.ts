@@ -62,6 +62,8 @@ export type StartOptions = {
   /** Configuration text; the shipped `gateway.yaml` when absent. `UPSTREAM_URL` and `NAME_URL` are set in its environment. */
   readonly yaml?: string
   readonly edit?: Edits
+  /** What messages call the configuration's file; one in the test's folder when absent. */
+  readonly file?: string
   /** Beside the built-in ones; the configuration's pipeline has to name them. */
   readonly plugins?: readonly AnyPlugin[]
   readonly env?: Record<string, string>
@@ -95,7 +97,7 @@ export async function start(t: Test, options: StartOptions = {}): Promise<Starte
   Object.assign(env, options.env)
   const shipped = options.yaml ?? (await readFile(new URL('../../gateway.yaml', import.meta.url), 'utf8'))
   // The gateway reads the text again whenever it is told to reload.
-  const config = { text: change(shipped, options.edit ?? []), file: join(folder, 'gateway.yaml') }
+  const config = { text: change(shipped, options.edit ?? []), file: options.file ?? join(folder, 'gateway.yaml') }
   const stops: (() => Promise<void>)[] = []
   t.teardown(async () => {
     for (const stop of stops.toReversed()) await stop()

@@ -1,0 +1,45 @@
+import t from 'tap'
+import { browse } from '../harness/browser.ts'
+import { emptyScenes, furnish, type Scene, visit } from '../harness/furnish.ts'
+import { lookAt, showAs, variants } from '../harness/look-at.ts'
+import { enterAsAdmin } from '../harness/visitor.ts'
+
+// `npm run test:axe`: every page in both languages, light and dark, on a phone and a desk. One row for each page and
+// language; a fault is told below its row, and fails.
+
+t.setTimeout(1_200_000)
+
+t.test('every page in every language, theme and width', async t => {
+  const browsing = await browse(t)
+  const { url, faults } = browsing
+  const admin = await enterAsAdmin(browsing)
+  const heads = variants.map(({ width, theme }) => `${width} ${theme}`.padStart(11))
+  const rows = [`${''.padEnd(28)}${heads.join('')}`]
+  let looked = 0
+  const look = async (scenes: readonly Scene[]) => {
+    for (const language of ['zh', 'en'] as const) {
+      const inside = await browsing.newPage({ language, as: admin })
+      const outside = await browsing.newPage({ language })
+      for (const scene of scenes) {
+        const page = scene.inside ? inside : outside
+        await visit(page, url, scene)
+        const counts: number[] = []
+        for (const variant of variants) {
+          await showAs(page, variant)
+          const found = await lookAt(page)
+          looked++
+          counts.push(found.length)
+          if (found.length > 0) t.fail(`${scene.name} ${language} ${variant.theme} ${variant.width}`, { found })
+        }
+        rows.push(`${`${scene.name} ${language}`.padEnd(28)}${counts.map(one => String(one).padStart(11)).join('')}`)
+      }
+      await inside.context().close()
+      await outside.context().close()
+    }
+  }
+  await look(emptyScenes)
+  await look(await furnish(browsing, admin))
+  for (const row of rows) t.comment(row)
+  t.strictSame(faults, [])
+  t.pass(`${looked} looks`)
+})

@@ -1,0 +1,142 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { browseAsAdmin, type Browsing, browserMissing } from '../harness/browser.ts'
+import { enterAsUser, passwordOfTests } from '../harness/visitor.ts'
+
+const skip = browserMissing
+t.setTimeout(110_000)
+
+/** Anything that opens a window of the browser is a fault. */
+function refuseDialogs(page: Page, { faults }: Browsing): void {
+  page.on('dialog', dialog => {
+    faults.push(`a dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+}
+
+const script = '<script>alert(1)</script>'
+const image = '"><img src=x onerror=alert(1)>'
+const formula = '=HYPERLINK("javascript:alert(1)")'
+const turned = 'safe\u202etxt.exe'
+
+t.test('C what callers wrote is shown as it is, and does nothing', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, post, settled, newKey, admin, faults } = browsing
+  const page = await browsing.newPage({ as: admin })
+  refuseDialogs(page, browsing)
+  const headers = { 'user-agent': image, 'x-client-request-id': script, 'x-request-id': formula }
+  for (const model of [script, image, formula, 'javascript:alert(1)', turned, '\u001b[31mred', '{{7*7}}'])
+    await (await post('/v1/images/generations', { model, prompt: script, size: image }, headers)).arrayBuffer()
+  const sized = await post('/v1/images/generations', {
+    model: 'alpha-image-2',
+    prompt: script,
+    quality: image,
+    user: script,
+  })
+  await sized.arrayBuffer()
+  for (const name of [script, image, turned]) await newKey({ name })
+  await settled()
+
+  await page.goto(`${url}/console/logs`)
+  await page.locator('tbody tr').first().waitFor()
+  const rows = await page.locator('tbody tr').count()
+  t.ok(rows >= 8, `${rows} rows`)
+  const links = await page.locator('tbody a').evaluateAll(all => all.map(one => one.getAttribute('href') ?? ''))
+  for (const link of links) {
+    t.match(link, /^\/console\//)
+    await page.goto(url + link)
+    await page.locator('dialog .facts, dialog dl').first().waitFor()
+  }
+  await page.goto(`${url}/console/logs/${sized.headers.get('x-request-id')}`)
+  t.match(await page.locator('.line-text').textContent(), 'onerror', 'as it was written')
+  await page.goto(`${url}/console/tokens`)
+  await page.getByRole('link', { name: script }).click()
+  await page.getByRole('heading', { name: script }).waitFor()
+  await page.goto(`${url}/console/tokens`)
+  await page.getByRole('link', { name: turned }).waitFor()
+  const query = String(new URLSearchParams({ model: script, user: image, before: formula, id: turned }))
+  for (const path of [
+    '/console/logs',
+    '/console/tokens',
+    '/console/users',
+    '/console/audit',
+    '/console/playground',
+    '/pricing',
+  ])
+    await page.goto(`${url}${path}?${query}`)
+  await page.goto(`${url}/console/login?next=${encodeURIComponent('javascript:alert(1)')}`)
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.goto(`${url}/console/login?next=${encodeURIComponent('//elsewhere.example/console')}`)
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  t.equal(new URL(page.url()).origin, url)
+  t.equal(await page.locator('img[src=x], main script').count(), 0)
+  t.strictSame(faults, [])
+})
+
+t.test('a user sees no page of administrators, and nothing of others', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, post, settled, admin, faults } = browsing
+  const sent = await post('/v1/chat/completions', { model: 'sim-chat', messages: [{ role: 'user', content: 'x' }] })
+  await sent.arrayBuffer()
+  await settled()
+  const page = await browsing.newPage({ as: await enterAsUser(browsing, admin, 'mei') })
+  await page.goto(`${url}/console`)
+  await page.getByText('Waiting for the first request').waitFor()
+  const ways = await page.getByRole('navigation').getByRole('link').allTextContents()
+  for (const name of ['Users & groups', 'Config', 'Audit', 'System']) t.notOk(ways.includes(name), name)
+  for (const path of ['users', 'config', 'audit', 'system']) {
+    await page.goto(`${url}/console/${path}`)
+    await page.getByRole('heading', { name: 'No such page' }).waitFor()
+  }
+  await page.goto(`${url}/console/logs/${sent.headers.get('x-request-id')}`)
+  await page.getByText('There is no such thing here, or it is not yours.').waitFor()
+  await page.goto(`${url}/console/tokens/${browsing.keyId}`)
+  await page.getByText('There is no such thing here, or it is not yours.').waitFor()
+  t.strictSame(faults, [])
+})
+
+t.test('without a network, a session or a storage the page says so, and goes on when it is back', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, admin, gateway } = browsing
+  const page = await browsing.newPage({ as: admin })
+  const way = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click()
+  await page.goto(`${url}/console/account`)
+  await page.getByRole('heading', { name: 'Account' }).waitFor()
+
+  await page.context().setOffline(true)
+  await way('Tokens')
+  await page.getByText('The gateway cannot be reached').waitFor()
+  await page.context().setOffline(false)
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.locator('tbody tr').first().waitFor()
+
+  t.equal((await admin.ask('DELETE', '/api/session')).status, 204)
+  await way('Models')
+  await page.getByText('Your session has ended. Log in to go on where you were.').waitFor()
+  await page.locator('[name=name]').fill('root')
+  await page.locator('[name=password]').fill('not the password')
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByText('The name or the password is wrong.').waitFor()
+  await page.locator('[name=password]').fill(passwordOfTests)
+  await page.getByText('The name or the password is wrong.').waitFor()
+  // The next try on this account waits a second after a wrong one.
+  await t.resolves(
+    (async () => {
+      while (new URL(page.url()).pathname !== '/console/models') {
+        await page
+          .getByRole('button', { name: 'Log in' })
+          .click({ timeout: 2_000 })
+          .catch(() => undefined)
+        await page.waitForURL('**/console/models', { timeout: 1_000 }).catch(() => undefined)
+      }
+    })(),
+    'back where they were',
+  )
+  await page.getByRole('heading', { name: 'Models' }).waitFor()
+
+  await gateway.storage.close()
+  await way('Tokens')
+  await page.getByText('The storage is not available').waitFor()
+  await page.reload()
+  await page.getByText('The storage is not available').waitFor()
+})

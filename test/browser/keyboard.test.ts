@@ -1,0 +1,100 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { browse, browserMissing } from '../harness/browser.ts'
+import { offerToken, passwordOfTests } from '../harness/visitor.ts'
+
+t.setTimeout(110_000)
+
+/** More than any page has of what can be reached. */
+const pressesMax = 80
+
+/** Presses Tab until what is meant has the focus, and says how that can be seen. */
+async function tabTo(page: Page, selector: string): Promise<void> {
+  for (let presses = 0; presses < pressesMax; presses++) {
+    await page.keyboard.press('Tab')
+    const here = `document.activeElement?.matches(${JSON.stringify(selector)})`
+    if (!(await page.evaluate(here))) continue
+    if (!(await page.evaluate(`getComputedStyle(document.activeElement).outlineStyle !== 'none'`)))
+      throw new Error(`the focus on ${selector} cannot be seen`)
+    return
+  }
+  throw new Error(`Tab does not lead to ${selector}`)
+}
+
+const focused = (page: Page) => page.evaluate('document.activeElement.textContent.trim()')
+
+t.test('from setting up to a key and back, by keyboard alone', { skip: browserMissing }, async t => {
+  const browsing = await browse(t)
+  const { url, faults } = browsing
+  const page = await browsing.newPage()
+  const { keyboard } = page
+  await page.goto(`${url}/console/setup#${await offerToken(browsing)}`)
+  await page.getByRole('heading', { name: 'Set up' }).waitFor()
+  for (const name of ['password', 'again']) {
+    await tabTo(page, `[name=${name}]`)
+    await keyboard.type(passwordOfTests)
+  }
+  await keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+
+  await tabTo(page, '.skip')
+  t.ok(await page.locator('.skip').isVisible(), 'the link to the content is seen when it has the focus')
+  await tabTo(page, 'a[href="/console/tokens"]')
+  await keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Tokens' }).waitFor()
+  t.equal(await focused(page), 'Tokens', 'a page begins at its heading')
+  await tabTo(page, 'main button.primary')
+  await keyboard.press('Enter')
+  await page.locator('dialog').waitFor()
+  await keyboard.press('Escape')
+  await page.locator('dialog').waitFor({ state: 'detached' })
+  t.equal(await focused(page), 'Create token', 'the focus is back where it was')
+
+  await keyboard.press('Enter')
+  await page.locator('dialog').waitFor()
+  await tabTo(page, 'dialog [name=name]')
+  await keyboard.type('by keyboard')
+  await keyboard.press('Enter')
+  await page
+    .getByText('It is shown here once')
+    .or(page.getByRole('button', { name: 'I have kept it' }))
+    .first()
+    .waitFor()
+  await keyboard.press('Escape')
+  await page.getByRole('button', { name: 'I have kept it' }).waitFor()
+  t.pass('what is shown once is not closed by chance')
+  await tabTo(page, 'dialog .button.primary')
+  await keyboard.press('Enter')
+  await page.locator('dialog').waitFor({ state: 'detached' })
+  t.equal(await focused(page), 'Create token')
+
+  await tabTo(page, 'main tbody a')
+  const name = await focused(page)
+  await keyboard.press('Enter')
+  await page.locator('dialog dl').waitFor()
+  await tabTo(page, 'dialog button.danger')
+  await keyboard.press('Escape')
+  await page.locator('dialog').waitFor({ state: 'detached' })
+  t.equal(await focused(page), name, 'and after a drawer')
+  t.strictSame(faults, [])
+})
+
+t.test('on a phone the ways are behind one button, and Escape closes them', { skip: browserMissing }, async t => {
+  const browsing = await browse(t)
+  const page = await browsing.newPage({ width: 390 })
+  const { keyboard } = page
+  await page.goto(`${browsing.url}/console/setup#${await offerToken(browsing)}`)
+  for (const name of ['password', 'again']) await page.locator(`[name=${name}]`).fill(passwordOfTests)
+  await keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await tabTo(page, '[popovertarget=side]')
+  await keyboard.press('Enter')
+  await page.locator('#side').waitFor()
+  await keyboard.press('Escape')
+  await page.locator('#side').waitFor({ state: 'hidden' })
+  await keyboard.press('Enter')
+  await tabTo(page, '#side a[href="/console/logs"]')
+  await keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Logs' }).waitFor()
+  await page.locator('#side').waitFor({ state: 'hidden' })
+})

@@ -1,0 +1,53 @@
+import t from 'tap'
+import { browse, browserMissing } from '../harness/browser.ts'
+import { emptyScenes, furnish, visit } from '../harness/furnish.ts'
+import { lookAt, showAs, variants } from '../harness/look-at.ts'
+import { enterAsAdmin } from '../harness/visitor.ts'
+
+t.setTimeout(110_000)
+
+// Each page once, the variants by turns; `npm run test:axe` looks at all of them in all.
+t.test(
+  'every page is readable for everybody, and nothing on it is cut or lies over another',
+  {
+    skip: browserMissing,
+  },
+  async t => {
+    const browsing = await browse(t)
+    const { url, faults } = browsing
+    const admin = await enterAsAdmin(browsing)
+    const insideOf = {
+      en: await browsing.newPage({ language: 'en', as: admin }),
+      zh: await browsing.newPage({ language: 'zh', as: admin }),
+    }
+    const outsideOf = { en: await browsing.newPage({ language: 'en' }), zh: await browsing.newPage({ language: 'zh' }) }
+    let turn = 0
+    const look = async (scenes: Awaited<ReturnType<typeof furnish>>) => {
+      for (const scene of scenes) {
+        const language = turn % 2 === 0 ? 'zh' : 'en'
+        const variant = variants[Math.floor(turn / 2) % variants.length] ?? variants[0]
+        turn++
+        const page = (scene.inside ? insideOf : outsideOf)[language]
+        if (variant) await showAs(page, variant)
+        await visit(page, url, scene)
+        t.strictSame(await lookAt(page), [], `${scene.name} ${language} ${variant?.theme} ${variant?.width}`)
+      }
+    }
+    await look(emptyScenes)
+    await look(await furnish(browsing, admin))
+    t.strictSame(faults, [])
+  },
+)
+
+t.test('every page says that nothing from elsewhere may run in it', async t => {
+  const browsing = await browse(t)
+  for (const path of ['/console', '/console/login', '/console/logs/req_1', '/console/icon.svg', '/pricing', '/docs']) {
+    const answer = await fetch(browsing.url + path)
+    t.equal(answer.status, 200, path)
+    const policy = answer.headers.get('content-security-policy') ?? ''
+    t.match(policy, /default-src '(?:self|none)'/, path)
+    t.match(policy, /frame-ancestors 'none'/, path)
+    t.notMatch(policy, /unsafe|\*|https?:/, path)
+    t.equal(answer.headers.get('x-content-type-options'), 'nosniff', path)
+  }
+})

@@ -1,0 +1,141 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { browse, browseAsAdmin, browserMissing } from '../harness/browser.ts'
+import { filesOf, readParts, textsOf } from '../harness/edits.ts'
+import { picture, png } from '../harness/pictures.ts'
+import { sha256, startUpstream } from '../harness/upstream.ts'
+import { enterAsAdmin } from '../harness/visitor.ts'
+
+const skip = browserMissing
+t.setTimeout(110_000)
+
+const file = (name: string, width: number, height: number) => ({
+  name,
+  mimeType: 'image/png',
+  buffer: png(width, height),
+})
+
+/** Money as a number: of a text such as `0.08 USD`. */
+const money = (text: string | null): number => Number(/\d+\.\d+/.exec(text ?? '')?.[0])
+
+type Quote = { readonly expected: string | null; readonly at_most: string }
+
+/** Asks for so many pictures of a size, and reads what the playground says that they will cost. */
+async function readQuote(page: Page, size: string, n: number): Promise<Quote> {
+  const asked = page.waitForResponse(response => {
+    const request = response.request()
+    if (!response.url().endsWith('/api/explain')) return false
+    const body = request.postDataJSON() as { size?: string; n?: number }
+    return body.size === size && body.n === n
+  })
+  await page.locator('[name=size]').fill(size)
+  await page.locator('[name=n]').fill(String(n))
+  const { quote } = (await (await asked).json()) as { quote: Quote }
+  await page.locator('.quote', { hasText: quote.at_most }).waitFor()
+  return quote
+}
+
+async function readBill(page: Page): Promise<{ amount: number; line: string }> {
+  const bill = page.getByRole('region', { name: 'Bill' })
+  await bill.waitFor()
+  const amount = money(await bill.locator('.sum').textContent())
+  return { amount, line: (await bill.locator('.line-text').textContent()) ?? '' }
+}
+
+t.test('pictures of both families are quoted before and billed after, generated and edited', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, faults, charges, admin } = browsing
+  const page = await browsing.newPage({ as: admin })
+  for (const model of ['alpha-image-2', 'beta-imagine-image']) {
+    for (const operation of ['image.generate', 'image.edit']) {
+      await page.goto(`${url}/console/playground?op=${operation}&model=${model}`)
+      await page.locator('[name=prompt]').fill('a boat at dawn')
+      if (operation === 'image.edit')
+        await page.locator('[name=image]').setInputFiles([file('one.png', 640, 480), file('two.png', 480, 640)])
+      const quote = await readQuote(page, '3840x2160', 2)
+      const atMost = money(quote.at_most)
+      t.ok(atMost > 0, `at most ${quote.at_most}`)
+      await page.getByRole('button', { name: 'Send' }).click()
+      const { amount, line } = await readBill(page)
+      const what = `${operation} of ${model}`
+      t.ok(amount > 0 && amount <= atMost, `${what}: ${amount} within the quote`)
+      if (quote.expected === quote.at_most) t.equal(amount, atMost, `${what}: the quote was no range`)
+      const [charge] = await charges()
+      t.equal(line, charge?.text, `${what}: the bill is the charge`)
+      t.match(line, /^大小 .*, 请求品质 .*, 生成数量 .*, 图片档位 .*, 来源 .*, 实际尺寸 /)
+      if (model === 'alpha-image-2') {
+        t.equal(await page.locator('.pictures img').count(), 2)
+        await page
+          .getByText(/^\d+x\d+ · /)
+          .first()
+          .waitFor()
+      } else {
+        t.equal(await page.locator('.pictures img').count(), 0, 'a link is not followed')
+        t.equal(await page.locator('.pictures .unopened a').count(), 2)
+      }
+    }
+  }
+  t.strictSame(faults, [])
+})
+
+t.test('files are sent in the order that they were put in, the mask beside them', { skip }, async t => {
+  const browsing = await browse(t, { simulated: false, upstreams: ['alpha'] })
+  const { url, upstream, faults } = browsing
+  const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })
+  upstream.answer({ created: 1, data: [picture(1254, 1254)] })
+  await page.goto(`${url}/console/playground?op=image.edit&model=alpha-image-2`)
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByText('This is needed').waitFor()
+  await page.locator('[name=prompt]').fill('a boat')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByText('Choose at least one image').waitFor()
+  const names = ['a.png', '<img src=x onerror=alert(1)>.png', 'c\u202egnp.exe.png', 'd.png']
+  const files = names.map((name, i) => file(name, 100 + i, 100))
+  await page.locator('[name=image]').setInputFiles(files)
+  await page.locator('[name=mask]').setInputFiles(file('mask.png', 64, 64))
+  await page.getByRole('button', { name: 'Move d.png up' }).click()
+  await page.getByRole('button', { name: 'Move a.png down' }).click()
+  await page.getByRole('button', { name: `Remove ${names[2]}` }).click()
+  t.strictSame(await page.locator('.files .theirs').allTextContents(), [names[1], 'a.png', 'd.png'])
+  await page.getByRole('button', { name: 'Send' }).click()
+  await readBill(page)
+  const sent = await readParts(
+    upstream.received[0]?.body ?? Buffer.alloc(0),
+    upstream.received[0]?.headers['content-type'],
+  )
+  t.strictSame(
+    filesOf(sent, 'image').map(part => part.sha256),
+    [1, 0, 3].map(i => sha256(files[i]?.buffer ?? Buffer.alloc(0))),
+  )
+  t.equal(filesOf(sent, 'mask').length, 1)
+  t.match(textsOf(sent), { prompt: 'a boat', model: 'alpha-image-2' })
+  t.strictSame(faults, [])
+})
+
+t.test('a link that is answered is never loaded by itself, nor one that is none', { skip }, async t => {
+  const sentinel = await startUpstream()
+  t.teardown(() => sentinel.close())
+  const browsing = await browse(t, { simulated: false, upstreams: ['beta'] })
+  const { url, upstream, faults } = browsing
+  const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })
+  page.on('dialog', dialog => {
+    faults.push(`a dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  const links = [`${sentinel.url}/picture.png`, 'javascript:alert(1)', 'data:text/html,<script>alert(1)</script>']
+  upstream.answer({ created: 1, data: links.map(link => ({ url: link })) })
+  await page.goto(`${url}/console/playground?model=beta-imagine-image`)
+  await page.locator('[name=prompt]').fill('a boat')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await readBill(page)
+  t.equal(await page.locator('.unopened').count(), links.length)
+  t.strictSame(
+    await page.locator('.unopened a').evaluateAll(all => all.map(one => one.getAttribute('href'))),
+    [links[0]],
+    'only the first may be opened at all',
+  )
+  t.match(await page.locator('.unopened a').getAttribute('rel'), 'noopener noreferrer')
+  t.equal(await page.locator('.pictures img').count(), 0)
+  t.equal(sentinel.received.length, 0)
+  t.strictSame(faults, [])
+})

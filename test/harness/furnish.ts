@@ -1,0 +1,150 @@
+import type { Page } from 'playwright-core'
+import type { Browsing } from './browser.ts'
+import { png } from './pictures.ts'
+import { offerToken, passwordOfTests, type Visitor } from './visitor.ts'
+
+/** A page as somebody finds it. */
+export type Scene = {
+  /** Of the picture's file. */
+  readonly name: string
+  readonly path: string
+  /** Whose it is; nobody's when false. */
+  readonly inside?: boolean
+  /** What is to be seen before the page is looked at, beside its heading. */
+  readonly ready?: string
+  /** What is done on it first. */
+  readonly act?: (page: Page) => Promise<void>
+}
+
+/** The pages of somebody who is logged in before anything was asked. */
+export const emptyScenes: readonly Scene[] = [
+  { name: 'first-request', path: '/console', inside: true, ready: '.waiting' },
+  { name: 'logs-none', path: '/console/logs', inside: true, ready: '.empty' },
+]
+
+const file = (name: string, width: number, height: number) => ({
+  name,
+  mimeType: 'image/png',
+  buffer: png(width, height),
+})
+
+/** Fills a gateway with keys, people, requests and decisions as a day leaves them, and says what pages there are. */
+export async function furnish(browsing: Browsing, admin: Visitor): Promise<readonly Scene[]> {
+  const { gateway, post, settled, newKey } = browsing
+  await admin.post('/api/users', { name: 'mei', role: 'user', group: 'partner', password: passwordOfTests })
+  const made = await admin.post('/api/keys', {
+    name: 'storefront',
+    user: 'mei',
+    budget: '25',
+    budget_period: 'month',
+    models: ['alpha-image-2', 'beta-imagine-image'],
+  })
+  const keyId = (made.body as { key: { id: string } }).key.id
+  const gone = await newKey({ name: 'night job' })
+  await admin.ask('DELETE', `/api/keys/${gone.id}`)
+  const ask = async (path: string, body: object) => {
+    const answer = await post(path, body)
+    await answer.arrayBuffer()
+    return answer.headers.get('x-request-id') ?? ''
+  }
+  const prompt = 'a boat at dawn'
+  const image = '/v1/images/generations'
+  const alpha = await ask(image, { model: 'alpha-image-2', prompt, size: '3840x2160', n: 2, quality: 'high' })
+  const beta = await ask(image, { model: 'beta-imagine-image', prompt, size: '3840x2160', n: 3 })
+  await ask(image, { model: 'beta-imagine-image', prompt, size: '1024x1024' })
+  await ask(image, { model: 'no-such-model', prompt })
+  const messages = [{ role: 'user', content: 'Hello' }]
+  const chat = await ask('/v1/chat/completions', { model: 'sim-chat', messages })
+  await ask('/v1/embeddings', { model: 'sim-embedding', input: ['one', 'two'] })
+  await ask('/v1/rerank', { model: 'sim-rerank', query: 'a boat', documents: ['a ship', 'a tree'] })
+  await settled()
+  await admin.post(`/api/logs/${beta}/refund`, { reason: 'the customer got 2K and had asked for 4K' })
+  await gateway.storage.flush()
+  return [...outside(await offerToken(browsing)), ...inside({ keyId, alpha, beta, chat })]
+}
+
+function outside(token: string): readonly Scene[] {
+  return [
+    { name: 'setup', path: `/console/setup#${token}` },
+    { name: 'login', path: '/console/login' },
+    { name: 'pricing', path: '/pricing?model=beta-imagine-image&operation=image.generate&size=3840x2160&n=3' },
+    { name: 'docs', path: '/docs' },
+  ]
+}
+
+type Made = { readonly keyId: string; readonly alpha: string; readonly beta: string; readonly chat: string }
+
+function inside({ keyId, alpha, beta, chat }: Made): readonly Scene[] {
+  const dialog = 'dialog[open]'
+  const scenes: readonly Scene[] = [
+    { name: 'overview', path: '' },
+    { name: 'tokens', path: '/tokens' },
+    { name: 'token-new', path: '/tokens?new=1', ready: dialog },
+    { name: 'token-once', path: '/tokens?new=1', ready: dialog, act: createToken },
+    { name: 'token', path: `/tokens/${keyId}`, ready: `${dialog} dl` },
+    { name: 'logs', path: '/logs' },
+    { name: 'logs-live', path: '/logs?live=1&model=alpha-image-2&tier=2K&charge=settled' },
+    { name: 'details-family-a', path: `/logs/${alpha}`, ready: `${dialog} .six` },
+    { name: 'details-family-b', path: `/logs/${beta}`, ready: `${dialog} .six` },
+    { name: 'details-chat', path: `/logs/${chat}`, ready: `${dialog} .sum-text` },
+    { name: 'playground', path: '/playground?model=alpha-image-2', ready: '.quote', act: generate },
+    { name: 'playground-links', path: '/playground?model=beta-imagine-image', ready: '.quote', act: generate },
+    { name: 'playground-edit', path: '/playground?op=image.edit', ready: '.quote', act: chooseFiles },
+    { name: 'playground-chat', path: '/playground?op=chat', act: chatWith },
+    { name: 'playground-speech', path: '/playground?op=audio.speech' },
+    { name: 'playground-transcription', path: '/playground?op=audio.transcribe' },
+    { name: 'playground-embeddings', path: '/playground?op=embeddings' },
+    { name: 'playground-rerank', path: '/playground?op=rerank' },
+    { name: 'models', path: '/models' },
+    { name: 'account', path: '/account' },
+    { name: 'users', path: '/users' },
+    { name: 'user-new', path: '/users?new=1', ready: dialog },
+    { name: 'user', path: '/users?edit=mei', ready: dialog },
+    { name: 'groups', path: '/users?tab=groups' },
+    { name: 'config', path: '/config' },
+    { name: 'config-origins', path: '/config?view=origins' },
+    { name: 'config-check', path: '/config?view=check' },
+    { name: 'audit', path: '/audit' },
+    { name: 'system', path: '/system' },
+    { name: 'nowhere', path: '/nowhere' },
+  ]
+  return scenes.map(scene => ({ ...scene, path: `/console${scene.path}`, inside: true }))
+}
+
+async function createToken(page: Page): Promise<void> {
+  await page.locator('dialog [name=name]').fill('storefront')
+  await page.locator('dialog [type=submit]').click()
+  await page.locator('dialog pre').first().waitFor()
+}
+
+async function generate(page: Page): Promise<void> {
+  await page.locator('[name=prompt]').fill('a boat at dawn')
+  await page.locator('[name=size]').fill('3840x2160')
+  await page.locator('[type=submit]').click()
+  await page.locator('.line-text').waitFor()
+}
+
+async function chooseFiles(page: Page): Promise<void> {
+  await page
+    .locator('[name=image]')
+    .setInputFiles([file('harbour.png', 640, 480), file('a name that goes on and on and has no end.png', 480, 640)])
+  await page.locator('[name=mask]').setInputFiles(file('mask.png', 640, 480))
+  await page.locator('.files li').nth(1).waitFor()
+}
+
+async function chatWith(page: Page): Promise<void> {
+  await page.locator('[name=message]').fill('Hello')
+  await page.locator('[type=submit]').click()
+  await page.locator('.sum-text').waitFor()
+}
+
+/** Goes to a scene and waits until it is whole. */
+export async function visit(page: Page, url: string, { path, ready, act }: Scene): Promise<void> {
+  // A fragment alone would not load the page again.
+  await page.goto('about:blank')
+  await page.goto(url + path)
+  await page.locator('main h1').waitFor()
+  if (ready) await page.locator(ready).first().waitFor()
+  await act?.(page)
+  await page.locator('.loading, [aria-busy=true]').first().waitFor({ state: 'detached' })
+}

@@ -1,0 +1,85 @@
+// Runs in a page, and answers what is wrong with how it is laid out: one line for each fault, none when all is well.
+;(() => {
+  const slack = 1.5
+  const name = one => {
+    const text = (one.getAttribute('aria-label') || one.textContent || one.getAttribute('name') || '').trim()
+    return `<${one.tagName.toLowerCase()} class="${one.getAttribute('class') ?? ''}"> ${text.slice(0, 60)}`
+  }
+  const page = document.scrollingElement
+  const faults = []
+  if (page.scrollWidth > page.clientWidth)
+    faults.push(`the page is ${page.scrollWidth} px wide, of ${page.clientWidth}`)
+
+  const open = [...document.querySelectorAll('dialog[open]')].at(-1)
+  // What is there for readers alone is clipped to nothing, and a link to skip to the content waits beyond the edge.
+  const clipped = one => /inset\(50%\)/.test(getComputedStyle(one).clipPath)
+  const readOnly = new Set([...document.querySelectorAll('thead, caption, .unseen')].filter(clipped))
+  const seen = one =>
+    one.checkVisibility({ opacityProperty: true, visibilityProperty: true }) &&
+    one.getClientRects().length > 0 &&
+    !one.closest('.skip') &&
+    ![...readOnly].some(hidden => hidden.contains(one))
+  const all = [...(open ?? document.body).querySelectorAll('*')].filter(seen)
+
+  // What stands in a box that scrolls may be beyond it: only what nobody can reach is a fault.
+  const clips = one => getComputedStyle(one).overflowX !== 'visible'
+  const clip = one => {
+    let box = { left: 0, top: -Infinity, right: innerWidth, bottom: Infinity }
+    for (let at = one.parentElement; at && at !== document.documentElement; at = at.parentElement) {
+      if (!clips(at)) continue
+      const { left, top, right, bottom } = at.getBoundingClientRect()
+      box = {
+        left: Math.max(box.left, left),
+        top: Math.max(box.top, top),
+        right: Math.min(box.right, right),
+        bottom: Math.min(box.bottom, bottom),
+      }
+    }
+    return box
+  }
+  const scrolls = one => {
+    for (let at = one.parentElement; at; at = at.parentElement)
+      if (at !== document.body && /auto|scroll/.test(getComputedStyle(at).overflowX)) return true
+    return false
+  }
+  for (const one of all) {
+    const { left, right } = one.getBoundingClientRect()
+    if ((right > innerWidth + slack || left < -slack) && !scrolls(one)) faults.push(`beyond the edge: ${name(one)}`)
+  }
+
+  if (innerWidth >= 1280)
+    for (const one of all)
+      if (one.matches('.sheet') && one.scrollWidth > one.clientWidth + slack)
+        faults.push(`a table stands beyond its sheet: ${name(one)}`)
+
+  // A text that its box cuts, or that stands out of it.
+  const written = one => [...one.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim() !== '')
+  for (const one of all) {
+    const { display, overflowX, overflowY } = getComputedStyle(one)
+    if (!written(one) || display === 'inline' || one.matches('textarea, select, option')) continue
+    const wide = one.scrollWidth > one.clientWidth + slack && !/auto|scroll/.test(overflowX)
+    const high = one.scrollHeight > one.clientHeight + slack && /hidden|clip/.test(overflowY)
+    if ((wide || high) && !one.title) faults.push(`text is cut: ${name(one)}`)
+  }
+
+  // Two things to press, one over the other.
+  const pressed = all.filter(one => one.matches('a[href], button, input, select, textarea, summary'))
+  const parts = pressed.flatMap(one => {
+    const box = clip(one)
+    return [...one.getClientRects()].map(({ left, top, right, bottom }) => ({
+      one,
+      left: Math.max(left, box.left),
+      top: Math.max(top, box.top),
+      right: Math.min(right, box.right),
+      bottom: Math.min(bottom, box.bottom),
+    }))
+  })
+  for (const [i, a] of parts.entries())
+    for (const b of parts.slice(i + 1)) {
+      if (a.one === b.one || a.one.contains(b.one) || b.one.contains(a.one)) continue
+      const width = Math.min(a.right, b.right) - Math.max(a.left, b.left)
+      const height = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)
+      if (width > slack && height > slack) faults.push(`${name(a.one)} overlaps ${name(b.one)}`)
+    }
+  return [...new Set(faults)]
+})()
