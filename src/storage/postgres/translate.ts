@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { skipLocked } from '../query.ts'
 
 /** Types and functions of the migrations that PostgreSQL calls otherwise. Ids are compared byte by byte, as in SQLite. */
@@ -31,7 +32,7 @@ export function translateSchema(statement: string): string {
 }
 
 export type Prepared = {
-  /** The name that a connection keeps it prepared under. */
+  /** The name that a connection keeps it prepared under: of its text, so that no two processes mean another by one name, whatever pools their connections. */
   readonly name: string
   readonly text: string
   /** False for a statement that gives no rows back: what comes after it need not wait for it. */
@@ -47,7 +48,7 @@ export function prepare(sql: string): Prepared {
     let parameters = 0
     const text = sql.replaceAll(skipLocked, 'FOR UPDATE SKIP LOCKED').replaceAll('?', () => `$${++parameters}`)
     const givesRows = /^\s*(?:SELECT|WITH)\b|\bRETURNING\b/i.test(sql)
-    prepared.set(sql, (found = { name: `q${prepared.size}`, text, givesRows }))
+    prepared.set(sql, (found = { name: `q${hash('sha1', text)}`, text, givesRows }))
   }
   return found
 }

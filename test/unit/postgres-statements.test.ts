@@ -1,0 +1,24 @@
+import { Worker } from 'node:worker_threads'
+import { once } from 'node:events'
+import t from 'tap'
+
+const module = new URL('../../src/storage/postgres/translate.ts', import.meta.url).href
+
+/** The names of statements, prepared in this order by somebody who has prepared none before. */
+async function namesOf(...statements: readonly string[]): Promise<readonly string[]> {
+  const code = `import { parentPort, workerData } from 'node:worker_threads'
+    const { prepare } = await import(workerData.module)
+    parentPort.postMessage(workerData.statements.map(sql => prepare(sql).name))`
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`), {
+    workerData: { module, statements },
+  })
+  const [names] = (await once(worker, 'message')) as [readonly string[]]
+  return names
+}
+
+t.test('two processes behind one pooler never mean two statements by one name', async t => {
+  const [read, write] = ['SELECT value FROM meta WHERE name = ?', 'UPDATE meta SET value = ? WHERE name = ?']
+  const [one, other] = await Promise.all([namesOf(read, write), namesOf(write, read)])
+  t.same(one, other.toReversed(), 'the name follows from the text, not from what came before')
+  t.not(one[0], one[1])
+})
