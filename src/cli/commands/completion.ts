@@ -5,20 +5,27 @@ import { print } from '../exit.ts'
 /** What may follow a command. `path` is its name behind those above it: ` keys create`; empty for the program. */
 type Place = { readonly path: string; readonly command: Command; readonly words: readonly string[] }
 
-/** Commands that take the name of a key of the configuration. */
-const keyed: ReadonlySet<string> = new Set([' docs', ' config'])
-
 /** Prints the completion of a shell: commands, flags, the values that a flag may have, keys of the configuration. */
 export async function printCompletion(shell: 'bash' | 'zsh' | 'fish', program: Command): Promise<void> {
-  const names = new Set((await listConfigKeys()).map(({ path }) => path.replaceAll(/\.NAME\b|\[\]/g, '')))
-  const places = [...placesOf(program, '', [...names])]
+  const places = [...placesOf(program, '', keyWords(await listConfigKeys()))]
   print(shell === 'fish' ? fish(places) : shell === 'zsh' ? zsh(places) : bash(places))
 }
 
-function* placesOf(command: Command, path: string, keys: readonly string[]): Generator<Place> {
+/** By command: the keys that it may be asked for. `config` prints what a file has, whose names are its own. */
+type KeyWords = { readonly [path: string]: readonly string[] }
+
+function keyWords(keys: readonly { readonly path: string }[]): KeyWords {
+  const plugins = keys.flatMap(({ path }) => /^pipeline\[\]\.([^.]+)$/.exec(path)?.[1] ?? [])
+  const section = new RegExp(`^(?:families|pipeline)\\.(?=(?:${plugins.join('|')})\\b)`)
+  const paths = keys.map(({ path }) => path.replaceAll(/\.NAME\b|\[\]/g, '').replace(section, ''))
+  const fixed = keys.filter(({ path }) => !/\bNAME\b|\[\]/.test(path)).map(({ path }) => path)
+  return { ' docs': [...new Set(paths)], ' config': fixed }
+}
+
+function* placesOf(command: Command, path: string, keys: KeyWords): Generator<Place> {
   const below = command.commands.map(child => child.name())
   const first = command.registeredArguments[0]?.argChoices ?? []
-  yield { path, command, words: [...below, ...first, ...(keyed.has(path) ? keys : [])] }
+  yield { path, command, words: [...below, ...first, ...(keys[path] ?? [])] }
   for (const child of command.commands) yield* placesOf(child, `${path} ${child.name()}`, keys)
 }
 
