@@ -2,9 +2,9 @@ import { language } from './words/index.ts'
 
 const locale = () => (language.value === 'zh' ? 'zh-CN' : 'en-GB')
 
-/** A large round number, shortly: 1M. */
+/** A large round number, shortly: 1M. British English would write 1m, which is a thousandth elsewhere on the page. */
 export function shortCount(value: number): string {
-  return value.toLocaleString(locale(), { notation: 'compact' })
+  return value.toLocaleString(language.value === 'zh' ? 'zh-CN' : 'en-US', { notation: 'compact' })
 }
 
 export function count(value: number): string {

@@ -11,6 +11,8 @@
     faults.push(`the page is ${page.scrollWidth} px wide, of ${page.clientWidth}`)
 
   const open = [...document.querySelectorAll('dialog[open]')].at(-1)
+  if (open && open.scrollWidth > open.clientWidth)
+    faults.push(`the dialog is ${open.scrollWidth} px wide, of ${open.clientWidth}`)
   // What is there for readers alone is clipped to nothing, and a link to skip to the content waits beyond the edge.
   const clipped = one => /inset\(50%\)/.test(getComputedStyle(one).clipPath)
   const readOnly = new Set([...document.querySelectorAll('thead, caption, .unseen')].filter(clipped))
