@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createGateway, createKey, loadConfig } from '../../src/index.ts'
+import { addPackage, editShipped, layProject, type Project, readBlocks } from '../harness/project.ts'
+import { type Edits, quietLog } from '../harness/start.ts'
+
+const example = new URL('../../docs/examples/plugin-prompt-guard/', import.meta.url)
+const name = 'tollgate-plugin-prompt-guard'
+const env = {
+  TOLLGATE_LISTEN: '127.0.0.1:0',
+  TOLLGATE_OPS: 'off',
+  TOLLGATE_STORAGE: 'sqlite::memory:',
+}
+
+/** The shipped configuration with a plugin as its pipeline's third step, and a section in the first family. */
+const guarded = (step: string, section: string): Edits => [
+  ['ratelimit, multipart-rewrite', `ratelimit, multipart-rewrite, { "${step}": { mode: refuse } }`],
+  ['\n  alpha-image:\n', `\n  alpha-image:\n    prompt-guard: ${section}\n`],
+]
+const words = '{ words: [Dragon] }'
+
+async function ask(t: Test, { config }: Project) {
+  const gateway = await createGateway(config, { env, log: quietLog() })
+  t.teardown(() => gateway.close())
+  const { url } = await gateway.listen()
+  const { secret } = await createKey(gateway.storage, { name: 'test', user: 'local' })
+  const post = (model: string, prompt: string) =>
+    fetch(`${url}/v1/images/generations`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, prompt }),
+    })
+  return { gateway, post }
+}
+
+for (const [how, step] of [
+  ['a package', name],
+  ['a path', `./node_modules/${name}/index.js`],
+] as const) {
+  t.test(`a plugin of somebody else’s is named as ${how}, beside the configuration`, async t => {
+    const project = await layProject(t.testdir(), guarded(step, words))
+    await addPackage(project, example, name)
+    const { gateway, post } = await ask(t, project)
+    const refused = await post('alpha-image-2', 'a DRAGON at dawn')
+    t.equal(refused.status, 403)
+    t.equal(refused.headers.get('x-should-retry'), 'false')
+    t.match(await refused.json(), { error: { code: 'prompt_refused', param: 'prompt', message: /'Dragon'/ } })
+    t.equal((await post('alpha-image-2', 'a boat at dawn')).status, 200)
+    t.equal((await post('beta-imagine-image', 'a dragon')).status, 200, 'a family without the section')
+    await gateway.storage.flush()
+    const charged = (await gateway.storage.journal.list({ limit: 9 })).filter(({ charge }) => charge)
+    t.equal(charged.length, 2, 'what was refused has no charge')
+  })
+}
+
+t.test('what is wrong with its options or its section is told at its line', async t => {
+  const project = await layProject(t.testdir())
+  await addPackage(project, example, name)
+  const right = await editShipped(guarded(name, words))
+  const faults: readonly (readonly [find: string, put: string, at: string, code: RegExp])[] = [
+    ['{ mode: refuse }', '{ mode: refuze }', 'refuze', /not_allowed|value|enum/],
+    ['{ mode: refuse }', '{ moed: refuse }', 'moed', /unknown/],
+    [words, '{ wordz: [dragon] }', 'wordz', /unknown/],
+    [words, '{ words: [x] }', 'x]', /value_empty/],
+    [words, '{ words: [dragon], fields: [response_format] }', 'response_format', /field_not_forwarded/],
+  ]
+  for (const [find, put, at, code] of faults) {
+    const text = right.replace(find, put)
+    await writeFile(project.config, text)
+    const loaded = await loadConfig(project.config, env)
+    const findings = (loaded.ok ? loaded.notes : loaded.findings).filter(({ severity }) => severity === 'error')
+    const before = text.slice(0, text.indexOf(at, text.indexOf(put))).split('\n')
+    const place = findings.find(({ line, col }) => line === before.length && col === (before.at(-1)?.length ?? 0) + 1)
+    t.ok(place, `${put}: ${JSON.stringify(findings.map(({ line, col, message }) => [line, col, message]))}`)
+    t.match(place?.code, code)
+  }
+})
+
+t.test('a plugin that is not there, or is none, is told at its place', async t => {
+  const project = await layProject(t.testdir(), [['ratelimit,', 'ratelimit, tollgate-nowhere,']])
+  t.match(await loadConfig(project.config, env), {
+    ok: false,
+    findings: [{ code: 'plugin_failed', message: /tollgate-nowhere/, remedy: /package or file/ }],
+  })
+  await writeFile(join(project.folder, 'empty.js'), 'export const plugin = 1\n')
+  await writeFile(project.config, await editShipped([['ratelimit,', 'ratelimit, ./empty.js,']]))
+  t.match(await loadConfig(project.config, env), {
+    ok: false,
+    findings: [{ code: 'plugin_failed', message: /default export is not a plugin/ }],
+  })
+})
+
+t.test('the plugin of docs/plugins.md holds the end of an answer until its digest is written', async t => {
+  const [code = ''] = (await readBlocks('plugins.md', 'js')).filter(block => block.includes("name: 'answer-digest'"))
+  const folder = t.testdir()
+  const digests = join(folder, 'digests.jsonl')
+  const step = `{ "./answer-digest.js": { file: "${digests}" } }`
+  const project = await layProject(folder, [['pipeline: [auth', `pipeline: [${step}, auth`]])
+  await writeFile(join(folder, 'answer-digest.js'), code)
+  const { post } = await ask(t, project)
+  const answer = await post('alpha-image-2', 'a boat')
+  const body = Buffer.from(await answer.arrayBuffer())
+  const written = JSON.parse(await readFile(digests, 'utf8')) as object
+  t.same(written, {
+    id: answer.headers.get('x-request-id'),
+    sha256: createHash('sha256').update(body).digest('hex'),
+  })
+})
