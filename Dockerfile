@@ -30,7 +30,7 @@ VOLUME /data
 EXPOSE 8080 9464
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=3 \
-  CMD ["tollgate", "healthcheck", "-c", "/etc/tollgate/gateway.yaml"]
+  CMD ["node", "/app/dist/src/cli/tollgate.cjs", "healthcheck", "--ops", "127.0.0.1:9464"]
 # Node is process 1: it handles the signals by itself.
 ENTRYPOINT ["node", "/app/dist/src/cli/tollgate.cjs"]
 CMD ["serve", "-c", "/etc/tollgate/gateway.yaml"]

@@ -19,6 +19,7 @@ import {
   type Stores,
   systemClock,
 } from './kit/index.ts'
+import { addFigures } from './figures.ts'
 import { knownNames } from './known-names.ts'
 import { bind, type CallerServer, createCallerServer, type Listener, unbind } from './listeners.ts'
 import { createLocalAnswers } from './local-answers.ts'
@@ -116,7 +117,14 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   let simulator: Simulator | undefined
   // The storage's thread starts while this one loads the engine: a start takes as long as the longer of the two.
   const [storage, counters, { Engine, Pipeline, Router }] = await openAll(
-    openStorage({ url: plan.storage, clock, log, role, ...(parts.owner !== undefined && { owner: parts.owner }) }),
+    openStorage({
+      url: plan.storage,
+      clock,
+      log,
+      role,
+      onCommit: (change, durationMs, committed) => metrics.committed(change, durationMs, committed),
+      ...(parts.owner !== undefined && { owner: parts.owner }),
+    }),
     parts.counters ? Promise.resolve(parts.counters) : openCounters({ url: plan.counters, clock, log }),
     import('./engine/index.ts'),
   )
@@ -176,6 +184,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   function record(row: LogRow, ex: Exchange): void {
     storage.journal.append(row)
     log.request(row)
+    if (ex.notes.limits) metrics.limited(ex.notes.limits)
     if (!ex.notes.charge) return metrics.settled(row)
     Promise.resolve(storage.ledger.find(row.id)).then(
       charge => metrics.settled(row, charge),
@@ -206,9 +215,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     await storage.close()
     throw error
   }
-  metrics.gauge('open_exchanges', 'Exchanges that have not settled yet.', () => engine.open)
-  metrics.gauge('counters_up', 'Whether the store of the limits answers.', () => Number(counters.healthy()))
-  metrics.gauge('bodies_memory_bytes', 'Bytes of JSON bodies held in memory.', () => engine.heldBytes)
+  addFigures(metrics, { storage, counters, engine, plan: () => engine.running.plan })
 
   const door = createConsoleDoor({
     storage,

@@ -14,6 +14,7 @@ import {
   type TokenUse,
   tokenUseSlot,
 } from '../../src/kit/index.ts'
+import { decisions } from './decisions.ts'
 import { fail } from './errors.ts'
 import { limitStates } from './limit-states.ts'
 import { type Limit, modelLimits, upstreamLimit, userLimits } from './limits.ts'
@@ -45,7 +46,9 @@ export const ratelimit = definePlugin({
     /** @throws Failure rate_limit_exceeded */
     function look(ex: Exchange, limits: readonly Limit[], standings: readonly Standing[]): void {
       ex.limits = limitStates(limits, standings)
-      if (limits.some((limit, i) => refuses(limit, standings[i] as Standing))) throw refusal(limits, standings)
+      if (!limits.some((limit, i) => refuses(limit, standings[i] as Standing))) return
+      ex.notes.limits = decisions(limits, standings, false)
+      throw refusal(limits, standings)
     }
 
     /** Takes all limits of the request and the place at the first upstream in one step. */
@@ -64,8 +67,10 @@ export const ratelimit = definePlugin({
       { ticket, standings }: Taking,
     ): Awaitable<undefined> {
       ex.limits = limitStates(limits, standings)
+      const all = place ? [...limits, place] : limits
+      ex.notes.limits = decisions(all, standings, ticket !== undefined)
       if (ticket) {
-        shadows.note(place ? [...limits, place] : limits, standings)
+        shadows.note(all, standings)
         ex.slots.put(takenSlot, {
           limits,
           ticket: place ? { ...ticket, demands: limits } : ticket,
@@ -76,11 +81,12 @@ export const ratelimit = definePlugin({
       const others = limits.some((limit, i) => refuses(limit, standings[i] as Standing))
       // Only the first upstream is full: `onForward` asks the next.
       if (place && !others && target.model.upstreams.length > 1) return admit(ex, target, limits, undefined)
-      throw refusal(place ? [...limits, place] : limits, standings)
+      throw refusal(all, standings)
     }
 
     /** A place at an upstream other than the first. @throws Failure rate_limit_exceeded, for the next to be asked */
     function enterNext<T>(ex: Exchange, place: Limit, { ticket, standings }: Taking, out: T): T {
+      ex.notes.limits = [...(ex.notes.limits ?? []), ...decisions([place], standings, ticket !== undefined)]
       if (!ticket) throw refusal([place], standings)
       shadows.note([place], standings)
       const taken = ex.slots.get(takenSlot) ?? { limits: [], ticket: undefined, place: undefined }

@@ -15,6 +15,9 @@ export type Head = {
   readonly remote: string
 }
 
+/** `shadow`: it would have refused, and does not. */
+export type LimitDecision = { readonly limit: string; readonly decision: 'admitted' | 'refused' | 'shadow' }
+
 /** What the log will say of the request's fields and usage; hooks add to it. */
 export type Notes = {
   forwarded: readonly string[]
@@ -23,6 +26,8 @@ export type Notes = {
   charge: boolean
   /** Code of a failure that the upstream told inside an answer of status 200: the request has failed all the same. */
   failed?: string
+  /** What limits said of the request, by their names. */
+  limits?: readonly LimitDecision[]
   inputTokens: number | null
   outputTokens: number | null
 }

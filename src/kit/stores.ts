@@ -76,6 +76,15 @@ export type Stores = {
   readonly counters: Counters
 }
 
+/** Charges of one state and currency that have not ended. */
+export type OpenCharges = {
+  readonly state: 'reserved' | 'needs_review'
+  readonly currency: string
+  readonly count: number
+  /** What is held for them. */
+  readonly hold: Micros
+}
+
 /** What verification found; `problems` is empty when every invariant holds. */
 export type Audit = {
   readonly charges: number
@@ -93,11 +102,15 @@ export type Storage = Omit<Stores, 'counters'> & {
   readonly books: {
     all(after: string | null, limit: number): Awaitable<readonly Charge[]>
     verify(): Awaitable<Audit>
+    /** What has not ended, added up. */
+    open(): Awaitable<readonly OpenCharges[]>
     /** Ends a charge that needs review. */
     resolve(id: string, how: 'settle' | 'void', by: string, reason: string): Promise<boolean>
     /** An opposite entry for what was charged and not yet refunded; returns the micros given back, 0 when nothing was left. */
     refund(id: string, by: string, reason: string): Promise<Micros>
   }
+  /** What waits to be written: changes that somebody waits for, rows of the log, charges that nobody waits for. */
+  waiting(): { readonly changes: number; readonly rows: number; readonly charges: number }
   /** Everything queued so far is durable. */
   flush(): Promise<void>
   close(): Promise<void>

@@ -1,9 +1,10 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import type { Awaitable, Charge, LogRow } from '../kit/index.ts'
+import type { Awaitable, Charge, LimitDecision, LogRow } from '../kit/index.ts'
 import { counters, countersSnapshot, gaugeSnapshot, spreads, spreadsSnapshot } from './tally.ts'
 import type { Count, Snapshot, Spread } from './tally.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+const commitBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const pixelsText = /^\s*(\d+)\s*[xX×]\s*(\d+)\s*$/
 const delayResolutionMs = 10
 
@@ -22,12 +23,16 @@ export type Metrics = {
   began(): void
   /** A request has ended; with its charge, when it has one. Counts by reference: about a microsecond. */
   settled(row: LogRow, charge?: Charge | null): void
+  /** What limits said of a request. */
+  limited(decisions: readonly LimitDecision[]): void
+  /** A change of the storage that was waited for. */
+  committed(change: string, durationMs: number, committed: boolean): void
   /** An upstream's head has come (status), or never came (null), after so many milliseconds. */
   upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
   /** The names of a new configuration; series of the old one stay. */
   know(names: KnownNames): void
   /** A figure that others keep. `name` without the prefix, with its unit: `bodies_memory_bytes`. */
-  gauge(name: string, help: string, read: GaugeReader): void
+  gauge(name: string, help: string, read: GaugeReader, aggregator?: Snapshot['aggregator']): void
   /** More figures that others keep, read when somebody asks. A reader that fails leaves its figures out. */
   add(read: () => Awaitable<readonly Snapshot[]>): void
   /** How late 99 of 100 timers ran at most since the last scrape, in milliseconds. */
@@ -66,6 +71,27 @@ export function createMetrics(): Metrics {
     'currency',
   ])
   const lines = counters('tollgate_charge_lines_total', 'Lines charged.', ['model', 'tier', 'source'])
+  const images = counters('tollgate_images_total', 'Images charged: by tier, and by what decided it.', [
+    'model',
+    'tier',
+    'source',
+  ])
+  const limited = counters(
+    'tollgate_limit_decisions_total',
+    'What limits said of requests: admitted, refused, shadow.',
+    ['limit', 'decision'],
+  )
+  const commits = spreads(
+    'tollgate_storage_commit_seconds',
+    'From a change that is waited for to its commit.',
+    ['change'],
+    commitBounds,
+  )
+  const commitFailures = counters(
+    'tollgate_storage_commit_failures_total',
+    'Changes that were waited for and are not known to be committed.',
+    ['change'],
+  )
   const differs = counters('tollgate_size_differs_total', 'Lines whose decoded size is not the size asked for.', [
     'model',
   ])
@@ -79,7 +105,7 @@ export function createMetrics(): Metrics {
 
   const known = { operations: new Set<string>(), models: new Set<string>(), upstreams: new Set<string>() }
   const bound = new Map<string, RequestCells>()
-  const gauges: { readonly name: string; readonly help: string; readonly read: GaugeReader }[] = []
+  const gauges: (() => Snapshot)[] = []
   const readers: (() => Awaitable<readonly Snapshot[]>)[] = []
   const delay = monitorEventLoopDelay({ resolution: delayResolutionMs })
   delay.enable()
@@ -108,6 +134,7 @@ export function createMetrics(): Metrics {
     const asked = pixelsText.exec(charge.size ?? '')
     for (const line of charge.lines) {
       lines.at(model, line.tier, line.source).value++
+      if (line.quantity === null) images.at(model, line.tier, line.source).value++
       for (const flag of line.flags) flags.at(model, flag).value++
       if (!asked || line.width === null) continue
       if (Number(asked[1]) !== line.width || Number(asked[2]) !== line.height) differs.at(model).value++
@@ -120,8 +147,10 @@ export function createMetrics(): Metrics {
     const delays = delaySnapshot(delay)
     delay.reset()
     return [
-      ...[requests, refusals, tokens, charges, amount, lines, differs, flags].map(countersSnapshot),
-      ...[seconds, upstreamSeconds].map(spreadsSnapshot),
+      ...[requests, refusals, tokens, charges, amount, lines, images, differs, flags, limited, commitFailures].map(
+        countersSnapshot,
+      ),
+      ...[seconds, upstreamSeconds, commits].map(spreadsSnapshot),
       gaugeSnapshot('tollgate_requests_in_flight', 'Requests that have begun and not ended.', inFlight),
       gaugeSnapshot(
         'tollgate_event_loop_busy_ratio',
@@ -130,7 +159,7 @@ export function createMetrics(): Metrics {
         'average',
       ),
       delays,
-      ...gauges.map(({ name, help, read }) => gaugeSnapshot(`tollgate_${name}`, help, read())),
+      ...gauges.map(read => read()),
     ]
   }
 
@@ -153,6 +182,13 @@ export function createMetrics(): Metrics {
       if (row.outputTokens !== null) tokens.at(label(row.model, known.models), 'output').value += row.outputTokens
       if (charge) countCharge(charge)
     },
+    limited(decisions) {
+      for (const { limit, decision } of decisions) limited.at(limit, decision).value++
+    },
+    committed(change, durationMs, committed) {
+      commits.at(change).add(durationMs / 1000)
+      if (!committed) commitFailures.at(change).value++
+    },
     upstreamAnswered(upstream, status, durationMs) {
       upstreamSeconds.at(label(upstream, known.upstreams), statusClass(status)).add(durationMs / 1000)
     },
@@ -161,8 +197,8 @@ export function createMetrics(): Metrics {
       for (const name of names.models) known.models.add(name)
       for (const name of names.upstreams) known.upstreams.add(name)
     },
-    gauge(name, help, read) {
-      gauges.push({ name, help, read })
+    gauge(name, help, read, aggregator) {
+      gauges.push(() => gaugeSnapshot(`tollgate_${name}`, help, read(), aggregator))
     },
     add(read) {
       readers.push(read)

@@ -119,6 +119,16 @@ export function spreadsSnapshot(family: Family<Spread>): Snapshot {
   return { name: family.name, help: family.help, type: 'histogram', aggregator: 'sum', values }
 }
 
+/** A gauge of several series, one for each set of labels. */
+export function labelledGauge(
+  name: string,
+  help: string,
+  aggregator: Snapshot['aggregator'],
+  values: Snapshot['values'],
+): Snapshot {
+  return { name, help, type: 'gauge', aggregator, values }
+}
+
 export function gaugeSnapshot(
   name: string,
   help: string,

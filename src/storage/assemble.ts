@@ -12,6 +12,7 @@ import { findSession, listSessions } from './people/sessions.ts'
 import { findUser, hasAdmin, listUsers, readPasswordHash } from './people/users.ts'
 import type { Steps } from './query.ts'
 import type { Reading, Readings } from './readings.ts'
+import { type CommitWatch, watchCommits } from './watch-commits.ts'
 
 /** Holds are freed and answers forgotten a day later; a minute more is no matter. */
 const sweepMs = 60_000
@@ -46,6 +47,7 @@ export type StorageParts = {
   readonly clock: Clock
   readonly log: Log
   readonly role: StorageOptions['role']
+  readonly onCommit: CommitWatch | undefined
   /** Nobody else bills on this database. */
   readonly isAlone: boolean
   readonly backlog: Backlog
@@ -59,7 +61,8 @@ export type StorageParts = {
 
 /** A storage on the parts of a driver. */
 export function assembleStorage(parts: StorageParts): Storage {
-  const { clock, log, role, isAlone, backlog, postings, writer, reads, reader } = parts
+  const { clock, log, role, isAlone, backlog, postings, reads, reader } = parts
+  const { writer, underWay } = watchCommits(parts.writer, clock, parts.onCommit)
   const owed = new Owed()
   const bills = role !== 'tool'
   const sweeper = bills ? setInterval(sweep, sweepMs).unref() : undefined
@@ -227,9 +230,11 @@ export function assembleStorage(parts: StorageParts): Storage {
     books: {
       all: (after, limit) => reader.ask('charges', { after, limit }),
       verify: () => reader.ask('audit', null),
+      open: () => reader.ask('open', null),
       resolve: (id, how, by, reason) => writer.submit('resolve', { id, how, by, reason, at: clock.now() }),
       refund: (id, by, reason) => writer.submit('refund', { id, by, reason, at: clock.now() }),
     },
+    waiting: () => ({ changes: underWay(), rows: backlog.size, charges: postings.size }),
     flush: () => writer.flush(),
     close: () => (closing ??= close()),
   }

@@ -1,5 +1,6 @@
 import type { Audit, Clock, Log, Storage } from '../kit/index.ts'
 import { StorageError } from './errors.ts'
+import type { CommitWatch } from './watch-commits.ts'
 
 export { StorageError, type StorageErrorCode } from './errors.ts'
 
@@ -14,6 +15,8 @@ export type StorageOptions = {
   readonly role: 'gateway' | 'worker' | 'tool'
   /** A name that nobody else has, by which a worker's lease is ended when it dies (`Claim.forget`); made up unless told. */
   readonly owner?: string
+  /** Is told of each change that somebody waited for, once it is committed or is not. */
+  readonly onCommit?: CommitWatch
 }
 
 /**

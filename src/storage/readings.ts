@@ -9,6 +9,7 @@ import type {
   LogMatch,
   LogRow,
   LogStep,
+  OpenCharges,
   Summary,
   TrailFilter,
   TrailRow,
@@ -18,6 +19,7 @@ import type {
 import type { Span } from './journal/summary.ts'
 import { audit } from './ledger/audit.ts'
 import { findCharges, pageCharges } from './ledger/find.ts'
+import { sumOpen } from './ledger/sum-open.ts'
 import type { Steps } from './query.ts'
 import type { Tables } from './tables.ts'
 
@@ -34,6 +36,7 @@ export type Readings = {
   logs: { given: LogFilter; gives: readonly { readonly row: LogRow; readonly charge: Charge | null }[] }
   charges: { given: { readonly after: string | null; readonly limit: number }; gives: readonly Charge[] }
   audit: { given: null; gives: Audit }
+  open: { given: null; gives: readonly OpenCharges[] }
 }
 
 export type Reading = keyof Readings
@@ -82,6 +85,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     },
     charges: ({ after, limit }) => snapshot(pageCharges(after, limit)),
     audit: () => snapshot(audit()),
+    open: () => run(sumOpen()),
   }
 }
 

@@ -23,17 +23,17 @@ t.test('a copy made under load adds up, and can be put in the place of the datab
   const url = await gateway.ready
   const copy = join(folder, 'copy.db')
 
-  let loading = true
+  const load = { on: true }
   const statuses: (number | undefined)[] = []
-  const load = async (): Promise<void> => {
-    while (loading) statuses.push((await askOnce(url, ask, { key: site.key })).status)
+  const askAll = async (): Promise<void> => {
+    while (load.on) statuses.push((await askOnce(url, ask, { key: site.key })).status)
   }
-  const loads = Array.from({ length: 4 }, load)
+  const loads = Array.from({ length: 4 }, askAll)
   while (statuses.length < 20) await askOnce(url, ask, { key: site.key })
   t.match(await tollgate('backup', copy), { code: 0, stderr: /is a copy of the whole database/ })
   const during = statuses.length
   t.match(await tollgate('backup', copy), { code: 1, stderr: /is there already/ })
-  loading = false
+  load.on = false
   await Promise.all(loads)
   t.ok(during > 20, 'requests went on meanwhile')
   t.same([...new Set(statuses)], [200])

@@ -57,6 +57,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     clock,
     log,
     role,
+    onCommit: options.onCommit,
     isAlone: false,
     backlog,
     postings,

@@ -69,6 +69,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
     clock,
     log,
     role,
+    onCommit: options.onCommit,
     isAlone,
     backlog,
     postings,

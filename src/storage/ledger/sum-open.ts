@@ -1,0 +1,16 @@
+import type { OpenCharges } from '../../kit/index.ts'
+import { ask, type Steps } from '../query.ts'
+
+/** Charges that have not ended, by state and currency. The second condition is that of the index. */
+export function* sumOpen(): Steps<readonly OpenCharges[]> {
+  const rows = yield ask(
+    `SELECT state, currency, count(*) AS count, coalesce(sum(hold), 0) AS hold FROM charge
+     WHERE state IN ('reserved', 'needs_review') AND state <> 'settled' GROUP BY state, currency`,
+  )
+  return rows.map(row => ({
+    state: row['state'] === 'reserved' ? 'reserved' : 'needs_review',
+    currency: String(row['currency']),
+    count: Number(row['count']),
+    hold: Number(row['hold']),
+  }))
+}

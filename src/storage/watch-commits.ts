@@ -1,0 +1,38 @@
+import type { Clock } from '../kit/index.ts'
+import type { Writing } from './assemble.ts'
+import type { Change, Given, Gives } from './ops.ts'
+
+/** Told of a change that was waited for: its name, how long it took, and whether it is known to be committed. */
+export type CommitWatch = (change: string, durationMs: number, committed: boolean) => void
+
+/** A writer whose changes are counted while they are under way, and timed. */
+export function watchCommits(
+  writer: Writing,
+  clock: Clock,
+  watch: CommitWatch | undefined,
+): { readonly writer: Writing; underWay(this: void): number } {
+  let underWay = 0
+  async function submit<C extends Change>(change: C, given: Given<C>): Promise<Gives<C>> {
+    const startedAt = clock.tick()
+    let committed = false
+    underWay++
+    try {
+      const gives = await writer.submit(change, given)
+      committed = true
+      return gives
+    } finally {
+      underWay--
+      watch?.(change, clock.tick() - startedAt, committed)
+    }
+  }
+  return {
+    writer: {
+      submit,
+      touch: () => writer.touch(),
+      flush: () => writer.flush(),
+      healthy: () => writer.healthy(),
+      onRecovered: call => writer.onRecovered(call),
+    },
+    underWay: () => underWay,
+  }
+}

@@ -1,0 +1,84 @@
+import t from 'tap'
+import { picture } from '../harness/pictures.ts'
+import { start } from '../harness/start.ts'
+
+const path = '/v1/images/generations'
+
+/** The value of one series; NaN where it is not there. */
+function valueOf(text: string, series: string): number {
+  const line = text.split('\n').find(one => one.startsWith(`${series} `))
+  return Number(line?.slice(series.length + 1) ?? Number.NaN)
+}
+
+t.test('the figures tell what became of images, money, limits and upstreams', async t => {
+  const { opsUrl, upstreams, post, settled } = await start(t, {
+    edit: [[/default: \{ rpm: 60,/, 'default: { rpm: 8, concurrency: 50, shadow: [concurrency],']],
+  })
+  const scrape = async (): Promise<string> => (await fetch(`${opsUrl}/metrics`)).text()
+  const alpha = upstreams['alpha']
+
+  await t.test('images by tier and source, another size than was asked for, none that can be read', async t => {
+    alpha?.answer({ data: [picture(1672, 941), { b64_json: 'bm90aGluZyBsaWtlIGFuIGltYWdl' }] })
+    await post(path, { model: 'alpha-image-2', prompt: 'a', size: '3840x2160', n: 2 })
+    await settled()
+    const text = await scrape()
+    const expected: readonly (readonly [series: string, value: number])[] = [
+      ['tollgate_images_total{model="alpha-image-2",tier="2K",source="output"}', 1],
+      ['tollgate_images_total{model="alpha-image-2",tier="2K",source="default"}', 1],
+      ['tollgate_size_differs_total{model="alpha-image-2"}', 1],
+      ['tollgate_line_flags_total{model="alpha-image-2",flag="undecodable"}', 1],
+      ['tollgate_charged_micros_total{model="alpha-image-2",currency="USD"}', 80_000],
+      ['tollgate_holds_open', 0],
+      ['tollgate_storage_up', 1],
+      ['tollgate_counters_up', 1],
+      ['tollgate_upstream_up{upstream="alpha"}', 1],
+      ['tollgate_storage_commit_seconds_count{change="hold"}', 1],
+      ['tollgate_limit_decisions_total{limit="user_rpm",decision="admitted"}', 1],
+    ]
+    for (const [series, value] of expected) t.equal(valueOf(text, series), value, series)
+    t.match(text, /^tollgate_build_info\{version="[^"]+",node="v24/m)
+  })
+
+  await t.test('what is held for a request under way, and what waits for a person', async t => {
+    const go = Promise.withResolvers<void>()
+    const came = Promise.withResolvers<void>()
+    alpha?.answer(async (_res, _got, req) => {
+      came.resolve()
+      await go.promise
+      req.socket.resetAndDestroy()
+    })
+    const asked = post(path, { model: 'alpha-image-2', prompt: 'a' })
+    await came.promise
+    const during = await scrape()
+    t.equal(valueOf(during, 'tollgate_holds_open'), 1)
+    t.ok(valueOf(during, 'tollgate_held_micros{currency="USD"}') > 0)
+    go.resolve()
+    await asked
+    await settled()
+    const after = await scrape()
+    t.equal(valueOf(after, 'tollgate_holds_open'), 0)
+    t.equal(valueOf(after, 'tollgate_held_micros{currency="USD"}'), 0)
+    t.equal(valueOf(after, 'tollgate_charges_needing_review'), 1)
+  })
+
+  await t.test('an upstream that is left alone, and limits that refuse', async t => {
+    alpha?.answer(res => void res.writeHead(503).end())
+    for (let i = 0; i < 8; i++) await post(path, { model: 'alpha-image-2', prompt: 'a' })
+    const text = await scrape()
+    t.equal(valueOf(text, 'tollgate_upstream_up{upstream="alpha"}'), 0)
+    t.ok(valueOf(text, 'tollgate_upstream_cooldown_seconds{upstream="alpha"}') > 0)
+    t.equal(valueOf(text, 'tollgate_limit_decisions_total{limit="user_rpm",decision="refused"}'), 2)
+    t.equal(valueOf(text, 'tollgate_limit_decisions_total{limit="user_rpm",decision="admitted"}'), 8)
+  })
+
+  await t.test('names that callers make up make no series [X9]', async t => {
+    const series = async (): Promise<number> => {
+      await settled()
+      return (await scrape()).split('\n').filter(line => line !== '' && !line.startsWith('#')).length
+    }
+    await post(path, { model: 'made-up', prompt: 'a' })
+    const before = await series()
+    for (let i = 0; i < 50; i++) await post(path, { model: `made-up-${i}`, prompt: 'a' })
+    t.equal(await series(), before)
+  })
+})
