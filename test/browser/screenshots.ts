@@ -39,6 +39,7 @@ t.test('pictures of every page', async t => {
         await visit(page, url, scene)
         const long = Number(await page.evaluate(longest))
         await page.setViewportSize({ width: look.width, height: Math.min(Math.max(long, look.height), heightMax) })
+        await page.evaluate('scrollTo(0, 0)')
         const name = `${scene.name}-${look.language}-${look.theme}-${look.width}.png`
         await writeFile(join(folder, name), smallPng(await page.screenshot()))
       }

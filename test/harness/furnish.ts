@@ -80,12 +80,15 @@ function inside({ keyId, alpha, beta, chat }: Made): readonly Scene[] {
     { name: 'overview', path: '' },
     { name: 'tokens', path: '/tokens' },
     { name: 'token-new', path: '/tokens?new=1', ready: dialog },
+    { name: 'token-refused', path: '/tokens?new=1', ready: dialog, act: createNameless },
     { name: 'token-once', path: '/tokens?new=1', ready: dialog, act: createToken },
     { name: 'token', path: `/tokens/${keyId}`, ready: `${dialog} dl` },
     { name: 'logs', path: '/logs' },
     { name: 'logs-live', path: '/logs?live=1&model=alpha-image-2&tier=2K&charge=settled' },
     { name: 'details-family-a', path: `/logs/${alpha}`, ready: `${dialog} .six` },
     { name: 'details-family-b', path: `/logs/${beta}`, ready: `${dialog} .six` },
+    { name: 'details-refund', path: `/logs/${alpha}`, ready: `${dialog} .six`, act: askRefund },
+    { name: 'details-missing', path: '/logs/req_00000000000000000000', ready: `${dialog} .problem` },
     { name: 'details-chat', path: `/logs/${chat}`, ready: `${dialog} .sum-text` },
     { name: 'playground', path: '/playground?model=alpha-image-2', ready: '.quote', act: generate },
     { name: 'playground-links', path: '/playground?model=beta-imagine-image', ready: '.quote', act: generate },
@@ -117,9 +120,21 @@ async function createToken(page: Page): Promise<void> {
   await page.locator('dialog pre').first().waitFor()
 }
 
+async function createNameless(page: Page): Promise<void> {
+  await page.locator('dialog [type=submit]').click()
+  await page.locator('dialog [aria-invalid]').waitFor()
+}
+
+async function askRefund(page: Page): Promise<void> {
+  await page.locator('dialog .button.danger').click()
+  await page.locator('dialog [name=reason]').waitFor()
+}
+
 async function generate(page: Page): Promise<void> {
   await page.locator('[name=prompt]').fill('a boat at dawn')
   await page.locator('[name=size]').fill('3840x2160')
+  // Both families have a word of warning for this size.
+  await page.locator('.notes .note.warn').first().waitFor()
   await page.locator('[type=submit]').click()
   await page.locator('.line-text').waitFor()
 }

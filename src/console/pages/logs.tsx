@@ -19,7 +19,7 @@ import { duration } from '../numbers.ts'
 import { setQuery, useQuery } from '../query.ts'
 import { t, tName } from '../words/index.ts'
 import { LogDrawer } from './logs/log-drawer.tsx'
-import { LogFilters, readFilter } from './logs/log-filters.tsx'
+import { label, LogFilters, readFilter } from './logs/log-filters.tsx'
 
 const pageRows = 50
 const liveMax = 100
@@ -138,7 +138,10 @@ function columns(admin: boolean, query: string): readonly Column<LogRecord>[] {
       ? [{ head: t('user'), wide: true, cell: (record: LogRecord) => <span class="theirs">{record.user ?? '–'}</span> }]
       : []),
     { head: t('status'), cell: record => <Outcome of={record} /> },
-    { head: '图片档位', cell: record => record.billing?.tier ?? (record.billing?.count ? t('logs.mixed') : '–') },
+    {
+      head: label('图片档位', t('label.tier')),
+      cell: record => record.billing?.tier ?? (record.billing?.count ? t('logs.mixed') : '–'),
+    },
     {
       head: t('amount'),
       numeric: true,

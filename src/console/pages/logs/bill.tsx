@@ -4,6 +4,7 @@ import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { shortCount } from '../../numbers.ts'
 import { language, t, tName } from '../../words/index.ts'
+import { label } from './log-filters.tsx'
 
 type Line = BillingRecord['lines'][number]
 type Row = BillingRecord['rule']['rows'][number]
@@ -118,7 +119,7 @@ function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord 
   const tiered = rule.kind === 'tiers'
   const columns: readonly Column<Row>[] = [
     {
-      head: tiered ? '图片档位' : t('bill.unit'),
+      head: tiered ? label('图片档位', t('label.tier')) : t('bill.unit'),
       cell: ({ tier }) => (
         <span>
           {tiered ? tier : tName('unit', tier)}

@@ -16,7 +16,12 @@ type Asked = {
 /** A person types; asking waits until they pause. */
 const pauseMs = 250
 
-type Told = { readonly explained?: RequestExplanation; readonly error?: ApiError }
+type Told = {
+  /** What it was told of: while it is not what is asked now, the next answer is on its way. */
+  readonly of?: string
+  readonly explained?: RequestExplanation
+  readonly error?: ApiError
+}
 
 /** What the request would cost, before it is sent. */
 export function Quote({ asked }: { readonly asked: Asked }) {
@@ -30,8 +35,8 @@ export function Quote({ asked }: { readonly asked: Asked }) {
         body: JSON.parse(text) as Asked,
         signal: abort.signal,
       }).then(
-        explained => setTold({ explained }),
-        (error: unknown) => error instanceof ApiError && setTold({ error }),
+        explained => setTold({ of: text, explained }),
+        (error: unknown) => error instanceof ApiError && setTold({ of: text, error }),
       )
     }, pauseMs)
     return () => {
@@ -48,7 +53,7 @@ export function Quote({ asked }: { readonly asked: Asked }) {
   if (!told.explained) return null
   const { quote, expected_size: comesBack, dropped } = told.explained
   return (
-    <div class="notes" role="status">
+    <div class="notes" role="status" aria-busy={told.of !== text}>
       {quote && (
         <div class="quote">
           <span class="quiet">{t('quote')}</span>
