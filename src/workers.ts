@@ -27,8 +27,12 @@ const failedStartsMax = 5
 const restartMs = { first: 100, most: 5_000 }
 /** A worker that lived as long did not end by its own start. */
 const soundMs = 10_000
-/** A worker that has not said anything for so long hangs. */
+/** What an answer is waited for. */
 const answerMs = 2_000
+/** A worker that has not answered anything for so long will not: by then its lease on the storage has run out too. */
+const hangMs = 30_000
+/** Questions to a worker in that time: one that nobody could answer, as when all of us were stopped, is not enough. */
+const pulses = 6
 /** A reload builds every plugin anew. */
 const reloadMs = 30_000
 /** What a worker has beyond its deadlines, to write what it owes and to end. */
@@ -53,17 +57,27 @@ export type Workers = {
   kill(): void
 }
 
+export type WorkersParts = Pick<GatewayParts, 'env' | 'log'> & {
+  /** How long a worker may be silent, in milliseconds; 30 s unless told. For tests, which have no minutes. */
+  readonly hangMs?: number
+}
+
 /**
  * Starts as many gateways as `server.workers` says, and starts another one for each that ends.
  * @throws ConfigError, StorageError, or what kept the first workers from their start
  */
-export async function startWorkers(file: string, parts: Pick<GatewayParts, 'env' | 'log'> = {}): Promise<Workers> {
+export async function startWorkers(file: string, parts: WorkersParts = {}): Promise<Workers> {
   const read = () => readConfig(file, parts.env ?? process.env)
   const started = await read()
   if (!started.loaded.ok) throw new ConfigError(started.loaded.findings)
   const log = parts.log ?? createLog({ level: 'info' })
   const claim = await claimStorage({ url: started.loaded.plan.storage, clock: systemClock, log })
-  const crew = new Crew(file, started.text, started.loaded.plan, log, claim)
+  const crew = new Crew(
+    { file, text: started.text, env: parts.env ?? {}, hangMs: parts.hangMs ?? hangMs },
+    started.loaded.plan,
+    log,
+    claim,
+  )
   let ops: Server | undefined
   let closing: Promise<void> | undefined
 
@@ -72,7 +86,7 @@ export async function startWorkers(file: string, parts: Pick<GatewayParts, 'env'
     const address = crew.plan.server.ops
     if (!address) return { url, opsUrl: undefined }
     const metrics = { expose: async () => exposeTogether([...(await crew.snapshots()), reloads.snapshots()]) }
-    const isReady = async () => closing === undefined && (await crew.states()).some(state => state.ready)
+    const isReady = async () => closing === undefined && (await crew.isReady())
     const settings = () => ({
       revision: crew.plan.revision,
       file: crew.plan.file,
@@ -137,13 +151,20 @@ async function readConfig(file: string, env: NodeJS.ProcessEnv): Promise<{ text:
   return { text: text ?? '', loaded }
 }
 
+/** What every worker begins with. */
+type Start = {
+  readonly file: string
+  readonly text: string
+  readonly env: NodeJS.ProcessEnv
+  readonly hangMs: number
+}
+
 /** The worker processes, and those that take the places of such as end. */
 class Crew {
   plan: Plan
   simulated: readonly string[] = []
   readonly failed: Promise<Error>
-  readonly #file: string
-  readonly #first: string
+  readonly #start: Start
   readonly #log: GatewayLog
   readonly #claim: Claim
   readonly #members = new Set<Member>()
@@ -157,10 +178,9 @@ class Crew {
   /** What workers that are gone have counted. */
   #counted: readonly Snapshot[] = []
 
-  constructor(file: string, text: string, plan: Plan, log: GatewayLog, claim: Claim) {
-    this.#file = file
-    this.#first = text
-    this.#current = text
+  constructor(start: Start, plan: Plan, log: GatewayLog, claim: Claim) {
+    this.#start = start
+    this.#current = start.text
     this.plan = plan
     this.#log = log
     this.#claim = claim
@@ -191,6 +211,17 @@ class Crew {
   async statuses(): Promise<readonly ProcessStatus[]> {
     const told = await Promise.all([...this.#members].map(member => member.ask('status', null).catch(() => undefined)))
     return told.filter(one => one !== undefined)
+  }
+
+  /** Whether one at least takes work: known by the first that says so, whoever else is silent or only starts. */
+  isReady(): Promise<boolean> {
+    const ready = [...this.#members].map(async member => {
+      if (!(await member.ask('state', null)).ready) throw new Error('not ready')
+    })
+    return Promise.any(ready).then(
+      () => true,
+      () => false,
+    )
   }
 
   async states(): Promise<readonly Questions['state']['gives'][]> {
@@ -250,13 +281,34 @@ class Crew {
 
   #add(): Member {
     const owner = timeOrderedId('worker_', systemClock.now())
-    const member = new Member({ file: this.#file, first: this.#first, current: this.#current, owner })
+    const { file, text, env } = this.#start
+    const member = new Member({ file, first: text, current: this.#current, owner }, env)
     this.#members.add(member)
+    member.listening.then(
+      () => this.#mind(member),
+      () => undefined,
+    )
     void member.gone.then(() => {
       this.#members.delete(member)
       if (!this.#closing) void this.#endLease(owner)
     })
     return member
+  }
+
+  /** Ends a worker that hangs: connections are still handed to it, and nobody else would ever answer them. */
+  async #mind(member: Member): Promise<void> {
+    const { hangMs } = this.#start
+    for (let missed = 0; missed < pulses; ) {
+      const pulse = sleep(hangMs / pulses, undefined, { ref: false })
+      missed = await member.ask('state', null, hangMs / pulses).then(
+        () => 0,
+        () => missed + 1,
+      )
+      await pulse
+      if (this.#closing || !this.#members.has(member)) return
+    }
+    this.#log.error({ pid: member.pid, ms: hangMs }, 'a worker does not answer; it is ended')
+    member.kill()
   }
 
   /** What a worker that is gone left open is ended by the others at once, and not when its lease runs out. */
@@ -311,9 +363,9 @@ class Member {
   readonly #asked = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
   #id = 0
 
-  constructor(config: Extract<ToWorker, { kind: 'start' }>['config']) {
+  constructor(config: Extract<ToWorker, { kind: 'start' }>['config'], env: NodeJS.ProcessEnv) {
     const compiled = getCompileCacheDir()
-    const child = cluster.fork(compiled === undefined ? {} : { NODE_COMPILE_CACHE: dirname(compiled) })
+    const child = cluster.fork({ ...env, ...(compiled !== undefined && { NODE_COMPILE_CACHE: dirname(compiled) }) })
     this.#child = child
     this.pid = child.process.pid ?? 0
     // A message to one that has just ended fails; that it ended is heard by itself.
@@ -350,14 +402,20 @@ class Member {
     this.#child.process.kill('SIGKILL')
   }
 
-  /** @throws Error when it does not answer in time, or ends */
-  async ask<Q extends Question>(question: Q, given: Questions[Q]['given']): Promise<Questions[Q]['gives']> {
+  /** One that still starts is asked when it has. @throws Error when it does not answer in time, or ends */
+  async ask<Q extends Question>(
+    question: Q,
+    given: Questions[Q]['given'],
+    limitMs = question === 'reload' ? reloadMs : answerMs,
+  ): Promise<Questions[Q]['gives']> {
     const id = ++this.#id
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     this.#asked.set(id, { resolve, reject })
-    const limitMs = question === 'reload' ? reloadMs : answerMs
     const limit = setTimeout(() => reject(new Error(`worker ${this.pid} does not answer`)), limitMs)
-    this.send({ kind: 'question', id, question, given })
+    this.listening.then(
+      () => this.send({ kind: 'question', id, question, given }),
+      () => undefined,
+    )
     try {
       // What a worker answers to a question is what its table of answers says.
       return (await promise) as Questions[Q]['gives']
