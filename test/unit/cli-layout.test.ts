@@ -70,7 +70,7 @@ t.test('whatever blanks a file has, the layout keeps its meaning and is found in
   let compared = 0
   for (const text of texts) {
     if (!formatText(text).ok) continue
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 2; round++) {
       const disturbed = disturb(text, random)
       if (!formatText(disturbed).ok) continue
       const formatted = format(disturbed)

@@ -1,0 +1,204 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { type AuditFinding, auditConfig, listAuditRules, reportFindings } from '../../src/index.ts'
+
+const shipped = await readFile(new URL('../../gateway.yaml', import.meta.url), 'utf8')
+const folder = await mkdtemp(join(tmpdir(), 'tollgate-audit-'))
+t.teardown(() => rm(folder, { recursive: true, force: true }))
+const file = join(folder, 'gateway.yaml')
+
+type Edit = readonly [find: string, put: string]
+
+async function auditOf(edits: readonly Edit[], env: NodeJS.ProcessEnv = {}, unasked: readonly string[] = []) {
+  let text = shipped
+  for (const [find, put] of edits) {
+    if (!text.includes(find)) throw new Error(`the shipped file has no ${find}`)
+    text = find === '' ? put : text.replace(find, () => put)
+  }
+  await writeFile(file, text)
+  const audited = await auditConfig(file, unasked, env)
+  if (!audited.ok) throw new Error(JSON.stringify(audited.findings))
+  const lines = text.split('\n')
+  const shown = audited.findings.map(({ code, severity, line }) => ({ code, severity, text: lines[line - 1] ?? '' }))
+  return { ...audited, shown }
+}
+
+t.test('the shipped gateway.yaml has nothing to be told of', async t => {
+  t.same(await auditOf([]), { ok: true, findings: [], ignored: 0, shown: [] })
+})
+
+const alphaUrl = '"${ALPHA_URL:-simulator:alpha}"'
+const alphaCredential = 'credential: { header: authorization, value: "Bearer ${ALPHA_API_KEY:-}" }'
+const storage = 'storage: "${TOLLGATE_STORAGE:-sqlite:./data/tollgate.db}"'
+const listen = '"${TOLLGATE_LISTEN:-127.0.0.1:8080}"'
+
+/** A file by itself: without `auth` nothing may be charged. */
+const openToAll = `version: 1
+groups: { default: { rpm: 60 } }
+upstreams: { text: { url: "simulator:text" } }
+pipeline: [multipart-rewrite]
+families: { chat: { forward: { chat: { all: true } } } }
+models: { sim-chat: { family: chat, upstream: text, price: free } }
+routes: [{ match: POST /v1/chat/completions, operation: chat, dialect: openai }]
+`
+
+/** A change of the shipped file, the rule that finds it, and what stands on the line that it names. */
+const cases: readonly (readonly [rule: string, severity: string, edits: readonly Edit[], at: string])[] = [
+  ['literal-secret', 'error', [['"Bearer ${ALPHA_API_KEY:-}"', '"Bearer sk-live-0123456789"']], 'sk-live'],
+  [
+    'literal-secret',
+    'error',
+    [['"Bearer ${ALPHA_API_KEY:-}"', '"Bearer ${ALPHA_API_KEY:-sk-live-0123456789}"']],
+    'sk-live',
+  ],
+  ['literal-secret', 'error', [[storage, 'storage: postgres://me:hunter2hunter2@127.0.0.1/x']], 'storage'],
+  ['credential-in-clear', 'error', [[alphaUrl, 'http://api.example.com']], 'api.example'],
+  [
+    'upstream-without-tls',
+    'warning',
+    [
+      [alphaUrl, 'http://10.0.0.7:8000'],
+      [alphaCredential, 'reuse: true'],
+    ],
+    '10.0.0.7',
+  ],
+  [
+    'credential-missing',
+    'warning',
+    [
+      [alphaUrl, 'https://api.example.com'],
+      [alphaCredential, 'reuse: true'],
+    ],
+    'alpha:',
+  ],
+  [
+    'cooldown-off',
+    'warning',
+    [
+      [alphaCredential, 'cooldown: { failures: 100000 }'],
+      ['upstream: alpha,', 'upstreams: [{ upstream: alpha }, { upstream: beta }],'],
+    ],
+    'cooldown',
+  ],
+  ['timeout-endless', 'warning', [['total: 15m }   # one', 'total: 7d }   # one']], 'total: 7d'],
+  ['store-without-tls', 'warning', [[storage, 'storage: postgres://db.example.com/x']], 'storage'],
+  ['listen-without-tls', 'warning', [[listen, '0.0.0.0:8080']], 'listen: 0.0.0.0'],
+  ['ops-public', 'error', [['"${TOLLGATE_OPS:-127.0.0.1:9464}"', '"[::]:9464"']], 'ops:'],
+  ['cors-any', 'warning', [['origins: []', 'origins: ["*"]']], 'cors'],
+  ['auth-missing', 'error', [['', openToAll]], 'pipeline'],
+  ['simulator-public', 'warning', [[listen, '0.0.0.0:8080']], 'simulator:alpha'],
+  ['patient-agent-unknown', 'warning', [['[OpenAI/JS, Anthropic/JS]', '[OpenAI/JS, python]']], 'python'],
+  ['body-unbounded', 'warning', [['body_max: 32MiB ', 'body_max: 2GiB ']], 'body_max'],
+  ['group-without-limits', 'warning', [['default: { rpm: 60, tpm: 500000 }', 'default: {}']], 'default:'],
+  ['limits-in-shadow', 'note', [['{ rpm: 60, tpm: 500000 }', '{ rpm: 60, tpm: 500000, shadow: [tpm] }']], 'shadow'],
+  ['ratelimit-missing', 'error', [['pipeline: [auth, ratelimit,', 'pipeline: [auth,']], 'pipeline'],
+  ['dear-model-without-limits', 'warning', [['output: "1.50" }', 'output: "150.00" }']], 'sim-chat:'],
+  ['multiplier-zero', 'warning', [['multiplier: "0.9"', 'multiplier: "0"']], 'multiplier'],
+  ['counters-apart', 'warning', [[storage, 'storage: postgres://127.0.0.1/x']], 'counters'],
+  ['storage-forgets', 'error', [[storage, 'storage: "sqlite::memory:"']], 'storage'],
+]
+
+for (const [rule, severity, edits, at] of cases)
+  t.test(`${rule} is found at ${at}`, async t => {
+    const { shown, findings } = await auditOf(edits)
+    const found = shown.find(one => one.code === rule)
+    t.match(found, { severity })
+    t.ok(found?.text.includes(at), `it is told of the line '${found?.text}'`)
+    t.notMatch(JSON.stringify(findings), /sk-live|hunter2/)
+  })
+
+t.test('every rule has a case, a reason and a remedy', async t => {
+  const rules = await listAuditRules()
+  t.same(
+    rules.map(rule => rule.id).toSorted((a, b) => (a < b ? -1 : 1)),
+    [...new Set(cases.map(([rule]) => rule))].toSorted((a, b) => (a < b ? -1 : 1)),
+  )
+  for (const { description, remedy } of rules) t.ok(description.length > 20 && remedy.length > 10)
+})
+
+t.test('a comment beside a line or above it silences a rule there, with a reason', async t => {
+  const ops = '  ops: "${TOLLGATE_OPS:-127.0.0.1:9464}"'
+  const open = '  ops: 0.0.0.0:9464'
+  const beside = await auditOf([[ops, `${open} # tollgate-ignore: ops-public behind a firewall`]])
+  t.match(beside, { findings: [], ignored: 1 })
+  const above = await auditOf([[ops, `  # tollgate-ignore: ops-public, cors-any behind a firewall\n${open}`]])
+  t.match(above, { findings: [{ code: 'ignore-unused', severity: 'note' }], ignored: 1 })
+  const bare = await auditOf([[ops, `  # tollgate-ignore: ops-public\n${open}`]])
+  t.same(
+    bare.findings.map(finding => finding.code),
+    ['ignore-without-reason', 'ops-public'],
+  )
+  const misspelt = await auditOf([[ops, `  # tollgate-ignore: ops-pubic behind a firewall\n${open}`]])
+  t.match(misspelt.findings, [
+    { code: 'ignore-unknown-rule', remedy: "did you mean 'ops-public'?" },
+    { code: 'ops-public' },
+  ])
+  const elsewhere = await auditOf([
+    [ops, open],
+    ['currency: USD', 'currency: USD # tollgate-ignore: ops-public no'],
+  ])
+  t.match(elsewhere.findings, [{ code: 'ignore-unused' }, { code: 'ops-public' }])
+  t.match(await auditOf([[ops, open]], {}, ['ops-public']), { findings: [], ignored: 0 })
+})
+
+t.test('what the environment says is audited too', async t => {
+  const { shown } = await auditOf([], {
+    TOLLGATE_OPS: '0.0.0.0:9464',
+    ALPHA_URL: 'http://api.example.com',
+    ALPHA_API_KEY: 'k',
+  })
+  t.match(shown, [{ code: 'ops-public' }, { code: 'credential-in-clear' }])
+})
+
+t.test('a file that is not valid is not audited: its errors are told', async t => {
+  await writeFile(file, shipped.replace('rpm: 60', 'rpm: sixty'))
+  t.match(await auditConfig(file, [], {}), { ok: false, findings: [{ code: 'value_type' }] })
+})
+
+const sample: AuditFinding = {
+  severity: 'warning',
+  code: 'cors-any',
+  file: 'a b/gateway.yaml',
+  line: 3,
+  col: 7,
+  path: 'server.cors',
+  message: '100 % of\npages',
+  remedy: 'list: some',
+  caret: '',
+}
+
+t.test('findings as annotations of GitHub Actions, one line each, escaped', async t => {
+  t.equal(
+    await reportFindings([sample, { ...sample, severity: 'note', file: 'a,b:c', path: '' }], 'github'),
+    [
+      '::warning file=a b/gateway.yaml,line=3,col=7,title=cors-any::server.cors: 100 %25 of%0Apages%0Alist: some',
+      '::notice file=a%2Cb%3Ac,line=3,col=7,title=cors-any::100 %25 of%0Apages%0Alist: some',
+    ].join('\n'),
+  )
+})
+
+t.test('findings as SARIF 2.1.0: every result names its rule, level and place', async t => {
+  const log = JSON.parse(await reportFindings([sample, { ...sample, code: 'unknown_key', severity: 'error' }], 'sarif'))
+  t.match(log, { version: '2.1.0', $schema: /sarif-2\.1\.0/, runs: [{ columnKind: 'utf16CodeUnits' }] })
+  const [{ tool, results }] = log.runs
+  t.match(tool.driver, { name: 'tollgate', semanticVersion: /^\d+\.\d+\.\d+/ })
+  for (const result of results) t.equal(tool.driver.rules[result.ruleIndex].id, result.ruleId)
+  t.match(results, [
+    {
+      ruleId: 'cors-any',
+      level: 'warning',
+      message: { text: /^server\.cors: 100 %/ },
+      locations: [
+        {
+          physicalLocation: {
+            artifactLocation: { uri: 'a%20b/gateway.yaml' },
+            region: { startLine: 3, startColumn: 7 },
+          },
+        },
+      ],
+    },
+    { ruleId: 'unknown_key', level: 'error' },
+  ])
+})
