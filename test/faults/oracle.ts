@@ -41,7 +41,7 @@ export async function readBooks(look: Look): Promise<Books> {
   const lines = rows.map(row => ({
     order: Number(row['quality']),
     index: Number(row['idx']),
-    mark: row['width'] === null ? 'link' : `${String(row['width'])}x${String(row['height'])}`,
+    mark: row['width'] === null ? 'link' : `${Number(row['width'])}x${Number(row['height'])}`,
   }))
   const charges = await look('SELECT quality, count(*) AS n FROM charge GROUP BY quality')
   const [review] = await look(`SELECT count(*) AS n FROM charge WHERE state = 'needs_review'`)

@@ -1,0 +1,108 @@
+import t from 'tap'
+import { picture } from '../harness/pictures.ts'
+import { type Postgres, startPostgres } from '../harness/postgres.ts'
+import { checkBooks, openShop, type Shop } from '../harness/shop.ts'
+import { until } from '../harness/works.ts'
+
+const alpha = { model: 'alpha-image-2', prompt: 'a boat' }
+const chat = { model: 'sim-chat', messages: [{ role: 'user', content: 'Say hello.' }] }
+const connectionsMax = 20
+const postgres: Postgres = await startPostgres(['fsync=off', `max_connections=${connectionsMax}`])
+t.teardown(() => postgres.close())
+
+async function open(t: Parameters<typeof openShop>[0]): Promise<{ shop: Shop; url: string }> {
+  const url = await postgres.createDatabase()
+  const edit = [[/(sim-chat: .*)prices: \{[^}]*\}/, '$1price: free']] as const
+  const shop = await openShop(t, { env: { TOLLGATE_STORAGE: url }, edit })
+  shop.upstreams['alpha']?.answer({ data: [picture(1254, 1254)] })
+  shop.upstreams['text']?.answer({ choices: [] })
+  t.equal((await shop.ask(alpha)).status, 200)
+  // Keys are at hand once it has been seen that none has changed, which is looked for twice a second.
+  const since = performance.now()
+  await until(async () => {
+    t.equal((await shop.ask(chat, { path: '/v1/chat/completions' })).status, 200)
+    return performance.now() - since > 1_000
+  })
+  await shop.settled()
+  return { shop, url }
+}
+
+/** Images are refused before an upstream is asked; what costs nothing is answered. */
+async function refuses(t: Parameters<typeof openShop>[0], shop: Shop): Promise<void> {
+  const calls = shop.upstreams['alpha']?.received.length
+  const began = performance.now()
+  const images = Array.from({ length: 8 }, async () => {
+    const answer = await shop.ask(alpha)
+    return { ...answer, ms: performance.now() - began }
+  })
+  for (let i = 0; i < 5; i++) {
+    t.equal((await shop.ask(chat, { path: '/v1/chat/completions' })).status, 200)
+    t.equal((await shop.get('/v1/models')).status, 200)
+  }
+  t.comment(`five of what costs nothing took ${Math.round(performance.now() - began)} ms`)
+  const answers = await Promise.all(images)
+  for (const answer of answers) {
+    t.match(answer, { status: 503, headers: { 'retry-after': /^\d+$/ } })
+    t.match(answer.json(), { error: { code: 'storage_unavailable' } })
+  }
+  t.comment(`images were refused after ${Math.round(Math.max(...answers.map(({ ms }) => ms)))} ms at most`)
+  t.equal(shop.upstreams['alpha']?.received.length, calls, 'nothing was sent')
+}
+
+async function goesOn(t: Parameters<typeof openShop>[0], shop: Shop): Promise<void> {
+  await until(async () => (await shop.ask(alpha)).status === 200)
+  await shop.settled()
+  await until(async () => (await checkBooks(shop.gateway, shop)).length === 0)
+  t.strictSame(await checkBooks(shop.gateway, shop), [])
+}
+
+await t.test(
+  'a database that takes 5 seconds for every charge: 503 in time, free requests are answered, and nothing stays [D10]',
+  async t => {
+    const { shop, url } = await open(t)
+    const foreign = await postgres.connect(url)
+    await foreign.query(`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(5); RETURN NEW; END $$;
+      CREATE TRIGGER slow BEFORE INSERT ON charge FOR EACH ROW EXECUTE FUNCTION slow()`)
+    await refuses(t, shop)
+    await foreign.query('DROP TRIGGER slow ON charge')
+    await foreign.end()
+    await goesOn(t, shop)
+  },
+)
+
+await t.test(
+  'every connection of the database is taken by others: 503, and work goes on when they leave [D10]',
+  async t => {
+    const { shop, url } = await open(t)
+    const foreign = await postgres.connect(url)
+    const crowd = [foreign]
+    const own = `FROM pg_stat_activity WHERE application_name = 'tollgate'`
+    // Whatever place the gateway has is taken from it, until it finds none.
+    for (;;) {
+      const more = await postgres.connect(url).catch(() => undefined)
+      if (more) crowd.push(more)
+      else if ((await foreign.query(`SELECT pg_terminate_backend(pid) ${own}`)).rowCount === 0) break
+    }
+    await until(() => Promise.resolve(!shop.gateway.storage.ledger.healthy()))
+    await refuses(t, shop)
+    await Promise.all(crowd.map(one => one.end()))
+    await goesOn(t, shop)
+  },
+)
+
+await t.test(
+  'a database that takes no writes, as the standby of another: 503, then it goes on by itself [D6]',
+  async t => {
+    const { shop, url } = await open(t)
+    const foreign = await postgres.connect(url)
+    await foreign.query('ALTER SYSTEM SET default_transaction_read_only = on')
+    await foreign.query('SELECT pg_reload_conf()')
+    await until(async () => (await shop.ask(alpha)).status === 503)
+    await refuses(t, shop)
+    await foreign.query('SET default_transaction_read_only = off')
+    await foreign.query('ALTER SYSTEM RESET default_transaction_read_only')
+    await foreign.query('SELECT pg_reload_conf()')
+    await foreign.end()
+    await goesOn(t, shop)
+  },
+)
