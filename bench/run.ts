@@ -254,7 +254,7 @@ function figure(value: number): string {
 
 function judged(verdict: Verdict): string {
   const { text, value, atMost, atLeast } = verdict
-  const ok = value <= (atMost ?? Infinity) && value >= (atLeast ?? 0)
+  const ok = value <= (atMost ?? Infinity) && value >= (atLeast ?? -Infinity)
   const bound = atMost === undefined ? `at least ${atLeast}` : `at most ${atMost}`
   return `${ok ? 'ok  ' : 'MISS'} ${text}: ${figure(value)} (${bound})`
 }
