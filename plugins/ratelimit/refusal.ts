@@ -30,7 +30,12 @@ export function refusal(limits: readonly Limit[], standings: readonly Standing[]
   return fail(
     'rate_limit_exceeded',
     { limit: limit.name, max: limit.limit, what: units[limit.counts], seconds: Math.ceil(waitMs / 1000) },
-    // Of the limits only an upstream's own leaves something to ask elsewhere.
-    { retryAfterMs: waitMs, headers, ...(limit.name === 'upstream_concurrency' && { elsewhere: true }) },
+    {
+      retryAfterMs: waitMs,
+      headers,
+      ...(limit.counts === 'tokens' && { type: limit.counts }),
+      // Of the limits only an upstream's own leaves something to ask elsewhere.
+      ...(limit.name === 'upstream_concurrency' && { elsewhere: true }),
+    },
   )
 }

@@ -25,6 +25,8 @@ export type FailExtra = {
   /** Milliseconds until the same request can succeed; becomes Retry-After. */
   readonly retryAfterMs?: number
   readonly param?: string
+  /** Instead of the row's. */
+  readonly type?: string
   readonly headers?: { readonly [name: string]: string }
   /** Thrown at `onForward`: another upstream may take the request, ask the next. */
   readonly elsewhere?: boolean
@@ -46,7 +48,7 @@ export class Failure extends Error {
     this.name = 'Failure'
     this.code = code
     this.status = row.status
-    this.type = row.type
+    this.type = extra.type ?? row.type
     this.param = extra.param ?? row.param ?? null
     this.retry = row.retry
     this.retryAfterMs = extra.retryAfterMs
