@@ -106,6 +106,8 @@ export function assembleStorage(parts: StorageParts): Storage {
       return await writer.submit('settle', { settlement, at: ending.given.at })
     } catch (error) {
       if (isUnavailable(error)) owed.owe(id, ending)
+      // Others may have been in its way each time that it was tried; no hold stays for that.
+      else owed.lookAgain(id, ending)
       throw error
     }
   }

@@ -2,6 +2,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { mock } from 'node:test'
 import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { type Storage, systemClock } from '../../src/kit/index.ts'
@@ -202,6 +203,34 @@ await t.test('the end of a charge that could not be written is written when writ
   t.match(await ledger.find(empty.facts.id), { state: 'needs_review' })
   t.match(await readKey(), { held: 0, spent: 40_000 })
 })
+
+await t.test(
+  'the end of a charge that failed by itself is tried again: no hold stays while its gateway lives',
+  async t => {
+    mock.timers.enable({ apis: ['setInterval'] })
+    t.teardown(() => mock.timers.reset())
+    const path = makeFile(t)
+    const { ledger, key, readKey } = await start(t, path)
+    const [lined, empty] = [holdOf(key, 100_000), holdOf(key, 100_000)]
+    await ledger.hold(lined)
+    await ledger.hold(empty)
+    await ledger.line(lined.facts.id, line(0))
+    const foreign = new DatabaseSync(path, { timeout: 5_000 })
+    foreign.exec(
+      `CREATE TRIGGER in_the_way BEFORE UPDATE OF state ON charge BEGIN SELECT RAISE(ABORT, 'in the way'); END`,
+    )
+    await t.rejects(ledger.settle({ id: lined.facts.id, delivery: 'partial', reason: null }), /in the way/)
+    await t.rejects(ledger.void(empty.facts.id, 'not_sent'), /in the way/)
+    t.equal(ledger.healthy(), true, 'others are not refused for it')
+    foreign.exec('DROP TRIGGER in_the_way')
+    foreign.close()
+    mock.timers.tick(60_000)
+    while ((await readKey())?.held !== 0) await new Promise(resolve => setTimeout(resolve, 20))
+    t.match(await ledger.find(lined.facts.id), { state: 'settled', delivery: 'partial' })
+    t.match(await ledger.find(empty.facts.id), { state: 'voided' })
+    t.match(await readKey(), { held: 0, spent: 40_000 })
+  },
+)
 
 await t.test('a deleted file is noticed: nothing is written where nobody would find it', async t => {
   const path = makeFile(t)

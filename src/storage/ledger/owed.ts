@@ -20,9 +20,7 @@ export class Owed {
   readonly #doubts = new Set<string>()
 
   owe(id: string, ending: Ending): void {
-    // Who settles knows of lines; that it failed does not make the charge empty.
-    if (ending.change === 'endEmpty' && this.#endings.get(id)?.change === 'settle') return
-    this.#endings.set(id, ending)
+    put(this.#endings, id, ending)
   }
 
   take(): readonly Owing[] {
@@ -32,11 +30,11 @@ export class Owed {
   }
 
   /**
-   * An ending that found nothing to end. A database that was frozen may yet commit what it was given before, on a connection
-   * that was given up: it is tried once more when that can no longer be.
+   * An ending that failed by itself, or that found nothing to end: a database that was frozen may yet commit what it was
+   * given before, on a connection that was given up. It is tried once more when that can no longer be.
    */
   lookAgain(id: string, ending: Ending): void {
-    this.#late.set(id, ending)
+    put(this.#late, id, ending)
   }
 
   takeLate(): readonly Owing[] {
@@ -55,4 +53,10 @@ export class Owed {
   isInDoubt(id: string): boolean {
     return this.#doubts.has(id)
   }
+}
+
+/** Who settles knows of lines; that it failed does not make the charge empty. */
+function put(endings: Map<string, Ending>, id: string, ending: Ending): void {
+  if (ending.change === 'endEmpty' && endings.get(id)?.change === 'settle') return
+  endings.set(id, ending)
 }
