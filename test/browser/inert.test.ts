@@ -38,10 +38,10 @@ t.test('C what callers wrote is shown as it is, and does nothing', { skip }, asy
   await settled()
 
   await page.goto(`${url}/console/logs`)
-  await page.locator('tbody tr').first().waitFor()
-  const rows = await page.locator('tbody tr').count()
+  await page.locator('.sheet tbody tr').first().waitFor()
+  const rows = await page.locator('.sheet tbody tr').count()
   t.ok(rows >= 8, `${rows} rows`)
-  const links = await page.locator('tbody a').evaluateAll(all => all.map(one => one.getAttribute('href') ?? ''))
+  const links = await page.locator('.sheet tbody a').evaluateAll(all => all.map(one => one.getAttribute('href') ?? ''))
   for (const link of links) {
     t.match(link, /^\/console\//)
     await page.goto(url + link)
@@ -108,7 +108,7 @@ t.test('without a network, a session or a storage the page says so, and goes on 
   await page.getByText('The gateway cannot be reached').waitFor()
   await page.context().setOffline(false)
   await page.getByRole('button', { name: 'Try again' }).click()
-  await page.locator('tbody tr').first().waitFor()
+  await page.locator('.sheet tbody tr').first().waitFor()
 
   t.equal((await admin.ask('DELETE', '/api/session')).status, 204)
   await way('Models')

@@ -98,7 +98,7 @@ function People({ rows, editHref }: { readonly rows: readonly User[]; readonly e
 
 function Groups({ rows }: { readonly rows: readonly Group[] }) {
   return (
-    <>
+    <div class="stack">
       <p class="quiet">{t('groups.text')}</p>
       <div class="sheet">
         <Table
@@ -118,7 +118,7 @@ function Groups({ rows }: { readonly rows: readonly Group[] }) {
           ]}
         />
       </div>
-    </>
+    </div>
   )
 }
 

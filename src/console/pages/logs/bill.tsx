@@ -104,8 +104,13 @@ function Why({ of }: { readonly of: BillingRecord }) {
       <p class="quiet">
         {tiered ? t('bill.no_multiplier') : language.value === 'en' ? rule.multiplier : t('bill.multiplier')}
       </p>
-      {[...of.flags.map(flag => tName('flag', flag)), ...of.warnings].map(text => (
-        <p key={text} class="note warn theirs">
+      {of.flags.map(flag => (
+        <p key={flag} class="note warn">
+          {tName('flag', flag)}
+        </p>
+      ))}
+      {of.warnings.map(text => (
+        <p key={text} class="note warn theirs" lang="en">
           {text}
         </p>
       ))}
