@@ -169,6 +169,8 @@ function round(value: number): number {
   return Math.round(value * 10) / 10
 }
 
+// Whoever ends this ends the gateway that it started.
+process.once('SIGTERM', () => process.exit(1))
 const wanted = process.argv[2] ?? ''
 for (const one of cases.filter(({ name }) => name.includes(wanted))) {
   const found = await measure(one)

@@ -176,9 +176,9 @@ syncBuiltinESMExports()
 t.test('a copy made with VACUUM INTO under load has every charge that had ended, and verifies [D5]', async t => {
   const shop = await openShop(t)
   shop.upstreams['alpha']?.answer(image)
-  let isOver = false
+  const over = new AbortController()
   const load = Array.from({ length: 8 }, async () => {
-    while (!isOver) t.equal((await shop.ask(alpha)).status, 200)
+    while (!over.signal.aborted) t.equal((await shop.ask(alpha)).status, 200)
   })
   await until(async () => (await shop.gateway.storage.books.all(null, 60)).length > 50)
   const before = (await allCharges(shop.gateway.storage.books)).filter(({ state }) => state === 'settled')
@@ -186,7 +186,7 @@ t.test('a copy made with VACUUM INTO under load has every charge that had ended,
   const db = new DatabaseSync(join(shop.folder, 'tollgate.db'), { timeout: 5_000 })
   db.exec(`VACUUM INTO '${copy}'`)
   db.close()
-  isOver = true
+  over.abort()
   await Promise.all(load)
   await shop.settled()
   t.strictSame(await checkBooks(shop.gateway, shop), [])

@@ -83,28 +83,31 @@ async function agrees(t: Test, storage: Storage, acknowledged: readonly string[]
   }
 }
 
-await t.test('a server that crashes under load: only 503, then it goes on by itself, and the books agree', async t => {
-  const said: string[] = []
-  const note = (...words: unknown[]): void => void said.push(inspect(words, { depth: 9 }))
-  const { storage, key, readKey } = await start(t, { debug: note, info: note, warn: note, error: note })
-  const work = load(storage, key)
-  for (let round = 0; round < 3; round++) {
-    const before = work.acknowledged.length
-    await until(() => work.acknowledged.length > before + 50)
-    await postgres.stop('immediate')
-    await until(() => !storage.ledger.healthy())
-    await t.rejects(storage.ledger.hold(holdOf(key, 1)), unavailable)
-    await t.rejects(readKey(), unavailable, 'not to know a key is not to refuse it')
-    await postgres.start()
-    await recovered(storage)
-  }
-  await work.stop()
-  t.same(new Set(work.errors.map(error => (error as { code?: string }).code)), new Set(['storage_unavailable']))
-  await agrees(t, storage, work.acknowledged)
-  t.match(await readKey(), { held: 0 })
-  t.match(said.join('\n'), /the storage cannot be written.*the storage can be written again/s)
-  t.notMatch(said.join('\n'), /a-password/)
-})
+await t.test(
+  'a server that crashes under load: only 503, then it goes on by itself, and the books agree [D6]',
+  async t => {
+    const said: string[] = []
+    const note = (...words: unknown[]): void => void said.push(inspect(words, { depth: 9 }))
+    const { storage, key, readKey } = await start(t, { debug: note, info: note, warn: note, error: note })
+    const work = load(storage, key)
+    for (let round = 0; round < 3; round++) {
+      const before = work.acknowledged.length
+      await until(() => work.acknowledged.length > before + 50)
+      await postgres.stop('immediate')
+      await until(() => !storage.ledger.healthy())
+      await t.rejects(storage.ledger.hold(holdOf(key, 1)), unavailable)
+      await t.rejects(readKey(), unavailable, 'not to know a key is not to refuse it')
+      await postgres.start()
+      await recovered(storage)
+    }
+    await work.stop()
+    t.same(new Set(work.errors.map(error => (error as { code?: string }).code)), new Set(['storage_unavailable']))
+    await agrees(t, storage, work.acknowledged)
+    t.match(await readKey(), { held: 0 })
+    t.match(said.join('\n'), /the storage cannot be written.*the storage can be written again/s)
+    t.notMatch(said.join('\n'), /a-password/)
+  },
+)
 
 await t.test('connections cut at any moment, commits among them: nothing is written twice or lost', async t => {
   const { url, storage, key, readKey } = await start(t)
@@ -125,7 +128,7 @@ await t.test('connections cut at any moment, commits among them: nothing is writ
 })
 
 await t.test(
-  'a row that stays locked: its key is refused, others go on, and what was opened late is ended',
+  'a row that stays locked: its key is refused, others go on, and what was opened late is ended [D10]',
   async t => {
     const { url, storage, ledger, key, readKey } = await start(t)
     const other = await storage.keys.create(newKey())
@@ -148,25 +151,28 @@ await t.test(
   },
 )
 
-await t.test('a table that stays locked: nothing is opened, keys are looked up, and it goes on by itself', async t => {
-  const { url, storage, ledger, key, readKey } = await start(t)
-  const keys = await Promise.all(Array.from({ length: 12 }, async () => storage.keys.create(newKey())))
-  const foreign = await postgres.connect(url)
-  await foreign.query('BEGIN')
-  await foreign.query('LOCK TABLE charge IN ACCESS EXCLUSIVE MODE')
-  await Promise.all(keys.map(key => t.rejects(ledger.hold(holdOf(key, 100)), unavailable)))
-  t.match(await readKey(), { id: key.id })
-  await foreign.query('ROLLBACK')
-  await foreign.end()
-  await recovered(storage)
-  t.same(await ledger.hold(holdOf(key, 100)), { kind: 'held' })
-  await until(async () => (await storage.keys.list()).every(({ held }) => held === 0 || held === 100))
-  await until(async () => (await storage.keys.list()).filter(({ held }) => held === 100).length === 1)
-  t.same((await storage.books.verify()).problems, [])
-})
+await t.test(
+  'a table that stays locked: nothing is opened, keys are looked up, and it goes on by itself [D10]',
+  async t => {
+    const { url, storage, ledger, key, readKey } = await start(t)
+    const keys = await Promise.all(Array.from({ length: 12 }, async () => storage.keys.create(newKey())))
+    const foreign = await postgres.connect(url)
+    await foreign.query('BEGIN')
+    await foreign.query('LOCK TABLE charge IN ACCESS EXCLUSIVE MODE')
+    await Promise.all(keys.map(key => t.rejects(ledger.hold(holdOf(key, 100)), unavailable)))
+    t.match(await readKey(), { id: key.id })
+    await foreign.query('ROLLBACK')
+    await foreign.end()
+    await recovered(storage)
+    t.same(await ledger.hold(holdOf(key, 100)), { kind: 'held' })
+    await until(async () => (await storage.keys.list()).every(({ held }) => held === 0 || held === 100))
+    await until(async () => (await storage.keys.list()).filter(({ held }) => held === 100).length === 1)
+    t.same((await storage.books.verify()).problems, [])
+  },
+)
 
 await t.test(
-  'a server that is frozen: holds and lookups are refused, not left waiting; thawed, it goes on',
+  'a server that is frozen: holds and lookups are refused, not left waiting; thawed, it goes on [D10]',
   async t => {
     const { storage, ledger, key, readKey } = await start(t)
     postgres.signal('SIGSTOP')
@@ -182,7 +188,7 @@ await t.test(
   },
 )
 
-await t.test('a transaction that somebody else was in the way of is made again', async t => {
+await t.test('a transaction that somebody else was in the way of is made again [D11]', async t => {
   const { url, storage, ledger, key } = await start(t)
   const foreign = await postgres.connect(url)
   for (const table of ['charge', 'line', 'entry']) {
@@ -243,7 +249,7 @@ await t.test('several that find an empty database at once all open it; it is mad
   for (const one of storages) await one.close()
 })
 
-await t.test('a migration killed half-way is begun again', async t => {
+await t.test('a migration killed half-way is begun again [D12]', async t => {
   const url = await postgres.createDatabase()
   const killed = await postgres.connect(url)
   await killed.query('BEGIN')
@@ -256,7 +262,7 @@ await t.test('a migration killed half-way is begun again', async t => {
   await storage.close()
 })
 
-await t.test('a database of a newer version is refused, and says where without the password', async t => {
+await t.test('a database of a newer version is refused, and says where without the password [D12]', async t => {
   const { url } = await start(t)
   const foreign = await postgres.connect(url)
   await foreign.query('UPDATE tollgate_schema SET version = 99')
