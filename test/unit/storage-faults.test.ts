@@ -48,7 +48,7 @@ async function recovered({ ledger }: Storage): Promise<void> {
 
 const unavailable = { code: 'storage_unavailable' }
 
-await t.test('a second gateway on one file is refused and told what to do; the first goes on', async t => {
+await t.test('a second gateway on one file is refused and told what to do; the first goes on [D2]', async t => {
   const path = makeFile(t)
   const { ledger, key } = await start(t, path)
   const second = openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'gateway' })
@@ -76,7 +76,7 @@ await t.test('an address of another kind is refused without showing its password
   await t.rejects(open, { code: 'storage_url', message: /mysql:\/\/…@host/ })
 })
 
-await t.test('a file of a newer version is refused', async t => {
+await t.test('a file of a newer version is refused [D12]', async t => {
   const path = makeFile(t)
   const first = await openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'tool' })
   await first.close()
@@ -89,7 +89,7 @@ await t.test('a file of a newer version is refused', async t => {
   }
 })
 
-await t.test('a migration killed half-way is begun again', async t => {
+await t.test('a migration killed half-way is begun again [D12]', async t => {
   const path = makeFile(t)
   const killed = new Connection(path)
   killed.db.exec('BEGIN IMMEDIATE')
@@ -117,7 +117,7 @@ await t.test('two processes that find an empty file both open it', async t => {
   for (const one of storages) await one.close()
 })
 
-await t.test('a full disk refuses holds at once, and room given back is found without a restart', async t => {
+await t.test('a full disk refuses holds at once, and room given back is found without a restart [D1]', async t => {
   const path = makeFile(t)
   const { storage, ledger, key, readKey } = await start(t, path, { bytesMax: 1_500_000 })
   const request = holdOf(key, 100)
@@ -140,7 +140,7 @@ await t.test('a full disk refuses holds at once, and room given back is found wi
   t.same((await storage.books.verify()).problems, [])
 })
 
-await t.test('a disk that is nearly full: no new charge, but those that are open are finished', async t => {
+await t.test('a disk that is nearly full: no new charge, but those that are open are finished [D3]', async t => {
   const path = makeFile(t)
   const tool = await openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'tool' })
   const key = await tool.keys.create(newKey())
@@ -163,7 +163,7 @@ await t.test('a folder that cannot be made is told by its name', async t => {
   await t.rejects(open, { ...unavailable, message: /\/dev\/null\/x/ })
 })
 
-await t.test('a foreign writer that keeps the lock: commits wait, then are refused, then work again', async t => {
+await t.test('a foreign writer that keeps the lock: commits wait, then are refused, then work again [D2]', async t => {
   const path = makeFile(t)
   const { storage, ledger, key } = await start(t, path, { busyMs: 200 })
   const request = holdOf(key, 100)
@@ -232,7 +232,7 @@ await t.test(
   },
 )
 
-await t.test('a deleted file is noticed: nothing is written where nobody would find it', async t => {
+await t.test('a deleted file is noticed: nothing is written where nobody would find it [D2]', async t => {
   const path = makeFile(t)
   const { storage, ledger, key } = await start(t, path)
   renameSync(path, `${path}.away`)
@@ -322,7 +322,7 @@ await t.test('the backlog is bounded: the oldest rows go, and are counted', asyn
   t.equal(backlog.through, backlog.dropped)
 })
 
-await t.test('recovery killed before its commit leaves everything to the next one', async t => {
+await t.test('recovery killed before its commit leaves everything to the next one [B5]', async t => {
   const path = makeFile(t)
   const tool = await openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'tool' })
   const key = await tool.keys.create(newKey())
