@@ -9,6 +9,7 @@ const storageMs = 1_000
 export type Watched = {
   readonly storage: Pick<Storage, 'ledger' | 'waiting'> & { readonly books: Pick<Storage['books'], 'open'> }
   readonly counters: Pick<Counters, 'healthy'>
+  readonly connections: { readonly open: number; readonly refused: number }
   readonly engine: { readonly open: number; readonly heldBytes: number; restMs(upstream: string): number }
   plan(this: void): Plan
 }
@@ -17,7 +18,7 @@ export type Watched = {
  * Adds the figures that are kept by others than the metrics, read when somebody asks. Of several processes on one storage each
  * tells the whole of what is open there.
  */
-export function addFigures(metrics: Metrics, { storage, counters, engine, plan }: Watched): void {
+export function addFigures(metrics: Metrics, { storage, counters, engine, connections, plan }: Watched): void {
   metrics.gauge('open_exchanges', 'Exchanges that have not settled yet.', () => engine.open)
   metrics.gauge('bodies_memory_bytes', 'Bytes of JSON bodies held in memory.', () => engine.heldBytes)
   metrics.gauge('counters_up', 'Whether the store of the limits answers.', () => Number(counters.healthy()), 'min')
@@ -29,6 +30,11 @@ export function addFigures(metrics: Metrics, { storage, counters, engine, plan }
     'Charges of tokens that are not written yet.',
     () => storage.waiting().charges,
   )
+  metrics.gauge('connections_open', 'Connections of callers.', () => connections.open)
+  metrics.add(() => {
+    const refused = 'Connections closed because there were too many, in all or of one address.'
+    return [{ ...gaugeSnapshot('tollgate_connections_refused_total', refused, connections.refused), type: 'counter' }]
+  })
   metrics.add(() => upstreamSnapshots(plan(), engine))
   metrics.add(async () => [
     labelledGauge('tollgate_build_info', 'Always 1; what runs is in the labels.', 'max', [

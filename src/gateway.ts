@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { Certificate } from './certificate.ts'
 import { ConfigError } from './config-error.ts'
 import { describeChanges, effectiveSettings, type Finding, loadPlan, showConfig } from './config/index.ts'
+import { Connections } from './connections.ts'
 import { createConsoleDoor, isConsolePath } from './console-door.ts'
 import { findDialect, guessDialect } from './dialects/index.ts'
 import type { Running, Step } from './engine/index.ts'
@@ -27,6 +29,7 @@ import { createLog, createMetrics, type GatewayLog, type Metrics } from './obser
 import { createOpsServer } from './ops.ts'
 import { pluginFinder } from './plugin-finder.ts'
 import { Reloads } from './reloads.ts'
+import { Retention } from './retention.ts'
 import type { Simulator } from './simulator/index.ts'
 import { joinStatus, type ProcessStatus, type Status } from './status.ts'
 import { openCounters } from './storage/counters/index.ts'
@@ -215,7 +218,9 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     await storage.close()
     throw error
   }
-  addFigures(metrics, { storage, counters, engine, plan: () => engine.running.plan })
+  const connections = new Connections(() => engine.running.plan.server)
+  addFigures(metrics, { storage, counters, engine, connections, plan: () => engine.running.plan })
+  const retention = new Retention({ storage, clock, log, keptMs: () => engine.running.plan.logRetentionMs })
 
   const door = createConsoleDoor({
     storage,
@@ -240,6 +245,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     else void engine.handle(req, res)
   }
   let callers: CallerServer | undefined
+  let certificate: Certificate | undefined
   let ops: Server | undefined
   let closing: Promise<void> | undefined
   // Of several processes the one that started them keeps the account of it.
@@ -250,8 +256,10 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   const isReady = (): boolean => closing === undefined && storage.ledger.healthy()
 
   async function listen(): Promise<Listening> {
-    callers = createCallerServer(listener, code => engine.refuseUnread(code))
-    const { listen: address, ops: opsAddress } = engine.running.plan.server
+    const { listen: address, ops: opsAddress, tls } = engine.running.plan.server
+    certificate = tls && new Certificate(tls, log)
+    const admits = connections.enter.bind(connections)
+    callers = createCallerServer(listener, code => engine.refuseUnread(code), { certificate, admits })
     const { url } = await bind(callers.server, address)
     if (!opsAddress || role === 'worker') return { url, opsUrl: undefined }
     ops = createOpsServer({ metrics, isReady, status: fullStatus, settings, reload: () => reloads.run() })
@@ -291,11 +299,14 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     const changes = [...describeChanges(before.plan, next.plan), ...needRestart(before.plan, next.plan)]
     await startSimulated(next.plan)
     engine.swap(await build(next.plan))
-    return { ok: true, revision: next.plan.revision, changes }
+    const { tls } = next.plan.server
+    const unfit = tls && certificate?.renew(tls)
+    const told = unfit === undefined ? [] : [`server.tls: the old certificate stays: ${unfit}`]
+    return { ok: true, revision: next.plan.revision, changes: [...changes, ...told] }
   }
 
   /** No new work; what is under way ends by itself, or is ended at the deadline, or is left when even that ends nothing. */
-  async function drain(server: Server | undefined): Promise<void> {
+  async function drain(server: CallerServer['server'] | undefined): Promise<void> {
     const { drainMs } = engine.running.plan.server
     const unbound = server && unbind(server)
     const deadline = setTimeout(() => engine.stop(), drainMs)
@@ -313,6 +324,8 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   async function shut(): Promise<void> {
     const { drainWaitMs } = engine.running.plan.server
     callers?.release()
+    certificate?.close()
+    await retention.close()
     await door.close()
     if (drainWaitMs > 0) await sleep(drainWaitMs)
     // What has reached us is read before the door closes on it: its sender could not know whether we have it.
@@ -424,6 +437,7 @@ function needRestart(before: Plan, after: Plan): readonly string[] {
   for (const [word, fixed] of Object.entries(fixedAtStart))
     if (JSON.stringify(before.server[fixed]) !== JSON.stringify(after.server[fixed]))
       changes.push(`server.${word}: ${text}`)
+  if ((before.server.tls === undefined) !== (after.server.tls === undefined)) changes.push(`server.tls: ${text}`)
   return changes
 }
 

@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { Certificate } from './certificate.ts'
 import type { Address, Answer } from './kit/index.ts'
 
 export type Listener = (req: IncomingMessage, res: ServerResponse) => void
@@ -8,15 +10,42 @@ export type Listener = (req: IncomingMessage, res: ServerResponse) => void
 /** What a caller has to take the answer to something that was no request. */
 const lingerMs = 1_000
 
+/** Node's own invite slow clients. */
+const patience = {
+  headersTimeout: 10_000,
+  requestTimeout: 300_000,
+  connectionsCheckingInterval: 1_000,
+  keepAliveTimeout: 65_000,
+  maxHeaderSize: 16_384,
+  keepAlive: true,
+  keepAliveInitialDelay: 30_000,
+  noDelay: true,
+  requireHostHeader: true,
+  insecureHTTPParser: false,
+  joinDuplicateHeaders: false,
+} as const
+
 /** The server for callers. */
 export type CallerServer = {
-  readonly server: Server
+  readonly server: Server | TlsServer
   /** From now on every answer that has not begun tells its connection to close. */
   release(): void
 }
 
+/** How callers come in. */
+export type CallerDoor = {
+  /** Undefined for plain HTTP. */
+  readonly certificate?: Certificate | undefined
+  /** False for a connection that is one too many; it is closed then. */
+  readonly admits?: (socket: Socket) => boolean
+}
+
 /** Makes the server for callers. The figures are those of `reference/reliability.md` 5.1; Node's own invite slow clients. `refuse` answers what was no request, by the code of the fault. */
-export function createCallerServer(listener: Listener, refuse: (code: string | undefined) => Answer): CallerServer {
+export function createCallerServer(
+  listener: Listener,
+  refuse: (code: string | undefined) => Answer,
+  { certificate, admits }: CallerDoor = {},
+): CallerServer {
   /** Answers that have not gone, in the order of their requests. */
   const owed = new Set<ServerResponse>()
   const owedOn = (socket: Duplex): ServerResponse[] => [...owed].filter(res => res.req.socket === socket)
@@ -31,22 +60,12 @@ export function createCallerServer(listener: Listener, refuse: (code: string | u
     res.once('close', () => owed.delete(res))
     listener(req, res)
   }
-  const server = createServer(
-    {
-      headersTimeout: 10_000,
-      requestTimeout: 300_000,
-      connectionsCheckingInterval: 1_000,
-      keepAliveTimeout: 65_000,
-      maxHeaderSize: 16_384,
-      keepAlive: true,
-      keepAliveInitialDelay: 30_000,
-      noDelay: true,
-      requireHostHeader: true,
-      insecureHTTPParser: false,
-      joinDuplicateHeaders: false,
-    },
-    handle,
-  )
+  const server = certificate
+    ? createTlsServer({ ...patience, ...certificate.options, ALPNProtocols: ['http/1.1'] }, handle)
+    : createServer(patience, handle)
+  if (server instanceof TlsServer) certificate?.follow(server)
+  // Before Node's own, which reads.
+  if (admits) server.prependListener('connection', (socket: Socket) => void admits(socket))
   server.maxHeadersCount = 200
   // A client that waits for `100 Continue` is answered after its key has been checked, or refused before it uploads.
   server.on('checkContinue', handle)
@@ -96,7 +115,7 @@ function sendLast(socket: Duplex, { status, headers, body }: Answer): void {
 
 /** Binds; resolves with the address really taken (port 0 gives any). @throws Error when the address is taken or not ours */
 export async function bind(
-  server: Server,
+  server: Server | TlsServer,
   address: Address,
 ): Promise<{ readonly host: string; readonly port: number; readonly url: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -105,11 +124,15 @@ export async function bind(
   await promise
   server.off('error', reject)
   const { address: host, port, family } = server.address() as AddressInfo
-  return { host, port, url: `http://${family === 'IPv6' ? `[${host}]` : host}:${port}` }
+  return {
+    host,
+    port,
+    url: `${server instanceof TlsServer ? 'https' : 'http'}://${family === 'IPv6' ? `[${host}]` : host}:${port}`,
+  }
 }
 
 /** Closes a server whose requests have all been answered: idle connections at once, the rest when they end. */
-export async function unbind(server: Server): Promise<void> {
+export async function unbind(server: Server | TlsServer): Promise<void> {
   if (!server.listening) return
   const { promise, resolve } = Promise.withResolvers<void>()
   server.close(() => resolve())

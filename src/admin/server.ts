@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { Failure, timeOrderedId } from '../kit/index.ts'
+import { callerAddress, Failure, timeOrderedId } from '../kit/index.ts'
 import { type AnyRoute, type Ask, Reply, type Visitor } from './api.ts'
 import { assetRoutes } from './assets.ts'
 import { fail } from './errors.ts'
@@ -85,7 +85,13 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
       query: request.query,
       body: request.body,
       headers: request.headers,
-      remote: plainAddress(request.raw.socket.remoteAddress ?? ''),
+      remote: plainAddress(
+        callerAddress(
+          request.raw.socket.remoteAddress ?? '',
+          request.headers['x-forwarded-for'],
+          parts.plan().server.trustedProxies,
+        ),
+      ),
       host,
       scheme,
       visitor,

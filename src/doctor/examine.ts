@@ -1,5 +1,7 @@
+import { X509Certificate } from 'node:crypto'
 import { readFile, stat, statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { createSecureContext } from 'node:tls'
 import { loadPlan } from '../config/index.ts'
 import { CountersDown, type Plan, systemClock } from '../kit/index.ts'
 import { knownNames } from '../known-names.ts'
@@ -16,6 +18,9 @@ const nodeLeast = [24, 14, 1] as const
 const diskBytes = { fail: 256 * 1_048_576, warn: 1_024 * 1_048_576 }
 const skewMs = { warn: 1_000, fail: 30_000 }
 const askMs = 2_000
+const dayMs = 86_400_000
+/** A certificate that is renewed by itself is renewed before that. */
+const certificateDays = 14
 
 /**
  * Looks at everything that a gateway on this configuration needs, and changes nothing: each thing is told as it has been
@@ -45,6 +50,7 @@ export async function* examine(file: string): AsyncIterable<Checked> {
   yield await checkCounters(plan)
   yield* checkUpstreams(plan)
   yield* checkPorts(plan, running !== undefined)
+  if (plan.server.tls) yield await checkCertificate(plan.server.tls)
   yield* checkFiles(plan)
 }
 
@@ -159,12 +165,29 @@ async function* checkPorts({ server }: Plan, isRunning: boolean): AsyncIterable<
   }
 }
 
+async function checkCertificate(tls: { readonly cert: string; readonly key: string }): Promise<Checked> {
+  try {
+    const [cert, key] = await Promise.all([readFile(tls.cert), readFile(tls.key)])
+    createSecureContext({ cert, key })
+    const { validTo, subjectAltName = 'no names' } = new X509Certificate(cert)
+    const days = Math.floor((Date.parse(validTo) - Date.now()) / dayMs)
+    const text = `${subjectAltName}, valid for ${days} more days`
+    if (days < 0)
+      return fail('certificate', `it ended on ${validTo}`, 'renew it; the gateway takes the new file by itself')
+    return days < certificateDays ? warn('certificate', text, 'renew it') : ok('certificate', text)
+  } catch (error) {
+    return fail('certificate', `${tls.cert}: ${reasonOf(error)}`, 'name a certificate and its own key, both as PEM')
+  }
+}
+
 /** Files that hold secrets, and who may read them beside their owner. */
-async function* checkFiles({ file, storage }: Plan): AsyncIterable<Checked> {
+async function* checkFiles({ file, storage, server }: Plan): AsyncIterable<Checked> {
   const text = await readFile(file, 'utf8').catch(() => '')
   const named = [...text.matchAll(/\$\{file:([^}]+)\}/g)].map(([, path = '']) => path)
   const database = /^sqlite:(?:\/\/)?(.+)$/.exec(storage)?.[1]
-  const paths = [...new Set([...named, ...(database === undefined ? [] : [database])])]
+  const paths = [
+    ...new Set([...named, ...(server.tls ? [server.tls.key] : []), ...(database === undefined ? [] : [database])]),
+  ]
   let open = 0
   for (const path of paths) {
     const found = await stat(path).catch(() => undefined)

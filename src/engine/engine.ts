@@ -433,7 +433,7 @@ export class Engine {
 
   #begin(course: Course): Exchange {
     const { req, running, id, startedAt } = course
-    const head = readHead(req)
+    const head = readHead(req, running.plan.server.trustedProxies)
     const match = running.router.find(head.method, head.path)
     const { corsOrigins } = running.plan.server
     if (match.kind === 'method' && corsOrigins.length > 0) {

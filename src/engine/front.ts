@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Head } from '../kit/index.ts'
+import { callerAddress, type Head } from '../kit/index.ts'
 import { fail } from './errors.ts'
 
 /** Header lines a request may have. */
@@ -17,7 +17,7 @@ const pathBytesMax = 8192
  * @throws Failure path_invalid, header_duplicate, header_invalid, too_many_headers, expectation_unsupported,
  *   http_version_unsupported
  */
-export function readHead(req: IncomingMessage): Head {
+export function readHead(req: IncomingMessage, trustedProxies?: readonly string[]): Head {
   if (req.httpVersionMajor !== 1) throw fail('http_version_unsupported')
   const url = req.url ?? '/'
   const mark = url.indexOf('?')
@@ -31,7 +31,7 @@ export function readHead(req: IncomingMessage): Head {
     path,
     query,
     headers: req.headers,
-    remote: req.socket.remoteAddress ?? '',
+    remote: callerAddress(req.socket.remoteAddress ?? '', req.headers['x-forwarded-for'], trustedProxies),
   }
 }
 

@@ -1,0 +1,50 @@
+import { BlockList, isIP } from 'node:net'
+import { parseAddressRange } from './address-range.ts'
+
+const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
+const withPort = /^(?:\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/
+/** Found once for the list of a plan, which every request asks. */
+const lists = new WeakMap<readonly string[], BlockList>()
+
+/**
+ * The address of a caller. Where the connection comes from a trusted proxy it is the last of X-Forwarded-For that is none
+ * of theirs: what stands before it is what the caller chose to say. What is no address ends the search.
+ */
+export function callerAddress(
+  connected: string,
+  forwarded: string | readonly string[] | undefined,
+  trusted: readonly string[] | undefined,
+): string {
+  if (!trusted || trusted.length === 0 || !isTrusted(connected, trusted)) return connected
+  let known = connected
+  const hops = (typeof forwarded === 'string' ? [forwarded] : (forwarded ?? [])).join(',').split(',')
+  for (const hop of hops.toReversed()) {
+    const address = readAddress(hop)
+    if (address === undefined) return known
+    if (!isTrusted(address, trusted)) return address
+    known = address
+  }
+  return known
+}
+
+/** Whether an address is one of a list of addresses and CIDR blocks. */
+export function isTrusted(address: string, trusted: readonly string[]): boolean {
+  let list = lists.get(trusted)
+  if (!list) {
+    list = new BlockList()
+    for (const range of trusted.map(parseAddressRange))
+      if (range) list.addSubnet(range.address, range.bits, range.version)
+    lists.set(trusted, list)
+  }
+  const plain = mapped.exec(address)?.[1] ?? address
+  const version = isIP(plain)
+  return version !== 0 && list.check(plain, version === 6 ? 'ipv6' : 'ipv4')
+}
+
+/** Some proxies write the port beside the address. */
+function readAddress(hop: string): string | undefined {
+  const text = hop.trim()
+  const [, six, four] = withPort.exec(text) ?? []
+  const address = six ?? four ?? text
+  return isIP(address) === 0 ? undefined : address
+}

@@ -1,0 +1,74 @@
+import t from 'tap'
+import { createLog } from '../../src/observe/index.ts'
+import { firstIdAt } from '../../src/kit/index.ts'
+import { Retention } from '../../src/retention.ts'
+import { openStorage } from '../../src/storage/index.ts'
+
+const day = 86_400_000
+const log = createLog({ level: 'silent' })
+
+t.test('rows of the log that are out of date go, some at a time; younger ones and all charges stay', async t => {
+  const now = Date.UTC(2026, 10, 21)
+  const clock = { now: () => now, tick: () => performance.now() }
+  const storage = await openStorage({ url: 'sqlite::memory:', clock, log, role: 'gateway' })
+  t.teardown(() => storage.close())
+  let written = 0
+  const append = (time: number): void =>
+    storage.journal.append({
+      id: `${firstIdAt('req_', time)}${written++}`,
+      time,
+      keyId: null,
+      user: null,
+      group: null,
+      model: null,
+      operation: 'chat',
+      status: 200,
+      outcome: 'answered',
+      errorCode: null,
+      durationMs: 1,
+      upstream: null,
+      configRevision: 'abc',
+      forwarded: [],
+      dropped: [],
+      clientRequestId: null,
+      inputTokens: null,
+      outputTokens: null,
+    })
+  for (let i = 0; i < 1_200; i++) append(now - 100 * day)
+  for (let i = 0; i < 7; i++) append(now - 80 * day)
+  await storage.flush()
+
+  const kept: { ms: number | undefined } = { ms: undefined }
+  const retention = new Retention({ storage, clock, log, keptMs: () => kept.ms })
+  t.teardown(() => retention.close())
+  t.equal(await retention.run(), 0, 'without a bound everything stays')
+  kept.ms = 90 * day
+  const [first, second] = [retention.run(), retention.run()]
+  t.equal(first, second, 'one at a time')
+  t.equal(await first, 1_200)
+  t.equal((await storage.journal.list({ limit: 100 })).length, 7)
+  t.equal(await retention.run(), 0)
+
+  await t.test('while the storage has other work, or cannot be written, nothing is deleted', async t => {
+    let prunes = 0
+    const asked = Promise.withResolvers<void>()
+    const busy = new Retention({
+      storage: {
+        ...storage,
+        journal: { ...storage.journal, prune: async () => prunes++ },
+        waiting() {
+          asked.resolve()
+          return { changes: 100, rows: 0, charges: 0 }
+        },
+      },
+      clock,
+      log,
+      keptMs: () => day,
+    })
+    const running = busy.run()
+    await asked.promise
+    await busy.close()
+    await running
+    t.equal(prunes, 0)
+  })
+})
