@@ -21,6 +21,8 @@ export type RedisServer = {
   thaw(): void
   /** One command as words; resolves with the first line of the answer. */
   command(...words: readonly string[]): Promise<string>
+  /** One command as words; resolves with an answer of at most a few KiB. */
+  text(...words: readonly string[]): Promise<string>
 }
 
 /** The title of a test that has to be skipped where no redis-server is installed; `after` fails on it under CI=true. */
@@ -71,7 +73,8 @@ export async function startRedis(t: Pick<Test, 'teardown'>, ...options: readonly
     start,
     freeze: () => void child?.kill('SIGSTOP'),
     thaw: () => void child?.kill('SIGCONT'),
-    command: (...words) => ask(port, words),
+    command: async (...words) => (await ask(port, words)).split('\r\n', 1)[0] as string,
+    text: (...words) => ask(port, words),
   }
 }
 
@@ -90,7 +93,7 @@ async function ask(port: number, words: readonly string[]): Promise<string> {
     await once(socket, 'connect')
     socket.write(`*${words.length}\r\n${words.map(word => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`)
     const [answer] = (await once(socket, 'data')) as [Buffer]
-    return answer.toString().split('\r\n', 1)[0] as string
+    return answer.toString()
   } finally {
     socket.destroy()
   }

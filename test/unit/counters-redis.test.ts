@@ -283,6 +283,26 @@ t.test('a password is used, and never told', { skip }, async t => {
   t.notMatch(JSON.stringify(log.lines), /guessed-wrong|hunter/)
 })
 
+t.test('a Redis that answers and takes no writes is none: it is left alone until it does', { skip }, async t => {
+  const [redis, master] = await Promise.all([startRedis(t), startRedis(t)])
+  const { counters, log } = await open(t, redis.url)
+  const limit = [window(10)]
+  t.equal(await count(counters, 4, limit), 4)
+  await redis.command('REPLICAOF', '127.0.0.1', new URL(master.url).port)
+  t.equal(await count(counters, 20, limit), 6, 'this process goes on with what it has counted')
+  t.notOk(counters.healthy())
+  const probesRefused = async () => {
+    const all = await redis.text('INFO', 'commandstats')
+    return Number(/cmdstat_evalsha:.*?failed_calls=(\d+)/.exec(all)?.[1] ?? 0)
+  }
+  const before = await probesRefused()
+  await until(async () => (await probesRefused()) >= before + 3)
+  t.notMatch(JSON.stringify(log.lines), /answers again/)
+  await redis.command('REPLICAOF', 'NO', 'ONE')
+  await until(() => counters.healthy())
+  t.equal(await count(counters, 20, [window(10)], 'refuse'), 10)
+})
+
 t.test('a Redis that is not there yet is no error at the start', { skip }, async t => {
   const redis = await startRedis(t)
   await redis.kill()

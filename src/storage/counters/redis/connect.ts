@@ -11,7 +11,6 @@ export type Script = { readonly text: string; readonly sha: string }
 export type Link = {
   /** Runs a script; a server that does not know it yet is sent its text. */
   run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>
-  ping(): Promise<unknown>
   close(): void
 }
 
@@ -33,6 +32,8 @@ export function connect(url: string, commandMs: number, onLost: (why: string) =>
     enableOfflineQueue: false,
     // An answer that was lost with its connection is asked for once more, by the same ticket.
     maxRetriesPerRequest: 1,
+    // The address leads to another one after a failover, and the old one keeps its connections.
+    reconnectOnError: (error: Error) => error.message.includes('READONLY'),
   }
   const retry = (times: number): number => Math.min(times * 50, reconnectMsMax)
   const redis = isCluster
@@ -50,7 +51,6 @@ export function connect(url: string, commandMs: number, onLost: (why: string) =>
   }
   return {
     run: (which, keys, args) => within(commandMs, run(which, keys, args)),
-    ping: () => within(commandMs, redis.ping()),
     close: () => redis.disconnect(),
   }
 }

@@ -24,6 +24,7 @@ const renew = script(renewScript)
 
 /** Every key is in one slot of a cluster: what a request asks for can be one step only on one node. */
 const prefix = '{tollgate}'
+const probeKey = `${prefix}:probe`
 const failuresMax = 3
 const probeEveryMs = 250
 const renewedAtOnce = 500
@@ -74,7 +75,7 @@ export class RedisCounters implements Counters {
     this.#serverTime = serverTime
     this.#own = new MemoryCounters(clock)
     this.#breaker = new Breaker({
-      probe: () => this.#link.ping(),
+      probe: () => this.#probe(),
       onChange: isOpen => this.#tell(isOpen),
       failuresMax,
       probeEveryMs,
@@ -90,7 +91,7 @@ export class RedisCounters implements Counters {
   /** Waits until the store answers, or is known not to. */
   async ready(): Promise<void> {
     for (let asked = 0; asked < readyAsksMax && !this.#breaker.isOpen; asked++) {
-      const isThere = await this.#link.ping().then(
+      const isThere = await this.#probe().then(
         () => true,
         () => false,
       )
@@ -208,6 +209,17 @@ export class RedisCounters implements Counters {
         keys,
         some.map(({ member }) => member),
       ).catch((error: unknown) => this.#log.warn({ error: String(error) }, 'places in flight could not be renewed'))
+    }
+  }
+
+  /** Counts something nobody asks for: a store that answers and takes no writes, or not ours, cannot be counted in. */
+  async #probe(): Promise<void> {
+    const now = this.#serverTime?.() ?? ''
+    try {
+      await this.#link.run(renew, [probeKey, sumKeyOf(probeKey)], [now, windowMs * 1000, this.#leaseMs * 1000, 'probe'])
+    } catch (error) {
+      this.#why = error instanceof Error ? error.message : String(error)
+      throw error
     }
   }
 
