@@ -2,18 +2,12 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { browse, browseAsAdmin, browserMissing } from '../harness/browser.ts'
 import { filesOf, readParts, textsOf } from '../harness/edits.ts'
-import { picture, png } from '../harness/pictures.ts'
+import { picture, pngFile } from '../harness/pictures.ts'
 import { sha256, startUpstream } from '../harness/upstream.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
 
 const skip = browserMissing
 t.setTimeout(110_000)
-
-const file = (name: string, width: number, height: number) => ({
-  name,
-  mimeType: 'image/png',
-  buffer: png(width, height),
-})
 
 /** Money as a number: of a text such as `0.08 USD`. */
 const money = (text: string | null): number => Number(/\d+\.\d+/.exec(text ?? '')?.[0])
@@ -51,7 +45,7 @@ t.test('pictures of both families are quoted before and billed after, generated 
       await page.goto(`${url}/console/playground?op=${operation}&model=${model}`)
       await page.locator('[name=prompt]').fill('a boat at dawn')
       if (operation === 'image.edit')
-        await page.locator('[name=image]').setInputFiles([file('one.png', 640, 480), file('two.png', 480, 640)])
+        await page.locator('[name=image]').setInputFiles([pngFile('one.png', 640, 480), pngFile('two.png', 480, 640)])
       const quote = await readQuote(page, '3840x2160', 2)
       const atMost = money(quote.at_most)
       t.ok(atMost > 0, `at most ${quote.at_most}`)
@@ -90,9 +84,9 @@ t.test('files are sent in the order that they were put in, the mask beside them'
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByText('Choose at least one image').waitFor()
   const names = ['a.png', '<img src=x onerror=alert(1)>.png', 'c\u202egnp.exe.png', 'd.png']
-  const files = names.map((name, i) => file(name, 100 + i, 100))
+  const files = names.map((name, i) => pngFile(name, 100 + i, 100))
   await page.locator('[name=image]').setInputFiles(files)
-  await page.locator('[name=mask]').setInputFiles(file('mask.png', 64, 64))
+  await page.locator('[name=mask]').setInputFiles(pngFile('mask.png', 64, 64))
   await page.getByRole('button', { name: 'Move d.png up' }).click()
   await page.getByRole('button', { name: 'Move a.png down' }).click()
   await page.getByRole('button', { name: `Remove ${names[2]}` }).click()

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import type { Browsing } from './browser.ts'
-import { png } from './pictures.ts'
+import { pngFile } from './pictures.ts'
 import { offerToken, passwordOfTests, type Visitor } from './visitor.ts'
 
 /** A page as somebody finds it. */
@@ -21,12 +21,6 @@ export const emptyScenes: readonly Scene[] = [
   { name: 'first-request', path: '/console', inside: true, ready: '.waiting' },
   { name: 'logs-none', path: '/console/logs', inside: true, ready: '.empty' },
 ]
-
-const file = (name: string, width: number, height: number) => ({
-  name,
-  mimeType: 'image/png',
-  buffer: png(width, height),
-})
 
 /** Fills a gateway with keys, people, requests and decisions as a day leaves them, and says what pages there are. */
 export async function furnish(browsing: Browsing, admin: Visitor): Promise<readonly Scene[]> {
@@ -142,8 +136,11 @@ async function generate(page: Page): Promise<void> {
 async function chooseFiles(page: Page): Promise<void> {
   await page
     .locator('[name=image]')
-    .setInputFiles([file('harbour.png', 640, 480), file('a name that goes on and on and has no end.png', 480, 640)])
-  await page.locator('[name=mask]').setInputFiles(file('mask.png', 640, 480))
+    .setInputFiles([
+      pngFile('harbour.png', 640, 480),
+      pngFile('a name that goes on and on and has no end.png', 480, 640),
+    ])
+  await page.locator('[name=mask]').setInputFiles(pngFile('mask.png', 640, 480))
   await page.locator('.files li').nth(1).waitFor()
 }
 

@@ -63,3 +63,8 @@ export function picture(
 ): { b64_json: string } {
   return { b64_json: make(width, height).toString('base64') }
 }
+
+/** A PNG as a file that somebody chooses in a browser. */
+export function pngFile(name: string, width: number, height: number) {
+  return { name, mimeType: 'image/png', buffer: png(width, height) }
+}
