@@ -21,7 +21,7 @@ export async function askSetup(known: SetupAnswers, names: readonly string[]): P
   const listen = known.listen ?? (await ask('Where shall callers reach it?', '127.0.0.1:8080'))
   const storage = known.storage ?? (await choose('Where are keys and charges kept?', storages))
   const counters = known.counters ?? (await choose('Where are limits counted?', countings))
-  outro('Written.', streams)
+  outro('That is all.', streams)
   return {
     upstreams,
     ...(listen !== '' && { listen }),

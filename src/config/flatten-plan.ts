@@ -84,7 +84,7 @@ export function flattenPlan(plan: Plan, secrets: ReadonlySet<string>): ReadonlyM
   if (plan.logRetentionMs !== undefined) facts.set('retention.log', time(plan.logRetentionMs))
   const { corsOrigins, ...server } = plan.server
   walkOwn({ ...server, cors: { origins: corsOrigins } }, ['server'])
-  for (const group of plan.groups.values()) walkOwn(group, ['groups', group.name])
+  for (const { limits, ...group } of plan.groups.values()) walkOwn({ ...group, ...limits }, ['groups', group.name])
   for (const upstream of plan.upstreams.values()) walkOwn(upstream, ['upstreams', upstream.name])
   walk(
     plan.pipeline.map(step => step.plugin),

@@ -38,16 +38,18 @@ function* placesBelow(place: Place): Generator<Place> {
   }
 }
 
+/** A key without a description of its own is told by the one above it, as in the schema for editors. */
 function* childrenOf({ steps, schema }: Place): Generator<Place> {
+  const about = (own: SchemaData): SchemaData => ({ description: schema['description'], ...own })
   const wanted = (schema['required'] ?? []) as readonly string[]
   const properties = (schema['properties'] ?? {}) as { readonly [name: string]: SchemaData }
   for (const [name, own] of Object.entries(properties))
-    yield { steps: [...steps, name], schema: own, required: wanted.includes(name) }
+    yield { steps: [...steps, name], schema: about(own), required: wanted.includes(name) }
   const { additionalProperties: free, items } = schema
-  if (isSchema(free)) yield { steps: [...steps, anyName], schema: free, required: false }
-  if (isSchema(items)) yield { steps: [...steps, element], schema: items, required: false }
+  if (isSchema(free)) yield { steps: [...steps, anyName], schema: about(free), required: false }
+  if (isSchema(items)) yield { steps: [...steps, element], schema: about(items), required: false }
   const alternatives = (schema['anyOf'] ?? schema['oneOf'] ?? []) as readonly SchemaData[]
-  for (const schema of alternatives) yield* childrenOf({ steps, schema, required: false })
+  for (const own of alternatives) yield* childrenOf({ steps, schema: about(own), required: false })
 }
 
 function isSchema(value: unknown): value is SchemaData {

@@ -343,7 +343,7 @@ t.test('a reload says what changed, prices first, secrets not at all', async t =
     'price of alpha-image 4K: 0.08 USD → 0.09 USD',
     'model new added (free)',
     'storage: postgres://u:***@h/db → postgres://u:***@h/db2',
-    'groups.default.limits.rpm: 60 → 90',
+    'groups.default.rpm: 60 → 90',
     'families.pictures.tiers.rows[0].long_edge_max: 1024 → 1000',
     'routes["POST /v1/edits"].body_max: 8MiB → 16MiB',
     'upstreams.one.credential.value: changed',
