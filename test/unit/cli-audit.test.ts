@@ -86,6 +86,7 @@ const cases: readonly (readonly [rule: string, severity: string, edits: readonly
   ['store-without-tls', 'warning', [[storage, 'storage: postgres://db.example.com/x']], 'storage'],
   ['listen-without-tls', 'warning', [[listen, '0.0.0.0:8080']], 'listen: 0.0.0.0'],
   ['ops-public', 'error', [['"${TOLLGATE_OPS:-127.0.0.1:9464}"', '"[::]:9464"']], 'ops:'],
+  ['proxies-any', 'error', [['heartbeat: 15s ', 'trusted_proxies: [10.0.0.0/8, "::/0"] ']], '::/0'],
   ['cors-any', 'warning', [['origins: []', 'origins: ["*"]']], 'cors'],
   ['auth-missing', 'error', [['', openToAll]], 'pipeline'],
   ['simulator-public', 'warning', [[listen, '0.0.0.0:8080']], 'simulator:alpha'],
@@ -141,6 +142,15 @@ t.test('a comment beside a line or above it silences a rule there, with a reason
   ])
   t.match(elsewhere.findings, [{ code: 'ignore-unused' }, { code: 'ops-public' }])
   t.match(await auditOf([[ops, open]], {}, ['ops-public']), { findings: [], ignored: 0 })
+})
+
+t.test('a listener behind a proxy that is named needs no certificate', async t => {
+  const { shown } = await auditOf([['heartbeat: 15s ', 'trusted_proxies: [10.0.0.0/8] ']], {
+    TOLLGATE_LISTEN: '0.0.0.0:8080',
+    ALPHA_URL: 'https://api.example.com',
+    ALPHA_API_KEY: 'k',
+  })
+  t.notOk(shown.some(one => one.code === 'listen-without-tls'))
 })
 
 t.test('what the environment says is audited too', async t => {

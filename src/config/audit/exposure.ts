@@ -1,12 +1,10 @@
 import type { Address } from '../../kit/index.ts'
-import { findNode } from '../tree.ts'
 import { isLoopback } from './addresses.ts'
-import type { Rule, View } from './rule.ts'
+import type { Rule } from './rule.ts'
 
 const told = ({ host, port }: Address): string => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`)
 const isPublic = (address: Address | undefined): address is Address =>
   address !== undefined && !isLoopback(address.host)
-const has = (view: View, key: string): boolean => findNode(view.written, ['server', key]).whole
 
 /** Who can reach the gateway, and what they find. */
 export const exposureRules: readonly Rule[] = [
@@ -14,10 +12,10 @@ export const exposureRules: readonly Rule[] = [
     id: 'listen-without-tls',
     severity: 'warning',
     description: 'Callers reach the gateway over the network without TLS: keys and passwords can be read on the way.',
-    remedy: 'listen on 127.0.0.1 behind a proxy that speaks TLS, or give the listener a certificate',
-    *look(view) {
-      const { listen } = view.plan.server
-      if (isPublic(listen) && !has(view, 'tls') && !has(view, 'trusted_proxies'))
+    remedy: 'listen on 127.0.0.1 behind a proxy that speaks TLS, name the proxy in trusted_proxies, or set server.tls',
+    *look({ plan }) {
+      const { listen, tls, trustedProxies = [] } = plan.server
+      if (isPublic(listen) && !tls && trustedProxies.length === 0)
         yield { path: ['server', 'listen'], message: `${told(listen)} is reached from the network, without TLS` }
     },
   },
@@ -30,6 +28,17 @@ export const exposureRules: readonly Rule[] = [
     *look({ plan }) {
       const { ops } = plan.server
       if (isPublic(ops)) yield { path: ['server', 'ops'], message: `${told(ops)} is open to the network` }
+    },
+  },
+  {
+    id: 'proxies-any',
+    severity: 'error',
+    description:
+      'Every caller is taken for a proxy, so every caller says which address it has: limits by address hold nobody.',
+    remedy: 'list the addresses of your own proxies',
+    *look({ plan }) {
+      for (const [i, block] of (plan.server.trustedProxies ?? []).entries())
+        if (block.endsWith('/0')) yield { path: ['server', 'trusted_proxies', i], message: `${block} is everybody` }
     },
   },
   {

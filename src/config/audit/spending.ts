@@ -3,8 +3,8 @@ import type { Rule } from './rule.ts'
 
 /** As many times what is usual in the file is dear. */
 const dearTimes = 5
-/** Of fewer prices nothing is usual. */
-const pricesMin = 3
+/** Where fewer are compared nothing is usual. */
+const comparedMin = 3
 
 /** What can be spent, and what nobody counts. */
 export const spendingRules: readonly Rule[] = [
@@ -108,6 +108,6 @@ export const spendingRules: readonly Rule[] = [
 function isDear(model: Model, label: string, models: readonly Model[]): boolean {
   const price = model.prices.get(label)?.micros ?? 0
   const others = models.flatMap(other => other.prices.get(label)?.micros ?? []).toSorted((a, b) => a - b)
-  if (others.length < pricesMin) return false
+  if (others.length < comparedMin) return false
   return price > dearTimes * (others[Math.floor((others.length - 1) / 2)] ?? price)
 }
