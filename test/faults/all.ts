@@ -21,6 +21,10 @@ const counts: { readonly [name: string]: { readonly default: string; readonly sa
   rps: { default: '20', says: 'requests a second during restarts and reloads' },
   reloads: { default: '300', says: 'reloads' },
   seconds: { default: '30', says: 'that the reloads take' },
+  refusals: { default: '5000', says: 'requests that a limit refuses' },
+  images: { default: '64', says: 'images at once' },
+  rows: { default: '1000000', says: 'rows in the log at a start' },
+  connections: { default: '10000', says: 'idle connections' },
   minutes: { default: '10', says: 'that one case may take' },
 }
 
@@ -64,6 +68,10 @@ const cases: readonly Case[] = [
   { ids: ['workers', 'O5', 'O13'], file: 'http/workers-faults.test.ts' },
   { ids: ['rolling', 'O6'], file: 'faults/rolling.ts', args: [of('cycles'), of('rps')] },
   { ids: ['memory', 'O7'], file: 'faults/memory.ts' },
+  { ids: ['refusals', 'R12'], file: 'faults/costs.ts', args: ['refusals', of('refusals')] },
+  { ids: ['delay', 'O10'], file: 'faults/costs.ts', args: ['delay', of('images')] },
+  { ids: ['start', 'O15'], file: 'faults/costs.ts', args: ['start', of('rows')] },
+  { ids: ['idle', 'O8'], file: 'faults/costs.ts', args: ['idle', of('connections')] },
   { ids: ['shortage', 'O11', 'O12', 'O13'], file: 'faults/shortage.test.ts' },
 ]
 
