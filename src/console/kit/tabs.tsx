@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useId } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 
 type Tab = readonly [value: string, text: string]
 
@@ -18,6 +18,14 @@ export function Tabs({
   readonly children?: ComponentChildren
 }) {
   const id = useId()
+  const list = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    // Of many tabs on a narrow screen; the page itself stays where it is.
+    const tab = document.getElementById(`${id}-${value}`)?.getBoundingClientRect()
+    const shown = list.current?.getBoundingClientRect()
+    if (list.current && tab && shown && (tab.right > shown.right || tab.left < shown.left))
+      list.current.scrollLeft += tab.left - shown.left
+  }, [value])
   const step = (event: KeyboardEvent, by: number) => {
     const at = tabs.findIndex(([one]) => one === value)
     const next = tabs.at((at + by) % tabs.length)
@@ -29,6 +37,7 @@ export function Tabs({
   return (
     <div class="tabs">
       <div
+        ref={list}
         role="tablist"
         aria-label={label}
         onKeyDown={event => {
