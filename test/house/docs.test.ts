@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process'
+import { readFile, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+
+const root = resolve(import.meta.dirname, '../..')
+const run = promisify(execFile)
+const { stdout } = await run('git', ['ls-files', '-z', '*.md'], { cwd: root })
+const pages = stdout.split('\0').filter(file => file !== '' && !file.startsWith('test/'))
+const read = (file: string) => readFile(join(root, file), 'utf8')
+
+/** Headings as links name them. */
+function anchors(text: string): readonly string[] {
+  return [...text.matchAll(/^#+ +(.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+const withoutCode = (text: string): string => text.replaceAll(/^```[^]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, '')
+
+t.test('every relative link of every page leads somewhere', async t => {
+  for (const page of pages) {
+    for (const [, target = ''] of withoutCode(await read(page)).matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^[a-z]+:/i.test(target)) continue
+      const [path = '', anchor] = target.split('#')
+      const file = path === '' ? page : join(dirname(page), path)
+      const found = await stat(join(root, file)).catch(() => undefined)
+      t.ok(found, `${page} → ${target}`)
+      if (anchor !== undefined && found?.isFile())
+        t.ok(anchors(await read(file)).includes(anchor), `${page} → ${target}`)
+    }
+  }
+})
+
+t.test('every command that a page mentions exists', async t => {
+  const { scripts } = JSON.parse(await read('package.json')) as { scripts: { readonly [name: string]: string } }
+  const bin = join(root, 'src/cli/bin.ts')
+  const help = new Map<string, Promise<ReadonlySet<string>>>()
+  /** The commands below one: `''` has `keys`, `keys` has `create`. */
+  const below = (command: string): Promise<ReadonlySet<string>> => {
+    const known = help.get(command)
+    if (known) return known
+    const asked = run(process.execPath, [bin, ...command.split(' ').filter(word => word !== ''), '--help']).then(
+      ({ stdout }) => {
+        const [, listed = ''] = /^Commands:\n([^]*?)(?:\n\n|$(?![^]))/m.exec(stdout) ?? []
+        return new Set([...listed.matchAll(/^ {2}([a-z]+)/gm)].map(([, name = '']) => name))
+      },
+    )
+    help.set(command, asked)
+    return asked
+  }
+  for (const page of pages) {
+    if (page === 'CHANGELOG.md') continue
+    const text = await read(page)
+    for (const [, name = ''] of text.matchAll(/npm run (?:-s |--silent )?([\w:-]+)/g))
+      t.ok(name in scripts, `${page}: npm run ${name}`)
+    const code = [...text.matchAll(/^```(?:sh|console)\n([^]*?)^```|`([^`\n]+)`/gm)].map(
+      ([, block, span]) => block ?? span ?? '',
+    )
+    for (const [, first = '', second] of code
+      .join('\n')
+      .matchAll(/(?:^|npx |\$ |&& |\()tollgate(?: --)? ([a-z]+)(?: ([a-z]+)\b(?!\.))?/gm)) {
+      const known = await below('')
+      t.ok(known.has(first), `${page}: tollgate ${first}`)
+      if (!known.has(first) || second === undefined) continue
+      const more = await below(first)
+      if (more.size > 1) t.ok(more.has(second), `${page}: tollgate ${first} ${second}`)
+    }
+  }
+})
+
+t.test('README.md and README.zh.md lead to each other, and have the same headings and code', async t => {
+  const [english, chinese] = await Promise.all([read('README.md'), read('README.zh.md')])
+  t.match(english, '(README.zh.md)')
+  t.match(chinese, '(README.md)')
+  const levels = (text: string) => [...text.matchAll(/^(#+) /gm)].map(([, marks]) => marks)
+  t.strictSame(levels(chinese), levels(english))
+  const blocks = (text: string) =>
+    [...text.matchAll(/^```\w*\n([^]*?)^```/gm)].map(([, code = '']) => code.replaceAll(/ +#.*$/gm, ''))
+  t.strictSame(blocks(chinese), blocks(english))
+  const links = (text: string) =>
+    [...withoutCode(text).matchAll(/\]\(([^)]+)\)/g)].map(([, to]) => to).filter(to => !/^README/.test(to ?? ''))
+  t.strictSame(links(chinese), links(english))
+})

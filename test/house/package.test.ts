@@ -1,0 +1,215 @@
+import { type ExecFileException, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import t from 'tap'
+
+const root = resolve(import.meta.dirname, '../..')
+const example = join(root, 'docs/examples/plugin-prompt-guard')
+/** As a stranger's shell has it: without the hooks that tap puts into every child, and with this Node in front. */
+const env = {
+  ...process.env,
+  NODE_OPTIONS: '',
+  PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter),
+  TOLLGATE_LISTEN: '127.0.0.1:0',
+  TOLLGATE_OPS: 'off',
+}
+const run = (cwd: string, command: string, ...args: string[]) =>
+  promisify(execFile)(command, args, { cwd, env, maxBuffer: 16 * 1024 * 1024 })
+// Not bin/tsc: see build.test.ts.
+const tsc = (cwd: string, ...args: string[]) =>
+  run(cwd, process.execPath, join(root, 'node_modules/typescript/lib/tsc.js'), ...args)
+const npm = (cwd: string, command: string, ...args: string[]) =>
+  run(cwd, 'npm', command, '--no-audit', '--no-fund', '--prefer-offline', ...args)
+
+type Packed = {
+  readonly filename: string
+  readonly size: number
+  readonly unpackedSize: number
+  readonly files: readonly { readonly path: string }[]
+}
+
+/** What `npm pack` makes. Built elsewhere than in dist, which other tests read and `npm run build` removes first. */
+async function pack(folder: string): Promise<Packed> {
+  const stage = join(folder, 'stage')
+  await mkdir(stage, { recursive: true })
+  const copied = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'gateway.yaml', 'schemas', 'docs', 'plugins']
+  for (const name of [...copied, 'src', 'test/house', 'dist/console'])
+    await cp(join(root, name), join(stage, name), { recursive: true })
+  await tsc(root, '-p', 'tsconfig.build.json', '--outDir', join(stage, 'dist'))
+  const { stdout } = await run(stage, 'npm', 'pack', '--ignore-scripts', '--json', '--pack-destination', folder)
+  const answer = JSON.parse(stdout) as Packed[] | { readonly [name: string]: Packed }
+  return Object.values(answer)[0] as Packed
+}
+
+/** Nothing that can be installed is here: neither a cache that `npm ci` left nor a way to a registry. */
+function isCutOff(error: unknown): boolean {
+  return /ENOTCACHED|EAI_AGAIN|ENOTFOUND|ECONNREFUSED|ETIMEDOUT|ENETUNREACH/.test(
+    (error as ExecFileException).stderr ?? '',
+  )
+}
+
+t.test('the published package', async t => {
+  // Outside the repository, whose own node_modules would lend what the package lacks.
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-package-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const packed = await pack(folder)
+  const project = join(folder, 'try')
+  const home = join(project, 'node_modules/tollgate')
+  const tollgate = join(project, 'node_modules/.bin/tollgate')
+  await mkdir(project)
+
+  t.test('holds the program, the console, the schema and the docs, and nothing else', async t => {
+    t.comment(`${packed.files.length} files, ${packed.size} bytes packed, ${packed.unpackedSize} unpacked`)
+    const paths = packed.files.map(({ path }) => path)
+    for (const path of [
+      'dist/src/cli/tollgate.cjs',
+      'dist/src/index.js',
+      'dist/src/index.d.ts',
+      'dist/console/index.html',
+    ])
+      t.ok(paths.includes(path), path)
+    for (const path of ['schemas/gateway.schema.json', 'gateway.yaml', 'docs/plugins.md', 'README.md', 'LICENSE'])
+      t.ok(paths.includes(path), path)
+    const allowed =
+      /^(?:dist|docs|schemas)\/|^plugins\/[\w-]+\/README\.md$|^(?:[A-Z]+(?:\.zh)?(?:\.md)?|package\.json|gateway\.yaml)$/
+    t.strictSame(
+      paths.filter(
+        path => !allowed.test(path) || /(?:^|\/)test\/|^docs\/screenshots|(?<!\.d)\.tsx?$|\.map$/.test(path),
+      ),
+      [],
+    )
+    const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts: object }
+    t.match(scripts, { prepack: 'npm run -s build' }, 'and what it holds is built when it is packed')
+  })
+
+  try {
+    await npm(project, 'init', '-y')
+    await npm(project, 'install', '--package-lock-only', join(folder, packed.filename))
+    const began = performance.now()
+    await npm(project, 'ci', '--ignore-scripts')
+    t.comment(`npm ci took ${Math.round(performance.now() - began)} ms`)
+  } catch (error) {
+    if (!isCutOff(error)) throw error
+    return t.skip('neither a registry nor a cache: the package was not installed')
+  }
+
+  t.test('is installed without a script of any package [X11]', async t => {
+    const lock = await readFile(join(project, 'node_modules/.package-lock.json'), 'utf8')
+    const { packages } = JSON.parse(lock) as { packages: { [path: string]: { hasInstallScript?: boolean } } }
+    t.ok(Object.keys(packages).length > 10)
+    t.strictSame(
+      Object.keys(packages).filter(path => packages[path]?.hasInstallScript),
+      [],
+    )
+    t.notOk((await readdir(home)).includes('src'))
+  })
+
+  t.test('has the command tollgate: version, schema and check', async t => {
+    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }
+    t.equal((await run(project, 'npx', '--no-install', 'tollgate', 'version')).stdout.trim(), version)
+    t.equal(
+      (await run(project, tollgate, 'schema')).stdout,
+      await readFile(join(home, 'schemas/gateway.schema.json'), 'utf8'),
+    )
+    await cp(join(home, 'gateway.yaml'), join(project, 'gateway.yaml'))
+    t.match((await run(project, tollgate, 'check')).stderr, /gateway\.yaml is valid/)
+  })
+
+  t.test('serves: ready, console, first picture, end', async t => {
+    const began = performance.now()
+    const child = spawn(tollgate, ['serve'], { cwd: project, env, stdio: ['ignore', 'ignore', 'pipe'] })
+    t.teardown(() => child.kill('SIGKILL'))
+    let url = ''
+    let key = ''
+    const said: string[] = []
+    for await (const line of createInterface({ input: child.stderr })) {
+      said.push(line)
+      url ||= /^tollgate +(http:\S+)\/v1 /.exec(line)?.[1] ?? ''
+      key ||= /\b(sk-\w+)/.exec(line)?.[1] ?? ''
+      if (url !== '' && key !== '') break
+    }
+    t.comment(`ready after ${Math.round(performance.now() - began)} ms`)
+    child.stderr.resume()
+    t.ok(key, said.join('\n'))
+    const page = await fetch(`${url}/console/`)
+    t.equal(page.status, 200)
+    t.match(await page.text(), /<script type="module"[^>]+src="\/console\/assets\//, 'built')
+    const image = await fetch(`${url}/v1/images/generations`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'alpha-image-2', prompt: 'a boat' }),
+    })
+    t.equal(image.status, 200)
+    await image.arrayBuffer()
+    t.comment(`first picture after ${Math.round(performance.now() - began)} ms`)
+    child.kill('SIGTERM')
+    t.strictSame(await once(child, 'exit'), [0, null])
+  })
+
+  t.test('is a library for JavaScript, with a plugin that is a package too', async t => {
+    await npm(project, 'install', '--install-links', example)
+    const yaml = await readFile(join(home, 'gateway.yaml'), 'utf8')
+    const guarded = yaml
+      .replace('ratelimit,', 'ratelimit, tollgate-plugin-prompt-guard,')
+      .replace('\n  alpha-image:\n', '\n  alpha-image:\n    prompt-guard: { words: [dragon] }\n')
+    await writeFile(join(project, 'guarded.yaml'), guarded)
+    await writeFile(
+      join(project, 'use.mjs'),
+      `import { createGateway, createKey } from 'tollgate'
+      process.env.TOLLGATE_STORAGE = 'sqlite::memory:'
+      await using gateway = await createGateway('guarded.yaml')
+      const { url } = await gateway.listen()
+      const { secret } = await createKey(gateway.storage, { name: 'a', user: 'local' })
+      for (const prompt of ['a boat', 'a dragon']) {
+        const headers = { authorization: 'Bearer ' + secret, 'content-type': 'application/json' }
+        const body = JSON.stringify({ model: 'alpha-image-2', prompt })
+        console.log((await fetch(url + '/v1/images/generations', { method: 'POST', headers, body })).status)
+      }`,
+    )
+    t.equal((await run(project, process.execPath, 'use.mjs')).stdout.replaceAll(/^\{.*\n/gm, ''), '200\n403\n')
+  })
+
+  t.test('is a library for TypeScript, strict, with its types', async t => {
+    await mkdir(join(project, 'node_modules/@types'), { recursive: true })
+    await symlink(join(root, 'node_modules/@types/node'), join(project, 'node_modules/@types/node'))
+    const compilerOptions = {
+      strict: true,
+      noEmit: true,
+      module: 'nodenext',
+      target: 'es2024',
+      lib: ['es2024', 'esnext.disposable'],
+      types: ['node'],
+    }
+    await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.mts'] }))
+    await writeFile(join(project, 'use.mts'), typed)
+    await t.resolves(tsc(project))
+    await writeFile(join(project, 'use.mts'), typed.replace('options.limit.toFixed()', 'options.limit.toUpperCase()'))
+    await t.rejects(tsc(project), { stdout: /toUpperCase/ })
+  })
+})
+
+/** Options' types follow from their schema; a wrong use of them has to be an error. */
+const typed = `
+import { createGateway, definePlugin, type Gateway, type ReloadResult } from 'tollgate'
+
+const mine = definePlugin({
+  name: 'mine',
+  options: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['limit'],
+    properties: { limit: { type: 'integer', minimum: 1 } },
+  },
+  create: options => ({ onTarget: (ex, target) => void (ex.id + target.model.name + options.limit.toFixed()) }),
+})
+
+const gateway: Gateway = await createGateway({ text: 'version: 1' }, { plugins: [mine], env: { A: 'b' } })
+const { url }: { url: string } = await gateway.listen()
+const result: ReloadResult = await gateway.reload()
+export const told: string = result.ok ? result.changes.join() : result.findings.map(({ line, col }) => line + ':' + col).join() + url
+await gateway[Symbol.asyncDispose]()
+`
