@@ -42,7 +42,7 @@ for (const page of pages)
       await writeFile(file, stringify(merge(shipped, fragment), { lineWidth: 0 }))
       const loaded = await loadConfig(file, { ...storage, ...variables(text) })
       t.strictSame(loaded.ok ? loaded.notes : loaded.findings, [])
-      const names = Object.keys((fragment['models'] ?? {}) as Tree)
+      const names = Object.keys(fragment['models'] ?? {})
       if (!loaded.ok || names.length === 0) continue
       const { plan } = loaded
       for (const name of names) {
