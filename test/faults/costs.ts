@@ -150,7 +150,8 @@ function round(value: number, digits: number): number {
 // `node test/faults/costs.ts refusals|delay|start|idle COUNT`: one JSON object to standard output; a target that is missed
 // is exit 1.
 if (import.meta.main) {
-  const [what, count = 0] = [process.argv[2], Number(process.argv[3])]
+  const what = process.argv[2]
+  const count = Number(process.argv[3])
   await runScript(async t => {
     switch (what) {
       case 'refusals': {
