@@ -1,5 +1,6 @@
-import { describeFindings, loadConfig, openStorage, type Plan, type Storage } from '../index.ts'
+import { loadConfig, openStorage, type Plan, type Storage } from '../index.ts'
 import { Exit, exitCodes } from './exit.ts'
+import { showFindings } from './show-findings.ts'
 
 /** Who the trail says has made the changes of a command. */
 export const actor = 'command line'
@@ -7,8 +8,7 @@ export const actor = 'command line'
 /** Reads the configuration for a command. @throws Exit 3 with every finding when it is not valid */
 export async function readPlan(file: string): Promise<Plan> {
   const loaded = await loadConfig(file)
-  if (!loaded.ok)
-    throw new Exit(exitCodes.configInvalid, await describeFindings(loaded.findings, { color: process.stderr.isTTY }))
+  if (!loaded.ok) throw new Exit(exitCodes.configInvalid, await showFindings(loaded.findings))
   return loaded.plan
 }
 

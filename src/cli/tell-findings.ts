@@ -1,5 +1,6 @@
-import { type AuditFinding, describeFindings, reportFindings } from '../index.ts'
+import { type AuditFinding, reportFindings } from '../index.ts'
 import { print, say } from './exit.ts'
+import { showFindings } from './show-findings.ts'
 
 /** Tells findings in the format asked for: text is for people, the others are data. */
 export async function tellFindings(findings: readonly AuditFinding[], format: string): Promise<void> {
@@ -7,5 +8,5 @@ export async function tellFindings(findings: readonly AuditFinding[], format: st
   else if (format === 'sarif') print(await reportFindings(findings, format))
   else if (findings.length === 0) return
   else if (format === 'github') print(await reportFindings(findings, format))
-  else say(await describeFindings(findings, { color: process.stderr.isTTY }))
+  else say(await showFindings(findings))
 }

@@ -47,7 +47,7 @@ function syntaxFaults(document: Document.Parsed, text: string): Fault[] {
     const follows = faults.length > 0 && message.includes(' in YAML stream')
     if (follows || lines.has(lineStart) || faults.length === faultsMax) continue
     lines.add(lineStart)
-    const remedy = syntaxRemedy(code, /^.*/.exec(text.slice(lineStart))?.[0] ?? '')
+    const remedy = syntaxRemedy(code, message, /^.*/.exec(text.slice(lineStart))?.[0] ?? '')
     const span = { start: pos[0], end: pos[1] }
     const kind = code === 'TAG_RESOLVE_FAILED' ? 'yaml_tag' : 'yaml_syntax'
     faults.push({ code: kind, path: [], span, message: syntaxMessage(code, message), ...(remedy && { remedy }) })
@@ -66,8 +66,10 @@ function syntaxMessage(code: string, message: string): string {
   return `not YAML: ${words.charAt(0).toLowerCase()}${words.slice(1)}`
 }
 
-function syntaxRemedy(code: string, line: string): string | undefined {
+function syntaxRemedy(code: string, message: string, line: string): string | undefined {
   if (code === 'TAB_AS_INDENT') return 'indent with spaces'
+  if (code === 'MISSING_CHAR' && message.includes('quote')) return 'close the quote'
+  if (message.startsWith('Flow ')) return 'close the { or [ that is open here'
   if (code === 'MULTIPLE_DOCS') return 'keep one document: take out the `---` line'
   if (code === 'TAG_RESOLVE_FAILED') return 'take the tag out; a value has the type that its key wants'
   if (code === 'BAD_SCALAR_START') return 'quote a value that begins with a special character'

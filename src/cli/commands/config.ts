@@ -1,5 +1,6 @@
-import { describeFindings, findConfigKey, traceConfig, type TracedValue } from '../../index.ts'
+import { findConfigKey, traceConfig, type TracedValue } from '../../index.ts'
 import { Exit, exitCodes, print } from '../exit.ts'
+import { showFindings } from '../show-findings.ts'
 import { writeOut } from '../write-out.ts'
 
 type Options = { readonly config: string; readonly showOrigin: boolean; readonly format: string }
@@ -7,8 +8,7 @@ type Options = { readonly config: string; readonly showOrigin: boolean; readonly
 /** Prints the configuration that is in effect, or the part of it below a key. */
 export async function showConfig(key: string | undefined, options: Options): Promise<void> {
   const traced = await traceConfig(options.config)
-  if (!traced.ok)
-    throw new Exit(exitCodes.configInvalid, await describeFindings(traced.findings, { color: process.stderr.isTTY }))
+  if (!traced.ok) throw new Exit(exitCodes.configInvalid, await showFindings(traced.findings))
   const values = traced.values.filter(({ path }) => key === undefined || isBelow(path, key))
   if (key !== undefined && values.length === 0)
     throw new Exit(exitCodes.usage, await describeMissing(key, options.config))

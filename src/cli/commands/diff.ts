@@ -23,6 +23,7 @@ export async function diff(file: string, options: Options): Promise<void> {
   const changes = await describeSettingChanges(running.settings, plan)
   const than = `the running gateway (${running.file})`
   tell(changes, { before: running.revision, after: plan.revision, than }, file, options.format)
+  say('Credentials and other secrets are not compared: a gateway does not tell them.')
 }
 
 type Running = {

@@ -1,14 +1,12 @@
 import { realpath, rename, stat, writeFile } from 'node:fs/promises'
-import { describeFindings, formatConfig } from '../../index.ts'
+import { formatConfig } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
+import { showFindings } from '../show-findings.ts'
 
 /** Writes a configuration in its canonical layout; with `check` it is only said whether it is. */
 export async function fmt(file: string, { check }: { readonly check: boolean }): Promise<void> {
   const formatted = await formatConfig(file)
-  if (!formatted.ok) {
-    const color = process.stderr.isTTY
-    throw new Exit(exitCodes.configInvalid, await describeFindings(formatted.findings, { color }))
-  }
+  if (!formatted.ok) throw new Exit(exitCodes.configInvalid, await showFindings(formatted.findings))
   if (!formatted.changed) return say(`${file} is formatted`)
   if (check) throw new Exit(exitCodes.failure, `${file} is not formatted; tollgate fmt ${file} does it`)
   await replace(file, formatted.text)

@@ -1,14 +1,14 @@
 import { writeFile } from 'node:fs/promises'
-import { describeFindings, importConfig } from '../../index.ts'
+import { importConfig } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
+import { showFindings } from '../show-findings.ts'
 
 type Options = { readonly from: 'litellm'; readonly out?: string; readonly force: boolean }
 
 /** Makes a configuration of another gateway's. */
 export async function importFrom(file: string, { from, out, force }: Options): Promise<void> {
   const imported = await importConfig(file, from)
-  if (!imported.ok)
-    throw new Exit(exitCodes.configInvalid, await describeFindings(imported.findings, { color: process.stderr.isTTY }))
+  if (!imported.ok) throw new Exit(exitCodes.configInvalid, await showFindings(imported.findings))
   if (out === undefined) process.stdout.write(imported.text)
   else await write(out, imported.text, force)
   for (const note of imported.notes) say(`note: ${note}`)

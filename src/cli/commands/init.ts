@@ -1,7 +1,8 @@
 import { access, appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describeFindings, draftConfig, firstUpstreams, loadConfig } from '../../index.ts'
+import { draftConfig, firstUpstreams, loadConfig } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
+import { showFindings } from '../show-findings.ts'
 
 type Options = {
   readonly upstream: ReadonlyMap<string, string>
@@ -59,8 +60,7 @@ async function refuseToOverwrite(folder: string, force: boolean): Promise<void> 
 /** An answer that does not fit is told as `check` would tell it, and nothing is written. */
 async function refuseInvalid(file: string, text: string): Promise<void> {
   const loaded = await loadConfig({ file, text }, {})
-  if (!loaded.ok)
-    throw new Exit(exitCodes.usage, await describeFindings(loaded.findings, { color: process.stderr.isTTY }))
+  if (!loaded.ok) throw new Exit(exitCodes.usage, await showFindings(loaded.findings))
 }
 
 async function ignore(file: string, wanted: readonly string[]): Promise<void> {

@@ -1,9 +1,10 @@
 import { resolve } from 'node:path'
-import { describeFindings, loadConfig, type Plan } from '../../index.ts'
+import { loadConfig, type Plan } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { offerFirstKey } from '../offer-first-key.ts'
 import { offerSetup } from '../offer-setup.ts'
 import { type Served, serveHere, serveWorkers } from '../served.ts'
+import { showFindings } from '../show-findings.ts'
 import { watchFile } from '../watch-file.ts'
 
 /** Runs the gateway until a signal ends it: SIGTERM and SIGINT drain, a second one ends at once, SIGHUP reloads. */
@@ -18,7 +19,7 @@ export async function serve({ config }: { readonly config: string }): Promise<vo
 
 async function open(config: string): Promise<Served> {
   const loaded = await loadConfig(config)
-  if (!loaded.ok) throw new Exit(exitCodes.configInvalid, await describeFindings(loaded.findings, { color: false }))
+  if (!loaded.ok) throw new Exit(exitCodes.configInvalid, await showFindings(loaded.findings))
   const { plan } = loaded
   try {
     return await (plan.server.workers === 1 ? serveHere(config, plan) : serveWorkers(config))
@@ -103,10 +104,7 @@ async function reload(served: Served): Promise<void> {
           ? `reloaded: revision ${result.revision}, nothing has changed`
           : [`reloaded: revision ${result.revision}`, ...result.changes.map(change => `  ${change}`)].join('\n'),
       )
-    else
-      say(
-        `the new configuration is refused; the old one stays\n${await describeFindings(result.findings, { color: process.stderr.isTTY })}`,
-      )
+    else say(`the new configuration is refused; the old one stays\n${await showFindings(result.findings)}`)
   } catch (error) {
     say(`reload failed; the old configuration stays: ${String(error)}`)
   }
