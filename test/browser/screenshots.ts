@@ -20,6 +20,8 @@ const heightMax = 2400
 const longest = `document.querySelector('dialog[open]')
   ? 40 + document.querySelector('dialog[open]').scrollHeight
   : document.body.scrollHeight`
+/** What was done on a page may have scrolled it. */
+const toTop = `scrollTo(0, 0); document.querySelector('dialog[open]')?.scrollTo(0, 0)`
 
 t.setTimeout(1_200_000)
 
@@ -39,7 +41,7 @@ t.test('pictures of every page', async t => {
         await visit(page, url, scene)
         const long = Number(await page.evaluate(longest))
         await page.setViewportSize({ width: look.width, height: Math.min(Math.max(long, look.height), heightMax) })
-        await page.evaluate('scrollTo(0, 0)')
+        await page.evaluate(toTop)
         const name = `${scene.name}-${look.language}-${look.theme}-${look.width}.png`
         await writeFile(join(folder, name), smallPng(await page.screenshot()))
       }
