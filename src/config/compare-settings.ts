@@ -1,16 +1,14 @@
 import { formatMoney } from '../kit/index.ts'
 
-type Settings = { readonly [path: string]: string }
+/** Everything that a plan says, by paths in the file's words. */
+export type Settings = { readonly [path: string]: string }
 
 /** `models.NAME.REST`, the name quoted in brackets where it holds a dot. */
 const ofModel = /^models(?:\.(?<plain>[^.[\]]+)|\[(?<quoted>"(?:[^"\\]|\\.)*")\])\.(?<rest>.+)$/
 const ofPrice = /^prices(?:\.(?<plain>[^.[\]]+)|\[(?<quoted>"(?:[^"\\]|\\.)*")\])\.micros$/
 
-/**
- * What is different in `after`, one line each, prices first, then models, then everything else by its path. For settings
- * as a running gateway tells them; secrets are covered there, so whether one has changed is not known.
- */
-export function describeSettingChanges(before: Settings, after: Settings): string[] {
+/** What is different in `after`, one line each, prices first, then models, then everything else by its path. */
+export function compareSettings(before: Settings, after: Settings): string[] {
   const old = Object.entries(before)
   const now = Object.entries(after)
   const models = [namesIn(old), namesIn(now)] as const
@@ -62,10 +60,14 @@ function amount(micros: string | undefined, { currency = '' }: Settings): string
 }
 
 function pricesOf(model: string, settings: Settings): string {
-  const prices = Object.entries(settings).flatMap(([path, micros]) => {
+  const own = Object.entries(settings).flatMap(([path, value]) => {
     const found = modelOf(path)
-    const label = found?.name === model ? labelOf(found.rest) : undefined
+    return found?.name === model ? [[found.rest, value] as const] : []
+  })
+  if (own.some(([rest, value]) => rest === 'free' && value === 'true')) return 'free'
+  const prices = own.flatMap(([rest, micros]) => {
+    const label = labelOf(rest)
     return label === undefined ? [] : [`${label} ${amount(micros, settings)}`]
   })
-  return prices.join(', ') || 'free'
+  return prices.join(', ') || 'no price'
 }
