@@ -1,2 +1,1 @@
-export { auth } from './plugin.ts'
 export { createSecret, hashSecret, hintOfSecret, readSecret, secretPattern } from './secret.ts'
