@@ -107,14 +107,16 @@ async function run({ ids, file, args = [], env = {} }: Case): Promise<void> {
     isLate = true
     stop()
   }, minutes * 60_000)
-  const [said, , [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  const [said, complained, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   clearTimeout(timer)
   process.off('SIGINT', stop).off('SIGTERM', stop)
   const verdict = isLate ? 'TOO LONG' : code === 0 ? 'ok' : 'MISSED'
   if (verdict !== 'ok') process.exitCode = 1
   const seconds = `${Math.round((performance.now() - began) / 1_000)} s`
   process.stdout.write(`${ids.join(' ').padEnd(38)} ${verdict.padEnd(8)} ${seconds.padStart(6)}  ${figureOf(said)}\n`)
-  if (verdict === 'MISSED') process.stdout.write(`${said.split('\n').filter(tells).slice(0, 40).join('\n')}\n`)
+  if (verdict !== 'MISSED') return
+  const told = [...said.split('\n').filter(tells).slice(0, 40), ...complained.trim().split('\n').slice(-10)]
+  process.stdout.write(`${told.join('\n')}\n`)
 }
 
 /** Of a script what it measured; of a test file how many assertions held. */
