@@ -71,6 +71,7 @@ export function assembleStorage(parts: StorageParts): Storage {
   let closing: Promise<void> | undefined
   let ownChanges = 0
   writer.onRecovered(payOwed)
+  postings.onRefused(({ facts }) => void review(facts.id, 'not_recordable').catch(() => undefined))
 
   function payOwed(): void {
     for (const { id, ending } of owed.take())
@@ -110,6 +111,10 @@ export function assembleStorage(parts: StorageParts): Storage {
       else owed.lookAgain(id, ending)
       throw error
     }
+  }
+
+  function review(id: string, reason: string): Promise<boolean> {
+    return end(id, { change: 'endEmpty', given: { id, state: 'needs_review', reason, at: clock.now() } })
   }
 
   async function changing<T>(change: Promise<T>): Promise<T> {
@@ -209,8 +214,7 @@ export function assembleStorage(parts: StorageParts): Storage {
         writer.touch()
       },
       void: (id, reason) => end(id, { change: 'endEmpty', given: { id, state: 'voided', reason, at: clock.now() } }),
-      review: (id, reason) =>
-        end(id, { change: 'endEmpty', given: { id, state: 'needs_review', reason, at: clock.now() } }),
+      review,
       delivered(id) {
         backlog.delivered(id)
         writer.touch()

@@ -232,6 +232,16 @@ await t.test(
   },
 )
 
+await t.test('a charge that can never be written gives its hold back, and a person hears of it', async t => {
+  const { storage, ledger, key, readKey } = await start(t, makeFile(t))
+  const request = holdOf(key, 100_000)
+  await ledger.hold(request)
+  ledger.post(request.facts, [{ ...line(0), price: 2e15 }], 'confirmed')
+  await storage.flush()
+  while ((await readKey())?.held !== 0) await new Promise(resolve => setTimeout(resolve, 20))
+  t.match(await ledger.find(request.facts.id), { state: 'needs_review', reason: 'not_recordable', amount: 0 })
+})
+
 await t.test('a deleted file is noticed: nothing is written where nobody would find it [D2]', async t => {
   const path = makeFile(t)
   const { storage, ledger, key } = await start(t, path)

@@ -35,6 +35,7 @@ export class Postings {
   #taken: readonly Posting[] = []
   /** A group was refused for what one of them holds: they go one by one until it is found. */
   #apart = 0
+  #onRefused: (posting: Posting) => void = () => undefined
   /** Postings handed in, and postings that are through: written, or refused for what they hold. */
   appended = 0
   through = 0
@@ -49,6 +50,11 @@ export class Postings {
 
   get overfull(): boolean {
     return this.#waiting.size >= waitingMax
+  }
+
+  /** Called with each that can never be written. */
+  onRefused(call: (posting: Posting) => void): void {
+    this.#onRefused = call
   }
 
   /** A second posting under one id is the first one again. */
@@ -89,6 +95,7 @@ export class Postings {
       this.#waiting.delete(only.facts.id)
       this.through++
       if (this.#apart > 0) this.#apart--
+      this.#onRefused(only)
       return only
     }
     this.#apart = taken.length

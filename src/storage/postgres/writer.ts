@@ -8,6 +8,7 @@ import { begin, type Recovery } from '../ledger/recover.ts'
 import { forget } from '../ledger/replicas.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
 import type { Self } from '../self.ts'
+import { Unwritten } from '../unwritten.ts'
 import { commitGroup, type GroupResult, transact, useClient } from './commit.ts'
 import { toStorageError } from './failure.ts'
 import { Lanes } from './lanes.ts'
@@ -29,13 +30,6 @@ type Waiting = {
   /** Its caller was told that it is not known to be committed. */
   isGivenUp: boolean
 }
-type Flush = {
-  readonly ops: number
-  readonly rows: number
-  readonly postings: number
-  resolve(): void
-  reject(error: Error): void
-}
 
 export type WriterOptions = {
   readonly pool: pg.Pool
@@ -56,25 +50,21 @@ export type WriterOptions = {
 export class Writer implements Writing {
   readonly #options: WriterOptions
   readonly #lanes: Lanes<Waiting>
+  readonly #unwritten: Unwritten
   readonly #chains = new WeakMap<pg.PoolClient, string>()
   #chainCount = 0
   #self: Self
   #broken: string | undefined
   #closed = false
-  #postInFlight = false
-  #batchInFlight = false
   #lazyTimer: NodeJS.Timeout | undefined
   #probeTimer: NodeJS.Timeout | undefined
   #probing = false
-  #submitted = 0
-  #finished = 0
-  #flushes: Flush[] = []
-  #droppedTold = 0
   #onRecovered: () => void = () => undefined
 
   constructor(options: WriterOptions) {
     const { owner, host } = options
     this.#options = options
+    this.#unwritten = new Unwritten(options)
     this.#self = { owner, host, epoch: 0, chain: owner }
     this.#lanes = new Lanes({
       runningMax: options.connectionsMax,
@@ -109,29 +99,24 @@ export class Writer implements Writing {
       const op = { change, given } as Op
       const waiting: Waiting = { op, resolve: value => resolve(value as Gives<C>), reject, isGivenUp: false }
       if (change === 'hold') this.#limit(waiting)
-      this.#submitted++
+      this.#unwritten.submitted()
       this.#lanes.add(op, waiting)
     })
   }
 
   touch(): void {
     if (this.#closed) return
-    const { backlog, postings } = this.#options
-    if (backlog.full || postings.full) this.#writeLazy()
+    if (this.#unwritten.full) this.#writeLazy()
     else this.#lazyTimer ??= setTimeout(() => this.#writeLazy(), lazyMs).unref()
   }
 
-  flush(): Promise<void> {
-    const { backlog, postings } = this.#options
-    const isWritten = backlog.through >= backlog.appended && postings.through >= postings.appended
-    if (this.#finished >= this.#submitted && isWritten) return Promise.resolve()
+  async flush(): Promise<void> {
+    const flushing = this.#unwritten.flush()
+    if (!flushing) return
     if (this.#broken !== undefined)
-      return Promise.reject(new StorageError('storage_unavailable', { reason: this.#broken }))
-    return new Promise((resolve, reject) => {
-      const { appended } = postings
-      this.#flushes.push({ ops: this.#submitted, rows: backlog.appended, postings: appended, resolve, reject })
-      this.#writeLazy()
-    })
+      this.#unwritten.rejectFlushes(new StorageError('storage_unavailable', { reason: this.#broken }))
+    this.#writeLazy()
+    return flushing
   }
 
   /** Writes what waits and gives the lease back. */
@@ -189,9 +174,9 @@ export class Writer implements Writing {
   async #commit(group: readonly Waiting[]): Promise<void> {
     // Whoever has given up has been told so; what was not begun need not be.
     const wanted = group.filter(waiting => !waiting.isGivenUp)
-    this.#finished += group.length - wanted.length
+    this.#unwritten.finished(group.length - wanted.length)
     if (wanted.length > 0) this.#arrive(wanted, await this.#commitOps(wanted.map(waiting => waiting.op)))
-    this.#checkFlushes()
+    this.#unwritten.checkFlushes()
   }
 
   async #commitOps(ops: readonly Op[]): Promise<GroupResult> {
@@ -207,7 +192,7 @@ export class Writer implements Writing {
   }
 
   #arrive(group: readonly Waiting[], { values, faults, broken }: GroupResult): void {
-    this.#finished += group.length
+    this.#unwritten.finished(group.length)
     let isMadeUpFor = false
     group.forEach((waiting, at) => {
       const fault = faults[at]
@@ -235,61 +220,22 @@ export class Writer implements Writing {
     clearTimeout(this.#lazyTimer)
     this.#lazyTimer = undefined
     if (this.#closed || this.#broken !== undefined) return
-    const { backlog, postings } = this.#options
-    const charges = this.#postInFlight ? undefined : postings.take()
-    if (charges !== undefined) {
-      this.#postInFlight = true
-      this.submit('post', { postings: charges }).then(
-        () => this.#arrivePost(undefined),
-        (error: Error) => this.#arrivePost(error),
-      )
-    }
-    const batch = this.#batchInFlight ? undefined : backlog.take()
-    if (batch) {
-      this.#batchInFlight = true
-      this.submit('batch', batch).then(
-        () => this.#arriveBatch(undefined),
-        (error: Error) => this.#arriveBatch(error),
-      )
-    }
+    const charges = this.#unwritten.takePost()
+    if (charges !== undefined)
+      void this.#follow(this.submit('post', { postings: charges }), error => this.#unwritten.postArrived(error))
+    const batch = this.#unwritten.takeBatch()
+    if (batch) void this.#follow(this.submit('batch', batch), error => this.#unwritten.batchArrived(error))
   }
 
-  #arrivePost(error: Error | undefined): void {
-    const { postings, log } = this.#options
-    this.#postInFlight = false
-    if (!error) postings.done()
-    else if (isUnavailable(error)) postings.giveBack()
-    else {
-      const posting = postings.refused()
-      // Its own rows contradict it; what it says is kept where a person can find it.
-      if (posting) log.error({ fault: error.message, posting }, 'a charge cannot be written')
-    }
-    this.#goOn()
-  }
-
-  #arriveBatch(error: Error | undefined): void {
-    const { backlog, log } = this.#options
-    this.#batchInFlight = false
-    if (error && isUnavailable(error)) backlog.giveBack()
-    else backlog.done({ lost: error !== undefined })
-    if (error && !isUnavailable(error))
-      log.error({ fault: error.message }, 'log rows could not be written and are lost')
-    if (backlog.dropped > this.#droppedTold) {
-      log.warn({ rows: backlog.dropped - this.#droppedTold }, 'log rows were dropped: writing them falls behind')
-      this.#droppedTold = backlog.dropped
-    }
-    this.#goOn()
-  }
-
-  #goOn(): void {
-    this.#checkFlushes()
-    if (this.#flushes.length > 0) this.#writeLazy()
-    else if (this.#waits) this.touch()
-  }
-
-  /** Rows or charges that nobody waits for have yet to go. */
-  get #waits(): boolean {
-    return this.#options.backlog.size + this.#options.postings.size > 0
+  /** Of what nobody waits for: what became of it, and then the next. */
+  async #follow(written: Promise<null>, arrived: (error: Error | undefined) => void): Promise<void> {
+    await written.then(
+      () => arrived(undefined),
+      (error: Error) => arrived(error),
+    )
+    this.#unwritten.checkFlushes()
+    if (this.#unwritten.isFlushing) this.#writeLazy()
+    else if (this.#unwritten.waits) this.touch()
   }
 
   #break(reason: string): void {
@@ -302,11 +248,9 @@ export class Writer implements Writing {
 
   #rejectAll(error: StorageError): void {
     const waiting = this.#lanes.takeAll()
-    this.#finished += waiting.length
+    this.#unwritten.finished(waiting.length)
     for (const one of waiting) one.reject(error)
-    const flushes = this.#flushes
-    this.#flushes = []
-    for (const flush of flushes) flush.reject(error)
+    this.#unwritten.rejectFlushes(error)
   }
 
   #probe(): void {
@@ -329,20 +273,6 @@ export class Writer implements Writing {
     this.#broken = undefined
     this.#options.log.info({}, 'the storage can be written again')
     this.#onRecovered()
-    if (this.#waits) this.touch()
+    if (this.#unwritten.waits) this.touch()
   }
-
-  #checkFlushes(): void {
-    if (this.#flushes.length === 0) return
-    const { backlog, postings } = this.#options
-    const done = this.#flushes.filter(
-      flush => this.#finished >= flush.ops && backlog.through >= flush.rows && postings.through >= flush.postings,
-    )
-    this.#flushes = this.#flushes.filter(flush => !done.includes(flush))
-    for (const flush of done) flush.resolve()
-  }
-}
-
-function isUnavailable(error: unknown): boolean {
-  return error instanceof StorageError && (error.code === 'storage_unavailable' || error.code === 'storage_closed')
 }

@@ -8,6 +8,7 @@ import type { Recovery } from '../ledger/recover.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
 import type { Fault, FromWriter, ToWriter, WriterStart } from './messages.ts'
 import { startThread } from './thread.ts'
+import { Unwritten } from '../unwritten.ts'
 
 /** Operations of one commit. More wait for the next: a group is one turn of the writer, and the first waits for the last. */
 const groupOpsMax = 512
@@ -19,13 +20,6 @@ const hangMs = 6_000
 const closeMs = 10_000
 
 type Waiting = { readonly op: Op; resolve(value: unknown): void; reject(error: Error): void }
-type Flush = {
-  readonly ops: number
-  readonly rows: number
-  readonly postings: number
-  resolve(): void
-  reject(error: Error): void
-}
 
 export type WriterOptions = {
   readonly start: WriterStart
@@ -42,14 +36,13 @@ export type WriterOptions = {
  */
 export class Writer implements Writing {
   readonly #options: WriterOptions
+  readonly #unwritten: Unwritten
   #thread: Worker | undefined
   #starting: Promise<Recovery> | undefined
   #ready = false
   #epoch: number | null
   #queue: Waiting[] = []
   #inFlight: Waiting[] | undefined
-  #batchInFlight = false
-  #postInFlight = false
   #sentAt = 0
   #pumping = false
   #lazyTimer: NodeJS.Timeout | undefined
@@ -58,14 +51,11 @@ export class Writer implements Writing {
   #probing = false
   #short: string | undefined
   #closed = false
-  #submitted = 0
-  #finished = 0
-  #flushes: Flush[] = []
-  #droppedTold = 0
   #onRecovered: () => void = () => undefined
 
   constructor(options: WriterOptions) {
     this.#options = options
+    this.#unwritten = new Unwritten(options)
     this.#epoch = options.start.epoch
   }
 
@@ -90,7 +80,7 @@ export class Writer implements Writing {
   submit<C extends Change>(change: C, given: Given<C>): Promise<Gives<C>> {
     if (this.#closed) return Promise.reject(new StorageError('storage_closed'))
     return new Promise<Gives<C>>((resolve, reject) => {
-      this.#submitted++
+      this.#unwritten.submitted()
       // The union of operations is by change; a generic one cannot be seen to be a member of it.
       const op = { change, given } as Op
       this.#queue.push({ op, resolve: value => resolve(value as Gives<C>), reject })
@@ -101,24 +91,18 @@ export class Writer implements Writing {
   /** Something was put into the backlog or among the postings. */
   touch(): void {
     if (this.#closed) return
-    const { backlog, postings } = this.#options
-    if (backlog.full || postings.full) this.#pumpSoon()
+    if (this.#unwritten.full) this.#pumpSoon()
     else this.#lazyTimer ??= setTimeout(() => this.#pumpLazy(), lazyMs).unref()
   }
 
   /** Resolves when everything handed in so far is durable. */
-  flush(): Promise<void> {
-    const { backlog, postings } = this.#options
-    const isWritten = backlog.through >= backlog.appended && postings.through >= postings.appended
-    if (this.#finished >= this.#submitted && isWritten) return Promise.resolve()
-    if (this.#broken !== undefined) {
-      return Promise.reject(new StorageError('storage_unavailable', { reason: this.#broken }))
-    }
-    return new Promise((resolve, reject) => {
-      const { appended } = postings
-      this.#flushes.push({ ops: this.#submitted, rows: backlog.appended, postings: appended, resolve, reject })
-      this.#pumpSoon()
-    })
+  async flush(): Promise<void> {
+    const flushing = this.#unwritten.flush()
+    if (!flushing) return
+    if (this.#broken !== undefined)
+      this.#unwritten.rejectFlushes(new StorageError('storage_unavailable', { reason: this.#broken }))
+    this.#pumpSoon()
+    return flushing
   }
 
   /** Writes what waits, then ends the thread. */
@@ -193,9 +177,8 @@ export class Writer implements Writing {
 
   #pump({ lazy = false } = {}): void {
     if (this.#closed || this.#inFlight !== undefined) return
-    const { backlog, postings } = this.#options
-    const isFull = backlog.full || postings.full
-    const due = backlog.size + postings.size > 0 && (lazy || isFull || this.#flushes.length > 0)
+    const { waits, full, isFlushing } = this.#unwritten
+    const due = waits && (lazy || full || isFlushing)
     if (this.#queue.length === 0 && (!due || this.#broken !== undefined)) return
     if (!this.#ready) {
       this.start().catch(error => this.#break(error instanceof Error ? error.message : String(error)))
@@ -203,12 +186,10 @@ export class Writer implements Writing {
     }
     const group = this.#queue.splice(0, groupOpsMax)
     const ops = group.map(waiting => waiting.op)
-    const charges = this.#broken === undefined ? postings.take() : undefined
+    const charges = this.#broken === undefined ? this.#unwritten.takePost() : undefined
     if (charges !== undefined) ops.push({ change: 'post', given: { postings: charges } })
-    this.#postInFlight = charges !== undefined
-    const batch = this.#broken === undefined ? backlog.take() : undefined
+    const batch = this.#broken === undefined ? this.#unwritten.takeBatch() : undefined
     if (batch) ops.push({ change: 'batch', given: batch })
-    this.#batchInFlight = batch !== undefined
     this.#inFlight = group
     this.#sentAt = this.#options.clock.tick()
     this.#thread?.postMessage({ ops } satisfies ToWriter, [])
@@ -217,7 +198,7 @@ export class Writer implements Writing {
   #arrive({ values, faults, broken }: Extract<FromWriter, { kind: 'group' }>): void {
     const group = this.#inFlight ?? []
     this.#inFlight = undefined
-    this.#finished += group.length
+    this.#unwritten.finished(group.length)
     group.forEach((waiting, at) => {
       const fault = faults[at]
       if (at >= values.length)
@@ -225,45 +206,20 @@ export class Writer implements Writing {
       else if (fault) waiting.reject(toError(fault))
       else waiting.resolve(values[at])
     })
+    const errorAt = (at: number): Error | undefined => {
+      if (at >= values.length) return new StorageError('storage_unavailable', { reason: broken ?? 'not committed' })
+      const fault = faults[at]
+      return fault && toError(fault)
+    }
     let at = group.length
-    if (this.#postInFlight) this.#arrivePost(faults[at], values.length > at++)
-    if (this.#batchInFlight) this.#arriveBatch(faults[at], values.length > at)
-    if (broken !== undefined) this.#break(broken)
-    this.#checkFlushes()
+    if (this.#unwritten.hasPost) this.#unwritten.postArrived(errorAt(at++))
+    if (this.#unwritten.hasBatch) this.#unwritten.batchArrived(errorAt(at))
+    // The log may find no room where the charges did.
+    const reason = broken ?? faults.find(fault => fault?.code === 'storage_unavailable')?.message
+    if (reason !== undefined) this.#break(reason)
+    this.#unwritten.checkFlushes()
     this.#pump()
-    if (this.#waits) this.touch()
-  }
-
-  /** Rows or charges that nobody waits for have yet to go. */
-  get #waits(): boolean {
-    return this.#options.backlog.size + this.#options.postings.size > 0
-  }
-
-  #arrivePost(fault: Fault | undefined, known: boolean): void {
-    const { postings, log } = this.#options
-    this.#postInFlight = false
-    if (!known) return postings.giveBack()
-    if (!fault) return postings.done()
-    const posting = postings.refused()
-    // Its own rows contradict it; what it says is kept where a person can find it.
-    if (posting) log.error({ fault: fault.message, posting }, 'a charge cannot be written')
-  }
-
-  #arriveBatch(fault: Fault | undefined, known: boolean): void {
-    const { backlog, log } = this.#options
-    this.#batchInFlight = false
-    if (!known) return backlog.giveBack()
-    if (fault?.code === 'storage_unavailable') {
-      backlog.giveBack()
-      this.#break(fault.message)
-      return
-    }
-    backlog.done({ lost: fault !== undefined })
-    if (fault) log.error({ fault: fault.message }, 'log rows could not be written and are lost')
-    if (backlog.dropped > this.#droppedTold) {
-      log.warn({ rows: backlog.dropped - this.#droppedTold }, 'log rows were dropped: writing them falls behind')
-      this.#droppedTold = backlog.dropped
-    }
+    if (this.#unwritten.waits) this.touch()
   }
 
   /** Charges that are open go on; new ones wait until there is room. */
@@ -284,11 +240,10 @@ export class Writer implements Writing {
     if (this.#broken === undefined)
       log.error({ reason }, 'the storage cannot be written; billable requests are refused')
     this.#broken = reason
-    if (this.#inFlight !== undefined && this.#batchInFlight) this.#options.backlog.giveBack()
-    this.#batchInFlight = false
-    if (this.#inFlight !== undefined && this.#postInFlight) this.#options.postings.giveBack()
-    this.#postInFlight = false
-    this.#rejectAll(new StorageError('storage_unavailable', { reason }))
+    const unavailable = new StorageError('storage_unavailable', { reason })
+    if (this.#unwritten.hasPost) this.#unwritten.postArrived(unavailable)
+    if (this.#unwritten.hasBatch) this.#unwritten.batchArrived(unavailable)
+    this.#rejectAll(unavailable)
     this.#startProbing()
   }
 
@@ -296,11 +251,9 @@ export class Writer implements Writing {
     const waiting = [...(this.#inFlight ?? []), ...this.#queue]
     this.#inFlight = undefined
     this.#queue = []
-    this.#finished += waiting.length
+    this.#unwritten.finished(waiting.length)
     for (const one of waiting) one.reject(error)
-    const flushes = this.#flushes
-    this.#flushes = []
-    for (const flush of flushes) flush.reject(error)
+    this.#unwritten.rejectFlushes(error)
   }
 
   #probe(): void {
@@ -325,17 +278,7 @@ export class Writer implements Writing {
     this.#broken = undefined
     this.#options.log.info({}, 'the storage can be written again')
     this.#onRecovered()
-    if (this.#waits) this.touch()
-  }
-
-  #checkFlushes(): void {
-    if (this.#flushes.length === 0) return
-    const { backlog, postings } = this.#options
-    const done = this.#flushes.filter(
-      flush => this.#finished >= flush.ops && backlog.through >= flush.rows && postings.through >= flush.postings,
-    )
-    this.#flushes = this.#flushes.filter(flush => !done.includes(flush))
-    for (const flush of done) flush.resolve()
+    if (this.#unwritten.waits) this.touch()
   }
 }
 

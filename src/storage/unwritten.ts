@@ -1,0 +1,129 @@
+import type { Log } from '../kit/index.ts'
+import { StorageError } from './errors.ts'
+import type { Backlog, Batch } from './journal/backlog.ts'
+import type { Postings } from './ledger/postings.ts'
+
+/** Somebody waits until what was handed in so far is durable. */
+type Flush = {
+  readonly operations: number
+  readonly rows: number
+  readonly postings: number
+  resolve(): void
+  reject(error: Error): void
+}
+
+export type UnwrittenParts = { readonly backlog: Backlog; readonly postings: Postings; readonly log: Log }
+
+/**
+ * What a writer has yet to write: how many operations, and the log rows and charges that nobody waits for, of which one
+ * batch and one group may be on their way; and who waits for all of it.
+ */
+export class Unwritten {
+  readonly #backlog: Backlog
+  readonly #postings: Postings
+  readonly #log: Log
+  #submitted = 0
+  #finished = 0
+  #flushes: Flush[] = []
+  #droppedTold = 0
+  /** On their way. */
+  hasPost = false
+  hasBatch = false
+
+  constructor({ backlog, postings, log }: UnwrittenParts) {
+    this.#backlog = backlog
+    this.#postings = postings
+    this.#log = log
+  }
+
+  /** Rows or charges have yet to go. */
+  get waits(): boolean {
+    return this.#backlog.size + this.#postings.size > 0
+  }
+
+  /** As many as go at once. */
+  get full(): boolean {
+    return this.#backlog.full || this.#postings.full
+  }
+
+  get isFlushing(): boolean {
+    return this.#flushes.length > 0
+  }
+
+  submitted(): void {
+    this.#submitted++
+  }
+
+  finished(operations: number): void {
+    this.#finished += operations
+  }
+
+  /** The next charges; undefined when there are none, or others are on their way. */
+  takePost(): string | undefined {
+    const charges = this.hasPost ? undefined : this.#postings.take()
+    this.hasPost ||= charges !== undefined
+    return charges
+  }
+
+  /** The next rows; undefined when there are none, or others are on their way. */
+  takeBatch(): Batch | undefined {
+    const rows = this.hasBatch ? undefined : this.#backlog.take()
+    this.hasBatch ||= rows !== undefined
+    return rows
+  }
+
+  /** The charges on their way are durable, or are not known to be, or were refused for what they hold. */
+  postArrived(error: Error | undefined): void {
+    this.hasPost = false
+    if (!error) return this.#postings.done()
+    if (isUnavailable(error)) return this.#postings.giveBack()
+    const posting = this.#postings.refused()
+    // Its own rows contradict it; what it says is kept where a person can find it.
+    if (posting) this.#log.error({ fault: error.message, posting }, 'a charge cannot be written')
+  }
+
+  /** The rows on their way are durable, or are not known to be, or were refused for what they hold. */
+  batchArrived(error: Error | undefined): void {
+    this.hasBatch = false
+    if (error && isUnavailable(error)) return this.#backlog.giveBack()
+    this.#backlog.done({ lost: error !== undefined })
+    if (error) this.#log.error({ fault: error.message }, 'log rows could not be written and are lost')
+    const { dropped } = this.#backlog
+    if (dropped === this.#droppedTold) return
+    this.#log.warn({ rows: dropped - this.#droppedTold }, 'log rows were dropped: writing them falls behind')
+    this.#droppedTold = dropped
+  }
+
+  /** Resolves when everything handed in so far is durable; undefined when it is. */
+  flush(): Promise<void> | undefined {
+    const { appended: rows } = this.#backlog
+    const { appended: postings } = this.#postings
+    const wanted = { operations: this.#submitted, rows, postings }
+    if (this.#isThrough(wanted)) return undefined
+    return new Promise((resolve, reject) => {
+      this.#flushes.push({ ...wanted, resolve, reject })
+    })
+  }
+
+  /** Tells those for whom everything is through. */
+  checkFlushes(): void {
+    const done = this.#flushes.filter(flush => this.#isThrough(flush))
+    if (done.length === 0) return
+    this.#flushes = this.#flushes.filter(flush => !done.includes(flush))
+    for (const flush of done) flush.resolve()
+  }
+
+  rejectFlushes(error: Error): void {
+    const flushes = this.#flushes
+    this.#flushes = []
+    for (const flush of flushes) flush.reject(error)
+  }
+
+  #isThrough({ operations, rows, postings }: Pick<Flush, 'operations' | 'rows' | 'postings'>): boolean {
+    return this.#finished >= operations && this.#backlog.through >= rows && this.#postings.through >= postings
+  }
+}
+
+function isUnavailable(error: Error): boolean {
+  return error instanceof StorageError && (error.code === 'storage_unavailable' || error.code === 'storage_closed')
+}
