@@ -16,6 +16,7 @@ import {
   type Hooks,
   type Host,
   type LogRow,
+  type OtlpPlan,
   type Plan,
   type Storage,
   type Stores,
@@ -26,6 +27,7 @@ import { knownNames } from './known-names.ts'
 import { bind, type CallerServer, createCallerServer, type Listener, unbind } from './listeners.ts'
 import { createLocalAnswers } from './local-answers.ts'
 import { createLog, createMetrics, type GatewayLog, type Metrics } from './observe/index.ts'
+import type { Telemetry } from './observe/otlp/telemetry.ts'
 import { createOpsServer } from './ops.ts'
 import { pluginFinder } from './plugin-finder.ts'
 import { Reloads } from './reloads.ts'
@@ -133,6 +135,8 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   )
 
   const stores: Stores = { ...storage, counters }
+  const telemetry = plan.otlp && (await openTelemetry(plan.otlp, clock, log))
+  if (telemetry) metrics.add(() => telemetry.snapshots())
 
   async function startSimulated(plan: Plan): Promise<void> {
     for (const { url } of plan.upstreams.values()) {
@@ -188,6 +192,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     storage.journal.append(row)
     log.request(row)
     if (ex.notes.limits) metrics.limited(ex.notes.limits)
+    telemetry?.ended(row, ex)
     if (!ex.notes.charge) return metrics.settled(row)
     Promise.resolve(storage.ledger.find(row.id)).then(
       charge => metrics.settled(row, charge),
@@ -207,12 +212,14 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
         began: () => metrics.began(),
         upstreamAnswered: (upstream, status, ms) => metrics.upstreamAnswered(upstream, status, ms),
         record,
+        ...(telemetry && { trace: telemetry }),
         clock,
         log,
       },
       await build(plan),
     )
   } catch (error) {
+    await telemetry?.close()
     await simulator?.close()
     await counters.close()
     await storage.close()
@@ -334,6 +341,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     ops?.closeAllConnections()
     if (ops) await unbind(ops)
     await engine.close()
+    await telemetry?.close()
     await simulator?.close()
     metrics.close()
     await counters.close()
@@ -405,11 +413,18 @@ async function openAll<A extends Closable, B extends Closable, C>(
   }
 }
 
+/** Loaded by those who want it alone. */
+async function openTelemetry(otlp: OtlpPlan, clock: Clock, log: GatewayLog): Promise<Telemetry> {
+  const { Telemetry } = await import('./observe/otlp/telemetry.ts')
+  return new Telemetry(otlp, { clock, log, version: await readVersion() })
+}
+
 function simulatedName(url: string): string | undefined {
   return url.startsWith('simulator:') ? url.slice('simulator:'.length) : undefined
 }
 
 function* secretsOf(plan: Plan): Iterable<string> {
+  yield* Object.values(plan.otlp?.headers ?? {})
   for (const { credential } of plan.upstreams.values()) {
     if (!credential) continue
     yield credential.value
@@ -434,6 +449,7 @@ function needRestart(before: Plan, after: Plan): readonly string[] {
   const changes: string[] = []
   if (before.storage !== after.storage) changes.push(`storage: ${text}`)
   if (before.counters !== after.counters) changes.push(`counters: ${text}`)
+  if (JSON.stringify(before.otlp) !== JSON.stringify(after.otlp)) changes.push(`observability.otlp: ${text}`)
   for (const [word, fixed] of Object.entries(fixedAtStart))
     if (JSON.stringify(before.server[fixed]) !== JSON.stringify(after.server[fixed]))
       changes.push(`server.${word}: ${text}`)

@@ -8,6 +8,7 @@ import {
   type Limits,
   type Model,
   type Origin,
+  type OtlpPlan,
   parseBytes,
   parseDuration,
   parseMoney,
@@ -26,6 +27,7 @@ import type {
   ForwardSettings,
   GroupSettings,
   ModelSettings,
+  ObservabilitySettings,
   RetentionSettings,
   RouteSettings,
   ServerSettings,
@@ -41,6 +43,7 @@ export type Settings = {
   readonly storage: string
   readonly counters: string
   readonly retention: RetentionSettings
+  readonly observability: ObservabilitySettings
   readonly groups: ByName<GroupSettings>
   readonly upstreams: ByName<UpstreamSettings>
   readonly pipeline: readonly ByName<unknown>[]
@@ -89,6 +92,7 @@ export function buildPlan(sketch: Sketch, parts: Parts): Plan {
     server,
     storage: settings.storage,
     counters: settings.counters,
+    ...(settings.observability.otlp && { otlp: buildOtlp(settings.observability.otlp) }),
     ...(settings.retention.log !== 'off' && { logRetentionMs: ms(settings.retention.log) }),
     groups: new Map(groups),
     ...parts,
@@ -135,6 +139,11 @@ function buildServer(own: ServerSettings): ServerPlan {
     ...(own.connections_max !== undefined && { connectionsMax: own.connections_max }),
     ...(own.connections_per_address !== undefined && { connectionsPerAddress: own.connections_per_address }),
   }
+}
+
+function buildOtlp(own: NonNullable<ObservabilitySettings['otlp']>): OtlpPlan {
+  const { endpoint, headers, traces, metrics, every, forward_traceparent: forwardTraceparent } = own
+  return { endpoint, headers, traces, metrics, everyMs: ms(every), forwardTraceparent }
 }
 
 function buildGroup(name: string, own: GroupSettings): Group {

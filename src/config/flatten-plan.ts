@@ -50,6 +50,8 @@ const words: { readonly [key: string]: { readonly word: string; readonly write?:
   idleMs: { word: 'idle', write: time },
   totalMs: { word: 'total', write: time },
   forMs: { word: 'for', write: time },
+  everyMs: { word: 'every', write: time },
+  forwardTraceparent: { word: 'forward_traceparent' },
 }
 
 /**
@@ -82,6 +84,7 @@ export function flattenPlan(plan: Plan, secrets: ReadonlySet<string>): ReadonlyM
   walk(plan.storage, ['storage'])
   walk(plan.counters, ['counters'])
   if (plan.logRetentionMs !== undefined) facts.set('retention.log', time(plan.logRetentionMs))
+  if (plan.otlp) walkOwn(plan.otlp, ['observability', 'otlp'])
   const { corsOrigins, ...server } = plan.server
   walkOwn({ ...server, cors: { origins: corsOrigins } }, ['server'])
   for (const { limits, ...group } of plan.groups.values()) walkOwn({ ...group, ...limits }, ['groups', group.name])

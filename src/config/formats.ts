@@ -91,6 +91,12 @@ export const formats = {
     name: 'the address of an upstream',
     remedy: 'write https://HOST[/PATH] or simulator:NAME; a key belongs into `credential`',
   },
+  'otlp-endpoint': {
+    pattern: '^https?://[^\\s@?#]+$',
+    holds: text => /^https?:/.test(text) && isUpstreamUrl(text),
+    name: 'the address of a receiver',
+    remedy: 'write http(s)://HOST[:PORT][/PATH]; a key belongs into `headers`',
+  },
   'header-name': {
     pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$",
     holds: text => /^[\w!#$%&'*+.^`|~-]+$/.test(text),

@@ -42,6 +42,7 @@ export function composeSchema(plugins: PluginsByStep, unopened: readonly string[
           'Where limits are counted: memory: for one process, redis://[USER:PASSWORD@]HOST[:PORT][/DB] or rediss://… for several, with ?cluster behind it where HOST is one node of a cluster.',
       },
       retention: parts.retention,
+      observability: parts.observability,
       groups: namedEntries(
         parts.group,
         'Groups of users, by name. Keys without a group of their own are in `default`.',

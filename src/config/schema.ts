@@ -154,6 +154,53 @@ const retention = {
   },
 } as const satisfies Schema
 
+const observability = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'What the gateway tells of itself beyond /metrics and its log.',
+  default: {},
+  properties: {
+    otlp: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['endpoint'],
+      description:
+        'Sends traces and GenAI metrics by OTLP, as JSON over HTTP; absent for none. Opened once, at the start.',
+      properties: {
+        endpoint: {
+          type: 'string',
+          format: 'otlp-endpoint',
+          description:
+            'Base address of the receiver, such as http://127.0.0.1:4318; /v1/traces and /v1/metrics follow.',
+        },
+        headers: {
+          type: 'object',
+          description: 'Headers for the receiver, such as authorization. Their values are secrets.',
+          propertyNames: { type: 'string', format: 'header-name' },
+          additionalProperties: { type: 'string', format: 'header-value', description: 'Value of the header.' },
+          default: {},
+        },
+        traces: {
+          type: 'boolean',
+          default: true,
+          description: 'A span for each request, and for each upstream asked.',
+        },
+        metrics: {
+          type: 'boolean',
+          default: true,
+          description: 'gen_ai.client.token.usage, gen_ai.server.request.duration.',
+        },
+        every: { type: 'string', format: 'duration', default: '10s', description: 'How often they are sent.' },
+        forward_traceparent: {
+          type: 'boolean',
+          default: false,
+          description: 'Whether upstreams are told of the trace, in the header traceparent.',
+        },
+      },
+    },
+  },
+} as const satisfies Schema
+
 const group = {
   type: 'object',
   additionalProperties: false,
@@ -432,10 +479,11 @@ const route = {
   },
 } as const satisfies Schema
 
-export const parts = { server, retention, group, upstream, family, model, route } as const
+export const parts = { server, retention, observability, group, upstream, family, model, route } as const
 
 export type ServerSettings = Admits<typeof server>
 export type RetentionSettings = Admits<typeof retention>
+export type ObservabilitySettings = Admits<typeof observability>
 export type GroupSettings = Admits<typeof group>
 export type UpstreamSettings = Admits<typeof upstream>
 export type FamilySettings = Admits<typeof family>

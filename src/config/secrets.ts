@@ -29,6 +29,7 @@ const cover = '***'
 export function isSecretPlace(path: Path): boolean {
   const [top, , part, name] = path
   if (top === 'upstreams' && part === 'headers') return true
+  if (top === 'observability' && part === 'headers') return true
   if (top === 'upstreams' && part === 'credential') return name !== 'header'
   return path.some(step => typeof step === 'string' && secretName.test(step)) && top !== 'models' && top !== 'groups'
 }

@@ -71,6 +71,13 @@ export type EngineParts = {
   began(): void
   /** An upstream's head has come (status), or never came (null), after so many milliseconds. */
   upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
+  /** Follows what upstreams are asked, where somebody wants to know. */
+  readonly trace?: {
+    /** One is about to be asked. @returns headers that go with the request */
+    began(ex: Exchange, upstream: string): { readonly [name: string]: string }
+    /** Its head has come (status), or never came (null). */
+    answered(ex: Exchange, status: number | null): void
+  }
   /** Takes the row of every exchange, once. */
   record(row: LogRow, ex: Exchange): void
   readonly clock: Clock
@@ -301,11 +308,12 @@ export class Engine {
     if (this.#stopped) throw this.#stopped
     const { upstream } = target
     this.#health.began(upstream, this.#parts.clock.tick())
+    const traced = this.#parts.trace?.began(ex, upstream.name)
     const call = this.#transport.send(req, res, {
       upstream,
       method: ex.route.method,
       path: upstreamPath(ex, target),
-      headers: outgoingHeaders(ex, target, out),
+      headers: outgoingHeaders(ex, target, traced ? { ...out, headers: { ...out.headers, ...traced } } : out),
       body: out.body,
       reuse: upstream.reuse ?? ex.route.reuse ?? true,
     })
@@ -377,6 +385,7 @@ export class Engine {
     try {
       const head = await this.#awaitHead(call, ex, course.res, detach)
       this.#parts.upstreamAnswered(upstream.name, head.status, clock.tick() - sentTick)
+      this.#parts.trace?.answered(ex, head.status)
       if (!saysNo(head.status)) {
         this.#health.succeeded(upstream)
         return head
@@ -391,6 +400,7 @@ export class Engine {
       return undefined
     } catch (error) {
       this.#parts.upstreamAnswered(upstream.name, null, clock.tick() - sentTick)
+      this.#parts.trace?.answered(ex, null)
       if (error instanceof CallerGone) this.#health.undecided(upstream)
       else this.#health.failed(upstream, clock.tick())
       if (last || call.reach !== 'untouched' || !(error instanceof Failure)) throw error

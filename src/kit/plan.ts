@@ -154,6 +154,17 @@ export type ServerPlan = {
   readonly connectionsPerAddress?: number
 }
 
+/** Where traces and metrics are sent by OTLP. */
+export type OtlpPlan = {
+  readonly endpoint: string
+  readonly headers: { readonly [name: string]: string }
+  readonly traces: boolean
+  readonly metrics: boolean
+  readonly everyMs: number
+  /** Upstreams are told of the trace. */
+  readonly forwardTraceparent: boolean
+}
+
 /** The whole configuration, frozen; a request keeps the plan it began with. */
 export type Plan = {
   /** First 12 hex digits of the SHA-256 of the effective configuration (secrets left out). */
@@ -165,6 +176,8 @@ export type Plan = {
   readonly counters: string
   /** How long rows of the log are kept; absent for ever. Charges are. */
   readonly logRetentionMs?: number
+  /** Absent for no telemetry but the figures that are asked for. */
+  readonly otlp?: OtlpPlan
   readonly groups: ReadonlyMap<string, Group>
   readonly upstreams: ReadonlyMap<string, Upstream>
   readonly pipeline: readonly PipelineStep[]

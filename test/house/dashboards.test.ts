@@ -7,8 +7,14 @@ import { picture } from '../harness/pictures.ts'
 import { start } from '../harness/start.ts'
 
 const run = promisify(execFile)
-/** Of several processes alone. */
-const ofWorkers = ['tollgate_workers', 'tollgate_worker_restarts_total']
+/** There where several processes serve, or telemetry is sent. */
+const ofSome = [
+  'tollgate_workers',
+  'tollgate_worker_restarts_total',
+  'tollgate_otlp_spans_total',
+  'tollgate_otlp_spans_dropped_total',
+  'tollgate_otlp_failures_total',
+]
 const figure = /\b(?:tollgate|process|nodejs)_[a-z_]+\b/g
 const read = (path: string): Promise<string> => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
 const unique = (names: Iterable<string>): readonly string[] => [...new Set(names)].sort()
@@ -45,7 +51,7 @@ t.test('what is told of the figures is what a running gateway has', async t => {
   await t.test('the page lists every figure and its labels, and no others', async t => {
     const rows = [...(await read('docs/observability.md')).matchAll(/^\| `(\w+)` \| ([^|]*)\|/gm)]
     const listed = rows.map(([, name = '']) => name)
-    t.same(unique(listed), unique([...families.keys(), ...ofWorkers]))
+    t.same(unique(listed), unique([...families.keys(), ...ofSome]))
     for (const [, name = '', labels = ''] of rows) {
       const found = families.get(name)
       if (found && found.size > 0) t.same(unique([...labels.matchAll(/\w+/g)].map(String)), unique(found), name)

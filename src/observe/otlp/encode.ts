@@ -1,0 +1,62 @@
+import type { Family, Spread } from '../tally.ts'
+
+/** A value of OTLP's JSON: whole numbers are texts there. */
+type Value = { readonly stringValue: string } | { readonly intValue: string } | { readonly doubleValue: number }
+export type Attributes = { readonly [name: string]: string | number | null | undefined }
+export type Attribute = { readonly key: string; readonly value: Value }
+
+/** A span as OTLP's JSON has it: https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding */
+export type Span = {
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId?: string
+  readonly name: string
+  readonly kind: number
+  readonly startTimeUnixNano: string
+  readonly endTimeUnixNano: string
+  readonly attributes: readonly Attribute[]
+  readonly status: { readonly code?: number; readonly message?: string }
+}
+
+/** Cumulative: each export has everything since the start. */
+const cumulative = 2
+
+/** What is null or undefined is left out. */
+export function attributes(values: Attributes): readonly Attribute[] {
+  return Object.entries(values).flatMap(([key, value]) =>
+    value === null || value === undefined ? [] : [{ key, value: toValue(value) }],
+  )
+}
+
+function toValue(value: string | number): Value {
+  if (typeof value === 'string') return { stringValue: value }
+  return Number.isSafeInteger(value) ? { intValue: String(value) } : { doubleValue: value }
+}
+
+/** Milliseconds since the epoch as nanoseconds in text: they do not fit a number. */
+export function nanos(ms: number): string {
+  return `${Math.floor(ms)}${String(Math.floor((ms % 1) * 1e6)).padStart(6, '0')}`
+}
+
+/** A histogram with everything that it has counted since the start. */
+export function encodeSpread(family: Family<Spread>, unit: string, startedAt: number, now: number): object {
+  const times = { startTimeUnixNano: nanos(startedAt), timeUnixNano: nanos(now) }
+  return {
+    name: family.name,
+    description: family.help,
+    unit,
+    histogram: {
+      aggregationTemporality: cumulative,
+      dataPoints: [...family.cells.values()].map(({ labels, cell }) => ({
+        ...times,
+        attributes: attributes(
+          Object.fromEntries(Object.entries(family.labelled(labels)).filter(([, value]) => value !== '')),
+        ),
+        count: String(cell.total),
+        sum: cell.sum,
+        bucketCounts: cell.counts.map(String),
+        explicitBounds: cell.bounds,
+      })),
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import type { Log } from '../../kit/index.ts'
+
+const answerMs = 10_000
+/** Statuses after which the same is sent again (OTLP/HTTP, failures). */
+const passing: ReadonlySet<number> = new Set([429, 502, 503, 504])
+const toldEveryMs = 60_000
+
+/** Sends OTLP as JSON. Tells of failures once a minute, and never throws them. */
+export class Sender {
+  /** Sends that did not arrive. */
+  failures = 0
+  readonly #endpoint: string
+  readonly #headers: { readonly [name: string]: string }
+  readonly #log: Log
+  #toldAt = -Infinity
+
+  constructor(endpoint: string, headers: { readonly [name: string]: string }, log: Log) {
+    this.#endpoint = endpoint.replace(/\/$/, '')
+    this.#headers = headers
+    this.#log = log
+  }
+
+  /** `sent`; `again` when the receiver could not take it now; `refused` when it never will. */
+  async send(signal: 'traces' | 'metrics', body: object): Promise<'sent' | 'again' | 'refused'> {
+    try {
+      const response = await fetch(`${this.#endpoint}/v1/${signal}`, {
+        method: 'POST',
+        headers: { ...this.#headers, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+        redirect: 'error',
+        signal: AbortSignal.timeout(answerMs),
+      })
+      await response.body?.cancel()
+      if (response.ok) return 'sent'
+      this.#failed(signal, `status ${response.status}`)
+      return passing.has(response.status) ? 'again' : 'refused'
+    } catch (error) {
+      this.#failed(signal, error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error))
+      return 'again'
+    }
+  }
+
+  #failed(signal: string, reason: string): void {
+    this.failures++
+    const now = performance.now()
+    if (now - this.#toldAt < toldEveryMs) return
+    this.#toldAt = now
+    this.#log.warn({ signal, reason }, 'telemetry could not be sent')
+  }
+}

@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock, Exchange, Log, LogRow, OtlpPlan } from '../../kit/index.ts'
+import { gaugeSnapshot, type Snapshot, spreads } from '../tally.ts'
+import { attributes, encodeSpread, type Span } from './encode.ts'
+import { Sender } from './sender.ts'
+import { operationName, Tracer } from './tracer.ts'
+
+const spansMax = 4_096
+const batchSpans = 512
+/** What a close waits for the receiver. */
+const closeMs = 3_000
+// Bounds that the conventions advise: tokens, and seconds.
+const tokenBounds = Array.from({ length: 14 }, (_, i) => 4 ** i)
+const secondBounds = Array.from({ length: 14 }, (_, i) => 0.01 * 2 ** i)
+const scope = { name: 'tollgate' }
+
+/** Traces and GenAI metrics, sent by OTLP. No request ever waits for it: what does not fit is dropped and counted. */
+export class Telemetry {
+  readonly #plan: OtlpPlan
+  readonly #clock: Clock
+  readonly #sender: Sender
+  readonly #tracer: Tracer
+  readonly #resource: object
+  readonly #startedAt: number
+  readonly #tokens = spreads(
+    'gen_ai.client.token.usage',
+    'Tokens that were used.',
+    ['gen_ai.operation.name', 'gen_ai.request.model', 'gen_ai.provider.name', 'gen_ai.token.type'],
+    tokenBounds,
+  )
+  readonly #seconds = spreads(
+    'gen_ai.server.request.duration',
+    'How long requests took.',
+    ['gen_ai.operation.name', 'gen_ai.request.model', 'gen_ai.provider.name', 'error.type'],
+    secondBounds,
+  )
+  readonly #timer: NodeJS.Timeout
+  #spans: Span[] = []
+  #exported = 0
+  #dropped = 0
+  #flushing: Promise<void> | undefined
+
+  constructor(
+    plan: OtlpPlan,
+    { clock, log, version }: { readonly clock: Clock; readonly log: Log; readonly version: string },
+  ) {
+    this.#plan = plan
+    this.#clock = clock
+    this.#startedAt = clock.now()
+    this.#sender = new Sender(plan.endpoint, plan.headers, log)
+    this.#tracer = new Tracer(plan.forwardTraceparent)
+    this.#resource = {
+      attributes: attributes({ 'service.name': 'tollgate', 'service.version': version, 'process.pid': process.pid }),
+    }
+    this.#timer = setInterval(() => void this.flush(), plan.everyMs).unref()
+  }
+
+  /** An upstream is about to be asked. @returns headers that go with the request */
+  began(ex: Exchange, upstream: string): { readonly [name: string]: string } {
+    return this.#tracer.began(ex, upstream, this.#clock.now())
+  }
+
+  /** Its head has come (status), or never came (null). */
+  answered(ex: Exchange, status: number | null): void {
+    this.#tracer.answered(ex, status, this.#clock.now())
+  }
+
+  /** A request has ended. */
+  ended(row: LogRow, ex: Exchange): void {
+    if (this.#plan.metrics) this.#measure(row)
+    if (!this.#plan.traces) return
+    const spans = this.#tracer.ended(row, ex)
+    if (this.#spans.length + spans.length > spansMax) this.#dropped += spans.length
+    else this.#spans.push(...spans)
+    if (this.#spans.length >= batchSpans) void this.flush()
+  }
+
+  /** Sends what there is, unless a sending is under way. */
+  flush(): Promise<void> {
+    this.#flushing ??= this.#send().finally(() => {
+      this.#flushing = undefined
+    })
+    return this.#flushing
+  }
+
+  snapshots(): readonly Snapshot[] {
+    const counted = (name: string, help: string, value: number): Snapshot => ({
+      ...gaugeSnapshot(name, help, value),
+      type: 'counter',
+    })
+    return [
+      counted('tollgate_otlp_spans_total', 'Spans that a receiver has taken.', this.#exported),
+      counted('tollgate_otlp_spans_dropped_total', 'Spans that no receiver took, or that did not fit.', this.#dropped),
+      counted('tollgate_otlp_failures_total', 'Exports that did not arrive.', this.#sender.failures),
+    ]
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    const last = (this.#flushing ?? Promise.resolve()).then(() => this.flush())
+    await Promise.race([last, sleep(closeMs, undefined, { ref: false })])
+  }
+
+  async #send(): Promise<void> {
+    while (this.#spans.length > 0 && (await this.#sendSpans()));
+    if (this.#plan.metrics) await this.#sender.send('metrics', this.#metrics())
+  }
+
+  /** @returns whether there is more to send now */
+  async #sendSpans(): Promise<boolean> {
+    const batch = this.#spans.splice(0, batchSpans)
+    const body = { resourceSpans: [{ resource: this.#resource, scopeSpans: [{ scope, spans: batch }] }] }
+    const outcome = await this.#sender.send('traces', body)
+    if (outcome === 'sent') this.#exported += batch.length
+    else if (outcome === 'again' && this.#spans.length + batch.length <= spansMax) this.#spans.unshift(...batch)
+    else this.#dropped += batch.length
+    return outcome !== 'again'
+  }
+
+  #metrics(): object {
+    const now = this.#clock.now()
+    const metrics = [
+      encodeSpread(this.#tokens, '{token}', this.#startedAt, now),
+      encodeSpread(this.#seconds, 's', this.#startedAt, now),
+    ]
+    return { resourceMetrics: [{ resource: this.#resource, scopeMetrics: [{ scope, metrics }] }] }
+  }
+
+  #measure(row: LogRow): void {
+    const where = [operationName(row.operation), row.model ?? '', row.upstream ?? ''] as const
+    const isError = row.outcome !== 'answered' || (row.status ?? 0) >= 400
+    this.#seconds
+      .at(...where, isError ? (row.errorCode ?? String(row.status ?? row.outcome)) : '')
+      .add(row.durationMs / 1000)
+    if (row.inputTokens !== null) this.#tokens.at(...where, 'input').add(row.inputTokens)
+    if (row.outputTokens !== null) this.#tokens.at(...where, 'output').add(row.outputTokens)
+  }
+}

@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto'
+import type { Exchange, LogRow } from '../../kit/index.ts'
+import { attributes, type Attributes, nanos, type Span } from './encode.ts'
+
+const server = 2
+const client = 3
+const failed = 2
+const parentText = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
+const nothing = /^0+$/
+/** The words that the conventions have for what is done; an operation without one keeps its own. */
+const operations: { readonly [operation: string]: string } = {
+  messages: 'chat',
+  responses: 'chat',
+  generate: 'generate_content',
+  'generate.embed': 'embeddings',
+}
+
+type Attempt = {
+  readonly spanId: string
+  readonly upstream: string
+  readonly startedAt: number
+  status?: number | null
+  endedAt?: number
+}
+
+type Trace = {
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId: string | undefined
+  readonly sampled: boolean
+  readonly attempts: Attempt[]
+}
+
+/** The traces of requests under way (W3C Trace Context; GenAI semantic conventions). */
+export class Tracer {
+  readonly #traces = new WeakMap<Exchange, Trace>()
+  readonly #forwards: boolean
+
+  constructor(forwards: boolean) {
+    this.#forwards = forwards
+  }
+
+  /** An upstream is about to be asked. @returns headers that go with the request, where the operator wants them to */
+  began(ex: Exchange, upstream: string, now: number): { readonly [name: string]: string } {
+    const trace = this.#traceOf(ex)
+    const spanId = randomId(8)
+    trace.attempts.push({ spanId, upstream, startedAt: now })
+    return this.#forwards ? { traceparent: `00-${trace.traceId}-${spanId}-${trace.sampled ? '01' : '00'}` } : {}
+  }
+
+  /** Its head has come (status), or never came (null). */
+  answered(ex: Exchange, status: number | null, now: number): void {
+    const attempt = this.#traceOf(ex).attempts.at(-1)
+    if (attempt) Object.assign(attempt, { status, endedAt: now })
+  }
+
+  /** The spans of a request that has ended: its own, and one for each upstream that was asked. None that nobody wants. */
+  ended(row: LogRow, ex: Exchange): readonly Span[] {
+    const trace = this.#traceOf(ex)
+    if (!trace.sampled) return []
+    const endedAt = row.time + row.durationMs
+    const operation = operationName(row.operation)
+    const shared = { 'gen_ai.operation.name': operation, 'gen_ai.request.model': row.model }
+    const name = row.model === null ? operation : `${operation} ${row.model}`
+    const own = toSpan(trace, {
+      spanId: trace.spanId,
+      parentSpanId: trace.parentSpanId,
+      name,
+      kind: server,
+      from: row.time,
+      to: endedAt,
+      error: row.outcome === 'answered' && (row.status ?? 0) < 500 ? undefined : (row.errorCode ?? row.outcome),
+      facts: {
+        ...shared,
+        'gen_ai.provider.name': row.upstream,
+        'gen_ai.usage.input_tokens': row.inputTokens,
+        'gen_ai.usage.output_tokens': row.outputTokens,
+        'http.request.method': ex.head.method,
+        'http.route': ex.route.path,
+        'http.response.status_code': row.status,
+        'tollgate.request.id': row.id,
+        'tollgate.outcome': row.outcome,
+      },
+    })
+    const asked = trace.attempts.map((attempt, i) =>
+      toSpan(trace, {
+        spanId: attempt.spanId,
+        parentSpanId: trace.spanId,
+        name,
+        kind: client,
+        from: attempt.startedAt,
+        // The last one's answer is read to the end of the request; the others were left at their heads.
+        to: i === trace.attempts.length - 1 ? endedAt : (attempt.endedAt ?? endedAt),
+        error: errorOf(attempt),
+        facts: {
+          ...shared,
+          'gen_ai.provider.name': attempt.upstream,
+          'http.response.status_code': attempt.status,
+        },
+      }),
+    )
+    return [own, ...asked]
+  }
+
+  #traceOf(ex: Exchange): Trace {
+    const known = this.#traces.get(ex)
+    if (known) return known
+    const [, traceId, parentSpanId, flags = '01'] = parentText.exec(String(ex.head.headers['traceparent'])) ?? []
+    const isSound =
+      traceId !== undefined && parentSpanId !== undefined && !nothing.test(traceId) && !nothing.test(parentSpanId)
+    const trace: Trace = {
+      traceId: isSound ? traceId : randomId(16),
+      spanId: randomId(8),
+      parentSpanId: isSound ? parentSpanId : undefined,
+      sampled: !isSound || (Number.parseInt(flags, 16) & 1) === 1,
+      attempts: [],
+    }
+    this.#traces.set(ex, trace)
+    return trace
+  }
+}
+
+export function operationName(operation: string): string {
+  return operations[operation] ?? operation
+}
+
+function errorOf({ status }: Attempt): string | undefined {
+  if (status === null) return 'no_answer'
+  return status !== undefined && status >= 400 ? String(status) : undefined
+}
+
+type Draft = {
+  readonly spanId: string
+  readonly parentSpanId: string | undefined
+  readonly name: string
+  readonly kind: number
+  readonly from: number
+  readonly to: number
+  readonly error: string | undefined
+  readonly facts: Attributes
+}
+
+function toSpan({ traceId }: Trace, { spanId, parentSpanId, name, kind, from, to, error, facts }: Draft): Span {
+  return {
+    traceId,
+    spanId,
+    ...(parentSpanId !== undefined && { parentSpanId }),
+    name,
+    kind,
+    startTimeUnixNano: nanos(from),
+    endTimeUnixNano: nanos(Math.max(from, to)),
+    attributes: attributes({ ...facts, 'error.type': error }),
+    status: error === undefined ? {} : { code: failed },
+  }
+}
+
+function randomId(bytes: number): string {
+  return randomBytes(bytes).toString('hex')
+}

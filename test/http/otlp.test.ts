@@ -1,0 +1,174 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { picture } from '../harness/pictures.ts'
+import { start } from '../harness/start.ts'
+
+type Attribute = {
+  readonly key: string
+  readonly value: { readonly stringValue?: string; readonly intValue?: string; readonly doubleValue?: number }
+}
+type Span = {
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId?: string
+  readonly name: string
+  readonly kind: number
+  readonly startTimeUnixNano: string
+  readonly endTimeUnixNano: string
+  readonly attributes: readonly Attribute[]
+  readonly status: { readonly code?: number }
+}
+type Point = { readonly attributes: readonly Attribute[]; readonly sum: number; readonly count: string }
+type Sent = {
+  readonly resourceSpans?: readonly { readonly scopeSpans: readonly { readonly spans: readonly Span[] }[] }[]
+  readonly resourceMetrics?: readonly {
+    readonly scopeMetrics: readonly {
+      readonly metrics: readonly {
+        readonly name: string
+        readonly histogram: { readonly dataPoints: readonly Point[] }
+      }[]
+    }[]
+  }[]
+}
+
+/** A receiver of OTLP/HTTP in JSON that keeps what it is sent. */
+async function startReceiver(t: Test) {
+  const received: { path: string; authorization: string | undefined; body: Sent }[] = []
+  let status = 200
+  const server = createServer(async (req, res) => {
+    const body = (await json(req)) as Sent
+    if (status === 200) received.push({ path: req.url ?? '', authorization: req.headers.authorization, body })
+    res.writeHead(status, { 'content-type': 'application/json' }).end('{}')
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received,
+    answer(next: number) {
+      status = next
+    },
+    spans: () =>
+      received.flatMap(({ body }) => body.resourceSpans ?? []).flatMap(one => one.scopeSpans[0]?.spans ?? []),
+    points: (name: string) =>
+      received
+        .flatMap(({ body }) => body.resourceMetrics ?? [])
+        .at(-1)
+        ?.scopeMetrics[0]?.metrics.find(metric => metric.name === name)?.histogram.dataPoints ?? [],
+  }
+}
+
+function facts(attributes: readonly Attribute[]): { readonly [name: string]: string | number | undefined } {
+  return Object.fromEntries(
+    attributes.map(({ key, value }) => [key, value.stringValue ?? value.doubleValue ?? Number(value.intValue)]),
+  )
+}
+
+function withOtlp(url: string, more = ''): readonly (readonly [string, string])[] {
+  const otlp = `{ endpoint: "${url}", every: 1h, headers: { authorization: Bearer receiver-secret }${more} }`
+  return [['\nserver:\n', `\nobservability: { otlp: ${otlp} }\nserver:\n`]]
+}
+
+const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
+const parent = '00f067aa0ba902b7'
+const chat = { model: 'sim-chat', messages: [{ role: 'user', content: 'hello' }] }
+
+t.test('requests are told as spans and GenAI metrics, all of them when the gateway closes', async t => {
+  const receiver = await startReceiver(t)
+  const { gateway, upstreams, post, settled } = await start(t, { edit: withOtlp(receiver.url) })
+  upstreams['text']?.answer({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } })
+  await post('/v1/chat/completions', chat, { traceparent: `00-${traceId}-${parent}-01` })
+  await post('/v1/chat/completions', chat, { traceparent: `00-${traceId}-${parent}-00` })
+  upstreams['alpha']?.answer({ data: [picture(1024, 1024)] })
+  await post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a secret wish' })
+  upstreams['alpha']?.answer(res => void res.writeHead(500).end('{}'))
+  await post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a secret wish' }, { traceparent: 'nonsense' })
+  await settled()
+  t.equal(receiver.received.length, 0, 'nobody has waited for it')
+  await gateway.close()
+
+  const spans = receiver.spans()
+  t.equal(spans.length, 6, 'two each, and none of a trace that its caller does not follow')
+  const [own, asked] = spans
+  t.match(own, { traceId, parentSpanId: parent, name: 'chat sim-chat', kind: 2, status: {} })
+  t.match(asked, { traceId, parentSpanId: own?.spanId, kind: 3 })
+  t.ok(BigInt(own?.endTimeUnixNano ?? 0) >= BigInt(own?.startTimeUnixNano ?? 1))
+  t.match(facts(own?.attributes ?? []), {
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.request.model': 'sim-chat',
+    'gen_ai.provider.name': 'text',
+    'gen_ai.usage.input_tokens': 3,
+    'gen_ai.usage.output_tokens': 4,
+    'http.route': '/v1/chat/completions',
+    'http.response.status_code': 200,
+  })
+  const [failed, asking] = spans.slice(4)
+  t.match(failed, { status: { code: 2 }, traceId: /^[0-9a-f]{32}$/ })
+  t.not(failed?.traceId, traceId)
+  t.equal(failed?.parentSpanId, undefined)
+  t.match(facts(asking?.attributes ?? []), { 'error.type': '500', 'http.response.status_code': 500 })
+  t.notMatch(JSON.stringify(spans), /secret wish/)
+  t.same([...new Set(receiver.received.map(one => one.authorization))], ['Bearer receiver-secret'])
+  t.same([...new Set(receiver.received.map(one => one.path))], ['/v1/traces', '/v1/metrics'])
+
+  const tokens = receiver.points('gen_ai.client.token.usage')
+  t.same(
+    tokens.map(point => [facts(point.attributes)['gen_ai.token.type'], point.sum, point.count]),
+    [
+      ['input', 6, '2'],
+      ['output', 8, '2'],
+    ],
+    'metrics count what traces leave out',
+  )
+  const durations = receiver.points('gen_ai.server.request.duration')
+  t.equal(
+    durations.reduce((sum, point) => sum + Number(point.count), 0),
+    4,
+  )
+})
+
+t.test('a receiver that is not there costs spans and no requests, and both are counted', async t => {
+  const receiver = await startReceiver(t)
+  receiver.answer(503)
+  const { gateway, opsUrl, post, settled } = await start(t, { simulated: true, edit: withOtlp(receiver.url) })
+  for (let i = 0; i < 3; i++) t.equal((await post('/v1/chat/completions', chat)).status, 200)
+  await settled()
+  await gateway.close()
+  t.equal(receiver.received.length, 0)
+  t.ok(opsUrl)
+
+  const refusing = await startReceiver(t)
+  refusing.answer(400)
+  const more = await start(t, {
+    simulated: true,
+    edit: [...withOtlp(refusing.url), [/every: 1h/, 'every: 20ms']] as never,
+  })
+  t.equal((await more.post('/v1/chat/completions', chat)).status, 200)
+  await more.settled()
+  const dropped = async (): Promise<boolean> =>
+    /^tollgate_otlp_spans_dropped_total 2$/m.test(await (await fetch(`${more.opsUrl}/metrics`)).text())
+  while (!(await dropped())) await new Promise(resolve => setImmediate(resolve))
+  t.match(await (await fetch(`${more.opsUrl}/metrics`)).text(), /^tollgate_otlp_failures_total [1-9]/m)
+})
+
+t.test('upstreams are told of the trace where the operator wants it, and only there', async t => {
+  const receiver = await startReceiver(t)
+  for (const [more, told] of [
+    ['', undefined],
+    [', forward_traceparent: true', traceId],
+  ] as const) {
+    const { upstreams, post, gateway } = await start(t, { edit: withOtlp(receiver.url, more) })
+    const text = upstreams['text']
+    text?.answer({ choices: [] })
+    await post('/v1/chat/completions', chat, { traceparent: `00-${traceId}-${parent}-01` })
+    const seen = text?.received.at(-1)?.headers['traceparent']
+    t.equal(String(seen ?? '').split('-')[1], told)
+    if (told !== undefined) t.not(String(seen).split('-')[2], parent, 'by a span of ours')
+    await gateway.close()
+  }
+})
