@@ -16,7 +16,12 @@ export type FirstAnswers = {
 /** What a new folder gets. */
 export type FirstDraft = {
   /** By their name in the folder. */
-  readonly files: { readonly 'gateway.yaml': string; readonly '.env.example': string }
+  readonly files: {
+    readonly 'gateway.yaml': string
+    readonly '.env.example': string
+    /** For editors, where the package is not installed in the folder: `tollgate schema` prints it again. */
+    readonly 'gateway.schema.json'?: string
+  }
   /** Lines of its .gitignore. */
   readonly ignores: readonly string[]
 }
@@ -28,40 +33,42 @@ const variables = {
   storage: 'TOLLGATE_STORAGE',
   counters: 'TOLLGATE_COUNTERS',
 }
+const installedSchema = './node_modules/tollgate/schemas/gateway.schema.json'
+const modeline = /^# yaml-language-server: .*$/m
 const simulated = /\$\{([A-Z]+)_URL:-simulator:([\w-]+)\}/g
 
 /** Names of the upstreams that the shipped configuration has. */
 export async function firstUpstreams(): Promise<readonly string[]> {
-  return [...(await readShipped()).matchAll(simulated)].map(match => match[2] ?? '')
+  return [...(await readShipped('gateway.yaml')).matchAll(simulated)].map(match => match[2] ?? '')
 }
 
 /** The shipped configuration with these answers in it, for a folder; and the variables that it reads, for people. */
 export async function draftFirst(folder: string, answers: FirstAnswers): Promise<FirstDraft> {
-  let text = await readShipped()
+  let text = await readShipped('gateway.yaml')
   for (const [key, name] of Object.entries(variables)) {
     const value = answers[key as keyof typeof variables]
     if (value !== undefined) text = withDefault(text, name, value)
   }
   for (const [name, url] of answers.upstreams) text = withDefault(text, `${name.toUpperCase()}_URL`, url)
   if (answers.currency !== undefined) text = text.replace(/^currency: .*$/m, `currency: ${answers.currency}`)
+  const installed = await isThere(resolve(folder, installedSchema))
   text = text
-    .replace(/^# yaml-language-server: .*$/m, `# yaml-language-server: $schema=${await schemaFor(folder)}`)
+    .replace(modeline, `# yaml-language-server: $schema=${installed ? installedSchema : './gateway.schema.json'}`)
     .replaceAll(/npm run tollgate -- (\w+)/g, (command, word: string) => `npx tollgate ${word}`.padEnd(command.length))
-  return { files: { 'gateway.yaml': text, '.env.example': writeExample(text) }, ignores }
+  const files = { 'gateway.yaml': text, '.env.example': writeExample(text) }
+  if (installed) return { files, ignores }
+  return { files: { ...files, 'gateway.schema.json': await readShipped('schemas/gateway.schema.json') }, ignores }
 }
 
-async function readShipped(): Promise<string> {
-  return readFile(join((await findPackage()).root, 'gateway.yaml'), 'utf8')
+async function readShipped(name: string): Promise<string> {
+  return readFile(join((await findPackage()).root, name), 'utf8')
 }
 
-/** The schema of the package where it is installed in the folder, else that of the package that runs. */
-async function schemaFor(folder: string): Promise<string> {
-  const installed = './node_modules/tollgate/schemas/gateway.schema.json'
-  const there = await access(resolve(folder, installed)).then(
+async function isThere(file: string): Promise<boolean> {
+  return access(file).then(
     () => true,
     () => false,
   )
-  return there ? installed : join((await findPackage()).root, 'schemas/gateway.schema.json')
 }
 
 function withDefault(text: string, variable: string, value: string): string {

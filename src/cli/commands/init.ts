@@ -1,6 +1,7 @@
 import { access, appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { draftConfig, firstUpstreams, loadConfig } from '../../index.ts'
+import type { SetupAnswers } from '../ask-setup.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { showFindings } from '../show-findings.ts'
 
@@ -30,14 +31,13 @@ export async function init(folder: string, { yes, force, upstream, ...flags }: O
   const { files, ignores } = await draftConfig(folder, answers)
   await refuseInvalid(join(folder, 'gateway.yaml'), files['gateway.yaml'])
   await mkdir(folder, { recursive: true })
-  for (const [name, text] of Object.entries(files))
-    await writeFile(join(folder, name), text, { flag: force ? 'w' : 'wx' })
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
   await ignore(join(folder, '.gitignore'), ignores)
   const [where, there] = folder === '.' ? ['', 'here'] : [`cd ${folder} && `, `in ${folder}`]
-  say(`${Object.keys(files).join(' and ')} are written ${there}. Next: ${where}npx tollgate serve`)
+  say(`written ${there}: ${Object.keys(files).join(', ')}. Next: ${where}npx tollgate serve`)
 }
 
-async function ask(told: Parameters<typeof import('../ask-setup.ts').askSetup>[0], names: readonly string[]) {
+async function ask(told: SetupAnswers, names: readonly string[]): Promise<SetupAnswers> {
   if (!process.stdin.isTTY || !process.stderr.isTTY)
     throw new Exit(
       exitCodes.usage,
