@@ -9,36 +9,36 @@ const ofPrice = /^prices(?:\.(?<plain>[^.[\]]+)|\[(?<quoted>"(?:[^"\\]|\\.)*")\]
 
 /** What is different in `after`, one line each, prices first, then models, then everything else by its path. */
 export function compareSettings(before: Settings, after: Settings): string[] {
-  const old = Object.entries(before)
-  const now = Object.entries(after)
-  const models = [namesIn(old), namesIn(now)] as const
-  const both = new Set([...models[0]].filter(name => models[1].has(name)))
-  const changed = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
-    path => before[path] !== after[path],
-  )
+  const [old, now] = [modelsIn(before), modelsIn(after)]
   const prices: string[] = []
   const others: string[] = []
-  for (const path of changed) {
+  for (const path of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    if (before[path] === after[path]) continue
     const model = modelOf(path)
-    if (model !== undefined && !both.has(model.name)) continue
-    const label = model && labelOf(model.rest)
-    const [from, to] = [before[path], after[path]]
-    if (path === 'currency') prices.unshift(`currency: ${from ?? 'absent'} → ${to ?? 'absent'}`)
-    else if (model && label !== undefined)
-      prices.push(`price of ${model.name} ${label}: ${amount(from, before)} → ${amount(to, after)}`)
-    else if (model?.rest === 'free')
-      prices.push(`price of ${model.name}: ${to === 'true' ? 'now free' : 'no longer free'}`)
-    else others.push(`${path}: ${from ?? 'absent'} → ${to ?? 'absent'}`)
+    // A model that came or went is one line.
+    if (model && !(old.has(model.name) && now.has(model.name))) continue
+    const price = describePrice(path, before, after)
+    if (price !== undefined) prices.push(price)
+    else others.push(`${path}: ${before[path] ?? 'absent'} → ${after[path] ?? 'absent'}`)
   }
-  const added = [...models[1]]
-    .filter(name => !both.has(name))
-    .map(name => `model ${name} added (${pricesOf(name, after)})`)
-  const removed = [...models[0]].filter(name => !both.has(name)).map(name => `model ${name} removed`)
+  const added = [...now].filter(name => !old.has(name)).map(name => `model ${name} added (${pricesOf(name, after)})`)
+  const removed = [...old].filter(name => !now.has(name)).map(name => `model ${name} removed`)
   return [...prices, ...added, ...removed, ...others]
 }
 
-function namesIn(entries: readonly (readonly [string, string])[]): ReadonlySet<string> {
-  return new Set(entries.flatMap(([path]) => modelOf(path)?.name ?? []))
+/** Undefined for a path that no price stands at. */
+function describePrice(path: string, before: Settings, after: Settings): string | undefined {
+  if (path === 'currency') return `currency: ${before[path] ?? 'absent'} → ${after[path] ?? 'absent'}`
+  const model = modelOf(path)
+  if (!model) return undefined
+  if (model.rest === 'free') return `price of ${model.name}: ${after[path] === 'true' ? 'now free' : 'no longer free'}`
+  const label = labelOf(model.rest)
+  if (label === undefined) return undefined
+  return `price of ${model.name} ${label}: ${amount(before[path], before)} → ${amount(after[path], after)}`
+}
+
+function modelsIn(settings: Settings): ReadonlySet<string> {
+  return new Set(Object.keys(settings).flatMap(path => modelOf(path)?.name ?? []))
 }
 
 function modelOf(path: string): { readonly name: string; readonly rest: string } | undefined {
