@@ -10,7 +10,7 @@ export function formatSarif(
   findings: readonly AuditFinding[],
   { version, rules = [] }: { readonly version: string; readonly rules?: readonly SarifRule[] },
 ): string {
-  const codes = [...new Set([...rules.map(rule => rule.id), ...findings.map(finding => finding.code)])]
+  const codes = [...new Set(findings.map(finding => finding.code))]
   const driver = {
     name: 'tollgate',
     semanticVersion: version,
