@@ -252,6 +252,33 @@ t.test(
   },
 )
 
+t.test(
+  'whoever waits as long as told gets tokens, also where those of other processes stand before',
+  { skip },
+  async t => {
+    const redis = await startRedis(t)
+    const clock = new HandClock()
+    const serverTime = () => Math.round((1e9 + clock.tick()) * 1_000)
+    const [{ counters }, { counters: other }] = [
+      await open(t, redis.url, { clock, serverTime }),
+      await open(t, redis.url, { clock, serverTime }),
+    ]
+    const tokens = (amount: number) => [window(1_000, amount, { id: 'tokens' })]
+    ticketOf(await counters.take(tokens(200), 'refuse'))
+    clock.move(20_000)
+    ticketOf(await counters.take(tokens(500), 'refuse'))
+    clock.move(20_000)
+    ticketOf(await other.take(tokens(200), 'refuse'))
+    const { ticket, standings } = await counters.take(tokens(400), 'refuse')
+    t.equal(ticket, undefined)
+    t.match(standings, [{ remaining: 100, waitMs: 40_000 }])
+    clock.move(39_999)
+    t.equal((await counters.take(tokens(400), 'refuse')).ticket, undefined)
+    clock.move(1)
+    t.ok((await counters.take(tokens(400), 'refuse')).ticket)
+  },
+)
+
 t.test('everything in Redis expires: a million keys leave nothing behind [R11]', { skip }, async t => {
   const redis = await startRedis(t)
   const { counters } = await open(t, redis.url)

@@ -115,8 +115,13 @@ export class RedisCounters implements Counters {
 
   take(demands: readonly Demand[], whenDown: WhenDown): Awaitable<Taking> {
     const own = this.#own.peek(demands)
-    if (this.#isFull(demands, own)) return { ticket: undefined, standings: own }
-    return this.#takeShared(demands, whenDown)
+    if (!this.#isFull(demands, own)) return this.#takeShared(demands, whenDown)
+    // Requests fill a limit here alone where nobody else has any of it; tokens of others may have to leave besides ours.
+    if (demands.every(({ amount }) => amount <= 1)) return { ticket: undefined, standings: own }
+    return this.#ask('peek', '', demands).then(
+      ({ standings }) => ({ ticket: undefined, standings: standings.map((shared, i) => tighter(own[i], shared)) }),
+      () => ({ ticket: undefined, standings: own }),
+    )
   }
 
   settle(ticket: Ticket, amounts: readonly number[]): Awaitable<void> {
@@ -247,6 +252,16 @@ export class RedisCounters implements Counters {
       this.#log.info({}, 'the store of the limits answers again')
       this.#renew()
     }
+  }
+}
+
+/** What holds of two counts of one limit. */
+function tighter(one: Standing | undefined, other: Standing): Standing {
+  if (!one) return other
+  return {
+    remaining: Math.min(one.remaining, other.remaining),
+    waitMs: Math.max(one.waitMs, other.waitMs),
+    resetMs: Math.max(one.resetMs, other.resetMs),
   }
 }
 
