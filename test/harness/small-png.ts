@@ -15,10 +15,7 @@ export function smallPng(png: Buffer): Buffer {
     const colour = rows.readUIntBE(at, 3)
     counts.set(colour, (counts.get(colour) ?? 0) + 1)
   }
-  const palette = [...counts]
-    .toSorted(([, a], [, b]) => b - a)
-    .slice(0, coloursMax)
-    .map(([colour]) => colour)
+  const palette = pickColours(counts)
   const places = new Map([...counts.keys()].map(colour => [colour, nearest(palette, colour)]))
   const lines = Buffer.alloc(height * (width + 1))
   for (let y = 0, at = 0; y < height; y++)
@@ -36,6 +33,19 @@ export function smallPng(png: Buffer): Buffer {
     chunk('IDAT', packed),
     chunk('IEND', Buffer.alloc(0)),
   ])
+}
+
+/** Half of them the most frequent; the others so that every hue is there that stands out, however little there is of it. */
+function pickColours(counts: ReadonlyMap<number, number>): readonly number[] {
+  const picked: number[] = []
+  const hues = new Set<number>()
+  for (const [colour] of [...counts].toSorted(([, a], [, b]) => b - a)) {
+    const hue = colour & 0xf0f0f0
+    if (picked.length >= coloursMax / 2 && hues.has(hue)) continue
+    hues.add(hue)
+    if (picked.push(colour) === coloursMax) break
+  }
+  return picked
 }
 
 type Pixels = { readonly width: number; readonly height: number; readonly channels: number; readonly rows: Buffer }
