@@ -2,7 +2,7 @@ import type { HoldRequest, HoldResult } from '../../kit/index.ts'
 import { type BudgetPeriod, renewalAt, spellsAt } from '../../kit/keys.ts'
 import { left } from '../keys/spend.ts'
 import { ask, type Row, type Steps } from '../query.ts'
-import { text, toAnswer, whole } from '../rows.ts'
+import { text, toAnswer, whole, wholeOrNull } from '../rows.ts'
 import type { Self } from '../self.ts'
 import { factValues } from './fact-values.ts'
 
@@ -28,7 +28,12 @@ export function* hold(self: Self, request: HoldRequest, at: number): Steps<HoldR
     month,
     request.hold,
   )
-  if (!key) return yield* explainRefusal(facts.keyId, at)
+  if (!key) {
+    const refusal = yield* explainRefusal(facts.keyId, at)
+    // The budget was raised between the two statements.
+    if (refusal.availableMicros < request.hold) return refusal
+    return yield* hold(self, request, at)
+  }
   yield ask(
     `INSERT INTO charge (id, key_id, user_name, group_name, operation, model, family, upstream, config_revision, currency,
        size, quality, n, rule, state, hold, owner, epoch, idem_key, idem_fingerprint, created_at)
@@ -70,10 +75,11 @@ function* describeTaken(charge: Row, fingerprint: string): Steps<HoldResult> {
   return { kind: 'ended', chargeId, answer: answer ? toAnswer(answer) : null }
 }
 
-function* explainRefusal(keyId: string, at: number): Steps<HoldResult> {
+function* explainRefusal(keyId: string, at: number): Steps<Extract<HoldResult, { kind: 'overdrawn' }>> {
   const { day, month } = spellsAt(at)
   const [key] = yield ask(`SELECT ${left} AS available, budget_period FROM key WHERE id = ?`, day, month, keyId)
   if (!key) throw new Error(`there is no key ${keyId} to hold money of`)
   const renewsAt = renewalAt(text(key, 'budget_period') as BudgetPeriod, at)
-  return { kind: 'overdrawn', availableMicros: Math.max(0, whole(key, 'available')), renewsAt }
+  const availableMicros = Math.max(0, wholeOrNull(key, 'available') ?? Infinity)
+  return { kind: 'overdrawn', availableMicros, renewsAt }
 }
