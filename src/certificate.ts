@@ -3,7 +3,7 @@ import { Server } from 'node:https'
 import { createSecureContext } from 'node:tls'
 import type { Log } from './kit/index.ts'
 
-export type CertificateFiles = { readonly cert: string; readonly key: string }
+type CertificateFiles = { readonly cert: string; readonly key: string }
 
 /** Those who write certificates replace files in turns, by links: they are looked at, not watched. */
 const lookMs = 2_000

@@ -6,7 +6,7 @@ import { readVersion } from './version.ts'
 const storageMs = 1_000
 
 /** The parts of a gateway that are asked for figures when somebody scrapes. */
-export type Watched = {
+type Watched = {
   readonly storage: Pick<Storage, 'ledger' | 'waiting'> & { readonly books: Pick<Storage['books'], 'open'> }
   readonly counters: Pick<Counters, 'healthy'>
   readonly connections: { readonly open: number; readonly refused: number }

@@ -33,7 +33,7 @@ export type CallerServer = {
 }
 
 /** How callers come in. */
-export type CallerDoor = {
+type CallerDoor = {
   /** Undefined for plain HTTP. */
   readonly certificate?: Certificate | undefined
   /** False for a connection that is one too many; it is closed then. */

@@ -5,7 +5,7 @@ import type { Metrics } from './observe/index.ts'
 import type { Status } from './status.ts'
 
 /** What the listener for operators needs of the gateway, in one process or in several. */
-export type OpsParts = {
+type OpsParts = {
   readonly metrics: Pick<Metrics, 'expose'>
   isReady(): Awaitable<boolean>
   status(): Awaitable<Status>

@@ -305,6 +305,28 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.match(await readKey(), { held: 0, spent: 0 })
     })
 
+    await t.test('what is open is added up, by state and currency', async t => {
+      const { ledger, books } = shared
+      const { key } = await addKey(shared.storage)
+      const currency = 'XTS'
+      const [first, second, third] = [10, 20, 30].map(hold => holdOf(key, hold, { currency }))
+      for (const request of [first, second, third]) if (request) await ledger.hold(request)
+      const open = async () => (await books.open()).filter(one => one.currency === currency)
+      t.same(await open(), [{ state: 'reserved', currency, count: 3, hold: 60 }])
+      await ledger.review(first?.facts.id ?? '', 'timeout')
+      await ledger.void(second?.facts.id ?? '', 'refused')
+      const [held, reviewed] = (await open()).toSorted((a, b) => b.state.localeCompare(a.state))
+      t.match(
+        [held, reviewed],
+        [
+          { state: 'reserved', count: 1, hold: 30 },
+          { state: 'needs_review', count: 1 },
+        ],
+      )
+      await ledger.void(third?.facts.id ?? '', 'refused')
+      t.equal((await open()).length, 1)
+    })
+
     await t.test('what has ended does not change: every further transition is false', async t => {
       const { ledger, books } = shared
       const { key } = await addKey(shared.storage)

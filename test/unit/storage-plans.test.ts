@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import type { LogFilter } from '../../src/kit/index.ts'
 import { listLogs } from '../../src/storage/journal/list.ts'
+import { sumOpen } from '../../src/storage/ledger/sum-open.ts'
 import { findKeyByHash } from '../../src/storage/keys/find.ts'
 import { listKeys } from '../../src/storage/keys/list.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
@@ -72,6 +73,11 @@ t.test('a page of keys walks them in order, however many there are', async t => 
     await listKeys(lists, { limit: 20, ...filter })
     t.notMatch(planOf(asked), /TEMP B-TREE/)
   }
+})
+
+t.test('what is open is found by an index, however much has ended', async t => {
+  const step = sumOpen().next()
+  t.match(step.done ? '' : planOf(step.value.sql), /^SEARCH charge USING INDEX charge_unsettled \(state=\?\)/)
 })
 
 t.test('a secret is looked up by an index, the present one and the one before', async t => {

@@ -3,7 +3,7 @@ import type { Family, Spread } from '../tally.ts'
 /** A value of OTLP's JSON: whole numbers are texts there. */
 type Value = { readonly stringValue: string } | { readonly intValue: string } | { readonly doubleValue: number }
 export type Attributes = { readonly [name: string]: string | number | null | undefined }
-export type Attribute = { readonly key: string; readonly value: Value }
+type Attribute = { readonly key: string; readonly value: Value }
 
 /** A span as OTLP's JSON has it: https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding */
 export type Span = {
