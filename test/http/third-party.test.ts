@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { createGateway, createKey, loadConfig } from '../../src/index.ts'
 import { addPackage, editShipped, layProject, type Project, readBlocks } from '../harness/project.ts'
@@ -107,4 +109,11 @@ t.test('the plugin of docs/plugins.md holds the end of an answer until its diges
     id: answer.headers.get('x-request-id'),
     sha256: createHash('sha256').update(body).digest('hex'),
   })
+})
+
+t.test('the test of docs/plugins.md passes as it stands', async t => {
+  const [code = ''] = (await readBlocks('plugins.md', 'js')).filter(block => block.includes('node:assert'))
+  const { folder } = await layProject(t.testdir())
+  await writeFile(join(folder, 'sample.js'), code)
+  await t.resolves(promisify(execFile)(process.execPath, ['sample.js'], { cwd: folder }))
 })
