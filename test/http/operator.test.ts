@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
+import { networkInterfaces } from 'node:os'
 import t, { type Test } from 'tap'
 import type { Status } from '../../src/index.ts'
 import { prepareSite, runTollgate } from '../harness/child.ts'
@@ -121,3 +122,22 @@ t.test('an upstream that is left alone is seen to be', async t => {
   t.match(alpha, { healthy: false })
   t.ok((alpha?.resting_ms ?? 0) > 0)
 })
+
+const own = Object.values(networkInterfaces())
+  .flat()
+  .find(one => one?.family === 'IPv4' && !one.internal)?.address
+
+t.test(
+  'who asks over the network may look and not change, nor read the configuration',
+  { skip: own === undefined && 'this machine has no address but its own' },
+  async t => {
+    const { opsUrl } = await start(t, { simulated: true, env: { TOLLGATE_OPS: '0.0.0.0:0' } })
+    const { port } = new URL(opsUrl)
+    const [near, far] = [`http://127.0.0.1:${port}`, `http://${own}:${port}`]
+    for (const path of ['/metrics', '/status', '/healthz']) t.equal((await fetch(far + path)).status, 200, path)
+    t.equal((await fetch(`${far}/config`)).status, 403)
+    t.equal(await post(`${far}/reload`, {}), 403)
+    t.equal((await fetch(`${near}/config`)).status, 200)
+    t.equal(await post(`${near}/reload`, {}), 200)
+  },
+)
