@@ -1,8 +1,8 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 
@@ -26,8 +26,8 @@ export type Postgres = {
 
 /** Starts one. `settings` as on its command line, as `max_connections=20`. */
 export async function startPostgres(settings: readonly string[] = []): Promise<Postgres> {
-  const { postgres, initdb } = await findPrograms()
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-pg-'))
+  const { postgres, initdb } = await placePrograms(await findPrograms(), folder)
   const files = join(folder, 'data')
   mkdirSync(files)
   if (as.uid !== undefined) for (const path of [folder, files]) chownSync(path, as.uid, as.gid)
@@ -113,6 +113,27 @@ async function findPrograms(): Promise<{ readonly postgres: string; readonly ini
     postgres: string
     initdb: string
   }
+}
+
+type Programs = Awaited<ReturnType<typeof findPrograms>>
+
+/** Nobody may not enter everybody's folders: where these lie in such a one, they are linked or copied into `folder`. */
+async function placePrograms({ postgres, initdb }: Programs, folder: string): Promise<Programs> {
+  const home = dirname(dirname(postgres))
+  if (as.uid === undefined || isOpen(home)) return { postgres, initdb }
+  chmodSync(folder, 0o755)
+  const place = join(folder, 'programs')
+  await run('cp', ['-al', home, place]).catch(async () => {
+    rmSync(place, { recursive: true, force: true })
+    await run('cp', ['-a', home, place])
+  })
+  return { postgres: join(place, 'bin', basename(postgres)), initdb: join(place, 'bin', basename(initdb)) }
+}
+
+/** Whether anybody may go into a folder and all that it lies in. */
+function isOpen(folder: string): boolean {
+  const parent = dirname(folder)
+  return (statSync(folder).mode & 0o001) !== 0 && (parent === folder || isOpen(parent))
 }
 
 function freePort(): Promise<number> {
