@@ -64,6 +64,7 @@ t.test('the figures tell what became of images, money, limits and upstreams', as
   await t.test('an upstream that is left alone, and limits that refuse', async t => {
     alpha?.answer(res => void res.writeHead(503).end())
     for (let i = 0; i < 8; i++) await post(path, { model: 'alpha-image-2', prompt: 'a' })
+    await settled()
     const text = await scrape()
     t.equal(valueOf(text, 'tollgate_upstream_up{upstream="alpha"}'), 0)
     t.ok(valueOf(text, 'tollgate_upstream_cooldown_seconds{upstream="alpha"}') > 0)
