@@ -65,13 +65,13 @@ t.test('from setting up to a key and back, by keyboard alone', { skip: browserMi
   t.equal(await focused(page), 'Create token')
 
   await tabTo(page, 'main tbody a')
-  const name = await focused(page)
   await keyboard.press('Enter')
   await page.locator('dialog dl').waitFor()
   await tabTo(page, 'dialog button.danger')
   await keyboard.press('Escape')
   await page.locator('dialog').waitFor({ state: 'detached' })
-  t.equal(await focused(page), name, 'and after a drawer')
+  await page.locator('main tbody a:focus', { hasText: 'by keyboard' }).waitFor()
+  t.pass('and after a drawer')
   t.strictSame(faults, [])
 })
 

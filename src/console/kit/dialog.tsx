@@ -20,9 +20,12 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
   const id = useId()
   useEffect(() => {
     const before = document.activeElement
-    dialog.current?.showModal()
+    const opened = dialog.current
+    opened?.showModal()
     heading.current?.focus()
     return () => {
+      // As long as it is open, nothing behind it can take the focus.
+      opened?.close()
       if (before instanceof HTMLElement && before.isConnected) before.focus()
     }
   }, [])
