@@ -48,7 +48,8 @@ t.test('from setting up to a key and back, by keyboard alone', { skip: browserMi
   await page.locator('dialog').waitFor()
   await keyboard.press('Escape')
   await page.locator('dialog').waitFor({ state: 'detached' })
-  t.equal(await focused(page), 'Create token', 'the focus is back where it was')
+  await page.locator('main button.primary:focus').waitFor()
+  t.pass('the focus is back where it was')
 
   await keyboard.press('Enter')
   await page.locator('dialog').waitFor()
@@ -62,7 +63,7 @@ t.test('from setting up to a key and back, by keyboard alone', { skip: browserMi
   await tabTo(page, 'dialog .button.primary')
   await keyboard.press('Enter')
   await page.locator('dialog').waitFor({ state: 'detached' })
-  t.equal(await focused(page), 'Create token')
+  await page.locator('main button.primary:focus').waitFor()
 
   await tabTo(page, 'main tbody a')
   await keyboard.press('Enter')
