@@ -130,7 +130,9 @@ t.test('somebody else keeps the lock of the file: a wait of 5 s at most, then 50
 })
 
 t.test('a file that may only be read, or that another gateway works on, is told at the start [D2]', async t => {
-  const asNobody = process.getuid?.() === 0 ? ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] : []
+  // To root every file is writable, until it gives up that right.
+  const rights = '-dac_override,-dac_read_search'
+  const by = process.getuid?.() === 0 ? ['setpriv', `--bounding-set=${rights}`, `--inh-caps=${rights}`] : []
   const { site, gateway } = await open(t, { by: [] })
   const second = site.start()
   t.equal(await second.gone, 1)
@@ -138,7 +140,7 @@ t.test('a file that may only be read, or that another gateway works on, is told 
   await gateway.stop()
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-read-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const closed = await prepareSite(folder, { upstreams: {}, by: asNobody })
+  const closed = await prepareSite(folder, { upstreams: {}, by })
   chmodSync(closed.database, 0o444)
   chmodSync(folder, 0o555)
   const third = closed.start()
