@@ -391,6 +391,7 @@ async function checkText(
     file,
     text,
     env,
+    variablesAreSecret: true,
     knownPlugins: finder.knownPlugins,
     resolvePlugin: async name => (named.has(name) ? finder.resolvePlugin(name) : undefined),
     known: knownNames,

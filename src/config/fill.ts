@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Environment } from './environment.ts'
 import { type FileContent, interpolate, parseReferences } from './interpolate.ts'
@@ -15,8 +15,17 @@ export type FilledTree = {
   readonly loose: readonly string[]
 }
 
-/** Fills every reference of the tree, reading the files it names, and marks the scalars that are secret. */
-export async function fillTree(root: Tree, source: Source, env: Environment, report: Report): Promise<FilledTree> {
+/**
+ * Fills every reference of the tree, reading the files it names, and marks the scalars that are secret.
+ * `variablesAreSecret` where whoever wrote the text is not whoever set the variables: it may name any of them.
+ */
+export async function fillTree(
+  root: Tree,
+  source: Source,
+  env: Environment,
+  report: Report,
+  variablesAreSecret = false,
+): Promise<FilledTree> {
   const files = await readSecretFiles(root, dirname(source.file))
   const loose: string[] = []
   const filled = mapScalars(root, (scalar, path) => {
@@ -28,8 +37,9 @@ export async function fillTree(root: Tree, source: Source, env: Environment, rep
       report.add({ code, message, remedy, path, span: spanOfReference(scalar, reference.text, source.text) })
       return { ...scalar, secret, unknown: true }
     }
-    if (secret || result.fromFile) loose.push(...result.values)
-    return { ...scalar, value: result.text, secret: secret || result.fromFile, filled: result.values.length > 0 }
+    const covered = secret || result.fromFile || (variablesAreSecret && result.fromVariable)
+    if (covered) loose.push(...result.values)
+    return { ...scalar, value: result.text, secret: covered, filled: result.values.length > 0 }
   })
   return { root: filled, loose }
 }
@@ -48,12 +58,24 @@ async function readSecretFiles(root: Tree, folder: string): Promise<ReadonlyMap<
 
 async function readSecretFile(file: string): Promise<FileContent> {
   try {
-    const text = await readFile(file, 'utf8')
-    if (text.length > secretFileBytesMax) return { fault: `it is longer than ${secretFileBytesMax} bytes` }
-    return { text: text.replace(/\r?\n$/, '') }
+    // A pipe would be waited for, and a device has no end.
+    if (!(await stat(file)).isFile()) return { fault: 'it is not a file' }
+    const bytes = await readBeginning(file, secretFileBytesMax + 1)
+    if (bytes.length > secretFileBytesMax) return { fault: `it is longer than ${secretFileBytesMax} bytes` }
+    return { text: bytes.toString('utf8').replace(/\r?\n$/, '') }
   } catch (error) {
     return { fault: (error as NodeJS.ErrnoException).code ?? 'unknown reason' }
   }
+}
+
+/** At most so many bytes: some files say that they have none and go on for long. */
+async function readBeginning(file: string, bytesMax: number): Promise<Buffer> {
+  await using handle = await open(file)
+  const bytes = Buffer.alloc(bytesMax)
+  let length = 0
+  for (let got = -1; got !== 0 && length < bytesMax; length += got)
+    got = (await handle.read(bytes, length, bytesMax - length)).bytesRead
+  return bytes.subarray(0, length)
 }
 
 /** The reference itself where it stands as written, else (escapes, folded lines) the scalar. */

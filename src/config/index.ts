@@ -36,6 +36,8 @@ export type LoadRequest = {
   /** Its content, when it is not to be read from `file`. */
   readonly text?: string
   readonly env: Environment
+  /** True for a text of somebody who may not know what variables hold: findings do not tell. */
+  readonly variablesAreSecret?: boolean
   readonly resolvePlugin: ResolvePlugin
   /** Names to suggest where a plugin is unknown. */
   readonly knownPlugins?: readonly string[]
@@ -61,7 +63,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const { root: written, faults } = readYaml(source.text)
   report.add(...faults)
   if (!written) return { ok: false, findings: report.findings(gatherSecrets(undefined, source.text, [])) }
-  const { root, loose } = await fillTree(written, source, env, report)
+  const { root, loose } = await fillTree(written, source, env, report, request.variablesAreSecret)
   report.follow(root)
   const secrets = gatherSecrets(root, source.text, loose)
 

@@ -58,7 +58,14 @@ function parseReference(text: string): Reference {
 }
 
 export type Filled =
-  | { readonly ok: true; readonly text: string; readonly values: readonly string[]; readonly fromFile: boolean }
+  | {
+      readonly ok: true
+      readonly text: string
+      readonly values: readonly string[]
+      readonly fromFile: boolean
+      /** Some of it is what a variable holds, and not only a default of the text. */
+      readonly fromVariable: boolean
+    }
   | {
       readonly ok: false
       readonly reference: Reference
@@ -78,16 +85,18 @@ export function interpolate(text: string, env: Environment, files: ReadonlyMap<s
   let whole = ''
   const values: string[] = []
   let fromFile = false
+  let fromVariable = false
   for (const piece of parseReferences(text)) {
     const value = typeof piece === 'string' ? piece : resolve(piece, env, files)
     if (typeof value !== 'string') return { ok: false, reference: piece as Reference, ...value }
     if (typeof piece !== 'string') {
       values.push(value)
       fromFile ||= piece.kind === 'file'
+      fromVariable ||= piece.kind === 'variable' && Object.hasOwn(env, piece.name) && env[piece.name] === value
     }
     whole += value
   }
-  return { ok: true, text: whole, values, fromFile }
+  return { ok: true, text: whole, values, fromFile, fromVariable }
 }
 
 type Refusal = { readonly code: string; readonly message: string; readonly remedy: string }

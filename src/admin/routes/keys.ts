@@ -1,5 +1,4 @@
-import { isIP } from 'node:net'
-import { type Key, type KeySettings, parseMoney, type Plan } from '../../kit/index.ts'
+import { type Key, type KeySettings, parseAddressRange, parseMoney, type Plan } from '../../kit/index.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { keyRecord, pageOf } from '../answers.ts'
 import { fail } from '../errors.ts'
@@ -90,7 +89,7 @@ function readSettings(asked: Asked, ask: Ask): Partial<KeySettings> {
   if (typeof group === 'string') checkGroup(plan, group)
   const unknown = models?.find(model => !plan.models.has(model))
   if (unknown !== undefined) throw invalid('models', `There is no model '${unknown}' in the configuration.`)
-  const wrong = ips?.find(ip => !isAddress(ip))
+  const wrong = ips?.find(ip => parseAddressRange(ip) === undefined)
   if (wrong !== undefined) throw invalid('ips', `'${wrong}' is not an address such as 203.0.113.7 or 2001:db8::/32.`)
   const expiresAt = typeof expires === 'string' ? Date.parse(expires) : expires
   if (typeof expiresAt === 'number' && !(expiresAt > ask.parts.clock.now()))
@@ -116,13 +115,6 @@ export function checkGroup(plan: Plan, group: string): void {
 
 function invalid(param: string, why: string) {
   return fail('invalid', { why }, { param })
-}
-
-function isAddress(entry: string): boolean {
-  const [address = '', bits, ...rest] = entry.split('/')
-  const version = isIP(address)
-  if (version === 0 || rest.length > 0) return false
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 6 ? 128 : 32))
 }
 
 /** A key that whoever asks may see. Others' keys are not there. @throws Failure not_found */
