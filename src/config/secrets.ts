@@ -18,7 +18,7 @@ const secretName =
 const looksSecret = [
   /(?<=\bBearer\s+)[^\s"'{}$][^\s"'}]*/gi,
   /(?<![\w-])sk-[\w-]{6,}/g,
-  /(?<=:\/\/[^\s/@:]*:)[^\s/@]+(?=@)/g,
+  /(?<=:\/\/[^\s/@:]*:)[^\s"']+(?=@)/g,
   /(?<=(?:api|access|private|secret)[-_]?key\b["']?\s*[:=]\s*)(?!\$\{)[^\s,}]+/gi,
   /(?<=(?:token|secret|passw(?:or)?d|value)["']?\s*:\s*["']?)(?!["']?\$\{|Bearer\b|\*)[^\s,}"'][^,}"'\n]*/gi,
 ]
@@ -80,7 +80,7 @@ function hiddenParts({ start, end }: Span, text: string): Span[] {
   return [...parts, { start: from, end }]
 }
 
-/** An address without the password in it. */
+/** An address without the password in it, which may itself hold an `@`: it ends at the last one. */
 export function withoutPassword(url: string): string {
-  return url.replace(/(:\/\/[^\s/@:]*:)[^\s/@]+(?=@)/, `$1${cover}`)
+  return url.replace(/(:\/\/[^\s/@:]*:)\S+(?=@)/, `$1${cover}`)
 }

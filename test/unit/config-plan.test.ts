@@ -328,6 +328,12 @@ t.test('the revision', async t => {
   t.equal(await moved(text => text, { ONE_URL: 'https://one.example' }), true, 'by what a variable holds')
 })
 
+t.test('a password is covered whole, though it holds what ends it in an address', async t => {
+  const before = await planOf(`${sampleText}storage: postgres://u:first@part/rest@h/db\n`)
+  const after = await planOf(`${sampleText}storage: postgres://u:other@part/rest@h/db2\n`)
+  t.same(describeChanges(before, after), ['storage: postgres://u:***@h/db → postgres://u:***@h/db2'])
+})
+
 t.test('a reload says what changed, prices first, secrets not at all', async t => {
   const before = await planOf(`${sampleText}storage: postgres://u:first-password@h/db\n`)
   const after = await planOf(

@@ -21,7 +21,7 @@ export const upstreamRules: readonly Rule[] = [
       for (const [{ value }, path] of scalarsOf(written)) {
         const text = String(value ?? '')
         const literal = isSecretHere(path) && letters(literalPart(text)).length >= secretLettersMin
-        const password = /:\/\/[^\s/@:]*:([^\s/@]+)@/.exec(literalPart(text))?.[1]
+        const password = /:\/\/[^\s/@:]*:(\S+)@/.exec(literalPart(text))?.[1]
         if (literal || password !== undefined) yield { path, message: 'a secret stands in the file itself' }
       }
     },

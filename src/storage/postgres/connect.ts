@@ -35,7 +35,7 @@ export function createPool(url: string, connectionsMax: number, statementMax = s
 
 /** Where an address leads, for people: without the password. */
 export function describePlace(url: string): string {
-  return url.replace(/^(\w+:\/\/)(?:[^@/]*@)?([^?]*).*$/s, '$1$2')
+  return url.replace(/^(\w+:\/\/)(?:[^?]*@)?([^?]*).*$/s, '$1$2')
 }
 
 /** Work on one connection. Statements that give no rows are sent without waiting for them; `settle` waits for all. */
