@@ -1,5 +1,5 @@
 import { familyOf, familyTexts } from './litellm-families.ts'
-import { type Cost, costOf } from './litellm-prices.ts'
+import { type Cost, costOf, pricesLeft } from './litellm-prices.ts'
 import { Upstreams } from './litellm-upstreams.ts'
 import { vendors } from './litellm-vendors.ts'
 import { type LitellmFile, type LitellmModel, readLitellm } from './read-litellm.ts'
@@ -80,6 +80,8 @@ function merge(known: Model | undefined, entry: LitellmModel, family: string, ow
   const rpm = Number.isSafeInteger(params['rpm']) && Number(params['rpm']) > 0 ? Number(params['rpm']) : undefined
   if (params['tpm'] !== undefined)
     notes.push(`${name}: tpm of a deployment is not translated; tokens are limited by group and key`)
+  for (const field of pricesLeft(entry, family))
+    notes.push(`${name}: ${field} is not translated, and not charged: no price here says the same`)
   if (!known) {
     if (cost.kind === 'unknown') notes.push(`${name}: ${cost.why}, so its line is a comment: add its prices`)
     if (family === 'messages') notes.push(`${name}: callers ask for it at /v1/messages; bodies are not translated`)

@@ -1,5 +1,5 @@
 import { shiftPoint, toDecimal, toPrice } from './decimals.ts'
-import type { LitellmModel } from './read-litellm.ts'
+import { type LitellmModel, priceName } from './read-litellm.ts'
 
 /** What a model costs: by label as the configuration writes it, nothing, or why that is not known. */
 export type Cost =
@@ -37,19 +37,47 @@ const rows: { readonly [family: string]: readonly Row[] } = {
 }
 
 /** What the file says that a model of this family costs. LiteLLM's own table of prices is not asked: it changes by itself. */
-export function costOf({ params, facts }: LitellmModel, family: string): Cost {
+export function costOf(model: LitellmModel, family: string): Cost {
   const prices = new Map<string, string>()
-  for (const { label, fields, perMillion, needed } of rows[family] ?? []) {
-    const given = fields
-      .map(field => params[field] ?? facts[field])
-      .find(value => value !== undefined && value !== null)
-    const decimal = toDecimal(given)
+  for (const row of rows[family] ?? []) {
+    const { label, fields, perMillion, needed } = row
+    const decimal = decimalOf(model, row)
     if (decimal === undefined && !needed) continue
     if (decimal === undefined) return { kind: 'unknown', why: `the file does not say ${fields.join(' or ')}` }
     const price = toPrice(perMillion ? shiftPoint(decimal, 6) : decimal)
     if (price === undefined) return { kind: 'unknown', why: `${fields.join(' or ')} has more than six decimal places` }
     prices.set(label, price)
   }
-  if ([...prices.values()].every(price => Number(price) === 0)) return { kind: 'free' }
+  if ([...prices.values()].every(price => Number(price) === 0)) {
+    const left = pricesLeft(model, family)
+    return left.length === 0 ? { kind: 'free' } : { kind: 'unknown', why: `it costs nothing but ${left.join(', ')}` }
+  }
   return { kind: 'prices', prices }
+}
+
+/** Fields of the file that cost something, and that no price of the family says. */
+export function pricesLeft(model: LitellmModel, family: string): readonly string[] {
+  const said = new Map(
+    (rows[family] ?? []).flatMap(row => row.fields.map(field => [field, decimalOf(model, row)] as const)),
+  )
+  const names = new Set(
+    [...Object.keys(model.params), ...Object.keys(model.facts)].filter(name => priceName.test(name)),
+  )
+  return [...names].filter(name => {
+    const given = valueOf(model, name)
+    const decimal = toDecimal(given)
+    const isNothing = given === undefined || given === null || (decimal !== undefined && Number(decimal) === 0)
+    return !isNothing && (!said.has(name) || said.get(name) !== decimal)
+  })
+}
+
+/** Of several fields for one price those that are 0 say nothing beside one that is not: files have both. */
+function decimalOf(model: LitellmModel, { fields }: Row): string | undefined {
+  const given = fields.map(field => valueOf(model, field)).filter(value => value !== undefined && value !== null)
+  const decimals = given.map(toDecimal)
+  return decimals.includes(undefined) ? undefined : (decimals.find(one => Number(one) > 0) ?? decimals[0])
+}
+
+function valueOf({ params, facts }: LitellmModel, field: string): unknown {
+  return params[field] ?? facts[field]
 }

@@ -31,7 +31,8 @@ const readParams = new Set([
   'extra_headers',
 ])
 const readFacts = new Set(['mode', 'id', 'base_model', 'description', 'metadata'])
-const priceName = /_cost_per_|_cost$/
+/** What LiteLLM calls its prices. */
+export const priceName = /_cost_per_|_cost$/
 
 /** Reads the parsed YAML of a LiteLLM `config.yaml`. Undefined when it has no model list. */
 export function readLitellm(value: unknown): LitellmFile | undefined {

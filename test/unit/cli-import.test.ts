@@ -82,6 +82,25 @@ t.test('a model list becomes upstreams, families and models with what each costs
   t.notMatch(text, 'key-of')
 })
 
+t.test('a price that has no place here is told, and never makes a model free', async t => {
+  const { plan, notes } = await translate(
+    models(
+      `{ model_name: a, litellm_params: { model: anthropic/a, cache_creation_input_token_cost: 3.75e-06, output_cost_per_image: 0, ${priced} } }`,
+      '{ model_name: b, litellm_params: { model: groq/b, input_cost_per_second: 0, output_cost_per_second: 0.0001 }, model_info: { mode: audio_transcription } }',
+      '{ model_name: c, litellm_params: { model: openai/c, input_cost_per_token: 0, output_cost_per_token: 0, input_cost_per_request: 0.01 } }',
+      '{ model_name: d, litellm_params: { model: openai/d, output_cost_per_image: 0.04, input_cost_per_image: 0.01 }, model_info: { mode: image_generation } }',
+    ),
+  )
+  const told = (model: string) => notes.filter(note => note.startsWith(`${model}: `) && note.includes('_cost'))
+  t.match(told('a'), [/cache_creation_input_token_cost is not translated, and not charged/])
+  t.equal(told('a').length, 1, 'what costs nothing is not told')
+  t.equal(plan.models.get('b')?.prices.get('second')?.micros, 100)
+  t.same(told('b'), [])
+  t.notOk(plan.models.has('c'), 'its line is a comment')
+  t.match(told('d'), [/input_cost_per_image is not translated/])
+  t.equal(plan.models.get('d')?.prices.get('each')?.micros, 40_000)
+})
+
 t.test('fallbacks of the same family become further upstreams', async t => {
   const { plan, notes } = await translate(
     `${models(
