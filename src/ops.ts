@@ -61,6 +61,8 @@ const routes: { readonly [path: string]: OpsRoute } = {
 }
 const known = Object.keys(routes).join(', ')
 const loopback = /^(?:127\.|::1$|::ffff:127\.)/
+/** An address, or a name without a dot, which nobody can have in the public DNS. */
+const plainHost = /^(?:[\w-]+|[\d.]+|\[[\da-f:.]+\])(?::\d+)?$/i
 
 /** The listener for operators: `/healthz` (the process runs), `/readyz` (it takes work), `/metrics`, `/status`, `/config`, `/reload`. */
 export function createOpsServer(parts: OpsParts): Server {
@@ -80,14 +82,17 @@ async function answer(req: IncomingMessage, parts: OpsParts): Promise<Said> {
   if (req.method !== route.method) return { status: 405, text: `only ${route.method} is taken here\n` }
   if (route.nearOnly && !loopback.test(req.socket.remoteAddress ?? ''))
     return { status: 403, text: `${path} is for those who ask from this machine: run the command beside the gateway\n` }
-  if (req.method === 'POST' && isFromPage(req))
-    return { status: 403, text: 'a page in a browser may not ask for this\n' }
+  if (route.nearOnly && isFromPage(req)) return { status: 403, text: 'a page in a browser may not ask for this\n' }
   return route.answer(parts)
 }
 
-/** Browsers say where a POST comes from; nobody else does. */
+/**
+ * Browsers say where a POST comes from; nobody else does. Of a GET they say nothing where the page's own name was made to
+ * lead here (DNS rebinding): such a name is in `host`.
+ */
 function isFromPage({ headers }: IncomingMessage): boolean {
-  return headers.origin !== undefined || (headers['sec-fetch-site'] ?? 'none') !== 'none'
+  const isNamed = headers.host !== undefined && !plainHost.test(headers.host)
+  return isNamed || headers.origin !== undefined || (headers['sec-fetch-site'] ?? 'none') !== 'none'
 }
 
 function send(res: ServerResponse, { status, text, type = 'text/plain; charset=utf-8' }: Said): void {

@@ -103,6 +103,8 @@ t.test('an operator reloads, looks and is told why not, at the terminal', async 
   await t.test('a page in a browser may not ask for a reload', async t => {
     t.equal(await post(`${ops}/reload`, { origin: 'https://evil.example' }), 403)
     t.equal(await post(`${ops}/reload`, { 'sec-fetch-site': 'cross-site' }), 403)
+    t.equal(await post(`${ops}/reload`, { host: 'evil.example' }), 403, 'a name that was made to lead here')
+    t.equal(await post(`${ops}/reload`, { host: 'localhost:9464' }), 200)
     t.equal(await post(`${ops}/reload`, {}), 200)
     t.equal((await fetch(`${ops}/reload`)).status, 405)
     t.equal((await fetch(`${ops}/nothing`)).status, 404)
