@@ -24,7 +24,15 @@ import {
 } from './kit/index.ts'
 import { addFigures } from './figures.ts'
 import { knownNames } from './known-names.ts'
-import { bind, type CallerServer, createCallerServer, type Listener, unbind } from './listeners.ts'
+import {
+  bind,
+  type CallerServer,
+  createCallerServer,
+  endIdle,
+  type Listener,
+  stopListening,
+  unbind,
+} from './listeners.ts'
 import { createLocalAnswers } from './local-answers.ts'
 import { createLog, createMetrics, type GatewayLog, type Metrics } from './observe/index.ts'
 import type { Telemetry } from './observe/otlp/telemetry.ts'
@@ -314,8 +322,11 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
 
   /** No new work; what is under way ends by itself, or is ended at the deadline, or is left when even that ends nothing. */
   async function drain(server: CallerServer['server'] | undefined): Promise<void> {
-    const { drainMs } = engine.running.plan.server
-    const unbound = server && unbind(server)
+    const { drainMs, drainWaitMs } = engine.running.plan.server
+    const ended = server?.listening === true ? stopListening(server) : undefined
+    // Behind a balancer somebody may have come in the last moment, whose request is not here yet.
+    if (ended && drainWaitMs > 0) await sleep(arrivalMs)
+    const unbound = server && ended && endIdle(server, ended)
     const deadline = setTimeout(() => engine.stop(), drainMs)
     const cut = setTimeout(() => server?.closeAllConnections(), drainMs + lastWordsMs)
     await Promise.race([engine.drain(), sleep(drainMs + settleMs, undefined, { ref: false })])
@@ -436,6 +447,8 @@ function* secretsOf(plan: Plan): Iterable<string> {
   if (password !== '') yield* [password, decodeURIComponent(password)]
 }
 
+/** What a connection that was let in last has to bring its request. */
+const arrivalMs = 100
 /** What an answer has to reach its caller, once it is written. */
 const lastWordsMs = 500
 /** What requests that were ended have to settle. */

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Certificate } from './certificate.ts'
 import type { Address, Answer } from './kit/index.ts'
@@ -131,14 +131,28 @@ export async function bind(
   }
 }
 
-/** Closes a server whose requests have all been answered: idle connections at once, the rest when they end. */
-export async function unbind(server: Server | TlsServer): Promise<void> {
-  if (!server.listening) return
+/**
+ * Lets nobody else in; resolves when the last connection has ended. Unlike the `close` of an HTTP server it leaves those
+ * alone that have just come: the first request of one may be on its way, and its sender could not know what became of it.
+ */
+export function stopListening(server: Server | TlsServer): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  server.close(() => resolve())
+  NetServer.prototype.close.call(server, () => resolve())
+  return promise
+}
+
+/** Ends connections as they become idle, until `ended`. */
+export async function endIdle(server: Server | TlsServer, ended: Promise<void>): Promise<void> {
   server.closeIdleConnections()
   const sweep = setInterval(() => server.closeIdleConnections(), 100)
   sweep.unref()
-  await promise
+  await ended
   clearInterval(sweep)
+  // It has nobody left to listen to; its own close stops the clock that looked after its connections.
+  server.close(() => undefined)
+}
+
+/** Closes a server whose requests have all been answered: idle connections at once, the rest when they end. */
+export async function unbind(server: Server | TlsServer): Promise<void> {
+  if (server.listening) await endIdle(server, stopListening(server))
 }
