@@ -20,7 +20,7 @@ export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExp
   const route = plan.routes.find(one => one.operation === request.operation)
   const body = imagineBody(request)
   const model = route ? findTarget(plan, route, body, undefined).model : plan.models.get(request.model)
-  if (!model) throw modelNotFound(request.model)
+  if (!model?.enabled) throw modelNotFound(request.model)
   const { family } = model
   const rule = family.forward.get(request.operation)
   const shaped = applyForward(body, rule, { model, sendAs: model.upstreams[0]?.sendAs ?? model.name })

@@ -5,6 +5,7 @@ import { callerAddress, Failure, timeOrderedId } from '../kit/index.ts'
 import { type AnyRoute, type Ask, Reply, type Visitor } from './api.ts'
 import { assetRoutes } from './assets.ts'
 import { fail } from './errors.ts'
+import { isMoment } from './is-moment.ts'
 import { pageRoutes } from './pages/index.ts'
 import type { AdminParts } from './parts.ts'
 import { readQuery } from './read-query.ts'
@@ -39,7 +40,10 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     genReqId: () => timeOrderedId('web_', parts.clock.now()),
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true },
     // What is not of the type that a schema wants is refused and not bent; fields that it does not know are no fields.
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false } },
+    ajv: {
+      customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false },
+      onCreate: ajv => void ajv.addFormat('date-time', isMoment),
+    },
     frameworkErrors: (error, request, reply) => void answerError(parts, error, request, reply),
   })
   app.addHook('onRequest', async (request, reply) => {
@@ -178,6 +182,8 @@ function invalidField({
   const allowed = Array.isArray(params['allowedValues']) ? `: ${params['allowedValues'].join(', ')}` : ''
   if (typeof params['additionalProperty'] === 'string')
     return fail('invalid', { why: `'${field}' is no field of this request.` }, { param: field })
+  if (params['format'] === 'date-time')
+    return fail('invalid', { why: `'${field}' must be a moment such as 2026-11-21T08:00:00Z.` }, { param: field })
   const why = field === '' ? `The request ${message}.` : `'${field}': ${message}${allowed}.`
   return fail('invalid', { why }, field === '' ? {} : { param: field })
 }

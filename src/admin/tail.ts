@@ -1,16 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { firstIdAt, type LogMatch, logRecord } from '../kit/index.ts'
 import type { Ask } from './api.ts'
-import { slowDown } from './session/login-guard.ts'
+import { Seats } from './seats.ts'
 import { isSessionOpen } from './session/sessions.ts'
 
 const pollMs = 1_000
-/** Of polls; the sign of life that keeps proxies from cutting, and the look whether the session still is. */
+/** Of polls; the sign of life that keeps proxies from cutting. */
 const pingEvery = 15
 const pageRows = 200
 const pagesMax = 5
-const listenersMax = 50
-const retryMs = 10_000
+const listeners = { all: 50, each: 10 }
 /** A row is written a moment after its request ended, by another replica's clock perhaps. */
 const lateMs = 5_000
 /** Ids are in the order in which requests began: most polls look back so far, and every tenth for the long ones too. */
@@ -20,18 +19,15 @@ const longEvery = 10
 
 /**
  * Rows of the log as they come, by events. The log is asked once a second while somebody listens, so that rows of other
- * replicas come too. It ends when whoever listens leaves, or their session does.
+ * replicas come too. It ends when whoever listens leaves, and before the next row when their session ends or their role
+ * changes: what they may see was decided at its beginning.
  */
 export class Tails {
-  #open = 0
-
-  get open(): number {
-    return this.#open
-  }
+  readonly #seats = new Seats(listeners)
 
   /** @throws Failure slow_down when too many listen already */
   follow(ask: Ask, match: LogMatch): AsyncIterable<string> {
-    if (this.#open >= listenersMax) throw slowDown(retryMs)
+    this.#seats.take(ask)
     return this.#events(ask, match)
   }
 
@@ -39,28 +35,21 @@ export class Tails {
     const { left, parts } = ask
     const began = parts.clock.now()
     const sent = new Map<string, number>()
-    this.#open++
-    try {
-      yield 'retry: 3000\n: following\n\n'
-      for (let poll = 1; !left.aborted; poll++) {
-        const now = parts.clock.now()
-        const long = poll % longEvery === 0
-        const endedFrom = Math.max(began, now - lateMs - (long ? longEvery : 2) * pollMs)
-        const since = now - (long ? longMs : lookBackMs)
-        for await (const { row, charge } of this.#ended(ask, { ...match, endedFrom }, firstIdAt('req_', since))) {
-          if (sent.has(row.id)) continue
-          sent.set(row.id, now)
-          yield `event: log\nid: ${row.id}\ndata: ${JSON.stringify(logRecord(row, charge))}\n\n`
-        }
-        for (const [id, at] of sent) if (now - at > longMs) sent.delete(id)
-        if (poll % pingEvery === 0) {
-          if (!(await isSessionOpen(ask))) return
-          yield ': ping\n\n'
-        }
-        await sleep(pollMs, undefined, { signal: left }).catch(() => undefined)
+    yield 'retry: 3000\n: following\n\n'
+    for (let poll = 1; !left.aborted; poll++) {
+      const now = parts.clock.now()
+      const long = poll % longEvery === 0
+      const endedFrom = Math.max(began, now - lateMs - (long ? longEvery : 2) * pollMs)
+      const since = now - (long ? longMs : lookBackMs)
+      if (!(await isSessionOpen(ask))) return
+      for await (const { row, charge } of this.#ended(ask, { ...match, endedFrom }, firstIdAt('req_', since))) {
+        if (sent.has(row.id)) continue
+        sent.set(row.id, now)
+        yield `event: log\nid: ${row.id}\ndata: ${JSON.stringify(logRecord(row, charge))}\n\n`
       }
-    } finally {
-      this.#open--
+      for (const [id, at] of sent) if (now - at > longMs) sent.delete(id)
+      if (poll % pingEvery === 0) yield ': ping\n\n'
+      await sleep(pollMs, undefined, { signal: left }).catch(() => undefined)
     }
   }
 

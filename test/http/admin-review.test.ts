@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
+import { until } from '../harness/edits.ts'
+import { listen } from '../harness/listen.ts'
 import { start } from '../harness/start.ts'
-import { enterAsAdmin } from '../harness/visitor.ts'
+import { enterAsAdmin, enterAsUser, movableClock } from '../harness/visitor.ts'
 
 t.test('a pasted configuration tells nothing of what variables hold, and waits for no pipe or device', async t => {
   const secret = `plain-looking-${'0123456789'.repeat(8)}`
@@ -27,4 +29,93 @@ t.test('a pasted configuration tells nothing of what variables hold, and waits f
   t.match((await pasted('USD', '${ODD_ONE_OUT:-usd}')).text, "found 'usd'", 'what the text itself says is told')
   for (const file of [pipe, '/dev/zero', started.folder])
     t.match((await pasted('USD', `\${file:${file}}`)).text, 'it is not a file', file)
+})
+
+t.test('a tail ends with the role, the session or the patience that it began with, before another row', async t => {
+  const clock = movableClock()
+  const started = await start(t, { upstreams: ['alpha'], clock })
+  const admin = await enterAsAdmin(started, clock)
+  const bob = await enterAsUser(started, admin, 'bob', 'admin')
+  const eve = await enterAsUser(started, admin, 'eve')
+  const [bobs, eves] = [await listen(started.url, bob), await listen(started.url, eve)]
+  await admin.ask('PATCH', '/api/users/bob', { role: 'user' })
+  await eve.ask('DELETE', '/api/session')
+  await (await started.post('/v1/chat/completions', { model: 'no-such-model' })).arrayBuffer()
+  await Promise.all([bobs.done, eves.done])
+  t.same(bobs.events, [], 'who is no administrator any more sees nothing of others')
+  const idle = await listen(started.url, bob)
+  clock.forward(31 * 60_000)
+  await idle.done
+  t.equal((await bob.get('/api/session')).status, 401)
+})
+
+t.test('one user does not take every place among those who listen or export', async t => {
+  const started = await start(t, { upstreams: [] })
+  const admin = await enterAsAdmin(started)
+  const ann = await enterAsUser(started, admin, 'ann')
+  const places = await Promise.all(Array.from({ length: 10 }, () => listen(started.url, ann)))
+  t.same(new Set(places.map(place => place.response.status)), new Set([200]))
+  const refused = await ann.get('/api/logs/tail')
+  t.match({ status: refused.status, code: refused.code }, { status: 429, code: 'slow_down' })
+  const other = await listen(started.url, admin)
+  t.equal(other.response.status, 200)
+  for (const place of [...places, other]) place.stop()
+  await Promise.all(places.map(place => place.done))
+  await until(async () => {
+    const again = await listen(started.url, ann)
+    again.stop()
+    await again.done
+    return again.response.status === 200
+  })
+  for (let i = 0; i < 5; i++)
+    t.equal((await ann.get('/api/logs/export')).status, 200, 'a place is free when it is done')
+})
+
+t.test('the playground’s key ends when an administrator ends the session that it was made for', async t => {
+  const started = await start(t, { upstreams: [] })
+  const admin = await enterAsAdmin(started)
+  const ends = {
+    'a new password': (name: string) =>
+      admin.post(`/api/users/${name}/password`, { password: 'another horse battery' }),
+    'being disabled, and let in again': async (name: string) => {
+      await admin.ask('PATCH', `/api/users/${name}`, { status: 'disabled' })
+      await admin.ask('PATCH', `/api/users/${name}`, { status: 'active' })
+    },
+  }
+  for (const [i, [how, end]] of Object.entries(ends).entries()) {
+    const visitor = await enterAsUser(started, admin, `user${i}`)
+    const { key } = (await visitor.post('/api/playground/key')).body as { key: string }
+    const use = async () => (await started.get('/v1/models', { authorization: `Bearer ${key}` })).status
+    t.equal(await use(), 200, how)
+    await end(`user${i}`)
+    t.equal(await use(), 401, how)
+  }
+})
+
+t.test('a moment that no clock can hold is refused at its field', async t => {
+  const admin = await enterAsAdmin(await start(t, { upstreams: [] }))
+  for (const moment of [
+    '2016-12-31T23:59:60Z',
+    '2026-01-01T00:00:00%2B05',
+    '2026-02-31T00:00:00Z',
+    '2026-01-01T00:00:00',
+    'yesterday',
+  ])
+    for (const path of ['/api/logs', '/api/logs/histogram', '/api/logs/export', '/api/usage']) {
+      const { status, body } = await admin.get(`${path}?until=${moment}`)
+      t.match({ status, body }, { status: 400, body: { error: { code: 'invalid', field: 'until' } } }, path + moment)
+    }
+})
+
+t.test('nobody is told the price of a model that is not offered, whatever operation they name', async t => {
+  const started = await start(t, {
+    upstreams: [],
+    edit: [['alpha-image-2: { family', 'alpha-image-2: { enabled: false, family']],
+  })
+  const admin = await enterAsAdmin(started)
+  for (const operation of ['image.generate', 'image.edit', 'nothing']) {
+    const page = await (await fetch(`${started.url}/pricing?model=alpha-image-2&operation=${operation}`)).text()
+    t.match(page, 'does not exist or is not offered here', operation)
+    t.equal((await admin.post('/api/explain', { model: 'alpha-image-2', operation })).code, 'model_not_found')
+  }
 })

@@ -6,6 +6,7 @@ import { exportLines, exportTable } from '../export.ts'
 import { logQuery, readLogMatch } from '../log-query.ts'
 import { pageLimit, reason, rowId, textOrNull, whole } from '../schemas.ts'
 import { logAnswer, logDetailAnswer } from '../log-answer.ts'
+import { Seats } from '../seats.ts'
 import { Tails } from '../tail.ts'
 import { ownerOf, visitorOf } from '../visitor.ts'
 import { stepsAnswer } from './overview.ts'
@@ -16,6 +17,8 @@ const dayMs = 24 * hourMs
 /** Steps of a histogram: the shortest of which at most so many fill the time asked for. */
 const stepLengths = [minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, 6 * hourMs, dayMs, 7 * dayMs, 30 * dayMs]
 const stepsMax = 120
+
+const exportsAtOnce = { all: 8, each: 2 }
 
 const filterOnly = { type: 'object', additionalProperties: false, properties: logQuery } as const
 
@@ -49,7 +52,9 @@ async function decide(ask: Ask, change: (id: string, by: string) => Promise<bool
   return showDetail(await findRow(ask))
 }
 
-export function logRoutes(tails = new Tails()) {
+export function logRoutes() {
+  const tails = new Tails()
+  const exports = new Seats(exportsAtOnce)
   return [
     defineRoute({
       method: 'GET',
@@ -125,6 +130,7 @@ export function logRoutes(tails = new Tails()) {
       handle(ask) {
         const { format, ...filter } = ask.query
         const match = readLogMatch(filter, ask)
+        exports.take(ask)
         const type = format === 'csv' ? 'text/csv' : 'application/x-ndjson'
         const headers = {
           'content-type': `${type}; charset=utf-8`,

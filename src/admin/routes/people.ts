@@ -3,6 +3,7 @@ import { limitsRecord, userRecord } from '../answers.ts'
 import { fail } from '../errors.ts'
 import { limitsAnswer, password, role, text, userAnswer, userName, userStatus, whole } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
+import { revokeSessionKeys, sessionKeyName } from '../session/sessions.ts'
 import { visitorOf } from '../visitor.ts'
 import { checkGroup } from './keys.ts'
 
@@ -83,6 +84,7 @@ export const peopleRoutes = [
       }
       const user = await parts.storage.users.change(name, change, by)
       if (!user) throw fail('not_found')
+      if (user.status === 'disabled') await revokeSessionKeys(parts, name, () => true)
       return userRecord(user)
     },
   }),
@@ -99,8 +101,9 @@ export const peopleRoutes = [
       const name = params['name'] ?? ''
       checkPassword(body.password, name)
       const hash = await door.hashes.run(() => parts.hashPassword(body.password))
-      const keep = name === user.name ? session.hash : undefined
-      if (!(await parts.storage.users.setPassword(name, hash, user.name, keep))) throw fail('not_found')
+      const own = name === user.name ? session : undefined
+      if (!(await parts.storage.users.setPassword(name, hash, user.name, own?.hash))) throw fail('not_found')
+      await revokeSessionKeys(parts, name, known => own === undefined || known !== sessionKeyName(own))
       return null
     },
   }),

@@ -145,7 +145,9 @@ export const sessionRoutes = [
           takeBack()
           throw error
         })
-      const user = right && known !== undefined ? await parts.storage.users.find(body.name) : undefined
+      // While this one was checked another may have taken its place, and ended every session that knew it.
+      const isStill = right && known !== undefined && (await parts.storage.users.passwordHash(body.name)) === known
+      const user = isStill ? await parts.storage.users.find(body.name) : undefined
       if (!user || user.status !== 'active') {
         parts.log.warn({ request: ask.id, remote }, 'a login was refused')
         throw fail('wrong_password')

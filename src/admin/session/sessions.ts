@@ -83,9 +83,11 @@ export async function revokeSessionKeys(
     if (kind === 'session' && status === 'active' && which(name)) await storage.keys.revoke(id, user)
 }
 
-/** Whether the session of whoever asks is still there, for answers that go on for long. */
+/** Whether whoever asks is still logged in, and in the same role, for answers that go on for long. */
 export async function isSessionOpen({ parts, visitor }: Ask): Promise<boolean> {
-  return visitor !== undefined && (await parts.storage.sessions.find(visitor.session.hash)) !== undefined
+  const found = visitor && (await parts.storage.sessions.find(visitor.session.hash))
+  if (!found || found.user.role !== visitor.user.role) return false
+  return parts.clock.now() - found.session.seenAt < idleMs
 }
 
 const keyMs = 3_600_000

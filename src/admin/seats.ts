@@ -1,0 +1,36 @@
+import type { Ask } from './api.ts'
+import { slowDown } from './session/login-guard.ts'
+import { visitorOf } from './visitor.ts'
+
+const retryMs = 10_000
+
+/** Answers that go on for long: so many at once, and fewer for one user, so that nobody sits on all of them. */
+export class Seats {
+  readonly #all: number
+  readonly #each: number
+  readonly #taken = new Map<string, number>()
+  #open = 0
+
+  constructor({ all, each }: { readonly all: number; readonly each: number }) {
+    this.#all = all
+    this.#each = each
+  }
+
+  /** Takes a seat until whoever asks has left or has been answered. @throws Failure slow_down when there is none */
+  take(ask: Ask): void {
+    const { name } = visitorOf(ask).user
+    const own = this.#taken.get(name) ?? 0
+    if (this.#open >= this.#all || own >= this.#each) throw slowDown(retryMs)
+    if (ask.left.aborted) return
+    this.#open++
+    this.#taken.set(name, own + 1)
+    ask.left.addEventListener('abort', () => this.#leave(name), { once: true })
+  }
+
+  #leave(name: string): void {
+    this.#open--
+    const own = (this.#taken.get(name) ?? 1) - 1
+    if (own > 0) this.#taken.set(name, own)
+    else this.#taken.delete(name)
+  }
+}
