@@ -70,12 +70,16 @@ async function readSecretFile(file: string): Promise<FileContent> {
 
 /** At most so many bytes: some files say that they have none and go on for long. */
 async function readBeginning(file: string, bytesMax: number): Promise<Buffer> {
-  await using handle = await open(file)
-  const bytes = Buffer.alloc(bytesMax)
-  let length = 0
-  for (let got = -1; got !== 0 && length < bytesMax; length += got)
-    got = (await handle.read(bytes, length, bytesMax - length)).bytesRead
-  return bytes.subarray(0, length)
+  const handle = await open(file)
+  try {
+    const bytes = Buffer.alloc(bytesMax)
+    let length = 0
+    for (let got = -1; got !== 0 && length < bytesMax; length += got)
+      got = (await handle.read(bytes, length, bytesMax - length)).bytesRead
+    return bytes.subarray(0, length)
+  } finally {
+    await handle.close()
+  }
 }
 
 /** The reference itself where it stands as written, else (escapes, folded lines) the scalar. */
