@@ -1,7 +1,7 @@
-import { readdir, stat, writeFile } from 'node:fs/promises'
+import { copyFile, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { backupStorage, openStorage } from '../../src/index.ts'
+import { backupStorage, createKey, openStorage, restoreStorage } from '../../src/index.ts'
 import { askOnce } from '../harness/ask.ts'
 import { prepareSite, runTollgate } from '../harness/child.ts'
 import { picture } from '../harness/pictures.ts'
@@ -49,6 +49,7 @@ t.test('a copy made under load adds up, and can be put in the place of the datab
   for (const { state, amount, lines } of charges)
     t.equal(state === 'settled' ? amount : 0, state === 'settled' ? lines.reduce((sum, one) => sum + one.price, 0) : 0)
 
+  t.equal((await stat(join(folder, 'tollgate.db'))).mode & 0o007, 0, 'nor may everybody read the database')
   t.match(await tollgate('restore', copy), { code: 1, stderr: /another gateway already works on .*; stop it first/ })
   await gateway.stop()
   const bad = join(folder, 'bad.db')
@@ -63,6 +64,27 @@ t.test('a copy made under load adds up, and can be put in the place of the datab
   t.equal((await askOnce(await again.ready, ask, { key: site.key })).status, 200)
   await again.stop()
   t.match(await tollgate('ledger', 'verify'), { code: 0, stderr: /: 0 problems$/m })
+})
+
+t.test('what a killed gateway had not moved into its file yet is restored with it', async t => {
+  const folder = t.testdir()
+  const [live, aside, back] = ['live.db', 'aside.db', 'back.db'].map(name => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const storage = await openStorage({ url: `sqlite:${live}`, role: 'tool' })
+  const { key } = await createKey(storage, { name: 'kept', user: 'local' })
+  for (const beside of ['', '-wal']) await copyFile(live + beside, aside + beside)
+  await storage.close()
+  await restoreStorage({ url: `sqlite:${back}`, from: aside })
+  t.same(
+    (await readdir(folder)).filter(name => name.startsWith('back.db') && name !== 'back.db.lock'),
+    ['back.db'],
+  )
+  const restored = await openStorage({ url: `sqlite:${back}`, role: 'tool' })
+  t.match(await restored.keys.list(), [{ id: key.id }])
+  await restored.close()
 })
 
 t.test('a database that is no file is told how it is copied', async t => {

@@ -53,6 +53,8 @@ export async function restoreSqlite(
   const part = `${place.path}.restoring`
   try {
     await copyFile(from, part)
+    // What was put aside by a restore may have commits that its gateway had no time to move into the file itself.
+    if (existsSync(`${from}-wal`)) await copyFile(`${from}-wal`, `${part}-wal`)
     const found = prove(part, from)
     await sync(part)
     const aside = existsSync(place.path) ? `${place.path}.before-${stamp()}` : undefined
@@ -84,6 +86,8 @@ function prove(part: string, from: string): Audit {
     if (!isCurrent(connection, from)) migrate(connection, from)
     const found = connection.snapshot(audit())
     if (found.problems.length > 0) throw refuse(`its books do not hold: ${found.problems.slice(0, 3).join('; ')}`)
+    // All of it into the one file that takes the place.
+    connection.db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     return found
   } finally {
     connection.close()
@@ -101,5 +105,5 @@ async function sync(path: string): Promise<void> {
 }
 
 function stamp(): string {
-  return new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')
+  return new Date().toISOString().replaceAll(/[-:.]/g, '')
 }

@@ -1,4 +1,4 @@
-import { existsSync, statfsSync } from 'node:fs'
+import { closeSync, existsSync, openSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import { StorageError } from '../errors.ts'
@@ -25,6 +25,7 @@ let self: Self
 try {
   // A writer that takes the place of another must not begin an empty file where the old one has gone.
   if (start.epoch !== null && !existsSync(start.path)) throw new Error(fileGone)
+  makeFile(start.path)
   const connection = new Connection(start.path, start.connect)
   migrate(connection, start.path)
   const recovery = beginOn(connection)
@@ -123,6 +124,15 @@ function commit(connection: Connection, ops: readonly Op[]): { values: unknown[]
 
 function broken(reason: string, values: readonly unknown[] = [], faults: readonly (Fault | undefined)[] = []): Group {
   return { kind: 'group', values, faults, broken: reason }
+}
+
+/** SQLite would make it everybody's to read; its log gets the mode of the file. A group may share it. */
+function makeFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'ax', 0o640))
+  } catch {
+    // It is there, or SQLite will say why it cannot be.
+  }
 }
 
 function toFault(error: unknown): Fault {
