@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import t from 'tap'
+import { formatBill } from '../../src/cli/commands/logs.ts'
 import { replayCharge } from '../../src/index.ts'
 import { type Started, start } from '../harness/start.ts'
 import type { Reaction } from '../harness/upstream.ts'
@@ -159,6 +160,11 @@ t.test('a chat is charged by the tokens that the upstream counted, cached ones a
     ],
   )
   t.match(charge?.lines[0], { at: /gateway\.yaml:\d+$/, why: '10 input × 500.00 per 1000000' })
+  t.match(
+    charge && formatBill(charge).at(-1),
+    /^charged {4}0\.0561 USD, settled$/,
+    'no word of multipliers: prices of tokens have them',
+  )
   const [log] = await logs()
   t.match(log, { outcome: 'answered', usage: { input_tokens: 12, output_tokens: 34 } })
   t.match(await (await get(`/v1/charges/${charge?.id}`)).json(), { amount: '0.0561' })

@@ -62,15 +62,16 @@ function formatDetails(record: LogRecord): string {
   return lines.map(writeOut).join('\n')
 }
 
-/** A charge for people: the one line of the requirement, then why. */
+/** A charge for people: the one line of the requirement, then why. Lines of tokens say themselves what multiplied them. */
 export function formatBill(billing: BillingRecord): readonly string[] {
+  const plain = billing.lines.every(({ quantity }) => quantity === null) ? '; no group multiplier applies' : ''
   return [
     billing.text,
     ...billing.lines.map(
       line =>
         `  #${line.index}  ${line.why}  →  ${line.price} ${billing.currency}${line.at ? `  (${line.at})` : ''}${line.flags.length > 0 ? `  [${line.flags.join(', ')}]` : ''}`,
     ),
-    `charged    ${billing.amount} ${billing.currency}, ${billing.state}${billing.reason ? ` (${billing.reason})` : ''}${billing.refunded === '0.00' ? '' : `, ${billing.refunded} given back`}; no group multiplier applies`,
+    `charged    ${billing.amount} ${billing.currency}, ${billing.state}${billing.reason ? ` (${billing.reason})` : ''}${billing.refunded === '0.00' ? '' : `, ${billing.refunded} given back`}${plain}`,
     ...billing.warnings.map(warning => `note       ${warning}`),
   ]
 }
