@@ -67,10 +67,10 @@ export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`
 }
 
-/** What begins like a formula is told to be none: it may hold words that a caller chose. */
+/** What begins like a formula is told to be none: it may hold words that a caller chose. Spreadsheets of the East read wide signs too. */
 function csvCell(value: Cell): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number') return String(value)
-  const inert = /^[=+\-@\t\r\n]/.test(value) ? `'${value}` : value
+  const inert = /^[=+\-@＝＋－＠\t\r\n]/.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert
 }

@@ -26,6 +26,17 @@ export const reason = { type: 'string', minLength: 3, maxLength: 500, pattern: S
 export const pageLimit = { type: 'integer', minimum: 1, maximum: 200, default: 50 } as const
 export const rowId = { type: 'string', pattern: '^[a-z]+_[0-9a-z]{1,40}$' } as const
 
+export const decimal = String.raw`^\d{1,9}(\.\d{1,6})?$`
+
+/** What patterns want, for people. */
+export const patternWords: ReadonlyMap<string, string> = new Map([
+  [label.pattern, 'must have no line breaks and no invisible characters'],
+  [userName.pattern, 'must begin with a letter or a digit, and go on with letters, digits, _ . @ or -'],
+  [reason.pattern, 'must be one line'],
+  [rowId.pattern, 'must be an id such as req_01m7z9rxtz00wap6t5eg'],
+  [decimal, 'must be a decimal of at most six places, such as "12.50"'],
+])
+
 export const role = { type: 'string', enum: ['user', 'admin'] } as const
 export const userStatus = { type: 'string', enum: ['active', 'disabled'] } as const
 

@@ -10,6 +10,7 @@ import { pageRoutes } from './pages/index.ts'
 import type { AdminParts } from './parts.ts'
 import { readQuery } from './read-query.ts'
 import { apiRoutes } from './routes/index.ts'
+import { patternWords } from './schemas.ts'
 import { securityHeaders } from './security-headers.ts'
 import { readCookie } from './session/cookie.ts'
 import { createDoor } from './session/door.ts'
@@ -184,7 +185,8 @@ function invalidField({
     return fail('invalid', { why: `'${field}' is no field of this request.` }, { param: field })
   if (params['format'] === 'date-time')
     return fail('invalid', { why: `'${field}' must be a moment such as 2026-11-21T08:00:00Z.` }, { param: field })
-  const why = field === '' ? `The request ${message}.` : `'${field}': ${message}${allowed}.`
+  const wanted = patternWords.get(String(params['pattern'])) ?? message
+  const why = field === '' ? `The request ${message}.` : `'${field}' ${wanted}${allowed}.`
   return fail('invalid', { why }, field === '' ? {} : { param: field })
 }
 

@@ -2,7 +2,18 @@ import { type Key, type KeySettings, parseAddressRange, parseMoney, type Plan } 
 import { type Ask, defineRoute } from '../api.ts'
 import { keyRecord, pageOf } from '../answers.ts'
 import { fail } from '../errors.ts'
-import { label, limitsAnswer, moment, momentOrNull, pageLimit, rowId, text, textOrNull, userName } from '../schemas.ts'
+import {
+  decimal,
+  label,
+  limitsAnswer,
+  moment,
+  momentOrNull,
+  pageLimit,
+  rowId,
+  text,
+  textOrNull,
+  userName,
+} from '../schemas.ts'
 import { ownerOf, visitorOf } from '../visitor.ts'
 
 const limit = { type: 'integer', minimum: 1, maximum: 1_000_000_000 } as const
@@ -30,7 +41,7 @@ const settings = {
     properties: { rpm: limit, tpm: limit, concurrency: limit },
     description: "Tighter ones than its group's.",
   },
-  budget: { type: ['string', 'null'], pattern: String.raw`^\d{1,9}(\.\d{1,6})?$` },
+  budget: { type: ['string', 'null'], pattern: decimal },
   budget_period: { type: 'string', enum: ['total', 'day', 'month'] },
 } as const
 
