@@ -153,7 +153,7 @@ export function assembleStorage(parts: StorageParts): Storage {
       list: () => reads.run(listUsers()),
       change: (name, change, by) => changing(writer.submit('changeUser', { name, change, by, at: clock.now() })),
       setPassword: (name, passwordHash, by = nobody, keep) =>
-        writer.submit('setPassword', { name, passwordHash, keep: keep ?? null, by, at: clock.now() }),
+        changing(writer.submit('setPassword', { name, passwordHash, keep: keep ?? null, by, at: clock.now() })),
       hasAdmin: () => reads.run(hasAdmin()),
       async offerSetup(tokenHash, expiresAt) {
         await writer.submit('offerSetup', { tokenHash, expiresAt })

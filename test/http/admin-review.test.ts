@@ -77,6 +77,8 @@ t.test('the playground’s key ends when an administrator ends the session that 
   const ends = {
     'a new password': (name: string) =>
       admin.post(`/api/users/${name}/password`, { password: 'another horse battery' }),
+    'a new password by the command line': (name: string) =>
+      started.gateway.storage.users.setPassword(name, 'a hash', 'cli'),
     'being disabled, and let in again': async (name: string) => {
       await admin.ask('PATCH', `/api/users/${name}`, { status: 'disabled' })
       await admin.ask('PATCH', `/api/users/${name}`, { status: 'active' })

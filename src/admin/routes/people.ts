@@ -84,7 +84,6 @@ export const peopleRoutes = [
       }
       const user = await parts.storage.users.change(name, change, by)
       if (!user) throw fail('not_found')
-      if (user.status === 'disabled') await revokeSessionKeys(parts, name, () => true)
       return userRecord(user)
     },
   }),
@@ -103,7 +102,7 @@ export const peopleRoutes = [
       const hash = await door.hashes.run(() => parts.hashPassword(body.password))
       const own = name === user.name ? session : undefined
       if (!(await parts.storage.users.setPassword(name, hash, user.name, own?.hash))) throw fail('not_found')
-      await revokeSessionKeys(parts, name, known => own === undefined || known !== sessionKeyName(own))
+      if (own) await revokeSessionKeys(parts, name, known => known !== sessionKeyName(own))
       return null
     },
   }),

@@ -56,7 +56,7 @@ export function* createUser({ user, by, at }: Signed & { readonly user: NewUser 
   return null
 }
 
-/** A user who is disabled loses all sessions. @returns undefined when there is no such user. */
+/** A user who is disabled loses all sessions, and the keys made for them. @returns undefined when there is no such user. */
 export function* changeUser(
   given: Signed & { readonly name: string; readonly change: UserChange },
 ): Steps<User | undefined> {
@@ -67,13 +67,21 @@ export function* changeUser(
   if (!was) return undefined
   const { group, role, status } = { ...was, ...change }
   yield ask('UPDATE "user" SET group_name = ?, role = ?, status = ? WHERE name = ?', group, role, status, name)
-  if (status === 'disabled') yield ask('DELETE FROM session WHERE user_name = ?', name)
+  if (status === 'disabled') {
+    yield ask('DELETE FROM session WHERE user_name = ?', name)
+    yield* revokeSessionKeys(name)
+  }
   const before = { group: was.group, role: was.role, status: was.status }
   yield* leave({ by, at }, 'user.change', name, before, { group, role, status })
   return yield* findUser(name)
 }
 
-/** Ends the user's sessions but the one told. @returns false when there is no such user. */
+function* revokeSessionKeys(user: string): Steps<null> {
+  yield ask(`UPDATE key SET status = 'revoked' WHERE user_name = ? AND kind = 'session' AND status = 'active'`, user)
+  return null
+}
+
+/** Ends the user's sessions but the one told; when none is, the keys made for them too. @returns false when there is no such user. */
 export function* setPassword(
   given: Signed & { readonly name: string; readonly passwordHash: string; readonly keep: string | null },
 ): Steps<boolean> {
@@ -81,6 +89,7 @@ export function* setPassword(
   const [row] = yield ask('UPDATE "user" SET password_hash = ? WHERE name = ? RETURNING name', passwordHash, name)
   if (!row) return false
   yield ask('DELETE FROM session WHERE user_name = ? AND hash <> ?', name, keep ?? '')
+  if (keep === null) yield* revokeSessionKeys(name)
   yield* leave({ by, at }, 'user.password', name, null, null)
   return true
 }
