@@ -19,7 +19,7 @@ export type ConsoleDoor = { readonly handle: Listener; close(): Promise<void> }
 
 export type ConsoleParts = Omit<
   AdminParts,
-  'explain' | 'prices' | 'newSecret' | 'hashPassword' | 'verifyPassword' | 'assets' | 'facts'
+  'explain' | 'prices' | 'networkOf' | 'newSecret' | 'hashPassword' | 'verifyPassword' | 'assets' | 'facts'
 > & {
   readonly facts: Omit<AdminParts['facts'], 'version'>
 }
@@ -62,6 +62,7 @@ async function openAdmin(parts: ConsoleParts): Promise<Admin> {
     facts: { ...parts.facts, version: await readVersion() },
     explain: explainRequest,
     prices: priceList,
+    networkOf: secrets.networkOf,
     newSecret() {
       const secret = secrets.createSecret()
       return { secret, hash: secrets.hashSecret(secret), hint: secrets.hintOfSecret(secret) }

@@ -57,6 +57,8 @@ export type AdminParts = {
   /** Reads a text as the configuration, and starts nothing. */
   check(text: string): Promise<{ readonly ok: boolean; readonly findings: readonly ConfigFinding[] }>
   show(): Promise<ShownConfig>
+  /** Whom attempts from an address are counted against: the network in which whoever has it can pick others. */
+  networkOf(address: string): string
   /** A new API key: what is told once, and what is kept of it. */
   newSecret(): { readonly secret: string; readonly hash: string; readonly hint: string }
   hashPassword(password: string): Promise<string>

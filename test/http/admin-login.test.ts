@@ -141,7 +141,7 @@ t.test('C2 passwords are hashed two at a time, and whoever comes too many is sen
 })
 
 t.test('a guard forgets: the addresses and accounts that it knows are bounded', async t => {
-  const guard = new LoginGuard({ now: () => 0, tick: () => 0 })
+  const guard = new LoginGuard({ now: () => 0, tick: () => 0 }, address => address)
   for (let i = 0; i < 10_050; i++) guard.begin('a', `address ${i}`)
   t.doesNotThrow(() => guard.begin('a', 'address 0'), 'the oldest are forgotten')
   t.throws(() => guard.begin('a', 'address 10049'), { code: 'slow_down' })

@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
+import { networkOf } from '../../plugins/auth/index.ts'
+import { LoginGuard } from '../../src/admin/session/login-guard.ts'
 import { until } from '../harness/edits.ts'
 import { listen } from '../harness/listen.ts'
 import { start } from '../harness/start.ts'
@@ -120,4 +122,11 @@ t.test('nobody is told the price of a model that is not offered, whatever operat
     t.match(page, 'does not exist or is not offered here', operation)
     t.equal((await admin.post('/api/explain', { model: 'alpha-image-2', operation })).code, 'model_not_found')
   }
+})
+
+t.test('who has a whole network of IPv6 to guess passwords from is one address', async t => {
+  const guard = new LoginGuard({ now: () => 0, tick: () => 0 }, networkOf)
+  for (let i = 0; i < 20; i++) guard.begin(`user${i}`, `2001:db8::${i}`)
+  t.throws(() => guard.begin('root', '2001:db8::ffff'), { code: 'slow_down' })
+  t.doesNotThrow(() => guard.begin('root', '2001:db8:0:1::1'))
 })

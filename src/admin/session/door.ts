@@ -11,10 +11,14 @@ export type Door = {
   readonly decoy: () => Promise<string>
 }
 
-export function createDoor({ clock, hashPassword }: Pick<AdminParts, 'clock' | 'hashPassword'>): Door {
+export function createDoor({
+  clock,
+  hashPassword,
+  networkOf,
+}: Pick<AdminParts, 'clock' | 'hashPassword' | 'networkOf'>): Door {
   let hash: Promise<string> | undefined
   return {
-    guard: new LoginGuard(clock),
+    guard: new LoginGuard(clock, networkOf),
     hashes: new HashQueue(),
     decoy: () => (hash ??= hashPassword(randomBytes(16).toString('hex'))),
   }

@@ -18,15 +18,18 @@ type Strikes = { count: number; until: number }
  */
 export class LoginGuard {
   readonly #clock: Clock
+  readonly #networkOf: (address: string) => string
   readonly #strikes = new Map<string, Strikes>()
   readonly #attempts = new Map<string, number[]>()
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, networkOf: (address: string) => string) {
     this.#clock = clock
+    this.#networkOf = networkOf
   }
 
   /** @returns what takes the attempt back, when it succeeded or never was one. @throws Failure slow_down */
-  begin(account: string, remote: string): () => void {
+  begin(account: string, address: string): () => void {
+    const remote = this.#networkOf(address)
     const now = this.#clock.tick()
     const recent = (this.#attempts.get(remote) ?? []).filter(at => now - at < windowMs)
     const key = `${account}\n${remote}`
@@ -50,8 +53,8 @@ export class LoginGuard {
   }
 
   /** The account's own delay ends too: its password was told. */
-  forgive(account: string, remote: string): void {
-    this.#strikes.delete(`${account}\n${remote}`)
+  forgive(account: string, address: string): void {
+    this.#strikes.delete(`${account}\n${this.#networkOf(address)}`)
   }
 }
 
