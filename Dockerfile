@@ -21,9 +21,13 @@ COPY --from=build /build/package.json /build/LICENSE ./
 COPY --from=build /build/node_modules ./node_modules
 COPY --from=build /build/dist ./dist
 COPY --from=build /build/schemas ./schemas
+# What `tollgate init` begins with, and what is served until another is mounted there.
+COPY --from=build /build/gateway.yaml ./gateway.yaml
 COPY --from=build /build/gateway.yaml /etc/tollgate/gateway.yaml
 # Nothing in the image belongs to the user that it runs as, but its data.
 RUN install -d -o 10001 -g 10001 -m 0700 /data && ln -s /app/dist/src/cli/tollgate.cjs /usr/local/bin/tollgate
+# Commands without -c, by `docker exec`, read the file that is served.
+WORKDIR /etc/tollgate
 USER 10001:10001
 VOLUME /data
 # 8080 for callers; 9464 for operators and the health check: not to be published.

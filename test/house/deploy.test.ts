@@ -263,6 +263,15 @@ t.test('the Dockerfile', async t => {
     for (const path of include) t.ok(admitted.includes(path.split('/')[0] ?? ''), path)
   })
 
+  t.test(
+    'has what the package has: init begins with the shipped configuration, commands read the one that is served',
+    async t => {
+      t.match(file, /^COPY --from=build \/build\/gateway\.yaml \.\/gateway\.yaml$/m)
+      const [, served = ''] = /^CMD \["serve", "-c", "(.+)\/gateway\.yaml"\]$/m.exec(file) ?? []
+      t.equal([...file.matchAll(/^WORKDIR (.+)$/gm)].at(-1)?.[1], served)
+    },
+  )
+
   t.test('its health check asks where the gateway listens for operators', async t => {
     const [, port] = /TOLLGATE_OPS=0\.0\.0\.0:(\d+)/.exec(file) ?? []
     const [, command] = /HEALTHCHECK[^]*?CMD (\[.*\])/.exec(file) ?? []
