@@ -149,6 +149,20 @@ t.test('diff tells what a file would change, prices first: of another file, and 
   })
 })
 
+t.test('init writes no password down', async t => {
+  const place = await makeFolder(t)
+  for (const [flag, url] of [
+    ['--storage', 'postgres://u:pass-word-1@db.example/x'],
+    ['--counters', 'redis://:pass-word-1@redis.example:6379'],
+  ] as const) {
+    const refused = await place.run('init', '--yes', flag, url)
+    t.match(refused, { code: 2, stdout: '', stderr: /holds a password.*start with TOLLGATE_/ })
+    t.notMatch(refused.stderr, 'pass-word-1')
+  }
+  await t.rejects(readFile(place.path('gateway.yaml')), { code: 'ENOENT' })
+  t.match(await place.run('init', '--yes', '--storage', 'postgres://u@db.example/x'), { code: 0 })
+})
+
 t.test('import writes a file that check takes, once', async t => {
   const place = await makeFolder(t)
   const model =

@@ -25,6 +25,8 @@ export async function init(folder: string, { yes, force, upstream, ...flags }: O
       exitCodes.usage,
       `error: there is no upstream '${unknown}' to begin with; there are ${names.join(', ')}. Others are added in gateway.yaml.`,
     )
+  refuseSecret('storage', 'TOLLGATE_STORAGE', flags.storage)
+  refuseSecret('counters', 'TOLLGATE_COUNTERS', flags.counters)
   await refuseToOverwrite(folder, force)
   const told = { ...flags, upstreams: upstream }
   const answers = yes ? told : { ...flags, ...(await ask(told, names)) }
@@ -55,6 +57,15 @@ async function refuseToOverwrite(folder: string, force: boolean): Promise<void> 
     )
     if (there) throw new Exit(exitCodes.failure, `${join(folder, name)} is there already; --force writes over it`)
   }
+}
+
+/** What is written here goes into a repository, .env.example too. */
+function refuseSecret(flag: string, variable: string, url = ''): void {
+  if (!URL.canParse(url) || new URL(url).password === '') return
+  throw new Exit(
+    exitCodes.usage,
+    `error: --${flag} holds a password, which would stand in files that are shared. Leave it out, and start with ${variable} set to all of it.`,
+  )
 }
 
 /** An answer that does not fit is told as `check` would tell it, and nothing is written. */
