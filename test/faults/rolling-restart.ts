@@ -26,6 +26,8 @@ export type RollingFigures = {
   readonly charges: number
   readonly problems: readonly string[]
   readonly p99Ms: number
+  /** Lines of the proxy on answers that it did not get. */
+  readonly said: readonly string[]
 }
 
 const replicas = 3
@@ -123,7 +125,11 @@ export async function rollingRestart(
   const { charges, problems } = await books.books.verify()
   await books.close()
   const p99Ms = Math.round(times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0)
-  return { restarts: cycles * replicas, requests: times.length, errors, exits, charges, problems, p99Ms }
+  // What the proxy says of what failed; that a stopped gateway does not answer is what it is for.
+  const said = (await front.errors())
+    .split('\n')
+    .filter(line => /upstream/.test(line) && !/refused|no live|disabled/.test(line))
+  return { restarts: cycles * replicas, requests: times.length, errors, exits, charges, problems, p99Ms, said }
 }
 
 /** One that was free a moment ago: nginx has to know it before and after a restart. */
