@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { call } from './call.ts'
 import type { LogRecord } from './shapes.ts'
 
 /** Tells of each request as it ends. `filter` is a query (`?…` or empty); null listens to nothing. */
@@ -14,7 +15,11 @@ export function useTail(filter: string | null, onRecord: (record: LogRecord) => 
     setState('joining')
     const source = new EventSource(`/api/logs/tail${filter}`)
     source.addEventListener('open', () => setState('live'))
-    source.addEventListener('error', () => setState('joining'))
+    source.addEventListener('error', () => {
+      setState('joining')
+      // Refused, which the browser does not try again and does not explain: asking tells when it was the session's end.
+      if (source.readyState === EventSource.CLOSED) call('/account/sessions').catch(() => undefined)
+    })
     source.addEventListener('log', event => latest.current(JSON.parse(event.data as string) as LogRecord))
     return () => source.close()
   }, [filter])
