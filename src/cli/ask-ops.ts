@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { findOpsUrl } from '../index.ts'
 import { Exit, exitCodes } from './exit.ts'
 
@@ -13,11 +14,7 @@ export type OpsOptions = {
 /** Asks the running gateway. @throws Exit 4 when there is none, 1 when it refuses to say */
 export async function askOps(options: OpsOptions, method: 'GET' | 'POST', path: string): Promise<Response> {
   const url = options.ops === undefined ? await findOpsUrl(options.config) : `http://${options.ops}`
-  if (url === undefined)
-    throw new Exit(
-      exitCodes.noGateway,
-      `${options.config} has no server.ops, which is where a running gateway is asked. Set it, or say --ops host:port.`,
-    )
+  if (url === undefined) throw new Exit(exitCodes.noGateway, whyNowhere(options.config))
   const response = await fetch(url + path, { method, signal: AbortSignal.timeout(answerMs) }).catch(
     (error: unknown) => {
       throw new Exit(exitCodes.noGateway, `no gateway answers at ${url} (${reasonOf(error)}). Is it running?`)
@@ -28,6 +25,13 @@ export async function askOps(options: OpsOptions, method: 'GET' | 'POST', path: 
   if (!response.ok && response.status !== 422)
     throw new Exit(exitCodes.noGateway, `what answers at ${url} is no gateway, or an older one`)
   return response
+}
+
+/** Why a configuration does not say where a running gateway is asked, and what to do. */
+export function whyNowhere(config: string): string {
+  return existsSync(config)
+    ? `${config} has no server.ops, which is where a running gateway is asked. Set it, or say --ops host:port.`
+    : `${config} is not there, so it does not say where a running gateway is asked. Name it with -c, or say --ops host:port.`
 }
 
 /** What a failed fetch failed by. */

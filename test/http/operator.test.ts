@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import t, { type Test } from 'tap'
@@ -113,6 +113,8 @@ t.test('an operator reloads, looks and is told why not, at the terminal', async 
   await gateway.stop()
   t.match(await tollgate('reload'), { code: 4, stderr: /no gateway answers/ })
   t.match(await tollgate('status'), { code: 4 })
+  await rm(site.config)
+  t.match(await tollgate('status'), { code: 4, stderr: /gateway\.yaml is not there.*-c, or say --ops/ })
 })
 
 t.test('an upstream that is left alone is seen to be', async t => {

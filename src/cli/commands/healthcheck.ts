@@ -1,5 +1,5 @@
 import { findOpsUrl } from '../../index.ts'
-import { reasonOf, type OpsOptions } from '../ask-ops.ts'
+import { reasonOf, type OpsOptions, whyNowhere } from '../ask-ops.ts'
 import { Exit, exitCodes } from '../exit.ts'
 
 /** What a container's runtime waits for. */
@@ -8,7 +8,7 @@ const answerMs = 2_500
 /** Exit 0 when the gateway's process answers, or (`ready`) takes work; 1 when not. Opens no storage, loads no plugin. */
 export async function healthcheck(options: OpsOptions & { readonly ready: boolean }): Promise<void> {
   const url = options.ops === undefined ? await findOpsUrl(options.config) : `http://${options.ops}`
-  if (url === undefined) throw new Exit(exitCodes.failure, `${options.config} has no server.ops to ask`)
+  if (url === undefined) throw new Exit(exitCodes.failure, whyNowhere(options.config))
   const path = options.ready ? '/readyz' : '/healthz'
   const response = await fetch(url + path, { signal: AbortSignal.timeout(answerMs) }).catch((error: unknown) => {
     throw new Exit(exitCodes.failure, `${url}${path} does not answer: ${reasonOf(error)}`)
