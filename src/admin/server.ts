@@ -183,6 +183,8 @@ function invalidField({
   const allowed = Array.isArray(params['allowedValues']) ? `: ${params['allowedValues'].join(', ')}` : ''
   if (typeof params['additionalProperty'] === 'string')
     return fail('invalid', { why: `'${field}' is no field of this request.` }, { param: field })
+  if (typeof params['missingProperty'] === 'string')
+    return fail('invalid', { why: `'${field}' is missing.` }, { param: field })
   if (params['format'] === 'date-time')
     return fail('invalid', { why: `'${field}' must be a moment such as 2026-11-21T08:00:00Z.` }, { param: field })
   const wanted = patternWords.get(String(params['pattern'])) ?? message

@@ -111,6 +111,16 @@ t.test('a moment that no clock can hold is refused at its field', async t => {
     }
 })
 
+t.test('what is wrong with a field is said in words', async t => {
+  const admin = await enterAsAdmin(await start(t, { upstreams: [] }))
+  for (const [fields, message] of [
+    [{}, "'name' is missing."],
+    [{ name: 'two\nlines' }, "'name' must have no line breaks and no invisible characters."],
+    [{ name: 'a', budget: '1,50' }, `'budget' must be a decimal of at most six places, such as "12.50".`],
+  ] as const)
+    t.match((await admin.post('/api/keys', fields)).body, { error: { code: 'invalid', message } })
+})
+
 t.test('nobody is told the price of a model that is not offered, whatever operation they name', async t => {
   const started = await start(t, {
     upstreams: [],
