@@ -65,6 +65,8 @@ t.test('from setting up to a key and back, by keyboard alone', { skip: browserMi
   await page.locator('dialog').waitFor({ state: 'detached' })
   await page.locator('main button.primary:focus').waitFor()
 
+  // The list is asked for again once the dialog is closed.
+  await page.locator('main tbody a', { hasText: 'by keyboard' }).waitFor()
   await tabTo(page, 'main tbody a')
   await keyboard.press('Enter')
   await page.locator('dialog dl').waitFor()
