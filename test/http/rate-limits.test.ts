@@ -324,7 +324,7 @@ t.test(
 t.test('a limit in the shadow lets everybody pass and says once a minute how many it would have refused', async t => {
   const kept = new KeptLog()
   const edit: Edits = [['default: { rpm: 60, tpm: 500000 }', 'default: { rpm: 2, tpm: 9, shadow: [rpm, tpm] }']]
-  const { post, clock, upstreams } = await startLimited(t, {
+  const { post, clock, upstreams, settled } = await startLimited(t, {
     edit,
     log: { ...quietLog(), warn: kept.warn },
   })
@@ -333,10 +333,13 @@ t.test('a limit in the shadow lets everybody pass and says once a minute how man
     const answer = await post('/v1/chat/completions', { model: 'sim-chat', messages })
     t.equal(answer.status, 200)
     t.equal(answer.headers.get('x-ratelimit-limit-requests'), null, 'who is not limited is told no limit')
+    await answer.text()
+    await settled()
   }
-  clock.move(minute - 1)
-  await post('/v1/chat/completions', { model: 'sim-chat', messages })
-  clock.move(1)
+  clock.move(minute - 10_000)
+  await (await post('/v1/chat/completions', { model: 'sim-chat', messages })).text()
+  await settled()
+  clock.move(10_000)
   await post('/v1/chat/completions', { model: 'sim-chat', messages })
   const told = kept.lines.filter(([, , text]) => text.includes('shadow')).map(([, facts]) => facts)
   t.match(
