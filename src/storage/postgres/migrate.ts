@@ -39,8 +39,11 @@ async function prepare(client: pg.PoolClient): Promise<void> {
 }
 
 async function readVersion(client: pg.PoolClient, url: string): Promise<number> {
-  const made = await client.query(`SELECT to_regclass('tollgate_schema') IS NOT NULL AS made`)
-  if (made.rows[0]?.made !== true) return 0
+  // Not `to_regclass`: it goes by what the session remembers, and one that has waited for another to migrate remembers none.
+  const made = await client.query(
+    `SELECT 1 FROM pg_catalog.pg_tables WHERE tablename = 'tollgate_schema' AND schemaname = ANY (current_schemas(false))`,
+  )
+  if (made.rows.length === 0) return 0
   const { rows } = await client.query('SELECT version FROM tollgate_schema')
   const found = Number(rows[0]?.version ?? 0)
   const known = migrations.length
