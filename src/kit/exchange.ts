@@ -26,6 +26,8 @@ export type Notes = {
   charge: boolean
   /** Code of a failure that the upstream told inside an answer of status 200: the request has failed all the same. */
   failed?: string
+  /** What the upstream's answer looked like that could not be recognised, and was not handed out whole. */
+  unrecognised?: { readonly shape: string }
   /** What limits said of the request, by their names. */
   limits?: readonly LimitDecision[]
   inputTokens: number | null

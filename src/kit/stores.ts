@@ -60,8 +60,11 @@ export type Ledger = {
   post(facts: ChargeFacts, lines: readonly Line[], delivery: Settlement['delivery']): void
   /** Ends a charge without lines: nothing was bought. Its idempotency key is free again. */
   void(id: string, reason: string): Promise<boolean>
-  /** The outcome is unknown and no line exists: the hold is released, an operator decides or 24 hours do. */
-  review(id: string, reason: string): Promise<boolean>
+  /**
+   * What was bought is unknown and no line exists: a person decides, or what the configuration says. The hold is given back,
+   * unless it is `kept`: then it is held until somebody has decided.
+   */
+  review(id: string, reason: string, hold?: 'kept' | 'released'): Promise<boolean>
   /** The answer reached the caller wholly; informational. */
   delivered(id: string): void
   find(id: string): Awaitable<Charge | undefined>
