@@ -34,7 +34,7 @@ import {
   unbind,
 } from './listeners.ts'
 import { createLocalAnswers } from './local-answers.ts'
-import { createLog, createMetrics, type GatewayLog, type Metrics } from './observe/index.ts'
+import { createLog, createMetrics, type GatewayLog, type Metrics, UnrecognisedAnswers } from './observe/index.ts'
 import type { Telemetry } from './observe/otlp/telemetry.ts'
 import { createOpsServer } from './ops.ts'
 import { pluginFinder } from './plugin-finder.ts'
@@ -125,6 +125,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   const log = parts.log ?? createLog({ level: 'info' })
   log.hide(secretsOf(plan))
   const metrics = createMetrics()
+  const unrecognised = new UnrecognisedAnswers()
   const kept = new Map<string, unknown>()
   const simulated = new Map<string, string>()
   let simulator: Simulator | undefined
@@ -200,11 +201,22 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     storage.journal.append(row)
     log.request(row)
     if (ex.notes.limits) metrics.limited(ex.notes.limits)
+    if (ex.notes.unrecognised) noteUnrecognised(row, ex.notes.unrecognised.shape)
     telemetry?.ended(row, ex)
     if (!ex.notes.charge) return metrics.settled(row)
     Promise.resolve(storage.ledger.find(row.id)).then(
       charge => metrics.settled(row, charge),
       () => metrics.settled(row),
+    )
+  }
+
+  function noteUnrecognised({ id, model, upstream, operation }: LogRow, shape: string): void {
+    const answer = { model: model ?? '', upstream: upstream ?? '', operation, shape }
+    metrics.unrecognised(answer.model, answer.upstream)
+    unrecognised.note(answer, clock.now())
+    log.warn(
+      { request: id, ...answer },
+      "an upstream's answer was not recognised, and not handed out; its charge waits for a person",
     )
   }
 
@@ -292,6 +304,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
       storage_healthy: storage.ledger.healthy(),
       counters_healthy: counters.healthy(),
       resting_ms: Object.fromEntries([...upstreams.keys()].map(name => [name, Math.ceil(engine.restMs(name))])),
+      unrecognised: unrecognised.list(),
     }
   }
 

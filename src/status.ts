@@ -1,5 +1,6 @@
 import type { ReloadResult } from './gateway.ts'
 import type { Plan } from './kit/index.ts'
+import { joinUnrecognised, type UnrecognisedCount } from './observe/index.ts'
 
 /** How one process of a gateway is. */
 export type ProcessStatus = {
@@ -14,6 +15,8 @@ export type ProcessStatus = {
   readonly counters_healthy: boolean
   /** For how long each upstream is left alone yet, by name; 0 when it is asked. */
   readonly resting_ms: { readonly [upstream: string]: number }
+  /** Answers of upstreams since the start that were not recognised, the newest first. */
+  readonly unrecognised: readonly UnrecognisedCount[]
 }
 
 /** What was last tried of a new configuration. */
@@ -84,6 +87,7 @@ export function joinStatus(
       const restingMs = most(one => one.resting_ms[name] ?? 0)
       return { name, healthy: restingMs === 0, resting_ms: restingMs, simulated: url.startsWith('simulator:') }
     }),
+    unrecognised: joinUnrecognised(workers.map(one => one.unrecognised)),
     workers,
   }
 }

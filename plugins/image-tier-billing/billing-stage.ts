@@ -1,19 +1,10 @@
 import type { Awaitable, Failure, Passed, Stage, StoredAnswer } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
 import type { ImageCharge } from './image-charge.ts'
-import { type Scanned, Unreadable } from './scan-images.ts'
+import { type Scanned, type Scanner, Unreadable, Unrecognised } from './scanned.ts'
 
 /** The largest answer that is kept for an idempotency key. */
 export const storedAnswerBytesMax = 1024 * 1024
-
-/** What finds the images in an answer. */
-export type Scanner = {
-  write(chunk: Buffer): Scanned
-  end(): Scanned
-  close?(): void
-  /** Whether an answer without images may have had some that could not be told. */
-  readonly doubtful?: boolean
-}
 
 /**
  * The answer passes; of each image the end waits until its line is committed, and the end of the answer until the
@@ -51,13 +42,8 @@ export class BillingStage implements Stage {
     const scanned = this.#scan(() => this.#scanner.end())
     if (this.#kept) this.#keep(scanned.out)
     if (scanned.done.length > 0) await this.#charge.commit(scanned.done)
-    await this.#charge.finish(this.#storedAnswer(), this.#scanner.doubtful === true)
+    await this.#charge.finish(this.#storedAnswer())
     return scanned.out
-  }
-
-  /** The answer ended without an image, and may have had one. */
-  get doubtful(): boolean {
-    return this.#scanner.doubtful === true
   }
 
   /** Gives back what the scanner took; idempotent. */
@@ -70,6 +56,7 @@ export class BillingStage implements Stage {
     try {
       return read()
     } catch (cause) {
+      if (cause instanceof Unrecognised) throw this.#charge.unrecognised(cause.shape)
       throw this.#charge.broken(cause instanceof Unreadable ? unreadable(cause) : cause)
     }
   }

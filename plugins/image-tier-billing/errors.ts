@@ -63,10 +63,10 @@ export const errors = {
     text: 'The upstream answered with something that cannot be read as images ({why}), so it was not handed out',
     retry: false,
   },
-  upstream_answer_unknown: {
+  upstream_answer_unrecognised: {
     status: 502,
     type: 'server_error',
-    text: 'The upstream answered with {type} and not with the JSON that images come in, so it was not handed out',
+    text: 'The upstream answered in a shape that is not known ({shape}), so it was not handed out; nothing is charged until the operator has looked at charge {charge}',
     retry: false,
   },
   upstream_answer_encoded: {

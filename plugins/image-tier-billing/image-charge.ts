@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { TierRule, Clock, Ledger, Outcome, StoredAnswer } from '../../src/kit/index.ts'
+import type { TierRule, Clock, Failure, Ledger, Outcome, StoredAnswer } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
 import { rateImage } from './rate-image.ts'
-import type { FoundImage } from './scan-images.ts'
+import type { FoundImage } from './scanned.ts'
 
 /** How long an image that came back is kept for its caller while its charge cannot be written (fault table, row 20). */
 const patienceMs = 10_000
@@ -28,6 +28,8 @@ export class ImageCharge {
   #lines = 0
   #found = 0
   #broken = false
+  /** What the answer looked like that was not recognised. */
+  #shape: string | undefined
   #ended = false
   /** What is being written; the end of the exchange waits for it. */
   #writing: Promise<unknown> = Promise.resolve()
@@ -51,16 +53,15 @@ export class ImageCharge {
   }
 
   /**
-   * Ends the charge of an answer that came back whole: settled with its lines, or without any voided, or left for a person
-   * to see where it is doubtful that there were none.
+   * Ends the charge of an answer that came back whole: settled with its lines, or voided where it is known that it has none.
    * @throws Failure `charge_not_recorded` when that is not known to be durable.
    */
-  async finish(answer: StoredAnswer | undefined, doubtful = false): Promise<void> {
+  async finish(answer: StoredAnswer | undefined): Promise<void> {
     await this.#write(async () => {
       const { id } = this.#terms
       const done = await this.#insist(() =>
         this.#lines === 0
-          ? this.#endEmpty(doubtful)
+          ? this.#ledger.void(id, 'zero_images')
           : this.#ledger.settle({ id, delivery: 'unconfirmed', reason: null, ...(answer && { answer }) }),
       )
       if (!done && !(await this.#hasEnded())) throw new Error('the charge was no longer open when it was settled')
@@ -68,9 +69,16 @@ export class ImageCharge {
     })
   }
 
-  #endEmpty(doubtful: boolean): Promise<boolean> {
-    const { id } = this.#terms
-    return doubtful ? this.#ledger.review(id, 'answer_unknown') : this.#ledger.void(id, 'zero_images')
+  /** What the answer looked like, where it was not recognised. */
+  get shape(): string | undefined {
+    return this.#shape
+  }
+
+  /** The answer may hold an image that nobody has counted: a person is to see what it comes to, and its hold waits. */
+  unrecognised(shape: string): Failure {
+    this.#broken = true
+    this.#shape = shape
+    return fail('upstream_answer_unrecognised', { shape, charge: this.#terms.id })
   }
 
   /** The answer could not be followed to its end; what comes of it is for a person to see. Returns the cause. */
@@ -90,7 +98,10 @@ export class ImageCharge {
     this.#ended = true
     if (this.#lines > 0 || (this.#broken && this.#found > 0 && (await this.#hasLines()))) {
       const reason = outcome.kind === 'cut' ? `cut_by_${outcome.by}` : null
-      await this.#ledger.settle({ id, delivery: 'partial', reason })
+      const unrecognised = this.#shape === undefined ? reason : 'answer_unrecognised'
+      await this.#ledger.settle({ id, delivery: 'partial', reason: unrecognised })
+    } else if (this.#shape !== undefined && this.#found === 0) {
+      await this.#ledger.review(id, 'answer_unrecognised', 'kept')
     } else if (this.#broken) {
       await this.#ledger.review(id, this.#found > 0 ? 'line_not_recorded' : 'answer_malformed')
     } else if (outcome.reach === 'untouched') await this.#ledger.void(id, 'not_sent')

@@ -1,9 +1,16 @@
 import type { Family, Model, Problem } from '../../src/kit/index.ts'
 import type { BillingFacet } from './schema.ts'
 
-/** What the schema cannot see: tiers in their order, and a price of every model for each of them. */
+/** Operations whose answers are known without a word. */
+const knownOperations: ReadonlySet<string> = new Set(['image.generate', 'image.edit'])
+
+/** What the schema cannot see: tiers in their order, a known answer of each operation, and a price of every model for each tier. */
 export function inspect(facet: BillingFacet, family: Family, models: readonly Model[]): Problem[] {
-  return [...tierProblems(facet), ...models.flatMap(model => priceProblems(facet, family, model))]
+  return [
+    ...tierProblems(facet),
+    ...answerProblems(facet, family),
+    ...models.flatMap(model => priceProblems(facet, family, model)),
+  ]
 }
 
 function tierProblems(facet: BillingFacet): Problem[] {
@@ -58,6 +65,21 @@ function tierProblems(facet: BillingFacet): Problem[] {
     )
   }
   return problems
+}
+
+/** An answer of which nobody knows where its images stand is never handed out. */
+function answerProblems(facet: BillingFacet, family: Family): Problem[] {
+  const unknown = [...family.forward.keys()].filter(
+    operation => !knownOperations.has(operation) && facet.answers?.[operation] === undefined,
+  )
+  return unknown.map(operation =>
+    error(
+      'answer_shape_unknown',
+      `family ${family.name} forwards ${operation}, and nothing says where images stand in its answers`,
+      ['answers'],
+      `say answers: { ${operation}: data }, output where tools make them, or none where it makes none`,
+    ),
+  )
 }
 
 function priceProblems(facet: BillingFacet, family: Family, model: Model): Problem[] {

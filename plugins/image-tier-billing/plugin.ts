@@ -19,7 +19,8 @@ import {
   useChargeId,
   withField,
 } from '../../src/kit/index.ts'
-import { BillingStage, type Scanner } from './billing-stage.ts'
+import { Allowance, wholeEventsBytesMax } from './allowance.ts'
+import { BillingStage } from './billing-stage.ts'
 import { fail } from './errors.ts'
 import { readIdempotency, readIdempotencyKey } from './idempotency.ts'
 import { ImageCharge } from './image-charge.ts'
@@ -27,10 +28,11 @@ import { inspect } from './inspect.ts'
 import { quote } from './quote.ts'
 import { readCount } from './read-count.ts'
 import { readToolLimit } from './read-tool-limit.ts'
-import { Allowance, EventScanner, wholeEventsBytesMax } from './scan-events.ts'
-import { ImageScanner } from './scan-images.ts'
+import { EventScanner } from './scan-events.ts'
+import { ImageScanner, type ImageScannerOptions } from './scan-images.ts'
 import { ToolAnswerScanner } from './scan-tool-answer.ts'
 import { ToolEventScanner } from './scan-tool-events.ts'
+import type { Scanner } from './scanned.ts'
 import { type BillingFacet, facetSchema, optionsSchema } from './schema.ts'
 
 const unavailableMs = 5_000
@@ -122,14 +124,14 @@ export const imageTierBilling = definePlugin({
         const contentType = reply.headers['content-type'] ?? 'application/json'
         // A bare picture has no element to count, and would leave unpaid.
         const type = typeOf(contentType)
-        if (!mayTell(type)) throw billing.charge.broken(fail('upstream_answer_unknown', { type: type.slice(0, 80) }))
+        if (!mayTell(type)) throw billing.charge.unrecognised(`content-type ${type}`.slice(0, 80))
         const isTool = shapeOf(ex, facet) === 'output'
         const asUrl = !isTool && rendersUrl(target, facet)
         const events = isEventStream(contentType, target)
         const endUnknown = reply.endUnknown === true
         const scanner = isTool
           ? openToolScanner(events, allowance, endUnknown)
-          : openScanner(events, allowance, { asUrl, endUnknown })
+          : openScanner(events, allowance, { asUrl, endUnknown, ...(facet.texts && { texts: facet.texts }) })
         const answer = { status: reply.status, contentType, keep: billing.keyed }
         billing.stage = new BillingStage(scanner, billing.charge, answer)
         const headers = asUrl ? withoutLength(reply.headers) : reply.headers
@@ -151,11 +153,8 @@ export const imageTierBilling = definePlugin({
           // Nothing is lost: the hold stays until recovery or the lease ends it.
           log.error({ charge: ex.id, err: cause }, 'a charge could not be ended; recovery will')
         } finally {
-          if (billing.stage?.doubtful === true)
-            log.warn(
-              { request: ex.id, operation: ex.route.operation },
-              'an answer of status 200 had no image that could be told: its charge waits for a person',
-            )
+          const { shape } = billing.charge
+          if (shape !== undefined) ex.notes.unrecognised = { shape }
           billing.stage?.close()
         }
       },
@@ -189,12 +188,8 @@ function openToolScanner(events: boolean, allowance: Allowance, endUnknown: bool
   return events ? new ToolEventScanner(allowance) : new ToolAnswerScanner({ endUnknown })
 }
 
-function openScanner(
-  events: boolean,
-  allowance: Allowance,
-  options: ConstructorParameters<typeof ImageScanner>[0],
-): Scanner {
-  return events ? new EventScanner(allowance) : new ImageScanner(options)
+function openScanner(events: boolean, allowance: Allowance, options: ImageScannerOptions): Scanner {
+  return events ? new EventScanner(allowance, options.texts) : new ImageScanner(options)
 }
 
 /** The caller wants links, and this family's upstream only ever answers with bytes. @throws Failure for another format. */
@@ -269,7 +264,7 @@ function typeOf(contentType: string): string {
   return contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
 }
 
-/** Types of answers that are read for images, and of pages that say what went wrong. */
+/** Types of answers that are read for images; text of any kind may be JSON, and is looked at as such. */
 function mayTell(type: string): boolean {
   return type === '' || type === 'application/json' || type.endsWith('+json') || type.startsWith('text/')
 }

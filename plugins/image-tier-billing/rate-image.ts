@@ -1,6 +1,6 @@
 import type { TierRule, Line } from '../../src/kit/index.ts'
 import { priceOf } from './quote.ts'
-import type { FoundImage } from './scan-images.ts'
+import type { FoundImage } from './scanned.ts'
 import { rateTier } from './tier.ts'
 
 /**

@@ -1,89 +1,79 @@
+import { type Allowance, Borne } from './allowance.ts'
 import { Holdback } from './holdback.ts'
+import { ImageDigest } from './image-digest.ts'
 import { ImageHead } from './image-head.ts'
-import { type FoundImage, type Scanned, Unreadable, linkBytesMax, tailBytes } from './scan-images.ts'
+import { fieldCharsMax, RecordReader, type RecordVisitor } from './read-records.ts'
+import { Remainder } from './remainder.ts'
+import {
+  afterImageBytesMax,
+  type FoundImage,
+  linkBytesMax,
+  type Scanned,
+  type Scanner,
+  tailBytes,
+  Unreadable,
+  Unrecognised,
+} from './scanned.ts'
 import type { Size } from './tier.ts'
 import { JsonWalk, type JsonVisitor } from './walk-json.ts'
 
-/** Held whole by all streams of a process together; what does not fit is held by its tail. */
-export const wholeEventsBytesMax = 64 * 1024 * 1024
-/** What may follow the image in its event. */
-const afterImageBytesMax = 1024 * 1024
-
-/** The records that carry a finished image (wire facts 1.4); `partial_image` is a preview and never billed. */
-const completedTypes: ReadonlySet<string> = new Set(['image_generation.completed', 'image_edit.completed'])
-/** Members that may number the image; the wire defines none, but one that repeats means the same image again. */
+/** The records that carry a finished image (wire facts 1.4). */
+const finishedTypes: ReadonlySet<string> = new Set(['image_generation.completed', 'image_edit.completed'])
+/** Those that carry a preview, which is never billed. */
+const previewTypes: ReadonlySet<string> = new Set(['image_generation.partial_image', 'image_edit.partial_image'])
+/** Members that may number the image. */
 const indexNames: ReadonlySet<string> = new Set(['index', 'image_index'])
-
-const lineFeed = 0x0a
-const carriageReturn = 0x0d
-const colon = 0x3a
-const space = 0x20
-const fieldCharsMax = 64
+const fieldNames: ReadonlySet<string> = new Set(['event', 'id', 'retry', ''])
+/** What ends a stream, in the words of some. */
+const lastWords = '[DONE]'
 const none: readonly FoundImage[] = []
 
-/** Bytes that may be held by several together. */
-export class Allowance {
-  #left: number
-
-  constructor(bytesMax: number) {
-    this.#left = bytesMax
-  }
-
-  take(bytes: number): boolean {
-    if (bytes > this.#left) return false
-    this.#left -= bytes
-    return true
-  }
-
-  give(bytes: number): void {
-    this.#left += bytes
-  }
+type Image = {
+  readonly from: number
+  to: number | undefined
+  readonly link: boolean
+  readonly head: ImageHead
+  readonly digest: ImageDigest
 }
 
-type Line = 'name' | 'blank' | 'data' | 'event' | 'other'
-
-type Image = { readonly from: number; to: number | undefined; readonly link: boolean; readonly head: ImageHead }
-
 /**
- * Finds the finished images of an event stream as it passes. A record that is, or may yet turn out to be, a finished
- * image is held whole up to the blank line that ends it, until its charge is committed. When the allowance for whole
- * records is used up, all but the image's last 4 KiB and what follows them passes, as in a JSON answer: memory stays
- * bounded and what leaked is still no image. Every other record, `partial_image` too, passes as soon as its `type` says
- * what it is.
+ * Finds the finished images of an event stream as it passes. A record counts when its `event:` line or the `type` in its data
+ * is one of the finished kinds, and it carries a non-empty `b64_json` or `url`; one that has the `index` and the bytes of one
+ * before is that one again.
  *
- * A record counts when its `event:` line or the `type` in its data is one of the finished kinds, and it carries a
- * non-empty `b64_json` or `url`; once for each value of its `index`, if it has one.
+ * Every record is held whole up to the blank line that ends it, before which no reader of events can use it, until what it
+ * holds is known and its images are committed. A record with something that may be an image, and is of no kind that is known,
+ * is not handed out. When the allowance for whole records is used up, all but the image's last 4 KiB and what follows them
+ * passes, as in a JSON answer: memory stays bounded and what leaked is still no image.
  */
-export class EventScanner implements JsonVisitor {
-  readonly #allowance: Allowance
+export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
+  readonly #borne: Borne
   readonly #holdback = new Holdback()
+  readonly #records = new RecordReader(this)
+  readonly #remainder: Remainder
   #done: FoundImage[] = []
   #count = 0
   readonly #seen = new Set<string>()
-
-  #line: Line = 'name'
-  #name = ''
-  #value = ''
-  #lineIsEmpty = true
-  #skipLineFeed = false
-  #started = false
+  /** What a record held that says nothing of an image, and may mean one. */
+  #strange: string | undefined
 
   #walk = new JsonWalk(this)
-  /** Where the record begins. */
-  #from = 0
   #event = ''
-  #type: string | undefined
+  #type = ''
   #index: string | undefined
   #image: Image | undefined
-  /** A string that has begun and may be empty. */
-  #next: Image | undefined
   /** Where the link stands that came before the image itself. */
   #linkFrom: number | undefined
-  /** Bytes of this record that the allowance bears; undefined once it did not. */
-  #borne: number | undefined = 0
+  /** The string that is being read as an image. */
+  #open: Image | undefined
+  /** Names at the top of the record's object that count and have come. */
+  #names: string[] = []
+  /** What stands in the data where it is no object. */
+  #text = ''
 
-  constructor(allowance: Allowance) {
-    this.#allowance = allowance
+  constructor(allowance: Allowance, texts?: readonly string[]) {
+    this.#borne = new Borne(allowance)
+    this.#remainder = new Remainder(texts)
   }
 
   /** How many images were found so far. */
@@ -91,25 +81,21 @@ export class EventScanner implements JsonVisitor {
     return this.#count
   }
 
-  /** @throws Unreadable when a finished image's record cannot be read. */
   write(chunk: Buffer): Scanned {
     const base = this.#holdback.end
     this.#holdback.push(chunk)
-    this.#read(chunk, base)
+    this.#records.read(chunk, base)
     return this.#scanned(this.#safe())
   }
 
-  /** The stream is complete. A last record without its blank line counts, since some readers take it. */
   end(): Scanned {
-    if (this.#line === 'event') this.#event = this.#value
-    this.#dispatch(this.#holdback.end)
+    this.#records.end(this.#holdback.end)
+    if (this.#count === 0 && this.#strange !== undefined) throw new Unrecognised(`no image, but ${this.#strange}`)
     return this.#scanned(this.#holdback.end)
   }
 
-  /** The stream was given up: what it was borne for is free again. Idempotent. */
   close(): void {
-    this.#allowance.give(this.#borne ?? 0)
-    this.#borne = undefined
+    this.#borne.drop()
   }
 
   #scanned(safe: number): Scanned {
@@ -120,171 +106,134 @@ export class EventScanner implements JsonVisitor {
     return { out, done }
   }
 
-  get #isFinished(): boolean {
-    return completedTypes.has(this.#event) || (this.#type !== undefined && completedTypes.has(this.#type))
-  }
-
-  /** Nothing in the record can make it a finished image any more. */
-  get #isFree(): boolean {
-    if (completedTypes.has(this.#event)) return false
-    if (this.#type !== undefined) return !completedTypes.has(this.#type)
-    // Without either line the other may still come.
-    return this.#event !== '' && (this.#walk.foreign || this.#walk.complete)
-  }
-
   /** Up to where the stream may go on. */
   #safe(): number {
     const { end } = this.#holdback
-    if (this.#isFree) {
-      this.#free()
-      return end
-    }
-    if (this.#borne !== undefined) {
-      const more = end - this.#from - this.#borne
-      if (this.#allowance.take(more)) {
-        this.#borne += more
-        return this.#from
-      }
-      this.#free()
-    }
+    const { from } = this.#records
+    if (this.#borne.holds(end - from)) return from
     const image = this.#image
-    if (!image) return end
+    const judged = Math.min(this.#remainder.from ?? end, this.#linkFrom ?? end)
+    if (!image) return judged
     const imageEnd = image.to ?? end
-    const link = image.link && !image.head.inline && imageEnd - image.from <= linkBytesMax
-    const safe = Math.min(link ? image.from : Math.max(image.from, imageEnd - tailBytes), this.#linkFrom ?? end)
+    const whole = image.link && !image.head.inline && imageEnd - image.from <= linkBytesMax
+    const safe = Math.min(judged, whole ? image.from : Math.max(image.from, imageEnd - tailBytes))
     if (end - safe > tailBytes + afterImageBytesMax) throw new Unreadable('an event with an image does not end')
     return safe
   }
 
-  #free(): void {
-    this.#allowance.give(this.#borne ?? 0)
-    this.#borne = undefined
+  get #kind(): 'finished' | 'preview' | 'other' {
+    if (finishedTypes.has(this.#event) || finishedTypes.has(this.#type)) return 'finished'
+    return previewTypes.has(this.#type === '' ? this.#event : this.#type) ? 'preview' : 'other'
   }
 
-  /** Lines as the standard has them: ended by LF, CR or both, split anywhere (HTML 9.2). */
-  #read(chunk: Buffer, base: number): void {
-    let feed = -2
-    let carriage = -2
-    for (let at = 0; at < chunk.length; ) {
-      if (this.#skipLineFeed) {
-        this.#skipLineFeed = false
-        if (chunk[at] === lineFeed) {
-          at++
-          // It belongs to the line before, and to the record that this line may have ended.
-          if (this.#from === base + at - 1) this.#from++
-          continue
-        }
-      }
-      if (feed !== -1 && feed < at) feed = chunk.indexOf(lineFeed, at)
-      if (carriage !== -1 && carriage < at) carriage = chunk.indexOf(carriageReturn, at)
-      const stop = feed === -1 ? carriage : carriage === -1 ? feed : Math.min(feed, carriage)
-      const to = stop === -1 ? chunk.length : stop
-      if (to > at) this.#part(chunk, base, at, to)
-      if (stop === -1) return
-      at = stop + 1
-      this.#skipLineFeed = chunk[stop] === carriageReturn
-      this.#endLine(base + at)
-    }
+  data(piece: Buffer, base: number): void {
+    this.#walk.walk(piece, base)
+    if (this.#walk.foreign && this.#text.length <= fieldCharsMax)
+      this.#text += piece.toString('latin1', 0, fieldCharsMax)
+    const { fault, followed } = this.#walk
+    if (fault !== undefined) throw new Unreadable(fault)
+    if (followed) throw new Unrecognised('something behind the JSON object of an event')
+    this.#remainder.weigh(base + piece.length - this.#records.from, 1)
   }
 
-  /** A stretch of one line. */
-  #part(chunk: Buffer, base: number, from: number, to: number): void {
-    this.#lineIsEmpty = false
-    let at = from
-    while (at < to && this.#line === 'name') {
-      const byte = chunk[at++] as number
-      if (byte === colon) this.#line = this.#name === 'data' || this.#name === 'event' ? 'blank' : 'other'
-      else if (this.#name.length > fieldCharsMax) this.#line = 'other'
-      // A byte order mark may stand at the very beginning.
-      else if (this.#started || (byte !== 0xef && byte !== 0xbb && byte !== 0xbf))
-        this.#name += String.fromCharCode(byte)
-    }
-    if (at < to && this.#line === 'blank') {
-      this.#line = this.#name === 'data' ? 'data' : 'event'
-      if (chunk[at] === space) at++
-    }
-    if (at >= to) return
-    if (this.#line === 'data') this.#walk.walk(chunk.subarray(at, to), base + at)
-    else if (this.#line === 'event' && this.#value.length <= fieldCharsMax)
-      this.#value += chunk.toString('latin1', at, to)
+  field(name: string, value: string): void {
+    if (!fieldNames.has(name)) throw new Unrecognised(`a line '${name.slice(0, 40)}', which no event has`)
+    if (value.length > fieldCharsMax)
+      throw new Unrecognised(`more than ${fieldCharsMax} characters in a line that is no data`)
+    if (name === 'event') this.#event = value
   }
 
-  #endLine(next: number): void {
-    this.#started = true
-    if (this.#line === 'event') this.#event = this.#value
-    if (this.#lineIsEmpty) this.#dispatch(next)
-    this.#line = 'name'
-    this.#name = ''
-    this.#value = ''
-    this.#lineIsEmpty = true
-  }
-
-  /** The record is over; the next begins at `next`. */
-  #dispatch(next: number): void {
+  recordEnd(): void {
+    if (this.#walk.foreign && this.#text.trim() !== lastWords)
+      throw new Unrecognised('an event whose data is no JSON object')
+    if (this.#walk.open) throw new Unreadable('an event ends before its JSON does')
+    const kind = this.#kind
     const image = this.#image
-    if (this.#isFinished) {
-      const { foreign, complete, fault, depth } = this.#walk
-      if (fault !== undefined) throw new Unreadable(fault)
-      if (!foreign && !complete && depth > 0) throw new Unreadable('an event with an image ends before its JSON does')
-      if (image && (this.#index === undefined || !this.#seen.has(this.#index))) {
-        if (this.#index !== undefined) this.#seen.add(this.#index)
-        this.#done.push({ index: this.#count++, ...readImage(image) })
-      }
+    if (image && kind === 'finished') this.#found(image)
+    // A preview is never a link, which would lead to all of the image.
+    else if (image && (kind === 'other' || (image.link && !image.head.inline)))
+      throw new Unrecognised(`an image in an event '${this.#type || this.#event}'`)
+    if (kind === 'other') {
+      if (!this.#walk.complete || this.#names.includes('error')) this.#remainder.strange = undefined
+      this.#strange ??= this.#remainder.strange
     }
-    this.#free()
-    this.#borne = 0
-    this.#from = next
+    this.#forget()
+  }
+
+  /** One of the images, unless it came before. */
+  #found(image: Image): void {
+    const again = `${this.#index} ${image.digest.end()}`
+    if (this.#index !== undefined && this.#seen.has(again)) return
+    if (this.#index !== undefined) this.#seen.add(again)
+    this.#done.push({ index: this.#count++, ...readImage(image) })
+  }
+
+  #forget(): void {
+    this.#borne.renew()
+    this.#remainder.forget()
+    this.#walk = new JsonWalk(this)
     this.#event = ''
-    this.#type = undefined
+    this.#type = ''
     this.#index = undefined
     this.#image = undefined
-    this.#next = undefined
     this.#linkFrom = undefined
-    this.#walk = new JsonWalk(this)
+    this.#names = []
+    this.#text = ''
   }
 
-  string(walk: JsonWalk, at: number): 'skip' | 'text' | 'bytes' {
-    if (walk.depth !== 1 || !walk.objects[1]) return 'skip'
-    const name = walk.names[1] as string
-    if (name === 'type') return 'text'
-    if (indexNames.has(name)) return 'text'
-    if (name !== 'b64_json' && name !== 'url') return 'skip'
-    const link = name === 'url'
-    // Beside the image itself a link is of no interest; before it, it gives way once the image has begun.
-    if (this.#image && (link || !this.#image.link)) return 'skip'
-    this.#next = { from: at + 1, to: undefined, link, head: new ImageHead({ link }) }
+  name(walk: JsonWalk): void {
+    this.#remainder.name(walk)
+    if (walk.depth !== 1) return
+    const { name } = walk
+    if (name !== 'type' && name !== 'b64_json' && name !== 'url' && name !== 'error' && !indexNames.has(name)) return
+    // Readers take one of two, and nobody knows which.
+    if (this.#names.includes(name)) throw new Unrecognised(`an event with two members ${name}`)
+    this.#names.push(name)
+  }
+
+  string(walk: JsonWalk, at: number): 'bytes' {
+    const { depth, name } = walk
+    if (depth === 1 && (name === 'b64_json' || name === 'url')) {
+      const link = name === 'url'
+      this.#open = { from: at + 1, to: undefined, link, head: new ImageHead({ link }), digest: new ImageDigest() }
+    } else this.#remainder.begin(walk, at)
     return 'bytes'
   }
 
   bytes(piece: Buffer, from: number, to: number): void {
-    if (this.#next) {
+    const open = this.#open
+    if (!open) return this.#remainder.write(this.#walk, piece, from, to)
+    this.#remainder.skip(to - from)
+    // Beside the image itself a link is of no interest: it is the same one.
+    if (!this.#image || (this.#image.link && !open.link)) {
       if (this.#image) this.#linkFrom = this.#image.from
-      this.#image = this.#next
-      this.#next = undefined
+      this.#image = open
     }
-    const { head } = this.#image as Image
-    if (!head.settled) head.write(piece, from, to)
+    if (open !== this.#image) return
+    open.digest.write(piece, from, to)
+    if (!open.head.settled) open.head.write(piece, from, to)
   }
 
-  bytesEnd(at: number): void {
-    if (this.#next) this.#next = undefined
-    else (this.#image as Image).to = at
+  bytesEnd(walk: JsonWalk, at: number): void {
+    if (this.#open) {
+      this.#open.to = at
+      this.#open = undefined
+      return
+    }
+    const text = this.#remainder.end(walk)
+    if (walk.depth !== 1) return
+    if (walk.name === 'type') this.#type = text.trim()
+    else if (indexNames.has(walk.name) && text !== '') this.#number(text)
   }
 
-  text(walk: JsonWalk, value: string): void {
-    if (walk.names[1] === 'type') this.#type = value
-    else if (value !== '') this.#index = value
+  scalar(walk: JsonWalk, value: string): void {
+    if (walk.depth === 1 && indexNames.has(walk.name) && value !== 'null') this.#number(value)
   }
 
-  other(walk: JsonWalk): boolean {
-    return walk.depth === 1 && indexNames.has(walk.names[1] as string)
+  #number(value: string): void {
+    // Both members together number the image where an event has both.
+    this.#index = this.#index === undefined ? value : `${this.#index},${value}`
   }
-
-  scalar(_walk: JsonWalk, value: string): void {
-    if (value !== 'null') this.#index = value
-  }
-
-  closed(): void {}
 }
 
 function readImage(image: Image): { readonly kind: 'bytes' | 'link'; readonly size: Size | null } {

@@ -1,58 +1,54 @@
 import { Holdback } from './holdback.ts'
 import { ImageHead } from './image-head.ts'
+import { Remainder } from './remainder.ts'
+import {
+  type FoundImage,
+  linkBytesMax,
+  type Scanned,
+  type Scanner,
+  tailBytes,
+  Unreadable,
+  Unrecognised,
+} from './scanned.ts'
 import type { Size } from './tier.ts'
 import { JsonWalk, type JsonVisitor } from './walk-json.ts'
 
-/** What is held of an image until it is paid for: without it a PNG has no end, nor has a JPEG. */
-export const tailBytes = 4 * 1024
-/** The longest link, or stretch between a link and its element's end, that is held whole. */
-export const linkBytesMax = 64 * 1024
-/** An answer without images is longer than this only when there is something else in it. */
-const emptyBytesMax = 16 * 1024
-
-/** One image that came back whole. */
-export type FoundImage = {
-  /** How many came before it. */
-  readonly index: number
-  readonly kind: 'bytes' | 'link'
-  /** Null for a link, and for bytes that are no image that can be read. */
-  readonly size: Size | null
-}
-
-/**
- * What a piece of the answer led to. `out` may be passed on only after the charge of every image in `done` is durable;
- * until then it is to be held whole, and for ever when that fails.
- */
-export type Scanned = { readonly out: Buffer[]; readonly done: readonly FoundImage[] }
-
-/** The answer cannot be followed any further, and nothing more of it may go out. */
-export class Unreadable extends Error {
-  override readonly name = 'Unreadable'
-}
-
 const none: readonly FoundImage[] = []
+const listName = 'data'
 const urlName = Buffer.from('"url"')
 const b64Name = Buffer.from('"b64_json"')
 
 type Open = { readonly from: number; readonly link: boolean; readonly head: ImageHead; begun: boolean }
+
+export type ImageScannerOptions = {
+  /** Images become links: `data:` URLs. */
+  readonly asUrl?: boolean
+  /** Only JSON that closes proves that the answer is whole. */
+  readonly endUnknown?: boolean
+  /** Members that hold sentences, beside those that every vendor has. */
+  readonly texts?: readonly string[]
+}
 
 /**
  * Finds the images of an answer `{"data":[{"b64_json":…}|{"url":…}, …]}` (requirement 2.4) as it passes, and holds
  * back of each the last 4 KiB and the closing quote, a link wholly, until its charge is committed.
  *
  * Only the members `b64_json` and `url` of the objects directly in the top-level `data` count, and only non-empty
- * strings; an element counts once, whatever else it has. Memory is constant: 4 KiB and the piece they lie in, plus at
- * most 1 MiB where a JPEG hides its size behind long profiles.
+ * strings; an element counts once, whatever else it has. Nothing goes out before the first image has begun, and nothing at
+ * all where an image may stand at another place: what is not understood is not handed out. Memory is constant: 4 KiB and
+ * the piece they lie in, what stands before the first image, and at most 1 MiB where a JPEG hides its size behind long
+ * profiles.
  *
  * With `asUrl`, `b64_json` is renamed to `url` and its value becomes a `data:` URL, the type being that of the image's
  * own first bytes (decision 6). A name is changed only when a string with something in it follows, so a null stays a
  * `b64_json` (and the `"url": null` beside an image becomes one, or the last of two members would hide the first).
  */
-export class ImageScanner implements JsonVisitor {
+export class ImageScanner implements JsonVisitor, Scanner {
   readonly #asUrl: boolean
   readonly #endUnknown: boolean
   readonly #holdback = new Holdback()
   readonly #walk = new JsonWalk(this)
+  readonly #remainder: Remainder
   #done: FoundImage[] = []
   #count = 0
   #open: Open | undefined
@@ -62,14 +58,19 @@ export class ImageScanner implements JsonVisitor {
   #pending: number | undefined
   #counted = false
   #hasUrl = false
-  /** It has the list that images come in, or says what went wrong; it holds something else. */
-  #known = false
-  #strange = false
+  /** The first image's beginning may go, and all that stands before it. */
+  #released = false
+  /** The answer has the list that images come in; it says what went wrong. */
+  #listed = false
+  #refused = false
+  /** Of the element: a member that counts has come. */
+  #hasLink = false
+  #hasBytes = false
 
-  /** With `endUnknown`, only JSON that closes proves that the answer is whole. */
-  constructor({ asUrl, endUnknown = false }: { readonly asUrl: boolean; readonly endUnknown?: boolean }) {
+  constructor({ asUrl = false, endUnknown = false, texts }: ImageScannerOptions = {}) {
     this.#asUrl = asUrl
     this.#endUnknown = endUnknown
+    this.#remainder = new Remainder(texts)
   }
 
   /** How many images were found so far. */
@@ -77,26 +78,31 @@ export class ImageScanner implements JsonVisitor {
     return this.#count
   }
 
-  /** No image was found, and yet there may be one: the answer is of a shape that is not known. */
-  get doubtful(): boolean {
-    return this.#count === 0 && ((this.#strange && !this.#known) || this.#holdback.end > emptyBytesMax)
-  }
-
-  /** @throws Unreadable when the bytes cannot be JSON. */
   write(chunk: Buffer): Scanned {
     const base = this.#holdback.end
     this.#holdback.push(chunk)
     this.#walk.walk(chunk, base)
-    if (this.#walk.fault !== undefined) throw new Unreadable(this.#walk.fault)
+    const { fault, foreign, followed } = this.#walk
+    if (fault !== undefined) throw new Unreadable(fault)
+    if (foreign) throw new Unrecognised('no JSON object')
+    if (followed) throw new Unrecognised('something behind the JSON object')
+    this.#remainder.weigh(this.#holdback.end, this.#count + 1)
     return this.#scanned(this.#safe())
   }
 
-  /** The answer is complete. @throws Unreadable when its JSON is not. */
   end(): Scanned {
-    const { foreign, complete } = this.#walk
-    if (!foreign && !complete && this.#walk.depth > 0) throw new Unreadable('it ends before its JSON does')
+    const { complete } = this.#walk
+    if (this.#walk.open) throw new Unreadable('it ends before its JSON does')
     if (this.#endUnknown && !complete) throw new Unreadable('nothing says whether it is whole')
+    if (complete && this.#count === 0) this.#checkEmpty()
     return this.#scanned(this.#holdback.end)
+  }
+
+  /** @throws Unrecognised unless it is known that an answer like this has no images */
+  #checkEmpty(): void {
+    const { spoke, strange } = this.#remainder
+    if (strange !== undefined) throw new Unrecognised(`no image, but ${strange}`)
+    if (spoke && !this.#listed && !this.#refused) throw new Unrecognised('no image, and no list of them')
   }
 
   #scanned(safe: number): Scanned {
@@ -109,6 +115,12 @@ export class ImageScanner implements JsonVisitor {
 
   /** Up to where the answer may go on. */
   #safe(): number {
+    const safe = Math.min(this.#imagesSafe(), this.#remainder.from ?? Infinity)
+    if (this.#count > 0) this.#released = true
+    return this.#released ? safe : 0
+  }
+
+  #imagesSafe(): number {
     const { end } = this.#holdback
     if (this.#pending !== undefined) {
       if (end - this.#pending <= linkBytesMax) return this.#pending
@@ -129,21 +141,42 @@ export class ImageScanner implements JsonVisitor {
 
   #inElement(): boolean {
     const { depth, objects, names } = this.#walk
-    return depth === 3 && names[1] === 'data' && (objects[1] as boolean) && !objects[2] && (objects[3] as boolean)
+    return depth === 3 && names[1] === listName && !objects[2] && (objects[3] as boolean)
   }
 
-  string(walk: JsonWalk, at: number): 'skip' | 'bytes' {
-    if (!this.#inElement()) return 'skip'
-    const name = walk.names[3]
-    if (name !== 'b64_json' && name !== 'url') return 'skip'
-    const link = name === 'url'
-    this.#open = { from: at + 1, link, head: new ImageHead({ link }), begun: false }
+  name(walk: JsonWalk): void {
+    this.#remainder.name(walk)
+    if (walk.depth === 1 && walk.name === listName) {
+      // Readers take one of two, and nobody knows which.
+      if (this.#listed) throw new Unrecognised(`two members ${listName}`)
+      this.#listed = true
+    }
+    if (!this.#inElement()) return
+    if (walk.name === 'b64_json') {
+      if (this.#hasBytes) throw new Unrecognised(`${walk.path()} twice`)
+      this.#hasBytes = true
+    } else if (walk.name === 'url') {
+      if (this.#hasLink) throw new Unrecognised(`${walk.path()} twice`)
+      this.#hasLink = true
+    } else return
     if (this.#asUrl) this.#owed = walk.nameFrom
+  }
+
+  string(walk: JsonWalk, at: number): 'bytes' {
+    if (walk.depth === 1 && walk.name === 'error') this.#refused = true
+    if (!this.#inElement() || (walk.name !== 'b64_json' && walk.name !== 'url')) {
+      this.#remainder.begin(walk, at)
+      return 'bytes'
+    }
+    const link = walk.name === 'url'
+    this.#open = { from: at + 1, link, head: new ImageHead({ link }), begun: false }
     return 'bytes'
   }
 
   bytes(piece: Buffer, from: number, to: number): void {
-    const open = this.#open as Open
+    const open = this.#open
+    if (!open) return this.#remainder.write(this.#walk, piece, from, to)
+    this.#remainder.skip(to - from)
     if (this.#owed !== undefined) this.#name(open.link || this.#hasUrl ? undefined : urlName)
     if (this.#counted || open.head.settled) return
     open.head.write(piece, from, to)
@@ -151,8 +184,9 @@ export class ImageScanner implements JsonVisitor {
     if (this.#pending !== undefined && !open.link && open.head.settled) this.#measured(open.head)
   }
 
-  bytesEnd(at: number): void {
-    const open = this.#open as Open
+  bytesEnd(walk: JsonWalk, at: number): void {
+    const open = this.#open
+    if (!open) return void this.#remainder.end(walk)
     this.#open = undefined
     if (at === open.from) {
       this.#name(open.link ? b64Name : undefined)
@@ -165,29 +199,29 @@ export class ImageScanner implements JsonVisitor {
     else this.#pending ??= open.from
   }
 
-  text(): void {}
-
-  other(walk: JsonWalk): boolean {
-    // A url that is no string makes way for the name that the image in the same element will take.
-    if (this.#asUrl && this.#inElement() && walk.names[3] === 'url') {
-      this.#owed = walk.nameFrom
-      this.#name(b64Name)
-    }
-    return false
+  scalar(walk: JsonWalk, value: string): void {
+    if (walk.depth === 1 && walk.name === 'error' && value !== 'null') this.#refused = true
+    this.#makeWay(walk)
   }
 
-  scalar(): void {}
+  opened(walk: JsonWalk, isObject: boolean): void {
+    if (walk.depth === 1 && walk.name === 'error') this.#refused = true
+    if (walk.depth === 1 && walk.name === listName && isObject) throw new Unrecognised(`${listName} as an object`)
+    this.#makeWay(walk)
+  }
 
-  closed(walk: JsonWalk, depth: number): void {
-    if (depth === 2 && walk.objects[1]) {
-      const [, name] = walk.names
-      if (name === 'error' || (name === 'data' && !walk.objects[2])) this.#known = true
-      else this.#strange = true
-    }
+  /** A url that is no string makes way for the name that the image in the same element will take. */
+  #makeWay(walk: JsonWalk): void {
+    if (this.#inElement()) this.#name(walk.name === 'url' ? b64Name : undefined)
+  }
+
+  closed(_walk: JsonWalk, depth: number): void {
     if (depth !== 3 || !this.#inElement()) return
     if (this.#pending !== undefined) this.#found({ kind: 'link', size: null })
     this.#counted = false
     this.#hasUrl = false
+    this.#hasLink = false
+    this.#hasBytes = false
   }
 
   /** It is known what the value is: the name goes as it is, or another in its place. */
@@ -200,6 +234,7 @@ export class ImageScanner implements JsonVisitor {
   #begin(open: Open): void {
     if (open.begun) return
     open.begun = true
+    if (!open.link || open.head.inline) this.#released = true
     if (!this.#asUrl || open.link || open.head.inline || this.#hasUrl) return
     this.#hasUrl = true
     const mime = open.head.mime ?? 'application/octet-stream'

@@ -1,13 +1,13 @@
 import { Holdback } from './holdback.ts'
-import { type Scanned, Unreadable } from './scan-images.ts'
-import { type Place, ToolResults } from './tool-results.ts'
+import { type Scanned, type Scanner, Unreadable, Unrecognised } from './scanned.ts'
+import { ToolResults } from './tool-results.ts'
 import { JsonWalk } from './walk-json.ts'
 
 /**
  * Finds the images that tools have made in an answer `{"output":[{"type":…,"result":…}, …]}` as it passes, and holds back
  * of each the last 4 KiB and all that follows until its object has ended and its charge is committed.
  */
-export class ToolAnswerScanner {
+export class ToolAnswerScanner implements Scanner {
   readonly #endUnknown: boolean
   readonly #holdback = new Holdback()
   readonly #results = new ToolResults(placeOf)
@@ -18,26 +18,25 @@ export class ToolAnswerScanner {
     this.#endUnknown = endUnknown
   }
 
-  /** @throws Unreadable when the bytes cannot be JSON. */
   write(chunk: Buffer): Scanned {
     const base = this.#holdback.end
     this.#holdback.push(chunk)
     this.#walk.walk(chunk, base)
-    if (this.#walk.fault !== undefined) throw new Unreadable(this.#walk.fault)
+    const { fault, foreign, followed } = this.#walk
+    if (fault !== undefined) throw new Unreadable(fault)
+    if (foreign) throw new Unrecognised('no JSON object')
+    if (followed) throw new Unrecognised('something behind the JSON object')
     return { out: this.#holdback.release(this.#results.safe(this.#holdback.end)), done: this.#results.take() }
   }
 
-  /** The answer is complete. @throws Unreadable when its JSON is not. */
   end(): Scanned {
-    const { foreign, complete, depth } = this.#walk
-    if (!foreign && !complete && depth > 0) throw new Unreadable('it ends before its JSON does')
-    if (this.#endUnknown && !complete) throw new Unreadable('nothing says whether it is whole')
+    if (this.#walk.open) throw new Unreadable('it ends before its JSON does')
+    if (this.#endUnknown && !this.#walk.complete) throw new Unreadable('nothing says whether it is whole')
     return { out: this.#holdback.release(this.#holdback.end), done: this.#results.take() }
   }
 }
 
 /** In one answer every object is an image of its own, whatever its id. */
-function placeOf({ depth, objects, names }: JsonWalk): Place {
-  const is = depth === 3 && objects[1] && names[1] === 'output' && !objects[2] && objects[3]
-  return is ? 'each' : undefined
+function placeOf({ objects, names }: JsonWalk, depth: number): 'each' | undefined {
+  return depth === 3 && names[1] === 'output' && !objects[2] && objects[3] ? 'each' : undefined
 }

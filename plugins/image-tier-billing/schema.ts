@@ -56,7 +56,15 @@ export const facetSchema = {
       type: 'object',
       additionalProperties: { enum: ['data', 'output', 'none'] },
       description:
-        'By operation, where images stand in its answers: data (also of operations that are not named here), output (what tools have made), or none: nothing is charged by the image.',
+        'By operation, where images stand in its answers: data (image.generate and image.edit, where nothing else is said), output (what tools have made), or none: nothing is charged by the image.',
+    },
+    texts: {
+      type: 'array',
+      maxItems: 64,
+      uniqueItems: true,
+      items: { type: 'string', minLength: 1, maxLength: 64 },
+      description:
+        'Members of answers that hold text of the vendor, by name, wherever they stand: links in them are no images. Those that most vendors have (revised_prompt, message …) need not be named.',
     },
     over_return: {
       enum: ['bill', 'cap'],

@@ -1,42 +1,76 @@
+import { findPicture, isLink, unescapeText } from './judge-text.ts'
+import { ImageDigest } from './image-digest.ts'
 import { ImageHead } from './image-head.ts'
-import { type FoundImage, tailBytes, Unreadable } from './scan-images.ts'
+import { afterImageBytesMax, type FoundImage, tailBytes, Unreadable, Unrecognised } from './scanned.ts'
 import type { JsonVisitor, JsonWalk } from './walk-json.ts'
+import { wordSet } from './word-set.ts'
 
 const resultType = 'image_generation_call'
-/** What may follow an image before its object ends. */
-const afterImageBytesMax = 1024 * 1024
+/** So much of any other string is looked at: a picture shows in its first bytes. */
+const judgedBytesMax = 256
+
+/**
+ * Members that hold what a model wrote, what it was told, and previews: an image of a tool stands in none of them, whatever is
+ * written there.
+ */
+const writing = wordSet(`
+  text delta arguments code logs refusal input name description message title
+  instructions encrypted_content signature obfuscation revised_prompt partial_image_b64
+`)
+/** What is told again of the request, tools with their masks among it. */
+const echoed = wordSet('tools instructions input prompt metadata text tool_choice')
 
 /**
  * Where an object stands that may be the result of a tool: in an answer that tells each once, in an event of its own, or
- * in the list of all results so far.
+ * in the list of all results so far. Told of the container that is `depth` deep on the walk's path.
  */
-export type Place = 'each' | 'event' | 'list' | undefined
+export type PlaceOf = (walk: JsonWalk, depth: number) => 'each' | 'event' | 'list' | undefined
+/** No place lies deeper: `response`, `output`, its list, an object of it. */
+const deepest = 4
+
+type Image = {
+  readonly from: number
+  to: number | undefined
+  readonly head: ImageHead
+  readonly digest: ImageDigest
+}
 
 /**
  * Finds the images that tools have made: a non-empty string `result` of an object of type `image_generation_call`, its
- * members in any order. It is known when the object ends; until then the end of the string is to be held.
- * An image is told again by an object of the same id, or where ids are missing by the same place in the list.
+ * members in any order. It is known when the object ends; until then the end of the string is to be held. In an event, one that
+ * has the id and the bytes of one before is that one again; in the list of all so far, as many of the same bytes as have come.
+ *
+ * A picture that stands anywhere else but in what a model wrote is not understood, nor is an object of that type whose image
+ * is a link or of another form.
  */
 export class ToolResults implements JsonVisitor {
-  readonly #placeOf: (walk: JsonWalk) => Place
+  readonly #placeOf: PlaceOf
+  /** Ids and bytes of the images that have come. */
   readonly #seen = new Set<string>()
+  /** By their bytes, how many images have come, and how many of those the list that is being read tells. */
+  readonly #told = new Map<string, number>()
+  #listed = new Map<string, number>()
   #count = 0
-  /** Images that came without an id. */
-  #nameless = 0
-  /** Images of the list so far. */
-  #listed = 0
   #done: FoundImage[] = []
   #type = ''
   #id = ''
-  #image: { readonly from: number; to: number | undefined; readonly head: ImageHead } | undefined
+  #image: Image | undefined
+  /** The string that is being read as an image. */
+  #open: Image | undefined
+  /** What stands in the object that may lead to an image. */
+  #strange: string | undefined
+  /** The beginning of a string that is none of the images, and where it stands until it has been judged. */
+  #judged: Buffer[] = []
+  #judgedBytes = 0
+  #judgedFrom: number | undefined
 
-  constructor(placeOf: (walk: JsonWalk) => Place) {
+  constructor(placeOf: PlaceOf) {
     this.#placeOf = placeOf
   }
 
   /** A new text begins. */
   begin(): void {
-    this.#listed = 0
+    this.#listed = new Map()
     this.#forget()
   }
 
@@ -49,66 +83,117 @@ export class ToolResults implements JsonVisitor {
 
   /** Up to where bytes may go, of which the last stands before `end`. @throws Unreadable when too much would be held */
   safe(end: number): number {
+    const judged = this.#judgedFrom ?? end
     const image = this.#image
-    if (!image) return end
-    const safe = Math.max(image.from, (image.to ?? end) - tailBytes)
+    if (!image) return judged
+    const safe = Math.min(judged, Math.max(image.from, (image.to ?? end) - tailBytes))
     if (end - safe > tailBytes + afterImageBytesMax) throw new Unreadable('the object of an image does not end')
     return safe
   }
 
-  string(walk: JsonWalk, at: number): 'skip' | 'text' | 'bytes' {
-    if (!this.#placeOf(walk)) return 'skip'
-    const name = walk.names[walk.depth]
-    if (name === 'type' || name === 'id') return 'text'
-    if (name !== 'result') return 'skip'
-    if (this.#image) throw new Unreadable('an object has two results')
-    this.#image = { from: at + 1, to: undefined, head: new ImageHead({ link: false }) }
+  opened(walk: JsonWalk): void {
+    if (this.#placeOf(walk, walk.depth) && walk.name === 'result') this.#strange = walk.path()
+  }
+
+  string(walk: JsonWalk, at: number): 'skip' | 'bytes' {
+    if (this.#placeOf(walk, walk.depth) && walk.name === 'result') {
+      // Readers take one of two, and nobody knows which.
+      if (this.#image) throw new Unrecognised(`${walk.path()} twice`)
+      this.#open = { from: at + 1, to: undefined, head: new ImageHead({ link: false }), digest: new ImageDigest() }
+      return 'bytes'
+    }
+    if (writing.has(walk.name) || isEchoed(walk)) return 'skip'
+    this.#judgedFrom = at
     return 'bytes'
   }
 
-  bytes(piece: Buffer, from: number, to: number): void {
-    if (this.#image && !this.#image.head.settled) this.#image.head.write(piece, from, to)
-  }
-
-  bytesEnd(at: number): void {
-    if (this.#image?.from === at) this.#image = undefined
-    else if (this.#image) this.#image.to = at
-  }
-
-  text(walk: JsonWalk, value: string): void {
-    if (walk.names[walk.depth] === 'type') this.#type = value
-    else this.#id = value
-  }
-
-  other(): boolean {
-    return false
-  }
-
-  scalar(): void {}
-
-  closed(walk: JsonWalk): void {
-    const place = this.#placeOf(walk)
-    if (!place) return
-    if (this.#image && this.#type === resultType && !this.#isAgain(place)) {
-      const measured = this.#image.head.end()
-      const size = measured.kind === 'size' ? measured.size : null
-      this.#done.push({ index: this.#count++, kind: 'bytes', size })
-      if (this.#id === '') this.#nameless++
-      else this.#seen.add(this.#id)
+  bytes(piece: Buffer, from: number, to: number, walk: JsonWalk): void {
+    const open = this.#open
+    if (open) {
+      this.#image = open
+      open.digest.write(piece, from, to)
+      if (!open.head.settled) open.head.write(piece, from, to)
+      return
     }
+    if (this.#judgedFrom === undefined) return
+    const taken = piece.subarray(from, Math.min(to, from + judgedBytesMax - this.#judgedBytes))
+    this.#judged.push(taken)
+    this.#judgedBytes += taken.length
+    if (this.#judgedBytes === judgedBytesMax) this.#judge(walk)
+  }
+
+  bytesEnd(walk: JsonWalk, at: number): void {
+    if (this.#open) {
+      this.#open.to = at
+      this.#open = undefined
+      return
+    }
+    // A longer one is no type and no id.
+    if (this.#judgedFrom === undefined) return
+    const text = this.#judge(walk)
+    if (!this.#placeOf(walk, walk.depth)) return
+    if (walk.name === 'type') this.#type = text
+    else if (walk.name === 'id') this.#id = text
+  }
+
+  closed(walk: JsonWalk, depth: number): void {
+    const place = this.#placeOf(walk, depth)
+    if (!place) return
+    const image = this.#image
+    if (this.#type === resultType) {
+      if (!image && this.#strange !== undefined) throw new Unrecognised(this.#strange)
+      if (image) this.#take(place, image)
+    } else if (image && beginsAsPicture(image)) throw new Unrecognised(`${walk.path()}.result of type '${this.#type}'`)
     this.#forget()
   }
 
-  #isAgain(place: Place): boolean {
-    if (place === 'each') return false
-    const at = place === 'list' ? this.#listed++ : this.#count
-    if (this.#id !== '' && this.#seen.has(this.#id)) return true
-    return at < this.#count && (this.#id === '' || this.#nameless > 0)
+  /** One of the images, unless it came before. */
+  #take(place: 'each' | 'event' | 'list', image: Image): void {
+    const digest = image.digest.end()
+    const again = `${this.#id} ${digest}`
+    if (place === 'event' && this.#id !== '' && this.#seen.has(again)) return
+    if (place === 'list') {
+      const before = this.#listed.get(digest) ?? 0
+      this.#listed.set(digest, before + 1)
+      if (before < (this.#told.get(digest) ?? 0)) return
+    }
+    this.#seen.add(again)
+    this.#told.set(digest, (this.#told.get(digest) ?? 0) + 1)
+    const measured = image.head.end()
+    const size = measured.kind === 'size' ? measured.size : null
+    this.#done.push({ index: this.#count++, kind: 'bytes', size })
+  }
+
+  /** @returns what of the string has been seen. @throws Unrecognised when it is a picture */
+  #judge(walk: JsonWalk): string {
+    const text = unescapeText(Buffer.concat(this.#judged))
+    this.#judged = []
+    this.#judgedBytes = 0
+    this.#judgedFrom = undefined
+    const picture = findPicture(text)
+    if (picture !== undefined) throw new Unrecognised(`${walk.path()} (${picture})`)
+    if (isLink(text) && this.#isInside(walk)) this.#strange ??= `${walk.path()} (a link)`
+    return text
+  }
+
+  #isInside(walk: JsonWalk): boolean {
+    for (let depth = Math.min(walk.depth, deepest); depth > 1; depth--) if (this.#placeOf(walk, depth)) return true
+    return false
   }
 
   #forget(): void {
     this.#type = ''
     this.#id = ''
     this.#image = undefined
+    this.#strange = undefined
   }
+}
+
+function isEchoed({ names }: JsonWalk): boolean {
+  return echoed.has((names[1] === 'response' ? names[2] : names[1]) ?? '')
+}
+
+function beginsAsPicture({ head }: Image): boolean {
+  const measured = head.end()
+  return measured.mime !== null
 }

@@ -7,89 +7,110 @@ const closeArray = 0x5d
 const comma = 0x2c
 const colon = 0x3a
 
-/** Deeper than this only brackets are counted, unless a reader says otherwise; names are read no deeper. */
-export const shallow = 3
+/** No answer that is known is nested nearly as deep. */
+const depthMax = 64
 /** The longest word looked for has 26 characters; with every one escaped it has 156. */
 const nameCharsMax = 192
-const scalarCharsMax = 24
+/** Longer than any number that means something. */
+const scalarCharsMax = 256
+const scalarText = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/
 
-type State = 'structure' | 'name' | 'skip' | 'text' | 'bytes'
+type State = 'structure' | 'scalar' | 'name' | 'skip' | 'bytes'
+/** What the grammar lets come next. */
+type Due = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma or end' | 'nothing'
 
-/** What is told about the values as deep as the walk looks, while they pass. */
+/** What is told about every value while it passes. */
 export type JsonVisitor = {
+  /** A member's name has been read: `walk.name`, which stands from `walk.nameFrom` to `walk.nameTo`. */
+  name?(walk: JsonWalk): void
   /** A string begins; its opening quote stands at `at`. How is it to be read? */
-  string(walk: JsonWalk, at: number): 'skip' | 'text' | 'bytes'
+  string(walk: JsonWalk, at: number): 'skip' | 'bytes'
   /** Content of a `bytes` string, still escaped: `piece` from `from` to `to`, which is never empty. */
-  bytes(piece: Buffer, from: number, to: number): void
+  bytes(piece: Buffer, from: number, to: number, walk: JsonWalk): void
   /** Such a string is over; its closing quote stands at `at`. */
-  bytesEnd(at: number): void
-  /** A `text` string, unescaped; one longer than a name comes as ''. */
-  text(walk: JsonWalk, value: string): void
-  /** A value that is no string begins. True to be told its text, if it is a number or a word. */
-  other(walk: JsonWalk): boolean
-  scalar(walk: JsonWalk, value: string): void
+  bytesEnd(walk: JsonWalk, at: number): void
+  /** A number or a word, whole. */
+  scalar?(walk: JsonWalk, value: string): void
+  /** An object or array begins as the value at the walk's place; it is not counted in `depth` yet. */
+  opened?(walk: JsonWalk, isObject: boolean): void
   /** An object or array that was `depth` deep is over. */
-  closed(walk: JsonWalk, depth: number): void
+  closed?(walk: JsonWalk, depth: number): void
 }
 
 /**
- * Walks JSON as it passes, in pieces of any size: follows its structure byte by byte, skips strings with
- * `Buffer.indexOf`, keeps nothing but the path of the first levels. It does not check the grammar. What it
- * promises is that in text which `JSON.parse` takes it meets every value at its place, however names are escaped.
+ * Walks one JSON object as it passes, in pieces of any size, and tells of every value at its place, whatever its depth and
+ * however its name is escaped. The grammar of RFC 8259 is checked but for what may stand inside strings, which are skipped
+ * by `Buffer.indexOf`: what it takes for one text no reader takes for another.
  */
 export class JsonWalk {
   readonly #visitor: JsonVisitor
-  readonly #shallow: number
   #state: State = 'structure'
+  #due: Due = 'value'
   /** An odd number of backslashes stood at the end of the last piece. */
   #odd = false
   #raw = ''
-  #scalar: string | undefined
-  /** The next string is a member's name. */
-  #naming = false
-  /** A value is due and has not begun; in an object, its name has been read. */
-  #due = false
+  #begun = false
 
   depth = 0
-  /** By depth: whether the container there is an object, and the name of its member that the walk is in. */
-  readonly objects: boolean[] = [false, false, false, false, false]
-  readonly names: string[] = ['', '', '', '', '']
+  /** By depth, from 1: whether the container there is an object, and the name of its member that the walk is in. */
+  readonly objects: boolean[] = [false]
+  readonly names: string[] = ['']
   /** Where the last name stands, quotes and all. */
   nameFrom = 0
   nameTo = 0
-  /** It is not an object at all; nothing has been or will be told. */
+  /** It does not begin as an object does; nothing has been or will be told. */
   foreign = false
   /** The object is over. */
   complete = false
+  /** Something else than blanks follows the object. */
+  followed = false
   /** Why this cannot be JSON; nothing is told after it. */
   fault: string | undefined
 
-  /** Looks so many levels deep, at most 4. */
-  constructor(visitor: JsonVisitor, deepest: number = shallow) {
+  constructor(visitor: JsonVisitor) {
     this.#visitor = visitor
-    this.#shallow = deepest
   }
 
-  /** A member's name is being read, or was read and its value has not begun; false for one too long to matter. */
+  /** A member's name is being read, or was read and its value has not begun. */
   get naming(): boolean {
-    if (this.#state === 'name') return this.#raw.length <= nameCharsMax
-    return (
-      this.#due && this.depth <= this.#shallow && (this.objects[this.depth] as boolean) && this.names[this.depth] !== ''
-    )
+    if (this.#state === 'name') return true
+    if (this.#state !== 'structure' || !this.objects[this.depth]) return false
+    return this.#due === 'colon' || this.#due === 'value'
+  }
+
+  /** The name of the member that the walk is in; '' in an array, and for one too long to be any that is looked for. */
+  get name(): string {
+    return this.names[this.depth] as string
+  }
+
+  /** The object has begun and is not over. */
+  get open(): boolean {
+    return this.depth > 0
+  }
+
+  /** Where the walk is: `data[].url`. For people; cut where it is long. */
+  path(): string {
+    let path = ''
+    for (let depth = 1; depth <= this.depth; depth++)
+      path += this.objects[depth] ? `${depth > 1 ? '.' : ''}${this.names[depth]}` : '[]'
+    return path
   }
 
   /** Reads on. `base` is the place of the piece's first byte in what the caller counts by. */
   walk(piece: Buffer, base: number): void {
-    for (let at = 0; at < piece.length && !this.foreign && this.fault === undefined; ) {
-      at = this.#state === 'structure' ? this.#structure(piece, base, at) : this.#string(piece, base, at)
+    for (let at = 0; at < piece.length && !this.foreign && !this.followed && this.fault === undefined; ) {
+      if (this.#state === 'structure') at = this.#structure(piece, base, at)
+      else if (this.#state === 'scalar') at = this.#scalar(piece, at)
+      else at = this.#string(piece, base, at)
     }
   }
 
   #structure(piece: Buffer, base: number, from: number): number {
     for (let i = from; i < piece.length; i++) {
       const byte = piece[i] as number
+      if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) continue
       if (this.depth === 0 && !this.#isOpening(byte)) {
-        if (this.foreign || this.fault !== undefined) return piece.length
+        if (this.foreign || this.followed) return piece.length
         continue
       }
       switch (byte) {
@@ -103,107 +124,106 @@ export class JsonWalk {
         case closeObject:
         case closeArray:
           this.#close(byte === closeObject)
-          if (this.fault !== undefined) return piece.length
           break
         case comma:
-          this.#endScalar()
-          if (this.depth > this.#shallow) break
-          this.#naming = this.objects[this.depth] as boolean
-          this.#due = !this.#naming
+          if (this.#due !== 'comma or end') this.fault = 'a comma stands where none may'
+          else this.#due = this.objects[this.depth] ? 'name' : 'value'
           break
         case colon:
-        case 0x20:
-        case 0x0a:
-        case 0x0d:
-        case 0x09:
+          if (this.#due !== 'colon') this.fault = 'a colon stands where none may'
+          else this.#due = 'value'
           break
         default:
-          if (this.#due && this.depth <= this.#shallow) {
-            this.#due = false
-            if (this.#visitor.other(this)) this.#scalar = ''
-          }
-          if (this.#scalar !== undefined && this.#scalar.length < scalarCharsMax) {
-            this.#scalar += String.fromCharCode(byte)
+          if (byte === 0) this.foreign = true
+          else if (this.#due !== 'value' && this.#due !== 'value or end') this.fault = 'it is not JSON'
+          else {
+            this.#state = 'scalar'
+            this.#raw = ''
+            return i
           }
       }
+      if (this.fault !== undefined || this.foreign) return piece.length
     }
     return piece.length
   }
 
-  /** Outside of any container: the one byte that may begin the object. Blanks and a byte order mark may precede it. */
+  /** Outside of any container: the one byte that may begin the object. A byte order mark may precede it. */
   #isOpening(byte: number): boolean {
     if (byte === openObject && !this.complete) return true
-    const blank = byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
-    if (this.complete) {
-      if (!blank) this.fault = 'something follows the object'
-    } else if (!blank && byte !== 0xef && byte !== 0xbb && byte !== 0xbf) this.foreign = true
+    if (this.complete) this.followed = true
+    else if (this.#begun || (byte !== 0xef && byte !== 0xbb && byte !== 0xbf)) this.foreign = true
     return false
   }
 
   #open(isObject: boolean): void {
-    if (this.#due && this.depth <= this.#shallow) this.#visitor.other(this)
-    this.#due = !isObject
+    if (this.#due !== 'value' && this.#due !== 'value or end') this.fault = 'a bracket stands where none may'
+    else if (this.depth === depthMax) this.fault = `it is nested deeper than ${depthMax} levels`
+    if (this.fault !== undefined) return
+    if (this.depth > 0) this.#visitor.opened?.(this, isObject)
     this.depth++
-    if (this.depth > this.#shallow) return
     this.objects[this.depth] = isObject
     this.names[this.depth] = ''
-    this.#naming = isObject
+    this.#due = isObject ? 'name or end' : 'value or end'
+    this.#begun = true
   }
 
   #close(isObject: boolean): void {
-    this.#endScalar()
-    if (this.depth <= this.#shallow) {
-      if (this.objects[this.depth] !== isObject) {
-        this.fault = 'its brackets do not match'
-        return
-      }
-      this.#visitor.closed(this, this.depth)
+    const empty = isObject ? 'name or end' : 'value or end'
+    if (this.objects[this.depth] !== isObject || (this.#due !== 'comma or end' && this.#due !== empty)) {
+      this.fault = 'its brackets do not match'
+      return
     }
+    this.#visitor.closed?.(this, this.depth)
     this.depth--
-    this.#naming = false
-    this.#due = false
-    if (this.depth === 0) this.complete = true
+    this.#due = 'comma or end'
+    if (this.depth > 0) return
+    this.complete = true
+    this.#due = 'nothing'
   }
 
-  #endScalar(): void {
-    if (this.#scalar === undefined) return
-    const value = this.#scalar
-    this.#scalar = undefined
-    this.#visitor.scalar(this, value)
+  #scalar(piece: Buffer, from: number): number {
+    let at = from
+    while (at < piece.length && !endsScalar(piece[at] as number)) at++
+    this.#raw += piece.toString('latin1', from, Math.min(at, from + scalarCharsMax + 1))
+    if (this.#raw.length > scalarCharsMax) this.fault = 'a value is neither a number nor a word'
+    if (at === piece.length || this.fault !== undefined) return at
+    this.#state = 'structure'
+    this.#due = 'comma or end'
+    if (scalarText.test(this.#raw)) this.#visitor.scalar?.(this, this.#raw)
+    else this.fault = 'a value is neither a number nor a word'
+    return at
   }
 
   #begin(at: number): void {
     this.#raw = ''
-    if (this.depth > this.#shallow) {
-      this.#state = 'skip'
-    } else if (this.#naming) {
-      this.#naming = false
+    if (this.#due === 'name' || this.#due === 'name or end') {
       this.#state = 'name'
       this.nameFrom = at
-    } else {
-      this.#due = false
+    } else if (this.#due === 'value' || this.#due === 'value or end') {
       this.#state = this.#visitor.string(this, at)
-    }
+    } else this.fault = 'a string stands where none may'
   }
 
   #string(piece: Buffer, base: number, from: number): number {
     const closing = this.#closing(piece, from)
     const to = closing === -1 ? piece.length : closing
     if (this.#state === 'bytes') {
-      if (to > from) this.#visitor.bytes(piece, from, to)
-    } else if (this.#state !== 'skip' && this.#raw.length <= nameCharsMax) {
+      if (to > from) this.#visitor.bytes(piece, from, to, this)
+    } else if (this.#state === 'name' && this.#raw.length <= nameCharsMax) {
       this.#raw += piece.toString('latin1', from, Math.min(to, from + nameCharsMax + 1))
     }
     if (closing === -1) return piece.length
     const state = this.#state
     this.#state = 'structure'
-    if (state === 'bytes') this.#visitor.bytesEnd(base + closing)
-    else if (state === 'text') this.#visitor.text(this, unescape(this.#raw))
-    else if (state === 'name') {
+    if (state === 'name') {
       this.names[this.depth] = unescape(this.#raw)
       this.nameTo = base + closing + 1
-      this.#due = true
+      this.#due = 'colon'
+      this.#visitor.name?.(this)
+      return closing + 1
     }
+    this.#due = 'comma or end'
+    if (state === 'bytes') this.#visitor.bytesEnd(this, base + closing)
     return closing + 1
   }
 
@@ -227,7 +247,12 @@ export class JsonWalk {
   }
 }
 
-/** What a name or a short string says; '' for one that is too long or escaped wrongly, which is none of those looked for. */
+function endsScalar(byte: number): boolean {
+  if (byte <= 0x20) return true
+  return byte === comma || byte === closeObject || byte === closeArray || byte === colon || byte === quote
+}
+
+/** What a name says; '' for one that is too long or escaped wrongly, which is none of those looked for. */
 function unescape(raw: string): string {
   if (raw.length > nameCharsMax) return ''
   if (!raw.includes('\\')) return raw

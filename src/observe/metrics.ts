@@ -24,6 +24,8 @@ export type Metrics = {
   /** A request has ended; with its charge, when it has one. Counts by reference: about a microsecond. */
   settled(row: LogRow, charge?: Charge | null): void
   /** What limits said of a request. */
+  /** An upstream's answer was not handed out whole, because nobody could tell what it held. */
+  unrecognised(model: string, upstream: string): void
   limited(decisions: readonly LimitDecision[]): void
   /** A change of the storage that was waited for. */
   committed(change: string, durationMs: number, committed: boolean): void
@@ -96,6 +98,11 @@ export function createMetrics(): Metrics {
     'model',
   ])
   const flags = counters('tollgate_line_flags_total', 'Lines with something odd about them.', ['model', 'flag'])
+  const unrecognised = counters(
+    'tollgate_answers_unrecognised_total',
+    'Answers of upstreams that were not handed out whole, because nobody could tell what they held.',
+    ['model', 'upstream'],
+  )
   const upstreamSeconds = spreads(
     'tollgate_upstream_head_seconds',
     "From dispatch to the head of the upstream's answer, or to its failure.",
@@ -147,9 +154,20 @@ export function createMetrics(): Metrics {
     const delays = delaySnapshot(delay)
     delay.reset()
     return [
-      ...[requests, refusals, tokens, charges, amount, lines, images, differs, flags, limited, commitFailures].map(
-        countersSnapshot,
-      ),
+      ...[
+        requests,
+        refusals,
+        tokens,
+        charges,
+        amount,
+        lines,
+        images,
+        differs,
+        flags,
+        limited,
+        commitFailures,
+        unrecognised,
+      ].map(countersSnapshot),
       ...[seconds, upstreamSeconds, commits].map(spreadsSnapshot),
       gaugeSnapshot('tollgate_requests_in_flight', 'Requests that have begun and not ended.', inFlight),
       gaugeSnapshot(
@@ -184,6 +202,9 @@ export function createMetrics(): Metrics {
     },
     limited(decisions) {
       for (const { limit, decision } of decisions) limited.at(limit, decision).value++
+    },
+    unrecognised(model, upstream) {
+      unrecognised.at(label(model, known.models), label(upstream, known.upstreams)).value++
     },
     committed(change, durationMs, committed) {
       commits.at(change).add(durationMs / 1000)

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import OpenAI, { APIError, BadRequestError, InternalServerError, NotFoundError } from 'openai'
 import t, { type Test } from 'tap'
+import { createLog } from '../../src/observe/index.ts'
 import { jpeg, picture } from '../harness/pictures.ts'
 import { askOnce } from '../harness/shop.ts'
 import { type Started, start, type StartOptions } from '../harness/start.ts'
@@ -518,7 +519,7 @@ t.test(
       const answer = await post(generations, good)
       t.equal(answer.status, 502)
       t.equal(answer.headers.get('x-should-retry'), 'false')
-      t.match(await answer.json(), { error: { code: 'upstream_answer_unknown' } })
+      t.match(await answer.json(), { error: { code: 'upstream_answer_unrecognised' } })
       t.match(await charges(1), [{ state: 'needs_review', amount: '0.00', count: 0 }])
       t.match(await logs(1), [{ status: 502, outcome: 'refused' }])
     }
@@ -534,26 +535,55 @@ t.test('a 200 without a picture costs nothing, whatever it holds [U14]', async t
     ['an error', 'application/json', '{"error":{"message":"refused","type":"x","param":null,"code":"y"}}', 'voided'],
     ['empty pictures', 'application/json', '{"data":[{"b64_json":""},{"url":""},{"b64_json":null},{}]}', 'voided'],
     ['an error beside data', 'application/json', '{"error":{"message":"no"},"data":[]}', 'voided'],
-    ['HTML', 'text/html', '<html><body>502 Bad Gateway</body></html>', undefined],
-    ['HTML that says JSON', 'application/json', '<html></html>', undefined],
-    ['a list', 'application/json', '[]', undefined],
-    ['nothing', 'application/json', '', undefined],
-    ['text', 'text/plain', 'ok', undefined],
-    ['data that is an object', 'application/json', '{"data":{"b64_json":"aGVsbG8="}}', 'needs_review'],
-    ['another word for data', 'application/json', '{"images":[{"url":"https://img.example/1.png"}]}', 'needs_review'],
-    ['another word in data', 'application/json', `{"data":[{"image":"${'A'.repeat(20_000)}"}]}`, 'needs_review'],
+    ['an error for each picture', 'application/json', '{"data":[{"error":{"code":"x","message":"no"}}]}', 'voided'],
+    ['nothing', 'application/json', '', 'voided'],
   ] as const) {
     upstream.answerOnce(res => void res.writeHead(200, { 'content-type': type }).end(body))
-    const answer = await post(generations, good).catch(() => undefined)
-    const text = await answer?.text().catch(() => undefined)
-    const [charge] = await charges(1)
-    t.equal(charge?.amount, '0.00', `${name}: free`)
-    t.equal(charge?.count, 0)
-    if (state) {
-      t.equal(charge?.state, state, name)
-      t.equal(text, body, `${name}: passed on as it is`)
-    } else t.match(charge?.state, /^(?:voided|needs_review)$/, `${name}: ${charge?.state}, answered ${answer?.status}`)
+    const answer = await post(generations, good)
+    t.equal(await answer.text(), body, `${name}: passed on as it is`)
+    t.match(await charges(1), [{ state, amount: '0.00', count: 0 }], name)
   }
+})
+
+t.test('[6.2] a 200 of a shape that is not known is not handed out, and its charge waits with its hold', async t => {
+  const lines: string[] = []
+  const log = createLog({ level: 'warn', pretty: false, destination: { write: line => void lines.push(line) } })
+  const { post, upstream, charges, gateway, opsUrl } = await startOpen(t, { log })
+  const wide = Buffer.from(`{"data":[{"b64_json":"${jpeg(64, 64).toString('base64')}"}]}`, 'utf16le')
+  let held = 0
+  for (const [name, type, body] of [
+    ['HTML', 'text/html', '<html><body>502 Bad Gateway</body></html>'],
+    ['HTML that says JSON', 'application/json', '<html></html>'],
+    ['a list', 'application/json', '[{"url":"https://img.example/1.png"}]'],
+    ['text', 'text/plain', 'ok'],
+    ['a picture as text', 'text/plain', jpeg(64, 64)],
+    ['UTF-16', 'application/json', wide],
+    ['data that is an object', 'application/json', '{"data":{"b64_json":"aGVsbG8="}}'],
+    ['another word for data', 'application/json', '{"images":[{"url":"https://img.example/1.png"}]}'],
+    ['another word in data', 'application/json', `{"data":[{"image":"${'A'.repeat(20_000)}"}]}`],
+    ['an empty list beside it', 'application/json', '{"data":[],"output":["https://img.example/1.png"]}'],
+  ] as const) {
+    upstream.answerOnce(res => void res.writeHead(200, { 'content-type': type }).end(body))
+    const answer = await post(generations, good)
+    t.equal(answer.status, 502, name)
+    t.equal(answer.headers.get('x-should-retry'), 'false')
+    t.match(await answer.json(), { error: { code: 'upstream_answer_unrecognised' } }, name)
+    t.match(await charges(1), [{ state: 'needs_review', amount: '0.00', count: 0 }], name)
+    held++
+  }
+  const { unrecognised } = gateway.status()
+  t.equal(
+    unrecognised.reduce((sum, one) => sum + one.count, 0),
+    held,
+  )
+  t.match(
+    unrecognised.find(one => one.shape.startsWith('images')),
+    { model: good.model, upstream: 'alpha', operation: 'image.generate', shape: 'images[].url (a link)' },
+  )
+  const metrics = await (await fetch(`${opsUrl}/metrics`)).text()
+  t.match(metrics, `tollgate_answers_unrecognised_total{model="${good.model}",upstream="alpha"} ${held}`)
+  t.match(lines.join(''), /"upstream":"alpha".*"shape":"images\[\]\.url \(a link\)"/)
+  t.equal((await gateway.storage.books.open()).find(one => one.state === 'needs_review')?.count, held)
 })
 
 t.test('a redirect is not followed: 502, wherever it points [U15]', async t => {

@@ -68,7 +68,8 @@ class MemoryLedger implements Ledger {
 
   post = (): void => void this.asked.push('post')
   void = async (_id: string, reason: string): Promise<boolean> => this.#say(`void ${reason}`)
-  review = async (_id: string, reason: string): Promise<boolean> => this.#say(`review ${reason}`)
+  review = async (_id: string, reason: string, hold = 'released'): Promise<boolean> =>
+    this.#say(`review ${reason}${hold === 'kept' ? ' kept' : ''}`)
   delivered = (): void => void this.asked.push('delivered')
   find = (): undefined => undefined
   healthy = (): boolean => this.isHealthy
@@ -216,7 +217,7 @@ t.test('what became of an exchange decides how its charge ends (4.4)', async t =
 })
 
 t.test('an answer without images costs nothing, even as a 200', async t => {
-  for (const text of ['{"data":[]}', '{"error":{"message":"no"}}', '<html>', '', '{"data":[{"b64_json":""}]}']) {
+  for (const text of ['{"data":[]}', '{"error":{"message":"no"}}', '', '{"data":[{"b64_json":""}]}']) {
     const on = course()
     await admit(on)
     const { stage } = await replied(on)
@@ -238,6 +239,36 @@ t.test('the end of the exchange waits for what is being written', async t => {
   await Promise.all([writing, settling])
   t.same(on.ledger.asked.slice(1), ['line 0 2K 2', 'settle partial'])
   t.match(await refusalOf(() => stage.end()), { code: 'charge_not_recorded' }, 'nothing is written afterwards')
+})
+
+t.test('[6.2] an answer that is not recognised is refused, and its charge waits with its hold', async t => {
+  const rows: [string, string][] = [
+    ['<html>', 'no JSON object'],
+    ['{"images":["https://images.example/1.png"]}', 'images[] (a link)'],
+    ['{"job":"1"}', 'no image, but job'],
+  ]
+  for (const [text, shape] of rows) {
+    const on = course()
+    await admit(on)
+    const { stage } = await replied(on)
+    const failure = await refusalOf(async () => {
+      await stage.write(Buffer.from(text))
+      await stage.end()
+    })
+    t.match(failure, { code: 'upstream_answer_unrecognised', status: 502, retry: false })
+    await settle(on, { kind: 'refused', status: 502, reach: 'truncated', failure })
+    t.same(on.ledger.asked.slice(1), ['review answer_unrecognised kept'])
+    t.same(on.ex.notes.unrecognised, { shape })
+  }
+  const later = course({ n: 2 })
+  await admit(later)
+  const { stage } = await replied(later)
+  await stage.write(Buffer.from(`${answerOf(1254).slice(0, -1)},"more":`))
+  t.match(await refusalOf(() => stage.write(Buffer.from('"https://images.example/2.png"'))), {
+    code: 'upstream_answer_unrecognised',
+  })
+  await settle(later, { kind: 'cut', by: 'upstream', status: 200, reach: 'truncated' })
+  t.equal(later.ledger.asked.at(-1), 'settle partial', 'what the caller holds is charged')
 })
 
 t.test('an answer that cannot be followed, or was encoded, is not handed out', async t => {

@@ -1,6 +1,8 @@
 import t from 'tap'
-import { type FoundImage, ImageScanner, type Scanned, tailBytes } from '../../plugins/image-tier-billing/scan-images.ts'
-import { Allowance, EventScanner } from '../../plugins/image-tier-billing/scan-events.ts'
+import { Allowance } from '../../plugins/image-tier-billing/allowance.ts'
+import { EventScanner } from '../../plugins/image-tier-billing/scan-events.ts'
+import { ImageScanner } from '../../plugins/image-tier-billing/scan-images.ts'
+import { type FoundImage, type Scanned, tailBytes } from '../../plugins/image-tier-billing/scanned.ts'
 import { seeded } from '../harness/exchange.ts'
 import { avifHead, gifHead, jpegHead, pngHead, webpHead } from '../harness/image-heads.ts'
 
@@ -12,6 +14,7 @@ const pick = <T>(random: Random, values: readonly T[]): T => values[Math.floor(r
 const whole = (random: Random, below: number): number => Math.floor(random() * below)
 
 const unreadable = { name: 'Unreadable' }
+const unrecognised = { name: 'Unrecognised' }
 
 /** What the generator put into a document. */
 type Planted = {
@@ -59,15 +62,15 @@ function named(random: Random, name: string): string {
   return `"${chars.join('')}"`
 }
 
-/** Values in which names and brackets mean nothing. */
+/** Values in which names and brackets mean nothing, and that no image can be. */
 function decoy(random: Random): string {
   return pick(random, [
     '"a boat"',
     '"\\\\"',
     '"\\\\\\""',
     '"{\\"data\\":[{\\"b64_json\\":\\"AAAA\\"}]}"',
-    '{"b64_json":"iVBORw0KGgo","url":"https://nested"}',
-    '[{"b64_json":"iVBORw0KGgo"},[[]],{}]',
+    '{"b64_json":"nested","url":"nested"}',
+    '[{"b64_json":"nested"},[[]],{}]',
     '{"data":[{"b64_json":"nested"}]}',
     'null',
     'true',
@@ -95,15 +98,16 @@ function element(random: Random, planted: Planted[]): string {
   return `{${blanks(random)}${members.join(`${blanks(random)},${blanks(random)}`)}${blanks(random)}}`
 }
 
-function someDocument(random: Random): { readonly text: string; readonly planted: readonly Planted[] } {
+/** With at least so many images. */
+function someDocument(random: Random, least: number): { readonly text: string; readonly planted: readonly Planted[] } {
   const planted: Planted[] = []
   const list = (): string => {
     // Values that would be an element with an image of their own are left out.
-    const other = (): string =>
-      pick(random, ['"a"', 'null', '1', '[{"b64_json":"iVBORw0KGgo"}]', '{}', '{"a":{"url":"x"}}'])
-    const elements = Array.from({ length: whole(random, 4) }, () =>
-      random() < 0.1 ? other() : element(random, planted),
-    )
+    const other = (): string => pick(random, ['"a"', 'null', '1', '[{"b64_json":"nested"}]', '{}', '{"a":{"url":"x"}}'])
+    const elements: string[] = []
+    while (elements.length < 4 && (planted.length < least || random() < 0.7))
+      elements.push(random() < 0.1 ? other() : element(random, planted))
+    while (planted.length < least) elements.push(element(random, planted))
     return `[${blanks(random)}${elements.join(`${blanks(random)},`)}]`
   }
   const members = [`"created":1789`, `"usage":${decoy(random)}`]
@@ -168,7 +172,7 @@ t.test('every image of an answer is found once, and its last 4 KiB wait for its 
   const random = seeded(seed)
   let images = 0
   for (let i = 0; i < documents; i++) {
-    const { text, planted } = someDocument(random)
+    const { text, planted } = someDocument(random, 1)
     // Cutting a large document at every byte takes long and shows nothing that a small one does not.
     const cut = text.length > 30_000 ? (): number => 1 + whole(random, 65_536) : cuts(random)
     const { out, done } = run(new ImageScanner({ asUrl: false }), Buffer.from(text), cut, planted)
@@ -185,7 +189,7 @@ t.test('an answer rendered as links says the same with data: URLs, and holds the
   const random = seeded(seed + 1)
   let images = 0
   for (let i = 0; i < documents; i++) {
-    const { text, planted } = someDocument(random)
+    const { text, planted } = someDocument(random, 1)
     const cut = text.length > 30_000 ? (): number => 1 + whole(random, 65_536) : cuts(random)
     const { out, done } = run(new ImageScanner({ asUrl: true }), Buffer.from(text), cut, planted, true)
     if (done.length !== planted.length) t.equal(done.length, planted.length, `document ${i}`)
@@ -241,27 +245,94 @@ t.test('an element counts once, whatever it has', async t => {
   const rows: [string, string, number][] = [
     ['both a link and the image', `{"data":[{"url":"https://x","b64_json":"${png}"}]}`, 1],
     ['the image and then a link', `{"data":[{"b64_json":"${png}","url":"https://x"}]}`, 1],
-    ['the image twice', `{"data":[{"b64_json":"${png}","b64_json":"${png2}"}]}`, 1],
     ['two elements', `{"data":[{"b64_json":"${png}"},{"url":"https://x"}]}`, 2],
-    ['data twice', `{"data":[{"b64_json":"${png}"}],"data":[{"b64_json":"${png}"}]}`, 2],
     ['data with escapes', `{"d\\u0061ta":[{"b64\\u005fjson":"${png}"}]}`, 1],
-    ['no element', '{"data":[]}', 0],
-    ['an empty element', '{"data":[{}]}', 0],
-    ['a text alone', '{"data":[{"revised_prompt":"b64_json"}]}', 0],
-    ['an empty image', '{"data":[{"b64_json":""}]}', 0],
-    ['nulls', '{"data":[{"b64_json":null,"url":null}]}', 0],
-    ['an error in a 200', '{"error":{"message":"no","data":[{"b64_json":"AAAA"}]}}', 0],
-    ['nested under the prompt', `{"data":[{"revised_prompt":{"b64_json":"${png}"}}]}`, 0],
-    ['a list in the list', `{"data":[[{"b64_json":"${png}"}]]}`, 0],
-    ['data as an object', `{"data":{"a":{"b64_json":"${png}"}}}`, 0],
-    ['a page of text', '<html>{"data":[{"b64_json":"AAAA"}]}</html>', 0],
-    ['nothing at all', '', 0],
+    ['a prompt that names a link', `{"data":[{"url":"https://x","revised_prompt":"as at https://y"}]}`, 1],
+    ['what vendors tell beside it', `{"id":"r-1","x":"y","data":[{"url":"https://x","seed":7,"mark":"a1"}]}`, 1],
   ]
   for (const [what, text, count] of rows) {
     const { out, done } = scanBoth(text)
     t.equal(done.length, count, what)
     t.equal(out, text)
   }
+})
+
+t.test('[6.2] what is known to hold no image passes', async t => {
+  const rows: [string, string][] = [
+    ['no element', '{"data":[]}'],
+    ['no element, with what vendors tell', '{"created":1,"model":"m","data":[],"usage":{"total_tokens":0}}'],
+    ['no list', '{"data":null}'],
+    ['an empty element', '{"data":[{}]}'],
+    ['a text alone', '{"data":[{"revised_prompt":"b64_json"}]}'],
+    ['an empty image', '{"data":[{"b64_json":""}]}'],
+    ['nulls', '{"data":[{"b64_json":null,"url":null}]}'],
+    ['an error for each', '{"data":[{"error":{"code":"OutputImageSensitive","message":"see https://docs.example"}}]}'],
+    ['an error in a 200', '{"error":{"message":"no, see https://docs.example","code":"x"}}'],
+    ['an error as a text', '{"error":"no"}'],
+    ['an empty object', '{}'],
+    ['numbers alone', '{"created":1,"usage":{"total_tokens":0,"exact":true}}'],
+    ['nothing at all', ''],
+    ['blanks', ' \r\n'],
+  ]
+  for (const [what, text] of rows) {
+    const { out, done } = scanBoth(text)
+    t.equal(done.length, 0, what)
+    t.equal(out, text)
+  }
+})
+
+t.test('[6.2] what may hold an image at a place that is not known does not go out whole', async t => {
+  const small = pngHead(64, 64).toString('base64')
+  const whole64 = Buffer.concat([pngHead(64, 64), Buffer.alloc(60)]).toString('base64')
+  const rows: [string, string][] = [
+    ['the image twice', `{"data":[{"b64_json":"${png}","b64_json":"${png2}"}]}`],
+    ['data twice', `{"data":[{"b64_json":"${png}"}],"data":[{"b64_json":"${png}"}]}`],
+    ['a top-level list', `[{"b64_json":"${png}"}]`],
+    ['a top-level text', '"https://images.example/1.png"'],
+    ['data as an object', `{"data":{"b64_json":"${png}"}}`],
+    ['data as an object of objects', `{"data":{"a":{"b64_json":"${png}"}}}`],
+    ['data as a text', '{"data":"https://images.example/1.png"}'],
+    ['texts in the list', '{"data":["https://images.example/1.png"]}'],
+    ['image_url', '{"data":[{"image_url":"https://images.example/1.png"}]}'],
+    ['an object in the element', '{"data":[{"image":{"url":"https://images.example/1.png"}}]}'],
+    ['images', '{"images":[{"url":"https://images.example/1.png"}]}'],
+    ['images beside an empty list', '{"data":[],"images":[{"url":"https://images.example/1.png"}]}'],
+    ['predictions', `{"predictions":[{"bytesBase64Encoded":"${small}"}]}`],
+    ['output beside an empty list', '{"data":[],"output":["https://images.example/1.png"]}'],
+    ['output beside an error', '{"error":{},"output":["https://images.example/1.png"]}'],
+    ['inlineData', `{"candidates":[{"content":{"parts":[{"inlineData":{"data":"${small}"}}]}}]}`],
+    ['other letters', `{"Data":[{"B64_JSON":"${small}"}]}`],
+    ['nested under the prompt', `{"data":[{"revised_prompt":{"b64_json":"${png}"}}]}`],
+    ['in the prompt', `{"data":[{"url":"https://x"},{"revised_prompt":"data:image/png;base64,${whole64}"}]}`],
+    ['a list in the list', `{"data":[[{"b64_json":"${png}"}]]}`],
+    ['another link beside one that is billed', '{"data":[{"url":"https://x"}],"more":["https://y"]}'],
+    ['an unknown format', `{"data":[],"picture":"${Buffer.alloc(1_000, 7).toString('base64')}"}`],
+    ['lines of base64', `{"data":[],"picture":"${(small + '\\n').repeat(40)}"}`],
+    ['a link as a name', '{"data":[],"https://images.example/1.png":1}'],
+    ['a name that is no name', `{"data":[],"${small.repeat(9)}":1}`],
+    ['numbers', `{"data":[],"bytes":[${Array.from({ length: 9_000 }, (_, i) => i % 256).join(',')}]}`],
+    ['a relative link', '{"data":[],"file":"/files/1"}'],
+    ['a job', '{"id":"job-1","status":"queued"}'],
+    ['a page', `<html><img src="data:image/png;base64,${small}"></html>`],
+    ['two objects', `{"data":[]}\n{"data":[{"b64_json":"${png}"}]}`],
+  ]
+  for (const [what, text] of rows) {
+    for (const step of [text.length, 1, 7])
+      t.throws(() => run(new ImageScanner(), Buffer.from(text), () => step, []), unrecognised, what)
+    t.throws(() => run(new ImageScanner({ asUrl: true }), Buffer.from(text), () => 5, []), unrecognised, what)
+  }
+  const wide = Buffer.from(`{"data":[{"b64_json":"${png}"}]}`, 'utf16le')
+  t.throws(() => run(new ImageScanner(), wide, () => 9, []), unrecognised)
+  t.throws(() => run(new ImageScanner(), Buffer.concat([Buffer.of(0xff, 0xfe), wide]), () => 9, []), unrecognised)
+  t.throws(() => run(new ImageScanner(), Buffer.from(png, 'base64'), () => 9, []), unrecognised)
+})
+
+t.test('[6.2] a member that the family declares as text may hold links, and no picture', async t => {
+  const options = { texts: ['request_url'] }
+  const text = '{"data":[{"url":"https://x"}],"request_url":"https://y"}'
+  t.equal(run(new ImageScanner(options), Buffer.from(text), () => 9, []).out, text)
+  const picture = `{"data":[],"request_url":"${Buffer.concat([pngHead(64, 64), Buffer.alloc(60)]).toString('base64')}"}`
+  t.throws(() => run(new ImageScanner(options), Buffer.from(picture), () => 9, []), unrecognised)
 })
 
 t.test('the image that follows its link tells its size', async t => {
@@ -271,14 +342,11 @@ t.test('the image that follows its link tells its size', async t => {
 
 t.test('a link goes only with its charge, and one that is a data: URL is measured and held by its end', async t => {
   const scanner = new ImageScanner({ asUrl: false })
-  t.same(
-    Buffer.concat(scanner.write(Buffer.from('{"data":[{"url":"https://images')).out).toString(),
-    '{"data":[{"url":"',
-  )
+  t.same(scanner.write(Buffer.from('{"data":[{"url":"https://images')).out, [])
   t.same(scanner.write(Buffer.from('.example/1.png","a":1')).out, [])
   const { out, done } = scanner.write(Buffer.from('}'))
   t.equal(done.length, 1)
-  t.equal(Buffer.concat(out).toString(), 'https://images.example/1.png","a":1}')
+  t.equal(Buffer.concat(out).toString(), '{"data":[{"url":"https://images.example/1.png","a":1}')
 
   const inline = `data:image/png;base64,${Buffer.concat([pngHead(3000, 5), Buffer.alloc(60_000)]).toString('base64')}`
   const long = new ImageScanner({ asUrl: false })
@@ -297,12 +365,16 @@ t.test('as links: names change only where a string with something in it follows'
     [`{"data":[{"url":"","b64_json":"${png}"}]}`, `{"data":[{"b64_json":"","url":"data:image/png;base64,${png}"}]}`],
     [`{"data":[{"url":"https://x","b64_json":"${png}"}]}`, `{"data":[{"url":"https://x","b64_json":"${png}"}]}`],
     ['{"data":[{"b64_json":""}]}', '{"data":[{"b64_json":""}]}'],
+    [
+      '{"data":[{"url":12},{"url":[ ]},{"b64_json":null}]}',
+      '{"data":[{"b64_json":12},{"b64_json":[ ]},{"b64_json":null}]}',
+    ],
     ['{"data":[{"b64_json":{"a":1}}]}', '{"data":[{"b64_json":{"a":1}}]}'],
     ['{"data":[{"b64_json":"AAAA"}]}', '{"data":[{"url":"data:application/octet-stream;base64,AAAA"}]}'],
     [`{"data":[{"b64_json":"data:image/png;base64,${png}"}]}`, `{"data":[{"url":"data:image/png;base64,${png}"}]}`],
     [
-      '{"b64_json":"AAAA","url":null,"data":[{"a":{"b64_json":"AAAA"}}]}',
-      '{"b64_json":"AAAA","url":null,"data":[{"a":{"b64_json":"AAAA"}}]}',
+      '{"b64_json":4,"url":null,"data":[{"a":{"b64_json":4}}]}',
+      '{"b64_json":4,"url":null,"data":[{"a":{"b64_json":4}}]}',
     ],
   ]
   for (const [text, expected] of rows) t.equal(scanBoth(text, true).out, expected)
@@ -316,7 +388,15 @@ t.test('an answer that is cut or bent is never let through to its end', async t 
     t.ok(Buffer.concat(out).length <= Math.max(length - tailBytes, 22) || length >= full.length - 4)
     t.throws(() => scanner.end(), unreadable, `cut at ${length}`)
   }
-  for (const text of ['{"data":[}', '{"data":[]}{"data":[]}', '{"data":{]}']) {
+  for (const text of [
+    '{"data":[}',
+    '{"data" []}',
+    '{"data":[],}',
+    '{"data":[nul]}',
+    '{"a":{]}',
+    "{'data':[]}",
+    '{data:[]}',
+  ]) {
     t.throws(() => new ImageScanner({ asUrl: false }).write(Buffer.from(text)), unreadable, text)
   }
 })
@@ -395,10 +475,68 @@ t.test('nothing of a completed event goes before its charge', async t => {
   t.same(done, [{ index: 0, kind: 'bytes', size: { width: 1254, height: 1254 } }])
 })
 
-t.test('a partial image passes as it comes', async t => {
+t.test('a preview passes with the end of its event, and as it comes where there is no room to hold it', async t => {
+  const text = event('image_generation.partial_image', { b64_json: 'A'.repeat(10_000) })
   const scanner = new EventScanner(new Allowance(1e6))
-  const text = event('image_generation.partial_image', { b64_json: 'A'.repeat(10_000) }).slice(0, 5_000)
-  t.equal(Buffer.concat(scanner.write(Buffer.from(text)).out).toString(), text)
+  t.same(scanner.write(Buffer.from(text.slice(0, -1))).out, [])
+  t.equal(Buffer.concat(scanner.write(Buffer.from('\n')).out).toString(), text)
+  const crowded = new EventScanner(new Allowance(0))
+  t.ok(Buffer.concat(crowded.write(Buffer.from(text.slice(0, 9_000))).out).length >= 9_000 - tailBytes)
+})
+
+t.test('[6.2] an event that may hold an image and is of no known kind does not go out', async t => {
+  const rows: [string, string][] = [
+    ['no type at all', `data: {"b64_json":"${png}"}\n\n`],
+    ["another vendor's final event", event('image_generation.partial_succeeded', { b64_json: png, image_index: 0 })],
+    ['the same with a link', event('image_generation.partial_succeeded', { url: 'https://images.example/1' })],
+    ['an answer in an event', `data: {"data":[{"b64_json":"${png}"}]}\n\n`],
+    ['inlineData', `data: {"candidates":[{"content":{"parts":[{"inlineData":{"data":"${png}"}}]}}]}\n\n`],
+    ['a link as a preview', event('image_generation.partial_image', { url: 'https://images.example/1' })],
+    ['a link beside a preview', event('image_generation.partial_image', { b64_json: png, full: 'https://y' })],
+    ['a link beside an image', event('image_generation.completed', { b64_json: png, more: ['https://y'] })],
+    ['two types', `data: {"type":"image_edit.partial_image","b64_json":"${png}","type":"image_edit.completed"}\n\n`],
+    ['two images', `data: {"type":"image_edit.completed","b64_json":"${png}","b64_json":"${png2}"}\n\n`],
+    ['a text as data', `data: ${png}\n\n`],
+    ['a list as data', `data: [{"type":"image_edit.completed","b64_json":"${png}"}]\n\n`],
+    ['a comment', `: ${'A'.repeat(300)}\n\n`],
+    ['JSON that is no stream', `{"data":[{"b64_json":"${png}"}]}`],
+    ['a picture of nobody knows what', event('done', { image: 'file-1' })],
+  ]
+  for (const [what, text] of rows)
+    for (const step of [text.length, 1, 7]) {
+      for (const room of [1e9, 0])
+        t.throws(() => runEvents(text, () => step, [], room), unrecognised, `${what}, ${room} bytes of room`)
+    }
+})
+
+t.test('[6.2] what streams say beside images passes', async t => {
+  const text = [
+    ': keep-alive\n\n',
+    `:${' '.repeat(2_048)}\n\n`,
+    'id: 1\nretry: 500\nevent: ping\ndata: {}\n\n',
+    event('image_generation.in_progress', { sequence_number: 1 }),
+    `event: image_generation.completed \ndata: ${JSON.stringify({ b64_json: png, usage: { total_tokens: 1 } })}\n\n`,
+    'data: {"error":{"message":"see https://docs.example","code":"x"}}\n\n',
+    event('error', { code: 'x', message: 'see https://docs.example' }),
+    'data: [DONE]\n\n',
+  ].join('')
+  for (const step of [text.length, 1, 7]) {
+    const { out, done } = runEvents(text, () => step)
+    t.equal(out, text)
+    t.equal(done.length, 1)
+  }
+})
+
+t.test('[6.11] an index that comes again with the same bytes is the same image; with others it is another', async t => {
+  const one = (index: number, b64_json: string) => event('image_generation.completed', { index, b64_json })
+  const rows: [string, string, number][] = [
+    ['three of one index', one(0, png) + one(0, png2) + one(0, pngHead(7, 7).toString('base64')), 3],
+    ['one told three times', one(0, png).repeat(3), 1],
+    ['the same picture at two indices', one(0, png) + one(1, png), 2],
+    ['escaped another time', one(0, 'AA//') + one(0, 'AA//').replaceAll('/', '\\/'), 1],
+    ['one told again after another', one(0, png) + one(0, png2) + one(0, png), 2],
+  ]
+  for (const [what, text, count] of rows) t.equal(runEvents(text, () => 9).done.length, count, what)
 })
 
 t.test('beyond the allowance an event is held by its end, and what it took is given back', async t => {

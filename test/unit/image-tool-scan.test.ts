@@ -1,11 +1,12 @@
 import t from 'tap'
-import { Allowance } from '../../plugins/image-tier-billing/scan-events.ts'
-import { type FoundImage, type Scanned, tailBytes } from '../../plugins/image-tier-billing/scan-images.ts'
+import { Allowance } from '../../plugins/image-tier-billing/allowance.ts'
+import { type FoundImage, type Scanned, tailBytes } from '../../plugins/image-tier-billing/scanned.ts'
 import { ToolAnswerScanner } from '../../plugins/image-tier-billing/scan-tool-answer.ts'
 import { ToolEventScanner } from '../../plugins/image-tier-billing/scan-tool-events.ts'
 import { pngHead } from '../harness/image-heads.ts'
 
 const unreadable = { name: 'Unreadable' }
+const unrecognised = { name: 'Unrecognised' }
 
 function image(width: number, bytes = 60): string {
   return Buffer.concat([pngHead(width, 5), Buffer.alloc(bytes, width)]).toString('base64')
@@ -158,6 +159,65 @@ t.test('an answer or an event that is cut or bent is never let through to its en
   const text = done(call('a', image(7)))
   t.throws(() => scan(new ToolEventScanner(new Allowance(1e6)), [Buffer.from(text.slice(0, 80))]), unreadable)
   t.throws(() => scan(new ToolEventScanner(new Allowance(1e6)), [Buffer.from('data: {"a":1]}\n\n')]), unreadable)
-  const twice = `{"output":[{"type":"image_generation_call","result":"AAAA","result":"BBBB"}]}`
-  t.throws(() => scan(new ToolAnswerScanner(), [Buffer.from(twice)]), unreadable)
+})
+
+t.test('[6.2] an image of a tool that stands where none is known to stand does not go out', async t => {
+  const item = (more: object) => ({
+    output: [{ id: 'a', type: 'image_generation_call', status: 'completed', ...more }],
+  })
+  const rows: [string, string][] = [
+    ['twice', `{"output":[{"type":"image_generation_call","result":"AAAA","result":"BBBB"}]}`],
+    ['under another name', JSON.stringify(item({ image: image(7) }))],
+    [
+      'as a data: URL elsewhere',
+      JSON.stringify({ output: [{ type: 'message', picture: `data:image/png;base64,${image(7)}` }] }),
+    ],
+    ['of another type', JSON.stringify({ output: [{ type: 'image_edit_call', result: image(7) }] })],
+    ['in an object', JSON.stringify(item({ result: { b64_json: 'AAAA' } }))],
+    ['as a link', JSON.stringify(item({ result_url: 'https://images.example/1.png' }))],
+    ['as a link in a list', JSON.stringify(item({ results: [{ href: 'https://images.example/1.png' }] }))],
+    ['no JSON object', `[${JSON.stringify(item({ result: image(7) }))}]`],
+  ]
+  for (const [what, text] of rows)
+    for (const parts of splits(text)) t.throws(() => scan(new ToolAnswerScanner(), parts), unrecognised, what)
+  const strange = event({ type: 'response.image.done', image: image(7) })
+  t.throws(() => scan(new ToolEventScanner(new Allowance(1e6)), [Buffer.from(strange)]), unrecognised)
+})
+
+t.test('[6.2] what a model wrote, and what is told again of the request, is no image of a tool', async t => {
+  const answer = JSON.stringify({
+    instructions: `draw data:image/png;base64,${image(3)}`,
+    tools: [{ type: 'image_generation', input_image_mask: { image_url: `data:image/png;base64,${image(3)}` } }],
+    output: [
+      {
+        type: 'message',
+        content: [{ type: 'output_text', text: image(4), annotations: [{ url: 'https://x.example' }] }],
+      },
+      { type: 'image_generation_call', id: 'a', result: null, status: 'failed' },
+      { type: 'image_generation_call', id: 'b', result: image(7), revised_prompt: 'as https://x.example' },
+    ],
+  })
+  for (const parts of splits(answer)) {
+    const scanned = scan(new ToolAnswerScanner(), parts)
+    if (scanned.out !== answer || scanned.done.length !== 1) t.same(scanned, { out: answer, done: [found(0, 7)] })
+  }
+})
+
+t.test('[6.11] results without ids, or of one id, are one image as long as their bytes are the same', async t => {
+  const rows: [string, string, number][] = [
+    ['one id, other bytes', done(call('a', image(7))) + done(call('a', image(8))), 2],
+    ['no id, other bytes told again', done(call(undefined, image(7))) + completed([call(undefined, image(8))]), 2],
+    [
+      'no id, the same twice in the list',
+      done(call(undefined, image(7))) + completed([call('a', image(7)), call('b', image(7))]),
+      2,
+    ],
+    [
+      'lists that tell all so far',
+      completed([call('a', image(7))]) + completed([call('a', image(7)), call('b', image(8))]),
+      2,
+    ],
+  ]
+  for (const [what, text, count] of rows)
+    t.equal(scan(new ToolEventScanner(new Allowance(1e6)), [Buffer.from(text)]).done.length, count, what)
 })

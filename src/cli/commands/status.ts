@@ -34,6 +34,22 @@ function formatStatus(status: Status): string {
       ]),
     ),
   ]
+  if (status.unrecognised.length > 0)
+    lines.push(
+      '',
+      'Answers that were not recognised, and not handed out (tollgate ledger resolve ends their charges):',
+      formatTable(
+        ['MODEL', 'UPSTREAM', 'OPERATION', 'TIMES', 'LAST', 'SHAPE'],
+        status.unrecognised.map(one => [
+          one.model,
+          one.upstream,
+          one.operation,
+          String(one.count),
+          one.last,
+          one.shape,
+        ]),
+      ),
+    )
   if (status.workers.length > 1)
     lines.push(
       '',

@@ -1,0 +1,55 @@
+import { measure } from './measure.ts'
+import { wordSet } from './word-set.ts'
+
+/** The smallest picture there is has 26 bytes; shorter runs of base64's alphabet are words. */
+const runCharsMin = 32
+/** In a sentence somebody may speak of how base64 begins. No picture that shows anything is shorter. */
+const spokenCharsMax = 87
+/** More base64 than this is a picture until somebody says otherwise, whatever it begins with. */
+const denseCharsMax = 1024
+/** Formats that are told by enough bytes to be no accident in an id. */
+const certain: ReadonlySet<string | null> = wordSet(
+  'image/png image/jpeg image/webp image/gif image/avif image/heic image/tiff',
+)
+/** Characters of a run that are decoded to see what it begins with. */
+const headChars = 64
+
+const run = new RegExp(`[A-Za-z0-9+/_=-]{${runCharsMin},}`, 'g')
+const inlineImage = /data:image\/[a-z0-9.+-]+[;,]/i
+const link = /:\/\/|^\s*\/\/|^\s*data:|<svg[\s>]/i
+
+/** What a text holds that is a picture: a `data:` URL of one, or base64 that begins as one does. */
+export function findPicture(text: string, isSentence = false): string | undefined {
+  const least = isSentence ? spokenCharsMax : 0
+  for (const [found] of text.matchAll(run))
+    if (found.length > least && beginsAsPicture(found)) return 'a picture in base64'
+  return !isSentence && inlineImage.test(text) ? 'a data: URL of a picture' : undefined
+}
+
+/** So much base64 that it may be a picture of a format that nobody knows. */
+export function findBase64(text: string): string | undefined {
+  let chars = 0
+  for (const [found] of text.matchAll(run)) chars += found.length
+  return chars >= denseCharsMax ? `${chars} characters of base64` : undefined
+}
+
+/** Whether a text leads to a picture somewhere else. */
+export function isLink(text: string): boolean {
+  return link.test(text)
+}
+
+/** Whether base64 begins with the first bytes of a picture of a known format. */
+export function beginsAsPicture(base64: string): boolean {
+  return certain.has(measure(Buffer.from(base64.slice(0, headChars), 'base64')).mime)
+}
+
+/** The content of a JSON string as it stands on the wire, unescaped; one that is escaped wrongly as far as that is possible. */
+export function unescapeText(raw: Buffer): string {
+  const text = raw.toString('utf8')
+  if (!text.includes('\\')) return text
+  try {
+    return JSON.parse(`"${text}"`) as string
+  } catch {
+    return text.replaceAll('\\/', '/')
+  }
+}

@@ -1,0 +1,118 @@
+const lineFeed = 0x0a
+const carriageReturn = 0x0d
+const colon = 0x3a
+const space = 0x20
+const lineBreak = Buffer.from('\n')
+/** Of a field that is not data so much is kept; blanks, which some send to fill the buffers of proxies, are not counted. */
+export const fieldCharsMax = 256
+
+/** What is told of an event stream's records while they pass. */
+export type RecordVisitor = {
+  /** Content of the record's data: the bytes of `piece`, which stand at `base`; lines are told apart by a line break. */
+  data(piece: Buffer, base: number): void
+  /** Another line is over: its field's name ('' for a comment), and its value, trimmed and cut. */
+  field(name: string, value: string): void
+  /** A blank line ends the record; the next one begins at `next`. */
+  recordEnd(next: number): void
+}
+
+type Line = 'name' | 'blank' | 'data' | 'value'
+
+/** Reads records as the standard has them: lines ended by LF, CR or both, split anywhere (HTML 9.2). */
+export class RecordReader {
+  readonly #visitor: RecordVisitor
+  #line: Line = 'name'
+  #name = ''
+  #value = ''
+  #isEmpty = true
+  #hasData = false
+  #skipLineFeed = false
+  #started = false
+  /** Where the record begins. */
+  from = 0
+
+  constructor(visitor: RecordVisitor) {
+    this.#visitor = visitor
+  }
+
+  read(chunk: Buffer, base: number): void {
+    let feed = -2
+    let carriage = -2
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#skipLineFeed) {
+        this.#skipLineFeed = false
+        if (chunk[at] === lineFeed) {
+          at++
+          // It belongs to the line before, and to the record that this line may have ended.
+          if (this.from === base + at - 1) this.from++
+          continue
+        }
+      }
+      if (feed !== -1 && feed < at) feed = chunk.indexOf(lineFeed, at)
+      if (carriage !== -1 && carriage < at) carriage = chunk.indexOf(carriageReturn, at)
+      const stop = feed === -1 ? carriage : carriage === -1 ? feed : Math.min(feed, carriage)
+      const to = stop === -1 ? chunk.length : stop
+      if (to > at) this.#part(chunk, base, at, to)
+      if (stop === -1) return
+      at = stop + 1
+      this.#skipLineFeed = chunk[stop] === carriageReturn
+      this.#endLine(base + at)
+    }
+  }
+
+  /** The stream is over, and with it a last record without its blank line, which some readers take. */
+  end(at: number): void {
+    if (!this.#isEmpty) this.#endLine(at)
+    this.#endRecord(at)
+  }
+
+  /** A stretch of one line. */
+  #part(chunk: Buffer, base: number, from: number, to: number): void {
+    this.#isEmpty = false
+    let at = from
+    while (at < to && this.#line === 'name') {
+      const byte = chunk[at++] as number
+      if (byte === colon) this.#line = this.#name === 'data' ? 'data' : 'value'
+      else if (this.#name.length > fieldCharsMax) this.#line = 'value'
+      // A byte order mark may stand at the very beginning.
+      else if (this.#started || (byte !== 0xef && byte !== 0xbb && byte !== 0xbf))
+        this.#name += String.fromCharCode(byte)
+      if (this.#line === 'data') {
+        if (this.#hasData) this.#visitor.data(lineBreak, base + at - 1)
+        this.#hasData = true
+        this.#line = 'blank'
+      }
+    }
+    if (at < to && this.#line === 'blank') {
+      this.#line = 'data'
+      if (chunk[at] === space) at++
+    }
+    if (at >= to) return
+    if (this.#line === 'data') this.#visitor.data(chunk.subarray(at, to), base + at)
+    else if (this.#line === 'value') this.#keep(chunk, at, to)
+  }
+
+  #keep(chunk: Buffer, from: number, to: number): void {
+    let at = from
+    if (this.#value === '') while (at < to && chunk[at] === space) at++
+    const left = fieldCharsMax + 1 - this.#value.length
+    if (left > 0) this.#value += chunk.toString('latin1', at, Math.min(to, at + left))
+  }
+
+  #endLine(next: number): void {
+    this.#started = true
+    if (this.#isEmpty) this.#endRecord(next)
+    else if (this.#line === 'name' && this.#name !== 'data') this.#visitor.field(this.#name, '')
+    else if (this.#line === 'value') this.#visitor.field(this.#name, this.#value.trim())
+    this.#line = 'name'
+    this.#name = ''
+    this.#value = ''
+    this.#isEmpty = true
+  }
+
+  #endRecord(next: number): void {
+    this.#visitor.recordEnd(next)
+    this.#hasData = false
+    this.from = next
+  }
+}

@@ -1,0 +1,57 @@
+import type { Size } from './tier.ts'
+
+/** What is held of an image until it is paid for: without it a PNG has no end, nor has a JPEG. */
+export const tailBytes = 4 * 1024
+/** The longest link, or stretch between a link and its element's end, that is held whole. */
+export const linkBytesMax = 64 * 1024
+/** What may follow an image in its event, or in its object. */
+export const afterImageBytesMax = 1024 * 1024
+
+/** One image that came back whole. */
+export type FoundImage = {
+  /** How many came before it. */
+  readonly index: number
+  readonly kind: 'bytes' | 'link'
+  /** Null for a link, and for bytes that are no image that can be read. */
+  readonly size: Size | null
+}
+
+/**
+ * What a piece of the answer led to. `out` may be passed on only after the charge of every image in `done` is durable;
+ * until then it is to be held whole, and for ever when that fails.
+ */
+export type Scanned = { readonly out: Buffer[]; readonly done: readonly FoundImage[] }
+
+/** What finds the images in an answer as it passes. */
+export type Scanner = {
+  /** @throws Unreadable, Unrecognised */
+  write(chunk: Buffer): Scanned
+  /** The answer is complete. @throws Unreadable, Unrecognised */
+  end(): Scanned
+  /** Gives back what was taken of memory that all share. Idempotent. */
+  close?(): void
+}
+
+/** The answer breaks off or is bent, and nothing more of it may go out. */
+export class Unreadable extends Error {
+  override readonly name = 'Unreadable'
+}
+
+const shapeCharsMax = 120
+
+/**
+ * The answer holds something that may be an image, at a place where none is known to stand, or nothing that is known at all:
+ * nothing more of it may go out. `shape` says what was seen, for people.
+ */
+export class Unrecognised extends Error {
+  override readonly name = 'Unrecognised'
+  readonly shape: string
+
+  constructor(shape: string) {
+    // An upstream's own words: what would move a terminal's cursor is shown, and not done.
+    const clean = shape.replaceAll(/[^\x20-\x7e\xa0-\uffff]/g, '?')
+    const cut = clean.length > shapeCharsMax ? `${clean.slice(0, shapeCharsMax)}…` : clean
+    super(cut)
+    this.shape = cut
+  }
+}
