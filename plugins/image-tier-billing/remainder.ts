@@ -1,5 +1,5 @@
 import { findBase64, findPicture, isLink, unescapeText } from './judge-text.ts'
-import { Unrecognised } from './scanned.ts'
+import { linkBytesMax, Unrecognised } from './scanned.ts'
 import type { JsonWalk } from './walk-json.ts'
 import { wordSet } from './word-set.ts'
 
@@ -36,8 +36,11 @@ export class Remainder {
   /** Bytes of texts that are known, and of images: what is left of the answer may not come to much. */
   #known = 0
 
-  /** Where the string stands that has not been judged yet. */
-  from: number | undefined
+  /** Where the string stands that is being read. */
+  #from: number | undefined
+  /** Links that are none of an image that is known, as long as one may still come: some vendors tell each link twice. */
+  #links: { readonly link: string; readonly from: number; readonly path: string }[] = []
+  readonly #billed = new Set<string>()
   /** The place of the first string that is neither a sentence nor a label: without an image beside it, nobody knows what it says. */
   strange: string | undefined
   /** Some string said something. */
@@ -56,7 +59,7 @@ export class Remainder {
 
   /** A string begins that is no image that is known. */
   begin(walk: JsonWalk, at: number): void {
-    this.from = at
+    this.#from = at
     this.#kind = this.#declared.has(walk.name) ? 'declared' : sentences.has(walk.name) ? 'sentence' : 'other'
   }
 
@@ -68,22 +71,47 @@ export class Remainder {
     this.#pieces.push(piece.subarray(from, to))
   }
 
+  /** Where the first string stands of which it is not known yet whether it may go. */
+  get from(): number | undefined {
+    return this.#links[0]?.from ?? this.#from
+  }
+
   /** It is over. @returns what it says. @throws Unrecognised when it may be an image, or lead to one */
   end(walk: JsonWalk): string {
     const text = unescapeText(this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces))
     const seen = this.#judge(text)
     if (seen !== undefined) throw new Unrecognised(`${walk.path()} (${seen})`)
     if (text !== '') this.spoke = true
-    if (this.#kind !== 'other') this.#known += this.#length
+    if (this.#kind === 'other' && isLink(text)) this.#keepLink(walk, text)
+    else if (this.#kind !== 'other') this.#known += this.#length
     else if (text !== '' && !labels.has(walk.name)) this.strange ??= walk.path()
     this.#pieces = []
     this.#length = 0
-    this.from = undefined
+    this.#from = undefined
     return text
+  }
+
+  /** The image that a link leads to has been counted: it may stand anywhere. */
+  count(link: string): void {
+    this.#billed.add(link)
+    this.#links = this.#links.filter(one => one.link !== link)
+  }
+
+  /** All has come, or so much that no more is held. @throws Unrecognised when there is a link of no image */
+  checkLinks(): void {
+    const [first] = this.#links
+    if (first) throw new Unrecognised(`${first.path} (a link)`)
+  }
+
+  #keepLink(walk: JsonWalk, link: string): void {
+    if (this.#billed.has(link)) return
+    if (link.trimStart().slice(0, 5).toLowerCase() === 'data:') throw new Unrecognised(`${walk.path()} (a data: URL)`)
+    this.#links.push({ link, from: this.#from ?? 0, path: walk.path() })
   }
 
   /** Nothing is judged whose record is over. */
   forget(): void {
+    this.#links = []
     this.#known = 0
     this.strange = undefined
   }
@@ -91,7 +119,7 @@ export class Remainder {
   #judge(text: string): string | undefined {
     const picture = findPicture(text, this.#kind !== 'other')
     if (picture !== undefined || this.#kind === 'declared') return picture
-    return findBase64(text) ?? (this.#kind === 'other' && isLink(text) ? 'a link' : undefined)
+    return findBase64(text)
   }
 
   /** So many bytes were of an image. */
@@ -101,6 +129,8 @@ export class Remainder {
 
   /** @throws Unrecognised when what has come is more than `images` images, their texts and what belongs to them */
   weigh(came: number, images: number): void {
+    const [first] = this.#links
+    if (first && came - first.from > linkBytesMax) this.checkLinks()
     const rest = came - this.#known - this.#length
     if (rest > restBytesMax + images * restBytesPerImage)
       throw new Unrecognised(`${Math.round(rest / 1024)} KiB beside ${images} images`)

@@ -133,6 +133,8 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     const { fault, followed } = this.#walk
     if (fault !== undefined) throw new Unreadable(fault)
     if (followed) throw new Unrecognised('something behind the JSON object of an event')
+    // No event tells a link twice.
+    this.#remainder.checkLinks()
     this.#remainder.weigh(base + piece.length - this.#records.from, 1)
   }
 

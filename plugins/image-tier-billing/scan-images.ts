@@ -1,5 +1,6 @@
 import { Holdback } from './holdback.ts'
 import { ImageHead } from './image-head.ts'
+import { unescapeText } from './judge-text.ts'
 import { Remainder } from './remainder.ts'
 import {
   type FoundImage,
@@ -18,7 +19,14 @@ const listName = 'data'
 const urlName = Buffer.from('"url"')
 const b64Name = Buffer.from('"b64_json"')
 
-type Open = { readonly from: number; readonly link: boolean; readonly head: ImageHead; begun: boolean }
+type Open = {
+  readonly from: number
+  readonly link: boolean
+  readonly head: ImageHead
+  /** What a link says, in pieces. */
+  readonly pieces: Buffer[]
+  begun: boolean
+}
 
 export type ImageScannerOptions = {
   /** Images become links: `data:` URLs. */
@@ -58,6 +66,8 @@ export class ImageScanner implements JsonVisitor, Scanner {
   #pending: number | undefined
   #counted = false
   #hasUrl = false
+  /** The link of the element. */
+  #link: string | undefined
   /** The first image's beginning may go, and all that stands before it. */
   #released = false
   /** The answer has the list that images come in; it says what went wrong. */
@@ -94,6 +104,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     const { complete } = this.#walk
     if (this.#walk.open) throw new Unreadable('it ends before its JSON does')
     if (this.#endUnknown && !complete) throw new Unreadable('nothing says whether it is whole')
+    this.#remainder.checkLinks()
     if (complete && this.#count === 0) this.#checkEmpty()
     return this.#scanned(this.#holdback.end)
   }
@@ -169,7 +180,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
       return 'bytes'
     }
     const link = walk.name === 'url'
-    this.#open = { from: at + 1, link, head: new ImageHead({ link }), begun: false }
+    this.#open = { from: at + 1, link, head: new ImageHead({ link }), pieces: [], begun: false }
     return 'bytes'
   }
 
@@ -178,6 +189,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     if (!open) return this.#remainder.write(this.#walk, piece, from, to)
     this.#remainder.skip(to - from)
     if (this.#owed !== undefined) this.#name(open.link || this.#hasUrl ? undefined : urlName)
+    if (open.link && !open.head.inline && to - from < linkBytesMax) open.pieces.push(piece.subarray(from, to))
     if (this.#counted || open.head.settled) return
     open.head.write(piece, from, to)
     // A link came first and is held; the image that follows tells its size long before its end.
@@ -194,7 +206,8 @@ export class ImageScanner implements JsonVisitor, Scanner {
     }
     this.#begin(open)
     if (open.link) this.#hasUrl = true
-    if (this.#counted) return
+    if (open.link && !open.head.inline) this.#link = unescapeText(Buffer.concat(open.pieces))
+    if (this.#counted) return this.#countLink()
     if (!open.link || open.head.inline) this.#measured(open.head)
     else this.#pending ??= open.from
   }
@@ -222,6 +235,11 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#hasUrl = false
     this.#hasLink = false
     this.#hasBytes = false
+    this.#link = undefined
+  }
+
+  #countLink(): void {
+    if (this.#link !== undefined) this.#remainder.count(this.#link)
   }
 
   /** It is known what the value is: the name goes as it is, or another in its place. */
@@ -249,6 +267,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
   #found(image: { readonly kind: 'bytes' | 'link'; readonly size: Size | null }): void {
     this.#pending = undefined
     this.#counted = true
+    this.#countLink()
     this.#done.push({ index: this.#count++, ...image })
   }
 }
