@@ -133,9 +133,9 @@ function run(
   const out: Buffer[] = []
   const done: FoundImage[] = []
   // How far the answer may have gone while an image is not charged. Where the answer is changed on its way, places
-  // cannot be told, and what the held end begins with is looked for instead (behind the header, which others share).
+  // cannot be told, and a stretch of the held end is looked for instead (one that no other image has).
   const limits = planted.map(({ raw }) => bytes.indexOf(raw) + heldFrom(raw))
-  const ends = planted.map(({ raw }) => raw.slice(Math.max(heldFrom(raw), 400)).slice(0, 48))
+  const ends = planted.map(({ raw }) => raw.slice(Math.max(heldFrom(raw), raw.length - 160)).slice(0, 48))
   let went = 0
   let tail = ''
   const take = (scanned: Scanned): void => {
