@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+/** What ids may run ahead of the clock, by more than 1,024 in a millisecond; a clock that is further back was set back. */
+const aheadMs = 1_000
 let lastMs = 0
 let counter = 0
 let pool = Buffer.alloc(0)
@@ -11,7 +13,7 @@ let at = 0
  * `prefix`. Rows keyed by it are appended to their index instead of scattered over it.
  */
 export function timeOrderedId(prefix: string, nowMs: number): string {
-  if (nowMs > lastMs) {
+  if (nowMs > lastMs || nowMs < lastMs - aheadMs) {
     lastMs = nowMs
     counter = 0
   } else {

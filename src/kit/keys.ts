@@ -112,6 +112,14 @@ export function spellsAt(at: number): { readonly day: number; readonly month: nu
   return { day: Math.floor(at / 86_400_000) * 86_400_000, month }
 }
 
+/** What clocks of one fleet may differ by. A time further ahead was written by a clock that was wrong. */
+export const aheadMs = 3_600_000
+
+/** The last day and month that a clock may be in which is ahead of `at` and still right. */
+export function spellsAhead(at: number): { readonly day: number; readonly month: number } {
+  return spellsAt(at + aheadMs)
+}
+
 /** When a budget begins anew after `at`; null for one that is for all of a key's life. */
 export function renewalAt(period: BudgetPeriod, at: number): number | null {
   if (period === 'total') return null
@@ -124,5 +132,6 @@ export function renewalAt(period: BudgetPeriod, at: number): number | null {
 export function budgetUsed(key: Key, at: number): Micros {
   if (key.budgetPeriod === 'total') return key.spent
   const { from, spent } = key.spentIn[key.budgetPeriod]
-  return from >= spellsAt(at)[key.budgetPeriod] ? spent : 0
+  const isNow = from >= spellsAt(at)[key.budgetPeriod] && from <= spellsAhead(at)[key.budgetPeriod]
+  return isNow ? spent : 0
 }

@@ -93,7 +93,21 @@ export type Audit = {
   readonly charges: number
   readonly lines: number
   readonly entries: number
+  /** Charges that are still open and of no gateway that runs, while none does: the next start ends them. */
+  readonly left: number
   readonly problems: readonly string[]
+}
+
+/** Where a chain of entries ended at some time: its last entry and that one's hash, which vouches for all before it. */
+export type ChainEnd = { readonly chain: string; readonly position: number; readonly head: string }
+
+/** What the books came to at some time. Kept elsewhere, it shows later that nothing of them was taken away or rewritten. */
+export type Anchor = {
+  /** ISO 8601. */
+  readonly time: string
+  /** Which database: copies of one are alike. */
+  readonly database: string
+  readonly chains: readonly ChainEnd[]
 }
 
 /** An open store: what the gateway, the command line and the console work on. */
@@ -104,11 +118,19 @@ export type Storage = Omit<Stores, 'counters'> & {
   /** For commands beside a running gateway. */
   readonly books: {
     all(after: string | null, limit: number): Awaitable<readonly Charge[]>
-    verify(): Awaitable<Audit>
+    /** Proves the books, and that they continue what earlier anchors say. */
+    verify(anchors?: readonly Anchor[]): Awaitable<Audit>
+    /** Where every chain of entries ends now. */
+    anchor(): Awaitable<Anchor>
     /** What has not ended, added up. */
     open(): Awaitable<readonly OpenCharges[]>
-    /** Ends a charge that needs review. */
-    resolve(id: string, how: 'settle' | 'void', by: string, reason: string): Promise<boolean>
+    /**
+     * Ends a charge that needs review. `amount` is what a settled one costs, at most its hold; nothing unless told. False when
+     * it needs none, or held less.
+     */
+    resolve(id: string, how: 'settle' | 'void', by: string, reason: string, amount?: Micros): Promise<boolean>
+    /** Voids charges that have been under review since `until` or before, some at a time; returns how many. */
+    lapse(until: number): Promise<number>
     /** An opposite entry for what was charged and not yet refunded; returns the micros given back, 0 when nothing was left. */
     refund(id: string, by: string, reason: string): Promise<Micros>
   }

@@ -1,5 +1,8 @@
 import type { Awaitable } from './awaitable.ts'
 
+/** How long a link is good by which the first administrator is made. */
+export const setupOfferMs = 24 * 3_600_000
+
 export type User = {
   readonly name: string
   readonly group: string

@@ -14,7 +14,7 @@ import type { Steps } from './query.ts'
 import type { Reading, Readings } from './readings.ts'
 import { type CommitWatch, watchCommits } from './watch-commits.ts'
 
-/** Holds are freed and answers forgotten a day later; a minute more is no matter. */
+/** Answers are forgotten a day later; a minute more is no matter. */
 const sweepMs = 60_000
 /** Who makes a change that nobody puts a name to. */
 const nobody = 'gateway'
@@ -71,7 +71,7 @@ export function assembleStorage(parts: StorageParts): Storage {
   let closing: Promise<void> | undefined
   let ownChanges = 0
   writer.onRecovered(payOwed)
-  postings.onRefused(({ facts }) => void review(facts.id, 'not_recordable').catch(() => undefined))
+  postings.onRefused(({ facts }) => void review(facts.id, 'not_recordable', 'released').catch(() => undefined))
 
   function payOwed(): void {
     for (const { id, ending } of owed.take())
@@ -113,8 +113,8 @@ export function assembleStorage(parts: StorageParts): Storage {
     }
   }
 
-  function review(id: string, reason: string): Promise<boolean> {
-    return end(id, { change: 'endEmpty', given: { id, state: 'needs_review', reason, at: clock.now() } })
+  function review(id: string, reason: string, hold: 'kept' | 'released' = 'released'): Promise<boolean> {
+    return end(id, { change: 'endEmpty', given: { id, state: 'needs_review', reason, hold, at: clock.now() } })
   }
 
   async function changing<T>(change: Promise<T>): Promise<T> {
@@ -235,9 +235,12 @@ export function assembleStorage(parts: StorageParts): Storage {
     },
     books: {
       all: (after, limit) => reader.ask('charges', { after, limit }),
-      verify: () => reader.ask('audit', null),
+      verify: (anchors = []) => reader.ask('audit', { at: clock.now(), anchors }),
+      anchor: () => reader.ask('anchor', { at: clock.now() }),
       open: () => reader.ask('open', null),
-      resolve: (id, how, by, reason) => writer.submit('resolve', { id, how, by, reason, at: clock.now() }),
+      resolve: (id, how, by, reason, amount = 0) =>
+        writer.submit('resolve', { id, how, by, reason, amount, at: clock.now() }),
+      lapse: until => writer.submit('lapse', { until, at: clock.now() }),
       refund: (id, by, reason) => writer.submit('refund', { id, by, reason, at: clock.now() }),
     },
     waiting: () => ({ changes: underWay(), rows: backlog.size, charges: postings.size }),

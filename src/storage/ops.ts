@@ -19,6 +19,7 @@ import { writeLogs } from './journal/write.ts'
 import { changeKey, createKey, revokeKey, rotateKey } from './keys/write.ts'
 import { type EmptyEnd, endEmpty } from './ledger/end-empty.ts'
 import { hold } from './ledger/hold.ts'
+import { lapse } from './ledger/lapse.ts'
 import { addLine } from './ledger/line.ts'
 import { markDelivered } from './ledger/mark-delivered.ts'
 import { type Decision, refund, resolve } from './ledger/resolve.ts'
@@ -40,8 +41,9 @@ export type Changes = {
   settle: { given: { readonly settlement: Settlement; readonly at: number }; gives: boolean }
   endEmpty: { given: EmptyEnd; gives: boolean }
   resolve: { given: Decision; gives: boolean }
-  refund: { given: Omit<Decision, 'how'>; gives: number }
-  sweep: { given: { readonly at: number }; gives: number }
+  refund: { given: Omit<Decision, 'how' | 'amount'>; gives: number }
+  sweep: { given: { readonly at: number }; gives: null }
+  lapse: { given: { readonly until: number; readonly at: number }; gives: number }
   beat: { given: { readonly at: number }; gives: Recovery }
   createKey: { given: Signed & { readonly key: NewKey }; gives: Key }
   changeKey: { given: Signed & { readonly id: string; readonly change: KeyChange }; gives: Key | undefined }
@@ -80,6 +82,7 @@ const stepsByChange: { readonly [C in Change]: (self: Self, given: Given<C>) => 
   resolve,
   refund,
   sweep: (_self, { at }) => sweep(at),
+  lapse: (_self, given) => lapse(given),
   beat: (self, { at }) => beat(self, at),
   createKey: (_self, given) => createKey(given),
   changeKey: (_self, given) => changeKey(given),

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type {
+  Anchor,
   Audit,
   Awaitable,
   Charge,
@@ -17,6 +18,7 @@ import type {
   UsageRow,
 } from '../kit/index.ts'
 import type { Span } from './journal/summary.ts'
+import { readAnchor } from './ledger/anchor.ts'
 import { audit } from './ledger/audit.ts'
 import { findCharges, pageCharges } from './ledger/find.ts'
 import { sumOpen } from './ledger/sum-open.ts'
@@ -35,7 +37,8 @@ export type Readings = {
   usage: { given: UsageMatch; gives: readonly UsageRow[] }
   logs: { given: LogFilter; gives: readonly { readonly row: LogRow; readonly charge: Charge | null }[] }
   charges: { given: { readonly after: string | null; readonly limit: number }; gives: readonly Charge[] }
-  audit: { given: null; gives: Audit }
+  audit: { given: { readonly at: number; readonly anchors: readonly Anchor[] }; gives: Audit }
+  anchor: { given: { readonly at: number }; gives: Anchor }
   open: { given: null; gives: readonly OpenCharges[] }
 }
 
@@ -84,7 +87,8 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
       return rows.map(row => ({ row, charge: charges.get(row.id) ?? null }))
     },
     charges: ({ after, limit }) => snapshot(pageCharges(after, limit)),
-    audit: () => snapshot(audit()),
+    audit: given => snapshot(audit(given)),
+    anchor: ({ at }) => snapshot(readAnchor(at)),
     open: () => run(sumOpen()),
   }
 }

@@ -8,6 +8,9 @@ import type { Postgres } from '../harness/postgres.ts'
 import { runChild } from './run-child.ts'
 import { type Harness, silentLog, type StorageHarness } from './storage.ts'
 
+/** Of every process but this one, which would know that nobody had kept watch. */
+const lapseOthers = `UPDATE replica SET lease_until = 0 WHERE host NOT LIKE '%:${process.pid}'`
+
 /** A file of SQLite in a folder of its own. */
 export async function sqliteHarness(): Promise<StorageHarness> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-storage-'))
@@ -27,7 +30,7 @@ export async function sqliteHarness(): Promise<StorageHarness> {
     url,
     open: (role, clock = systemClock) => openStorage({ url, clock, log: silentLog, role }),
     child: async (role, job) => runChild(url, role, job),
-    lapse: async () => edit('UPDATE replica SET lease_until = 0', true, false),
+    lapse: async () => edit(lapseOthers, true, false),
     edit: async sql => edit(sql, true, false),
     tamper: async sql => edit(sql, false, true),
     close: async () => rmSync(folder, { recursive: true, force: true }),
@@ -50,7 +53,7 @@ export function postgresHarness(postgres: Postgres): Harness {
       url,
       open: (role, clock = systemClock) => openStorage({ url, clock, log: silentLog, role }),
       child: async (role, job) => runChild(url, role, job),
-      lapse: () => edit('UPDATE replica SET lease_until = 0'),
+      lapse: () => edit(lapseOthers),
       edit: sql => edit(sql),
       // Past triggers and foreign keys.
       tamper: sql => edit('SET session_replication_role = replica', sql),

@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { Session } from '../../kit/index.ts'
+import { aheadMs, type Session } from '../../kit/index.ts'
 import { toMoment } from '../answers.ts'
 import type { Ask, Visitor } from '../api.ts'
 import type { AdminParts } from '../parts.ts'
@@ -55,7 +55,8 @@ export async function findVisitor(parts: AdminParts, token: string | undefined):
     await endSession(parts, session)
     return undefined
   }
-  if (idle >= touchMs) await storage.sessions.touch(session.hash)
+  // A use that a clock ahead has noted would keep it from being idle.
+  if (idle >= touchMs || idle < -aheadMs) await storage.sessions.touch(session.hash)
   return found
 }
 

@@ -1,5 +1,5 @@
-import { spellsAt } from '../../kit/keys.ts'
-import { ask, type Query } from '../query.ts'
+import { spellsAt, spellsAhead } from '../../kit/keys.ts'
+import { ask, type Query, type Steps } from '../query.ts'
 
 /** Money that a key spends, and what was held for it and is free again. */
 export type Spending = {
@@ -9,37 +9,55 @@ export type Spending = {
   readonly at: number
 }
 
+type Period = 'day' | 'month'
+
 /**
- * Books on all of a key's life, on the day and on the month. What was spent just before midnight and is written after
- * something of the new day counts on the new one: two clocks that differ may not open a budget twice.
+ * Whether a key's spell is the one that it is now. One that begins within the hour is: what was spent just before midnight
+ * and is written after something of the new day counts on the new one, for two clocks that differ may not open a budget
+ * twice. One further ahead is of a clock that was wrong.
  */
+const isNow = (period: Period): string => `${period}_start BETWEEN ? AND ?`
+
+/** What was spent in a spell that the key has left before, by a clock that jumped; nothing in a new one. */
+const before = (period: Period): string =>
+  `coalesce((SELECT spent FROM spell WHERE spell.key_id = key.id AND spell.period = '${period}' AND spell.start = ?), 0)`
+
+/** What a key has spent in the spell that it is now, as SQL with `spellParams` for parameters. */
+const spentNow = (period: Period): string =>
+  `CASE WHEN ${isNow(period)} THEN ${period}_spent ELSE ${before(period)} END`
+
+/** Books on all of a key's life, on the day and on the month. What is left behind of those is kept (table `spell`). */
 export function spend({ keyId, amount, heldBack, at }: Spending): Query {
-  const { day, month } = spellsAt(at)
+  const [day, dayAhead, month, monthAhead] = bounds(at)
   return ask(
     `UPDATE key SET spent = spent + ?, held = held - ?,
-       day_spent = CASE WHEN day_start >= ? THEN day_spent ELSE 0 END + ?,
-       day_start = CASE WHEN day_start >= ? THEN day_start ELSE ? END,
-       month_spent = CASE WHEN month_start >= ? THEN month_spent ELSE 0 END + ?,
-       month_start = CASE WHEN month_start >= ? THEN month_start ELSE ? END
+       day_spent = ${spentNow('day')} + ?, day_start = CASE WHEN ${isNow('day')} THEN day_start ELSE ? END,
+       month_spent = ${spentNow('month')} + ?, month_start = CASE WHEN ${isNow('month')} THEN month_start ELSE ? END
      WHERE id = ?`,
     amount,
     heldBack,
     day,
+    dayAhead,
+    day,
     amount,
     day,
+    dayAhead,
     day,
+    month,
+    monthAhead,
     month,
     amount,
     month,
+    monthAhead,
     month,
     keyId,
   )
 }
 
-/** Gives back what was spent at `since`; off the key's day and month only while those are the ones it was spent in. */
-export function giveBack(keyId: string, amount: number, since: number): Query {
+/** Gives back what was spent at `since`: of all, and of the day and the month that it was spent in. */
+export function* giveBack(keyId: string, amount: number, since: number): Steps<void> {
   const { day, month } = spellsAt(since)
-  return ask(
+  yield ask(
     `UPDATE key SET spent = spent - ?,
        day_spent = CASE WHEN day_start = ? THEN day_spent - ? ELSE day_spent END,
        month_spent = CASE WHEN month_start = ? THEN month_spent - ? ELSE month_spent END
@@ -51,9 +69,31 @@ export function giveBack(keyId: string, amount: number, since: number): Query {
     amount,
     keyId,
   )
+  // A spell that is left may lack what was booked on the next one around midnight.
+  yield ask(
+    `UPDATE spell SET spent = CASE WHEN spent < ? THEN 0 ELSE spent - ? END
+     WHERE key_id = ? AND ((period = 'day' AND start = ?) OR (period = 'month' AND start = ?))
+       AND NOT EXISTS (SELECT 1 FROM key WHERE key.id = spell.key_id
+         AND ((spell.period = 'day' AND key.day_start = spell.start) OR (spell.period = 'month' AND key.month_start = spell.start)))`,
+    amount,
+    amount,
+    keyId,
+    day,
+    month,
+  )
 }
 
-/** What is left of a key's budget, as SQL with the starts of the day and of the month for parameters. */
+/** What is left of a key's budget, as SQL with `leftParams` for parameters. */
 export const left = `(budget - held - CASE budget_period WHEN 'total' THEN spent
-  WHEN 'day' THEN CASE WHEN day_start >= ? THEN day_spent ELSE 0 END
-  ELSE CASE WHEN month_start >= ? THEN month_spent ELSE 0 END END)`
+  WHEN 'day' THEN ${spentNow('day')} ELSE ${spentNow('month')} END)`
+
+export function leftParams(at: number): readonly number[] {
+  const [day, dayAhead, month, monthAhead] = bounds(at)
+  return [day, dayAhead, day, month, monthAhead, month]
+}
+
+function bounds(at: number): readonly [day: number, dayAhead: number, month: number, monthAhead: number] {
+  const { day, month } = spellsAt(at)
+  const ahead = spellsAhead(at)
+  return [day, ahead.day, month, ahead.month]
+}

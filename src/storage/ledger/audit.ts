@@ -1,7 +1,8 @@
-import type { Audit } from '../../kit/index.ts'
+import type { Anchor, Audit } from '../../kit/index.ts'
+import { auditAnchors } from './anchor.ts'
 import { ask, type Row, type Rows, type Steps } from '../query.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
-import { accountOf, digestCharge, type Entry, hashEntry, sales, toEntry } from './entries.ts'
+import { accountOf, decidedTier, digestCharge, type Entry, hashEntry, sales, toEntry } from './entries.ts'
 import { groupRows } from './find.ts'
 
 /** More than anybody reads; the rest are counted. */
@@ -10,11 +11,15 @@ const pageRows = 1_000
 /** Every hold of a process that is gone ends by then. */
 const holdsEndMs = 60_000
 
+/** Who decides by himself: a person does not. */
+const byItself = new Set(['gateway', 'recovery'])
+
 type Totals = { spent: number; held: number }
 type Findings = {
   charges: number
   lines: number
   entries: number
+  left: number
   readonly totals: Map<string, Totals>
   report(problem: string): void
 }
@@ -23,29 +28,32 @@ type Findings = {
  * Proves the books from nothing but their rows: every charge against its lines and entries, every key against its
  * charges, every chain of entries against its hashes. Run on one snapshot; changes nothing.
  */
-export function* audit(): Steps<Audit> {
+export function* audit({ at, anchors }: { readonly at: number; readonly anchors: readonly Anchor[] }): Steps<Audit> {
   const problems: string[] = []
   let more = 0
   const findings: Findings = {
     charges: 0,
     lines: 0,
     entries: 0,
+    left: 0,
     totals: new Map(),
     report(problem) {
       if (problems.length < problemsMax) problems.push(problem)
       else more++
     },
   }
-  yield* auditCharges(findings, yield* findLive())
+  yield* auditCharges(findings, yield* findLive(at))
   yield* auditChains(findings)
+  yield* auditAnchors(anchors, problem => findings.report(problem))
   yield* auditKeys(findings)
   if (more > 0) problems.push(`and ${more} more`)
-  return { charges: findings.charges, lines: findings.lines, entries: findings.entries, problems }
+  const { charges, lines, entries, left } = findings
+  return { charges, lines, entries, left, problems }
 }
 
 /** Processes that may have charges reserved: those with a lease, or one that ran out just now. As `liveName` has them. */
-function* findLive(): Steps<ReadonlySet<string>> {
-  const rows = yield ask('SELECT owner, epoch FROM replica WHERE lease_until > now_ms() - ?', holdsEndMs)
+function* findLive(at: number): Steps<ReadonlySet<string>> {
+  const rows = yield ask('SELECT owner, epoch FROM replica WHERE lease_until > now_ms(?) - ?', at, holdsEndMs)
   return new Set(rows.map(liveName))
 }
 
@@ -101,13 +109,18 @@ function auditCharge(
   if ((state === 'reserved') !== (wholeOrNull(charge, 'ended_at') === null)) report(`is ${state} but its end disagrees`)
   if (state === 'reserved') {
     totals.held += whole(charge, 'hold')
-    if (!live.has(liveName(charge))) report('is still reserved by a gateway that is gone')
+    // Where no gateway runs, as in a copy of the database, nobody can have ended it yet.
+    if (live.size === 0) findings.left++
+    else if (!live.has(liveName(charge))) report('is still reserved by a gateway that is gone')
   }
+  if (state === 'needs_review' && whole(charge, 'kept') === 1) totals.held += whole(charge, 'hold')
   if ((state === 'voided' || state === 'needs_review') && amount !== 0) report(`is ${state} but costs ${amount}`)
 
   const settled = entries.find(entry => entry.kind === 'settle')
   if (state === 'settled' && !settled) report('is settled without an entry')
   if (state !== 'settled' && settled) report(`is ${state} but an entry settled it`)
+  if (settled && byItself.has(settled.actor) && lines.some(line => line['tier'] === decidedTier))
+    report('has a price that a person decided, and no person settled it')
   for (const entry of entries) {
     const fromKey = entry.kind !== 'refund'
     const [debit, credit] = fromKey ? [accountOf(keyId), sales] : [sales, accountOf(keyId)]

@@ -4,31 +4,38 @@ import type { Self } from '../self.ts'
 
 export type EmptyEnd = {
   readonly id: string
-  readonly state: 'voided' | 'needs_review'
   readonly reason: string
   readonly at: number
-}
+} & (
+  | { readonly state: 'voided' }
+  /** `kept`: the hold stays with the key until somebody has decided. */
+  | { readonly state: 'needs_review'; readonly hold: 'kept' | 'released' }
+)
 
 /**
- * Ends a reserved charge of ours that has no line and gives its hold back. A voided one also gives its idempotency key
- * back: nothing was bought. @returns false when there is none such.
+ * Ends a reserved charge of ours that has no line and gives its hold back, unless it is kept for a review. A voided one also
+ * gives its idempotency key back: nothing was bought. @returns false when there is none such.
  */
-export function* endEmpty(self: Self, { id, state, reason, at }: EmptyEnd): Steps<boolean> {
-  const keep = state === 'voided' ? 0 : 1
+export function* endEmpty(self: Self, end: EmptyEnd): Steps<boolean> {
+  const { id, state, reason, at } = end
+  const underReview = state === 'needs_review' ? 1 : 0
+  const kept = state === 'needs_review' && end.hold === 'kept' ? 1 : 0
   const [charge] = yield ask(
-    `UPDATE charge SET state = ?, reason = ?, ended_at = ?, idem_key = CASE WHEN ? = 1 THEN idem_key END,
+    `UPDATE charge SET state = ?, reason = ?, ended_at = ?, kept = ?, idem_key = CASE WHEN ? = 1 THEN idem_key END,
        idem_fingerprint = CASE WHEN ? = 1 THEN idem_fingerprint END
      WHERE id = ? AND state = 'reserved' AND owner = ? AND epoch = ? AND line_count = 0 RETURNING key_id, hold`,
     state,
     reason,
     at,
-    keep,
-    keep,
+    kept,
+    underReview,
+    underReview,
     id,
     self.owner,
     self.epoch,
   )
   if (!charge) return false
-  yield ask('UPDATE key SET held = held - ? WHERE id = ?', whole(charge, 'hold'), text(charge, 'key_id'))
+  if (kept === 0)
+    yield ask('UPDATE key SET held = held - ? WHERE id = ?', whole(charge, 'hold'), text(charge, 'key_id'))
   return true
 }

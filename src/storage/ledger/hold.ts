@@ -1,6 +1,6 @@
 import type { HoldRequest, HoldResult } from '../../kit/index.ts'
-import { type BudgetPeriod, renewalAt, spellsAt } from '../../kit/keys.ts'
-import { left } from '../keys/spend.ts'
+import { aheadMs, type BudgetPeriod, renewalAt } from '../../kit/keys.ts'
+import { left, leftParams } from '../keys/spend.ts'
 import { ask, type Row, type Steps } from '../query.ts'
 import { text, toAnswer, whole, wholeOrNull } from '../rows.ts'
 import type { Self } from '../self.ts'
@@ -19,13 +19,11 @@ export function* hold(self: Self, request: HoldRequest, at: number): Steps<HoldR
     const taken = yield* findTaken(request, at)
     if (taken) return taken
   }
-  const { day, month } = spellsAt(at)
   const [key] = yield ask(
     `UPDATE key SET held = held + ? WHERE id = ? AND (budget IS NULL OR ${left} >= ?) RETURNING id`,
     request.hold,
     facts.keyId,
-    day,
-    month,
+    ...leftParams(at),
     request.hold,
   )
   if (!key) {
@@ -50,21 +48,32 @@ export function* hold(self: Self, request: HoldRequest, at: number): Steps<HoldR
   return { kind: 'held' }
 }
 
-/** The charge that has the idempotency key already; one of more than 24 hours ago gives it up. */
+/** The charge that has the idempotency key already; one that ended and is more than 24 hours old gives it up. */
 function* findTaken({ facts, idempotency }: HoldRequest, at: number): Steps<HoldResult | undefined> {
   if (idempotency === null) return undefined
   const [charge] = yield ask(
-    'SELECT id, state, idem_fingerprint, created_at FROM charge WHERE key_id = ? AND operation = ? AND idem_key = ?',
+    'SELECT id, state, idem_fingerprint, created_at, idem_until FROM charge WHERE key_id = ? AND operation = ? AND idem_key = ?',
     facts.keyId,
     facts.operation,
     idempotency.key,
   )
   if (!charge) return undefined
-  if (text(charge, 'state') !== 'reserved' && whole(charge, 'created_at') + idempotencyMs <= at) {
+  const hasEnded = text(charge, 'state') === 'settled' || text(charge, 'state') === 'voided'
+  if (hasEnded && (yield* takenUntil(charge, at)) <= at) {
     yield ask('UPDATE charge SET idem_key = NULL, idem_fingerprint = NULL WHERE id = ?', text(charge, 'id'))
     return undefined
   }
   return yield* describeTaken(charge, idempotency.fingerprint)
+}
+
+/** A charge of a clock that was ahead would keep its key for as long as it was: 24 hours from when somebody asks for it. */
+function* takenUntil(charge: Row, at: number): Steps<number> {
+  const createdAt = whole(charge, 'created_at')
+  const known = wholeOrNull(charge, 'idem_until')
+  if (createdAt <= at + aheadMs) return createdAt + idempotencyMs
+  if (known !== null && known <= at + idempotencyMs) return known
+  yield ask('UPDATE charge SET idem_until = ? WHERE id = ?', at + idempotencyMs, text(charge, 'id'))
+  return at + idempotencyMs
 }
 
 function* describeTaken(charge: Row, fingerprint: string): Steps<HoldResult> {
@@ -76,8 +85,7 @@ function* describeTaken(charge: Row, fingerprint: string): Steps<HoldResult> {
 }
 
 function* explainRefusal(keyId: string, at: number): Steps<Extract<HoldResult, { kind: 'overdrawn' }>> {
-  const { day, month } = spellsAt(at)
-  const [key] = yield ask(`SELECT ${left} AS available, budget_period FROM key WHERE id = ?`, day, month, keyId)
+  const [key] = yield ask(`SELECT ${left} AS available, budget_period FROM key WHERE id = ?`, ...leftParams(at), keyId)
   if (!key) throw new Error(`there is no key ${keyId} to hold money of`)
   const renewsAt = renewalAt(text(key, 'budget_period') as BudgetPeriod, at)
   const availableMicros = Math.max(0, wholeOrNull(key, 'available') ?? Infinity)

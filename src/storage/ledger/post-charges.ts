@@ -1,4 +1,5 @@
 import { insertRows } from '../insert-rows.ts'
+import { spellsAt } from '../../kit/keys.ts'
 import { spend } from '../keys/spend.ts'
 import { ask, type Row, type Steps, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
@@ -113,22 +114,24 @@ function* insertSettled(
   charges: readonly Row[],
   linesOf: ReadonlyMap<string, readonly Row[]>,
 ): Steps<void> {
-  const spent = new Map<string, { amount: number; at: number }>()
+  // By key and day, which is another one within a group where the clock jumps.
+  const spent = new Map<string, { keyId: string; amount: number; at: number }>()
   const entries: Entry[] = []
   const lines: Row[] = []
   for (const charge of charges) {
     const own = linesOf.get(text(charge, 'id')) ?? []
     lines.push(...own)
     entries.push(settleEntry(charge, own))
-    const key = text(charge, 'key_id')
-    const { amount, at } = spent.get(key) ?? { amount: 0, at: 0 }
-    spent.set(key, { amount: amount + whole(charge, 'amount'), at: Math.max(at, whole(charge, 'ended_at')) })
+    const keyId = text(charge, 'key_id')
+    const at = whole(charge, 'ended_at')
+    const place = `${keyId} ${spellsAt(at).day}`
+    spent.set(place, { keyId, amount: (spent.get(place)?.amount ?? 0) + whole(charge, 'amount'), at })
   }
   yield* insertRows('line', lineColumns, lines)
   yield* insertRows('charge', chargeColumns, charges)
   // In the order of their ids: two that lock the same keys do so in the same order.
   const inOrder = [...spent].sort(([a], [b]) => (a < b ? -1 : 1))
-  for (const [keyId, { amount, at }] of inOrder) yield spend({ keyId, amount, heldBack: 0, at })
+  for (const [, { keyId, amount, at }] of inOrder) yield spend({ keyId, amount, heldBack: 0, at })
   yield* postAll(self, entries)
 }
 

@@ -1,7 +1,8 @@
 import { prunedUntil } from '../journal/prune.ts'
-import { ask, type Row, skipLocked, type Steps } from '../query.ts'
+import { ask, skipLocked, type Steps } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Self } from '../self.ts'
+import { giveHoldsBack } from './give-holds-back.ts'
 import { dropAll, dropLapsed, join, renew } from './replicas.ts'
 import { book } from './settle.ts'
 import { sweep } from './sweep.ts'
@@ -11,7 +12,7 @@ export type Recovery = {
   readonly epoch: number
   /** Charges with lines: ended at what was delivered or about to be. */
   readonly settled: number
-  /** Charges without: hold given back, an operator decides or 24 hours do. */
+  /** Charges without: hold given back, a person decides. */
   readonly toReview: number
 }
 
@@ -28,8 +29,8 @@ const isLeft = `NOT EXISTS (SELECT 1 FROM replica WHERE replica.owner = charge.o
  */
 export function* begin(self: Omit<Self, 'epoch'>, at: number, isAlone: boolean): Steps<Recovery> {
   if (isAlone) yield* dropAll()
-  else yield* dropLapsed()
-  const epoch = yield* join(self)
+  else yield* dropLapsed(at)
+  const epoch = yield* join(self, at, isAlone)
   const recovery = yield* endLeft({ ...self, epoch }, at)
   yield* sweep(at)
   return recovery
@@ -45,8 +46,7 @@ export function* clear(chain: string, at: number): Steps<Recovery> {
 
 /** Says that this process is there, and ends what others have left. Run every few seconds. */
 export function* beat(self: Self, at: number): Steps<Recovery> {
-  const epoch = yield* renew(self)
-  const lapsed = yield* dropLapsed()
+  const { epoch, lapsed } = yield* renew(self, at)
   const [left] = yield ask(`SELECT id FROM charge WHERE state = 'reserved' AND ${isLeft} LIMIT 1`)
   if (lapsed === 0 && !left) return { epoch, settled: 0, toReview: 0 }
   return yield* endLeft({ ...self, epoch }, at)
@@ -70,20 +70,10 @@ function* reviewEmpty(at: number): Steps<number> {
       stopped,
       at,
     )
-    for (const [key, held] of sumHolds(charges)) yield ask('UPDATE key SET held = held - ? WHERE id = ?', held, key)
+    yield* giveHoldsBack(charges)
     all += charges.length
     if (charges.length < together) return all
   }
-}
-
-/** What keys get back, in the order of their ids: two that lock the same keys do so in the same order. */
-function sumHolds(charges: readonly Row[]): readonly (readonly [key: string, held: number])[] {
-  const holds = new Map<string, number>()
-  for (const charge of charges) {
-    const key = text(charge, 'key_id')
-    holds.set(key, (holds.get(key) ?? 0) + whole(charge, 'hold'))
-  }
-  return [...holds].sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
 function* settleLined(self: Self, at: number): Steps<number> {

@@ -2,10 +2,12 @@ import { ask, type Steps } from '../query.ts'
 import { whole } from '../rows.ts'
 import type { Self } from '../self.ts'
 
-/** How long a process that says nothing keeps its charges, by the database's clock. */
+/** How long a process that says nothing keeps its charges. */
 const leaseMs = 30_000
 /** A process that bills says this often that it is there. */
 export const beatMs = 5_000
+/** The lease of a process that holds the file's lock: no time ends it, but the next one to hold the lock does. */
+const endless = Number.MAX_SAFE_INTEGER
 
 /** A process that bills, before it has an epoch. */
 export type Replica = {
@@ -15,35 +17,58 @@ export type Replica = {
   readonly host: string
 }
 
-/** Takes the next epoch and a lease. */
-export function* join({ owner, host }: Replica): Steps<number> {
+/**
+ * Takes the next epoch and a lease. `at` is the time by the clock of the storage; PostgreSQL goes by its own. `isAlone`:
+ * nobody else can be at work, so the lease needs no renewal.
+ */
+export function* join({ owner, host }: Replica, at: number, isAlone: boolean): Steps<number> {
   const [meta] = yield ask(`UPDATE meta SET value = value + 1 WHERE name = 'epoch' RETURNING value`)
   if (!meta) throw new Error('the storage has lost its epoch')
   const epoch = whole(meta, 'value')
   yield ask(
-    `INSERT INTO replica (owner, epoch, host, started_at, lease_until) VALUES (?, ?, ?, now_ms(), now_ms() + ?)
+    `INSERT INTO replica (owner, epoch, host, started_at, lease_until)
+       VALUES (?, ?, ?, now_ms(?), CASE WHEN ? = 1 THEN ${endless} ELSE now_ms(?) + ${leaseMs} END)
      ON CONFLICT (owner) DO UPDATE SET epoch = excluded.epoch, started_at = excluded.started_at,
        lease_until = excluded.lease_until`,
     owner,
     epoch,
     host,
-    leaseMs,
+    at,
+    isAlone ? 1 : 0,
+    at,
   )
   return epoch
 }
 
 /**
- * Makes the lease longer. One that was silent for too long has lost its charges and begins again, in a new epoch.
- * @returns the epoch it is in.
+ * Makes the lease longer, and ends those that have run out. One that was silent for too long has lost its charges and begins
+ * again, in a new epoch. Whose own lease has run out and is still there knows that nobody kept watch, or that the clock has
+ * jumped: then every lease is made anew, and who is really gone does not renew it.
  */
-export function* renew(self: Self): Steps<number> {
+export function* renew(self: Self, at: number): Steps<{ readonly epoch: number; readonly lapsed: number }> {
   const [own] = yield ask(
-    'UPDATE replica SET lease_until = now_ms() + ? WHERE owner = ? AND epoch = ? RETURNING epoch',
-    leaseMs,
+    'SELECT CASE WHEN lease_until < now_ms(?) THEN 1 ELSE 0 END AS is_over FROM replica WHERE owner = ? AND epoch = ?',
+    at,
     self.owner,
     self.epoch,
   )
-  return own ? self.epoch : yield* join(self)
+  if (own && whole(own, 'is_over') === 1)
+    yield ask(`UPDATE replica SET lease_until = now_ms(?) + ${leaseMs} WHERE lease_until < now_ms(?)`, at, at)
+  // A lease of a clock that was ahead would outlive its process for as long as it was.
+  yield ask(
+    `UPDATE replica SET lease_until = now_ms(?) + ${leaseMs}
+     WHERE lease_until > now_ms(?) + ${2 * leaseMs} AND lease_until < ${endless}`,
+    at,
+    at,
+  )
+  const [renewed] = yield ask(
+    `UPDATE replica SET lease_until = now_ms(?) + ${leaseMs} WHERE owner = ? AND epoch = ? RETURNING epoch`,
+    at,
+    self.owner,
+    self.epoch,
+  )
+  const epoch = renewed ? self.epoch : yield* join(self, at, false)
+  return { epoch, lapsed: yield* dropLapsed(at) }
 }
 
 /** Ends the lease of a process that is gone: what it left reserved is ended by whoever looks next. */
@@ -53,8 +78,8 @@ export function* forget(owner: string): Steps<boolean> {
 }
 
 /** Ends the leases that have run out. @returns how many did. */
-export function* dropLapsed(): Steps<number> {
-  const rows = yield ask('DELETE FROM replica WHERE lease_until < now_ms() RETURNING owner')
+export function* dropLapsed(at: number): Steps<number> {
+  const rows = yield ask('DELETE FROM replica WHERE lease_until < now_ms(?) RETURNING owner', at)
   return rows.length
 }
 

@@ -3,20 +3,25 @@ import { leave } from '../people/trail.ts'
 import { ask, type Steps } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Self } from '../self.ts'
-import { accountOf, digestCharge, post, sales } from './entries.ts'
+import { accountOf, decidedTier, digestCharge, post, sales } from './entries.ts'
+import { giveHoldsBack } from './give-holds-back.ts'
+import { insertLine } from './line.ts'
 import { book } from './settle.ts'
 
 export type Decision = {
   readonly id: string
   readonly how: 'settle' | 'void'
+  /** What a settled one costs, at most its hold; nothing unless told. */
+  readonly amount?: number
   readonly by: string
   readonly reason: string
   readonly at: number
 }
 
-/** Ends a charge that needs review, as a person decided; its hold was given back before. */
-export function* resolve(self: Self, { id, how, by, reason, at }: Decision): Steps<boolean> {
+/** Ends a charge that needs review, as a person decided, and gives back what is still held for it. */
+export function* resolve(self: Self, { id, how, by, reason, at, amount = 0 }: Decision): Steps<boolean> {
   const state = how === 'settle' ? 'settled' : 'voided'
+  if (how === 'settle' && amount > 0 && !(yield* addDecided(id, amount))) return false
   const [charge] = yield ask(
     `UPDATE charge SET state = ?, reason = ?, ended_at = ? WHERE id = ? AND state = 'needs_review' RETURNING *`,
     state,
@@ -27,9 +32,10 @@ export function* resolve(self: Self, { id, how, by, reason, at }: Decision): Ste
   if (!charge) return false
   yield* leave({ by, at }, 'charge.resolve', id, { state: 'needs_review' }, { state }, reason)
   if (how === 'settle') {
-    yield* book(self, charge, { actor: by, heldNow: 0, at })
+    yield* book(self, charge, { actor: by, heldNow: whole(charge, 'kept') === 1 ? whole(charge, 'hold') : 0, at })
     return true
   }
+  if (whole(charge, 'kept') === 1) yield* giveHoldsBack([charge])
   const lines = yield ask('SELECT * FROM line WHERE charge_id = ? ORDER BY idx', id)
   yield* post(self, {
     chargeId: id,
@@ -45,11 +51,34 @@ export function* resolve(self: Self, { id, how, by, reason, at }: Decision): Ste
   return true
 }
 
+/** One line of what a person says that a charge costs. @returns false when it needs no review, or held less */
+function* addDecided(id: string, amount: number): Steps<boolean> {
+  const [charge] = yield ask(
+    `UPDATE charge SET amount = ?, line_count = 1 WHERE id = ? AND state = 'needs_review' AND line_count = 0 AND hold >= ?
+     RETURNING id`,
+    amount,
+    id,
+    amount,
+  )
+  if (!charge) return false
+  yield insertLine(id, {
+    index: 0,
+    tier: decidedTier,
+    source: 'default',
+    width: null,
+    height: null,
+    price: amount,
+    flags: [decidedTier],
+    quantity: 1,
+  })
+  return true
+}
+
 /**
  * Gives back what a settled charge cost, by an opposite entry; the charge itself does not change.
  * @returns the micros given back: 0 when there was nothing left to give.
  */
-export function* refund(self: Self, { id, by, reason, at }: Omit<Decision, 'how'>): Steps<number> {
+export function* refund(self: Self, { id, by, reason, at }: Omit<Decision, 'how' | 'amount'>): Steps<number> {
   const [charge] = yield ask(
     `SELECT * FROM charge WHERE id = ? AND state = 'settled' AND amount > 0
        AND NOT EXISTS (SELECT 1 FROM entry WHERE charge_id = charge.id AND kind = 'refund')`,
@@ -59,7 +88,7 @@ export function* refund(self: Self, { id, by, reason, at }: Omit<Decision, 'how'
   const amount = whole(charge, 'amount')
   const keyId = text(charge, 'key_id')
   const lines = yield ask('SELECT * FROM line WHERE charge_id = ? ORDER BY idx', id)
-  yield giveBack(keyId, amount, whole(charge, 'ended_at'))
+  yield* giveBack(keyId, amount, whole(charge, 'ended_at'))
   yield* post(self, {
     chargeId: id,
     kind: 'refund',

@@ -4,7 +4,8 @@ import { ask, type Steps } from '../query.ts'
 /** Charges that have not ended, by state and currency. The second condition is that of the index. */
 export function* sumOpen(): Steps<readonly OpenCharges[]> {
   const rows = yield ask(
-    `SELECT state, currency, count(*) AS count, coalesce(sum(hold), 0) AS hold FROM charge
+    `SELECT state, currency, count(*) AS count,
+       coalesce(sum(CASE WHEN state = 'reserved' OR kept = 1 THEN hold ELSE 0 END), 0) AS hold FROM charge
      WHERE state IN ('reserved', 'needs_review') AND state <> 'settled' GROUP BY state, currency`,
   )
   return rows.map(row => ({

@@ -1,4 +1,5 @@
 import type { Session, User } from '../../kit/index.ts'
+import { aheadMs } from '../../kit/keys.ts'
 import { ask, type Row, type Steps } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { toUser } from './users.ts'
@@ -42,13 +43,15 @@ export function* endSession({ hash }: { readonly hash: string }): Steps<null> {
   return null
 }
 
+/** A session that a clock ahead began is none: it would be good for as long as that clock was ahead. */
 export function* findSession(hash: string, at: number): Steps<{ session: Session; user: User } | undefined> {
   const [row] = yield ask(
     `SELECT s.*, u.name, u.group_name, u.role, u.status, u.password_hash, u.created_at AS user_since
      FROM session s JOIN "user" u ON u.name = s.user_name
-     WHERE s.hash = ? AND s.expires_at > ? AND u.status = 'active'`,
+     WHERE s.hash = ? AND s.expires_at > ? AND s.created_at <= ? AND u.status = 'active'`,
     hash,
     at,
+    at + aheadMs,
   )
   return row && { session: toSession(row), user: toUser({ ...row, created_at: row['user_since'] }) }
 }
@@ -56,9 +59,10 @@ export function* findSession(hash: string, at: number): Steps<{ session: Session
 /** Newest first. */
 export function* listSessions(user: string, at: number): Steps<readonly Session[]> {
   const rows = yield ask(
-    'SELECT * FROM session WHERE user_name = ? AND expires_at > ? ORDER BY created_at DESC, hash',
+    'SELECT * FROM session WHERE user_name = ? AND expires_at > ? AND created_at <= ? ORDER BY created_at DESC, hash',
     user,
     at,
+    at + aheadMs,
   )
   return rows.map(toSession)
 }

@@ -1,3 +1,5 @@
+import { aheadMs } from '../../kit/keys.ts'
+import { setupOfferMs } from '../../kit/users.ts'
 import { ask, type Steps } from '../query.ts'
 import { leave } from './trail.ts'
 import { findUser, hasAdmin } from './users.ts'
@@ -25,7 +27,13 @@ export function* claimSetup({
 }: SetupClaim): Steps<'claimed' | 'unknown' | 'done'> {
   yield ask(`UPDATE meta SET value = value WHERE name = 'epoch'`)
   if (yield* hasAdmin()) return 'done'
-  const [offer] = yield ask('SELECT hash FROM setup WHERE hash = ? AND expires_at > ?', tokenHash, at)
+  // One that a clock ahead has offered is none.
+  const [offer] = yield ask(
+    'SELECT hash FROM setup WHERE hash = ? AND expires_at > ? AND expires_at <= ?',
+    tokenHash,
+    at,
+    at + setupOfferMs + aheadMs,
+  )
   if (!offer) return 'unknown'
   const was = yield* findUser(name)
   yield ask(

@@ -8,6 +8,7 @@ const words: readonly (readonly [RegExp, string])[] = [
   [/\bBLOB\b/g, 'BYTEA'],
   [/\) STRICT(?:, WITHOUT ROWID)?$/, ')'],
   [/unixepoch\(\) \* 1000/g, 'now_ms()'],
+  [/abs\(random\(\) % (\d+)\)/g, 'floor(random() * $1)::bigint'],
 ]
 const trigger =
   /^CREATE TRIGGER (\w+) ((?:BEFORE|AFTER) (?:INSERT|DELETE|UPDATE)(?: OF [\w\s,]+?)?)\s+ON (\S+)\s+(?:WHEN ([\s\S]+?)\s+)?BEGIN\s+([\s\S]+?); END$/
@@ -41,12 +42,16 @@ export type Prepared = {
 
 const prepared = new Map<string, Prepared>()
 
-/** A query with `?` for its parameters as PostgreSQL numbers them. No text in our queries holds a question mark. */
+/**
+ * A query with `?` for its parameters as PostgreSQL numbers them. No text in our queries holds a question mark. Where a
+ * query hands in the time, PostgreSQL tells its own: those who work on one database go by one clock.
+ */
 export function prepare(sql: string): Prepared {
   let found = prepared.get(sql)
   if (!found) {
     let parameters = 0
-    const text = sql.replaceAll(skipLocked, 'FOR UPDATE SKIP LOCKED').replaceAll('?', () => `$${++parameters}`)
+    const ours = sql.replaceAll(skipLocked, 'FOR UPDATE SKIP LOCKED').replaceAll('now_ms(?)', 'coalesce(now_ms(), ?)')
+    const text = ours.replaceAll('?', () => `$${++parameters}`)
     const givesRows = /^\s*(?:SELECT|WITH)\b|\bRETURNING\b/i.test(sql)
     prepared.set(sql, (found = { name: `q${hash('sha1', text)}`, text, givesRows }))
   }

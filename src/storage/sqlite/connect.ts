@@ -24,8 +24,8 @@ export class Connection {
     const readOnly = options.readOnly ?? false
     this.db = new DatabaseSync(path, { readOnly, timeout: options.busyMs ?? busyMs, enableForeignKeyConstraints: true })
     this.db.exec('PRAGMA trusted_schema = OFF')
-    // The clock of leases. PostgreSQL has a function of this name, which tells its own time.
-    this.db.function('now_ms', () => BigInt(Date.now()))
+    // The clock of leases is the one that the storage was handed. PostgreSQL has a function of this name that tells its own time.
+    this.db.function('now_ms', at => BigInt(Math.trunc(Number(at))))
     if (!readOnly) {
       // FULL: a commit is on the disk before anybody is told. The log of the last checkpoint is cut back to 64 MiB.
       this.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864')

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { createAnswers } from '../readings.ts'
+import { createAnswers, type Readings } from '../readings.ts'
 import type { Tables } from '../tables.ts'
 import { Connection } from './connect.ts'
 import type { FromReader, Question, ToReader } from './messages.ts'
@@ -26,15 +26,18 @@ port.on('message', (message: ToReader) => {
 
 async function answer({ id, reading, given }: Question): Promise<FromReader> {
   try {
-    return { id, value: reading === 'audit' ? await auditFile() : await answers[reading](given as never) }
+    return {
+      id,
+      value: reading === 'audit' ? await auditFile(given) : await answers[reading](given as never),
+    }
   } catch (error) {
     return { id, fault: error instanceof Error ? error.message : String(error) }
   }
 }
 
 /** The books, and below them the file itself. */
-async function auditFile() {
-  const books = await answers.audit(null)
+async function auditFile(given: Readings['audit']['given']) {
+  const books = await answers.audit(given)
   const problems = [...books.problems]
   for (const row of connection.all({ sql: 'PRAGMA quick_check(100)', params: [] })) {
     if (row['quick_check'] !== 'ok') problems.push(`file: ${String(row['quick_check'])}`)

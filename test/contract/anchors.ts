@@ -1,0 +1,92 @@
+import type { Test } from 'tap'
+import type { Anchor, Storage } from '../../src/kit/index.ts'
+import { type Harness, holdOf, line, newKey, type StorageHarness } from './storage.ts'
+
+/** What anchors of the books prove, on every driver. */
+export async function anchorsContract(t: Test, make: Harness): Promise<void> {
+  async function start(t: Test) {
+    const harness = await make()
+    const storage = await harness.open('gateway')
+    t.teardown(async () => {
+      await storage.close()
+      await harness.close()
+    })
+    const key = await storage.keys.create(newKey())
+    const buy = async (count: number) => {
+      for (let i = 0; i < count; i++) {
+        const request = holdOf(key, 40_000)
+        await storage.ledger.hold(request)
+        await storage.ledger.line(request.facts.id, line(0))
+        await storage.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+      }
+    }
+    return { harness, storage, buy }
+  }
+
+  const problemsOf = async ({ books }: Storage, anchors?: readonly Anchor[]) => (await books.verify(anchors)).problems
+
+  await t.test('[6.6] the books continue every anchor that was made of them', async t => {
+    const { storage, buy } = await start(t)
+    const anchors: Anchor[] = [await storage.books.anchor()]
+    t.same(anchors[0]?.chains, [])
+    for (let i = 0; i < 3; i++) {
+      await buy(2)
+      anchors.push(await storage.books.anchor())
+    }
+    t.equal(
+      anchors.at(-1)?.chains.reduce((sum, { position }) => sum + position, 0),
+      6,
+    )
+    t.equal(new Set(anchors.map(anchor => anchor.database)).size, 1)
+    t.same(await problemsOf(storage, anchors), [])
+  })
+
+  await t.test(
+    '[6.6] the newest rows deleted and the heads lowered are found by an anchor, and by nothing else',
+    async t => {
+      const { harness, storage, buy } = await start(t)
+      await buy(4)
+      const anchor = await storage.books.anchor()
+      await takeNewest(harness)
+      t.same(await problemsOf(storage), [], 'what is left adds up')
+      t.match(
+        (await problemsOf(storage, [anchor])).join('\n'),
+        /^anchor of .*: 4 was there and is gone; they end at 3$/m,
+      )
+    },
+  )
+
+  await t.test('[6.6] rows deleted and as many new ones written in their place are found', async t => {
+    const { harness, storage, buy } = await start(t)
+    await buy(4)
+    const anchor = await storage.books.anchor()
+    await takeNewest(harness)
+    await buy(3)
+    t.same(await problemsOf(storage), [])
+    t.match(await problemsOf(storage, [anchor]), [/^anchor of .*: 4 is not the one that was there$/])
+  })
+
+  await t.test('[6.6] an anchor of another database is told to be one, and a copy is not another', async t => {
+    const [one, other] = [await start(t), await start(t)]
+    await one.buy(1)
+    await other.buy(1)
+    const anchor = await other.storage.books.anchor()
+    const problems = await problemsOf(one.storage, [anchor])
+    t.equal(problems.length, 1)
+    t.match(problems, [/^anchor of .*: is of another database, [0-9a-f]{14}; this is [0-9a-f]{14}$/])
+    const again = await one.harness.open('tool')
+    t.equal((await again.books.anchor()).database, (await one.storage.books.anchor()).database)
+    await again.close()
+  })
+}
+
+/** Takes the last charge away so that nothing else shows it: its rows, the head, what its key has spent. */
+async function takeNewest(harness: StorageHarness): Promise<void> {
+  const last = '(SELECT max(id) FROM charge)'
+  await harness.tamper(`
+    UPDATE key SET spent = spent - 40000, day_spent = day_spent - 40000, month_spent = month_spent - 40000;
+    UPDATE chain SET position = position - 1, head = (SELECT prev_hash FROM entry WHERE charge_id = ${last})
+      WHERE id = (SELECT chain FROM entry WHERE charge_id = ${last});
+    DELETE FROM entry WHERE charge_id = ${last}; DELETE FROM line WHERE charge_id = ${last};
+    DELETE FROM charge WHERE id = ${last}`)
+}
