@@ -81,7 +81,13 @@ function upstreamSnapshots(plan: Plan, engine: Watched['engine']): readonly Snap
 function chargeSnapshots(currency: string, open: readonly OpenCharges[]): readonly Snapshot[] {
   const count = (state: OpenCharges['state']): number =>
     open.filter(one => one.state === state).reduce((sum, one) => sum + one.count, 0)
-  const held = open.filter(one => one.state === 'reserved')
+  const held = (state: OpenCharges['state']) => {
+    const found = open.filter(one => one.state === state)
+    return (found.length > 0 ? found : [{ currency, hold: 0 }]).map(one => ({
+      labels: { currency: one.currency },
+      value: one.hold,
+    }))
+  }
   return [
     gaugeSnapshot(
       'tollgate_holds_open',
@@ -93,16 +99,19 @@ function chargeSnapshots(currency: string, open: readonly OpenCharges[]): readon
       'tollgate_held_micros',
       'Money held for charges under way, in millionths of the currency.',
       'max',
-      (held.length > 0 ? held : [{ currency, hold: 0 }]).map(one => ({
-        labels: { currency: one.currency },
-        value: one.hold,
-      })),
+      held('reserved'),
     ),
     gaugeSnapshot(
       'tollgate_charges_needing_review',
       'Charges whose outcome is unknown and that wait for a person.',
       count('needs_review'),
       'max',
+    ),
+    labelledGauge(
+      'tollgate_review_held_micros',
+      'Money held for charges that wait for a person, in millionths of the currency.',
+      'max',
+      held('needs_review'),
     ),
   ]
 }

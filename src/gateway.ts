@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { Anchors } from './anchors.ts'
 import { Certificate } from './certificate.ts'
 import { ConfigError } from './config-error.ts'
 import { describeChanges, effectiveSettings, type Finding, loadPlan, showConfig } from './config/index.ts'
@@ -18,8 +19,10 @@ import {
   type LogRow,
   type OtlpPlan,
   type Plan,
+  type ReviewStatus,
   type Storage,
   type Stores,
+  sumReviews,
   systemClock,
 } from './kit/index.ts'
 import { addFigures } from './figures.ts'
@@ -90,6 +93,8 @@ export type Gateway = AsyncDisposable & {
   readonly ready: boolean
   /** How this process is. */
   status(): ProcessStatus
+  /** Charges that wait for a person, of all gateways on the storage; null while it does not answer. */
+  reviews(): Promise<ReviewStatus | null>
   listen(): Promise<Listening>
   /** Reads the configuration again: all of it takes effect, or none. */
   reload(): Promise<ReloadResult>
@@ -247,7 +252,14 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   }
   const connections = new Connections(() => engine.running.plan.server)
   addFigures(metrics, { storage, counters, engine, connections, plan: () => engine.running.plan })
-  const retention = new Retention({ storage, clock, log, keptMs: () => engine.running.plan.logRetentionMs })
+  const retention = new Retention({
+    storage,
+    clock,
+    log,
+    keptMs: () => engine.running.plan.logRetentionMs,
+    reviewMs: () => engine.running.plan.reviewRetentionMs,
+  })
+  const anchors = new Anchors({ storage, log, tell: anchor => telemetry?.anchored(anchor) })
 
   const door = createConsoleDoor({
     storage,
@@ -308,10 +320,19 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     }
   }
 
+  async function reviews(): Promise<ReviewStatus | null> {
+    try {
+      return sumReviews(await storage.books.open())
+    } catch {
+      // That the storage does not answer is told beside it.
+      return null
+    }
+  }
+
   async function fullStatus(): Promise<Status> {
     const { loadedAt, status: lastReload } = reloads
     const life = { version: await readVersion(), startedAt, now: clock.now(), loadedAt, lastReload }
-    return joinStatus(engine.running.plan, life, [status()])
+    return joinStatus(engine.running.plan, life, [status()], await reviews())
   }
 
   function settings() {
@@ -365,6 +386,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     ops?.closeAllConnections()
     if (ops) await unbind(ops)
     await engine.close()
+    await anchors.close()
     await telemetry?.close()
     await simulator?.close()
     metrics.close()
@@ -391,6 +413,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     simulated,
     listener,
     status,
+    reviews,
     listen,
     reload: () => reloads.run(),
     close,

@@ -13,6 +13,7 @@ import type {
   RequestExplanation,
   Storage,
 } from './kit/index.ts'
+import { decidedTier } from './kit/charge.ts'
 import type { AuditedConfig, AuditRule, FormattedConfig, ImportedConfig, TracedConfig } from './operator.ts'
 import type { Workers } from './workers.ts'
 
@@ -25,6 +26,7 @@ export { endOnFault } from './end-on-fault.ts'
 export * from './kit/index.ts'
 export type { AuditedConfig, AuditRule, FormattedConfig, ImportedConfig, TracedConfig } from './operator.ts'
 export { hashPassword, verifyPassword } from './passwords.ts'
+export { parseAnchors } from './parse-anchors.ts'
 export { offerSetup } from './setup.ts'
 export type { Checked } from './doctor/checked.ts'
 export type { ProcessStatus, Status } from './status.ts'
@@ -206,8 +208,18 @@ async function makeSecret(): Promise<{ readonly secret: string; readonly hash: s
 
 /** Rates a charge again from what was stored with it; one sentence for each difference. */
 export async function replayCharge(charge: Charge): Promise<readonly string[]> {
+  if (charge.lines.some(line => line.tier === decidedTier)) return replayDecision(charge)
   if (charge.rule.kind === 'usage') return (await import('../plugins/token-usage/index.ts')).replayUsage(charge)
   return (await import('../plugins/image-tier-billing/index.ts')).replayCharge(charge)
+}
+
+/** What a person decided has nothing that it could be rated by but its own sum, and its hold that bounds it. */
+function replayDecision({ id, lines, amount, hold }: Charge): readonly string[] {
+  const sum = lines.reduce((total, line) => total + line.price, 0)
+  const differences: string[] = []
+  if (sum !== amount) differences.push(`charge ${id}: the amount in micros is ${amount}, but its lines come to ${sum}`)
+  if (amount > hold) differences.push(`charge ${id}: the amount in micros is ${amount}, but ${hold} was its hold`)
+  return differences
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { ReloadResult } from './gateway.ts'
-import type { Plan } from './kit/index.ts'
+import type { Plan, ReviewStatus } from './kit/index.ts'
 import { joinUnrecognised, type UnrecognisedCount } from './observe/index.ts'
 
 /** How one process of a gateway is. */
@@ -48,6 +48,8 @@ export type Status = Omit<ProcessStatus, 'pid' | 'storage_healthy' | 'counters_h
     readonly resting_ms: number
     readonly simulated: boolean
   }[]
+  /** Null while the storage does not answer. */
+  readonly reviews: ReviewStatus | null
   /** The processes that serve; one where this is all there is. */
   readonly workers: readonly ProcessStatus[]
 }
@@ -63,6 +65,7 @@ export function joinStatus(
     readonly lastReload: ReloadStatus | null
   },
   workers: readonly ProcessStatus[],
+  reviews: ReviewStatus | null,
 ): Status {
   const most = (read: (one: ProcessStatus) => number): number => Math.max(0, ...workers.map(read))
   const sum = (read: (one: ProcessStatus) => number): number => workers.reduce((total, one) => total + read(one), 0)
@@ -74,7 +77,7 @@ export function joinStatus(
     revision: plan.revision,
     file: plan.file,
     started: new Date(life.startedAt).toISOString(),
-    uptime_s: Math.round((life.now - life.startedAt) / 1000),
+    uptime_s: Math.max(0, Math.round((life.now - life.startedAt) / 1000)),
     loaded_at: new Date(life.loadedAt).toISOString(),
     last_reload: life.lastReload,
     ready: workers.some(one => one.ready),
@@ -88,6 +91,7 @@ export function joinStatus(
       return { name, healthy: restingMs === 0, resting_ms: restingMs, simulated: url.startsWith('simulator:') }
     }),
     unrecognised: joinUnrecognised(workers.map(one => one.unrecognised)),
+    reviews,
     workers,
   }
 }

@@ -1,4 +1,5 @@
 import type { ReloadResult } from './gateway.ts'
+import type { ReviewStatus } from './kit/index.ts'
 import type { Snapshot } from './observe/index.ts'
 import type { ProcessStatus } from './status.ts'
 
@@ -17,6 +18,7 @@ export type WorkerConfig = {
 export type Questions = {
   state: { given: null; gives: { readonly ready: boolean; readonly open: number } }
   status: { given: null; gives: ProcessStatus }
+  reviews: { given: null; gives: ReviewStatus | null }
   metrics: { given: null; gives: readonly Snapshot[] }
   /** The new configuration's text. */
   reload: { given: string; gives: ReloadResult }

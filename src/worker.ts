@@ -48,6 +48,7 @@ async function answer(
   const answers: { readonly [Q in Question]: () => Promise<Questions[Q]['gives']> | Questions[Q]['gives'] } = {
     state: () => ({ ready: gateway.ready, open: gateway.open }),
     status: () => gateway.status(),
+    reviews: () => gateway.reviews(),
     metrics: () => gateway.metrics.snapshots(),
     reload() {
       config.text = given ?? config.text

@@ -10,7 +10,7 @@ import { ConfigError } from './config-error.ts'
 import { effectiveSettings, type Loaded, loadPlan } from './config/index.ts'
 import type { GatewayParts, Listening, ReloadResult } from './gateway.ts'
 import { timeOrderedId } from './kit/ids.ts'
-import { type Plan, systemClock } from './kit/index.ts'
+import { type Plan, type ReviewStatus, systemClock } from './kit/index.ts'
 import { knownNames } from './known-names.ts'
 import { bind, unbind } from './listeners.ts'
 import { createLog, exposeTogether, gaugeSnapshot, type GatewayLog, type Snapshot, sumCounts } from './observe/index.ts'
@@ -116,7 +116,7 @@ export async function startWorkers(file: string, parts: WorkersParts = {}): Prom
     const life = { version: await readVersion(), startedAt, now: systemClock.now(), loadedAt, lastReload }
     const own = closing === undefined
     const workers = (await crew.statuses()).map(one => ({ ...one, ready: one.ready && own }))
-    return joinStatus(crew.plan, life, workers)
+    return joinStatus(crew.plan, life, workers, await crew.reviews())
   }
 
   const listening = await listen().catch(async (error: unknown) => {
@@ -211,6 +211,16 @@ class Crew {
   async statuses(): Promise<readonly ProcessStatus[]> {
     const told = await Promise.all([...this.#members].map(member => member.ask('status', null).catch(() => undefined)))
     return told.filter(one => one !== undefined)
+  }
+
+  /** What waits for a person, as the first says that knows. */
+  async reviews(): Promise<ReviewStatus | null> {
+    const asked = [...this.#members].map(async member => {
+      const told = await member.ask('reviews', null)
+      if (told === null) throw new Error('not known')
+      return told
+    })
+    return Promise.any(asked).catch(() => null)
   }
 
   /** Whether one at least takes work: known by the first that says so, whoever else is silent or only starts. */

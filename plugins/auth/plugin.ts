@@ -1,4 +1,4 @@
-import { callerSlot, definePlugin, type Exchange, type Failure, isPromise } from '../../src/kit/index.ts'
+import { aheadMs, callerSlot, definePlugin, type Exchange, type Failure, isPromise } from '../../src/kit/index.ts'
 import { listHas, networkOf } from './address.ts'
 import { BadKeyLog } from './bad-key-log.ts'
 import { fail } from './errors.ts'
@@ -32,6 +32,8 @@ export const auth = definePlugin({
       if (key.status !== 'active') throw refuse(ex, key.status, known)
       if (key.userStatus !== 'active') throw refuse(ex, 'user disabled', known)
       if (key.expiresAt !== null && key.expiresAt <= clock.now()) throw refuse(ex, 'expired', known)
+      // One that the console made by a clock ahead would be good for as long as that was.
+      if (key.kind === 'session' && key.createdAt > clock.now() + aheadMs) throw refuse(ex, 'of a clock ahead', known)
       if (addresses && !listHas(addresses, ex.head.remote)) throw fail('address_not_allowed')
       const name = key.group ?? key.userGroup
       const group = ex.plan.groups.get(name)

@@ -17,6 +17,7 @@ const billingAnswer = {
     },
     currency: text,
     amount: text,
+    held: { ...text, description: 'Held for it now: until it ends, or somebody has decided about it.' },
     refunded: text,
     flags: texts,
     warnings: texts,

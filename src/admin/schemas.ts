@@ -52,3 +52,14 @@ export const limitsAnswer = {
   additionalProperties: false,
   properties: { rpm: whole, tpm: whole, concurrency: whole },
 } as const
+
+/** Amounts by currency. */
+export const moneyList = {
+  type: 'array',
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['currency', 'amount'],
+    properties: { currency: text, amount: text },
+  },
+} as const

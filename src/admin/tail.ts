@@ -39,7 +39,8 @@ export class Tails {
     for (let poll = 1; !left.aborted; poll++) {
       const now = parts.clock.now()
       const long = poll % longEvery === 0
-      const endedFrom = Math.max(began, now - lateMs - (long ? longEvery : 2) * pollMs)
+      // A clock that was ahead when somebody began to listen hides nothing from them.
+      const endedFrom = Math.max(Math.min(began, now), now - lateMs - (long ? longEvery : 2) * pollMs)
       const since = now - (long ? longMs : lookBackMs)
       if (!(await isSessionOpen(ask))) return
       for await (const { row, charge } of this.#ended(ask, { ...match, endedFrom }, firstIdAt('req_', since))) {
@@ -47,7 +48,7 @@ export class Tails {
         sent.set(row.id, now)
         yield `event: log\nid: ${row.id}\ndata: ${JSON.stringify(logRecord(row, charge))}\n\n`
       }
-      for (const [id, at] of sent) if (now - at > longMs) sent.delete(id)
+      for (const [id, at] of sent) if (Math.abs(now - at) > longMs) sent.delete(id)
       if (poll % pingEvery === 0) yield ': ping\n\n'
       await sleep(pollMs, undefined, { signal: left }).catch(() => undefined)
     }

@@ -158,9 +158,15 @@ export function createProgram(): Command {
   ledger
     .command('verify')
     .description('check every invariant of the ledger; exit 1 when one is broken')
+    .option('--anchor <file>', 'hold it against anchors too: one a line, or a log of the gateway; - for standard input')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/ledger.ts')).verify(options))
+  ledger
+    .command('anchor')
+    .description('print where the ledger stands, as one line to be kept elsewhere')
+    .addOption(configOption())
+    .action(async options => (await import('./commands/ledger.ts')).anchor(options))
   ledger
     .command('replay')
     .description('rate every charge again from its stored facts; exit 1 when one differs')
@@ -172,6 +178,7 @@ export function createProgram(): Command {
     .argument('<id>', "a charge's id")
     .description('end a charge that needs review')
     .addOption(new Option('--as <how>', 'what became of it').choices(['settle', 'void']).default('void'))
+    .option('--amount <money>', 'with --as settle: what it costs, at most what was held; 0 unless told')
     .option('--reason <text>', 'why', '')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/ledger.ts')).resolve(id, options))

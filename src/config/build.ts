@@ -94,6 +94,7 @@ export function buildPlan(sketch: Sketch, parts: Parts): Plan {
     counters: settings.counters,
     ...(settings.observability.otlp && { otlp: buildOtlp(settings.observability.otlp) }),
     ...(settings.retention.log !== 'off' && { logRetentionMs: ms(settings.retention.log) }),
+    ...(settings.retention.review !== 'off' && { reviewRetentionMs: ms(settings.retention.review) }),
     groups: new Map(groups),
     ...parts,
     pipeline: settings.pipeline.map((step, i) => buildStep(step, originOf(sketch, ['pipeline', i]))),

@@ -84,6 +84,7 @@ export function flattenPlan(plan: Plan, secrets: ReadonlySet<string>): ReadonlyM
   walk(plan.storage, ['storage'])
   walk(plan.counters, ['counters'])
   if (plan.logRetentionMs !== undefined) facts.set('retention.log', time(plan.logRetentionMs))
+  if (plan.reviewRetentionMs !== undefined) facts.set('retention.review', time(plan.reviewRetentionMs))
   if (plan.otlp) walkOwn(plan.otlp, ['observability', 'otlp'])
   const { corsOrigins, ...server } = plan.server
   walkOwn({ ...server, cors: { origins: corsOrigins } }, ['server'])

@@ -151,6 +151,13 @@ const retention = {
       default: 'off',
       description: 'How long the request log is kept, such as 90d; off for ever.',
     },
+    review: {
+      type: 'string',
+      format: 'duration-or-off',
+      default: 'off',
+      description:
+        'After how long a charge that needs review is voided and its hold given back, such as 24h; off: it waits for a person for ever.',
+    },
   },
 } as const satisfies Schema
 

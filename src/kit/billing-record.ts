@@ -1,4 +1,4 @@
-import type { Charge, ChargeRule, Line, TierSource } from './charge.ts'
+import { type Charge, type ChargeRule, decidedTier, type Line, type TierSource } from './charge.ts'
 import { formatMoney } from './units.ts'
 
 /** The billing part of a log record, field for field as `contract.md` names it. */
@@ -13,6 +13,8 @@ export type BillingRecord = {
   readonly actual_size: string | null
   readonly currency: string
   readonly amount: string
+  /** What is held for it now: of a charge that is open, or under review with its hold kept. */
+  readonly held: string
   readonly refunded: string
   readonly flags: readonly string[]
   readonly warnings: readonly string[]
@@ -93,6 +95,7 @@ export function billingRecord(charge: Charge): BillingRecord {
     actual_size: same(sizes),
     currency: charge.currency,
     amount,
+    held: formatMoney(charge.held),
     refunded: formatMoney(charge.refunded),
     flags: [...new Set(lines.flatMap(line => line.flags))],
     warnings: charge.rule.warnings,
@@ -208,6 +211,7 @@ function priceOrigin(rule: ChargeRule, tier: string): string | null {
 }
 
 function whyTier(charge: Charge, line: Line): string {
+  if (line.tier === decidedTier) return `decided by a person: ${charge.reason ?? 'no reason given'}`
   const { rule } = charge
   if (rule.kind === 'usage') {
     const row = rule.prices.find(one => one.unit === line.tier)

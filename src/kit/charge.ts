@@ -4,6 +4,9 @@ export type ChargeState = 'reserved' | 'settled' | 'voided' | 'needs_review'
 /** Where a tier came from: the bytes that came back, the size asked for, or neither. */
 export type TierSource = 'output' | 'request' | 'default'
 
+/** The tier of a line whose price a person has decided; such a line has it for a flag too. */
+export const decidedTier = 'decided'
+
 /** One priced thing that the upstream returned. */
 export type Line = {
   readonly index: number
@@ -79,6 +82,8 @@ export type Charge = ChargeFacts & {
   readonly state: ChargeState
   readonly reason: string | null
   readonly hold: Micros
+  /** What of it is held of the key's budget now: until the charge ends, or somebody has decided about it. */
+  readonly held: Micros
   readonly amount: Micros
   readonly refunded: Micros
   readonly createdAt: number

@@ -176,6 +176,8 @@ export type Plan = {
   readonly counters: string
   /** How long rows of the log are kept; absent for ever. Charges are. */
   readonly logRetentionMs?: number
+  /** After how long charges under review are voided; absent: a person decides about each. */
+  readonly reviewRetentionMs?: number
   /** Absent for no telemetry but the figures that are asked for. */
   readonly otlp?: OtlpPlan
   readonly groups: ReadonlyMap<string, Group>

@@ -102,6 +102,7 @@ export function toCharge(row: Row, lines: Rows): Charge {
     state: text(row, 'state') as ChargeState,
     reason: textOrNull(row, 'reason'),
     hold: whole(row, 'hold'),
+    held: isHeld(row) ? whole(row, 'hold') : 0,
     amount: whole(row, 'amount'),
     refunded: whole(row, 'refunded'),
     createdAt: whole(row, 'created_at'),
@@ -109,6 +110,11 @@ export function toCharge(row: Row, lines: Rows): Charge {
     delivery: text(row, 'delivery') as Charge['delivery'],
     lines: lines.map(toLine),
   }
+}
+
+function isHeld(charge: Row): boolean {
+  const state = text(charge, 'state')
+  return state === 'reserved' || (state === 'needs_review' && whole(charge, 'kept') === 1)
 }
 
 export function toAnswer(row: Row): StoredAnswer {

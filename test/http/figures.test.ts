@@ -59,6 +59,7 @@ t.test('the figures tell what became of images, money, limits and upstreams', as
     t.equal(valueOf(after, 'tollgate_holds_open'), 0)
     t.equal(valueOf(after, 'tollgate_held_micros{currency="USD"}'), 0)
     t.equal(valueOf(after, 'tollgate_charges_needing_review'), 1)
+    t.equal(valueOf(after, 'tollgate_review_held_micros{currency="USD"}'), 0)
   })
 
   await t.test('an upstream that is left alone, and limits that refuse', async t => {

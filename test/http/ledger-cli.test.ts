@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import t from 'tap'
@@ -58,6 +59,63 @@ t.test('somebody who changes the books by hand is found out: ledger verify says 
     'so does a price that its own facts do not give',
   )
   db.close()
+})
+
+t.test('[6.6] an anchor that was kept elsewhere shows what nothing in the database can', async t => {
+  const shop = await openShop(t)
+  shop.upstreams['alpha']?.answer({ data: [picture(1254, 1254)] })
+  for (let i = 0; i < 3; i++) await shop.ask(alpha)
+  await shop.settled()
+  const { stdout } = await runCli(shop, 'ledger', 'anchor')
+  t.match(JSON.parse(stdout), { chains: [{ chain: 'gateway', position: 3, head: /^[0-9a-f]{64}$/ }] })
+  const kept = join(shop.folder, 'anchors.jsonl')
+  await writeFile(kept, stdout + stdout)
+  t.match(await runCli(shop, 'ledger', 'verify', '--anchor', kept), { code: 0, stderr: /held against 2 anchors/ })
+
+  const db = byHand(shop)
+  for (const { name } of db.prepare(`SELECT name FROM sqlite_master WHERE type = 'trigger'`).all())
+    db.exec(`DROP TRIGGER ${String(name)}`)
+  const last = '(SELECT max(id) FROM charge)'
+  db.exec(`UPDATE key SET spent = spent - 40000;
+    UPDATE chain SET position = 2, head = (SELECT prev_hash FROM entry WHERE position = 3) WHERE id = 'gateway';
+    DELETE FROM entry WHERE charge_id = ${last}; DELETE FROM line WHERE charge_id = ${last};
+    DELETE FROM charge WHERE id = ${last}`)
+  db.close()
+  t.match(await runCli(shop, 'ledger', 'verify'), { code: 0, stderr: /: 0 problems/ })
+  t.match(await runCli(shop, 'ledger', 'verify', '--anchor', kept), {
+    code: 1,
+    stdout: /^anchor of \S+: entries of gateway: 3 was there and is gone; they end at 2$/m,
+  })
+
+  await writeFile(kept, stdout.replace(/"database":"\w+"/, '"database":"00000000000001"'))
+  t.match(await runCli(shop, 'ledger', 'verify', '--anchor', kept), { code: 1, stdout: /is of another database/ })
+  await writeFile(kept, '\n')
+  t.match(await runCli(shop, 'ledger', 'verify', '--anchor', kept), { code: 2, stderr: /there is no anchor in it/ })
+  await writeFile(kept, 'x')
+  t.match(await runCli(shop, 'ledger', 'verify', '--anchor', kept), { code: 2, stderr: /line 1 is not JSON/ })
+})
+
+t.test('[6.2] a person settles a charge at an amount, at most at what was held for it', async t => {
+  const shop = await openShop(t)
+  const { key, id } = await shop.newKey({ budget: 1_000_000 })
+  shop.upstreams['alpha']?.answer((_res, _got, req) => void req.socket.resetAndDestroy())
+  const doubtful = await shop.ask(alpha, { key })
+  await shop.settled()
+  const settle = (...more: string[]) => runCli(shop, 'ledger', 'resolve', doubtful.id, ...more)
+  t.match(await settle('--as', 'void', '--amount', '0.04'), { code: 2, stderr: /--as settle/ })
+  t.match(await settle('--as', 'settle', '--amount', 'x'), { code: 2, stderr: /an amount such as 0\.04/ })
+  t.match(await settle('--as', 'settle', '--amount', '99'), { code: 1, stderr: /it cannot cost more/ })
+  t.match(await settle('--as', 'settle', '--amount', '0.03', '--reason', 'it came'), {
+    code: 0,
+    stderr: /at 0\.03 USD/,
+  })
+  t.match(await shop.charges(1), [{ state: 'settled', amount: '0.03', held: '0.00', flags: ['decided'] }])
+  t.match(
+    (await shop.gateway.storage.keys.list()).find(one => one.id === id),
+    { spent: 30_000, held: 0 },
+  )
+  t.match(await runCli(shop, 'ledger', 'verify'), { code: 0 })
+  t.match(await runCli(shop, 'ledger', 'replay'), { code: 0, stderr: /1 charges replayed, 0 differ/ })
 })
 
 billed(

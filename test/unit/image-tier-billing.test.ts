@@ -485,6 +485,7 @@ t.test('a stored charge is rated again from what was stored with it', async t =>
     state: 'settled',
     reason: null,
     hold: 80_000,
+    held: 0,
     amount: 40_000,
     refunded: 0,
     createdAt: 1,

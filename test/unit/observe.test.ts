@@ -43,6 +43,7 @@ const charge: Charge = {
   state: 'settled',
   reason: null,
   hold: 80_000,
+  held: 0,
   amount: 80_000,
   refunded: 0,
   createdAt: 0,

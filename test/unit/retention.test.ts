@@ -39,7 +39,7 @@ t.test('rows of the log that are out of date go, some at a time; younger ones an
   await storage.flush()
 
   const kept: { ms: number | undefined } = { ms: undefined }
-  const retention = new Retention({ storage, clock, log, keptMs: () => kept.ms })
+  const retention = new Retention({ storage, clock, log, keptMs: () => kept.ms, reviewMs: () => undefined })
   t.teardown(() => retention.close())
   t.equal(await retention.run(), 0, 'without a bound everything stays')
   kept.ms = 90 * day
@@ -48,6 +48,36 @@ t.test('rows of the log that are out of date go, some at a time; younger ones an
   t.equal(await first, 1_200)
   t.equal((await storage.journal.list({ limit: 100 })).length, 7)
   t.equal(await retention.run(), 0)
+
+  await t.test('[6.7] a clock that jumps deletes nothing until it has gone on for an hour', async t => {
+    const wall = { now, ticks: 0 }
+    const asked: number[] = []
+    const careful = new Retention({
+      storage: {
+        ...storage,
+        journal: { ...storage.journal, prune: async until => asked.push(until) - asked.length },
+        books: { lapse: async until => asked.push(until) - asked.length },
+      },
+      clock: { now: () => wall.now, tick: () => wall.ticks },
+      log,
+      keptMs: () => 90 * day,
+      reviewMs: () => day,
+    })
+    t.teardown(() => careful.close())
+    const pass = async (jump: number): Promise<number> => {
+      wall.now += 3_600_000 + jump
+      wall.ticks += 3_600_000
+      asked.length = 0
+      await careful.run()
+      return asked.length
+    }
+    t.equal(await pass(0), 2, 'reviews and the log')
+    t.equal(await pass(400 * day), 0)
+    t.equal(await pass(-400 * day), 0)
+    t.equal(await pass(0), 2)
+    t.equal(await pass(400 * day), 0)
+    t.equal(await pass(0), 2, 'a clock that stays where it went is believed')
+  })
 
   await t.test('while the storage has other work, or cannot be written, nothing is deleted', async t => {
     let prunes = 0
@@ -64,6 +94,7 @@ t.test('rows of the log that are out of date go, some at a time; younger ones an
       clock,
       log,
       keptMs: () => day,
+      reviewMs: () => undefined,
     })
     const running = busy.run()
     await asked.promise

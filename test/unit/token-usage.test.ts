@@ -216,6 +216,7 @@ t.test('a charge of use is explained by its quantities, and replayed from its ow
     state: 'settled',
     reason: null,
     hold: 0,
+    held: 0,
     amount: lines.reduce((sum, line) => sum + line.price, 0),
     refunded: 0,
     createdAt: 0,

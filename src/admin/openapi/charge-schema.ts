@@ -46,6 +46,7 @@ export const chargeSchema = {
     actual_size: textOrNull,
     currency: text,
     amount: text,
+    held: text,
     refunded: text,
     flags: texts,
     warnings: texts,

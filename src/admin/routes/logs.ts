@@ -1,10 +1,10 @@
-import { type Charge, type LogRow, logRecord } from '../../kit/index.ts'
+import { type Charge, type LogRow, logRecord, parseMoney } from '../../kit/index.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { pageOf, toMoment } from '../answers.ts'
 import { fail } from '../errors.ts'
 import { exportLines, exportTable } from '../export.ts'
 import { logQuery, readLogMatch } from '../log-query.ts'
-import { pageLimit, reason, rowId, textOrNull, whole } from '../schemas.ts'
+import { decimal, pageLimit, reason, rowId, textOrNull, whole } from '../schemas.ts'
 import { logAnswer, logDetailAnswer } from '../log-answer.ts'
 import { Seats } from '../seats.ts'
 import { Tails } from '../tail.ts'
@@ -170,14 +170,26 @@ export function logRoutes() {
         type: 'object',
         additionalProperties: false,
         required: ['as', 'reason'],
-        properties: { as: { type: 'string', enum: ['settle', 'void'] }, reason },
+        properties: {
+          as: { type: 'string', enum: ['settle', 'void'] },
+          amount: {
+            type: 'string',
+            pattern: decimal,
+            description: 'What a settled one costs, at most what was held for it; 0 unless told.',
+          },
+          reason,
+        },
       },
       answer: logDetailAnswer,
       handle: ask =>
         decide(
           ask,
-          (id, by) => ask.parts.storage.books.resolve(id, ask.body.as, by, ask.body.reason),
-          'This charge does not need review.',
+          (id, by) => {
+            const { as, amount, reason } = ask.body
+            const micros = as === 'settle' && typeof amount === 'string' ? parseMoney(amount) : 0
+            return ask.parts.storage.books.resolve(id, as, by, reason, micros)
+          },
+          'This charge does not need review, or less was held for it.',
         ),
     }),
   ]

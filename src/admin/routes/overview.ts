@@ -1,7 +1,7 @@
-import { formatMoney, spellsAt } from '../../kit/index.ts'
+import { formatMoney, spellsAt, sumReviews } from '../../kit/index.ts'
 import { defineRoute } from '../api.ts'
 import { toMoment } from '../answers.ts'
-import { moment, text, truth, whole, wholeOrNull } from '../schemas.ts'
+import { moment, moneyList, text, truth, whole, wholeOrNull } from '../schemas.ts'
 import { ownerOf } from '../visitor.ts'
 
 const hourMs = 3_600_000
@@ -63,6 +63,13 @@ export const overviewRoutes = [
         images: rows('tier', 'count', whole),
         steps: stepsAnswer,
         ever: truth,
+        review: {
+          type: ['object', 'null'],
+          additionalProperties: false,
+          description: 'Charges that wait for a person, and what is held for them; null for those who do not decide.',
+          required: ['count', 'held'],
+          properties: { count: whole, held: moneyList },
+        },
       },
     },
     async handle(ask) {
@@ -72,10 +79,11 @@ export const overviewRoutes = [
       const until = parts.clock.now() + 1
       const { since, stepMs } = ranges[query.range](until)
       const span = { since, until, ...(user !== undefined && { user }) }
-      const [summary, steps, newest] = await Promise.all([
+      const [summary, steps, newest, open] = await Promise.all([
         journal.summary(span),
         journal.histogram(span, stepMs),
         journal.list({ limit: 1, ...(user !== undefined && { user }) }),
+        user === undefined ? parts.storage.books.open() : undefined,
       ])
       return {
         range: query.range,
@@ -91,6 +99,7 @@ export const overviewRoutes = [
         images: summary.images,
         steps: steps.map(({ from, requests, errors }) => ({ from: toMoment(from), requests, errors })),
         ever: newest.length > 0,
+        review: open ? sumReviews(open) : null,
       }
     },
   }),

@@ -1,12 +1,12 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { sumReviews } from '../../kit/index.ts'
 import { defineRoute } from '../api.ts'
 import { toMoment } from '../answers.ts'
-import { moment, text, truth, whole, wholeOrNull } from '../schemas.ts'
+import { moment, moneyList, text, truth, whole, wholeOrNull } from '../schemas.ts'
 
 const resolutionMs = 20
-const reviewedMax = 1_000
 const store = { type: 'object', additionalProperties: false, properties: { kind: text, healthy: truth } } as const
 
 /** Bytes free where a file of SQLite stands; null for a storage elsewhere. */
@@ -47,7 +47,8 @@ export function systemRoutes() {
               properties: { name: text, healthy: truth, simulated: truth },
             },
           },
-          needs_review: { ...whole, description: `Charges that wait for a person; counted up to ${reviewedMax}.` },
+          needs_review: { ...whole, description: 'Charges that wait for a person.' },
+          review_held: { ...moneyList, description: 'What is held for them.' },
           disk_free: { ...wholeOrNull, description: 'Bytes free where the storage stands; null when it is elsewhere.' },
         },
       },
@@ -55,12 +56,12 @@ export function systemRoutes() {
         const { storage, facts } = parts
         const plan = parts.plan()
         const simulated = new Set(facts.simulated())
-        const waiting = await storage.journal.list({ charge: 'needs_review', limit: reviewedMax })
+        const reviews = sumReviews(await storage.books.open())
         return {
           version: facts.version,
           node: process.version,
           started: toMoment(facts.startedAt),
-          uptime_s: Math.round((parts.clock.now() - facts.startedAt) / 1_000),
+          uptime_s: Math.max(0, Math.round((parts.clock.now() - facts.startedAt) / 1_000)),
           memory: process.memoryUsage.rss(),
           event_loop_p99_ms: Math.round(Math.max(0, loop.percentile(99) / 1e6 - resolutionMs) * 10) / 10,
           open_requests: facts.open(),
@@ -71,7 +72,8 @@ export function systemRoutes() {
             healthy: facts.upstreamHealthy(name),
             simulated: simulated.has(url.replace(/^simulator:/, '')),
           })),
-          needs_review: waiting.length,
+          needs_review: reviews.count,
+          review_held: reviews.held,
           disk_free: await freeBytes(plan.storage).catch(() => null),
         }
       },

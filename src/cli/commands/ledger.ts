@@ -1,19 +1,41 @@
-import { formatMoney, replayCharge } from '../../index.ts'
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import { type Anchor, formatMoney, parseAnchors, parseMoney, replayCharge } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { withStorage } from '../open-books.ts'
 
+type VerifyOptions = Options & { readonly anchor?: string }
 type Options = { readonly config: string; readonly format: string }
 
-export async function verify(options: Options): Promise<void> {
+export async function verify(options: VerifyOptions): Promise<void> {
+  const anchors = options.anchor === undefined ? [] : await readAnchors(options.anchor)
   await withStorage(options.config, async storage => {
-    const audit = await storage.books.verify()
+    const audit = await storage.books.verify(anchors)
     if (options.format === 'json') print(JSON.stringify(audit))
     else {
       for (const problem of audit.problems) print(problem)
+      if (audit.left > 0) say(`${audit.left} charges are open and no gateway runs: its next start ends them`)
+      if (options.anchor !== undefined) say(`held against ${anchors.length} anchors`)
       say(`${audit.charges} charges, ${audit.lines} lines, ${audit.entries} entries: ${audit.problems.length} problems`)
     }
     if (audit.problems.length > 0) throw new Exit(exitCodes.failure, '')
   })
+}
+
+/** @throws Exit 2 when it cannot be read or holds none: a proof against nothing would look like one */
+async function readAnchors(file: string): Promise<readonly Anchor[]> {
+  let anchors: readonly Anchor[]
+  try {
+    anchors = parseAnchors(file === '-' ? await text(process.stdin) : await readFile(file, 'utf8'))
+  } catch (error) {
+    throw new Exit(exitCodes.usage, `--anchor ${file}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  if (anchors.length === 0) throw new Exit(exitCodes.usage, `--anchor ${file}: there is no anchor in it`)
+  return anchors
+}
+
+export async function anchor(options: { readonly config: string }): Promise<void> {
+  await withStorage(options.config, async storage => print(JSON.stringify(await storage.books.anchor())))
 }
 
 /** Rates every charge again from what was stored with it: the rule, the pixels, the requested size. */
@@ -46,12 +68,27 @@ export async function replay(options: Options): Promise<void> {
 
 export async function resolve(
   id: string,
-  options: { readonly as: 'settle' | 'void'; readonly reason: string; readonly config: string },
+  options: {
+    readonly as: 'settle' | 'void'
+    readonly amount?: string
+    readonly reason: string
+    readonly config: string
+  },
 ): Promise<void> {
-  await withStorage(options.config, async storage => {
-    if (!(await storage.books.resolve(id, options.as, 'command line', options.reason)))
-      throw new Exit(exitCodes.failure, `'${id}' is not a charge that needs review`)
-    say(`Charge ${id} is ${options.as === 'settle' ? 'settled' : 'voided'}.`)
+  const amount = options.amount === undefined ? 0 : parseMoney(options.amount)
+  if (amount === undefined || (amount > 0 && options.as === 'void'))
+    throw new Exit(exitCodes.usage, `--amount ${options.amount}: an amount such as 0.04 is needed, and --as settle`)
+  await withStorage(options.config, async (storage, plan) => {
+    if (!(await storage.books.resolve(id, options.as, 'command line', options.reason, amount))) {
+      const charge = await storage.ledger.find(id)
+      const why =
+        charge?.state === 'needs_review'
+          ? `${formatMoney(charge.hold)} ${plan.currency} was held for charge ${id}: it cannot cost more`
+          : `'${id}' is not a charge that needs review`
+      throw new Exit(exitCodes.failure, why)
+    }
+    const cost = amount > 0 ? ` at ${formatMoney(amount)} ${plan.currency}` : ''
+    say(`Charge ${id} is ${options.as === 'settle' ? 'settled' : 'voided'}${cost}.`)
   })
 }
 

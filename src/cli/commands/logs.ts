@@ -71,7 +71,7 @@ export function formatBill(billing: BillingRecord): readonly string[] {
       line =>
         `  #${line.index}  ${line.why}  →  ${line.price} ${billing.currency}${line.at ? `  (${line.at})` : ''}${line.flags.length > 0 ? `  [${line.flags.join(', ')}]` : ''}`,
     ),
-    `charged    ${billing.amount} ${billing.currency}, ${billing.state}${billing.reason ? ` (${billing.reason})` : ''}${billing.refunded === '0.00' ? '' : `, ${billing.refunded} given back`}${plain}`,
+    `charged    ${billing.amount} ${billing.currency}, ${billing.state}${billing.reason ? ` (${billing.reason})` : ''}${billing.held === '0.00' ? '' : `, ${billing.held} held`}${billing.refunded === '0.00' ? '' : `, ${billing.refunded} given back`}${plain}`,
     ...billing.warnings.map(warning => `note       ${warning}`),
   ]
 }

@@ -25,6 +25,7 @@ function formatStatus(status: Status): string {
     `memory     ${Math.round(status.memory / 1_048_576)} MiB, event loop late by ${status.event_loop_p99_ms} ms (p99)`,
     `storage    ${health(storage)}`,
     `counters   ${health(counters)}`,
+    `review     ${reviewText(status.reviews)}`,
     '',
     formatTable(
       ['UPSTREAM', 'STATE'],
@@ -65,6 +66,13 @@ function formatStatus(status: Status): string {
       ),
     )
   return lines.flatMap(line => line.split('\n').map(writeOut)).join('\n')
+}
+
+function reviewText(reviews: Status['reviews']): string {
+  if (reviews === null) return 'not known: the storage does not answer'
+  if (reviews.count === 0) return 'nothing waits'
+  const held = reviews.held.map(({ currency, amount }) => `${amount} ${currency}`).join(', ')
+  return `${reviews.count} charges WAIT for a person, ${held} held for them (tollgate ledger resolve)`
 }
 
 function timeText(seconds: number): string {

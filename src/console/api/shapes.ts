@@ -170,6 +170,7 @@ export type SystemState = {
   readonly counters: { readonly kind: string; readonly healthy: boolean }
   readonly upstreams: readonly { readonly name: string; readonly healthy: boolean; readonly simulated: boolean }[]
   readonly needs_review: number
+  readonly review_held: readonly { readonly currency: string; readonly amount: string }[]
   readonly disk_free: number | null
 }
 

@@ -46,6 +46,10 @@ export function System() {
                     [t('system.storage'), <Store of={system.storage} />],
                     [t('system.counters'), <Store of={system.counters} />],
                     [t('status.needs_review'), count(system.needs_review)],
+                    [
+                      t('system.held'),
+                      system.review_held.map(({ currency, amount }) => `${amount} ${currency}`).join(', ') || '–',
+                    ],
                   ]}
                 />
               </section>

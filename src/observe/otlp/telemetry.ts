@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock, Exchange, Log, LogRow, OtlpPlan } from '../../kit/index.ts'
+import type { Anchor, Clock, Exchange, Log, LogRow, OtlpPlan } from '../../kit/index.ts'
 import { gaugeSnapshot, type Snapshot, spreads } from '../tally.ts'
 import { attributes, encodeSpread, type Span } from './encode.ts'
 import { Sender } from './sender.ts'
-import { operationName, Tracer } from './tracer.ts'
+import { anchorSpan, operationName, Tracer } from './tracer.ts'
 
 const spansMax = 4_096
 const batchSpans = 512
@@ -75,6 +75,12 @@ export class Telemetry {
     if (this.#spans.length >= batchSpans) void this.flush()
   }
 
+  /** The books stand here: a trace of one moment. */
+  anchored(anchor: Anchor): void {
+    if (!this.#plan.traces || this.#spans.length >= spansMax) return
+    this.#spans.push(anchorSpan(anchor, this.#clock.now()))
+  }
+
   /** Sends what there is, unless a sending is under way. */
   flush(): Promise<void> {
     this.#flushing ??= this.#send().finally(() => {
@@ -119,10 +125,9 @@ export class Telemetry {
 
   #metrics(): object {
     const now = this.#clock.now()
-    const metrics = [
-      encodeSpread(this.#tokens, '{token}', this.#startedAt, now),
-      encodeSpread(this.#seconds, 's', this.#startedAt, now),
-    ]
+    // Receivers refuse a series that begins after its end, as by a clock that was set back.
+    const from = Math.min(this.#startedAt, now)
+    const metrics = [encodeSpread(this.#tokens, '{token}', from, now), encodeSpread(this.#seconds, 's', from, now)]
     return { resourceMetrics: [{ resource: this.#resource, scopeMetrics: [{ scope, metrics }] }] }
   }
 

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { Exchange, LogRow } from '../../kit/index.ts'
+import type { Anchor, Exchange, LogRow } from '../../kit/index.ts'
 import { attributes, type Attributes, nanos, type Span } from './encode.ts'
 
+const internal = 1
 const server = 2
 const client = 3
 const failed = 2
@@ -118,6 +119,21 @@ export class Tracer {
     this.#traces.set(ex, trace)
     return trace
   }
+}
+
+/** Where the chains of the books stand, as a trace of one moment: kept wherever traces are kept. */
+export function anchorSpan({ time, database, chains }: Anchor, now: number): Span {
+  const trace = { traceId: randomId(16), spanId: randomId(8), parentSpanId: undefined, sampled: true, attempts: [] }
+  return toSpan(trace, {
+    spanId: trace.spanId,
+    parentSpanId: undefined,
+    name: 'ledger anchor',
+    kind: internal,
+    from: now,
+    to: now,
+    error: undefined,
+    facts: { 'tollgate.ledger.anchor': JSON.stringify({ time, database, chains }) },
+  })
 }
 
 export function operationName(operation: string): string {

@@ -1,8 +1,9 @@
+import { decidedTier } from '../../kit/charge.ts'
 import type { Anchor, Audit } from '../../kit/index.ts'
 import { auditAnchors } from './anchor.ts'
 import { ask, type Row, type Rows, type Steps } from '../query.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
-import { accountOf, decidedTier, digestCharge, type Entry, hashEntry, sales, toEntry } from './entries.ts'
+import { accountOf, digestCharge, type Entry, hashEntry, sales, toEntry } from './entries.ts'
 import { groupRows } from './find.ts'
 
 /** More than anybody reads; the rest are counted. */

@@ -23,8 +23,6 @@ export type Entry = {
 }
 
 export const sales = 'sales'
-/** The tier of a line whose price is a person's decision. */
-export const decidedTier = 'decided'
 export const accountOf = (keyId: string): string => `key:${keyId}`
 
 /** Appends an entry to this writer's chain. */

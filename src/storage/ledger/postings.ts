@@ -112,6 +112,7 @@ export class Postings {
       state: 'settled',
       reason: null,
       hold: 0,
+      held: 0,
       amount: sumOf(lines),
       refunded: 0,
       createdAt: at,

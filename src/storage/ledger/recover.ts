@@ -54,7 +54,7 @@ export function* beat(self: Self, at: number): Steps<Recovery> {
 
 /** Running it again finds nothing to do. */
 function* endLeft(self: Self, at: number): Steps<Recovery> {
-  yield* writeMissingLogs()
+  yield* writeMissingLogs(at)
   const toReview = yield* reviewEmpty(at)
   const settled = yield* settleLined(self, at)
   return { epoch: self.epoch, settled, toReview }
@@ -98,9 +98,9 @@ function* settleLined(self: Self, at: number): Steps<number> {
 /**
  * Log rows are queued, so a crash loses the last ones; those of charged requests are written from their charges.
  * The queue holds seconds, not hours: ended charges older than the last 5,000 had their rows written long ago. Rows that
- * were deleted for their age stay away.
+ * were deleted for their age stay away, unless a clock that was ahead has said so.
  */
-function* writeMissingLogs(): Steps<void> {
+function* writeMissingLogs(at: number): Steps<void> {
   const copy = `INSERT INTO log (id, time, key_id, user_name, group_name, model, operation, outcome, error_code,
       duration_ms, upstream, config_revision, forwarded, dropped)
     SELECT id, created_at, key_id, user_name, group_name, model, operation,
@@ -110,7 +110,10 @@ function* writeMissingLogs(): Steps<void> {
     FROM charge WHERE NOT EXISTS (SELECT 1 FROM log WHERE log.id = charge.id) AND ${isLeft}`
   const once = 'ON CONFLICT (id) DO NOTHING'
   yield ask(`${copy} AND state = 'reserved' ${once}`)
-  yield ask(`${copy} AND state <> 'reserved' AND id >=
+  yield ask(
+    `${copy} AND state <> 'reserved' AND id >=
     coalesce((SELECT id FROM charge ORDER BY id DESC LIMIT 1 OFFSET 5000), '')
-    AND created_at >= coalesce((SELECT value FROM meta WHERE name = '${prunedUntil}'), 0) ${once}`)
+    AND created_at >= coalesce((SELECT value FROM meta WHERE name = '${prunedUntil}' AND value <= ?), 0) ${once}`,
+    at,
+  )
 }

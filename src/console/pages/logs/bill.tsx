@@ -21,6 +21,11 @@ export function Bill({ of }: { readonly of: BillingRecord }) {
           <Money amount={of.amount} currency={of.currency} />
         </span>
         <Status name={of.state} />
+        {Number(of.held) > 0 && (
+          <span class="quiet">
+            {t('bill.held')} <Money amount={of.held} currency={of.currency} />
+          </span>
+        )}
         {Number(of.refunded) > 0 && (
           <span class="quiet">
             {t('bill.refunded')} <Money amount={of.refunded} currency={of.currency} />

@@ -1,0 +1,70 @@
+import t from 'tap'
+import { Anchors } from '../../src/anchors.ts'
+import type { Anchor, Log } from '../../src/kit/index.ts'
+import { parseAnchors } from '../../src/parse-anchors.ts'
+
+const facts = { time: '2026-11-21T00:00:00.000Z', database: '0123456789abcd' }
+
+/** Books whose chains stand where the test puts them, and what is told of them. */
+function setUp() {
+  const chains = new Map<string, number>()
+  const lines: { facts: object; text: string }[] = []
+  const told: Anchor[] = []
+  const log: Log = { debug() {}, warn() {}, error() {}, info: (facts, text) => void lines.push({ facts, text }) }
+  const anchor = (): Anchor => ({
+    ...facts,
+    chains: [...chains].map(([chain, position]) => ({ chain, position, head: `${chain} at ${position}` })),
+  })
+  let flushed = 0
+  const storage = { flush: async () => void flushed++, books: { anchor } }
+  const anchors = new Anchors({ storage, log, tell: one => void told.push(one) })
+  return { chains, lines, told, anchors, flushed: () => flushed, anchor }
+}
+
+t.test('[6.6] where the chains stand is told once, and again when they have moved', async t => {
+  const { chains, lines, told, anchors } = setUp()
+  t.teardown(() => anchors.close())
+  await anchors.run()
+  t.same(lines, [], 'empty books have no end')
+  chains.set('gateway', 3).set('tool', 1)
+  await anchors.run()
+  await anchors.run()
+  t.equal(lines.length, 1)
+  t.match(lines[0]?.facts, { anchor: { ...facts, chains: [{ chain: 'gateway', position: 3 }, { chain: 'tool' }] } })
+  chains.set('gateway', 4)
+  await anchors.run()
+  t.equal(lines.length, 2)
+  t.match(told.at(-1), { chains: [{ chain: 'gateway', position: 4, head: 'gateway at 4' }] })
+  t.equal(told.at(-1)?.chains.length, 1)
+})
+
+t.test('[6.6] many chains are told in lines of fifty, and a close tells what was written last', async t => {
+  const { chains, told, anchors, flushed } = setUp()
+  for (let i = 0; i < 120; i++) chains.set(`c${i}`, 1)
+  await anchors.close()
+  t.equal(flushed(), 1)
+  t.same(
+    told.map(one => one.chains.length),
+    [50, 50, 20],
+  )
+})
+
+t.test('[6.6] anchors are read one a line, and from a log of the gateway; anything else is told by its line', t => {
+  const { chains, anchor, anchors } = setUp()
+  t.teardown(() => anchors.close())
+  chains.set('gateway', 3)
+  const one = JSON.stringify(anchor())
+  const logged = JSON.stringify({ level: 30, msg: 'the ledger stands here', anchor: anchor() })
+  const other = JSON.stringify({ level: 30, msg: 'a request' })
+  t.same(parseAnchors(`${one}\n\n${one}\n`), [anchor(), anchor()])
+  t.same(parseAnchors(`${other}\n${logged}\n`), [anchor()])
+  t.same(parseAnchors(''), [])
+  for (const [bad, says] of [
+    [`${one}\nnot json`, /^line 2 is not JSON$/],
+    ['{"time":"x"}', /^line 1 is no anchor$/],
+    ['3', /^line 1 is no anchor$/],
+    [one.replace('"position":3', '"position":"3"'), /^line 1 is no anchor$/],
+  ] as const)
+    t.throws(() => parseAnchors(bad), { message: says })
+  t.end()
+})
