@@ -138,7 +138,11 @@ t.test('refunds and decisions need a reason, happen once, and show at once', asy
   await started.settled()
   const open = await recordsOf(admin, 'charge=needs_review')
   t.equal(open.length, 1, 'whether anything was made is not known')
-  t.match((await admin.get('/api/system')).body, { needs_review: 1 })
+  t.match((await admin.get('/api/system')).body, {
+    needs_review: 1,
+    review_held: [{ currency: 'USD', amount: '0.00' }],
+  })
+  t.match((await admin.get('/api/overview')).body, { review: { count: 1, held: [{ amount: '0.00' }] } }, '[6.2]')
   for (const row of open)
     t.match((await admin.post(`/api/logs/${row.id}/resolve`, { as: 'void', reason: 'nothing came' })).body, {
       billing: { state: 'voided', amount: '0.00' },

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { picture } from '../harness/pictures.ts'
 import { start } from '../harness/start.ts'
+import { holdOf, newKey } from '../contract/storage.ts'
 
 const path = '/v1/images/generations'
 
@@ -11,7 +12,7 @@ function valueOf(text: string, series: string): number {
 }
 
 t.test('the figures tell what became of images, money, limits and upstreams', async t => {
-  const { opsUrl, upstreams, post, settled } = await start(t, {
+  const { gateway, opsUrl, upstreams, post, settled } = await start(t, {
     edit: [[/default: \{ rpm: 60,/, 'default: { rpm: 8, concurrency: 50, shadow: [concurrency],']],
   })
   const scrape = async (): Promise<string> => (await fetch(`${opsUrl}/metrics`)).text()
@@ -60,6 +61,20 @@ t.test('the figures tell what became of images, money, limits and upstreams', as
     t.equal(valueOf(after, 'tollgate_held_micros{currency="USD"}'), 0)
     t.equal(valueOf(after, 'tollgate_charges_needing_review'), 1)
     t.equal(valueOf(after, 'tollgate_review_held_micros{currency="USD"}'), 0)
+  })
+
+  await t.test('[6.2] what is held for charges that wait for a person, in the figures and in the status', async t => {
+    const { ledger, keys } = gateway.storage
+    const request = holdOf(await keys.create(newKey()), 40_000)
+    await ledger.hold(request)
+    await ledger.review(request.facts.id, 'answer_unknown', 'kept')
+    const text = await scrape()
+    t.equal(valueOf(text, 'tollgate_charges_needing_review'), 2)
+    t.equal(valueOf(text, 'tollgate_review_held_micros{currency="USD"}'), 40_000)
+    t.equal(valueOf(text, 'tollgate_held_micros{currency="USD"}'), 0)
+    t.match(await (await fetch(`${opsUrl}/status`)).json(), {
+      reviews: { count: 2, held: [{ currency: 'USD', amount: '0.04' }] },
+    })
   })
 
   await t.test('an upstream that is left alone, and limits that refuse', async t => {

@@ -101,6 +101,26 @@ await t.test('a migration killed half-way is begun again [D12]', async t => {
   t.same(await ledger.hold(holdOf(key, 1)), { kind: 'held' })
 })
 
+await t.test('[6.2] a database of before reviews kept their holds goes on with what was in it', async t => {
+  const path = makeFile(t)
+  const old = new Connection(path)
+  for (const statement of migrations.slice(0, 4).flat()) old.db.exec(statement)
+  old.db.exec(`PRAGMA user_version = 4;
+    INSERT INTO key (id, name, user_name, hash, hint, status, budget, spent, held, created_at)
+      VALUES ('key_old', 'old', 'local', 'abc', 'sk', 'active', 100, 0, 20, 1);
+    INSERT INTO charge (id, key_id, user_name, group_name, operation, model, family, upstream, config_revision, currency, n,
+        rule, state, reason, hold, owner, epoch, created_at, ended_at)
+      VALUES ('req_review', 'key_old', 'local', 'g', 'o', 'm', 'f', 'u', 'c', 'USD', 1, '{}', 'needs_review', 'x', 30, 'w', 1, 1, 2),
+        ('req_open', 'key_old', 'local', 'g', 'o', 'm', 'f', 'u', 'c', 'USD', 1, '{}', 'reserved', NULL, 20, 'w', 1, 1, NULL)`)
+  old.close()
+  const storage = await openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'gateway' })
+  t.teardown(() => storage.close())
+  t.match(await storage.ledger.find('req_review'), { state: 'needs_review', held: 0 }, 'nothing lapses at the start')
+  t.match(await storage.ledger.find('req_open'), { state: 'needs_review', reason: 'gateway_stopped' })
+  t.match(await storage.keys.find('key_old'), { held: 0 })
+  t.same((await storage.books.verify()).problems, [])
+})
+
 await t.test('a file that is not a database is refused', async t => {
   const path = makeFile(t)
   writeFileSync(path, 'not a database '.repeat(400))
