@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Json, JsonObjectView } from '../kit/index.ts'
 import { fail } from './errors.ts'
+import { parseJson } from './parse-json.ts'
 
 /** Deepest nesting accepted in a request body. */
 export const depthMax = 64
@@ -48,7 +49,7 @@ class ScannedObject implements JsonObjectView {
     if (known !== undefined) return known
     const member = this.#find(name)
     if (!member) return undefined
-    const value = JSON.parse(this.bytes.toString('utf8', member.valueStart, member.end)) as Json
+    const value = parseJson(this.bytes.toString('utf8', member.valueStart, member.end))
     this.#parsed.set(name, value)
     return value
   }

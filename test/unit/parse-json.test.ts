@@ -1,0 +1,32 @@
+import t from 'tap'
+import { parseJson } from '../../src/engine/parse-json.ts'
+import { scanObject } from '../../src/engine/fields.ts'
+import { asksForImageTool } from '../../src/kit/index.ts'
+
+const asksForImages = (text: string): boolean => asksForImageTool({ kind: 'json', json: scanObject(Buffer.from(text)) })
+
+t.test('a name with an escape is what it says, whatever was read before it [6.2]', async t => {
+  for (const [before, name] of [
+    ['typ\\\\', 'typ\\u0065'],
+    ['\\\\u00', '\\u0074ype'],
+    ['ty\\\\u', 'ty\\u0070e'],
+  ]) {
+    asksForImages(`{"tools":[{"x":1,"${before}":0}]}`)
+    t.equal(asksForImages(`{"tools":[{"x":1,"${name}":"image_generation"}]}`), true, name)
+  }
+})
+
+t.test('where names have escapes the rest is read as JSON.parse reads it', async t => {
+  const rows: [text: string, value: unknown][] = [
+    ['{"\\n":1}', { '\n': 1 }],
+    [' { "a" : [ ] , "\\u0062" : { } } ', { a: [], b: {} }],
+    ['[{"\\"":-1.5e3},"a\\\\",null,[true,[false]],"\\\\\\""]', [{ '"': -1500 }, 'a\\', null, [true, [false]], '\\"']],
+    ['{"\\u0061":1,"a":2}', { a: 2 }],
+    ['"\\\\"', '\\'],
+    ['{"a":"\\"b\\":"}', { a: '"b":' }],
+  ]
+  for (const [text, value] of rows) t.same(parseJson(text), value, text)
+  const own = parseJson('{"__proto__":{"\\t":1}}') as object
+  t.equal(Object.getPrototypeOf(own), Object.prototype, 'a name is never a prototype')
+  t.same(Object.keys(own), ['__proto__'])
+})
