@@ -19,6 +19,8 @@ const dispositionType = /^form-data(?=[ \t]*(?:;|$))/i
 const contentType = new RegExp(`^(${token}/${token})`)
 /** Readers differ over these: as escapes, as themselves, or as the end of the name. */
 const ambiguous = /[\p{Cc}"\\]|%22|%0a|%0d/iu
+/** RFC 8187, in the one charset that it asks for: a reader that does not know another drops the part. */
+const extended = /^utf-8'[a-z\d-]*'(?:%[\da-f]{2}|[!#$&+.^_`|~\da-z-])*$/i
 const identities = new Set(['7bit', '8bit', 'binary'])
 const utf8 = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii'])
 /** Charsets that agree with UTF-8 on ASCII; HTTP clients in Java declare the first by default. */
@@ -66,6 +68,8 @@ function parseDisposition(text: string, malformed: (why: string) => Error): { na
   if (!params) throw malformed('has a malformed content-disposition: quotes in a filename need a backslash or %22')
   for (const name of params.keys())
     if (name.includes('*') && name !== 'filename*') throw malformed('has an encoded or split name')
+  const coded = params.get('filename*')
+  if (coded !== undefined && !extended.test(coded)) throw malformed('has a filename* that is not UTF-8')
   const raw = params.get('name')
   if (raw === undefined || raw === '') throw malformed('has no name')
   const bytes = Buffer.from(raw, 'latin1')

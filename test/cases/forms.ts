@@ -59,6 +59,11 @@ export const refusedForms: readonly (readonly [
   ['M13 a name in pieces', headOf('Content-Disposition: form-data; name*0="mo"; name*1="del"'), 'form_malformed'],
   ['M14 two content-dispositions', headOf(`${textHead('model')}\r\n${textHead('x')}`), 'form_malformed'],
   ['M15 CRLF in a filename', headOf(fileHead('image', 'a\r\nb.png')), 'form_malformed'],
+  [
+    'a filename in a charset that readers need not know [6.2]',
+    headOf(`${textHead('image')}; filename*=TF-8''a.png`),
+    'form_malformed',
+  ],
   ['M15 a quote in a filename', headOf(fileHead('image', 'a"b.png')), 'form_malformed'],
   [
     'M15 a filename that does not end',
