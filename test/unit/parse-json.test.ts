@@ -10,7 +10,7 @@ t.test('a name with an escape is what it says, whatever was read before it [6.2]
     ['typ\\\\', 'typ\\u0065'],
     ['\\\\u00', '\\u0074ype'],
     ['ty\\\\u', 'ty\\u0070e'],
-  ]) {
+  ] as const) {
     asksForImages(`{"tools":[{"x":1,"${before}":0}]}`)
     t.equal(asksForImages(`{"tools":[{"x":1,"${name}":"image_generation"}]}`), true, name)
   }

@@ -1,0 +1,153 @@
+import { imageTierBilling } from '../../../plugins/image-tier-billing/index.ts'
+import type { BillingFacet } from '../../../plugins/image-tier-billing/schema.ts'
+import { scanObject } from '../../../src/engine/fields.ts'
+import {
+  askedSizeSlot,
+  type Body,
+  callerSlot,
+  Failure,
+  type HoldResult,
+  type Ledger,
+  type Line,
+  type Outcome,
+  type Passed,
+  type Reply,
+  type Stores,
+} from '../../../src/kit/index.ts'
+import { someExchange, someGroup, someHost, someKey, someTarget } from '../../harness/exchange.ts'
+import { pieces } from '../fuzzer.ts'
+import type { Meter } from '../meter.ts'
+
+/** How an upstream answers, and what had been asked of it. */
+export type Answered = {
+  readonly operation: 'image.generate' | 'image.edit' | 'responses'
+  readonly bytes: Buffer
+  readonly type: string | null
+  readonly stream: boolean
+  /** The caller asked for links of a family whose upstream answers with bytes. */
+  readonly asUrl: boolean
+  /** Nothing but the end of the connection says where the answer ends. */
+  readonly endUnknown: boolean
+  /** The upstream breaks off after so many bytes. */
+  readonly stop: number | null
+  readonly cuts: readonly number[]
+}
+
+/** What came of it. */
+export type Billed = {
+  /** What the caller has received. */
+  readonly received: Buffer
+  /** Lines that were committed, and after how many bytes each had been: `[lines, bytes]`, rising. */
+  readonly course: readonly (readonly [lines: number, bytes: number])[]
+  readonly lines: number
+  /** How the charge ended: one of `settle …`, `void …`, `review …`, each once. */
+  readonly ends: readonly string[]
+  readonly refusal: Failure | undefined
+}
+
+const facet: BillingFacet = {
+  tiers: [{ tier: '1K', long_edge_max: 1024 }, { tier: '2K' }],
+  tier_from: ['output'],
+  otherwise: '2K',
+  on_caller_gone: 'bill',
+  over_return: 'bill',
+  answers: { responses: 'output' },
+}
+
+/** Commits a turn after it was asked to, as a disk would; `forgets` is the fault that is planted. */
+class SlowLedger implements Ledger {
+  readonly lines: Line[] = []
+  readonly ends: string[] = []
+  readonly #forgets: boolean
+
+  constructor(forgets: boolean) {
+    this.#forgets = forgets
+  }
+
+  hold = async (): Promise<HoldResult> => ({ kind: 'held' })
+  async line(_id: string, line: Line): Promise<boolean> {
+    await Promise.resolve()
+    if (!this.#forgets && !this.lines.some(other => other.index === line.index)) this.lines.push(line)
+    return true
+  }
+  settle = async ({ reason }: { readonly reason: string | null }): Promise<boolean> => this.#end(`settle ${reason}`)
+  void = async (_id: string, reason: string): Promise<boolean> => this.#end(`void ${reason}`)
+  review = async (_id: string, reason: string, hold?: string): Promise<boolean> =>
+    this.#end(`review ${reason} ${hold ?? 'released'}`)
+  post = (): void => undefined
+  delivered = (): void => undefined
+  find = (): undefined => undefined
+  healthy = (): boolean => true
+
+  async #end(how: string): Promise<boolean> {
+    await Promise.resolve()
+    if (this.ends.length > 0) return false
+    this.ends.push(how)
+    return true
+  }
+}
+
+/** Lets an answer pass through the plugin's hooks as the engine would, and notes what left when. */
+export async function bill(answered: Answered, meter: Meter, planted: boolean): Promise<Billed> {
+  const ledger = new SlowLedger(planted)
+  const hooks = imageTierBilling.create({}, someHost({ stores: { ledger } as unknown as Stores }))
+  const own = answered.asUrl ? { ...facet, render: 'b64_json' as const } : facet
+  const target = targetOf(answered)
+  const ex = someExchange({ route: { operation: answered.operation, path: pathOf(answered.operation) } })
+  ex.slots.put(callerSlot, { key: someKey(), group: someGroup() })
+  ex.slots.put(askedSizeSlot, { text: null, size: { kind: 'none' }, expected: null, resolution: null })
+  await hooks.onTarget?.(ex, target, own)
+  await hooks.onAdmit?.(ex, target, own)
+
+  const received: Buffer[] = []
+  const course: [number, number][] = []
+  let length = 0
+  const take = (passed: Passed): void => {
+    for (const piece of Buffer.isBuffer(passed) ? [passed] : passed) {
+      received.push(piece)
+      length += piece.length
+    }
+    course.push([ledger.lines.length, length])
+  }
+  const outcome = await pass(answered, take, meter, reply => hooks.onReply?.(ex, reply, own, target))
+  await hooks.onSettle?.(ex, outcome, own)
+  const refusal = outcome.kind === 'answered' ? undefined : outcome.failure
+  return { received: Buffer.concat(received), course, lines: ledger.lines.length, ends: ledger.ends, refusal }
+}
+
+async function pass(
+  { bytes, type, endUnknown, stop, cuts }: Answered,
+  take: (passed: Passed) => void,
+  meter: Meter,
+  onReply: (reply: Reply) => Reply | Promise<Reply> | undefined,
+): Promise<Outcome> {
+  const headers: { [name: string]: string } = type === null ? {} : { 'content-type': type }
+  const sent = stop === null ? bytes : bytes.subarray(0, stop)
+  let isWhole = false
+  try {
+    const reply = await onReply({ status: 200, headers, stages: [], endUnknown })
+    const stage = reply?.stages[0]
+    for (const piece of pieces(sent, cuts)) take(stage ? await meter.turn(() => stage.write(piece)) : piece)
+    isWhole = sent.length === bytes.length
+    if (!isWhole && !endUnknown) return { kind: 'cut', by: 'upstream', status: 200, reach: 'truncated' }
+    if (stage) take(await meter.turn(() => stage.end()))
+    return { kind: 'answered', status: 200, reach: 'complete' }
+  } catch (failure) {
+    if (!(failure instanceof Failure)) throw failure
+    return { kind: 'cut', by: 'gateway', status: 200, reach: isWhole ? 'complete' : 'truncated', failure }
+  }
+}
+
+function targetOf({ operation, stream, asUrl }: Answered) {
+  const tools =
+    operation === 'responses' ? { tools: [{ type: 'image_generation' }], input: 'a boat' } : { prompt: 'a boat' }
+  const fields = { model: 'm', ...tools, ...(asUrl && { response_format: 'url' }), ...(stream && { stream: true }) }
+  const body: Body = { kind: 'json', json: scanObject(Buffer.from(JSON.stringify(fields))) }
+  const some = someTarget({ body })
+  const origin = { file: 'gateway.yaml', line: 7, col: 1 }
+  const prices = new Map(['1K', '2K'].map((tier, i) => [tier, { micros: i + 1, origin }]))
+  return { ...some, stream, model: { ...some.model, prices, free: false } }
+}
+
+const pathOf = (operation: string): string =>
+  operation === 'responses' ? '/v1/responses' : `/v1/images/${operation === 'image.edit' ? 'edits' : 'generations'}`

@@ -1,0 +1,50 @@
+import t from 'tap'
+import { fuzzers, pending } from './all.ts'
+import { readFixtures } from './fixtures.ts'
+import { type Report, tryCase, tryOut } from './fuzzer.ts'
+import { Meter } from './meter.ts'
+
+// The short run of `npm run fuzz`: so many cases of each, new ones every time. SEED=… gives the same ones again.
+
+const seed = Number(process.env['SEED'] ?? Math.trunc(Math.random() * 2 ** 31))
+/** A fault that is planted in every case is found among the first. */
+const plantedCases = 200
+/** What is pending fails soon, and shrinking would take longer than looking. */
+const pendingCases = 100
+
+for (const fuzzer of fuzzers) {
+  const { name, promise } = fuzzer
+  const isPending = pending.has(name)
+
+  t.test(`[6.2] ${name}: ${promise}`, async t => {
+    const report = await tryOut(fuzzer, { cases: isPending ? pendingCases : fuzzer.short, seed })
+    t.comment(`${name}: ${report.cases} cases, ${report.bytes} bytes in ${Math.round(report.ms)} ms; SEED=${seed}`)
+    if (isPending) return t.comment(`PENDING ${name}: ${tell(report)}`)
+    t.equal(report.fault, undefined, tell(report))
+  })
+
+  t.test(`[6.2] ${name}: what was found before is not found again`, async t => {
+    const trial = await fuzzer.open({ planted: false, meter: new Meter() })
+    let broken = 0
+    try {
+      for (const fixture of await readFixtures(name)) {
+        const fault = await tryCase(trial, fixture.case)
+        if (!isPending) t.equal(fault, undefined, fixture.note)
+        if (fault !== undefined) broken++
+      }
+    } finally {
+      await trial.close()
+    }
+    if (isPending) t.comment(`PENDING ${name}: ${broken} of the kept cases fail`)
+  })
+
+  t.test(`[6.2] ${name}: a fault that is planted is found`, async t => {
+    const report = await tryOut(fuzzer, { cases: plantedCases, seed, planted: true, msMax: 10_000 })
+    t.ok(report.fault, `${report.cases} cases with a fault in each, SEED=${seed}`)
+  })
+}
+
+function tell({ name, fault }: Report): string {
+  if (!fault) return `${name} found nothing, SEED=${seed}`
+  return `${fault.message}\nSEED=${seed}, smallest case: ${JSON.stringify(fault.found)}`
+}

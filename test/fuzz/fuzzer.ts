@@ -1,0 +1,128 @@
+import * as fc from 'fast-check'
+import { Meter } from './meter.ts'
+
+/**
+ * One promise that is tried with random cases. A case is JSON, so that what was found can be kept, mutated and read.
+ * What it is held against is never our own reader but one that was written by somebody else, or by the book.
+ */
+export type Fuzzer<Case = unknown> = {
+  readonly name: string
+  /** What holds for every case, as a sentence. */
+  readonly promise: string
+  readonly cases: fc.Arbitrary<Case>
+  /** Cases of the short run, and of one turn of the long one. */
+  readonly short: number
+  /** What guided runs may change in a case: a text whose every change is still a case, and whoever takes back what is known of it. */
+  readonly change?: { readonly text: string; loosen?(one: Case): Case }
+  /** What tries a case; `planted` puts a fault into the subject, so that a fuzzer that finds nothing is known to look. */
+  open(options: { readonly planted: boolean; readonly meter: Meter }): Promise<Trial<Case>>
+}
+
+export type Trial<Case = unknown> = {
+  /** Tries one case, and returns how many bytes the subject read. @throws whatever is wrong with the subject */
+  try(one: Case): number | Promise<number>
+  close(): Promise<void>
+}
+
+export type Effort = {
+  readonly cases: number
+  readonly seed: number
+  readonly planted?: boolean
+  /** Gives up after so long, shrinking included; a run that ends so has not failed. */
+  readonly msMax?: number
+}
+
+export type Report = {
+  readonly name: string
+  readonly seed: number
+  readonly cases: number
+  readonly bytes: number
+  readonly ms: number
+  /** The longest time the subject kept the event loop for one piece of a case. */
+  readonly turnMsMax: number
+  readonly fault: Fault | undefined
+}
+
+export type Fault = {
+  readonly message: string
+  /** Shrunk: as small as it still fails. */
+  readonly found: unknown
+}
+
+/** Tries random cases until one fails, and shrinks that one. */
+export async function tryOut(fuzzer: Fuzzer, effort: Effort): Promise<Report> {
+  const meter = new Meter()
+  const trial = await fuzzer.open({ planted: effort.planted ?? false, meter })
+  const begun = performance.now()
+  let cases = 0
+  let bytes = 0
+  try {
+    const property = fc.asyncProperty(fuzzer.cases, async one => {
+      cases++
+      bytes += await trial.try(one)
+    })
+    const run = await fc.check(property, {
+      numRuns: effort.cases,
+      seed: effort.seed,
+      interruptAfterTimeLimit: effort.msMax ?? 600_000,
+      markInterruptAsFailure: false,
+    })
+    const fault = run.failed ? { message: messageOf(run.errorInstance), found: run.counterexample?.[0] } : undefined
+    return {
+      name: fuzzer.name,
+      seed: effort.seed,
+      cases,
+      bytes,
+      ms: performance.now() - begun,
+      turnMsMax: meter.longestMs,
+      fault,
+    }
+  } finally {
+    await trial.close()
+  }
+}
+
+/** Tries a case that was kept; what is wrong with it, or undefined. */
+export async function tryCase(trial: Trial, one: unknown): Promise<string | undefined> {
+  try {
+    await trial.try(one)
+    return undefined
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+/** For a difference that the oracle sees: its text says what both sides had. */
+export class Disagreement extends Error {}
+
+/** A fault's words; of what is no disagreement the place too. */
+export function messageOf(error: unknown): string {
+  if (error instanceof Disagreement) return error.message
+  if (!(error instanceof Error)) return String(error)
+  const place = error.stack?.split('\n').find(line => line.includes('.ts:')) ?? ''
+  return `${error.name}: ${error.message} ${place.replace(/^.*\/(?=src\/|plugins\/|test\/)/, '').trim()}`.trim()
+}
+
+/** @throws Disagreement unless `holds` */
+export function insist(holds: boolean, say: () => string): asserts holds {
+  if (!holds) throw new Disagreement(say())
+}
+
+/** Cuts bytes into pieces of these lengths, over and over; each piece is a copy, as a socket's chunks are. */
+export function* pieces(bytes: Buffer, lengths: readonly number[]): Generator<Buffer> {
+  for (let at = 0, i = 0; at < bytes.length; i++) {
+    const length = Math.max(
+      1,
+      lengths.length === 0 ? bytes.length : Math.trunc(Number(lengths[i % lengths.length])) || 1,
+    )
+    yield Buffer.from(bytes.subarray(at, at + length))
+    at += length
+  }
+}
+
+/** How a body is cut: whole, in a few large pieces, or in many small ones. */
+export const cuts: fc.Arbitrary<readonly number[]> = fc.oneof(
+  fc.constant([]),
+  fc.array(fc.integer({ min: 1, max: 5000 }), { minLength: 1, maxLength: 4 }),
+  fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 4 }),
+)

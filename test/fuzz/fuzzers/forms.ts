@@ -1,0 +1,257 @@
+import { createRequire } from 'node:module'
+import { Readable } from 'node:stream'
+import * as fc from 'fast-check'
+import { Failure, type Part } from '../../../src/kit/index.ts'
+import { readAll, startPlugin, streamOf } from '../../unit/multipart-rewrite-kit.ts'
+import { cuts, type Fuzzer, insist, pieces } from '../fuzzer.ts'
+import type { Meter } from '../meter.ts'
+
+/** Bytes, one to a character. */
+type FormCase = { readonly bytes: string; readonly cuts: readonly number[] }
+/** A part as one reader has it, its bytes one to a character. */
+type Read = { readonly name: string; readonly file: boolean; readonly bytes: string }
+
+const latin1 = (text: string): string => Buffer.from(text).toString('latin1')
+
+const by = 'xY'
+const type = `multipart/form-data; boundary=${by}`
+
+const heads = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc
+      .tuple(
+        fc.constantFrom('model', 'prompt', 'image', 'image[]', 'image[1]', 'mask', 'n', 'size', 'é', '船', 'a b', 'x'),
+        fc.constantFrom(
+          '',
+          '',
+          '; filename="a.png"',
+          '; filename="a b.jpg"',
+          '; filename="船.png"',
+          '; filename=a.png',
+        ),
+        fc.constantFrom(
+          '',
+          '',
+          '\r\nContent-Type: image/png',
+          '\r\nContent-Type: text/plain',
+          '\r\ncontent-type: text/plain; charset=utf-8',
+        ),
+      )
+      .map(([name, file, more]) => `Content-Disposition: form-data; name="${name}"${file}${more}`),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(
+      'content-disposition:form-data;name=c',
+      'Content-Disposition: form-data; name="a\\"b"',
+      'Content-Disposition: form-data',
+      'Content-Disposition: form-data; filename="n"; name="d"',
+      'Content-Disposition: attachment; name="a"',
+      'X-A: 1',
+      'Content-Disposition: form-data; name="a"; name="b"',
+      "Content-Disposition: form-data; name=e; filename*=UTF-8''x",
+      'Content-Disposition: form-data; name="f"; filename=""',
+      'Content-Disposition: form-data; name="a"\r\n folded: 1',
+      'Content-Type: application/octet-stream\r\nContent-Disposition: form-data; name="image"',
+      'Content-Disposition : form-data; name=a',
+      'Content-Disposition: form-data; name="a"\r\nContent-Transfer-Encoding: base64',
+      'Content-Disposition: form-data; name="a%22"',
+      'Content-Disposition: form-data; name="a";',
+      'Content-Disposition: form-data; name="a" ; filename="b"',
+      'Content-Disposition: Form-Data; NAME="a"',
+    ),
+  },
+)
+const content = fc.oneof(
+  { weight: 6, arbitrary: fc.string({ unit: 'grapheme', maxLength: 20 }) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(
+      '1',
+      'a-model',
+      '1024x1024',
+      'a boat\r\non the sea\n',
+      '\r\n',
+      '\r',
+      '-',
+      '--',
+      '\r\n-',
+      '\r\n--',
+      '\r\n--x',
+      '--xYz',
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('\r\n--xY', '--xY', '\r\n--xYz', '\r\n--xY-', '\n--xY', '\r\n--xY--', '\r\n\r\n--xY  '),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(fc.constantFrom('x', '\r\n', '\r\n-', '\r\n--x', '船'), fc.integer({ min: 1, max: 9000 }))
+      .map(([unit, count]) => unit.repeat(Math.ceil(count / unit.length))),
+  },
+)
+const part = fc.tuple(heads, content)
+const valid = fc
+  .tuple(
+    fc.array(part, { maxLength: 5 }),
+    fc.constantFrom('', '', '\r\n', 'before\r\n'),
+    fc.constantFrom('\r\n', '\r\n', '', '\r\n\r\n', ' ', 'behind'),
+  )
+  .map(([parts, before, end]) =>
+    Buffer.from(
+      `${before}${parts.map(([head, text]) => `--${by}\r\n${head}\r\n\r\n${text}\r\n`).join('')}--${by}--${end}`,
+    ),
+  )
+const slip = fc.record({
+  at: fc.nat(1_000_000),
+  how: fc.constantFrom('drop', 'put', 'put', 'cut'),
+  text: fc.constantFrom(
+    '\n',
+    '\r',
+    '\r\n',
+    '-',
+    '"',
+    ':',
+    ';',
+    '\0',
+    ' ',
+    '--xY',
+    '--xY\r\n',
+    '--xY--',
+    '\r\n--xY \r\n',
+    '\xff',
+    '=',
+  ),
+})
+const slips = fc.oneof(
+  { weight: 7, arbitrary: fc.constant([]) },
+  { weight: 3, arbitrary: fc.array(slip, { minLength: 1, maxLength: 2 }) },
+)
+
+export const forms: Fuzzer<FormCase> = {
+  name: 'forms',
+  promise: 'a form is read as busboy and as Response.formData read it, whatever its chunks are, or refused',
+  cases: fc.record({
+    bytes: fc.tuple(valid, slips).map(([bytes, all]) => all.reduce(slipInto, bytes).toString('latin1')),
+    cuts,
+  }),
+  short: 500,
+  change: { text: 'bytes' },
+  async open({ planted, meter }) {
+    const ends: (() => Promise<void>)[] = []
+    const plugin = await startPlugin({ teardown: end => void ends.push(end) })
+    const read = reader(plugin, meter, planted)
+    return {
+      async try({ bytes: text, cuts: lengths }) {
+        const bytes = Buffer.from(text, 'latin1')
+        await judge(bytes, await read(bytes, lengths), await read(bytes, bytes.length > 3_000 ? [7, 1, 1000] : [1]))
+        return 2 * bytes.length
+      },
+      async close() {
+        for (const end of ends) await end()
+      },
+    }
+  },
+}
+
+function slipInto(from: Buffer, { at: far, how, text }: { at: number; how: string; text: string }): Buffer {
+  const at = from.length === 0 ? 0 : far % from.length
+  if (how === 'cut') return from.subarray(0, at)
+  const put = Buffer.from(how === 'drop' ? '' : text, 'latin1')
+  return Buffer.concat([from.subarray(0, at), put, from.subarray(how === 'drop' ? at + 1 : at)])
+}
+
+type Reader = (bytes: Buffer, lengths: readonly number[]) => Promise<readonly Read[] | string>
+
+/** Ours, through the plugin's own door; `planted` forgets the last byte of every file. */
+function reader(plugin: Awaited<ReturnType<typeof startPlugin>>, meter: Meter, planted: boolean): Reader {
+  return async (bytes, lengths) => {
+    const source: Readable = streamOf(...pieces(bytes, lengths))
+    try {
+      const form = await plugin.read(source, { contentType: type, bytes: bytes.length })
+      try {
+        return await Promise.all(form.parts.map(one => toRead(one, planted)))
+      } finally {
+        meter.turn(() => form.discard())
+      }
+    } catch (error) {
+      source.destroy()
+      if (error instanceof Failure) return error.code
+      throw error
+    }
+  }
+}
+
+async function toRead(one: Part, planted: boolean): Promise<Read> {
+  if (one.kind === 'text') return { name: one.name, file: false, bytes: latin1(one.value) }
+  const bytes = await readAll(one.open())
+  return { name: one.name, file: true, bytes: bytes.subarray(0, planted ? -1 : undefined).toString('latin1') }
+}
+
+async function judge(bytes: Buffer, ours: readonly Read[] | string, again: readonly Read[] | string): Promise<void> {
+  insist(show(ours) === show(again), () => `depends on its chunks: ${show(ours)} or ${show(again)}`)
+  if (typeof ours === 'string') return
+  const [busboys, platforms] = await Promise.all([readByBusboy(bytes), readByPlatform(bytes)])
+  const same = sameAs(bytes)
+  insist(
+    nulled(bytes) || show(busboys, same) === show(ours, same),
+    () => `ours ${show(ours)}, busboy's ${show(busboys)}`,
+  )
+  if (typeof platforms === 'string') return
+  insist(show(platforms, same) === show(ours, same), () => `ours ${show(ours)}, the platform's ${show(platforms)}`)
+}
+
+/** Whether a part with an empty filename, or a type of bytes and no filename, is a file: readers differ, and we write it anew. */
+const sameAs = (bytes: Buffer): boolean => !/filename=""|octet-stream/i.test(bytes.toString('latin1'))
+
+/** A filename may have control characters, since it goes nowhere; busboy gives such a form up. */
+const nulled = (bytes: Buffer): boolean => /filename="?[^\r\n]*\p{Cc}/u.test(bytes.toString('latin1'))
+
+function show(read: readonly Read[] | string, withKind = true): string {
+  if (typeof read === 'string') return read
+  const utf8 = (bytes: string): string => Buffer.from(bytes, 'latin1').toString()
+  const parts = read.map(({ name, file, bytes }) => (withKind ? [name, bytes, file] : [name, utf8(bytes)]))
+  return JSON.stringify(parts).slice(0, 2_000)
+}
+
+const busboy = createRequire(import.meta.url)('busboy') as typeof import('busboy')
+
+function readByBusboy(bytes: Buffer): Promise<readonly Read[] | string> {
+  return new Promise(resolve => {
+    const found: { name: string; file: boolean; bytes: string }[] = []
+    const parser = busboy({ headers: { 'content-type': type }, defParamCharset: 'utf8', defCharset: 'utf8' })
+    const onFile = (name: string, stream: Readable): void => {
+      const one = { name, file: true, bytes: '' }
+      found.push(one)
+      stream.on('error', () => undefined)
+      void readAll(stream).then(
+        all => {
+          one.bytes = all.toString('latin1')
+        },
+        () => undefined,
+      )
+    }
+    parser.on('field', (name, value) => void found.push({ name, file: false, bytes: latin1(value) }))
+    parser.on('file', onFile)
+    parser.on('error', error => resolve(`error: ${error instanceof Error ? error.message : ''}`))
+    parser.on('close', () => setImmediate(() => resolve(found)))
+    parser.end(bytes)
+  })
+}
+
+async function readByPlatform(bytes: Buffer): Promise<readonly Read[] | string> {
+  try {
+    const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': type } }).formData()
+    return await Promise.all(
+      Array.from(form, async ([name, value]): Promise<Read> => {
+        if (typeof value === 'string') return { name, file: false, bytes: latin1(value) }
+        return { name, file: true, bytes: Buffer.from(await value.arrayBuffer()).toString('latin1') }
+      }),
+    )
+  } catch (error) {
+    return `error: ${error instanceof Error ? error.message : ''}`
+  }
+}

@@ -1,0 +1,148 @@
+import * as fc from 'fast-check'
+import { tokenUsage } from '../../../plugins/token-usage/index.ts'
+import type { UsageFacet } from '../../../plugins/token-usage/schema.ts'
+import { anthropic } from '../../../src/dialects/anthropic.ts'
+import { google } from '../../../src/dialects/google.ts'
+import { openai } from '../../../src/dialects/openai.ts'
+import { scanObject } from '../../../src/engine/fields.ts'
+import { callerSlot, type Ledger, type Line, type Reply, type Stage, type Stores } from '../../../src/kit/index.ts'
+import { someExchange, someGroup, someHost, someKey, someTarget } from '../../harness/exchange.ts'
+import { type Fuzzer, insist, pieces } from '../fuzzer.ts'
+import type { Meter } from '../meter.ts'
+import { readEvents } from '../readers/read-events.ts'
+import { long, type Style, streamedAnswers, type UsageCase, wholeAnswers } from './usage-answers.ts'
+
+/** Tokens as they are told apart in prices. */
+type Use = { readonly input: number | null; readonly cached: number | null; readonly output: number | null }
+
+export const usage: Fuzzer<UsageCase> = {
+  name: 'usage',
+  promise: 'what is booked of an answer is what whoever parses it finds as its usage',
+  cases: fc.oneof(wholeAnswers, streamedAnswers),
+  short: 500,
+  open: ({ planted, meter }) =>
+    Promise.resolve({
+      async try(one) {
+        judge(readUse(one), await book(one, meter, planted), one)
+        return Buffer.byteLength(one.body)
+      },
+      close: () => Promise.resolve(),
+    }),
+}
+
+const dialects = { chat: openai, responses: openai, messages: anthropic, generate: google }
+const facet: UsageFacet = {
+  include_usage: false,
+  free_operations: [],
+  image_tools: 'refuse',
+  estimate: { bytes_per_token: 4, file_tokens: 1500, output_tokens: 4096 },
+}
+
+/** The lines that a whole answer is charged; `planted` loses the last piece before it is read. */
+async function book(
+  { style: operation, stream, body, cuts: lengths }: UsageCase,
+  meter: Meter,
+  planted: boolean,
+): Promise<readonly Line[]> {
+  const posted: Line[] = []
+  const ledger = { healthy: () => true, post: (_: unknown, lines: readonly Line[]) => void posted.push(...lines) }
+  const hooks = tokenUsage.create(
+    {},
+    someHost({ stores: { ledger: ledger as unknown as Ledger } as unknown as Stores }),
+  )
+  const asked = { kind: 'json' as const, json: scanObject(Buffer.from(JSON.stringify({ model: 'm', input: long }))) }
+  const some = someTarget({ body: asked })
+  const origin = { file: 'gateway.yaml', line: 7, col: 1 }
+  const prices = new Map(['input', 'cached_input', 'output'].map(unit => [unit, { micros: 1_000_000, origin }]))
+  const target = { ...some, stream, model: { ...some.model, prices, free: false } }
+  const ex = { ...someExchange({ route: { operation, path: '/v1/x' } }), dialect: dialects[operation] }
+  ex.slots.put(callerSlot, { key: someKey(), group: someGroup() })
+  await hooks.onTarget?.(ex, target, facet)
+  await hooks.onAdmit?.(ex, target, facet)
+  const type = stream ? 'text/event-stream' : 'application/json'
+  const reply = (await hooks.onReply?.(
+    ex,
+    { status: 200, headers: { 'content-type': type }, stages: [] },
+    facet,
+    target,
+  )) as Reply
+  const [stage] = reply.stages as [Stage]
+  const passed: Buffer[] = []
+  const parts = [...pieces(Buffer.from(body), lengths)]
+  for (const piece of planted ? parts.slice(0, -1) : parts)
+    passed.push(...[await meter.turn(() => stage.write(piece))].flat())
+  passed.push(...[await stage.end()].flat())
+  insist(planted || Buffer.concat(passed).toString() === body, () => 'the answer was changed on its way')
+  await hooks.onSettle?.(ex, { kind: 'answered', status: 200, reach: 'complete' }, facet)
+  return posted
+}
+
+/** As anybody finds it who parses the whole answer. */
+function readUse({ style: kind, stream, body }: UsageCase): Use {
+  if (!stream) return useOf(kind, JSON.parse(body) as Told)
+  const found = readEvents(body)
+    .filter(({ data }) => data !== '' && data !== '[DONE]')
+    .map(({ data }) => useOf(kind, JSON.parse(data) as Told, true))
+  // What was put in is the most that was told of it: it does not shrink while the answer comes.
+  const most = (all: readonly (number | null)[]): number | null =>
+    all.reduce((best, one) => (one === null ? best : Math.max(best ?? 0, one)), null)
+  return {
+    input: most(found.map(one => one.input)),
+    cached: most(found.map(one => one.cached)),
+    output: found.findLast(one => one.output !== null)?.output ?? null,
+  }
+}
+
+type Counted = { readonly [name: string]: number | { readonly [name: string]: number } | undefined }
+type Told = {
+  readonly usage?: Counted | null
+  readonly usageMetadata?: Counted
+  readonly message?: Told
+  readonly response?: Told
+}
+
+function useOf(kind: Style, told: Told, isEvent = false): Use {
+  const from =
+    (isEvent && kind === 'responses'
+      ? told.response?.usage
+      : (told.usage ?? (kind === 'messages' ? told.message?.usage : undefined))) ?? {}
+  const number = (one: unknown): number | null => (typeof one === 'number' ? one : null)
+  const within = (name: string): number | null => number((from[name] as Counted | undefined)?.['cached_tokens'])
+  const sum = (...all: readonly (number | null)[]): number | null =>
+    all.every(one => one === null) ? null : all.reduce<number>((total, one) => total + (one ?? 0), 0)
+  if (kind === 'chat')
+    return {
+      input: number(from['prompt_tokens']),
+      cached: within('prompt_tokens_details'),
+      output: number(from['completion_tokens']),
+    }
+  if (kind === 'responses')
+    return {
+      input: number(from['input_tokens']),
+      cached: within('input_tokens_details'),
+      output: number(from['output_tokens']),
+    }
+  if (kind === 'messages') {
+    const cached = number(from['cache_read_input_tokens'])
+    const input = sum(number(from['input_tokens']), number(from['cache_creation_input_tokens']), cached)
+    return { input, cached, output: number(from['output_tokens']) }
+  }
+  const meta = told.usageMetadata ?? {}
+  const output = sum(number(meta['candidatesTokenCount']), number(meta['thoughtsTokenCount']))
+  return { input: number(meta['promptTokenCount']), cached: number(meta['cachedContentTokenCount']), output }
+}
+
+function judge(use: Use, lines: readonly Line[], one: UsageCase): void {
+  const booked = (unit: string): number => lines.find(line => line.tier === unit)?.quantity ?? 0
+  if (use.input === null && use.output === null)
+    return insist(
+      lines.every(line => line.flags.length > 0),
+      () => `nothing was reported, and booked without a flag: ${show(lines)}`,
+    )
+  const wanted = { input: (use.input ?? 0) - (use.cached ?? 0), cached_input: use.cached ?? 0, output: use.output ?? 0 }
+  for (const [unit, quantity] of Object.entries(wanted))
+    insist(booked(unit) === quantity, () => `${one.style}: ${quantity} of ${unit} were told, booked: ${show(lines)}`)
+}
+
+const show = (lines: readonly Line[]): string =>
+  lines.map(line => `${line.tier} ${line.quantity} ${line.flags.join(' ')}`.trim()).join(', ') || 'nothing'

@@ -1,0 +1,98 @@
+import { Session } from 'node:inspector/promises'
+import { join } from 'node:path'
+import { sample } from 'fast-check'
+import { seeded } from '../harness/exchange.ts'
+import { readList, writeList } from './fixtures.ts'
+import { type Fault, type Fuzzer, messageOf, type Report } from './fuzzer.ts'
+import { Meter } from './meter.ts'
+import { mutate } from './mutate.ts'
+
+export type GuideEffort = {
+  readonly cases: number
+  readonly seed: number
+  readonly msMax: number
+  /** Writes the cases that reached something new to `corpus/`, and begins with those that are there. */
+  readonly keep: boolean
+}
+
+const folder = join(import.meta.dirname, 'corpus')
+const begunWith = 30
+const corpusMax = 400
+
+/**
+ * Looks where code is that no case has reached: cases that reach a new branch of ours are kept and changed, and what
+ * comes of that is tried in turn. What was reached is told by V8's own counts, so nothing has to be built for it.
+ */
+export async function guide(
+  fuzzer: Fuzzer,
+  change: NonNullable<Fuzzer['change']>,
+  effort: GuideEffort,
+): Promise<{ report: Report; grown: number }> {
+  const meter = new Meter()
+  const trial = await fuzzer.open({ planted: false, meter })
+  const reached = await openReached()
+  const random = seeded(effort.seed)
+  const corpus: unknown[] = [...(await readList(join(folder, `${fuzzer.name}.json`)))]
+  const known = corpus.length
+  const waiting: unknown[] = [...corpus, ...sample(fuzzer.cases, { numRuns: begunWith, seed: effort.seed })]
+  const begun = performance.now()
+  let fault: Fault | undefined
+  let cases = 0
+  let bytes = 0
+  try {
+    while (cases < effort.cases && performance.now() - begun < effort.msMax && !fault) {
+      const one = waiting.shift() ?? next(change, corpus, random)
+      cases++
+      try {
+        bytes += await trial.try(one)
+      } catch (error) {
+        fault = { message: messageOf(error), found: one }
+      }
+      if ((await reached.isNew()) && cases > known && corpus.length < corpusMax) corpus.push(one)
+    }
+  } finally {
+    await reached.close()
+    await trial.close()
+  }
+  if (effort.keep && corpus.length > known) await writeList(folder, fuzzer.name, corpus)
+  const ms = performance.now() - begun
+  return {
+    report: { name: fuzzer.name, seed: effort.seed, cases, bytes, ms, turnMsMax: meter.longestMs, fault },
+    grown: corpus.length - known,
+  }
+}
+
+function next(change: NonNullable<Fuzzer['change']>, corpus: readonly unknown[], random: () => number): unknown {
+  const changed = mutate(pick(corpus, random), pick(corpus, random), change.text, random)
+  return change.loosen?.(changed) ?? changed
+}
+
+function pick(list: readonly unknown[], random: () => number): unknown {
+  return list[Math.floor(random() * list.length)]
+}
+
+/** Says after each case whether it has run code of `src` or `plugins` that none had run before. */
+async function openReached(): Promise<{ isNew(): Promise<boolean>; close(): Promise<void> }> {
+  const session = new Session()
+  session.connect()
+  await session.post('Profiler.enable')
+  await session.post('Profiler.startPreciseCoverage', { callCount: false, detailed: true })
+  const seen = new Set<string>()
+  return {
+    async isNew() {
+      const before = seen.size
+      const { result } = await session.post('Profiler.takePreciseCoverage')
+      for (const { url, functions } of result) {
+        if (!/\/(?:src|plugins)\//.test(url) || url.includes('/node_modules/')) continue
+        for (const { ranges } of functions)
+          for (const { startOffset, endOffset, count } of ranges)
+            if (count > 0) seen.add(`${url} ${startOffset} ${endOffset}`)
+      }
+      return seen.size > before
+    },
+    async close() {
+      await session.post('Profiler.stopPreciseCoverage')
+      session.disconnect()
+    },
+  }
+}

@@ -1,0 +1,140 @@
+import { findPictures, linkPattern, markOf, wholePicture } from './made.ts'
+import { type Record, readEvents } from './read-events.ts'
+import { readJson, readJsonAt, readNamed, readStrings, skipBlank, type Tree } from './read-json.ts'
+
+/** What of an upstream's pictures a caller holds: the marks of those whose bytes he has, and links to others. */
+export type Held = { readonly pictures: ReadonlySet<string>; readonly links: number }
+
+/** A picture that is on its way: events of these names bring poorer ones, which are never charged. */
+const previews: ReadonlySet<string> = new Set([
+  'image_generation.partial_image',
+  'image_edit.partial_image',
+  'response.image_generation_call.partial_image',
+])
+/** How base64 of a picture begins, in both alphabets. */
+const beginnings = /iVBORw0KGgo|[/_]9j[/_]|R0lGOD|UklGR/g
+const base64Run = /[A-Za-z0-9+/_-]+={0,2}/y
+
+/**
+ * What somebody who has these bytes holds who will use any means: decodes them every way, unescapes every string, joins the
+ * lines of every event and looks behind every beginning of a picture whether the rest of it is there.
+ *
+ * @param idOf which picture has these bytes: a link to it beside them is nothing more
+ */
+export function readHeld(bytes: Buffer, idOf: (mark: string) => number | undefined): Held {
+  const pictures = new Set<string>(findPictures(bytes).map(markOf))
+  let links = 0
+  for (const text of decode(bytes)) {
+    const events = readEvents(text)
+    const shown = events.filter(isPreview)
+    const final = shown.length === 0 ? events : events.filter(record => !isPreview(record))
+    const raw = shown.length === 0 ? [text] : final.map(({ lines }) => lines.join('\n'))
+    const texts = [...new Set([...raw, ...final.flatMap(spell)])].filter(one => one !== '')
+    for (const mark of texts.flatMap(findCoded)) pictures.add(mark)
+    links = Math.max(links, countLinks(texts, pictures, idOf))
+  }
+  return { pictures, links }
+}
+
+/** A record's data as a reader joins it, and without what joins it. */
+function spell({ data, lines }: Record): readonly string[] {
+  return data.includes('\n') ? [data, data.replaceAll('\n', ''), lines.join('')] : [data]
+}
+
+/** Said to be a preview by every name that the record has, blanks aside. */
+function isPreview({ event, data }: Record): boolean {
+  const names = typesOf(data)
+  if (event !== '') names.push(event)
+  return names.length > 0 && names.every(name => previews.has(name.trim()))
+}
+
+/** What a record says that it is; of one that is cut what it has said so far. */
+function typesOf(data: string): string[] {
+  const tree = readJson(data)
+  if (!tree) return [...readNamed(data, new Set(['type']))]
+  const types = tree.kind === 'object' ? tree.members.filter(([name]) => name === 'type') : []
+  return types.map(([, value]) => (value.kind === 'string' ? value.text : ''))
+}
+
+/** As UTF-8, and where it has zeros as UTF-16 of either order. */
+function decode(bytes: Buffer): readonly string[] {
+  const texts = [bytes.toString('utf8').replace(/^\uFEFF/, '')]
+  if (!bytes.includes(0)) return texts
+  const even = bytes.subarray(0, bytes.length - (bytes.length % 2))
+  return [...texts, even.toString('utf16le').replace(/^\uFEFF/, ''), Buffer.from(even).swap16().toString('utf16le')]
+}
+
+/** The marks of all pictures that stand in a text in base64. */
+function findCoded(text: string): readonly string[] {
+  const found: string[] = []
+  for (const one of [text, ...readStrings(text)]) {
+    const dense = one.replace(/\s+/g, '')
+    for (const { index } of dense.matchAll(beginnings)) {
+      base64Run.lastIndex = index
+      const run = base64Run.exec(dense)?.[0] ?? ''
+      const picture = run.length < 200 ? undefined : wholePicture(Buffer.from(run, 'base64'))
+      if (picture) found.push(markOf(picture))
+    }
+  }
+  return found
+}
+
+/** A set of links that one object speaks of: forms of one picture. */
+type Group = ReadonlySet<number>
+
+function countLinks(
+  texts: readonly string[],
+  pictures: ReadonlySet<string>,
+  idOf: (mark: string) => number | undefined,
+): number {
+  const paid = new Set([...pictures].map(idOf))
+  const groups = texts.flatMap(text => groupsOf(text))
+  const counted = new Set<number>()
+  let count = 0
+  for (const group of groups) {
+    const isKnown = [...group].some(id => paid.has(id) || counted.has(id))
+    for (const id of group) counted.add(id)
+    if (!isKnown) count++
+  }
+  return count
+}
+
+/** By object where a text is JSON, one document or several; else each link by itself. */
+function groupsOf(text: string): readonly Group[] {
+  const groups: Group[] = []
+  let at = skipBlank(text, 0)
+  while (at < text.length) {
+    const read = readJsonAt(text, at)
+    if (!read) return [...groups, ...linksOf(text.slice(at)).map(id => new Set([id]))]
+    gather(read.tree, groups)
+    at = skipBlank(text, read.end)
+  }
+  return groups
+}
+
+function gather(tree: Tree, groups: Group[]): void {
+  if (tree.kind === 'string') groups.push(...linksOf(tree.text).map(id => new Set([id])))
+  if (tree.kind === 'array') for (const element of tree.elements) gather(element, groups)
+  if (tree.kind !== 'object') return
+  const texts = tree.members.flatMap(([, value]) => (value.kind === 'string' ? [value.text] : []))
+  const own = new Set(texts.flatMap(linksOf))
+  // Beside a picture's bytes a link is another form of it.
+  if (own.size > 0 && !texts.some(text => findCoded(`"${text}"`).length > 0)) groups.push(own)
+  for (const [, value] of tree.members) if (value.kind !== 'string') gather(value, groups)
+}
+
+const linksOf = (text: string): readonly number[] =>
+  Array.from(text.replaceAll('\\/', '/').matchAll(linkPattern), ([, id]) => Number(id))
+
+/** Most lines that a charge may have for an answer: what stands where pictures stand, and all that is a picture elsewhere. */
+export function countNamed(bytes: Buffer): number {
+  const names = new Set(['b64_json', 'url', 'result', 'image_url', 'data', 'image', 'bytesBase64Encoded', 'b64_image'])
+  const counts = decode(bytes).map(text => {
+    const events = readEvents(text)
+    return Math.max(
+      readNamed(text, names).filter(value => value !== '').length,
+      events.flatMap(({ data }) => readNamed(data, names)).filter(value => value !== '').length,
+    )
+  })
+  return Math.max(...counts)
+}
