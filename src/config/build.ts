@@ -112,7 +112,7 @@ function soundEntries<Section extends 'upstreams' | 'families' | 'models'>(
   const entries = (settings as ByName<unknown> | null)?.[section]
   if (typeof entries !== 'object' || entries === null || Array.isArray(entries)) return []
   return (Object.entries(entries) as [string, Settings[Section][string]][]).filter(([name, own]) => {
-    if (typeof own !== 'object' || own === null) return false
+    if (typeof own !== 'object' || own === null || Array.isArray(own)) return false
     return keys ? keys.every(key => !report.broken([section, name, key])) : !report.broken([section, name])
   })
 }
