@@ -41,6 +41,12 @@ for (const fuzzer of fuzzers) {
   t.test(`[6.2] ${name}: a fault that is planted is found`, async t => {
     const report = await tryOut(fuzzer, { cases: plantedCases, seed, planted: true, msMax: 10_000 })
     t.ok(report.fault, `${report.cases} cases with a fault in each, SEED=${seed}`)
+    if (!report.fault) return
+    const trial = await fuzzer.open({ planted: false, meter: new Meter() })
+    const fault = await tryCase(trial, report.fault.found)
+    await trial.close()
+    // What is pending may fail without the plant too.
+    if (!isPending) t.equal(fault, undefined, `what it found is the plant's: ${tell(report)}`)
   })
 }
 

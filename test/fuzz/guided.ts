@@ -16,6 +16,8 @@ export type GuideEffort = {
 }
 
 const folder = join(import.meta.dirname, 'corpus')
+/** What one process knows of each fuzzer, from one turn to the next. */
+const remembered = new Map<string, { readonly corpus: unknown[]; readonly seen: Set<string> }>()
 const begunWith = 30
 const corpusMax = 400
 
@@ -30,11 +32,13 @@ export async function guide(
 ): Promise<{ report: Report; grown: number }> {
   const meter = new Meter()
   const trial = await fuzzer.open({ planted: false, meter })
-  const reached = await openReached()
+  const { corpus, seen } = await recall(fuzzer.name)
+  const reached = await openReached(seen)
   const random = seeded(effort.seed)
-  const corpus: unknown[] = [...(await readList(join(folder, `${fuzzer.name}.json`)))]
   const known = corpus.length
-  const waiting: unknown[] = [...corpus, ...sample(fuzzer.cases, { numRuns: begunWith, seed: effort.seed })]
+  // What was reached before this process began is learnt by trying the kept cases first.
+  const learning = seen.size === 0 ? corpus : []
+  const waiting: unknown[] = [...learning, ...sample(fuzzer.cases, { numRuns: begunWith, seed: effort.seed })]
   const begun = performance.now()
   let fault: Fault | undefined
   let cases = 0
@@ -48,7 +52,7 @@ export async function guide(
       } catch (error) {
         fault = { message: messageOf(error), found: one }
       }
-      if ((await reached.isNew()) && cases > known && corpus.length < corpusMax) corpus.push(one)
+      if ((await reached.isNew()) && cases > learning.length && corpus.length < corpusMax) corpus.push(one)
     }
   } finally {
     await reached.close()
@@ -62,6 +66,14 @@ export async function guide(
   }
 }
 
+async function recall(name: string): Promise<{ readonly corpus: unknown[]; readonly seen: Set<string> }> {
+  const known = remembered.get(name)
+  if (known) return known
+  const made = { corpus: [...(await readList<unknown>(join(folder, `${name}.json`)))], seen: new Set<string>() }
+  remembered.set(name, made)
+  return made
+}
+
 function next(change: NonNullable<Fuzzer['change']>, corpus: readonly unknown[], random: () => number): unknown {
   const changed = mutate(pick(corpus, random), pick(corpus, random), change.text, random)
   return change.loosen?.(changed) ?? changed
@@ -72,12 +84,11 @@ function pick(list: readonly unknown[], random: () => number): unknown {
 }
 
 /** Says after each case whether it has run code of `src` or `plugins` that none had run before. */
-async function openReached(): Promise<{ isNew(): Promise<boolean>; close(): Promise<void> }> {
+async function openReached(seen: Set<string>): Promise<{ isNew(): Promise<boolean>; close(): Promise<void> }> {
   const session = new Session()
   session.connect()
   await session.post('Profiler.enable')
   await session.post('Profiler.startPreciseCoverage', { callCount: false, detailed: true })
-  const seen = new Set<string>()
   return {
     async isNew() {
       const before = seen.size

@@ -144,6 +144,7 @@ export const config: Fuzzer<ConfigCase> = {
 
 function changeText(text: string, { how, at, to, text: put }: Change): string {
   const lines = text.split('\n')
+  if (how === 'whole') return put
   const [a, b] = [at % lines.length, to % lines.length]
   const line = lines[a] ?? ''
   if (how === 'drop') return lines.toSpliced(a, 1 + (to % 3)).join('\n')
