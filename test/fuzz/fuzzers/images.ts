@@ -142,18 +142,21 @@ const encodings = fc.oneof(
 const stop = fc.oneof({ weight: 5, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: fc.nat(60_000) })
 const operation = fc.constantFrom('image.generate' as const, 'image.edit' as const)
 
-const unknown: fc.Arbitrary<ImageCase> = fc.record({
-  operation,
-  body,
-  encoding: encodings,
-  type: types,
-  stream: fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
-  asUrl: fc.boolean(),
-  endUnknown: fc.boolean(),
-  stop,
-  cuts,
-  images: fc.constant(null),
-})
+const unknown: fc.Arbitrary<ImageCase> = fc
+  .record({
+    operation,
+    body,
+    encoding: encodings,
+    type: types,
+    stream: fc.oneof({ weight: 9, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+    asUrl: fc.boolean(),
+    endUnknown: fc.boolean(),
+    stop,
+    cuts,
+    images: fc.constant(null),
+  })
+  // Links and a stream together are refused before an upstream is asked.
+  .map(one => ({ ...one, asUrl: one.asUrl && !one.stream }))
 const known: fc.Arbitrary<ImageCase> = fc
   .tuple(knownAnswers, operation, fc.boolean(), fc.boolean(), stop, cuts)
   .map(([{ body: text, images: count }, asked, asUrl, endUnknown, end, lengths]) => ({

@@ -11,6 +11,10 @@ const previews: ReadonlySet<string> = new Set([
   'image_edit.partial_image',
   'response.image_generation_call.partial_image',
 ])
+/** What this member holds is a preview wherever it stands. */
+const previewName = 'partial_image_b64'
+/** Members for people to read: a link in one is no picture of this answer. */
+const sentences = new Set(['revised_prompt', 'prompt', 'message', 'text', 'instructions', 'detail', 'description'])
 /** How base64 of a picture begins, in both alphabets. */
 const beginnings = /iVBORw0KGgo|[/_]9j[/_]|R0lGOD|UklGR/g
 const base64Run = /[A-Za-z0-9+/_-]+={0,2}/y
@@ -67,7 +71,9 @@ function decode(bytes: Buffer): readonly string[] {
 /** The marks of all pictures that stand in a text in base64. */
 function findCoded(text: string): readonly string[] {
   const found: string[] = []
-  for (const one of [text, ...readStrings(text)]) {
+  const shown = new Set(readNamed(text, new Set([previewName])))
+  const rest = [...shown].reduce((left, one) => left.replaceAll(one, ''), text)
+  for (const one of [rest, ...readStrings(text).filter(other => !shown.has(other))]) {
     const dense = one.replace(/\s+/g, '')
     for (const { index } of dense.matchAll(beginnings)) {
       base64Run.lastIndex = index
@@ -81,17 +87,22 @@ function findCoded(text: string): readonly string[] {
 
 /** A set of links that one object speaks of: forms of one picture. */
 type Group = ReadonlySet<number>
+/** What the JSON of a text says of links: groups that are pictures, and every link that it has at all. */
+type Said = { readonly groups: Group[]; readonly links: Set<number> }
 
 function countLinks(
   texts: readonly string[],
   pictures: ReadonlySet<string>,
   idOf: (mark: string) => number | undefined,
 ): number {
+  const said: Said = { groups: [], links: new Set() }
+  const rest = texts.map(text => gatherAll(text, said))
+  // What stands in no JSON is a link by itself.
+  const alone = rest.flatMap(linksOf).filter(id => !said.links.has(id))
   const paid = new Set([...pictures].map(idOf))
-  const groups = texts.flatMap(text => groupsOf(text))
   const counted = new Set<number>()
   let count = 0
-  for (const group of groups) {
+  for (const group of [...said.groups, ...alone.map(id => new Set([id]))]) {
     const isKnown = [...group].some(id => paid.has(id) || counted.has(id))
     for (const id of group) counted.add(id)
     if (!isKnown) count++
@@ -99,28 +110,41 @@ function countLinks(
   return count
 }
 
-/** By object where a text is JSON, one document or several; else each link by itself. */
-function groupsOf(text: string): readonly Group[] {
-  const groups: Group[] = []
-  let at = skipBlank(text, 0)
-  while (at < text.length) {
+/** Reads a text of one document or several; returns what is left of it where it is JSON no more. */
+function gatherAll(text: string, said: Said): string {
+  for (let at = skipBlank(text, 0); at < text.length; ) {
     const read = readJsonAt(text, at)
-    if (!read) return [...groups, ...linksOf(text.slice(at)).map(id => new Set([id]))]
-    gather(read.tree, groups)
+    if (!read) return text.slice(at)
+    gather(read.tree, said)
     at = skipBlank(text, read.end)
   }
-  return groups
+  return ''
 }
 
-function gather(tree: Tree, groups: Group[]): void {
-  if (tree.kind === 'string') groups.push(...linksOf(tree.text).map(id => new Set([id])))
-  if (tree.kind === 'array') for (const element of tree.elements) gather(element, groups)
+function gather(tree: Tree, said: Said): void {
+  if (tree.kind === 'array') for (const element of tree.elements) gather(element, said)
+  if (tree.kind === 'string') {
+    for (const id of linksOf(tree.text)) {
+      said.links.add(id)
+      said.groups.push(new Set([id]))
+    }
+  }
   if (tree.kind !== 'object') return
-  const texts = tree.members.flatMap(([, value]) => (value.kind === 'string' ? [value.text] : []))
-  const own = new Set(texts.flatMap(linksOf))
+  const own = new Set<number>()
+  let hasBytes = false
+  for (const [name, value] of tree.members) {
+    if (value.kind !== 'string') {
+      gather(value, said)
+      continue
+    }
+    hasBytes ||= findCoded(value.text).length > 0
+    for (const id of linksOf(value.text)) {
+      said.links.add(id)
+      if (!sentences.has(name)) own.add(id)
+    }
+  }
   // Beside a picture's bytes a link is another form of it.
-  if (own.size > 0 && !texts.some(text => findCoded(`"${text}"`).length > 0)) groups.push(own)
-  for (const [, value] of tree.members) if (value.kind !== 'string') gather(value, groups)
+  if (own.size > 0 && !hasBytes) said.groups.push(own)
 }
 
 const linksOf = (text: string): readonly number[] =>

@@ -12,13 +12,17 @@ const string = /"(?:[^"\\]|\\.)*"/sy
 
 /** Reads one JSON value as RFC 8259 writes it, forgiving raw control characters; undefined for what is none. */
 export function readJson(text: string): Tree | undefined {
-  const read = readJsonAt(text, 0)
-  return read && skipBlank(text, read.end) === text.length ? read.tree : undefined
+  const reader = new Reader(text, 0, false)
+  const tree = reader.value(0)
+  return skipBlank(text, reader.at) === text.length ? tree : undefined
 }
 
-/** Like `readJson`, from a place on, with the place after it: for texts of several documents. */
+/**
+ * Reads a value from a place on, as far as it goes: of one that breaks off or is broken what stands before. With the place
+ * after it, so that texts of several documents can be read; undefined where none begins.
+ */
 export function readJsonAt(text: string, from: number): { readonly tree: Tree; readonly end: number } | undefined {
-  const reader = new Reader(text, from)
+  const reader = new Reader(text, from, true)
   const tree = reader.value(0)
   return tree && { tree, end: reader.at }
 }
@@ -39,10 +43,12 @@ export function readNamed(text: string, names: ReadonlySet<string>): readonly st
 class Reader {
   at: number
   readonly #text: string
+  readonly #partial: boolean
 
-  constructor(text: string, at: number) {
+  constructor(text: string, at: number, partial: boolean) {
     this.#text = text
     this.at = at
+    this.#partial = partial
   }
 
   value(depth: number): Tree | undefined {
@@ -68,7 +74,7 @@ class Reader {
       if (value) members.push([name, value])
       return value !== undefined
     })
-    return isWhole ? { kind: 'object', members } : undefined
+    return isWhole || this.#partial ? { kind: 'object', members } : undefined
   }
 
   #array(depth: number): Tree | undefined {
@@ -78,7 +84,7 @@ class Reader {
       if (value) elements.push(value)
       return value !== undefined
     })
-    return isWhole ? { kind: 'array', elements } : undefined
+    return isWhole || this.#partial ? { kind: 'array', elements } : undefined
   }
 
   #list(close: string, one: () => boolean): boolean {
@@ -100,7 +106,11 @@ class Reader {
 
   #string(): string | undefined {
     const token = this.#match(string)
-    return token === undefined ? undefined : unescape(token)
+    if (token !== undefined) return unescape(token)
+    if (!this.#partial || this.#text[this.at] !== '"') return undefined
+    const rest = this.#text.slice(this.at)
+    this.at = this.#text.length
+    return unescape(`${rest}"`)
   }
 
   #match(pattern: RegExp): string | undefined {
