@@ -19,6 +19,8 @@ const dispositionType = /^form-data(?=[ \t]*(?:;|$))/i
 const contentType = new RegExp(`^(${token}/${token})`)
 /** Readers differ over these: as escapes, as themselves, or as the end of the name. */
 const ambiguous = /[\p{Cc}"\\]|%22|%0a|%0d/iu
+/** RFC 9110 5.5; some readers drop a part for it, others take it. */
+const control = /\p{Cc}/u
 /** RFC 8187, in the one charset that it asks for: a reader that does not know another drops the part. */
 const extended = /^utf-8'[a-z\d-]*'(?:%[\da-f]{2}|[!#$&+.^_`|~\da-z-])*$/i
 const identities = new Set(['7bit', '8bit', 'binary'])
@@ -46,6 +48,9 @@ export function parsePartHead(block: Buffer, where: string): PartHead {
     const match = header.exec(line)
     if (!match) throw malformed('has a malformed header')
     const name = (match[1] as string).toLowerCase()
+    // A filename may hold anything, since it goes nowhere.
+    if (name !== 'content-disposition' && control.test(Buffer.from(line, 'latin1').toString().replaceAll('\t', ' ')))
+      throw malformed('has a control character in a header')
     if (name.startsWith('content-') && seen.has(name)) throw malformed(`has two ${name} headers`)
     seen.set(name, match[2] as string)
   }

@@ -64,6 +64,7 @@ export const refusedForms: readonly (readonly [
     headOf(`${textHead('image')}; filename*=TF-8''a.png`),
     'form_malformed',
   ],
+  ['NUL in a header [6.2]', headOf(`${fileHead('image')}\r\nX-A:\0 b`), 'form_malformed'],
   ['M15 a quote in a filename', headOf(fileHead('image', 'a"b.png')), 'form_malformed'],
   [
     'M15 a filename that does not end',

@@ -107,7 +107,7 @@ export const config: Fuzzer<ConfigCase> = {
   name: 'config',
   promise: 'whatever a configuration says, reading it ends with a plan or with what is wrong and where',
   cases: fc.record({ changes: fc.array(change, { minLength: 1, maxLength: 4 }) }),
-  short: 60,
+  short: 40,
   change: { text: 'text' },
   open: ({ planted, meter }) =>
     Promise.resolve({

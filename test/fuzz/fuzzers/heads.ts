@@ -171,7 +171,7 @@ export const heads: Fuzzer<HeadCase> = {
       { weight: 1, arbitrary: fc.array(fc.integer({ min: 20, max: 300 }), { minLength: 1, maxLength: 2 }) },
     ),
   }),
-  short: 120,
+  short: 80,
   async open({ planted }) {
     const ends_: (() => Promise<void>)[] = []
     const upstream = await recordUpstream()

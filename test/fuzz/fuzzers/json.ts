@@ -138,7 +138,7 @@ export const json: Fuzzer<JsonCase> = {
   name: 'json',
   promise: 'a body is read as JSON.parse reads it, or refused for what the errors say',
   cases: fc.record({ bytes, change }),
-  short: 3_000,
+  short: 2_000,
   change: { text: 'bytes' },
   open: ({ planted, meter }) =>
     Promise.resolve({
