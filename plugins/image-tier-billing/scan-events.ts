@@ -64,6 +64,9 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   #image: Image | undefined
   /** Where the link stands that came before the image itself. */
   #linkFrom: number | undefined
+  /** Bytes have come, and a `data:` URL. */
+  #hasBytes = false
+  #inline = false
   /** The string that is being read as an image. */
   #open: Image | undefined
   /** Names at the top of the record's object that count and have come. */
@@ -123,7 +126,10 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
 
   get #kind(): 'finished' | 'preview' | 'other' {
     if (finishedTypes.has(this.#event) || finishedTypes.has(this.#type)) return 'finished'
-    return previewTypes.has(this.#type === '' ? this.#event : this.#type) ? 'preview' : 'other'
+    // Where both are told, both have to say so: a reader goes by one of them.
+    const isPreview = (name: string): boolean => name === '' || name === 'message' || previewTypes.has(name)
+    if (this.#type === '' && this.#event === '') return 'other'
+    return isPreview(this.#type) && isPreview(this.#event) ? 'preview' : 'other'
   }
 
   data(piece: Buffer, base: number): void {
@@ -179,6 +185,8 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     this.#index = undefined
     this.#image = undefined
     this.#linkFrom = undefined
+    this.#hasBytes = false
+    this.#inline = false
     this.#names = []
     this.#text = ''
   }
@@ -211,9 +219,12 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
       if (this.#image) this.#linkFrom = this.#image.from
       this.#image = open
     }
-    if (open !== this.#image) return
-    open.digest.write(piece, from, to)
     if (!open.head.settled) open.head.write(piece, from, to)
+    if (open.link) this.#inline ||= open.head.inline
+    else this.#hasBytes = true
+    // A link beside the image leads to it; another picture beside it is another one.
+    if (this.#inline && this.#hasBytes) throw new Unrecognised('an event with two pictures')
+    if (open === this.#image) open.digest.write(piece, from, to)
   }
 
   bytesEnd(walk: JsonWalk, at: number): void {

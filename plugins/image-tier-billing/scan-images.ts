@@ -76,6 +76,9 @@ export class ImageScanner implements JsonVisitor, Scanner {
   /** Of the element: a member that counts has come. */
   #hasLink = false
   #hasBytes = false
+  /** It has bytes; its link is a `data:` URL. */
+  #hasPicture = false
+  #inline = false
 
   constructor({ asUrl = false, endUnknown = false, texts }: ImageScannerOptions = {}) {
     this.#asUrl = asUrl
@@ -188,10 +191,15 @@ export class ImageScanner implements JsonVisitor, Scanner {
     const open = this.#open
     if (!open) return this.#remainder.write(this.#walk, piece, from, to)
     this.#remainder.skip(to - from)
+    if (!open.link) this.#hasPicture = true
+    this.#checkOne()
     if (this.#owed !== undefined) this.#name(open.link || this.#hasUrl ? undefined : urlName)
     if (open.link && !open.head.inline && to - from < linkBytesMax) open.pieces.push(piece.subarray(from, to))
-    if (this.#counted || open.head.settled) return
+    if (open.head.settled || (this.#counted && !open.link)) return
     open.head.write(piece, from, to)
+    if (open.link) this.#inline ||= open.head.inline
+    this.#checkOne()
+    if (this.#counted) return
     // A link came first and is held; the image that follows tells its size long before its end.
     if (this.#pending !== undefined && !open.link && open.head.settled) this.#measured(open.head)
   }
@@ -235,7 +243,14 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#hasUrl = false
     this.#hasLink = false
     this.#hasBytes = false
+    this.#hasPicture = false
+    this.#inline = false
     this.#link = undefined
+  }
+
+  /** A link beside the image leads to it; another picture beside it is another one. */
+  #checkOne(): void {
+    if (this.#inline && this.#hasPicture) throw new Unrecognised(`${this.#walk.path()} (a second picture)`)
   }
 
   #countLink(): void {
