@@ -232,6 +232,9 @@ export class Engine {
     }
     try {
       await this.#settle(course, outcome)
+    } catch (error) {
+      const stack = error instanceof Error ? error.stack : String(error)
+      this.#parts.log.error({ request: course.id, stack }, 'fault after the end of a request')
     } finally {
       this.#leave(course)
     }
@@ -341,7 +344,12 @@ export class Engine {
     const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
     const headers = isStream ? { ...reply.headers, ...unbuffered } : reply.headers
     const begin = (): void =>
-      sendHead(res, ex, reply.status, headers, head.endsWithConnection && reply.provesEnd !== true)
+      sendHead(
+        res,
+        reply.status,
+        { ...idHeaders(ex.id), ...headers, ...this.#ownHeaders(ex) },
+        head.endsWithConnection && reply.provesEnd !== true,
+      )
     // Events are worth little late: their head goes at once. Others travel with their first bytes, so that what fails
     // before those is an error that says whether to try again, and not a connection that SDKs take up once more.
     if (isStream) begin()
@@ -486,7 +494,7 @@ export class Engine {
   }
 
   #answer(course: Course, ex: Exchange, answer: Answer): Outcome {
-    sendAnswer(course.res, ex.id, answer, ownHeaders(ex))
+    sendAnswer(course.res, ex.id, answer, this.#ownHeaders(ex))
     discardRest(course.req)
     return { kind: 'answered', status: answer.status, reach: 'untouched' }
   }
@@ -514,7 +522,7 @@ export class Engine {
     const inDoubt = reach === 'unknown' || reach === 'truncated'
     const shown = inDoubt && ex?.notes.charge ? withoutRetry(failure) : failure
     sendAnswer(res, course.id, errorAnswer(dialect, shown, course.id), {
-      ...(ex ? ownHeaders(ex) : corsHeaders(req, course.running.plan.server.corsOrigins)),
+      ...(ex ? this.#ownHeaders(ex) : corsHeaders(req, course.running.plan.server.corsOrigins)),
     })
     discardRest(req)
     return { kind: 'refused', status: failure.status, failure, reach }
@@ -532,6 +540,12 @@ export class Engine {
       error instanceof HookFault ? error.message : 'fault in the engine',
     )
     return fail('internal_error', {}, { cause: error })
+  }
+
+  /** What every answer to an exchange carries: its limits in the dialect's words, and what plugins put there. */
+  #ownHeaders({ answerHeaders, dialect, limits }: Exchange): { readonly [name: string]: string } {
+    if (limits.length === 0) return answerHeaders
+    return { ...dialect.limitHeaders(limits, this.#parts.clock.now()), ...answerHeaders }
   }
 
   async #settle(course: Course, outcome: Outcome): Promise<void> {
@@ -695,7 +709,6 @@ function outgoingHeaders(ex: Exchange, target: Target, out: Outbound): string[] 
 
 function sendHead(
   res: ServerResponse,
-  ex: Exchange,
   status: number,
   headers: { readonly [name: string]: string },
   endsWithConnection: boolean,
@@ -705,14 +718,8 @@ function sendHead(
     res.shouldKeepAlive = false
     res.useChunkedEncodingByDefault = false
   }
-  res.writeHead(status, { ...idHeaders(ex.id), ...headers, ...ownHeaders(ex) })
+  res.writeHead(status, headers)
   if (headers['content-length'] === undefined) res.flushHeaders()
-}
-
-/** What every answer to an exchange carries: its limits in the dialect's words, and what plugins put there. */
-function ownHeaders(ex: Exchange): { readonly [name: string]: string } {
-  const { limits, answerHeaders } = ex
-  return limits.length === 0 ? answerHeaders : { ...ex.dialect.limitHeaders(limits, Date.now()), ...answerHeaders }
 }
 
 function withoutRetry(failure: Failure): Failure {
