@@ -9,9 +9,12 @@ import Pool from 'undici/lib/dispatcher/pool.js'
 import type { Body, Reach, Upstream } from '../kit/index.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
+import { acceptInterim } from './interim.ts'
 
-/** Informational answers taken from one upstream before it is given up. */
-const informationalMax = 16
+/** Interim answers (1xx) before the answer: any number, and together at most so many bytes. */
+const interimBytesMax = 4 * 1024 * 1024
+/** What the line of an interim answer counts for, beside its headers. */
+const interimLineBytes = 24
 const connectionsMax = 256
 /**
  * Larger bodies are written piece by piece: undici takes a buffer for sent as soon as the socket has it, and would put the
@@ -142,6 +145,7 @@ function patientConnector(timeoutMs: number): buildConnector.connector {
       if (error || !socket) return callback(...args)
       makePatient(socket)
       callback(null, socket)
+      if (!socket.destroyed) acceptInterim(socket)
     })
   }
 }
@@ -175,7 +179,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
   #ended = false
   #error: Error | undefined
   #aborted: Error | undefined
-  #informational = 0
+  #interimBytes = 0
   #paused = false
   #answered = false
   /** Bytes that Content-Length promises and that have not come; undefined where it promises none. */
@@ -280,7 +284,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
   ): void {
     if (this.#aborted) return
     if (status >= 100 && status < 200) {
-      if (++this.#informational > informationalMax) this.#refuse(controller, 'too many informational answers')
+      this.#interimBytes += interimLineBytes + bytesOf(controller.rawHeaders)
+      if (this.#interimBytes > interimBytesMax) this.#refuse(controller, 'interim answers without end')
       return
     }
     const wrong = findFault(status, headers)
@@ -336,6 +341,11 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
     this.#aborted = failure
     controller?.abort(failure)
   }
+}
+
+function bytesOf(rawHeaders: Dispatcher.DispatchController['rawHeaders']): number {
+  if (!Array.isArray(rawHeaders)) return 0
+  return rawHeaders.reduce<number>((sum, one) => sum + one.length, 0)
 }
 
 function* slices(bytes: Buffer): Generator<Buffer> {
