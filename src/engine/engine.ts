@@ -26,6 +26,7 @@ import {
 } from '../kit/index.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
+import { DecodedAnswer, type Source } from './decode.ts'
 import { fail } from './errors.ts'
 import { readHead } from './front.ts'
 import { Health } from './health.ts'
@@ -322,33 +323,39 @@ export class Engine {
     })
     course.call = call
     const detach = (): boolean => {
-      if (course.detached) return true
-      if (!out.detach || this.#detached >= detachedMax) return false
-      this.#detached++
-      course.detached = true
+      if (!course.detached) {
+        if (!out.detach || this.#detached >= detachedMax) return false
+        this.#detached++
+        course.detached = true
+      }
+      call.leave()
       return true
     }
     const head = await this.#headOrNext(course, ex, upstream, call, detach, last)
     if (!head) return undefined
+    const source = openSource(call, head, upstream)
+    // A coding has an end of its own: half of what was packed is told from all of it.
+    const endUnknown = head.endsWithConnection && source === call
+    const headers = replyHeaders(head.headers, ex.dialect)
     const shaped = course.running.pipeline.onReply(
       ex,
       {
         status: head.status,
-        headers: replyHeaders(head.headers, ex.dialect),
+        headers: source === call ? headers : withoutMeasures(headers),
         stages: firstStages(head.status, upstream),
-        endUnknown: head.endsWithConnection,
+        endUnknown,
       },
       target,
     )
     const reply = isPromise(shaped) ? await shaped : shaped
     const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
-    const headers = isStream ? { ...reply.headers, ...unbuffered } : reply.headers
+    const shown = isStream ? { ...reply.headers, ...unbuffered } : reply.headers
     const begin = (): void =>
       sendHead(
         res,
         reply.status,
-        { ...idHeaders(ex.id), ...headers, ...this.#ownHeaders(ex) },
-        head.endsWithConnection && reply.provesEnd !== true,
+        { ...idHeaders(ex.id), ...shown, ...this.#ownHeaders(ex) },
+        endUnknown && reply.provesEnd !== true,
       )
     // Events are worth little late: their head goes at once. Others travel with their first bytes, so that what fails
     // before those is an error that says whether to try again, and not a connection that SDKs take up once more.
@@ -357,7 +364,7 @@ export class Engine {
     const callerIdleMs = this.#parts.callers?.writeIdleMs ?? writeIdleMs
     const relay = new Relay(
       res,
-      call,
+      source,
       reply,
       detach,
       begin,
@@ -692,6 +699,27 @@ function fillPath(template: string, params: { readonly [name: string]: string })
       .replaceAll('%2F', '/')
       .replaceAll('%3A', ':'),
   )
+}
+
+/** Where the answer's bytes come from: the call, or what undoes the codings that nobody asked for. */
+function openSource(call: UpstreamCall, head: AnswerHead, upstream: Upstream): Source {
+  return head.codings.length === 0 ? call : new DecodedAnswer(call, head.codings, upstream.answerBytesMax)
+}
+
+/** Headers that measure the bytes as they were packed. */
+const measures: ReadonlySet<string> = new Set([
+  'content-length',
+  'content-encoding',
+  'etag',
+  'digest',
+  'content-digest',
+  'repr-digest',
+  'content-md5',
+  'accept-ranges',
+])
+
+function withoutMeasures(headers: { readonly [name: string]: string }): { readonly [name: string]: string } {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !measures.has(name)))
 }
 
 /** What stands before every plugin's stages: upstreams quote the key that they refuse. */

@@ -94,6 +94,11 @@ export const errors = {
   upstream_timeout: { status: 504, type: server, text: 'The upstream did not answer within {ms} ms.' },
   upstream_cut: { status: 502, type: server, text: 'The upstream broke off ({reason}).' },
   upstream_invalid: { status: 502, type: server, text: "The upstream's answer is not usable: {reason}." },
+  upstream_answer_too_large: {
+    status: 502,
+    type: server,
+    text: "The upstream's answer is larger than is taken from it: {why}.",
+  },
   deadline_exceeded: { status: 504, type: server, text: 'The answer was not complete within {ms} ms.' },
   drain_deadline: {
     status: 503,

@@ -38,7 +38,8 @@ t.test('the plan holds what the file says', async t => {
     url: 'simulator:one',
     credential: { header: 'authorization', value: `Bearer ${key}` },
     headers: {},
-    timeouts: { connectMs: 5_000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 900_000 },
+    timeouts: { connectMs: 5_000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 900_000, afterLeaveMs: 120_000 },
+    answerBytesMax: 268_435_456,
     reuse: undefined,
     cooldown: { failures: 3, forMs: 10_000 },
   })
