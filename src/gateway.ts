@@ -9,6 +9,7 @@ import { Connections } from './connections.ts'
 import { createConsoleDoor, isConsolePath } from './console-door.ts'
 import { findDialect, guessDialect } from './dialects/index.ts'
 import type { EngineParts, Running, Step } from './engine/index.ts'
+import { hasSoundHost, takeOriginForm } from './engine/request-target.ts'
 import {
   type AnyPlugin,
   type Clock,
@@ -301,7 +302,10 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     show: async () => showConfig(file, typeof config === 'object' ? config.text : await readFile(file, 'utf8'), env),
   })
   const listener: Listener = (req: IncomingMessage, res: ServerResponse) => {
-    if (isConsolePath(req.url ?? '') && engine.running.plan.server.console) door.handle(req, res)
+    takeOriginForm(req)
+    const isDoors = isConsolePath(req.url ?? '') && engine.running.plan.server.console
+    // The engine refuses what does not say for whom it is, in the caller's style.
+    if (isDoors && hasSoundHost(req)) door.handle(req, res)
     else void engine.handle(req, res)
   }
   let callers: CallerServer | undefined

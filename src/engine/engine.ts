@@ -460,6 +460,7 @@ export class Engine {
     const { req, running, id, startedAt } = course
     const head = readHead(req, running.plan.server.trustedProxies)
     const match = running.router.find(head.method, head.path)
+    if (head.path === '*') throw new Preflight({ allow: running.router.methods.join(', ') })
     const { corsOrigins } = running.plan.server
     if (match.kind === 'method' && corsOrigins.length > 0) {
       const headers = preflightHeaders(req, corsOrigins, match.allow)
@@ -598,6 +599,7 @@ export class Engine {
 }
 
 function unreadFailure(code: string | undefined): Failure {
+  if (code === 'CONNECT') return fail('connect_unsupported')
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return fail('request_too_slow')
   if (code === 'HPE_HEADER_OVERFLOW') return fail('headers_too_large')
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return fail('chunk_extensions_too_large')
@@ -618,7 +620,7 @@ function clipNames(names: readonly string[]): readonly string[] {
 /** The caller left while we waited. */
 class CallerGone extends Error {}
 
-/** A browser asks whether it may ask: answered before anybody looks for a key. */
+/** A question about what may be asked, a browser's for one: answered before anybody looks for a key. */
 class Preflight extends Error {
   readonly headers: { readonly [name: string]: string }
 

@@ -12,6 +12,12 @@ export const errors = {
   },
   not_found: { status: 404, type: bad, text: 'There is nothing at {method} {path}.' },
   method_not_allowed: { status: 405, type: bad, text: '{path} takes {allow}, not {method}.' },
+  connect_unsupported: {
+    status: 501,
+    type: bad,
+    text: 'No tunnels are opened here: CONNECT is not taken.',
+    retry: false,
+  },
   request_malformed: { status: 400, type: bad, text: 'What was sent is not a request of HTTP/1.1 ({why}).' },
   request_too_slow: { status: 408, type: bad, text: 'The request did not arrive in time.', retry: false },
   headers_too_large: { status: 431, type: bad, text: 'The header lines are larger than 16 KiB together.' },
