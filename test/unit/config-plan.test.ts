@@ -164,6 +164,8 @@ t.test(
       'upstreams.two.timeouts.first_byte: absent → 10m',
       'upstreams.two.timeouts.idle: absent → 2m',
       'upstreams.two.timeouts.total: absent → 15m',
+      'upstreams.two.timeouts.after_leave: absent → 2m',
+      'upstreams.two.answer_max: absent → 256MiB',
       'upstreams.two.cooldown.failures: absent → 1',
       'upstreams.two.cooldown.for: absent → 1m',
     ])
