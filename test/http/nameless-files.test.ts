@@ -65,7 +65,7 @@ t.test(
   'a text under a file field is still told that it is none, and one that is no file field may not be one [6.8]',
   async t => {
     const started = await start(t)
-    for (const [row, code] of [
+    const wrong: readonly (readonly [row: Row, code: string])[] = [
       [[part('image'), 'https://example.com/a.png'], 'form_field_is_file'],
       [[part('image', 'Content-Type: text/plain'), 'aGk='], 'form_field_is_file'],
       [[part('other', octets), bytes], 'form_malformed'],
@@ -73,8 +73,9 @@ t.test(
       [[part('prompt', octets), 'high'], 'form_malformed'],
       [[part('image'), 'x'.repeat(300 * 1024)], 'form_text_too_long'],
       [[part('image', 'Content-Type: multipart/mixed; boundary=c'), bytes], 'form_malformed'],
-    ] as const) {
-      const answer = await send(started, edits, [model, row as unknown as Row])
+    ]
+    for (const [row, code] of wrong) {
+      const answer = await send(started, edits, [model, row])
       t.equal(answer.status, 400, code)
       t.match(await answer.json(), { error: { code } })
     }
