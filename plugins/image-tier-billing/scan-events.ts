@@ -2,6 +2,7 @@ import { type Allowance, Borne } from './allowance.ts'
 import { Holdback } from './holdback.ts'
 import { ImageDigest } from './image-digest.ts'
 import { ImageHead } from './image-head.ts'
+import { findPicture, unescapeText } from './judge-text.ts'
 import { fieldCharsMax, RecordReader, type RecordVisitor } from './read-records.ts'
 import { Remainder } from './remainder.ts'
 import {
@@ -34,6 +35,8 @@ type Image = {
   readonly link: boolean
   readonly head: ImageHead
   readonly digest: ImageDigest
+  /** What a link says, in pieces. */
+  readonly pieces: Buffer[]
 }
 
 /**
@@ -64,7 +67,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   #image: Image | undefined
   /** Where the link stands that came before the image itself. */
   #linkFrom: number | undefined
-  /** Bytes have come, and a `data:` URL. */
+  /** Bytes have come, and a link that is a picture by itself. */
   #hasBytes = false
   #inline = false
   /** The string that is being read as an image. */
@@ -127,9 +130,8 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   get #kind(): 'finished' | 'preview' | 'other' {
     if (finishedTypes.has(this.#event) || finishedTypes.has(this.#type)) return 'finished'
     // Where both are told, both have to say so: a reader goes by one of them.
-    const isPreview = (name: string): boolean => name === '' || name === 'message' || previewTypes.has(name)
-    if (this.#type === '' && this.#event === '') return 'other'
-    return isPreview(this.#type) && isPreview(this.#event) ? 'preview' : 'other'
+    const names = [this.#event, this.#type].filter(name => name !== '')
+    return names.length > 0 && names.every(name => previewTypes.has(name)) ? 'preview' : 'other'
   }
 
   data(piece: Buffer, base: number): void {
@@ -148,7 +150,9 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     if (!fieldNames.has(name)) throw new Unrecognised(`a line '${name.slice(0, 40)}', which no event has`)
     if (value.length > fieldCharsMax)
       throw new Unrecognised(`more than ${fieldCharsMax} characters in a line that is no data`)
-    if (name === 'event') this.#event = value
+    if (name !== 'event') return
+    if (this.#event !== '' && value !== this.#event) throw new Unrecognised('an event of two names')
+    this.#event = value
   }
 
   recordEnd(): void {
@@ -159,7 +163,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     const image = this.#image
     if (image && kind === 'finished') this.#found(image)
     // A preview is never a link, which would lead to all of the image.
-    else if (image && (kind === 'other' || (image.link && !image.head.inline)))
+    else if (image && (kind === 'other' || image.link))
       throw new Unrecognised(`an image in an event '${this.#type || this.#event}'`)
     if (kind === 'other') {
       if (!this.#walk.complete || this.#names.includes('error')) this.#remainder.strange = undefined
@@ -205,7 +209,8 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     const { depth, name } = walk
     if (depth === 1 && (name === 'b64_json' || name === 'url')) {
       const link = name === 'url'
-      this.#open = { from: at + 1, to: undefined, link, head: new ImageHead({ link }), digest: new ImageDigest() }
+      const head = new ImageHead({ link })
+      this.#open = { from: at + 1, to: undefined, link, head, digest: new ImageDigest(), pieces: [] }
     } else this.#remainder.begin(walk, at)
     return 'bytes'
   }
@@ -222,15 +227,23 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     if (!open.head.settled) open.head.write(piece, from, to)
     if (open.link) this.#inline ||= open.head.inline
     else this.#hasBytes = true
-    // A link beside the image leads to it; another picture beside it is another one.
-    if (this.#inline && this.#hasBytes) throw new Unrecognised('an event with two pictures')
+    if (open.link && !open.head.inline && to - from < linkBytesMax) open.pieces.push(piece.subarray(from, to))
+    this.#checkOne()
     if (open === this.#image) open.digest.write(piece, from, to)
   }
 
+  /** A link beside the image leads to it; another picture beside it is another one. */
+  #checkOne(): void {
+    if (this.#inline && this.#hasBytes) throw new Unrecognised('an event with two pictures')
+  }
+
   bytesEnd(walk: JsonWalk, at: number): void {
-    if (this.#open) {
-      this.#open.to = at
+    const open = this.#open
+    if (open) {
+      open.to = at
       this.#open = undefined
+      if (open.link) this.#inline ||= findPicture(unescapeText(Buffer.concat(open.pieces))) !== undefined
+      this.#checkOne()
       return
     }
     const text = this.#remainder.end(walk)

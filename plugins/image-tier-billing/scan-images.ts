@@ -1,6 +1,6 @@
 import { Holdback } from './holdback.ts'
 import { ImageHead } from './image-head.ts'
-import { unescapeText } from './judge-text.ts'
+import { findPicture, unescapeText } from './judge-text.ts'
 import { Remainder } from './remainder.ts'
 import {
   type FoundImage,
@@ -76,7 +76,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
   /** Of the element: a member that counts has come. */
   #hasLink = false
   #hasBytes = false
-  /** It has bytes; its link is a `data:` URL. */
+  /** It has bytes; its link is a picture by itself. */
   #hasPicture = false
   #inline = false
 
@@ -146,11 +146,18 @@ export class ImageScanner implements JsonVisitor, Scanner {
       return owed
     }
     const open = this.#open
+    if (open?.link && this.#counted) return this.#linkSafe(open, end)
     if (!open || this.#counted) return end
     if (open.link && !open.head.inline && end - open.from <= linkBytesMax) return open.from
     if (end - tailBytes <= open.from) return open.from
     this.#begin(open)
     return end - tailBytes
+  }
+
+  /** Of an element that has been counted, a link is held until it is known to be no picture of its own. */
+  #linkSafe(open: Open, end: number): number {
+    if (end - open.from > linkBytesMax) throw new Unrecognised(`${this.#walk.path()} (a second picture)`)
+    return open.from
   }
 
   #inElement(): boolean {
@@ -214,7 +221,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     }
     this.#begin(open)
     if (open.link) this.#hasUrl = true
-    if (open.link && !open.head.inline) this.#link = unescapeText(Buffer.concat(open.pieces))
+    if (open.link && !open.head.inline) this.#readLink(open)
     if (this.#counted) return this.#countLink()
     if (!open.link || open.head.inline) this.#measured(open.head)
     else this.#pending ??= open.from
@@ -251,6 +258,12 @@ export class ImageScanner implements JsonVisitor, Scanner {
   /** A link beside the image leads to it; another picture beside it is another one. */
   #checkOne(): void {
     if (this.#inline && this.#hasPicture) throw new Unrecognised(`${this.#walk.path()} (a second picture)`)
+  }
+
+  #readLink(open: Open): void {
+    this.#link = unescapeText(Buffer.concat(open.pieces))
+    this.#inline ||= findPicture(this.#link) !== undefined
+    this.#checkOne()
   }
 
   #countLink(): void {

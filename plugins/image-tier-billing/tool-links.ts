@@ -20,7 +20,7 @@ export class ToolLinks {
   /** A link stands at `from`. @throws Unrecognised when its name leads to an image */
   add(walk: JsonWalk, from: number, isInItem: boolean): void {
     const path = `${walk.path()} (a link)`
-    for (let depth = 2; depth <= walk.depth; depth++)
+    for (let depth = 1; depth <= walk.depth; depth++)
       if (imageName.test(walk.names[depth] as string)) throw new Unrecognised(path)
     if (isInItem) this.#links.push({ from, depth: walk.depth, path })
   }
