@@ -2,6 +2,7 @@ import { type Allowance, Borne } from './allowance.ts'
 import { Holdback } from './holdback.ts'
 import { ImageDigest } from './image-digest.ts'
 import { ImageHead } from './image-head.ts'
+import { sizeOf } from './measure.ts'
 import { fieldCharsMax, RecordReader, type RecordVisitor } from './read-records.ts'
 import { Remainder } from './remainder.ts'
 import {
@@ -14,7 +15,6 @@ import {
   Unreadable,
   Unrecognised,
 } from './scanned.ts'
-import type { Size } from './tier.ts'
 import { JsonWalk, type JsonVisitor } from './walk-json.ts'
 
 /** The records that carry a finished image (wire facts 1.4). */
@@ -249,8 +249,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   }
 }
 
-function readImage(image: Image): { readonly kind: 'bytes' | 'link'; readonly size: Size | null } {
+function readImage(image: Image): Omit<FoundImage, 'index'> {
   if (image.link && !image.head.inline) return { kind: 'link', size: null }
-  const measured = image.head.end()
-  return { kind: 'bytes', size: measured.kind === 'size' ? measured.size : null }
+  return { kind: 'bytes', ...sizeOf(image.head.end()) }
 }
