@@ -3,6 +3,7 @@ import { Holdback } from './holdback.ts'
 import { ImageDigest } from './image-digest.ts'
 import { ImageHead } from './image-head.ts'
 import { findPicture, unescapeText } from './judge-text.ts'
+import { sizeOf } from './measure.ts'
 import { fieldCharsMax, RecordReader, type RecordVisitor } from './read-records.ts'
 import { Remainder } from './remainder.ts'
 import {
@@ -15,7 +16,6 @@ import {
   Unreadable,
   Unrecognised,
 } from './scanned.ts'
-import type { Size } from './tier.ts'
 import { JsonWalk, type JsonVisitor } from './walk-json.ts'
 
 /** The records that carry a finished image (wire facts 1.4). */
@@ -262,8 +262,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   }
 }
 
-function readImage(image: Image): { readonly kind: 'bytes' | 'link'; readonly size: Size | null } {
+function readImage(image: Image): Omit<FoundImage, 'index'> {
   if (image.link && !image.head.inline) return { kind: 'link', size: null }
-  const measured = image.head.end()
-  return { kind: 'bytes', size: measured.kind === 'size' ? measured.size : null }
+  return { kind: 'bytes', ...sizeOf(image.head.end()) }
 }

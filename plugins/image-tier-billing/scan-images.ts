@@ -1,6 +1,7 @@
 import { Holdback } from './holdback.ts'
 import { ImageHead } from './image-head.ts'
 import { findPicture, unescapeText } from './judge-text.ts'
+import { sizeOf } from './measure.ts'
 import { Remainder } from './remainder.ts'
 import {
   type FoundImage,
@@ -11,7 +12,6 @@ import {
   Unreadable,
   Unrecognised,
 } from './scanned.ts'
-import type { Size } from './tier.ts'
 import { JsonWalk, type JsonVisitor } from './walk-json.ts'
 
 const none: readonly FoundImage[] = []
@@ -289,10 +289,10 @@ export class ImageScanner implements JsonVisitor, Scanner {
 
   #measured(head: ImageHead): void {
     const measured = head.end()
-    this.#found({ kind: 'bytes', size: measured.kind === 'size' ? measured.size : null })
+    this.#found({ kind: 'bytes', ...sizeOf(measured) })
   }
 
-  #found(image: { readonly kind: 'bytes' | 'link'; readonly size: Size | null }): void {
+  #found(image: Omit<FoundImage, 'index'>): void {
     this.#pending = undefined
     this.#counted = true
     this.#countLink()

@@ -1,6 +1,7 @@
 import { findPicture, isLink, unescapeText } from './judge-text.ts'
 import { ImageDigest } from './image-digest.ts'
 import { ImageHead } from './image-head.ts'
+import { sizeOf } from './measure.ts'
 import { afterImageBytesMax, type FoundImage, tailBytes, Unreadable, Unrecognised } from './scanned.ts'
 import { ToolLinks } from './tool-links.ts'
 import type { JsonVisitor, JsonWalk } from './walk-json.ts'
@@ -163,9 +164,7 @@ export class ToolResults implements JsonVisitor {
     }
     this.#seen.add(again)
     this.#told.set(digest, (this.#told.get(digest) ?? 0) + 1)
-    const measured = image.head.end()
-    const size = measured.kind === 'size' ? measured.size : null
-    this.#done.push({ index: this.#count++, kind: 'bytes', size })
+    this.#done.push({ index: this.#count++, kind: 'bytes', ...sizeOf(image.head.end()) })
   }
 
   /** @returns what of the string has been seen. @throws Unrecognised when it is a picture */

@@ -11,6 +11,10 @@ export type Reading = Stage & {
   usage(): Usage | null
   /** Output tokens that came without anybody's report, by their length. */
   uncounted(): number
+  /** Bytes that have come. */
+  readonly bytes: number
+  /** Output tokens of all that has come, by its length, whoever has counted them too. */
+  byLength(): number
   /** What went wrong at the upstream, told inside an answer of status 200; undefined when nothing did. */
   readonly fault: string | undefined
 }
@@ -39,7 +43,7 @@ export class JsonReading implements Reading {
   /** All of a short answer, which is parsed at once at its end; undefined of a longer one. */
   #short: Buffer[] | undefined = []
   #listed: Usage | null = null
-  #bytes = 0
+  bytes = 0
   fault: string | undefined
 
   constructor(options: ReadingOptions) {
@@ -48,9 +52,9 @@ export class JsonReading implements Reading {
   }
 
   write(chunk: Buffer): Passed {
-    this.#bytes += chunk.length
+    this.bytes += chunk.length
     if (!this.#short) this.#reader.write(chunk)
-    else if (this.#bytes <= shortBytesMax) this.#short.push(chunk)
+    else if (this.bytes <= shortBytesMax) this.#short.push(chunk)
     else this.#readOn(chunk)
     return chunk
   }
@@ -74,7 +78,11 @@ export class JsonReading implements Reading {
 
   uncounted(): number {
     const isCounted = (this.usage()?.outputTokens ?? null) !== null
-    return isCounted ? 0 : Math.ceil(this.#bytes / this.#options.bytesPerToken)
+    return isCounted ? 0 : this.byLength()
+  }
+
+  byLength(): number {
+    return Math.ceil(this.bytes / this.#options.bytesPerToken)
   }
 
   /** What was kept is read as what comes after it. */
@@ -103,6 +111,7 @@ export class EventReading implements Reading {
   readonly #reader: EventReader
   readonly #estimate: StreamEstimate
   #usage: Usage | null = null
+  bytes = 0
   fault: string | undefined
 
   constructor(options: ReadingOptions) {
@@ -115,6 +124,7 @@ export class EventReading implements Reading {
   }
 
   write(chunk: Buffer): Passed {
+    this.bytes += chunk.length
     return this.#reader.write(chunk)
   }
 
@@ -128,6 +138,10 @@ export class EventReading implements Reading {
 
   uncounted(): number {
     return this.#estimate.tokens
+  }
+
+  byLength(): number {
+    return this.#estimate.all + Math.ceil(this.#reader.unreadBytes / this.#options.bytesPerToken)
   }
 
   #record(data: Buffer, event: string): boolean {

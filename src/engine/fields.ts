@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Json, JsonObjectView } from '../kit/index.ts'
 import { fail } from './errors.ts'
 import { parseJson } from './parse-json.ts'
+import { createShift, cutOut, type Drops, findCuts } from './prune.ts'
 
 /** Deepest nesting accepted in a request body. */
 export const depthMax = 64
@@ -78,6 +79,18 @@ class ScannedObject implements JsonObjectView {
     const writer = new ObjectWriter()
     for (const member of this.#members) if (keep(member.name)) writer.copy(this.bytes, member)
     return writer.finish()
+  }
+
+  prune(drops: Drops): JsonObjectView {
+    const cuts = findCuts(this.bytes, drops)
+    if (cuts.length === 0) return this
+    const shift = createShift(cuts)
+    const members: Member[] = []
+    for (const { name, start, valueStart, end } of this.#members) {
+      const member = { name, start: shift(start), valueStart: shift(valueStart), end: shift(end) }
+      if (member.end > member.start) members.push(member)
+    }
+    return new ScannedObject(cutOut(this.bytes, cuts), members)
   }
 
   #find(name: string): Member | undefined {

@@ -160,6 +160,7 @@ function forgetful(view: JsonObjectView): JsonObjectView {
     get: one => view.get(one),
     with: changes => view.with(changes),
     pick: keep => view.pick(keep),
+    prune: drops => view.prune(drops),
   }
 }
 
