@@ -175,11 +175,14 @@ export const heads: Fuzzer<HeadCase> = {
   async open({ planted }) {
     const ends_: (() => Promise<void>)[] = []
     const upstream = await recordUpstream()
-    const started = await start({ teardown: (end: () => Promise<void>) => void ends_.push(end) } as never, {
-      simulated: true,
-      env: { TEXT_URL: upstream.url },
-      edit: [['default: { rpm: 60, tpm: 500000 }', 'default: {}']],
-    })
+    const started = await start(
+      { teardown: (end: () => Promise<void>) => void ends_.push(end) },
+      {
+        simulated: true,
+        env: { TEXT_URL: upstream.url },
+        edit: [['default: { rpm: 60, tpm: 500000 }', 'default: {}']],
+      },
+    )
     // The fault that is planted: what the caller writes goes to the upstream as it is.
     const port = planted ? upstream.port : Number(new URL(started.url).port)
     return {
