@@ -7,6 +7,10 @@ import type { UsageFacet } from './schema.ts'
 
 /** Where callers say how long an answer may be, in the words of every style. */
 const limitFields = ['max_completion_tokens', 'max_tokens', 'max_output_tokens']
+/** The same in the style that has an object for it, in both spellings that its upstreams take. */
+const configFields = ['generationConfig', 'generation_config']
+const configLimitFields = ['maxOutputTokens', 'max_output_tokens']
+const choiceFields = ['candidateCount', 'candidate_count']
 /** Speech at 128 kbit/s; what is compressed further is settled at what it was. */
 const bytesPerSecond = 16_000
 /** Documents of one search unit, as rerank upstreams count them. */
@@ -32,16 +36,24 @@ export function estimateRequest(body: Body, facet: UsageFacet): readonly Use[] {
   return uses.map(use => ({ ...use, source: 'default' }))
 }
 
-/** The longest answer that the request admits, in tokens; `otherwise` where it says nothing, for each choice. */
+/**
+ * The longest answer that the request admits, in tokens; `otherwise` where it says nothing, for each choice. Of several limits
+ * the largest: nobody knows by which the upstream goes.
+ */
 export function estimateOutput(body: Body, otherwise: number): number {
-  const choices = positive(readField(body, 'n')) ?? 1
-  for (const name of limitFields) {
-    const limit = positive(readField(body, name))
-    if (limit !== undefined) return limit * choices
-  }
-  const config = readField(body, 'generationConfig')
-  const limit = isObject(config) ? positive(config['maxOutputTokens']) : undefined
-  return (limit ?? otherwise) * choices
+  const asked = configFields.map(name => readField(body, name)).filter(value => value !== undefined)
+  const configs = asked.filter(isObject)
+  const choices = [readField(body, 'n'), ...configs.flatMap(config => choiceFields.map(name => config[name]))]
+  const limits = [
+    ...limitFields.map(name => readField(body, name)),
+    ...configs.flatMap(config => configLimitFields.map(name => config[name])),
+  ]
+  return (largest(limits) ?? otherwise) * (largest(choices) ?? 1)
+}
+
+function largest(values: readonly (Json | undefined)[]): number | undefined {
+  const known = values.map(positive).filter(value => value !== undefined)
+  return known.length === 0 ? undefined : Math.max(...known)
 }
 
 /** A form is text, and files that count as any file does; what nobody has read counts as one. */
