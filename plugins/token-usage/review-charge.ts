@@ -12,20 +12,24 @@ type Doubted = {
 
 /**
  * Leaves a charge to a person, with the lines that it is estimated at: nothing is booked before somebody has decided. Where
- * nothing was held for it, the estimate is. While the ledger cannot be written the charge is posted as estimated: it is
- * written later, and is not lost. Never rejects.
+ * nothing was held for it, the estimate is. Where that cannot be written the charge is settled as estimated, or posted: what
+ * waits in the ledger is written later, and is not lost. Never rejects.
  */
 export async function reviewCharge(
   { ledger, log }: { readonly ledger: Ledger; readonly log: Log },
   { facts, lines, reason, delivery, held }: Doubted,
 ): Promise<void> {
+  const { id } = facts
   const hold = lines.reduce((sum, line) => sum + line.price, 0)
+  let isOpen = held
   try {
-    const isOpen = held || (await ledger.hold({ facts, hold, idempotency: null })).kind === 'held'
-    const written = isOpen ? await Promise.all(lines.map(line => ledger.line(facts.id, line))) : [false]
-    if (written.every(Boolean) && (await ledger.review(facts.id, reason, 'kept', 'lined'))) return
+    isOpen ||= (await ledger.hold({ facts, hold, idempotency: null })).kind === 'held'
+    const written = isOpen ? await Promise.all(lines.map(line => ledger.line(id, line))) : [false]
+    if (written.every(Boolean) && (await ledger.review(id, reason, 'kept', 'lined'))) return
   } catch (cause) {
-    log.error({ charge: facts.id, err: cause }, 'a charge could not be left to a person; it is charged as estimated')
+    log.error({ charge: id, err: cause }, 'a charge could not be left to a person; it is charged as estimated')
   }
-  ledger.post(facts, lines, delivery)
+  // One that has lines already is settled by them; one that has none, or is not open, takes all of them at once.
+  const isSettled = isOpen && (await ledger.settle({ id, delivery, reason }).catch(() => false))
+  if (!isSettled) ledger.post(facts, lines, delivery)
 }

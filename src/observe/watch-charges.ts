@@ -60,8 +60,8 @@ export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void
       if (isOurs) ended(id, 'voided')
       return isOurs
     },
-    async review(id, reason, hold) {
-      const isOurs = await ledger.review(id, reason, hold)
+    async review(id, reason, hold, lines) {
+      const isOurs = await ledger.review(id, reason, hold, lines)
       if (isOurs) ended(id, 'needs_review')
       return isOurs
     },

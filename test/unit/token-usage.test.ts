@@ -1,5 +1,6 @@
 import t from 'tap'
 import { countCharacters } from '../../plugins/token-usage/count-characters.ts'
+import { reviewCharge } from '../../plugins/token-usage/review-charge.ts'
 import { replayUsage } from '../../plugins/token-usage/index.ts'
 import { inspect } from '../../plugins/token-usage/inspect.ts'
 import { judgeUsage } from '../../plugins/token-usage/judge-usage.ts'
@@ -20,8 +21,10 @@ import {
   type Body,
   billingRecord,
   type Charge,
+  type ChargeFacts,
   type FilePart,
   type Json,
+  type Ledger,
   type Outcome,
   type Passed,
   type Price,
@@ -29,7 +32,7 @@ import {
   type Usage,
   type UsageRule,
 } from '../../src/kit/index.ts'
-import { seeded, someTarget } from '../harness/exchange.ts'
+import { KeptLog, seeded, someTarget } from '../harness/exchange.ts'
 
 const facet: UsageFacet = {
   include_usage: true,
@@ -626,4 +629,37 @@ t.test('what was put in does not shrink when a later report leaves out what was 
   const first = { ...none, inputTokens: 150_010, cachedInputTokens: 50_000 }
   const later = { ...none, inputTokens: 10, cachedInputTokens: null, outputTokens: 7 }
   t.same(mergeUsage(first, later), { ...none, inputTokens: 150_010, cachedInputTokens: 50_000, outputTokens: 7 })
+})
+
+t.test('[6.3] a charge that cannot be left to a person is settled by its lines, or posted with them', async t => {
+  const facts = { id: 'req_1' } as ChargeFacts
+  const { lines } = rateExchange(ended({ byLength: 20 }))
+  const down = (): Promise<never> => Promise.reject(new Error('disk full'))
+  const yes = async () => true
+  const rows: [string, Partial<Ledger>, boolean, string][] = [
+    ['all is well', {}, false, 'hold line line review'],
+    ['it is held already', {}, true, 'line line review'],
+    ['nothing can be held', { hold: down }, false, 'post'],
+    ['a line fails', { line: down, settle: async () => false }, true, 'post'],
+    ['the review fails', { review: down }, false, 'hold line line settle'],
+    ['the review finds nothing to end', { review: async () => false }, true, 'line line settle'],
+  ]
+  for (const [name, faults, held, expected] of rows) {
+    const asked: string[] = []
+    const told = (what: string) => {
+      asked.push(what)
+      return yes()
+    }
+    const ledger = {
+      hold: async () => (await told('hold'), { kind: 'held' }),
+      line: () => told('line'),
+      review: () => told('review'),
+      settle: () => told('settle'),
+      post: () => void asked.push('post'),
+      ...faults,
+    } as unknown as Ledger
+    const doubted = { facts, lines, reason: 'usage_missing', delivery: 'confirmed', held } as const
+    await reviewCharge({ ledger, log: new KeptLog() }, doubted)
+    t.equal(asked.join(' '), expected, name)
+  }
 })
