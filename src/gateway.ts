@@ -236,6 +236,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
         resolveUrl: url => simulated.get(simulatedName(url) ?? '') ?? url,
         began: () => metrics.began(),
         upstreamAnswered: (upstream, status, ms) => metrics.upstreamAnswered(upstream, status, ms),
+        turnWasLong: ({ step }) => metrics.turnWasLong(step),
         record,
         ...(telemetry && { trace: telemetry }),
         clock,

@@ -3,7 +3,9 @@ import { Transform, type TransformCallback } from 'node:stream'
 import type { Body, Room, Route } from '../kit/index.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
-import { scanObject } from './fields.ts'
+import { scanObjectInTurns } from './fields.ts'
+import { Gather } from './gather.ts'
+import type { Stopwatch } from './turns.ts'
 
 /** A body of which no more than `bytes` come in `ms` is given up. */
 export type BodyPace = { readonly bytes: number; readonly ms: number }
@@ -52,6 +54,7 @@ export function takeBody(
   route: Route,
   memory: BodyMemory,
   pace: BodyPace,
+  stopwatch: Stopwatch,
 ): Taken | Promise<Taken> {
   const announced = announcedBytes(req)
   if (route.body === 'none') {
@@ -61,8 +64,8 @@ export function takeBody(
   checkType(req, route)
   if (announced === 0) throw fail('body_missing')
   if (announced !== undefined && announced > route.bodyBytesMax) throw tooLarge(route, announced)
-  if (route.body === 'json') return readJson(req, res, route, announced, memory, pace)
-  const source = new CountedBody(req, res, route, pace)
+  if (route.body === 'json') return readJson(req, res, route, announced, memory, pace, stopwatch)
+  const source = new CountedBody(req, res, route, pace, stopwatch)
   return {
     body: { kind: 'stream', source, contentType: req.headers['content-type'] ?? '', bytes: announced },
     release: () => source.release(),
@@ -106,18 +109,19 @@ async function readJson(
   announced: number | undefined,
   memory: BodyMemory,
   pace: BodyPace,
+  stopwatch: Stopwatch,
 ): Promise<Taken> {
   let taken = announced ?? 0
   memory.take(taken)
   try {
     if (waitsForContinue(req)) res.writeContinue()
-    const bytes = await readWhole(req, route, pace, size => {
+    const bytes = await readWhole(req, route, announced, pace, size => {
       if (size <= taken) return
       const more = Math.max(size - taken, 65_536)
       memory.take(more)
       taken += more
     })
-    const json = scanObject(bytes)
+    const json = await scanObjectInTurns(bytes, slice => stopwatch.run('body', slice))
     return { body: { kind: 'json', json }, release: () => memory.give(taken) }
   } catch (error) {
     memory.give(taken)
@@ -128,23 +132,23 @@ async function readJson(
 function readWhole(
   req: IncomingMessage,
   route: Route,
+  announced: number | undefined,
   pace: BodyPace,
   onSize: (bytes: number) => void,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // Gone while a hook waited for something: nothing more is heard of it.
     if (req.destroyed) return reject(fail('body_incomplete'))
-    const chunks: Buffer[] = []
-    let size = 0
+    const gather = new Gather(announced)
     const watch = new PaceWatch(pace, () => finish(tooSlow(pace)))
     const finish = (error?: Error): void => {
       watch.stop()
       req.off('data', onData).off('end', onEnd).off('close', onClose)
       if (error) reject(error)
-      else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size))
+      else resolve(gather.take())
     }
     const onData = (chunk: Buffer): void => {
-      size += chunk.length
+      const size = gather.length + chunk.length
       watch.count(chunk.length)
       if (size > route.bodyBytesMax) return finish(tooLarge(route, undefined))
       try {
@@ -152,7 +156,7 @@ function readWhole(
       } catch (error) {
         return finish(error as Error)
       }
-      chunks.push(chunk)
+      gather.add(chunk)
     }
     const onEnd = (): void => finish()
     const onClose = (): void => finish(fail('body_incomplete'))
@@ -170,15 +174,17 @@ class CountedBody extends Transform {
   readonly #res: ServerResponse
   readonly #route: Route
   readonly #pace: BodyPace
+  readonly #stopwatch: Stopwatch
   #watch: PaceWatch | undefined
   #bytes = 0
 
-  constructor(req: IncomingMessage, res: ServerResponse, route: Route, pace: BodyPace) {
+  constructor(req: IncomingMessage, res: ServerResponse, route: Route, pace: BodyPace, stopwatch: Stopwatch) {
     super({ readableHighWaterMark: 65_536, writableHighWaterMark: 65_536 })
     this.#req = req
     this.#res = res
     this.#route = route
     this.#pace = pace
+    this.#stopwatch = stopwatch
     // Whoever reads hears of it; when nobody reads any more, an error that nobody hears would end the process.
     this.on('error', () => undefined)
   }
@@ -187,6 +193,11 @@ class CountedBody extends Transform {
   release(): void {
     this.#req.unpipe(this)
     this.destroy()
+  }
+
+  /** Whoever listens works inside of it. */
+  override read(size?: number): Buffer | null {
+    return this.#stopwatch.run('body', () => super.read(size) as Buffer | null)
   }
 
   override _read(size: number): void {
@@ -212,7 +223,7 @@ class CountedBody extends Transform {
     this.#bytes += chunk.length
     this.#watch?.count(chunk.length)
     if (this.#bytes > this.#route.bodyBytesMax) return done(tooLarge(this.#route, undefined))
-    done(null, chunk)
+    this.#stopwatch.run('body', () => done(null, chunk))
   }
 
   #giveUp(failure: Error): void {

@@ -10,6 +10,8 @@ export type JsonObjectView = {
   has(name: string): boolean
   /** The parsed value of one member; undefined when it is absent. */
   get(name: string): Json | undefined
+  /** The bytes of one member's value as they came, for readers that need not have all of it; undefined when it is absent. */
+  raw(name: string): Buffer | undefined
   /** A new view with members set, added, or (undefined) removed; untouched members keep their bytes. */
   with(changes: ReadonlyMap<string, Json | undefined>): JsonObjectView
   /** A new view with the named members alone, in the order they were sent. */
