@@ -21,6 +21,7 @@ import { fail } from './errors.ts'
 import { estimateRequest } from './estimate-request.ts'
 import { inspect } from './inspect.ts'
 import { isObject } from './is-object.ts'
+import { measureInTurns } from './measure-text.ts'
 import { rateExchange } from './rate-exchange.ts'
 import { rateUse } from './rate-use.ts'
 import { EventReading, JsonReading, type Reading } from './reading.ts'
@@ -63,6 +64,11 @@ export const tokenUsage = definePlugin({
     const told = host.keep('missing-told', () => new Set<string>())
 
     return {
+      onBody(_ex, body) {
+        const measuring = body.kind === 'json' ? measureInTurns(body.json.bytes) : undefined
+        return measuring ? measuring.then(() => body) : body
+      },
+
       onTarget(ex, target, facet) {
         if (facet.image_tools === 'refuse' && asksForImages(ex, target))
           throw fail('image_tool_refused', { model: target.model.name })

@@ -1,10 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Json, JsonObjectView } from '../kit/index.ts'
+import { fail } from './errors.ts'
 import { parseJson } from './parse-json.ts'
 import { type Member, ObjectScan } from './scan-json.ts'
 
 /** Read at once: what may take half a millisecond on a slow machine. Longer texts are read in slices of it. */
 const turnBytes = 262_144
+/** Most brackets, colons and commas of a field that is read under a bound: of a million small objects each costs a microsecond. */
+const readTokensMax = 50_000
 /** With more members than this they are looked up by name. */
 const listedMax = 16
 
@@ -60,14 +63,23 @@ class ScannedObject implements JsonObjectView {
     return this.#find(name) !== undefined
   }
 
-  get(name: string): Json | undefined {
+  get(name: string, bytesMax = Number.POSITIVE_INFINITY): Json | undefined {
     const known = this.#parsed.get(name)
     if (known !== undefined) return known
     const member = this.#find(name)
     if (!member) return undefined
+    const found = member.end - member.valueStart
+    if (found > bytesMax)
+      throw fail('field_too_long', { name: name.slice(0, 64), found, max: bytesMax }, { param: name.slice(0, 64) })
+    if (member.tokens > readTokensMax && bytesMax < Number.POSITIVE_INFINITY)
+      throw fail('body_too_complex', tooManyTokens(name), { param: name })
     const value = parseJson(member.text.toString('utf8', member.valueStart, member.end))
     this.#parsed.set(name, value)
     return value
+  }
+
+  elements(name: string): number | undefined {
+    return this.#find(name)?.elements
   }
 
   raw(name: string): Buffer | undefined {
@@ -110,10 +122,18 @@ class ScannedObject implements JsonObjectView {
   }
 }
 
+function tooManyTokens(name: string) {
+  return {
+    what: `more in its field '${name.slice(0, 64)}', which is read here`,
+    max: `${readTokensMax} brackets, colons and commas`,
+  }
+}
+
 function writeMember(name: string, value: Json): Member {
   const before = `${JSON.stringify(name)}:`
   const text = Buffer.from(before + JSON.stringify(value))
-  return { name, text, start: 0, valueStart: Buffer.byteLength(before), end: text.length }
+  const elements = Array.isArray(value) ? value.length : undefined
+  return { name, text, start: 0, valueStart: Buffer.byteLength(before), end: text.length, tokens: 0, elements }
 }
 
 /** The members in one text, without blanks between them: each byte is copied once, however many changes came before. */

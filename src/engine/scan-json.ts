@@ -15,6 +15,10 @@ export type Member = {
   readonly start: number
   readonly valueStart: number
   readonly end: number
+  /** Brackets, colons and commas of its value. */
+  readonly tokens: number
+  /** How many elements a list has; undefined for other values. */
+  readonly elements: number | undefined
 }
 
 const quote = 0x22
@@ -85,6 +89,12 @@ export class ObjectScan {
   #name = ''
   #nameStart = 0
   #valueStart = 0
+  /** Commas so far in a list at the top. */
+  #commas = 0
+  /** Brackets, colons and commas before the value at the top that is being read. */
+  #tokensBefore = 0
+  /** The list or object that ended last had nothing in it. */
+  #isEmpty = false
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
@@ -130,9 +140,9 @@ export class ObjectScan {
         this.#state = value
         return true
       case nameOrEnd:
-        return byte === closeObject ? this.#close() : this.#beginName(byte)
+        return byte === closeObject ? this.#closeEmpty() : this.#beginName(byte)
       case valueOrEnd:
-        return byte === closeArray ? this.#close() : this.#value(byte)
+        return byte === closeArray ? this.#closeEmpty() : this.#value(byte)
       case begin:
         if (byte !== openObject) throw this.#wrong('an object has to begin with {')
         return this.#open(object)
@@ -150,7 +160,11 @@ export class ObjectScan {
   }
 
   #value(byte: number | undefined): boolean {
-    if (this.#depth === 1) this.#valueStart = this.#at
+    if (this.#depth === 1) {
+      this.#valueStart = this.#at
+      this.#commas = 0
+      this.#tokensBefore = this.#tokens
+    }
     this.#from = this.#at
     switch (byte) {
       case quote:
@@ -173,6 +187,7 @@ export class ObjectScan {
   #after(byte: number | undefined): boolean {
     const inObject = this.#kinds[this.#depth - 1] === object
     if (byte === comma) {
+      if (this.#depth === 2) this.#commas++
       this.#token()
       this.#state = inObject ? name : value
       return true
@@ -193,8 +208,15 @@ export class ObjectScan {
         start: this.#nameStart,
         valueStart: this.#valueStart,
         end: this.#at,
+        tokens: this.#tokens - this.#tokensBefore,
+        elements: this.#elements(),
       })
     return true
+  }
+
+  #elements(): number | undefined {
+    if (this.#bytes[this.#valueStart] !== openArray) return undefined
+    return this.#isEmpty ? 0 : this.#commas + 1
   }
 
   #beginName(byte: number | undefined): boolean {
@@ -365,7 +387,17 @@ export class ObjectScan {
     return true
   }
 
+  #closeEmpty(): true {
+    this.#isEmpty = true
+    return this.#end()
+  }
+
   #close(): true {
+    this.#isEmpty = false
+    return this.#end()
+  }
+
+  #end(): true {
     this.#depth--
     this.#at++
     if (this.#depth > 0) return this.#ended()

@@ -4,6 +4,10 @@ import { defineSlot } from './slots.ts'
 /** The images of this exchange are charged: by whoever gives this, under the id that it holds. Given at `onTarget`. */
 export const imageChargeSlot = defineSlot<string>('image-charge')
 
+const typeName = 'image_generation'
+/** Any character may be written as an escape. */
+const escape = '\\u'
+
 /** The id of the charge of what an exchange used beside its images, where these have the request's own id. */
 export function useChargeId(id: string): string {
   return `${id}.u`
@@ -11,10 +15,13 @@ export function useChargeId(id: string): string {
 
 /** A tool of the request makes images (decision 25). */
 export function asksForImageTool(body: Body): boolean {
+  // Most lists of tools need no parsing to know that it is not among them, long as they are.
+  const written = body.kind === 'json' ? body.json.raw('tools') : undefined
+  if (written && !written.includes(typeName) && !written.includes(escape)) return false
   const tools = readField(body, 'tools')
   return Array.isArray(tools) && tools.some(tool => isImageTool(tool))
 }
 
 function isImageTool(tool: unknown): boolean {
-  return typeof tool === 'object' && tool !== null && 'type' in tool && tool.type === 'image_generation'
+  return typeof tool === 'object' && tool !== null && 'type' in tool && tool.type === typeName
 }

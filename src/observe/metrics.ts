@@ -104,6 +104,7 @@ export function createMetrics(): Metrics {
     'tollgate_answers_unrecognised_total',
     'Answers of upstreams that were not handed out whole, because nobody could tell what they held.',
     ['model', 'upstream'],
+  )
   const longTurns = counters(
     'tollgate_long_turns_total',
     'Turns of the event loop that one request took for longer than 50 ms, by what it was busy with.',

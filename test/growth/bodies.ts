@@ -41,7 +41,8 @@ export const structureBodies: { readonly [name: string]: Generator } = {
   blanks: bytes => around('{"model":"m",', fill(bytes / 2, ' \n\r\t'), '"x":1', fill(bytes / 2, '\t'), '}'),
   'nested deeply': bytes => listOf(bytes, () => `${'['.repeat(50)}"deep"${']'.repeat(50)}`, 1_900),
   'small messages': bytes => listOf(bytes, () => '{"role":"user","content":"a few words\\n"}', 33_000),
-  'words and empties': bytes => listOf(bytes, i => ['true', 'false', 'null', '{}', '[]', '""'][i % 6] as string, 99_000),
+  'words and empties': bytes =>
+    listOf(bytes, i => ['true', 'false', 'null', '{}', '[]', '""'][i % 6] as string, 99_000),
 }
 
 /** Bodies as people send them. */
@@ -49,8 +50,8 @@ export const realBodies: { readonly [name: string]: Generator } = {
   'a conversation': bytes => repeated(bytes, size => conversation({ bytes: size })),
   'a conversation, from Python': bytes => repeated(bytes, size => conversation({ bytes: size, writing: 'escaped' })),
   'a conversation, indented': bytes => repeated(bytes, size => conversation({ bytes: size, pretty: true })),
-  'a picture': bytes => pictureQuestion({ bytes: bytes * 0.75 }),
-  'a picture, slashes escaped': bytes => pictureQuestion({ bytes: bytes * 0.72, slashes: 'escaped' }),
+  'a picture': bytes => pictureQuestion({ model: 'm', bytes: bytes * 0.75 }),
+  'a picture, slashes escaped': bytes => pictureQuestion({ model: 'm', bytes: bytes * 0.72, slashes: 'escaped' }),
 }
 
 export const jsonBodies: { readonly [name: string]: Generator } = { ...stringBodies, ...structureBodies, ...realBodies }
@@ -81,7 +82,8 @@ export const forms: { readonly [name: string]: Generator } = {
   'a file of line ends': bytes => form([file('image', fill(bytes, '\r\n'))]),
   'a file of half boundaries': bytes => form([file('image', fill(bytes, '\r\n--tollgate-growt'))]),
   'a file of dashes': bytes => form([file('image', fill(bytes, '-'))]),
-  'many files': bytes => form(Array.from({ length: Math.min(9_000, bytes / 128) }, () => file('image[]', fill(bytes / 9_000, 'x')))),
+  'many files': bytes =>
+    form(Array.from({ length: Math.min(9_000, bytes / 128) }, () => file('image[]', fill(bytes / 9_000, 'x')))),
   'blanks in heads': bytes => form(Array.from({ length: Math.min(120, bytes / 8_200) }, () => blankHead())),
 }
 
@@ -138,9 +140,20 @@ function file(name: string, content: Buffer): Buffer {
 }
 
 function blankHead(): Buffer {
-  return around('Content-Disposition: form-data; name="image[]"; filename="a"\r\nX-Blank: a', fill(8_000, ' '), 'b\r\n\r\nx')
+  return around(
+    'Content-Disposition: form-data; name="image[]"; filename="a"\r\nX-Blank: a',
+    fill(8_000, ' '),
+    'b\r\n\r\nx',
+  )
 }
 
 function form(parts: readonly Buffer[]): Buffer {
-  return around(...parts.flatMap(part => [`--${boundary}\r\n`, part, '\r\n']), `--${boundary}--\r\n`)
+  const model = 'Content-Disposition: form-data; name="model"\r\n\r\nimage'
+  return around(
+    `--${boundary}\r\n`,
+    model,
+    '\r\n',
+    ...parts.flatMap(part => [`--${boundary}\r\n`, part, '\r\n']),
+    `--${boundary}--\r\n`,
+  )
 }

@@ -63,7 +63,8 @@ function bodyOf(name: string, bytes: number): Buffer {
 
 function ask(asked: Asked): Promise<Told> {
   const body = bodyOf(asked.body, asked.bytes)
-  const made = asked.answer === undefined ? short : (eventStreams[asked.answer] ?? answers[asked.answer])?.(asked.answerBytes ?? 0)
+  const made =
+    asked.answer === undefined ? short : (eventStreams[asked.answer] ?? answers[asked.answer])?.(asked.answerBytes ?? 0)
   if (!made) throw new Error(`no answer '${asked.answer}'`)
   const isStream = asked.answer !== undefined && (asked.answer in eventStreams || asked.answer.startsWith('event'))
   answer = { type: isStream ? 'text/event-stream' : 'application/json', body: made, chunkBytes: asked.answerChunkBytes }
@@ -82,8 +83,13 @@ function ask(asked: Asked): Promise<Told> {
         if (text.length < 300) text += chunk.toString('latin1', 0, 300)
       })
       res.on('end', () => {
-        if (res.statusCode !== 200) process.stderr.write(`${asked.path} ${asked.body}: ${res.statusCode} ${text.slice(0, 300)}\n`)
-        resolve({ status: res.statusCode ?? 0, bytes: Math.max(body.length, made.length), ms: performance.now() - began })
+        if (res.statusCode !== 200)
+          process.stderr.write(`${asked.path} ${asked.body}: ${res.statusCode} ${text.slice(0, 300)}\n`)
+        resolve({
+          status: res.statusCode ?? 0,
+          bytes: Math.max(body.length, made.length),
+          ms: performance.now() - began,
+        })
       })
       res.on('error', () => resolve({ status: 0, bytes: body.length, ms: performance.now() - began }))
     })
