@@ -37,10 +37,18 @@ export function canonical(value: Json): string {
 
 /** The same of a valid text of any length, whose large strings and lists are never parsed, in turns of the event loop. */
 export async function writeCanonical(text: Buffer, sink: Sink): Promise<void> {
-  if (text.length <= parsedBytesMax) return sink(canonical(JSON.parse(text.toString()) as Json))
+  if (mayBeParsed(text)) return sink(canonical(JSON.parse(text.toString()) as Json))
   const marks = new Marks(text)
   while (!marks.read(turnBytes)) await nextTurn()
   await new CanonicalWriter(text, marks, sink).value({ from: 0, mark: 0 })
+}
+
+/**
+ * Short enough to be parsed whole; not where a name may hold an escape, which V8 takes for another name that it met in an
+ * object of the same shape (nodejs/node issue 63785).
+ */
+function mayBeParsed(text: Buffer): boolean {
+  return text.length <= parsedBytesMax && !text.includes(backslash)
 }
 
 function isList(value: Json): value is readonly Json[] {
@@ -117,7 +125,8 @@ class CanonicalWriter {
     const { at, closing } = this.#marks
     const isContainer = at[place.mark] === from
     const to = isContainer ? (at[closing[place.mark] as number] as number) + 1 : (at[place.mark] ?? this.#text.length)
-    if (to - from <= parsedBytesMax) this.#write(canonical(JSON.parse(this.#text.toString('utf8', from, to)) as Json))
+    const text = this.#text.subarray(from, to)
+    if (mayBeParsed(text)) this.#write(canonical(JSON.parse(text.toString()) as Json))
     else if (this.#text[from] === openArray) await this.#list(place.mark)
     else if (this.#text[from] === openObject) await this.#object(place.mark)
     else if (this.#text[from] === quote) await this.#string(from + 1, this.#text.lastIndexOf(quote, to - 1))
@@ -138,7 +147,7 @@ class CanonicalWriter {
     this.#write(']')
   }
 
-  /** Of a list its elements, of an object its members, names and all: never empty, since they are long. */
+  /** Of a list its elements, of an object its members, names and all: never empty, since they are long or hold an escape. */
   #elements(open: number): Place[] {
     const { at, closing } = this.#marks
     const end = closing[open] as number

@@ -1,7 +1,7 @@
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parentPort } from 'node:worker_threads'
-import { boundary, eventStreams, fill, forms, jsonBodies, around } from './bodies.ts'
+import { boundary, eventStreams, forms, jsonBodies } from './bodies.ts'
 import { answers, requests } from './exchanges.ts'
 
 // Who asks the gateway, and whom it asks: in a thread of their own, so that its turns are its own.
@@ -102,5 +102,3 @@ upstream.listen(0, '127.0.0.1', () => {
   parentPort?.postMessage(`http://127.0.0.1:${(upstream.address() as AddressInfo).port}`)
 })
 parentPort?.on('message', (asked: Asked) => void ask(asked).then(told => parentPort?.postMessage(told)))
-void around
-void fill

@@ -23,6 +23,8 @@ export const requests: { readonly [name: string]: Generator } = {
       fill(bytes - 370_000, 'x'),
       '"]}',
     ),
+  'an odd prompt': bytes =>
+    around('{"model":"image","prompt":{"a":[[["', fill(bytes, '\\ud83d\\ude00'), '"]]],"b":1}}'),
   small: () => Buffer.from('{"model":"m","stream":true,"messages":[]}'),
   'small image': () => Buffer.from('{"model":"image","prompt":"p"}'),
 }
