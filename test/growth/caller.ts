@@ -99,6 +99,6 @@ function ask(asked: Asked): Promise<Told> {
 }
 
 upstream.listen(0, '127.0.0.1', () => {
-  parentPort?.postMessage(`http://127.0.0.1:${(upstream.address() as AddressInfo).port}`)
+  parentPort?.postMessage(`http://127.0.0.1:${(upstream.address() as AddressInfo).port}`, [])
 })
-parentPort?.on('message', (asked: Asked) => void ask(asked).then(told => parentPort?.postMessage(told)))
+parentPort?.on('message', (asked: Asked) => void ask(asked).then(told => parentPort?.postMessage(told, [])))

@@ -104,7 +104,7 @@ export class TurnBench implements AsyncDisposable {
     const watch = new TurnWatch()
     const told = await new Promise<Told>(resolve => {
       this.#worker.once('message', resolve)
-      this.#worker.postMessage({ ...asked, url: this.#url, key: this.#key } satisfies Asked)
+      this.#worker.postMessage({ ...asked, url: this.#url, key: this.#key } satisfies Asked, [])
     })
     while (this.#gateway.open > 0) await sleep(2)
     await sleep(5)
