@@ -4,6 +4,8 @@ import { fail } from './errors.ts'
 import { parseJson } from './parse-json.ts'
 import { type Member, ObjectScan } from './scan-json.ts'
 
+export { depthMax, structuralTokensMax } from './scan-json.ts'
+
 /** Read at once: what may take half a millisecond on a slow machine. Longer texts are read in slices of it. */
 const turnBytes = 262_144
 /** Most brackets, colons and commas of a field that is read under a bound: of a million small objects each costs a microsecond. */

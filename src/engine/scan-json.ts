@@ -5,8 +5,8 @@ import { fail } from './errors.ts'
 export const depthMax = 64
 /** Most brackets, colons and commas accepted in a request body: a bound on what any parser behind us must build. */
 export const structuralTokensMax = 200_000
-/** The longest name of a field: it is read as text, and no upstream has one of a hundred characters. */
-export const nameBytesMax = 65_536
+/** The longest name of a field: it is read as text, in one turn of the event loop. */
+const nameBytesMax = 4 * 1024 * 1024
 
 /** One top-level member: its decoded name and where it stands, `"name":value`, in a text. */
 export type Member = {
