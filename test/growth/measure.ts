@@ -20,7 +20,7 @@ export type Growth = {
 }
 
 /** Doubles a size for a reader. Of each size the fastest run counts: what others on the machine take only adds. */
-export async function measureGrowth(reader: Reader, kind: string, bytes: number, pairs: number): Promise<Growth> {
+async function measureGrowth(reader: Reader, kind: string, bytes: number, pairs: number): Promise<Growth> {
   const make = reader.kinds[kind] as Generator
   const half = make(bytes / 2)
   const whole = make(bytes)

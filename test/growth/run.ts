@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { eventStreams, forms, jsonBodies } from './bodies.ts'
 import type { Asked } from './caller.ts'
 import { answers, requests } from './exchanges.ts'
-import { line, measureGrowth, ratioMax } from './measure.ts'
+import { line, ratioMax, settleGrowth } from './measure.ts'
 import { readers } from './readers.ts'
 import { TurnBench } from './turns.ts'
 
@@ -35,7 +35,7 @@ async function printTable(): Promise<void> {
     for (const kind of Object.keys(reader.kinds)) {
       const most = Math.min(bytesMax, reader.bytesMax ?? bytesMax)
       for (let bytes = Math.min(2 * megabyte, most); bytes <= most; bytes *= 4) {
-        const growth = await measureGrowth(reader, kind, bytes, 3)
+        const growth = await settleGrowth(reader, kind, bytes)
         if (growth.ratio > ratioMax) misses++
         process.stdout.write(`${growth.ratio > ratioMax ? 'MISS' : 'ok  '} ${line(growth)}\n`)
       }
