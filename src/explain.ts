@@ -1,4 +1,4 @@
-import { quote, readCount } from '../plugins/image-tier-billing/index.ts'
+import { countPaths, quote, readCount, shapeFields } from '../plugins/image-tier-billing/index.ts'
 import { checkSize, chooseShape, readAskedSize, readRule, sendFields } from '../plugins/size-normalize/index.ts'
 import { scanObject } from './engine/fields.ts'
 import { applyForward, findTarget, modelNotFound } from './engine/target.ts'
@@ -28,20 +28,22 @@ export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExp
   const billing = family.facets.get('image-tier-billing') as Parameters<typeof quote>[0]['facet'] | undefined
   const asked = sizes && readAskedSize(sizes, request.operation, request.size)
   if (asked && sizes) checkSize(sizes, request.operation, asked, model.name)
-  if (billing) readCount(body, family.nMax)
+  const n = billing ? readCount(body, family.nMax, countPaths(billing)) : request.n
   const changes =
     asked && sizes ? sendFields(sizes, request.operation, asked.size) : new Map<string, Json | undefined>()
-  const quoted = billing && asked && quote({ facet: billing, family, model, asked, n: request.n })
+  const quoted = billing && asked && quote({ facet: billing, family, model, asked, n })
   const row = quoted?.rule.tiers.find(tier => tier.tier === quoted.expected?.tier)
+  const sized = withFields(shaped.body, changes)
+  const sent = billing ? shapeFields(sized, countPaths(billing)) : { body: sized, dropped: [] }
   return {
     model: model.name,
     family: family.name,
     operation: request.operation,
     upstream: model.upstreams[0]?.upstream.name ?? '',
     route: route ? `${route.method} ${route.path}` : null,
-    forwarded: shaped.forwarded,
-    dropped: shaped.dropped,
-    sent: sentFields(withFields(shaped.body, changes)),
+    forwarded: shaped.forwarded.filter(name => !sent.dropped.includes(name)),
+    dropped: [...shaped.dropped, ...sent.dropped],
+    sent: sentFields(sent.body),
     expected_size: asked?.expected ? `${asked.expected.width}x${asked.expected.height}` : null,
     expected_resolution: asked?.resolution ?? null,
     expected_ratio: asked && sizes ? chooseShape(readRule(sizes), request.operation, asked.size).ratio : null,
@@ -71,6 +73,7 @@ function imagineBody(request: ImaginedRequest): Body {
     n,
     ...(size !== undefined && { size }),
     ...(quality !== undefined && { quality }),
+    ...request.fields,
   }
   return { kind: 'json', json: scanObject(Buffer.from(JSON.stringify(fields))) }
 }

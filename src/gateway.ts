@@ -8,7 +8,8 @@ import { describeChanges, effectiveSettings, type Finding, loadPlan, showConfig 
 import { Connections } from './connections.ts'
 import { createConsoleDoor, isConsolePath } from './console-door.ts'
 import { findDialect, guessDialect } from './dialects/index.ts'
-import type { Running, Step } from './engine/index.ts'
+import type { EngineParts, Running, Step } from './engine/index.ts'
+import { hasSoundHost, takeOriginForm } from './engine/request-target.ts'
 import {
   type AnyPlugin,
   type Clock,
@@ -37,7 +38,16 @@ import {
   unbind,
 } from './listeners.ts'
 import { createLocalAnswers } from './local-answers.ts'
-import { createLog, createMetrics, type GatewayLog, type Metrics, UnrecognisedAnswers } from './observe/index.ts'
+import {
+  createLog,
+  createMetrics,
+  type GatewayLog,
+  type Metrics,
+  Observers,
+  UnrecognisedAnswers,
+  unfailingLog,
+  watchCharges,
+} from './observe/index.ts'
 import type { Telemetry } from './observe/otlp/telemetry.ts'
 import { createOpsServer } from './ops.ts'
 import { pluginFinder } from './plugin-finder.ts'
@@ -127,10 +137,12 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   const role = parts.role ?? 'gateway'
 
   const plan = parts.plan ?? (await readPlan())
-  const log = parts.log ?? createLog({ level: 'info' })
+  const log = unfailingLog(parts.log ?? createLog({ level: 'info' }))
   log.hide(secretsOf(plan))
   const metrics = createMetrics()
   const unrecognised = new UnrecognisedAnswers()
+  const observers = new Observers(clock, log)
+  metrics.add(() => observers.snapshots())
   const kept = new Map<string, unknown>()
   const simulated = new Map<string, string>()
   let simulator: Simulator | undefined
@@ -141,14 +153,18 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
       clock,
       log,
       role,
-      onCommit: (change, durationMs, committed) => metrics.committed(change, durationMs, committed),
+      onCommit: observers.quiet('metrics', (...told) => metrics.committed(...told)),
       ...(parts.owner !== undefined && { owner: parts.owner }),
     }),
     parts.counters ? Promise.resolve(parts.counters) : openCounters({ url: plan.counters, clock, log }),
     import('./engine/index.ts'),
   )
 
-  const stores: Stores = { ...storage, counters }
+  const charges = watchCharges(
+    storage.ledger,
+    observers.quiet('metrics', charge => metrics.charged(charge)),
+  )
+  const stores: Stores = { ...storage, ledger: charges.ledger, counters }
   const telemetry = plan.otlp && (await openTelemetry(plan.otlp, clock, log))
   if (telemetry) metrics.add(() => telemetry.snapshots())
 
@@ -202,17 +218,23 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     return { plan, pipeline: new Pipeline(steps), router: new Router(plan.routes) }
   }
 
+  // Each by itself: one that fails takes nothing from the others, nor from the request.
+  const recorders: readonly ((row: LogRow, ex: Exchange) => void)[] = [
+    observers.quiet('journal', row => storage.journal.append(row)),
+    observers.quiet('log', row => log.request(row)),
+    observers.quiet('metrics', (_row, ex) => {
+      if (ex.notes.limits) metrics.limited(ex.notes.limits)
+    }),
+    observers.quiet('unrecognised', (row, ex) => {
+      if (ex.notes.unrecognised) noteUnrecognised(row, ex.notes.unrecognised.shape)
+    }),
+    ...(telemetry ? [observers.quiet('telemetry', (row: LogRow, ex: Exchange) => telemetry.ended(row, ex))] : []),
+    observers.quiet('metrics', row => metrics.settled(row)),
+  ]
+
   function record(row: LogRow, ex: Exchange): void {
-    storage.journal.append(row)
-    log.request(row)
-    if (ex.notes.limits) metrics.limited(ex.notes.limits)
-    if (ex.notes.unrecognised) noteUnrecognised(row, ex.notes.unrecognised.shape)
-    telemetry?.ended(row, ex)
-    if (!ex.notes.charge) return metrics.settled(row)
-    Promise.resolve(storage.ledger.find(row.id)).then(
-      charge => metrics.settled(row, charge),
-      () => metrics.settled(row),
-    )
+    charges.forget(row.id)
+    for (const tell of recorders) tell(row, ex)
   }
 
   function noteUnrecognised({ id, model, upstream, operation }: LogRow, shape: string): void {
@@ -234,11 +256,11 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
         guessDialect,
         local: createLocalAnswers(storage, clock.now()),
         resolveUrl: url => simulated.get(simulatedName(url) ?? '') ?? url,
-        began: () => metrics.began(),
-        upstreamAnswered: (upstream, status, ms) => metrics.upstreamAnswered(upstream, status, ms),
-        turnWasLong: ({ step }) => metrics.turnWasLong(step),
+        began: observers.quiet('metrics', () => metrics.began()),
+        upstreamAnswered: observers.quiet('metrics', (...told) => metrics.upstreamAnswered(...told)),
+        turnWasLong: observers.quiet('metrics', ({ step }) => metrics.turnWasLong(step)),
         record,
-        ...(telemetry && { trace: telemetry }),
+        ...(telemetry && { trace: quietTrace(telemetry, observers) }),
         clock,
         log,
       },
@@ -281,7 +303,10 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     show: async () => showConfig(file, typeof config === 'object' ? config.text : await readFile(file, 'utf8'), env),
   })
   const listener: Listener = (req: IncomingMessage, res: ServerResponse) => {
-    if (isConsolePath(req.url ?? '') && engine.running.plan.server.console) door.handle(req, res)
+    takeOriginForm(req)
+    const isDoors = isConsolePath(req.url ?? '') && engine.running.plan.server.console
+    // The engine refuses what does not say for whom it is, in the caller's style.
+    if (isDoors && hasSoundHost(req)) door.handle(req, res)
     else void engine.handle(req, res)
   }
   let callers: CallerServer | undefined
@@ -466,6 +491,15 @@ async function openAll<A extends Closable, B extends Closable, C>(
 async function openTelemetry(otlp: OtlpPlan, clock: Clock, log: GatewayLog): Promise<Telemetry> {
   const { Telemetry } = await import('./observe/otlp/telemetry.ts')
   return new Telemetry(otlp, { clock, log, version: await readVersion() })
+}
+
+/** A trace that cannot be followed takes no header along, and nothing else with it. */
+function quietTrace(telemetry: Telemetry, observers: Observers): NonNullable<EngineParts['trace']> {
+  const began = observers.quiet('telemetry', (ex: Exchange, upstream: string) => telemetry.began(ex, upstream))
+  return {
+    began: (ex, upstream) => began(ex, upstream) ?? {},
+    answered: observers.quiet('telemetry', (ex, status) => telemetry.answered(ex, status)),
+  }
 }
 
 function simulatedName(url: string): string | undefined {

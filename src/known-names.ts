@@ -1,3 +1,4 @@
+import { isConsolePath } from './console-door.ts'
 import { dialects } from './dialects/index.ts'
 import { localAnswerNames } from './local-answer-names.ts'
 import { simulatorNames } from './simulator/names.ts'
@@ -9,4 +10,5 @@ export const knownNames = {
   simulators: simulatorNames,
   storages: ['sqlite', 'postgres', 'postgresql'],
   counters: ['memory', 'redis', 'rediss'],
+  isConsolePath,
 }

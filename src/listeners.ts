@@ -20,7 +20,8 @@ const patience = {
   keepAlive: true,
   keepAliveInitialDelay: 30_000,
   noDelay: true,
-  requireHostHeader: true,
+  // The front filter asks for it, and answers in the caller's style.
+  requireHostHeader: false,
   insecureHTTPParser: false,
   joinDuplicateHeaders: false,
 } as const
@@ -70,6 +71,11 @@ export function createCallerServer(
   // A client that waits for `100 Continue` is answered after its key has been checked, or refused before it uploads.
   server.on('checkContinue', handle)
   server.on('checkExpectation', handle)
+  // Without a listener Node closes the connection without a word.
+  server.on('connect', (_req, socket) => {
+    socket.on('error', () => undefined)
+    refuseRest(socket, owedOn(socket), () => refuse('CONNECT'))
+  })
   const refused = new WeakSet<Duplex>()
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (refused.has(socket)) return

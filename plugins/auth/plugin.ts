@@ -23,7 +23,7 @@ export const auth = definePlugin({
       const waitMs = badKeys.count(networkOf(ex.head.remote), options.bad_keys_per_minute)
       if (waitMs > 0) return fail('too_many_bad_keys', { max: options.bad_keys_per_minute }, { retryAfterMs: waitMs })
       log.info({ request: ex.id, remote: ex.head.remote, key: known?.key.id ?? null, why }, 'an API key was refused')
-      return fail('invalid_api_key', { what: 'The API key is not valid.' })
+      return fail('invalid_api_key', { what: 'Incorrect API key provided.' })
     }
 
     function admit(ex: Exchange, known: KnownKey | undefined): void {

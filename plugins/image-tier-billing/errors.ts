@@ -6,7 +6,13 @@ export const errors = {
     status: 400,
     type: 'invalid_request_error',
     param: 'n',
-    text: 'n must be a whole number from 1 to {max}, not {value}',
+    text: '{field} must be a whole number from 1 to {max}, not {value}',
+  },
+  count_repeated: {
+    status: 400,
+    type: 'invalid_request_error',
+    param: 'n',
+    text: '{field} is given more than once: send it once, so that all who read it read the same',
   },
   invalid_response_format: {
     status: 400,

@@ -1,4 +1,5 @@
-import { type Measured, headBytesMax, measure } from './measure.ts'
+import { headBytesMax, judge, type Measured, measure } from './measure.ts'
+import type { SizeReader } from './stream-size.ts'
 
 /** Characters of one string that are looked at, whatever they decode to; hostile blanks end here. */
 const charsMax = 2 * 1024 * 1024
@@ -19,12 +20,14 @@ values[0x3d] = padding
 
 const opening = 'data:'
 
-type Phase = 'opening' | 'meta' | 'body' | 'settled'
+/** `body`: its first bytes are kept; `follow`: they are passed to a reader; `weigh`: they are only counted. */
+type Phase = 'opening' | 'meta' | 'body' | 'follow' | 'weigh' | 'settled'
 
 /**
  * Reads what an image is from the beginning of the JSON string that carries it, fed piece by piece as it stands on the
  * wire: base64 of either alphabet, blanks in it, padding or none, behind a `data:` prefix or not, with any of its
- * characters escaped. Looks at no more than it needs; the dimensions are mostly known after 64 bytes of the image.
+ * characters escaped. Looks at no more than it needs; the dimensions are mostly known after 64 bytes of the image, and
+ * believed once as much of it has come as an image of that size takes at least. Memory is 64 KiB at most.
  *
  * With `link: true` the string is a URL, and only a `data:` URL is looked into.
  */
@@ -43,6 +46,7 @@ export class ImageHead {
   #tryAt = firstTryBytes
   #bits = 0
   #held = 0
+  #reader: SizeReader | undefined
 
   constructor(kind: { readonly link: boolean }) {
     this.#link = kind.link
@@ -69,8 +73,13 @@ export class ImageHead {
   /** Reads on, in the bytes of `piece` from `from` to `to`. */
   write(piece: Buffer, from: number, to: number): void {
     for (let i = from; i < to && this.#phase !== 'settled'; i++) {
+      if (this.#phase === 'weigh') {
+        this.#chars += to - i
+        return this.#weigh(false)
+      }
       const byte = piece[i] as number
-      if (++this.#chars > charsMax) return this.#settle({ kind: 'undecodable', mime: this.#measured.mime })
+      if (++this.#chars > charsMax && this.#phase !== 'follow')
+        return this.#settle({ kind: 'undecodable', mime: this.#measured.mime })
       if (this.#escape !== '') this.#unescape(byte)
       else if (byte === 0x5c) this.#escape = '\\'
       else this.#take(byte)
@@ -81,6 +90,8 @@ export class ImageHead {
   end(): Measured {
     if (this.#phase === 'opening') this.#body()
     if (this.#phase === 'body') this.#try(true)
+    if (this.#phase === 'follow') this.#settle({ kind: 'undecodable', mime: this.#measured.mime })
+    if (this.#phase === 'weigh') this.#weigh(true)
     if (this.#phase === 'meta') this.#settle({ kind: 'undecodable', mime: null })
     return this.#measured
   }
@@ -90,6 +101,18 @@ export class ImageHead {
     this.#phase = 'settled'
     this.#bytes = Buffer.alloc(0)
     this.#text = ''
+    this.#reader = undefined
+  }
+
+  /** A size is what the image says of itself until its bytes can carry it; at its end they can, or it is not believed. */
+  #weigh(last: boolean): void {
+    const measured = this.#measured
+    // Of what stands on the wire three bytes in four are the image's at most.
+    const isCarried = measured.kind !== 'size' || (this.#chars * 3) / 4 >= measured.bytesMin
+    if (isCarried) return this.#settle(measured)
+    if (last) return this.#settle({ kind: 'undecodable', mime: measured.mime, implausible: true })
+    this.#phase = 'weigh'
+    this.#bytes = Buffer.alloc(0)
   }
 
   #unescape(byte: number): void {
@@ -108,7 +131,7 @@ export class ImageHead {
   }
 
   #take(byte: number): void {
-    if (this.#phase === 'body') return this.#decode(byte)
+    if (this.#phase === 'body' || this.#phase === 'follow') return this.#decode(byte)
     if (this.#phase === 'opening') {
       if (this.#text === '' && byte <= 0x20) return
       this.#text += String.fromCharCode(byte)
@@ -139,12 +162,13 @@ export class ImageHead {
 
   #decode(byte: number): void {
     const value = values[byte] as number
-    if (value === blank || this.#phase !== 'body') return
-    if (value === padding) return this.#try(true)
+    if (value === blank || (this.#phase !== 'body' && this.#phase !== 'follow')) return
+    if (value === padding) return this.#phase === 'body' ? this.#try(true) : undefined
     this.#held = ((this.#held << 6) | value) & 0xffff
     this.#bits += 6
     if (this.#bits < 8) return
     this.#bits -= 8
+    if (this.#reader) return this.#follow(this.#reader, (this.#held >> this.#bits) & 0xff)
     if (this.#length === this.#bytes.length) this.#grow()
     this.#bytes[this.#length++] = (this.#held >> this.#bits) & 0xff
     if (this.#length === this.#tryAt) this.#try(false)
@@ -159,9 +183,25 @@ export class ImageHead {
   /** Each try comes at twice the length of the one before, so that all tries together read each byte twice. */
   #try(last: boolean): void {
     const measured = measure(this.#bytes.subarray(0, this.#length))
-    if (measured.kind !== 'more') return this.#settle(measured)
     this.#measured = measured
+    if (measured.kind === 'size') return this.#weigh(false)
+    if (measured.kind !== 'more') return this.#settle(measured)
+    if (measured.reader && !last) {
+      this.#reader = measured.reader
+      this.#phase = 'follow'
+      this.#bytes = Buffer.alloc(0)
+      return
+    }
     if (last) return this.#settle({ kind: 'undecodable', mime: measured.mime })
     this.#tryAt = Math.min(this.#tryAt * 2, measured.bytesMax)
+  }
+
+  #follow(reader: SizeReader, byte: number): void {
+    reader.push(byte)
+    if (reader.found === 'more') return
+    this.#reader = undefined
+    this.#measured = judge(this.#measured.mime ?? '', reader.found)
+    if (this.#measured.kind === 'size') this.#weigh(false)
+    else this.#settle(this.#measured)
   }
 }

@@ -1,3 +1,5 @@
+export { countPaths } from './count-paths.ts'
+export { shapeFields } from './forward-fields.ts'
 export { imageTierBilling } from './plugin.ts'
 export { type Quote, quote } from './quote.ts'
 export { readCount } from './read-count.ts'

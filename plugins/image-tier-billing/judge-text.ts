@@ -43,12 +43,15 @@ export function beginsAsPicture(base64: string): boolean {
   return certain.has(measure(Buffer.from(base64.slice(0, headChars), 'base64')).mime)
 }
 
-/** The content of a JSON string as it stands on the wire, unescaped; one that is escaped wrongly as far as that is possible. */
+/** An escape that a text ends in the middle of. */
+const halfEscape = /(?<!\\)((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$/
+
+/** The content of a JSON string as it stands on the wire, or its beginning, unescaped; what is escaped wrongly as far as that is possible. */
 export function unescapeText(raw: Buffer): string {
   const text = raw.toString('utf8')
   if (!text.includes('\\')) return text
   try {
-    return JSON.parse(`"${text}"`) as string
+    return JSON.parse(`"${text.replace(halfEscape, '$1')}"`) as string
   } catch {
     return text.replaceAll('\\/', '/')
   }

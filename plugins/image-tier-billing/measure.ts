@@ -1,62 +1,160 @@
 import { imageSize } from 'image-size'
+import { type Found, JpegSize, type SizeReader, TiffSize } from './stream-size.ts'
 import type { Size } from './tier.ts'
 
-/** What the first bytes of an image tell. `more`: not enough of them yet. */
+/**
+ * What the first bytes of an image tell. `more`: not enough of them yet. `bytesMin` is the least that an image of this size
+ * can be written in; `implausible` says that it states a size which no image has.
+ */
 export type Measured =
-  | { readonly kind: 'size'; readonly mime: string; readonly size: Size }
-  | { readonly kind: 'more'; readonly mime: string | null; readonly bytesMax: number }
-  | { readonly kind: 'undecodable'; readonly mime: string | null }
+  | { readonly kind: 'size'; readonly mime: string; readonly size: Size; readonly bytesMin: number }
+  | { readonly kind: 'more'; readonly mime: string | null; readonly bytesMax: number; readonly reader?: SizeReader }
+  | { readonly kind: 'undecodable'; readonly mime: string | null; readonly implausible?: true }
 
-/** How much of an image is looked at before it counts as undecodable; JPEGs carry long profiles before their size. */
+/** How much of an image is looked at before it counts as undecodable. JPEG and TIFF are followed to wherever their size is. */
 export const headBytesMax = 64 * 1024
-export const jpegHeadBytesMax = 1024 * 1024
-/** The largest edge that any of the formats can state (PNG); what is larger is not a size. */
-const edgeMax = 2 ** 31 - 1
+/** No image of more pixels, or with a longer edge, comes from anywhere. */
+const edgeMax = 65_535
+const areaMax = 1_000_000_000
 const magicBytes = 12
+/** Deflate makes at most 1032 bytes of one (RFC 1951), of eight pixels each where a pixel is a bit. */
+const pngPixelsPerByte = 1032 * 8
+/** Of the longest codes, which are 12 bits, one stands for 3839 pixels at most. */
+const gifPixelsPerByte = 4096
 
 /**
- * Reads the dimensions from the beginning of an image, at most `headBytesMax` (JPEG: `jpegHeadBytesMax`) of it.
- * Nothing is decoded: a header is believed, so a PNG that claims 65535x65535 is as large as it says (catalogue I5).
- * Only formats whose magic bytes are known get as far as a parser: PNG, JPEG, WebP, GIF and AVIF. Never throws.
+ * Reads the dimensions from the beginning of an image, at most `headBytesMax` of it, save where the format lets them stand
+ * anywhere. Nothing is decoded: a header is believed as far as the bytes that came can carry what it says (catalogue I5).
+ * Only formats whose magic bytes are known get as far as a parser: PNG, JPEG, WebP, GIF, AVIF, BMP and TIFF; others that are
+ * known are named by their type. Never throws.
  *
  * PNG, WebP and GIF are read by `image-size`, after what it would get wrong is excluded: it reads past the end of a
- * short buffer into the shared pool, lets zero edges pass, and takes VP8 data without its start code. JPEG and AVIF are
- * read here: `image-size` 2.1.0 knows three of the thirteen SOF markers, loses its way at fill bytes, steps through
- * garbage one allocation per byte, and takes an AVIF's clean-aperture denominator off its width.
+ * short buffer into the shared pool, lets zero edges pass, and takes VP8 data without its start code. The others are
+ * read here: `image-size` 2.1.0 knows three of the thirteen SOF markers of a JPEG, loses its way at fill bytes, steps through
+ * garbage one allocation per byte, takes an AVIF's clean-aperture denominator off its width, and wants a TIFF whole.
  */
 export function measure(head: Buffer): Measured {
   if (head.length < magicBytes) return { kind: 'more', mime: null, bytesMax: headBytesMax }
   const format = formats.find(row => row.matches(head))
-  if (!format) return { kind: 'undecodable', mime: null }
+  if (!format) return { kind: 'undecodable', mime: nameOf(head) }
   const { mime } = format
-  const bytesMax = mime === 'image/jpeg' ? jpegHeadBytesMax : headBytesMax
-  const found = format.read(head.length > bytesMax ? head.subarray(0, bytesMax) : head)
-  if (found === 'more') {
-    return head.length >= bytesMax ? { kind: 'undecodable', mime } : { kind: 'more', mime, bytesMax }
+  if ('open' in format) {
+    const reader = format.open()
+    for (let i = 0; i < head.length && reader.found === 'more'; i++) reader.push(head[i] as number)
+    return reader.found === 'more' ? { kind: 'more', mime, bytesMax: headBytesMax, reader } : judge(mime, reader.found)
   }
-  if (found === 'none' || !isEdge(found.width) || !isEdge(found.height)) return { kind: 'undecodable', mime }
-  return { kind: 'size', mime, size: { width: found.width, height: found.height } }
+  const found = format.read(head.length > headBytesMax ? head.subarray(0, headBytesMax) : head)
+  if (found !== 'more') return judge(mime, found)
+  return head.length >= headBytesMax ? { kind: 'undecodable', mime } : { kind: 'more', mime, bytesMax: headBytesMax }
 }
 
-type Found = Size | 'more' | 'none'
-type Format = { readonly mime: string; matches(head: Buffer): boolean; read(head: Buffer): Found }
+/** A size as it was found, where an image can have it. */
+export function judge(mime: string, found: Exclude<Found, 'more'>): Measured {
+  if (found === 'none' || !isEdge(found.width) || !isEdge(found.height)) return { kind: 'undecodable', mime }
+  const { width, height, bytesMin = 0 } = found
+  if (width > edgeMax || height > edgeMax || width * height > areaMax)
+    return { kind: 'undecodable', mime, implausible: true }
+  return { kind: 'size', mime, size: { width, height }, bytesMin }
+}
+
+/** What is charged of an image by what was measured: why there is no size, where there is none. */
+export function sizeOf(measured: Measured): { readonly size: Size | null; readonly unread?: readonly string[] } {
+  if (measured.kind === 'size') return { size: measured.size }
+  if (measured.kind === 'undecodable' && measured.implausible) return { size: null, unread: ['implausible'] }
+  return { size: null, ...(measured.mime !== null && { unread: [measured.mime] }) }
+}
+
+type Format = { readonly mime: string; matches(head: Buffer): boolean } & (
+  | { read(head: Buffer): Found }
+  | { open(): SizeReader }
+)
 
 const pngSignature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
 
 const formats: readonly Format[] = [
   { mime: 'image/png', matches: head => head.subarray(0, 8).equals(pngSignature), read: readPng },
-  { mime: 'image/jpeg', matches: head => head[0] === 0xff && head[1] === 0xd8 && head[2] === 0xff, read: readJpeg },
+  {
+    mime: 'image/jpeg',
+    matches: head => head[0] === 0xff && head[1] === 0xd8 && head[2] === 0xff,
+    open: () => new JpegSize(),
+  },
   { mime: 'image/webp', matches: head => tag(head, 0) === 'RIFF' && tag(head, 8) === 'WEBP', read: readWebp },
   {
     mime: 'image/gif',
     matches: head => tag(head, 0) === 'GIF8' && (head[4] === 0x37 || head[4] === 0x39) && head[5] === 0x61,
-    read: readSize,
+    read: readGif,
   },
   { mime: 'image/avif', matches: isAvif, read: readAvif },
+  { mime: 'image/bmp', matches: head => tag(head, 0).startsWith('BM'), read: readBmp },
+  { mime: 'image/tiff', matches: isTiff, open: () => new TiffSize() },
 ]
 
+/** Formats that are known and not measured, by their first bytes; those of a box stand behind its length. */
+const named: readonly (readonly [mime: string, at: number, magic: string])[] = [
+  ['image/heic', 4, 'ftyphei'],
+  ['image/heic', 4, 'ftyphev'],
+  ['image/heif', 4, 'ftypmif1'],
+  ['image/heif', 4, 'ftypmsf1'],
+  ['image/x-canon-cr3', 4, 'ftypcrx '],
+  ['image/jxl', 0, '\0\0\0\x0cJXL '],
+  ['image/jxl', 0, '\xff\x0a'],
+  ['image/jp2', 0, '\0\0\0\x0cjP  '],
+  ['image/jp2', 0, '\xff\x4f\xff\x51'],
+  ['image/vnd.adobe.photoshop', 0, '8BPS'],
+  ['image/x-icon', 0, '\0\0\x01\0'],
+  ['image/x-cursor', 0, '\0\0\x02\0'],
+  ['image/icns', 0, 'icns'],
+  ['image/tiff', 0, 'II+\0'],
+  ['image/tiff', 0, 'MM\0+'],
+  ['image/vnd.ms-photo', 0, 'II\xbc\x01'],
+  ['image/vnd.ms-dds', 0, 'DDS '],
+  ['image/ktx', 0, '\xabKTX '],
+  ['image/x-exr', 0, 'v/1\x01'],
+  ['image/vnd.radiance', 0, '#?RADIANCE'],
+  ['image/qoi', 0, 'qoif'],
+  ['image/x-portable-anymap', 0, 'P6\n'],
+  ['image/x-portable-anymap', 0, 'P5\n'],
+  ['application/pdf', 0, '%PDF-'],
+  ['video/webm', 0, '\x1a\x45\xdf\xa3'],
+  ['video/mp4', 4, 'ftyp'],
+]
+const svg = /^\s*(?:<\?xml[^>]*>\s*|<!--[^]*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>]/i
+
+/** The type of an image that is not measured; null where it is none that is known. */
+function nameOf(head: Buffer): string | null {
+  const text = head.toString('latin1', 0, 512)
+  for (const [mime, at, magic] of named) if (text.startsWith(magic, at)) return mime
+  return svg.test(text.replace(/^\xef\xbb\xbf/, '')) ? 'image/svg+xml' : null
+}
+
 function isEdge(pixels: number): boolean {
-  return Number.isInteger(pixels) && pixels >= 1 && pixels <= edgeMax
+  return Number.isInteger(pixels) && pixels >= 1
+}
+
+function isTiff(head: Buffer): boolean {
+  const magic = tag(head, 0)
+  return magic === 'II*\0' || magic === 'MM\0*'
+}
+
+/** The header of the device-independent bitmap says how long it is; uncompressed pixels all take their bits. */
+function readBmp(head: Buffer): Found {
+  if (head.length < 34) return 'more'
+  const bytes = head.readUInt32LE(14)
+  if (bytes === 12) return { width: head.readUInt16LE(18), height: head.readUInt16LE(20) }
+  if (bytes < 40 || bytes > 124 || head.readUInt16LE(26) !== 1) return 'none'
+  const width = head.readInt32LE(18)
+  const height = Math.abs(head.readInt32LE(22))
+  const isPlain = head.readUInt32LE(30) === 0
+  return { width, height, ...(isPlain && { bytesMin: (width * height * head.readUInt16LE(28)) / 8 }) }
+}
+
+function readGif(head: Buffer): Found {
+  return withLeast(readSize(head), gifPixelsPerByte)
+}
+
+function withLeast(found: Found, pixelsPerByte: number): Found {
+  if (typeof found === 'string') return found
+  return { ...found, bytesMin: (found.width * found.height) / pixelsPerByte }
 }
 
 /** The four letters at an offset. */
@@ -76,7 +174,7 @@ function readSize(head: Buffer): Found {
 /** RFC 2083: IHDR comes first, save in Apple's variant, where a CgBI chunk of 4 bytes precedes it. */
 function readPng(head: Buffer): Found {
   const before = head.length >= 16 && tag(head, 12) === 'CgBI' ? 16 : 0
-  return head.length < 24 + before ? 'more' : readSize(head)
+  return head.length < 24 + before ? 'more' : withLeast(readSize(head), pngPixelsPerByte)
 }
 
 /** RFC 9649: the size stands in the first chunk, whichever of the three it is. */
@@ -86,34 +184,6 @@ function readWebp(head: Buffer): Found {
   if (chunk === 'VP8 ' && head.readUIntBE(23, 3) !== 0x9d012a) return 'none'
   if (chunk === 'VP8L' && head[20] !== 0x2f) return 'none'
   return readSize(head)
-}
-
-/** ITU-T T.81 B.1: walks the segments, so that the SOF of a thumbnail inside one is never met. */
-function readJpeg(head: Buffer): Found {
-  let at = 2
-  for (;;) {
-    // Bytes that belong to no segment are skipped, as decoders do; then any number of fill bytes.
-    at = head.indexOf(0xff, at)
-    if (at === -1) return 'more'
-    while (head[at] === 0xff) at++
-    const marker = head[at]
-    if (marker === undefined) return 'more'
-    at++
-    if (marker === 0x00 || marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8)) continue
-    // The scan begins, or the image ends, and no frame was declared.
-    if (marker === 0xd9 || marker === 0xda) return 'none'
-    if (at + 2 > head.length) return 'more'
-    const length = head.readUInt16BE(at)
-    if (length < 2) return 'none'
-    const frame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
-    if (frame) {
-      if (length < 8) return 'none'
-      if (at + 7 > head.length) return 'more'
-      // A height of 0 is told by a DNL segment after the first scan, which is not read: undecodable.
-      return { height: head.readUInt16BE(at + 3), width: head.readUInt16BE(at + 5) }
-    }
-    at += length
-  }
 }
 
 function isAvif(head: Buffer): boolean {

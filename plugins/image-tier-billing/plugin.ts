@@ -21,12 +21,14 @@ import {
 } from '../../src/kit/index.ts'
 import { Allowance, wholeEventsBytesMax } from './allowance.ts'
 import { BillingStage } from './billing-stage.ts'
+import { countPaths } from './count-paths.ts'
 import { fail } from './errors.ts'
+import { shapeFields, shapeTools } from './forward-fields.ts'
 import { readIdempotency, readIdempotencyKey } from './idempotency.ts'
 import { ImageCharge } from './image-charge.ts'
 import { inspect } from './inspect.ts'
 import { quote } from './quote.ts'
-import { readCount } from './read-count.ts'
+import { isAbsent, readCount } from './read-count.ts'
 import { readToolLimit } from './read-tool-limit.ts'
 import { EventScanner } from './scan-events.ts'
 import { ImageScanner, type ImageScannerOptions } from './scan-images.ts'
@@ -67,7 +69,7 @@ export const imageTierBilling = definePlugin({
       onTarget(ex, target, facet) {
         const isTool = shapeOf(ex, facet) === 'output'
         if (!charges(ex, target, facet)) return
-        if (!isTool) readCount(target.body, target.family.nMax)
+        if (!isTool) readCount(target.body, target.family.nMax, countPaths(facet))
         readIdempotencyKey(ex.head.headers['idempotency-key'])
         if (!isTool && rendersUrl(target, facet) && target.stream) throw fail('response_format_not_streamed')
         if (!ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
@@ -77,7 +79,8 @@ export const imageTierBilling = definePlugin({
       async onAdmit(ex, target, facet) {
         if (!ex.slots.get(imageChargeSlot)) return undefined
         const { body, family, model } = target
-        const limit = shapeOf(ex, facet) === 'output' ? readToolLimit(body) : readCount(body, family.nMax)
+        const limit =
+          shapeOf(ex, facet) === 'output' ? readToolLimit(body) : readCount(body, family.nMax, countPaths(facet))
         const n = limit ?? 1
         const quoted = quote({ facet, family, model, asked: askedSize(ex, body), n })
         const idempotency = await readIdempotency(ex.head.headers['idempotency-key'], ex.head.path, body)
@@ -110,9 +113,11 @@ export const imageTierBilling = definePlugin({
       onForward(ex, out, facet) {
         const billing = ex.slots.get(billingSlot)
         if (!billing) return out
+        const isTool = shapeOf(ex, facet) === 'output'
+        const { body: shaped, dropped } = isTool ? shapeTools(out.body) : shapeFields(out.body, countPaths(facet))
+        if (dropped.length > 0) tellDropped(ex, dropped)
         // What is rendered here was never the upstream's to know (decision 6).
-        const body =
-          facet.render && shapeOf(ex, facet) === 'data' ? withField(out.body, 'response_format', undefined) : out.body
+        const body = facet.render && !isTool ? withField(shaped, 'response_format', undefined) : shaped
         return { ...out, body, detach: facet.on_caller_gone === 'bill' }
       },
 
@@ -162,6 +167,12 @@ export const imageTierBilling = definePlugin({
   },
 })
 
+/** What was not sent on after all. */
+function tellDropped({ notes }: Exchange, dropped: readonly string[]): void {
+  notes.forwarded = notes.forwarded.filter(name => !dropped.includes(name))
+  notes.dropped = [...notes.dropped, ...dropped.filter(name => !notes.dropped.includes(name))]
+}
+
 /** Where this operation's answers have their images. */
 function shapeOf(ex: Exchange, facet: BillingFacet): 'data' | 'output' | 'none' {
   return facet.answers?.[ex.route.operation] ?? 'data'
@@ -196,7 +207,7 @@ function openScanner(events: boolean, allowance: Allowance, options: ImageScanne
 function rendersUrl(target: Target, facet: BillingFacet): boolean {
   if (!facet.render) return false
   const format = readField(target.body, 'response_format')
-  if (format === undefined || format === null || format === 'b64_json') return false
+  if (isAbsent(format, false) || format === 'b64_json') return false
   if (format === 'url') return true
   throw fail('invalid_response_format', { value: JSON.stringify(format).slice(0, 40) })
 }
@@ -232,7 +243,7 @@ function factsOf(ex: Exchange, target: Target, quoted: { readonly n: number; rea
 /** A field as the caller sent it, null when absent; what is no text as JSON writes it. Cut: a charge is kept for good. */
 function textOf(body: Body, name: string): string | null {
   const value = readField(body, name) ?? null
-  if (value === null) return null
+  if (isAbsent(value, false)) return null
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return text.length > textMax ? `${text.slice(0, textMax)}…` : text
 }

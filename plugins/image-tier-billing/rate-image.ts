@@ -4,7 +4,8 @@ import type { FoundImage } from './scanned.ts'
 import { rateTier } from './tier.ts'
 
 /**
- * The line of one image that came back. Flags: `undecodable` when it has bytes that are no readable image,
+ * The line of one image that came back. Flags: `undecodable` when it has bytes that are no readable image, with the type
+ * that they are of, or `implausible` when they cannot carry the size that they state;
  * `over_return` when more came than were asked for, and `capped` when that one is not charged.
  */
 export function rateImage(
@@ -15,7 +16,7 @@ export function rateImage(
   const over = image.index >= charge.n
   const capped = over && charge.overReturn === 'cap'
   const flags: string[] = []
-  if (image.kind === 'bytes' && !image.size) flags.push('undecodable')
+  if (image.kind === 'bytes' && !image.size) flags.push('undecodable', ...(image.unread ?? []))
   if (over) flags.push('over_return')
   if (capped) flags.push('capped')
   return {

@@ -2,6 +2,8 @@ import { type Allowance, Borne } from './allowance.ts'
 import { Holdback } from './holdback.ts'
 import { ImageDigest } from './image-digest.ts'
 import { ImageHead } from './image-head.ts'
+import { findPicture, unescapeText } from './judge-text.ts'
+import { sizeOf } from './measure.ts'
 import { fieldCharsMax, RecordReader, type RecordVisitor } from './read-records.ts'
 import { Remainder } from './remainder.ts'
 import {
@@ -14,7 +16,6 @@ import {
   Unreadable,
   Unrecognised,
 } from './scanned.ts'
-import type { Size } from './tier.ts'
 import { JsonWalk, type JsonVisitor } from './walk-json.ts'
 
 /** The records that carry a finished image (wire facts 1.4). */
@@ -34,6 +35,8 @@ type Image = {
   readonly link: boolean
   readonly head: ImageHead
   readonly digest: ImageDigest
+  /** What a link says, in pieces. */
+  readonly pieces: Buffer[]
 }
 
 /**
@@ -64,6 +67,9 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   #image: Image | undefined
   /** Where the link stands that came before the image itself. */
   #linkFrom: number | undefined
+  /** Bytes have come, and a link that is a picture by itself. */
+  #hasBytes = false
+  #inline = false
   /** The string that is being read as an image. */
   #open: Image | undefined
   /** Names at the top of the record's object that count and have come. */
@@ -123,7 +129,9 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
 
   get #kind(): 'finished' | 'preview' | 'other' {
     if (finishedTypes.has(this.#event) || finishedTypes.has(this.#type)) return 'finished'
-    return previewTypes.has(this.#type === '' ? this.#event : this.#type) ? 'preview' : 'other'
+    // Where both are told, both have to say so: a reader goes by one of them.
+    const names = [this.#event, this.#type].filter(name => name !== '')
+    return names.length > 0 && names.every(name => previewTypes.has(name)) ? 'preview' : 'other'
   }
 
   data(piece: Buffer, base: number): void {
@@ -142,7 +150,9 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     if (!fieldNames.has(name)) throw new Unrecognised(`a line '${name.slice(0, 40)}', which no event has`)
     if (value.length > fieldCharsMax)
       throw new Unrecognised(`more than ${fieldCharsMax} characters in a line that is no data`)
-    if (name === 'event') this.#event = value
+    if (name !== 'event') return
+    if (this.#event !== '' && value !== this.#event) throw new Unrecognised('an event of two names')
+    this.#event = value
   }
 
   recordEnd(): void {
@@ -153,7 +163,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     const image = this.#image
     if (image && kind === 'finished') this.#found(image)
     // A preview is never a link, which would lead to all of the image.
-    else if (image && (kind === 'other' || (image.link && !image.head.inline)))
+    else if (image && (kind === 'other' || image.link))
       throw new Unrecognised(`an image in an event '${this.#type || this.#event}'`)
     if (kind === 'other') {
       if (!this.#walk.complete || this.#names.includes('error')) this.#remainder.strange = undefined
@@ -179,6 +189,8 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     this.#index = undefined
     this.#image = undefined
     this.#linkFrom = undefined
+    this.#hasBytes = false
+    this.#inline = false
     this.#names = []
     this.#text = ''
   }
@@ -197,7 +209,8 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     const { depth, name } = walk
     if (depth === 1 && (name === 'b64_json' || name === 'url')) {
       const link = name === 'url'
-      this.#open = { from: at + 1, to: undefined, link, head: new ImageHead({ link }), digest: new ImageDigest() }
+      const head = new ImageHead({ link })
+      this.#open = { from: at + 1, to: undefined, link, head, digest: new ImageDigest(), pieces: [] }
     } else this.#remainder.begin(walk, at)
     return 'bytes'
   }
@@ -211,15 +224,26 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
       if (this.#image) this.#linkFrom = this.#image.from
       this.#image = open
     }
-    if (open !== this.#image) return
-    open.digest.write(piece, from, to)
     if (!open.head.settled) open.head.write(piece, from, to)
+    if (open.link) this.#inline ||= open.head.inline
+    else this.#hasBytes = true
+    if (open.link && !open.head.inline && to - from < linkBytesMax) open.pieces.push(piece.subarray(from, to))
+    this.#checkOne()
+    if (open === this.#image) open.digest.write(piece, from, to)
+  }
+
+  /** A link beside the image leads to it; another picture beside it is another one. */
+  #checkOne(): void {
+    if (this.#inline && this.#hasBytes) throw new Unrecognised('an event with two pictures')
   }
 
   bytesEnd(walk: JsonWalk, at: number): void {
-    if (this.#open) {
-      this.#open.to = at
+    const open = this.#open
+    if (open) {
+      open.to = at
       this.#open = undefined
+      if (open.link) this.#inline ||= findPicture(unescapeText(Buffer.concat(open.pieces))) !== undefined
+      this.#checkOne()
       return
     }
     const text = this.#remainder.end(walk)
@@ -238,8 +262,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   }
 }
 
-function readImage(image: Image): { readonly kind: 'bytes' | 'link'; readonly size: Size | null } {
+function readImage(image: Image): Omit<FoundImage, 'index'> {
   if (image.link && !image.head.inline) return { kind: 'link', size: null }
-  const measured = image.head.end()
-  return { kind: 'bytes', size: measured.kind === 'size' ? measured.size : null }
+  return { kind: 'bytes', ...sizeOf(image.head.end()) }
 }

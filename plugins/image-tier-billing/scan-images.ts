@@ -1,6 +1,7 @@
 import { Holdback } from './holdback.ts'
 import { ImageHead } from './image-head.ts'
-import { unescapeText } from './judge-text.ts'
+import { findPicture, unescapeText } from './judge-text.ts'
+import { sizeOf } from './measure.ts'
 import { Remainder } from './remainder.ts'
 import {
   type FoundImage,
@@ -11,7 +12,6 @@ import {
   Unreadable,
   Unrecognised,
 } from './scanned.ts'
-import type { Size } from './tier.ts'
 import { JsonWalk, type JsonVisitor } from './walk-json.ts'
 
 const none: readonly FoundImage[] = []
@@ -76,6 +76,9 @@ export class ImageScanner implements JsonVisitor, Scanner {
   /** Of the element: a member that counts has come. */
   #hasLink = false
   #hasBytes = false
+  /** It has bytes; its link is a picture by itself. */
+  #hasPicture = false
+  #inline = false
 
   constructor({ asUrl = false, endUnknown = false, texts }: ImageScannerOptions = {}) {
     this.#asUrl = asUrl
@@ -143,11 +146,18 @@ export class ImageScanner implements JsonVisitor, Scanner {
       return owed
     }
     const open = this.#open
+    if (open?.link && this.#counted) return this.#linkSafe(open, end)
     if (!open || this.#counted) return end
     if (open.link && !open.head.inline && end - open.from <= linkBytesMax) return open.from
     if (end - tailBytes <= open.from) return open.from
     this.#begin(open)
     return end - tailBytes
+  }
+
+  /** Of an element that has been counted, a link is held until it is known to be no picture of its own. */
+  #linkSafe(open: Open, end: number): number {
+    if (end - open.from > linkBytesMax) throw new Unrecognised(`${this.#walk.path()} (a second picture)`)
+    return open.from
   }
 
   #inElement(): boolean {
@@ -188,10 +198,15 @@ export class ImageScanner implements JsonVisitor, Scanner {
     const open = this.#open
     if (!open) return this.#remainder.write(this.#walk, piece, from, to)
     this.#remainder.skip(to - from)
+    if (!open.link) this.#hasPicture = true
+    this.#checkOne()
     if (this.#owed !== undefined) this.#name(open.link || this.#hasUrl ? undefined : urlName)
     if (open.link && !open.head.inline && to - from < linkBytesMax) open.pieces.push(piece.subarray(from, to))
-    if (this.#counted || open.head.settled) return
+    if (open.head.settled || (this.#counted && !open.link)) return
     open.head.write(piece, from, to)
+    if (open.link) this.#inline ||= open.head.inline
+    this.#checkOne()
+    if (this.#counted) return
     // A link came first and is held; the image that follows tells its size long before its end.
     if (this.#pending !== undefined && !open.link && open.head.settled) this.#measured(open.head)
   }
@@ -206,7 +221,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     }
     this.#begin(open)
     if (open.link) this.#hasUrl = true
-    if (open.link && !open.head.inline) this.#link = unescapeText(Buffer.concat(open.pieces))
+    if (open.link && !open.head.inline) this.#readLink(open)
     if (this.#counted) return this.#countLink()
     if (!open.link || open.head.inline) this.#measured(open.head)
     else this.#pending ??= open.from
@@ -235,7 +250,20 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#hasUrl = false
     this.#hasLink = false
     this.#hasBytes = false
+    this.#hasPicture = false
+    this.#inline = false
     this.#link = undefined
+  }
+
+  /** A link beside the image leads to it; another picture beside it is another one. */
+  #checkOne(): void {
+    if (this.#inline && this.#hasPicture) throw new Unrecognised(`${this.#walk.path()} (a second picture)`)
+  }
+
+  #readLink(open: Open): void {
+    this.#link = unescapeText(Buffer.concat(open.pieces))
+    this.#inline ||= findPicture(this.#link) !== undefined
+    this.#checkOne()
   }
 
   #countLink(): void {
@@ -261,10 +289,10 @@ export class ImageScanner implements JsonVisitor, Scanner {
 
   #measured(head: ImageHead): void {
     const measured = head.end()
-    this.#found({ kind: 'bytes', size: measured.kind === 'size' ? measured.size : null })
+    this.#found({ kind: 'bytes', ...sizeOf(measured) })
   }
 
-  #found(image: { readonly kind: 'bytes' | 'link'; readonly size: Size | null }): void {
+  #found(image: Omit<FoundImage, 'index'>): void {
     this.#pending = undefined
     this.#counted = true
     this.#countLink()

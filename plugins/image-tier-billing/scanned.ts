@@ -14,6 +14,8 @@ export type FoundImage = {
   readonly kind: 'bytes' | 'link'
   /** Null for a link, and for bytes that are no image that can be read. */
   readonly size: Size | null
+  /** Of bytes without a size: what they are, or what is wrong with what they say. */
+  readonly unread?: readonly string[]
 }
 
 /**

@@ -66,6 +66,14 @@ export const facetSchema = {
       description:
         'Members of answers that hold text of the vendor, by name, wherever they stand: links in them are no images. Those that most vendors have (revised_prompt, message …) need not be named.',
     },
+    n_from: {
+      type: 'array',
+      maxItems: 16,
+      uniqueItems: true,
+      items: { type: 'string', pattern: '^[^.[\\]\\s]{1,64}(\\.[^.[\\]\\s]{1,64}){0,7}$' },
+      description:
+        'Where requests say how many images they want: fields, or members within them with dots between the names; [n] when not given. What is held is for the most that any of them says, and each is checked against n_max. Every other field that names a number of images (num_images, max_images, batch_size, …) is not sent on, at whatever depth.',
+    },
     over_return: {
       enum: ['bill', 'cap'],
       default: 'bill',

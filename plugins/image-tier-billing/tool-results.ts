@@ -1,7 +1,9 @@
 import { findPicture, isLink, unescapeText } from './judge-text.ts'
 import { ImageDigest } from './image-digest.ts'
 import { ImageHead } from './image-head.ts'
+import { sizeOf } from './measure.ts'
 import { afterImageBytesMax, type FoundImage, tailBytes, Unreadable, Unrecognised } from './scanned.ts'
+import { ToolLinks } from './tool-links.ts'
 import type { JsonVisitor, JsonWalk } from './walk-json.ts'
 import { wordSet } from './word-set.ts'
 
@@ -57,7 +59,8 @@ export class ToolResults implements JsonVisitor {
   #image: Image | undefined
   /** The string that is being read as an image. */
   #open: Image | undefined
-  /** What stands in the object that may lead to an image. */
+  readonly #links = new ToolLinks()
+  /** The result is an object or a list. */
   #strange: string | undefined
   /** The beginning of a string that is none of the images, and where it stands until it has been judged. */
   #judged: Buffer[] = []
@@ -83,7 +86,7 @@ export class ToolResults implements JsonVisitor {
 
   /** Up to where bytes may go, of which the last stands before `end`. @throws Unreadable when too much would be held */
   safe(end: number): number {
-    const judged = this.#judgedFrom ?? end
+    const judged = Math.min(this.#judgedFrom ?? end, this.#links.safe(end))
     const image = this.#image
     if (!image) return judged
     const safe = Math.min(judged, Math.max(image.from, (image.to ?? end) - tailBytes))
@@ -131,12 +134,14 @@ export class ToolResults implements JsonVisitor {
     // A longer one is no type and no id.
     if (this.#judgedFrom === undefined) return
     const text = this.#judge(walk)
+    if (walk.name === 'type') this.#links.type(walk, text)
     if (!this.#placeOf(walk, walk.depth)) return
     if (walk.name === 'type') this.#type = text
     else if (walk.name === 'id') this.#id = text
   }
 
   closed(walk: JsonWalk, depth: number): void {
+    this.#links.close(depth)
     const place = this.#placeOf(walk, depth)
     if (!place) return
     const image = this.#image
@@ -159,20 +164,19 @@ export class ToolResults implements JsonVisitor {
     }
     this.#seen.add(again)
     this.#told.set(digest, (this.#told.get(digest) ?? 0) + 1)
-    const measured = image.head.end()
-    const size = measured.kind === 'size' ? measured.size : null
-    this.#done.push({ index: this.#count++, kind: 'bytes', size })
+    this.#done.push({ index: this.#count++, kind: 'bytes', ...sizeOf(image.head.end()) })
   }
 
   /** @returns what of the string has been seen. @throws Unrecognised when it is a picture */
   #judge(walk: JsonWalk): string {
+    const from = this.#judgedFrom ?? 0
     const text = unescapeText(Buffer.concat(this.#judged))
     this.#judged = []
     this.#judgedBytes = 0
     this.#judgedFrom = undefined
     const picture = findPicture(text)
     if (picture !== undefined) throw new Unrecognised(`${walk.path()} (${picture})`)
-    if (isLink(text) && this.#isInside(walk)) this.#strange ??= `${walk.path()} (a link)`
+    if (isLink(text)) this.#links.add(walk, from, this.#isInside(walk))
     return text
   }
 
@@ -186,6 +190,7 @@ export class ToolResults implements JsonVisitor {
     this.#id = ''
     this.#image = undefined
     this.#strange = undefined
+    this.#links.forget()
   }
 }
 

@@ -8,6 +8,8 @@ export const headersMax = 20
 export type PartHead = {
   readonly name: string
   readonly file: boolean
+  /** Taken for a file by its field alone, and says by its headers that it is text: its contents tell which it is. */
+  readonly claimsText: boolean
   /** A text part in a charset that is only known to be ours while it keeps to ASCII. */
   readonly asciiOnly: boolean
 }
@@ -33,10 +35,15 @@ const nameBytesMax = 256
  * Reads the header lines of one part (RFC 7578 4.2), refusing whatever two readers could read differently: folded,
  * repeated or malformed headers, parameters given twice or encoded, names with quotes or escapes, encoded contents.
  * File names and file types are not kept, since they are not believed.
- * @param block the lines, without the blank one; `where` names the part in errors
+ * @param block the lines, without the blank one; `where` names the part in errors; `isFileField` tells of a name whether
+ *   what stands under it is a file, with a filename or without (openai-java sends `application/octet-stream` and none)
  * @throws Failure form_malformed, form_too_complex
  */
-export function parsePartHead(block: Buffer, where: string): PartHead {
+export function parsePartHead(
+  block: Buffer,
+  where: string,
+  isFileField: (name: string) => boolean = () => false,
+): PartHead {
   const malformed = (why: string) => fail('form_malformed', { where, why })
   const seen = new Map<string, string>()
   const lines = block.length === 0 ? [] : block.toString('latin1').split('\r\n')
@@ -57,13 +64,16 @@ export function parsePartHead(block: Buffer, where: string): PartHead {
 
   const disposition = seen.get('content-disposition')
   if (disposition === undefined) throw malformed('has no content-disposition')
-  const { name, file } = parseDisposition(disposition, malformed)
+  const { name, file: isNamed } = parseDisposition(disposition, malformed)
 
   const encoding = seen.get('content-transfer-encoding')
   if (encoding !== undefined && !identities.has(encoding.toLowerCase()))
     throw malformed('has a content-transfer-encoding: send the bytes as they are')
   const type = seen.get('content-type')
-  return { name, file, asciiOnly: type !== undefined && isAsciiOnly(type, file, malformed) }
+  const claimsText = !isNamed && isFileField(name) && isTextType(type)
+  const file = isNamed || (isFileField(name) && !claimsText)
+  const asciiOnly = type !== undefined && isAsciiOnly(type, file, malformed)
+  return { name, file: file || claimsText, claimsText, asciiOnly }
 }
 
 /** What stands from a place on, without the blanks around it. By hand: a regular expression tries each run of blanks again and again. */
@@ -97,6 +107,12 @@ function parseDisposition(text: string, malformed: (why: string) => Error): { na
   if (ambiguous.test(decoded)) throw malformed('has a name with quotes, backslashes or control characters')
   if (bytes.length > nameBytesMax) throw malformed(`has a name of more than ${nameBytesMax} bytes`)
   return { name: decoded, file: params.has('filename') || params.has('filename*') }
+}
+
+function isTextType(type: string | undefined): boolean {
+  if (type === undefined) return true
+  const essence = contentType.exec(type)?.[1]?.toLowerCase()
+  return essence === undefined || essence.startsWith('text/') || essence === 'application/json'
 }
 
 /** Whether a part may hold ASCII only; a text part has to be text, and a form in a form is refused. */

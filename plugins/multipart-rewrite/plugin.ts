@@ -3,6 +3,7 @@ import {
   type Body,
   defineSlot,
   definePlugin,
+  type Family,
   type FilePart,
   type Outbound,
   type Part,
@@ -48,6 +49,10 @@ export const multipartRewrite = definePlugin({
       textBytesMax: bytesOf(options.text_bytes_max),
       textFields: new Set(options.text_fields),
     }
+    /** By operation: the model, and so its family, may stand behind the files. */
+    const limitsOf = new Map<string, FormLimits>()
+    for (const { operation } of host.plan.routes)
+      limitsOf.set(operation, { ...limits, fileFields: fileFieldsOf(host.plan.families.values(), operation) })
 
     return {
       async onBody(ex, body) {
@@ -60,7 +65,7 @@ export const multipartRewrite = definePlugin({
           reserve.free()
         }
         try {
-          const parts = await readForm(body.source, boundary, spool, limits)
+          const parts = await readForm(body.source, boundary, spool, limitsOf.get(ex.route.operation) ?? limits)
           reserve.shrink(spool)
           const form: Form = { kind: 'form', parts, encode: writeForm, discard }
           ex.slots.put(formSlot, form)
@@ -135,6 +140,17 @@ class Reserve {
     this.#held = 0
     this.#spooled = 0
   }
+}
+
+/** The fields under which some family that takes the operation has files. */
+function fileFieldsOf(families: Iterable<Family>, operation: string): ReadonlySet<string> {
+  const fields = new Set<string>()
+  for (const { facets, forward } of families) {
+    if (forward.size > 0 && !forward.has(operation)) continue
+    const own = facets.get('multipart-rewrite') as Facet | undefined
+    for (const field of Object.keys(own?.files ?? {})) fields.add(field)
+  }
+  return fields
 }
 
 function rule(facet: Facet, part: Part): Facet['files'][string] | undefined {

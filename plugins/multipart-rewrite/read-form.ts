@@ -7,6 +7,7 @@ import { fail } from './errors.ts'
 import { FormFrames } from './frame-form.ts'
 import { parsePartHead, type PartHead } from './parse-part-head.ts'
 import { PieceStream } from './piece-stream.ts'
+import { isKnown } from './sniff.ts'
 import type { Spool } from './spool.ts'
 import { stripIndex } from './strip-index.ts'
 import { takeChunks } from './take-chunks.ts'
@@ -17,6 +18,8 @@ export type FormLimits = {
   readonly textBytesMax: number
   /** Fields that are one text each: as a file or as a list they are refused. */
   readonly textFields: ReadonlySet<string>
+  /** Fields under which files stand, in some family that this may be for: what is there needs no filename to be one. */
+  readonly fileFields?: ReadonlySet<string>
 }
 
 /** Most text fields of a form, and most bytes of all of them. Files are not counted: only the body limit bounds them. */
@@ -114,7 +117,25 @@ class FormReading {
     await this.#spool.finish()
     if (this.#parserError !== undefined || this.#found.some(part => part.parsedBytes !== part.framedBytes))
       throw this.#unlike()
-    return this.#found.map(part => (part.file ? this.#toFile(part) : toText(part)))
+    const parts: Part[] = []
+    for (const part of this.#found) parts.push(await this.#toPart(part))
+    return parts
+  }
+
+  /** What says that it is text, and is no file by its first bytes, is a text, under whatever field it stands. */
+  async #toPart(part: Found): Promise<Part> {
+    if (!part.file) return toText(part)
+    const file = this.#toFile(part)
+    if (!part.claimsText || isKnown(part.head)) return file
+    this.#countText(part.name)
+    this.#countTextBytes(part.name, part.framedBytes, part.framedBytes)
+    const pieces: Buffer[] = []
+    for (let at = 0; at < part.framedBytes; ) {
+      const piece = await file.read(at, part.framedBytes - at)
+      pieces.push(Buffer.from(piece))
+      at += piece.length
+    }
+    return toText({ ...part, latin1: Buffer.concat(pieces).toString('latin1') })
   }
 
   #endParser(): Promise<void> {
@@ -132,29 +153,40 @@ class FormReading {
     this.#finishPart()
     const index = this.#found.length
     const where = `part ${index + 1}`
-    const head = parsePartHead(block, where)
+    const head = parsePartHead(block, where, this.#isFileField)
     const { name, file } = head
     const base = stripIndex(name)
     if (this.#limits.textFields.has(base)) {
       if (file) throw fail('form_field_is_text', { name }, { param: name })
       if (base !== name) throw fail('form_field_not_list', { name, wanted: base }, { param: name })
     }
-    if (!file) {
-      // Which of two values counts would be anybody's guess: ours for the bill, the upstream's for the work.
-      if (base === name && this.#names.has(name)) throw fail('form_field_duplicate', { name }, { param: name })
-      this.#names.add(name)
-      if (++this.#texts > textPartsMax) throw fail('form_too_complex', { what: 'more text fields', max: textPartsMax })
-    }
+    if (!file) this.#countText(name)
     this.#found.push({ ...head, where, framedBytes: 0, parsedBytes: 0, start: 0, head: Buffer.alloc(0), latin1: '' })
     return Buffer.from(`Content-Disposition: form-data; name="${index}"${file ? '; filename="f"' : ''}\r\n\r\n`)
+  }
+
+  readonly #isFileField = (name: string): boolean => {
+    const base = stripIndex(name)
+    return this.#limits.fileFields?.has(base) === true && !this.#limits.textFields.has(base)
+  }
+
+  /** One text more. Which of two values counts would be anybody's guess: ours for the bill, the upstream's for the work. */
+  #countText(name: string): void {
+    if (stripIndex(name) === name && this.#names.has(name))
+      throw fail('form_field_duplicate', { name }, { param: name })
+    this.#names.add(name)
+    if (++this.#texts > textPartsMax) throw fail('form_too_complex', { what: 'more text fields', max: textPartsMax })
   }
 
   #count(bytes: number): void {
     const part = this.#found.at(-1) as Found
     part.framedBytes += bytes
-    if (part.file) return
-    const { name } = part
-    if (part.framedBytes > this.#limits.textBytesMax)
+    if (!part.file) this.#countTextBytes(part.name, part.framedBytes, bytes)
+  }
+
+  /** @param whole of the field so far, `bytes` of which are new */
+  #countTextBytes(name: string, whole: number, bytes: number): void {
+    if (whole > this.#limits.textBytesMax)
       throw fail('form_text_too_long', { name, max: this.#limits.textBytesMax }, { param: name })
     this.#textsBytes += bytes
     if (this.#textsBytes > textsBytesMax)

@@ -46,6 +46,11 @@ export function sniff(head: Buffer): Sniffed {
   return sniffAudioFrame(head)
 }
 
+/** Whether the first bytes say what a file is. */
+export function isKnown(head: Buffer): boolean {
+  return sniff(head) !== unknown
+}
+
 /** MPEG audio and ADTS frames have no magic but eleven or twelve set bits and a layer. */
 function sniffAudioFrame(head: Buffer): Sniffed {
   const second = head[1] ?? 0

@@ -9,7 +9,7 @@ const textMax = 100
  * empty or null for none. Surrounding blanks do not count. All else is `unread`, numbers beyond 2^53 too.
  */
 export function readSize(value: Json | undefined, labels: readonly string[]): Pick<AskedSize, 'text' | 'size'> {
-  if (value === undefined || value === null) return { text: null, size: { kind: 'none' } }
+  if (value === undefined || value === null || value === '') return { text: null, size: { kind: 'none' } }
   const whole = typeof value === 'string' ? value : JSON.stringify(value)
   const text = whole.length > textMax ? `${whole.slice(0, textMax)}…` : whole
   return { text, size: typeof value === 'string' ? readText(value.trim(), labels) : { kind: 'unread' } }

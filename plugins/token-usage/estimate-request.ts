@@ -12,9 +12,9 @@ const bytesPerSecond = 16_000
 /** Documents of one search unit, as rerank upstreams count them. */
 const documentsPerUnit = 100
 
-/** Tokens of what the caller sent, by the length of its text, and so many for each file in it; null for what is no text. */
-export function estimateInput(body: Body, facet: UsageFacet): number | null {
-  if (body.kind !== 'json') return null
+/** Tokens of what the caller sent, by the length of its text, and so many for each file in it. */
+export function estimateInput(body: Body, facet: UsageFacet): number {
+  if (body.kind !== 'json') return estimateOther(body, facet)
   const { textBytes, files } = measureText(body.json.bytes)
   return Math.ceil(textBytes / facet.estimate.bytes_per_token) + files * facet.estimate.file_tokens
 }
@@ -22,7 +22,7 @@ export function estimateInput(body: Body, facet: UsageFacet): number | null {
 /** What a request may come to use, as far as it can be known before its answer: what is held for it. */
 export function estimateRequest(body: Body, facet: UsageFacet): readonly Use[] {
   const uses: { readonly unit: string; readonly quantity: number }[] = [
-    { unit: 'input', quantity: estimateInput(body, facet) ?? 0 },
+    { unit: 'input', quantity: estimateInput(body, facet) },
     { unit: 'output', quantity: estimateOutput(body, facet.estimate.output_tokens) },
     { unit: 'character', quantity: countCharacters(body, facet.count_characters_of) ?? 0 },
     { unit: 'second', quantity: Math.ceil(fileBytes(body) / bytesPerSecond) },
@@ -42,6 +42,16 @@ export function estimateOutput(body: Body, otherwise: number): number {
   const config = readField(body, 'generationConfig')
   const limit = isObject(config) ? positive(config['maxOutputTokens']) : undefined
   return (limit ?? otherwise) * choices
+}
+
+/** A form is text, and files that count as any file does; what nobody has read counts as one. */
+function estimateOther(body: Exclude<Body, { kind: 'json' }>, { estimate }: UsageFacet): number {
+  if (body.kind === 'none') return 0
+  if (body.kind === 'stream') return estimate.file_tokens
+  let tokens = 0
+  for (const part of body.parts)
+    tokens += part.kind === 'file' ? estimate.file_tokens : Buffer.byteLength(part.value) / estimate.bytes_per_token
+  return Math.ceil(tokens)
 }
 
 /** A whole number above 0; larger ones than any model answers with are held at a million. */

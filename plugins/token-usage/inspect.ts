@@ -36,7 +36,7 @@ function* modelProblems(facet: UsageFacet, family: Family, model: Model): Iterab
     yield { ...told, code: 'usage_field_missing', message, remedy, path: ['prices', 'character'] }
   }
   if (priced.length > 0 && priced.every(unit => unit === 'second')) {
-    const message = `model ${model.name} is priced by the second alone: answers that do not tell their seconds (text, srt, vtt, streams) cost nothing`
+    const message = `model ${model.name} is priced by the second alone: answers that do not tell their seconds (text, srt, vtt, streams) are charged by the size of the file`
     const remedy = 'give it a price by the request instead, unless the upstream always tells'
     yield {
       severity: 'note',

@@ -21,17 +21,20 @@ import { fail } from './errors.ts'
 import { estimateRequest } from './estimate-request.ts'
 import { inspect } from './inspect.ts'
 import { isObject } from './is-object.ts'
+import { judgeUsage, type Judged } from './judge-usage.ts'
 import { measureInTurns } from './measure-text.ts'
-import { rateExchange } from './rate-exchange.ts'
+import { PlainReading } from './plain-reading.ts'
+import { missingUnits, rateExchange } from './rate-exchange.ts'
 import { rateUse } from './rate-use.ts'
-import { EventReading, JsonReading, type Reading } from './reading.ts'
+import { Reports } from './reports.ts'
+import { reviewCharge } from './review-charge.ts'
+import { EventReading, JsonReading, type Reading, type ReadingOptions } from './reading.ts'
 import { facetSchema, optionsSchema, type UsageFacet } from './schema.ts'
 import { TokenCount } from './token-count.ts'
 import { usageRule } from './usage-rule.ts'
+import { WithheldReading } from './withheld-reading.ts'
 
 const unavailableMs = 5_000
-/** Pairs of model and operation of which it was said that their usage is missing. */
-const toldMax = 1_000
 /** The last event of a stream tells its use, and repeats its images. */
 const longEventBytesMax = 16 * 1024 * 1024
 
@@ -61,7 +64,10 @@ export const tokenUsage = definePlugin({
   create(_options, host) {
     const { log, stores } = host
     const { ledger } = stores
-    const told = host.keep('missing-told', () => new Set<string>())
+    const reports = new Reports(
+      log,
+      host.keep('missing-told', () => new Set<string>()),
+    )
 
     return {
       onBody(_ex, body) {
@@ -110,14 +116,17 @@ export const tokenUsage = definePlugin({
           dialect,
           operation: route.operation,
           bytesPerToken: facet.estimate.bytes_per_token,
+          fileTokens: facet.estimate.file_tokens,
           removesUsage,
           // The last event of a responses stream says again what was asked, however long, before it says what was used.
           ...((paysImages(ex) || route.operation === 'responses') && { bytesMax: longEventBytesMax }),
         })
-        if (!reading) return reply
-        counting.reading = reading
+        const stage = mayRefuse(ex, counting, reading)
+          ? new WithheldReading(reading, () => refuseUntold(counting, reading))
+          : reading
+        counting.reading = stage
         const headers = removesUsage ? withoutLength(reply.headers) : reply.headers
-        return { ...reply, headers, stages: [...reply.stages, reading] }
+        return { ...reply, headers, stages: [...reply.stages, stage] }
       },
 
       onSettle(ex, outcome) {
@@ -147,7 +156,7 @@ export const tokenUsage = definePlugin({
     /** Notes what was used and charges for it; waits for nothing but the end of a hold that comes to nothing. */
     function settle(ex: Exchange, outcome: Outcome, counting: Counting): Promise<void> | undefined {
       const { facet, held, reading, rule, target } = counting
-      const usage = reading?.usage() ?? null
+      const { usage, implausible } = judge(counting, reading)
       ex.notes.inputTokens = usage?.inputTokens ?? null
       ex.notes.outputTokens = usage?.outputTokens ?? null
       const failed = reading?.fault !== undefined
@@ -159,13 +168,18 @@ export const tokenUsage = definePlugin({
         )
       }
       if (!rule) return undefined
-      // By its length an image would be text of many thousand tokens.
-      const uncounted = paysImages(ex) ? 0 : (reading?.uncounted() ?? 0)
-      const rated = rateExchange({ rule, facet, outcome, body: target.body, usage, uncounted, failed })
-      if (rated.missing.length > 0) tellMissing(ex, target, rated.missing)
+      const { body } = target
+      const lengths = lengthsOf(ex, counting, implausible)
+      const rated = rateExchange({ rule, facet, outcome, body, usage, implausible, failed, ...lengths })
+      if (implausible.length > 0) reports.implausible(ex, target, { units: implausible, reported: reading?.usage() })
+      else if (rated.missing.length > 0) reports.missing(ex, target, rated.missing)
       if (rated.lines.length > 0) {
-        ledger.post(factsOf(ex, target, rule), rated.lines, outcome.kind === 'answered' ? 'confirmed' : 'partial')
         ex.notes.charge = true
+        const facts = factsOf(ex, target, rule)
+        const delivery = outcome.kind === 'answered' ? 'confirmed' : 'partial'
+        if (needsPerson(facet, implausible, rated.missing))
+          return reviewCharge({ ledger, log }, { ...rated, facts, delivery, held })
+        ledger.post(facts, rated.lines, delivery)
         return undefined
       }
       if (!held) return undefined
@@ -175,23 +189,42 @@ export const tokenUsage = definePlugin({
         (cause: unknown) => log.error({ charge: chargeId(ex), err: cause }, 'a hold could not be given back yet'),
       )
     }
-
-    /** Once for a model and operation: an upstream that does not tell its usage does not tell it every time. */
-    function tellMissing(ex: Exchange, { model, upstream }: Target, missing: readonly string[]): void {
-      const facts = {
-        request: ex.id,
-        model: model.name,
-        operation: ex.route.operation,
-        upstream: upstream.name,
-        missing,
-      }
-      const once = `${model.name} ${ex.route.operation}`
-      if (told.has(once) || told.size >= toldMax) return log.debug(facts, 'the upstream did not say what was used')
-      told.add(once)
-      log.warn(facts, 'the upstream did not say what was used, so it is not charged; said once for model and operation')
-    }
   },
 })
+
+/** What the answer reported, as far as it can be true. */
+function judge({ facet, target }: Counting, reading: Reading | undefined): Judged {
+  return judgeUsage(reading?.usage() ?? null, { body: target.body, answerBytes: reading?.bytes ?? 0, facet })
+}
+
+/** Output tokens by the length of what came: of what nobody counted, and of all. */
+function lengthsOf(
+  ex: Exchange,
+  { facet, reading }: Counting,
+  implausible: readonly string[],
+): { readonly uncounted: number; readonly byLength: number } {
+  const byLength = reading?.byLength() ?? 0
+  // By its length an image would be text of many thousand tokens.
+  if (paysImages(ex)) return { uncounted: 0, byLength: Math.min(byLength, facet.estimate.output_tokens) }
+  return { uncounted: implausible.includes('output') ? byLength : (reading?.uncounted() ?? 0), byLength }
+}
+
+/** Whether a charge waits for somebody to decide. What a caller left out is no fault of the upstream's report. */
+function needsPerson(facet: UsageFacet, implausible: readonly string[], missing: readonly string[]): boolean {
+  return implausible.length > 0 || (facet.missing_usage !== 'estimate' && missing.some(unit => unit !== 'character'))
+}
+
+/** An answer that has not left yet, and would be refused for what it does not tell. Images were paid before their end. */
+function mayRefuse(ex: Exchange, { facet, rule }: Counting, reading: Reading): boolean {
+  return facet.missing_usage === 'refuse' && rule !== undefined && reading instanceof JsonReading && !paysImages(ex)
+}
+
+/** @throws Failure upstream_usage_missing for an answer that tells no error and not what it is priced by */
+function refuseUntold({ rule }: Counting, reading: Reading): void {
+  if (!rule || reading.fault !== undefined) return
+  const missing = missingUnits(rule, reading.usage())
+  if (missing.length > 0) throw fail('upstream_usage_missing', { units: missing.join(', ') })
+}
 
 /** By what the request is charged; undefined when it costs nothing. */
 function ruleOf(ex: Exchange, target: Target, facet: UsageFacet): UsageRule | undefined {
@@ -225,12 +258,13 @@ function askForUsage(ex: Exchange, out: Outbound, counting: Counting): Outbound 
   return { ...out, body }
 }
 
-/** What reads this answer; undefined for one that says nothing of its use, such as sound. */
-function openReading(reply: Reply, options: ConstructorParameters<typeof JsonReading>[0]): Reading | undefined {
+/** What reads this answer: text and sound say nothing of their use, and have a length all the same. */
+function openReading(reply: Reply, options: ReadingOptions & { readonly fileTokens: number }): Reading {
   const { 'content-encoding': encoding = 'identity', 'content-type': type = 'application/json' } = reply.headers
-  if (encoding !== 'identity') return undefined
-  if (type.startsWith('text/event-stream')) return new EventReading(options)
-  return type.includes('json') ? new JsonReading(options) : undefined
+  const isPlain = encoding === 'identity'
+  if (isPlain && type.startsWith('text/event-stream')) return new EventReading(options)
+  if (isPlain && type.includes('json')) return new JsonReading(options)
+  return new PlainReading({ ...options, isText: !isPlain || type.startsWith('text/') })
 }
 
 function factsOf(ex: Exchange, target: Target, rule: UsageRule): ChargeFacts {

@@ -42,6 +42,8 @@ export class EventReader {
   /** No record has begun: a line feed that is still due belongs to the one before. */
   #isBetween = true
   #begun = false
+  /** Data of records that were too long to be looked at. */
+  unreadBytes = 0
 
   constructor(onRecord: OnRecord, options: { readonly removes: boolean; readonly bytesMax?: number }) {
     this.#onRecord = onRecord
@@ -181,6 +183,7 @@ export class EventReader {
     const data = this.#data
     const event = this.#event
     const isWhole = this.#kept <= this.#dataBytesMax
+    if (!isWhole) this.unreadBytes += this.#kept
     this.#kept = 0
     this.#bare = false
     if (data.length === 0 && event === '') return false

@@ -12,6 +12,10 @@ export type Reading = Stage & {
   usage(): Usage | null
   /** Output tokens that came without anybody's report, by their length. */
   uncounted(): number
+  /** Bytes that have come. */
+  readonly bytes: number
+  /** Output tokens of all that has come, by its length, whoever has counted them too. */
+  byLength(): number
   /** What went wrong at the upstream, told inside an answer of status 200; undefined when nothing did. */
   readonly fault: string | undefined
 }
@@ -40,7 +44,7 @@ export class JsonReading implements Reading {
   /** All of a short answer, which is parsed at once at its end; undefined of a longer one. */
   #short: Buffer[] | undefined = []
   #listed: Usage | null = null
-  #bytes = 0
+  bytes = 0
   fault: string | undefined
 
   constructor(options: ReadingOptions) {
@@ -49,9 +53,9 @@ export class JsonReading implements Reading {
   }
 
   write(chunk: Buffer): Passed {
-    this.#bytes += chunk.length
+    this.bytes += chunk.length
     if (!this.#short) this.#reader.write(chunk)
-    else if (this.#bytes <= shortBytesMax) this.#short.push(chunk)
+    else if (this.bytes <= shortBytesMax) this.#short.push(chunk)
     else this.#readOn(chunk)
     return chunk
   }
@@ -75,7 +79,11 @@ export class JsonReading implements Reading {
 
   uncounted(): number {
     const isCounted = (this.usage()?.outputTokens ?? null) !== null
-    return isCounted ? 0 : Math.ceil(this.#bytes / this.#options.bytesPerToken)
+    return isCounted ? 0 : this.byLength()
+  }
+
+  byLength(): number {
+    return Math.ceil(this.bytes / this.#options.bytesPerToken)
   }
 
   /** What was kept is read as what comes after it. */
@@ -104,6 +112,7 @@ export class EventReading implements Reading {
   readonly #reader: EventReader
   readonly #estimate: StreamEstimate
   #usage: Usage | null = null
+  bytes = 0
   fault: string | undefined
 
   constructor(options: ReadingOptions) {
@@ -116,6 +125,7 @@ export class EventReading implements Reading {
   }
 
   write(chunk: Buffer): Passed {
+    this.bytes += chunk.length
     return this.#reader.write(chunk)
   }
 
@@ -129,6 +139,10 @@ export class EventReading implements Reading {
 
   uncounted(): number {
     return this.#estimate.tokens
+  }
+
+  byLength(): number {
+    return this.#estimate.all + Math.ceil(this.#reader.unreadBytes / this.#options.bytesPerToken)
   }
 
   #record(data: Buffer, event: string): boolean {

@@ -35,11 +35,25 @@ export const facetSchema = {
       description:
         'What becomes of a request whose tools make images: it is refused, since use alone would not pay them, or its images are charged by the image-tier-billing of the family beside its use.',
     },
+    missing_usage: {
+      enum: ['estimate', 'review', 'refuse'],
+      default: 'estimate',
+      description:
+        'When a whole answer does not say what was used: charge it by an estimate that is marked as one, leave that to a person to decide, or refuse the answer (502) where it has not left yet; streams, text and sound have, and go to a person.',
+    },
+    unseen_tokens_max: {
+      type: 'integer',
+      minimum: 0,
+      default: 1_000_000,
+      description:
+        "Tokens that may be reported beyond one for each byte that was sent, or that came back: reasoning (for each choice), stored conversations, results of the upstream's own tools. A report beyond that is not believed: its charge is estimated and waits for a person.",
+    },
     estimate: {
       type: 'object',
       additionalProperties: false,
       default: {},
-      description: 'How tokens are estimated where nobody has counted them: for holds, and for streams that were cut.',
+      description:
+        'How use is estimated where nobody has counted it: for holds, for answers without a report, and for streams that were cut.',
       properties: {
         bytes_per_token: {
           type: 'number',

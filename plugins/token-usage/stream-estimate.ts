@@ -9,6 +9,7 @@ export class StreamEstimate {
   readonly #bytesPerToken: number
   #last: Buffer | undefined
   #tokens = 0
+  #before = 0
 
   constructor(bytesPerToken: number) {
     this.#bytesPerToken = bytesPerToken
@@ -16,6 +17,11 @@ export class StreamEstimate {
 
   get tokens(): number {
     return Math.ceil(this.#tokens)
+  }
+
+  /** Whatever somebody has counted, too. */
+  get all(): number {
+    return Math.ceil(this.#before + this.#tokens)
   }
 
   add(data: Buffer): void {
@@ -28,6 +34,7 @@ export class StreamEstimate {
 
   /** All that has come until now was counted by somebody who knows. */
   reset(): void {
+    this.#before += this.#tokens
     this.#tokens = 0
   }
 }

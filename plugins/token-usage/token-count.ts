@@ -1,5 +1,6 @@
 import type { Body, Outcome, Target, TokenUse } from '../../src/kit/index.ts'
 import { estimateInput, estimateOutput } from './estimate-request.ts'
+import { judgeUsage } from './judge-usage.ts'
 import type { Reading } from './reading.ts'
 import type { UsageFacet } from './schema.ts'
 
@@ -38,25 +39,21 @@ export class TokenCount implements TokenUse {
     // It may have been received and read; nobody will say.
     if (reach === 'unknown') return this.#estimatedInput
     const { reading, hasImages } = this.#answered()
-    const usage = reading?.usage() ?? null
+    const answerBytes = reading?.bytes ?? 0
+    const { usage, implausible } = judgeUsage(reading?.usage() ?? null, {
+      body: this.#body,
+      answerBytes,
+      facet: this.#facet,
+    })
     if (reading?.fault !== undefined) return (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0)
     const isText = !this.#isMute && !hasImages
-    const passed = isText ? (reading?.uncounted() ?? 0) : 0
+    const uncounted = implausible.includes('output') ? reading?.byLength() : reading?.uncounted()
+    const passed = isText ? (uncounted ?? 0) : 0
     return (usage?.inputTokens ?? this.#estimatedInput) + (usage?.outputTokens ?? 0) + passed
   }
 
   get #estimatedInput(): number {
-    this.#input ??= estimateInput(this.#body, this.#facet) ?? estimateForm(this.#body, this.#facet)
+    this.#input ??= estimateInput(this.#body, this.#facet)
     return this.#input
   }
-}
-
-/** A form is text, and files that count as any file does; what nobody has read counts as one. */
-function estimateForm(body: Body, { estimate }: UsageFacet): number {
-  if (body.kind === 'none') return 0
-  if (body.kind !== 'form') return estimate.file_tokens
-  let tokens = 0
-  for (const part of body.parts)
-    tokens += part.kind === 'file' ? estimate.file_tokens : Buffer.byteLength(part.value) / estimate.bytes_per_token
-  return Math.ceil(tokens)
 }

@@ -59,6 +59,8 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     server.route({
       method: route.method,
       url: route.url,
+      // Pages and files; the API has answers without end, and nobody who asks for their heads.
+      exposeHeadRoute: route.method === 'GET' && !route.url.startsWith('/api/'),
       bodyLimit: route.bodyBytesMax ?? bodyBytesMax,
       schema: {
         querystring: route.query ?? nothing,

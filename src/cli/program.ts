@@ -1,4 +1,5 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
+import type { Json } from '../index.ts'
 
 const version = 'version'
 
@@ -35,6 +36,7 @@ export function createProgram(): Command {
     .option('--size <size>', 'the size asked for, as a caller would write it')
     .option('--n <count>', 'how many', parseCount, 1)
     .option('--quality <quality>', 'the quality asked for')
+    .option('--fields <json>', 'more fields of the request, as a JSON object', parseFields)
     .option('--edit', 'an edit instead of a generation', false)
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
     .addOption(formatOption(['text', 'json']))
@@ -402,6 +404,17 @@ function parseUpstream(text: string, before: ReadonlyMap<string, string>): Reado
 
 function splitNames(text: string, before: readonly string[]): readonly string[] {
   return [...before, ...text.split(',').map(name => name.trim())]
+}
+
+function parseFields(text: string): { readonly [name: string]: Json } {
+  try {
+    const fields = JSON.parse(text) as Json
+    if (typeof fields === 'object' && fields !== null && !Array.isArray(fields))
+      return fields as { readonly [name: string]: Json }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+  }
+  throw new InvalidArgumentError('a JSON object is needed.')
 }
 
 function parseCount(text: string): number {

@@ -11,6 +11,8 @@ export type KnownNames = {
   /** What may stand before the colon of `storage` and of `counters`. */
   readonly storages?: readonly string[]
   readonly counters?: readonly string[]
+  /** Whether the console answers at a path, where it is served. */
+  isConsolePath?(this: void, path: string): boolean
 }
 
 /** What a route may name instead of a dialect: the style of whoever asks. */

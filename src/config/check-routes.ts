@@ -16,15 +16,25 @@ type Pattern = {
 
 /**
  * Every route can be reached. Literal paths win over patterns, patterns are tried in the order written; so a route is
- * refused when one above it takes all of its requests, or when it is not clear from the two which of them was meant.
+ * refused when one above it takes all of its requests, when it is not clear from the two which of them was meant, or when
+ * the console takes them.
  */
-export function checkRoutes(root: Tree, source: Source, report: Report): void {
+export function checkRoutes(
+  root: Tree,
+  source: Source,
+  report: Report,
+  isConsolePath: (path: string) => boolean = () => false,
+): void {
   const { node, whole } = findNode(root, ['routes'])
   if (!whole || node.kind !== 'list') return
+  const isConsoles = textAt(root, ['server', 'console']) === 'off' ? () => false : isConsolePath
   const above: { readonly method: string; readonly text: string; readonly pattern: Pattern; readonly line: number }[] =
     []
   for (const i of node.elements.keys()) {
-    for (const { path, text, match } of spellingsOf(root, ['routes', i, 'match'], report)) {
+    for (const spelling of spellingsOf(root, ['routes', i, 'match'], report)) {
+      const { path, text, match } = spelling
+      const shadow = shadowOf(spelling, isConsoles)
+      if (shadow) report.atValue(path, shadow)
       const pattern = toPattern(match.path)
       for (const other of above) {
         if (other.method !== match.method || !mayMeet(other.pattern, pattern)) continue
@@ -37,6 +47,16 @@ export function checkRoutes(root: Tree, source: Source, report: Report): void {
       const { line } = source.locate(findNode(root, path).node.span.start)
       above.push({ method: match.method, text, pattern, line })
     }
+  }
+}
+
+/** The complaint about a route that stands where the console answers: requests go to the console first. */
+function shadowOf({ text, match }: Spelling, isConsolePath: (path: string) => boolean): Complaint | undefined {
+  if (!isConsolePath(match.path.replaceAll(/\{\w+\}/g, 'x'))) return undefined
+  return {
+    code: 'route_shadowed',
+    message: `'${text}' is never reached: the console answers there`,
+    remedy: 'write another path, or console: off under server where nobody needs the console',
   }
 }
 

@@ -49,6 +49,8 @@ const words: { readonly [key: string]: { readonly word: string; readonly write?:
   firstByteMs: { word: 'first_byte', write: time },
   idleMs: { word: 'idle', write: time },
   totalMs: { word: 'total', write: time },
+  afterLeaveMs: { word: 'after_leave', write: time },
+  answerBytesMax: { word: 'answer_max', write: size },
   forMs: { word: 'for', write: time },
   everyMs: { word: 'every', write: time },
   forwardTraceparent: { word: 'forward_traceparent' },

@@ -70,7 +70,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const pipeline = await resolvePipeline(root, resolvePlugin, knownPlugins, report)
   const settings = fitTree(root, pipeline, source, report)
   checkNames(root, known, report)
-  checkRoutes(root, source, report)
+  checkRoutes(root, source, report, known.isConsolePath)
   checkWorkers(settings, report)
   const sketch = { settings, root, source, pipeline, report }
   const parts = buildParts(sketch)

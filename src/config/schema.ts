@@ -280,7 +280,20 @@ const upstream = {
         first_byte: { type: 'string', format: 'duration', default: '600s', description: 'For the head of the answer.' },
         idle: { type: 'string', format: 'duration', default: '120s', description: 'Between two pieces of the answer.' },
         total: { type: 'string', format: 'duration', default: '15m', description: 'For the whole exchange.' },
+        after_leave: {
+          type: 'string',
+          format: 'duration',
+          default: '2m',
+          description:
+            'For the rest of an answer that has begun, and is read on for its charge when its caller has left.',
+        },
       },
+    },
+    answer_max: {
+      type: 'string',
+      format: 'bytes',
+      default: '256MiB',
+      description: 'An answer of more bytes is cut, packed or unpacked; what was in it by then is charged.',
     },
     reuse: {
       type: 'boolean',

@@ -97,7 +97,13 @@ function readMessageUsage(usage: Json | undefined): Usage | null {
 }
 
 function modelObject(model: ListedModel): object {
-  return { type: 'model', id: model.name, display_name: model.name, created_at: formatInstant(model.since) }
+  return {
+    type: 'model',
+    id: model.name,
+    display_name: model.name,
+    created_at: formatInstant(model.since),
+    lifecycle: 'active',
+  }
 }
 
 /** A time as RFC 3339 in whole seconds: `2026-11-20T12:40:59Z`. */

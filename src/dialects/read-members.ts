@@ -10,19 +10,19 @@ export function readMember(value: Json | undefined, ...names: readonly string[])
   return at
 }
 
-/** No request uses more of anything. What an upstream says beyond it is no report: charged, it would be past all sums. */
-const countMax = 1_000_000_000
-
-/** A whole number of things counted; null where none is reported. A zero is a report, what is missing is not. */
+/**
+ * A whole number of things counted, however large: whether it can be true, who knows the request decides. Null where none
+ * is reported. A zero is a report; what is missing, negative, no whole number or no number is not.
+ */
 export function readCount(value: Json | undefined, ...names: readonly string[]): number | null {
   const count = readMember(value, ...names)
-  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 && count <= countMax ? count : null
+  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : null
 }
 
 /** A length of time, whole or not; null where none is reported. */
 export function readSeconds(value: Json | undefined, ...names: readonly string[]): number | null {
   const seconds = readMember(value, ...names)
-  return typeof seconds === 'number' && seconds >= 0 && seconds <= countMax ? seconds : null
+  return typeof seconds === 'number' && Number.isFinite(seconds) && seconds >= 0 ? seconds : null
 }
 
 /** The sum of what is reported; null when nothing of it is. */

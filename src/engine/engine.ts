@@ -26,6 +26,7 @@ import {
 } from '../kit/index.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
+import { DecodedAnswer, type Source } from './decode.ts'
 import { fail } from './errors.ts'
 import { readHead } from './front.ts'
 import { Health } from './health.ts'
@@ -247,6 +248,9 @@ export class Engine {
     }
     try {
       await this.#settle(course, outcome)
+    } catch (error) {
+      const stack = error instanceof Error ? error.stack : String(error)
+      this.#parts.log.error({ request: course.id, stack }, 'fault after the end of a request')
     } finally {
       stopwatch.stop('end')
       this.#leave(course)
@@ -336,30 +340,41 @@ export class Engine {
     })
     course.call = call
     const detach = (): boolean => {
-      if (course.detached) return true
-      if (!out.detach || this.#detached >= detachedMax) return false
-      this.#detached++
-      course.detached = true
+      if (!course.detached) {
+        if (!out.detach || this.#detached >= detachedMax) return false
+        this.#detached++
+        course.detached = true
+      }
+      call.leave()
       return true
     }
     const { stopwatch } = course
     const head = await stopwatch.wait('request', this.#headOrNext(course, ex, upstream, call, detach, last))
     if (!head) return undefined
+    const source = openSource(call, head, upstream)
+    // A coding has an end of its own: half of what was packed is told from all of it.
+    const endUnknown = head.endsWithConnection && source === call
+    const headers = replyHeaders(head.headers, ex.dialect)
     const shaped = course.running.pipeline.onReply(
       ex,
       {
         status: head.status,
-        headers: replyHeaders(head.headers, ex.dialect),
+        headers: source === call ? headers : withoutMeasures(headers),
         stages: firstStages(head.status, upstream),
-        endUnknown: head.endsWithConnection,
+        endUnknown,
       },
       target,
     )
     const reply = isPromise(shaped) ? await stopwatch.wait('answer', shaped) : shaped
     const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
-    const headers = isStream ? { ...reply.headers, ...unbuffered } : reply.headers
+    const shown = isStream ? { ...reply.headers, ...unbuffered } : reply.headers
     const begin = (): void =>
-      sendHead(res, ex, reply.status, headers, head.endsWithConnection && reply.provesEnd !== true)
+      sendHead(
+        res,
+        reply.status,
+        { ...idHeaders(ex.id), ...shown, ...this.#ownHeaders(ex) },
+        endUnknown && reply.provesEnd !== true,
+      )
     // Events are worth little late: their head goes at once. Others travel with their first bytes, so that what fails
     // before those is an error that says whether to try again, and not a connection that SDKs take up once more.
     if (isStream) begin()
@@ -367,7 +382,7 @@ export class Engine {
     const callerIdleMs = this.#parts.callers?.writeIdleMs ?? writeIdleMs
     const relay = new Relay(
       res,
-      call,
+      source,
       reply,
       detach,
       begin,
@@ -464,6 +479,7 @@ export class Engine {
     const { req, running, id, startedAt } = course
     const head = readHead(req, running.plan.server.trustedProxies)
     const match = running.router.find(head.method, head.path)
+    if (head.path === '*') throw new Preflight({ allow: running.router.methods.join(', ') })
     const { corsOrigins } = running.plan.server
     if (match.kind === 'method' && corsOrigins.length > 0) {
       const headers = preflightHeaders(req, corsOrigins, match.allow)
@@ -510,7 +526,7 @@ export class Engine {
   }
 
   #answer(course: Course, ex: Exchange, answer: Answer): Outcome {
-    sendAnswer(course.res, ex.id, answer, ownHeaders(ex))
+    sendAnswer(course.res, ex.id, answer, this.#ownHeaders(ex))
     discardRest(course.req)
     return { kind: 'answered', status: answer.status, reach: 'untouched' }
   }
@@ -538,7 +554,7 @@ export class Engine {
     const inDoubt = reach === 'unknown' || reach === 'truncated'
     const shown = inDoubt && ex?.notes.charge ? withoutRetry(failure) : failure
     sendAnswer(res, course.id, errorAnswer(dialect, shown, course.id), {
-      ...(ex ? ownHeaders(ex) : corsHeaders(req, course.running.plan.server.corsOrigins)),
+      ...(ex ? this.#ownHeaders(ex) : corsHeaders(req, course.running.plan.server.corsOrigins)),
     })
     discardRest(req)
     return { kind: 'refused', status: failure.status, failure, reach }
@@ -556,6 +572,12 @@ export class Engine {
       error instanceof HookFault ? error.message : 'fault in the engine',
     )
     return fail('internal_error', {}, { cause: error })
+  }
+
+  /** What every answer to an exchange carries: its limits in the dialect's words, and what plugins put there. */
+  #ownHeaders({ answerHeaders, dialect, limits }: Exchange): { readonly [name: string]: string } {
+    if (limits.length === 0) return answerHeaders
+    return { ...dialect.limitHeaders(limits, this.#parts.clock.now()), ...answerHeaders }
   }
 
   async #settle(course: Course, outcome: Outcome): Promise<void> {
@@ -601,6 +623,7 @@ export class Engine {
 }
 
 function unreadFailure(code: string | undefined): Failure {
+  if (code === 'CONNECT') return fail('connect_unsupported')
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return fail('request_too_slow')
   if (code === 'HPE_HEADER_OVERFLOW') return fail('headers_too_large')
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return fail('chunk_extensions_too_large')
@@ -621,7 +644,7 @@ function clipNames(names: readonly string[]): readonly string[] {
 /** The caller left while we waited. */
 class CallerGone extends Error {}
 
-/** A browser asks whether it may ask: answered before anybody looks for a key. */
+/** A question about what may be asked, a browser's for one: answered before anybody looks for a key. */
 class Preflight extends Error {
   readonly headers: { readonly [name: string]: string }
 
@@ -704,6 +727,27 @@ function fillPath(template: string, params: { readonly [name: string]: string })
   )
 }
 
+/** Where the answer's bytes come from: the call, or what undoes the codings that nobody asked for. */
+function openSource(call: UpstreamCall, head: AnswerHead, upstream: Upstream): Source {
+  return head.codings.length === 0 ? call : new DecodedAnswer(call, head.codings, upstream.answerBytesMax)
+}
+
+/** Headers that measure the bytes as they were packed. */
+const measures: ReadonlySet<string> = new Set([
+  'content-length',
+  'content-encoding',
+  'etag',
+  'digest',
+  'content-digest',
+  'repr-digest',
+  'content-md5',
+  'accept-ranges',
+])
+
+function withoutMeasures(headers: { readonly [name: string]: string }): { readonly [name: string]: string } {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !measures.has(name)))
+}
+
 /** What stands before every plugin's stages: upstreams quote the key that they refuse. */
 function firstStages(status: number, upstream: Upstream): readonly Stage[] {
   const redaction = status < 400 ? undefined : createRedaction(upstream.credential)
@@ -719,7 +763,6 @@ function outgoingHeaders(ex: Exchange, target: Target, out: Outbound): string[] 
 
 function sendHead(
   res: ServerResponse,
-  ex: Exchange,
   status: number,
   headers: { readonly [name: string]: string },
   endsWithConnection: boolean,
@@ -729,14 +772,8 @@ function sendHead(
     res.shouldKeepAlive = false
     res.useChunkedEncodingByDefault = false
   }
-  res.writeHead(status, { ...idHeaders(ex.id), ...headers, ...ownHeaders(ex) })
+  res.writeHead(status, headers)
   if (headers['content-length'] === undefined) res.flushHeaders()
-}
-
-/** What every answer to an exchange carries: its limits in the dialect's words, and what plugins put there. */
-function ownHeaders(ex: Exchange): { readonly [name: string]: string } {
-  const { limits, answerHeaders } = ex
-  return limits.length === 0 ? answerHeaders : { ...ex.dialect.limitHeaders(limits, Date.now()), ...answerHeaders }
 }
 
 function withoutRetry(failure: Failure): Failure {

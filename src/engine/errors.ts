@@ -12,6 +12,12 @@ export const errors = {
   },
   not_found: { status: 404, type: bad, text: 'There is nothing at {method} {path}.' },
   method_not_allowed: { status: 405, type: bad, text: '{path} takes {allow}, not {method}.' },
+  connect_unsupported: {
+    status: 501,
+    type: bad,
+    text: 'No tunnels are opened here: CONNECT is not taken.',
+    retry: false,
+  },
   request_malformed: { status: 400, type: bad, text: 'What was sent is not a request of HTTP/1.1 ({why}).' },
   request_too_slow: { status: 408, type: bad, text: 'The request did not arrive in time.', retry: false },
   headers_too_large: { status: 431, type: bad, text: 'The header lines are larger than 16 KiB together.' },
@@ -99,6 +105,11 @@ export const errors = {
   upstream_timeout: { status: 504, type: server, text: 'The upstream did not answer within {ms} ms.' },
   upstream_cut: { status: 502, type: server, text: 'The upstream broke off ({reason}).' },
   upstream_invalid: { status: 502, type: server, text: "The upstream's answer is not usable: {reason}." },
+  upstream_answer_too_large: {
+    status: 502,
+    type: server,
+    text: "The upstream's answer is larger than is taken from it: {why}.",
+  },
   deadline_exceeded: { status: 504, type: server, text: 'The answer was not complete within {ms} ms.' },
   drain_deadline: {
     status: 503,

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Json, JsonObjectView } from '../kit/index.ts'
 import { fail } from './errors.ts'
 import { parseJson } from './parse-json.ts'
+import { createShift, cutOut, type Drops, findCuts } from './prune.ts'
 import { type Member, ObjectScan } from './scan-json.ts'
 
 export { depthMax, structuralTokensMax } from './scan-json.ts'
@@ -111,6 +112,32 @@ class ScannedObject implements JsonObjectView {
   pick(keep: (name: string) => boolean): JsonObjectView {
     const kept = this.#members.filter(member => keep(member.name))
     return kept.length === this.#members.length ? this : new ScannedObject(kept)
+  }
+
+  prune(drops: Drops): JsonObjectView {
+    const cuts = findCuts(this.bytes, drops)
+    if (cuts.length === 0) return this
+    const text = cutOut(this.bytes, cuts)
+    const shift = createShift(cuts)
+    const members: Member[] = []
+    for (const { start, valueStart, end, ...rest } of this.#placed()) {
+      const member = { ...rest, text, start: shift(start), valueStart: shift(valueStart), end: shift(end) }
+      if (member.end > member.start) members.push(member)
+    }
+    return new ScannedObject(members, text)
+  }
+
+  /** The members where they stand in this object's own text. */
+  #placed(): readonly Member[] {
+    const text = this.bytes
+    if (this.#members.every(member => member.text === text)) return this.#members
+    let next = 1
+    return this.#members.map(member => {
+      const start = next
+      const end = start + member.end - member.start
+      next = end + 1
+      return { ...member, text, start, valueStart: start + member.valueStart - member.start, end }
+    })
   }
 
   #find(name: string): Member | undefined {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { callerAddress, type Head } from '../kit/index.ts'
 import { fail } from './errors.ts'
+import { findHostFault, takeOriginForm } from './request-target.ts'
 
 /** Header lines a request may have. */
 const headerLinesMax = 100
@@ -19,10 +20,12 @@ const pathBytesMax = 8192
  */
 export function readHead(req: IncomingMessage, trustedProxies?: readonly string[]): Head {
   if (req.httpVersionMajor !== 1) throw fail('http_version_unsupported')
+  takeOriginForm(req)
   const url = req.url ?? '/'
   const mark = url.indexOf('?')
   const path = mark < 0 ? url : url.slice(0, mark)
-  if (url.length > pathBytesMax || !pathText.test(path) || pathTricks.test(path)) throw fail('path_invalid')
+  const isPath = pathText.test(path) && !pathTricks.test(path)
+  if (url.length > pathBytesMax || !(isPath || isOfServer(req))) throw fail('path_invalid')
   const query = mark < 0 ? '' : url.slice(mark + 1)
   if (!queryText.test(query)) throw fail('path_invalid')
   checkHeaders(req)
@@ -33,6 +36,11 @@ export function readHead(req: IncomingMessage, trustedProxies?: readonly string[
     headers: req.headers,
     remote: callerAddress(req.socket.remoteAddress ?? '', req.headers['x-forwarded-for'], trustedProxies),
   }
+}
+
+/** `OPTIONS *` asks for the server itself (RFC 9110 9.3.7). */
+function isOfServer({ method, url }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && url === '*'
 }
 
 function checkHeaders(req: IncomingMessage): void {
@@ -48,6 +56,8 @@ function checkHeaders(req: IncomingMessage): void {
     if (seen.has(name)) throw fail('header_duplicate', { name })
     seen.add(name)
   }
+  const fault = findHostFault(req.headers.host, req.httpVersionMinor)
+  if (fault !== undefined) throw fail('header_invalid', { name: 'host', why: fault })
   const { expect } = req.headers
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw fail('expectation_unsupported')
   const coding = req.headers['transfer-encoding']

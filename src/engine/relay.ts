@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import { Failure, isPromise, type Passed, type Reply, type Stage } from '../kit/index.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
+import type { Source } from './decode.ts'
 import { fail } from './errors.ts'
-import type { Sink, UpstreamCall } from './transport.ts'
+import type { Sink } from './transport.ts'
 import type { Stopwatch } from './turns.ts'
 
 /** After so many bytes the rest waits for the next turn of the event loop, so that nobody's turn grows long. */
@@ -39,7 +40,7 @@ export type Relayed =
 export class Relay implements Sink {
   readonly done: Promise<Relayed>
   readonly #res: ServerResponse
-  readonly #call: UpstreamCall
+  readonly #source: Source
   readonly #stages: readonly Stage[]
   readonly #hasLength: boolean
   readonly #detach: () => boolean
@@ -80,7 +81,7 @@ export class Relay implements Sink {
    */
   constructor(
     res: ServerResponse,
-    call: UpstreamCall,
+    source: Source,
     reply: Reply,
     detach: () => boolean,
     begin: () => void,
@@ -89,7 +90,7 @@ export class Relay implements Sink {
     stopwatch: Stopwatch,
   ) {
     this.#res = res
-    this.#call = call
+    this.#source = source
     this.#stages = reply.stages
     const length = reply.headers['content-length']
     this.#owed = length === undefined ? undefined : Number(length)
@@ -108,7 +109,7 @@ export class Relay implements Sink {
     })
     if (res.destroyed) this.#onCallerGone()
     else res.on('close', this.#onCallerGone).on('drain', this.#onDrain)
-    call.start(this)
+    source.start(this)
   }
 
   /** Sends `text` after every `everyMs` of silence, between two events and never inside one. */
@@ -169,7 +170,7 @@ export class Relay implements Sink {
   }
 
   #await(passed: Promise<Passed>, bytes: number): void {
-    this.#call.pause()
+    this.#source.pause()
     passed
       .then(result => {
         if (this.#settled) return
@@ -188,7 +189,7 @@ export class Relay implements Sink {
     this.#spent += bytes + chunkCostBytes
     if (this.#spent < fairBytes) return false
     this.#turn = false
-    this.#call.pause()
+    this.#source.pause()
     setImmediate(() => {
       this.#turn = true
       this.#working = false
@@ -304,7 +305,7 @@ export class Relay implements Sink {
 
   #fault(error: unknown): void {
     const failure = error instanceof Failure ? error : fail('internal_error', {}, { cause: error })
-    this.#call.abort(failure)
+    this.#source.abort(failure)
     this.#cut(failure.code.startsWith('upstream') ? 'upstream' : 'gateway', failure)
   }
 
@@ -350,7 +351,7 @@ export class Relay implements Sink {
       this.#steer()
       return
     }
-    this.#call.abort(fail('upstream_cut', { reason: 'the caller left' }))
+    this.#source.abort(fail('upstream_cut', { reason: 'the caller left' }))
     this.#settle({ kind: 'cut', by: 'caller', complete: this.#complete })
   }
 
@@ -362,8 +363,8 @@ export class Relay implements Sink {
 
   /** The one place where the upstream is told to go on or to wait. */
   #steer(): void {
-    if (this.#working || this.#draining || !this.#turn) this.#call.pause()
-    else this.#call.resume()
+    if (this.#working || this.#draining || !this.#turn) this.#source.pause()
+    else this.#source.resume()
   }
 
   #settle(relayed: Relayed): void {

@@ -14,6 +14,8 @@ const none: { readonly [name: string]: string } = Object.freeze({})
 export class Router {
   readonly #literal = new Map<string, Map<string, Route>>()
   readonly #patterns: Pattern[] = []
+  /** All that some path takes. */
+  readonly methods: readonly string[]
 
   constructor(routes: readonly Route[]) {
     for (const route of routes) {
@@ -24,18 +26,21 @@ export class Router {
         this.#literal.set(route.path, methods)
       }
     }
+    this.methods = withHead([...new Set(routes.map(route => route.method)), 'OPTIONS'])
   }
 
-  /** `path` without query, percent-encoding as sent. A parameter takes the rest of the path, slashes too, decoded. */
+  /**
+   * `path` without query, percent-encoding as sent. HEAD is answered where GET is, by the same route (RFC 9110 9.3.2). A parameter takes the rest of the path, slashes too, decoded.
+   */
   find(method: string, path: string): Match {
     const methods = this.#literal.get(path)
-    const literal = methods?.get(method)
+    const literal = methods?.get(method) ?? (method === 'HEAD' ? methods?.get('GET') : undefined)
     if (literal) return { kind: 'route', route: literal, params: none }
     const allow = methods ? [...methods.keys()] : []
     for (const { route, match, names } of this.#patterns) {
       const found = match.exec(path)
       if (!found) continue
-      if (route.method !== method) {
+      if (route.method !== method && !(method === 'HEAD' && route.method === 'GET')) {
         allow.push(route.method)
         continue
       }
@@ -47,8 +52,12 @@ export class Router {
       }
       return { kind: 'route', route, params }
     }
-    return allow.length > 0 ? { kind: 'method', allow: [...new Set(allow)] } : { kind: 'none' }
+    return allow.length > 0 ? { kind: 'method', allow: withHead([...new Set(allow)]) } : { kind: 'none' }
   }
+}
+
+function withHead(methods: readonly string[]): readonly string[] {
+  return methods.includes('GET') && !methods.includes('HEAD') ? [...methods, 'HEAD'] : methods
 }
 
 function compile(route: Route): Pattern {

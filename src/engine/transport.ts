@@ -7,11 +7,15 @@ import type { Dispatcher } from 'undici'
 import buildConnector from 'undici/lib/core/connect.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import type { Body, Reach, Upstream } from '../kit/index.ts'
+import { type Coding, parseCodings } from './codings.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
+import { acceptInterim } from './interim.ts'
 
-/** Informational answers taken from one upstream before it is given up. */
-const informationalMax = 16
+/** Interim answers (1xx) before the answer: any number, and together at most so many bytes. */
+const interimBytesMax = 4 * 1024 * 1024
+/** What the line of an interim answer counts for, beside its headers. */
+const interimLineBytes = 24
 const connectionsMax = 256
 /**
  * Larger bodies are written piece by piece: undici takes a buffer for sent as soon as the socket has it, and would put the
@@ -45,6 +49,8 @@ export type AnswerHead = {
   readonly headers: { readonly [name: string]: string | string[] | undefined }
   /** The answer ends when the connection does: nothing says where it is complete. */
   readonly endsWithConnection: boolean
+  /** What the content was packed with, in that order, though that was not asked for. */
+  readonly codings: readonly Coding[]
 }
 
 /** Where an upstream's requests go. */
@@ -142,6 +148,7 @@ function patientConnector(timeoutMs: number): buildConnector.connector {
       if (error || !socket) return callback(...args)
       makePatient(socket)
       callback(null, socket)
+      if (!socket.destroyed) acceptInterim(socket)
     })
   }
 }
@@ -175,11 +182,14 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
   #ended = false
   #error: Error | undefined
   #aborted: Error | undefined
-  #informational = 0
+  #interimBytes = 0
   #paused = false
   #answered = false
   /** Bytes that Content-Length promises and that have not come; undefined where it promises none. */
   #owed: number | undefined
+  #received = 0
+  /** The caller has left, and the rest is read for the charge's sake. */
+  #isLeft = false
   readonly #deadlines: Deadlines
   readonly #startedAt = performance.now()
   deadlineAt: number
@@ -236,6 +246,22 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
     this.#giveUp(failure)
   }
 
+  /** The caller has left: the rest of the answer, once it has begun, has only so long. */
+  leave(): void {
+    this.#isLeft = true
+    if (this.#answered) this.#hasten()
+  }
+
+  #hasten(): void {
+    const { afterLeaveMs } = this.request.upstream.timeouts
+    this.deadlineAt = Math.min(this.deadlineAt, performance.now() + afterLeaveMs)
+  }
+
+  #giveUpSize(): void {
+    const max = this.request.upstream.answerBytesMax
+    this.#giveUp(fail('upstream_answer_too_large', { why: `it has more than ${max} bytes` }))
+  }
+
   /** Gives the call up; the upstream's socket is closed. Nothing more reaches the sink. */
   abort(reason: Error): void {
     if (this.#ended || this.#error) return
@@ -280,9 +306,12 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
   ): void {
     if (this.#aborted) return
     if (status >= 100 && status < 200) {
-      if (++this.#informational > informationalMax) this.#refuse(controller, 'too many informational answers')
+      this.#interimBytes += interimLineBytes + bytesOf(controller.rawHeaders)
+      if (this.#interimBytes > interimBytesMax) this.#refuse(controller, 'interim answers without end')
       return
     }
+    const codings = parseCodings(headers['content-encoding'])
+    if (!codings) return this.#refuse(controller, 'a content-encoding that was not asked for and is not known')
     const wrong = findFault(status, headers)
     if (wrong) return this.#refuse(controller, wrong)
     this.reach = 'truncated'
@@ -290,12 +319,22 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
     const length = headers['content-length']
     this.#owed = typeof length === 'string' ? Number(length) : undefined
     this.deadlineAt = this.#startedAt + this.request.upstream.timeouts.totalMs
-    this.#resolveHead({ status, headers, endsWithConnection: endsWithConnection(status, headers) })
+    if (this.#isLeft) this.#hasten()
+    if (this.#owed !== undefined && this.#owed > this.request.upstream.answerBytesMax) return this.#giveUpSize()
+    const hasBody = status !== 204 && status !== 304
+    this.#resolveHead({
+      status,
+      headers,
+      endsWithConnection: hasBody && endsWithConnection(headers),
+      codings: hasBody ? codings : [],
+    })
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#aborted) return
     if (this.#owed !== undefined) this.#owed -= chunk.length
+    this.#received += chunk.length
+    if (this.#received > this.request.upstream.answerBytesMax) return this.#giveUpSize()
     if (this.#sink) this.#sink.data(chunk)
     else this.#early.push(chunk)
   }
@@ -323,7 +362,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
 
   onDeadline(): void {
     const { firstByteMs, totalMs } = this.request.upstream.timeouts
-    if (this.#answered) this.#giveUp(fail('deadline_exceeded', { ms: totalMs }))
+    if (this.#answered) this.#giveUp(fail('deadline_exceeded', { ms: Math.round(this.deadlineAt - this.#startedAt) }))
     else this.#giveUp(fail('upstream_timeout', { ms: Math.min(firstByteMs, totalMs) }))
   }
 
@@ -336,6 +375,11 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
     this.#aborted = failure
     controller?.abort(failure)
   }
+}
+
+function bytesOf(rawHeaders: Dispatcher.DispatchController['rawHeaders']): number {
+  if (!Array.isArray(rawHeaders)) return 0
+  return rawHeaders.reduce<number>((sum, one) => sum + one.length, 0)
 }
 
 function* slices(bytes: Buffer): Generator<Buffer> {
@@ -361,22 +405,12 @@ function findFault(
     if (headers['content-length'] !== undefined) return 'both content-length and transfer-encoding'
   }
   if (Array.isArray(headers['content-length'])) return 'two content-lengths'
-  const coding = headers['content-encoding']
-  if (coding !== undefined && coding !== 'identity') return 'a content-encoding that was not asked for'
   if (status >= 300 && status < 400 && status !== 304) return `a redirect (${status}); redirects are not followed`
   return undefined
 }
 
-function endsWithConnection(
-  status: number,
-  headers: { readonly [name: string]: string | string[] | undefined },
-): boolean {
-  return (
-    status !== 204 &&
-    status !== 304 &&
-    headers['content-length'] === undefined &&
-    headers['transfer-encoding'] === undefined
-  )
+function endsWithConnection(headers: { readonly [name: string]: string | string[] | undefined }): boolean {
+  return headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
 }
 
 const connectCodes = new Set([

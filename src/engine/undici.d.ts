@@ -5,3 +5,10 @@ declare module 'undici/lib/dispatcher/pool.js' {
 declare module 'undici/lib/core/connect.js' {
   export { buildConnector as default } from 'undici'
 }
+declare module 'undici/lib/core/symbols.js' {
+  const symbols: {
+    /** Of a socket: what reads it. */
+    readonly kParser: unique symbol
+  }
+  export default symbols
+}

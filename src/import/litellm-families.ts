@@ -29,10 +29,10 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
     forward: { generate: { all: true }, generate.count: { all: true }, generate.embed: { all: true } }
     token-usage: { free_operations: [generate.count] }`,
     routes: [
-      `{ match: "POST /v1beta/models/{model}:generateContent", operation: generate, dialect: google, stream: never }`,
-      `{ match: "POST /v1beta/models/{model}:streamGenerateContent", operation: generate, dialect: google, stream: always }`,
-      `{ match: "POST /v1beta/models/{model}:countTokens", operation: generate.count, dialect: google }`,
-      `{ match: "POST /v1beta/models/{model}:embedContent", operation: generate.embed, dialect: google }`,
+      `{ match: ["POST /v1beta/models/{model}:generateContent", "/models/{model}:generateContent"], operation: generate, dialect: google, stream: never }`,
+      `{ match: ["POST /v1beta/models/{model}:streamGenerateContent", "/models/{model}:streamGenerateContent"], operation: generate, dialect: google, stream: always }`,
+      `{ match: ["POST /v1beta/models/{model}:countTokens", "/models/{model}:countTokens"], operation: generate.count, dialect: google }`,
+      `{ match: ["POST /v1beta/models/{model}:embedContent", "/models/{model}:embedContent"], operation: generate.embed, dialect: google }`,
       `{ match: [GET /v1beta/models], operation: models.list, dialect: google, serve: models }`,
     ],
   },

@@ -7,6 +7,8 @@ export type ImaginedRequest = {
   readonly size: string | undefined
   readonly quality: string | undefined
   readonly n: number
+  /** More fields of its body, or others than these. */
+  readonly fields?: { readonly [name: string]: Json }
 }
 
 /** What would become of a request, and what it would cost: by the same functions that the gateway itself runs. */

@@ -21,4 +21,9 @@ export type JsonObjectView = {
   with(changes: ReadonlyMap<string, Json | undefined>): JsonObjectView
   /** A new view with the named members alone, in the order they were sent. */
   pick(keep: (name: string) => boolean): JsonObjectView
+  /**
+   * A new view without the members, at any depth, that are to be dropped; what stays keeps its bytes. A path is names with
+   * dots between them, and `[]` for an element of a list: `options.count`, `tools[].name`. Names of more than 256 bytes stay.
+   */
+  prune(drops: (name: string, path: () => string) => boolean): JsonObjectView
 }

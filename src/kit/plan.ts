@@ -33,6 +33,8 @@ export type Timeouts = {
   readonly firstByteMs: number
   readonly idleMs: number
   readonly totalMs: number
+  /** For the rest of an answer that has begun and whose caller has left. */
+  readonly afterLeaveMs: number
 }
 
 export type Upstream = {
@@ -43,6 +45,8 @@ export type Upstream = {
   /** More fixed headers for every request. */
   readonly headers: { readonly [name: string]: string }
   readonly timeouts: Timeouts
+  /** An answer of more bytes is cut, as they come and as they are once unpacked. */
+  readonly answerBytesMax: number
   /** Whether sockets are used again; undefined leaves it to the route. */
   readonly reuse: boolean | undefined
   /** When it is left alone: after so many failures in a row, for so long; then one request tries it. */

@@ -62,9 +62,10 @@ export type Ledger = {
   void(id: string, reason: string): Promise<boolean>
   /**
    * What was bought is unknown and no line exists: a person decides, or what the configuration says. The hold is given back,
-   * unless it is `kept`: then it is held until somebody has decided.
+   * unless it is `kept`: then it is held until somebody has decided. One that is `lined` may have lines, which are an
+   * estimate: they are booked when somebody settles it, and are not when somebody voids it.
    */
-  review(id: string, reason: string, hold?: 'kept' | 'released'): Promise<boolean>
+  review(id: string, reason: string, hold?: 'kept' | 'released', lines?: 'lined'): Promise<boolean>
   /** The answer reached the caller wholly; informational. */
   delivered(id: string): void
   find(id: string): Awaitable<Charge | undefined>

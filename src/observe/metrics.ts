@@ -1,7 +1,8 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import type { Awaitable, Charge, LimitDecision, LogRow } from '../kit/index.ts'
+import type { Awaitable, LimitDecision, LogRow } from '../kit/index.ts'
 import { counters, countersSnapshot, gaugeSnapshot, spreads, spreadsSnapshot } from './tally.ts'
 import type { Count, Snapshot, Spread } from './tally.ts'
+import type { EndedCharge } from './watch-charges.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const commitBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -21,8 +22,10 @@ export type GaugeReader = () => number
 export type Metrics = {
   /** A request has begun. */
   began(): void
-  /** A request has ended; with its charge, when it has one. Counts by reference: about a microsecond. */
-  settled(row: LogRow, charge?: Charge | null): void
+  /** A request has ended. Counts by reference: about a microsecond. */
+  settled(row: LogRow): void
+  /** A charge has ended. */
+  charged(charge: EndedCharge): void
   /** What limits said of a request. */
   /** An upstream's answer was not handed out whole, because nobody could tell what it held. */
   unrecognised(model: string, upstream: string): void
@@ -140,7 +143,7 @@ export function createMetrics(): Metrics {
     return cells
   }
 
-  function countCharge(charge: Charge): void {
+  function countCharge(charge: EndedCharge): void {
     const model = label(charge.model, known.models)
     charges.at(charge.state).value++
     if (charge.state !== 'settled') return
@@ -198,7 +201,7 @@ export function createMetrics(): Metrics {
     began() {
       inFlight++
     },
-    settled(row, charge) {
+    settled(row) {
       inFlight--
       const cells = cellsOf(row)
       cells.requests.value++
@@ -206,8 +209,8 @@ export function createMetrics(): Metrics {
       if (row.errorCode !== null) refusals.at(row.errorCode).value++
       if (row.inputTokens !== null) tokens.at(label(row.model, known.models), 'input').value += row.inputTokens
       if (row.outputTokens !== null) tokens.at(label(row.model, known.models), 'output').value += row.outputTokens
-      if (charge) countCharge(charge)
     },
+    charged: countCharge,
     limited(decisions) {
       for (const { limit, decision } of decisions) limited.at(limit, decision).value++
     },

@@ -113,8 +113,14 @@ export function assembleStorage(parts: StorageParts): Storage {
     }
   }
 
-  function review(id: string, reason: string, hold: 'kept' | 'released' = 'released'): Promise<boolean> {
-    return end(id, { change: 'endEmpty', given: { id, state: 'needs_review', reason, hold, at: clock.now() } })
+  function review(
+    id: string,
+    reason: string,
+    hold: 'kept' | 'released' = 'released',
+    lines?: 'lined',
+  ): Promise<boolean> {
+    const given = { id, state: 'needs_review', reason, hold, at: clock.now(), ...(lines && { lined: true }) } as const
+    return end(id, { change: 'endEmpty', given })
   }
 
   async function changing<T>(change: Promise<T>): Promise<T> {

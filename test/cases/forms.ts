@@ -146,7 +146,11 @@ export const refusedForms: readonly (readonly [
   ],
   ['M28 a first boundary that does not begin its line', Buffer.concat([Buffer.from('x'), good]), 'form_malformed'],
   ['M29 an empty body', Buffer.alloc(0), 'form_malformed'],
-  ['a picture without a filename', headOf(`${textHead('image')}\r\nContent-Type: image/png`), 'form_malformed'],
+  [
+    'a picture without a filename, under a field of no files',
+    headOf(`${textHead('other')}\r\nContent-Type: image/png`),
+    'form_malformed',
+  ],
   [
     'a text in another charset',
     headOf(`${textHead('a')}\r\nContent-Type: text/plain; charset=utf-16`),

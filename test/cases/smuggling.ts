@@ -126,6 +126,14 @@ export const smuggling: readonly Smuggle[] = [
   ...rows('refused', 'request line', {
     'tabs between its parts': post([cl], carried, `POST\t${smugglePath}\tHTTP/1.1`),
     'another request in its path': post([cl], carried, `POST ${smugglePath}\rHost: x HTTP/1.1`),
+    'an absolute address with a name before its host': post(
+      [cl],
+      carried,
+      `POST http://a@inner${smugglePath} HTTP/1.1`,
+    ),
+  }),
+  ...rows('one', 'request line', {
+    // RFC 9112 3.2.2: what it names is the host, and Host has no say. Nothing here goes by either.
     'an absolute address of another host': post([cl], carried, `POST http://inner${smugglePath} HTTP/1.1`),
   }),
   ...rows('refused', 'header', {

@@ -678,6 +678,27 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
+    await t.test('[6.3] estimated lines wait for a person: booked when settled, not owed when void', async t => {
+      const { ledger, books } = shared
+      const { key, readKey } = await addKey(shared.storage)
+      for (const [how, amount] of [
+        ['void', 0],
+        ['settle', 40_000],
+      ] as const) {
+        const { facts } = holdOf(key, 40_000)
+        await ledger.hold({ facts, hold: 40_000, idempotency: null })
+        t.equal(await ledger.line(facts.id, line(0)), true)
+        t.equal(await ledger.review(facts.id, 'usage_implausible', 'kept', 'lined'), true)
+        t.match(await ledger.find(facts.id), { state: 'needs_review', amount: 40_000, lines: [line(0)] })
+        t.match(await readKey(), { spent: 0 })
+        t.same((await books.verify()).problems, [])
+        t.equal(await books.resolve(facts.id, how, 'ada', 'asked the upstream'), true)
+        t.match(await ledger.find(facts.id), { amount, lines: [line(0)] })
+        t.match(await readKey(), { spent: amount, held: 0 })
+        t.same((await books.verify()).problems, [])
+      }
+    })
+
     await t.test('a tool beside the gateway refunds and reads; the gateway sees it', async t => {
       const { harness, ledger, books } = shared
       const { key } = await addKey(shared.storage)

@@ -35,7 +35,7 @@ export type BareEngine = {
 export type BareOptions = {
   /** For each upstream what differs from an upstream of weight 1 and priority 1 that is waited for as long as it takes. */
   readonly upstreams?: readonly (Partial<Pick<Candidate, 'weight' | 'priority' | 'sendAs'>> &
-    Partial<Pick<UpstreamPlan, 'timeouts' | 'cooldown' | 'url' | 'credential'>>)[]
+    Partial<Pick<UpstreamPlan, 'timeouts' | 'answerBytesMax' | 'cooldown' | 'url' | 'credential'>>)[]
   readonly server?: Partial<ServerPlan>
   readonly hooks?: Hooks
   readonly callers?: EngineParts['callers']
@@ -44,7 +44,7 @@ export type BareOptions = {
 }
 
 const origin = { file: 'test', line: 1, col: 1 }
-export const patient = { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 60_000 }
+export const patient = { connectMs: 5_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 60_000, afterLeaveMs: 60_000 }
 /** The model that every test of the bare engine asks for. */
 export const modelName = 'anything'
 
@@ -128,6 +128,7 @@ function planUpstream(name: string, url: string, own: Partial<UpstreamPlan>): Up
     credential: undefined,
     headers: {},
     timeouts: patient,
+    answerBytesMax: 268_435_456,
     reuse: undefined,
     cooldown: { failures: 3, forMs: 60_000 },
     ...own,

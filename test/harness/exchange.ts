@@ -186,7 +186,8 @@ export function someTarget(
     url: 'simulator:one',
     credential: undefined,
     headers: {},
-    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
+    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1, afterLeaveMs: 1 },
+    answerBytesMax: 1,
     reuse: undefined,
     cooldown: { failures: 3, forMs: 10_000 },
   }

@@ -98,3 +98,54 @@ function box(kind: string, ...content: Buffer[]): Buffer {
   head.write(kind, 4, 'latin1')
   return Buffer.concat([head, ...content])
 }
+
+/** A BMP of 24 bits a pixel up to its pixels; a negative height stands for rows from the top. */
+export function bmpHead(width: number, height: number, more: { readonly core?: boolean } = {}): Buffer {
+  const head = Buffer.alloc(54)
+  head.write('BM', 0, 'latin1')
+  head.writeUInt32LE(more.core ? 12 : 40, 14)
+  if (more.core) {
+    head.writeUInt16LE(width, 18)
+    head.writeUInt16LE(height, 20)
+    head.writeUInt16LE(1, 22)
+    head.writeUInt16LE(24, 24)
+    return head
+  }
+  head.writeInt32LE(width, 18)
+  head.writeInt32LE(height, 22)
+  head.writeUInt16LE(1, 26)
+  head.writeUInt16LE(24, 28)
+  return head
+}
+
+/** A TIFF whose directory stands `at` a place; `big`: the most significant byte first. */
+export function tiffHead(
+  width: number,
+  height: number,
+  more: { readonly big?: boolean; readonly at?: number } = {},
+): Buffer {
+  const { big = false, at = 8 } = more
+  const bytes = Buffer.alloc(at + 2 + 3 * 12 + 4)
+  const short = (value: number, place: number) =>
+    big ? bytes.writeUInt16BE(value, place) : bytes.writeUInt16LE(value, place)
+  const long = (value: number, place: number) =>
+    big ? bytes.writeUInt32BE(value, place) : bytes.writeUInt32LE(value, place)
+  bytes.write(big ? 'MM' : 'II', 0, 'latin1')
+  short(42, 2)
+  long(at, 4)
+  short(3, at)
+  const entries: readonly (readonly [tag: number, type: 3 | 4, value: number])[] = [
+    [254, 4, 0],
+    [256, 3, width],
+    [257, 4, height],
+  ]
+  for (const [i, [tag, type, value]] of entries.entries()) {
+    const place = at + 2 + i * 12
+    short(tag, place)
+    short(type, place + 2)
+    long(1, place + 4)
+    if (type === 3) short(value, place + 8)
+    else long(value, place + 8)
+  }
+  return bytes
+}

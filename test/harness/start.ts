@@ -78,7 +78,7 @@ export type StartOptions = {
 }
 
 /** Starts a gateway over real upstreams, in a folder of its own that goes with the test. */
-export async function start(t: Test, options: StartOptions = {}): Promise<Started> {
+export async function start(t: Pick<Test, 'teardown'>, options: StartOptions = {}): Promise<Started> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-test-'))
   const upstreams: { [name: string]: Upstream } = {}
   const env: Record<string, string> = {

@@ -207,11 +207,11 @@ t.test('a known path under another method is 405, and Allow says which', async t
   for (const [path, allow] of [
     [generations, 'POST'],
     ['/v1/images/edits', 'POST'],
-    ['/v1/models', 'GET'],
-    ['/v1/models/alpha-image-2', 'GET'],
+    ['/v1/models', 'GET, HEAD'],
+    ['/v1/models/alpha-image-2', 'GET, HEAD'],
   ] as const) {
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'PURGE']) {
-      if (method === allow) continue
+      if (allow.split(', ').includes(method)) continue
       const answer = await exchangeRaw(url, requestHead(method, path, [`x-api-key: ${key}`, 'Connection: close']))
       t.equal(answer.status, 405, `${method} ${path}`)
       t.equal(answer.headers['allow'], allow)
@@ -491,10 +491,10 @@ t.test('a header that cannot be written stays away, and the picture that was pai
   t.match(await charges(1), [{ state: 'settled', delivery: 'confirmed' }])
 })
 
-t.test('a compressed answer that nobody asked for is 502, and never counted as no pictures [U13]', async t => {
+t.test('an answer in a coding that is not known is 502, and never counted as no pictures [U13]', async t => {
   const started = await startOpen(t)
   const { upstream, post, charges } = started
-  for (const coding of ['gzip', 'br', 'deflate']) {
+  for (const coding of ['compress', 'gzip, cow', 'aes128gcm']) {
     upstream.answerOnce(res => {
       res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': coding })
       res.end(gzipSync(answerText))

@@ -15,14 +15,19 @@ const spelled: readonly (readonly [sent: string, asked: string, model: string])[
   ['/v1/v1/rerank', '/v1/rerank', 'sim-rerank'],
   ['/v2/rerank', '/v2/rerank', 'sim-rerank'],
 ]
-const generative: readonly (readonly [sent: string, asked: string])[] = ['v1beta', 'v1', 'v1/v1beta', 'v1/v1'].flatMap(
-  version =>
-    ['generateContent', 'streamGenerateContent?alt=sse', 'countTokens', 'embedContent', 'batchEmbedContents'].map(
-      method => [`/${version}/models/sim-generative:${method}`, `/v1beta/models/sim-generative:${method}`] as const,
-    ),
+const generative: readonly (readonly [sent: string, asked: string])[] = [
+  '/v1beta',
+  '/v1',
+  '/v1/v1beta',
+  '/v1/v1',
+  '',
+].flatMap(version =>
+  ['generateContent', 'streamGenerateContent?alt=sse', 'countTokens', 'embedContent', 'batchEmbedContents'].map(
+    method => [`${version}/models/sim-generative:${method}`, `/v1beta/models/sim-generative:${method}`] as const,
+  ),
 )
 
-t.test('a path that a client doubles or shortens reaches the upstream as it is meant', async t => {
+t.test('a path that a client doubles or shortens reaches the upstream as it is meant [6.8]', async t => {
   const { post, upstreams } = await start(t, { edit: [['rpm: 60,', 'rpm: 1000,']] })
   const upstream = upstreams['text']
   upstream?.answer({})

@@ -117,6 +117,100 @@ t.test('a schema that the answer shall have is followed', async t => {
   t.same(JSON.parse(choices?.[0]?.message.content ?? ''), { name: 'Ann', tags: ['who'] })
 })
 
+const recipe = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', minLength: 12 },
+    kind: { enum: ['soup', 'cake'] },
+    minutes: { type: 'integer', minimum: 5, maximum: 9 },
+    steps: { type: 'array', minItems: 2, items: { $ref: '#/$defs/step' } },
+    day: { type: 'string', format: 'date' },
+    note: { anyOf: [{ type: 'string', maxLength: 3 }, { type: 'null' }] },
+  },
+  required: ['name', 'kind', 'minutes', 'steps', 'day', 'note'],
+  additionalProperties: false,
+  $defs: { step: { type: 'object', properties: { hot: { type: 'boolean' } }, required: ['hot'] } },
+}
+const cooked = {
+  name: 'a red boat..',
+  kind: 'soup',
+  minutes: 5,
+  steps: [{ hot: true }, { hot: true }],
+  day: '2026-01-02',
+  note: 'a r',
+}
+
+t.test('[6.8] an answer satisfies the schema that it shall have, in every style', async t => {
+  const prompt = 'a red boat'
+  const chat = await json(
+    post('/v1/chat/completions', {
+      model,
+      messages: say(prompt),
+      response_format: { type: 'json_schema', json_schema: { name: 'recipe', schema: recipe } },
+    }),
+  )
+  t.same(JSON.parse(textIn(chat)), cooked)
+  const format = { type: 'json_schema', name: 'recipe', schema: recipe }
+  t.same(JSON.parse(textIn(await json(post('/v1/responses', { model, input: prompt, text: { format } })))), cooked)
+  for (const place of [{ output_config: { format } }, { output_format: format }]) {
+    const order = { model, max_tokens: 99, messages: say(prompt), ...place }
+    t.same(JSON.parse(textIn(await json(post('/v1/messages', order, version)))), cooked)
+  }
+  for (const config of [
+    { generationConfig: { responseMimeType: 'application/json', responseJsonSchema: recipe } },
+    { generation_config: { response_mime_type: 'application/json', response_schema: recipe } },
+  ]) {
+    const answer = await json(post('/v1/models/m:generateContent', { contents: contents(prompt), ...config }))
+    t.same(JSON.parse(textIn(answer)), cooked)
+  }
+})
+
+t.test('[6.8] an answer is a JSON object where only that is asked for', async t => {
+  const type = 'json_object'
+  const order = { model, messages: say('a red boat'), response_format: { type } }
+  const wanted = { answer: 'a red boat' }
+  t.same(JSON.parse(textIn(await json(post('/v1/chat/completions', order)))), wanted)
+  const asked = { model, input: 'a red boat', text: { format: { type } } }
+  t.same(JSON.parse(textIn(await json(post('/v1/responses', asked)))), wanted)
+  const generationConfig = { responseMimeType: 'application/json' }
+  const config = { contents: contents('a red boat'), generationConfig }
+  t.same(JSON.parse(textIn(await json(post('/v1/models/m:generateContent', config)))), wanted)
+})
+
+t.test('[6.8] a schema that branches into itself is answered at once, and one that holds itself ends', async t => {
+  const branches = { type: 'array', items: { $ref: '#/$defs/tree' }, minItems: 9 }
+  const tree = { type: 'object', properties: { a: branches, b: branches }, required: ['a', 'b'] }
+  const list = {
+    type: 'object',
+    properties: { next: { anyOf: [{ $ref: '#/$defs/list' }, { type: 'null' }] } },
+    required: ['next'],
+  }
+  for (const [name, of] of Object.entries({ tree, list })) {
+    const schema = { $ref: `#/$defs/${name}`, $defs: { [name]: of } }
+    const order = {
+      model,
+      messages: say('a'),
+      response_format: { type: 'json_schema', json_schema: { name, schema } },
+    }
+    const text = textIn(await json(post('/v1/chat/completions', order)))
+    t.ok(text.length < 500_000, `${name}: ${text.length} characters`)
+    t.type(JSON.parse(text), 'object')
+  }
+})
+
+t.test('[6.8] tokens that were written to a cache are told where the types of SDKs want them', async t => {
+  const chat = await json(post('/v1/chat/completions', { model, messages: say('a red boat') }))
+  t.match(chat['usage'], { prompt_tokens_details: { cache_write_tokens: 0 } })
+  const response = await json(post('/v1/responses', { model, input: 'a red boat' }))
+  t.match(response['usage'], { input_tokens_details: { cache_write_tokens: 0 } })
+})
+
+/** The text of an answer in any style. */
+function textIn(answer: Readonly<Record<string, unknown>>): string {
+  const found = /"(?:content|text)":("(?:[^"\\]|\\.)*")/.exec(JSON.stringify(answer))
+  return JSON.parse(found?.[1] ?? '""') as string
+}
+
 t.test('a response has one message and its usage, and streams in the order of its kind', async t => {
   const order = { model, input: 'a red boat', instructions: 'be brief' }
   const whole = await json(post('/v1/responses', order))

@@ -45,7 +45,7 @@ t.test('family A returns base64 and what it made, and no link', async t => {
   const body = await postJson('alpha', { model, prompt: 'a boat', quality: 'high' })
   t.equal(body.status, 200)
   const { created, data, ...facts } = JSON.parse(body.text)
-  t.same(facts, { background: 'opaque', output_format: 'png', quality: 'auto', size: '1254x1254' })
+  t.same(facts, { background: 'opaque', output_format: 'png', quality: 'medium', size: '1254x1254' })
   t.ok(Math.abs(created - Date.now() / 1000) < 60)
   t.same(Object.keys(data[0]), ['b64_json'])
 })

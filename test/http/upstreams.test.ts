@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
-import { createServer, type Server, type Socket } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import httpProxy from 'http-proxy-3'
 import t, { type Test } from 'tap'
 import { type BareEngine, type BareOptions, modelName, patient, startEngine } from '../harness/engine.ts'
 import { jpeg, picture } from '../harness/pictures.ts'
+import { startRaw } from '../harness/raw-upstream.ts'
 import { askOnce } from '../harness/shop.ts'
 import { start } from '../harness/start.ts'
 import type { Upstream } from '../harness/upstream.ts'
@@ -21,32 +21,6 @@ const json = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
 async function startOne(t: Test, options: BareOptions = {}): Promise<BareEngine & { readonly upstream: Upstream }> {
   const bare = await startEngine(t, options)
   return { ...bare, upstream: bare.upstreams[0] as Upstream }
-}
-
-/** An upstream that is nothing but bytes: each connection is handed over once a whole head has come. */
-async function startRaw(t: Test, onRequest: (socket: Socket, head: string, count: number) => void): Promise<string> {
-  let count = 0
-  const sockets = new Set<Socket>()
-  const server: Server = createServer(socket => {
-    sockets.add(socket)
-    let text = ''
-    socket.on('error', () => undefined).on('close', () => sockets.delete(socket))
-    socket.on('data', bytes => {
-      text += bytes.toString('latin1')
-      const end = text.indexOf('\r\n\r\n')
-      const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? 0)
-      if (end < 0 || text.length < end + 4 + length) return
-      const head = text
-      text = ''
-      onRequest(socket, head, count++)
-    })
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 /** What a whole answer's status is, or `cut` where its framing says that something is missing. */
@@ -304,11 +278,18 @@ t.test('the ten faults of http-proxy-3 2.0.1', async t => {
     }
   })
 
-  t.test('3: an answer that was compressed unasked is 502, and not half unpacked', async t => {
-    const { url, upstream } = await startOne(t)
-    upstream.answer(res => void res.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{}')))
-    t.equal(await outcomeOf(url), 502)
-  })
+  t.test(
+    '3: an answer that was compressed unasked is unpacked, and half of one is not handed out as whole',
+    async t => {
+      const { post, url, upstream } = await startOne(t)
+      upstream.answer(res => void res.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{}')))
+      t.equal(await (await post()).text(), '{}')
+      upstream.answer(
+        res => void res.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{}').subarray(0, 12)),
+      )
+      t.not(await outcomeOf(url), 200)
+    },
+  )
 
   t.test('4 and 5: neither the caller’s key nor its cookie goes on, with Expect: 100-continue or without', async t => {
     const { url, upstream } = await startOne(t, {

@@ -219,10 +219,11 @@ t.test('where a family says so, upstreams are not asked for the usage, and its a
   upstream.answer(events(content('Hello'), finished))
   await (await post('/v1/chat/completions', { model: 'chat-quiet', messages, stream: true })).text()
   t.notOk('stream_options' in (upstream.received.at(-1)?.json() ?? {}))
-  t.same(await charges(), [])
-  t.match(await logs(1), [{ outcome: 'answered', billing: null, usage: { input_tokens: null, output_tokens: null } }])
+  t.match(await charges(), [{ state: 'settled', flags: ['usage_missing', 'estimated'] }])
+  t.match(await logs(1), [{ outcome: 'answered', usage: { input_tokens: null, output_tokens: null } }])
   await (await post('/v1/chat/completions', { model: 'chat-each', messages, stream: true })).text()
-  t.match(await charges(1), [{ amount: '0.01', flags: ['usage_missing'], text: '请求 1' }])
+  const [charge] = await charges(1)
+  t.match(charge, { flags: ['usage_missing', 'estimated'], text: /^输入 \d+, 输出 \d+, 请求 1$/ })
 })
 
 t.test('a stream that its caller leaves is charged by an estimate that is marked as one [STR-2]', async t => {
@@ -445,4 +446,184 @@ t.test('every event is passed on as it comes, before the next one is sent', asyn
     sent.shift()?.()
   }
   t.equal(text, content('part0') + content('part1') + content('part2') + finished)
+})
+
+/** A chat whose usage is this text of JSON. */
+function chatWith(usage: string): Reaction {
+  return res => {
+    const content = 'The boat is red. '.repeat(10)
+    res.writeHead(200, { 'content-type': 'application/json' })
+    res.end(`{"id":"c1","choices":[{"index":0,"message":{"role":"assistant","content":"${content}"}}]${usage}}`)
+  }
+}
+
+t.test('[6.3] a 200 without usage, or with one that is no count, is charged by an estimate that says so', async t => {
+  const { upstream, post, charges } = await begin()
+  const usages = [
+    '',
+    ',"usage":null',
+    ',"usage":{}',
+    ',"usage":{"prompt_tokens":-5,"completion_tokens":-1}',
+    ',"usage":{"prompt_tokens":1.5,"completion_tokens":2.5}',
+    ',"usage":{"prompt_tokens":"12","completion_tokens":"34"}',
+    ',"usage":{"prompt_tokens":1e999,"completion_tokens":1e999}',
+    ',"usage":{"prompt_tokens":NaN,"completion_tokens":NaN}',
+  ]
+  for (const usage of usages) {
+    upstream.answer(chatWith(usage))
+    t.equal((await post('/v1/chat/completions', { model: 'chat-one', messages })).status, 200, usage)
+    const [charge] = await charges(1)
+    t.match(charge, { state: 'settled', flags: ['usage_missing', 'estimated'] }, usage)
+    t.match(charge?.lines, [{ tier: 'input' }, { tier: 'output' }], usage)
+    t.ok((charge?.lines[1]?.quantity ?? 0) >= 40, `${usage}: ${charge?.lines[1]?.quantity} output tokens`)
+  }
+  t.equal((await charges()).length, usages.length)
+})
+
+t.test('[6.3] in every style a whole answer without usage leaves a charge', async t => {
+  const { upstream, post, charges, openai } = await begin()
+  const sse = (text: string) => events(text)
+  const form = () => {
+    const body = new FormData()
+    body.append('model', 'transcription-one')
+    body.append('file', new File([new Uint8Array(48_000)], 'a.wav'))
+    return body
+  }
+  const rows: [string, Reaction | object, () => Promise<unknown>, object][] = [
+    [
+      'responses',
+      { id: 'r', output: [{ type: 'message', content: [{ type: 'output_text', text: 'Hello' }] }] },
+      () => post('/v1/responses', { model: 'chat-one', input: 'hi' }),
+      { lines: [{ tier: 'input' }, { tier: 'output' }] },
+    ],
+    [
+      'a stream of messages',
+      sse(
+        'event: content_block_delta\ndata: {"delta":{"text":"Hello"}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n',
+      ),
+      () => post('/v1/messages', { model: 'messages-one', messages, stream: true }),
+      { lines: [{ tier: 'input' }, { tier: 'output' }] },
+    ],
+    [
+      'generate',
+      sse(
+        'data: {"candidates":[{"content":{"parts":[{"text":"Hi"}]}}]}\n\ndata: {"candidates":[{"finishReason":"STOP"}]}\n\n',
+      ),
+      () => post('/v1beta/models/generative-one:streamGenerateContent', { contents: [] }),
+      { lines: [{ tier: 'input' }, { tier: 'output' }] },
+    ],
+    [
+      'embeddings',
+      { object: 'list', data: [{ object: 'embedding', index: 0, embedding: [1, 2] }] },
+      () => post('/v1/embeddings', { model: 'embedding-one', input: 'a boat' }),
+      { lines: [{ tier: 'input' }] },
+    ],
+    [
+      'rerank',
+      { id: 'r', results: [{ index: 0, relevance_score: 1 }] },
+      () => post('/v1/rerank', { model: 'rerank-one', query: 'q', documents: ['a'] }),
+      { lines: [{ tier: 'search_unit', quantity: 1 }] },
+    ],
+    [
+      'a transcription as text',
+      res => void res.writeHead(200, { 'content-type': 'text/plain' }).end('hello'),
+      () =>
+        fetch(`${shared.url}/v1/audio/transcriptions`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${shared.key}` },
+          body: form(),
+        }),
+      { lines: [{ tier: 'second', quantity: 3 }] },
+    ],
+  ]
+  for (const [name, reaction, ask, expected] of rows) {
+    upstream.answer(reaction)
+    const res = (await ask()) as Response
+    await res.text()
+    t.equal(res.status, 200, name)
+    t.match((await charges(1))[0], { state: 'settled', flags: ['usage_missing', 'estimated'], ...expected }, name)
+  }
+  upstream.answer((res: ServerResponse) => void res.writeHead(200, { 'content-type': 'audio/mpeg' }).end('sound'))
+  await (await openai.audio.speech.create({ model: 'speech-one', voice: 'alloy', input: 'Hello' })).arrayBuffer()
+  t.match(
+    await charges(1),
+    [{ text: '字符 5', flags: [] }],
+    'sound is priced by what was sent, and has no usage to miss',
+  )
+})
+
+t.test(
+  '[6.3] a report that cannot be true is estimated and waits for a person, whose word books it or does not',
+  async t => {
+    const { upstream, post, charges, gateway, newKey } = await begin()
+    const rich = await newKey({ budget: 100_000_000 })
+    const keys = [undefined, { authorization: `Bearer ${rich.key}` }]
+    const usages = [
+      ',"usage":{"prompt_tokens":12,"completion_tokens":99999999}',
+      ',"usage":{"prompt_tokens":99999999,"completion_tokens":4}',
+      ',"usage":{"prompt_tokens":12,"completion_tokens":4,"prompt_tokens_details":{"cached_tokens":13}}',
+      ',"usage":{"prompt_tokens":9007199254740991,"completion_tokens":9007199254740991}',
+    ]
+    for (const headers of keys)
+      for (const usage of usages) {
+        upstream.answer(chatWith(usage))
+        t.equal((await post('/v1/chat/completions', { model: 'chat-one', messages }, headers)).status, 200, usage)
+        const [charge] = await charges(1)
+        t.match(charge, { state: 'needs_review', reason: 'usage_implausible' }, usage)
+        t.match(charge?.lines, [{ tier: 'input' }, { tier: 'output' }], usage)
+        t.ok(Number(charge?.amount) > 0 && Number(charge?.amount) < 1, `${charge?.amount} is the estimate`)
+        const how = headers ? 'settle' : 'void'
+        t.ok(await gateway.storage.books.resolve(charge?.id ?? '', how, 'ann', 'seen'))
+        const [ended] = await charges(1)
+        t.match(
+          ended,
+          how === 'settle' ? { state: 'settled', amount: charge?.amount } : { state: 'voided', amount: '0' },
+        )
+      }
+    t.same((await gateway.storage.books.verify()).problems, [])
+    const spent = (await gateway.storage.keys.find(rich.id))?.spent ?? 0
+    t.equal(
+      spent,
+      (await charges()).slice(0, 4).reduce((sum, charge) => sum + Number(charge.amount) * 1e6, 0),
+    )
+    t.equal((await gateway.storage.keys.find(rich.id))?.held, 0)
+  },
+)
+
+t.test('[6.3] a stream whose last event tells nonsense waits for a person', async t => {
+  const { upstream, post, charges } = await begin()
+  const nonsense = usageEvent.replace('"completion_tokens":34', '"completion_tokens":34000000')
+  upstream.answer(events(content('Hello'), content(' there'), nonsense, finished))
+  await (await post('/v1/chat/completions', { model: 'chat-one', messages, stream: true })).text()
+  const [charge] = await charges(1)
+  t.match(charge, { state: 'needs_review', lines: [{ tier: 'input', quantity: 10 }, {}, { tier: 'output' }] })
+  t.ok((charge?.lines[2]?.quantity ?? 0) < 100)
+})
+
+t.test('[6.3] a family may leave what has no usage to a person, or refuse it before it leaves', async t => {
+  const { upstream, post, charges, reload, logs } = await begin()
+  await reload([['token-usage: { include_usage: false }', 'token-usage: { missing_usage: review }']])
+  upstream.answer(chatWith(''))
+  t.equal((await post('/v1/chat/completions', { model: 'chat-quiet', messages })).status, 200)
+  t.match(await charges(1), [{ state: 'needs_review', reason: 'usage_missing', flags: ['usage_missing', 'estimated'] }])
+  upstream.answer(answer)
+  t.equal((await post('/v1/chat/completions', { model: 'chat-quiet', messages })).status, 200)
+  t.match(await charges(1), [{ state: 'settled', flags: [] }], 'what tells its usage is charged by it')
+
+  await reload([['token-usage: { missing_usage: review }', 'token-usage: { missing_usage: refuse }']])
+  upstream.answer(chatWith(''))
+  const before = (await charges()).length
+  const refused = await post('/v1/chat/completions', { model: 'chat-quiet', messages })
+  t.equal(refused.status, 502)
+  t.match(await refused.json(), { error: { code: 'upstream_usage_missing', message: /input, output/ } })
+  t.equal((await charges()).length, before, 'and nothing is charged')
+  t.match(await logs(1), [{ status: 502, error: 'upstream_usage_missing' }])
+  upstream.answer(answer)
+  const whole = await post('/v1/chat/completions', { model: 'chat-quiet', messages })
+  t.same(await whole.json(), answer, 'what tells its usage passes as it came')
+  upstream.answer({ error: { message: 'no', code: 'content_filter' } })
+  t.equal((await post('/v1/chat/completions', { model: 'chat-quiet', messages })).status, 200, 'an error inside passes')
+  upstream.answer(events(content('Hello'), finished))
+  await (await post('/v1/chat/completions', { model: 'chat-quiet', messages, stream: true })).text()
+  t.match(await charges(1), [{ state: 'needs_review', reason: 'usage_missing' }], 'a stream has left')
 })

@@ -113,7 +113,7 @@ async function callModels(t: Test, client: Anthropic): Promise<void> {
     for (const id of ['sim-messages', 'vendor/sim-chat']) {
       t.match(
         all.find(one => one.id === id),
-        { type: 'model', id, display_name: String, created_at: /^\d{4}-\d\d-\d\dT/ },
+        { type: 'model', id, display_name: String, created_at: /^\d{4}-\d\d-\d\dT/, lifecycle: 'active' },
       )
       t.match(await client.models.retrieve(id), { type: 'model', id })
     }

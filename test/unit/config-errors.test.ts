@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
+import { isConsolePath } from '../../src/console-door.ts'
 import { type Finding, formatFindings, loadPlan } from '../../src/config/index.ts'
 import { resolveSample, sampleNames, sampleText } from './config-sample.ts'
 
@@ -18,6 +19,7 @@ async function findingsOf(text: string, env: { readonly [name: string]: string }
       simulators: ['one'],
       storages: ['sqlite'],
       counters: ['memory'],
+      isConsolePath,
     },
   })
   return loaded.ok ? loaded.notes : loaded.findings
@@ -164,3 +166,13 @@ t.test("a plugin whose schema cannot be compiled is a finding at the plugin's pl
 function raise(message: string): never {
   throw new Error(message)
 }
+
+t.test('a route where the console answers is refused with its line, unless the console is off [6.8]', async t => {
+  const text = readFileSync(new URL('route-shadowed.yaml', folder), 'utf8')
+  t.match(await findingsOf(text), [
+    { line: 18, code: 'route_shadowed', message: "'GET /api/{name}' is never reached: the console answers there" },
+    { line: 19 },
+    { line: 20 },
+  ])
+  t.strictSame(await findingsOf(text.replace('upstreams:', 'server: { console: off }\nupstreams:')), [])
+})

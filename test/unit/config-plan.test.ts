@@ -38,7 +38,8 @@ t.test('the plan holds what the file says', async t => {
     url: 'simulator:one',
     credential: { header: 'authorization', value: `Bearer ${key}` },
     headers: {},
-    timeouts: { connectMs: 5_000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 900_000 },
+    timeouts: { connectMs: 5_000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 900_000, afterLeaveMs: 120_000 },
+    answerBytesMax: 268_435_456,
     reuse: undefined,
     cooldown: { failures: 3, forMs: 10_000 },
   })
@@ -163,6 +164,8 @@ t.test(
       'upstreams.two.timeouts.first_byte: absent → 10m',
       'upstreams.two.timeouts.idle: absent → 2m',
       'upstreams.two.timeouts.total: absent → 15m',
+      'upstreams.two.timeouts.after_leave: absent → 2m',
+      'upstreams.two.answer_max: absent → 256MiB',
       'upstreams.two.cooldown.failures: absent → 1',
       'upstreams.two.cooldown.for: absent → 1m',
     ])

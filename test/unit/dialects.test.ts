@@ -555,6 +555,7 @@ t.test('models are listed in the messages style in pages that its SDKs follow to
       id: name,
       display_name: name,
       created_at: '2026-11-20T12:40:59Z',
+      lifecycle: 'active',
     })),
     has_more: true,
     first_id: 'vendor/c',

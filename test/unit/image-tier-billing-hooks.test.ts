@@ -322,7 +322,7 @@ t.test('response_format of a family that renders is ours (decision 6)', async t 
   t.same(reply.headers, { 'content-type': 'application/json' })
   const sent = textOf(await stage.write(Buffer.from(answerOf(1254)))) + textOf(await stage.end())
   t.same(JSON.parse(sent), { data: [{ url: `data:image/png;base64,${image(1254)}` }] })
-  for (const format of ['png', 1, [], '']) {
+  for (const format of ['png', 1, [], ' ']) {
     const wrong = course({ response_format: format })
     t.match(await refusalOf(() => admit(wrong)), {
       code: 'invalid_response_format',

@@ -2,17 +2,38 @@ import t from 'tap'
 import { ImageHead } from '../../plugins/image-tier-billing/image-head.ts'
 import { fingerprintOf, readIdempotencyKey } from '../../plugins/image-tier-billing/idempotency.ts'
 import { inspect } from '../../plugins/image-tier-billing/inspect.ts'
-import { headBytesMax, jpegHeadBytesMax, type Measured, measure } from '../../plugins/image-tier-billing/measure.ts'
+import { headBytesMax, type Measured, measure, sizeOf as readSizeOf } from '../../plugins/image-tier-billing/measure.ts'
 import { quote } from '../../plugins/image-tier-billing/quote.ts'
 import { rateImage } from '../../plugins/image-tier-billing/rate-image.ts'
+import { shapeFields, shapeTools } from '../../plugins/image-tier-billing/forward-fields.ts'
 import { readCount } from '../../plugins/image-tier-billing/read-count.ts'
 import { replayCharge } from '../../plugins/image-tier-billing/replay.ts'
 import type { BillingFacet } from '../../plugins/image-tier-billing/schema.ts'
 import { rateTier, requestedTierOf, tierOf } from '../../plugins/image-tier-billing/tier.ts'
 import { scanObject } from '../../src/engine/fields.ts'
-import type { AskedSize, Body, Charge, Family, FilePart, Json, Model, TextPart } from '../../src/kit/index.ts'
+import {
+  type AskedSize,
+  type Body,
+  type Charge,
+  type Family,
+  type FilePart,
+  type Json,
+  type Model,
+  readField,
+  type TextPart,
+} from '../../src/kit/index.ts'
 import { seeded, someTarget } from '../harness/exchange.ts'
-import { avifHead, gifHead, jpegHead, jpegProfiles, jpegSegment, pngHead, webpHead } from '../harness/image-heads.ts'
+import {
+  avifHead,
+  bmpHead,
+  gifHead,
+  jpegHead,
+  jpegProfiles,
+  jpegSegment,
+  pngHead,
+  tiffHead,
+  webpHead,
+} from '../harness/image-heads.ts'
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
 const mutations = Number(process.env['MUTATIONS'] ?? 10_000)
@@ -51,6 +72,11 @@ t.test('the long edge decides the tier: 1024 or less, 1025 to 2048, more (4.4.2)
     ['webp VP8X', (width, height) => webpHead('VP8X', width, height)],
     ['gif', gifHead],
     ['avif', avifHead],
+    ['bmp', bmpHead],
+    ['bmp upside down', (width, height) => bmpHead(width, -height)],
+    ['bmp of OS/2', (width, height) => bmpHead(width, height, { core: true })],
+    ['tiff II', tiffHead],
+    ['tiff MM', (width, height) => tiffHead(width, height, { big: true })],
   ]
   for (const [name, head] of formats) {
     for (const [edge, tier] of edges) {
@@ -78,10 +104,12 @@ t.test('the long edge decides the tier: 1024 or less, 1025 to 2048, more (4.4.2)
   }
 })
 
-t.test('a header is believed and nothing is decoded: huge claims are 4K, impossible ones undecodable', async t => {
+t.test('a header is believed and nothing is decoded; what no image has, and what is none, is undecodable', async t => {
   const cases: [string, Buffer, string][] = [
-    ['65535²', pngHead(65_535, 65_535), '65535x65535'],
-    ['2^31−1', pngHead(2 ** 31 - 1, 2 ** 31 - 1), '2147483647x2147483647'],
+    ['a gigapixel', pngHead(65_535, 15_000), '65535x15000'],
+    ['65535²', pngHead(65_535, 65_535), 'undecodable'],
+    ['an edge of 65536', pngHead(65_536, 1), 'undecodable'],
+    ['2^31−1', pngHead(2 ** 31 - 1, 2 ** 31 - 1), 'undecodable'],
     ['beyond what a PNG may say', pngHead(2 ** 32 - 1, 1), 'undecodable'],
     ['width 0', pngHead(0, 1254), 'undecodable'],
     ['height 0, told by a DNL', jpegHead(1254, 0), 'undecodable'],
@@ -128,7 +156,7 @@ t.test('a JPEG is walked by its segments', async t => {
       'undecodable',
     ],
     ['900 KiB of profiles before it', jpegHead(1672, 941, { before: jpegProfiles(900 * 1024) }), '1672x941'],
-    ['5 MB of profiles before it', jpegHead(1672, 941, { before: jpegProfiles(5e6) }), 'undecodable'],
+    ['[6.9] 5 MB of profiles before it', jpegHead(1672, 941, { before: jpegProfiles(5e6) }), '1672x941'],
     ['a profile that has not come whole', jpegHead(5, 5, { before: jpegProfiles(50_000) }).subarray(0, 20_000), 'more'],
   ]
   for (const [name, head, expected] of cases) t.equal(sizeOf(measure(head)), expected, name)
@@ -147,6 +175,9 @@ t.test('no mutation of a header throws or loops', async t => {
     webpHead('VP8X', 5, 5),
     gifHead(7, 7),
     avifHead(2000, 1000),
+    bmpHead(300, 200),
+    tiffHead(300, 200),
+    tiffHead(300, 200, { big: true, at: 40 }),
   ]
   let slowest = 0
   for (let i = 0; i < mutations; i++) {
@@ -168,9 +199,9 @@ t.test('no mutation of a header throws or loops', async t => {
       Buffer.from('\0\xff\xff\xffmeta\0\0\0\0\0\xff\xff\xffiprp\0\xff\xff\xffipco', 'latin1'),
       Buffer.alloc(headBytesMax, Buffer.from('\0\0\0\x14ispe\0\0\0\0\0\0\0\x01\0\0\0\x01', 'latin1')),
     ]),
-    Buffer.concat([Buffer.from([0xff, 0xd8]), Buffer.alloc(jpegHeadBytesMax, Buffer.from([0xff, 0xe0, 0, 2]))]),
-    Buffer.concat([Buffer.from([0xff, 0xd8]), Buffer.alloc(jpegHeadBytesMax, 0xff)]),
-    Buffer.concat([Buffer.from([0xff, 0xd8]), Buffer.alloc(jpegHeadBytesMax, Buffer.from([0xff, 0]))]),
+    Buffer.concat([Buffer.from([0xff, 0xd8]), Buffer.alloc(1024 * 1024, Buffer.from([0xff, 0xe0, 0, 2]))]),
+    Buffer.concat([Buffer.from([0xff, 0xd8]), Buffer.alloc(1024 * 1024, 0xff)]),
+    Buffer.concat([Buffer.from([0xff, 0xd8]), Buffer.alloc(1024 * 1024, Buffer.from([0xff, 0]))]),
   ]) {
     measure(worst)
     const begun = performance.now()
@@ -221,6 +252,91 @@ t.test('base64 is read leniently, in pieces of any size', async t => {
   const spaces = Buffer.alloc(1024 * 1024, 0x20)
   for (let i = 0; i < 3; i++) endless.write(spaces, 0, spaces.length)
   t.ok(endless.settled, 'blanks without end are given up')
+})
+
+/** What a head makes of an image that comes as base64 in pieces of so many characters. */
+function headOf(image: Buffer, step = 1460, text = image.toString('base64')): ImageHead {
+  const head = new ImageHead({ link: false })
+  const raw = Buffer.from(text)
+  for (let at = 0; at < raw.length; at += step) head.write(raw, at, Math.min(raw.length, at + step))
+  return head
+}
+
+t.test('[6.9] a JPEG is read whatever stands before its frame, and a TIFF wherever its directory is', async t => {
+  for (const bytes of [1_100_000, 3_000_000]) {
+    const image = jpegHead(1672, 941, { before: jpegProfiles(bytes) })
+    t.equal(sizeOf(headOf(Buffer.concat([image, Buffer.alloc(5_000)])).end()), '1672x941', `${bytes} bytes`)
+  }
+  const lines = jpegHead(1672, 941, { before: jpegProfiles(1_200_000) })
+    .toString('base64')
+    .replaceAll(/(.{76})/g, '$1\\n')
+  t.equal(sizeOf(headOf(Buffer.alloc(0), 1460, lines).end()), '1672x941', 'in lines')
+  for (const big of [false, true]) {
+    const image = tiffHead(3000, 2000, { big, at: 2_000_000 })
+    t.equal(sizeOf(headOf(image).end()), '3000x2000', `a TIFF with its directory behind, ${big ? 'MM' : 'II'}`)
+    t.equal(sizeOf(headOf(image.subarray(0, -30)).end()), 'undecodable', 'cut before its height')
+  }
+  const endless = headOf(
+    Buffer.alloc(0),
+    65_536,
+    Buffer.concat([Buffer.from([0xff, 0xd8, 0xff]), Buffer.alloc(5e6, 0xff)]).toString('base64'),
+  )
+  t.match(endless.end(), { kind: 'undecodable', mime: 'image/jpeg' })
+})
+
+t.test('[6.9] a size that the bytes of the image cannot carry is not believed', async t => {
+  const cases: [string, Buffer, string][] = [
+    ['a PNG of 2147483647²', Buffer.concat([pngHead(2 ** 31 - 1, 2 ** 31 - 1), Buffer.alloc(3_000)]), 'implausible'],
+    ['a PNG of 30000² in 3 kB', Buffer.concat([pngHead(30_000, 30_000), Buffer.alloc(3_000)]), 'implausible'],
+    ['a PNG of 30000² in 110 kB', Buffer.concat([pngHead(30_000, 30_000), Buffer.alloc(110_000)]), '30000x30000'],
+    ['a blank PNG of 4096²', Buffer.concat([pngHead(4096, 4096), Buffer.alloc(2_100)]), '4096x4096'],
+    ['the head of a GIF of 65535²', gifHead(65_535, 65_535), 'implausible'],
+    ['a GIF of 4000² in 13 bytes', gifHead(4000, 4000), 'implausible'],
+    ['a JPEG of 20000² in 1 kB', Buffer.concat([jpegHead(20_000, 20_000), Buffer.alloc(1_000)]), 'implausible'],
+    ['a BMP of 1000² in 100 kB', Buffer.concat([bmpHead(1000, 1000), Buffer.alloc(100_000)]), 'implausible'],
+    ['a BMP of 100²', Buffer.concat([bmpHead(100, 100), Buffer.alloc(30_000)]), '100x100'],
+    ['a blank WebP of 16384²', webpHead('VP8L', 16_384, 16_384), '16384x16384'],
+  ]
+  for (const [name, image, expected] of cases)
+    for (const step of [1, 64, 1460, 1e6]) {
+      const measured = headOf(image, step).end()
+      const told = measured.kind === 'undecodable' && measured.implausible ? 'implausible' : sizeOf(measured)
+      t.equal(told, expected, `${name}, ${step} at a time`)
+    }
+  const { rule } = quote({ facet: ofOutput, family, model, asked: noSize, n: 1 })
+  const head = headOf(Buffer.concat([pngHead(2 ** 31 - 1, 2 ** 31 - 1), Buffer.alloc(3_000)]))
+  const image = { index: 0, kind: 'bytes', ...readSizeOf(head.end()) } as const
+  t.match(rateImage(image, { rule, n: 1, overReturn: 'bill' }), {
+    tier: '2K',
+    source: 'default',
+    width: null,
+    flags: ['undecodable', 'implausible'],
+  })
+})
+
+t.test('[6.9] what is known and not measured is named', async t => {
+  const box = (kind: string) =>
+    Buffer.concat([Buffer.from([0, 0, 0, 24]), Buffer.from(`ftyp${kind}`), Buffer.alloc(60)])
+  const cases: [Buffer, string | null][] = [
+    [box('heic'), 'image/heic'],
+    [box('hevc'), 'image/heic'],
+    [box('mif1'), 'image/heif'],
+    [Buffer.from('\0\0\0\x0cJXL \r\n\x87\n\0\0\0\0', 'latin1'), 'image/jxl'],
+    [Buffer.from('\xff\x0a\0\0\0\0\0\0\0\0\0\0', 'latin1'), 'image/jxl'],
+    [Buffer.from('8BPS\0\x01\0\0\0\0\0\0\0\0'), 'image/vnd.adobe.photoshop'],
+    [Buffer.from('\0\0\x01\0\x01\0\x10\x10\0\0\x01\0\x20\0', 'latin1'), 'image/x-icon'],
+    [Buffer.from('\ufeff<?xml version="1.0"?>\n<!-- a boat -->\n<svg width="9">'), 'image/svg+xml'],
+    [Buffer.from('<html><body>no image</body></html>'), null],
+    [Buffer.from('icns\0\0\0\0\0\0\0\0\0'), 'image/icns'],
+    [Buffer.from('II+\0\x08\0\0\0\0\0\0\0\0'), 'image/tiff'],
+    [tiffHead(5, 0), 'image/tiff'],
+    [Buffer.from('BM, a maker of motors, says hello'), 'image/bmp'],
+  ]
+  for (const [bytes, mime] of cases) {
+    const measured = headOf(bytes).end()
+    t.match(measured, { kind: 'undecodable', mime }, String(mime))
+    t.same(readSizeOf(measured).unread ?? [], mime === null ? [] : [mime])
+  }
 })
 
 // Prices
@@ -393,12 +509,119 @@ t.test('n is a whole number from 1 to what the family takes, 1 when absent', asy
     [form(text('n', '2')), 2],
   ]
   for (const [body, count] of right) t.equal(readCount(body, 10), count)
-  for (const n of [0, -1, 1.5, '2', 1e9, true, [], {}, 2 ** 31, 11]) {
+  for (const n of [0, -1, 1.5, '2', '0', ' ', 1e9, true, [], {}, 2 ** 31, 11]) {
     t.throws(() => readCount(json({ n }), 10), { code: 'invalid_n', status: 400, param: 'n' }, JSON.stringify(n))
   }
-  for (const n of ['', '0', '-1', '1.5', 'two', ' 2', '1e1', '11', '9999999999']) {
+  for (const n of [' ', '-1', '-0', '1.5', 'two', ' 2', '1e1', '11', '9999999999']) {
     t.throws(() => readCount(form(text('n', n)), 10), { code: 'invalid_n' }, `a form's ${n}`)
   }
+})
+
+t.test('[6.8] empty text is no number, nor is the 0 that some clients write into every form', async t => {
+  for (const n of ['', '0', '00']) t.equal(readCount(form(text('n', n)), 10), 1, `a form's ${JSON.stringify(n)}`)
+  t.equal(readCount(json({ n: '' }), 10), 1)
+  const sent = (body: Body) => {
+    const shaped = shapeFields(body, ['n', 'o.count'])
+    const left = shaped.body.kind === 'json' ? JSON.parse(shaped.body.json.bytes.toString()) : shaped.body
+    return { left, dropped: shaped.dropped }
+  }
+  const empty = { n: '', size: '', quality: '', response_format: '' }
+  t.same(sent(json({ ...empty, prompt: '', user: '', o: { count: '' } })), {
+    left: { prompt: '', user: '', o: {} },
+    dropped: ['n', 'size', 'quality', 'response_format', 'o.count'],
+  })
+  const fields = [
+    text('n', '0'),
+    text('size', ''),
+    text('quality', ''),
+    text('response_format', ''),
+    text('prompt', ''),
+  ]
+  t.match(sent(form(...fields)), {
+    left: { parts: [text('prompt', '')] },
+    dropped: ['n', ...Object.keys(empty).slice(1)],
+  })
+  t.match(sent(json({ n: 2, size: '1x1', quality: null })), { left: { n: 2, size: '1x1', quality: null }, dropped: [] })
+})
+
+t.test('[6.4] the count is the highest that any declared place says', async t => {
+  const paths = ['n', 'options.max_images', 'a.b.c']
+  const right: [Body, number][] = [
+    [json({}), 1],
+    [json({ options: { max_images: 7 } }), 7],
+    [json({ n: 3, options: { max_images: 2 } }), 3],
+    [json({ n: 2, options: { max_images: null }, a: { b: { c: 5 } } }), 5],
+    [json({ n: 2, options: [{ max_images: 9 }], a: { b: 4 } }), 2],
+    [form(text('n', '2'), text('options[max_images]', '4')), 4],
+    [form(text('options.max_images', '5'), text('options[max_images]', '4')), 5],
+    [form(text('options', '{"max_images":6}'), text('a', '{"b":{"c":2}}')), 6],
+    [form(text('options', 'max_images')), 1],
+  ]
+  for (const [body, count] of right) t.equal(readCount(body, 10, paths), count)
+  const wrong: [Body, string][] = [
+    [json({ n: 1, options: { max_images: 11 } }), 'options.max_images'],
+    [json({ options: { max_images: 0 } }), 'options.max_images'],
+    [json({ options: { max_images: '3' } }), 'options.max_images'],
+    [form(text('options[max_images]', '11')), 'options.max_images'],
+    [form(text('options', '{"max_images":11}')), 'options.max_images'],
+    [json({ a: { b: { c: 1.5 } } }), 'a.b.c'],
+  ]
+  for (const [body, param] of wrong) {
+    const message = new RegExp(`^${param} must be a whole number from 1 to 10`)
+    t.throws(() => readCount(body, 10, paths), { code: 'invalid_n', status: 400, param, message })
+  }
+})
+
+t.test('[6.4] what names a number and is not declared does not go on, whatever it is called and wherever', async t => {
+  const drop = (body: Body, paths: readonly string[] = ['n']) => {
+    const { body: left, dropped } = shapeFields(body, paths)
+    return [left.kind === 'json' ? JSON.parse(left.json.bytes.toString()) : left.kind === 'form' && left.parts, dropped]
+  }
+  const names =
+    'num_images numImages NumImages number_of_images numberOfImages max_images batch_size batch_count samples sampleCount num_outputs num_samples candidateCount imageCount image_num quantity N Num count num-images'
+  for (const name of names.split(' ')) {
+    t.same(drop(json({ n: 1, [name]: 10 })), [{ n: 1 }, [name]], name)
+    t.same(drop(json({ a: { [name]: 10, b: 1 } })), [{ a: { b: 1 } }, [`a.${name}`]], `${name} within`)
+    t.same(drop(form(text(name, '10'), text('n', '2'))), [[text('n', '2')], [name]], `${name} in a form`)
+    t.same(drop(form(text(`a[${name}]`, '10'))), [[], [`a.${name}`]], `${name} in brackets`)
+  }
+  const nested = { l: [{ x: 1, n: 2 }, [{ samples: 3 }]], sequential: { max_images: 10, n: 9 } }
+  t.same(drop(json(nested)), [
+    { l: [{ x: 1 }, [{}]], sequential: {} },
+    ['l[].n', 'l[][].samples', 'sequential.max_images', 'sequential.n'],
+  ])
+  t.same(drop(json(nested), ['sequential.max_images']), [
+    { l: [{ x: 1 }, [{}]], sequential: { max_images: 10 } },
+    ['l[].n', 'l[][].samples', 'sequential.n'],
+  ])
+  t.same(drop(form(text('o', '{"max_images":3,"a":1}'), text('prompt', '{"n":3}'), text('n[]', '4'))), [
+    [text('o', '{"a":1}'), text('prompt', '{"n":3}')],
+    ['o.max_images', 'n[]'],
+  ])
+  const deep = `${'['.repeat(9_000)}${']'.repeat(9_000)}`
+  t.same(drop(form(text('o', deep))), [[text('o', deep)], []], 'what is nested deeply is no harm')
+  const harmless = { prompt: 'n', partial_images: 3, seed: 1, size: '1x1', num_inference_steps: 9, i: [{ name: 'n' }] }
+  t.same(drop(json(harmless)), [harmless, []])
+})
+
+t.test('[6.4] a declared number that two readers could read differently is refused', async t => {
+  const raw = (value: string): Body => ({ kind: 'json', json: scanObject(Buffer.from(value)) })
+  const paths = ['n', 'o.max']
+  for (const body of ['{"o":{"max":10,"max":1}}', '{"o":{"m\u0061x":10,"max":1}}', '{"n":1,"o":{"max":1,"max":1}}'])
+    t.throws(() => shapeFields(raw(body), paths), { code: 'count_repeated', status: 400, param: 'o.max' }, body)
+  t.throws(() => shapeFields(raw('{"a":{"b":{"c":9},"b":{}}}'), ['a.b.c']), { code: 'count_repeated' })
+  const shaped = shapeFields(form(text('o', '{"max":10,"max":1}')), paths).body
+  t.match(shaped, { parts: [text('o', '{"max":1}')] }, 'a text of a form is written anew')
+})
+
+t.test('[6.4] of the tools of a request, those that make images name no number', async t => {
+  const tools = [
+    { type: 'image_generation', n: 4, size: '1x1', o: { num_images: 2 } },
+    { type: 'function', parameters: { properties: { n: 1, quantity: 2 } } },
+  ]
+  const { body, dropped } = shapeTools(json({ tools, n: 1 }))
+  t.same(dropped, ['tools[].n', 'tools[].o.num_images'])
+  t.same(readField(body, 'tools'), [{ type: 'image_generation', size: '1x1', o: {} }, tools[1]])
 })
 
 t.test('two requests are one when path, fields and files are, whatever their bytes', async t => {

@@ -200,7 +200,8 @@ export function targetOf(body: Body): Target {
     url: 'http://127.0.0.1',
     credential: undefined,
     headers: {},
-    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
+    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1, afterLeaveMs: 1 },
+    answerBytesMax: 1,
     reuse: undefined,
     cooldown: { failures: 3, forMs: 10_000 },
   }

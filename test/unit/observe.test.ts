@@ -161,7 +161,8 @@ t.test('metrics', async t => {
       metrics.began()
       metrics.upstreamAnswered('alpha', 200, 700)
     }
-    metrics.settled(row, charge)
+    metrics.settled(row)
+    metrics.charged(charge)
     metrics.settled({ ...row, status: 429, outcome: 'refused', errorCode: 'user_rpm' })
     const { text } = await metrics.expose()
     for (const line of [

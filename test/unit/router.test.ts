@@ -63,11 +63,18 @@ t.test('patterns are tried in the order written, and a literal path is found fir
   t.end()
 })
 
+t.test('HEAD finds what GET finds, and nothing of other methods [6.9]', t => {
+  t.same(find('HEAD', '/v1/models'), find('GET', '/v1/models'))
+  t.same(find('HEAD', '/v1/models/a'), find('GET', '/v1/models/a'))
+  t.same(find('HEAD', '/v1/images/generations'), ['method', 'POST'])
+  t.end()
+})
+
 t.test('a path under other methods says which', t => {
   t.same(find('GET', '/v1/images/generations'), ['method', 'POST'])
-  t.same(find('DELETE', '/v1/models'), ['method', 'GET'])
-  t.same(find('DELETE', '/v1/models/a/versions'), ['method', 'GET'])
-  t.same(find('OPTIONS', '/v1/models/a:generateContent'), ['method', 'POST', 'GET'])
+  t.same(find('DELETE', '/v1/models'), ['method', 'GET', 'HEAD'])
+  t.same(find('DELETE', '/v1/models/a/versions'), ['method', 'GET', 'HEAD'])
+  t.same(find('OPTIONS', '/v1/models/a:generateContent'), ['method', 'POST', 'GET', 'HEAD'])
   t.end()
 })
 

@@ -2,6 +2,7 @@ import t from 'tap'
 import { countCharacters } from '../../plugins/token-usage/count-characters.ts'
 import { replayUsage } from '../../plugins/token-usage/index.ts'
 import { inspect } from '../../plugins/token-usage/inspect.ts'
+import { judgeUsage } from '../../plugins/token-usage/judge-usage.ts'
 import { parseFactor, priceUse } from '../../plugins/token-usage/price-use.ts'
 import { type Ended, rateExchange } from '../../plugins/token-usage/rate-exchange.ts'
 import { EventReader } from '../../plugins/token-usage/read-events.ts'
@@ -10,6 +11,7 @@ import { EventReading, JsonReading } from '../../plugins/token-usage/reading.ts'
 import { mergeUsage } from '../../plugins/token-usage/merge-usage.ts'
 import { measureText } from '../../plugins/token-usage/measure-text.ts'
 import type { UsageFacet } from '../../plugins/token-usage/schema.ts'
+import { WithheldReading, withheldBytesMax } from '../../plugins/token-usage/withheld-reading.ts'
 import { openai } from '../../src/dialects/openai.ts'
 import { anthropic } from '../../src/dialects/anthropic.ts'
 import { google } from '../../src/dialects/google.ts'
@@ -18,6 +20,7 @@ import {
   type Body,
   billingRecord,
   type Charge,
+  type FilePart,
   type Json,
   type Outcome,
   type Passed,
@@ -32,6 +35,8 @@ const facet: UsageFacet = {
   include_usage: true,
   free_operations: [],
   image_tools: 'refuse',
+  missing_usage: 'estimate',
+  unseen_tokens_max: 1_000_000,
   estimate: { bytes_per_token: 4, file_tokens: 1500, output_tokens: 4096 },
 }
 
@@ -54,12 +59,24 @@ function jsonBody(value: object): Body {
   return { kind: 'json', json: scanObject(Buffer.from(JSON.stringify(value))) }
 }
 
+function file(bytes: number): FilePart {
+  const unread = () => {
+    throw new Error('not opened')
+  }
+  return { kind: 'file', name: 'file', bytes, head: Buffer.alloc(0), sha256: async () => '', open: unread }
+}
+
+const neverSent = () => {
+  throw new Error('not sent here')
+}
+
 const whole: Outcome = { kind: 'answered', status: 200, reach: 'complete' }
 const left: Outcome = { kind: 'cut', by: 'caller', status: 200, reach: 'truncated' }
 
 function ended(some: Partial<Ended>): Ended {
   const body = jsonBody({ model: 'm', messages: [] })
-  return { rule, facet, outcome: whole, body, usage: null, uncounted: 0, failed: false, ...some }
+  const nothing = { usage: null, implausible: [], uncounted: 0, byLength: 0, failed: false }
+  return { rule, facet, outcome: whole, body, ...nothing, ...some }
 }
 
 function told(rated: ReturnType<typeof rateExchange>): string[] {
@@ -138,12 +155,90 @@ t.test('cached input has its own line where it has a price, and else is input li
   t.end()
 })
 
-t.test('a usage that was not reported is not taken for none', t => {
-  const rated = rateExchange(ended({}))
-  t.match(rated, { lines: [], missing: ['input', 'output'], reason: 'usage_missing' })
-  const half = rateExchange(ended({ usage: used({ inputTokens: 10 }) }))
-  t.same(told(half), ['input 10 5 output usage_missing'])
+t.test('[6.3] a whole answer that does not tell its usage is charged by an estimate, marked as one', t => {
+  const rated = rateExchange(ended({ byLength: 20 }))
+  t.same(told(rated), ['input 7 4 default usage_missing estimated', 'output 20 30 default usage_missing estimated'])
+  t.match(rated, { missing: ['input', 'output'], reason: 'usage_missing' })
+  const half = rateExchange(ended({ usage: used({ inputTokens: 10 }), byLength: 20 }))
+  t.same(told(half), ['input 10 5 output usage_missing', 'output 20 30 default usage_missing estimated'])
   t.same(half.missing, ['output'])
+  t.end()
+})
+
+t.test('[6.3] what a request is counted in besides tokens is estimated by the request', t => {
+  const form = { kind: 'form', parts: [file(48_000)], encode: neverSent, discard: () => undefined } as const
+  const prices = [{ unit: 'second', price: 100, per: 1, at: 'x:1' }]
+  t.same(told(rateExchange(ended({ rule: { ...rule, prices }, body: form }))), [
+    'second 3 300 default usage_missing estimated',
+  ])
+  const documents = Array.from({ length: 101 }, () => 'a')
+  const ranked = { body: jsonBody({ documents }), rule: { ...rule, prices: [{ ...prices[0], unit: 'search_unit' }] } }
+  t.same(told(rateExchange(ended(ranked as Partial<Ended>))), ['search_unit 2 200 default usage_missing estimated'])
+  const sound = { body: form, byLength: 1500 }
+  t.same(told(rateExchange(ended(sound))), [
+    'input 1500 750 default usage_missing estimated',
+    'output 1500 2250 default usage_missing estimated',
+  ])
+  t.end()
+})
+
+t.test('[6.3] a report beyond what the bytes can carry is not believed, one of reasoning is', t => {
+  const body = jsonBody({ model: 'm', messages: [] })
+  const sent = body.kind === 'json' ? body.json.bytes.length : 0
+  const judged = (usage: Partial<Usage>, more: Partial<UsageFacet> = {}, of: Body = body) =>
+    judgeUsage(used(usage), { body: of, answerBytes: 100, facet: { ...facet, ...more } })
+  const right: Partial<Usage>[] = [
+    { inputTokens: 0, outputTokens: 0 },
+    { inputTokens: sent + 1_000_000, cachedInputTokens: sent + 1_000_000, outputTokens: 1_000_100 },
+    { outputTokens: 200_000, inputTokens: 5 },
+    { cachedInputTokens: 7 },
+    { seconds: sent, searchUnits: sent },
+  ]
+  for (const usage of right) t.match(judged(usage), { implausible: [], usage }, JSON.stringify(usage))
+  const wrong: [Partial<Usage>, string, Partial<Usage>][] = [
+    [{ inputTokens: sent + 1_000_001, outputTokens: 3 }, 'input', { inputTokens: null, outputTokens: 3 }],
+    [{ inputTokens: 3, outputTokens: 1_000_101 }, 'output', { inputTokens: 3, outputTokens: null }],
+    [{ inputTokens: 3, outputTokens: Number.MAX_SAFE_INTEGER }, 'output', { outputTokens: null }],
+    [{ inputTokens: 3, cachedInputTokens: 4 }, 'cached_input', { inputTokens: null, cachedInputTokens: null }],
+    [{ seconds: sent + 1 }, 'second', { seconds: null }],
+    [{ searchUnits: 1e9 }, 'search_unit', { searchUnits: null }],
+  ]
+  for (const [usage, unit, left] of wrong) t.match(judged(usage), { implausible: [unit], usage: left }, unit)
+  t.match(judged({ outputTokens: 1_500_000 }, {}, jsonBody({ n: 2 })), { implausible: [] }, 'two choices')
+  t.match(judged({ outputTokens: 101 }, { unseen_tokens_max: 0 }), { implausible: ['output'] }, 'nothing unseen')
+  t.match(judged({ outputTokens: 100 }, { unseen_tokens_max: 0 }), { implausible: [] })
+  t.end()
+})
+
+t.test('[6.3] what was not believed is charged by its length, although it was counted', async t => {
+  const options = { dialect: openai, operation: 'chat', bytesPerToken: 4, removesUsage: false }
+  const events = new EventReading(options)
+  const event = (text: string) => `data: {"choices":[{"delta":{"content":${JSON.stringify(text)}}}]}\n\n`
+  const usage = 'data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":99999999}}\n\n'
+  const bytes = Buffer.from(event('a'.repeat(40)) + event('b'.repeat(40)) + event('c'.repeat(40)) + usage)
+  passed(stageOf(events), bytes, [10, 70])
+  t.equal(events.bytes, bytes.length)
+  t.equal(events.uncounted(), 0)
+  t.ok(events.byLength() >= 20, String(events.byLength()))
+  const long = new EventReading(options)
+  passed(stageOf(long), Buffer.from(`data: "${'x'.repeat(2_000_000)}"\n\n`), [1_500_000])
+  t.ok(long.byLength() >= 250_000, `an event that was not looked at has ${long.byLength()}`)
+  t.end()
+})
+
+t.test('[6.3] an answer of a family that refuses waits for its end, up to 8 MiB', async t => {
+  const options = { dialect: openai, operation: 'chat', bytesPerToken: 4, removesUsage: false }
+  const refuse = () => {
+    throw new Error('refused')
+  }
+  const small = new WithheldReading(new JsonReading(options), refuse)
+  t.same(small.write(Buffer.from('{"choices":[]}')), [])
+  t.throws(() => small.end(), { message: 'refused' })
+  const text = Buffer.from(`{"text":"${'x'.repeat(withheldBytesMax)}"}`)
+  const large = new WithheldReading(new JsonReading(options), refuse)
+  t.same(large.write(text.subarray(0, 1000)), [])
+  t.equal(Buffer.concat(large.write(text.subarray(1000)) as Buffer[]).compare(text), 0)
+  t.same(large.end(), [], 'what has left is not refused')
   t.end()
 })
 
@@ -151,7 +246,11 @@ t.test('a price per request is charged for every whole answer, though nothing el
   const prices = [{ unit: 'request', price: 2_000, per: 1, at: 'x:1' }]
   t.same(told(rateExchange(ended({ rule: { ...rule, prices } }))), ['request 1 2000 request'])
   const both = { ...rule, prices: [...rule.prices, ...prices] }
-  t.same(told(rateExchange(ended({ rule: both }))), ['request 1 2000 request usage_missing'])
+  t.same(told(rateExchange(ended({ rule: both, byLength: 4 }))), [
+    'input 7 4 default usage_missing estimated',
+    'output 4 6 default usage_missing estimated',
+    'request 1 2000 request usage_missing',
+  ])
   t.end()
 })
 

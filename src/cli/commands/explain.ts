@@ -1,4 +1,4 @@
-import { explainRequest, Failure, type RequestExplanation, sourceLabels } from '../../index.ts'
+import { explainRequest, Failure, type Json, type RequestExplanation, sourceLabels } from '../../index.ts'
 import { Exit, exitCodes, print } from '../exit.ts'
 import { readPlan } from '../open-books.ts'
 
@@ -7,6 +7,7 @@ type Options = {
   readonly size?: string
   readonly n: number
   readonly quality?: string
+  readonly fields?: { readonly [name: string]: Json }
   readonly edit: boolean
   readonly config: string
   readonly format: string
@@ -20,6 +21,7 @@ export async function explainImage(options: Options): Promise<void> {
     size: options.size,
     quality: options.quality,
     n: options.n,
+    ...(options.fields && { fields: options.fields }),
   }
   const explanation = await explainRequest(plan, request).catch(refuse)
   print(options.format === 'json' ? JSON.stringify(explanation) : describe(explanation))

@@ -4,9 +4,8 @@ import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
 import { type Marks, readMarks } from './marks.ts'
 import { perform, type Rehearsed, scriptEvents, scriptJson, writeRecord } from './perform.ts'
-import { type Prose, splitProse, writeProse } from './prose.ts'
+import { type Prose, splitProse, writeJson, writeProse } from './prose.ts'
 import { countWords, listOf, readList, shapeOf, textOf } from './read.ts'
-import { sampleOf } from './sample.ts'
 import { openaiStyle } from './styles.ts'
 import { callTool, type ToolCall } from './tools.ts'
 
@@ -48,8 +47,7 @@ function choose(fields: Fields, marks: Marks, index: number): Choice {
   const call = callOf(fields, marks.text)
   if (call) return { call, prose: splitProse('', undefined) }
   if (type !== 'json_schema' && type !== 'json_object') return { call, prose: writeProse(marks, index, wordsMax) }
-  const schema = shapeOf(named)['schema'] ?? { properties: { answer: { type: 'string' } } }
-  return { call, prose: splitProse(JSON.stringify(sampleOf(schema, marks.text)), wordsMax) }
+  return { call, prose: writeJson(shapeOf(named)['schema'], marks, wordsMax) }
 }
 
 function callOf(fields: Fields, prompt: string): ToolCall | undefined {
@@ -71,7 +69,11 @@ function usageOf(messages: readonly unknown[], choices: readonly Choice[], marks
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: Math.min(marks.cachedTokens, prompt), audio_tokens: 0 },
+    prompt_tokens_details: {
+      cached_tokens: Math.min(marks.cachedTokens, prompt),
+      cache_write_tokens: 0,
+      audio_tokens: 0,
+    },
     completion_tokens_details: {
       reasoning_tokens: 0,
       audio_tokens: 0,

@@ -4,8 +4,8 @@ import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
 import { type Marks, readMarks } from './marks.ts'
 import { perform, type Script, scriptJson } from './perform.ts'
-import { type Prose, writeProse } from './prose.ts'
-import { countWords, listOf, readList, shapeOf, textOf } from './read.ts'
+import { type Prose, writeJson, writeProse } from './prose.ts'
+import { countWords, listOf, readList, type Shape, shapeOf, textOf } from './read.ts'
 import { googleStyle } from './styles.ts'
 import { callTool, type ToolCall } from './tools.ts'
 import { vectorOf } from './vectors.ts'
@@ -22,7 +22,7 @@ export const generateMethods = {
     return { marks, script: call.query.get('alt') === 'sse' ? scriptSse(values) : scriptArray(values) }
   }),
   countTokens: perform(googleStyle, call => {
-    const fields = readFields(call)
+    const fields = readNamed(call)
     // The contents stand at the top, or in a whole request to be counted.
     const request = shapeOf(fields.get('generateContentRequest'))
     const asked = fields.has('contents') ? fields : new Map(Object.entries(request))
@@ -32,14 +32,37 @@ export const generateMethods = {
     return { marks: readMarks(textOf(contents.at(-1))), script: scriptJson({ totalTokens, promptTokensDetails }) }
   }),
   embedContent: perform(googleStyle, call => {
-    const text = textOf(readFields(call).get('content') ?? '')
-    return { marks: readMarks(text), script: scriptJson({ embedding: embed(Object.fromEntries(readFields(call))) }) }
+    const text = textOf(readNamed(call).get('content') ?? '')
+    return { marks: readMarks(text), script: scriptJson({ embedding: embed(Object.fromEntries(readNamed(call))) }) }
   }),
   batchEmbedContents: perform(googleStyle, call => {
-    const requests = readList(readFields(call), 'requests')
+    const requests = readList(readNamed(call), 'requests')
     const marks = readMarks(textOf(shapeOf(requests[0])['content'] ?? ''))
     return { marks, script: scriptJson({ embeddings: requests.map(embed) }) }
   }),
+}
+
+/** Names that stand above what is the caller's own: schemas, and what functions were given and gave back. */
+const opaque = new Set('parameters parametersJsonSchema responseSchema responseJsonSchema args response'.split(' '))
+
+/** The fields by their names in camel case; this vendor takes those with underscores too, and some clients send them. */
+function readNamed(call: Call): Fields {
+  return new Map([...readFields(call)].map(([name, value]) => [camelOf(name), renameAll(value)]))
+}
+
+function renameAll(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(renameAll)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => {
+      const name = camelOf(key)
+      return [name, opaque.has(name) ? one : renameAll(one)]
+    }),
+  )
+}
+
+function camelOf(name: string): string {
+  return name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 type Chunk = {
@@ -50,14 +73,15 @@ type Chunk = {
 }
 
 function rehearse(call: Call): { marks: Marks; chunks: readonly Chunk[]; whole: object } {
-  const fields = readFields(call)
+  const fields = readNamed(call)
   const contents = readList(fields, 'contents')
   const marks = readMarks(textOf(contents.at(-1)))
-  const { maxOutputTokens, candidateCount } = shapeOf(fields.get('generationConfig'))
+  const config = shapeOf(fields.get('generationConfig'))
+  const { maxOutputTokens, candidateCount } = config
   const wordsMax = readCount('maxOutputTokens', maxOutputTokens)
   const tool = callOf(fields, contents.at(-1), marks.text)
   const count = readCount('candidateCount', candidateCount) ?? 1
-  const answers = Array.from({ length: Math.min(count, 8) }, (_, index) => writeProse(marks, index, wordsMax))
+  const answers = Array.from({ length: Math.min(count, 8) }, (_, index) => say(config, marks, index, wordsMax))
   const prompt = countInput(fields, contents)
   const id = randomUUID()
   let said = 0
@@ -79,6 +103,12 @@ function rehearse(call: Call): { marks: Marks; chunks: readonly Chunk[]; whole: 
     ),
   }
   return { marks, chunks, whole }
+}
+
+function say(config: Shape, marks: Marks, index: number, wordsMax: number | undefined): Prose {
+  const { responseMimeType: type, responseSchema, responseJsonSchema } = config
+  const schema = responseJsonSchema ?? responseSchema
+  return type === 'application/json' ? writeJson(schema, marks, wordsMax) : writeProse(marks, index, wordsMax)
 }
 
 function tailOf({ params }: Call, prompt: number, said: number, { cachedTokens }: Marks, id: string): object {

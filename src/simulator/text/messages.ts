@@ -4,7 +4,7 @@ import { fail } from '../errors.ts'
 import type { Call } from '../upstream.ts'
 import { readMarks } from './marks.ts'
 import { perform, type Rehearsed, scriptEvents, scriptJson, writeNamedRecord } from './perform.ts'
-import { type Prose, writeProse } from './prose.ts'
+import { type Prose, writeJson, writeProse } from './prose.ts'
 import { countWords, listOf, readList, type Shape, shapeOf, textOf } from './read.ts'
 import { anthropicStyle } from './styles.ts'
 import { callTool, type ToolCall } from './tools.ts'
@@ -25,7 +25,8 @@ function rehearseMessage(call: Call): Rehearsed {
   const list = readList(fields, 'messages')
   const marks = readMarks(textOf(list.at(-1)))
   const tool = callOf(fields, list.at(-1), marks.text)
-  const prose = writeProse(marks, 0, wordsMax)
+  const format = formatOf(fields)
+  const prose = format ? writeJson(format['schema'], marks, wordsMax) : writeProse(marks, 0, wordsMax)
   const input = countInput(fields, list)
   const cached = Math.min(marks.cachedTokens, input)
   const read = { input_tokens: input - cached, cache_creation_input_tokens: 0, cache_read_input_tokens: cached }
@@ -87,6 +88,12 @@ function callOf(fields: Fields, last: unknown, prompt: string): ToolCall | undef
   const answered = listOf(shapeOf(last)['content']).some(block => shapeOf(block)['type'] === 'tool_result')
   if (answered || type === 'none') return undefined
   return callTool(tools, prompt, typeof name === 'string' ? name : type === 'any')
+}
+
+/** The schema's place today, and the one before it. */
+function formatOf(fields: Fields): Shape | undefined {
+  const format = shapeOf(shapeOf(fields.get('output_config'))['format'] ?? fields.get('output_format'))
+  return format['type'] === 'json_schema' ? format : undefined
 }
 
 function stopOf(prose: Prose, tool: ToolCall | undefined): string {

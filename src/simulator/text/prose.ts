@@ -1,4 +1,5 @@
 import type { Marks } from './marks.ts'
+import { sampleOf } from './sample.ts'
 
 /** What the simulated model says: the same for the same prompt, cut at the number of words that may be said. */
 export type Prose = {
@@ -13,6 +14,12 @@ export type Prose = {
 export function writeProse(marks: Marks, index: number, wordsMax: number | undefined): Prose {
   const opening = index === 0 ? 'simulated answer to:' : `simulated answer ${index + 1} to:`
   return splitProse(stretch(`${opening} ${marks.text || 'nothing'}`, marks.words), wordsMax)
+}
+
+/** JSON that satisfies a schema; without one, an object with an answer in it. */
+export function writeJson(schema: unknown, { text }: Marks, wordsMax: number | undefined): Prose {
+  const value = sampleOf(schema ?? { properties: { answer: { type: 'string' } } }, text || 'nothing')
+  return splitProse(JSON.stringify(value), wordsMax)
 }
 
 /** A text that is not written but given, such as JSON, in the pieces of a stream. */

@@ -16,8 +16,10 @@ export function listOf(value: unknown): readonly unknown[] {
 export function textOf(value: unknown): string {
   if (typeof value === 'string') return value
   if (Array.isArray(value)) return value.map(textOf).filter(Boolean).join(' ')
-  const { text, content, parts, output } = shapeOf(value)
-  return [text, content, parts, output].map(one => (one === undefined ? '' : textOf(one))).find(Boolean) ?? ''
+  const { text, content, parts, output, functionResponse } = shapeOf(value)
+  // What a function gave back is an object of the caller's own making.
+  const given = Object.values(shapeOf(shapeOf(functionResponse)['response']))
+  return [text, content, parts, output, given].map(one => (one === undefined ? '' : textOf(one))).find(Boolean) ?? ''
 }
 
 /** Tokens, as this simulator counts them: words. */

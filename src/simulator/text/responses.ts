@@ -6,9 +6,8 @@ import { alphaSize } from '../sizes.ts'
 import type { Call } from '../upstream.ts'
 import { type Marks, readMarks } from './marks.ts'
 import { perform, type Rehearsed, scriptEvents, scriptJson, writeNamedRecord } from './perform.ts'
-import { type Prose, splitProse, writeProse } from './prose.ts'
+import { type Prose, writeJson, writeProse } from './prose.ts'
 import { countWords, listOf, type Shape, shapeOf, textOf } from './read.ts'
-import { sampleOf } from './sample.ts'
 import { responsesStyle } from './styles.ts'
 import { callTool, type ToolCall } from './tools.ts'
 
@@ -41,6 +40,7 @@ async function rehearse(call: Call): Promise<Rehearsed> {
   const open = {
     id: `resp_${randomUUID().replaceAll('-', '')}`,
     object: 'response',
+    access_programs: null,
     created_at: Math.floor(call.site.now() / 1000),
     status: 'in_progress',
     error: null,
@@ -109,8 +109,8 @@ function say(fields: Fields, marks: Marks): Output {
   const name = 'max_output_tokens'
   const wordsMax = fields.has(name) ? readInteger(fields, name, { min: 1, max: 999_999_999, otherwise: 1 }) : undefined
   const { type, schema } = shapeOf(shapeOf(fields.get('text'))['format'])
-  if (type !== 'json_schema') return { kind: 'text', prose: writeProse(marks, 0, wordsMax) }
-  return { kind: 'text', prose: splitProse(JSON.stringify(sampleOf(schema, marks.text)), wordsMax) }
+  const isJson = type === 'json_schema' || type === 'json_object'
+  return { kind: 'text', prose: isJson ? writeJson(schema, marks, wordsMax) : writeProse(marks, 0, wordsMax) }
 }
 
 function usageOf(
@@ -123,7 +123,7 @@ function usageOf(
   const output = outputs.reduce((sum, one) => sum + tokensOf(one), 0)
   return {
     input_tokens: input,
-    input_tokens_details: { cached_tokens: Math.min(marks.cachedTokens, input) },
+    input_tokens_details: { cached_tokens: Math.min(marks.cachedTokens, input), cache_write_tokens: 0 },
     output_tokens: output,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: input + output,
@@ -179,7 +179,7 @@ function writeCall({ name, input }: ToolCall): Written {
 function writePicture(size: string, base64: string): Written {
   const id = `ig_${randomUUID().replaceAll('-', '')}`
   const picture = { id, type: 'image_generation_call' }
-  const facts = { action: 'generate', background: 'opaque', output_format: 'png', quality: 'auto', size }
+  const facts = { action: 'generate', background: 'opaque', output_format: 'png', quality: 'medium', size }
   const step = (index: number, name: string): Event => {
     return { type: `response.image_generation_call.${name}`, item_id: id, output_index: index }
   }

@@ -9,7 +9,8 @@ export type EmptyEnd = {
 } & (
   | { readonly state: 'voided' }
   /** `kept`: the hold stays with the key until somebody has decided. */
-  | { readonly state: 'needs_review'; readonly hold: 'kept' | 'released' }
+  /** `lined`: it may have lines all the same, an estimate that waits for a person. */
+  | { readonly state: 'needs_review'; readonly hold: 'kept' | 'released'; readonly lined?: boolean }
 )
 
 /**
@@ -20,10 +21,11 @@ export function* endEmpty(self: Self, end: EmptyEnd): Steps<boolean> {
   const { id, state, reason, at } = end
   const underReview = state === 'needs_review' ? 1 : 0
   const kept = state === 'needs_review' && end.hold === 'kept' ? 1 : 0
+  const lined = state === 'needs_review' && end.lined === true ? 1 : 0
   const [charge] = yield ask(
     `UPDATE charge SET state = ?, reason = ?, ended_at = ?, kept = ?, idem_key = CASE WHEN ? = 1 THEN idem_key END,
        idem_fingerprint = CASE WHEN ? = 1 THEN idem_fingerprint END
-     WHERE id = ? AND state = 'reserved' AND owner = ? AND epoch = ? AND line_count = 0 RETURNING key_id, hold`,
+     WHERE id = ? AND state = 'reserved' AND owner = ? AND epoch = ? AND (line_count = 0 OR ? = 1) RETURNING key_id, hold`,
     state,
     reason,
     at,
@@ -33,6 +35,7 @@ export function* endEmpty(self: Self, end: EmptyEnd): Steps<boolean> {
     id,
     self.owner,
     self.epoch,
+    lined,
   )
   if (!charge) return false
   if (kept === 0)

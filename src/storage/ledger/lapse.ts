@@ -13,7 +13,7 @@ export const lapseTogether = 500
 export function* lapse({ until, at }: { readonly until: number; readonly at: number }): Steps<number> {
   yield ask(`UPDATE charge SET ended_at = ? WHERE state = 'needs_review' AND ended_at > ?`, at, at + aheadMs)
   const charges = yield ask(
-    `UPDATE charge SET state = 'voided', reason = coalesce(reason || ', ', '') || 'nobody decided in time', ended_at = ?
+    `UPDATE charge SET state = 'voided', amount = 0, reason = coalesce(reason || ', ', '') || 'nobody decided in time', ended_at = ?
      WHERE id IN (SELECT id FROM charge WHERE state = 'needs_review' AND ended_at <= ? LIMIT ${lapseTogether} ${skipLocked})
      RETURNING key_id, CASE WHEN kept = 1 THEN hold ELSE 0 END AS hold`,
     at,

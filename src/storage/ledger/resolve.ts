@@ -24,10 +24,12 @@ export function* resolve(self: Self, { id, how, by, reason, at, amount = 0 }: De
   const state = how === 'settle' ? 'settled' : 'voided'
   if (how === 'settle' && amount > 0 && !(yield* addDecided(id, amount))) return false
   const [charge] = yield ask(
-    `UPDATE charge SET state = ?, reason = ?, ended_at = ? WHERE id = ? AND state = 'needs_review' RETURNING *`,
+    `UPDATE charge SET state = ?, reason = ?, ended_at = ?, amount = CASE WHEN ? = 1 THEN amount ELSE 0 END
+     WHERE id = ? AND state = 'needs_review' RETURNING *`,
     state,
     reason,
     at,
+    how === 'settle' ? 1 : 0,
     id,
   )
   if (!charge) return false

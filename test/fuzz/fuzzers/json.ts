@@ -162,6 +162,7 @@ function forgetful(view: JsonObjectView): JsonObjectView {
     elements: one => view.elements(one),
     with: changes => view.with(changes),
     pick: keep => view.pick(keep),
+    prune: drops => view.prune(drops),
   }
 }
 

@@ -35,6 +35,8 @@ const facet: UsageFacet = {
   include_usage: false,
   free_operations: [],
   image_tools: 'refuse',
+  missing_usage: 'estimate',
+  unseen_tokens_max: 1_000_000,
   estimate: { bytes_per_token: 4, file_tokens: 1500, output_tokens: 4096 },
 }
 

@@ -1,0 +1,57 @@
+import { type Body, type Json, readField, type TextPart } from '../../src/kit/index.ts'
+import type { BillingFacet } from './schema.ts'
+
+const otherwise = ['n'] as const
+
+/** Where a request of the family says how many images it wants. */
+export function countPaths(facet: BillingFacet): readonly string[] {
+  return facet.n_from ?? otherwise
+}
+
+/** A form's name as a path: `a[b]` and `a.b` are one. */
+export function pathOfName(name: string): string {
+  return name.replaceAll(/\[([^[\]]+)\]/g, '.$1')
+}
+
+/** A value; `isText`: as a form writes it. */
+export type Written = { readonly value: Json; readonly isText: boolean }
+
+/**
+ * What stands at a path, with what it was written in: of JSON one value at most; of a form every text of that name, and
+ * what stands there in a text that is JSON itself.
+ */
+export function valuesAt(body: Body, path: string): readonly Written[] {
+  const [first = '', ...rest] = path.split('.')
+  if (body.kind === 'json') {
+    const value = descend(readField(body, first), rest)
+    return value === undefined ? [] : [{ value, isText: false }]
+  }
+  if (body.kind !== 'form') return []
+  return body.parts.flatMap((part): readonly Written[] => {
+    if (part.kind !== 'text') return []
+    if (pathOfName(part.name) === path) return [{ value: part.value, isText: true }]
+    if (part.name !== first || rest.length === 0) return []
+    const value = descend(readJsonText(part), rest)
+    return value === undefined ? [] : [{ value, isText: false }]
+  })
+}
+
+/** A text of a form that is a JSON object or list; undefined for any other, and for what a person wrote. */
+export function readJsonText({ name, value }: TextPart): Json | undefined {
+  if (!/^\s*[[{]/.test(value) || /prompt|text|input|instruction/i.test(name)) return undefined
+  try {
+    return JSON.parse(value) as Json
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+function descend(value: Json | undefined, names: readonly string[]): Json | undefined {
+  let at = value
+  for (const name of names) {
+    if (typeof at !== 'object' || at === null || Array.isArray(at)) return undefined
+    at = Object.hasOwn(at, name) ? (at as { readonly [name: string]: Json })[name] : undefined
+  }
+  return at
+}

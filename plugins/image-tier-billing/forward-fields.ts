@@ -1,0 +1,118 @@
+import { type Body, type Json, type Part, readField, type TextPart, withField } from '../../src/kit/index.ts'
+import { isCountName } from './count-names.ts'
+import { pathOfName, readJsonText, valuesAt } from './count-paths.ts'
+import { fail } from './errors.ts'
+import { isAbsent } from './read-count.ts'
+
+/** Fields that clients write without a value when they mean nothing by them. */
+const optional = ['size', 'quality', 'response_format'] as const
+/** So many names are told; nobody reads more. */
+const toldMax = 100
+/** Bodies are refused that are nested deeper; a text of a form may be. */
+const depthMax = 64
+
+/** What goes on of a request for images, and the paths of what does not. */
+export type Shaped = { readonly body: Body; readonly dropped: readonly string[] }
+
+/**
+ * Takes out what must not reach an upstream: fields that are there and say nothing, and fields that name a number of images
+ * which the family does not declare, at any depth.
+ * @throws Failure `count_repeated` where a declared one can be read in two ways
+ */
+export function shapeFields(body: Body, paths: readonly string[]): Shaped {
+  if (body.kind === 'json') return shapeJson(body, paths)
+  return body.kind === 'form' ? shapeForm(body, paths) : { body, dropped: [] }
+}
+
+/** Of the tools that make images: none of them may name a number, since calls are what is held for. */
+export function shapeTools(body: Body): Shaped {
+  const tools = readField(body, 'tools')
+  if (!Array.isArray(tools)) return { body, dropped: [] }
+  const dropped = new Dropped()
+  const kept = tools.map((tool: Json) => {
+    const isImage = typeof tool === 'object' && tool !== null && 'type' in tool && tool['type'] === 'image_generation'
+    return isImage ? withoutCounts(tool, 'tools[]', path => dropped.add(path)) : tool
+  })
+  return { body: dropped.paths.length === 0 ? body : withField(body, 'tools', kept), dropped: dropped.paths }
+}
+
+class Dropped {
+  readonly #paths = new Set<string>()
+
+  get paths(): readonly string[] {
+    return [...this.#paths]
+  }
+
+  add(path: string): true {
+    if (this.#paths.size < toldMax) this.#paths.add(path)
+    return true
+  }
+}
+
+function shapeJson(body: Extract<Body, { kind: 'json' }>, paths: readonly string[]): Shaped {
+  const declared = new Set(paths)
+  const absent = new Set([...optional, ...paths].filter(path => valuesAt(body, path)[0]?.value === ''))
+  const dropped = new Dropped()
+  const seen = new Map<string, number>()
+  const ends = new Set([...declared, ...absent].map(path => path.slice(path.lastIndexOf('.') + 1)))
+  const json = body.json.prune((name, path) => {
+    if (!ends.has(name) && !isCountName(name)) return false
+    const whole = path()
+    if (absent.has(whole)) return dropped.add(whole)
+    if (!declared.has(whole)) return isCountName(name) && dropped.add(whole)
+    seen.set(whole, (seen.get(whole) ?? 0) + 1)
+    return false
+  })
+  // Readers differ over which of two members counts: the upstream may not take the one that was held for.
+  for (const [path, times] of seen)
+    if (times > 1 || valuesAt(body, path).length === 0) throw fail('count_repeated', { field: path }, { param: path })
+  return { body: json === body.json ? body : { kind: 'json', json }, dropped: dropped.paths }
+}
+
+function shapeForm(body: Extract<Body, { kind: 'form' }>, paths: readonly string[]): Shaped {
+  const declared = new Set(paths)
+  const dropped = new Dropped()
+  const parts: Part[] = []
+  for (const part of body.parts) {
+    const path = pathOfName(part.name)
+    if (part.kind === 'text' && isLeftOut(part, path, declared)) dropped.add(path)
+    else parts.push(part.kind === 'text' ? withoutInner(part, path, { declared, dropped }) : part)
+  }
+  const isSame = parts.every((part, i) => part === body.parts[i]) && dropped.paths.length === 0
+  return { body: isSame ? body : { ...body, parts }, dropped: dropped.paths }
+}
+
+function isLeftOut({ value }: TextPart, path: string, declared: ReadonlySet<string>): boolean {
+  if (declared.has(path)) return isAbsent(value, true)
+  if (value === '' && optional.some(name => name === path)) return true
+  return path.split(/[.[\]]/).some(name => name !== '' && isCountName(name))
+}
+
+/** A text that is JSON is looked into; where a number is read from it, it is written anew, so that nobody reads another. */
+function withoutInner(
+  part: TextPart,
+  path: string,
+  { declared, dropped }: { readonly declared: ReadonlySet<string>; readonly dropped: Dropped },
+): TextPart {
+  const json = readJsonText(part)
+  if (json === undefined) return part
+  let isNew = [...declared].some(one => one.startsWith(`${path}.`))
+  const kept = withoutCounts(json, path, one => {
+    if (declared.has(one)) return false
+    isNew = true
+    return dropped.add(one)
+  })
+  return isNew ? { ...part, value: JSON.stringify(kept) } : part
+}
+
+/** The value without the members that name a number of images and are to be dropped; deeper than any body it stays. */
+function withoutCounts(value: Json, path: string, drops: (path: string) => boolean, depth = 0): Json {
+  if (typeof value !== 'object' || value === null || depth === depthMax) return value
+  if (Array.isArray(value)) return value.map((one: Json) => withoutCounts(one, `${path}[]`, drops, depth + 1))
+  const kept: [string, Json][] = []
+  for (const [name, one] of Object.entries(value)) {
+    const whole = `${path}.${name}`
+    if (!isCountName(name) || !drops(whole)) kept.push([name, withoutCounts(one, whole, drops, depth + 1)])
+  }
+  return Object.fromEntries(kept)
+}

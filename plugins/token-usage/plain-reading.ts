@@ -1,0 +1,40 @@
+import type { Passed, Usage } from '../../src/kit/index.ts'
+import type { Reading } from './reading.ts'
+
+/** An answer that cannot tell its use by nature: a transcript as text, or sound. Its bytes are counted as they pass. */
+export class PlainReading implements Reading {
+  readonly fault = undefined
+  readonly #isText: boolean
+  readonly #bytesPerToken: number
+  readonly #fileTokens: number
+  bytes = 0
+
+  constructor(options: { readonly isText: boolean; readonly bytesPerToken: number; readonly fileTokens: number }) {
+    this.#isText = options.isText
+    this.#bytesPerToken = options.bytesPerToken
+    this.#fileTokens = options.fileTokens
+  }
+
+  write(chunk: Buffer): Passed {
+    this.bytes += chunk.length
+    return chunk
+  }
+
+  end(): Passed {
+    return []
+  }
+
+  usage(): Usage | null {
+    return null
+  }
+
+  uncounted(): number {
+    return this.#isText ? this.byLength() : 0
+  }
+
+  /** What is no text counts as a file does, however long. */
+  byLength(): number {
+    if (this.#isText) return Math.ceil(this.bytes / this.#bytesPerToken)
+    return this.bytes === 0 ? 0 : this.#fileTokens
+  }
+}

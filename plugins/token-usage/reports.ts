@@ -1,0 +1,42 @@
+import type { Exchange, Log, Target, Usage } from '../../src/kit/index.ts'
+
+/** Pairs of model and operation of which it was said that their usage is missing. */
+const toldMax = 1_000
+
+/** What operators hear of upstreams that do not tell what was used, or tell what cannot be. */
+export class Reports {
+  readonly #log: Log
+  readonly #told: Set<string>
+
+  constructor(log: Log, told: Set<string>) {
+    this.#log = log
+    this.#told = told
+  }
+
+  /** Once for a model and operation: an upstream that does not tell its usage does not tell it every time. */
+  missing(ex: Exchange, target: Target, missing: readonly string[]): void {
+    const facts = { ...factsOf(ex, target), missing }
+    const once = `${target.model.name} ${ex.route.operation}`
+    if (this.#told.has(once) || this.#told.size >= toldMax)
+      return this.#log.debug(facts, 'the upstream did not say what was used')
+    this.#told.add(once)
+    this.#log.warn(
+      facts,
+      'the upstream did not say what was used, so it is estimated; said once for model and operation',
+    )
+  }
+
+  /** Each time: every one of these charges waits for a person. */
+  implausible(
+    ex: Exchange,
+    target: Target,
+    what: { readonly units: readonly string[]; readonly reported: Usage | null | undefined },
+  ): void {
+    const facts = { ...factsOf(ex, target), ...what }
+    this.#log.warn(facts, 'the upstream reported more than can have been used, so it is estimated and left to a person')
+  }
+}
+
+function factsOf(ex: Exchange, { model, upstream }: Target): object {
+  return { request: ex.id, model: model.name, operation: ex.route.operation, upstream: upstream.name }
+}

@@ -1,0 +1,31 @@
+import type { ChargeFacts, Ledger, Line, Log } from '../../src/kit/index.ts'
+
+/** An estimated charge that waits for a person. */
+type Doubted = {
+  readonly facts: ChargeFacts
+  readonly lines: readonly Line[]
+  readonly reason: string
+  readonly delivery: 'confirmed' | 'partial'
+  /** A hold has opened it already. */
+  readonly held: boolean
+}
+
+/**
+ * Leaves a charge to a person, with the lines that it is estimated at: nothing is booked before somebody has decided. Where
+ * nothing was held for it, the estimate is. While the ledger cannot be written the charge is posted as estimated: it is
+ * written later, and is not lost. Never rejects.
+ */
+export async function reviewCharge(
+  { ledger, log }: { readonly ledger: Ledger; readonly log: Log },
+  { facts, lines, reason, delivery, held }: Doubted,
+): Promise<void> {
+  const hold = lines.reduce((sum, line) => sum + line.price, 0)
+  try {
+    const isOpen = held || (await ledger.hold({ facts, hold, idempotency: null })).kind === 'held'
+    const written = isOpen ? await Promise.all(lines.map(line => ledger.line(facts.id, line))) : [false]
+    if (written.every(Boolean) && (await ledger.review(facts.id, reason, 'kept', 'lined'))) return
+  } catch (cause) {
+    log.error({ charge: facts.id, err: cause }, 'a charge could not be left to a person; it is charged as estimated')
+  }
+  ledger.post(facts, lines, delivery)
+}

@@ -1,0 +1,59 @@
+import type { Awaitable, Passed, Usage } from '../../src/kit/index.ts'
+import type { Reading } from './reading.ts'
+
+/** A longer answer is let go before its end is known: what it does not tell is for a person to see. */
+export const withheldBytesMax = 8 * 1024 * 1024
+const none: readonly Buffer[] = []
+
+/** Lets nothing of an answer out before its end, where `refuse` may throw; one that grows too long passes after all. */
+export class WithheldReading implements Reading {
+  readonly #reading: Reading
+  readonly #refuse: (reading: Reading) => void
+  /** What waits; undefined once the answer was let go. */
+  #held: Buffer[] | undefined = []
+
+  constructor(reading: Reading, refuse: (reading: Reading) => void) {
+    this.#reading = reading
+    this.#refuse = refuse
+  }
+
+  get bytes(): number {
+    return this.#reading.bytes
+  }
+
+  get fault(): string | undefined {
+    return this.#reading.fault
+  }
+
+  write(chunk: Buffer): Awaitable<Passed> {
+    const passed = this.#reading.write(chunk)
+    const held = this.#held
+    if (!held) return passed
+    held.push(chunk)
+    if (this.bytes <= withheldBytesMax) return none
+    this.#held = undefined
+    return held
+  }
+
+  /** @throws what `refuse` throws */
+  end(): Awaitable<Passed> {
+    const passed = this.#reading.end()
+    const held = this.#held
+    if (!held) return passed
+    this.#held = undefined
+    this.#refuse(this.#reading)
+    return held
+  }
+
+  usage(): Usage | null {
+    return this.#reading.usage()
+  }
+
+  uncounted(): number {
+    return this.#reading.uncounted()
+  }
+
+  byLength(): number {
+    return this.#reading.byLength()
+  }
+}

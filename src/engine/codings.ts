@@ -1,0 +1,145 @@
+import {
+  type BrotliDecompress,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+  type Gunzip,
+} from 'node:zlib'
+
+/** Codings of contents that are undone (RFC 9110 8.4.1, RFC 8878). */
+export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd'
+
+/** More codings on one answer than this are nobody's honest choice. */
+const codingsMax = 4
+const spellings: { readonly [name: string]: Coding } = {
+  gzip: 'gzip',
+  'x-gzip': 'gzip',
+  deflate: 'deflate',
+  br: 'br',
+  zstd: 'zstd',
+}
+
+/** The codings of an answer in the order they were applied; undefined where one is unknown, or there are too many. */
+export function parseCodings(value: string | string[] | undefined): readonly Coding[] | undefined {
+  if (value === undefined) return none
+  const names = String(value)
+    .split(',')
+    .map(name => name.trim().toLowerCase())
+    .filter(name => name !== '' && name !== 'identity')
+  const codings = names.map(name => (Object.hasOwn(spellings, name) ? spellings[name] : undefined))
+  return codings.length <= codingsMax && codings.every(coding => coding !== undefined) ? codings : undefined
+}
+
+const none: readonly Coding[] = []
+
+type Inflating = Gunzip | BrotliDecompress
+/** What is told of one coding's contents. */
+export type Unpacked = {
+  data(chunk: Buffer): void
+  /** The contents are complete. */
+  end(): void
+  fault(error: Error): void
+  /** There is room for more input again. */
+  drain(): void
+}
+
+const deflateHeadBytes = 2
+
+/**
+ * Undoes one coding, piece by piece, in threads of the pool. `deflate` is read with its wrapper of zlib and without, since
+ * some send it so (RFC 9110 8.4.1.2).
+ */
+export class Unpacker {
+  readonly #coding: Coding
+  readonly #to: Unpacked
+  #stream: Inflating | undefined
+  #head: Buffer = Buffer.alloc(0)
+  #over = false
+  #paused = false
+
+  constructor(coding: Coding, to: Unpacked) {
+    this.#coding = coding
+    this.#to = to
+  }
+
+  /** False when it wants no more until `drain`. */
+  write(chunk: Buffer): boolean {
+    if (this.#over) return true
+    if (this.#stream) return this.#stream.write(chunk)
+    this.#head = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk])
+    if (this.#coding === 'deflate' && this.#head.length < deflateHeadBytes) return true
+    return this.#open().write(this.#head)
+  }
+
+  /** All of the input is here. What has no input at all has no contents either. */
+  end(): void {
+    if (this.#over) return
+    if (this.#stream) return void this.#stream.end()
+    if (this.#head.length > 0) return void this.#open().end(this.#head)
+    this.#over = true
+    this.#to.end()
+  }
+
+  /** The input breaks off here: calls `then` once everything that it came to has been told. */
+  breakOff(then: () => void): void {
+    const stream = this.#stream
+    if (!stream || this.#over) return then()
+    const check = (): void => {
+      if (this.#over || stream.readableLength === 0) then()
+      else stream.once('data', () => setImmediate(check))
+    }
+    stream.flush(() => setImmediate(check))
+  }
+
+  pause(): void {
+    this.#paused = true
+    this.#stream?.pause()
+  }
+
+  resume(): void {
+    this.#paused = false
+    this.#stream?.resume()
+  }
+
+  destroy(): void {
+    this.#over = true
+    this.#stream?.destroy()
+  }
+
+  #open(): Inflating {
+    const stream = createInflating(this.#coding, this.#head)
+    this.#stream = stream
+    stream
+      .on('data', (chunk: Buffer) => {
+        if (!this.#over) this.#to.data(chunk)
+      })
+      .on('drain', () => this.#to.drain())
+      .on('end', () => this.#finish(() => this.#to.end()))
+      .on('error', error => this.#finish(() => this.#to.fault(error)))
+    if (this.#paused) stream.pause()
+    return stream
+  }
+
+  #finish(tell: () => void): void {
+    if (this.#over) return
+    this.#over = true
+    tell()
+    // Whoever waits to write waits for nobody any more.
+    this.#to.drain()
+  }
+}
+
+function createInflating(coding: Coding, head: Buffer): Inflating {
+  if (coding === 'gzip') return createGunzip()
+  if (coding === 'br') return createBrotliDecompress()
+  if (coding === 'zstd') return createZstdDecompress()
+  return isZlib(head) ? createInflate() : createInflateRaw()
+}
+
+/** RFC 1950 2.2: the method is 8, the window no larger than 32 KiB, and the two bytes are a multiple of 31. */
+function isZlib(head: Buffer): boolean {
+  const first = head[0] ?? 0
+  return (first & 0x0f) === 8 && first >> 4 <= 7 && head.length > 1 && head.readUInt16BE(0) % 31 === 0
+}

@@ -1,0 +1,154 @@
+import { type Coding, Unpacker } from './codings.ts'
+import { fail } from './errors.ts'
+import type { Sink } from './transport.ts'
+
+/** Contents may be so many times what came over the wire, beyond what anybody may have. */
+const ratioMax = 250
+const ratioFreeBytes = 4 * 1024 * 1024
+/** Why zlib says that its input ended too soon. */
+const endedEarly: ReadonlySet<string> = new Set(['Z_BUF_ERROR'])
+
+/** Where an answer's bytes come from. */
+export type Source = {
+  /** Begins to hand over the answer. */
+  start(sink: Sink): void
+  pause(): void
+  resume(): void
+  /** Gives the answer up; nothing more reaches the sink. */
+  abort(reason: Error): void
+}
+
+/**
+ * An answer that its upstream compressed although that was not asked for, as it was before: piece by piece, never more of it
+ * in memory than the codings' windows and one piece for each. What it comes to is bounded, by itself and by what was sent.
+ */
+export class DecodedAnswer implements Source, Sink {
+  readonly #source: Source
+  readonly #bytesMax: number
+  /** In the order in which they are undone. */
+  readonly #layers: readonly Layer[]
+  #sink: Sink | undefined
+  #received = 0
+  #isReceived = false
+  #over = false
+
+  /** @param codings in the order they were applied, one at least; `bytesMax` bounds what they come to */
+  constructor(source: Source, codings: readonly Coding[], bytesMax: number) {
+    this.#source = source
+    this.#bytesMax = bytesMax
+    const layers: Layer[] = []
+    for (const coding of codings.toReversed()) layers.push(this.#layer(coding, layers, layers.length))
+    this.#layers = layers
+  }
+
+  start(sink: Sink): void {
+    this.#sink = sink
+    this.#source.start(this)
+  }
+
+  pause(): void {
+    this.#layers.at(-1)?.unpacker.pause()
+  }
+
+  resume(): void {
+    this.#layers.at(-1)?.unpacker.resume()
+  }
+
+  abort(reason: Error): void {
+    this.#close()
+    this.#source.abort(reason)
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#over) return
+    this.#received += chunk.length
+    if (this.#layers[0]?.unpacker.write(chunk) === false) this.#source.pause()
+  }
+
+  end(): void {
+    this.#isReceived = true
+    if (!this.#over) this.#layers[0]?.unpacker.end()
+  }
+
+  cut(failure: Error): void {
+    if (!this.#over) this.#breakOff(0, failure)
+  }
+
+  /** What came before the break is told before it, through every coding. */
+  #breakOff(index: number, failure: Error): void {
+    const layer = this.#layers[index]
+    if (layer) layer.unpacker.breakOff(() => this.#breakOff(index + 1, failure))
+    else this.#fail(failure)
+  }
+
+  #layer(coding: Coding, layers: readonly Layer[], index: number): Layer {
+    const layer: Layer = {
+      bytes: 0,
+      unpacker: new Unpacker(coding, {
+        data: chunk => {
+          layer.bytes += chunk.length
+          const excess = this.#excess(layer.bytes)
+          if (excess !== undefined) return this.#giveUp(fail('upstream_answer_too_large', { why: excess }))
+          const next = layers[index + 1]
+          if (!next) this.#sink?.data(chunk)
+          else if (!next.unpacker.write(chunk)) layer.unpacker.pause()
+        },
+        end: () => {
+          const next = layers[index + 1]
+          if (next) next.unpacker.end()
+          else this.#finish()
+        },
+        fault: error => this.#giveUp(describeFault(coding, error)),
+        drain: () => {
+          const before = layers[index - 1]
+          if (before) before.unpacker.resume()
+          else this.#source.resume()
+        },
+      }),
+    }
+    return layer
+  }
+
+  #excess(bytes: number): string | undefined {
+    if (bytes > this.#bytesMax) return `it comes to more than ${this.#bytesMax} bytes unpacked`
+    if (bytes > ratioFreeBytes && bytes > this.#received * ratioMax)
+      return `it comes to more than ${ratioMax} times what was sent`
+    return undefined
+  }
+
+  #giveUp(failure: Error): void {
+    if (this.#over) return
+    this.#source.abort(failure)
+    this.#fail(failure)
+  }
+
+  #finish(): void {
+    const sink = this.#sink
+    this.#close()
+    // What stands behind the end of a coding is nobody's, and may be without end.
+    if (!this.#isReceived) this.#source.abort(fail('upstream_cut', { reason: 'bytes behind the end of its coding' }))
+    sink?.end()
+  }
+
+  #fail(failure: Error): void {
+    if (this.#over) return
+    const sink = this.#sink
+    this.#close()
+    sink?.cut(failure)
+  }
+
+  #close(): void {
+    this.#over = true
+    this.#sink = undefined
+    for (const { unpacker } of this.#layers) unpacker.destroy()
+  }
+}
+
+type Layer = { readonly unpacker: Unpacker; bytes: number }
+
+function describeFault(coding: Coding, error: Error): Error {
+  const { code } = error as NodeJS.ErrnoException
+  if (code !== undefined && endedEarly.has(code))
+    return fail('upstream_cut', { reason: `its ${coding} ends too soon` }, { cause: error })
+  return fail('upstream_invalid', { reason: `its ${coding} cannot be read` }, { cause: error })
+}

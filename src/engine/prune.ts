@@ -1,0 +1,132 @@
+const quote = 0x22
+const backslash = 0x5c
+const openObject = 0x7b
+const closeObject = 0x7d
+const openArray = 0x5b
+const closeArray = 0x5d
+const comma = 0x2c
+
+/** Longer names, as they are written, are kept without being looked at. */
+const nameBytesMax = 256
+/** Strings that are no longer end before a native search has begun. */
+const byteLoop = 128
+
+/** Bytes to leave out: a member, and the comma that goes with it. */
+export type Cut = { readonly from: number; readonly to: number }
+
+/** By its name, and its path: names with dots between them, `[]` for an element of a list. */
+export type Drops = (name: string, path: () => string) => boolean
+
+/** One object or list that is open. */
+type Level = {
+  readonly isObject: boolean
+  /** A member that stays stands before this place. */
+  kept: boolean
+  comma: number
+  name: string
+}
+
+/**
+ * Finds the members, at any depth, that are to be left out of a JSON text which has been validated: one pass that parses
+ * nothing, whatever its length. What stands inside a member that is left out is not asked for.
+ */
+export function findCuts(bytes: Buffer, drops: Drops): readonly Cut[] {
+  const levels: Level[] = []
+  const cuts: Cut[] = []
+  const path = (): string => writePath(levels)
+  let level: Level | undefined
+  let isName = false
+  /** Of the member that is being left out: where it begins, and how deep it stands. */
+  let from = -1
+  let depth = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] as number
+    if (byte === quote) {
+      const end = closingQuote(bytes, at + 1)
+      if (isName && level) {
+        isName = false
+        if (from < 0) {
+          level.name = end - at > nameBytesMax ? '' : readName(bytes, at, end)
+          if (level.name !== '' && drops(level.name, path)) {
+            from = level.kept ? level.comma : at
+            depth = levels.length
+          } else level.kept = true
+        }
+      }
+      at = end
+    } else if (byte === openObject || byte === openArray) {
+      isName = byte === openObject
+      level = { isObject: isName, kept: false, comma: -1, name: '' }
+      levels.push(level)
+    } else if (byte === comma || byte === closeObject || byte === closeArray) {
+      if (from >= 0 && depth === levels.length) {
+        cuts.push({ from, to: byte === comma && !level?.kept ? at + 1 : at })
+        from = -1
+      }
+      if (byte === comma) {
+        if (level) level.comma = at
+        isName = level?.isObject === true
+      } else {
+        levels.pop()
+        level = levels.at(-1)
+        isName = false
+      }
+    }
+  }
+  return cuts
+}
+
+/** What is left of the bytes. */
+export function cutOut(bytes: Buffer, cuts: readonly Cut[]): Buffer {
+  const pieces: Buffer[] = []
+  let from = 0
+  for (const cut of cuts) {
+    pieces.push(bytes.subarray(from, cut.from))
+    from = cut.to
+  }
+  return Buffer.concat([...pieces, bytes.subarray(from)])
+}
+
+/** Where places in the bytes come to stand once the cuts are out; asked for rising places. */
+export function createShift(cuts: readonly Cut[]): (place: number) => number {
+  let next = 0
+  let gone = 0
+  return place => {
+    for (;;) {
+      const cut = cuts[next]
+      if (!cut || cut.to > place) return place - gone - (cut && cut.from < place ? place - cut.from : 0)
+      gone += cut.to - cut.from
+      next++
+    }
+  }
+}
+
+function writePath(levels: readonly Level[]): string {
+  let path = ''
+  for (const { isObject, name } of levels) path += isObject ? `${path === '' ? '' : '.'}${name}` : '[]'
+  return path
+}
+
+function readName(bytes: Buffer, from: number, to: number): string {
+  const text = bytes.toString('utf8', from, to + 1)
+  return text.includes('\\') ? (JSON.parse(text) as string) : text.slice(1, -1)
+}
+
+/** The place of the quote that ends a string, from a place in it on. Each byte is looked at once, or twice. */
+function closingQuote(bytes: Buffer, from: number): number {
+  let at = from
+  for (;;) {
+    const loopTo = Math.min(bytes.length, at + byteLoop)
+    while (at < loopTo) {
+      const byte = bytes[at] as number
+      if (byte === quote) return at
+      at += byte === backslash ? 2 : 1
+    }
+    const found = bytes.indexOf(quote, at)
+    if (found < 0) return bytes.length
+    let first = found
+    while (first > at && bytes[first - 1] === backslash) first--
+    if ((found - first) % 2 === 0) return found
+    at = found + 1
+  }
+}

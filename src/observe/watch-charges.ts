@@ -1,0 +1,82 @@
+import { type Charge, type ChargeFacts, type Ledger, type Line, type Micros, useChargeId } from '../kit/index.ts'
+
+/** What the figures tell of a charge that has ended. */
+export type EndedCharge = Pick<Charge, 'state' | 'model' | 'currency' | 'size' | 'amount' | 'lines'>
+
+/** A ledger whose charges are told of as they end. */
+export type WatchedLedger = {
+  readonly ledger: Ledger
+  /** The request has ended: what it opened and nobody ended is known no longer. */
+  forget(requestId: string): void
+}
+
+/** A charge that this process has opened: what it will be told of. */
+type OpenCharge = { readonly facts: ChargeFacts; readonly lines: Map<number, Line> }
+
+/**
+ * Tells of each charge that ends here, from the calls that open and end it: a figure may not cost a read on the event
+ * loop, and a read that fails may not cost a figure. What others end (recovery, another process, a person) is not told.
+ */
+export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void): WatchedLedger {
+  const open = new Map<string, OpenCharge>()
+
+  function ended(id: string, state: Charge['state']): void {
+    const charge = open.get(id)
+    if (!charge) return
+    open.delete(id)
+    tellOf(charge.facts, state, [...charge.lines.values()])
+  }
+
+  function tellOf({ model, currency, size }: ChargeFacts, state: Charge['state'], lines: readonly Line[]): void {
+    tell({ state, model, currency, size, lines, amount: lines.reduce(addPrice, 0) })
+  }
+
+  const watched: Partial<Ledger> = {
+    async hold(request) {
+      const { id } = request.facts
+      open.set(id, { facts: request.facts, lines: new Map() })
+      const result = await ledger.hold(request)
+      if (result.kind !== 'held') open.delete(id)
+      return result
+    },
+    async line(id, line) {
+      const isOurs = await ledger.line(id, line)
+      const lines = open.get(id)?.lines
+      if (isOurs && lines && !lines.has(line.index)) lines.set(line.index, line)
+      return isOurs
+    },
+    async settle(settlement) {
+      const isOurs = await ledger.settle(settlement)
+      if (isOurs) ended(settlement.id, 'settled')
+      return isOurs
+    },
+    post(facts, lines, delivery) {
+      ledger.post(facts, lines, delivery)
+      open.delete(facts.id)
+      if (lines.length > 0) tellOf(facts, 'settled', lines)
+    },
+    async void(id, reason) {
+      const isOurs = await ledger.void(id, reason)
+      if (isOurs) ended(id, 'voided')
+      return isOurs
+    },
+    async review(id, reason, hold) {
+      const isOurs = await ledger.review(id, reason, hold)
+      if (isOurs) ended(id, 'needs_review')
+      return isOurs
+    },
+  }
+  return {
+    // Whatever is not watched is the ledger's own, now and when it learns more.
+    ledger: Object.assign(Object.create(ledger) as Ledger, watched),
+    forget(requestId) {
+      if (open.size === 0) return
+      open.delete(requestId)
+      open.delete(useChargeId(requestId))
+    },
+  }
+}
+
+function addPrice(sum: Micros, line: Line): Micros {
+  return sum + line.price
+}

@@ -1,0 +1,22 @@
+import t from 'tap'
+import { start } from '../harness/start.ts'
+
+// What clients in other languages look for in the gateway's own answers; `npm run test:clients` runs the clients.
+
+t.test('[6.8] a model in the style of messages has every member that the types of its SDKs require', async t => {
+  const { get } = await start(t, { simulated: true })
+  const answer = await get('/v1/models', { 'anthropic-version': '2023-06-01' })
+  const { data } = (await answer.json()) as { data: readonly object[] }
+  t.ok(data.length > 0)
+  for (const model of data)
+    t.match(model, { type: 'model', id: String, display_name: String, created_at: String, lifecycle: 'active' })
+})
+
+t.test('[6.8] a wrong key is refused in the words by which LiteLLM tells 401 from 400', async t => {
+  const { url } = await start(t, { simulated: true })
+  const answer = await fetch(`${url}/v1/models`, { headers: { authorization: 'Bearer sk-none' } })
+  t.equal(answer.status, 401)
+  t.match(await answer.json(), {
+    error: { type: 'invalid_request_error', code: 'invalid_api_key', message: /^Incorrect API key provided/ },
+  })
+})

@@ -1,0 +1,104 @@
+import t from 'tap'
+import { picture } from '../unit/multipart-rewrite-kit.ts'
+import { type Started, start } from '../harness/start.ts'
+
+const edits = '/v1/images/edits'
+const bytes = picture('png', 4_000)
+const octets = 'Content-Type: application/octet-stream'
+type Row = readonly [head: string, content: string | Buffer]
+
+const part = (name: string, ...lines: readonly string[]): string =>
+  [`Content-Disposition: form-data; name="${name}"`, ...lines].join('\r\n')
+const model: Row = [part('model'), 'alpha-image-2']
+const prompt: Row = [part('prompt'), 'a boat']
+
+function send({ url, key }: Started, path: string, rows: readonly Row[]): Promise<Response> {
+  const pieces = rows.flatMap(([head, content]) => [`--b\r\n${head}\r\n\r\n`, content, '\r\n'])
+  const body = Buffer.concat([...pieces, '--b--\r\n'].map(piece => Buffer.from(piece)))
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'multipart/form-data; boundary=b' }
+  return fetch(url + path, { method: 'POST', headers, body: new Uint8Array(body) })
+}
+
+async function filesOf(started: Started, upstream = 'alpha'): Promise<[string, string, number][]> {
+  const form = await started.upstreams[upstream]?.received.at(-1)?.form()
+  return [...(form ?? [])].flatMap(([name, value]) =>
+    typeof value === 'string' ? [] : [[name, value.type, value.size] as [string, string, number]],
+  )
+}
+
+t.test('a part under a declared file field is a file, whatever its headers say [6.8]', async t => {
+  const started = await start(t)
+  const rows: { readonly [how: string]: readonly Row[] } = {
+    'as openai-java sends it': [model, prompt, [part('image', octets), bytes]],
+    'the model behind it': [[part('image', octets), bytes], prompt, model],
+    'with a type of its own': [model, prompt, [part('image', 'Content-Type: image/png'), bytes]],
+    'without a type': [model, prompt, [part('image'), bytes]],
+    'called text': [model, prompt, [part('image', 'Content-Type: text/plain; charset=utf-8'), bytes]],
+    'in brackets': [model, prompt, [part('image[]', octets), bytes]],
+  }
+  for (const [how, form] of Object.entries(rows)) {
+    const answer = await send(started, edits, form)
+    t.equal(answer.status, 200, how)
+    t.strictSame(await filesOf(started), [['image', 'image/png', bytes.length]], how)
+  }
+  const two = await send(started, edits, [
+    model,
+    prompt,
+    [part('image[]', octets), bytes],
+    [part('image[]', octets), bytes],
+    [part('mask', octets), bytes],
+  ])
+  t.equal(two.status, 200)
+  t.same(
+    (await filesOf(started)).map(([name]) => name),
+    ['image[]', 'image[]', 'mask'],
+  )
+  const sound = await send(started, '/v1/audio/transcriptions', [
+    [part('file', octets), Buffer.from('RIFF....WAVEfmt ')],
+    [part('model'), 'sim-transcription'],
+  ])
+  t.equal(sound.status, 200)
+  t.same(await filesOf(started, 'text'), [['file', 'audio/wav', 16]])
+})
+
+t.test(
+  'a text under a file field is still told that it is none, and one that is no file field may not be one [6.8]',
+  async t => {
+    const started = await start(t)
+    const wrong: readonly (readonly [row: Row, code: string])[] = [
+      [[part('image'), 'https://example.com/a.png'], 'form_field_is_file'],
+      [[part('image', 'Content-Type: text/plain'), 'aGk='], 'form_field_is_file'],
+      [[part('other', octets), bytes], 'form_malformed'],
+      [[part('quality', octets), 'high'], 'form_malformed'],
+      [[part('prompt', octets), 'high'], 'form_malformed'],
+      [[part('image'), 'x'.repeat(300 * 1024)], 'form_text_too_long'],
+      [[part('image', 'Content-Type: multipart/mixed; boundary=c'), bytes], 'form_malformed'],
+    ]
+    for (const [row, code] of wrong) {
+      const answer = await send(started, edits, [model, row])
+      t.equal(answer.status, 400, code)
+      t.match(await answer.json(), { error: { code } })
+    }
+    const twice = await send(started, edits, [model, [part('mask'), 'a'], [part('mask'), 'b']])
+    t.match(await twice.json(), { error: { code: 'form_field_duplicate' } })
+    t.equal(started.upstream.received.length, 0)
+  },
+)
+
+t.test('a text under the name of another family’s files stays the text that it is [6.8]', async t => {
+  const other = [
+    '  beta-image:\n    forward:\n      image.generate: [model, prompt, n, size, response_format]\n      image.edit: [model, prompt, n, size, response_format]\n    multipart-rewrite:\n      files: { image: { send_as: { one: image, many: "image[]" } }, mask: { keep: first } }',
+    '  beta-image:\n    forward:\n      image.generate: [model, prompt, n, size, response_format]\n      image.edit: { all: true }\n    multipart-rewrite:\n      files: { picture: {} }',
+  ] as const
+  const started = await start(t, { edit: [other] })
+  const answer = await send(started, edits, [
+    [part('image'), 'https://example.com/a.png'],
+    [part('picture', octets), bytes],
+    [part('model'), 'beta-imagine-image'],
+    prompt,
+  ])
+  t.equal(answer.status, 200)
+  const form = await started.upstreams['beta']?.received.at(-1)?.form()
+  t.equal(form?.get('image'), 'https://example.com/a.png')
+  t.same(await filesOf(started, 'beta'), [['picture', 'image/png', bytes.length]])
+})
