@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { conversation, pictureQuestion } from '../test/harness/real-bodies.ts'
 
 /** A PNG as far as its size can be read, filled up to `bytes` with noise. */
 export function pictureBytes(width: number, height: number, bytes: number): Buffer {
@@ -16,6 +17,16 @@ export function imageAnswer(count: number, bytes: number): Buffer {
     b64_json: pictureBytes(1254, 1254, bytes).toString('base64'),
   }))
   return Buffer.from(JSON.stringify({ created: 1_795_000_000, data }))
+}
+
+/** A conversation of 43 KiB as people have them: code, prose, Chinese, schemas of tools. */
+export function conversationRequest(model: string): Buffer {
+  return conversation({ model, bytes: 43 * 1024 })
+}
+
+/** A question about a picture of 1 MB, which stands in it as a data URL. */
+export function pictureRequest(model: string): Buffer {
+  return pictureQuestion({ model, bytes: 750_000 })
 }
 
 /** A chat request of about 1 KiB. */

@@ -1,4 +1,4 @@
-import { chatRequest, editForm } from './bodies.ts'
+import { chatRequest, conversationRequest, editForm, pictureRequest } from './bodies.ts'
 import type { TargetName } from './targets.ts'
 
 /** The medians of one target in one row. */
@@ -55,6 +55,29 @@ export const rows: readonly Row[] = [
       ratio('CPU over the bare undici pass', of('tollgate').cpuMicros, of('bare-undici').cpuMicros, 1.6),
       ratio('CPU over bare http-proxy-3', of('tollgate').cpuMicros, of('bare-http-proxy').cpuMicros, 1),
       ratio("CPU over a sixth of Portkey's", of('tollgate').cpuMicros, of('portkey').cpuMicros / 6, 1),
+    ],
+  },
+  {
+    name: 'conversation',
+    title: 'conversation of 43 KiB with code, Chinese and tools, 64 connections',
+    path: '/v1/chat/completions',
+    contentType: json,
+    body: conversationRequest('bench-chat'),
+    connections: 64,
+    targets: ['nginx', 'bare-undici', 'tollgate'],
+    judge: of => [ratio('CPU over the bare undici pass', of('tollgate').cpuMicros, of('bare-undici').cpuMicros, 1.6)],
+  },
+  {
+    name: 'picture',
+    title: 'chat with a picture of 1 MB as a data URL, 16 connections',
+    path: '/v1/chat/completions',
+    contentType: json,
+    body: pictureRequest('bench-chat'),
+    connections: 16,
+    targets: ['nginx', 'bare-undici', 'tollgate'],
+    judge: of => [
+      ratio('CPU over the bare undici pass', of('tollgate').cpuMicros, of('bare-undici').cpuMicros, 1.6),
+      { text: 'event-loop delay p99, ms', value: of('tollgate').loopP99Ms, atMost: 5 },
     ],
   },
   {

@@ -258,6 +258,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
         resolveUrl: url => simulated.get(simulatedName(url) ?? '') ?? url,
         began: observers.quiet('metrics', () => metrics.began()),
         upstreamAnswered: observers.quiet('metrics', (...told) => metrics.upstreamAnswered(...told)),
+        turnWasLong: observers.quiet('metrics', ({ step }) => metrics.turnWasLong(step)),
         record,
         ...(telemetry && { trace: quietTrace(telemetry, observers) }),
         clock,

@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto'
-import { type Body, fieldNames, type Idempotency, type Json, readField } from '../../src/kit/index.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Body, Idempotency, Json, JsonObjectView, Part } from '../../src/kit/index.ts'
+import { canonical, type Sink, writeCanonical } from './canonical.ts'
 import { fail } from './errors.ts'
 
+/** A request may have a hundred thousand. */
+const fieldsATurn = 2_000
 const keyText = /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/
 
 /** @throws Failure `invalid_idempotency_key` unless the header is absent, or came once with 1 to 255 printable characters. */
@@ -28,33 +32,31 @@ export async function readIdempotency(
 
 /** Hex SHA-256 over the path and the caller's fields in one fixed form. */
 export async function fingerprintOf(path: string, body: Body): Promise<string> {
-  const fields = await fieldsOf(body)
-  return createHash('sha256')
-    .update(canonical([path, fields]))
-    .digest('hex')
+  const hash = createHash('sha256')
+  const write = (piece: Buffer | string): void => void hash.update(piece)
+  write(`[${canonical(path)},`)
+  if (body.kind === 'json') await writeFields(body.json, write)
+  else write(canonical(body.kind === 'form' ? await listParts(body.parts) : null))
+  write(']')
+  return hash.digest('hex')
 }
 
-async function fieldsOf(body: Body): Promise<Json> {
-  if (body.kind === 'json') {
-    return Object.fromEntries(fieldNames(body).map(name => [name, readField(body, name) ?? null]))
+/** The fields in the order of their names, as `canonical` would write the object that they make. */
+async function writeFields(json: JsonObjectView, write: Sink): Promise<void> {
+  let separator = '{'
+  let fields = 0
+  for (const name of [...json.names()].sort()) {
+    write(`${separator}${JSON.stringify(name)}:`)
+    await writeCanonical(json.raw(name) as Buffer, write)
+    separator = ','
+    if (++fields % fieldsATurn === 0) await nextTurn()
   }
-  if (body.kind !== 'form') return null
-  const parts: Json[] = []
-  for (const part of body.parts) {
-    parts.push(part.kind === 'text' ? ['text', part.name, part.value] : ['file', part.name, await part.sha256()])
-  }
-  return parts
+  write(separator === '{' ? '{}' : '}')
 }
 
-function canonical(value: Json): string {
-  if (value === null || typeof value !== 'object') return JSON.stringify(value)
-  if (isList(value)) return `[${value.map(canonical).join(',')}]`
-  const members = Object.keys(value)
-    .sort()
-    .map(name => `${JSON.stringify(name)}:${canonical(value[name] ?? null)}`)
-  return `{${members.join(',')}}`
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value)
+async function listParts(parts: readonly Part[]): Promise<Json> {
+  const list: Json[] = []
+  for (const part of parts)
+    list.push(part.kind === 'text' ? ['text', part.name, part.value] : ['file', part.name, await part.sha256()])
+  return list
 }

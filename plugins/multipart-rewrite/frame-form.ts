@@ -44,6 +44,8 @@ export class FormFrames {
   #passed = 0
   /** A preamble, a mark or a head that is not complete. */
   #held: Buffer = nothing
+  /** Where heads are put together that do not come in one chunk. */
+  #room: Buffer | undefined
   #headsBytes = 0
 
   constructor(boundary: string, sink: FrameSink) {
@@ -110,7 +112,7 @@ export class FormFrames {
     if (before === 0) this.#held = crlf
     const from = Math.max(0, this.#held.length - blankLine.length + 1)
     const most = crlf.length + headBytesMax + blankLine.length
-    const joined = Buffer.concat([this.#held, chunk.subarray(at, at + most - this.#held.length)])
+    const joined = this.#join(chunk.subarray(at, at + most - this.#held.length), most)
     const end = joined.indexOf(blankLine, from)
     if (end < 0 || end > crlf.length + headBytesMax) {
       if (joined.length === most)
@@ -128,6 +130,18 @@ export class FormFrames {
     this.#sink.pass(this.#sink.head(joined.subarray(Math.min(crlf.length, end), end)))
     this.#enter('content')
     return at + used
+  }
+
+  /** What is held and what has come; put together in one place, since a head may come byte by byte. */
+  #join(part: Buffer, most: number): Buffer {
+    const held = this.#held
+    if (held === crlf && part.includes(blankLine)) return Buffer.concat([held, part])
+    if (held === crlf) {
+      this.#room ??= Buffer.allocUnsafeSlow(most)
+      held.copy(this.#room)
+    }
+    const room = this.#room as Buffer
+    return room.subarray(0, held.length + part.copy(room, held.length))
   }
 
   #content(chunk: Buffer, at: number): number {

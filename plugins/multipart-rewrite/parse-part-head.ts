@@ -15,7 +15,7 @@ export type PartHead = {
 }
 
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-const header = new RegExp(`^(${token}):[ \\t]*(.*?)[ \\t]*$`, 's')
+const header = new RegExp(`^(${token}):`)
 const parameter = new RegExp(`[ \\t]*;[ \\t]*(${token})=(?:"((?:[^"\\\\]|\\\\.)*)"|(${token}))`, 'gsy')
 const dispositionType = /^form-data(?=[ \t]*(?:;|$))/i
 const contentType = new RegExp(`^(${token}/${token})`)
@@ -59,7 +59,7 @@ export function parsePartHead(
     if (name !== 'content-disposition' && control.test(Buffer.from(line, 'latin1').toString().replaceAll('\t', ' ')))
       throw malformed('has a control character in a header')
     if (name.startsWith('content-') && seen.has(name)) throw malformed(`has two ${name} headers`)
-    seen.set(name, match[2] as string)
+    seen.set(name, trimBlanks(line, match[0].length))
   }
 
   const disposition = seen.get('content-disposition')
@@ -74,6 +74,20 @@ export function parsePartHead(
   const file = isNamed || (isFileField(name) && !claimsText)
   const asciiOnly = type !== undefined && isAsciiOnly(type, file, malformed)
   return { name, file: file || claimsText, claimsText, asciiOnly }
+}
+
+/** What stands from a place on, without the blanks around it. By hand: a regular expression tries each run of blanks again and again. */
+function trimBlanks(line: string, from: number): string {
+  let start = from
+  let end = line.length
+  while (start < end && isBlank(line, start)) start++
+  while (end > start && isBlank(line, end - 1)) end--
+  return line.slice(start, end)
+}
+
+function isBlank(line: string, at: number): boolean {
+  const code = line.charCodeAt(at)
+  return code === 0x20 || code === 0x09
 }
 
 function parseDisposition(text: string, malformed: (why: string) => Error): { name: string; file: boolean } {

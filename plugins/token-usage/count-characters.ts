@@ -1,11 +1,57 @@
 import { type Body, readField } from '../../src/kit/index.ts'
 
+const backslash = 0x5c
+const quote = 0x22
+const letterU = 0x75
+/** Longer texts are counted as they are written: to parse one takes longer than to count it. */
+const parsedBytesMax = 65_536
+const counted = new WeakMap<Body, { readonly field: string; readonly count: number | null }>()
+
 /** The characters (code points, so that an emoji is one) of a text field; null when there is no such text. */
 export function countCharacters(body: Body, field: string | undefined): number | null {
   if (field === undefined) return null
-  const text = readField(body, field)
+  const written = body.kind === 'json' ? body.json.raw(field) : undefined
+  if (!written || written.length <= parsedBytesMax) return countParsed(readField(body, field))
+  const known = counted.get(body)
+  if (known?.field === field) return known.count
+  const count = written[0] === quote ? countWritten(written) : null
+  counted.set(body, { field, count })
+  return count
+}
+
+function countParsed(text: unknown): number | null {
   if (typeof text !== 'string') return null
   let count = text.length
   for (let i = 0; i + 1 < text.length; i++) if ((text.codePointAt(i) as number) > 0xffff) count--
   return count
+}
+
+/** The characters of a string as JSON writes it, quotes and all: bytes that begin one, and escapes, of which two may be one. */
+export function countWritten(bytes: Buffer): number {
+  const end = bytes.length - 1
+  let count = 0
+  for (let at = 1; at < end; ) {
+    const byte = bytes[at] as number
+    if (byte !== backslash) {
+      if ((byte & 0xc0) !== 0x80) count++
+      at++
+      continue
+    }
+    count++
+    at += isPair(bytes, at) ? 12 : bytes[at + 1] === letterU ? 6 : 2
+  }
+  return count
+}
+
+/** Two escapes that are one character: a high surrogate and a low one. */
+function isPair(bytes: Buffer, at: number): boolean {
+  return isSurrogate(bytes, at, 0x38, 0x62) && isSurrogate(bytes, at + 6, 0x63, 0x66)
+}
+
+/** `\\uDxyz` of which x is one of two stretches of hexadecimal digits: 8 to b, or c to f. */
+function isSurrogate(bytes: Buffer, at: number, first: number, last: number): boolean {
+  if (bytes[at] !== backslash || bytes[at + 1] !== letterU || ((bytes[at + 2] as number) | 0x20) !== 0x64) return false
+  const digit = bytes[at + 3] as number
+  const lower = digit >= 0x41 ? digit | 0x20 : digit
+  return lower >= first && lower <= last
 }

@@ -73,8 +73,7 @@ function positive(value: Json | undefined): number | undefined {
 }
 
 function listLength(body: Body, name: string): number {
-  const value = readField(body, name)
-  return Array.isArray(value) ? value.length : 0
+  return (body.kind === 'json' && body.json.elements(name)) || 0
 }
 
 function fileBytes(body: Body): number {

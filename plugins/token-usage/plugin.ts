@@ -22,6 +22,7 @@ import { estimateRequest } from './estimate-request.ts'
 import { inspect } from './inspect.ts'
 import { isObject } from './is-object.ts'
 import { judgeUsage, type Judged } from './judge-usage.ts'
+import { measureInTurns } from './measure-text.ts'
 import { PlainReading } from './plain-reading.ts'
 import { missingUnits, rateExchange } from './rate-exchange.ts'
 import { rateUse } from './rate-use.ts'
@@ -69,6 +70,11 @@ export const tokenUsage = definePlugin({
     )
 
     return {
+      onBody(_ex, body) {
+        const measuring = body.kind === 'json' ? measureInTurns(body.json.bytes) : undefined
+        return measuring ? measuring.then(() => body) : body
+      },
+
       onTarget(ex, target, facet) {
         if (facet.image_tools === 'refuse' && asksForImages(ex, target))
           throw fail('image_tool_refused', { model: target.model.name })

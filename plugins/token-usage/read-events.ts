@@ -97,7 +97,7 @@ export class EventReader {
   end(): Passed {
     const line = joined(this.#line)
     this.#line = []
-    if (line.length > 0) this.#readLine(line)
+    if (line.length > 0) this.#readJoined(line)
     const held = this.#held
     this.#letGo()
     return this.#dispatch() && this.#removes && !this.#gone ? none : held
@@ -156,8 +156,14 @@ export class EventReader {
     this.#keep(this.#line, chunk.subarray(from, to))
     const line = joined(this.#line)
     this.#line = []
-    this.#readLine(line)
+    this.#readJoined(line)
     return false
+  }
+
+  /** Its bytes were counted when they came, and are now counted as data. */
+  #readJoined(line: Buffer): void {
+    if (this.#kept <= this.#dataBytesMax) this.#kept -= line.length
+    this.#readLine(line)
   }
 
   #readLine(line: Buffer): void {

@@ -1,6 +1,7 @@
 import type { Dialect, Json, Passed, Stage, Usage } from '../../src/kit/index.ts'
 import { isObject } from './is-object.ts'
 import { mergeUsage } from './merge-usage.ts'
+import { pruneEvent } from './prune-event.ts'
 import { EventReader } from './read-events.ts'
 import { MemberReader } from './read-members.ts'
 import { StreamEstimate } from './stream-estimate.ts'
@@ -147,7 +148,7 @@ export class EventReading implements Reading {
   #record(data: Buffer, event: string): boolean {
     this.#estimate.add(data)
     if (event !== 'error' && !tells(data, usageName) && !tells(data, errorName)) return false
-    const json = parse(data)
+    const json = parse(data.length > shortBytesMax * 4 ? pruneEvent(data) : data)
     if (event === 'error') this.fault ??= faultOf(json) ?? 'error'
     if (!isObject(json)) return false
     this.fault ??= faultOf(json)

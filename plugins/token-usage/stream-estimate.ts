@@ -39,12 +39,45 @@ export class StreamEstimate {
   }
 }
 
+/** Compared byte by byte; from there on natively, in stretches that double. */
+const byteLoop = 64
+
 /** Bytes of `b` that are neither its common beginning with `a` nor its common end. */
 function differing(a: Buffer, b: Buffer): number {
   const most = Math.min(a.length, b.length)
-  let from = 0
-  while (from < most && a[from] === b[from]) from++
-  let after = 0
-  while (after < most - from && a[a.length - 1 - after] === b[b.length - 1 - after]) after++
+  const from = common(
+    most,
+    (at, length) => a.compare(b, at, at + length, at, at + length) === 0,
+    at => a[at] === b[at],
+  )
+  const aEnd = a.length
+  const bEnd = b.length
+  const after = common(
+    most - from,
+    (at, length) => a.compare(b, bEnd - at - length, bEnd - at, aEnd - at - length, aEnd - at) === 0,
+    at => a[aEnd - 1 - at] === b[bEnd - 1 - at],
+  )
   return b.length - from - after
+}
+
+/** How many of the first `most` bytes are the same: `same` says it of a stretch, `sameByte` of one. */
+function common(
+  most: number,
+  same: (at: number, length: number) => boolean,
+  sameByte: (at: number) => boolean,
+): number {
+  let at = 0
+  while (at < most && at < byteLoop) {
+    if (!sameByte(at)) return at
+    at++
+  }
+  let length = byteLoop
+  while (at + length <= most && same(at, length)) {
+    at += length
+    length *= 2
+  }
+  for (; length >= byteLoop; length = Math.floor(length / 2))
+    while (at + length <= most && same(at, length)) at += length
+  while (at < most && sameByte(at)) at++
+  return at
 }

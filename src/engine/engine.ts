@@ -40,6 +40,7 @@ import { errorAnswer, idHeaders, sendAnswer } from './respond.ts'
 import { Router } from './router.ts'
 import { applyForward, findTarget } from './target.ts'
 import { type AnswerHead, Transport, type UpstreamCall } from './transport.ts'
+import { type LongTurn, Stopwatch, Turns } from './turns.ts'
 
 /** Answers whose callers have left and that are still read, at most. */
 const detachedMax = 64
@@ -72,6 +73,8 @@ export type EngineParts = {
   began(): void
   /** An upstream's head has come (status), or never came (null), after so many milliseconds. */
   upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
+  /** A request kept all others waiting for too long. */
+  turnWasLong?(turn: LongTurn): void
   /** Follows what upstreams are asked, where somebody wants to know. */
   readonly trace?: {
     /** One is about to be asked. @returns headers that go with the request */
@@ -95,6 +98,7 @@ type Course = {
   readonly id: string
   readonly startedAt: number
   readonly startedTick: number
+  readonly stopwatch: Stopwatch
   ex: Exchange | undefined
   body: Body | undefined
   taken: Taken | undefined
@@ -113,6 +117,7 @@ export class Engine {
   readonly #room = new Room()
   readonly #health = new Health()
   readonly #patience = new Deadlines()
+  readonly #turns: Turns
   #running: Running
   #detached = 0
   #draining = false
@@ -128,6 +133,11 @@ export class Engine {
     this.#parts = parts
     this.#running = running
     this.#transport = new Transport(url => parts.resolveUrl(url))
+    this.#turns = new Turns(turn => {
+      parts.turnWasLong?.(turn)
+      const { request, step, ms } = turn
+      parts.log.warn({ request, step, ms: Math.round(ms) }, 'a request kept all others waiting')
+    })
   }
 
   get running(): Running {
@@ -208,11 +218,15 @@ export class Engine {
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { clock } = this.#parts
     const now = clock.now()
+    const id = timeOrderedId('req_', now)
+    const stopwatch = new Stopwatch(this.#turns, id)
+    stopwatch.start()
     const course: Course = {
       req,
       res,
       running: this.#running,
-      id: timeOrderedId('req_', now),
+      id,
+      stopwatch,
       startedAt: now,
       startedTick: clock.tick(),
       ex: undefined,
@@ -229,6 +243,7 @@ export class Engine {
     try {
       outcome = await this.#run(course)
     } catch (error) {
+      stopwatch.start()
       outcome = this.#refuse(course, error)
     }
     try {
@@ -237,6 +252,7 @@ export class Engine {
       const stack = error instanceof Error ? error.stack : String(error)
       this.#parts.log.error({ request: course.id, stack }, 'fault after the end of a request')
     } finally {
+      stopwatch.stop('end')
       this.#leave(course)
     }
   }
@@ -250,28 +266,28 @@ export class Engine {
 
   /** The whole course of a request; every step may refuse by throwing. */
   async #run(course: Course): Promise<Outcome> {
-    const { req, res, running } = course
+    const { req, res, running, stopwatch } = course
     const { plan, pipeline } = running
     const ex = this.#begin(course)
 
     const guarded = pipeline.onRequest(ex)
-    if (isPromise(guarded)) await guarded
+    if (isPromise(guarded)) await stopwatch.wait('request', guarded)
     const memory = new BodyMemory(this.#room, plan.server.memoryBytesMax, ex.payer)
-    const taking = takeBody(req, res, ex.route, memory, this.#parts.callers?.bodyPace ?? bodyPace)
-    const taken = isPromise(taking) ? await taking : taking
+    const taking = takeBody(req, res, ex.route, memory, this.#parts.callers?.bodyPace ?? bodyPace, stopwatch)
+    const taken = isPromise(taking) ? await stopwatch.wait('request', taking) : taking
     course.taken = taken
     if (ex.route.serve !== undefined) return this.#serve(course, ex, ex.route.serve)
 
     const reading = pipeline.onBody(ex, taken.body)
-    const body = isPromise(reading) ? await reading : reading
+    const body = isPromise(reading) ? await stopwatch.wait('request', reading) : reading
     course.body = body
 
     const target = this.#firstChoice(findTarget(plan, ex.route, body, ex.params['model']), course)
     course.target = target
     const checked = pipeline.onTarget(ex, target)
-    if (isPromise(checked)) await checked
+    if (isPromise(checked)) await stopwatch.wait('request', checked)
     const admitting = pipeline.onAdmit(ex, target)
-    const answer = isPromise(admitting) ? await admitting : admitting
+    const answer = isPromise(admitting) ? await stopwatch.wait('request', admitting) : admitting
     if (answer) return this.#answer(course, ex, answer)
     return this.#forward(course, ex, target)
   }
@@ -292,7 +308,8 @@ export class Engine {
   /** What the upstream is to receive; undefined when a hook says that it cannot take it now, and another may be asked. */
   async #shape(course: Course, ex: Exchange, target: Target, last: boolean): Promise<Outbound | undefined> {
     try {
-      return await course.running.pipeline.onForward(ex, shapeOutbound(ex, target), target)
+      const shaping = course.running.pipeline.onForward(ex, shapeOutbound(ex, target), target)
+      return isPromise(shaping) ? await course.stopwatch.wait('request', shaping) : shaping
     } catch (error) {
       if (last || !(error instanceof Failure) || !error.elsewhere) throw error
       return undefined
@@ -331,7 +348,8 @@ export class Engine {
       call.leave()
       return true
     }
-    const head = await this.#headOrNext(course, ex, upstream, call, detach, last)
+    const { stopwatch } = course
+    const head = await stopwatch.wait('request', this.#headOrNext(course, ex, upstream, call, detach, last))
     if (!head) return undefined
     const source = openSource(call, head, upstream)
     // A coding has an end of its own: half of what was packed is told from all of it.
@@ -347,7 +365,7 @@ export class Engine {
       },
       target,
     )
-    const reply = isPromise(shaped) ? await shaped : shaped
+    const reply = isPromise(shaped) ? await stopwatch.wait('answer', shaped) : shaped
     const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
     const shown = isStream ? { ...reply.headers, ...unbuffered } : reply.headers
     const begin = (): void =>
@@ -370,11 +388,12 @@ export class Engine {
       begin,
       isStream ? failure => ex.dialect.streamError(failure, ex.id, ex.route.operation) : undefined,
       { deadlines: this.#patience, writeIdleMs: Math.min(callerIdleMs, upstream.timeouts.idleMs) },
+      stopwatch,
     )
     const { heartbeatMs } = ex.plan.server
     if (isStream && heartbeatMs !== undefined && ex.dialect.heartbeat !== undefined)
       relay.keepAlive(ex.dialect.heartbeat, heartbeatMs)
-    const relayed = await relay.done
+    const relayed = await stopwatch.wait('answer', relay.done)
     const answered: Reach = head.status < 400 ? 'complete' : 'refused'
     if (relayed.kind === 'whole') return { kind: 'answered', status: head.status, reach: answered }
     const { by, failure } = relayed
@@ -498,7 +517,12 @@ export class Engine {
   async #serve(course: Course, ex: Exchange, name: string): Promise<Outcome> {
     const local = this.#parts.local.get(name)
     if (!local) throw new Error(`no local answer '${name}'`)
-    return this.#answer(course, ex, await local(ex))
+    const answering = local(ex)
+    return this.#answer(
+      course,
+      ex,
+      isPromise(answering) ? await course.stopwatch.wait('request', answering) : answering,
+    )
   }
 
   #answer(course: Course, ex: Exchange, answer: Answer): Outcome {
@@ -562,7 +586,7 @@ export class Engine {
       const settled = running.pipeline.onSettle(ex, outcome, target, fault =>
         this.#parts.log.error({ request: ex.id, stack: fault.stack }, fault.message),
       )
-      if (isPromise(settled)) await settled
+      if (isPromise(settled)) await course.stopwatch.wait('end', settled)
     }
     if (course.body?.kind === 'form') course.body.discard()
     course.taken?.release()

@@ -58,6 +58,11 @@ export const errors = {
   invalid_json: { status: 400, type: bad, text: 'The request body is not a valid JSON object: {why} at byte {at}.' },
   duplicate_field: { status: 400, type: bad, text: "The field '{name}' stands more than once in the request body." },
   body_too_complex: { status: 400, type: bad, text: 'The request body holds {what}; at most {max} are accepted.' },
+  field_too_long: {
+    status: 400,
+    type: bad,
+    text: "The field '{name}' has {found} bytes; it is read here, and at most {max} are accepted.",
+  },
   missing_required_parameter: { status: 400, type: bad, text: "Missing required parameter: '{name}'." },
   invalid_type: {
     status: 400,

@@ -3,12 +3,18 @@ import { Transform, type TransformCallback } from 'node:stream'
 import type { Body, Room, Route } from '../kit/index.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
-import { scanObject } from './fields.ts'
+import { scanObjectInTurns } from './fields.ts'
+import { Gather } from './gather.ts'
+import { SocketRest } from './rest-socket.ts'
+import type { Stopwatch } from './turns.ts'
 
 /** A body of which no more than `bytes` come in `ms` is given up. */
 export type BodyPace = { readonly bytes: number; readonly ms: number }
 /** 1 KiB a second, over half a minute (`reference/reliability.md` 5.1). */
 export const bodyPace: BodyPace = { bytes: 30 * 1024, ms: 30_000 }
+/** Smaller chunks of a form that come in one turn go on together. */
+const smallBytes = 1_024
+const gatheredBytes = 16_384
 /** What is still taken of a body that was refused, so that the caller's client gets to read the answer. */
 const discardBytesMax = 64 * 1024 * 1024
 const discardMs = 10_000
@@ -52,6 +58,7 @@ export function takeBody(
   route: Route,
   memory: BodyMemory,
   pace: BodyPace,
+  stopwatch: Stopwatch,
 ): Taken | Promise<Taken> {
   const announced = announcedBytes(req)
   if (route.body === 'none') {
@@ -61,8 +68,8 @@ export function takeBody(
   checkType(req, route)
   if (announced === 0) throw fail('body_missing')
   if (announced !== undefined && announced > route.bodyBytesMax) throw tooLarge(route, announced)
-  if (route.body === 'json') return readJson(req, res, route, announced, memory, pace)
-  const source = new CountedBody(req, res, route, pace)
+  if (route.body === 'json') return readJson(req, res, route, announced, memory, pace, stopwatch)
+  const source = new CountedBody(req, res, route, pace, stopwatch)
   return {
     body: { kind: 'stream', source, contentType: req.headers['content-type'] ?? '', bytes: announced },
     release: () => source.release(),
@@ -106,18 +113,19 @@ async function readJson(
   announced: number | undefined,
   memory: BodyMemory,
   pace: BodyPace,
+  stopwatch: Stopwatch,
 ): Promise<Taken> {
   let taken = announced ?? 0
   memory.take(taken)
   try {
     if (waitsForContinue(req)) res.writeContinue()
-    const bytes = await readWhole(req, route, pace, size => {
+    const bytes = await readWhole(req, route, announced, pace, size => {
       if (size <= taken) return
       const more = Math.max(size - taken, 65_536)
       memory.take(more)
       taken += more
     })
-    const json = scanObject(bytes)
+    const json = await scanObjectInTurns(bytes, slice => stopwatch.run('body', slice))
     return { body: { kind: 'json', json }, release: () => memory.give(taken) }
   } catch (error) {
     memory.give(taken)
@@ -128,35 +136,41 @@ async function readJson(
 function readWhole(
   req: IncomingMessage,
   route: Route,
+  announced: number | undefined,
   pace: BodyPace,
   onSize: (bytes: number) => void,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // Gone while a hook waited for something: nothing more is heard of it.
     if (req.destroyed) return reject(fail('body_incomplete'))
-    const chunks: Buffer[] = []
-    let size = 0
+    const gather = new Gather(announced)
+    const rest = new SocketRest(req.socket)
     const watch = new PaceWatch(pace, () => finish(tooSlow(pace)))
+    let over = false
     const finish = (error?: Error): void => {
+      over = true
       watch.stop()
       req.off('data', onData).off('end', onEnd).off('close', onClose)
       if (error) reject(error)
-      else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size))
+      else resolve(gather.take())
     }
     const onData = (chunk: Buffer): void => {
-      size += chunk.length
+      const size = gather.length + chunk.length
       watch.count(chunk.length)
+      rest.count()
       if (size > route.bodyBytesMax) return finish(tooLarge(route, undefined))
       try {
         onSize(size)
       } catch (error) {
         return finish(error as Error)
       }
-      chunks.push(chunk)
+      gather.add(chunk)
     }
     const onEnd = (): void => finish()
     const onClose = (): void => finish(fail('body_incomplete'))
-    req.on('data', onData).on('end', onEnd).on('close', onClose)
+    const early = readBacklog(req)
+    if (early) onData(early)
+    if (!over) req.on('data', onData).on('end', onEnd).on('close', onClose)
   })
 }
 
@@ -170,23 +184,35 @@ class CountedBody extends Transform {
   readonly #res: ServerResponse
   readonly #route: Route
   readonly #pace: BodyPace
+  readonly #stopwatch: Stopwatch
+  readonly #rest: SocketRest
   #watch: PaceWatch | undefined
   #bytes = 0
+  /** Small chunks of this turn. */
+  #block: Buffer | undefined
+  #used = 0
 
-  constructor(req: IncomingMessage, res: ServerResponse, route: Route, pace: BodyPace) {
+  constructor(req: IncomingMessage, res: ServerResponse, route: Route, pace: BodyPace, stopwatch: Stopwatch) {
     super({ readableHighWaterMark: 65_536, writableHighWaterMark: 65_536 })
     this.#req = req
     this.#res = res
     this.#route = route
     this.#pace = pace
+    this.#stopwatch = stopwatch
+    this.#rest = new SocketRest(req.socket)
     // Whoever reads hears of it; when nobody reads any more, an error that nobody hears would end the process.
     this.on('error', () => undefined)
   }
 
   /** Nobody will read on. Idempotent. */
   release(): void {
-    this.#req.unpipe(this)
+    this.#leave()
     this.destroy()
+  }
+
+  /** Whoever listens works inside of it. */
+  override read(size?: number): Buffer | null {
+    return this.#stopwatch.run('body', () => super.read(size) as Buffer | null)
   }
 
   override _read(size: number): void {
@@ -205,18 +231,70 @@ class CountedBody extends Transform {
     })
     if (req.destroyed && !req.readableEnded) return this.#giveUp(fail('body_incomplete'))
     if (waitsForContinue(req)) this.#res.writeContinue()
-    req.pipe(this)
+    const early = readBacklog(req)
+    req.on('data', this.#onData).once('end', this.#onEnd)
+    this.on('drain', this.#onDrain)
+    if (early) this.#onData(early)
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#rest.count()
+    if (!this.write(chunk)) this.#req.pause()
+  }
+
+  readonly #onEnd = (): void => void this.end()
+
+  /** Pipe would hand over what has come meanwhile chunk by chunk, in one turn. */
+  readonly #onDrain = (): void => {
+    if (this.destroyed) return
+    // Told to `onData` like any other, which may pause again.
+    readBacklog(this.#req)
+    if (!this.writableNeedDrain) this.#req.resume()
+  }
+
+  #leave(): void {
+    this.#req.off('data', this.#onData).off('end', this.#onEnd)
   }
 
   override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
     this.#bytes += chunk.length
     this.#watch?.count(chunk.length)
     if (this.#bytes > this.#route.bodyBytesMax) return done(tooLarge(this.#route, undefined))
-    done(null, chunk)
+    this.#stopwatch.run('body', () => {
+      if (chunk.length < smallBytes) this.#gather(chunk)
+      else {
+        this.#pushGathered()
+        this.push(chunk)
+      }
+      done()
+    })
+  }
+
+  override _flush(done: TransformCallback): void {
+    this.#pushGathered()
+    done()
+  }
+
+  #gather(chunk: Buffer): void {
+    if (this.#used + chunk.length > gatheredBytes) this.#pushGathered()
+    if (!this.#block) {
+      this.#block = Buffer.allocUnsafeSlow(gatheredBytes)
+      setImmediate(() => this.#stopwatch.run('body', () => this.#pushGathered()))
+    }
+    this.#used += chunk.copy(this.#block, this.#used)
+  }
+
+  #pushGathered(): void {
+    const block = this.#block
+    if (!block) return
+    const used = this.#used
+    this.#block = undefined
+    this.#used = 0
+    if (!this.destroyed && !this.readableEnded) this.push(block.subarray(0, used))
   }
 
   #giveUp(failure: Error): void {
-    this.#req.unpipe(this)
+    this.#leave()
     this.destroy(failure)
   }
 }
@@ -251,6 +329,11 @@ class PaceWatch implements Timed {
 
 function tooSlow(pace: BodyPace): Error {
   return fail('body_too_slow', { bytes: pace.bytes, seconds: pace.ms / 1000 })
+}
+
+/** What has come while nobody read, as one chunk: a body may come byte by byte, and each would be read by itself. */
+function readBacklog(req: IncomingMessage): Buffer | null {
+  return req.readableLength > 0 ? (req.read() as Buffer | null) : null
 }
 
 /** HTTP/1.0 knows no interim answers. */

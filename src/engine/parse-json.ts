@@ -1,5 +1,8 @@
 import type { Json } from '../kit/index.ts'
 
+/** A number or a word, read natively: it may have millions of digits. */
+const scalar = /[^\s,\]}]*/y
+
 const quote = 0x22
 const backslash = 0x5c
 
@@ -53,7 +56,8 @@ class Parser {
     if (first === '[') return this.#array()
     if (this.#text.charCodeAt(this.#at) === quote) return this.#string()
     const start = this.#at
-    while (this.#at < this.#text.length && !/[\s,\]}]/.test(this.#text[this.#at] ?? '')) this.#at++
+    scalar.lastIndex = start
+    this.#at += scalar.exec(this.#text)?.[0].length ?? 0
     return JSON.parse(this.#text.slice(start, this.#at)) as Json
   }
 

@@ -4,9 +4,12 @@ import type { Deadlines, Timed } from './deadlines.ts'
 import type { Source } from './decode.ts'
 import { fail } from './errors.ts'
 import type { Sink } from './transport.ts'
+import type { Stopwatch } from './turns.ts'
 
-/** Chunks this large wait for the next turn of the event loop after each one, so that nobody's turn grows long. */
+/** After so many bytes the rest waits for the next turn of the event loop, so that nobody's turn grows long. */
 const fairBytes = 16_384
+/** What a chunk counts beside its bytes: an answer may come byte by byte, and each costs stages and a write. */
+const chunkCostBytes = 256
 /** Pieces are joined up to this: no more than a chunk and what was held back of the one before. */
 const joinedBytesMax = 131_072
 /** What a caller has to take what was written before his answer was cut. */
@@ -46,6 +49,7 @@ export class Relay implements Sink {
   readonly #deadlines: Deadlines
   readonly #writeIdleMs: number
   readonly #giveUp: Timed
+  readonly #stopwatch: Stopwatch
   #resolve!: (relayed: Relayed) => void
   #queue: Buffer[] = []
   #upstreamEnded = false
@@ -55,6 +59,8 @@ export class Relay implements Sink {
   #working = false
   #draining = false
   #turn = true
+  /** Bytes and chunks of this turn, as bytes. */
+  #spent = 0
   /** The caller has left, and the rest is read for the charge's sake only. */
   #detached = false
   /** Bytes that the caller was promised by Content-Length and has not been given. */
@@ -81,6 +87,7 @@ export class Relay implements Sink {
     begin: () => void,
     streamError: ((failure: Failure) => string | undefined) | undefined,
     patience: { readonly deadlines: Deadlines; readonly writeIdleMs: number },
+    stopwatch: Stopwatch,
   ) {
     this.#res = res
     this.#source = source
@@ -94,6 +101,7 @@ export class Relay implements Sink {
     if (streamError) this.#recent = ''
     this.#deadlines = patience.deadlines
     this.#writeIdleMs = patience.writeIdleMs
+    this.#stopwatch = stopwatch
     // Destroying the response is the caller's leaving: what has to be read for the charge's sake is read on.
     this.#giveUp = { deadlineAt: 0, onDeadline: () => void res.destroy() }
     this.done = new Promise(resolve => {
@@ -136,9 +144,12 @@ export class Relay implements Sink {
     this.#work()
   }
 
-  /** Handles what has arrived, as far as that is possible without waiting. */
   #work(): void {
-    if (this.#working || this.#settled) return
+    if (!this.#working && !this.#settled) this.#stopwatch.run('answer', this.#handle)
+  }
+
+  /** Handles what has arrived, as far as that is possible without waiting. */
+  readonly #handle = (): void => {
     this.#working = true
     try {
       while (this.#queue.length > 0) {
@@ -171,9 +182,12 @@ export class Relay implements Sink {
       .catch((error: unknown) => this.#fault(error))
   }
 
-  /** After a large chunk, leaves the rest to the next turn; true when it did. */
+  /** After a large chunk, or many, leaves the rest to the next turn; true when it did. */
   #yieldTurn(bytes: number): boolean {
-    if (bytes < fairBytes) return false
+    // What is called in one turn is called before the promises of that turn.
+    if (this.#spent === 0) queueMicrotask(this.#forgetTurn)
+    this.#spent += bytes + chunkCostBytes
+    if (this.#spent < fairBytes) return false
     this.#turn = false
     this.#source.pause()
     setImmediate(() => {
@@ -182,6 +196,10 @@ export class Relay implements Sink {
       this.#work()
     })
     return true
+  }
+
+  readonly #forgetTurn = (): void => {
+    this.#spent = 0
   }
 
   #through(chunk: Buffer, from: number): Passed | Promise<Passed> {

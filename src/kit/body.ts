@@ -56,9 +56,16 @@ export type Body =
       readonly bytes: number | undefined
     }
 
-/** The value of a top-level field: of a JSON object, or of the first text part of that name. */
+/** The longest field that is read by its name: to parse more would keep all others waiting. */
+export const fieldBytesMax = 4 * 1024 * 1024
+
+/**
+ * The value of a top-level field: of a JSON object, or of the first text part of that name. For longer fields there is
+ * `body.json.get`, whose caller knows that everybody waits.
+ * @throws Failure field_too_long for more than 4 MiB of JSON
+ */
 export function readField(body: Body, name: string): Json | undefined {
-  if (body.kind === 'json') return body.json.get(name)
+  if (body.kind === 'json') return body.json.get(name, fieldBytesMax)
   if (body.kind !== 'form') return undefined
   for (const part of body.parts) if (part.kind === 'text' && part.name === name) return part.value
   return undefined

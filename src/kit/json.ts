@@ -8,8 +8,15 @@ export type JsonObjectView = {
   readonly bytes: Buffer
   names(): readonly string[]
   has(name: string): boolean
-  /** The parsed value of one member; undefined when it is absent. */
-  get(name: string): Json | undefined
+  /**
+   * The parsed value of one member; undefined when it is absent. What is parsed is parsed in one turn of the event loop.
+   * @throws Failure field_too_long when its text is longer than `bytesMax`
+   */
+  get(name: string, bytesMax?: number): Json | undefined
+  /** How many elements a member has that is a list; undefined for others. Nothing is parsed. */
+  elements(name: string): number | undefined
+  /** The bytes of one member's value as they came, for readers that need not have all of it; undefined when it is absent. */
+  raw(name: string): Buffer | undefined
   /** A new view with members set, added, or (undefined) removed; untouched members keep their bytes. */
   with(changes: ReadonlyMap<string, Json | undefined>): JsonObjectView
   /** A new view with the named members alone, in the order they were sent. */

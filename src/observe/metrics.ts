@@ -34,6 +34,8 @@ export type Metrics = {
   committed(change: string, durationMs: number, committed: boolean): void
   /** An upstream's head has come (status), or never came (null), after so many milliseconds. */
   upstreamAnswered(upstream: string, status: number | null, durationMs: number): void
+  /** One request took a whole turn of the event loop for longer than it may, with this step. */
+  turnWasLong(step: string): void
   /** The names of a new configuration; series of the old one stay. */
   know(names: KnownNames): void
   /** A figure that others keep. `name` without the prefix, with its unit: `bodies_memory_bytes`. */
@@ -106,6 +108,11 @@ export function createMetrics(): Metrics {
     'Answers of upstreams that were not handed out whole, because nobody could tell what they held.',
     ['model', 'upstream'],
   )
+  const longTurns = counters(
+    'tollgate_long_turns_total',
+    'Turns of the event loop that one request took for longer than 50 ms, by what it was busy with.',
+    ['step'],
+  )
   const upstreamSeconds = spreads(
     'tollgate_upstream_head_seconds',
     "From dispatch to the head of the upstream's answer, or to its failure.",
@@ -170,6 +177,7 @@ export function createMetrics(): Metrics {
         limited,
         commitFailures,
         unrecognised,
+        longTurns,
       ].map(countersSnapshot),
       ...[seconds, upstreamSeconds, commits].map(spreadsSnapshot),
       gaugeSnapshot('tollgate_requests_in_flight', 'Requests that have begun and not ended.', inFlight),
@@ -215,6 +223,9 @@ export function createMetrics(): Metrics {
     },
     upstreamAnswered(upstream, status, durationMs) {
       upstreamSeconds.at(label(upstream, known.upstreams), statusClass(status)).add(durationMs / 1000)
+    },
+    turnWasLong(step) {
+      longTurns.at(step).value++
     },
     know(names) {
       for (const name of names.operations) known.operations.add(name)

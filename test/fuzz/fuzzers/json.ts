@@ -158,6 +158,8 @@ function forgetful(view: JsonObjectView): JsonObjectView {
     names: () => view.names().map(one => JSON.stringify(one).slice(1, -1)),
     has: one => view.has(one),
     get: one => view.get(one),
+    raw: one => view.raw(one),
+    elements: one => view.elements(one),
     with: changes => view.with(changes),
     pick: keep => view.pick(keep),
     prune: drops => view.prune(drops),

@@ -1,0 +1,449 @@
+import { isUtf8 } from 'node:buffer'
+import { fail } from './errors.ts'
+
+/** Deepest nesting accepted in a request body. */
+export const depthMax = 64
+/** Most brackets, colons and commas accepted in a request body: a bound on what any parser behind us must build. */
+export const structuralTokensMax = 200_000
+/** The longest name of a field: it is read as text, in one turn of the event loop. */
+const nameBytesMax = 4 * 1024 * 1024
+
+/** One top-level member: its decoded name and where it stands, `"name":value`, in a text. */
+export type Member = {
+  readonly name: string
+  readonly text: Buffer
+  readonly start: number
+  readonly valueStart: number
+  readonly end: number
+  /** Brackets, colons and commas of its value. */
+  readonly tokens: number
+  /** How many elements a list has; undefined for other values. */
+  readonly elements: number | undefined
+}
+
+const quote = 0x22
+const backslash = 0x5c
+const comma = 0x2c
+const openObject = 0x7b
+const closeObject = 0x7d
+const openArray = 0x5b
+const closeArray = 0x5d
+const zero = 0x30
+
+const array = 0
+const object = 1
+
+/** What has to come next, blanks aside; of the last four the beginning has come already. */
+const begin = 0
+const nameOrEnd = 1
+const name = 2
+const colon = 3
+const valueOrEnd = 4
+const value = 5
+const after = 6
+const over = 7
+const inName = 8
+const inString = 9
+const inWhole = 10
+const inFraction = 11
+const inExponent = 12
+
+/** Bytes that do not stand in a string as they are: quote, backslash, control characters. */
+const stops = new Uint8Array(256).fill(1, 0, 0x20)
+stops[quote] = 1
+stops[backslash] = 1
+/** What may follow a backslash, `u` aside. */
+const escapable = new Uint8Array(256)
+for (const byte of Buffer.from('"\\/bfnrt')) escapable[byte] = 1
+const hex = new Uint8Array(256)
+for (const byte of Buffer.from('0123456789abcdefABCDEF')) hex[byte] = 1
+
+/** Stretches of a string up to this long are over before the search by words has begun. */
+const byteLoop = 16
+/** A longer word is none. */
+const words = { 0x74: 'true', 0x66: 'false', 0x6e: 'null' } as const
+
+/**
+ * One pass over a JSON object that can be had in slices: validates the whole text as RFC 8259 and JSON.parse would, and
+ * finds the top-level members without parsing their values. Each byte is looked at once, whatever stands beside it;
+ * stretches of strings four at a time. Depth is kept in a stack of bytes, never in the call stack.
+ */
+export class ObjectScan {
+  readonly members: Member[] = []
+  readonly #bytes: Buffer
+  readonly #names = new Set<string>()
+  readonly #kinds = new Uint8Array(depthMax)
+  #words: Int32Array | undefined
+  /** Where the first whole word of four bytes begins. */
+  #wordsFrom = 0
+  #state = begin
+  #at = 0
+  /** The slice ends here; what has begun before may be read to its end beyond, if that is near. */
+  #until = 0
+  #depth = 0
+  #tokens = 0
+  /** Where the string or number begins that is being read. */
+  #from = 0
+  #escaped = false
+  /** Of the member at the top that is being read. */
+  #name = ''
+  #nameStart = 0
+  #valueStart = 0
+  /** Commas so far in a list at the top. */
+  #commas = 0
+  /** Brackets, colons and commas before the value at the top that is being read. */
+  #tokensBefore = 0
+  /** The list or object that ended last had nothing in it. */
+  #isEmpty = false
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  /**
+   * Reads the next `most` bytes, a few more or less. @returns true when the object has been read to its end
+   * @throws Failure invalid_json, duplicate_field, body_too_complex
+   */
+  read(most: number): boolean {
+    this.#advance(most)
+    while (this.#state !== over || this.#at < this.#bytes.length) {
+      if (this.#state >= inName ? !this.#resume() : !this.#step()) return false
+    }
+    return true
+  }
+
+  /** Puts the end of the slice behind a whole character, and checks the bytes up to there. */
+  #advance(most: number): void {
+    const bytes = this.#bytes
+    const from = this.#until
+    let until = Math.min(from + most, bytes.length)
+    while (until < bytes.length && ((bytes[until] as number) & 0xc0) === 0x80) until++
+    const slice = from === 0 && until === bytes.length ? bytes : bytes.subarray(from, until)
+    if (!isUtf8(slice)) throw fail('invalid_json', { why: 'not UTF-8', at: from })
+    this.#until = until
+  }
+
+  /** The next token. @returns false when the slice ends before it */
+  #step(): boolean {
+    const byte = this.#blank()
+    if (this.#at >= this.#until && this.#until < this.#bytes.length) return false
+    switch (this.#state) {
+      case value:
+        return this.#value(byte)
+      case after:
+        return this.#after(byte)
+      case name:
+        return this.#beginName(byte)
+      case colon:
+        if (byte !== 0x3a) throw this.#wrong('a colon is missing')
+        this.#token()
+        this.#state = value
+        return true
+      case nameOrEnd:
+        return byte === closeObject ? this.#closeEmpty() : this.#beginName(byte)
+      case valueOrEnd:
+        return byte === closeArray ? this.#closeEmpty() : this.#value(byte)
+      case begin:
+        if (byte !== openObject) throw this.#wrong('an object has to begin with {')
+        return this.#open(object)
+      default:
+        if (this.#at < this.#bytes.length) throw this.#wrong('more follows after the object')
+        return true
+    }
+  }
+
+  /** Goes on with what the slice before ended in. */
+  #resume(): boolean {
+    if (this.#state === inName) return this.#readName()
+    if (this.#state === inString) return this.#string() && this.#ended()
+    return this.#number()
+  }
+
+  #value(byte: number | undefined): boolean {
+    if (this.#depth === 1) {
+      this.#valueStart = this.#at
+      this.#commas = 0
+      this.#tokensBefore = this.#tokens
+    }
+    this.#from = this.#at
+    switch (byte) {
+      case quote:
+        this.#at++
+        this.#state = inString
+        return this.#string() && this.#ended()
+      case openObject:
+        return this.#open(object)
+      case openArray:
+        return this.#open(array)
+      case 0x74:
+      case 0x66:
+      case 0x6e:
+        return this.#word(words[byte])
+      default:
+        return this.#beginNumber(byte)
+    }
+  }
+
+  #after(byte: number | undefined): boolean {
+    const inObject = this.#kinds[this.#depth - 1] === object
+    if (byte === comma) {
+      if (this.#depth === 2) this.#commas++
+      this.#token()
+      this.#state = inObject ? name : value
+      return true
+    }
+    if (byte !== (inObject ? closeObject : closeArray))
+      throw this.#wrong(inObject ? 'a comma or } is missing' : 'a comma or ] is missing')
+    if (this.#depth === 1) this.#count()
+    return this.#close()
+  }
+
+  /** A value is over. */
+  #ended(): true {
+    this.#state = after
+    if (this.#depth === 1)
+      this.members.push({
+        name: this.#name,
+        text: this.#bytes,
+        start: this.#nameStart,
+        valueStart: this.#valueStart,
+        end: this.#at,
+        tokens: this.#tokens - this.#tokensBefore,
+        elements: this.#elements(),
+      })
+    return true
+  }
+
+  #elements(): number | undefined {
+    if (this.#bytes[this.#valueStart] !== openArray) return undefined
+    return this.#isEmpty ? 0 : this.#commas + 1
+  }
+
+  #beginName(byte: number | undefined): boolean {
+    if (byte !== quote) throw this.#wrong('a member has to begin with its name in quotes')
+    this.#from = this.#at
+    this.#at++
+    this.#escaped = false
+    this.#state = inName
+    return this.#readName()
+  }
+
+  #readName(): boolean {
+    if (!this.#string()) return false
+    this.#state = colon
+    if (this.#depth === 1) this.#takeName()
+    return true
+  }
+
+  #takeName(): void {
+    const start = this.#from
+    const end = this.#at
+    if (end - start > nameBytesMax)
+      throw fail('body_too_complex', { what: 'a field with a longer name', max: `${nameBytesMax} bytes` })
+    const text = this.#escaped
+      ? (JSON.parse(this.#bytes.toString('utf8', start, end)) as string)
+      : this.#bytes.toString('utf8', start + 1, end - 1)
+    if (this.#names.has(text)) throw fail('duplicate_field', { name: text.slice(0, 64) }, { param: text.slice(0, 64) })
+    this.#names.add(text)
+    this.#name = text
+    this.#nameStart = start
+  }
+
+  /** Reads on in a string. @returns true behind its closing quote, false where the slice ends */
+  #string(): boolean {
+    const bytes = this.#bytes
+    const until = this.#until
+    let at = this.#at
+    while (at < until) {
+      at = this.#plain(at, until)
+      if (at >= until) break
+      const byte = bytes[at] as number
+      if (byte === quote) {
+        this.#at = at + 1
+        return true
+      }
+      if (byte !== backslash) {
+        this.#at = at
+        throw this.#wrong('a control character stands unescaped in a string')
+      }
+      at = this.#escape(at)
+    }
+    this.#at = at
+    if (until < bytes.length) return false
+    this.#at = this.#from
+    throw this.#wrong('a string does not end')
+  }
+
+  /** The first byte from `at` on that does not stand in a string as it is, or `until`. */
+  #plain(at: number, until: number): number {
+    const bytes = this.#bytes
+    const loopTo = Math.min(until, at + byteLoop)
+    let i = at
+    while (i < loopTo) {
+      if (stops[bytes[i] as number] === 1) return i
+      i++
+    }
+    return i === until ? until : this.#plainWords(i, until)
+  }
+
+  #plainWords(at: number, until: number): number {
+    const bytes = this.#bytes
+    this.#words ??= this.#viewWords()
+    const view = this.#words
+    const first = this.#wordsFrom
+    let i = at
+    while (((i - first) & 3) !== 0 && i < until) {
+      if (stops[bytes[i] as number] === 1) return i
+      i++
+    }
+    let word = (i - first) >> 2
+    const last = (until - first) >> 2
+    while (word < last && !holdsStop(view[word] as number)) word++
+    i = Math.max(i, first + (word << 2))
+    while (i < until && stops[bytes[i] as number] === 0) i++
+    return i
+  }
+
+  #viewWords(): Int32Array {
+    const { buffer, byteOffset, length } = this.#bytes
+    this.#wordsFrom = -byteOffset & 3
+    return new Int32Array(buffer, byteOffset + this.#wordsFrom, (length - this.#wordsFrom) >> 2)
+  }
+
+  /** Checks one escape; returns the place after it. */
+  #escape(at: number): number {
+    const bytes = this.#bytes
+    this.#escaped = true
+    if (at + 1 < bytes.length) {
+      const kind = bytes[at + 1] as number
+      if (escapable[kind] === 1) return at + 2
+      if (kind === 0x75 && at + 5 < bytes.length) {
+        const first = (hex[bytes[at + 2] as number] as number) & (hex[bytes[at + 3] as number] as number)
+        const last = (hex[bytes[at + 4] as number] as number) & (hex[bytes[at + 5] as number] as number)
+        if ((first & last) === 1) return at + 6
+      }
+    }
+    this.#at = at
+    throw this.#wrong('an escape is malformed')
+  }
+
+  #beginNumber(first: number | undefined): boolean {
+    const bytes = this.#bytes
+    const at = first === 0x2d ? this.#at + 1 : this.#at
+    if (!isDigit(bytes[at]) || (bytes[at] === zero && isDigit(bytes[at + 1])))
+      throw this.#wrong('a value is missing or malformed')
+    this.#at = at + 1
+    this.#state = inWhole
+    return this.#number()
+  }
+
+  /** Reads on in a number, whose last part has one digit at least. @returns false where the slice ends among its digits */
+  #number(): boolean {
+    const bytes = this.#bytes
+    let at = this.#digits()
+    if (at < 0) return false
+    if (this.#state === inWhole && bytes[at] === 0x2e) {
+      at = this.#part(at + 1, inFraction)
+      if (at < 0) return false
+    }
+    if (this.#state !== inExponent && (bytes[at] === 0x65 || bytes[at] === 0x45)) {
+      const signed = bytes[at + 1] === 0x2b || bytes[at + 1] === 0x2d
+      at = this.#part(at + (signed ? 2 : 1), inExponent)
+      if (at < 0) return false
+    }
+    return this.#ended()
+  }
+
+  /** A fraction or an exponent, of which the first digit is due. */
+  #part(at: number, state: typeof inFraction | typeof inExponent): number {
+    if (!isDigit(this.#bytes[at])) throw this.#wrong('a number is malformed')
+    this.#at = at + 1
+    this.#state = state
+    return this.#digits()
+  }
+
+  /** Reads digits. @returns the place behind them, or -1 where the slice ends first */
+  #digits(): number {
+    const bytes = this.#bytes
+    const until = this.#until
+    let at = this.#at
+    while (at < until && isDigit(bytes[at])) at++
+    this.#at = at
+    return at >= until && until < bytes.length ? -1 : at
+  }
+
+  #word(word: string): true {
+    for (let i = 0; i < word.length; i++)
+      if (this.#bytes[this.#at + i] !== word.charCodeAt(i)) throw this.#wrong('a value is missing or malformed')
+    this.#at += word.length
+    return this.#ended()
+  }
+
+  #open(kind: typeof object | typeof array): true {
+    if (this.#depth === depthMax) throw fail('body_too_complex', { what: 'deeper nesting', max: `${depthMax} levels` })
+    this.#kinds[this.#depth++] = kind
+    this.#token()
+    this.#state = kind === object ? nameOrEnd : valueOrEnd
+    return true
+  }
+
+  #closeEmpty(): true {
+    this.#isEmpty = true
+    return this.#end()
+  }
+
+  #close(): true {
+    this.#isEmpty = false
+    return this.#end()
+  }
+
+  #end(): true {
+    this.#depth--
+    this.#at++
+    if (this.#depth > 0) return this.#ended()
+    this.#state = over
+    return true
+  }
+
+  #token(): void {
+    this.#at++
+    this.#count()
+  }
+
+  #count(): void {
+    if (++this.#tokens > structuralTokensMax)
+      throw fail('body_too_complex', {
+        what: 'too many members',
+        max: `${structuralTokensMax} brackets, colons and commas`,
+      })
+  }
+
+  /** Skips blanks as far as the slice goes. @returns the byte behind them, undefined at the end of the text */
+  #blank(): number | undefined {
+    const bytes = this.#bytes
+    let at = this.#at
+    let byte = bytes[at]
+    while ((byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) && at < this.#until) byte = bytes[++at]
+    this.#at = at
+    return byte
+  }
+
+  #wrong(why: string): Error {
+    return fail('invalid_json', { why: this.#at >= this.#bytes.length ? 'it ends too early' : why, at: this.#at })
+  }
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= zero && byte <= 0x39
+}
+
+/**
+ * Whether one of four bytes is a quote, a backslash or a control character: of each, subtracting borrows from the
+ * highest bit of a byte exactly where it is none of the others (Hacker's Delight 6-1).
+ */
+function holdsStop(word: number): boolean {
+  const quotes = word ^ 0x22222222
+  const slashes = word ^ 0x5c5c5c5c
+  const marks = ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes) | ((word - 0x20202020) & ~word)
+  return (marks & 0x80808080) !== 0
+}

@@ -1,0 +1,98 @@
+/** No request may keep the others waiting for longer, in one turn of the event loop (`docs/performance.md`). */
+export const turnMsMax = 50
+/** Steps shorter than this make no turn long: a turn in which a request has fifty of them has other things to tell. */
+const noticeMs = 1
+
+/** What a request was busy with: from its head to the upstream's door, its body, the answer, its end. */
+export type Step = 'request' | 'body' | 'answer' | 'end'
+
+/** A request whose work made a turn of the event loop long. */
+export type LongTurn = { readonly request: string; readonly step: Step; readonly ms: number }
+
+/**
+ * Knows whose work a long turn was: each step of a request that runs without waiting is timed, and what one request took of
+ * a turn is told when that was too long. A step costs two looks at the clock; only those of a millisecond are kept.
+ */
+export class Turns {
+  readonly #onLong: (turn: LongTurn) => void
+  readonly #msMax: number
+  #taken: { readonly request: string; step: Step; longest: number; ms: number }[] = []
+
+  constructor(onLong: (turn: LongTurn) => void, msMax = turnMsMax) {
+    this.#onLong = onLong
+    this.#msMax = msMax
+  }
+
+  /** A step of a request is over that began at `since`, by `performance.now()`. */
+  took(request: string, step: Step, since: number): void {
+    const ms = performance.now() - since
+    if (ms >= noticeMs) this.#add(request, step, ms)
+  }
+
+  #add(request: string, step: Step, ms: number): void {
+    if (this.#taken.length === 0) setImmediate(this.#endTurn)
+    const mine = this.#taken.find(one => one.request === request)
+    if (!mine) {
+      this.#taken.push({ request, step, longest: ms, ms })
+      return
+    }
+    mine.ms += ms
+    if (ms <= mine.longest) return
+    mine.longest = ms
+    mine.step = step
+  }
+
+  readonly #endTurn = (): void => {
+    const taken = this.#taken
+    this.#taken = []
+    for (const { request, step, ms } of taken) if (ms > this.#msMax) this.#onLong({ request, step, ms })
+  }
+}
+
+/** The time that one request takes, step by step. */
+export class Stopwatch {
+  readonly #turns: Turns
+  readonly #request: string
+  #since = 0
+  #running = false
+
+  constructor(turns: Turns, request: string) {
+    this.#turns = turns
+    this.#request = request
+  }
+
+  /** The request's work begins, or goes on. */
+  start(): void {
+    if (this.#running) return
+    this.#running = true
+    this.#since = performance.now()
+  }
+
+  /** The request waits, or is over. */
+  stop(step: Step): void {
+    if (!this.#running) return
+    this.#running = false
+    this.#turns.took(this.#request, step, this.#since)
+  }
+
+  /** Waits; meanwhile the request is busy with nothing. */
+  async wait<T>(step: Step, promise: Promise<T>): Promise<T> {
+    this.stop(step)
+    try {
+      return await promise
+    } finally {
+      this.start()
+    }
+  }
+
+  /** Does work of a turn of its own. Work inside of work is part of it. */
+  run<T>(step: Step, work: () => T): T {
+    if (this.#running) return work()
+    this.start()
+    try {
+      return work()
+    } finally {
+      this.stop(step)
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import t from 'tap'
+import { line, ratioMax, settleGrowth } from './measure.ts'
+import { readers } from './readers.ts'
+
+/** Enough for a square to show; `npm run growth` goes up to whole bodies. */
+const bytes = 131_072
+
+t.test('[6.1] twice the bytes cost at most 2.6 times as much, whatever reads them and whatever they are', async t => {
+  for (const reader of readers)
+    await t.test(reader.name, async t => {
+      for (const kind of Object.keys(reader.kinds)) {
+        const growth = await settleGrowth(reader, kind, Math.min(bytes, reader.bytesMax ?? bytes))
+        t.comment(line(growth))
+        t.ok(growth.ratio <= ratioMax, `${kind}: ${growth.ratio.toFixed(2)} times`)
+      }
+    })
+})

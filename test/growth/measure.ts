@@ -1,0 +1,65 @@
+import type { Generator } from './bodies.ts'
+import type { Reader } from './readers.ts'
+
+/** Twice the bytes may cost so many times as much: twice, and what caches and the collector add. */
+export const ratioMax = 2.6
+/** Shorter times say nothing: the work is done so often that it takes this long. */
+const shortestMs = 0.5
+
+/** Times below this are alike. */
+const unseenMs = 0.03
+
+/** What a reader costs at one size, beside half of it. */
+export type Growth = {
+  readonly reader: string
+  readonly kind: string
+  readonly bytes: number
+  /** The cost at `bytes` over the cost at half of them, the fastest of runs that took turns. */
+  readonly ratio: number
+  readonly megabytesPerSecond: number
+}
+
+/** Doubles a size for a reader. Of each size the fastest run counts: what others on the machine take only adds. */
+async function measureGrowth(reader: Reader, kind: string, bytes: number, pairs: number): Promise<Growth> {
+  const make = reader.kinds[kind] as Generator
+  const half = make(bytes / 2)
+  const whole = make(bytes)
+  const once = await costMs(reader, half, 1)
+  const times = Math.min(100, Math.max(1, Math.ceil(shortestMs / once)))
+  const halves: number[] = []
+  const wholes: number[] = []
+  for (let i = 0; i < pairs; i++) {
+    halves.push(await costMs(reader, half, times))
+    wholes.push(await costMs(reader, whole, times))
+  }
+  const less = Math.max(unseenMs, Math.min(...halves) / times)
+  const more = Math.max(unseenMs, Math.min(...wholes) / times)
+  // Units are not cut: the one is not exactly twice as long as the other.
+  const ratio = ((more / less) * 2) / (whole.length / half.length)
+  return { reader: reader.name, kind, bytes: whole.length, ratio, megabytesPerSecond: whole.length / 1e3 / more }
+}
+
+/**
+ * Tries again, at larger sizes too, while the machine or a step may have been to blame (a cache that is full, a slice more):
+ * what grows with the square does so each time.
+ */
+export async function settleGrowth(reader: Reader, kind: string, bytes: number): Promise<Growth> {
+  let least = await measureGrowth(reader, kind, bytes, 4)
+  for (let tries = 1; tries <= 4 && least.ratio > ratioMax; tries++) {
+    const size = Math.min(bytes * 2 ** (tries % 3), reader.bytesMax ?? Number.POSITIVE_INFINITY)
+    const next = await measureGrowth(reader, kind, size, 7)
+    if (next.ratio < least.ratio) least = next
+  }
+  return least
+}
+
+async function costMs(reader: Reader, bytes: Buffer, times: number): Promise<number> {
+  const began = performance.now()
+  for (let i = 0; i < times; i++) await reader.read(bytes)
+  return Math.max(0.001, performance.now() - began)
+}
+
+export function line({ reader, kind, bytes, ratio, megabytesPerSecond }: Growth): string {
+  const size = bytes < 1e6 ? `${Math.round(bytes / 1024)} KiB` : `${Math.round(bytes / 1024 / 1024)} MiB`
+  return `${reader.padEnd(24)} ${kind.padEnd(28)} ${size.padStart(8)}  × ${ratio.toFixed(2)}  ${Math.round(megabytesPerSecond)} MB/s`
+}

@@ -1,0 +1,224 @@
+import { Readable } from 'node:stream'
+import { ImageHead } from '../../plugins/image-tier-billing/image-head.ts'
+import { fingerprintOf } from '../../plugins/image-tier-billing/idempotency.ts'
+import { FormFrames } from '../../plugins/multipart-rewrite/frame-form.ts'
+import { parsePartHead } from '../../plugins/multipart-rewrite/parse-part-head.ts'
+import { readForm } from '../../plugins/multipart-rewrite/read-form.ts'
+import { Spool } from '../../plugins/multipart-rewrite/spool.ts'
+import { countCharacters } from '../../plugins/token-usage/count-characters.ts'
+import { measureText } from '../../plugins/token-usage/measure-text.ts'
+import { pruneEvent } from '../../plugins/token-usage/prune-event.ts'
+import { EventReader } from '../../plugins/token-usage/read-events.ts'
+import { MemberReader } from '../../plugins/token-usage/read-members.ts'
+import { EventReading, JsonReading } from '../../plugins/token-usage/reading.ts'
+import { StreamEstimate } from '../../plugins/token-usage/stream-estimate.ts'
+import { readYaml } from '../../src/config/load.ts'
+import { Failure } from '../../src/kit/index.ts'
+import { openai } from '../../src/dialects/openai.ts'
+import { scanObject } from '../../src/engine/fields.ts'
+import { Gather } from '../../src/engine/gather.ts'
+import { createRedaction } from '../../src/engine/redact.ts'
+import { ObjectScan } from '../../src/engine/scan-json.ts'
+import { around, boundary, eventStreams, fill, forms, type Generator, jsonBodies } from './bodies.ts'
+
+/** Something that reads bytes, and all that it is tried with. */
+export type Reader = {
+  readonly name: string
+  readonly kinds: { readonly [name: string]: Generator }
+  /** The most that it is ever given; absent for a whole body. */
+  readonly bytesMax?: number
+  read(bytes: Buffer): unknown
+}
+
+const json: Reader['kinds'] = jsonBodies
+const members: Reader['kinds'] = {
+  ...json,
+  'backslashes, odd at the end': bytes => around('{"x":"', fill(bytes, '\\\\\\"'), '"}'),
+}
+const base64: Reader['kinds'] = {
+  base64: bytes => fill(bytes, 'iVBORw0KGgoAAAANSUhEUgAA'),
+  'escaped slashes': bytes => around('/9j/', fill(bytes, 'AAA\\/')),
+  blanks: bytes => fill(bytes, ' \\n\\u0020'),
+  'a JPEG of fill bytes': bytes => around('/9j/', fill(bytes, '////')),
+}
+const reading = { dialect: openai, operation: 'responses', bytesPerToken: 4, bytesMax: 64 * 1024 * 1024 }
+
+const partHeads: Reader['kinds'] = {
+  'blanks within': bytes => around(disposition, '\r\nX-A: a', fill(bytes, ' \t'), 'b'),
+  'blanks behind': bytes => around(disposition, '\r\nX-A: a', fill(bytes, ' ')),
+  'a long name': bytes => around('Content-Disposition: form-data; name="', fill(bytes, 'x'), '"'),
+  'quotes escaped': bytes => around(disposition, '; filename="', fill(bytes, '\\"'), '"'),
+  parameters: bytes => around(disposition, fill(bytes, '; a=b')),
+  semicolons: bytes => around(disposition, fill(bytes, '; ')),
+}
+const disposition = 'Content-Disposition: form-data; name="a"'
+
+const configurations: Reader['kinds'] = {
+  models: bytes => around('models:\n', fill(bytes, '  "a-model": { family: chat, upstream: fake }\n')),
+  comments: bytes => fill(bytes, '# a comment\n'),
+  'one line': bytes => around('models: [', fill(bytes, 'a, '), 'b]'),
+  'one text': bytes => around('name: "', fill(bytes, 'word \\"'), '"'),
+  faults: bytes => fill(bytes, 'a: [}\n'),
+}
+
+/** Every reader of bytes that others send. Those of image answers are tried in tests of their own. */
+export const readers: readonly Reader[] = [
+  { name: 'fields', kinds: json, read: bytes => scanObject(bytes) },
+  { name: 'fields in slices', kinds: json, read: bytes => scanSliced(bytes, 65_536) },
+  { name: 'fields changed', kinds: json, read: bytes => changeFields(bytes) },
+  {
+    name: 'body byte by byte',
+    kinds: { plain: bytes => fill(bytes, 'x') },
+    bytesMax: 1 << 17,
+    read: bytes => gatherBytes(bytes),
+  },
+  { name: 'fingerprint', kinds: json, read: bytes => fingerprintOf('/', { kind: 'json', json: scanObject(bytes) }) },
+  { name: 'text measure', kinds: json, read: bytes => measureText(Buffer.from(bytes)) },
+  { name: 'characters', kinds: json, read: bytes => countAll(bytes) },
+  {
+    name: 'members',
+    kinds: members,
+    read: bytes => inChunks(bytes, 65_536, new MemberReader(new Set(['usage']), ignore)),
+  },
+  {
+    name: 'members byte by byte',
+    kinds: members,
+    bytesMax: 1 << 15,
+    read: bytes => inChunks(bytes, 1, new MemberReader(new Set(['usage']), ignore)),
+  },
+  {
+    name: 'usage of JSON',
+    kinds: json,
+    read: bytes => ended(inChunks(bytes, 65_536, new JsonReading({ ...reading, removesUsage: false }))),
+  },
+  {
+    name: 'events',
+    kinds: eventStreams,
+    read: bytes => inChunks(bytes, 65_536, new EventReader(never, { removes: true })),
+  },
+  {
+    name: 'events in one chunk',
+    kinds: eventStreams,
+    read: bytes => inChunks(bytes, bytes.length, new EventReader(never, { removes: true })),
+  },
+  {
+    name: 'events byte by byte',
+    kinds: eventStreams,
+    bytesMax: 1 << 15,
+    read: bytes => inChunks(bytes, 1, new EventReader(never, { removes: true })),
+  },
+  {
+    name: 'usage of events',
+    kinds: eventStreams,
+    read: bytes => ended(inChunks(bytes, 65_536, new EventReading({ ...reading, removesUsage: true }))),
+  },
+  { name: 'a large event', kinds: json, read: bytes => pruneEvent(bytes) },
+  { name: 'an event told again', kinds: { plain: bytes => fill(bytes, 'word ') }, read: bytes => estimateTwice(bytes) },
+  { name: 'frames of a form', kinds: forms, read: bytes => inFrames(bytes, 65_536) },
+  { name: 'frames byte by byte', kinds: forms, bytesMax: 1 << 15, read: bytes => inFrames(bytes, 1) },
+  { name: 'form', kinds: forms, read: bytes => readWholeForm(bytes) },
+  {
+    name: 'head of a part',
+    kinds: partHeads,
+    bytesMax: 8_000,
+    read: bytes => repeat(40, () => attempt(() => parsePartHead(bytes, 'part'))),
+  },
+  { name: 'head of an image', kinds: base64, bytesMax: 1 << 15, read: bytes => readHead(bytes) },
+  {
+    name: 'struck-out credential',
+    kinds: {
+      plain: bytes => fill(bytes, 'word '),
+      'the credential': bytes => fill(bytes, 'secret-key'),
+      'half of it': bytes => fill(bytes, 'secret-ke'),
+    },
+    read: bytes => redact(bytes),
+  },
+  { name: 'configuration', kinds: configurations, bytesMax: 1 << 14, read: bytes => readYaml(bytes.toString()) },
+]
+
+function ignore(): void {}
+
+function never(): boolean {
+  return false
+}
+
+function scanSliced(bytes: Buffer, sliceBytes: number): void {
+  const scan = new ObjectScan(bytes)
+  while (!scan.read(sliceBytes));
+}
+
+/** As a request is changed on its way: renamed, a field added, others left out; then written once. */
+function changeFields(bytes: Buffer): Buffer {
+  const json = scanObject(bytes).with(new Map([['model', 'another']]))
+  return json.with(new Map([['stream_options', { include_usage: true }]])).pick(name => name !== 'x').bytes
+}
+
+function gatherBytes(bytes: Buffer): Buffer {
+  const gather = new Gather(undefined)
+  for (let i = 0; i < bytes.length; i++) gather.add(bytes.subarray(i, i + 1))
+  return gather.take()
+}
+
+function countAll(bytes: Buffer): number | null {
+  const json = scanObject(around('{"input":"', fill(bytes.length, '\\u6e2f\\n😀'), '"}'))
+  return countCharacters({ kind: 'json', json }, 'input')
+}
+
+/** Writes bytes in chunks; what the reader answers is dropped. */
+function inChunks<T extends { write(chunk: Buffer): unknown }>(bytes: Buffer, chunkBytes: number, reader: T): T {
+  for (let at = 0; at < bytes.length; at += chunkBytes) reader.write(bytes.subarray(at, at + chunkBytes))
+  return reader
+}
+
+function ended(reader: { end(): unknown; usage(): unknown }): unknown {
+  reader.end()
+  return reader.usage()
+}
+
+function estimateTwice(bytes: Buffer): number {
+  const estimate = new StreamEstimate(4)
+  estimate.add(bytes)
+  estimate.add(around(bytes.subarray(0, bytes.length / 2), 'x', bytes.subarray(bytes.length / 2)))
+  return estimate.tokens
+}
+
+function inFrames(bytes: Buffer, chunkBytes: number): void {
+  const frames = new FormFrames(boundary, { head: block => block, content: ignore, pass: ignore })
+  attempt(() => {
+    for (let at = 0; at < bytes.length; at += chunkBytes) frames.take(bytes.subarray(at, at + chunkBytes))
+  })
+}
+
+async function readWholeForm(bytes: Buffer): Promise<void> {
+  const spool = new Spool(() => Promise.reject(new Error('no file is wanted')), bytes.length)
+  const chunks = Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, i) =>
+    Buffer.from(bytes.subarray(i * 65_536, (i + 1) * 65_536)),
+  )
+  const limits = { textBytesMax: 65_536, textFields: new Set<string>() }
+  await readForm(Readable.from(chunks), boundary, spool, limits).catch(ignore)
+  spool.discard()
+}
+
+function readHead(bytes: Buffer): void {
+  const head = new ImageHead({ link: false })
+  head.write(bytes, 0, bytes.length)
+  head.end()
+}
+
+function redact(bytes: Buffer): void {
+  const redaction = createRedaction({ header: 'authorization', value: 'Bearer secret-key' })
+  if (redaction) inChunks(bytes, 65_536, redaction)
+}
+
+function repeat(times: number, work: () => unknown): void {
+  for (let i = 0; i < times; i++) work()
+}
+
+/** What refuses has read, too. */
+function attempt(work: () => unknown): void {
+  try {
+    work()
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+  }
+}

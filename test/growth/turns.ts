@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import { createGateway, createKey } from '../../src/index.ts'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Asked, Told } from './caller.ts'
+
+/** What one request did to the gateway that it went through. */
+export type Turn = {
+  readonly name: string
+  readonly bytes: number
+  readonly status: number
+  readonly longestMs: number
+  readonly wallMs: number
+  readonly told: readonly string[]
+}
+
+/**
+ * The longest turn of this thread's event loop, by its processor time: what others on the machine take is not counted.
+ * It keeps the loop awake to look at the clock in each turn.
+ */
+class TurnWatch {
+  #cpu = cpuMs()
+  #longest = 0
+  #running = true
+
+  constructor() {
+    setImmediate(this.#look)
+  }
+
+  stop(): number {
+    this.#running = false
+    return this.#longest
+  }
+
+  readonly #look = (): void => {
+    const now = cpuMs()
+    this.#longest = Math.max(this.#longest, now - this.#cpu)
+    this.#cpu = now
+    if (this.#running) setImmediate(this.#look)
+  }
+}
+
+function cpuMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
+
+/** A gateway in this thread, everything on; who asks it and whom it asks are in a thread of their own. */
+export class TurnBench implements AsyncDisposable {
+  readonly #gateway: Awaited<ReturnType<typeof createGateway>>
+  readonly #worker: Worker
+  readonly #folder: string
+  readonly #url: string
+  readonly #key: string
+  readonly #longTurns: string[]
+
+  private constructor(parts: {
+    gateway: Awaited<ReturnType<typeof createGateway>>
+    worker: Worker
+    folder: string
+    url: string
+    key: string
+    longTurns: string[]
+  }) {
+    this.#gateway = parts.gateway
+    this.#worker = parts.worker
+    this.#folder = parts.folder
+    this.#url = parts.url
+    this.#key = parts.key
+    this.#longTurns = parts.longTurns
+  }
+
+  static async open(): Promise<TurnBench> {
+    const folder = await mkdtemp(join(tmpdir(), 'tollgate-growth-'))
+    const worker = new Worker(new URL('caller.ts', import.meta.url))
+    const upstream = await new Promise<string>(resolve => worker.once('message', resolve))
+    const longTurns: string[] = []
+    const nothing = (): void => undefined
+    const log = {
+      debug: nothing,
+      info: nothing,
+      warn: (facts: object, text: string) => {
+        if (text.includes('kept all others waiting')) longTurns.push(JSON.stringify(facts))
+      },
+      error: nothing,
+      request: nothing,
+      hide: nothing,
+      flush: () => Promise.resolve(),
+    }
+    const gateway = await createGateway(
+      { text: config, file: join(folder, 'gateway.yaml') },
+      { env: { UPSTREAM: upstream, STORAGE: `sqlite:${join(folder, 'tollgate.db')}` }, log },
+    )
+    const { url } = await gateway.listen()
+    const { secret } = await createKey(gateway.storage, { name: 'growth', user: 'local', budget: 1_000_000_000_000 })
+    return new TurnBench({ gateway, worker, folder, url, key: secret, longTurns })
+  }
+
+  async send(asked: Omit<Asked, 'url' | 'key'>, name: string): Promise<Turn> {
+    await sleep(20)
+    this.#longTurns.length = 0
+    const watch = new TurnWatch()
+    const told = await new Promise<Told>(resolve => {
+      this.#worker.once('message', resolve)
+      this.#worker.postMessage({ ...asked, url: this.#url, key: this.#key } satisfies Asked, [])
+    })
+    while (this.#gateway.open > 0) await sleep(2)
+    await sleep(5)
+    const longestMs = watch.stop()
+    return { name, bytes: told.bytes, status: told.status, longestMs, wallMs: told.ms, told: [...this.#longTurns] }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#gateway.close()
+    await this.#worker.terminate()
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+}
+
+const config = `
+version: 1
+currency: USD
+server: { listen: "127.0.0.1:0", body_max: 33MiB }
+storage: "\${STORAGE}"
+counters: "memory:"
+groups: { default: { rpm: 1000000, tpm: 1000000000000 } }
+upstreams: { fake: { url: "\${UPSTREAM}" } }
+pipeline: [auth, ratelimit, multipart-rewrite, size-normalize, image-tier-billing, token-usage]
+families:
+  chat: { streams: [chat, responses], token-usage: { count_characters_of: input } }
+  image:
+    streams: [image.generate]
+    forward: { image.generate: [model, prompt, n, size, image], image.edit: { all: true, except: [response_format] } }
+    multipart-rewrite: { files: { image: { send_as: { one: image, many: "image[]" } }, mask: { keep: first } } }
+    image-tier-billing:
+      tiers: [{ tier: 1K, long_edge_max: 1024 }, { tier: 2K }]
+      tier_from: [output]
+      otherwise: 2K
+models:
+  m: { family: chat, upstreams: [{ upstream: fake, send_as: another }], prices: { input: "0.50", output: "1.50" } }
+  image: { family: image, upstream: fake, prices: { 1K: "0.02", 2K: "0.04" } }
+routes:
+  - { match: POST /v1/chat/completions, operation: chat, dialect: openai, body: json }
+  - { match: POST /v1/responses, operation: responses, dialect: openai, body: json }
+  - { match: POST /v1/rerank, operation: rerank, dialect: cohere, body: json }
+  - { match: POST /v1/images/generations, operation: image.generate, dialect: openai, body: json, reuse: false }
+  - { match: POST /v1/images/edits, operation: image.edit, dialect: openai, body: form, reuse: false }
+`
