@@ -1,14 +1,24 @@
 type Edit = { readonly from: number; readonly to: number; readonly bytes: Buffer }
 
+/** Smaller pieces are put together: an upstream may write byte by byte. */
+const smallBytes = 512
+const blockBytes = 8192
+
 /**
- * Bytes on their way through, some of them held back. Places are counted from the first byte that ever came; nothing
- * is copied, what goes out are views of what came in, with edits put between them.
+ * Bytes on their way through, some of them held back. Places are counted from the first byte that ever came; but for small
+ * pieces nothing is copied: what goes out are views of what came in, with edits put between them.
  */
 export class Holdback {
   #pieces: Buffer[] = []
+  /** How many of the pieces have gone. */
+  #gone = 0
   #edits: Edit[] = []
   #from = 0
   #end = 0
+  /** Where small pieces are put, how much of it is taken, and from where on by the last piece. */
+  #block: Buffer | undefined
+  #taken = 0
+  #begun = 0
 
   /** Behind the last byte that came. */
   get end(): number {
@@ -22,8 +32,10 @@ export class Holdback {
 
   push(piece: Buffer): void {
     if (piece.length === 0) return
-    this.#pieces.push(piece)
     this.#end += piece.length
+    if (piece.length < smallBytes) return this.#join(piece)
+    this.#block = undefined
+    this.#pieces.push(piece)
   }
 
   /** Puts `bytes` in the place of those from `from` to `to`, none of which has gone; edits are made in their order. */
@@ -44,22 +56,44 @@ export class Holdback {
     return out
   }
 
+  /** Behind the small piece before it, where that is still the last and its block has room. */
+  #join(piece: Buffer): void {
+    const last = this.#pieces.length - 1
+    if (!this.#block || this.#taken + piece.length > blockBytes || last < this.#gone) {
+      this.#block ??= Buffer.allocUnsafe(blockBytes)
+      if (this.#taken + piece.length > blockBytes) {
+        this.#block = Buffer.allocUnsafe(blockBytes)
+        this.#taken = 0
+      }
+      this.#begun = this.#taken
+      this.#pieces.push(piece)
+    }
+    piece.copy(this.#block, this.#taken)
+    this.#taken += piece.length
+    this.#pieces[this.#pieces.length - 1] = this.#block.subarray(this.#begun, this.#taken)
+  }
+
   #take(until: number, out: Buffer[] | undefined): void {
-    let whole = 0
-    for (const piece of this.#pieces) {
+    for (let piece = this.#pieces[this.#gone]; piece; piece = this.#pieces[this.#gone]) {
       const rest = until - this.#from
       if (rest <= 0) break
-      if (piece.length <= rest) {
-        out?.push(piece)
-        this.#from += piece.length
-        whole++
-      } else {
+      if (piece.length > rest) {
         out?.push(piece.subarray(0, rest))
-        this.#pieces[whole] = piece.subarray(rest)
+        this.#pieces[this.#gone] = piece.subarray(rest)
+        if (this.#gone === this.#pieces.length - 1) this.#begun += rest
         this.#from += rest
         break
       }
+      out?.push(piece)
+      this.#from += piece.length
+      this.#gone++
     }
-    if (whole > 0) this.#pieces.splice(0, whole)
+    if (this.#gone === this.#pieces.length) {
+      this.#pieces = []
+      this.#gone = 0
+    } else if (this.#gone > 64) {
+      this.#pieces = this.#pieces.slice(this.#gone)
+      this.#gone = 0
+    }
   }
 }

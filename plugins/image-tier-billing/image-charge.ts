@@ -96,7 +96,9 @@ export class ImageCharge {
       return
     }
     this.#ended = true
-    if (this.#lines > 0 || (this.#broken && this.#found > 0 && (await this.#hasLines()))) {
+    // Where that cannot be read either, the ledger settles a review that meets a line it was in doubt of.
+    const hasLines = this.#lines > 0 || (this.#broken && this.#found > 0 && (await this.#hasLines().catch(() => false)))
+    if (hasLines) {
       const reason = outcome.kind === 'cut' ? `cut_by_${outcome.by}` : null
       const unrecognised = this.#shape === undefined ? reason : 'answer_unrecognised'
       await this.#ledger.settle({ id, delivery: 'partial', reason: unrecognised })

@@ -228,6 +228,19 @@ t.test('an answer without images costs nothing, even as a 200', async t => {
   }
 })
 
+t.test('a charge ends although it cannot be read whether a line of it was written', async t => {
+  const on = course()
+  await admit(on)
+  const { stage } = await replied(on)
+  on.ledger.line = () => Promise.reject(new Error('disk full'))
+  on.ledger.find = () => {
+    throw new Error('disk I/O error')
+  }
+  t.match(await refusalOf(async () => stage.write(Buffer.from(answerOf(1254)))), { code: 'charge_not_recorded' })
+  await settle(on, { kind: 'cut', by: 'gateway', status: 200, reach: 'truncated' })
+  t.equal(on.ledger.asked.at(-1), 'review line_not_recorded')
+})
+
 t.test('the end of the exchange waits for what is being written', async t => {
   const on = course()
   await admit(on)
