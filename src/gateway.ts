@@ -56,7 +56,7 @@ import { Retention } from './retention.ts'
 import type { Simulator } from './simulator/index.ts'
 import { joinStatus, type ProcessStatus, type Status } from './status.ts'
 import { openCounters } from './storage/counters/index.ts'
-import { openStorage } from './storage/index.ts'
+import { openStorage, type StartThread } from './storage/index.ts'
 import { readVersion } from './version.ts'
 
 /** Parts that an embedder or a test brings instead of the gateway's own. */
@@ -77,6 +77,8 @@ export type GatewayParts = {
   readonly role?: 'gateway' | 'worker'
   /** The name of its lease on the storage; made up unless told. */
   readonly owner?: string
+  /** What runs the storage of a file; threads of the operating system unless told. */
+  readonly startThread?: StartThread
 }
 
 /** Where to read the configuration: a file, or a text that stands for one. */
@@ -153,6 +155,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
       clock,
       log,
       role,
+      startThread: parts.startThread,
       onCommit: observers.quiet('metrics', (...told) => metrics.committed(...told)),
       ...(parts.owner !== undefined && { owner: parts.owner }),
     }),

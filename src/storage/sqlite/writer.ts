@@ -1,4 +1,3 @@
-import type { Worker } from 'node:worker_threads'
 import type { Clock, Log } from '../../kit/index.ts'
 import type { Writing } from '../assemble.ts'
 import { StorageError } from '../errors.ts'
@@ -7,7 +6,7 @@ import type { Postings } from '../ledger/postings.ts'
 import type { Recovery } from '../ledger/recover.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
 import type { Fault, FromWriter, ToWriter, WriterStart } from './messages.ts'
-import { startThread } from './thread.ts'
+import type { StartThread, StorageThread } from './thread.ts'
 import { Unwritten } from '../unwritten.ts'
 
 /** Operations of one commit. More wait for the next: a group is one turn of the writer, and the first waits for the last. */
@@ -23,6 +22,7 @@ type Waiting = { readonly op: Op; resolve(value: unknown): void; reject(error: E
 
 export type WriterOptions = {
   readonly start: WriterStart
+  readonly startThread: StartThread
   readonly backlog: Backlog
   readonly postings: Postings
   readonly clock: Clock
@@ -37,7 +37,7 @@ export type WriterOptions = {
 export class Writer implements Writing {
   readonly #options: WriterOptions
   readonly #unwritten: Unwritten
-  #thread: Worker | undefined
+  #thread: StorageThread | undefined
   #starting: Promise<Recovery> | undefined
   #ready = false
   #epoch: number | null
@@ -129,7 +129,7 @@ export class Writer implements Writing {
   }
 
   #launch(): Promise<Recovery> {
-    const { start } = this.#options
+    const { start, startThread } = this.#options
     const workerData: WriterStart = { ...start, epoch: this.#epoch }
     const thread = startThread('writer-thread', workerData)
     this.#thread = thread
@@ -152,7 +152,7 @@ export class Writer implements Writing {
   }
 
   /** The thread is gone: whatever it had may or may not be committed. */
-  #lose(thread: Worker): void {
+  #lose(thread: StorageThread): void {
     if (this.#thread !== thread) return
     this.#thread = undefined
     this.#starting = undefined
