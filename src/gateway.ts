@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { Anchors } from './anchors.ts'
 import { Certificate } from './certificate.ts'
@@ -108,6 +109,8 @@ export type Gateway = AsyncDisposable & {
   /** Charges that wait for a person, of all gateways on the storage; null while it does not answer. */
   reviews(): Promise<ReviewStatus | null>
   listen(): Promise<Listening>
+  /** Serves a connection that somebody else has let in. */
+  accept(connection: Duplex): void
   /** Reads the configuration again: all of it takes effect, or none. */
   reload(): Promise<ReloadResult>
   /** Lets requests under way finish (at most `server.drain`), writes what is queued, and lets go of everything. */
@@ -312,6 +315,9 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     else void engine.handle(req, res)
   }
   let callers: CallerServer | undefined
+  /** For connections that are brought to us. */
+  let inner: CallerServer | undefined
+  const brought = new Set<Duplex>()
   let certificate: Certificate | undefined
   let ops: Server | undefined
   let closing: Promise<void> | undefined
@@ -331,6 +337,26 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     if (!opsAddress || role === 'worker') return { url, opsUrl: undefined }
     ops = createOpsServer({ metrics, isReady, status: fullStatus, settings, reload: () => reloads.run() })
     return { url, opsUrl: (await bind(ops, opsAddress)).url }
+  }
+
+  function accept(connection: Duplex): void {
+    const admits = connections.enter.bind(connections)
+    inner ??= createCallerServer(listener, code => engine.refuseUnread(code), { admits })
+    if (closing !== undefined) return void connection.destroy()
+    brought.add(connection)
+    connection.once('close', () => brought.delete(connection))
+    inner.server.emit('connection', connection)
+  }
+
+  function endBrought(): void {
+    for (const connection of brought) connection.destroy()
+  }
+
+  /** What was said last gets its moment to arrive. */
+  async function letGoOfBrought(): Promise<void> {
+    const gone = [...brought].map(one => new Promise<void>(resolve => one.once('close', () => resolve())))
+    await Promise.race([Promise.all(gone), sleep(lastWordsMs, undefined, { ref: false })])
+    endBrought()
   }
 
   function status(): ProcessStatus {
@@ -390,7 +416,10 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     if (ended && drainWaitMs > 0) await sleep(arrivalMs)
     const unbound = server && ended && endIdle(server, ended)
     const deadline = setTimeout(() => engine.stop(), drainMs)
-    const cut = setTimeout(() => server?.closeAllConnections(), drainMs + lastWordsMs)
+    const cut = setTimeout(() => {
+      server?.closeAllConnections()
+      endBrought()
+    }, drainMs + lastWordsMs)
     await Promise.race([engine.drain(), sleep(drainMs + settleMs, undefined, { ref: false })])
     clearTimeout(deadline)
     clearTimeout(cut)
@@ -404,6 +433,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   async function shut(): Promise<void> {
     const { drainWaitMs } = engine.running.plan.server
     callers?.release()
+    inner?.release()
     certificate?.close()
     await retention.close()
     await door.close()
@@ -411,6 +441,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     // What has reached us is read before the door closes on it: its sender could not know whether we have it.
     await nextTurn()
     await drain(callers?.server)
+    await letGoOfBrought()
     ops?.closeAllConnections()
     if (ops) await unbind(ops)
     await engine.close()
@@ -443,6 +474,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     status,
     reviews,
     listen,
+    accept,
     reload: () => reloads.run(),
     close,
     [Symbol.asyncDispose]: close,
