@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { type Random, systemRandom } from './random.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 /** So far ids may be ahead of the clock, where many are made in a millisecond; beyond it the clock went back. */
@@ -6,14 +6,14 @@ const aheadMs = 1_000
 
 /** Makes ids in the order of time. */
 export class Ids {
-  readonly #randomBytes: (size: number) => Buffer
+  readonly #random: Pick<Random, 'bytes'>
   #lastMs = 0
   #counter = 0
   #pool: Buffer = Buffer.alloc(0)
   #at = 0
 
-  constructor(bytes: (size: number) => Buffer = randomBytes) {
-    this.#randomBytes = bytes
+  constructor(random: Pick<Random, 'bytes'> = systemRandom) {
+    this.#random = random
   }
 
   /**
@@ -25,7 +25,7 @@ export class Ids {
     let text = spell(this.#lastMs)
     text += alphabet.charAt(this.#counter >> 5) + alphabet.charAt(this.#counter & 31)
     if (this.#at + 8 > this.#pool.length) {
-      this.#pool = this.#randomBytes(4096)
+      this.#pool = this.#random.bytes(4096)
       this.#at = 0
     }
     for (let i = 0; i < 8; i++) text += alphabet.charAt((this.#pool[this.#at++] as number) & 31)

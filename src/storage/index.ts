@@ -61,7 +61,7 @@ export type Claim = {
 export async function claimStorage(
   options: Pick<StorageOptions, 'clock' | 'log'> & { readonly url: string },
 ): Promise<Claim> {
-  if (isPostgres(options.url)) return (await import('./postgres/claim.ts')).claimPostgres(options.url)
+  if (isPostgres(options.url)) return (await import('./postgres/claim.ts')).claimPostgres(options.url, options.clock)
   const path = sqlitePath(options.url)
   if (path === ':memory:')
     throw new StorageError('storage_url', { url: 'sqlite::memory:, which is of one process only,' })

@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { firstIdAt, Ids } from '../../src/kit/index.ts'
+import { firstIdAt, Ids, systemRandom } from '../../src/kit/index.ts'
 
 const noon = Date.UTC(2026, 10, 20, 12)
 const day = 86_400_000
@@ -32,8 +31,8 @@ t.test('a clock that is set back by less than a second makes no id that sorts be
 })
 
 t.test('ids are made of the random bytes that are handed in', t => {
-  const same = () => new Ids(size => Buffer.alloc(size, 7)).next('req_', noon)
+  const same = () => new Ids({ bytes: size => Buffer.alloc(size, 7) }).next('req_', noon)
   t.equal(same(), same())
-  t.not(new Ids(randomBytes).next('req_', noon), same())
+  t.not(new Ids(systemRandom).next('req_', noon), same())
   t.end()
 })

@@ -1,4 +1,4 @@
-import type { Clock, Log } from '../../kit/index.ts'
+import type { Clock, Log, Pending } from '../../kit/index.ts'
 import type { Writing } from '../assemble.ts'
 import { StorageError } from '../errors.ts'
 import type { Backlog } from '../journal/backlog.ts'
@@ -45,8 +45,8 @@ export class Writer implements Writing {
   #inFlight: Waiting[] | undefined
   #sentAt = 0
   #pumping = false
-  #lazyTimer: NodeJS.Timeout | undefined
-  #probeTimer: NodeJS.Timeout | undefined
+  #lazy: Pending | undefined
+  #probes: Pending | undefined
   #broken: string | undefined
   #probing = false
   #short: string | undefined
@@ -92,7 +92,7 @@ export class Writer implements Writing {
   touch(): void {
     if (this.#closed) return
     if (this.#unwritten.full) this.#pumpSoon()
-    else this.#lazyTimer ??= setTimeout(() => this.#pumpLazy(), lazyMs).unref()
+    else this.#lazy ??= this.#options.clock.after(lazyMs, () => this.#pumpLazy())
   }
 
   /** Resolves when everything handed in so far is durable. */
@@ -116,16 +116,16 @@ export class Writer implements Writing {
     this.#closed = true
     const { size } = this.#options.postings
     if (size > 0) this.#options.log.error({ charges: size }, 'charges could not be written and go with the process')
-    clearTimeout(this.#lazyTimer)
-    clearInterval(this.#probeTimer)
+    this.#lazy?.cancel()
+    this.#probes?.cancel()
     this.#rejectAll(new StorageError('storage_closed'))
     const thread = this.#thread
     if (!thread) return
     const ended = new Promise<void>(resolve => thread.once('exit', () => resolve()))
-    const giveUp = setTimeout(() => void thread.terminate(), closeMs)
+    const giveUp = this.#options.clock.after(closeMs, () => void thread.terminate())
     thread.postMessage({ close: true } satisfies ToWriter, [])
     await ended
-    clearTimeout(giveUp)
+    giveUp.cancel()
   }
 
   #launch(): Promise<Recovery> {
@@ -171,7 +171,7 @@ export class Writer implements Writing {
   }
 
   #pumpLazy(): void {
-    this.#lazyTimer = undefined
+    this.#lazy = undefined
     this.#pump({ lazy: true })
   }
 
@@ -232,7 +232,7 @@ export class Writer implements Writing {
   }
 
   #startProbing(): void {
-    this.#probeTimer ??= setInterval(() => this.#probe(), probeMs).unref()
+    this.#probes ??= this.#options.clock.every(probeMs, () => this.#probe())
   }
 
   #break(reason: string): void {
@@ -271,8 +271,8 @@ export class Writer implements Writing {
 
   #mend(): void {
     if (this.#short === undefined) {
-      clearInterval(this.#probeTimer)
-      this.#probeTimer = undefined
+      this.#probes?.cancel()
+      this.#probes = undefined
     }
     if (this.#broken === undefined) return
     this.#broken = undefined
