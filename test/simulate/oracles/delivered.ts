@@ -12,8 +12,8 @@ export const delivered: Oracle = {
       const missing = lacks(ask, arrival)
       if (missing === undefined) continue
       const { operation, stream, wire } = ask.wish
-      const what = `${operation}${stream ? ' stream' : ''} by ${wire}: ${statusOf(ask)} ${codeOf(ask) ?? ''}`
-      yield [`a paid answer is lost: ${what.trim()}`, `ask ${ask.no}, ${arrival.shape}: ${missing}`]
+      const what = `${stream ? 'stream ' : ''}by ${wire}: ${statusOf(ask)} ${codeOf(ask) ?? ''}`
+      yield [`a paid answer is lost: ${what.trim()}`, `ask ${ask.no}, ${operation} ${arrival.shape}: ${missing}`]
     }
   },
 }

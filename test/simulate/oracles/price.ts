@@ -1,5 +1,5 @@
 import type { Row } from '../world/storage.ts'
-import { type Ask, isRepeated, isReplay, made, type Usage } from '../play/asks.ts'
+import { type Ask, isRepeated, isReplay, made, statusOf, type Usage } from '../play/asks.ts'
 import type { Stage } from '../play/stage.ts'
 import { imagePrices, multiplierOf, tierOf, tokenPrices } from '../play/settings.ts'
 import type { Oracle } from './oracle.ts'
@@ -47,7 +47,7 @@ function* judgeUse(
 ): Iterable<readonly [string, string]> {
   const arrival = ask.arrivals.at(-1)
   if (!arrival?.usage || arrival.wholeAt === undefined || ask.disturbed !== undefined || ask.left) return
-  if (!ask.answer?.whole || isRepeated(stage.asks, ask)) return
+  if (statusOf(ask) !== 200 || !ask.answer?.whole || isRepeated(stage.asks, ask)) return
   const key = stage.keys[ask.wish.key]
   if (!key) return
   const wanted = sumOf(ask.wish.model, arrival.usage, multiplierOf[key.group])

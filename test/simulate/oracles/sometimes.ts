@@ -36,12 +36,7 @@ export const met = [
   ),
 ] as const
 
-export const sometimes = {
-  name: 'sometimes',
-  promise: 'Each kind of fault, each state of a charge and each refusal is met in a run of 100 seeds or more.',
-}
-
-/** What a run of many seeds has never met. */
+/** Each kind of fault, each state of a charge and each refusal is met in a run of 100 seeds or more. @returns what never was */
 export function* judgeMarks(marks: { readonly [name: string]: number }): Iterable<readonly [string, string]> {
   for (const name of met) if (!marks[name]) yield ['never met', name]
 }

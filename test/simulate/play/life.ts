@@ -23,7 +23,7 @@ export class Lives {
   readonly errors: Logged[] = []
   readonly #world: World
   readonly #folder: string
-  readonly #acknowledged: Acknowledged = { mark: undefined }
+  readonly #acknowledged: Acknowledged = { mark: undefined, untold: 0 }
   readonly #text = configuration()
 
   constructor(world: World, folder: string) {
@@ -64,6 +64,11 @@ export class Lives {
     this.count++
   }
 
+  /** Something is committed, and nobody has been told of it. */
+  get isUntold(): boolean {
+    return this.#acknowledged.untold > 0
+  }
+
   /** It dies, or the power goes: what the disk has is what there is. */
   crash(): void {
     this.gateway = undefined
@@ -73,18 +78,20 @@ export class Lives {
     const tail = copyAsCrashed(this.path, next, this.#acknowledged.mark, this.#world.random)
     this.#world.mark(`fault: crash, ${tail}`)
     this.path = next
-    this.#acknowledged.mark = undefined
+    Object.assign(this.#acknowledged, { mark: undefined, untold: 0 })
   }
 
   #create(): Promise<Gateway> {
     const { time } = this.#world
-    const { disk, random } = this.#world
+    const { clock, disk, random } = this.#world
     const note = (fault: string): void => this.#world.mark(`fault: ${fault}`)
     return createGateway(
       { text: this.#text, file: 'simulated.yaml' },
       {
         env: { ...environment, TOLLGATE_STORAGE: `sqlite:${this.path}` },
         log: this.#log(),
+        clock,
+        random,
         startThread: createThreads({ time, random, disk, note }, this.path, this.#acknowledged),
       },
     )

@@ -30,8 +30,12 @@ const acts: { readonly [kind in Kind]: Act } = {
     time.wrongBy += jump
   },
   verify: stage => stage.verify('under way'),
-  async crash(stage, { lasts }) {
+  async crash(stage, { lasts, choice }) {
     stage.disturb('crash', lasts + 60_000)
+    // At any moment, or in the one in which something is committed and nobody has been told.
+    const { time } = stage.world
+    const until = time.tick + (choice % 2 === 0 ? 0 : 5_000)
+    while (!stage.lives.isUntold && (await time.step(until)));
     stage.lives.crash()
     await stage.world.time.pass(lasts)
     await stage.lives.begin()

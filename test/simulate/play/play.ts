@@ -113,7 +113,9 @@ async function probe(stage: Stage): Promise<readonly Probe[]> {
     await stage.world.time.pass(2 * minute)
     const free = key.period === 'total' ? freeOf(stage, key) : key.budget
     if (free < dearest) continue
-    const ask = stage.ask({ ...quietWish, key: number })
+    // As many as there is room for: what is held back for nothing shows.
+    const n = Math.min(20, Math.floor(free / dearest))
+    const ask = stage.ask({ ...quietWish, key: number, n })
     await stage.world.time.pass(3 * minute)
     probes.push({ period: key.period, free, status: statusOf(ask), code: codeOf(ask) })
   }

@@ -112,7 +112,7 @@ export function installMachine(machine: Machine): void {
   syncBuiltinESMExports()
 }
 
-function sleepIn(time: Time) {
+export function sleepIn(time: Time) {
   return (ms: number, value: unknown, { signal }: { readonly signal?: AbortSignal } = {}): Promise<unknown> =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason as Error)

@@ -18,7 +18,10 @@ export type ThreadParts = {
 }
 
 /** What of a database's log was acknowledged: whoever committed it has been told. */
-export type Acknowledged = { mark: LogMark | undefined }
+export type Acknowledged = {
+  mark: LogMark | undefined /** Groups that are committed, and nobody has been told. */
+  untold: number
+}
 
 /**
  * Threads that are none: what they run is the real code on the real file, in this process; messages are cloned and take their
@@ -118,10 +121,16 @@ class SimThread {
   #tell(message: unknown): void {
     if (this.#gone || this.#mute) return
     const copy: unknown = structuredClone(message)
-    if (this.#isWriter) this.#mark = markLog(this.#path, this.#mark)
+    if (this.#isWriter) {
+      this.#mark = markLog(this.#path, this.#mark)
+      this.#acknowledged.untold++
+    }
     const mark = this.#mark
     this.#later(this.#latency(), 'tells', () => {
-      if (this.#isWriter) this.#acknowledged.mark = mark
+      if (this.#isWriter) {
+        this.#acknowledged.mark = mark
+        this.#acknowledged.untold--
+      }
       this.outside.emit('message', copy)
     })
   }

@@ -1,9 +1,10 @@
-import { installMachine } from './globals.ts'
+import type { Clock } from '../../../src/index.ts'
+import { installMachine, sleepIn } from './globals.ts'
 import { type Process, runAs } from './process.ts'
 import { Random } from './random.ts'
 import { connectPair, failure, type SimSocket, type Wires } from './sockets.ts'
 import { FaultyDisk } from './storage.ts'
-import { Time } from './time.ts'
+import { type Happening, Time } from './time.ts'
 
 /** Who takes connections at a host, and how: undefined where nobody does. */
 export type Door = {
@@ -47,6 +48,29 @@ export class World {
 
   serve(host: string, door: () => Door): void {
     this.#doors.set(host, door)
+  }
+
+  /** What is handed to a gateway; whatever has not been given it finds the same in place of Node's own. */
+  readonly clock: Clock = {
+    now: () => Math.floor(this.time.wall),
+    tick: () => this.time.tick,
+    after: (ms, run) => {
+      const happening = this.time.after(Math.max(1, ms), 'after', run)
+      return { cancel: () => (happening.cancelled = true) }
+    },
+    every: (ms, run) => {
+      let next: Happening
+      const arm = (): Happening =>
+        this.time.after(Math.max(1, ms), 'every', () => {
+          next = arm()
+          run()
+        })
+      next = arm()
+      return { cancel: () => (next.cancelled = true) }
+    },
+    sleep: async (ms, signal) => {
+      await sleepIn(this.time)(ms, undefined, signal && { signal }).catch(() => undefined)
+    },
   }
 
   /** A connection from outside to a process. */
