@@ -1,6 +1,14 @@
 import t from 'tap'
 import { completeClock, systemClock, systemRandom } from '../../src/kit/index.ts'
 
+// The process does not stay for work that is done later: something else has to keep it here.
+const ended = new AbortController()
+const stays = systemClock.sleep(60_000, ended.signal)
+t.teardown(async () => {
+  ended.abort()
+  await stays
+})
+
 t.test('work for later is done, once or each time, until it is cancelled', async t => {
   const done: string[] = []
   systemClock.after(1, () => done.push('once'))
