@@ -27,10 +27,12 @@ const home = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 mkdirSync(home, { recursive: true })
 const folder = mkdtempSync(join(home, 'tollgate-world-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+// The revision of a configuration holds the path of its storage: named from here it is the same in every process.
+process.chdir(folder)
 
 const world = new World(seed, values.events ? print : undefined)
 world.install()
 const { play } = await import('./play/play.ts')
 const skip = new Set(values.skip === '' ? [] : values.skip.split(',').map(Number))
-const outcome = await play(world, drawPlan(seed), folder, { skip, ...(values.story && { story: print }) })
+const outcome = await play(world, drawPlan(seed), '.', { skip, ...(values.story && { story: print }) })
 process.stdout.write(`${JSON.stringify(outcome)}\n`, () => process.exit(0))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { firstIdAt, Ids, systemRandom } from '../../src/kit/index.ts'
+import { firstIdAt, Ids, systemRandom, timeOrderedId } from '../../src/kit/index.ts'
 
 const noon = Date.UTC(2026, 10, 20, 12)
 const day = 86_400_000
@@ -12,7 +12,7 @@ t.test('ids are in the order in which they are made, however many in a milliseco
   t.end()
 })
 
-t.test('ids of a clock that was ahead for a moment do not keep the future once it is right again', t => {
+t.test('[6.7] ids are of the time that it is once a clock that was ahead is right again', t => {
   const ids = new Ids()
   ids.next('req_', noon)
   t.ok(ids.next('req_', noon + 400 * day) >= firstIdAt('req_', noon + 400 * day))
@@ -34,5 +34,14 @@ t.test('ids are made of the random bytes that are handed in', t => {
   const same = () => new Ids({ bytes: size => Buffer.alloc(size, 7) }).next('req_', noon)
   t.equal(same(), same())
   t.not(new Ids(systemRandom).next('req_', noon), same())
+  t.end()
+})
+
+t.test('[6.7] ids of the process are of the time that it is, whichever way its clock jumped', t => {
+  for (const jump of [400 * day, -400 * day]) {
+    timeOrderedId('req_', noon + jump)
+    const id = timeOrderedId('req_', noon)
+    t.ok(id >= firstIdAt('req_', noon) && id < firstIdAt('req_', noon + 2_000), id)
+  }
   t.end()
 })

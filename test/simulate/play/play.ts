@@ -111,7 +111,7 @@ async function probe(stage: Stage): Promise<readonly Probe[]> {
     if (key.budget === null || key.lost || !key.enabled || key.uses.includes('chat')) continue
     if (key.period !== 'total') stage.world.time.wrongBy += (key.period === 'day' ? 2 : 40) * day
     await stage.world.time.pass(2 * minute)
-    const free = key.period === 'total' ? freeOf(stage, key) : key.budget
+    const free = freeOf(stage, key)
     if (free < dearest) continue
     // As many as there is room for: what is held back for nothing shows.
     const n = Math.min(20, Math.floor(free / dearest))
@@ -140,11 +140,12 @@ const quietWish: Wish = {
   seed: 1,
 }
 
-/** Of a budget for all of a key's life: less what was sold, and what a person has yet to decide. */
+/** What a budget has left: less what a person has yet to decide and, of one for all of a key's life, what was sold. */
 function freeOf(stage: Stage, key: LiveKey): number {
   const [row] = stage.look(
-    `SELECT coalesce(sum(CASE state WHEN 'settled' THEN amount WHEN 'needs_review' THEN hold ELSE 0 END), 0) AS n
+    `SELECT coalesce(sum(CASE state WHEN 'settled' THEN amount * ? WHEN 'needs_review' THEN hold ELSE 0 END), 0) AS n
      FROM charge WHERE key_id = ?`,
+    key.period === 'total' ? 1 : 0,
     key.id,
   )
   return Math.min(key.budget ?? 0, key.now ?? 0) - Number(row?.['n'])
