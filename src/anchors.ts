@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Anchor, Log, Storage } from './kit/index.ts'
+import type { Anchor, Clock, Log, Pending, Storage } from './kit/index.ts'
 
 const everyMs = 3_600_000
 /** Not while a start has other things to do. */
@@ -11,6 +10,7 @@ const closeMs = 5_000
 
 type Parts = {
   readonly storage: Pick<Storage, 'flush'> & { readonly books: Pick<Storage['books'], 'anchor'> }
+  readonly clock: Clock
   readonly log: Log
   /** Is handed each anchor too, where there is telemetry. */
   tell(this: void, anchor: Anchor): void
@@ -23,7 +23,7 @@ type Parts = {
 export class Anchors {
   readonly #parts: Parts
   readonly #told = new Map<string, string>()
-  #timer: NodeJS.Timeout | undefined
+  #next: Pending | undefined
   #closed = false
 
   constructor(parts: Parts) {
@@ -47,18 +47,22 @@ export class Anchors {
   /** Tells where the books end. What waits to be written is written first. */
   async close(): Promise<void> {
     this.#closed = true
-    clearTimeout(this.#timer)
-    const last = this.#parts.storage.flush().then(() => this.run())
-    await Promise.race([last.catch(() => undefined), sleep(closeMs, undefined, { ref: false })])
+    this.#next?.cancel()
+    const { storage, clock } = this.#parts
+    const last = storage.flush().then(() => this.run())
+    let limit: Pending | undefined
+    const late = new Promise<void>(resolve => (limit = clock.after(closeMs, resolve)))
+    await Promise.race([last.catch(() => undefined), late])
+    limit?.cancel()
   }
 
   #wait(ms: number): void {
-    this.#timer = setTimeout(() => {
+    this.#next = this.#parts.clock.after(ms, () => {
       this.run()
         .catch((error: unknown) => this.#parts.log.warn({ err: error }, 'where the ledger stands could not be read'))
         .finally(() => {
           if (!this.#closed) this.#wait(everyMs)
         })
-    }, ms).unref()
+    })
   }
 }

@@ -1,4 +1,4 @@
-import type { Counters, OpenCharges, Plan, Storage } from './kit/index.ts'
+import type { Clock, Counters, OpenCharges, Plan, Storage } from './kit/index.ts'
 import { gaugeSnapshot, labelledGauge, type Metrics, type Snapshot } from './observe/index.ts'
 import { readVersion } from './version.ts'
 
@@ -7,6 +7,7 @@ const storageMs = 1_000
 
 /** The parts of a gateway that are asked for figures when somebody scrapes. */
 type Watched = {
+  readonly clock: Pick<Clock, 'after'>
   readonly storage: Pick<Storage, 'ledger' | 'waiting'> & { readonly books: Pick<Storage['books'], 'open'> }
   readonly counters: Pick<Counters, 'healthy'>
   readonly connections: { readonly open: number; readonly refused: number }
@@ -18,7 +19,7 @@ type Watched = {
  * Adds the figures that are kept by others than the metrics, read when somebody asks. Of several processes on one storage each
  * tells the whole of what is open there.
  */
-export function addFigures(metrics: Metrics, { storage, counters, engine, connections, plan }: Watched): void {
+export function addFigures(metrics: Metrics, { clock, storage, counters, engine, connections, plan }: Watched): void {
   metrics.gauge('open_exchanges', 'Exchanges that have not settled yet.', () => engine.open)
   metrics.gauge('bodies_memory_bytes', 'Bytes of JSON bodies held in memory.', () => engine.heldBytes)
   metrics.gauge('counters_up', 'Whether the store of the limits answers.', () => Number(counters.healthy()), 'min')
@@ -45,7 +46,7 @@ export function addFigures(metrics: Metrics, { storage, counters, engine, connec
   let asking: Promise<void> | undefined
   metrics.add(async () => {
     asking ??= ask()
-    await Promise.race([asking, new Promise(resolve => setTimeout(resolve, storageMs).unref())])
+    await Promise.race([asking, new Promise<void>(resolve => clock.after(storageMs, resolve))])
     return chargeSnapshots(plan().currency, known)
   })
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import type { Duplex } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Anchors } from './anchors.ts'
 import { Certificate } from './certificate.ts'
 import { ConfigError } from './config-error.ts'
@@ -19,12 +20,18 @@ import {
   type Host,
   type LogRow,
   type OtlpPlan,
+  type Pending,
   type Plan,
+  type Random,
   type ReviewStatus,
   type Storage,
   type Stores,
   sumReviews,
   systemClock,
+  systemRandom,
+  type Timers,
+  type Times,
+  completeClock,
 } from './kit/index.ts'
 import { addFigures } from './figures.ts'
 import { knownNames } from './known-names.ts'
@@ -56,13 +63,15 @@ import { Retention } from './retention.ts'
 import type { Simulator } from './simulator/index.ts'
 import { joinStatus, type ProcessStatus, type Status } from './status.ts'
 import { openCounters } from './storage/counters/index.ts'
-import { openStorage } from './storage/index.ts'
+import { openStorage, type StartThread } from './storage/index.ts'
 import { readVersion } from './version.ts'
 
 /** Parts that an embedder or a test brings instead of the gateway's own. */
 export type GatewayParts = {
   readonly env?: { readonly [name: string]: string | undefined }
-  readonly clock?: Clock
+  /** The system's unless told; one that only tells the time leaves waiting to the system. */
+  readonly clock?: Times & Partial<Timers>
+  readonly random?: Random
   readonly log?: GatewayLog
   /** Where limits are counted, whatever the configuration says; closed with the gateway. */
   readonly counters?: Counters
@@ -77,6 +86,8 @@ export type GatewayParts = {
   readonly role?: 'gateway' | 'worker'
   /** The name of its lease on the storage; made up unless told. */
   readonly owner?: string
+  /** What runs the storage of a file; threads of the operating system unless told. */
+  readonly startThread?: StartThread
 }
 
 /** Where to read the configuration: a file, or a text that stands for one. */
@@ -106,6 +117,8 @@ export type Gateway = AsyncDisposable & {
   /** Charges that wait for a person, of all gateways on the storage; null while it does not answer. */
   reviews(): Promise<ReviewStatus | null>
   listen(): Promise<Listening>
+  /** Serves a connection that somebody else has let in. */
+  accept(connection: Duplex): void
   /** Reads the configuration again: all of it takes effect, or none. */
   reload(): Promise<ReloadResult>
   /** Lets requests under way finish (at most `server.drain`), writes what is queued, and lets go of everything. */
@@ -119,7 +132,8 @@ export type Gateway = AsyncDisposable & {
 export async function createGateway(config: GatewayConfig, parts: GatewayParts = {}): Promise<Gateway> {
   const file = typeof config === 'string' ? config : (config.file ?? 'gateway.yaml')
   const env = parts.env ?? process.env
-  const clock = parts.clock ?? systemClock
+  const clock = parts.clock ? completeClock(parts.clock) : systemClock
+  const random = parts.random ?? systemRandom
   refuseUnsafeEnvironment(env)
   const read = () =>
     loadPlan({
@@ -153,10 +167,11 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
       clock,
       log,
       role,
+      startThread: parts.startThread,
       onCommit: observers.quiet('metrics', (...told) => metrics.committed(...told)),
       ...(parts.owner !== undefined && { owner: parts.owner }),
     }),
-    parts.counters ? Promise.resolve(parts.counters) : openCounters({ url: plan.counters, clock, log }),
+    parts.counters ? Promise.resolve(parts.counters) : openCounters({ url: plan.counters, clock, random, log }),
     import('./engine/index.ts'),
   )
 
@@ -165,7 +180,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     observers.quiet('metrics', charge => metrics.charged(charge)),
   )
   const stores: Stores = { ...storage, ledger: charges.ledger, counters }
-  const telemetry = plan.otlp && (await openTelemetry(plan.otlp, clock, log))
+  const telemetry = plan.otlp && (await openTelemetry(plan.otlp, { clock, random, log }))
   if (telemetry) metrics.add(() => telemetry.snapshots())
 
   async function startSimulated(plan: Plan): Promise<void> {
@@ -192,6 +207,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
       const host: Host = {
         stores,
         clock,
+        random,
         plan,
         log,
         keep<T>(name: string, create: () => T): T {
@@ -274,7 +290,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     throw error
   }
   const connections = new Connections(() => engine.running.plan.server)
-  addFigures(metrics, { storage, counters, engine, connections, plan: () => engine.running.plan })
+  addFigures(metrics, { clock, storage, counters, engine, connections, plan: () => engine.running.plan })
   const retention = new Retention({
     storage,
     clock,
@@ -282,7 +298,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     keptMs: () => engine.running.plan.logRetentionMs,
     reviewMs: () => engine.running.plan.reviewRetentionMs,
   })
-  const anchors = new Anchors({ storage, log, tell: anchor => telemetry?.anchored(anchor) })
+  const anchors = new Anchors({ storage, clock, log, tell: anchor => telemetry?.anchored(anchor) })
 
   const door = createConsoleDoor({
     storage,
@@ -310,6 +326,9 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     else void engine.handle(req, res)
   }
   let callers: CallerServer | undefined
+  /** For connections that are brought to us. */
+  let inner: CallerServer | undefined
+  const brought = new Set<Duplex>()
   let certificate: Certificate | undefined
   let ops: Server | undefined
   let closing: Promise<void> | undefined
@@ -324,11 +343,31 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     const { listen: address, ops: opsAddress, tls } = engine.running.plan.server
     certificate = tls && new Certificate(tls, log)
     const admits = connections.enter.bind(connections)
-    callers = createCallerServer(listener, code => engine.refuseUnread(code), { certificate, admits })
+    callers = createCallerServer(listener, code => engine.refuseUnread(code), { certificate, admits, clock })
     const { url } = await bind(callers.server, address)
     if (!opsAddress || role === 'worker') return { url, opsUrl: undefined }
     ops = createOpsServer({ metrics, isReady, status: fullStatus, settings, reload: () => reloads.run() })
     return { url, opsUrl: (await bind(ops, opsAddress)).url }
+  }
+
+  function accept(connection: Duplex): void {
+    const admits = connections.enter.bind(connections)
+    inner ??= createCallerServer(listener, code => engine.refuseUnread(code), { admits, clock })
+    if (closing !== undefined) return void connection.destroy()
+    brought.add(connection)
+    connection.once('close', () => brought.delete(connection))
+    inner.server.emit('connection', connection)
+  }
+
+  function endBrought(): void {
+    for (const connection of brought) connection.destroy()
+  }
+
+  /** What was said last gets its moment to arrive. */
+  async function letGoOfBrought(): Promise<void> {
+    const gone = [...brought].map(one => new Promise<void>(resolve => one.once('close', () => resolve())))
+    await atMost(lastWordsMs, Promise.all(gone))
+    endBrought()
   }
 
   function status(): ProcessStatus {
@@ -380,20 +419,30 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     return { ok: true, revision: next.plan.revision, changes: [...changes, ...told] }
   }
 
+  /** Waits for something, and no longer than so many milliseconds. */
+  async function atMost(ms: number, done: Promise<unknown> | undefined): Promise<void> {
+    let limit: Pending | undefined
+    await Promise.race([done, new Promise<void>(resolve => (limit = clock.after(ms, resolve)))])
+    limit?.cancel()
+  }
+
   /** No new work; what is under way ends by itself, or is ended at the deadline, or is left when even that ends nothing. */
   async function drain(server: CallerServer['server'] | undefined): Promise<void> {
     const { drainMs, drainWaitMs } = engine.running.plan.server
     const ended = server?.listening === true ? stopListening(server) : undefined
     // Behind a balancer somebody may have come in the last moment, whose request is not here yet.
-    if (ended && drainWaitMs > 0) await sleep(arrivalMs)
-    const unbound = server && ended && endIdle(server, ended)
-    const deadline = setTimeout(() => engine.stop(), drainMs)
-    const cut = setTimeout(() => server?.closeAllConnections(), drainMs + lastWordsMs)
-    await Promise.race([engine.drain(), sleep(drainMs + settleMs, undefined, { ref: false })])
-    clearTimeout(deadline)
-    clearTimeout(cut)
+    if (ended && drainWaitMs > 0) await clock.sleep(arrivalMs)
+    const unbound = server && ended && endIdle(server, ended, clock)
+    const deadline = clock.after(drainMs, () => engine.stop())
+    const cut = clock.after(drainMs + lastWordsMs, () => {
+      server?.closeAllConnections()
+      endBrought()
+    })
+    await atMost(drainMs + settleMs, engine.drain())
+    deadline.cancel()
+    cut.cancel()
     if (engine.open > 0) log.error({ requests: engine.open }, 'requests did not end and go with the process')
-    await Promise.race([unbound, sleep(lastWordsMs, undefined, { ref: false })])
+    await atMost(lastWordsMs, unbound)
     server?.closeAllConnections()
     await unbound
   }
@@ -402,15 +451,17 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   async function shut(): Promise<void> {
     const { drainWaitMs } = engine.running.plan.server
     callers?.release()
+    inner?.release()
     certificate?.close()
     await retention.close()
     await door.close()
-    if (drainWaitMs > 0) await sleep(drainWaitMs)
+    if (drainWaitMs > 0) await clock.sleep(drainWaitMs)
     // What has reached us is read before the door closes on it: its sender could not know whether we have it.
     await nextTurn()
     await drain(callers?.server)
+    await letGoOfBrought()
     ops?.closeAllConnections()
-    if (ops) await unbind(ops)
+    if (ops) await unbind(ops, clock)
     await engine.close()
     await anchors.close()
     await telemetry?.close()
@@ -441,6 +492,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     status,
     reviews,
     listen,
+    accept,
     reload: () => reloads.run(),
     close,
     [Symbol.asyncDispose]: close,
@@ -488,9 +540,12 @@ async function openAll<A extends Closable, B extends Closable, C>(
 }
 
 /** Loaded by those who want it alone. */
-async function openTelemetry(otlp: OtlpPlan, clock: Clock, log: GatewayLog): Promise<Telemetry> {
+async function openTelemetry(
+  otlp: OtlpPlan,
+  parts: { readonly clock: Clock; readonly random: Random; readonly log: GatewayLog },
+): Promise<Telemetry> {
   const { Telemetry } = await import('./observe/otlp/telemetry.ts')
-  return new Telemetry(otlp, { clock, log, version: await readVersion() })
+  return new Telemetry(otlp, { ...parts, version: await readVersion() })
 }
 
 /** A trace that cannot be followed takes no header along, and nothing else with it. */

@@ -3,7 +3,7 @@ import { createServer as createTlsServer, Server as TlsServer } from 'node:https
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Certificate } from './certificate.ts'
-import type { Address, Answer } from './kit/index.ts'
+import type { Address, Answer, Clock } from './kit/index.ts'
 
 export type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
@@ -39,13 +39,14 @@ type CallerDoor = {
   readonly certificate?: Certificate | undefined
   /** False for a connection that is one too many; it is closed then. */
   readonly admits?: (socket: Socket) => boolean
+  readonly clock: Pick<Clock, 'after'>
 }
 
 /** Makes the server for callers. The figures are those of `reference/reliability.md` 5.1; Node's own invite slow clients. `refuse` answers what was no request, by the code of the fault. */
 export function createCallerServer(
   listener: Listener,
   refuse: (code: string | undefined) => Answer,
-  { certificate, admits }: CallerDoor = {},
+  { certificate, admits, clock }: CallerDoor,
 ): CallerServer {
   /** Answers that have not gone, in the order of their requests. */
   const owed = new Set<ServerResponse>()
@@ -80,7 +81,8 @@ export function createCallerServer(
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (refused.has(socket)) return
     refused.add(socket)
-    refuseRest(socket, owedOn(socket), () => refuse(error.code))
+    const say = (): void => sendLast(socket, refuse(error.code), clock)
+    refuseRest(socket, owedOn(socket), say)
   })
   function release(): void {
     released = true
@@ -96,27 +98,27 @@ export function createCallerServer(
  * Ends a connection on which something came that is no request. Requests before it, which were whole, get their answers
  * first: an error in their place would be read as theirs. One whose own body is broken gets the error.
  */
-function refuseRest(socket: Duplex, open: readonly ServerResponse[], answer: () => Answer): void {
+function refuseRest(socket: Duplex, open: readonly ServerResponse[], say: () => void): void {
   const last = open.at(-1)
   if (!socket.writable) return void socket.destroy()
-  if (!last) return sendLast(socket, answer())
+  if (!last) return say()
   if (last.req.complete) {
     socket.pause()
-    last.once('finish', () => sendLast(socket, answer()))
+    last.once('finish', say)
     return
   }
   if (open.length > 1 || last.headersSent) socket.destroy()
-  else sendLast(socket, answer())
+  else say()
 }
 
 /** Writes an answer past Node's own writer, and closes. What the client still sends is not looked at. */
-function sendLast(socket: Duplex, { status, headers, body }: Answer): void {
+function sendLast(socket: Duplex, { status, headers, body }: Answer, clock: Pick<Clock, 'after'>): void {
   const bytes = Buffer.from(body)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}`
   socket.end(`${head}content-length: ${bytes.length}\r\nconnection: close\r\n\r\n${bytes.toString()}`)
-  const limit = setTimeout(() => socket.destroy(), lingerMs).unref()
-  socket.once('close', () => clearTimeout(limit))
+  const limit = clock.after(lingerMs, () => socket.destroy())
+  socket.once('close', () => limit.cancel())
 }
 
 /** Binds; resolves with the address really taken (port 0 gives any). @throws Error when the address is taken or not ours */
@@ -148,17 +150,20 @@ export function stopListening(server: Server | TlsServer): Promise<void> {
 }
 
 /** Ends connections as they become idle, until `ended`. */
-export async function endIdle(server: Server | TlsServer, ended: Promise<void>): Promise<void> {
+export async function endIdle(
+  server: Server | TlsServer,
+  ended: Promise<void>,
+  clock: Pick<Clock, 'every'>,
+): Promise<void> {
   server.closeIdleConnections()
-  const sweep = setInterval(() => server.closeIdleConnections(), 100)
-  sweep.unref()
+  const sweep = clock.every(100, () => server.closeIdleConnections())
   await ended
-  clearInterval(sweep)
+  sweep.cancel()
   // It has nobody left to listen to; its own close stops the clock that looked after its connections.
   server.close(() => undefined)
 }
 
 /** Closes a server whose requests have all been answered: idle connections at once, the rest when they end. */
-export async function unbind(server: Server | TlsServer): Promise<void> {
-  if (server.listening) await endIdle(server, stopListening(server))
+export async function unbind(server: Server | TlsServer, clock: Pick<Clock, 'every'>): Promise<void> {
+  if (server.listening) await endIdle(server, stopListening(server), clock)
 }

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { aheadMs, type Awaitable, type Clock, type Log, type Storage } from './kit/index.ts'
+import { aheadMs, type Awaitable, type Clock, type Log, type Pending, type Storage } from './kit/index.ts'
 
 const batchRows = 500
 /** Between two batches the storage is everybody else's. */
@@ -31,7 +30,7 @@ export class Retention {
   readonly #parts: Parts
   readonly #stop = new AbortController()
   #seen: { readonly now: number; readonly tick: number }
-  #timer: NodeJS.Timeout | undefined
+  #next: Pending | undefined
   #running: Promise<number> | undefined
 
   constructor(parts: Parts) {
@@ -52,7 +51,7 @@ export class Retention {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#timer)
+    this.#next?.cancel()
     this.#stop.abort()
     await this.#running?.catch(() => undefined)
   }
@@ -95,7 +94,7 @@ export class Retention {
 
   /** Does something until it finds less than a batch, or the storage is needed more. @returns how much it was in all */
   async #repeat(batch: number, once: () => Awaitable<number>): Promise<number> {
-    const { storage } = this.#parts
+    const { storage, clock } = this.#parts
     let all = 0
     while (!this.#stop.signal.aborted && storage.ledger.healthy()) {
       if (storage.waiting().changes < busyChanges) {
@@ -103,18 +102,18 @@ export class Retention {
         all += count
         if (count < batch) break
       }
-      await sleep(pauseMs, undefined, { ref: false, signal: this.#stop.signal }).catch(() => undefined)
+      await clock.sleep(pauseMs, this.#stop.signal)
     }
     return all
   }
 
   #wait(ms: number): void {
-    this.#timer = setTimeout(() => {
+    this.#next = this.#parts.clock.after(ms, () => {
       this.run()
         .catch((error: unknown) => this.#parts.log.warn({ err: error }, 'what is out of date could not be deleted'))
         .finally(() => {
           if (!this.#stop.signal.aborted) this.#wait(everyMs)
         })
-    }, ms).unref()
+    })
   }
 }

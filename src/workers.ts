@@ -99,7 +99,7 @@ export async function startWorkers(file: string, parts: WorkersParts = {}): Prom
   async function shut(): Promise<void> {
     const left = await crew.close()
     ops?.closeAllConnections()
-    if (ops) await unbind(ops)
+    if (ops) await unbind(ops, systemClock)
     await claim.release()
     await log.flush()
     if (left.length > 0) throw new Error(`${left.join(', ')} did not end as told`)

@@ -1,6 +1,14 @@
 import type { BlockList } from 'node:net'
 import { LRUCache } from 'lru-cache'
-import { type Awaitable, type Clock, isPromise, type Key, type KeyStore, type Log } from '../../src/kit/index.ts'
+import {
+  type Awaitable,
+  type Clock,
+  isPromise,
+  type Key,
+  type KeyStore,
+  type Log,
+  type Pending,
+} from '../../src/kit/index.ts'
 import { readAddressList } from './address.ts'
 
 const entriesMax = 10_000
@@ -23,7 +31,7 @@ export class KeyCache {
   readonly #known: LRUCache<string, KnownKey>
   // A list of its own: somebody who makes up keys may not push the real ones out.
   readonly #unknown: LRUCache<string, true>
-  readonly #timer: NodeJS.Timeout
+  readonly #polls: Pending
   /** Lookups under way since the cache was last emptied; replaced with it, so that none of them is joined or kept. */
   #waiting = new Map<string, Promise<KnownKey | undefined>>()
   #revision: number | undefined
@@ -38,8 +46,7 @@ export class KeyCache {
     this.#log = log
     this.#known = new LRUCache({ max: entriesMax, ttl: knownMs, ttlResolution: 0, perf })
     this.#unknown = new LRUCache({ max: entriesMax, ttl: unknownMs, ttlResolution: 0, perf })
-    this.#timer = setInterval(() => void this.poll(), pollMs)
-    this.#timer.unref()
+    this.#polls = clock.every(pollMs, () => void this.poll())
   }
 
   /** The key whose secret has this hash. @throws whatever the store throws: not to know is not to have been refused. */
@@ -73,7 +80,7 @@ export class KeyCache {
   }
 
   close(): void {
-    clearInterval(this.#timer)
+    this.#polls.cancel()
     this.#empty()
   }
 

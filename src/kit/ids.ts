@@ -1,36 +1,56 @@
-import { randomBytes } from 'node:crypto'
+import { type Random, systemRandom } from './random.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
-/** What ids may run ahead of the clock, by more than 1,024 in a millisecond; a clock that is further back was set back. */
+/** So far ids may be ahead of the clock, where many are made in a millisecond; beyond it the clock went back. */
 const aheadMs = 1_000
-let lastMs = 0
-let counter = 0
-let pool = Buffer.alloc(0)
-let at = 0
 
-/**
- * A time-ordered id: 10 characters of milliseconds, 2 of a counter within the millisecond, 8 random (40 bits), after
- * `prefix`. Rows keyed by it are appended to their index instead of scattered over it.
- */
-export function timeOrderedId(prefix: string, nowMs: number): string {
-  if (nowMs > lastMs || nowMs < lastMs - aheadMs) {
-    lastMs = nowMs
-    counter = 0
-  } else {
-    counter++
-    if (counter > 1023) {
-      lastMs++
-      counter = 0
+/** Makes ids in the order of time. */
+export class Ids {
+  readonly #random: Pick<Random, 'bytes'>
+  #lastMs = 0
+  #counter = 0
+  #pool: Buffer = Buffer.alloc(0)
+  #at = 0
+
+  constructor(random: Pick<Random, 'bytes'> = systemRandom) {
+    this.#random = random
+  }
+
+  /**
+   * A time-ordered id: 10 characters of milliseconds, 2 of a counter within the millisecond, 8 random (40 bits), after
+   * `prefix`. Rows keyed by it are appended to their index instead of scattered over it.
+   */
+  next(prefix: string, nowMs: number): string {
+    this.#advance(nowMs)
+    let text = spell(this.#lastMs)
+    text += alphabet.charAt(this.#counter >> 5) + alphabet.charAt(this.#counter & 31)
+    if (this.#at + 8 > this.#pool.length) {
+      this.#pool = this.#random.bytes(4096)
+      this.#at = 0
     }
+    for (let i = 0; i < 8; i++) text += alphabet.charAt((this.#pool[this.#at++] as number) & 31)
+    return prefix + text
   }
-  let text = spell(lastMs)
-  text += alphabet.charAt(counter >> 5) + alphabet.charAt(counter & 31)
-  if (at + 8 > pool.length) {
-    pool = randomBytes(4096)
-    at = 0
+
+  #advance(nowMs: number): void {
+    // A clock that was ahead for a moment and has been put right: ids go on from the time that it tells now.
+    if (nowMs > this.#lastMs || this.#lastMs - nowMs > aheadMs) {
+      this.#lastMs = nowMs
+      this.#counter = 0
+      return
+    }
+    this.#counter++
+    if (this.#counter <= 1023) return
+    this.#lastMs++
+    this.#counter = 0
   }
-  for (let i = 0; i < 8; i++) text += alphabet.charAt((pool[at++] as number) & 31)
-  return prefix + text
+}
+
+const ids = new Ids()
+
+/** An id of this process. */
+export function timeOrderedId(prefix: string, nowMs: number): string {
+  return ids.next(prefix, nowMs)
 }
 
 /** What every id made at `ms` or later sorts at or behind, and every earlier one before. */

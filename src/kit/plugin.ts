@@ -4,6 +4,7 @@ import type { Clock } from './clock.ts'
 import type { Exchange, Outbound, Target } from './exchange.ts'
 import type { Outcome } from './outcome.ts'
 import type { Family, Model, Origin, Plan } from './plan.ts'
+import type { Random } from './random.ts'
 import type { Answer, Reply } from './reply.ts'
 import type { Admits, Schema } from './schema.ts'
 import type { Slot } from './slots.ts'
@@ -36,6 +37,7 @@ export type Hooks<Facet = unknown> = {
 export type Host = {
   readonly stores: Stores
   readonly clock: Clock
+  readonly random: Random
   readonly plan: Plan
   readonly log: Log
   /** State that outlives a reload of the configuration (counters, caches), by a name of the plugin's own. */

@@ -65,9 +65,9 @@ export function assembleStorage(parts: StorageParts): Storage {
   const { writer, underWay } = watchCommits(parts.writer, clock, parts.onCommit)
   const owed = new Owed()
   const bills = role !== 'tool'
-  const sweeper = bills ? setInterval(sweep, sweepMs).unref() : undefined
+  const sweeper = bills ? clock.every(sweepMs, sweep) : undefined
   // One that is alone needs no lease, and an idle one writes nothing.
-  const heart = bills && !isAlone ? setInterval(beat, beatMs).unref() : undefined
+  const heart = bills && !isAlone ? clock.every(beatMs, beat) : undefined
   let closing: Promise<void> | undefined
   let ownChanges = 0
   writer.onRecovered(payOwed)
@@ -132,8 +132,8 @@ export function assembleStorage(parts: StorageParts): Storage {
   }
 
   async function close(): Promise<void> {
-    clearInterval(sweeper)
-    clearInterval(heart)
+    sweeper?.cancel()
+    heart?.cancel()
     await parts.close()
   }
 

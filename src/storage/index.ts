@@ -1,8 +1,10 @@
 import type { Audit, Clock, Log, Storage } from '../kit/index.ts'
 import { StorageError } from './errors.ts'
+import type { StartThread } from './sqlite/thread.ts'
 import type { CommitWatch } from './watch-commits.ts'
 
 export { StorageError, type StorageErrorCode } from './errors.ts'
+export type { StartThread } from './sqlite/thread.ts'
 
 export type StorageOptions = {
   readonly clock: Clock
@@ -33,6 +35,8 @@ export async function openStorage(
     readonly bytesMax?: number
     /** Bytes that must be free on the disk for new charges to be opened; 256 MiB unless told. */
     readonly diskBytesMin?: number
+    /** Threads of the operating system unless told. */
+    readonly startThread?: StartThread | undefined
   },
 ): Promise<Storage> {
   if (isPostgres(options.url)) return (await import('./postgres/open.ts')).openPostgres(options)
@@ -57,7 +61,7 @@ export type Claim = {
 export async function claimStorage(
   options: Pick<StorageOptions, 'clock' | 'log'> & { readonly url: string },
 ): Promise<Claim> {
-  if (isPostgres(options.url)) return (await import('./postgres/claim.ts')).claimPostgres(options.url)
+  if (isPostgres(options.url)) return (await import('./postgres/claim.ts')).claimPostgres(options.url, options.clock)
   const path = sqlitePath(options.url)
   if (path === ':memory:')
     throw new StorageError('storage_url', { url: 'sqlite::memory:, which is of one process only,' })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import type { ChargeFacts, Clock, HoldRequest, Key, Line, Log, LogRow, NewKey, Storage } from '../../src/kit/index.ts'
-import { timeOrderedId } from '../../src/kit/index.ts'
+import { systemTimers, timeOrderedId } from '../../src/kit/index.ts'
 
 export type Role = 'gateway' | 'worker' | 'tool'
 
@@ -122,6 +122,7 @@ export function clockAt(now: number): Clock & { set(now: number): void } {
   return {
     now: () => time,
     tick: () => performance.now(),
+    ...systemTimers,
     set(now) {
       time = now
     },

@@ -3,7 +3,7 @@ import { openai } from '../../src/dialects/openai.ts'
 import { Engine, type EngineParts, Pipeline, Router } from '../../src/engine/index.ts'
 import {
   type Candidate,
-  type Clock,
+  completeClock,
   type Dialect,
   type Family,
   type Hooks,
@@ -13,6 +13,8 @@ import {
   type Route,
   type ServerPlan,
   systemClock,
+  type Timers,
+  type Times,
   type Upstream as UpstreamPlan,
 } from '../../src/kit/index.ts'
 import { bind, createCallerServer } from '../../src/listeners.ts'
@@ -39,7 +41,7 @@ export type BareOptions = {
   readonly server?: Partial<ServerPlan>
   readonly hooks?: Hooks
   readonly callers?: EngineParts['callers']
-  readonly clock?: Clock
+  readonly clock?: Times & Partial<Timers>
   readonly dialect?: Dialect
 }
 
@@ -72,7 +74,7 @@ export async function startEngine(t: Test, options: BareOptions = {}): Promise<B
       began: ignore,
       upstreamAnswered: ignore,
       record: row => void rows.push(row),
-      clock: options.clock ?? systemClock,
+      clock: completeClock(options.clock ?? systemClock),
       log: { debug: ignore, info: ignore, warn: ignore, error: facts => void faults.push(JSON.stringify(facts)) },
       ...(options.callers && { callers: options.callers }),
     },
@@ -85,6 +87,7 @@ export async function startEngine(t: Test, options: BareOptions = {}): Promise<B
   const { server } = createCallerServer(
     (req, res) => void engine.handle(req, res),
     code => engine.refuseUnread(code),
+    { clock: systemClock },
   )
   const { url } = await bind(server, plan.server.listen)
   t.teardown(async () => {

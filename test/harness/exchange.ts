@@ -15,6 +15,8 @@ import {
   type Route,
   Slots,
   type Stores,
+  systemRandom,
+  systemTimers,
   type Target,
   type Upstream,
 } from '../../src/kit/index.ts'
@@ -22,6 +24,10 @@ import { MemoryCounters } from '../../src/storage/counters/memory.ts'
 
 /** A clock that stands still until it is moved. `jump` moves the wall clock alone, as an NTP step does. */
 export class HandClock implements Clock {
+  /** Waiting is done in the system's time. */
+  readonly after: Clock['after'] = (ms, run) => systemTimers.after(ms, run)
+  readonly every: Clock['every'] = (ms, run) => systemTimers.every(ms, run)
+  readonly sleep: Clock['sleep'] = (ms, signal) => systemTimers.sleep(ms, signal)
   #ms = 0
   #wall = Date.UTC(2026, 10, 20)
   now = (): number => this.#wall + this.#ms
@@ -113,6 +119,7 @@ export function someHost(more: Partial<Host> = {}): Host {
   return {
     stores: { counters: new MemoryCounters(clock) } as unknown as Stores,
     clock,
+    random: systemRandom,
     plan: somePlan(),
     log: new KeptLog(),
     keep<T>(name: string, create: () => T): T {

@@ -6,7 +6,6 @@ import type { Test } from 'tap'
 import {
   type AnyPlugin,
   type BillingRecord,
-  type Clock,
   createGateway,
   createKey,
   type Gateway,
@@ -71,7 +70,8 @@ export type StartOptions = {
   readonly upstreams?: readonly string[]
   /** Leave the upstreams to the simulator. */
   readonly simulated?: boolean
-  readonly clock?: Clock
+  /** One that only tells the time leaves waiting to the system. */
+  readonly clock?: GatewayParts['clock']
   readonly counters?: GatewayParts['counters']
   /** Where the gateway logs; nowhere when absent. */
   readonly log?: GatewayParts['log']

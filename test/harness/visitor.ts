@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { Clock } from '../../src/index.ts'
+import { type Clock, systemTimers } from '../../src/index.ts'
 import type { Started } from './start.ts'
 
 export const passwordOfTests = 'correct horse battery'
@@ -83,6 +83,7 @@ export function movableClock(): Clock & { forward(ms: number): void } {
   return {
     now: () => Date.now() + ahead,
     tick: () => performance.now() + ahead,
+    ...systemTimers,
     forward: ms => void (ahead += ms),
   }
 }

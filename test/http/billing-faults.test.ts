@@ -3,7 +3,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type Clock, definePlugin, type Exchange, type Reply, type Stage } from '../../src/index.ts'
+import { type Clock, definePlugin, type Exchange, type Reply, type Stage, systemTimers } from '../../src/index.ts'
 import { form } from '../harness/forms.ts'
 import { jpeg, picture, png } from '../harness/pictures.ts'
 import { askOnce, billed, type Shop } from '../harness/shop.ts'
@@ -350,6 +350,7 @@ function movableClock(): Clock & { move(ms: number): void } {
   return {
     now: () => Date.now(),
     tick: () => performance.now() + ahead,
+    ...systemTimers,
     move(ms) {
       ahead += ms
     },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { LogFilter } from '../../src/kit/index.ts'
+import { type LogFilter, systemRandom } from '../../src/kit/index.ts'
 import { createKey } from '../../src/index.ts'
 import { Tails } from '../../src/admin/tail.ts'
 import { Telemetry } from '../../src/observe/otlp/telemetry.ts'
@@ -94,7 +94,7 @@ t.test('[6.7] figures that are sent begin before they end, whatever the clock di
   const plan = { endpoint: 'http://127.0.0.1:9', headers: {}, everyMs: day, forwardTraceparent: false }
   const telemetry = new Telemetry(
     { ...plan, traces: false, metrics: true },
-    { clock, log: new KeptLog(), version: '0' },
+    { clock, random: systemRandom, log: new KeptLog(), version: '0' },
   )
   t.teardown(() => telemetry.close())
   const { fetch } = globalThis

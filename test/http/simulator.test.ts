@@ -3,7 +3,7 @@ import { imageSize } from 'image-size'
 import { decode } from 'jpeg-js'
 import OpenAI, { APIError, toFile } from 'openai'
 import t from 'tap'
-import type { Clock } from '../../src/kit/index.ts'
+import { systemTimers } from '../../src/kit/index.ts'
 import { startSimulator } from '../../src/simulator/index.ts'
 
 const model = 'any-model'
@@ -307,7 +307,7 @@ t.test('an edit of family B always returns a link, follows the reference unless 
 
 t.test('a link is temporary: it ends after ten minutes, or when 200 newer ones were made', async t => {
   let ms = 0
-  const clock: Clock = { now: () => ms, tick: () => ms }
+  const clock = { now: () => ms, tick: () => ms, ...systemTimers }
   const own = await startSimulator(clock)
   t.teardown(() => own.close())
   const client = connect('beta', own)

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Anchors } from '../../src/anchors.ts'
-import type { Anchor, Log } from '../../src/kit/index.ts'
+import { type Anchor, type Log, systemClock } from '../../src/kit/index.ts'
 import { parseAnchors } from '../../src/parse-anchors.ts'
 
 const facts = { time: '2026-11-21T00:00:00.000Z', database: '0123456789abcd' }
@@ -17,7 +17,7 @@ function setUp() {
   })
   let flushed = 0
   const storage = { flush: async () => void flushed++, books: { anchor } }
-  const anchors = new Anchors({ storage, log, tell: one => void told.push(one) })
+  const anchors = new Anchors({ storage, clock: systemClock, log, tell: one => void told.push(one) })
   return { chains, lines, told, anchors, flushed: () => flushed, anchor }
 }
 

@@ -1,25 +1,47 @@
 import t from 'tap'
-import { firstIdAt, timeOrderedId } from '../../src/kit/index.ts'
+import { firstIdAt, Ids, systemRandom, timeOrderedId } from '../../src/kit/index.ts'
 
+const noon = Date.UTC(2026, 10, 20, 12)
 const day = 86_400_000
-const now = 2_000_000_000_000
 
-t.test('ids are in the order in which they were made, thousands in a millisecond too', t => {
-  const ids = Array.from({ length: 5_000 }, () => timeOrderedId('req_', now))
-  t.same(ids.toSorted(), ids)
-  t.equal(new Set(ids).size, ids.length)
-  t.ok(
-    timeOrderedId('req_', now - 900) > (ids.at(-1) ?? ''),
-    'nor does a clock that is set right by a little change that',
-  )
+t.test('ids are in the order in which they are made, however many in a millisecond', t => {
+  const ids = new Ids()
+  const made = Array.from({ length: 5_000 }, (_, i) => ids.next('req_', noon + Math.floor(i / 2_500)))
+  t.strictSame(made.toSorted(), made)
+  t.equal(new Set(made).size, made.length)
   t.end()
 })
 
 t.test('[6.7] ids are of the time that it is once a clock that was ahead is right again', t => {
+  const ids = new Ids()
+  ids.next('req_', noon)
+  t.ok(ids.next('req_', noon + 400 * day) >= firstIdAt('req_', noon + 400 * day))
+  const after = ids.next('req_', noon + 5)
+  t.ok(after >= firstIdAt('req_', noon + 5))
+  t.ok(after < firstIdAt('req_', noon + 6))
+  t.end()
+})
+
+t.test('a clock that is set back by less than a second makes no id that sorts before another', t => {
+  const ids = new Ids()
+  const first = ids.next('req_', noon)
+  const second = ids.next('req_', noon - 900)
+  t.ok(second > first)
+  t.end()
+})
+
+t.test('ids are made of the random bytes that are handed in', t => {
+  const same = () => new Ids({ bytes: size => Buffer.alloc(size, 7) }).next('req_', noon)
+  t.equal(same(), same())
+  t.not(new Ids(systemRandom).next('req_', noon), same())
+  t.end()
+})
+
+t.test('[6.7] ids of the process are of the time that it is, whichever way its clock jumped', t => {
   for (const jump of [400 * day, -400 * day]) {
-    timeOrderedId('req_', now + jump)
-    const id = timeOrderedId('req_', now)
-    t.ok(id >= firstIdAt('req_', now) && id < firstIdAt('req_', now + 2_000), id)
+    timeOrderedId('req_', noon + jump)
+    const id = timeOrderedId('req_', noon)
+    t.ok(id >= firstIdAt('req_', noon) && id < firstIdAt('req_', noon + 2_000), id)
   }
   t.end()
 })

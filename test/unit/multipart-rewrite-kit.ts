@@ -17,7 +17,7 @@ import type {
   Target,
   Upstream,
 } from '../../src/kit/index.ts'
-import { Slots, systemClock } from '../../src/kit/index.ts'
+import { Slots, systemClock, systemRandom } from '../../src/kit/index.ts'
 
 export const boundary = 'xYzZY'
 export const contentType = `multipart/form-data; boundary=${boundary}`
@@ -117,7 +117,14 @@ export async function startPlugin(
       spool_dir: spoolDir,
     },
     // This plugin keeps no rows.
-    { stores: undefined as unknown as Host['stores'], clock: systemClock, plan, log, keep: (_, create) => create() },
+    {
+      stores: undefined as unknown as Host['stores'],
+      clock: systemClock,
+      random: systemRandom,
+      plan,
+      log,
+      keep: (_, create) => create(),
+    },
   )
   t.teardown(async () => {
     await hooks.close?.()

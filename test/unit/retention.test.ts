@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createLog } from '../../src/observe/index.ts'
-import { firstIdAt } from '../../src/kit/index.ts'
+import { firstIdAt, systemTimers } from '../../src/kit/index.ts'
 import { Retention } from '../../src/retention.ts'
 import { openStorage } from '../../src/storage/index.ts'
 
@@ -9,7 +9,7 @@ const log = createLog({ level: 'silent' })
 
 t.test('rows of the log that are out of date go, some at a time; younger ones and all charges stay', async t => {
   const now = Date.UTC(2026, 10, 21)
-  const clock = { now: () => now, tick: () => performance.now() }
+  const clock = { now: () => now, tick: () => performance.now(), ...systemTimers }
   const storage = await openStorage({ url: 'sqlite::memory:', clock, log, role: 'gateway' })
   t.teardown(() => storage.close())
   let written = 0
@@ -58,7 +58,7 @@ t.test('rows of the log that are out of date go, some at a time; younger ones an
         journal: { ...storage.journal, prune: async until => asked.push(until) - asked.length },
         books: { lapse: async until => asked.push(until) - asked.length },
       },
-      clock: { now: () => wall.now, tick: () => wall.ticks },
+      clock: { now: () => wall.now, tick: () => wall.ticks, ...systemTimers },
       log,
       keptMs: () => 90 * day,
       reviewMs: () => day,

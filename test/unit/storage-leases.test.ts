@@ -43,7 +43,7 @@ async function sqliteBase(): Promise<Base> {
 async function postgresBase(): Promise<Base> {
   const url = await postgres.createDatabase()
   const pool = createPool(url, 1)
-  await prepareDatabase(pool, url)
+  await prepareDatabase(pool, url, systemClock)
   return {
     run: (at, steps) =>
       useClient(pool, async client => {

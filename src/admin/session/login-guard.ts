@@ -1,4 +1,4 @@
-import type { Clock } from '../../kit/index.ts'
+import type { Times } from '../../kit/index.ts'
 import { fail } from '../errors.ts'
 
 const windowMs = 60_000
@@ -17,12 +17,12 @@ type Strikes = { count: number; until: number }
  * altogether. An attempt counts as failed from its beginning, so that many at once are no way around.
  */
 export class LoginGuard {
-  readonly #clock: Clock
+  readonly #clock: Times
   readonly #networkOf: (address: string) => string
   readonly #strikes = new Map<string, Strikes>()
   readonly #attempts = new Map<string, number[]>()
 
-  constructor(clock: Clock, networkOf: (address: string) => string) {
+  constructor(clock: Times, networkOf: (address: string) => string) {
     this.#clock = clock
     this.#networkOf = networkOf
   }

@@ -1,4 +1,4 @@
-import type { Log } from '../../kit/index.ts'
+import type { Clock, Log } from '../../kit/index.ts'
 
 const answerMs = 10_000
 /** Statuses after which the same is sent again (OTLP/HTTP, failures). */
@@ -12,9 +12,15 @@ export class Sender {
   readonly #endpoint: string
   readonly #headers: { readonly [name: string]: string }
   readonly #log: Log
+  readonly #clock: Clock
   #toldAt = -Infinity
 
-  constructor(endpoint: string, headers: { readonly [name: string]: string }, log: Log) {
+  constructor(
+    endpoint: string,
+    headers: { readonly [name: string]: string },
+    { clock, log }: { readonly clock: Clock; readonly log: Log },
+  ) {
+    this.#clock = clock
     this.#endpoint = endpoint.replace(/\/$/, '')
     this.#headers = headers
     this.#log = log
@@ -42,7 +48,7 @@ export class Sender {
 
   #failed(signal: string, reason: string): void {
     this.failures++
-    const now = performance.now()
+    const now = this.#clock.tick()
     if (now - this.#toldAt < toldEveryMs) return
     this.#toldAt = now
     this.#log.warn({ signal, reason }, 'telemetry could not be sent')

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Anchor, Clock, Exchange, Log, LogRow, OtlpPlan } from '../../kit/index.ts'
+import type { Anchor, Clock, Exchange, Log, LogRow, OtlpPlan, Pending, Random } from '../../kit/index.ts'
 import { gaugeSnapshot, type Snapshot, spreads } from '../tally.ts'
 import { attributes, encodeSpread, type Span } from './encode.ts'
 import { Sender } from './sender.ts'
@@ -18,6 +17,7 @@ const scope = { name: 'tollgate' }
 export class Telemetry {
   readonly #plan: OtlpPlan
   readonly #clock: Clock
+  readonly #random: Random
   readonly #sender: Sender
   readonly #tracer: Tracer
   readonly #resource: object
@@ -34,7 +34,7 @@ export class Telemetry {
     ['gen_ai.operation.name', 'gen_ai.request.model', 'gen_ai.provider.name', 'error.type'],
     secondBounds,
   )
-  readonly #timer: NodeJS.Timeout
+  readonly #flushes: Pending
   #spans: Span[] = []
   #exported = 0
   #dropped = 0
@@ -42,17 +42,23 @@ export class Telemetry {
 
   constructor(
     plan: OtlpPlan,
-    { clock, log, version }: { readonly clock: Clock; readonly log: Log; readonly version: string },
+    {
+      clock,
+      random,
+      log,
+      version,
+    }: { readonly clock: Clock; readonly random: Random; readonly log: Log; readonly version: string },
   ) {
     this.#plan = plan
     this.#clock = clock
+    this.#random = random
     this.#startedAt = clock.now()
-    this.#sender = new Sender(plan.endpoint, plan.headers, log)
-    this.#tracer = new Tracer(plan.forwardTraceparent)
+    this.#sender = new Sender(plan.endpoint, plan.headers, { clock, log })
+    this.#tracer = new Tracer(plan.forwardTraceparent, random)
     this.#resource = {
       attributes: attributes({ 'service.name': 'tollgate', 'service.version': version, 'process.pid': process.pid }),
     }
-    this.#timer = setInterval(() => void this.flush(), plan.everyMs).unref()
+    this.#flushes = clock.every(plan.everyMs, () => void this.flush())
   }
 
   /** An upstream is about to be asked. @returns headers that go with the request */
@@ -78,7 +84,7 @@ export class Telemetry {
   /** The books stand here: a trace of one moment. */
   anchored(anchor: Anchor): void {
     if (!this.#plan.traces || this.#spans.length >= spansMax) return
-    this.#spans.push(anchorSpan(anchor, this.#clock.now()))
+    this.#spans.push(anchorSpan(anchor, this.#clock.now(), this.#random))
   }
 
   /** Sends what there is, unless a sending is under way. */
@@ -102,9 +108,9 @@ export class Telemetry {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#flushes.cancel()
     const last = (this.#flushing ?? Promise.resolve()).then(() => this.flush())
-    await Promise.race([last, sleep(closeMs, undefined, { ref: false })])
+    await Promise.race([last, new Promise<void>(resolve => this.#clock.after(closeMs, resolve))])
   }
 
   async #send(): Promise<void> {

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import type { Anchor, Exchange, LogRow } from '../../kit/index.ts'
+import type { Anchor, Exchange, LogRow, Random } from '../../kit/index.ts'
 import { attributes, type Attributes, nanos, type Span } from './encode.ts'
 
 const internal = 1
@@ -37,14 +36,17 @@ export class Tracer {
   readonly #traces = new WeakMap<Exchange, Trace>()
   readonly #forwards: boolean
 
-  constructor(forwards: boolean) {
+  readonly #random: Random
+
+  constructor(forwards: boolean, random: Random) {
+    this.#random = random
     this.#forwards = forwards
   }
 
   /** An upstream is about to be asked. @returns headers that go with the request, where the operator wants them to */
   began(ex: Exchange, upstream: string, now: number): { readonly [name: string]: string } {
     const trace = this.#traceOf(ex)
-    const spanId = randomId(8)
+    const spanId = this.#random.bytes(8).toString('hex')
     trace.attempts.push({ spanId, upstream, startedAt: now })
     return this.#forwards ? { traceparent: `00-${trace.traceId}-${spanId}-${trace.sampled ? '01' : '00'}` } : {}
   }
@@ -110,8 +112,8 @@ export class Tracer {
     const isSound =
       traceId !== undefined && parentSpanId !== undefined && !nothing.test(traceId) && !nothing.test(parentSpanId)
     const trace: Trace = {
-      traceId: isSound ? traceId : randomId(16),
-      spanId: randomId(8),
+      traceId: isSound ? traceId : this.#random.bytes(16).toString('hex'),
+      spanId: this.#random.bytes(8).toString('hex'),
       parentSpanId: isSound ? parentSpanId : undefined,
       sampled: !isSound || (Number.parseInt(flags, 16) & 1) === 1,
       attempts: [],
@@ -122,8 +124,9 @@ export class Tracer {
 }
 
 /** Where the chains of the books stand, as a trace of one moment: kept wherever traces are kept. */
-export function anchorSpan({ time, database, chains }: Anchor, now: number): Span {
-  const trace = { traceId: randomId(16), spanId: randomId(8), parentSpanId: undefined, sampled: true, attempts: [] }
+export function anchorSpan({ time, database, chains }: Anchor, now: number, random: Random): Span {
+  const [traceId, spanId] = [random.bytes(16).toString('hex'), random.bytes(8).toString('hex')]
+  const trace = { traceId, spanId, parentSpanId: undefined, sampled: true, attempts: [] }
   return toSpan(trace, {
     spanId: trace.spanId,
     parentSpanId: undefined,
@@ -168,8 +171,4 @@ function toSpan({ traceId }: Trace, { spanId, parentSpanId, name, kind, from, to
     attributes: attributes({ ...facts, 'error.type': error }),
     status: error === undefined ? {} : { code: failed },
   }
-}
-
-function randomId(bytes: number): string {
-  return randomBytes(bytes).toString('hex')
 }

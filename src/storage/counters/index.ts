@@ -1,10 +1,11 @@
-import type { Clock, Counters, Log } from '../../kit/index.ts'
+import type { Clock, Counters, Log, Random } from '../../kit/index.ts'
 import { MemoryCounters } from './memory.ts'
 
 export type CountersOptions = {
   /** `memory:`, `redis://…` or `rediss://…`. */
   readonly url: string
   readonly clock: Clock
+  readonly random?: Random
   readonly log: Log
 }
 

@@ -1,3 +1,4 @@
+import type { Clock } from '../../kit/index.ts'
 import type { Claim } from '../index.ts'
 import { forget } from '../ledger/replicas.ts'
 import { useClient, transact } from './commit.ts'
@@ -9,10 +10,10 @@ import { prepareDatabase } from './prepare.ts'
  * the schema is brought up to date, and the lease of a worker that died can be ended at once.
  * @throws StorageError `storage_newer`, `storage_unavailable`
  */
-export async function claimPostgres(url: string): Promise<Claim> {
+export async function claimPostgres(url: string, clock: Clock): Promise<Claim> {
   const pool = createPool(url, 1)
   try {
-    await prepareDatabase(pool, url)
+    await prepareDatabase(pool, url, clock)
   } catch (error) {
     await pool.end()
     throw error

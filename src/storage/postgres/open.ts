@@ -43,7 +43,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   }
 
   try {
-    await prepareDatabase(pool, url)
+    await prepareDatabase(pool, url, clock)
     if (role !== 'tool') {
       const recovery = await writer.begin(clock.now())
       if (recovery.settled + recovery.toReview > 0)
@@ -62,7 +62,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     backlog,
     postings,
     writer,
-    reads: new Lookups(lookups),
+    reads: new Lookups(lookups, clock),
     reader: new Reader(lists),
     async close() {
       await writer.close()

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
+import type { Clock } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
 import { useClient } from './commit.ts'
 import { describePlace } from './connect.ts'
@@ -11,16 +11,16 @@ const patienceMs = 5_000
 const againMs = 250
 
 /** Brings the schema up to date, when the database is there. @throws StorageError that says which database */
-export async function prepareDatabase(pool: pg.Pool, url: string): Promise<void> {
-  const until = performance.now() + patienceMs
+export async function prepareDatabase(pool: pg.Pool, url: string, clock: Clock): Promise<void> {
+  const until = clock.tick() + patienceMs
   for (;;) {
     try {
       return await useClient(pool, client => migrate(client, url))
     } catch (error) {
       const isHopeless = error instanceof StorageError || isWrongAddress(error) || !isLost(error)
-      if (isHopeless || performance.now() >= until) throw startError(error, url)
+      if (isHopeless || clock.tick() >= until) throw startError(error, url)
     }
-    await sleep(againMs)
+    await clock.sleep(againMs)
   }
 }
 

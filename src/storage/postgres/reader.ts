@@ -1,4 +1,5 @@
 import type { Pool } from 'pg'
+import type { Clock } from '../../kit/index.ts'
 import type { Lists, Lookup } from '../assemble.ts'
 import type { Steps } from '../query.ts'
 import { createAnswers, type Reading, type Readings } from '../readings.ts'
@@ -12,17 +13,19 @@ const lookupMs = 2_000
 /** Lookups of a row or a few. */
 export class Lookups implements Lookup {
   readonly #pool: Pool
+  readonly #clock: Clock
 
-  constructor(pool: Pool) {
+  constructor(pool: Pool, clock: Clock) {
     this.#pool = pool
+    this.#clock = clock
   }
 
   run<T>(steps: Steps<T>): Promise<T> {
-    return inTime(run(this.#pool, steps))
+    return inTime(this.#clock, run(this.#pool, steps))
   }
 
   snapshot<T>(steps: Steps<T>): Promise<T> {
-    return inTime(snapshot(this.#pool, steps))
+    return inTime(this.#clock, snapshot(this.#pool, steps))
   }
 }
 
@@ -64,14 +67,14 @@ function snapshot<T>(pool: Pool, steps: Steps<T>): Promise<T> {
   })
 }
 
-async function inTime<T>(work: Promise<T>): Promise<T> {
+async function inTime<T>(clock: Clock, work: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`there was no answer in ${lookupMs} ms`)), lookupMs)
+  const limit = clock.after(lookupMs, () => reject(new Error(`there was no answer in ${lookupMs} ms`)))
   try {
     return await Promise.race([work, late])
   } catch (error) {
     throw toStorageError(error)
   } finally {
-    clearTimeout(timer)
+    limit.cancel()
   }
 }

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Clock, Log } from '../../kit/index.ts'
+import type { Clock, Log, Pending } from '../../kit/index.ts'
 import type { Writing } from '../assemble.ts'
 import { StorageError } from '../errors.ts'
 import type { Backlog } from '../journal/backlog.ts'
@@ -56,8 +56,8 @@ export class Writer implements Writing {
   #self: Self
   #broken: string | undefined
   #closed = false
-  #lazyTimer: NodeJS.Timeout | undefined
-  #probeTimer: NodeJS.Timeout | undefined
+  #lazy: Pending | undefined
+  #probes: Pending | undefined
   #probing = false
   #onRecovered: () => void = () => undefined
 
@@ -107,7 +107,7 @@ export class Writer implements Writing {
   touch(): void {
     if (this.#closed) return
     if (this.#unwritten.full) this.#writeLazy()
-    else this.#lazyTimer ??= setTimeout(() => this.#writeLazy(), lazyMs).unref()
+    else this.#lazy ??= this.#options.clock.after(lazyMs, () => this.#writeLazy())
   }
 
   async flush(): Promise<void> {
@@ -129,8 +129,8 @@ export class Writer implements Writing {
       log.error({ err: error }, 'the storage closes with rows that could not be written')
     }
     this.#closed = true
-    clearTimeout(this.#lazyTimer)
-    clearInterval(this.#probeTimer)
+    this.#lazy?.cancel()
+    this.#probes?.cancel()
     this.#rejectAll(new StorageError('storage_closed'))
     if (postings.size > 0) log.error({ charges: postings.size }, 'charges could not be written and go with the process')
     const { owner, epoch } = this.#self
@@ -149,17 +149,17 @@ export class Writer implements Writing {
   /** Refuses a charge that has waited for too long, whether or not the database is at work on it. */
   #limit(waiting: Waiting): void {
     const { resolve, reject } = waiting
-    const timer = setTimeout(() => {
+    const limit = this.#options.clock.after(holdMs, () => {
       waiting.isGivenUp = true
       const reason = `the database has not answered in ${holdMs} ms`
       reject(new StorageError('storage_unavailable', { reason }))
-    }, holdMs)
+    })
     waiting.resolve = value => {
-      clearTimeout(timer)
+      limit.cancel()
       resolve(value)
     }
     waiting.reject = error => {
-      clearTimeout(timer)
+      limit.cancel()
       reject(error)
     }
   }
@@ -217,8 +217,8 @@ export class Writer implements Writing {
   }
 
   #writeLazy(): void {
-    clearTimeout(this.#lazyTimer)
-    this.#lazyTimer = undefined
+    this.#lazy?.cancel()
+    this.#lazy = undefined
     if (this.#closed || this.#broken !== undefined) return
     const charges = this.#unwritten.takePost()
     if (charges !== undefined)
@@ -243,7 +243,7 @@ export class Writer implements Writing {
       this.#options.log.error({ reason }, 'the storage cannot be written; billable requests are refused')
     this.#broken = reason
     this.#rejectAll(new StorageError('storage_unavailable', { reason }))
-    if (!this.#closed) this.#probeTimer ??= setInterval(() => this.#probe(), probeMs).unref()
+    if (!this.#closed) this.#probes ??= this.#options.clock.every(probeMs, () => this.#probe())
   }
 
   #rejectAll(error: StorageError): void {
@@ -267,8 +267,8 @@ export class Writer implements Writing {
   }
 
   #mend(): void {
-    clearInterval(this.#probeTimer)
-    this.#probeTimer = undefined
+    this.#probes?.cancel()
+    this.#probes = undefined
     if (this.#broken === undefined) return
     this.#broken = undefined
     this.#options.log.info({}, 'the storage can be written again')

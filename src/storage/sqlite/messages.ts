@@ -23,6 +23,15 @@ export type WriterStart = {
   readonly diskBytesMin: number
 }
 
+export type ReaderStart = { readonly path: string }
+
+/** A thread's side of its messages. */
+export type Port<In, Out> = {
+  on(event: 'message', take: (message: In) => void): void
+  postMessage(message: Out, transfer: []): void
+  close(): void
+}
+
 /** To the writer: one group, or the end. */
 export type ToWriter = { readonly ops: readonly Op[] } | { readonly close: true }
 

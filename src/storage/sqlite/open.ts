@@ -10,6 +10,7 @@ import { Connection, type ConnectOptions } from './connect.ts'
 import { isCurrent } from './migrate.ts'
 import { takePlace } from './place.ts'
 import { Reader } from './reader.ts'
+import { type StartThread, startThread } from './thread.ts'
 import { Writer } from './writer.ts'
 
 /** Room for the lines and ends of every charge that may be in flight when the disk fills up. */
@@ -20,6 +21,8 @@ export type SqliteOptions = StorageOptions &
     /** A path, or `:memory:` for a temporary file that goes with the storage. */
     readonly path: string
     readonly diskBytesMin?: number
+    /** Threads of the operating system unless told. */
+    readonly startThread?: StartThread | undefined
   }
 
 /** Opens, creating it where needed, a database file. @throws StorageError `storage_in_use`, `storage_newer`. */
@@ -43,6 +46,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
       epoch: null,
       diskBytesMin: options.path === ':memory:' ? 0 : (options.diskBytesMin ?? diskBytesMin),
     },
+    startThread: options.startThread ?? startThread,
     backlog,
     postings,
     clock,
@@ -64,7 +68,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
     place.forget()
     throw error
   })
-  const reader = new Reader(path)
+  const reader = new Reader(path, options.startThread ?? startThread)
   return assembleStorage({
     clock,
     log,

@@ -1,46 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { createAnswers, type Readings } from '../readings.ts'
-import type { Tables } from '../tables.ts'
-import { Connection } from './connect.ts'
-import type { FromReader, Question, ToReader } from './messages.ts'
+import { runReader } from './reader-core.ts'
 
-const { path } = workerData as { readonly path: string }
-const port = parentPort
-if (!port) throw new Error('the reader runs as a thread')
-
-const connection = new Connection(path, { readOnly: true })
-const answers = createAnswers({
-  run: steps => connection.run(steps),
-  snapshot: steps => connection.snapshot(steps),
-  openKysely: async () => (await import('./kysely.ts')).openKysely<Tables>(connection.db),
-})
-
-port.on('message', (message: ToReader) => {
-  if ('close' in message) {
-    connection.close()
-    port.close()
-    return
-  }
-  void answer(message).then(found => port.postMessage(found))
-})
-
-async function answer({ id, reading, given }: Question): Promise<FromReader> {
-  try {
-    return {
-      id,
-      value: reading === 'audit' ? await auditFile(given) : await answers[reading](given as never),
-    }
-  } catch (error) {
-    return { id, fault: error instanceof Error ? error.message : String(error) }
-  }
-}
-
-/** The books, and below them the file itself. */
-async function auditFile(given: Readings['audit']['given']) {
-  const books = await answers.audit(given)
-  const problems = [...books.problems]
-  for (const row of connection.all({ sql: 'PRAGMA quick_check(100)', params: [] })) {
-    if (row['quick_check'] !== 'ok') problems.push(`file: ${String(row['quick_check'])}`)
-  }
-  return { ...books, problems }
-}
+if (!parentPort) throw new Error('the reader runs as a thread')
+runReader(workerData, parentPort)

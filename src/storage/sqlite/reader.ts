@@ -1,8 +1,7 @@
-import type { Worker } from 'node:worker_threads'
 import { StorageError } from '../errors.ts'
 import type { Reading, Readings } from '../readings.ts'
-import type { FromReader, ToReader } from './messages.ts'
-import { startThread } from './thread.ts'
+import type { FromReader, ReaderStart, ToReader } from './messages.ts'
+import type { StartThread, StorageThread } from './thread.ts'
 
 type Asked = { resolve(value: unknown): void; reject(error: Error): void }
 
@@ -12,13 +11,15 @@ type Asked = { resolve(value: unknown): void; reject(error: Error): void }
  */
 export class Reader {
   readonly #path: string
+  readonly #startThread: StartThread
   readonly #asked = new Map<number, Asked>()
-  #thread: Worker | undefined
+  #thread: StorageThread | undefined
   #lastId = 0
   #closed = false
 
-  constructor(path: string) {
+  constructor(path: string, startThread: StartThread) {
     this.#path = path
+    this.#startThread = startThread
   }
 
   ask<R extends Reading>(reading: R, given: Readings[R]['given']): Promise<Readings[R]['gives']> {
@@ -40,8 +41,8 @@ export class Reader {
     await ended
   }
 
-  #launch(): Worker {
-    const thread = startThread('reader-thread', { path: this.#path })
+  #launch(): StorageThread {
+    const thread = this.#startThread('reader-thread', { path: this.#path } satisfies ReaderStart)
     let cause: unknown
     thread.on('message', ({ id, value, fault }: FromReader) => {
       const asked = this.#asked.get(id)

@@ -1,5 +1,4 @@
-import type { Worker } from 'node:worker_threads'
-import type { Clock, Log } from '../../kit/index.ts'
+import type { Clock, Log, Pending } from '../../kit/index.ts'
 import type { Writing } from '../assemble.ts'
 import { StorageError } from '../errors.ts'
 import type { Backlog } from '../journal/backlog.ts'
@@ -7,7 +6,7 @@ import type { Postings } from '../ledger/postings.ts'
 import type { Recovery } from '../ledger/recover.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
 import type { Fault, FromWriter, ToWriter, WriterStart } from './messages.ts'
-import { startThread } from './thread.ts'
+import type { StartThread, StorageThread } from './thread.ts'
 import { Unwritten } from '../unwritten.ts'
 
 /** Operations of one commit. More wait for the next: a group is one turn of the writer, and the first waits for the last. */
@@ -23,6 +22,7 @@ type Waiting = { readonly op: Op; resolve(value: unknown): void; reject(error: E
 
 export type WriterOptions = {
   readonly start: WriterStart
+  readonly startThread: StartThread
   readonly backlog: Backlog
   readonly postings: Postings
   readonly clock: Clock
@@ -37,7 +37,7 @@ export type WriterOptions = {
 export class Writer implements Writing {
   readonly #options: WriterOptions
   readonly #unwritten: Unwritten
-  #thread: Worker | undefined
+  #thread: StorageThread | undefined
   #starting: Promise<Recovery> | undefined
   #ready = false
   #epoch: number | null
@@ -45,8 +45,8 @@ export class Writer implements Writing {
   #inFlight: Waiting[] | undefined
   #sentAt = 0
   #pumping = false
-  #lazyTimer: NodeJS.Timeout | undefined
-  #probeTimer: NodeJS.Timeout | undefined
+  #lazy: Pending | undefined
+  #probes: Pending | undefined
   #broken: string | undefined
   #probing = false
   #short: string | undefined
@@ -92,7 +92,7 @@ export class Writer implements Writing {
   touch(): void {
     if (this.#closed) return
     if (this.#unwritten.full) this.#pumpSoon()
-    else this.#lazyTimer ??= setTimeout(() => this.#pumpLazy(), lazyMs).unref()
+    else this.#lazy ??= this.#options.clock.after(lazyMs, () => this.#pumpLazy())
   }
 
   /** Resolves when everything handed in so far is durable. */
@@ -116,20 +116,20 @@ export class Writer implements Writing {
     this.#closed = true
     const { size } = this.#options.postings
     if (size > 0) this.#options.log.error({ charges: size }, 'charges could not be written and go with the process')
-    clearTimeout(this.#lazyTimer)
-    clearInterval(this.#probeTimer)
+    this.#lazy?.cancel()
+    this.#probes?.cancel()
     this.#rejectAll(new StorageError('storage_closed'))
     const thread = this.#thread
     if (!thread) return
     const ended = new Promise<void>(resolve => thread.once('exit', () => resolve()))
-    const giveUp = setTimeout(() => void thread.terminate(), closeMs)
+    const giveUp = this.#options.clock.after(closeMs, () => void thread.terminate())
     thread.postMessage({ close: true } satisfies ToWriter, [])
     await ended
-    clearTimeout(giveUp)
+    giveUp.cancel()
   }
 
   #launch(): Promise<Recovery> {
-    const { start } = this.#options
+    const { start, startThread } = this.#options
     const workerData: WriterStart = { ...start, epoch: this.#epoch }
     const thread = startThread('writer-thread', workerData)
     this.#thread = thread
@@ -152,7 +152,7 @@ export class Writer implements Writing {
   }
 
   /** The thread is gone: whatever it had may or may not be committed. */
-  #lose(thread: Worker): void {
+  #lose(thread: StorageThread): void {
     if (this.#thread !== thread) return
     this.#thread = undefined
     this.#starting = undefined
@@ -171,7 +171,7 @@ export class Writer implements Writing {
   }
 
   #pumpLazy(): void {
-    this.#lazyTimer = undefined
+    this.#lazy = undefined
     this.#pump({ lazy: true })
   }
 
@@ -232,7 +232,7 @@ export class Writer implements Writing {
   }
 
   #startProbing(): void {
-    this.#probeTimer ??= setInterval(() => this.#probe(), probeMs).unref()
+    this.#probes ??= this.#options.clock.every(probeMs, () => this.#probe())
   }
 
   #break(reason: string): void {
@@ -271,8 +271,8 @@ export class Writer implements Writing {
 
   #mend(): void {
     if (this.#short === undefined) {
-      clearInterval(this.#probeTimer)
-      this.#probeTimer = undefined
+      this.#probes?.cancel()
+      this.#probes = undefined
     }
     if (this.#broken === undefined) return
     this.#broken = undefined

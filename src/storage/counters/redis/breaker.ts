@@ -1,4 +1,7 @@
+import type { Clock, Pending } from '../../../kit/index.ts'
+
 export type BreakerParts = {
+  readonly clock: Pick<Clock, 'after'>
   /** Asks whether it answers again. */
   probe(): Promise<unknown>
   /** It has stopped answering, or answers again. */
@@ -14,7 +17,7 @@ export class Breaker {
   #failures = 0
   #isOpen = false
   #isClosed = false
-  #probing: NodeJS.Timeout | undefined
+  #probing: Pending | undefined
 
   constructor(parts: BreakerParts) {
     this.#parts = parts
@@ -43,11 +46,11 @@ export class Breaker {
   /** For good: nothing is asked any more. */
   close(): void {
     this.#isClosed = true
-    clearTimeout(this.#probing)
+    this.#probing?.cancel()
   }
 
   #probeLater(): void {
-    this.#probing = setTimeout(() => {
+    this.#probing = this.#parts.clock.after(this.#parts.probeEveryMs, () => {
       this.#parts.probe().then(
         () => {
           this.#isOpen = false
@@ -58,7 +61,6 @@ export class Breaker {
           if (!this.#isClosed) this.#probeLater()
         },
       )
-    }, this.#parts.probeEveryMs)
-    this.#probing.unref()
+    })
   }
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Cluster, Redis } from 'ioredis'
+import type { Clock } from '../../../kit/index.ts'
 
 const connectMs = 1_000
 const reconnectMsMax = 1_000
@@ -23,7 +24,11 @@ export function script(text: string): Script {
  * cluster. No question takes longer than `commandMs`. `onLost` is told each time that the connection breaks or cannot be
  * made. Does not wait until it is there.
  */
-export function connect(url: string, commandMs: number, onLost: (why: string) => void): Link {
+export function connect(
+  url: string,
+  { commandMs, clock }: { readonly commandMs: number; readonly clock: Pick<Clock, 'after'> },
+  onLost: (why: string) => void,
+): Link {
   const { isCluster, host, port, ...options } = readUrl(url)
   const shared = {
     ...options,
@@ -50,16 +55,16 @@ export function connect(url: string, commandMs: number, onLost: (why: string) =>
     }
   }
   return {
-    run: (which, keys, args) => within(commandMs, run(which, keys, args)),
+    run: (which, keys, args) => within(clock, commandMs, run(which, keys, args)),
     close: () => redis.disconnect(),
   }
 }
 
 /** @throws Error when there is no answer in time. One that lies unread because this process was busy is an answer. */
-function within<T>(ms: number, answer: Promise<T>): Promise<T> {
+function within<T>(clock: Pick<Clock, 'after'>, ms: number, answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => setImmediate(() => reject(new Error(`no answer within ${ms} ms`))), ms)
-    answer.then(resolve, reject).finally(() => clearTimeout(timer))
+    const limit = clock.after(ms, () => setImmediate(() => reject(new Error(`no answer within ${ms} ms`))))
+    answer.then(resolve, reject).finally(() => limit.cancel())
   })
 }
 

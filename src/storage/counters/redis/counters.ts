@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Awaitable,
   type Clock,
@@ -7,7 +5,10 @@ import {
   CountersDown,
   type Demand,
   type Log,
+  type Pending,
+  type Random,
   type Standing,
+  systemRandom,
   type Taking,
   type Ticket,
   type WhenDown,
@@ -37,6 +38,7 @@ const clocksApartMs = 1_000
 export type RedisCountersOptions = {
   readonly url: string
   readonly clock: Clock
+  readonly random?: Random
   readonly log: Log
   /** How long places stay taken when their process says no more of them, in milliseconds; 30 s unless told. */
   readonly leaseMs?: number
@@ -61,31 +63,40 @@ export class RedisCounters implements Counters {
   readonly #breaker: Breaker
   readonly #leaseMs: number
   readonly #serverTime: (() => number) | undefined
-  readonly #process = randomBytes(9).toString('base64url')
+  readonly #process: string
   /** Places that this process holds in the store, by key and ticket. */
   readonly #held = new Map<string, { readonly key: string; readonly member: string }>()
-  readonly #renewing: NodeJS.Timeout
+  readonly #renewing: Pending
   #tickets = 0
   #why = ''
 
-  constructor({ url, clock, log, leaseMs = 30_000, commandMs = 200, serverTime }: RedisCountersOptions) {
+  constructor({
+    url,
+    clock,
+    random = systemRandom,
+    log,
+    leaseMs = 30_000,
+    commandMs = 200,
+    serverTime,
+  }: RedisCountersOptions) {
+    this.#process = random.bytes(9).toString('base64url')
     this.#clock = clock
     this.#log = log
     this.#leaseMs = leaseMs
     this.#serverTime = serverTime
     this.#own = new MemoryCounters(clock)
     this.#breaker = new Breaker({
+      clock,
       probe: () => this.#probe(),
       onChange: isOpen => this.#tell(isOpen),
       failuresMax,
       probeEveryMs,
     })
-    this.#link = connect(url, commandMs, why => {
+    this.#link = connect(url, { commandMs, clock }, why => {
       this.#why = why
       this.#breaker.failed()
     })
-    this.#renewing = setInterval(() => this.#renew(), leaseMs / 3)
-    this.#renewing.unref()
+    this.#renewing = clock.every(leaseMs / 3, () => this.#renew())
   }
 
   /** Waits until the store answers, or is known not to. */
@@ -96,7 +107,7 @@ export class RedisCounters implements Counters {
         () => false,
       )
       if (isThere) return this.#breaker.succeeded()
-      await sleep(readyEveryMs)
+      await this.#clock.sleep(readyEveryMs)
     }
     this.#breaker.open()
   }
@@ -142,7 +153,7 @@ export class RedisCounters implements Counters {
   }
 
   close(): Promise<void> {
-    clearInterval(this.#renewing)
+    this.#renewing.cancel()
     this.#breaker.close()
     this.#link.close()
     return Promise.resolve()

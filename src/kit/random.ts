@@ -1,0 +1,11 @@
+import { randomBytes } from 'node:crypto'
+
+/** Chance is handed in, so that tests decide it. */
+export type Random = {
+  /** So many bytes that nobody can foresee. */
+  bytes(size: number): Buffer
+  /** At least 0, less than 1; good enough for a choice, not for a secret. */
+  unit(): number
+}
+
+export const systemRandom: Random = { bytes: size => randomBytes(size), unit: () => Math.random() }

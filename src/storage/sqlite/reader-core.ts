@@ -1,0 +1,41 @@
+import { createAnswers, type Readings } from '../readings.ts'
+import type { Tables } from '../tables.ts'
+import { Connection } from './connect.ts'
+import type { FromReader, Port, Question, ReaderStart, ToReader } from './messages.ts'
+
+/** Answers what `port` asks, from a connection of its own, until it closes. */
+export function runReader({ path }: ReaderStart, port: Port<ToReader, FromReader>): void {
+  const connection = new Connection(path, { readOnly: true })
+  const answers = createAnswers({
+    run: steps => connection.run(steps),
+    snapshot: steps => connection.snapshot(steps),
+    openKysely: async () => (await import('./kysely.ts')).openKysely<Tables>(connection.db),
+  })
+
+  port.on('message', message => {
+    if ('close' in message) {
+      connection.close()
+      port.close()
+      return
+    }
+    void answer(message).then(found => port.postMessage(found, []))
+  })
+
+  async function answer({ id, reading, given }: Question): Promise<FromReader> {
+    try {
+      return { id, value: reading === 'audit' ? await auditFile(given) : await answers[reading](given as never) }
+    } catch (error) {
+      return { id, fault: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  /** The books, and below them the file itself. */
+  async function auditFile(given: Readings['audit']['given']) {
+    const books = await answers.audit(given)
+    const problems = [...books.problems]
+    for (const row of connection.all({ sql: 'PRAGMA quick_check(100)', params: [] })) {
+      if (row['quick_check'] !== 'ok') problems.push(`file: ${String(row['quick_check'])}`)
+    }
+    return { ...books, problems }
+  }
+}

@@ -1,0 +1,155 @@
+import { closeSync, existsSync, openSync, statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { StorageError } from '../errors.ts'
+import { begin, type Recovery } from '../ledger/recover.ts'
+import { forget } from '../ledger/replicas.ts'
+import { type Op, stepsOf } from '../ops.ts'
+import { ask } from '../query.ts'
+import { whole } from '../rows.ts'
+import type { Self } from '../self.ts'
+import { Connection } from './connect.ts'
+import { isFull, storageFailure } from './failure.ts'
+import type { Fault, FromWriter, Port, ToWriter, WriterStart } from './messages.ts'
+import { migrate } from './migrate.ts'
+
+const fileGone = 'the database file has been moved or deleted'
+const roomEveryMs = 2_000
+
+/** Brings the file up to date, recovers what others left, and commits each group that `port` brings, until it closes. */
+export function runWriter(start: WriterStart, port: Port<ToWriter, FromWriter>): void {
+  new WriterCore(start, port).begin()
+}
+
+class WriterCore {
+  readonly #start: WriterStart
+  readonly #port: Port<ToWriter, FromWriter>
+  readonly #room = { nextAt: 0, short: false }
+  #self!: Self
+
+  constructor(start: WriterStart, port: Port<ToWriter, FromWriter>) {
+    this.#start = start
+    this.#port = port
+  }
+
+  begin(): void {
+    const { path, epoch, connect, owner, host, chain } = this.#start
+    try {
+      // A writer that takes the place of another must not begin an empty file where the old one has gone.
+      if (epoch !== null && !existsSync(path)) throw new Error(fileGone)
+      makeFile(path)
+      const connection = new Connection(path, connect)
+      migrate(connection, path)
+      const recovery = this.#beginOn(connection)
+      this.#self = { owner, host, chain, epoch: recovery.epoch }
+      this.#port.on('message', message => {
+        if ('close' in message) return this.#close(connection)
+        this.#port.postMessage(this.#commitGroup(connection, message.ops), [])
+        this.#measureRoom()
+      })
+      this.#measureRoom()
+      this.#port.postMessage({ kind: 'ready', recovery }, [])
+    } catch (error) {
+      this.#port.postMessage({ kind: 'refused', fault: toFault(error) }, [])
+      this.#port.close()
+    }
+  }
+
+  /** Looks every few seconds whether the disk has room, and says so when that has changed. */
+  #measureRoom(): void {
+    const now = performance.now()
+    if (now < this.#room.nextAt) return
+    this.#room.nextAt = now + roomEveryMs
+    const { path, diskBytesMin } = this.#start
+    // Where the folder has gone, the next group finds that out.
+    if (!existsSync(path)) return
+    const { bavail, bsize } = statfsSync(dirname(path))
+    const short = bavail * bsize < diskBytesMin
+    if (short === this.#room.short) return
+    this.#room.short = short
+    const megabytes = Math.floor((bavail * bsize) / 1_048_576)
+    const told = short ? `only ${megabytes} MiB are free on the disk` : undefined
+    this.#port.postMessage({ kind: 'room', short: told }, [])
+  }
+
+  #beginOn(connection: Connection): Recovery {
+    const { epoch, beginAt, isAlone } = this.#start
+    if (epoch !== null) return { epoch, settled: 0, toReview: 0 }
+    if (beginAt !== null) return connection.transact(() => connection.run(begin(this.#start, beginAt, isAlone)))
+    const [meta] = connection.all(ask(`SELECT value FROM meta WHERE name = 'epoch'`))
+    return { epoch: meta ? whole(meta, 'value') : 0, settled: 0, toReview: 0 }
+  }
+
+  #close(connection: Connection): void {
+    const { beginAt, owner } = this.#start
+    try {
+      if (beginAt !== null) connection.transact(() => connection.run(forget(owner)))
+      connection.db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch {
+      // Somebody still reads, or the disk is full; what is in the log is durable and the next one to open finds it.
+    }
+    connection.close()
+    this.#port.close()
+  }
+
+  /** All operations in one transaction; when one of them fails, each in its own, so that its neighbours do not. */
+  #commitGroup(connection: Connection, ops: readonly Op[]): Group {
+    if (!connection.isFileThere()) return broken(fileGone)
+    const together = this.#commit(connection, ops)
+    if (!together.error) return { kind: 'group', values: together.values, faults: [], broken: undefined }
+    const reason = storageFailure(together.error)
+    // The log may find the disk full where the charges do not.
+    const retry = reason === undefined || (isFull(together.error) && ops.some(op => op.change === 'batch'))
+    return retry ? this.#commitApart(connection, ops) : broken(reason)
+  }
+
+  #commitApart(connection: Connection, ops: readonly Op[]): Group {
+    const values: unknown[] = []
+    const faults: (Fault | undefined)[] = []
+    for (const op of ops) {
+      const { values: own, error } = this.#commit(connection, [op])
+      const reason = storageFailure(error)
+      if (reason !== undefined && op.change !== 'batch') return broken(reason, values, faults)
+      values.push(own[0])
+      faults.push(error && toFault(error))
+    }
+    return { kind: 'group', values, faults, broken: undefined }
+  }
+
+  #commit(connection: Connection, ops: readonly Op[]): { values: unknown[]; error: Error | undefined } {
+    try {
+      const self = this.#self
+      const values = connection.transact(() =>
+        ops.map(op => connection.run(stepsOf(op.change, op.given as never, self))),
+      )
+      // A process that has lost its lease goes on in another epoch.
+      ops.forEach((op, at) => {
+        if (op.change === 'beat') this.#self = { ...this.#self, epoch: (values[at] as Recovery).epoch }
+      })
+      return { values, error: undefined }
+    } catch (error) {
+      return { values: [], error: error instanceof Error ? error : new Error(String(error)) }
+    }
+  }
+}
+
+type Group = Extract<FromWriter, { kind: 'group' }>
+
+function broken(reason: string, values: readonly unknown[] = [], faults: readonly (Fault | undefined)[] = []): Group {
+  return { kind: 'group', values, faults, broken: reason }
+}
+
+/** SQLite would make it everybody's to read; its log gets the mode of the file. A group may share it. */
+function makeFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'ax', 0o640))
+  } catch {
+    // It is there, or SQLite will say why it cannot be.
+  }
+}
+
+function toFault(error: unknown): Fault {
+  if (error instanceof StorageError) return { message: error.message, code: error.code }
+  const reason = storageFailure(error)
+  if (reason !== undefined) return { message: `the storage cannot be written: ${reason}`, code: 'storage_unavailable' }
+  return { message: error instanceof Error ? error.message : String(error) }
+}

@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
+import type { Outcome } from './play/play.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const script = resolve(import.meta.dirname, 'seed.ts')
+/** A seed takes about a second; one that takes so long will not end. */
+const longestMs = 240_000
+
+export type SeedOptions = {
+  readonly skip?: ReadonlySet<number>
+  readonly sabotage?: string
+  /** Takes each line of the story as it comes. */
+  readonly story?: (line: string) => void
+  readonly events?: boolean
+}
+
+/** Runs one seed in a process of its own. Never rejects: what goes wrong with it is an alarm of the harness. */
+export function runSeed(seed: number, { skip, sabotage, story, events = false }: SeedOptions = {}): Promise<Outcome> {
+  const args = [script, '--seed', String(seed), `--skip=${[...(skip ?? [])].join(',')}`]
+  if (story) args.push('--story')
+  if (events) args.push('--events')
+  if (sabotage !== undefined) args.push('--sabotage', sabotage)
+  // What is compiled is kept: half of a seed's time would go into it. Planted faults compile anew.
+  const cache = sabotage === undefined ? { NODE_COMPILE_CACHE: resolve(root, 'data/simulate/compiled') } : {}
+  const env = { ...process.env, UV_THREADPOOL_SIZE: '1', ...cache }
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const limit = setTimeout(() => child.kill('SIGKILL'), longestMs)
+  let out = ''
+  let err = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text
+    if (!story) return
+    const lines = out.split('\n')
+    out = lines.pop() ?? ''
+    for (const line of lines) if (line.startsWith('{"seed":')) out = `${line}\n${out}`
+    for (const line of lines) if (!line.startsWith('{"seed":')) story(line)
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err = (err + text).slice(-4_000)
+  })
+  return new Promise(done => {
+    child.on('close', code => {
+      clearTimeout(limit)
+      const last = out.trimEnd().split('\n').at(-1) ?? ''
+      done(last.startsWith('{"seed":') ? (JSON.parse(last) as Outcome) : lost(seed, `it ended with ${code}: ${err}`))
+    })
+  })
+}
+
+function lost(seed: number, detail: string): Outcome {
+  const alarms = [
+    { oracle: 'harness', what: detail.split('\n').find(line => /Error/.test(line)) ?? 'no outcome', detail },
+  ]
+  return { seed, calm: false, trace: '', books: '', alarms, marks: {}, happened: 0, simulatedMs: 0, asks: 0 }
+}
+
+/** Runs seeds on all cores, in any order. `take` is told each as it ends; false from it ends the run. */
+export async function runSeeds(
+  seeds: Iterable<number>,
+  take: (outcome: Outcome) => boolean | void,
+  options: SeedOptions & { readonly jobs?: number } = {},
+): Promise<void> {
+  const queue = seeds[Symbol.iterator]()
+  let ended = false
+  const work = async (): Promise<void> => {
+    for (let next = queue.next(); !ended && next.done !== true; next = queue.next())
+      if (take(await runSeed(next.value, options)) === false) ended = true
+  }
+  await Promise.all(Array.from({ length: options.jobs ?? availableParallelism() }, work))
+}

@@ -1,0 +1,24 @@
+import { idOf, isReplay } from '../play/asks.ts'
+import type { Oracle } from './oracle.ts'
+
+export const idempotent: Oracle = {
+  name: 'idempotent',
+  promise: 'One idempotency key is one sale, however often it is asked for within a day.',
+  *judge({ stage, books }) {
+    // A clock that went forward by a day has ended the keys of before.
+    if (stage.jumps.length > 0) return
+    for (const [first, asks] of Map.groupBy(stage.asks, ask => ask.first)) {
+      if (asks.length < 2 || first.wish.idempotency === undefined) continue
+      if (first.wish.operation !== 'image' && first.wish.operation !== 'edit') continue
+      const ids = new Set(asks.filter(ask => !isReplay(ask)).flatMap(ask => idOf(ask) ?? []))
+      const sold = [...ids].filter(id => books.linesOf(id).length > 0)
+      if (sold.length > 1) yield ['one key was sold twice', `ask ${first.no}: ${sold.join(', ')}`]
+      const atOnce = first.arrivals.some((one, i) =>
+        first.arrivals
+          .slice(i + 1)
+          .some(other => !other.failed && !one.failed && other.at < (one.wholeAt ?? one.cutOffAt ?? 0)),
+      )
+      if (atOnce) yield ['one key was made twice at once', `ask ${first.no}`]
+    }
+  },
+}

@@ -1,0 +1,35 @@
+import { answered } from './answered.ts'
+import { audit } from './audit.ts'
+import { delivered } from './delivered.ts'
+import { exactlyOnce } from './exactly-once.ts'
+import { faultless } from './faultless.ts'
+import { freeImage } from './free-image.ts'
+import { idempotent } from './idempotent.ts'
+import { limits } from './limits.ts'
+import { memory } from './memory.ts'
+import type { Oracle } from './oracle.ts'
+import { overdraft } from './overdraft.ts'
+import { phantom } from './phantom.ts'
+import { price } from './price.ts'
+import { spendable } from './spendable.ts'
+import { stuckMoney } from './stuck-money.ts'
+import { time } from './time.ts'
+
+/** All that judge one seed; `sometimes` judges many together. */
+export const oracles: readonly Oracle[] = [
+  freeImage,
+  phantom,
+  price,
+  overdraft,
+  stuckMoney,
+  exactlyOnce,
+  audit,
+  limits,
+  spendable,
+  delivered,
+  answered,
+  idempotent,
+  time,
+  memory,
+  faultless,
+]

@@ -1,0 +1,109 @@
+import { type Ask, statusOf } from '../play/asks.ts'
+import { limitsOf } from '../play/settings.ts'
+import type { Stage } from '../play/stage.ts'
+import type { Oracle } from './oracle.ts'
+
+const windowMs = 60_000
+/** Until a request that was refused has given its place back, where nothing is wrong. */
+const givenBackMs = 15_000
+
+/** Whose requests count together, and how many of them in a minute. */
+type Subject = { readonly name: string; readonly rpm: number; readonly keys: readonly number[] }
+
+export const limits: Oracle = {
+  name: 'limits',
+  promise:
+    'No more requests than the limit in any 60 seconds of one life, nor at once; and no one is refused who had room.',
+  *judge({ stage }) {
+    for (const subject of subjectsOf(stage)) {
+      const asks = stage.asks.filter(ask => subject.keys.includes(ask.wish.key))
+      yield* judgeExcess(subject, asks)
+      yield* judgeRefusals(stage, subject, asks)
+    }
+    for (const [number, key] of stage.keys.entries()) {
+      const { concurrency } = limitsOf[key.group]
+      if (concurrency !== undefined) yield* judgePlaces(number, concurrency, stage)
+    }
+  },
+}
+
+function subjectsOf(stage: Stage): readonly Subject[] {
+  const subjects: Subject[] = []
+  for (const [number, key] of stage.keys.entries()) {
+    const { rpm, scope } = limitsOf[key.group]
+    const own = Math.min(key.rpm ?? Infinity, scope === 'key' ? rpm : Infinity)
+    if (own < Infinity) subjects.push({ name: `key ${key.name}`, rpm: own, keys: [number] })
+    if (scope === 'key' || subjects.some(one => one.name === `user ${key.user}`)) continue
+    const keys = stage.keys.flatMap((one, i) => (one.user === key.user && one.group === key.group ? [i] : []))
+    subjects.push({ name: `user ${key.user}`, rpm, keys })
+  }
+  return subjects
+}
+
+/**
+ * When it was let in nobody outside knows: not before it was sent, not after it arrived. What was sent and has arrived within
+ * one minute was surely let in within one.
+ */
+function* judgeExcess({ name, rpm }: Subject, asks: readonly Ask[]): Iterable<readonly [string, string]> {
+  const arrived = asks.flatMap(ask => {
+    const arrival = ask.arrivals.find(one => one.life === ask.life)
+    return arrival ? [{ from: ask.sentAt, until: arrival.at, life: ask.life }] : []
+  })
+  for (const first of arrived) {
+    const within = arrived.filter(
+      one => one.life === first.life && one.from >= first.from && one.until < first.from + windowMs,
+    )
+    if (within.length <= rpm) continue
+    yield [
+      'more requests than a minute allows',
+      `${name}: ${within.length} of ${rpm} from ${Math.round(first.from)} ms`,
+    ]
+    return
+  }
+}
+
+/** Somebody was refused although all who may have been counted are fewer than the limit. */
+function* judgeRefusals(
+  stage: Stage,
+  { name, rpm }: Subject,
+  asks: readonly Ask[],
+): Iterable<readonly [string, string]> {
+  for (const ask of asks) {
+    if (statusOf(ask) !== 429 || ask.disturbed !== undefined) continue
+    const scope = ask.answer?.headers.get('x-ratelimit-scope')
+    if (scope !== 'user_rpm' || ask.arrivals.length > 0) continue
+    // Of a key in two limits the answer does not say which was full.
+    const own = subjectsOf(stage).filter(one => one.keys.includes(ask.wish.key))
+    if (own.length !== 1 || own[0]?.name !== name) continue
+    const counted = asks.filter(one => one !== ask && one.life === ask.life && mayCount(one, ask)).length
+    if (counted < rpm) yield ['refused where there was room', `${name}: ask ${ask.no}, at most ${counted} of ${rpm}`]
+  }
+}
+
+function mayCount(one: Ask, refused: Ask): boolean {
+  const from = refused.sentAt - windowMs
+  if (one.sentAt > (refused.endedAt ?? Infinity) || (one.endedAt ?? Infinity) < from) return false
+  if (one.first.arrivals.length > 0 || one.disturbed !== undefined) return true
+  // Refused before anybody was asked: it took nothing, and has given it back by now.
+  return (one.endedAt ?? Infinity) + givenBackMs > refused.sentAt
+}
+
+/** Under way at a vendor is under way here. */
+function* judgePlaces(number: number, most: number, stage: Stage): Iterable<readonly [string, string]> {
+  const spans = stage.asks
+    .filter(ask => ask.wish.key === number)
+    .flatMap(ask =>
+      ask.arrivals.flatMap(({ at, wholeAt, life }) =>
+        wholeAt === undefined ? [] : [{ from: at, until: wholeAt, life }],
+      ),
+    )
+  for (const one of spans) {
+    const together = spans.filter(other => other.life === one.life && other.from <= one.from && other.until > one.from)
+    if (together.length <= most) continue
+    yield [
+      'more requests at once than allowed',
+      `key ${number}: ${together.length} of ${most} at ${Math.round(one.from)}`,
+    ]
+    return
+  }
+}

@@ -1,0 +1,24 @@
+import { idOf, isImages, isReplay, made } from '../play/asks.ts'
+import type { Oracle } from './oracle.ts'
+
+export const phantom: Oracle = {
+  name: 'phantom',
+  promise: 'Nothing is billed that was not made, and nothing is asked for twice.',
+  *judge({ stage, books }) {
+    for (const ask of stage.asks) {
+      if (ask.first !== ask) continue
+      const same = stage.asks.filter(one => one.first === ask && !isReplay(one))
+      const ids = new Set(same.flatMap(one => idOf(one) ?? []))
+      if (isImages(ask)) {
+        const lines = [...ids].reduce((sum, id) => sum + books.linesOf(id).length, 0)
+        const count = made(ask).length
+        if (lines > count) yield ['more lines than pictures were made', `ask ${ask.no}: ${lines} lines, ${count} made`]
+      }
+      const begun = ask.arrivals.filter(arrival => !arrival.refusal)
+      // Asked again by the caller it may be made again, where the first was not sold.
+      if (begun.length > same.length)
+        yield ['an upstream was asked twice', `ask ${ask.no}: ${begun.map(one => one.shape).join(', ')}`]
+    }
+    for (const first of stage.upstreams.strays) yield ['an upstream got what nobody sent', first]
+  },
+}

@@ -1,0 +1,69 @@
+import type { Row } from '../world/storage.ts'
+import { type Ask, isRepeated, isReplay, made, statusOf, type Usage } from '../play/asks.ts'
+import type { Stage } from '../play/stage.ts'
+import { imagePrices, multiplierOf, tierOf, tokenPrices } from '../play/settings.ts'
+import type { Oracle } from './oracle.ts'
+
+export const price: Oracle = {
+  name: 'price',
+  promise: 'Each line has the price of what it is for: of an image by its real size, of tokens exactly, rounded once.',
+  *judge({ stage, books }) {
+    for (const ask of stage.asks) {
+      if (isReplay(ask)) continue
+      const charge = books.chargeOf(ask)
+      const { operation } = ask.wish
+      const ofImages = operation === 'image' || operation === 'edit' || operation === 'responses'
+      if (charge && ofImages) yield* judgeImages(ask, books.linesOf(String(charge['id'])))
+      const use = operation === 'responses' ? books.chargeOf(ask, '.u') : ofImages ? undefined : charge
+      if (!ofImages || operation === 'responses')
+        yield* judgeUse(stage, ask, use, use && books.linesOf(String(use['id'])))
+    }
+  },
+}
+
+function* judgeImages(ask: Ask, lines: readonly Row[]): Iterable<readonly [string, string]> {
+  const byRequest = ask.wish.model.startsWith('beta')
+  const sizes = made(ask).map(one => `${one.width}x${one.height}`)
+  for (const line of lines) {
+    const size = `${line['width']}x${line['height']}`
+    const asked = ask.wish.size?.split('x').map(Number) ?? []
+    const wanted = byRequest ? tierOf(asked.length > 0 ? Math.max(...asked) : 2_048) : tierOfSize(size)
+    const detail = `ask ${ask.no}: ${line['price']} for ${size}, asked ${ask.wish.size}`
+    if (!byRequest && !sizes.includes(size)) yield ['a line for a size that nobody made', detail]
+    else if (line['price'] !== imagePrices[wanted]) yield ['an image has another price', detail]
+  }
+}
+
+function tierOfSize(size: string) {
+  return tierOf(Math.max(...size.split('x').map(Number)))
+}
+
+/** Of an answer whose use was told and that came whole, to the last micro-unit. */
+function* judgeUse(
+  stage: Stage,
+  ask: Ask,
+  charge: Row | undefined,
+  lines: readonly Row[] = [],
+): Iterable<readonly [string, string]> {
+  const arrival = ask.arrivals.at(-1)
+  if (!arrival?.usage || arrival.wholeAt === undefined || ask.disturbed !== undefined || ask.left) return
+  if (statusOf(ask) !== 200 || !ask.answer?.whole || isRepeated(stage.asks, ask)) return
+  const key = stage.keys[ask.wish.key]
+  if (!key) return
+  const wanted = sumOf(ask.wish.model, arrival.usage, multiplierOf[key.group])
+  const found = lines.reduce((sum, line) => sum + BigInt(String(line['price'])), 0n)
+  if (charge === undefined && wanted > 0n) yield ['what was used has no charge', `ask ${ask.no}: ${wanted} micro-units`]
+  else if (found !== wanted) yield ['what was used has another price', `ask ${ask.no}: ${found}, not ${wanted}`]
+}
+
+function sumOf(model: string, { input, cached, output }: Usage, by: { over: bigint; under: bigint }): bigint {
+  const prices = tokenPrices[model] ?? {}
+  const cost = (tokens: number, unit: string): bigint => {
+    const under = 1_000_000n * by.under
+    const exact = BigInt(tokens) * BigInt(prices[unit] ?? 0) * by.over
+    return (2n * exact + under) / (2n * under)
+  }
+  const isCachedCheaper = prices['cached_input'] !== undefined
+  const fresh = isCachedCheaper ? input - cached : input
+  return cost(fresh, 'input') + (isCachedCheaper ? cost(cached, 'cached_input') : 0n) + cost(output, 'output')
+}

@@ -1,0 +1,13 @@
+import type { Oracle } from './oracle.ts'
+
+/** The program warms up, and machines differ: what is meant is work that grows without bound. */
+const turnMs = 250
+
+export const time: Oracle = {
+  name: 'time',
+  promise: 'Nothing that happens keeps the processor for more than 250 ms.',
+  *judge({ stage }) {
+    const { ms, label } = stage.world.time.slowest
+    if (ms > turnMs) yield [`a long turn: ${label.replaceAll(/\d+/g, '#')}`, `${ms} ms`]
+  },
+}

@@ -1,0 +1,267 @@
+import type { Random } from '../world/random.ts'
+import type { Picture, Usage, Wish } from './asks.ts'
+import type { Painted, Painter } from './pictures.ts'
+
+/** What an upstream answers, before it is put on the wire. */
+export type Answer = {
+  readonly status: number
+  readonly type: string
+  /** The body in the pieces in which it is made: an image or an event each. */
+  readonly pieces: readonly string[]
+  readonly made: readonly Picture[]
+  readonly known: boolean
+  readonly usage: Usage | undefined
+  readonly headers?: { readonly [name: string]: string }
+  /** What was not answered but broke off. */
+  readonly breaks?: 'before' | 'amid' | 'never'
+}
+
+type Given = { readonly wish: Wish; readonly random: Random; readonly painter: Painter; readonly asked: Asked }
+/** What the request said when it came. */
+export type Asked = { readonly stream: boolean; readonly includeUsage: boolean }
+type Shape = (given: Given) => Answer
+
+const json = JSON.stringify
+const plain = { status: 200, type: 'application/json', usage: undefined, known: true } as const
+const events = { ...plain, type: 'text/event-stream' } as const
+
+function paint({ wish, random, painter }: Given, count = wish.n): Painted[] {
+  const isLinked = wish.model.startsWith('beta') && wish.render !== 'b64_json'
+  return Array.from({ length: count }, () => (isLinked ? painter.link(random) : painter.paint(random)))
+}
+
+/** An element of `data`, as the vendor of the family writes it, with what others write beside it. */
+function element(random: Random, { base64, url }: Painted): object {
+  const image = url === '' ? { b64_json: base64 } : { url }
+  if (random.chance(0.2)) return { revised_prompt: 'a boat, "at" sea \\ ✓', ...image }
+  if (random.chance(0.2)) return { ...image, revised_prompt: 'ein Boot\n' }
+  return image
+}
+
+/** The known shapes of an answer of images, in the freedom that JSON gives. */
+const data: Shape = given => {
+  const { random } = given
+  const made = paint(given)
+  const list = made.map(one => element(random, one))
+  const body = random.chance(0.5)
+    ? { created: 1_763_640_000, data: list, usage: { total_tokens: 3, input_tokens: 1, output_tokens: 2 } }
+    : { background: 'opaque', data: list, created: 1_763_640_000 }
+  return { ...plain, made, pieces: [random.chance(0.2) ? JSON.stringify(body, null, 2) : json(body)] }
+}
+
+/** Shapes that no family of the configuration says: each is some vendor's, or might be. */
+const unknownShapes: { readonly [name: string]: (images: readonly object[], random: Random) => unknown } = {
+  array: images => images,
+  'data-object': ([image]) => ({ created: 1, data: image ?? {} }),
+  images: images => ({ created: 1, images }),
+  'images-beside': images => ({ created: 1, data: [], images }),
+  output: images => ({ output: images }),
+  predictions: images => ({ predictions: images }),
+  nested: images => ({ result: { data: images } }),
+  wrapped: images => ({ created: 1, data: images.map(image => ({ image })) }),
+  message: images => ({ output: [{ type: 'message', content: images }] }),
+  strings: images => ({ created: 1, data: images.map(image => Object.values(image).at(-1) as unknown) }),
+  capitals: images => ({ Data: images.map(image => ({ B64_JSON: Object.values(image).at(-1) as unknown })) }),
+  inline: images => ({
+    candidates: images.map(image => ({
+      content: { parts: [{ inlineData: { mimeType: 'image/jpeg', data: Object.values(image).at(-1) as unknown } }] },
+    })),
+  }),
+  'image-url': images => ({ data: images.map(image => ({ image_url: Object.values(image).at(-1) as unknown })) }),
+  error: images => ({ error: {}, output: images }),
+}
+
+function unknown(name: string): Shape {
+  return given => {
+    const painted = paint(given, name === 'data-object' ? 1 : given.wish.n)
+    const images = painted.map(({ base64, url }) => (url === '' ? { b64_json: base64 } : { url }))
+    const shape = unknownShapes[name] as (images: readonly object[], random: Random) => unknown
+    return { ...plain, known: false, made: painted, pieces: [json(shape(images, given.random))] }
+  }
+}
+
+/** A stream of images: previews, then each whole one. */
+function imageEvents(named: string, typed: boolean, field = 'b64_json'): Shape {
+  return given => {
+    const verb = given.wish.operation === 'edit' ? 'image_edit' : 'image_generation'
+    const made = paint(given)
+    const pieces = made.flatMap(({ base64 }) => {
+      const preview = event(`${verb}.partial_image`, { type: `${verb}.partial_image`, b64_json: 'QUJD' })
+      const type = named.replace('VERB', verb)
+      const whole = field === 'data' ? { data: [{ b64_json: base64 }] } : { [field]: base64 }
+      const last = event(typed ? type : '', typed ? { type, ...whole } : whole)
+      return given.random.chance(0.5) ? [preview, last] : [last]
+    })
+    return { ...events, known: named === 'VERB.completed' && typed && field === 'b64_json', made, pieces }
+  }
+}
+
+function event(name: string, body: object): string {
+  return `${name === '' ? '' : `event: ${name}\n`}data: ${json(body)}\n\n`
+}
+
+function refuse(status: number, headers: { readonly [name: string]: string } = {}): Shape {
+  return () => ({
+    ...plain,
+    status,
+    headers,
+    made: [],
+    pieces: [
+      json({ error: { message: 'no', type: 'server_error', code: status === 400 ? 'content_policy' : 'busy' } }),
+    ],
+  })
+}
+
+/** Within what the bytes of a request can carry: more is an upstream's fault, which is a shape of its own. */
+function use(random: Random): Usage {
+  const input = 10 + random.int(40)
+  return { input, cached: random.chance(0.3) ? random.int(input) : 0, output: 1 + random.int(3_000) }
+}
+
+function usageOfChat({ input, cached, output }: Usage): object {
+  return {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    prompt_tokens_details: { cached_tokens: cached },
+  }
+}
+
+const prose = (random: Random): string =>
+  random.pick([
+    'a boat\n\tat "sea"',
+    'ein Boot, 海上的船',
+    'const x = `\\n`;\n// ✓',
+    'data: {"usage":{"prompt_tokens":1}}',
+  ])
+
+/** Tokens as long as the text that is said to be them: what was used is within what the bytes can carry. */
+function chat(tellsUsage: boolean): Shape {
+  return ({ random, asked }) => {
+    const usage = use(random)
+    const text = `${prose(random)} `.repeat(1 + Math.ceil(usage.output / 4))
+    const told = tellsUsage ? usage : undefined
+    if (!asked.stream) {
+      const message = { index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }
+      const body = { id: 'chat', object: 'chat.completion', choices: [message] }
+      return {
+        ...plain,
+        made: [],
+        usage: told,
+        pieces: [json(tellsUsage ? { ...body, usage: usageOfChat(usage) } : body)],
+      }
+    }
+    const chunk = (more: object): string =>
+      `data: ${json({ id: 'chat', object: 'chat.completion.chunk', ...more })}\n\n`
+    const cuts = 1 + random.int(6)
+    const size = Math.ceil(text.length / cuts)
+    const pieces = Array.from({ length: cuts }, (_, i) =>
+      chunk({ choices: [{ index: 0, delta: { content: text.slice(i * size, (i + 1) * size) } }] }),
+    )
+    pieces.push(chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }))
+    if (tellsUsage && asked.includeUsage) pieces.push(chunk({ choices: [], usage: usageOfChat(usage) }))
+    return { ...events, made: [], usage: told, pieces: [...pieces, 'data: [DONE]\n\n'] }
+  }
+}
+
+/** A response whose tool draws. */
+function drawing(count: number): Shape {
+  return given => {
+    const { random, asked } = given
+    const made = paint(given, count)
+    const usage = { ...use(random), cached: 0 }
+    const calls = made.map(({ base64 }, i) => ({
+      id: `ig_${given.wish.seed}_${i}`,
+      type: 'image_generation_call',
+      status: 'completed',
+      result: base64,
+    }))
+    const message = {
+      type: 'message',
+      content: [{ type: 'output_text', text: `${prose(random)} `.repeat(usage.output) }],
+    }
+    const told = { input_tokens: usage.input, output_tokens: usage.output, total_tokens: usage.input + usage.output }
+    const response = { id: 'resp', object: 'response', status: 'completed', output: [...calls, message], usage: told }
+    if (!asked.stream) return { ...plain, made, usage, pieces: [json(response)] }
+    const done = calls.map((item, i) => event('', { type: 'response.output_item.done', output_index: i, item }))
+    return { ...events, made, usage, pieces: [...done, event('', { type: 'response.completed', response })] }
+  }
+}
+
+const embedding: Shape = ({ random }) => {
+  const usage = { input: 1 + random.int(20), cached: 0, output: 0 }
+  const list = [{ object: 'embedding', index: 0, embedding: [0.1, -0.2] }]
+  const told = { prompt_tokens: usage.input, total_tokens: usage.input }
+  return { ...plain, made: [], usage, pieces: [json({ object: 'list', data: list, model: 'e', usage: told })] }
+}
+
+const broken =
+  (shape: Shape, breaks: 'before' | 'amid' | 'never'): Shape =>
+  given => ({ ...shape(given), breaks })
+
+/** What goes wrong with any operation. */
+const failing = {
+  error400: refuse(400),
+  error429: refuse(429, { 'retry-after': '2' }),
+  error500: refuse(500),
+  error503: refuse(503),
+} satisfies { readonly [name: string]: Shape }
+
+const unknownImages = Object.fromEntries(Object.keys(unknownShapes).map(name => [name, unknown(name)]))
+const emptyList: Shape = () => ({ ...plain, made: [], pieces: [json({ created: 1, data: [] })] })
+
+/** The shapes of each kind of answer, by name. */
+const grammar: { readonly [kind: string]: { readonly [name: string]: Shape } } = {
+  images: {
+    data,
+    empty: emptyList,
+    'before-data': broken(data, 'before'),
+    'amid-data': broken(data, 'amid'),
+    'never-data': broken(data, 'never'),
+    ...unknownImages,
+    ...failing,
+  },
+  imageEvents: {
+    data: imageEvents('VERB.completed', true),
+    'amid-data': broken(imageEvents('VERB.completed', true), 'amid'),
+    'before-data': broken(imageEvents('VERB.completed', true), 'before'),
+    partial: imageEvents('VERB.partial_succeeded', true),
+    untyped: imageEvents('VERB.completed', false),
+    listed: imageEvents('VERB.completed', true, 'data'),
+    inline: imageEvents('VERB.completed', true, 'inlineData'),
+    ...failing,
+  },
+  chat: {
+    data: chat(true),
+    unsaid: chat(false),
+    'amid-data': broken(chat(true), 'amid'),
+    'before-data': broken(chat(true), 'before'),
+    ...failing,
+  },
+  responses: {
+    data: drawing(1),
+    two: drawing(2),
+    none: drawing(0),
+    'amid-data': broken(drawing(1), 'amid'),
+    ...failing,
+  },
+  embeddings: { data: embedding, 'before-data': broken(embedding, 'before'), ...failing },
+}
+
+function kindOf({ operation, stream }: Pick<Wish, 'operation' | 'stream'>): string {
+  if (operation === 'image' || operation === 'edit') return stream ? 'imageEvents' : 'images'
+  return operation
+}
+
+/** The names of the shapes that an operation's answers may have, those first that go well. */
+export function shapeNames(wish: Pick<Wish, 'operation' | 'stream'>): readonly string[] {
+  return Object.keys(grammar[kindOf(wish)] ?? {})
+}
+
+/** The answer of a shape; of a name that the operation does not know, the ordinary one. */
+export function compose(name: string, given: Given): Answer {
+  const shapes = grammar[kindOf({ ...given.wish, stream: given.asked.stream })] ?? {}
+  const shape = shapes[name] ?? shapes['data']
+  if (!shape) throw new Error(`there is no answer to ${given.wish.operation}`)
+  return shape(given)
+}

@@ -1,0 +1,115 @@
+import type { Gateway } from '../../../src/index.ts'
+import { createGateway } from '../../../src/index.ts'
+import { Process, runAs } from '../world/process.ts'
+import { copyAsCrashed } from '../world/storage.ts'
+import { type Acknowledged, createThreads } from '../world/threads.ts'
+import type { World } from '../world/world.ts'
+import { configuration, environment } from './settings.ts'
+
+/** Something that the gateway logged as an error. */
+export type Logged = { readonly at: number; readonly text: string; readonly facts: string }
+
+/**
+ * The gateway's lives, one after the other: each a process of the world on the database that the one before it left, whether
+ * it was closed or died.
+ */
+export class Lives {
+  /** The one that runs; undefined between two. */
+  gateway: Gateway | undefined
+  process: Process
+  /** How many there were. */
+  count = 0
+  path: string
+  readonly errors: Logged[] = []
+  readonly #world: World
+  readonly #folder: string
+  readonly #acknowledged: Acknowledged = { mark: undefined, untold: 0 }
+  readonly #text = configuration()
+
+  constructor(world: World, folder: string) {
+    this.#world = world
+    this.#folder = folder
+    this.path = `${folder}/0.db`
+    this.process = new Process('gateway 0')
+  }
+
+  /** @throws Error what keeps it from starting, once it has been tried for minutes */
+  async begin(): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      this.process = new Process(`gateway ${this.count}`)
+      try {
+        this.gateway = await this.#world.time.runFor(
+          runAs(this.process, () => this.#create()),
+          120_000,
+        )
+        return
+      } catch (error) {
+        if (tries === 40) throw error
+        this.#world.mark('start refused, tried again')
+        this.process.crash()
+        await this.#world.time.pass(5_000)
+      }
+    }
+  }
+
+  /** Lets requests finish, as SIGTERM does. */
+  async end(): Promise<void> {
+    const { gateway } = this
+    if (!gateway) return
+    this.gateway = undefined
+    await this.#world.time.runFor(
+      runAs(this.process, () => gateway.close()),
+      3_600_000,
+    )
+    this.count++
+  }
+
+  /** Something is committed, and nobody has been told of it. */
+  get isUntold(): boolean {
+    return this.#acknowledged.untold > 0
+  }
+
+  /** It dies, or the power goes: what the disk has is what there is. */
+  crash(): void {
+    this.gateway = undefined
+    this.process.crash()
+    this.count++
+    const next = `${this.#folder}/${this.count}.db`
+    const tail = copyAsCrashed(this.path, next, this.#acknowledged.mark, this.#world.random)
+    this.#world.mark(`fault: crash, ${tail}`)
+    this.path = next
+    Object.assign(this.#acknowledged, { mark: undefined, untold: 0 })
+  }
+
+  #create(): Promise<Gateway> {
+    const { time } = this.#world
+    const { clock, disk, random } = this.#world
+    const note = (fault: string): void => this.#world.mark(`fault: ${fault}`)
+    return createGateway(
+      { text: this.#text, file: 'simulated.yaml' },
+      {
+        env: { ...environment, TOLLGATE_STORAGE: `sqlite:${this.path}` },
+        log: this.#log(),
+        clock,
+        random,
+        startThread: createThreads({ time, random, disk, note }, this.path, this.#acknowledged),
+      },
+    )
+  }
+
+  #log() {
+    const nothing = (): void => undefined
+    const error = (facts: object, text: string): void => {
+      this.errors.push({ at: this.#world.time.tick, text, facts: describe(facts) })
+    }
+    const flush = (): Promise<void> => Promise.resolve()
+    return { debug: nothing, info: nothing, warn: nothing, error, request: nothing, hide: nothing, flush }
+  }
+}
+
+function describe(facts: object): string {
+  const shown = Object.entries(facts).map(([name, value]) =>
+    value instanceof Error ? `${name}: ${value.stack ?? value.message}` : `${name}: ${String(value)}`,
+  )
+  return shown.join('; ').slice(0, 600)
+}

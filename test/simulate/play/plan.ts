@@ -1,0 +1,226 @@
+import { Random } from '../world/random.ts'
+import { shapeNames } from './answers.ts'
+import type { Operation, Wish } from './asks.ts'
+import type { GroupName } from './settings.ts'
+import { wires } from './upstreams.ts'
+
+/** A key of the world, as it is made at the start. */
+export type PlannedKey = {
+  readonly name: string
+  readonly user: 'ada' | 'bob'
+  readonly group: GroupName
+  readonly budget: number | null
+  readonly period: 'total' | 'day' | 'month'
+  readonly rpm: number | undefined
+  /** What it is used for: text may overdraw, images may not. */
+  readonly uses: readonly Operation[]
+}
+
+const kinds = [
+  'ask',
+  'burst',
+  'again',
+  'jump',
+  'verify',
+  'crash',
+  'restart',
+  'reload',
+  'disk full',
+  'slow disk',
+  'statement fails',
+  'reads fail',
+  'writer dies',
+  'wait',
+  'outage',
+  'lag',
+  'budget',
+  'disable',
+  'rotate',
+  'refund',
+  'resolve',
+] as const
+export type Kind = (typeof kinds)[number]
+
+/** One thing that is done to the world. Everything of it is drawn before it may be left out. */
+export type Operated = {
+  readonly no: number
+  readonly kind: Kind
+  /** Milliseconds that pass before it. */
+  readonly gap: number
+  readonly wish: Wish
+  readonly count: number
+  /** Milliseconds by which the clock on the wall jumps. */
+  readonly jump: number
+  /** Milliseconds for which a fault lasts, or a process is down. */
+  readonly lasts: number
+  readonly key: number
+  /** What else the operation chooses from what there is. */
+  readonly choice: number
+  readonly state: 'refused' | 'late' | 'never'
+  readonly host: number
+}
+
+export type Plan = {
+  readonly seed: number
+  /** No faults at all: what is promised holds strictly. */
+  readonly calm: boolean
+  readonly keys: readonly PlannedKey[]
+  readonly operations: readonly Operated[]
+}
+
+const minute = 60_000
+const day = 86_400_000
+const faults: ReadonlySet<Kind> = new Set([
+  'jump',
+  'crash',
+  'restart',
+  'disk full',
+  'slow disk',
+  'statement fails',
+  'reads fail',
+  'writer dies',
+  'outage',
+  'lag',
+  'disable',
+  'rotate',
+])
+
+/** Draws a plan: what is done, by whom, in what order, and how often each thing goes wrong, which differs from seed to seed. */
+export function drawPlan(seed: number, length = 45): Plan {
+  const random = new Random(seed, 'plan')
+  const calm = seed % 10 === 0
+  const weights = drawWeights(random, calm)
+  const appetite = drawAppetite(random, calm)
+  const operations = Array.from({ length }, (_, no) => drawOperation(random, no, weights, appetite))
+  return { seed, calm, keys: drawKeys(random), operations }
+}
+
+/** A swarm: of what can happen each seed leaves some out, and likes some more than others. */
+function drawWeights(random: Random, calm: boolean): { readonly [kind in Kind]: number } {
+  const weights = Object.fromEntries(kinds.map(kind => [kind, random.chance(0.55) ? 0.3 + random.unit() : 0]))
+  for (const kind of faults) if (calm) weights[kind] = 0
+  return {
+    ...(weights as { [kind in Kind]: number }),
+    ask: 5 + random.int(8),
+    burst: random.unit() * 2,
+    again: random.unit() * 1.5,
+    verify: 0.5,
+    wait: 0.5,
+  }
+}
+
+/** What this seed's callers and vendors are inclined to. */
+type Appetite = {
+  readonly operations: { readonly [operation in Operation]: number }
+  /** Share of answers that are not the ordinary one. */
+  readonly odd: number
+  readonly oddWire: number
+  readonly leaves: number
+  readonly streams: number
+  readonly key: number
+}
+
+function drawAppetite(random: Random, calm: boolean): Appetite {
+  const operations = {
+    image: 2 + random.int(4),
+    edit: random.int(3),
+    chat: random.int(3),
+    responses: random.int(2),
+    embeddings: random.int(2),
+  }
+  return {
+    operations,
+    odd: calm ? 0 : random.unit() * 0.7,
+    oddWire: calm ? 0 : random.unit() * 0.6,
+    leaves: calm ? 0 : random.unit() * 0.3,
+    streams: random.unit() * 0.6,
+    key: random.int(keyCount),
+  }
+}
+
+const keyCount = 8
+
+/** Near what an image costs, so that budgets run out: where mistakes about them show. */
+function drawKeys(random: Random): readonly PlannedKey[] {
+  const images: readonly Operation[] = ['image', 'edit']
+  const all: readonly Operation[] = ['image', 'edit', 'chat', 'responses', 'embeddings']
+  const cents = (least: number, most: number): number => (least + random.int(most - least)) * 20_000
+  const key = (name: string, more: Partial<PlannedKey>): PlannedKey => ({
+    name,
+    user: 'ada',
+    group: 'default',
+    budget: null,
+    period: 'total',
+    rpm: undefined,
+    uses: all,
+    ...more,
+  })
+  return [
+    key('free', {}),
+    key('total', { budget: cents(4, 60), uses: images }),
+    key('day', { budget: cents(4, 40), period: 'day', uses: images }),
+    key('month', { budget: cents(8, 100), period: 'month', uses: images, group: 'partner' }),
+    key('text', { budget: cents(2, 50), group: 'partner', uses: all }),
+    key('tight', { group: 'tight', rpm: 20 + random.int(30) }),
+    key('team one', { group: 'team', user: 'bob' }),
+    key('team two', { group: 'team', user: 'bob', rpm: 5 + random.int(12) }),
+  ]
+}
+
+function drawOperation(
+  random: Random,
+  no: number,
+  weights: { readonly [kind in Kind]: number },
+  appetite: Appetite,
+): Operated {
+  return {
+    no,
+    kind: random.weigh(weights),
+    gap: random.chance(0.3) ? random.int(90_000) : random.int(4_000),
+    wish: drawWish(random, appetite),
+    count: 2 + random.int(18),
+    jump: random.pick([minute, 3_600_000, day, 40 * day, 400 * day]) * (random.chance(0.5) ? 1 : -1),
+    lasts: 500 + random.int(random.chance(0.2) ? 120_000 : 20_000),
+    key: random.int(keyCount),
+    choice: random.int(1_000_000),
+    state: random.pick(['refused', 'late', 'never']),
+    host: random.int(5),
+  }
+}
+
+const imageModels = ['alpha-image-2', 'alpha-pair', 'beta-imagine-image'] as const
+const sizes = [undefined, '1024x1024', '1536x1024', '1024x1536', '2048x2048', '3840x2160'] as const
+
+function drawWish(random: Random, appetite: Appetite): Wish {
+  const operation = random.weigh(appetite.operations)
+  const model = {
+    image: random.pick(imageModels),
+    edit: random.pick(imageModels),
+    chat: random.pick(['sim-chat', 'chat-pair']),
+    responses: 'draws-one',
+    embeddings: 'sim-embedding',
+  }[operation]
+  const isBeta = model === 'beta-imagine-image'
+  const stream = random.chance(appetite.streams) && operation !== 'embeddings' && !isBeta
+  const render = random.pick<Wish['render']>(['url', 'b64_json', undefined, undefined])
+  const isOdd = random.chance(appetite.odd)
+  const names = shapeNames({ operation, stream })
+  const shapes = isOdd ? [random.pick(names), random.pick([...names, 'data', 'data'])] : ['data']
+  return {
+    key: random.chance(0.4) ? appetite.key : random.int(keyCount),
+    operation,
+    model,
+    n: operation === 'image' || operation === 'edit' ? 1 + random.int(4) : 1,
+    size: random.pick(sizes),
+    stream,
+    render: stream && !isBeta ? undefined : render,
+    includeUsage: random.chance(0.5),
+    files: Array.from({ length: 1 + random.int(2) }, () => random.int(random.chance(0.1) ? 1_500_000 : 3_000)),
+    shapes,
+    wire: random.chance(appetite.oddWire) ? random.pick(wires) : 'plain',
+    idempotency: random.chance(0.3) ? `idem-${random.int(1e9)}` : undefined,
+    again: undefined,
+    leaves: random.chance(appetite.leaves) ? random.int(20_000) : undefined,
+    seed: random.int(1e9),
+  }
+}

@@ -1,0 +1,205 @@
+import { type Message, WireReader } from '../world/http-wire.ts'
+import { Random } from '../world/random.ts'
+import type { SimSocket } from '../world/sockets.ts'
+import type { Door, World } from '../world/world.ts'
+import { type Answer, compose } from './answers.ts'
+import type { Arrival, Ask, Wish } from './asks.ts'
+import { Painter } from './pictures.ts'
+import { hosts } from './settings.ts'
+
+/** How an answer travels. */
+export const wires = [
+  'plain',
+  'chunked',
+  'pieces',
+  'no-length',
+  'continue100',
+  'processing102',
+  'hints103',
+  'slow',
+  'trailing',
+] as const
+
+/** Vendors at the other end: they answer as each request's own draws say, and know what they made. */
+export class Upstreams {
+  readonly #world: World
+  readonly #asks: readonly Ask[]
+  readonly #lifeNow: () => number
+  readonly #painter = new Painter()
+  readonly #states = new Map<string, Door['state']>()
+  /** Requests that nobody is known to have sent. */
+  readonly strays: string[] = []
+
+  constructor(world: World, asks: readonly Ask[], lifeNow: () => number) {
+    this.#world = world
+    this.#asks = asks
+    this.#lifeNow = lifeNow
+    for (const host of Object.values(hosts))
+      world.serve(host, () => ({
+        state: this.#states.get(host) ?? 'open',
+        accept: socket => this.#accept(host, socket),
+      }))
+  }
+
+  /** From now on connections to a host go so. */
+  set(host: string, state: Door['state']): void {
+    this.#states.set(host, state)
+  }
+
+  #accept(host: string, socket: SimSocket): void {
+    const reader = new WireReader('requests', message => this.#take(host, socket, message))
+    socket.on('error', () => undefined)
+    socket.on('data', (bytes: Buffer) => reader.push(bytes))
+    socket.on('end', () => socket.end())
+  }
+
+  #take(host: string, socket: SimSocket, message: Message): void {
+    const text = message.body.toString('latin1')
+    const no = Number(/ask (\d+) /.exec(text)?.[1] ?? Number.NaN)
+    const ask = this.#asks[no]
+    if (!ask) return void this.strays.push(message.first)
+    const { wish } = ask
+    const random = new Random(wish.seed, `answer ${ask.no} ${ask.arrivals.length}`)
+    const shape = wish.shapes[ask.arrivals.length] ?? 'data'
+    const stream = /"stream":\s?true|name="stream"\r\n\r\ntrue/.test(text)
+    const includeUsage = /"include_usage":\s?true/.test(text)
+    const answer = compose(shape, { wish, random, painter: this.#painter, asked: { stream, includeUsage } })
+    const arrival: Arrival = {
+      at: this.#world.time.tick,
+      host,
+      life: this.#lifeNow(),
+      shape,
+      made: answer.breaks === undefined ? answer.made : madeBefore(answer),
+      known: answer.known,
+      refusal: [429, 503].includes(answer.status),
+      failed: answer.status >= 400,
+      usage: answer.usage,
+      body: answer.pieces.join(''),
+      wholeAt: undefined,
+      cutOffAt: undefined,
+    }
+    ask.arrivals.push(arrival)
+    this.#world.mark(`shape: ${wish.operation} ${shape}`)
+    this.#world.mark(`wire: ${wish.wire}`)
+    socket.once('close', () => {
+      if (arrival.wholeAt === undefined) arrival.cutOffAt = this.#world.time.tick
+    })
+    new Delivery(this.#world, socket, wish, answer, arrival, random).begin()
+  }
+}
+
+/** Of an answer that breaks off everything may have been made: whoever got it has it. */
+function madeBefore(answer: Answer): Answer['made'] {
+  return answer.breaks === 'amid' ? answer.made : []
+}
+
+/** One answer on its way. */
+class Delivery {
+  readonly #world: World
+  readonly #socket: SimSocket
+  readonly #wish: Wish
+  readonly #answer: Answer
+  readonly #arrival: Arrival
+  readonly #random: Random
+  #at = 0
+
+  constructor(world: World, socket: SimSocket, wish: Wish, answer: Answer, arrival: Arrival, random: Random) {
+    this.#world = world
+    this.#socket = socket
+    this.#wish = wish
+    this.#answer = answer
+    this.#arrival = arrival
+    this.#random = random
+  }
+
+  begin(): void {
+    const { breaks } = this.#answer
+    this.#at = 20 + this.#random.int(4_000)
+    if (this.#wish.wire === 'slow') this.#at += this.#random.int(200_000)
+    if (breaks === 'never') return
+    if (breaks === 'before') return this.#then(() => this.#socket.destroy(new Error('gone')))
+    this.#greet()
+    this.#write()
+  }
+
+  /** What comes before the answer, asked or not (RFC 9110 15.2). */
+  #greet(): void {
+    const first = { continue100: '100 Continue', processing102: '102 Processing', hints103: '103 Early Hints' }
+    const line = first[this.#wish.wire as keyof typeof first]
+    if (line === undefined) return
+    this.#say(`HTTP/1.1 ${line}\r\n${line.startsWith('103') ? 'link: </x>; rel=preload\r\n' : ''}\r\n`)
+    this.#at += this.#random.int(600)
+  }
+
+  #write(): void {
+    const { pieces, breaks } = this.#answer
+    const isChunked = this.#isChunked
+    this.#say(this.#head(isChunked))
+    const cutAt = breaks === 'amid' ? this.#random.int(pieces.length + 1) : undefined
+    for (const [i, piece] of pieces.entries()) {
+      if (i === cutAt) return this.#cut(piece, isChunked)
+      this.#at += this.#random.int(this.#wish.wire === 'slow' ? 20_000 : 1_500)
+      for (const part of this.#split(piece)) this.#say(isChunked ? chunk(part) : part)
+    }
+    if (cutAt !== undefined) return this.#cut('', isChunked)
+    if (isChunked) this.#say('0\r\n\r\n')
+    this.#then(() => {
+      this.#arrival.wholeAt = this.#world.time.tick
+      if (!this.#hasEnd) this.#socket.end()
+    })
+  }
+
+  get #isChunked(): boolean {
+    const { wire } = this.#wish
+    return wire === 'chunked' || (this.#answer.type === 'text/event-stream' && wire !== 'no-length')
+  }
+
+  /** The answer says where it ends. */
+  get #hasEnd(): boolean {
+    return this.#wish.wire !== 'no-length' || this.#isChunked
+  }
+
+  #head(isChunked: boolean): string {
+    const { status, type, headers = {}, pieces } = this.#answer
+    const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0) + this.#tail.length
+    const framing = isChunked ? 'transfer-encoding: chunked\r\n' : `content-length: ${bytes}\r\n`
+    const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    return `HTTP/1.1 ${status} Said\r\ncontent-type: ${type}\r\n${this.#hasEnd ? framing : ''}${more.join('')}\r\n`
+  }
+
+  /** Blanks behind the last bracket. */
+  get #tail(): string {
+    return this.#wish.wire === 'trailing' && this.#answer.type === 'application/json' ? '\n \n' : ''
+  }
+
+  #split(piece: string): readonly string[] {
+    const whole = piece + this.#tail
+    if (this.#wish.wire !== 'pieces' || whole.length < 4) return [whole]
+    const at = this.#random.int(whole.length)
+    return [whole.slice(0, at), whole.slice(at)].filter(part => part !== '')
+  }
+
+  /** Half of a piece, and then nothing. */
+  #cut(piece: string, isChunked: boolean): void {
+    const half = piece.slice(0, this.#random.int(piece.length + 1))
+    if (half !== '') this.#say(isChunked ? chunk(half) : half)
+    this.#at += 1 + this.#random.int(500)
+    this.#then(() => this.#socket.destroy(this.#random.chance(0.5) ? new Error('gone') : undefined))
+  }
+
+  #say(text: string): void {
+    this.#then(() => {
+      if (!this.#socket.destroyed) this.#socket.write(text)
+    })
+  }
+
+  /** In order, even where two come at the same time. */
+  #then(run: () => void): void {
+    this.#at += 0.001
+    this.#world.time.after(this.#at, 'upstream says', run, null)
+  }
+}
+
+function chunk(text: string): string {
+  return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
+}

@@ -1,0 +1,196 @@
+import { createHash } from 'node:crypto'
+import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { runSeed, runSeeds } from './children.ts'
+import { judgeMarks } from './oracles/sometimes.ts'
+import type { Alarm } from './oracles/oracle.ts'
+import type { Outcome } from './play/play.ts'
+import { type Sabotage, sabotages } from './sabotage.ts'
+import { shrink } from './shrink.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+/** Fewer seeds cannot be asked to have met everything. */
+const seedsForMarks = 100
+/** A planted fault that so many seeds do not find is not found. */
+const sabotageSeeds = 120
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string' },
+    from: { type: 'string', default: '1' },
+    seed: { type: 'string' },
+    shrink: { type: 'boolean', default: false },
+    events: { type: 'boolean', default: false },
+    format: { type: 'string', default: 'text' },
+    sabotage: { type: 'string' },
+  },
+})
+const print = (line: string): void => void process.stdout.write(`${line}\n`)
+const isJson = values.format === 'json'
+
+process.exitCode = await main()
+
+async function main(): Promise<number> {
+  if (values.sabotage === 'list') return listSabotages()
+  if (values.sabotage !== undefined) return trySabotages(values.sabotage)
+  if (values.seed !== undefined) return tellSeed(readWhole('seed', values.seed))
+  if (values.seeds !== undefined) return tryMany(readWhole('from', values.from), readWhole('seeds', values.seeds))
+  process.stderr.write(
+    'simulate --seeds N [--from SEED] | --seed N [--shrink] [--format json] | --sabotage NAME|all|list\n',
+  )
+  return 2
+}
+
+function readWhole(name: string, text: string): number {
+  const number = Number(text)
+  if (!Number.isSafeInteger(number) || number < 0) throw new Error(`--${name} is a whole number, not '${text}'`)
+  return number
+}
+
+function describe({ oracle, what }: Alarm): string {
+  return `${oracle}: ${what}`
+}
+
+async function tellSeed(seed: number): Promise<number> {
+  const tell = isJson ? undefined : print
+  let outcome = await runSeed(seed, { ...(tell && { story: tell }), events: values.events })
+  const first = outcome.alarms[0]
+  if (values.shrink && first) {
+    tell?.(`\nShrinking "${describe(first)}" …`)
+    const { skip, left, runs } = await shrink(seed, first)
+    tell?.(`${left} operations are left after ${runs} runs, without ${[...skip].join(',')}:\n`)
+    outcome = await runSeed(seed, { skip, ...(tell && { story: tell }) })
+  }
+  tell?.('')
+  for (const alarm of outcome.alarms) tell?.(`ALARM ${describe(alarm)}\n      ${alarm.detail}`)
+  if (outcome.alarms.length === 0) tell?.('Every promise was kept.')
+  print(JSON.stringify(outcome))
+  return outcome.alarms.length === 0 ? 0 : 1
+}
+
+/** Everything that decides what a seed comes to: outcomes of the same are not worked out again. */
+function fingerprint(): string {
+  const hash = createHash('sha256')
+  const files = globSync(['src/**/*.ts', 'plugins/**/*.ts', 'test/simulate/**/*.ts', 'test/harness/*.ts'], {
+    cwd: root,
+  })
+  for (const file of ['gateway.yaml', ...files.sort()]) hash.update(file).update(readFileSync(resolve(root, file)))
+  return hash.digest('hex').slice(0, 16)
+}
+
+async function tryMany(from: number, count: number): Promise<number> {
+  const folder = resolve(root, 'data/simulate')
+  mkdirSync(folder, { recursive: true })
+  const file = resolve(folder, `${fingerprint()}.jsonl`)
+  const known = new Map<number, Outcome>()
+  if (existsSync(file))
+    for (const line of readFileSync(file, 'utf8').split('\n')) {
+      if (!line.endsWith('}')) continue
+      const outcome = JSON.parse(line) as Outcome
+      known.set(outcome.seed, outcome)
+    }
+  const wanted = Array.from({ length: count }, (_, i) => from + i)
+  const outcomes = wanted.flatMap(seed => known.get(seed) ?? [])
+  const beganAt = performance.now()
+  if (outcomes.length > 0) process.stderr.write(`${outcomes.length} seeds are known from before (${file})\n`)
+  const take = (outcome: Outcome): void => {
+    outcomes.push(outcome)
+    appendFileSync(file, `${JSON.stringify(outcome)}\n`)
+    const alarmed = outcomes.filter(one => one.alarms.length > 0).length
+    process.stderr.write(`\r${outcomes.length} of ${count} seeds, ${alarmed} with alarms `)
+  }
+  await runSeeds(
+    wanted.filter(seed => !known.has(seed)),
+    take,
+  )
+  process.stderr.write('\n')
+  return sumUp(outcomes, performance.now() - beganAt)
+}
+
+function sumUp(outcomes: readonly Outcome[], tookMs: number): number {
+  const marks: { [name: string]: number } = {}
+  const kinds = new Map<string, number[]>()
+  for (const { seed, alarms, marks: own } of outcomes) {
+    for (const [name, times] of Object.entries(own)) marks[name] = (marks[name] ?? 0) + times
+    for (const kind of new Set(alarms.map(describe))) kinds.set(kind, [...(kinds.get(kind) ?? []), seed])
+  }
+  if (outcomes.length >= seedsForMarks)
+    for (const [what, detail] of judgeMarks(marks)) kinds.set(`sometimes: ${what}: ${detail}`, [])
+  for (const [kind, seeds] of [...kinds].sort((a, b) => b[1].length - a[1].length))
+    print(
+      `${String(seeds.length).padStart(6)}  ${kind}  (seeds ${seeds
+        .sort((a, b) => a - b)
+        .slice(0, 5)
+        .join(' ')})`,
+    )
+  const sum = (pick: (outcome: Outcome) => number): number => outcomes.reduce((all, one) => all + pick(one), 0)
+  const alarmed = outcomes.filter(one => one.alarms.length > 0).map(one => one.seed)
+  const result = {
+    seeds: outcomes.length,
+    alarmed: alarmed.length,
+    kinds: kinds.size,
+    requests: sum(one => one.asks),
+    happenings: sum(one => one.happened),
+    simulatedDays: Number((sum(one => one.simulatedMs) / 86_400_000).toFixed(2)),
+    seconds: Math.round(tookMs / 1_000),
+    faults: Object.fromEntries(Object.entries(marks).filter(([name]) => name.startsWith('fault: '))),
+  }
+  print(isJson ? JSON.stringify({ ...result, alarms: Object.fromEntries(kinds), marks }) : describeResult(result))
+  return kinds.size === 0 ? 0 : 1
+}
+
+function describeResult(result: {
+  readonly seeds: number
+  readonly alarmed: number
+  readonly kinds: number
+  readonly requests: number
+  readonly simulatedDays: number
+  readonly seconds: number
+}): string {
+  const { seeds, alarmed, kinds, requests, simulatedDays, seconds } = result
+  return `${seeds} seeds, ${requests} requests, ${simulatedDays} simulated days in ${seconds} s: ${alarmed} seeds with alarms of ${kinds} kinds`
+}
+
+function listSabotages(): number {
+  for (const { name, oracle, says } of sabotages) print(`${name.padEnd(24)} ${oracle.padEnd(14)} ${says}`)
+  return 0
+}
+
+/** Each planted fault has to be found by its oracle, in a seed that is clean of that alarm without it. */
+async function trySabotages(name: string): Promise<number> {
+  const chosen = sabotages.filter(one => name === 'all' || one.name === name)
+  if (chosen.length === 0) throw new Error(`there is no planted fault '${name}': --sabotage list names them`)
+  let missed = 0
+  for (const sabotage of chosen) {
+    const tried = sabotage.oracle === 'sometimes' ? await findByMarks(sabotage) : await findBySeeds(sabotage)
+    if (tried === undefined) missed++
+    const told = tried === undefined ? 'NOT FOUND' : `found after ${tried} seeds`
+    print(`${sabotage.name.padEnd(24)} ${sabotage.oracle.padEnd(14)} ${told}`)
+  }
+  print(JSON.stringify({ planted: chosen.length, found: chosen.length - missed }))
+  return missed === 0 ? 0 : 1
+}
+
+async function findBySeeds({ name, oracle }: Sabotage): Promise<number | undefined> {
+  for (let seed = 1; seed <= sabotageSeeds; seed++) {
+    const { alarms } = await runSeed(seed, { sabotage: name })
+    const mine = new Set(alarms.flatMap(alarm => (alarm.oracle === oracle ? [alarm.what] : [])))
+    if (alarms.some(alarm => alarm.what.includes('does not fit'))) throw new Error(alarms[0]?.detail)
+    if (mine.size === 0) continue
+    const { alarms: before } = await runSeed(seed)
+    for (const alarm of before) mine.delete(alarm.what)
+    if (mine.size > 0) return seed
+  }
+  return undefined
+}
+
+async function findByMarks({ name }: Sabotage): Promise<number | undefined> {
+  const marks: { [name: string]: number } = {}
+  const seeds = Array.from({ length: seedsForMarks }, (_, i) => i + 1)
+  const take = (outcome: Outcome): void => {
+    for (const [mark, times] of Object.entries(outcome.marks)) marks[mark] = (marks[mark] ?? 0) + times
+  }
+  await runSeeds(seeds, take, { sabotage: name })
+  return [...judgeMarks(marks)].length > 0 ? seedsForMarks : undefined
+}

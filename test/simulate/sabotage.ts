@@ -1,0 +1,180 @@
+import { registerHooks } from 'node:module'
+import { relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** A fault that somebody might make, put into the text of a module as it is loaded; no file is changed. */
+export type Sabotage = {
+  readonly name: string
+  /** Who has to find it. */
+  readonly oracle: string
+  readonly says: string
+  readonly edits: readonly (readonly [file: string, find: string, put: string])[]
+}
+
+export const sabotages: readonly Sabotage[] = [
+  {
+    name: 'second-picture-free',
+    oracle: 'free-image',
+    says: 'the second picture of an answer is not billed',
+    edits: [
+      [
+        'src/storage/ledger/line.ts',
+        'export function* addLine(self: Self, chargeId: string, line: Line): Steps<boolean> {',
+        'export function* addLine(self: Self, chargeId: string, line: Line): Steps<boolean> {\n  if (line.index > 0) return true',
+      ],
+    ],
+  },
+  {
+    name: 'asked-again-in-doubt',
+    oracle: 'phantom',
+    says: 'another upstream is asked although the first may have begun',
+    edits: [['src/engine/engine.ts', "if (last || call.reach !== 'untouched' ||", 'if (last ||']],
+  },
+  {
+    name: 'rounded-down',
+    oracle: 'price',
+    says: 'tokens are rounded down',
+    edits: [['plugins/token-usage/price-use.ts', 'const sum = whole + part / 2', 'const sum = whole']],
+  },
+  {
+    name: 'two-pictures-on-credit',
+    oracle: 'overdraft',
+    says: 'a hold of two pictures more than the budget is let in',
+    edits: [['src/storage/ledger/hold.ts', '${left} >= ?)', '${left} + 80000 >= ?)']],
+  },
+  {
+    name: 'hold-not-given-back',
+    oracle: 'stuck-money',
+    says: 'a charge that comes to nothing keeps its hold',
+    edits: [
+      ['src/storage/ledger/end-empty.ts', 'UPDATE key SET held = held - ?', 'UPDATE key SET held = held - 0 * ?'],
+    ],
+  },
+  {
+    name: 'spent-too-much',
+    oracle: 'exactly-once',
+    says: 'a key is said to have spent one micro-unit more',
+    edits: [
+      ['src/storage/ledger/settle.ts', 'yield spend({ keyId, amount,', 'yield spend({ keyId, amount: amount + 1,'],
+    ],
+  },
+  {
+    name: 'digest-of-nothing',
+    oracle: 'audit',
+    says: 'an entry is digested without its lines',
+    edits: [
+      [
+        'src/storage/ledger/settle.ts',
+        'digest: digestCharge(charge, lines)',
+        'digest: digestCharge(charge, lines.slice(1))',
+      ],
+    ],
+  },
+  {
+    name: 'one-too-many',
+    oracle: 'limits',
+    says: 'one request more than the limit is let in',
+    edits: [
+      [
+        'src/storage/counters/memory.ts',
+        'return log.waitMs(limit, amount, now)',
+        'return log.waitMs(limit + 1, amount, now)',
+      ],
+    ],
+  },
+  {
+    name: 'no-new-day',
+    oracle: 'spendable',
+    says: 'a budget for a day never begins anew',
+    edits: [
+      [
+        'src/storage/keys/spend.ts',
+        "WHEN 'day' THEN CASE WHEN day_start >= ? THEN day_spent ELSE 0 END",
+        "WHEN 'day' THEN CASE WHEN day_start >= 0 * ? THEN day_spent ELSE 0 END",
+      ],
+    ],
+  },
+  {
+    name: 'hints-are-fatal',
+    oracle: 'delivered',
+    says: 'an informational answer ends the request',
+    edits: [['src/engine/transport.ts', 'const informationalMax = 16', 'const informationalMax = 0']],
+  },
+  {
+    name: 'no-deadlines',
+    oracle: 'answered',
+    says: 'nothing that takes too long is ended',
+    edits: [['src/engine/deadlines.ts', 'this.#sweep()', 'undefined']],
+  },
+  {
+    name: 'forgetful',
+    oracle: 'idempotent',
+    says: 'idempotency keys are not kept',
+    edits: [['src/storage/ledger/hold.ts', 'idempotency?.key ?? null', 'idempotency?.key && null']],
+  },
+  {
+    name: 'busy',
+    oracle: 'time',
+    says: 'each charge keeps the processor for 300 ms',
+    edits: [
+      [
+        'src/storage/ledger/hold.ts',
+        '  const { facts, idempotency } = request\n',
+        '  const { facts, idempotency } = request\n  for (const end = process.hrtime()[0] * 1e3 + process.hrtime()[1] / 1e6 + 300; process.hrtime()[0] * 1e3 + process.hrtime()[1] / 1e6 < end; );\n',
+      ],
+    ],
+  },
+  {
+    name: 'key-cache-stays',
+    oracle: 'memory',
+    says: 'a plugin that is closed goes on polling',
+    edits: [['plugins/auth/plugin.ts', 'close: () => keys.close()', 'close: () => undefined']],
+  },
+  {
+    name: 'throws-at-the-end',
+    oracle: 'faultless',
+    says: 'a plugin throws when a request ends by its caller',
+    edits: [
+      [
+        'plugins/ratelimit/plugin.ts',
+        'return taken && settle(ex, outcome, taken)',
+        "if (outcome.kind === 'cut') throw new TypeError('planted')\n        return taken && settle(ex, outcome, taken)",
+      ],
+    ],
+  },
+  {
+    name: 'never-elsewhere',
+    oracle: 'sometimes',
+    says: 'no second upstream is ever asked',
+    edits: [
+      ['src/engine/engine.ts', 'if (last || !isDefiniteRefusal(head.status)) return head', 'return head'],
+      [
+        'src/engine/engine.ts',
+        "if (last || call.reach !== 'untouched' || !(error instanceof Failure)) throw error",
+        'throw error',
+      ],
+    ],
+  },
+]
+
+/** Plants a fault in this process, before the modules that it is in are loaded. @throws Error when it does not fit any more */
+export function plantFault(name: string): void {
+  const sabotage = sabotages.find(one => one.name === name)
+  if (!sabotage) throw new Error(`there is no planted fault '${name}'`)
+  registerHooks({
+    load(url, context, next) {
+      const loaded = next(url, context)
+      const file = url.startsWith('file:') ? relative(root, fileURLToPath(url)) : ''
+      const edits = sabotage.edits.filter(([where]) => where === file)
+      if (edits.length === 0) return loaded
+      let text = Buffer.from(loaded.source as Uint8Array).toString()
+      for (const [, find, put] of edits) {
+        if (!text.includes(find)) throw new Error(`'${name}' does not fit ${file} any more: ${find}`)
+        text = text.replace(find, () => put)
+      }
+      return { ...loaded, source: text }
+    },
+  })
+}

@@ -1,0 +1,49 @@
+/** Random numbers that a seed and a name decide: streams of different names have nothing to do with one another. */
+export class Random {
+  #state: number
+
+  constructor(seed: number, stream: string) {
+    this.#state = seed >>> 0
+    for (let i = 0; i < stream.length; i++)
+      this.#state = Math.imul(this.#state ^ stream.charCodeAt(i), 0x01000193) >>> 0
+    this.unit()
+    this.unit()
+  }
+
+  /** At least 0, less than 1 (mulberry32). */
+  unit(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0
+    let z = this.#state
+    z = Math.imul(z ^ (z >>> 15), z | 1)
+    z ^= z + Math.imul(z ^ (z >>> 7), z | 61)
+    return ((z ^ (z >>> 14)) >>> 0) / 4_294_967_296
+  }
+
+  /** At least 0, less than `n`. */
+  int(n: number): number {
+    return Math.floor(this.unit() * n)
+  }
+
+  chance(p: number): boolean {
+    return this.unit() < p
+  }
+
+  pick<T>(choices: readonly T[]): T {
+    if (choices.length === 0) throw new Error('there is nothing to choose from')
+    return choices[this.int(choices.length)] as T
+  }
+
+  /** A choice by its weight. */
+  weigh<T extends string>(weights: { readonly [choice in T]: number }): T {
+    const entries = Object.entries(weights) as [T, number][]
+    let left = this.unit() * entries.reduce((sum, [, weight]) => sum + weight, 0)
+    for (const [choice, weight] of entries) if ((left -= weight) < 0) return choice
+    return (entries[0] as [T, number])[0]
+  }
+
+  bytes(size: number): Buffer {
+    const bytes = Buffer.alloc(size)
+    for (let i = 0; i < size; i++) bytes[i] = this.int(256)
+    return bytes
+  }
+}

@@ -1,0 +1,164 @@
+import { Duplex } from 'node:stream'
+import { type Process, runAs, runningProcess } from './process.ts'
+import type { Random } from './random.ts'
+import type { Time } from './time.ts'
+
+/** What every connection of a world has in common. */
+export type Wires = {
+  readonly time: Time
+  readonly random: Random
+  /** Share of the pieces that take long, and the longest they take, in milliseconds. */
+  lag: { share: number; mostMs: number }
+}
+
+/** An end of a connection, with what `node:http` and undici use of a socket. */
+export class SimSocket extends Duplex {
+  peer!: SimSocket
+  connecting = false
+  remoteAddress = '10.9.9.9'
+  remotePort = 40_000
+  remoteFamily = 'IPv4'
+  localAddress = '10.0.0.1'
+  localPort = 80
+  bytesRead = 0
+  bytesWritten = 0
+  timeout = 0
+  /** Whose end it is. */
+  process: Process | undefined
+  readonly #kind: string
+  readonly #wires: Wires
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #lastAt = 0
+  #ended = false
+  #silent = false
+
+  constructor(kind: string, wires: Wires, process: Process | undefined) {
+    super({ allowHalfOpen: true, autoDestroy: true, emitClose: true })
+    this.#kind = kind
+    this.#wires = wires
+    this.process = process
+    process?.sockets.add(this)
+    this.once('close', () => this.process?.sockets.delete(this))
+  }
+
+  get readyState(): string {
+    return this.connecting ? 'opening' : 'open'
+  }
+
+  setKeepAlive(): this {
+    return this
+  }
+
+  setNoDelay(): this {
+    return this
+  }
+
+  ref(): this {
+    return this
+  }
+
+  unref(): this {
+    return this
+  }
+
+  address(): object {
+    return {}
+  }
+
+  setTimeout(ms: number, run?: () => void): this {
+    this.timeout = ms
+    clearTimeout(this.#timer)
+    if (run) this.once('timeout', run)
+    if (ms > 0) this.#timer = setTimeout(() => this.emit('timeout'), ms)
+    return this
+  }
+
+  destroySoon(): void {
+    if (this.writableFinished) return void this.destroy()
+    this.once('finish', () => this.destroy())
+    this.end()
+  }
+
+  resetAndDestroy(): this {
+    return this.destroy(failure('ECONNRESET'))
+  }
+
+  /** From now on the other side hears nothing of it, and nobody says so. */
+  fallSilent(): void {
+    this.#silent = true
+  }
+
+  /** Its process has died: the other side is told by the machine it ran on. */
+  crash(): void {
+    this.process = undefined
+    const { peer } = this
+    this.#wires.time.after(1, `${this.#kind} peer died`, () => peer.reset(), peer.process ?? null)
+  }
+
+  reset(): void {
+    if (this.destroyed) return
+    if (this.listenerCount('error') === 0) this.on('error', () => undefined)
+    this.destroy(failure('ECONNRESET', 'read ECONNRESET'))
+  }
+
+  override _read(): void {}
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error) => void): void {
+    this.bytesWritten += chunk.length
+    if (this.peer.destroyed) return done(failure('EPIPE'))
+    const { random } = this.#wires
+    for (let rest = Buffer.from(chunk); rest.length > 0; ) {
+      const size = rest.length > 1 && random.chance(0.3) ? 1 + random.int(rest.length) : Math.min(rest.length, 65_536)
+      const piece = rest.subarray(0, size)
+      rest = rest.subarray(size)
+      this.#deliver(`data ${piece.length}`, () => {
+        this.peer.bytesRead += piece.length
+        this.peer.push(piece)
+      })
+    }
+    done()
+  }
+
+  override _final(done: () => void): void {
+    this.#ended = true
+    this.#deliver('end', () => this.peer.push(null))
+    done()
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    clearTimeout(this.#timer)
+    if (error || !this.#ended) {
+      // Closing with something unread is a reset, as TCP has it.
+      const isReset = error !== null || this.readableLength > 0
+      this.#deliver(isReset ? 'reset' : 'fin', () => (isReset ? this.peer.reset() : this.peer.push(null)))
+    }
+    done(error)
+  }
+
+  /** In order on one connection; each piece takes its own time. */
+  #deliver(label: string, run: () => void): void {
+    if (this.#silent) return
+    const { time, random, lag } = this.#wires
+    const latency = random.chance(lag.share) ? random.unit() * lag.mostMs : 0.2 + random.unit() * 4
+    const at = Math.max(this.#lastAt + 0.001, time.tick + latency)
+    this.#lastAt = at
+    const { peer } = this
+    const take = (): void => {
+      if (!peer.destroyed) run()
+    }
+    time.after(at - time.tick, `${this.#kind} ${label}`, take, peer.process ?? null)
+  }
+}
+
+/** Two ends of one connection: the first of whoever runs, the second of `owner`. */
+export function connectPair(kind: string, wires: Wires, owner: Process | undefined): [SimSocket, SimSocket] {
+  const mine = new SimSocket(`${kind} >`, wires, runningProcess())
+  const theirs = runAs(owner, () => new SimSocket(`${kind} <`, wires, owner))
+  mine.peer = theirs
+  theirs.peer = mine
+  return [mine, theirs]
+}
+
+export function failure(code: string, message = code): Error {
+  return Object.assign(new Error(message), { code })
+}

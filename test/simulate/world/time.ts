@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto'
+import { type Process, runAs, runningProcess } from './process.ts'
+import type { Random } from './random.ts'
+
+/** The real ones, kept before they are replaced. */
+const realTurn = setImmediate
+const realNow = performance.now.bind(performance)
+
+/** Where everything begins: Friday noon, UTC. */
+export const begin = Date.UTC(2026, 10, 20, 12)
+
+export type Happening = {
+  at: number
+  tie: number
+  readonly seq: number
+  readonly label: string
+  readonly process: Process | undefined
+  /** Nothing that has to come in the end waits for it. */
+  readonly run: () => void
+  cancelled: boolean
+}
+
+/** The longest that one happening kept the processor. */
+export type Slowest = { ms: number; label: string }
+
+/**
+ * Time that passes when something happens and not otherwise. What is due at the same time happens in any order, as the seed
+ * says. `tick` only grows; `wall` is what a clock on the wall shows, which somebody may set.
+ */
+export class Time {
+  tick = 1_000
+  /** By how much the clock on the wall is wrong, in milliseconds. */
+  wrongBy = 0
+  happened = 0
+  slowest: Slowest = { ms: 0, label: '' }
+  readonly #random: Random
+  readonly #heap: Happening[] = []
+  readonly #trace = createHash('sha256')
+  readonly #told: ((line: string) => void) | undefined
+  #seq = 0
+
+  constructor(random: Random, told?: (line: string) => void) {
+    this.#random = random
+    this.#told = told
+  }
+
+  get wall(): number {
+    return begin + this.tick + this.wrongBy
+  }
+
+  /** Of everything that has happened. */
+  trace(): string {
+    return this.#trace.copy().digest('hex').slice(0, 16)
+  }
+
+  /** `process` is whose it is; null for the world's own. */
+  after(ms: number, label: string, run: () => void, process: Process | null | undefined = runningProcess()): Happening {
+    const tie = this.#random.unit()
+    const happening = {
+      at: this.tick + Math.max(0, ms),
+      tie,
+      seq: this.#seq++,
+      label,
+      process: process ?? undefined,
+      run,
+      cancelled: false,
+    }
+    this.#push(happening)
+    return happening
+  }
+
+  /** What has yet to happen for a process, by label. */
+  waitingFor(process: Process): readonly string[] {
+    return this.#heap.filter(one => one.process === process && !one.cancelled).map(one => one.label)
+  }
+
+  /** Runs what is next, if it is due by `until`. */
+  async step(until: number): Promise<boolean> {
+    const next = this.#heap[0]
+    if (!next || next.at > until) return false
+    this.#pop()
+    if (next.cancelled || next.process?.dead) return true
+    this.tick = Math.max(this.tick, next.at)
+    this.happened++
+    const line = `${next.at.toFixed(3)} ${next.label}`
+    this.#trace.update(line)
+    this.#told?.(line)
+    const cpu = process.threadCpuUsage()
+    runAs(next.process, next.run)
+    await settle()
+    const { user, system } = process.threadCpuUsage(cpu)
+    const ms = (user + system) / 1_000
+    if (ms > this.slowest.ms) this.slowest = { ms: Math.round(ms), label: next.label }
+    return true
+  }
+
+  /** Runs until a time; whatever is due by then has happened. */
+  async runUntil(at: number): Promise<void> {
+    await settle()
+    while (await this.step(at));
+    this.tick = Math.max(this.tick, at)
+  }
+
+  pass(ms: number): Promise<void> {
+    return this.runUntil(this.tick + ms)
+  }
+
+  /** Runs until a promise settles. @throws Error when that takes longer than `mostMs`, or nothing happens any more */
+  async runFor<T>(promise: Promise<T>, mostMs = 3_600_000): Promise<T> {
+    const state = { done: false }
+    const finish = (): void => {
+      state.done = true
+    }
+    promise.then(finish, finish)
+    const end = this.tick + mostMs
+    let idle = 0
+    for (await settle(); !state.done; ) {
+      if (await this.step(end)) idle = 0
+      else if (++idle > 2_000) throw new Error(`it has not come about within ${mostMs} ms`)
+      else await turn()
+    }
+    return promise
+  }
+
+  #push(one: Happening): void {
+    const heap = this.#heap
+    heap.push(one)
+    let i = heap.length - 1
+    while (i > 0) {
+      const parent = (i - 1) >> 1
+      if (isBefore(heap[parent] as Happening, heap[i] as Happening)) break
+      swap(heap, i, parent)
+      i = parent
+    }
+  }
+
+  #pop(): void {
+    const heap = this.#heap
+    const last = heap.pop()
+    if (!last || heap.length === 0) return
+    heap[0] = last
+    for (let i = 0; ; ) {
+      let least = i
+      for (const child of [2 * i + 1, 2 * i + 2])
+        if (child < heap.length && isBefore(heap[child] as Happening, heap[least] as Happening)) least = child
+      if (least === i) return
+      swap(heap, i, least)
+      i = least
+    }
+  }
+}
+
+function swap(heap: Happening[], i: number, k: number): void {
+  const one = heap[i] as Happening
+  heap[i] = heap[k] as Happening
+  heap[k] = one
+}
+
+function isBefore(a: Happening, b: Happening): boolean {
+  if (a.at !== b.at) return a.at < b.at
+  return a.tie !== b.tie ? a.tie < b.tie : a.seq < b.seq
+}
+
+/** One turn of Node's own loop: microtasks, ticks and immediates are through. */
+function turn(): Promise<void> {
+  return new Promise(resolve => realTurn(resolve))
+}
+
+/** Requests to the file system or to zlib are not the world's to time: it stands still until they are through. */
+const outside = /^(?:FS|Zlib|ZLIB|Brotli|Zstd|Hash|Crypto|Random|Scrypt|PBKDF|Argon)/i
+const outsideMs = 20_000
+
+async function settle(): Promise<void> {
+  await turn()
+  if (!process.getActiveResourcesInfo().some(name => outside.test(name))) return
+  const end = realNow() + outsideMs
+  while (process.getActiveResourcesInfo().some(name => outside.test(name))) {
+    if (realNow() > end) throw new Error(`still under way: ${process.getActiveResourcesInfo().join(', ')}`)
+    await turn()
+  }
+  await turn()
+}
