@@ -100,10 +100,10 @@ export class ImageCharge {
     const hasLines = this.#lines > 0 || (this.#broken && this.#found > 0 && (await this.#hasLines().catch(() => false)))
     if (hasLines) {
       const reason = outcome.kind === 'cut' ? `cut_by_${outcome.by}` : null
-      const unrecognised = this.#shape === undefined ? reason : 'answer_unrecognised'
+      const unrecognised = this.#shape === undefined ? reason : unrecognisedReason(this.#shape)
       await this.#ledger.settle({ id, delivery: 'partial', reason: unrecognised })
     } else if (this.#shape !== undefined && this.#found === 0) {
-      await this.#ledger.review(id, 'answer_unrecognised', 'kept')
+      await this.#ledger.review(id, unrecognisedReason(this.#shape), 'kept')
     } else if (this.#broken) {
       await this.#ledger.review(id, this.#found > 0 ? 'line_not_recorded' : 'answer_malformed')
     } else if (outcome.reach === 'untouched') await this.#ledger.void(id, 'not_sent')
@@ -152,4 +152,9 @@ export class ImageCharge {
   #notRecorded(cause: unknown): Error {
     return fail('charge_not_recorded', { charge: this.#terms.id }, { cause })
   }
+}
+
+/** What was seen stays with the charge: who decides about it reads it there. */
+function unrecognisedReason(shape: string): string {
+  return `answer_unrecognised: ${shape}`
 }

@@ -270,7 +270,7 @@ t.test('[6.2] an answer that is not recognised is refused, and its charge waits 
     })
     t.match(failure, { code: 'upstream_answer_unrecognised', status: 502, retry: false })
     await settle(on, { kind: 'refused', status: 502, reach: 'truncated', failure })
-    t.same(on.ledger.asked.slice(1), ['review answer_unrecognised kept'])
+    t.same(on.ledger.asked.slice(1), [`review answer_unrecognised: ${shape} kept`])
     t.same(on.ex.notes.unrecognised, { shape })
   }
   const later = course({ n: 2 })
