@@ -121,6 +121,7 @@ t.test('an administrator refunds and decides with a reason, which the audit keep
   await page.goto(`${url}/console/logs/${lost}`)
   await page.getByRole('button', { name: 'Resolve' }).click()
   await page.locator('[name=as]').selectOption('void')
+  await page.getByLabel('Amount').waitFor()
   await page.locator('[name=reason]').fill('nothing came back')
   await page.locator('dialog form [type=submit]').click()
   await page.locator('dialog').getByText('Void', { exact: true }).waitFor()

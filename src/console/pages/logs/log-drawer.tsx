@@ -7,7 +7,7 @@ import { Button } from '../../kit/button.tsx'
 import { Copy } from '../../kit/copy.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Facts } from '../../kit/facts.tsx'
-import { AreaField, FieldError, Form, SelectField } from '../../kit/form.tsx'
+import { AreaField, FieldError, Form, SelectField, TextField } from '../../kit/form.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
@@ -168,7 +168,9 @@ function Decide({ of: record, onDone }: { readonly of: LogRecord; readonly onDon
       onSubmit={async values => {
         const reason = values.get('reason').trim()
         if (reason.length < reasonMin) throw new FieldError('reason', t('reason.short', { min: reasonMin }))
-        const body = review ? { as: values.get('as'), reason } : { reason }
+        const amount = values.get('amount').trim()
+        const decided = { as: values.get('as'), reason, ...(amount !== '' && { amount }) }
+        const body = review ? decided : { reason }
         onDone(await call<LogRecord>(`/logs/${encodeURIComponent(record.id)}/${word}`, { method: 'POST', body }))
         setOpen(false)
       }}
@@ -183,6 +185,9 @@ function Decide({ of: record, onDone }: { readonly of: LogRecord; readonly onDon
             ['void', t('resolve.void')],
           ]}
         />
+      )}
+      {review && billing.count === 0 && (
+        <TextField name="amount" label={t('resolve.amount')} hint={t('resolve.amount.hint')} inputMode="decimal" />
       )}
       <AreaField name="reason" label={t('reason')} hint={t('reason.hint')} rows={2} />
     </Form>
