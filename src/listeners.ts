@@ -75,7 +75,7 @@ export function createCallerServer(
   // Without a listener Node closes the connection without a word.
   server.on('connect', (_req, socket) => {
     socket.on('error', () => undefined)
-    refuseRest(socket, owedOn(socket), () => refuse('CONNECT'))
+    refuseRest(socket, owedOn(socket), () => sendLast(socket, refuse('CONNECT'), clock))
   })
   const refused = new WeakSet<Duplex>()
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -105,6 +105,8 @@ function refuseRest(socket: Duplex, open: readonly ServerResponse[], say: () => 
   if (last.req.complete) {
     socket.pause()
     last.once('finish', say)
+    // Node no longer counts the connection as one of its own: it would keep the server from closing.
+    last.once('close', () => last.writableFinished || socket.destroy())
     return
   }
   if (open.length > 1 || last.headersSent) socket.destroy()

@@ -32,6 +32,8 @@ export type Effort = {
   readonly msMax?: number
 }
 
+const closeMs = 60_000
+
 export type Report = {
   readonly name: string
   readonly seed: number
@@ -78,8 +80,16 @@ export async function tryOut(fuzzer: Fuzzer, effort: Effort): Promise<Report> {
       fault,
     }
   } finally {
-    await trial.close()
+    await closeInTime(trial)
   }
+}
+
+/** A subject that does not end is a fault as well, and would keep the others from being tried. */
+async function closeInTime(trial: Trial): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const limit = setTimeout(() => reject(new Error(`the subject did not close in ${closeMs} ms`)), closeMs)
+  await Promise.race([trial.close(), promise])
+  clearTimeout(limit)
 }
 
 /** Tries a case that was kept; what is wrong with it, or undefined. */
