@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -13,6 +13,7 @@ import { begin } from '../../src/storage/ledger/recover.ts'
 import type { Query } from '../../src/storage/query.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
+import { migrate } from '../../src/storage/sqlite/migrate.ts'
 import { holdOf, line, logRow, newKey, silentLog } from '../contract/storage.ts'
 
 function makeFile(t: Test): string {
@@ -119,6 +120,24 @@ await t.test('[6.2] a database of before reviews kept their holds goes on with w
   t.match(await storage.ledger.find('req_open'), { state: 'needs_review', reason: 'gateway_stopped' })
   t.match(await storage.keys.find('key_old'), { held: 0 })
   t.same((await storage.books.verify()).problems, [])
+
+  const copy = new DatabaseSync(`${path}.before-schema-${migrations.length}`, { readOnly: true })
+  t.match(copy.prepare('PRAGMA user_version').get(), { user_version: 4 }, 'what was there is kept beside it')
+  t.match(copy.prepare(`SELECT state FROM charge WHERE id = 'req_open'`).get(), { state: 'reserved' })
+  copy.close()
+  t.equal(statSync(`${path}.before-schema-${migrations.length}`).mode & 0o77, 0, "and nobody else's to read")
+})
+
+await t.test('without room for a copy the schema stays as it is, and the start says why', async t => {
+  const path = makeFile(t)
+  const old = new Connection(path)
+  for (const statement of migrations.slice(0, 4).flat()) old.db.exec(statement)
+  old.db.exec('PRAGMA user_version = 4')
+  // Its name is taken by something that no file can be put in the place of.
+  mkdirSync(`${path}.before-schema-${migrations.length}.${process.pid}.part`)
+  t.throws(() => migrate(old, path), { code: 'storage_unavailable', message: /copy/ })
+  t.match(old.db.prepare('PRAGMA user_version').get(), { user_version: 4 })
+  old.close()
 })
 
 await t.test('a file that is not a database is refused', async t => {

@@ -6,7 +6,7 @@ import { StorageError } from '../errors.ts'
 import { audit } from '../ledger/audit.ts'
 import { Connection } from './connect.ts'
 import { storageFailure } from './failure.ts'
-import { isCurrent, migrate } from './migrate.ts'
+import { migrate } from './migrate.ts'
 import { takePlace } from './place.ts'
 
 /** Files of a database beside its own: the log of its commits, and the index of that. */
@@ -83,7 +83,7 @@ function prove(part: string, from: string): Audit {
     if (tables.length === 0) throw refuse('it is no database of this gateway')
     const [checked] = connection.all({ sql: 'PRAGMA quick_check(1)', params: [] })
     if (checked?.['quick_check'] !== 'ok') throw refuse('it is damaged')
-    if (!isCurrent(connection, from)) migrate(connection, from)
+    migrate(connection, from, true)
     const found = connection.snapshot(audit({ at: Date.now(), anchors: [] }))
     if (found.problems.length > 0) throw refuse(`its books do not hold: ${found.problems.slice(0, 3).join('; ')}`)
     // All of it into the one file that takes the place.

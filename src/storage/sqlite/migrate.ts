@@ -1,13 +1,18 @@
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { StorageError } from '../errors.ts'
 import type { Connection } from './connect.ts'
+import { storageFailure } from './failure.ts'
 import { migrations } from '../migrations/list.ts'
 
 /**
- * Brings the schema up to this version in one transaction: a process killed half-way leaves the file as it was.
- * @throws StorageError `storage_newer` when a newer version has been here.
+ * Brings the schema up to this version in one transaction: a process killed half-way leaves the file as it was. A file that an
+ * older version has filled is copied first, to `PATH.before-schema-N`, so that one can go back; `isCopy` for what is one already.
+ * @throws StorageError `storage_newer` when a newer version has been here, `storage_unavailable` when there is no room for the copy
  */
-export function migrate(connection: Connection, path: string): void {
+export function migrate(connection: Connection, path: string, isCopy = false): void {
   if (isCurrent(connection, path)) return
+  if (!isCopy) keepCopy(connection, path)
   connection.transact(() => {
     // Another process may have been faster.
     for (const statements of migrations.slice(readVersion(connection))) {
@@ -15,6 +20,39 @@ export function migrate(connection: Connection, path: string): void {
     }
     connection.db.exec(`PRAGMA user_version = ${migrations.length}`)
   })
+}
+
+function keepCopy(connection: Connection, path: string): void {
+  const version = readVersion(connection)
+  const copy = `${path}.before-schema-${migrations.length}`
+  if (version === 0 || existsSync(copy)) return
+  const part = `${copy}.${process.pid}.part`
+  try {
+    rmSync(part, { force: true })
+    // SQLite fills an empty file; made here, so that it is nobody else's to read from its first byte on.
+    const file = openSync(part, 'wx', 0o600)
+    connection.db.prepare('VACUUM INTO ?').run(part)
+    fsyncSync(file)
+    closeSync(file)
+    // Another process may have been faster: then this is no copy of what was.
+    if (versionOf(part) === version) renameSync(part, copy)
+  } catch (error) {
+    const reason = storageFailure(error) ?? (error instanceof Error ? error.message : String(error))
+    throw new StorageError('storage_unavailable', {
+      reason: `no copy of it could be made before its schema changes: ${reason}`,
+    })
+  } finally {
+    rmSync(part, { force: true, recursive: true })
+  }
+}
+
+function versionOf(path: string): number {
+  const database = new DatabaseSync(path, { readOnly: true })
+  try {
+    return Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
+  } finally {
+    database.close()
+  }
 }
 
 /** @throws StorageError `storage_newer` */
