@@ -43,9 +43,18 @@ const countNames: ReadonlySet<string> = new Set([
   'generationcount',
 ])
 
+/** What a number is of, and how it is called, in either order and with `of` between them: `numberofpictures`. */
+const made =
+  '(?:images?|imgs?|pictures?|pics?|photos?|outputs?|results?|samples?|variations?|variants?|generations?|candidates?)'
+const number = '(?:n|num|nums|number|count|quantity|qty|amount|total|max)'
+const countName = new RegExp(`^(?:${number}(?:of)?${made}|${made}${number})$`)
+
+const nameCharsMax = 32
 const separators = /[^a-z0-9]/g
 
 /** Whether a field of this name says how many images are wanted. */
 export function isCountName(name: string): boolean {
-  return countNames.has(name) || countNames.has(name.toLowerCase().replaceAll(separators, ''))
+  if (countNames.has(name)) return true
+  const plain = name.toLowerCase().replaceAll(separators, '')
+  return plain.length <= nameCharsMax && (countNames.has(plain) || countName.test(plain))
 }

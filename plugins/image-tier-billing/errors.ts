@@ -14,6 +14,11 @@ export const errors = {
     param: 'n',
     text: '{field} is given more than once: send it once, so that all who read it read the same',
   },
+  count_in_address: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: "The address names a number of images ('{name}'), which nobody would hold money for: say it in the body",
+  },
   invalid_response_format: {
     status: 400,
     type: 'invalid_request_error',

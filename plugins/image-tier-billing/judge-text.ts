@@ -33,6 +33,11 @@ export function findBase64(text: string): string | undefined {
   return chars >= denseCharsMax ? `${chars} characters of base64` : undefined
 }
 
+/** Whether a text is nothing else. */
+export function isBase64(text: string): boolean {
+  return /^[A-Za-z0-9+/_=-]+$/.test(text)
+}
+
 /** Whether a text leads to a picture somewhere else. */
 export function isLink(text: string): boolean {
   return link.test(text)

@@ -21,6 +21,7 @@ import {
 } from '../../src/kit/index.ts'
 import { Allowance, wholeEventsBytesMax } from './allowance.ts'
 import { BillingStage } from './billing-stage.ts'
+import { checkQuery } from './check-query.ts'
 import { countPaths } from './count-paths.ts'
 import { fail } from './errors.ts'
 import { shapeFields, shapeTools } from './forward-fields.ts'
@@ -32,6 +33,7 @@ import { isAbsent, readCount } from './read-count.ts'
 import { readToolLimit } from './read-tool-limit.ts'
 import { EventScanner } from './scan-events.ts'
 import { ImageScanner, type ImageScannerOptions } from './scan-images.ts'
+import { RefusalStage } from './refusal-stage.ts'
 import { ToolAnswerScanner } from './scan-tool-answer.ts'
 import { ToolEventScanner } from './scan-tool-events.ts'
 import type { Scanner } from './scanned.ts'
@@ -69,7 +71,10 @@ export const imageTierBilling = definePlugin({
       onTarget(ex, target, facet) {
         const isTool = shapeOf(ex, facet) === 'output'
         if (!charges(ex, target, facet)) return
-        if (!isTool) readCount(target.body, target.family.nMax, countPaths(facet))
+        if (!isTool) {
+          readCount(target.body, target.family.nMax, countPaths(facet))
+          checkQuery(ex.head.query)
+        }
         readIdempotencyKey(ex.head.headers['idempotency-key'])
         if (!isTool && rendersUrl(target, facet) && target.stream) throw fail('response_format_not_streamed')
         if (!ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
@@ -123,7 +128,11 @@ export const imageTierBilling = definePlugin({
 
       onReply(ex, reply, facet, target) {
         const billing = ex.slots.get(billingSlot)
-        if (!billing || reply.status < 200 || reply.status > 299) return reply
+        if (!billing) return reply
+        if (reply.status < 200 || reply.status > 299) {
+          // Whatever its status says, an image that is in it would leave unpaid.
+          return { ...reply, stages: [...reply.stages, new RefusalStage(billing.charge, reply.status)] }
+        }
         const encoding = reply.headers['content-encoding'] ?? 'identity'
         if (encoding !== 'identity') throw billing.charge.broken(fail('upstream_answer_encoded', { encoding }))
         const contentType = reply.headers['content-type'] ?? 'application/json'

@@ -1,4 +1,4 @@
-import { findBase64, findPicture, isLink, unescapeText } from './judge-text.ts'
+import { findBase64, findPicture, isBase64, isLink, unescapeText } from './judge-text.ts'
 import { linkBytesMax, Unrecognised } from './scanned.ts'
 import type { JsonWalk } from './walk-json.ts'
 import { wordSet } from './word-set.ts'
@@ -9,6 +9,8 @@ const textBytesMax = 256 * 1024
 const restBytesMax = 16 * 1024
 const restBytesPerImage = 4 * 1024
 const nameBytesMax = 192
+/** So many numbers count what was used and say how images look; more may be the bytes of one. */
+const numbersMax = 256
 
 /** Members that hold sentences: a link in them is part of what is said. */
 const sentences = wordSet(`
@@ -19,8 +21,8 @@ const sentences = wordSet(`
 
 /** Members whose values are words of the vendor's own, of which no picture is made. */
 const labels = wordSet(`
-  id object type model status code param level category severity created_at
-  size quality background output_format style moderation aspect_ratio resolution service_tier
+  id object type model status code param level category severity created created_at
+  size quality background output_format style style_type moderation aspect_ratio resolution service_tier
   request_id requestId trace_id event_id system_fingerprint finish_reason mime_type error
 `)
 
@@ -45,6 +47,9 @@ export class Remainder {
   strange: string | undefined
   /** Some string said something. */
   spoke = false
+  /** Bytes of strings that are nothing but base64 and no labels, of all records: pieces of an image, where they come to much. */
+  #dense = 0
+  #numbers = 0
 
   /** `more` names members that hold sentences, beside those that every vendor has. */
   constructor(more: readonly string[] = []) {
@@ -84,11 +89,25 @@ export class Remainder {
     if (text !== '') this.spoke = true
     if (this.#kind === 'other' && isLink(text)) this.#keepLink(walk, text)
     else if (this.#kind !== 'other') this.#known += this.#length
-    else if (text !== '' && !labels.has(walk.name)) this.strange ??= walk.path()
+    else if (text !== '' && !labels.has(walk.name)) {
+      this.strange ??= walk.path()
+      if (isBase64(text)) this.#dense += this.#length
+    }
     this.#pieces = []
     this.#length = 0
     this.#from = undefined
     return text
+  }
+
+  /** A number or a word has been read. */
+  scalar(walk: JsonWalk): void {
+    if (++this.#numbers > numbersMax) this.strange ??= `${walk.path()} (more than ${numbersMax} numbers)`
+  }
+
+  /** @throws Unrecognised when the strings of all records, beside `images` images, may be another one in pieces */
+  weighPieces(images: number): void {
+    if (this.#dense > restBytesMax + images * restBytesPerImage)
+      throw new Unrecognised(`${Math.round(this.#dense / 1024)} KiB of base64 in pieces`)
   }
 
   /** The image that a link leads to has been counted: it may stand anywhere. */
@@ -113,6 +132,7 @@ export class Remainder {
   forget(): void {
     this.#links = []
     this.#known = 0
+    this.#numbers = 0
     this.strange = undefined
   }
 

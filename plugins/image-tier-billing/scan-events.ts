@@ -2,7 +2,7 @@ import { type Allowance, Borne } from './allowance.ts'
 import { Holdback } from './holdback.ts'
 import { ImageDigest } from './image-digest.ts'
 import { ImageHead } from './image-head.ts'
-import { findPicture, unescapeText } from './judge-text.ts'
+import { findPicture, isLink, unescapeText } from './judge-text.ts'
 import { sizeOf } from './measure.ts'
 import { fieldCharsMax, RecordReader, type RecordVisitor } from './read-records.ts'
 import { Remainder } from './remainder.ts'
@@ -150,6 +150,8 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     if (!fieldNames.has(name)) throw new Unrecognised(`a line '${name.slice(0, 40)}', which no event has`)
     if (value.length > fieldCharsMax)
       throw new Unrecognised(`more than ${fieldCharsMax} characters in a line that is no data`)
+    if (isLink(value) || findPicture(value) !== undefined)
+      throw new Unrecognised(`a link or a picture in a line '${name}'`)
     if (name !== 'event') return
     if (this.#event !== '' && value !== this.#event) throw new Unrecognised('an event of two names')
     this.#event = value
@@ -169,6 +171,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
       if (!this.#walk.complete || this.#names.includes('error')) this.#remainder.strange = undefined
       this.#strange ??= this.#remainder.strange
     }
+    this.#remainder.weighPieces(this.#count)
     this.#forget()
   }
 
@@ -253,6 +256,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   }
 
   scalar(walk: JsonWalk, value: string): void {
+    this.#remainder.scalar(walk)
     if (walk.depth === 1 && indexNames.has(walk.name) && value !== 'null') this.#number(value)
   }
 

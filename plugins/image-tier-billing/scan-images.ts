@@ -229,6 +229,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
 
   scalar(walk: JsonWalk, value: string): void {
     if (walk.depth === 1 && walk.name === 'error' && value !== 'null') this.#refused = true
+    this.#remainder.scalar(walk)
     this.#makeWay(walk)
   }
 

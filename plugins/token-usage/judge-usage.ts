@@ -11,9 +11,10 @@ export type Judged = { readonly usage: Usage | null; readonly implausible: reado
  * `unseen_tokens_max` beyond that, for each choice. More cannot have been used, and no more is cached than was put in.
  */
 export function judgeUsage(
-  reported: Usage | null,
+  told: Usage | null,
   { body, answerBytes, facet }: { readonly body: Body; readonly answerBytes: number; readonly facet: UsageFacet },
 ): Judged {
+  const reported = withoutPretence(told)
   if (!reported) return { usage: null, implausible: [] }
   const sent = bytesOf(body)
   const unseen = facet.unseen_tokens_max
@@ -40,6 +41,12 @@ export function judgeUsage(
     },
     implausible,
   }
+}
+
+/** A report that tells of no use at all is none: whatever was asked is an input. */
+export function withoutPretence(told: Usage | null): Usage | null {
+  if (told?.inputTokens !== 0) return told
+  return told.outputTokens || told.seconds || told.searchUnits ? told : null
 }
 
 /** Bytes of what the caller sent; no bound where nobody has counted them. */

@@ -21,7 +21,7 @@ import { fail } from './errors.ts'
 import { estimateRequest } from './estimate-request.ts'
 import { inspect } from './inspect.ts'
 import { isObject } from './is-object.ts'
-import { judgeUsage, type Judged } from './judge-usage.ts'
+import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
 import { measureInTurns } from './measure-text.ts'
 import { PlainReading } from './plain-reading.ts'
 import { missingUnits, rateExchange } from './rate-exchange.ts'
@@ -222,7 +222,7 @@ function mayRefuse(ex: Exchange, { facet, rule }: Counting, reading: Reading): b
 /** @throws Failure upstream_usage_missing for an answer that tells no error and not what it is priced by */
 function refuseUntold({ rule }: Counting, reading: Reading): void {
   if (!rule || reading.fault !== undefined) return
-  const missing = missingUnits(rule, reading.usage())
+  const missing = missingUnits(rule, withoutPretence(reading.usage()))
   if (missing.length > 0) throw fail('upstream_usage_missing', { units: missing.join(', ') })
 }
 

@@ -28,7 +28,13 @@ export type StoredAnswer = {
 export type HoldResult =
   | { readonly kind: 'held' }
   /** The key's budget cannot bear the hold; `renewsAt` is when one for a day or a month begins anew. */
-  | { readonly kind: 'overdrawn'; readonly availableMicros: Micros; readonly renewsAt: number | null }
+  | {
+      readonly kind: 'overdrawn'
+      readonly availableMicros: Micros
+      /** Of requests that are under way, and of charges that wait for a person. */
+      readonly heldMicros: Micros
+      readonly renewsAt: number | null
+    }
   /** The idempotency key is in use: by a running request, by another request, or by one that has ended. */
   | { readonly kind: 'running'; readonly chargeId: string }
   | { readonly kind: 'mismatch'; readonly chargeId: string }

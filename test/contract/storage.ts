@@ -531,7 +531,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.equal(results.filter(result => result.kind === 'held').length, 10)
       t.same(
         results.find(result => result.kind === 'overdrawn'),
-        { kind: 'overdrawn', availableMicros: 0, renewsAt: null },
+        { kind: 'overdrawn', availableMicros: 0, heldMicros: 400_000, renewsAt: null },
       )
       t.match(
         (await keys.list()).find(one => one.id === poor.id),
@@ -544,7 +544,8 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       const { ledger, keys } = shared
       const poor = await keys.create(newKey({ budget: 100 }))
       await ledger.hold(holdOf(poor, 60))
-      t.same(await ledger.hold(holdOf(poor, 41)), { kind: 'overdrawn', availableMicros: 40, renewsAt: null })
+      const told = { kind: 'overdrawn', availableMicros: 40, heldMicros: 60, renewsAt: null }
+      t.same(await ledger.hold(holdOf(poor, 41)), told)
       t.same(await ledger.hold(holdOf(poor, 40)), { kind: 'held' })
     })
 

@@ -306,10 +306,12 @@ t.test('an answer that cannot be followed, or was encoded, is not handed out', a
   })
 })
 
-t.test('only a successful answer is looked into; events are by their type', async t => {
+t.test('a successful answer is looked into for its images, a refusal for none; events are by their type', async t => {
   const on = course()
   await admit(on)
-  t.same((await replied(on, { 'content-type': 'application/json' }, 500)).reply.stages, [])
+  const refused = await replied(on, { 'content-type': 'application/json' }, 500)
+  t.same(await refused.stage.write(Buffer.from('{"error":{}}')), [])
+  t.equal(textOf((await refused.stage.end?.()) ?? []), '{"error":{}}')
   const { stage } = await replied(on, { 'content-type': 'text/event-stream; charset=utf-8' })
   const record = `event: image_generation.completed\ndata: {"type":"image_generation.completed","b64_json":"${image(1254)}"}\n\n`
   t.equal(textOf(await stage.write(Buffer.from(record.slice(0, -1)))), '')
@@ -371,7 +373,7 @@ t.test('a hold that cannot be made refuses before the upstream is called', async
   })
   t.same(full.ledger.asked.slice(1), ['void not_sent'], 'a hold in doubt is given back')
   const poor = course({ n: 2 })
-  poor.ledger.answer = { kind: 'overdrawn', availableMicros: 5, renewsAt: null }
+  poor.ledger.answer = { kind: 'overdrawn', availableMicros: 5, heldMicros: 0, renewsAt: null }
   t.match(await refusalOf(() => admit(poor)), {
     code: 'insufficient_quota',
     status: 402,

@@ -336,6 +336,17 @@ t.test('[6.2] what may hold an image at a place that is not known does not go ou
   t.throws(() => run(new ImageScanner(), Buffer.from(png, 'base64'), () => 9, []), unrecognised)
 })
 
+t.test('[6.2] an image as a list of numbers is not known to be none', async t => {
+  const bytes = [...jpegHead(64, 64), ...Buffer.alloc(1_000)]
+  for (const answer of [{ image: bytes }, { data: [bytes] }, { image: { type: 'Buffer', data: bytes } }])
+    t.throws(() => run(new ImageScanner(), Buffer.from(JSON.stringify(answer)), () => 100, []), unrecognised)
+  const refused = {
+    created: '2026-11-21T09:14:03Z',
+    data: [{ url: null, is_image_safe: false, seed: 3, style_type: 'AUTO' }],
+  }
+  t.same(run(new ImageScanner(), Buffer.from(JSON.stringify(refused)), () => 100, []).done, [])
+})
+
 t.test('[6.2] a member that the family declares as text may hold links, and no picture', async t => {
   const options = { texts: ['request_url'] }
   const text = '{"data":[{"url":"https://x"}],"request_url":"https://y"}'
@@ -508,6 +519,10 @@ t.test('[6.2] an event that may hold an image and is of no known kind does not g
     ['a text as data', `data: ${png}\n\n`],
     ['a list as data', `data: [{"type":"image_edit.completed","b64_json":"${png}"}]\n\n`],
     ['a comment', `: ${'A'.repeat(300)}\n\n`],
+    ['a link as a comment', ': see https://images.example/1\n\n'],
+    ['a link as an id', 'id: https://images.example/1\ndata: {}\n\n'],
+    ['a link as a name', 'event: https://images.example/1\ndata: {}\n\n'],
+    ['a picture in a comment', `: ${png.slice(0, 200)}\n\n`],
     ['JSON that is no stream', `{"data":[{"b64_json":"${png}"}]}`],
     ['a picture of nobody knows what', event('done', { image: 'file-1' })],
   ]
@@ -516,6 +531,22 @@ t.test('[6.2] an event that may hold an image and is of no known kind does not g
       for (const room of [1e9, 0])
         t.throws(() => runEvents(text, () => step, [], room), unrecognised, `${what}, ${room} bytes of room`)
     }
+})
+
+t.test('[6.2] an image in small pieces over many events does not go out whole', async t => {
+  const whole = base64(seeded(7), pngHead(64, 64), 60_000)
+  for (const length of [2, 20, 900]) {
+    const pieces = [whole.slice(0, 2), ...(whole.slice(2).match(new RegExp(`.{1,${length}}`, 'g')) ?? [])]
+    const deltas = pieces.map(delta => event('image.delta', { delta })).join('')
+    const last = event('image_generation.completed', { b64_json: png })
+    for (const text of [deltas + last, last + deltas, deltas])
+      t.throws(() => runEvents(text, () => 4_096), unrecognised, `pieces of ${length}`)
+  }
+  const words = Array.from({ length: 5_000 }, (_, i) => event('image_generation.text', { text: ` thought ${i}` })).join(
+    '',
+  )
+  const all = words + event('image_generation.completed', { b64_json: png })
+  t.equal(runEvents(all, () => 4_096).out, all, 'what a model thinks beside its image is no image')
 })
 
 t.test('[6.2] what streams say beside images passes', async t => {

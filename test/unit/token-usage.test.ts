@@ -191,7 +191,7 @@ t.test('[6.3] a report beyond what the bytes can carry is not believed, one of r
   const judged = (usage: Partial<Usage>, more: Partial<UsageFacet> = {}, of: Body = body) =>
     judgeUsage(used(usage), { body: of, answerBytes: 100, facet: { ...facet, ...more } })
   const right: Partial<Usage>[] = [
-    { inputTokens: 0, outputTokens: 0 },
+    { inputTokens: 0, outputTokens: 1 },
     { inputTokens: sent + 1_000_000, cachedInputTokens: sent + 1_000_000, outputTokens: 1_000_100 },
     { outputTokens: 200_000, inputTokens: 5 },
     { cachedInputTokens: 7 },
@@ -206,6 +206,7 @@ t.test('[6.3] a report beyond what the bytes can carry is not believed, one of r
     [{ seconds: sent + 1 }, 'second', { seconds: null }],
     [{ searchUnits: 1e9 }, 'search_unit', { searchUnits: null }],
   ]
+  t.same(judged({ inputTokens: 0, outputTokens: 0 }), { usage: null, implausible: [] }, 'a report of nothing is none')
   for (const [usage, unit, left] of wrong) t.match(judged(usage), { implausible: [unit], usage: left }, unit)
   t.match(judged({ outputTokens: 1_500_000 }, {}, jsonBody({ n: 2 })), { implausible: [] }, 'two choices')
   t.match(judged({ outputTokens: 101 }, { unseen_tokens_max: 0 }), { implausible: ['output'] }, 'nothing unseen')

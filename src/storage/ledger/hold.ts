@@ -85,9 +85,13 @@ function* describeTaken(charge: Row, fingerprint: string): Steps<HoldResult> {
 }
 
 function* explainRefusal(keyId: string, at: number): Steps<Extract<HoldResult, { kind: 'overdrawn' }>> {
-  const [key] = yield ask(`SELECT ${left} AS available, budget_period FROM key WHERE id = ?`, ...leftParams(at), keyId)
+  const [key] = yield ask(
+    `SELECT ${left} AS available, held, budget_period FROM key WHERE id = ?`,
+    ...leftParams(at),
+    keyId,
+  )
   if (!key) throw new Error(`there is no key ${keyId} to hold money of`)
   const renewsAt = renewalAt(text(key, 'budget_period') as BudgetPeriod, at)
   const availableMicros = Math.max(0, wholeOrNull(key, 'available') ?? Infinity)
-  return { kind: 'overdrawn', availableMicros, renewsAt }
+  return { kind: 'overdrawn', availableMicros, heldMicros: wholeOrNull(key, 'held') ?? 0, renewsAt }
 }

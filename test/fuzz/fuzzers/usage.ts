@@ -136,7 +136,9 @@ function useOf(kind: Style, told: Told, isEvent = false): Use {
 
 function judge(use: Use, lines: readonly Line[], one: UsageCase): void {
   const booked = (unit: string): number => lines.find(line => line.tier === unit)?.quantity ?? 0
-  if (use.input === null && use.output === null)
+  // Whatever was asked is an input: a report of nothing at all is none.
+  const isNothing = (use.input === null && use.output === null) || (use.input === 0 && !use.output)
+  if (isNothing)
     return insist(
       lines.every(line => line.flags.length > 0),
       () => `nothing was reported, and booked without a flag: ${show(lines)}`,

@@ -1,0 +1,70 @@
+import type { Passed, Stage } from '../../src/kit/index.ts'
+import type { ImageCharge } from './image-charge.ts'
+import { findBase64, findPicture } from './judge-text.ts'
+import { measure } from './measure.ts'
+import { ImageScanner } from './scan-images.ts'
+import { Unreadable, Unrecognised } from './scanned.ts'
+
+/** No upstream takes more words to say no. */
+const refusalBytesMax = 64 * 1024
+const none: readonly Buffer[] = []
+
+/** An answer whose status says that nothing was made waits for its end, and goes on unless there is an image in it. */
+export class RefusalStage implements Stage {
+  readonly #charge: ImageCharge
+  readonly #status: number
+  #held: Buffer[] = []
+  #length = 0
+
+  constructor(charge: ImageCharge, status: number) {
+    this.#charge = charge
+    this.#status = status
+  }
+
+  /** @throws Failure `upstream_answer_unrecognised` where it is longer than any refusal */
+  write(chunk: Buffer): Passed {
+    this.#held.push(chunk)
+    this.#length += chunk.length
+    if (this.#length > refusalBytesMax) throw this.#found(`more than ${refusalBytesMax / 1024} KiB`)
+    return none
+  }
+
+  /** @throws Failure `upstream_answer_unrecognised` where there is an image in it */
+  end(): Passed {
+    const held = this.#held
+    this.#held = []
+    const seen = findImage(Buffer.concat(held, this.#length))
+    if (seen !== undefined) throw this.#found(seen)
+    return held
+  }
+
+  close(): void {
+    this.#held = []
+  }
+
+  #found(seen: string): Error {
+    return this.#charge.unrecognised(`status ${this.#status}, and ${seen}`)
+  }
+}
+
+/** What of an answer may be an image; pages and sentences may hold links. */
+function findImage(answer: Buffer): string | undefined {
+  if (answer.length === 0) return undefined
+  if (measure(answer).mime !== null && !/^\s*</.test(answer.toString('latin1', 0, 64))) return 'a picture'
+  const text = answer.toString('latin1')
+  const seen = findPicture(text, true) ?? findBase64(text)
+  return seen ?? findListed(answer)
+}
+
+/** An image where the answers that are known have theirs. */
+function findListed(answer: Buffer): string | undefined {
+  const scanner = new ImageScanner()
+  try {
+    scanner.write(answer)
+    scanner.end()
+  } catch (error) {
+    // What it says beside its images is its own matter.
+    if (!(error instanceof Unreadable || error instanceof Unrecognised)) throw error
+  }
+  return scanner.count > 0 ? `${scanner.count} images` : undefined
+}
