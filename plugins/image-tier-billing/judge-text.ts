@@ -16,6 +16,7 @@ const headChars = 64
 
 const run = new RegExp(`[A-Za-z0-9+/_=-]{${runCharsMin},}`, 'g')
 const inlineImage = /data:image\/[a-z0-9.+-]+[;,]/i
+const drawing = /<svg[\s>][^]*<\/svg/i
 const link = /:\/\/|^\s*\/\/|^\s*data:|<svg[\s>]/i
 
 /** What a text holds that is a picture: a `data:` URL of one, or base64 that begins as one does. */
@@ -23,6 +24,7 @@ export function findPicture(text: string, isSentence = false): string | undefine
   const least = isSentence ? spokenCharsMax : 0
   for (const [found] of text.matchAll(run))
     if (found.length > least && beginsAsPicture(found)) return 'a picture in base64'
+  if (drawing.test(text)) return 'a drawing (SVG)'
   return !isSentence && inlineImage.test(text) ? 'a data: URL of a picture' : undefined
 }
 
@@ -41,6 +43,11 @@ export function isBase64(text: string): boolean {
 /** Whether a text leads to a picture somewhere else. */
 export function isLink(text: string): boolean {
   return link.test(text)
+}
+
+/** Whether a text is nothing but a link. */
+export function isLinkAlone(text: string): boolean {
+  return /^\s*(?:[a-z][a-z0-9+.-]*:)?\/\/\S+\s*$/i.test(text)
 }
 
 /** Whether base64 begins with the first bytes of a picture of a known format. */

@@ -33,6 +33,7 @@ import { isAbsent, readCount } from './read-count.ts'
 import { readToolLimit } from './read-tool-limit.ts'
 import { EventScanner } from './scan-events.ts'
 import { ImageScanner, type ImageScannerOptions } from './scan-images.ts'
+import type { AnswerWords } from './remainder.ts'
 import { RefusalStage } from './refusal-stage.ts'
 import { ToolAnswerScanner } from './scan-tool-answer.ts'
 import { ToolEventScanner } from './scan-tool-events.ts'
@@ -145,7 +146,7 @@ export const imageTierBilling = definePlugin({
         const endUnknown = reply.endUnknown === true
         const scanner = isTool
           ? openToolScanner(events, allowance, endUnknown)
-          : openScanner(events, allowance, { asUrl, endUnknown, ...(facet.texts && { texts: facet.texts }) })
+          : openScanner(events, allowance, { asUrl, endUnknown, ...wordsOf(facet) })
         const answer = { status: reply.status, contentType, keep: billing.keyed }
         billing.stage = new BillingStage(scanner, billing.charge, answer)
         const headers = asUrl ? withoutLength(reply.headers) : reply.headers
@@ -209,7 +210,11 @@ function openToolScanner(events: boolean, allowance: Allowance, endUnknown: bool
 }
 
 function openScanner(events: boolean, allowance: Allowance, options: ImageScannerOptions): Scanner {
-  return events ? new EventScanner(allowance, options.texts) : new ImageScanner(options)
+  return events ? new EventScanner(allowance, options) : new ImageScanner(options)
+}
+
+function wordsOf({ texts, refusals }: BillingFacet): AnswerWords {
+  return { ...(texts && { texts }), ...(refusals && { refusals }) }
 }
 
 /** The caller wants links, and this family's upstream only ever answers with bytes. @throws Failure for another format. */

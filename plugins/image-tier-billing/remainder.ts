@@ -1,4 +1,4 @@
-import { findBase64, findPicture, isBase64, isLink, unescapeText } from './judge-text.ts'
+import { findBase64, findPicture, isBase64, isLink, isLinkAlone, unescapeText } from './judge-text.ts'
 import { linkBytesMax, Unrecognised } from './scanned.ts'
 import type { JsonWalk } from './walk-json.ts'
 import { wordSet } from './word-set.ts'
@@ -18,6 +18,8 @@ const sentences = wordSet(`
   message msg detail details reason description error_description title note warning
   documentation_url doc_url docs help help_url more_info innererror
 `)
+/** Those of them that lead to pages about what is said, and may be nothing but a link. */
+const pointers = wordSet('documentation_url doc_url docs help help_url more_info')
 
 /** Members whose values are words of the vendor's own, of which no picture is made. */
 const labels = wordSet(`
@@ -25,6 +27,9 @@ const labels = wordSet(`
   size quality background output_format style style_type moderation aspect_ratio resolution service_tier
   request_id requestId trace_id event_id system_fingerprint finish_reason mime_type error
 `)
+
+/** What the family says of its vendor's answers. */
+export type AnswerWords = { readonly texts?: readonly string[]; readonly refusals?: readonly string[] }
 
 /**
  * Judges what an answer holds beside the images that are known: no string of it may be an image, or lead to one. Each is held
@@ -51,9 +56,20 @@ export class Remainder {
   #dense = 0
   #numbers = 0
 
-  /** `more` names members that hold sentences, beside those that every vendor has. */
-  constructor(more: readonly string[] = []) {
-    this.#declared = new Set(more)
+  readonly #refusals: ReadonlySet<string>
+
+  /**
+   * `texts` names members that hold sentences, beside those that every vendor has; `refusals` members at the top of an answer
+   * that say why there is no image.
+   */
+  constructor({ texts = [], refusals = [] }: AnswerWords = {}) {
+    this.#declared = new Set(texts)
+    this.#refusals = new Set(refusals)
+  }
+
+  /** The walk is in a member that says why there is no image. */
+  isRefusal(walk: JsonWalk): boolean {
+    return walk.names[1] === 'error' || this.#refusals.has(walk.names[1] as string)
   }
 
   /** A member's name has been read. @throws Unrecognised when it could carry something */
@@ -65,7 +81,8 @@ export class Remainder {
   /** A string begins that is no image that is known. */
   begin(walk: JsonWalk, at: number): void {
     this.#from = at
-    this.#kind = this.#declared.has(walk.name) ? 'declared' : sentences.has(walk.name) ? 'sentence' : 'other'
+    const isSentence = sentences.has(walk.name) || this.#refusals.has(walk.names[1] as string)
+    this.#kind = this.#declared.has(walk.name) ? 'declared' : isSentence ? 'sentence' : 'other'
   }
 
   /** @throws Unrecognised when it is longer than anything but a picture */
@@ -87,7 +104,10 @@ export class Remainder {
     const seen = this.#judge(text)
     if (seen !== undefined) throw new Unrecognised(`${walk.path()} (${seen})`)
     if (text !== '') this.spoke = true
-    if (this.#kind === 'other' && isLink(text)) this.#keepLink(walk, text)
+    // A sentence speaks of links; one that is nothing else is none.
+    const isOther =
+      this.#kind === 'other' || (this.#kind === 'sentence' && !pointers.has(walk.name) && isLinkAlone(text))
+    if (isOther && isLink(text)) this.#keepLink(walk, text)
     else if (this.#kind !== 'other') this.#known += this.#length
     else if (text !== '' && !labels.has(walk.name)) {
       this.strange ??= walk.path()

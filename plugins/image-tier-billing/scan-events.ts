@@ -5,7 +5,7 @@ import { ImageHead } from './image-head.ts'
 import { findPicture, isLink, unescapeText } from './judge-text.ts'
 import { sizeOf } from './measure.ts'
 import { fieldCharsMax, RecordReader, type RecordVisitor } from './read-records.ts'
-import { Remainder } from './remainder.ts'
+import { type AnswerWords, Remainder } from './remainder.ts'
 import {
   afterImageBytesMax,
   type FoundImage,
@@ -77,9 +77,9 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   /** What stands in the data where it is no object. */
   #text = ''
 
-  constructor(allowance: Allowance, texts?: readonly string[]) {
+  constructor(allowance: Allowance, words?: AnswerWords) {
     this.#borne = new Borne(allowance)
-    this.#remainder = new Remainder(texts)
+    this.#remainder = new Remainder(words)
   }
 
   /** How many images were found so far. */

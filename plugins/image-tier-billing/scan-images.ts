@@ -2,7 +2,7 @@ import { Holdback } from './holdback.ts'
 import { ImageHead } from './image-head.ts'
 import { findPicture, unescapeText } from './judge-text.ts'
 import { sizeOf } from './measure.ts'
-import { Remainder } from './remainder.ts'
+import { type AnswerWords, Remainder } from './remainder.ts'
 import {
   type FoundImage,
   linkBytesMax,
@@ -28,13 +28,11 @@ type Open = {
   begun: boolean
 }
 
-export type ImageScannerOptions = {
+export type ImageScannerOptions = AnswerWords & {
   /** Images become links: `data:` URLs. */
   readonly asUrl?: boolean
   /** Only JSON that closes proves that the answer is whole. */
   readonly endUnknown?: boolean
-  /** Members that hold sentences, beside those that every vendor has. */
-  readonly texts?: readonly string[]
 }
 
 /**
@@ -80,10 +78,10 @@ export class ImageScanner implements JsonVisitor, Scanner {
   #hasPicture = false
   #inline = false
 
-  constructor({ asUrl = false, endUnknown = false, texts }: ImageScannerOptions = {}) {
+  constructor({ asUrl = false, endUnknown = false, ...words }: ImageScannerOptions = {}) {
     this.#asUrl = asUrl
     this.#endUnknown = endUnknown
-    this.#remainder = new Remainder(texts)
+    this.#remainder = new Remainder(words)
   }
 
   /** How many images were found so far. */
@@ -184,7 +182,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
   }
 
   string(walk: JsonWalk, at: number): 'bytes' {
-    if (walk.depth === 1 && walk.name === 'error') this.#refused = true
+    if (walk.depth === 1 && this.#remainder.isRefusal(walk)) this.#refused = true
     if (!this.#inElement() || (walk.name !== 'b64_json' && walk.name !== 'url')) {
       this.#remainder.begin(walk, at)
       return 'bytes'
@@ -228,13 +226,13 @@ export class ImageScanner implements JsonVisitor, Scanner {
   }
 
   scalar(walk: JsonWalk, value: string): void {
-    if (walk.depth === 1 && walk.name === 'error' && value !== 'null') this.#refused = true
+    if (walk.depth === 1 && this.#remainder.isRefusal(walk) && value !== 'null') this.#refused = true
     this.#remainder.scalar(walk)
     this.#makeWay(walk)
   }
 
   opened(walk: JsonWalk, isObject: boolean): void {
-    if (walk.depth === 1 && walk.name === 'error') this.#refused = true
+    if (walk.depth === 1 && this.#remainder.isRefusal(walk)) this.#refused = true
     if (walk.depth === 1 && walk.name === listName && isObject) throw new Unrecognised(`${listName} as an object`)
     this.#makeWay(walk)
   }

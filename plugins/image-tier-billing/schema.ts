@@ -74,6 +74,14 @@ export const facetSchema = {
       description:
         'Where requests say how many images they want: fields, or members within them with dots between the names; [n] when not given. What is held is for the most that any of them says, and each is checked against n_max. Every other field that names a number of images (num_images, max_images, batch_size, …) is not sent on, at whatever depth.',
     },
+    refusals: {
+      type: 'array',
+      maxItems: 64,
+      uniqueItems: true,
+      items: { type: 'string', minLength: 1, maxLength: 64 },
+      description:
+        'Members at the top of an answer of status 200 by which the vendor says why it made no image (base_resp, detail): one with such a member and without an image passes, and is free. error need not be named.',
+    },
     over_return: {
       enum: ['bill', 'cap'],
       default: 'bill',

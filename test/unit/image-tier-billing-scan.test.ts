@@ -355,6 +355,36 @@ t.test('[6.2] a member that the family declares as text may hold links, and no p
   t.throws(() => run(new ImageScanner(options), Buffer.from(picture), () => 9, []), unrecognised)
 })
 
+t.test('[6.2] a refusal in words of the vendor passes where the family declares its member', async t => {
+  const options = { refusals: ['base_resp', 'code'] }
+  const rows = [
+    '{"base_resp":{"status_code":1026,"status_msg":"sensitive input, see https://docs.example"},"id":"r-1"}',
+    '{"code":"DataInspectionFailed","message":"no","request_id":"r-1"}',
+  ]
+  for (const text of rows) {
+    t.equal(run(new ImageScanner(options), Buffer.from(text), () => 9, []).out, text)
+    t.throws(() => run(new ImageScanner(), Buffer.from(text), () => 9, []), unrecognised)
+  }
+  for (const text of [
+    '{"base_resp":{"status_code":0},"image":"file-1"}',
+    '{"base_resp":{"status_code":0},"images":["https://images.example/1.png"]}',
+    '{"base_resp":{"link":"https://images.example/1.png"}}',
+    `{"base_resp":{"status_msg":"${Buffer.concat([pngHead(64, 64), Buffer.alloc(60)]).toString('base64')}"}}`,
+  ])
+    t.throws(() => run(new ImageScanner(options), Buffer.from(text), () => 9, []), unrecognised, text)
+})
+
+t.test('[6.2] a sentence may speak of a link and of a drawing, and be neither', async t => {
+  const fine = '{"data":[{"url":"https://x","revised_prompt":"as on https://y"}],"message":"see <svg> and https://z"}'
+  t.equal(run(new ImageScanner(), Buffer.from(fine), () => 9, []).out, fine)
+  for (const text of [
+    '{"data":[],"message":"https://images.example/1.png"}',
+    '{"data":[{"url":"https://x"}],"description":" //images.example/1.png "}',
+    '{"data":[],"description":"<svg xmlns=\\"http://www.w3.org/2000/svg\\"><path/></svg>"}',
+  ])
+    t.throws(() => run(new ImageScanner(), Buffer.from(text), () => 9, []), unrecognised, text)
+})
+
 t.test('the image that follows its link tells its size', async t => {
   const { done } = scanBoth(`{"data":[{"url":"https://x","revised_prompt":"a","b64_json":"${png}"}]}`)
   t.same(done, [{ index: 0, kind: 'bytes', size: { width: 1254, height: 1254 } }])
