@@ -15,6 +15,8 @@ const certain: ReadonlySet<string | null> = wordSet(
 const headChars = 64
 
 const run = new RegExp(`[A-Za-z0-9+/_=-]{${runCharsMin},}`, 'g')
+/** Blanks between stretches that are no words: base64 may be written in lines. */
+const broken = /([A-Za-z0-9+/_=-]{16,})\s+(?=[A-Za-z0-9+/_=-]{16,})/g
 const inlineImage = /data:image\/[a-z0-9.+-]+[;,]/i
 const drawing = /<svg[\s>][^]*<\/svg/i
 const link = /:\/\/|^\s*\/\/|^\s*data:|<svg[\s>]/i
@@ -22,7 +24,7 @@ const link = /:\/\/|^\s*\/\/|^\s*data:|<svg[\s>]/i
 /** What a text holds that is a picture: a `data:` URL of one, or base64 that begins as one does. */
 export function findPicture(text: string, isSentence = false): string | undefined {
   const least = isSentence ? spokenCharsMax : 0
-  for (const [found] of text.matchAll(run))
+  for (const [found] of text.replaceAll(broken, '$1').matchAll(run))
     if (found.length > least && beginsAsPicture(found)) return 'a picture in base64'
   if (drawing.test(text)) return 'a drawing (SVG)'
   return !isSentence && inlineImage.test(text) ? 'a data: URL of a picture' : undefined

@@ -220,7 +220,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#begin(open)
     if (open.link) this.#hasUrl = true
     if (open.link && !open.head.inline) this.#readLink(open)
-    if (this.#counted) return this.#countLink()
+    if (this.#counted) return
     if (!open.link || open.head.inline) this.#measured(open.head)
     else this.#pending ??= open.from
   }
@@ -265,10 +265,6 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#checkOne()
   }
 
-  #countLink(): void {
-    if (this.#link !== undefined) this.#remainder.count(this.#link)
-  }
-
   /** It is known what the value is: the name goes as it is, or another in its place. */
   #name(bytes: Buffer | undefined): void {
     if (this.#owed !== undefined && bytes) this.#holdback.replace(this.#walk.nameFrom, this.#walk.nameTo, bytes)
@@ -294,7 +290,8 @@ export class ImageScanner implements JsonVisitor, Scanner {
   #found(image: Omit<FoundImage, 'index'>): void {
     this.#pending = undefined
     this.#counted = true
-    this.#countLink()
+    // Beside bytes nobody knows that the link leads to the same picture; it may stand there, and nowhere else.
+    if (image.kind === 'link' && this.#link !== undefined) this.#remainder.count(this.#link)
     this.#done.push({ index: this.#count++, ...image })
   }
 }
