@@ -2,13 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import { type ChargeFacts, type Log, type Storage, systemClock, timeOrderedId } from '../src/kit/index.ts'
+import { type ChargeFacts, type Log, type Storage, Ids, systemClock } from '../src/kit/index.ts'
 import { openStorage } from '../src/storage/index.ts'
 import { median } from './measure.ts'
 
 export const ledgerRow = 'charges'
 
 /** Charges in flight while the most that goes through is measured. */
+const ids = new Ids()
 const chargesAtOnce = 64
 /** Charges begun a second while the wait for a commit is measured. */
 const pacePerSecond = 1000
@@ -104,7 +105,7 @@ async function charge(storage: Storage, keyId: string): Promise<number> {
 
 function factsOf(keyId: string): ChargeFacts {
   return {
-    id: timeOrderedId('req_', Date.now()),
+    id: ids.next('req_', Date.now()),
     keyId,
     user: 'local',
     group: 'default',

@@ -64,10 +64,10 @@ async function openAdmin(parts: ConsoleParts): Promise<Admin> {
     prices: priceList,
     networkOf: secrets.networkOf,
     newSecret() {
-      const secret = secrets.createSecret()
+      const secret = secrets.createSecret(parts.random)
       return { secret, hash: secrets.hashSecret(secret), hint: secrets.hintOfSecret(secret) }
     },
-    hashPassword: passwords.hashPassword,
+    hashPassword: password => passwords.hashPassword(password, parts.random),
     verifyPassword: passwords.verifyPassword,
     assets,
   })

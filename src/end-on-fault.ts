@@ -1,4 +1,5 @@
 import type { Gateway } from './gateway.ts'
+import { systemClock } from './kit/clock.ts'
 
 /** What a process with a fault that nobody handled has to finish. */
 const finishMs = 5_000
@@ -7,7 +8,7 @@ const finishMs = 5_000
 export function endOnFault(gateway: Pick<Gateway, 'log' | 'close'>): void {
   process.on('uncaughtException', error => {
     gateway.log.error({ stack: error.stack }, 'a fault that nobody handled: finishing and ending')
-    setTimeout(() => process.exit(1), finishMs).unref()
+    systemClock.after(finishMs, () => process.exit(1))
     const end = (): void => process.exit(1)
     gateway.close().then(end, end)
   })

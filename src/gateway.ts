@@ -14,10 +14,12 @@ import { hasSoundHost, takeOriginForm } from './engine/request-target.ts'
 import {
   type AnyPlugin,
   type Clock,
+  type Connect,
   type Counters,
   type Exchange,
   type Hooks,
   type Host,
+  Ids,
   type LogRow,
   type OtlpPlan,
   type Pending,
@@ -86,6 +88,8 @@ export type GatewayParts = {
   readonly role?: 'gateway' | 'worker'
   /** The name of its lease on the storage; made up unless told. */
   readonly owner?: string
+  /** Opens connections to upstreams; the engine's own unless told. */
+  readonly connect?: Connect
   /** What runs the storage of a file; threads of the operating system unless told. */
   readonly startThread?: StartThread
 }
@@ -134,6 +138,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   const env = parts.env ?? process.env
   const clock = parts.clock ? completeClock(parts.clock) : systemClock
   const random = parts.random ?? systemRandom
+  const ids = new Ids(random)
   refuseUnsafeEnvironment(env)
   const read = () =>
     loadPlan({
@@ -151,7 +156,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   const role = parts.role ?? 'gateway'
 
   const plan = parts.plan ?? (await readPlan())
-  const log = unfailingLog(parts.log ?? createLog({ level: 'info' }))
+  const log = unfailingLog(parts.log ?? createLog({ level: 'info', clock }))
   log.hide(secretsOf(plan))
   const metrics = createMetrics()
   const unrecognised = new UnrecognisedAnswers()
@@ -165,6 +170,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     openStorage({
       url: plan.storage,
       clock,
+      ids,
       log,
       role,
       startThread: parts.startThread,
@@ -208,6 +214,7 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
         stores,
         clock,
         random,
+        ids,
         plan,
         log,
         keep<T>(name: string, create: () => T): T {
@@ -278,6 +285,9 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
         record,
         ...(telemetry && { trace: quietTrace(telemetry, observers) }),
         clock,
+        random,
+        ids,
+        connect: parts.connect,
         log,
       },
       await build(plan),
@@ -303,6 +313,8 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
   const door = createConsoleDoor({
     storage,
     clock,
+    random,
+    ids,
     log,
     plan: () => engine.running.plan,
     facts: {

@@ -10,6 +10,7 @@ import type {
   KeySettings,
   Plan,
   PriceList,
+  Random,
   RequestExplanation,
   Storage,
 } from './kit/index.ts'
@@ -180,8 +181,9 @@ export async function createKey(
   storage: Pick<Storage, 'keys'>,
   key: Partial<KeySettings> & { readonly name: string; readonly user: string },
   by?: string,
+  random?: Random,
 ): Promise<{ readonly key: Key; readonly secret: string }> {
-  const { secret, ...kept } = await makeSecret()
+  const { secret, ...kept } = await makeSecret(random)
   return { key: await storage.keys.create({ group: null, ...key, ...kept }, by), secret }
 }
 
@@ -194,15 +196,18 @@ export async function rotateKey(
   id: string,
   overlapMs: number,
   by: string,
+  random?: Random,
 ): Promise<{ readonly key: Key; readonly secret: string } | undefined> {
-  const { secret, ...kept } = await makeSecret()
+  const { secret, ...kept } = await makeSecret(random)
   const key = await storage.keys.rotate(id, { ...kept, overlapMs }, by)
   return key && { key, secret }
 }
 
-async function makeSecret(): Promise<{ readonly secret: string; readonly hash: string; readonly hint: string }> {
+async function makeSecret(
+  random?: Random,
+): Promise<{ readonly secret: string; readonly hash: string; readonly hint: string }> {
   const { createSecret, hashSecret, hintOfSecret } = await import('../plugins/auth/index.ts')
-  const secret = createSecret()
+  const secret = createSecret(random)
   return { secret, hash: hashSecret(secret), hint: hintOfSecret(secret) }
 }
 

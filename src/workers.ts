@@ -4,12 +4,11 @@ import type { Server } from 'node:http'
 import { getCompileCacheDir } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { dirname, extname } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { ConfigError } from './config-error.ts'
 import { effectiveSettings, type Loaded, loadPlan } from './config/index.ts'
 import type { GatewayParts, Listening, ReloadResult } from './gateway.ts'
-import { timeOrderedId } from './kit/ids.ts'
+import { Ids } from './kit/ids.ts'
 import { type Plan, type ReviewStatus, systemClock } from './kit/index.ts'
 import { knownNames } from './known-names.ts'
 import { bind, unbind } from './listeners.ts'
@@ -173,6 +172,7 @@ class Crew {
   /** Ends in a row before a start was through, and ends soon after one. */
   #failedStarts = 0
   #restarts = 0
+  readonly #ids = new Ids()
   #soonEnded = 0
   #closing = false
   /** What workers that are gone have counted. */
@@ -278,7 +278,7 @@ class Crew {
     const members = [...this.#members]
     for (const member of members) member.send({ kind: 'close' })
     const ended = Promise.all(members.map(member => member.gone))
-    await Promise.race([ended, sleep(drainWaitMs + drainMs + endMs, undefined, { ref: false })])
+    await Promise.race([ended, pause(drainWaitMs + drainMs + endMs)])
     this.kill()
     const codes = await ended
     return members.flatMap(({ pid }, i) => (codes[i] === 0 ? [] : [`worker ${pid} (${codes[i]})`]))
@@ -290,7 +290,7 @@ class Crew {
   }
 
   #add(): Member {
-    const owner = timeOrderedId('worker_', systemClock.now())
+    const owner = this.#ids.next('worker_', systemClock.now())
     const { file, text, env } = this.#start
     const member = new Member({ file, first: text, current: this.#current, owner }, env)
     this.#members.add(member)
@@ -309,7 +309,7 @@ class Crew {
   async #mind(member: Member): Promise<void> {
     const { hangMs } = this.#start
     for (let missed = 0; missed < pulses; ) {
-      const pulse = sleep(hangMs / pulses, undefined, { ref: false })
+      const pulse = pause(hangMs / pulses)
       missed = await member.ask('state', null, hangMs / pulses).then(
         () => 0,
         () => missed + 1,
@@ -337,7 +337,7 @@ class Crew {
       this.#counted = await sumCounts([this.#counted, member.measured])
       this.#log.error({ pid: member.pid, code }, 'a worker ended; another takes its place')
       this.#soonEnded = member.ageMs < soundMs ? this.#soonEnded + 1 : 0
-      await sleep(Math.min(restartMs.first * 2 ** this.#soonEnded, restartMs.most))
+      await systemClock.sleep(Math.min(restartMs.first * 2 ** this.#soonEnded, restartMs.most))
       if (!this.#closing) this.#replace()
     })
   }
@@ -360,6 +360,11 @@ class Crew {
   }
 }
 
+/** Waits; the process does not stay for it. */
+function pause(ms: number): Promise<void> {
+  return new Promise(resolve => void systemClock.after(ms, resolve))
+}
+
 /** One worker process. */
 class Member {
   readonly pid: number
@@ -369,7 +374,7 @@ class Member {
   /** Its figures when they were last asked for. */
   measured: readonly Snapshot[] = []
   readonly #child: Child
-  readonly #startedAt = performance.now()
+  readonly #startedAt = systemClock.tick()
   readonly #asked = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
   #id = 0
 
@@ -401,7 +406,7 @@ class Member {
   }
 
   get ageMs(): number {
-    return performance.now() - this.#startedAt
+    return systemClock.tick() - this.#startedAt
   }
 
   send(message: ToWorker): void {
@@ -421,7 +426,7 @@ class Member {
     const id = ++this.#id
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     this.#asked.set(id, { resolve, reject })
-    const limit = setTimeout(() => reject(new Error(`worker ${this.pid} does not answer`)), limitMs)
+    const limit = systemClock.after(limitMs, () => reject(new Error(`worker ${this.pid} does not answer`)))
     this.listening.then(
       () => this.send({ kind: 'question', id, question, given }),
       () => undefined,
@@ -430,7 +435,7 @@ class Member {
       // What a worker answers to a question is what its table of answers says.
       return (await promise) as Questions[Q]['gives']
     } finally {
-      clearTimeout(limit)
+      limit.cancel()
       this.#asked.delete(id)
     }
   }

@@ -1,5 +1,6 @@
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { type Random, systemRandom } from '../../src/kit/index.ts'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const mark = 'sk-'
@@ -12,12 +13,12 @@ const evenMax = 248
 export const secretPattern: RegExp = /^sk-[0-9A-Za-z]{49}$/
 
 /** A new key: `sk-`, 43 random base62 characters (256 bit) and 6 of their CRC-32 (requirement 2.1). */
-export function createSecret(): string {
-  let random = ''
-  while (random.length < randomLength)
-    for (const byte of randomBytes(64))
-      if (byte < evenMax && random.length < randomLength) random += alphabet.charAt(byte % alphabet.length)
-  return mark + random + checksumOf(random)
+export function createSecret(random: Pick<Random, 'bytes'> = systemRandom): string {
+  let text = ''
+  while (text.length < randomLength)
+    for (const byte of random.bytes(64))
+      if (byte < evenMax && text.length < randomLength) text += alphabet.charAt(byte % alphabet.length)
+  return mark + text + checksumOf(text)
 }
 
 /** The text when it is a key that this gateway could have made, else undefined: no store has to be asked then. */

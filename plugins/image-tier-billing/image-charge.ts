@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { TierRule, Clock, Failure, Ledger, Outcome, StoredAnswer } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
 import { rateImage } from './rate-image.ts'
@@ -123,7 +122,7 @@ export class ImageCharge {
       } catch (cause) {
         if (this.#ledger.healthy() || this.#clock.tick() >= until) throw cause
       }
-      while (!this.#ledger.healthy() && this.#clock.tick() < until) await sleep(retryMs)
+      while (!this.#ledger.healthy() && this.#clock.tick() < until) await this.#clock.sleep(retryMs)
     }
   }
 

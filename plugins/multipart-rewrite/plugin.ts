@@ -3,6 +3,7 @@ import {
   type Body,
   defineSlot,
   definePlugin,
+  type EncodedForm,
   type Family,
   type FilePart,
   type Outbound,
@@ -41,10 +42,12 @@ export const multipartRewrite = definePlugin({
   inspect: facet => findClashes(facet),
 
   create(options, host) {
+    const { random } = host
     const { server } = host.plan
+    const encode = (parts: readonly Part[]): EncodedForm => writeForm(parts, random)
     const memory = host.keep('memory', () => new Room())
     const disk = host.keep('disk', () => new Room())
-    const folder = new SpoolFolder(options.spool_dir)
+    const folder = new SpoolFolder(options.spool_dir, random)
     const limits: FormLimits = {
       textBytesMax: bytesOf(options.text_bytes_max),
       textFields: new Set(options.text_fields),
@@ -67,7 +70,7 @@ export const multipartRewrite = definePlugin({
         try {
           const parts = await readForm(body.source, boundary, spool, limitsOf.get(ex.route.operation) ?? limits)
           reserve.shrink(spool)
-          const form: Form = { kind: 'form', parts, encode: writeForm, discard }
+          const form: Form = { kind: 'form', parts, encode, discard }
           ex.slots.put(formSlot, form)
           return form
         } catch (error) {

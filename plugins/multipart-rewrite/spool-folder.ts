@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { open, unlink } from 'node:fs'
 import { mkdir, mkdtemp, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { Random } from '../../src/kit/index.ts'
 
 const openFile = promisify(open)
 const unlinkFile = promisify(unlink)
@@ -14,11 +14,13 @@ const unlinkFile = promisify(unlink)
  */
 export class SpoolFolder {
   readonly #given: string | undefined
+  readonly #random: Pick<Random, 'bytes'>
   #path: Promise<string> | undefined
 
   /** @param path a folder to use, made when absent; one of our own below the system's temporary folder when undefined */
-  constructor(path: string | undefined) {
+  constructor(path: string | undefined, random: Pick<Random, 'bytes'>) {
     this.#given = path
+    this.#random = random
   }
 
   /** A descriptor of a new, empty file for reading and writing. Whoever asked closes it. */
@@ -42,7 +44,7 @@ export class SpoolFolder {
 
   async #open(): Promise<number> {
     this.#path ??= this.#make()
-    const path = join(await this.#path, randomUUID())
+    const path = join(await this.#path, this.#random.bytes(16).toString('hex'))
     const file = await openFile(path, 'wx+', 0o600)
     await unlinkFile(path)
     return file

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import type { EncodedForm, FilePart, Part } from '../../src/kit/index.ts'
+import type { EncodedForm, FilePart, Part, Random } from '../../src/kit/index.ts'
 import { nameFile } from './name-file.ts'
 import { type Piece, PieceStream } from './piece-stream.ts'
 import { stripIndex } from './strip-index.ts'
@@ -11,8 +10,8 @@ export type StoredFile = FilePart & Exclude<Piece, Buffer>
  * Writes a form anew (RFC 7578): own boundary, own heads, exact length. Its bytes can be had more than once. Files that
  * nobody has named go under their own field without brackets, with a file name of our making.
  */
-export function writeForm(parts: readonly Part[]): EncodedForm {
-  const boundary = `tollgate-${randomBytes(16).toString('hex')}`
+export function writeForm(parts: readonly Part[], random: Pick<Random, 'bytes'>): EncodedForm {
+  const boundary = `tollgate-${random.bytes(16).toString('hex')}`
   const contents: (Buffer | FilePart)[] = []
   const counts = new Map<string, number>()
   let text = ''

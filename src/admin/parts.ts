@@ -1,4 +1,14 @@
-import type { Clock, ImaginedRequest, Log, Plan, PriceList, RequestExplanation, Storage } from '../kit/index.ts'
+import type {
+  Clock,
+  Ids,
+  ImaginedRequest,
+  Log,
+  Plan,
+  PriceList,
+  Random,
+  RequestExplanation,
+  Storage,
+} from '../kit/index.ts'
 
 /** Something wrong, or worth knowing, in a configuration. */
 export type ConfigFinding = {
@@ -30,6 +40,8 @@ export type ShownConfig = {
 export type AdminParts = {
   readonly storage: Storage
   readonly clock: Clock
+  readonly random: Random
+  readonly ids: Ids
   readonly log: Log
   /** The configuration in use. */
   plan(): Plan

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { callerAddress, Failure, timeOrderedId } from '../kit/index.ts'
+import { callerAddress, Failure } from '../kit/index.ts'
 import { type AnyRoute, type Ask, Reply, type Visitor } from './api.ts'
 import { assetRoutes } from './assets.ts'
 import { fail } from './errors.ts'
@@ -38,7 +38,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     logger: false,
     exposeHeadRoutes: false,
     bodyLimit: bodyBytesMax,
-    genReqId: () => timeOrderedId('web_', parts.clock.now()),
+    genReqId: () => parts.ids.next('web_', parts.clock.now()),
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true },
     // What is not of the type that a schema wants is refused and not bent; fields that it does not know are no fields.
     ajv: {

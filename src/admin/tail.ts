@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { firstIdAt, type LogMatch, logRecord } from '../kit/index.ts'
 import type { Ask } from './api.ts'
 import { Seats } from './seats.ts'
@@ -50,7 +49,7 @@ export class Tails {
       }
       for (const [id, at] of sent) if (Math.abs(now - at) > longMs) sent.delete(id)
       if (poll % pingEvery === 0) yield ': ping\n\n'
-      await sleep(pollMs, undefined, { signal: left }).catch(() => undefined)
+      await parts.clock.sleep(pollMs, left)
     }
   }
 

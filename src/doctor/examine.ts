@@ -65,11 +65,15 @@ function checkNode(): Checked {
 async function askRunning(file: string): Promise<Status | undefined> {
   const url = await findOpsUrl(file)
   if (url === undefined) return undefined
+  const limit = new AbortController()
+  const late = systemClock.after(askMs, () => limit.abort())
   try {
-    const response = await fetch(`${url}/status`, { signal: AbortSignal.timeout(askMs) })
+    const response = await fetch(`${url}/status`, { signal: limit.signal })
     return response.ok ? ((await response.json()) as Status) : undefined
   } catch {
     return undefined
+  } finally {
+    late.cancel()
   }
 }
 
@@ -170,7 +174,7 @@ async function checkCertificate(tls: { readonly cert: string; readonly key: stri
     const [cert, key] = await Promise.all([readFile(tls.cert), readFile(tls.key)])
     createSecureContext({ cert, key })
     const { validTo, subjectAltName = 'no names' } = new X509Certificate(cert)
-    const days = Math.floor((Date.parse(validTo) - Date.now()) / dayMs)
+    const days = Math.floor((Date.parse(validTo) - systemClock.now()) / dayMs)
     const text = `${subjectAltName}, valid for ${days} more days`
     if (days < 0)
       return fail('certificate', `it ended on ${validTo}`, 'renew it; the gateway takes the new file by itself')

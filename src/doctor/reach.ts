@@ -1,6 +1,6 @@
 import { createServer, connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { Address } from '../kit/index.ts'
+import { type Address, systemClock } from '../kit/index.ts'
 
 const reachMs = 3_000
 
@@ -15,11 +15,11 @@ export async function reach(url: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   socket.once(isTls ? 'secureConnect' : 'connect', () => resolve())
   socket.once('error', reject)
-  const limit = setTimeout(() => reject(new Error(`no answer within ${reachMs / 1000} s`)), reachMs)
+  const limit = systemClock.after(reachMs, () => reject(new Error(`no answer within ${reachMs / 1000} s`)))
   try {
     await promise
   } finally {
-    clearTimeout(limit)
+    limit.cancel()
     socket.on('error', () => undefined).destroy()
   }
 }

@@ -1,9 +1,11 @@
+import type { Clock, Pending } from '../kit/index.ts'
+
 /** Deadlines are looked at this often; none fires early. */
 const sweepMs = 100
 
 /** Something that may take only so long. */
 export type Timed = {
-  /** On the clock of `performance.now()`. */
+  /** By the clock's `tick`. */
   deadlineAt: number
   /** The next deadline, for what recurs; nothing ends the watch. */
   onDeadline(): number | undefined | void
@@ -11,12 +13,22 @@ export type Timed = {
 
 /** Watches over whatever is open, with one timer for all: a timer for each request costs more than the request's routing. */
 export class Deadlines {
+  readonly clock: Clock
   readonly #open = new Set<Timed>()
-  #timer: NodeJS.Timeout | undefined
+  #timer: Pending | undefined
+
+  constructor(clock: Clock) {
+    this.clock = clock
+  }
+
+  /** When what may take so many milliseconds from now is over. */
+  in(ms: number): number {
+    return this.clock.tick() + ms
+  }
 
   watch(timed: Timed): void {
     this.#open.add(timed)
-    this.#timer ??= setInterval(() => this.#sweep(), sweepMs).unref()
+    this.#timer ??= this.clock.every(sweepMs, () => this.#sweep())
   }
 
   forget(timed: Timed): void {
@@ -25,11 +37,11 @@ export class Deadlines {
 
   #sweep(): void {
     if (this.#open.size === 0) {
-      clearInterval(this.#timer)
+      this.#timer?.cancel()
       this.#timer = undefined
       return
     }
-    const now = performance.now()
+    const now = this.clock.tick()
     for (const timed of this.#open) {
       if (timed.deadlineAt > now) continue
       const next = timed.onDeadline()

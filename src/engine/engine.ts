@@ -5,10 +5,12 @@ import {
   type Candidate,
   callerSlot,
   type Clock,
+  type Connect,
   type Dialect,
   type Exchange,
   Failure,
   type Head,
+  type Ids,
   isPromise,
   type Log,
   type LogRow,
@@ -16,12 +18,12 @@ import {
   type Outbound,
   type Outcome,
   type Plan,
+  type Random,
   type Reach,
   Room,
   Slots,
   type Stage,
   type Target,
-  timeOrderedId,
   type Upstream,
 } from '../kit/index.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
@@ -31,7 +33,7 @@ import { fail } from './errors.ts'
 import { readHead } from './front.ts'
 import { Health } from './health.ts'
 import { replyHeaders, requestHeaders, upstreamQuery } from './headers.ts'
-import { BodyMemory, type BodyPace, bodyPace, discardRest, type Taken, takeBody } from './intake.ts'
+import { BodyMemory, type BodyPace, type BodyPatience, bodyPace, discardRest, type Taken, takeBody } from './intake.ts'
 import { orderCandidates } from './order-candidates.ts'
 import { HookFault, type Pipeline } from './pipeline.ts'
 import { createRedaction } from './redact.ts'
@@ -85,6 +87,10 @@ export type EngineParts = {
   /** Takes the row of every exchange, once. */
   record(row: LogRow, ex: Exchange): void
   readonly clock: Clock
+  readonly random: Random
+  readonly ids: Ids
+  /** Opens connections to upstreams; the engine's own unless told. */
+  readonly connect?: Connect | undefined
   readonly log: Log
   /** How slow callers may be; for tests of it, which have no minutes. */
   readonly callers?: { readonly bodyPace?: BodyPace; readonly writeIdleMs?: number }
@@ -116,7 +122,8 @@ export class Engine {
   readonly #transport: Transport
   readonly #room = new Room()
   readonly #health = new Health()
-  readonly #patience = new Deadlines()
+  readonly #patience: Deadlines
+  readonly #bodyPatience: BodyPatience
   readonly #turns: Turns
   #running: Running
   #detached = 0
@@ -132,8 +139,11 @@ export class Engine {
   constructor(parts: EngineParts, running: Running) {
     this.#parts = parts
     this.#running = running
-    this.#transport = new Transport(url => parts.resolveUrl(url))
-    this.#turns = new Turns(turn => {
+    const { clock } = parts
+    this.#patience = new Deadlines(clock)
+    this.#bodyPatience = { deadlines: new Deadlines(clock), pace: parts.callers?.bodyPace ?? bodyPace }
+    this.#transport = new Transport(url => parts.resolveUrl(url), clock, parts.connect)
+    this.#turns = new Turns(clock, turn => {
       parts.turnWasLong?.(turn)
       const { request, step, ms } = turn
       parts.log.warn({ request, step, ms: Math.round(ms) }, 'a request kept all others waiting')
@@ -216,9 +226,9 @@ export class Engine {
 
   /** One request, from its head to its settlement. Never rejects. */
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { clock } = this.#parts
+    const { clock, ids } = this.#parts
     const now = clock.now()
-    const id = timeOrderedId('req_', now)
+    const id = ids.next('req_', now)
     const stopwatch = new Stopwatch(this.#turns, id)
     stopwatch.start()
     const course: Course = {
@@ -259,7 +269,7 @@ export class Engine {
 
   /** The answer to what was no request: `code` is what Node's parser or its clock says of it. No exchange, no log row. */
   refuseUnread(code: string | undefined): Answer {
-    const id = timeOrderedId('req_', this.#parts.clock.now())
+    const id = this.#parts.ids.next('req_', this.#parts.clock.now())
     const answer = errorAnswer(this.#parts.guessDialect('/', {}), unreadFailure(code), id)
     return { ...answer, headers: { ...idHeaders(id), ...answer.headers } }
   }
@@ -273,7 +283,7 @@ export class Engine {
     const guarded = pipeline.onRequest(ex)
     if (isPromise(guarded)) await stopwatch.wait('request', guarded)
     const memory = new BodyMemory(this.#room, plan.server.memoryBytesMax, ex.payer)
-    const taking = takeBody(req, res, ex.route, memory, this.#parts.callers?.bodyPace ?? bodyPace, stopwatch)
+    const taking = takeBody(req, res, ex.route, memory, this.#bodyPatience, stopwatch)
     const taken = isPromise(taking) ? await stopwatch.wait('request', taking) : taking
     course.taken = taken
     if (ex.route.serve !== undefined) return this.#serve(course, ex, ex.route.serve)
@@ -450,8 +460,13 @@ export class Engine {
   #firstChoice(target: Target, course: Course): Target {
     const { upstreams } = target.model
     if (upstreams.length > 1) {
-      const now = this.#parts.clock.tick()
-      course.order = orderCandidates(upstreams, one => this.#health.isOpen(one.upstream, now), Math.random)
+      const { clock, random } = this.#parts
+      const now = clock.tick()
+      course.order = orderCandidates(
+        upstreams,
+        one => this.#health.isOpen(one.upstream, now),
+        () => random.unit(),
+      )
       return withCandidate(target, course.order[0] as Candidate)
     }
     course.order = upstreams
@@ -460,7 +475,7 @@ export class Engine {
 
   /** Waits for the answer's head; a caller who leaves meanwhile ends the wait, unless the answer is to be read anyway. */
   async #awaitHead(call: UpstreamCall, ex: Exchange, res: ServerResponse, detach: () => boolean): Promise<AnswerHead> {
-    const patience = createPatience(ex, res)
+    const patience = createPatience(ex, res, this.#patience)
     if (patience) this.#patience.watch(patience)
     const onGone = (): void => {
       if (!detach()) call.abort(new CallerGone())
@@ -527,7 +542,7 @@ export class Engine {
 
   #answer(course: Course, ex: Exchange, answer: Answer): Outcome {
     sendAnswer(course.res, ex.id, answer, this.#ownHeaders(ex))
-    discardRest(course.req)
+    discardRest(course.req, this.#parts.clock)
     return { kind: 'answered', status: answer.status, reach: 'untouched' }
   }
 
@@ -537,7 +552,7 @@ export class Engine {
     const reach = call?.reach ?? 'untouched'
     if (error instanceof Preflight) {
       sendAnswer(res, course.id, { status: 204, headers: error.headers, body: '' }, {})
-      discardRest(req)
+      discardRest(req, this.#parts.clock)
       return { kind: 'answered', status: 204, reach }
     }
     if (error instanceof CallerGone || (res.destroyed && !res.writableEnded)) {
@@ -556,7 +571,7 @@ export class Engine {
     sendAnswer(res, course.id, errorAnswer(dialect, shown, course.id), {
       ...(ex ? this.#ownHeaders(ex) : corsHeaders(req, course.running.plan.server.corsOrigins)),
     })
-    discardRest(req)
+    discardRest(req, this.#parts.clock)
     return { kind: 'refused', status: failure.status, failure, reach }
   }
 
@@ -677,18 +692,18 @@ function withCandidate(target: Target, candidate: Candidate): Target {
 }
 
 /** Tells a caller who waits for an answer, and whose client understands it, that the wait goes on; undefined for others. */
-function createPatience(ex: Exchange, res: ServerResponse): Timed | undefined {
+function createPatience(ex: Exchange, res: ServerResponse, deadlines: Deadlines): Timed | undefined {
   const { heartbeatMs, patientAgents } = ex.plan.server
   const agent = ex.head.headers['user-agent']
   if (heartbeatMs === undefined || typeof agent !== 'string') return undefined
   if (!patientAgents.some(part => agent.includes(part)) || res.req.httpVersionMinor === 0) return undefined
   const everyMs = heartbeatMs
   return {
-    deadlineAt: performance.now() + everyMs,
+    deadlineAt: deadlines.in(everyMs),
     onDeadline() {
       if (res.headersSent || res.destroyed) return undefined
       res.writeProcessing()
-      return performance.now() + everyMs
+      return deadlines.in(everyMs)
     },
   }
 }

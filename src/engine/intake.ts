@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Transform, type TransformCallback } from 'node:stream'
-import type { Body, Room, Route } from '../kit/index.ts'
-import { Deadlines, type Timed } from './deadlines.ts'
+import type { Body, Clock, Room, Route } from '../kit/index.ts'
+import type { Deadlines, Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
 import { scanObjectInTurns } from './fields.ts'
 import { Gather } from './gather.ts'
@@ -10,6 +10,8 @@ import type { Stopwatch } from './turns.ts'
 
 /** A body of which no more than `bytes` come in `ms` is given up. */
 export type BodyPace = { readonly bytes: number; readonly ms: number }
+/** How slow a body may be, and who watches over it. */
+export type BodyPatience = { readonly deadlines: Deadlines; readonly pace: BodyPace }
 /** 1 KiB a second, over half a minute (`reference/reliability.md` 5.1). */
 export const bodyPace: BodyPace = { bytes: 30 * 1024, ms: 30_000 }
 /** Smaller chunks of a form that come in one turn go on together. */
@@ -57,7 +59,7 @@ export function takeBody(
   res: ServerResponse,
   route: Route,
   memory: BodyMemory,
-  pace: BodyPace,
+  patience: BodyPatience,
   stopwatch: Stopwatch,
 ): Taken | Promise<Taken> {
   const announced = announcedBytes(req)
@@ -68,8 +70,8 @@ export function takeBody(
   checkType(req, route)
   if (announced === 0) throw fail('body_missing')
   if (announced !== undefined && announced > route.bodyBytesMax) throw tooLarge(route, announced)
-  if (route.body === 'json') return readJson(req, res, route, announced, memory, pace, stopwatch)
-  const source = new CountedBody(req, res, route, pace, stopwatch)
+  if (route.body === 'json') return readJson(req, res, route, announced, memory, patience, stopwatch)
+  const source = new CountedBody(req, res, route, patience, stopwatch)
   return {
     body: { kind: 'stream', source, contentType: req.headers['content-type'] ?? '', bytes: announced },
     release: () => source.release(),
@@ -112,14 +114,14 @@ async function readJson(
   route: Route,
   announced: number | undefined,
   memory: BodyMemory,
-  pace: BodyPace,
+  patience: BodyPatience,
   stopwatch: Stopwatch,
 ): Promise<Taken> {
   let taken = announced ?? 0
   memory.take(taken)
   try {
     if (waitsForContinue(req)) res.writeContinue()
-    const bytes = await readWhole(req, route, announced, pace, size => {
+    const bytes = await readWhole(req, route, announced, patience, size => {
       if (size <= taken) return
       const more = Math.max(size - taken, 65_536)
       memory.take(more)
@@ -137,7 +139,7 @@ function readWhole(
   req: IncomingMessage,
   route: Route,
   announced: number | undefined,
-  pace: BodyPace,
+  patience: BodyPatience,
   onSize: (bytes: number) => void,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -145,7 +147,7 @@ function readWhole(
     if (req.destroyed) return reject(fail('body_incomplete'))
     const gather = new Gather(announced)
     const rest = new SocketRest(req.socket)
-    const watch = new PaceWatch(pace, () => finish(tooSlow(pace)))
+    const watch = new PaceWatch(patience, () => finish(tooSlow(patience.pace)))
     let over = false
     const finish = (error?: Error): void => {
       over = true
@@ -183,7 +185,7 @@ class CountedBody extends Transform {
   readonly #req: IncomingMessage
   readonly #res: ServerResponse
   readonly #route: Route
-  readonly #pace: BodyPace
+  readonly #patience: BodyPatience
   readonly #stopwatch: Stopwatch
   readonly #rest: SocketRest
   #watch: PaceWatch | undefined
@@ -192,12 +194,12 @@ class CountedBody extends Transform {
   #block: Buffer | undefined
   #used = 0
 
-  constructor(req: IncomingMessage, res: ServerResponse, route: Route, pace: BodyPace, stopwatch: Stopwatch) {
+  constructor(req: IncomingMessage, res: ServerResponse, route: Route, patience: BodyPatience, stopwatch: Stopwatch) {
     super({ readableHighWaterMark: 65_536, writableHighWaterMark: 65_536 })
     this.#req = req
     this.#res = res
     this.#route = route
-    this.#pace = pace
+    this.#patience = patience
     this.#stopwatch = stopwatch
     this.#rest = new SocketRest(req.socket)
     // Whoever reads hears of it; when nobody reads any more, an error that nobody hears would end the process.
@@ -222,7 +224,7 @@ class CountedBody extends Transform {
 
   #begin(): void {
     const req = this.#req
-    const watch = new PaceWatch(this.#pace, () => this.#giveUp(tooSlow(this.#pace)))
+    const watch = new PaceWatch(this.#patience, () => this.#giveUp(tooSlow(this.#patience.pace)))
     this.#watch = watch
     this.once('close', () => watch.stop()).once('end', () => watch.stop())
     // Complete is what has arrived; what nobody can read any more has not, though it did.
@@ -299,31 +301,31 @@ class CountedBody extends Transform {
   }
 }
 
-const slowBodies = new Deadlines()
-
 /** Fires once when too few bytes came in time; each time that enough have come, the time begins anew. */
 class PaceWatch implements Timed {
   deadlineAt: number
   readonly onDeadline: () => void
+  readonly #deadlines: Deadlines
   readonly #pace: BodyPace
   #bytes = 0
 
-  constructor(pace: BodyPace, onSlow: () => void) {
+  constructor({ deadlines, pace }: BodyPatience, onSlow: () => void) {
+    this.#deadlines = deadlines
     this.#pace = pace
-    this.deadlineAt = performance.now() + pace.ms
+    this.deadlineAt = deadlines.in(pace.ms)
     this.onDeadline = onSlow
-    slowBodies.watch(this)
+    deadlines.watch(this)
   }
 
   count(bytes: number): void {
     this.#bytes += bytes
     if (this.#bytes < this.#pace.bytes) return
     this.#bytes = 0
-    this.deadlineAt = performance.now() + this.#pace.ms
+    this.deadlineAt = this.#deadlines.in(this.#pace.ms)
   }
 
   stop(): void {
-    slowBodies.forget(this)
+    this.#deadlines.forget(this)
   }
 }
 
@@ -345,17 +347,16 @@ function waitsForContinue(req: IncomingMessage): boolean {
  * Takes and forgets what is left of a body that was refused. Closing at once instead would lose the answer: clients
  * that are still writing see EPIPE and send the request again (`reference/wire.md` 2.4).
  */
-export function discardRest(req: IncomingMessage): void {
+export function discardRest(req: IncomingMessage, clock: Pick<Clock, 'after'>): void {
   if (req.complete || req.destroyed) return
   let bytes = 0
-  const timer = setTimeout(() => req.socket.destroy(), discardMs)
-  timer.unref()
+  const limit = clock.after(discardMs, () => req.socket.destroy())
   req.unpipe()
   req.on('data', (chunk: Buffer) => {
     bytes += chunk.length
     if (bytes > discardBytesMax) req.socket.destroy()
   })
-  req.once('close', () => clearTimeout(timer))
-  req.once('end', () => clearTimeout(timer))
+  req.once('close', () => limit.cancel())
+  req.once('end', () => limit.cancel())
   req.resume()
 }

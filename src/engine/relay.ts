@@ -70,7 +70,7 @@ export class Relay implements Sink {
   #settled = false
   /** The last characters written of a stream of events: where one ends, something of ours may stand. */
   #recent: string | undefined
-  #wroteAt = performance.now()
+  #wroteAt: number
 
   /**
    * `detach` is asked when the caller leaves: true reads on without a caller, false aborts the upstream.
@@ -100,6 +100,7 @@ export class Relay implements Sink {
     this.#streamError = streamError
     if (streamError) this.#recent = ''
     this.#deadlines = patience.deadlines
+    this.#wroteAt = patience.deadlines.clock.tick()
     this.#writeIdleMs = patience.writeIdleMs
     this.#stopwatch = stopwatch
     // Destroying the response is the caller's leaving: what has to be read for the charge's sake is read on.
@@ -115,13 +116,13 @@ export class Relay implements Sink {
   /** Sends `text` after every `everyMs` of silence, between two events and never inside one. */
   keepAlive(text: string, everyMs: number): void {
     const pulse: Timed = {
-      deadlineAt: performance.now() + everyMs,
+      deadlineAt: this.#deadlines.in(everyMs),
       onDeadline: () => {
         if (this.#settled || this.#detached) return undefined
-        const silentMs = performance.now() - this.#wroteAt
-        if (silentMs < everyMs) return performance.now() + everyMs - silentMs
+        const silentMs = this.#deadlines.clock.tick() - this.#wroteAt
+        if (silentMs < everyMs) return this.#deadlines.in(everyMs - silentMs)
         if (!this.#draining && !this.#upstreamEnded && betweenEvents.test(this.#recent ?? '')) this.#res.write(text)
-        return performance.now() + everyMs
+        return this.#deadlines.in(everyMs)
       },
     }
     this.#deadlines.watch(pulse)
@@ -247,13 +248,13 @@ export class Relay implements Sink {
   }
 
   #limitWait(): void {
-    this.#giveUp.deadlineAt = performance.now() + this.#writeIdleMs
+    this.#giveUp.deadlineAt = this.#deadlines.in(this.#writeIdleMs)
     this.#deadlines.watch(this.#giveUp)
   }
 
   #remember(chunk: Buffer): void {
     this.#recent = ((this.#recent ?? '') + chunk.toString('latin1', Math.max(0, chunk.length - 4))).slice(-4)
-    this.#wroteAt = performance.now()
+    this.#wroteAt = this.#deadlines.clock.tick()
   }
 
   /** The upstream's answer is complete: lets each stage say its last, then ends the caller's. */
@@ -324,8 +325,8 @@ export class Relay implements Sink {
   #endWith(told: string): void {
     const res = this.#res
     res.end(betweenEvents.test(this.#recent ?? '') ? told : `\n\n${told}`)
-    const limit = setTimeout(() => res.destroy(), lingerMs).unref()
-    res.once('close', () => clearTimeout(limit))
+    const limit = this.#deadlines.clock.after(lingerMs, () => res.destroy())
+    res.once('close', () => limit.cancel())
   }
 
   /**
@@ -338,7 +339,7 @@ export class Relay implements Sink {
     if (!socket) return
     if (!chunkedEncoding && !this.#hasLength) return void socket.resetAndDestroy()
     socket.destroySoon()
-    setTimeout(() => socket.destroy(), lingerMs).unref()
+    this.#deadlines.clock.after(lingerMs, () => socket.destroy())
   }
 
   readonly #onCallerGone = (): void => {

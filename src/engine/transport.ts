@@ -6,7 +6,7 @@ import type { Dispatcher } from 'undici'
 // These two files and not the whole package: it loads fetch, WebSocket and a cache, 30 ms at every start.
 import buildConnector from 'undici/lib/core/connect.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
-import type { Body, Reach, Upstream } from '../kit/index.ts'
+import type { Body, Clock, Connect, Reach, Upstream } from '../kit/index.ts'
 import { type Coding, parseCodings } from './codings.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
@@ -65,12 +65,18 @@ export class Transport {
   readonly #proxy = httpProxy.createProxyServer({})
   readonly #pools = new Map<string, Pool>()
   readonly #destinations = new WeakMap<Upstream, Destination>()
-  readonly #deadlines = new Deadlines()
+  readonly #deadlines: Deadlines
   readonly #resolve: (url: string) => string
+  readonly #connect: Connect | undefined
 
-  /** `resolve` turns an upstream's url as written (`simulator:NAME`) into one that can be dialled. */
-  constructor(resolve: (url: string) => string) {
+  /**
+   * `resolve` turns an upstream's url as written (`simulator:NAME`) into one that can be dialled; `connect` dials it, and is
+   * undici's unless told.
+   */
+  constructor(resolve: (url: string) => string, clock: Clock, connect?: Connect) {
     this.#resolve = resolve
+    this.#deadlines = new Deadlines(clock)
+    this.#connect = connect
     this.#proxy.before('web', 'stream', this.#pass)
     this.#proxy.on('error', () => undefined)
   }
@@ -121,7 +127,7 @@ export class Transport {
       pool = new Pool(origin, {
         connections: connectionsMax,
         pipelining: 1,
-        connect: patientConnector(upstream.timeouts.connectMs),
+        connect: patientConnector(this.#connector(upstream.timeouts.connectMs)),
         headersTimeout: 0,
         bodyTimeout: 0,
         keepAliveTimeout: 4_000,
@@ -134,14 +140,32 @@ export class Transport {
     }
     return pool
   }
+
+  #connector(timeoutMs: number): buildConnector.connector {
+    const connect = this.#connect
+    if (!connect) return buildConnector({ timeout: timeoutMs, allowH2: false })
+    const open = async (options: buildConnector.Options, callback: buildConnector.Callback): Promise<void> => {
+      const { protocol, hostname: host, port } = options
+      const to = { host, port: Number(port || defaultPorts[protocol]), isEncrypted: protocol === 'https:' }
+      let socket: Socket
+      try {
+        socket = await connect(to, timeoutMs)
+      } catch (error) {
+        return callback(error as Error, null)
+      }
+      callback(null, socket)
+    }
+    return (options, callback) => void open(options, callback)
+  }
 }
+
+const defaultPorts: { readonly [protocol: string]: number } = { 'http:': 80, 'https:': 443 }
 
 /**
  * Connects, and keeps a socket readable after a write on it has failed: an upstream that answers early and closes
  * (413 while we upload) has its answer waiting in the receive buffer. Reading ends the socket soon enough.
  */
-function patientConnector(timeoutMs: number): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeoutMs, allowH2: false })
+function patientConnector(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) => {
     connect(options, (...args: buildConnector.CallbackArgs) => {
       const [error, socket] = args
@@ -191,13 +215,14 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
   /** The caller has left, and the rest is read for the charge's sake. */
   #isLeft = false
   readonly #deadlines: Deadlines
-  readonly #startedAt = performance.now()
+  readonly #startedAt: number
   deadlineAt: number
 
   constructor(request: CallRequest, deadlines: Deadlines) {
     const { firstByteMs, totalMs } = request.upstream.timeouts
     this.request = request
     this.#deadlines = deadlines
+    this.#startedAt = deadlines.clock.tick()
     this.deadlineAt = this.#startedAt + Math.min(firstByteMs, totalMs)
     this.head = new Promise((resolve, reject) => {
       this.#resolveHead = resolve
@@ -254,7 +279,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
 
   #hasten(): void {
     const { afterLeaveMs } = this.request.upstream.timeouts
-    this.deadlineAt = Math.min(this.deadlineAt, performance.now() + afterLeaveMs)
+    this.deadlineAt = Math.min(this.deadlineAt, this.#deadlines.in(afterLeaveMs))
   }
 
   #giveUpSize(): void {

@@ -1,3 +1,5 @@
+import type { Clock } from '../kit/index.ts'
+
 /** No request may keep the others waiting for longer, in one turn of the event loop (`docs/performance.md`). */
 export const turnMsMax = 50
 /** Steps shorter than this make no turn long: a turn in which a request has fifty of them has other things to tell. */
@@ -14,18 +16,20 @@ export type LongTurn = { readonly request: string; readonly step: Step; readonly
  * a turn is told when that was too long. A step costs two looks at the clock; only those of a millisecond are kept.
  */
 export class Turns {
+  readonly clock: Pick<Clock, 'tick'>
   readonly #onLong: (turn: LongTurn) => void
   readonly #msMax: number
   #taken: { readonly request: string; step: Step; longest: number; ms: number }[] = []
 
-  constructor(onLong: (turn: LongTurn) => void, msMax = turnMsMax) {
+  constructor(clock: Pick<Clock, 'tick'>, onLong: (turn: LongTurn) => void, msMax = turnMsMax) {
+    this.clock = clock
     this.#onLong = onLong
     this.#msMax = msMax
   }
 
-  /** A step of a request is over that began at `since`, by `performance.now()`. */
+  /** A step of a request is over that began at `since`, by the clock's `tick`. */
   took(request: string, step: Step, since: number): void {
-    const ms = performance.now() - since
+    const ms = this.clock.tick() - since
     if (ms >= noticeMs) this.#add(request, step, ms)
   }
 
@@ -65,7 +69,7 @@ export class Stopwatch {
   start(): void {
     if (this.#running) return
     this.#running = true
-    this.#since = performance.now()
+    this.#since = this.#turns.clock.tick()
   }
 
   /** The request waits, or is over. */

@@ -4,7 +4,7 @@ const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 /** So far ids may be ahead of the clock, where many are made in a millisecond; beyond it the clock went back. */
 const aheadMs = 1_000
 
-/** Makes ids in the order of time. */
+/** Makes ids in the order of time. One for each gateway, which hands it to whatever of it makes ids. */
 export class Ids {
   readonly #random: Pick<Random, 'bytes'>
   #lastMs = 0
@@ -44,13 +44,6 @@ export class Ids {
     this.#lastMs++
     this.#counter = 0
   }
-}
-
-const ids = new Ids()
-
-/** An id of this process. */
-export function timeOrderedId(prefix: string, nowMs: number): string {
-  return ids.next(prefix, nowMs)
 }
 
 /** What every id made at `ms` or later sorts at or behind, and every earlier one before. */

@@ -3,6 +3,7 @@ import type { Body } from './body.ts'
 import type { Clock } from './clock.ts'
 import type { Exchange, Outbound, Target } from './exchange.ts'
 import type { Outcome } from './outcome.ts'
+import type { Ids } from './ids.ts'
 import type { Family, Model, Origin, Plan } from './plan.ts'
 import type { Random } from './random.ts'
 import type { Answer, Reply } from './reply.ts'
@@ -38,6 +39,8 @@ export type Host = {
   readonly stores: Stores
   readonly clock: Clock
   readonly random: Random
+  /** Makes the ids of this gateway. */
+  readonly ids: Ids
   readonly plan: Plan
   readonly log: Log
   /** State that outlives a reload of the configuration (counters, caches), by a name of the plugin's own. */

@@ -1,6 +1,6 @@
 import { isatty } from 'node:tty'
 import { pino } from 'pino'
-import type { Log, LogRow } from '../kit/index.ts'
+import { type Clock, type Log, type LogRow, type Pending, systemClock } from '../kit/index.ts'
 import { formatForPeople } from './pretty.ts'
 import { escapeUnruly, Scrubber } from './scrub.ts'
 
@@ -14,6 +14,8 @@ export type LogOptions = {
   readonly destination?: { write(line: string): void }
   /** Values that may never be written, such as upstream credentials. */
   readonly secrets?: Iterable<string>
+  /** The system's unless told. */
+  readonly clock?: Pick<Clock, 'now' | 'after'>
 }
 
 /** The gateway's log. Nothing secret, no live control character and no string over 2 KiB leaves it. */
@@ -38,6 +40,7 @@ const flushEveryMs = 1000
 /** Opens the log. Buffered where nobody watches: lines reach the file within a second, and at exit. */
 export function createLog(options: LogOptions): GatewayLog {
   const pretty = options.pretty ?? isatty(2)
+  const clock = options.clock ?? systemClock
   const scrubber = new Scrubber()
   scrubber.hide(options.secrets ?? [])
   const out = options.destination ? undefined : openStderr(pretty)
@@ -50,6 +53,7 @@ export function createLog(options: LogOptions): GatewayLog {
     {
       level: options.level,
       base: null,
+      timestamp: () => `,"time":${clock.now()}`,
       formatters: { log: facts => clip(facts, scrubber, 0) as { [name: string]: unknown } },
       hooks: {
         logMethod(args, method) {
@@ -68,9 +72,9 @@ export function createLog(options: LogOptions): GatewayLog {
   }
   // Rows are written some at a time, where nobody watches: one alone finds every cache cold and costs three times as much.
   let waiting: LogRow[] = []
-  let timer: NodeJS.Timeout | undefined
+  let timer: Pending | undefined
   const writeRows = (): void => {
-    clearTimeout(timer)
+    timer?.cancel()
     timer = undefined
     const rows = waiting
     waiting = []
@@ -79,7 +83,7 @@ export function createLog(options: LogOptions): GatewayLog {
   const addRow = (row: LogRow): void => {
     waiting.push(row)
     if (waiting.length >= rowsTogether || out === undefined || pretty) writeRows()
-    else timer ??= setTimeout(writeRows, rowsWaitMs).unref()
+    else timer ??= clock.after(rowsWaitMs, writeRows)
   }
   return {
     debug: (facts, text) => logger.debug(facts, text),

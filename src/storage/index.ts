@@ -1,4 +1,5 @@
-import type { Audit, Clock, Log, Storage } from '../kit/index.ts'
+import { systemClock } from '../kit/clock.ts'
+import type { Audit, Clock, Ids, Log, Storage } from '../kit/index.ts'
 import { StorageError } from './errors.ts'
 import type { StartThread } from './sqlite/thread.ts'
 import type { CommitWatch } from './watch-commits.ts'
@@ -17,6 +18,8 @@ export type StorageOptions = {
   readonly role: 'gateway' | 'worker' | 'tool'
   /** A name that nobody else has, by which a worker's lease is ended when it dies (`Claim.forget`); made up unless told. */
   readonly owner?: string
+  /** Makes its ids; ones of its own unless told. */
+  readonly ids?: Ids
   /** Is told of each change that somebody waited for, once it is committed or is not. */
   readonly onCommit?: CommitWatch
 }
@@ -83,7 +86,7 @@ export type StorageState = {
 
 /** Looks at a storage. @throws Error when it cannot be reached or read */
 export async function inspectStorage(url: string): Promise<StorageState> {
-  if (isPostgres(url)) return (await import('./postgres/inspect.ts')).inspectPostgres(url)
+  if (isPostgres(url)) return (await import('./postgres/inspect.ts')).inspectPostgres(url, systemClock)
   return (await import('./sqlite/inspect.ts')).inspectSqlite(sqlitePath(url))
 }
 
@@ -105,7 +108,7 @@ export async function restoreStorage(options: {
   readonly from: string
 }): Promise<{ readonly aside: string | undefined; readonly audit: Audit }> {
   const path = filePath(options.url)
-  return (await import('./sqlite/backup.ts')).restoreSqlite(path, options.from)
+  return (await import('./sqlite/backup.ts')).restoreSqlite(path, options.from, systemClock)
 }
 
 /** @throws StorageError `storage_not_a_file`, `storage_url` */

@@ -32,7 +32,7 @@ import { claimSetup, offerSetup, type SetupClaim } from './people/setup.ts'
 import { leave, type Signed } from './people/trail.ts'
 import { changeUser, createUser, setPassword } from './people/users.ts'
 import { ask, type Steps } from './query.ts'
-import type { Self } from './self.ts'
+import type { Scribe } from './self.ts'
 
 /** Every change of the storage by name, with what it is given and what it gives back. All of it crosses threads. */
 export type Changes = {
@@ -74,7 +74,7 @@ export type Gives<C extends Change> = Changes[C]['gives']
 /** A change on its way to the writer. */
 export type Op = { [C in Change]: { readonly change: C; readonly given: Given<C> } }[Change]
 
-const stepsByChange: { readonly [C in Change]: (self: Self, given: Given<C>) => Steps<Gives<C>> } = {
+const stepsByChange: { readonly [C in Change]: (self: Scribe, given: Given<C>) => Steps<Gives<C>> } = {
   hold: (self, { request, at }) => hold(self, request, at),
   line: (self, { chargeId, line }) => addLine(self, chargeId, line),
   settle: (self, { settlement, at }) => settle(self, settlement, at),
@@ -84,15 +84,15 @@ const stepsByChange: { readonly [C in Change]: (self: Self, given: Given<C>) => 
   sweep: (_self, { at }) => sweep(at),
   lapse: (_self, given) => lapse(given),
   beat: (self, { at }) => beat(self, at),
-  createKey: (_self, given) => createKey(given),
-  changeKey: (_self, given) => changeKey(given),
-  rotateKey: (_self, given) => rotateKey(given),
-  revokeKey: (_self, given) => revokeKey(given),
-  createUser: (_self, given) => createUser(given),
-  changeUser: (_self, given) => changeUser(given),
-  setPassword: (_self, given) => setPassword(given),
+  createKey,
+  changeKey,
+  rotateKey,
+  revokeKey,
+  createUser,
+  changeUser,
+  setPassword,
   offerSetup: (_self, given) => offerSetup(given),
-  claimSetup: (_self, given) => claimSetup(given),
+  claimSetup,
   createSession: (_self, given) => createSession(given),
   touchSession: (_self, given) => touchSession(given),
   endSession: (_self, given) => endSession(given),
@@ -104,7 +104,7 @@ const stepsByChange: { readonly [C in Change]: (self: Self, given: Given<C>) => 
 }
 
 /** The queries of a change, for a driver to run inside a transaction. */
-export function stepsOf<C extends Change>(change: C, given: Given<C>, self: Self): Steps<Gives<C>> {
+export function stepsOf<C extends Change>(change: C, given: Given<C>, self: Scribe): Steps<Gives<C>> {
   return stepsByChange[change](self, given)
 }
 
@@ -114,8 +114,8 @@ function* writeBatch({ logs, delivered }: Batch): Steps<null> {
   return null
 }
 
-function* note(_self: Self, { row, at }: Given<'note'>): Steps<null> {
-  yield* leave({ by: row.actor, at }, row.action, row.subject, row.before, row.after, row.reason)
+function* note(self: Scribe, { row, at }: Given<'note'>): Steps<null> {
+  yield* leave(self, { by: row.actor, at }, row.action, row.subject, row.before, row.after, row.reason)
   return null
 }
 

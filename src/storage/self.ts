@@ -1,3 +1,5 @@
+import type { Ids } from '../kit/ids.ts'
+
 /** Who writes: charges belong to an owner and an epoch, entries to a chain. */
 export type Self = {
   /** One per open storage. */
@@ -9,3 +11,6 @@ export type Self = {
   /** The chain of hashes that this writer's entries continue. */
   readonly chain: string
 }
+
+/** Who writes, with what makes the ids of what is written. */
+export type Scribe = Self & { readonly ids: Ids }

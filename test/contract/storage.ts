@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import type { ChargeFacts, Clock, HoldRequest, Key, Line, Log, LogRow, NewKey, Storage } from '../../src/kit/index.ts'
-import { systemTimers, timeOrderedId } from '../../src/kit/index.ts'
+import { Ids, systemTimers } from '../../src/kit/index.ts'
 
 export type Role = 'gateway' | 'worker' | 'tool'
 
@@ -34,6 +34,7 @@ export type Harness = () => Promise<StorageHarness>
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
+const ids = new Ids()
 const day = 24 * 3_600_000
 
 export function newKey(changes: Partial<NewKey> = {}): NewKey {
@@ -49,7 +50,7 @@ export function newKey(changes: Partial<NewKey> = {}): NewKey {
 
 export function facts(key: Key, changes: Partial<ChargeFacts> = {}): ChargeFacts {
   return {
-    id: timeOrderedId('req_', Date.now()),
+    id: ids.next('req_', Date.now()),
     keyId: key.id,
     user: 'local',
     group: 'default',
@@ -94,7 +95,7 @@ export function line(index: number, changes: Partial<Line> = {}): Line {
 
 export function logRow(changes: Partial<LogRow> = {}): LogRow {
   return {
-    id: timeOrderedId('req_', Date.now()),
+    id: ids.next('req_', Date.now()),
     time: Date.now(),
     keyId: null,
     user: 'local',
@@ -560,7 +561,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
     const shared = await start(t)
     const again = (request: HoldRequest): HoldRequest => ({
       ...request,
-      facts: { ...request.facts, id: timeOrderedId('req_', Date.now()) },
+      facts: { ...request.facts, id: ids.next('req_', Date.now()) },
     })
     const idempotent = (key: Key, name = 'once', fingerprint = 'f'): HoldRequest => ({
       ...holdOf(key, 10),

@@ -4,15 +4,19 @@ import { Engine, type EngineParts, Pipeline, Router } from '../../src/engine/ind
 import {
   type Candidate,
   completeClock,
+  type Connect,
   type Dialect,
   type Family,
   type Hooks,
+  Ids,
   type LogRow,
   type Model,
   type Plan,
+  type Random,
   type Route,
   type ServerPlan,
   systemClock,
+  systemRandom,
   type Timers,
   type Times,
   type Upstream as UpstreamPlan,
@@ -42,6 +46,8 @@ export type BareOptions = {
   readonly hooks?: Hooks
   readonly callers?: EngineParts['callers']
   readonly clock?: Times & Partial<Timers>
+  readonly random?: Random
+  readonly connect?: Connect
   readonly dialect?: Dialect
 }
 
@@ -75,6 +81,9 @@ export async function startEngine(t: Test, options: BareOptions = {}): Promise<B
       upstreamAnswered: ignore,
       record: row => void rows.push(row),
       clock: completeClock(options.clock ?? systemClock),
+      random: options.random ?? systemRandom,
+      ids: new Ids(options.random),
+      connect: options.connect,
       log: { debug: ignore, info: ignore, warn: ignore, error: facts => void faults.push(JSON.stringify(facts)) },
       ...(options.callers && { callers: options.callers }),
     },

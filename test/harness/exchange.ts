@@ -15,6 +15,7 @@ import {
   type Route,
   Slots,
   type Stores,
+  Ids,
   systemRandom,
   systemTimers,
   type Target,
@@ -120,6 +121,7 @@ export function someHost(more: Partial<Host> = {}): Host {
     stores: { counters: new MemoryCounters(clock) } as unknown as Stores,
     clock,
     random: systemRandom,
+    ids: new Ids(),
     plan: somePlan(),
     log: new KeptLog(),
     keep<T>(name: string, create: () => T): T {

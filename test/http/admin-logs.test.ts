@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
-import { openStorage, timeOrderedId } from '../../src/index.ts'
+import { Ids, openStorage } from '../../src/index.ts'
 import { listen, type Row } from '../harness/listen.ts'
 import { png } from '../harness/pictures.ts'
 import { runCli } from '../harness/cli.ts'
@@ -10,6 +10,7 @@ import { enterAsAdmin, enterAsUser, newVisitor, type Visitor } from '../harness/
 
 type Page = { readonly records: readonly Row[]; readonly next: string | null }
 
+const ids = new Ids()
 const noLimits: Edits = [['default: { rpm: 60,', 'default: { rpm: 1000000,']]
 
 type Desk = {
@@ -191,7 +192,7 @@ t.test('a tail shows rows that another process wrote', async t => {
   const [row] = await started.gateway.storage.journal.list({ limit: 1 })
   t.equal(row, undefined)
 
-  const id = timeOrderedId('req_', Date.now() - 120_000)
+  const id = ids.next('req_', Date.now() - 120_000)
   // It began two minutes ago and has ended now.
   other.journal.append({
     id,
@@ -240,7 +241,7 @@ t.test('C12 cells that begin like a formula are inert; files are whole, page aft
   const now = Date.now()
   for (let i = 0; i < 1_203; i++)
     journal.append({
-      id: timeOrderedId('req_', now),
+      id: ids.next('req_', now),
       time: now,
       keyId: null,
       user: 'local',

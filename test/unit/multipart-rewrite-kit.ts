@@ -17,7 +17,7 @@ import type {
   Target,
   Upstream,
 } from '../../src/kit/index.ts'
-import { Slots, systemClock, systemRandom } from '../../src/kit/index.ts'
+import { Ids, Slots, systemClock, systemRandom } from '../../src/kit/index.ts'
 
 export const boundary = 'xYzZY'
 export const contentType = `multipart/form-data; boundary=${boundary}`
@@ -121,6 +121,7 @@ export async function startPlugin(
       stores: undefined as unknown as Host['stores'],
       clock: systemClock,
       random: systemRandom,
+      ids: new Ids(),
       plan,
       log,
       keep: (_, create) => create(),

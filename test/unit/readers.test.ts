@@ -12,7 +12,7 @@ import { Gather } from '../../src/engine/gather.ts'
 import { parseJson } from '../../src/engine/parse-json.ts'
 import { ObjectScan } from '../../src/engine/scan-json.ts'
 import { type LongTurn, Stopwatch, Turns } from '../../src/engine/turns.ts'
-import { asksForImageTool, Failure, type Json } from '../../src/kit/index.ts'
+import { asksForImageTool, Failure, type Json, systemClock } from '../../src/kit/index.ts'
 import { jsonTexts } from '../cases/json-texts.ts'
 import { around, fill, jsonBodies } from '../growth/bodies.ts'
 import { seeded } from '../harness/exchange.ts'
@@ -325,7 +325,7 @@ function differing(a: Buffer, b: Buffer): number {
 
 t.test('[6.1] a turn that a request took for too long is told, with its longest step', async t => {
   const told: LongTurn[] = []
-  const turns = new Turns(turn => told.push(turn), 50)
+  const turns = new Turns(systemClock, turn => told.push(turn), 50)
   const ago = (ms: number): number => performance.now() - ms
   turns.took('req_a', 'body', ago(20))
   turns.took('req_a', 'request', ago(35))

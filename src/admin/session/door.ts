@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { AdminParts } from '../parts.ts'
 import { HashQueue } from './hash-queue.ts'
 import { LoginGuard } from './login-guard.ts'
@@ -13,13 +12,14 @@ export type Door = {
 
 export function createDoor({
   clock,
+  random,
   hashPassword,
   networkOf,
-}: Pick<AdminParts, 'clock' | 'hashPassword' | 'networkOf'>): Door {
+}: Pick<AdminParts, 'clock' | 'random' | 'hashPassword' | 'networkOf'>): Door {
   let hash: Promise<string> | undefined
   return {
     guard: new LoginGuard(clock, networkOf),
     hashes: new HashQueue(),
-    decoy: () => (hash ??= hashPassword(randomBytes(16).toString('hex'))),
+    decoy: () => (hash ??= hashPassword(random.bytes(16).toString('hex'))),
   }
 }

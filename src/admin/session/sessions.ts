@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { aheadMs, type Session } from '../../kit/index.ts'
 import { toMoment } from '../answers.ts'
 import type { Ask, Visitor } from '../api.ts'
@@ -16,8 +16,8 @@ export function hashToken(token: string): string {
   return hash('sha256', token, 'hex')
 }
 
-function newToken(): string {
-  return randomBytes(32).toString('base64url')
+function newToken(random: AdminParts['random']): string {
+  return random.bytes(32).toString('base64url')
 }
 
 /** What people call a session by. */
@@ -27,8 +27,8 @@ export function sessionId(session: Session): string {
 
 /** Begins a session. @returns its token, which only the browser keeps. */
 export async function beginSession(ask: Ask, user: string): Promise<string> {
-  const { storage, clock } = ask.parts
-  const token = newToken()
+  const { storage, clock, random } = ask.parts
+  const token = newToken(random)
   const now = clock.now()
   const agent = String(ask.headers['user-agent'] ?? '').slice(0, agentCharsMax)
   await storage.sessions.create({

@@ -28,13 +28,15 @@ export class Sender {
 
   /** `sent`; `again` when the receiver could not take it now; `refused` when it never will. */
   async send(signal: 'traces' | 'metrics', body: object): Promise<'sent' | 'again' | 'refused'> {
+    const limit = new AbortController()
+    const late = this.#clock.after(answerMs, () => limit.abort(new Error(`no answer within ${answerMs} ms`)))
     try {
       const response = await fetch(`${this.#endpoint}/v1/${signal}`, {
         method: 'POST',
         headers: { ...this.#headers, 'content-type': 'application/json' },
         body: JSON.stringify(body),
         redirect: 'error',
-        signal: AbortSignal.timeout(answerMs),
+        signal: limit.signal,
       })
       await response.body?.cancel()
       if (response.ok) return 'sent'
@@ -43,6 +45,8 @@ export class Sender {
     } catch (error) {
       this.#failed(signal, error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error))
       return 'again'
+    } finally {
+      late.cancel()
     }
   }
 

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
-import { timeOrderedId } from '../../kit/ids.ts'
 import type { TrailFilter, TrailRow } from '../../kit/index.ts'
 import { ask, type Row, type Steps } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
+import type { Scribe } from '../self.ts'
 import type { Tables } from '../tables.ts'
 
 /** Who makes a change, and when. */
@@ -14,6 +14,7 @@ type Fields = { readonly [field: string]: unknown }
 
 /** Leaves a row of what a change did: the fields that differ. A change that changes nothing leaves none. */
 export function* leave(
+  { ids }: Pick<Scribe, 'ids'>,
   { by, at }: Signed,
   action: string,
   subject: string,
@@ -29,7 +30,7 @@ export function* leave(
   if (before && after && !Object.keys(after).some(differ)) return
   yield ask(
     'INSERT INTO trail (id, at, actor, action, subject, was, became, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-    timeOrderedId('trail_', at),
+    ids.next('trail_', at),
     at,
     by,
     action,

@@ -2,6 +2,7 @@ import type { NewUser, User, UserChange } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
 import { ask, type Row, type Steps } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
+import type { Scribe } from '../self.ts'
 import { leave, type Signed } from './trail.ts'
 
 const columns = 'name, group_name, role, status, password_hash, created_at'
@@ -40,7 +41,7 @@ export function* hasAdmin(): Steps<boolean> {
   return row !== undefined
 }
 
-export function* createUser({ user, by, at }: Signed & { readonly user: NewUser }): Steps<null> {
+export function* createUser(self: Scribe, { user, by, at }: Signed & { readonly user: NewUser }): Steps<null> {
   const { name, group, role, passwordHash } = user
   const [created] = yield ask(
     `INSERT INTO "user" (name, group_name, role, status, password_hash, created_at) VALUES (?, ?, ?, 'active', ?, ?)
@@ -52,12 +53,13 @@ export function* createUser({ user, by, at }: Signed & { readonly user: NewUser 
     at,
   )
   if (!created) throw new StorageError('user_exists', { name })
-  yield* leave({ by, at }, 'user.create', name, null, { group, role })
+  yield* leave(self, { by, at }, 'user.create', name, null, { group, role })
   return null
 }
 
 /** A user who is disabled loses all sessions, and the keys made for them. @returns undefined when there is no such user. */
 export function* changeUser(
+  self: Scribe,
   given: Signed & { readonly name: string; readonly change: UserChange },
 ): Steps<User | undefined> {
   const { name, change, by, at } = given
@@ -72,7 +74,7 @@ export function* changeUser(
     yield* revokeSessionKeys(name)
   }
   const before = { group: was.group, role: was.role, status: was.status }
-  yield* leave({ by, at }, 'user.change', name, before, { group, role, status })
+  yield* leave(self, { by, at }, 'user.change', name, before, { group, role, status })
   return yield* findUser(name)
 }
 
@@ -83,6 +85,7 @@ function* revokeSessionKeys(user: string): Steps<null> {
 
 /** Ends the user's sessions but the one told; when none is, the keys made for them too. @returns false when there is no such user. */
 export function* setPassword(
+  self: Scribe,
   given: Signed & { readonly name: string; readonly passwordHash: string; readonly keep: string | null },
 ): Steps<boolean> {
   const { name, passwordHash, keep, by, at } = given
@@ -90,6 +93,6 @@ export function* setPassword(
   if (!row) return false
   yield ask('DELETE FROM session WHERE user_name = ? AND hash <> ?', name, keep ?? '')
   if (keep === null) yield* revokeSessionKeys(name)
-  yield* leave({ by, at }, 'user.password', name, null, null)
+  yield* leave(self, { by, at }, 'user.password', name, null, null)
   return true
 }

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Recovery } from '../ledger/recover.ts'
 import { type Op, stepsOf } from '../ops.ts'
 import type { Steps } from '../query.ts'
-import type { Self } from '../self.ts'
+import type { Scribe } from '../self.ts'
 import { Session } from './connect.ts'
 import { isLost, mayRetry, storageFailure, toStorageError } from './failure.ts'
 
@@ -29,7 +29,7 @@ export type GroupResult = {
 }
 
 /** All operations in one transaction; when one of them fails, each in its own, so that its neighbours do not. */
-export async function commitGroup(client: pg.PoolClient, self: Self, ops: readonly Op[]): Promise<GroupResult> {
+export async function commitGroup(client: pg.PoolClient, self: Scribe, ops: readonly Op[]): Promise<GroupResult> {
   const values: unknown[] = []
   const faults: (Error | undefined)[] = []
   const groups = ops.map(op => [op])
@@ -54,7 +54,7 @@ export async function transact<T>(client: pg.PoolClient, work: () => Steps<T>): 
   throw attempt.error
 }
 
-function commitOps(client: pg.PoolClient, self: Self, ops: readonly Op[]): Promise<Attempt<unknown[]>> {
+function commitOps(client: pg.PoolClient, self: Scribe, ops: readonly Op[]): Promise<Attempt<unknown[]>> {
   return attemptSteps(client, async session => {
     const values: unknown[] = []
     let now = self

@@ -1,16 +1,17 @@
+import type { Clock } from '../../kit/index.ts'
 import { migrations } from '../migrations/list.ts'
 import type { StorageState } from '../index.ts'
 import { createPool } from './connect.ts'
 
 /** Looks at a database without changing it. @throws Error when it does not answer */
-export async function inspectPostgres(url: string): Promise<StorageState> {
+export async function inspectPostgres(url: string, clock: Pick<Clock, 'now'>): Promise<StorageState> {
   const pool = createPool(url, 1)
   try {
-    const askedAt = Date.now()
+    const askedAt = clock.now()
     const asked = await pool.query(`SELECT to_regclass('tollgate_schema') IS NOT NULL AS made,
       current_setting('transaction_read_only') AS readonly,
       (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`)
-    const answeredAt = Date.now()
+    const answeredAt = clock.now()
     const [row] = asked.rows
     const made = row?.made === true
     const versions = made ? await pool.query('SELECT version FROM tollgate_schema') : undefined

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { timeOrderedId } from '../../kit/ids.ts'
+import { Ids } from '../../kit/ids.ts'
 import type { Storage } from '../../kit/index.ts'
 import { assembleStorage } from '../assemble.ts'
 import type { StorageOptions } from '../index.ts'
@@ -21,7 +21,7 @@ export type PostgresOptions = StorageOptions & { readonly url: string }
 
 /** Opens a database, making its tables where needed. @throws StorageError `storage_newer`, `storage_unavailable`. */
 export async function openPostgres(options: PostgresOptions): Promise<Storage> {
-  const { clock, log, role, url } = options
+  const { clock, log, role, url, ids = new Ids() } = options
   const pool = createPool(url, writersMax)
   const lookups = createPool(url, lookupsMax)
   const lists = createPool(url, listsMax, listMs)
@@ -30,8 +30,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   const writer = new Writer({
     pool,
     connectionsMax: writersMax,
-    owner: options.owner ?? timeOrderedId(`${role}_`, clock.now()),
+    owner: options.owner ?? ids.next(`${role}_`, clock.now()),
     host: `${hostname()}:${process.pid}`,
+    ids,
     backlog,
     postings,
     clock,

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Clock, Log, Pending } from '../../kit/index.ts'
+import type { Clock, Ids, Log, Pending } from '../../kit/index.ts'
 import type { Writing } from '../assemble.ts'
 import { StorageError } from '../errors.ts'
 import type { Backlog } from '../journal/backlog.ts'
@@ -7,7 +7,7 @@ import type { Postings } from '../ledger/postings.ts'
 import { begin, type Recovery } from '../ledger/recover.ts'
 import { forget } from '../ledger/replicas.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
-import type { Self } from '../self.ts'
+import type { Scribe } from '../self.ts'
 import { Unwritten } from '../unwritten.ts'
 import { commitGroup, type GroupResult, transact, useClient } from './commit.ts'
 import { toStorageError } from './failure.ts'
@@ -38,6 +38,7 @@ export type WriterOptions = {
   readonly host: string
   readonly backlog: Backlog
   readonly postings: Postings
+  readonly ids: Ids
   readonly clock: Clock
   readonly log: Log
 }
@@ -53,7 +54,7 @@ export class Writer implements Writing {
   readonly #unwritten: Unwritten
   readonly #chains = new WeakMap<pg.PoolClient, string>()
   #chainCount = 0
-  #self: Self
+  #self: Scribe
   #broken: string | undefined
   #closed = false
   #lazy: Pending | undefined
@@ -62,10 +63,10 @@ export class Writer implements Writing {
   #onRecovered: () => void = () => undefined
 
   constructor(options: WriterOptions) {
-    const { owner, host } = options
+    const { owner, host, ids } = options
     this.#options = options
     this.#unwritten = new Unwritten(options)
-    this.#self = { owner, host, epoch: 0, chain: owner }
+    this.#self = { owner, host, epoch: 0, chain: owner, ids }
     this.#lanes = new Lanes({
       runningMax: options.connectionsMax,
       groupMax: groupOpsMax,
@@ -165,7 +166,7 @@ export class Writer implements Writing {
   }
 
   /** Each connection continues a chain of its own: no two writers wait for the end of one. */
-  #selfOn(client: pg.PoolClient): Self {
+  #selfOn(client: pg.PoolClient): Scribe {
     let chain = this.#chains.get(client)
     if (chain === undefined) this.#chains.set(client, (chain = `${this.#self.owner}.${++this.#chainCount}`))
     return { ...this.#self, chain }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { copyFile, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Audit } from '../../kit/index.ts'
+import type { Audit, Clock } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
 import { audit } from '../ledger/audit.ts'
 import { Connection } from './connect.ts'
@@ -48,6 +48,7 @@ export async function backupSqlite(path: string, to: string): Promise<void> {
 export async function restoreSqlite(
   wanted: string,
   from: string,
+  clock: Pick<Clock, 'now'>,
 ): Promise<{ readonly aside: string | undefined; readonly audit: Audit }> {
   const place = takePlace(wanted, { isClaimed: true })
   const part = `${place.path}.restoring`
@@ -55,9 +56,9 @@ export async function restoreSqlite(
     await copyFile(from, part)
     // What was put aside by a restore may have commits that its gateway had no time to move into the file itself.
     if (existsSync(`${from}-wal`)) await copyFile(`${from}-wal`, `${part}-wal`)
-    const found = prove(part, from)
+    const found = prove(part, from, clock.now())
     await sync(part)
-    const aside = existsSync(place.path) ? `${place.path}.before-${stamp()}` : undefined
+    const aside = existsSync(place.path) ? `${place.path}.before-${stamp(clock.now())}` : undefined
     if (aside !== undefined)
       for (const beside of besides)
         if (existsSync(place.path + beside)) await rename(place.path + beside, aside + beside)
@@ -75,7 +76,7 @@ export async function restoreSqlite(
 }
 
 /** @throws StorageError `backup_unsound` when it is not a database of ours whose books hold */
-function prove(part: string, from: string): Audit {
+function prove(part: string, from: string, at: number): Audit {
   const connection = new Connection(part)
   try {
     const refuse = (reason: string): StorageError => new StorageError('backup_unsound', { path: from, reason })
@@ -84,7 +85,7 @@ function prove(part: string, from: string): Audit {
     const [checked] = connection.all({ sql: 'PRAGMA quick_check(1)', params: [] })
     if (checked?.['quick_check'] !== 'ok') throw refuse('it is damaged')
     migrate(connection, from, true)
-    const found = connection.snapshot(audit({ at: Date.now(), anchors: [] }))
+    const found = connection.snapshot(audit({ at, anchors: [] }))
     if (found.problems.length > 0) throw refuse(`its books do not hold: ${found.problems.slice(0, 3).join('; ')}`)
     // All of it into the one file that takes the place.
     connection.db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -104,6 +105,6 @@ async function sync(path: string): Promise<void> {
   }
 }
 
-function stamp(): string {
-  return new Date().toISOString().replaceAll(/[-:.]/g, '')
+function stamp(at: number): string {
+  return new Date(at).toISOString().replaceAll(/[-:.]/g, '')
 }

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { timeOrderedId } from '../../kit/ids.ts'
+import { Ids } from '../../kit/ids.ts'
 import type { Storage } from '../../kit/index.ts'
 import { assembleStorage } from '../assemble.ts'
 import { StorageError } from '../errors.ts'
@@ -27,7 +27,7 @@ export type SqliteOptions = StorageOptions &
 
 /** Opens, creating it where needed, a database file. @throws StorageError `storage_in_use`, `storage_newer`. */
 export async function openSqlite(options: SqliteOptions): Promise<Storage> {
-  const { clock, log, role } = options
+  const { clock, log, role, ids = new Ids() } = options
   const isAlone = role === 'gateway'
   const place = takePlace(options.path, { isClaimed: isAlone })
   const { path } = place
@@ -37,7 +37,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
     start: {
       path,
       connect: connectOptions(options),
-      owner: options.owner ?? timeOrderedId(`${role}_`, clock.now()),
+      owner: options.owner ?? ids.next(`${role}_`, clock.now()),
       host: `${hostname()}:${process.pid}`,
       // The workers of a file write to it one after the other: they continue one chain.
       chain: role === 'tool' ? 'tool' : 'gateway',

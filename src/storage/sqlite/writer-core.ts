@@ -1,12 +1,15 @@
 import { closeSync, existsSync, openSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { type Clock, systemClock } from '../../kit/clock.ts'
+import { Ids } from '../../kit/ids.ts'
+import { type Random, systemRandom } from '../../kit/random.ts'
 import { StorageError } from '../errors.ts'
 import { begin, type Recovery } from '../ledger/recover.ts'
 import { forget } from '../ledger/replicas.ts'
 import { type Op, stepsOf } from '../ops.ts'
 import { ask } from '../query.ts'
 import { whole } from '../rows.ts'
-import type { Self } from '../self.ts'
+import type { Scribe } from '../self.ts'
 import { Connection } from './connect.ts'
 import { isFull, storageFailure } from './failure.ts'
 import type { Fault, FromWriter, Port, ToWriter, WriterStart } from './messages.ts'
@@ -15,20 +18,29 @@ import { migrate } from './migrate.ts'
 const fileGone = 'the database file has been moved or deleted'
 const roomEveryMs = 2_000
 
+/** What a writer is handed beside what it is told; a thread has the system's. */
+export type WriterParts = { readonly clock: Pick<Clock, 'tick'>; readonly random: Pick<Random, 'bytes'> }
+
+const ofTheSystem: WriterParts = { clock: systemClock, random: systemRandom }
+
 /** Brings the file up to date, recovers what others left, and commits each group that `port` brings, until it closes. */
-export function runWriter(start: WriterStart, port: Port<ToWriter, FromWriter>): void {
-  new WriterCore(start, port).begin()
+export function runWriter(start: WriterStart, port: Port<ToWriter, FromWriter>, parts = ofTheSystem): void {
+  new WriterCore(start, port, parts).begin()
 }
 
 class WriterCore {
   readonly #start: WriterStart
   readonly #port: Port<ToWriter, FromWriter>
+  readonly #clock: Pick<Clock, 'tick'>
+  readonly #ids: Ids
   readonly #room = { nextAt: 0, short: false }
-  #self!: Self
+  #self!: Scribe
 
-  constructor(start: WriterStart, port: Port<ToWriter, FromWriter>) {
+  constructor(start: WriterStart, port: Port<ToWriter, FromWriter>, { clock, random }: WriterParts) {
     this.#start = start
     this.#port = port
+    this.#clock = clock
+    this.#ids = new Ids(random)
   }
 
   begin(): void {
@@ -40,7 +52,7 @@ class WriterCore {
       const connection = new Connection(path, connect)
       migrate(connection, path)
       const recovery = this.#beginOn(connection)
-      this.#self = { owner, host, chain, epoch: recovery.epoch }
+      this.#self = { owner, host, chain, epoch: recovery.epoch, ids: this.#ids }
       this.#port.on('message', message => {
         if ('close' in message) return this.#close(connection)
         this.#port.postMessage(this.#commitGroup(connection, message.ops), [])
@@ -56,7 +68,7 @@ class WriterCore {
 
   /** Looks every few seconds whether the disk has room, and says so when that has changed. */
   #measureRoom(): void {
-    const now = performance.now()
+    const now = this.#clock.tick()
     if (now < this.#room.nextAt) return
     this.#room.nextAt = now + roomEveryMs
     const { path, diskBytesMin } = this.#start

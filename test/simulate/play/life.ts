@@ -83,7 +83,7 @@ export class Lives {
 
   #create(): Promise<Gateway> {
     const { time } = this.#world
-    const { clock, disk, random } = this.#world
+    const { clock, connect, disk, random } = this.#world
     const note = (fault: string): void => this.#world.mark(`fault: ${fault}`)
     return createGateway(
       { text: this.#text, file: 'simulated.yaml' },
@@ -92,6 +92,7 @@ export class Lives {
         log: this.#log(),
         clock,
         random,
+        connect,
         startThread: createThreads({ time, random, disk, note }, this.path, this.#acknowledged),
       },
     )

@@ -65,7 +65,12 @@ export class Stage {
       for (const planned of this.plan.keys) {
         const { name, user, group, budget, period, rpm } = planned
         const limits = rpm === undefined ? {} : { rpm }
-        const made = await createKey(storage, { name, user, group, budget, budgetPeriod: period, limits })
+        const made = await createKey(
+          storage,
+          { name, user, group, budget, budgetPeriod: period, limits },
+          'world',
+          this.world.random,
+        )
         this.keys.push({ ...planned, id: made.key.id, secret: made.secret, enabled: true, now: budget, lost: false })
       }
     })
@@ -146,7 +151,7 @@ export class Stage {
 
   async rotate(key: LiveKey): Promise<void> {
     const isKnown = await this.admin(async storage => {
-      const rotated = await rotateKey(storage, key.id, 60_000, 'world')
+      const rotated = await rotateKey(storage, key.id, 60_000, 'world', this.world.random)
       if (rotated) key.secret = rotated.secret
     })
     // Committed or not: nobody was told the new secret.

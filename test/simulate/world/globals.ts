@@ -1,56 +1,31 @@
-import crypto from 'node:crypto'
-import { syncBuiltinESMExports } from 'node:module'
-import net from 'node:net'
-import timers from 'node:timers'
-import timersPromises from 'node:timers/promises'
-import type { Random } from './random.ts'
-import type { SimSocket } from './sockets.ts'
 import type { Happening, Time } from './time.ts'
-
-/** What takes the place of the machine. */
-export type Machine = {
-  readonly time: Time
-  readonly random: Random
-  connect(host: string, port: number): SimSocket
-}
 
 /** A timer of the world, with what Node's own have. */
 class WorldTimer {
   #happening: Happening
-  #spent = false
   readonly #time: Time
   readonly #ms: number
-  readonly #every: boolean
   readonly #run: () => void
 
-  constructor(time: Time, run: () => void, ms: number, every: boolean) {
+  constructor(time: Time, run: () => void, ms: number) {
     this.#time = time
     this.#run = run
     // As Node's: at least 1 ms, and too long is 1 ms.
     this.#ms = ms >= 1 && ms <= 2_147_483_647 ? Math.trunc(ms) : 1
-    this.#every = every
     this.#happening = this.#arm()
   }
 
   #arm(): Happening {
-    return this.#time.after(this.#ms, this.#every ? 'interval' : 'timer', () => {
-      if (this.#every) this.#happening = this.#arm()
-      else this.#spent = true
-      this.#run()
-    })
+    return this.#time.after(this.#ms, 'timer', this.#run)
   }
 
   cancel(): void {
     this.#happening.cancelled = true
-    this.#spent = true
   }
 
   refresh(): this {
-    if (!this.#spent || !this.#every) {
-      this.#happening.cancelled = true
-      this.#spent = false
-      this.#happening = this.#arm()
-    }
+    this.#happening.cancelled = true
+    this.#happening = this.#arm()
     return this
   }
 
@@ -65,65 +40,21 @@ class WorldTimer {
   hasRef(): boolean {
     return false
   }
-
-  close(): this {
-    this.cancel()
-    return this
-  }
-
-  [Symbol.dispose](): void {
-    this.cancel()
-  }
 }
 
 type Run = (...args: unknown[]) => void
 
 /**
- * Puts a world in the place of the clocks, timers, random numbers and connections of this process, for good: whatever has not
- * been given them by hand finds the world's. Before anything of the gateway is imported.
+ * Puts the world's timers in the place of `setTimeout` and `clearTimeout`, for good, before undici is imported: they bound how
+ * long it keeps an idle connection and waits for the next piece of an answer, and it takes them from nowhere else. Everything
+ * of the gateway's own is handed the world's clock, random numbers, connections and threads (test/house/seams.test.ts).
+ * Not the world's: `Date` headers of Node's server, whose clock is inside of Node; all of them are of one length.
  */
-export function installMachine(machine: Machine): void {
-  const { time } = machine
-  const arm =
-    (every: boolean) =>
-    (run: Run, ms = 1, ...args: unknown[]) =>
-      new WorldTimer(time, () => run(...args), ms, every)
-  const clear = (timer: unknown): void => {
-    if (timer instanceof WorldTimer) timer.cancel()
-  }
-  const own = { setTimeout: arm(false), setInterval: arm(true), clearTimeout: clear, clearInterval: clear }
-  Object.assign(globalThis, own)
-  Object.assign(timers, own)
-  Object.assign(timersPromises, { setTimeout: sleepIn(time) })
-  Object.defineProperty(performance, 'now', { value: () => time.tick, configurable: true, writable: true })
-  Date.now = () => Math.floor(time.wall)
-  Math.random = () => machine.random.unit()
-  Object.assign(crypto, {
-    randomBytes: (size: number) => machine.random.bytes(size),
-    randomUUID: () => {
-      const hex = machine.random.bytes(16).toString('hex')
-      return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`
+export function replaceTimers(time: Time): void {
+  Object.assign(globalThis, {
+    setTimeout: (run: Run, ms = 1, ...args: unknown[]) => new WorldTimer(time, () => run(...args), ms),
+    clearTimeout: (timer: unknown): void => {
+      if (timer instanceof WorldTimer) timer.cancel()
     },
   })
-  Object.assign(net, {
-    connect: (options: { readonly host: string; readonly port: string | number }) =>
-      machine.connect(options.host, Number(options.port)),
-  })
-  syncBuiltinESMExports()
-}
-
-export function sleepIn(time: Time) {
-  return (ms: number, value: unknown, { signal }: { readonly signal?: AbortSignal } = {}): Promise<unknown> =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason as Error)
-      const happening = time.after(Math.max(1, ms), 'sleep', () => resolve(value))
-      signal?.addEventListener(
-        'abort',
-        () => {
-          happening.cancelled = true
-          reject(signal.reason as Error)
-        },
-        { once: true },
-      )
-    })
 }

@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream'
 import { type Process, runAs, runningProcess } from './process.ts'
 import type { Random } from './random.ts'
-import type { Time } from './time.ts'
+import type { Happening, Time } from './time.ts'
 
 /** What every connection of a world has in common. */
 export type Wires = {
@@ -27,7 +27,7 @@ export class SimSocket extends Duplex {
   process: Process | undefined
   readonly #kind: string
   readonly #wires: Wires
-  #timer: ReturnType<typeof setTimeout> | undefined
+  #timer: Happening | undefined
   #lastAt = 0
   #ended = false
   #silent = false
@@ -67,10 +67,14 @@ export class SimSocket extends Duplex {
 
   setTimeout(ms: number, run?: () => void): this {
     this.timeout = ms
-    clearTimeout(this.#timer)
+    this.#stopTimer()
     if (run) this.once('timeout', run)
-    if (ms > 0) this.#timer = setTimeout(() => this.emit('timeout'), ms)
+    if (ms > 0) this.#timer = this.#wires.time.after(ms, `${this.#kind} timeout`, () => this.emit('timeout'))
     return this
+  }
+
+  #stopTimer(): void {
+    if (this.#timer) this.#timer.cancelled = true
   }
 
   destroySoon(): void {
@@ -126,7 +130,7 @@ export class SimSocket extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    clearTimeout(this.#timer)
+    this.#stopTimer()
     if (error || !this.#ended) {
       // Closing with something unread is a reset, as TCP has it.
       const isReset = error !== null || this.readableLength > 0

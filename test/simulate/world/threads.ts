@@ -1,13 +1,13 @@
 import { EventEmitter } from 'node:events'
 import type { StartThread } from '../../../src/storage/sqlite/thread.ts'
 import { runReader } from '../../../src/storage/sqlite/reader-core.ts'
-import { runWriter } from '../../../src/storage/sqlite/writer-core.ts'
+import { runWriter, type WriterParts } from '../../../src/storage/sqlite/writer-core.ts'
 import { type Process, runAs, runningProcess } from './process.ts'
 import type { Random } from './random.ts'
 import { type FaultyDisk, type LogMark, markLog } from './storage.ts'
 import type { Time } from './time.ts'
 
-type Core = (workerData: never, port: never) => void
+type Core = (workerData: never, port: never, parts: WriterParts) => void
 const cores: { readonly [name: string]: Core } = { 'writer-thread': runWriter, 'reader-thread': runReader }
 
 export type ThreadParts = {
@@ -68,7 +68,7 @@ class SimThread {
     if (!core) throw new Error(`there is no thread '${name}'`)
     this.#later(5 + parts.random.int(20), 'start', () => {
       try {
-        core(workerData as never, port as never)
+        core(workerData as never, port as never, { clock: { tick: () => parts.time.tick }, random: parts.random })
       } catch (error) {
         this.outside.emit('error', error)
         return this.#exit()

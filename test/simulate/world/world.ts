@@ -1,5 +1,5 @@
-import type { Clock } from '../../../src/index.ts'
-import { installMachine, sleepIn } from './globals.ts'
+import type { Clock, Connect } from '../../../src/index.ts'
+import { replaceTimers } from './globals.ts'
 import { type Process, runAs } from './process.ts'
 import { Random } from './random.ts'
 import { connectPair, failure, type SimSocket, type Wires } from './sockets.ts'
@@ -32,14 +32,10 @@ export class World {
     this.wires = { time: this.time, random: new Random(seed, 'wires'), lag: { share: 0.05, mostMs: 400 } }
   }
 
-  /** Takes the place of this process's clocks, timers, chance, network and disk. */
+  /** Takes the place of what of this process nobody hands to a gateway: its disk, and the timers that undici finds. */
   install(): void {
     this.disk.install()
-    installMachine({
-      time: this.time,
-      random: this.random,
-      connect: (host, port) => this.#connect(host, port),
-    })
+    replaceTimers(this.time)
   }
 
   mark(name: string): void {
@@ -50,7 +46,7 @@ export class World {
     this.#doors.set(host, door)
   }
 
-  /** What is handed to a gateway; whatever has not been given it finds the same in place of Node's own. */
+  /** What is handed to a gateway. */
   readonly clock: Clock = {
     now: () => Math.floor(this.time.wall),
     tick: () => this.time.tick,
@@ -68,10 +64,33 @@ export class World {
       next = arm()
       return { cancel: () => (next.cancelled = true) }
     },
-    sleep: async (ms, signal) => {
-      await sleepIn(this.time)(ms, undefined, signal && { signal }).catch(() => undefined)
-    },
+    sleep: (ms, signal) =>
+      new Promise(resolve => {
+        if (signal?.aborted) return resolve()
+        const happening = this.time.after(Math.max(1, ms), 'sleep', resolve)
+        const wake = (): void => {
+          happening.cancelled = true
+          resolve()
+        }
+        signal?.addEventListener('abort', wake, { once: true })
+      }),
   }
+
+  /** Connections to upstreams, for a gateway. */
+  readonly connect: Connect = ({ host, port }, timeoutMs) =>
+    new Promise((resolve, reject) => {
+      const socket = this.#connect(host, port)
+      const limit = this.time.after(timeoutMs, `connect ${host}:${port} too late`, () => {
+        socket.destroy()
+        reject(failure('UND_ERR_CONNECT_TIMEOUT'))
+      })
+      const settle = (error?: Error): void => {
+        limit.cancelled = true
+        if (error) reject(error)
+        else resolve(socket as unknown as Awaited<ReturnType<Connect>>)
+      }
+      socket.once('connect', () => settle()).on('error', settle)
+    })
 
   /** A connection from outside to a process. */
   visit(process: Process | undefined): readonly [outside: SimSocket, inside: SimSocket] {
