@@ -1,31 +1,45 @@
 import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
+import { drawPlan, type Plan } from './play/plan.ts'
 import type { Outcome } from './play/play.ts'
+import { recordPlan } from './play/record.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const script = resolve(import.meta.dirname, 'seed.ts')
 /** A seed takes about a second; one that takes so long will not end. */
 const longestMs = 240_000
 
+export type Nth = { readonly of: 'statement' | 'commit'; readonly number: number }
+
 export type SeedOptions = {
-  readonly skip?: ReadonlySet<number>
   readonly sabotage?: string
   /** Takes each line of the story as it comes. */
   readonly story?: (line: string) => void
   readonly events?: boolean
+  /** The n-th statement that changes something, or the n-th commit, fails. */
+  readonly nth?: Nth
 }
 
-/** Runs one seed in a process of its own. Never rejects: what goes wrong with it is an alarm of the harness. */
-export function runSeed(seed: number, { skip, sabotage, story, events = false }: SeedOptions = {}): Promise<Outcome> {
-  const args = [script, '--seed', String(seed), `--skip=${[...(skip ?? [])].join(',')}`]
+/** Runs the plan that a seed draws. Never rejects: what goes wrong with it is an alarm of the harness. */
+export function runSeed(seed: number, options: SeedOptions = {}): Promise<Outcome> {
+  return runPlan(drawPlan(seed), options)
+}
+
+/** Runs a plan in a process of its own. */
+export function runPlan(plan: Plan, { sabotage, story, events = false, nth }: SeedOptions = {}): Promise<Outcome> {
+  const { seed } = plan
+  const args = [script]
+  if (nth) args.push('--nth', `${nth.of}:${nth.number}`)
   if (story) args.push('--story')
   if (events) args.push('--events')
   if (sabotage !== undefined) args.push('--sabotage', sabotage)
   // What is compiled is kept: half of a seed's time would go into it. Planted faults compile anew.
   const cache = sabotage === undefined ? { NODE_COMPILE_CACHE: resolve(root, 'data/simulate/compiled') } : {}
   const env = { ...process.env, UV_THREADPOOL_SIZE: '1', ...cache }
-  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['pipe', 'pipe', 'pipe'] })
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(JSON.stringify(recordPlan(plan)))
   const limit = setTimeout(() => child.kill('SIGKILL'), longestMs)
   let out = ''
   let err = ''

@@ -2,18 +2,19 @@ import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { runSeed, runSeeds } from './children.ts'
+import { runPlan, runSeeds } from './children.ts'
+import { tryNth } from './nth.ts'
 import { judgeMarks } from './oracles/sometimes.ts'
 import type { Alarm } from './oracles/oracle.ts'
+import { drawPlan } from './play/plan.ts'
 import type { Outcome } from './play/play.ts'
-import { type Sabotage, sabotages } from './sabotage.ts'
+import { recordPlan } from './play/record.ts'
+import { listSabotages, trySabotages } from './try-sabotages.ts'
 import { shrink } from './shrink.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 /** Fewer seeds cannot be asked to have met everything. */
 const seedsForMarks = 100
-/** A planted fault that so many seeds do not find is not found. */
-const sabotageSeeds = 120
 
 const { values } = parseArgs({
   options: {
@@ -24,6 +25,8 @@ const { values } = parseArgs({
     events: { type: 'boolean', default: false },
     format: { type: 'string', default: 'text' },
     sabotage: { type: 'string' },
+    nth: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
   },
 })
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -32,12 +35,13 @@ const isJson = values.format === 'json'
 process.exitCode = await main()
 
 async function main(): Promise<number> {
-  if (values.sabotage === 'list') return listSabotages()
-  if (values.sabotage !== undefined) return trySabotages(values.sabotage)
+  if (values.sabotage === 'list') return listSabotages(print)
+  if (values.seed === undefined && values.sabotage !== undefined) return trySabotages(values.sabotage, print)
+  if (values.nth) return tryNth(print)
   if (values.seed !== undefined) return tellSeed(readWhole('seed', values.seed))
   if (values.seeds !== undefined) return tryMany(readWhole('from', values.from), readWhole('seeds', values.seeds))
   process.stderr.write(
-    'simulate --seeds N [--from SEED] | --seed N [--shrink] [--format json] | --sabotage NAME|all|list\n',
+    'simulate --seeds N [--from SEED] | --seed N [--shrink] [--record] [--sabotage NAME] [--format json] | --nth | --sabotage NAME|all|list\n',
   )
   return 2
 }
@@ -54,17 +58,23 @@ function describe({ oracle, what }: Alarm): string {
 
 async function tellSeed(seed: number): Promise<number> {
   const tell = isJson ? undefined : print
-  let outcome = await runSeed(seed, { ...(tell && { story: tell }), events: values.events })
-  const first = outcome.alarms[0]
+  const { sabotage } = values
+  const options = { ...(sabotage !== undefined && { sabotage }), ...(tell && { story: tell }) }
+  let plan = drawPlan(seed)
+  let outcome = await runPlan(plan, { ...options, events: values.events })
+  const [first] = outcome.alarms
   if (values.shrink && first) {
     tell?.(`\nShrinking "${describe(first)}" …`)
-    const { skip, left, runs } = await shrink(seed, first)
-    tell?.(`${left} operations are left after ${runs} runs, without ${[...skip].join(',')}:\n`)
-    outcome = await runSeed(seed, { skip, ...(tell && { story: tell }) })
+    const shrunk = await shrink(plan, first, sabotage === undefined ? {} : { sabotage })
+    plan = shrunk.plan
+    tell?.(`${plan.operations.length} operations are left after ${shrunk.runs} runs:\n`)
+    outcome = await runPlan(plan, options)
   }
   tell?.('')
   for (const alarm of outcome.alarms) tell?.(`ALARM ${describe(alarm)}\n      ${alarm.detail}`)
   if (outcome.alarms.length === 0) tell?.('Every promise was kept.')
+  // As seeds.json keeps it.
+  if (values.record) print(JSON.stringify(recordPlan(plan)))
   print(JSON.stringify(outcome))
   return outcome.alarms.length === 0 ? 0 : 1
 }
@@ -150,47 +160,4 @@ function describeResult(result: {
 }): string {
   const { seeds, alarmed, kinds, requests, simulatedDays, seconds } = result
   return `${seeds} seeds, ${requests} requests, ${simulatedDays} simulated days in ${seconds} s: ${alarmed} seeds with alarms of ${kinds} kinds`
-}
-
-function listSabotages(): number {
-  for (const { name, oracle, says } of sabotages) print(`${name.padEnd(24)} ${oracle.padEnd(14)} ${says}`)
-  return 0
-}
-
-/** Each planted fault has to be found by its oracle, in a seed that is clean of that alarm without it. */
-async function trySabotages(name: string): Promise<number> {
-  const chosen = sabotages.filter(one => name === 'all' || one.name === name)
-  if (chosen.length === 0) throw new Error(`there is no planted fault '${name}': --sabotage list names them`)
-  let missed = 0
-  for (const sabotage of chosen) {
-    const tried = sabotage.oracle === 'sometimes' ? await findByMarks(sabotage) : await findBySeeds(sabotage)
-    if (tried === undefined) missed++
-    const told = tried === undefined ? 'NOT FOUND' : `found after ${tried} seeds`
-    print(`${sabotage.name.padEnd(24)} ${sabotage.oracle.padEnd(14)} ${told}`)
-  }
-  print(JSON.stringify({ planted: chosen.length, found: chosen.length - missed }))
-  return missed === 0 ? 0 : 1
-}
-
-async function findBySeeds({ name, oracle }: Sabotage): Promise<number | undefined> {
-  for (let seed = 1; seed <= sabotageSeeds; seed++) {
-    const { alarms } = await runSeed(seed, { sabotage: name })
-    const mine = new Set(alarms.flatMap(alarm => (alarm.oracle === oracle ? [alarm.what] : [])))
-    if (alarms.some(alarm => alarm.what.includes('does not fit'))) throw new Error(alarms[0]?.detail)
-    if (mine.size === 0) continue
-    const { alarms: before } = await runSeed(seed)
-    for (const alarm of before) mine.delete(alarm.what)
-    if (mine.size > 0) return seed
-  }
-  return undefined
-}
-
-async function findByMarks({ name }: Sabotage): Promise<number | undefined> {
-  const marks: { [name: string]: number } = {}
-  const seeds = Array.from({ length: seedsForMarks }, (_, i) => i + 1)
-  const take = (outcome: Outcome): void => {
-    for (const [mark, times] of Object.entries(outcome.marks)) marks[mark] = (marks[mark] ?? 0) + times
-  }
-  await runSeeds(seeds, take, { sabotage: name })
-  return [...judgeMarks(marks)].length > 0 ? seedsForMarks : undefined
 }

@@ -10,6 +10,8 @@ export type Sabotage = {
   /** Who has to find it. */
   readonly oracle: string
   readonly says: string
+  /** What is never met any more, where that is how it shows. */
+  readonly mark?: string
   readonly edits: readonly (readonly [file: string, find: string, put: string])[]
 }
 
@@ -23,6 +25,25 @@ export const sabotages: readonly Sabotage[] = [
         'src/storage/ledger/line.ts',
         'export function* addLine(self: Self, chargeId: string, line: Line): Steps<boolean> {',
         'export function* addLine(self: Self, chargeId: string, line: Line): Steps<boolean> {\n  if (line.index > 0) return true',
+      ],
+    ],
+  },
+  {
+    name: 'unknown-passes',
+    oracle: 'unrecognised',
+    says: 'what may hold an image that nobody has counted is handed out',
+    edits: [
+      ['plugins/image-tier-billing/remainder.ts', 'if (seen !== undefined) throw', 'if (seen === null) throw'],
+      ['plugins/image-tier-billing/remainder.ts', 'if (first) throw', 'if (first === null) throw'],
+      [
+        'plugins/image-tier-billing/scan-images.ts',
+        'if (complete && this.#count === 0) this.#checkEmpty()',
+        'undefined',
+      ],
+      [
+        'plugins/image-tier-billing/scan-events.ts',
+        'if (this.#count === 0 && this.#strange !== undefined) throw',
+        'if (this.#strange === null) throw',
       ],
     ],
   },
@@ -91,8 +112,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'src/storage/keys/spend.ts',
-        "WHEN 'day' THEN CASE WHEN day_start >= ? THEN day_spent ELSE 0 END",
-        "WHEN 'day' THEN CASE WHEN day_start >= 0 * ? THEN day_spent ELSE 0 END",
+        "WHEN 'day' THEN ${spentNow('day')} ELSE",
+        "WHEN 'day' THEN spent + 0 * (${spentNow('day')}) ELSE",
       ],
     ],
   },
@@ -100,7 +121,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'hints-are-fatal',
     oracle: 'delivered',
     says: 'an informational answer ends the request',
-    edits: [['src/engine/transport.ts', 'const informationalMax = 16', 'const informationalMax = 0']],
+    edits: [['src/engine/transport.ts', 'if (!socket.destroyed) acceptInterim(socket)', 'undefined']],
   },
   {
     name: 'no-deadlines',
@@ -145,9 +166,106 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
+    name: 'day-on-credit',
+    oracle: 'overdraft',
+    says: 'what a day has cost counts half against its budget',
+    edits: [
+      [
+        'src/storage/keys/spend.ts',
+        "WHEN 'day' THEN ${spentNow('day')} ELSE",
+        "WHEN 'day' THEN (${spentNow('day')}) / 2 ELSE",
+      ],
+    ],
+  },
+  {
+    name: 'unseen-holds',
+    oracle: 'overdraft',
+    says: 'what is held does not count against a budget',
+    edits: [['src/storage/keys/spend.ts', '`(budget - held - CASE', '`(budget - 0 * held - CASE']],
+  },
+  {
+    name: 'tokens-forgotten',
+    oracle: 'tokens',
+    says: 'what a request has used counts nothing once it is over',
+    edits: [
+      [
+        'plugins/ratelimit/plugin.ts',
+        "limit.counts === 'tokens' ? (tokens?.actual(outcome) ?? 0) :",
+        "limit.counts === 'tokens' ? 0 * (tokens?.actual(outcome) ?? 0) :",
+      ],
+    ],
+  },
+  {
+    name: 'disabled-goes-on',
+    oracle: 'keys',
+    says: 'a key that is disabled is let in',
+    edits: [['plugins/auth/plugin.ts', "key.status !== 'active'", "key.status === 'revoked'"]],
+  },
+  {
+    name: 'old-secrets-stay',
+    oracle: 'keys',
+    says: 'a secret that was replaced is taken for ever',
+    edits: [['src/storage/keys/find.ts', 'Math.min(key.expiresAt ?? Infinity, key.oldUntil ?? 0)', 'key.expiresAt']],
+  },
+  {
+    name: 'reviews-lapse',
+    oracle: 'reviews',
+    says: 'what waits for a person is void after a moment',
+    edits: [['src/retention.ts', 'const waits = reviewMs()', 'const waits = reviewMs() ?? 1']],
+  },
+  {
+    name: 'nothing-kept',
+    oracle: 'reviews',
+    says: 'the hold of an answer that nobody recognised is given back',
+    edits: [
+      [
+        'plugins/image-tier-billing/image-charge.ts',
+        "unrecognisedReason(this.#shape), 'kept')",
+        'unrecognisedReason(this.#shape))',
+      ],
+    ],
+  },
+  {
+    name: 'estimates-unflagged',
+    oracle: 'text',
+    says: 'a line that is estimated does not say why',
+    edits: [
+      [
+        'plugins/token-usage/rate-exchange.ts',
+        "rateUse(rule, uses, reason === 'nothing_used' ? [] : [reason])",
+        'rateUse(rule, uses)',
+      ],
+    ],
+  },
+  {
+    name: 'anything-believed',
+    oracle: 'text',
+    says: 'any count that an upstream tells is believed',
+    edits: [
+      [
+        'plugins/token-usage/judge-usage.ts',
+        'count === null || count <= most',
+        'count === null || count <= most * 1e6',
+      ],
+    ],
+  },
+  {
+    name: 'untold-passes',
+    oracle: 'text',
+    says: 'an answer without its use is handed out where it is to be refused',
+    edits: [
+      [
+        'plugins/token-usage/plugin.ts',
+        "facet.missing_usage === 'refuse' && rule",
+        "facet.missing_usage === 'estimate' && rule",
+      ],
+    ],
+  },
+  {
     name: 'never-elsewhere',
     oracle: 'sometimes',
     says: 'no second upstream is ever asked',
+    mark: 'another upstream answered',
     edits: [
       ['src/engine/engine.ts', 'if (last || !isDefiniteRefusal(head.status)) return head', 'return head'],
       [

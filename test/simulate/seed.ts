@@ -1,25 +1,23 @@
-import { mkdirSync, mkdtempSync, existsSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { drawPlan } from './play/plan.ts'
+import { readRecorded, type Recorded } from './play/record.ts'
 import { plantFault } from './sabotage.ts'
 import { World } from './world/world.ts'
 
-// One seed in a process of its own, which ends with it: nothing of another seed can outlive it here. The last line is one JSON
-// object. Started by run.ts.
+// One plan, told on standard input, in a process of its own, which ends with it: nothing of another seed can outlive it here. The
+// last line is one JSON object. Started by children.ts.
 
 const { values } = parseArgs({
   options: {
-    seed: { type: 'string' },
-    skip: { type: 'string', default: '' },
     story: { type: 'boolean', default: false },
     events: { type: 'boolean', default: false },
     sabotage: { type: 'string' },
+    nth: { type: 'string' },
   },
 })
-const seed = Number(values.seed)
-if (!Number.isSafeInteger(seed)) throw new Error('--seed is a whole number')
+const plan = readRecorded(JSON.parse(readFileSync(0, 'utf8')) as Recorded)
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 if (values.sabotage !== undefined) plantFault(values.sabotage)
@@ -30,9 +28,10 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 // The revision of a configuration holds the path of its storage: named from here it is the same in every process.
 process.chdir(folder)
 
-const world = new World(seed, values.events ? print : undefined)
+const world = new World(plan.seed, values.events ? print : undefined)
 world.install()
 const { play } = await import('./play/play.ts')
-const skip = new Set(values.skip === '' ? [] : values.skip.split(',').map(Number))
-const outcome = await play(world, drawPlan(seed), '.', { skip, ...(values.story && { story: print }) })
+const [of, number] = values.nth?.split(':') ?? []
+const nth = of === undefined ? undefined : { of: of as 'statement' | 'commit', number: Number(number) }
+const outcome = await play(world, plan, '.', { ...(nth && { nth }), ...(values.story && { story: print }) })
 process.stdout.write(`${JSON.stringify(outcome)}\n`, () => process.exit(0))

@@ -1,22 +1,75 @@
-import { runSeed } from './children.ts'
+import { runPlan } from './children.ts'
 import type { Alarm } from './oracles/oracle.ts'
-import { drawPlan } from './play/plan.ts'
+import type { Operated, Plan } from './play/plan.ts'
+import { plainWish } from './play/record.ts'
 
 /** What is left of a plan that still ends in the same alarm. */
-export type Shrunk = { readonly skip: ReadonlySet<number>; readonly left: number; readonly runs: number }
+export type Shrunk = { readonly plan: Plan; readonly runs: number }
 
-/** Leaves out halves, quarters, single operations of a seed's plan, for as long as the alarm stays. */
-export async function shrink(seed: number, { oracle, what }: Pick<Alarm, 'oracle' | 'what'>): Promise<Shrunk> {
-  const all = drawPlan(seed).operations.map(one => one.no)
-  let skip: ReadonlySet<number> = new Set<number>()
+export type ShrinkOptions = {
+  readonly sabotage?: string
+  /** After so many runs what is left is good enough. */
+  readonly runsMax?: number
+}
+
+/**
+ * Leaves out halves, quarters, single operations of a plan, and then says of each that is left as little as the alarm needs;
+ * again, until nothing more can go. The alarm has to stay the same: by its oracle and by what it says in general.
+ */
+export async function shrink(
+  plan: Plan,
+  { oracle, what }: Pick<Alarm, 'oracle' | 'what'>,
+  { sabotage, runsMax = 250 }: ShrinkOptions = {},
+): Promise<Shrunk> {
+  let best = plan
   let runs = 0
-  for (let size = Math.ceil(all.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
-    for (let at = 0; at < all.length; at += size) {
-      const less = new Set([...skip, ...all.slice(at, at + size)])
-      if (less.size === skip.size) continue
-      runs++
-      const { alarms } = await runSeed(seed, { skip: less })
-      if (alarms.some(alarm => alarm.oracle === oracle && alarm.what === what)) skip = less
+  const tries = async (operations: readonly Operated[]): Promise<boolean> => {
+    if (runs >= runsMax) return false
+    runs++
+    const smaller = { ...best, operations }
+    const { alarms } = await runPlan(smaller, sabotage === undefined ? {} : { sabotage })
+    const stays = alarms.some(alarm => alarm.oracle === oracle && alarm.what === what)
+    if (stays) best = smaller
+    return stays
+  }
+  for (let before = ''; before !== JSON.stringify(best); ) {
+    before = JSON.stringify(best)
+    await leaveOut(() => best.operations, tries)
+    await simplify(() => best.operations, tries)
+  }
+  return { plan: best, runs }
+}
+
+type Tries = (operations: readonly Operated[]) => Promise<boolean>
+
+async function leaveOut(now: () => readonly Operated[], tries: Tries): Promise<void> {
+  for (let size = Math.ceil(now().length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
+    for (let at = 0; at < now().length; ) {
+      const isGone = await tries(now().toSpliced(at, size))
+      if (!isGone) at += size
     }
-  return { skip, left: all.length - skip.size, runs }
+}
+
+/** What may be said more simply, and how. */
+const simpler: readonly ((operated: Operated) => Operated)[] = [
+  operated => ({ ...operated, gap: 0 }),
+  operated => ({ ...operated, count: Math.ceil(operated.count / 2) }),
+  operated => ({ ...operated, wish: { ...operated.wish, n: 1 } }),
+  operated => ({ ...operated, wish: { ...operated.wish, wire: 'plain' } }),
+  operated => ({ ...operated, wish: { ...operated.wish, coding: undefined } }),
+  operated => ({ ...operated, wish: { ...operated.wish, leaves: undefined, leavesBytes: undefined } }),
+  operated => ({ ...operated, wish: { ...operated.wish, idempotency: undefined } }),
+  operated => ({ ...operated, wish: { ...operated.wish, connection: plainWish.connection } }),
+  operated => ({ ...operated, wish: { ...operated.wish, shapes: operated.wish.shapes.slice(0, 1) } }),
+  operated => ({ ...operated, wish: { ...operated.wish, size: undefined, render: undefined } }),
+]
+
+async function simplify(now: () => readonly Operated[], tries: Tries): Promise<void> {
+  for (let at = 0; at < now().length; at++)
+    for (const simplified of simpler) {
+      const operated = now()[at]
+      if (!operated) return
+      const less = simplified(operated)
+      if (JSON.stringify(less) !== JSON.stringify(operated)) await tries(now().with(at, less))
+    }
 }

@@ -18,5 +18,11 @@ export const answered: Oracle = {
         ]
       if (ask.broken !== undefined) yield ['an answer is no HTTP', `ask ${ask.no}: ${ask.broken}`]
     }
+    for (const { what, answer, endedAt, broken } of stage.odd.list) {
+      if (endedAt === undefined) yield [`somebody still waits: ${what}`, '']
+      if (broken !== undefined) yield ['an answer is no HTTP', `${what}: ${broken}`]
+      const status = Number(answer?.first.split(' ')[1] ?? 0)
+      if (status >= 500 && status !== 503) yield [`nobody asked for that much: ${what} is answered ${status}`, '']
+    }
   },
 }

@@ -4,15 +4,19 @@ export const exactlyOnce: Oracle = {
   name: 'exactly-once',
   promise:
     'Each settled charge has one entry of its amount, which is the sum of its lines; no entry of a chain is missing.',
-  *judge({ books }) {
+  *judge({ stage, books }) {
     const settled = Map.groupBy(
       books.entries.filter(entry => entry['kind'] === 'settle'),
       entry => String(entry['charge_id']),
     )
+    const isDecided = (id: string): boolean => stage.decisions.some(one => one.id === id)
     const spent = new Map<unknown, number>()
     for (const [id, charge] of books.charges) {
       const sum = books.linesOf(id).reduce((sum, line) => sum + Number(line['price']), 0)
-      if (sum !== charge['amount'])
+      // Of what a person said is nothing, or nobody said in time, the lines stay to be seen.
+      const isNothing = charge['state'] === 'voided' && (isDecided(id) || String(charge['reason']).includes('in time'))
+      const wantedAmount = isNothing ? 0 : sum
+      if (wantedAmount !== charge['amount'])
         yield ['an amount is not the sum of its lines', `${id}: ${charge['amount']}, lines ${sum}`]
       const entries = settled.get(id) ?? []
       const wanted = charge['state'] === 'settled' ? 1 : 0

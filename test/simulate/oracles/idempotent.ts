@@ -1,4 +1,4 @@
-import { idOf, isReplay } from '../play/asks.ts'
+import { idOf, isReplay, statusOf } from '../play/asks.ts'
 import type { Oracle } from './oracle.ts'
 
 export const idempotent: Oracle = {
@@ -13,6 +13,10 @@ export const idempotent: Oracle = {
       const ids = new Set(asks.filter(ask => !isReplay(ask)).flatMap(ask => idOf(ask) ?? []))
       const sold = [...ids].filter(id => books.linesOf(id).length > 0)
       if (sold.length > 1) yield ['one key was sold twice', `ask ${first.no}: ${sold.join(', ')}`]
+      for (const again of asks)
+        if (isReplay(again) && first.answer?.whole === true && statusOf(first) === 200 && !isReplay(first))
+          if (again.answer?.whole === true && !again.answer.body.equals(first.answer.body))
+            yield ['another answer is told again', `ask ${first.no} and ${again.no}`]
       const atOnce = first.arrivals.some((one, i) =>
         first.arrivals
           .slice(i + 1)

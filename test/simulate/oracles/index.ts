@@ -5,26 +5,36 @@ import { exactlyOnce } from './exactly-once.ts'
 import { faultless } from './faultless.ts'
 import { freeImage } from './free-image.ts'
 import { idempotent } from './idempotent.ts'
+import { keys } from './keys.ts'
 import { limits } from './limits.ts'
 import { memory } from './memory.ts'
 import type { Oracle } from './oracle.ts'
 import { overdraft } from './overdraft.ts'
 import { phantom } from './phantom.ts'
 import { price } from './price.ts'
+import { reviews } from './reviews.ts'
 import { spendable } from './spendable.ts'
 import { stuckMoney } from './stuck-money.ts'
+import { text } from './text.ts'
 import { time } from './time.ts'
+import { tokens } from './tokens.ts'
+import { unrecognised } from './unrecognised.ts'
 
 /** All that judge one seed; `sometimes` judges many together. */
 export const oracles: readonly Oracle[] = [
   freeImage,
+  unrecognised,
   phantom,
   price,
+  text,
   overdraft,
   stuckMoney,
+  reviews,
   exactlyOnce,
   audit,
   limits,
+  tokens,
+  keys,
   spendable,
   delivered,
   answered,

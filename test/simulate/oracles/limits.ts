@@ -1,5 +1,5 @@
 import { type Ask, statusOf } from '../play/asks.ts'
-import { limitsOf } from '../play/settings.ts'
+import { type GroupName, limitsOf } from '../play/settings.ts'
 import type { Stage } from '../play/stage.ts'
 import type { Oracle } from './oracle.ts'
 
@@ -7,8 +7,12 @@ const windowMs = 60_000
 /** Until a request that was refused has given its place back, where nothing is wrong. */
 const givenBackMs = 15_000
 
-/** Whose requests count together, and how many of them in a minute. */
-type Subject = { readonly name: string; readonly rpm: number; readonly keys: readonly number[] }
+/** Whose requests count together, and how many of them in a minute: at least and at most, between two times. */
+type Subject = {
+  readonly name: string
+  readonly keys: readonly number[]
+  readonly rpm: (pick: (...of: number[]) => number, from: number, until: number) => number
+}
 
 export const limits: Oracle = {
   name: 'limits',
@@ -22,7 +26,7 @@ export const limits: Oracle = {
     }
     for (const [number, key] of stage.keys.entries()) {
       const { concurrency } = limitsOf[key.group]
-      if (concurrency !== undefined) yield* judgePlaces(number, concurrency, stage)
+      if (concurrency !== undefined && key.groups.length === 1) yield* judgePlaces(number, concurrency, stage)
     }
   },
 }
@@ -31,13 +35,32 @@ function subjectsOf(stage: Stage): readonly Subject[] {
   const subjects: Subject[] = []
   for (const [number, key] of stage.keys.entries()) {
     const { rpm, scope } = limitsOf[key.group]
-    const own = Math.min(key.rpm ?? Infinity, scope === 'key' ? rpm : Infinity)
-    if (own < Infinity) subjects.push({ name: `key ${key.name}`, rpm: own, keys: [number] })
+    const own = key.rpm ?? Infinity
+    if (scope === 'key' || own < Infinity)
+      subjects.push({
+        name: `key ${key.name}`,
+        keys: [number],
+        rpm: (pick, from, until) =>
+          pick(
+            ...key.groups.map(group => Math.min(own, scope === 'key' ? ofGroup(stage, group, pick, from, until) : own)),
+          ),
+      })
     if (scope === 'key' || subjects.some(one => one.name === `user ${key.user}`)) continue
     const keys = stage.keys.flatMap((one, i) => (one.user === key.user && one.group === key.group ? [i] : []))
-    subjects.push({ name: `user ${key.user}`, rpm, keys })
+    subjects.push({ name: `user ${key.user}`, keys, rpm: () => rpm })
   }
   return subjects
+}
+
+function ofGroup(
+  stage: Stage,
+  group: GroupName,
+  pick: (...of: number[]) => number,
+  from: number,
+  until: number,
+): number {
+  const { rpm, narrow } = limitsOf[group]
+  return pick(...stage.lives.settingsBetween(from, until).map(one => (one.narrow ? (narrow?.rpm ?? rpm) : rpm)))
 }
 
 /**
@@ -53,10 +76,11 @@ function* judgeExcess({ name, rpm }: Subject, asks: readonly Ask[]): Iterable<re
     const within = arrived.filter(
       one => one.life === first.life && one.from >= first.from && one.until < first.from + windowMs,
     )
-    if (within.length <= rpm) continue
+    const most = rpm(Math.max, first.from, first.from + windowMs)
+    if (within.length <= most) continue
     yield [
       'more requests than a minute allows',
-      `${name}: ${within.length} of ${rpm} from ${Math.round(first.from)} ms`,
+      `${name}: ${within.length} of ${most} from ${Math.round(first.from)} ms`,
     ]
     return
   }
@@ -76,7 +100,9 @@ function* judgeRefusals(
     const own = subjectsOf(stage).filter(one => one.keys.includes(ask.wish.key))
     if (own.length !== 1 || own[0]?.name !== name) continue
     const counted = asks.filter(one => one !== ask && one.life === ask.life && mayCount(one, ask)).length
-    if (counted < rpm) yield ['refused where there was room', `${name}: ask ${ask.no}, at most ${counted} of ${rpm}`]
+    const least = rpm(Math.min, ask.sentAt, ask.endedAt ?? ask.sentAt)
+    if (counted < least)
+      yield ['refused where there was room', `${name}: ask ${ask.no}, at most ${counted} of ${least}`]
   }
 }
 
@@ -93,8 +119,8 @@ function* judgePlaces(number: number, most: number, stage: Stage): Iterable<read
   const spans = stage.asks
     .filter(ask => ask.wish.key === number)
     .flatMap(ask =>
-      ask.arrivals.flatMap(({ at, wholeAt, life }) =>
-        wholeAt === undefined ? [] : [{ from: at, until: wholeAt, life }],
+      ask.arrivals.flatMap(({ at, wholeAt, cutOffAt, life }) =>
+        wholeAt === undefined ? [] : [{ from: at, until: cutOffAt ?? wholeAt, life }],
       ),
     )
   for (const one of spans) {

@@ -1,22 +1,22 @@
-import { had, isImages } from '../play/asks.ts'
-import { imagePrices, tierOf } from '../play/settings.ts'
+import { type Ask, had, isImages } from '../play/asks.ts'
+import { factorOf, imagePrices, tierOf } from '../play/settings.ts'
 import type { LiveKey, Stage } from '../play/stage.ts'
 import type { Oracle } from './oracle.ts'
 
 export const overdraft: Oracle = {
   name: 'overdraft',
-  promise: 'A budget for images is never exceeded, neither by what was spent and is held nor by what callers have.',
+  promise:
+    'A budget for images, of a day and of a month too, is never exceeded: neither by what was spent and is held nor by what callers have.',
   *judge({ stage }) {
     lookForOverdrafts(stage)
-    for (const { problem, at } of stage.overdrafts)
-      yield ['more is spent and held than the budget', `${problem} at ${at}`]
+    for (const { problem, at, when } of stage.overdrafts)
+      yield [`more is spent and held than the budget for a ${when}`, `${problem} at ${at}`]
     for (const [number, key] of stage.keys.entries()) {
       if (!bounds(key) || key.period !== 'total' || key.lost) continue
       const worth = stage.asks
         .filter(ask => ask.wish.key === number && isImages(ask) && ask.first === ask)
         .filter(ask => !ask.wish.model.startsWith('beta'))
-        .flatMap(ask => had(ask))
-        .reduce((sum, one) => sum + imagePrices[tierOf(Math.max(one.width, one.height))], 0)
+        .reduce((sum, ask) => sum + worthOf(stage, ask), 0)
       const refunded = Number(
         stage.look(
           `SELECT coalesce(sum(e.amount), 0) AS n FROM entry e JOIN charge c ON c.id = e.charge_id
@@ -30,23 +30,49 @@ export const overdraft: Oracle = {
   },
 }
 
-/** Checked after each operation: the sum of what was charged and of what is held for what is under way, by lines and holds. */
+/** What an ask's caller has, by the lowest prices that were in use. */
+function worthOf(stage: Stage, ask: Ask): number {
+  const inUse = stage.lives.settingsBetween(ask.sentAt, ask.endedAt)
+  const factor = Math.min(...inUse.map(settings => factorOf(ask.wish.model, settings)))
+  return had(ask).reduce((sum, one) => sum + imagePrices[tierOf(Math.max(one.width, one.height))] * factor, 0)
+}
+
+/**
+ * Checked again and again: the sum of what was charged, in the day or the month that it is where the budget is for one, and of
+ * what is held, by lines and holds. What a person decided of a charge that held nothing any more is theirs to answer for.
+ */
 export function lookForOverdrafts(stage: Stage): void {
+  const decided = JSON.stringify(stage.decisions.flatMap(one => (one.how === 'settle' ? [one.id] : [])))
   for (const [number, key] of stage.keys.entries()) {
-    if (!bounds(key) || key.period !== 'total') continue
+    const since = sinceOf(stage, key)
+    if (!bounds(key) || since === undefined) continue
     const [row] = stage.look(
-      `SELECT (SELECT coalesce(sum(CASE state WHEN 'reserved' THEN max(hold, amount) WHEN 'settled' THEN amount ELSE 0 END), 0)
-           FROM charge WHERE key_id = ?)
-         - (SELECT coalesce(sum(e.amount), 0) FROM entry e JOIN charge c ON c.id = e.charge_id
-           WHERE e.kind = 'refund' AND c.key_id = ?) AS sum`,
+      `SELECT coalesce(sum(CASE state WHEN 'reserved' THEN max(hold, amount)
+           WHEN 'needs_review' THEN CASE kept WHEN 1 THEN hold ELSE 0 END
+           WHEN 'settled' THEN CASE WHEN ended_at >= ? THEN amount - coalesce((SELECT sum(e.amount) FROM entry e
+             WHERE e.charge_id = charge.id AND e.kind = 'refund'), 0) ELSE 0 END ELSE 0 END), 0) AS sum
+       FROM charge WHERE key_id = ? AND id NOT IN (SELECT value FROM json_each(?))`,
+      since,
       key.id,
-      key.id,
+      decided,
     )
     const sum = Number(row?.['sum'])
     const most = mostOf(stage, number)
     if (sum > most)
-      stage.overdrafts.push({ at: stage.world.time.tick, when: '', problem: `key ${number}: ${sum} of ${most}` })
+      stage.overdrafts.push({
+        at: stage.world.time.tick,
+        when: key.period,
+        problem: `key ${number}: ${sum} of ${most} in a ${key.period}`,
+      })
   }
+}
+
+/** From when on what was spent counts, by the clock on the wall; undefined where a clock that went far back leaves that open. */
+function sinceOf(stage: Stage, { period }: LiveKey): number | undefined {
+  if (period === 'total') return 0
+  if (stage.hasJumpedFarBack) return undefined
+  const today = new Date(stage.world.time.wall).toISOString().slice(0, period === 'day' ? 10 : 7)
+  return Math.max(Date.parse(period === 'day' ? today : `${today}-01`), stage.jumpedTo)
 }
 
 function bounds(key: LiveKey): boolean {

@@ -10,7 +10,10 @@ export const phantom: Oracle = {
       const same = stage.asks.filter(one => one.first === ask && !isReplay(one))
       const ids = new Set(same.flatMap(one => idOf(one) ?? []))
       if (isImages(ask)) {
-        const lines = [...ids].reduce((sum, id) => sum + books.linesOf(id).length, 0)
+        const lines = [...ids].reduce(
+          (sum, id) => sum + books.linesOf(id).filter(line => line['tier'] !== 'decided').length,
+          0,
+        )
         const count = made(ask).length
         if (lines > count) yield ['more lines than pictures were made', `ask ${ask.no}: ${lines} lines, ${count} made`]
       }

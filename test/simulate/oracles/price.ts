@@ -1,7 +1,7 @@
 import type { Row } from '../world/storage.ts'
 import { type Ask, isRepeated, isReplay, made, statusOf, type Usage } from '../play/asks.ts'
 import type { Stage } from '../play/stage.ts'
-import { imagePrices, multiplierOf, tierOf, tokenPrices } from '../play/settings.ts'
+import { factorOf, imagePrices, multiplierOf, tierOf, tokenPrices } from '../play/settings.ts'
 import type { Oracle } from './oracle.ts'
 
 export const price: Oracle = {
@@ -13,7 +13,7 @@ export const price: Oracle = {
       const charge = books.chargeOf(ask)
       const { operation } = ask.wish
       const ofImages = operation === 'image' || operation === 'edit' || operation === 'responses'
-      if (charge && ofImages) yield* judgeImages(ask, books.linesOf(String(charge['id'])))
+      if (charge && ofImages) yield* judgeImages(stage, ask, books.linesOf(String(charge['id'])))
       const use = operation === 'responses' ? books.chargeOf(ask, '.u') : ofImages ? undefined : charge
       if (!ofImages || operation === 'responses')
         yield* judgeUse(stage, ask, use, use && books.linesOf(String(use['id'])))
@@ -21,16 +21,20 @@ export const price: Oracle = {
   },
 }
 
-function* judgeImages(ask: Ask, lines: readonly Row[]): Iterable<readonly [string, string]> {
+function* judgeImages(stage: Stage, ask: Ask, lines: readonly Row[]): Iterable<readonly [string, string]> {
   const byRequest = ask.wish.model.startsWith('beta')
   const sizes = made(ask).map(one => `${one.width}x${one.height}`)
+  const factors = stage.lives.settingsBetween(ask.sentAt, ask.endedAt).map(one => factorOf(ask.wish.model, one))
   for (const line of lines) {
+    // What a person says that it cost.
+    if (line['tier'] === 'decided') continue
     const size = `${line['width']}x${line['height']}`
     const asked = ask.wish.size?.split('x').map(Number) ?? []
     const wanted = byRequest ? tierOf(asked.length > 0 ? Math.max(...asked) : 2_048) : tierOfSize(size)
     const detail = `ask ${ask.no}: ${line['price']} for ${size}, asked ${ask.wish.size}`
     if (!byRequest && !sizes.includes(size)) yield ['a line for a size that nobody made', detail]
-    else if (line['price'] !== imagePrices[wanted]) yield ['an image has another price', detail]
+    else if (!factors.some(factor => line['price'] === imagePrices[wanted] * factor))
+      yield ['an image has another price', detail]
   }
 }
 
@@ -50,17 +54,29 @@ function* judgeUse(
   if (statusOf(ask) !== 200 || !ask.answer?.whole || isRepeated(stage.asks, ask)) return
   const key = stage.keys[ask.wish.key]
   if (!key) return
-  const wanted = sumOf(ask.wish.model, arrival.usage, multiplierOf[key.group])
+  const { usage } = arrival
+  const sums = stage.lives
+    .settingsBetween(ask.sentAt, ask.endedAt)
+    .flatMap(one =>
+      key.groups.map(group => sumOf(ask.wish.model, usage, multiplierOf[group], factorOf(ask.wish.model, one))),
+    )
   const found = lines.reduce((sum, line) => sum + BigInt(String(line['price'])), 0n)
-  if (charge === undefined && wanted > 0n) yield ['what was used has no charge', `ask ${ask.no}: ${wanted} micro-units`]
-  else if (found !== wanted) yield ['what was used has another price', `ask ${ask.no}: ${found}, not ${wanted}`]
+  if (charge === undefined && sums.every(sum => sum > 0n))
+    yield ['what was used has no charge', `ask ${ask.no}: ${sums[0]} micro-units`]
+  else if (!sums.includes(found))
+    yield ['what was used has another price', `ask ${ask.no}: ${found}, not ${sums.join(' or ')}`]
 }
 
-function sumOf(model: string, { input, cached, output }: Usage, by: { over: bigint; under: bigint }): bigint {
+function sumOf(
+  model: string,
+  { input, cached, output }: Usage,
+  by: { readonly over: bigint; readonly under: bigint },
+  factor: number,
+): bigint {
   const prices = tokenPrices[model] ?? {}
   const cost = (tokens: number, unit: string): bigint => {
     const under = 1_000_000n * by.under
-    const exact = BigInt(tokens) * BigInt(prices[unit] ?? 0) * by.over
+    const exact = BigInt(tokens) * BigInt((prices[unit] ?? 0) * factor) * by.over
     return (2n * exact + under) / (2n * under)
   }
   const isCachedCheaper = prices['cached_input'] !== undefined

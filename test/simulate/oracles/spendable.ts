@@ -1,5 +1,5 @@
 import { codeOf } from '../play/asks.ts'
-import { imagePrices } from '../play/settings.ts'
+import { factorOf, imagePrices } from '../play/settings.ts'
 import type { Oracle } from './oracle.ts'
 
 export const spendable: Oracle = {
@@ -17,7 +17,10 @@ export const spendable: Oracle = {
       const before = stage.asks.filter(
         one => one.wish.key === ask.wish.key && one.sentAt <= (ask.endedAt ?? Infinity) && one !== ask,
       )
-      const most = [...before, ask].reduce((sum, one) => sum + one.wish.n * imagePrices['4K'], 0)
+      const dearest = (one: typeof ask): number =>
+        Math.max(...stage.lives.settingsBetween(0).map(settings => factorOf(one.wish.model, settings))) *
+        imagePrices['4K']
+      const most = [...before, ask].reduce((sum, one) => sum + one.wish.n * dearest(one), 0)
       if (most <= key.budget) yield ['refused where there was money', `ask ${ask.no}: ${most} of ${key.budget}`]
     }
   },

@@ -11,6 +11,9 @@ export type Answer = {
   readonly made: readonly Picture[]
   readonly known: boolean
   readonly usage: Usage | undefined
+  /** What it says of its use, where that is nothing or cannot be. */
+  readonly odd?: 'unsaid' | 'absurd'
+  readonly textBytes?: number
   readonly headers?: { readonly [name: string]: string }
   /** What was not answered but broke off. */
   readonly breaks?: 'before' | 'amid' | 'never'
@@ -69,11 +72,23 @@ const unknownShapes: { readonly [name: string]: (images: readonly object[], rand
   }),
   'image-url': images => ({ data: images.map(image => ({ image_url: Object.values(image).at(-1) as unknown })) }),
   error: images => ({ error: {}, output: images }),
+  'said-in-json': images => ({ output: json({ data: images }) }),
+  markdown: images => ({ choices: images.map(image => ({ message: { content: `![a boat](${shown(image)})` } })) }),
+  folded: images => ({ created: 1, output: { b64: images.map(image => fold(textOf(image))) } }),
+  'url-safe': images => ({ result: images.map(image => textOf(image).replaceAll('+', '-').replaceAll('/', '_')) }),
+  scalar: ([image]) => shown(image ?? {}),
+}
+
+const textOf = (image: object): string => String(Object.values(image).at(-1))
+const fold = (text: string): string => text.replaceAll(/.{76}/g, '$&\n')
+/** As a text shows an image. */
+function shown(image: object): string {
+  return 'url' in image ? String(image.url) : `data:image/png;base64,${textOf(image)}`
 }
 
 function unknown(name: string): Shape {
   return given => {
-    const painted = paint(given, name === 'data-object' ? 1 : given.wish.n)
+    const painted = paint(given, name === 'data-object' || name === 'scalar' ? 1 : given.wish.n)
     const images = painted.map(({ base64, url }) => (url === '' ? { b64_json: base64 } : { url }))
     const shape = unknownShapes[name] as (images: readonly object[], random: Random) => unknown
     return { ...plain, known: false, made: painted, pieces: [json(shape(images, given.random))] }
@@ -135,20 +150,35 @@ const prose = (random: Random): string =>
     'data: {"usage":{"prompt_tokens":1}}',
   ])
 
+/** What an answer says of its use; undefined where it says nothing. */
+function reportOf(tells: Parameters<typeof chat>[0], usage: Usage): object | null | undefined {
+  if (tells === 'unsaid') return undefined
+  if (tells === 'null') return null
+  if (tells === 'absurd') return usageOfChat({ ...usage, output: 5_000_000_000 })
+  return usageOfChat(tells === 'usage' ? usage : { ...usage, input: 4_000_000_000 })
+}
+
 /** Tokens as long as the text that is said to be them: what was used is within what the bytes can carry. */
-function chat(tellsUsage: boolean): Shape {
+function chat(tells: 'usage' | 'unsaid' | 'null' | 'absurd' | 'absurd-input'): Shape {
   return ({ random, asked }) => {
     const usage = use(random)
     const text = `${prose(random)} `.repeat(1 + Math.ceil(usage.output / 4))
-    const told = tellsUsage ? usage : undefined
+    const isTold = tells === 'usage'
+    const odd: Answer['odd'] = isTold ? undefined : tells.startsWith('absurd') ? 'absurd' : 'unsaid'
+    const facts = {
+      usage: isTold ? usage : undefined,
+      ...(odd && { odd }),
+      textBytes: Buffer.byteLength(text),
+    } as const
+    const report = reportOf(tells, usage)
     if (!asked.stream) {
       const message = { index: 0, message: { role: 'assistant', content: text }, finish_reason: 'stop' }
       const body = { id: 'chat', object: 'chat.completion', choices: [message] }
       return {
         ...plain,
+        ...facts,
         made: [],
-        usage: told,
-        pieces: [json(tellsUsage ? { ...body, usage: usageOfChat(usage) } : body)],
+        pieces: [json(report === undefined ? body : { ...body, usage: report })],
       }
     }
     const chunk = (more: object): string =>
@@ -159,8 +189,8 @@ function chat(tellsUsage: boolean): Shape {
       chunk({ choices: [{ index: 0, delta: { content: text.slice(i * size, (i + 1) * size) } }] }),
     )
     pieces.push(chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }))
-    if (tellsUsage && asked.includeUsage) pieces.push(chunk({ choices: [], usage: usageOfChat(usage) }))
-    return { ...events, made: [], usage: told, pieces: [...pieces, 'data: [DONE]\n\n'] }
+    if (report !== undefined && asked.includeUsage) pieces.push(chunk({ choices: [], usage: report }))
+    return { ...events, ...facts, made: [], pieces: [...pieces, 'data: [DONE]\n\n'] }
   }
 }
 
@@ -232,10 +262,13 @@ const grammar: { readonly [kind: string]: { readonly [name: string]: Shape } } =
     ...failing,
   },
   chat: {
-    data: chat(true),
-    unsaid: chat(false),
-    'amid-data': broken(chat(true), 'amid'),
-    'before-data': broken(chat(true), 'before'),
+    data: chat('usage'),
+    unsaid: chat('unsaid'),
+    'null-usage': chat('null'),
+    absurd: chat('absurd'),
+    'absurd-input': chat('absurd-input'),
+    'amid-data': broken(chat('usage'), 'amid'),
+    'before-data': broken(chat('usage'), 'before'),
     ...failing,
   },
   responses: {

@@ -29,11 +29,17 @@ export type Wish = {
   /** What the answer looks like, for the first, second … time that an upstream is asked. */
   readonly shapes: readonly string[]
   readonly wire: string
+  /** The answer comes packed so, though nobody asked for it. */
+  readonly coding: string | undefined
   readonly idempotency: string | undefined
   /** The same request as this one, once more. */
   readonly again: number | undefined
   /** Milliseconds after which the caller leaves; undefined for one who stays. */
   readonly leaves: number | undefined
+  /** Bytes of the answer after which the caller leaves. */
+  readonly leavesBytes: number | undefined
+  /** `keep`: on a connection that was used before, and is kept; `pipeline`: even while that is not through. */
+  readonly connection: 'close' | 'keep' | 'pipeline'
   /** What else of the answer is drawn. */
   readonly seed: number
 }
@@ -53,6 +59,11 @@ export type Arrival = {
   /** The answer says nothing that a caller could use: an error. */
   readonly failed: boolean
   readonly usage: Usage | undefined
+  /** What it says of its use, where that is nothing or cannot be. */
+  readonly odd: 'unsaid' | 'absurd' | undefined
+  /** The text that was made, in bytes, and of the whole request. */
+  readonly textBytes: number
+  readonly requestBytes: number
   /** The body of the answer, when it was written whole. */
   body: string
   /** When the last byte was written; undefined when it never was. */
@@ -60,6 +71,14 @@ export type Arrival = {
   /** When the gateway closed before that. */
   cutOffAt: number | undefined
 }
+
+/** With what right a caller comes, by what callers have been told. */
+export type Entry =
+  | { readonly kind: 'present' }
+  /** The key is disabled, and that was committed at this time. */
+  | { readonly kind: 'disabled'; readonly since: number }
+  /** The secret was replaced at this time, and was to be taken for so many milliseconds more. */
+  | { readonly kind: 'replaced'; readonly since: number; readonly overlapMs: number }
 
 /** One request of a caller, and everything that became of it. */
 export type Ask = {
@@ -71,6 +90,8 @@ export type Ask = {
   readonly sentWall: number
   /** Which life of the gateway it was sent to. */
   readonly life: number
+  /** Which secret of its key it came with: the present one, or one that was replaced or put out of use. */
+  readonly entry: Entry
   readonly arrivals: Arrival[]
   /** The time of the whole request at the gateway's door is not known better than this. */
   endedAt: number | undefined

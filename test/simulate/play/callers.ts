@@ -1,10 +1,7 @@
 import { form } from '../../harness/forms.ts'
 import { png } from '../../harness/pictures.ts'
-import { WireReader } from '../world/http-wire.ts'
 import { Random } from '../world/random.ts'
-import type { SimSocket } from '../world/sockets.ts'
-import type { World } from '../world/world.ts'
-import type { Ask, Wish } from './asks.ts'
+import type { Wish } from './asks.ts'
 
 const paths = {
   image: '/v1/images/generations',
@@ -15,14 +12,14 @@ const paths = {
 } as const
 
 /** The bytes of a request; `name` is what the upstream knows it by. */
-function writeRequest(wish: Wish, name: number, secret: string): Buffer {
+export function writeRequest(wish: Wish, name: number, secret: string): Buffer {
   const { body, type } = writeBody(wish, name)
   const idempotency = wish.idempotency === undefined ? '' : `idempotency-key: ${wish.idempotency}\r\n`
   const head = [
     `POST ${paths[wish.operation]} HTTP/1.1`,
     'host: gateway.sim',
     `authorization: Bearer ${secret}`,
-    'connection: close',
+    `connection: ${wish.connection === 'close' ? 'close' : 'keep-alive'}`,
     `content-type: ${type}`,
     `content-length: ${body.length}`,
   ]
@@ -32,6 +29,8 @@ function writeRequest(wish: Wish, name: number, secret: string): Buffer {
 function writeBody(wish: Wish, name: number): { readonly body: Buffer; readonly type: string } {
   const { operation, model, n, size, stream, render, includeUsage } = wish
   const text = `ask ${name} a boat`
+  // Where a family says it elsewhere too, the most of all places counts.
+  const counts = model === 'counted' && n > 1 ? { n: 1, options: { max_images: n } } : { n }
   const given = { ...(stream && { stream }), ...(render && { response_format: render }), ...(size && { size }) }
   if (operation === 'edit') {
     const random = new Random(wish.seed, 'files')
@@ -42,7 +41,7 @@ function writeBody(wish: Wish, name: number): { readonly body: Buffer; readonly 
     return { body, type: contentType }
   }
   const fields = {
-    image: { model, prompt: text, n, ...given },
+    image: { model, prompt: text, ...counts, ...given },
     chat: {
       model,
       messages: [{ role: 'user', content: text }],
@@ -61,40 +60,4 @@ function writeBody(wish: Wish, name: number): { readonly body: Buffer; readonly 
     embeddings: { model, input: text },
   }[operation]
   return { body: Buffer.from(JSON.stringify(fields)), type: 'application/json' }
-}
-
-/** Sends a request and keeps what comes of it, until somebody ends it. */
-export function send(world: World, ask: Ask, socket: SimSocket, secret: string): void {
-  const { time } = world
-  const reader = new WireReader('answers')
-  const keep = (): void => {
-    ask.answer = reader.last
-    ask.broken = reader.broken
-    ask.informational = reader.informational
-  }
-  const end = (): void => {
-    keep()
-    ask.endedAt ??= time.tick
-  }
-  socket.on('error', end)
-  socket.on('close', end)
-  socket.on('data', (bytes: Buffer) => {
-    reader.push(bytes)
-    if (reader.last?.whole) end()
-  })
-  socket.on('end', () => {
-    reader.end()
-    end()
-    socket.end()
-  })
-  socket.write(writeRequest(ask.wish, ask.first.no, secret))
-  const { leaves } = ask.wish
-  if (leaves === undefined) return
-  const leave = (): void => {
-    if (ask.endedAt !== undefined) return
-    world.mark('fault: caller leaves')
-    ask.left = true
-    socket.destroy(new Error('gone'))
-  }
-  time.after(leaves, 'caller leaves', leave, null)
 }

@@ -4,7 +4,7 @@ import { Process, runAs } from '../world/process.ts'
 import { copyAsCrashed } from '../world/storage.ts'
 import { type Acknowledged, createThreads } from '../world/threads.ts'
 import type { World } from '../world/world.ts'
-import { configuration, environment } from './settings.ts'
+import { configuration, environment, plainSettings, type Settings } from './settings.ts'
 
 /** Something that the gateway logged as an error. */
 export type Logged = { readonly at: number; readonly text: string; readonly facts: string }
@@ -21,16 +21,41 @@ export class Lives {
   count = 0
   path: string
   readonly errors: Logged[] = []
+  /** When it died. */
+  readonly crashes: number[] = []
   readonly #world: World
   readonly #folder: string
   readonly #acknowledged: Acknowledged = { mark: undefined, untold: 0 }
-  readonly #text = configuration()
+  /** Configurations, each with when it may have been in use first; until the next has been read. */
+  readonly versions: { readonly from: number; until: number; readonly settings: Settings }[] = []
+  #text = ''
 
   constructor(world: World, folder: string) {
     this.#world = world
     this.#folder = folder
     this.path = `${folder}/0.db`
     this.process = new Process('gateway 0')
+    this.configure(plainSettings)
+  }
+
+  /** Saves another configuration: whoever reads it from now on finds that. */
+  configure(settings: Settings): void {
+    this.#text = configuration(settings)
+    this.versions.push({ from: this.#world.time.tick, until: Infinity, settings })
+  }
+
+  /** The latest configuration has been read: those before it are for requests of before. */
+  take(): void {
+    for (const version of this.versions.slice(0, -1)) version.until = Math.min(version.until, this.#world.time.tick)
+  }
+
+  /** All that may have decided about what happened between two times. */
+  settingsBetween(from: number, until = Infinity): readonly Settings[] {
+    return this.versions.filter(one => one.from <= until && one.until >= from).map(one => one.settings)
+  }
+
+  get settings(): Settings {
+    return this.versions.at(-1)?.settings ?? plainSettings
   }
 
   /** @throws Error what keeps it from starting, once it has been tried for minutes */
@@ -42,6 +67,7 @@ export class Lives {
           runAs(this.process, () => this.#create()),
           120_000,
         )
+        this.take()
         return
       } catch (error) {
         if (tries === 40) throw error
@@ -72,6 +98,7 @@ export class Lives {
   /** It dies, or the power goes: what the disk has is what there is. */
   crash(): void {
     this.gateway = undefined
+    this.crashes.push(this.#world.time.tick)
     this.process.crash()
     this.count++
     const next = `${this.#folder}/${this.count}.db`
@@ -85,8 +112,15 @@ export class Lives {
     const { time } = this.#world
     const { clock, connect, disk, random } = this.#world
     const note = (fault: string): void => this.#world.mark(`fault: ${fault}`)
+    const text = (): string => this.#text
     return createGateway(
-      { text: this.#text, file: 'simulated.yaml' },
+      {
+        // Read again at each reload.
+        get text() {
+          return text()
+        },
+        file: 'simulated.yaml',
+      },
       {
         env: { ...environment, TOLLGATE_STORAGE: `sqlite:${this.path}` },
         log: this.#log(),

@@ -24,10 +24,8 @@ const acts: { readonly [kind in Kind]: Act } = {
     if (first) stage.ask({ ...first.wish, leaves: wish.leaves }, first)
   },
   jump(stage, { jump }) {
-    const { time } = stage.world
     stage.world.mark('fault: clock jumps')
-    stage.jumps.push(time.tick)
-    time.wrongBy += jump
+    stage.jump(jump)
   },
   verify: stage => stage.verify('under way'),
   async crash(stage, { lasts, choice }) {
@@ -93,13 +91,22 @@ const acts: { readonly [kind in Kind]: Act } = {
     one.now = budget
     await stage.admin(async storage => void (await storage.keys.change(one.id, { budget }, 'world')))
   },
-  async disable(stage, { key, lasts }) {
+  async disable(stage, { key, lasts, wish }) {
     const one = stage.keys[key]
     if (!one) return
     stage.world.mark('key disabled')
     one.enabled = false
-    await stage.admin(async storage => void (await storage.keys.change(one.id, { status: 'disabled' }, 'world')))
-    await stage.world.time.pass(lasts)
+    const isKnown = await stage.admin(
+      async storage => void (await storage.keys.change(one.id, { status: 'disabled' }, 'world')),
+    )
+    if (isKnown) one.disabledAt = stage.world.time.tick
+    for (let i = 0; i < 3; i++) {
+      await stage.world.time.pass(lasts / 3)
+      // Whether it is in use or not nobody knows whose change was not committed for sure.
+      if (isKnown && i < 2 && stage.lives.gateway)
+        stage.ask({ ...wish, key, operation: 'image', model: 'alpha-image-2', stream: false, idempotency: undefined })
+    }
+    one.disabledAt = undefined
     for (let tries = 0; tries < 20 && !one.enabled; tries++) {
       one.enabled = await stage.admin(
         async storage => void (await storage.keys.change(one.id, { status: 'active' }, 'world')),
@@ -113,16 +120,59 @@ const acts: { readonly [kind in Kind]: Act } = {
     stage.world.mark('key rotated')
     await stage.rotate(one)
   },
+  'old secret': (stage, { key, wish }) => {
+    if (!stage.keys[key]?.old) return
+    stage.world.mark('an old secret is tried')
+    const asked = { ...wish, key, idempotency: undefined, leaves: undefined, leavesBytes: undefined }
+    stage.ask(inUse(stage, asked), undefined, true)
+  },
+  async regroup(stage, { key, choice }) {
+    const one = stage.keys[key]
+    const group = (['default', 'tight', 'tokens', 'partner'] as const)[choice % 4]
+    // Keys of a user's limit are counted together.
+    if (!one || !group || one.group === 'team') return
+    stage.world.mark('key regrouped')
+    one.groups.push(group)
+    await stage.admin(async storage => void (await storage.keys.change(one.id, { group }, 'world')))
+  },
+  async change(stage, { choice }) {
+    const { gateway, process, settings } = stage.lives
+    if (!gateway) return
+    const names = Object.keys(settings) as (keyof typeof settings)[]
+    const name = names[choice % names.length] as keyof typeof settings
+    stage.world.mark(`configuration changed: ${name}`)
+    stage.lives.configure({ ...settings, [name]: !settings[name] })
+    await stage.world.time.runFor(runAs(process, () => gateway.reload()))
+    stage.lives.take()
+  },
+  'sick vendor': (stage, operated) => {
+    const host = stage.hostOf(operated)
+    stage.world.mark('fault: sick vendor')
+    stage.disturb(`${host} is sick`, operated.lasts + 15_000)
+    stage.upstreams.setSick(host, true)
+    stage.world.time.after(operated.lasts, 'the vendor is well', () => stage.upstreams.setSick(host, false), null)
+  },
+  'odd request': (stage, { choice, key }) => stage.odd.send(choice, stage.keys[key]?.secret ?? ''),
   refund: (stage, operated) => decide(stage, operated, 'refund'),
   resolve: (stage, operated) => decide(stage, operated, operated.choice % 2 === 0 ? 'settle' : 'void'),
 }
 
 export async function perform(stage: Stage, operated: Operated): Promise<void> {
-  await stage.world.time.pass(operated.gap)
   const { time } = stage.world
+  // Money is looked at while requests are under way, not only between them.
+  const looks = operated.gap > 0 ? 3 : 0
+  for (let i = 0; i < looks; i++) {
+    await time.pass(operated.gap / looks)
+    watch(stage)
+  }
   stage.tell(`${describeTime(time.tick, time.wall)}  ${operated.kind.padEnd(16)} ${describe(operated)}`)
   await acts[operated.kind](stage, operated)
+  watch(stage)
+}
+
+function watch(stage: Stage): void {
   lookForOverdrafts(stage)
+  stage.watchReviews()
 }
 
 function describeTime(tick: number, wall: number): string {
@@ -136,7 +186,10 @@ function describe({ kind, wish, count, jump, lasts, key, state }: Operated): str
       `${wish.operation}${wish.stream ? ' stream' : ''} ${wish.model} n=${wish.n}`,
       wish.shapes.join(' then '),
       wish.wire === 'plain' ? '' : `by ${wish.wire}`,
+      wish.coding === undefined ? '' : `packed by ${wish.coding}`,
+      wish.connection === 'close' ? '' : wish.connection,
       wish.leaves === undefined ? '' : `leaves after ${wish.leaves} ms`,
+      wish.leavesBytes === undefined ? '' : `leaves after ${wish.leavesBytes} bytes`,
       wish.idempotency ?? '',
       kind === 'burst' ? `× ${count}` : '',
     ]
@@ -144,8 +197,10 @@ function describe({ kind, wish, count, jump, lasts, key, state }: Operated): str
       .join(', ')
   if (kind === 'jump') return `${jump / 3_600_000} h`
   if (kind === 'outage') return `${state} for ${lasts} ms`
-  if (['budget', 'disable', 'rotate'].includes(kind)) return `key ${key}`
-  return ['verify', 'reload', 'again', 'refund', 'resolve', 'restart'].includes(kind) ? '' : `${lasts} ms`
+  if (['budget', 'disable', 'rotate', 'regroup', 'old secret'].includes(kind)) return `key ${key}`
+  return ['verify', 'reload', 'change', 'again', 'refund', 'resolve', 'restart', 'odd request'].includes(kind)
+    ? ''
+    : `${lasts} ms`
 }
 
 /** Keys are used for what they are for: text may overdraw a budget, and is kept off those whose overdraft is a fault. */
@@ -164,14 +219,20 @@ function fail(stage: Stage, why: string, ms: number, begin: (disk: Stage['world'
 /** A person ends a charge in doubt, or gives back what one cost. */
 async function decide(stage: Stage, { choice }: Operated, how: 'settle' | 'void' | 'refund'): Promise<void> {
   const state = how === 'refund' ? 'settled' : 'needs_review'
-  const rows = stage.look('SELECT id FROM charge WHERE state = ? ORDER BY id', state)
-  const id = rows[choice % Math.max(1, rows.length)]?.['id']
-  if (typeof id !== 'string') return
+  const rows = stage.look('SELECT id, hold, line_count FROM charge WHERE state = ? ORDER BY id', state)
+  const row = rows[choice % Math.max(1, rows.length)]
+  const id = row?.['id']
+  if (!row || typeof id !== 'string') return
+  // Some know what it cost, which is at most what was held.
+  const isKnown = how === 'settle' && choice % 4 < 2 && row['line_count'] === 0
+  const amount = isKnown ? Math.floor((Number(row['hold']) * (1 + (choice % 7))) / 7) : 0
+  if (amount > 0) stage.world.mark('a person decides: amount')
   stage.world.mark(`a person decides: ${how}`)
   const at = stage.world.time.tick
   await stage.admin(async storage => {
     if (how === 'refund') await storage.books.refund(id, 'world', 'a try')
-    else await storage.books.resolve(id, how, 'world', 'a try')
-    stage.decisions.push({ id, how, at })
+    else await storage.books.resolve(id, how, 'world', 'a try', amount)
   })
+  // Refused or in doubt: it may have been decided all the same.
+  stage.decisions.push({ id, how, amount, at })
 }

@@ -1,3 +1,5 @@
+import { crc32 } from 'node:zlib'
+import { linkOf } from '../../fuzz/readers/made.ts'
 import { jpeg, png } from '../../harness/pictures.ts'
 import type { Random } from '../world/random.ts'
 import type { Picture } from './asks.ts'
@@ -18,17 +20,15 @@ export type Painted = Picture & { readonly base64: string; readonly url: string 
 /** Paints pictures of which no two are alike. */
 export class Painter {
   #count = 0
+  /** The bytes of each, by its number. */
+  readonly painted = new Map<number, Buffer>()
 
   paint(random: Random): Painted {
     const number = ++this.#count
     const [width, height] = random.pick(sizes)
-    const bytes = random.chance(0.8) ? jpeg(width, height) : png(width, height)
-    // Behind what is measured, in front of the end: of JPEG it is scan data, of PNG a chunk that nobody asks for.
-    const stamped = Buffer.concat([
-      bytes.subarray(0, -8),
-      Buffer.from(String(number).padStart(12, '0')),
-      bytes.subarray(-8),
-    ])
+    const stamp = Buffer.from(String(number).padStart(12, '0'))
+    const stamped = random.chance(0.8) ? stampJpeg(jpeg(width, height), stamp) : stampPng(png(width, height), stamp)
+    this.painted.set(number, stamped)
     const base64 = stamped.toString('base64')
     return { width, height, base64, url: '', proof: base64 }
   }
@@ -36,7 +36,23 @@ export class Painter {
   /** One that is told by a link. */
   link(random: Random): Painted {
     const painted = this.paint(random)
-    const url = `https://pictures.sim/${this.#count}-${random.int(1e9)}.jpg`
+    const url = linkOf(this.#count)
     return { ...painted, url, proof: url }
   }
+}
+
+/** Behind what is measured, in front of the end: scan data. */
+function stampJpeg(bytes: Buffer, stamp: Buffer): Buffer {
+  return Buffer.concat([bytes.subarray(0, -8), stamp, bytes.subarray(-8)])
+}
+
+/** A comment in front of the last chunk (PNG 11.3.4.3). */
+function stampPng(bytes: Buffer, stamp: Buffer): Buffer {
+  const lastBytes = 12
+  const named = Buffer.concat([Buffer.from('tEXtno\0'), stamp])
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(named.length - 4)
+  const sum = Buffer.alloc(4)
+  sum.writeUInt32BE(crc32(named))
+  return Buffer.concat([bytes.subarray(0, -lastBytes), length, named, sum, bytes.subarray(-lastBytes)])
 }

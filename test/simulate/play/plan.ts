@@ -2,7 +2,7 @@ import { Random } from '../world/random.ts'
 import { shapeNames } from './answers.ts'
 import type { Operation, Wish } from './asks.ts'
 import type { GroupName } from './settings.ts'
-import { wires } from './upstreams.ts'
+import { codings, wires } from './upstreams.ts'
 
 /** A key of the world, as it is made at the start. */
 export type PlannedKey = {
@@ -38,6 +38,11 @@ const kinds = [
   'rotate',
   'refund',
   'resolve',
+  'change',
+  'regroup',
+  'old secret',
+  'sick vendor',
+  'odd request',
 ] as const
 export type Kind = (typeof kinds)[number]
 
@@ -83,29 +88,43 @@ const faults: ReadonlySet<Kind> = new Set([
   'lag',
   'disable',
   'rotate',
+  'change',
+  'regroup',
+  'sick vendor',
 ])
 
 /** Draws a plan: what is done, by whom, in what order, and how often each thing goes wrong, which differs from seed to seed. */
 export function drawPlan(seed: number, length = 45): Plan {
   const random = new Random(seed, 'plan')
   const calm = seed % 10 === 0
-  const weights = drawWeights(random, calm)
-  const appetite = drawAppetite(random, calm)
+  const squeeze = random.pick<Squeeze>(['nothing', 'nothing', 'budgets', 'limits', 'tokens'])
+  const weights = drawWeights(random, calm, squeeze)
+  const appetite = drawAppetite(random, calm, squeeze)
   const operations = Array.from({ length }, (_, no) => drawOperation(random, no, weights, appetite))
   return { seed, calm, keys: drawKeys(random), operations }
 }
 
+/** Some seeds go at one thing: budgets that are nearly spent, limits that are nearly reached. */
+type Squeeze = 'nothing' | 'budgets' | 'limits' | 'tokens'
+const squeezed: { readonly [squeeze in Squeeze]: readonly number[] } = {
+  nothing: [],
+  budgets: [1, 2, 3, 9],
+  limits: [0, 5, 6, 7],
+  tokens: [8],
+}
+
 /** A swarm: of what can happen each seed leaves some out, and likes some more than others. */
-function drawWeights(random: Random, calm: boolean): { readonly [kind in Kind]: number } {
+function drawWeights(random: Random, calm: boolean, squeeze: Squeeze): { readonly [kind in Kind]: number } {
   const weights = Object.fromEntries(kinds.map(kind => [kind, random.chance(0.55) ? 0.3 + random.unit() : 0]))
   for (const kind of faults) if (calm) weights[kind] = 0
   return {
     ...(weights as { [kind in Kind]: number }),
     ask: 5 + random.int(8),
-    burst: random.unit() * 2,
+    burst: random.unit() * 2 + (squeeze === 'nothing' ? 0 : 2),
     again: random.unit() * 1.5,
     verify: 0.5,
     wait: 0.5,
+    'odd request': random.unit() * 0.3,
   }
 }
 
@@ -118,27 +137,37 @@ type Appetite = {
   readonly leaves: number
   readonly streams: number
   readonly key: number
+  /** Share of the requests that are made with that key. */
+  readonly loyal: number
+  /** Share of the answers that come packed. */
+  readonly packed: number
+  /** Share of the callers who keep their connections. */
+  readonly keeps: number
 }
 
-function drawAppetite(random: Random, calm: boolean): Appetite {
+function drawAppetite(random: Random, calm: boolean, squeeze: Squeeze): Appetite {
   const operations = {
     image: 2 + random.int(4),
     edit: random.int(3),
-    chat: random.int(3),
+    chat: random.int(3) + (squeeze === 'tokens' ? 12 : 0),
     responses: random.int(2),
     embeddings: random.int(2),
   }
+  const keys = squeezed[squeeze]
   return {
+    loyal: keys.length === 0 ? 0.4 : 0.85,
+    packed: random.chance(0.4) ? random.unit() * 0.6 : 0,
+    keeps: random.chance(0.5) ? random.unit() * 0.8 : 0,
     operations,
     odd: calm ? 0 : random.unit() * 0.7,
     oddWire: calm ? 0 : random.unit() * 0.6,
     leaves: calm ? 0 : random.unit() * 0.3,
     streams: random.unit() * 0.6,
-    key: random.int(keyCount),
+    key: keys.length === 0 ? random.int(keyCount) : random.pick(keys),
   }
 }
 
-const keyCount = 8
+const keyCount = 10
 
 /** Near what an image costs, so that budgets run out: where mistakes about them show. */
 function drawKeys(random: Random): readonly PlannedKey[] {
@@ -164,6 +193,8 @@ function drawKeys(random: Random): readonly PlannedKey[] {
     key('tight', { group: 'tight', rpm: 20 + random.int(30) }),
     key('team one', { group: 'team', user: 'bob' }),
     key('team two', { group: 'team', user: 'bob', rpm: 5 + random.int(12) }),
+    key('words', { group: 'tokens', uses: ['chat', 'embeddings'] }),
+    key('small', { budget: cents(2, 10), uses: images }),
   ]
 }
 
@@ -178,7 +209,7 @@ function drawOperation(
     kind: random.weigh(weights),
     gap: random.chance(0.3) ? random.int(90_000) : random.int(4_000),
     wish: drawWish(random, appetite),
-    count: 2 + random.int(18),
+    count: 2 + random.int(26),
     jump: random.pick([minute, 3_600_000, day, 40 * day, 400 * day]) * (random.chance(0.5) ? 1 : -1),
     lasts: 500 + random.int(random.chance(0.2) ? 120_000 : 20_000),
     key: random.int(keyCount),
@@ -188,7 +219,7 @@ function drawOperation(
   }
 }
 
-const imageModels = ['alpha-image-2', 'alpha-pair', 'beta-imagine-image'] as const
+const imageModels = ['alpha-image-2', 'alpha-pair', 'beta-imagine-image', 'counted'] as const
 const sizes = [undefined, '1024x1024', '1536x1024', '1024x1536', '2048x2048', '3840x2160'] as const
 
 function drawWish(random: Random, appetite: Appetite): Wish {
@@ -196,7 +227,7 @@ function drawWish(random: Random, appetite: Appetite): Wish {
   const model = {
     image: random.pick(imageModels),
     edit: random.pick(imageModels),
-    chat: random.pick(['sim-chat', 'chat-pair']),
+    chat: random.pick(['sim-chat', 'chat-pair', 'chat-review', 'chat-refuse']),
     responses: 'draws-one',
     embeddings: 'sim-embedding',
   }[operation]
@@ -205,9 +236,10 @@ function drawWish(random: Random, appetite: Appetite): Wish {
   const render = random.pick<Wish['render']>(['url', 'b64_json', undefined, undefined])
   const isOdd = random.chance(appetite.odd)
   const names = shapeNames({ operation, stream })
+  const leaves = random.chance(appetite.leaves) ? random.pick(['time', 'bytes']) : undefined
   const shapes = isOdd ? [random.pick(names), random.pick([...names, 'data', 'data'])] : ['data']
   return {
-    key: random.chance(0.4) ? appetite.key : random.int(keyCount),
+    key: random.chance(appetite.loyal) ? appetite.key : random.int(keyCount),
     operation,
     model,
     n: operation === 'image' || operation === 'edit' ? 1 + random.int(4) : 1,
@@ -220,7 +252,11 @@ function drawWish(random: Random, appetite: Appetite): Wish {
     wire: random.chance(appetite.oddWire) ? random.pick(wires) : 'plain',
     idempotency: random.chance(0.3) ? `idem-${random.int(1e9)}` : undefined,
     again: undefined,
-    leaves: random.chance(appetite.leaves) ? random.int(20_000) : undefined,
+    // At any moment: while the request is sent, while somebody works at it, while the answer comes.
+    leaves: leaves === 'time' ? random.int(random.pick([10, 300, 20_000])) : undefined,
+    leavesBytes: leaves === 'bytes' ? 1 + random.int(random.pick([200, 2_000, 30_000])) : undefined,
+    coding: random.chance(appetite.packed) ? random.pick(codings) : undefined,
+    connection: random.chance(appetite.keeps) ? random.pick(['keep', 'keep', 'pipeline']) : 'close',
     seed: random.int(1e9),
   }
 }

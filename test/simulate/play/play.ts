@@ -14,12 +14,14 @@ import '../../../plugins/token-usage/index.ts'
 import 'prom-client'
 import { oracles } from '../oracles/index.ts'
 import type { Alarm, Evidence, Probe } from '../oracles/oracle.ts'
+import { runAs } from '../world/process.ts'
 import type { World } from '../world/world.ts'
 import { codeOf, had, idOf, isReplay, made, statusOf, type Wish } from './asks.ts'
 import { readBooks } from './books.ts'
 import { perform } from './operations.ts'
 import type { Plan } from './plan.ts'
-import { imagePrices } from './settings.ts'
+import { plainWish } from './record.ts'
+import { imagePrices, plainSettings } from './settings.ts'
 import { type LiveKey, Stage } from './stage.ts'
 
 const minute = 60_000
@@ -44,7 +46,7 @@ export async function play(
   world: World,
   plan: Plan,
   folder: string,
-  { skip = new Set<number>(), story }: { skip?: ReadonlySet<number>; story?: (line: string) => void } = {},
+  { story, nth }: { story?: (line: string) => void; nth?: { of: 'statement' | 'commit'; number: number } } = {},
 ): Promise<Outcome> {
   const stage = new Stage(world, plan, folder, story)
   const keep = (fault: unknown): void => {
@@ -57,7 +59,11 @@ export async function play(
   const probes: Probe[] = []
   try {
     await stage.open()
-    for (const operated of plan.operations) if (!skip.has(operated.no)) await perform(stage, operated)
+    if (nth) {
+      world.disk.now[nth.of === 'commit' ? 'failCommit' : 'failStatement'] = nth.number
+      world.disk.onFault = () => stage.disturb(`the ${nth.number}th ${nth.of} fails`, 15_000)
+    }
+    for (const operated of plan.operations) await perform(stage, operated)
     await rest(stage)
     probes.push(...(await probe(stage)))
     leftovers.push(...(await close(stage)))
@@ -91,10 +97,15 @@ function judge(oracle: (typeof oracles)[number], evidence: Evidence): Alarm[] {
 async function rest(stage: Stage): Promise<void> {
   const { world, lives, upstreams } = stage
   world.disk.mend()
-  for (const operated of stage.plan.operations.slice(0, 5)) upstreams.set(stage.hostOf(operated), 'open')
   if (world.time.wrongBy !== 0) {
-    stage.jumps.push(world.time.tick)
-    world.time.wrongBy = 0
+    stage.jump(-world.time.wrongBy)
+  }
+  upstreams.heal()
+  if (lives.settings !== plainSettings) {
+    lives.configure(plainSettings)
+    const { gateway, process } = lives
+    if (gateway) await world.time.runFor(runAs(process, () => gateway.reload()))
+    lives.take()
   }
   if (!lives.gateway) await lives.begin()
   stage.tell('— the faults end; twenty minutes of quiet')
@@ -109,7 +120,7 @@ async function probe(stage: Stage): Promise<readonly Probe[]> {
   const dearest = imagePrices['4K']
   for (const [number, key] of stage.keys.entries()) {
     if (key.budget === null || key.lost || !key.enabled || key.uses.includes('chat')) continue
-    if (key.period !== 'total') stage.world.time.wrongBy += (key.period === 'day' ? 2 : 40) * day
+    if (key.period !== 'total') stage.set((key.period === 'day' ? 2 : 40) * day)
     await stage.world.time.pass(2 * minute)
     const free = freeOf(stage, key)
     if (free < dearest) continue
@@ -122,28 +133,12 @@ async function probe(stage: Stage): Promise<readonly Probe[]> {
   return probes
 }
 
-const quietWish: Wish = {
-  key: 0,
-  operation: 'image',
-  model: 'alpha-image-2',
-  n: 1,
-  size: '1024x1024',
-  stream: false,
-  render: undefined,
-  includeUsage: false,
-  files: [],
-  shapes: ['data'],
-  wire: 'plain',
-  idempotency: undefined,
-  again: undefined,
-  leaves: undefined,
-  seed: 1,
-}
+const quietWish: Wish = { ...plainWish, size: '1024x1024' }
 
 /** What a budget has left: less what a person has yet to decide and, of one for all of a key's life, what was sold. */
 function freeOf(stage: Stage, key: LiveKey): number {
   const [row] = stage.look(
-    `SELECT coalesce(sum(CASE state WHEN 'settled' THEN amount * ? WHEN 'needs_review' THEN hold ELSE 0 END), 0) AS n
+    `SELECT coalesce(sum(CASE state WHEN 'settled' THEN amount * ? WHEN 'needs_review' THEN hold * kept ELSE 0 END), 0) AS n
      FROM charge WHERE key_id = ?`,
     key.period === 'total' ? 1 : 0,
     key.id,
@@ -175,6 +170,10 @@ function digest(stage: Stage): string {
   return hash.digest('hex').slice(0, 16)
 }
 
+/** Of a form that is not kept in memory. */
+const spooledBytes = 1_048_576
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0)
+
 /** What states and refusals this seed has met. */
 function markStates(stage: Stage, { books }: Evidence): void {
   const { world } = stage
@@ -183,6 +182,8 @@ function markStates(stage: Stage, { books }: Evidence): void {
     const code = codeOf(ask)
     if (code !== undefined) world.mark(`refused: ${code}`)
     if (isReplay(ask)) world.mark('replayed')
+    if (isReplay(ask) && ask.life > ask.first.life) world.mark('replayed by a later life')
+    if (ask.wish.operation === 'edit' && sumOf(ask.wish.files) > spooledBytes) world.mark('spooled')
     if (ask.arrivals.length > 1 && ask.arrivals.at(-1)?.host.includes('two')) world.mark('another upstream answered')
   }
 }

@@ -22,17 +22,36 @@ export const environment = {
   TOLLGATE_OPS: 'off',
 }
 
-const groups = `
-  default: { rpm: 12, tpm: 60000 }
+/** What people change of the configuration while it is in use. */
+export type Settings = {
+  /** Images and chats cost twice as much. */
+  readonly dear: boolean
+  /** Half of the requests and of the tokens in a minute. */
+  readonly narrow: boolean
+  /** The second upstreams are gone. */
+  readonly alone: boolean
+  /** What waits for a person for an hour is void. */
+  readonly lapses: boolean
+  /** What says nothing of its use is left to a person, where it was estimated. */
+  readonly doubts: boolean
+}
+export const plainSettings: Settings = { dear: false, narrow: false, alone: false, lapses: false, doubts: false }
+
+const groupsOf = ({ narrow }: Settings): string => `
+  default: { rpm: ${narrow ? 6 : 12}, tpm: 60000 }
   tight: { rpm: 60, concurrency: 2 }
   team: { rpm: 15, limit_scope: user }
+  tokens: { rpm: 60, tpm: ${narrow ? 6_500 : 13_000} }
   partner: { rpm: 600, tpm: 5000000, multiplier: "0.9" }`
 
-const upstreams = `
+const upstreamsOf = ({ alone }: Settings): string =>
+  alone
+    ? ''
+    : `
   alpha-two: { url: "http://${hosts.alphaTwo}" }
   text-two: { url: "http://${hosts.textTwo}" }`
 
-const families = `
+const familiesOf = ({ doubts }: Settings): string => `
   draws:
     streams: [responses]
     forward: { responses: { all: true } }
@@ -41,26 +60,76 @@ const families = `
       tier_from: [output]
       otherwise: 2K
       answers: { responses: output }
-    token-usage: { image_tools: bill }`
+    token-usage: { image_tools: bill }
+  counted:
+    streams: [image.generate, image.edit]
+    n_max: 128
+    forward:
+      image.generate: { all: true }
+      image.edit: { all: true, except: [response_format] }
+    multipart-rewrite: { files: { image: { send_as: { one: image, many: "image[]" } } } }
+    image-tier-billing:
+      render: b64_json
+      n_from: [n, options.max_images]
+      tiers: [{ tier: 1K, long_edge_max: 1024 }, { tier: 2K, long_edge_max: 2048 }, { tier: 4K }]
+      tier_from: [output]
+      otherwise: 2K
+  pairs:
+    streams: [chat]
+    forward: { chat: { all: true } }
+    token-usage: { missing_usage: ${doubts ? 'review' : 'estimate'} }
+  reviewed:
+    streams: [chat]
+    forward: { chat: { all: true } }
+    token-usage: { missing_usage: review }
+  refused:
+    streams: [chat]
+    forward: { chat: { all: true } }
+    token-usage: { missing_usage: refuse }`
 
-const models = `
-  alpha-pair: { family: alpha-image, upstreams: [{ upstream: alpha }, { upstream: alpha-two, priority: 2 }], prices: { 1K: "0.02", 2K: "0.04", 4K: "0.08" } }
-  chat-pair: { family: chat, upstreams: [{ upstream: text }, { upstream: text-two, priority: 2 }], prices: { input: "0.50", cached_input: "0.05", output: "1.50" } }
+function modelsOf({ dear, alone }: Settings): string {
+  const images = dear ? '1K: "0.04", 2K: "0.08", 4K: "0.16"' : '1K: "0.02", 2K: "0.04", 4K: "0.08"'
+  const words = dear
+    ? 'input: "1.00", cached_input: "0.10", output: "3.00"'
+    : 'input: "0.50", cached_input: "0.05", output: "1.50"'
+  const second = (name: string): string => (alone ? '' : `, { upstream: ${name}, priority: 2 }`)
+  return `
+  alpha-pair: { family: alpha-image, upstreams: [{ upstream: alpha }${second('alpha-two')}], prices: { ${images} } }
+  counted: { family: counted, upstreams: [{ upstream: alpha }${second('alpha-two')}], prices: { ${images} } }
+  chat-pair: { family: pairs, upstreams: [{ upstream: text }${second('text-two')}], prices: { ${words} } }
+  chat-review: { family: reviewed, upstream: text, prices: { ${words} } }
+  chat-refuse: { family: refused, upstream: text, prices: { ${words} } }
   draws-one: { family: draws, upstream: text, prices: { 1K: "0.02", 2K: "0.04", 4K: "0.08", input: "5", output: "15" } }`
+}
 
 /** The shipped configuration, with limits that a world reaches, second upstreams, and a model whose tool draws. */
-export function configuration(): string {
+export function configuration(settings: Settings = plainSettings): string {
   let text = readFileSync(shipped, 'utf8')
   const edit = (find: string | RegExp, put: string): void => {
-    const next = text.replace(find, put)
-    if (next === text) throw new Error(`gateway.yaml has no ${String(find)} any more`)
+    const next = text.replace(find, () => put)
+    if (next === text && put !== find) throw new Error(`gateway.yaml has no ${String(find)} any more`)
     text = next
   }
-  edit(/\n {2}default: \{ rpm[^\n]*\n[^\n]*partner:[^\n]*/, groups)
-  edit('\nupstreams:', `\nupstreams:${upstreams}`)
-  edit('\nfamilies:', `\nfamilies:${families}`)
-  edit('\nmodels:', `\nmodels:${models}`)
+  edit(/\n {2}default: \{ rpm[^\n]*\n[^\n]*partner:[^\n]*/, groupsOf(settings))
+  edit('\nupstreams:', `\nupstreams:${upstreamsOf(settings)}`)
+  edit('\nfamilies:', `\nfamilies:${familiesOf(settings)}`)
+  edit('\nmodels:', `\nmodels:${modelsOf(settings)}`)
+  if (settings.lapses) edit('retention: { log: 90d }', 'retention: { log: 90d, review: 1h }')
   return text
+}
+
+/** Models whose prices change with the configuration. */
+const dearer: ReadonlySet<string> = new Set(['alpha-pair', 'counted', 'chat-pair', 'chat-review', 'chat-refuse'])
+
+/** How many times its usual price a model costs. */
+export function factorOf(model: string, { dear }: Settings): number {
+  return dear && dearer.has(model) ? 2 : 1
+}
+
+/** What becomes of a chat answer that does not say what was used. */
+export function missingOf(model: string, { doubts }: Settings): 'estimate' | 'review' | 'refuse' {
+  if (model === 'chat-review' || (model === 'chat-pair' && doubts)) return 'review'
+  return model === 'chat-refuse' ? 'refuse' : 'estimate'
 }
 
 /** Micro-units of money per image, by tier; as the file above and the shipped one say, written down once more. */
@@ -70,6 +139,8 @@ export type Tier = keyof typeof imagePrices
 export const tokenPrices: { readonly [model: string]: { readonly [unit: string]: number } } = {
   'sim-chat': { input: 500_000, cached_input: 50_000, output: 1_500_000 },
   'chat-pair': { input: 500_000, cached_input: 50_000, output: 1_500_000 },
+  'chat-review': { input: 500_000, cached_input: 50_000, output: 1_500_000 },
+  'chat-refuse': { input: 500_000, cached_input: 50_000, output: 1_500_000 },
   'draws-one': { input: 5_000_000, output: 15_000_000 },
   'sim-embedding': { input: 20_000 },
 }
@@ -79,24 +150,28 @@ export function tierOf(longEdge: number): Tier {
   return longEdge <= 2_048 ? '2K' : '4K'
 }
 
-export type GroupName = 'default' | 'tight' | 'team' | 'partner'
+export type GroupName = 'default' | 'tight' | 'team' | 'tokens' | 'partner'
 /** The limits of a key of each group, as the file above says. */
 export const limitsOf: {
   readonly [group in GroupName]: {
     readonly rpm: number
+    /** Of them, where the configuration is narrow. */
+    readonly narrow?: { readonly rpm: number; readonly tpm: number }
     readonly scope: 'key' | 'user'
     readonly concurrency?: number
     readonly tpm?: number
   }
 } = {
-  default: { rpm: 12, scope: 'key', tpm: 60_000 },
+  default: { rpm: 12, scope: 'key', tpm: 60_000, narrow: { rpm: 6, tpm: 60_000 } },
   tight: { rpm: 60, scope: 'key', concurrency: 2 },
   team: { rpm: 15, scope: 'user' },
+  tokens: { rpm: 60, scope: 'key', tpm: 13_000, narrow: { rpm: 60, tpm: 6_500 } },
   partner: { rpm: 600, scope: 'key', tpm: 5_000_000 },
 }
 export const multiplierOf: { readonly [group in GroupName]: { readonly over: bigint; readonly under: bigint } } = {
   default: { over: 1n, under: 1n },
   tight: { over: 1n, under: 1n },
   team: { over: 1n, under: 1n },
+  tokens: { over: 1n, under: 1n },
   partner: { over: 9n, under: 10n },
 }

@@ -1,13 +1,20 @@
 import { createKey, rotateKey } from '../../../src/index.ts'
 import { runAs } from '../world/process.ts'
 import type { Row } from '../world/storage.ts'
+import type { SimSocket } from '../world/sockets.ts'
 import type { World } from '../world/world.ts'
-import type { Ask, Wish } from './asks.ts'
-import { send } from './callers.ts'
+import type { Ask, Entry, Wish } from './asks.ts'
+import { writeRequest } from './callers.ts'
 import { Lives } from './life.ts'
 import type { Operated, Plan, PlannedKey } from './plan.ts'
-import { hosts } from './settings.ts'
+import { OddRequests } from './odd-requests.ts'
+import { type GroupName, hosts } from './settings.ts'
+import { Talk } from './talk.ts'
 import { Upstreams } from './upstreams.ts'
+
+const day = 86_400_000
+/** For so long the secret before is taken too. */
+const overlapMs = 60_000
 
 /** A key as it is now. */
 export type LiveKey = PlannedKey & {
@@ -16,13 +23,28 @@ export type LiveKey = PlannedKey & {
   enabled: boolean
   now: number | null
   lost: boolean
+  /** When its being disabled was committed; undefined while it is not. */
+  disabledAt: number | undefined
+  /** The secret before this one. */
+  old: { readonly secret: string; readonly since: number; readonly overlapMs: number } | undefined
+  /** Every group that it was in, or may have been. */
+  readonly groups: GroupName[]
 }
+
+/** A charge that waited for a person, as it was when that was first seen. */
+export type Waiting = { readonly at: number; readonly kept: number; readonly hold: number }
 
 /** What an audit found, and when. */
 export type Finding = { readonly at: number; readonly when: string; readonly problem: string }
 
 /** Charges that a person decided or gave back. */
-export type Decision = { readonly id: string; readonly how: 'settle' | 'void' | 'refund'; readonly at: number }
+export type Decision = {
+  readonly id: string
+  readonly how: 'settle' | 'void' | 'refund'
+  /** What a person said that it costs; 0 where nothing was said. */
+  readonly amount: number
+  readonly at: number
+}
 
 /** The whole play: the world, the gateway in it, and everything that callers and vendors saw. */
 export class Stage {
@@ -38,9 +60,17 @@ export class Stage {
   readonly overdrafts: Finding[] = []
   /** Times of jumps of the clock. */
   readonly jumps: number[] = []
+  /** What the clock on the wall showed after the last of them. */
+  jumpedTo = 0
+  /** By a day or more: what belongs to today nobody can say who was not there. */
+  hasJumpedFarBack = false
+  /** Charges that were seen to wait for a person. */
+  readonly waiting = new Map<string, Waiting>()
+  readonly odd: OddRequests
   /** What nobody handled. */
   readonly unhandled: string[] = []
   readonly story: ((line: string) => void) | undefined
+  readonly #talks = new Map<number, Talk>()
   #disturbedUntil = 0
   #why = ''
 
@@ -50,6 +80,21 @@ export class Stage {
     this.story = story
     this.lives = new Lives(world, folder)
     this.upstreams = new Upstreams(world, this.asks, () => this.lives.count)
+    this.odd = new OddRequests(this)
+  }
+
+  /** Somebody sets the clock on the wall. */
+  jump(by: number): void {
+    this.jumps.push(this.world.time.tick)
+    this.set(by)
+  }
+
+  /** The clock on the wall goes on otherwise when everything is over. */
+  set(by: number): void {
+    const { time } = this.world
+    time.wrongBy += by
+    this.jumpedTo = time.wall
+    this.hasJumpedFarBack ||= by <= -day
   }
 
   /** Rows of the gateway's books, by SQL of the test's own. */
@@ -71,7 +116,9 @@ export class Stage {
           'world',
           this.world.random,
         )
-        this.keys.push({ ...planned, id: made.key.id, secret: made.secret, enabled: true, now: budget, lost: false })
+        const { id } = made.key
+        const live = { enabled: true, now: budget, lost: false, disabledAt: undefined, old: undefined }
+        this.keys.push({ ...planned, ...live, id, secret: made.secret, groups: [group] })
       }
     })
   }
@@ -105,7 +152,7 @@ export class Stage {
   }
 
   /** A caller asks; where nobody listens, that is the end of it. */
-  ask(wish: Wish, first?: Ask): Ask {
+  ask(wish: Wish, first?: Ask, isOld = false): Ask {
     const { time } = this.world
     const disturbed = time.tick < this.#disturbedUntil ? this.#why : undefined
     const ask: Ask = {
@@ -115,6 +162,7 @@ export class Stage {
       sentAt: time.tick,
       sentWall: time.wall,
       life: this.lives.count,
+      entry: this.#entryOf(wish.key, isOld),
       arrivals: [],
       endedAt: undefined,
       left: false,
@@ -125,22 +173,59 @@ export class Stage {
     }
     Object.assign(ask, { first: first ?? ask })
     this.asks.push(ask)
-    const { gateway, process } = this.lives
-    if (!gateway) {
+    if (!this.lives.gateway) {
       ask.endedAt = time.tick
       ask.disturbed ??= 'nobody listens'
       return ask
     }
-    const [outside, inside] = this.world.visit(process)
-    runAs(process, () => gateway.accept(inside))
-    send(this.world, ask, outside, this.#secret(wish.key))
+    const secret = isOld ? this.#key(wish.key).old?.secret : this.#key(wish.key).secret
+    this.#talkFor(wish).send(ask, writeRequest(wish, ask.first.no, secret ?? 'none'))
     return ask
   }
 
-  #secret(key: number): string {
-    const found = this.keys[key]
-    if (!found) throw new Error(`there is no key ${key}`)
-    return found.secret
+  /** Where nothing was kept that fits, a new connection. */
+  #talkFor(wish: Wish): Talk {
+    const known = this.#talks.get(wish.key)
+    const fits = known?.isOpen === true && (known.isIdle || wish.connection === 'pipeline')
+    if (known && fits && wish.connection !== 'close') {
+      this.world.mark(known.isIdle ? 'connection kept' : 'request pipelined')
+      return known
+    }
+    const talk = new Talk(this.world, this.connect())
+    if (wish.connection !== 'close') this.#talks.set(wish.key, talk)
+    return talk
+  }
+
+  /** A caller's end of a new connection. @throws Error when nobody listens */
+  connect(): SimSocket {
+    const { gateway, process } = this.lives
+    if (!gateway) throw new Error('nobody listens')
+    const [outside, inside] = this.world.visit(process)
+    runAs(process, () => gateway.accept(inside))
+    return outside
+  }
+
+  #entryOf(number: number, isOld: boolean): Entry {
+    const { disabledAt, old } = this.#key(number)
+    if (disabledAt !== undefined) return { kind: 'disabled', since: disabledAt }
+    return isOld && old ? { kind: 'replaced', since: old.since, overlapMs: old.overlapMs } : { kind: 'present' }
+  }
+
+  #key(number: number): LiveKey {
+    const found = this.keys[number]
+    if (!found) throw new Error(`there is no key ${number}`)
+    return found
+  }
+
+  /** Looks at what waits for a person just now. */
+  watchReviews(): void {
+    for (const row of this.look(`SELECT id, kept, hold FROM charge WHERE state = 'needs_review'`))
+      if (!this.waiting.has(String(row['id'])))
+        this.waiting.set(String(row['id']), {
+          at: this.world.time.tick,
+          kept: Number(row['kept']),
+          hold: Number(row['hold']),
+        })
   }
 
   /** Which of the vendors an operation means. */
@@ -151,8 +236,10 @@ export class Stage {
 
   async rotate(key: LiveKey): Promise<void> {
     const isKnown = await this.admin(async storage => {
-      const rotated = await rotateKey(storage, key.id, 60_000, 'world', this.world.random)
-      if (rotated) key.secret = rotated.secret
+      const rotated = await rotateKey(storage, key.id, overlapMs, 'world', this.world.random)
+      if (!rotated) return
+      key.old = { secret: key.secret, since: this.world.time.tick, overlapMs }
+      key.secret = rotated.secret
     })
     // Committed or not: nobody was told the new secret.
     if (!isKnown) key.lost = true

@@ -1,3 +1,4 @@
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { type Message, WireReader } from '../world/http-wire.ts'
 import { Random } from '../world/random.ts'
 import type { SimSocket } from '../world/sockets.ts'
@@ -20,6 +21,15 @@ export const wires = [
   'trailing',
 ] as const
 
+/** How a body may be packed. */
+const packers = {
+  gzip: gzipSync,
+  deflate: deflateSync,
+  br: brotliCompressSync,
+  zstd: zstdCompressSync,
+} as const
+export const codings = Object.keys(packers)
+
 /** Vendors at the other end: they answer as each request's own draws say, and know what they made. */
 export class Upstreams {
   readonly #world: World
@@ -27,6 +37,7 @@ export class Upstreams {
   readonly #lifeNow: () => number
   readonly #painter = new Painter()
   readonly #states = new Map<string, Door['state']>()
+  readonly #sick = new Set<string>()
   /** Requests that nobody is known to have sent. */
   readonly strays: string[] = []
 
@@ -41,9 +52,26 @@ export class Upstreams {
       }))
   }
 
+  /** Every picture that was made, by its number. */
+  get painted(): ReadonlyMap<number, Buffer> {
+    return this.#painter.painted
+  }
+
   /** From now on connections to a host go so. */
   set(host: string, state: Door['state']): void {
     this.#states.set(host, state)
+  }
+
+  /** From now on a host is overloaded, or is not any more. */
+  setSick(host: string, isSick: boolean): void {
+    if (isSick) this.#sick.add(host)
+    else this.#sick.delete(host)
+  }
+
+  /** Everybody is well again, and can be reached. */
+  heal(): void {
+    this.#sick.clear()
+    this.#states.clear()
   }
 
   #accept(host: string, socket: SimSocket): void {
@@ -60,7 +88,7 @@ export class Upstreams {
     if (!ask) return void this.strays.push(message.first)
     const { wish } = ask
     const random = new Random(wish.seed, `answer ${ask.no} ${ask.arrivals.length}`)
-    const shape = wish.shapes[ask.arrivals.length] ?? 'data'
+    const shape = this.#sick.has(host) ? 'error503' : (wish.shapes[ask.arrivals.length] ?? 'data')
     const stream = /"stream":\s?true|name="stream"\r\n\r\ntrue/.test(text)
     const includeUsage = /"include_usage":\s?true/.test(text)
     const answer = compose(shape, { wish, random, painter: this.#painter, asked: { stream, includeUsage } })
@@ -74,6 +102,9 @@ export class Upstreams {
       refusal: [429, 503].includes(answer.status),
       failed: answer.status >= 400,
       usage: answer.usage,
+      odd: answer.odd,
+      textBytes: answer.textBytes ?? 0,
+      requestBytes: message.body.length,
       body: answer.pieces.join(''),
       wholeAt: undefined,
       cutOffAt: undefined,
@@ -81,6 +112,7 @@ export class Upstreams {
     ask.arrivals.push(arrival)
     this.#world.mark(`shape: ${wish.operation} ${shape}`)
     this.#world.mark(`wire: ${wish.wire}`)
+    if (wish.coding !== undefined) this.#world.mark(`packed: ${wish.coding}`)
     socket.once('close', () => {
       if (arrival.wholeAt === undefined) arrival.cutOffAt = this.#world.time.tick
     })
@@ -101,6 +133,7 @@ class Delivery {
   readonly #answer: Answer
   readonly #arrival: Arrival
   readonly #random: Random
+  readonly #pieces: readonly Piece[]
   #at = 0
 
   constructor(world: World, socket: SimSocket, wish: Wish, answer: Answer, arrival: Arrival, random: Random) {
@@ -110,6 +143,8 @@ class Delivery {
     this.#answer = answer
     this.#arrival = arrival
     this.#random = random
+    const { coding } = wish
+    this.#pieces = coding === undefined ? answer.pieces : pack(answer.pieces, coding, random)
   }
 
   begin(): void {
@@ -132,14 +167,15 @@ class Delivery {
   }
 
   #write(): void {
-    const { pieces, breaks } = this.#answer
+    const { breaks } = this.#answer
+    const pieces = this.#pieces
     const isChunked = this.#isChunked
     this.#say(this.#head(isChunked))
     const cutAt = breaks === 'amid' ? this.#random.int(pieces.length + 1) : undefined
     for (const [i, piece] of pieces.entries()) {
       if (i === cutAt) return this.#cut(piece, isChunked)
       this.#at += this.#random.int(this.#wish.wire === 'slow' ? 20_000 : 1_500)
-      for (const part of this.#split(piece)) this.#say(isChunked ? chunk(part) : part)
+      for (const part of this.#split(piece)) if (part.length > 0) this.#say(isChunked ? chunk(part) : part)
     }
     if (cutAt !== undefined) return this.#cut('', isChunked)
     if (isChunked) this.#say('0\r\n\r\n')
@@ -160,34 +196,38 @@ class Delivery {
   }
 
   #head(isChunked: boolean): string {
-    const { status, type, headers = {}, pieces } = this.#answer
-    const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0) + this.#tail.length
+    const { status, type, headers = {} } = this.#answer
+    const { coding } = this.#wish
+    const tail = this.#tail.length * this.#pieces.length
+    const bytes = this.#pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0) + tail
     const framing = isChunked ? 'transfer-encoding: chunked\r\n' : `content-length: ${bytes}\r\n`
     const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    return `HTTP/1.1 ${status} Said\r\ncontent-type: ${type}\r\n${this.#hasEnd ? framing : ''}${more.join('')}\r\n`
+    const packed = coding === undefined ? '' : `content-encoding: ${coding}\r\n`
+    return `HTTP/1.1 ${status} Said\r\ncontent-type: ${type}\r\n${packed}${this.#hasEnd ? framing : ''}${more.join('')}\r\n`
   }
 
   /** Blanks behind the last bracket. */
   get #tail(): string {
-    return this.#wish.wire === 'trailing' && this.#answer.type === 'application/json' ? '\n \n' : ''
+    const isPlain = this.#wish.coding === undefined && this.#answer.type === 'application/json'
+    return this.#wish.wire === 'trailing' && isPlain ? '\n \n' : ''
   }
 
-  #split(piece: string): readonly string[] {
-    const whole = piece + this.#tail
+  #split(piece: Piece): readonly Piece[] {
+    const whole = typeof piece === 'string' ? piece + this.#tail : piece
     if (this.#wish.wire !== 'pieces' || whole.length < 4) return [whole]
     const at = this.#random.int(whole.length)
-    return [whole.slice(0, at), whole.slice(at)].filter(part => part !== '')
+    return [whole.slice(0, at), whole.slice(at)].filter(part => part.length > 0)
   }
 
   /** Half of a piece, and then nothing. */
-  #cut(piece: string, isChunked: boolean): void {
+  #cut(piece: Piece, isChunked: boolean): void {
     const half = piece.slice(0, this.#random.int(piece.length + 1))
-    if (half !== '') this.#say(isChunked ? chunk(half) : half)
+    if (half.length > 0) this.#say(isChunked ? chunk(half) : half)
     this.#at += 1 + this.#random.int(500)
     this.#then(() => this.#socket.destroy(this.#random.chance(0.5) ? new Error('gone') : undefined))
   }
 
-  #say(text: string): void {
+  #say(text: Piece): void {
     this.#then(() => {
       if (!this.#socket.destroyed) this.#socket.write(text)
     })
@@ -200,6 +240,20 @@ class Delivery {
   }
 }
 
-function chunk(text: string): string {
-  return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
+type Piece = string | Buffer
+
+function chunk(piece: Piece): Buffer {
+  return Buffer.concat([
+    Buffer.from(`${Buffer.byteLength(piece).toString(16)}\r\n`),
+    Buffer.from(piece as string),
+    Buffer.from('\r\n'),
+  ])
+}
+
+/** A body packed as one, in as many pieces as it was made in. */
+function pack(pieces: readonly string[], coding: string, random: Random): readonly Piece[] {
+  const packer = packers[coding as keyof typeof packers]
+  const packed = packer(Buffer.from(pieces.join('')))
+  const cuts = Array.from({ length: pieces.length - 1 }, () => random.int(packed.length + 1)).sort((a, b) => a - b)
+  return [0, ...cuts].map((from, i) => packed.subarray(from, cuts[i] ?? packed.length))
 }

@@ -20,14 +20,17 @@ export class WireReader {
   readonly informational: number[] = []
   /** What could not be read, once that is so. */
   broken: string | undefined
-  readonly #reads: 'requests' | 'answers'
+  readonly #reads: 'requests' | 'answers' | 'answers to HEAD'
   readonly #onWhole: (message: Message) => void
   #rest: Buffer = Buffer.alloc(0)
   #current: Message | undefined
   #framing: Framing = { kind: 'none' }
   readonly #body: Buffer[] = []
 
-  constructor(reads: 'requests' | 'answers', onWhole: (message: Message) => void = () => undefined) {
+  constructor(
+    reads: 'requests' | 'answers' | 'answers to HEAD',
+    onWhole: (message: Message) => void = () => undefined,
+  ) {
     this.#reads = reads
     this.#onWhole = onWhole
   }
@@ -59,7 +62,7 @@ export class WireReader {
       const colon = line.indexOf(':')
       headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim())
     }
-    const status = this.#reads === 'answers' ? Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1] ?? Number.NaN) : undefined
+    const status = this.#reads !== 'requests' ? Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1] ?? Number.NaN) : undefined
     if (Number.isNaN(status)) {
       this.broken = `no status line: ${JSON.stringify(first.slice(0, 80))}`
       return false
@@ -75,7 +78,7 @@ export class WireReader {
   }
 
   #frame(headers: ReadonlyMap<string, string>, status: number | undefined): Framing {
-    if (status === 204 || status === 304) return { kind: 'none' }
+    if (status === 204 || status === 304 || this.#reads === 'answers to HEAD') return { kind: 'none' }
     if (headers.get('transfer-encoding')?.toLowerCase() === 'chunked') return { kind: 'chunked' }
     const length = headers.get('content-length')
     if (length !== undefined) return { kind: 'length', left: Number(length) }

@@ -8,6 +8,8 @@ export type Disk = {
   full: boolean
   /** The n-th statement of a change from now on fails; undefined for none. */
   failStatement: number | undefined
+  /** The n-th commit of a change from now on finds no room; undefined for none. */
+  failCommit: number | undefined
   /** Share of the look-ups that fail. */
   failReads: number
   /** A commit takes up to so many milliseconds more. */
@@ -20,6 +22,7 @@ export type Disk = {
 export const soundDisk: Disk = {
   full: false,
   failStatement: undefined,
+  failCommit: undefined,
   failReads: 0,
   slowMs: 0,
   dieBefore: 0,
@@ -31,6 +34,8 @@ export type Row = { readonly [column: string]: string | number | null }
 /** The disk under every database of this process. */
 export class FaultyDisk {
   readonly now: Disk = { ...soundDisk }
+  /** Told of each fault. */
+  onFault: () => void = () => undefined
   readonly #random: Random
   readonly #note: (fault: string) => void
   readonly #writing = new WeakSet<DatabaseSync>()
@@ -39,7 +44,10 @@ export class FaultyDisk {
 
   constructor(random: Random, note: (fault: string) => void) {
     this.#random = random
-    this.#note = note
+    this.#note = fault => {
+      note(fault)
+      this.onFault()
+    }
   }
 
   mend(): void {
@@ -82,7 +90,9 @@ export class FaultyDisk {
   #beforeExec(db: DatabaseSync, sql: string): void {
     if (sql === 'BEGIN IMMEDIATE') this.#writing.add(db)
     if (sql !== 'COMMIT' || !this.#writing.has(db)) return
-    if (this.now.full) {
+    const isLast = this.now.failCommit !== undefined && --this.now.failCommit === 0
+    if (isLast) this.now.failCommit = undefined
+    if (this.now.full || isLast) {
       this.#note('disk full')
       throw sqliteError(13, 'database or disk is full')
     }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Process, runAs, runningProcess } from './process.ts'
 import type { Random } from './random.ts'
+import { isUnpacking } from './unpacking.ts'
 
 /** The real ones, kept before they are replaced. */
 const realTurn = setImmediate
@@ -170,13 +171,18 @@ function turn(): Promise<void> {
 const outside = /^(?:FS|Zlib|ZLIB|Brotli|Zstd|Hash|Crypto|Random|Scrypt|PBKDF|Argon)/i
 const outsideMs = 20_000
 
+function isOutside(): boolean {
+  return isUnpacking() || process.getActiveResourcesInfo().some(name => outside.test(name))
+}
+
 async function settle(): Promise<void> {
   await turn()
-  if (!process.getActiveResourcesInfo().some(name => outside.test(name))) return
+  if (!isOutside()) return
   const end = realNow() + outsideMs
-  while (process.getActiveResourcesInfo().some(name => outside.test(name))) {
+  while (isOutside()) {
     if (realNow() > end) throw new Error(`still under way: ${process.getActiveResourcesInfo().join(', ')}`)
     await turn()
   }
-  await turn()
+  // What was waited for may have begun more of it.
+  await settle()
 }

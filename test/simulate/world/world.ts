@@ -4,6 +4,7 @@ import { type Process, runAs } from './process.ts'
 import { Random } from './random.ts'
 import { connectPair, failure, type SimSocket, type Wires } from './sockets.ts'
 import { FaultyDisk } from './storage.ts'
+import { watchUnpacking } from './unpacking.ts'
 import { type Happening, Time } from './time.ts'
 
 /** Who takes connections at a host, and how: undefined where nobody does. */
@@ -35,6 +36,7 @@ export class World {
   /** Takes the place of what of this process nobody hands to a gateway: its disk, and the timers that undici finds. */
   install(): void {
     this.disk.install()
+    watchUnpacking()
     replaceTimers(this.time)
   }
 

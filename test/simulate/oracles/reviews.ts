@@ -1,0 +1,72 @@
+import { type Ask, isRepeated, made } from '../play/asks.ts'
+import type { Books } from '../play/books.ts'
+import { factorOf, imagePrices, tierOf } from '../play/settings.ts'
+import type { Stage } from '../play/stage.ts'
+import type { Oracle } from './oracle.ts'
+
+/** What was seen by then may have been taken back by a crash: nobody had been told of it. */
+const untoldMs = 10_000
+
+export const reviews: Oracle = {
+  name: 'reviews',
+  promise:
+    'What waits for a person waits until one decides; what may have held an image keeps its hold, and keys hold exactly that.',
+  *judge({ stage, books }) {
+    yield* judgeEnds(stage, books)
+    yield* judgeHolds(books)
+    for (const ask of stage.asks) yield* judgeUnknown(stage, books, ask)
+  },
+}
+
+/** None ends by itself, unless the configuration says so. */
+function* judgeEnds(stage: Stage, books: Books): Iterable<readonly [string, string]> {
+  const mayLapse = stage.lives.settingsBetween(0).some(settings => settings.lapses)
+  for (const [id, { at }] of stage.waiting) {
+    const charge = books.charges.get(id)
+    if (charge?.['state'] === 'needs_review' || stage.decisions.some(one => one.id === id)) continue
+    if (mayLapse && String(charge?.['reason']).includes('nobody decided in time')) continue
+    if (stage.lives.crashes.some(crash => crash >= at && crash < at + untoldMs)) continue
+    yield ['a review has ended by itself', `${id}: ${charge?.['state']} ${charge?.['reason']}`]
+  }
+}
+
+/** At rest nothing else is held. */
+function* judgeHolds(books: Books): Iterable<readonly [string, string]> {
+  const kept = new Map<unknown, number>()
+  for (const charge of books.charges.values())
+    if (charge['state'] === 'reserved' || (charge['state'] === 'needs_review' && charge['kept'] === 1))
+      kept.set(charge['key_id'], (kept.get(charge['key_id']) ?? 0) + Number(charge['hold']))
+  for (const key of books.keys) {
+    const wanted = kept.get(key['id']) ?? 0
+    if (key['held'] !== wanted)
+      yield ['a key holds another sum than its reviews', `${key['name']}: ${key['held']}, not ${wanted}`]
+  }
+}
+
+/** A whole answer with pictures of which none was found waits, with the dearest that it may come to. */
+function* judgeUnknown(stage: Stage, books: Books, ask: Ask): Iterable<readonly [string, string]> {
+  const arrival = ask.arrivals.at(-1)
+  const charge = books.chargeOf(ask)
+  const { operation, model } = ask.wish
+  if (!arrival || !charge || arrival.known || arrival.failed || arrival.wholeAt === undefined) return
+  if ((operation !== 'image' && operation !== 'edit') || made(ask).length === 0) return
+  if (ask.left || ask.disturbed !== undefined || isRepeated(stage.asks, ask)) return
+  const id = String(charge['id'])
+  if (books.linesOf(id).length > 0 || stage.decisions.some(one => one.id === id)) return
+  if (String(charge['reason']).includes('nobody decided in time')) return
+  const detail = `ask ${ask.no}: ${arrival.shape}, ${charge['state']} ${charge['reason']}, hold ${charge['hold']}`
+  if (charge['state'] !== 'needs_review') yield ['an answer that nobody recognised does not wait', detail]
+  else if (charge['kept'] !== 1) yield ['an answer that nobody recognised holds nothing', detail]
+  const sums = stage.lives
+    .settingsBetween(ask.sentAt, ask.endedAt)
+    .map(settings => dearestOf(ask) * factorOf(model, settings))
+  if (!sums.includes(Number(charge['hold'])))
+    yield ['a hold is not the dearest that may come', `${detail}: ${sums.join(' or ')}`]
+}
+
+/** Own arithmetic: as many as were asked for, by the dearest tier that can come out. */
+function dearestOf({ wish }: Ask): number {
+  if (!wish.model.startsWith('beta')) return wish.n * imagePrices['4K']
+  const asked = wish.size?.split('x').map(Number) ?? [2_048]
+  return wish.n * imagePrices[tierOf(Math.max(...asked))]
+}

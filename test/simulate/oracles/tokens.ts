@@ -1,0 +1,84 @@
+import { type Ask, statusOf } from '../play/asks.ts'
+import { limitsOf } from '../play/settings.ts'
+import type { Stage } from '../play/stage.ts'
+import type { Oracle } from './oracle.ts'
+
+const windowMs = 60_000
+/** Until what a request has used is counted in the place of what it was thought to come to. */
+const countedMs = 2_000
+/** What a chat allows for its answer, as the callers here write it, and the most that the rest of it may count. */
+const allowed = 3_100
+const aroundIt = 200
+
+export const tokens: Oracle = {
+  name: 'tokens',
+  promise:
+    'Nobody is let in beyond the tokens of a minute, by what vendors reported; and no one is refused who had room.',
+  *judge({ stage }) {
+    for (const [number, key] of stage.keys.entries()) {
+      const { tpm } = limitsOf[key.group]
+      if (tpm === undefined || key.groups.length > 1) continue
+      const asks = stage.asks.filter(ask => ask.wish.key === number && ask.first === ask)
+      for (const ask of asks) {
+        yield* judgeExcess(stage, asks, ask)
+        yield* judgeRefusal(stage, asks, ask)
+      }
+    }
+  },
+}
+
+/** By what was surely counted when it was let in: too much. */
+function* judgeExcess(stage: Stage, asks: readonly Ask[], ask: Ask): Iterable<readonly [string, string]> {
+  const arrival = ask.arrivals.find(one => one.life === ask.life)
+  if (!arrival || ask.wish.operation !== 'chat') return
+  const most = tpmOf(stage, ask, Math.max)
+  const counted = asks
+    .filter(one => one !== ask && one.life === ask.life && one.sentAt > arrival.at - windowMs)
+    .reduce((sum, one) => sum + leastOf(one, ask.sentAt), 0)
+  if (counted + allowed > most)
+    yield ['more tokens than a minute allows', `ask ${ask.no}: ${counted} and ${allowed} of ${most}`]
+}
+
+/** What a request counts at least, at a time. */
+function leastOf(one: Ask, at: number): number {
+  const [arrival] = one.arrivals
+  if (!arrival || arrival.at >= at || one.wish.operation !== 'chat') return 0
+  if (
+    arrival.wholeAt === undefined ||
+    one.left ||
+    arrival.failed ||
+    arrival.odd !== undefined ||
+    one.arrivals.length > 1
+  )
+    return 0
+  const { input, output } = arrival.usage ?? { input: 0, output: 0 }
+  if (arrival.wholeAt > at) return Math.min(allowed, input + output)
+  if (statusOf(one) !== 200 || one.answer?.whole !== true) return 0
+  return (one.endedAt ?? Infinity) + countedMs < at ? input + output : Math.min(allowed, input + output)
+}
+
+/** Although all that may have been counted leaves room for it: refused. */
+function* judgeRefusal(stage: Stage, asks: readonly Ask[], ask: Ask): Iterable<readonly [string, string]> {
+  if (statusOf(ask) !== 429 || ask.disturbed !== undefined || ask.arrivals.length > 0) return
+  if (ask.answer?.headers.get('x-ratelimit-scope') !== 'user_tpm') return
+  const least = tpmOf(stage, ask, Math.min)
+  const counted = asks
+    .filter(one => one !== ask && one.life === ask.life && one.sentAt <= (ask.endedAt ?? Infinity))
+    .filter(one => (one.endedAt ?? Infinity) > ask.sentAt - windowMs)
+    .reduce((sum, one) => sum + mostOf(one), 0)
+  if (counted + allowed + aroundIt <= least)
+    yield ['refused where there was room', `ask ${ask.no}: at most ${counted} of ${least}`]
+}
+
+function mostOf(one: Ask): number {
+  const said = one.first.arrivals.map(({ usage, body, requestBytes }) =>
+    Math.max((usage?.input ?? 0) + (usage?.output ?? 0), requestBytes + Buffer.byteLength(body)),
+  )
+  return Math.max(one.wish.operation === 'embeddings' ? aroundIt : allowed + aroundIt, ...said)
+}
+
+function tpmOf(stage: Stage, ask: Ask, pick: (...of: number[]) => number): number {
+  const { tpm = Infinity, narrow } = limitsOf[stage.keys[ask.wish.key]?.group ?? 'default']
+  const inUse = stage.lives.settingsBetween(ask.sentAt, ask.endedAt)
+  return pick(...inUse.map(settings => (settings.narrow ? (narrow?.tpm ?? tpm) : tpm)))
+}

@@ -1,0 +1,81 @@
+import type { Wish } from './asks.ts'
+import type { Operated, Plan, PlannedKey } from './plan.ts'
+
+/** What a wish, an operation and a key are where nothing else is said. New members of them are added here first. */
+export const plainWish: Wish = {
+  key: 0,
+  operation: 'image',
+  model: 'alpha-image-2',
+  n: 1,
+  size: undefined,
+  stream: false,
+  render: undefined,
+  includeUsage: false,
+  files: [],
+  shapes: ['data'],
+  wire: 'plain',
+  coding: undefined,
+  idempotency: undefined,
+  again: undefined,
+  leaves: undefined,
+  leavesBytes: undefined,
+  connection: 'close',
+  seed: 1,
+}
+const plainOperated: Omit<Operated, 'no' | 'kind' | 'wish'> = {
+  gap: 0,
+  count: 1,
+  jump: 0,
+  lasts: 0,
+  key: 0,
+  choice: 0,
+  state: 'refused',
+  host: 0,
+}
+const plainKey: Omit<PlannedKey, 'name' | 'uses'> = {
+  user: 'ada',
+  group: 'default',
+  budget: null,
+  period: 'total',
+  rpm: undefined,
+}
+
+/** A plan as it is written down: what is as it mostly is stands nowhere. */
+export type Recorded = {
+  readonly seed: number
+  readonly calm?: boolean
+  readonly keys: readonly (Partial<PlannedKey> & Pick<PlannedKey, 'name' | 'uses'>)[]
+  readonly operations: readonly (Partial<Omit<Operated, 'wish'>> &
+    Pick<Operated, 'no' | 'kind'> & { readonly wish?: Partial<Wish> })[]
+}
+
+/** Writes a plan down, so that it stays what it is when others are drawn otherwise. */
+export function recordPlan({ seed, calm, keys, operations }: Plan): Recorded {
+  return {
+    seed,
+    ...(calm && { calm }),
+    keys: keys.map(key => ({ ...differing(key, plainKey), name: key.name, uses: key.uses })),
+    operations: operations.map(({ wish, ...operated }) => {
+      const said = differing(wish, plainWish)
+      const isAsked = ['ask', 'burst', 'again', 'disable', 'old secret'].includes(operated.kind)
+      const { no, kind, ...rest } = operated
+      return { no, kind, ...differing(rest, plainOperated), ...(isAsked && { wish: said }) }
+    }),
+  }
+}
+
+/** Reads what `recordPlan` wrote, now or before there was more to say. */
+export function readRecorded({ seed, calm = false, keys, operations }: Recorded): Plan {
+  return {
+    seed,
+    calm,
+    keys: keys.map(key => ({ ...plainKey, ...key })),
+    operations: operations.map(one => ({ ...plainOperated, ...one, wish: { ...plainWish, ...one.wish } })),
+  }
+}
+
+function differing<T extends object>(from: T, plain: Partial<T>): Partial<T> {
+  const isPlain = ([name, value]: [string, unknown]): boolean =>
+    JSON.stringify(value) === JSON.stringify(plain[name as keyof T])
+  return Object.fromEntries(Object.entries(from).filter(entry => !isPlain(entry))) as Partial<T>
+}
