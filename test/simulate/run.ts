@@ -6,7 +6,7 @@ import { runSeed, runSeeds } from './children.ts'
 import { judgeMarks } from './oracles/sometimes.ts'
 import type { Alarm } from './oracles/oracle.ts'
 import type { Outcome } from './play/play.ts'
-import { type Sabotage, sabotages } from './sabotage.ts'
+import { plantFault, type Sabotage, sabotages } from './sabotage.ts'
 import { shrink } from './shrink.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -24,6 +24,8 @@ const { values } = parseArgs({
     events: { type: 'boolean', default: false },
     format: { type: 'string', default: 'text' },
     sabotage: { type: 'string' },
+    power: { type: 'string' },
+    traced: { type: 'boolean', default: false },
   },
 })
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -32,12 +34,13 @@ const isJson = values.format === 'json'
 process.exitCode = await main()
 
 async function main(): Promise<number> {
+  if (values.power !== undefined) return takePower(readWhole('power', values.power), readWhole('from', values.from))
   if (values.sabotage === 'list') return listSabotages()
   if (values.sabotage !== undefined) return trySabotages(values.sabotage)
   if (values.seed !== undefined) return tellSeed(readWhole('seed', values.seed))
   if (values.seeds !== undefined) return tryMany(readWhole('from', values.from), readWhole('seeds', values.seeds))
   process.stderr.write(
-    'simulate --seeds N [--from SEED] | --seed N [--shrink] [--format json] | --sabotage NAME|all|list\n',
+    'simulate --seeds N [--from SEED] | --seed N [--shrink] [--format json] | --sabotage NAME|all|list | --power N [--traced]\n',
   )
   return 2
 }
@@ -150,6 +153,19 @@ function describeResult(result: {
 }): string {
   const { seeds, alarmed, kinds, requests, simulatedDays, seconds } = result
   return `${seeds} seeds, ${requests} requests, ${simulatedDays} simulated days in ${seconds} s: ${alarmed} seeds with alarms of ${kinds} kinds`
+}
+
+/** A fault may be planted in it: its modules are loaded here. */
+async function takePower(count: number, seed: number): Promise<number> {
+  if (values.sabotage !== undefined) plantFault(values.sabotage)
+  const { losePower } = await import('./power/battery.ts')
+  const tell = (done: number): void => void process.stderr.write(`\r${done} of ${count} losses of power `)
+  const result = await losePower(count, seed, values.traced, tell)
+  process.stderr.write('\n')
+  for (const problem of result.problems.slice(0, 20)) print(problem)
+  for (const order of result.strange) print(`the recorder does not know the order: ${order}`)
+  print(JSON.stringify({ ...result, problems: result.problems.length }))
+  return result.problems.length + result.strange.length === 0 ? 0 : 1
 }
 
 function listSabotages(): number {

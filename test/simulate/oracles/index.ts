@@ -1,6 +1,7 @@
 import { answered } from './answered.ts'
 import { audit } from './audit.ts'
 import { delivered } from './delivered.ts'
+import { durable } from './durable.ts'
 import { exactlyOnce } from './exactly-once.ts'
 import { faultless } from './faultless.ts'
 import { freeImage } from './free-image.ts'
@@ -23,6 +24,7 @@ export const oracles: readonly Oracle[] = [
   overdraft,
   stuckMoney,
   exactlyOnce,
+  durable,
   audit,
   limits,
   spendable,
