@@ -14,17 +14,26 @@ export type SeedOptions = {
   /** Takes each line of the story as it comes. */
   readonly story?: (line: string) => void
   readonly events?: boolean
+  /** A folder for what V8 says was reached; each seed has one of its own in it, named for it. */
+  readonly coverage?: string
 }
 
 /** Runs one seed in a process of its own. Never rejects: what goes wrong with it is an alarm of the harness. */
-export function runSeed(seed: number, { skip, sabotage, story, events = false }: SeedOptions = {}): Promise<Outcome> {
+export function runSeed(
+  seed: number,
+  { skip, sabotage, story, events = false, coverage }: SeedOptions = {},
+): Promise<Outcome> {
   const args = [script, '--seed', String(seed), `--skip=${[...(skip ?? [])].join(',')}`]
   if (story) args.push('--story')
   if (events) args.push('--events')
   if (sabotage !== undefined) args.push('--sabotage', sabotage)
   // What is compiled is kept: half of a seed's time would go into it. Planted faults compile anew.
-  const cache = sabotage === undefined ? { NODE_COMPILE_CACHE: resolve(root, 'data/simulate/compiled') } : {}
-  const env = { ...process.env, UV_THREADPOOL_SIZE: '1', ...cache }
+  const cache =
+    sabotage === undefined && coverage === undefined
+      ? { NODE_COMPILE_CACHE: resolve(root, 'data/simulate/compiled') }
+      : {}
+  const counted = coverage === undefined ? {} : { NODE_V8_COVERAGE: resolve(coverage, String(seed)) }
+  const env = { ...process.env, UV_THREADPOOL_SIZE: '1', ...cache, ...counted }
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
   const limit = setTimeout(() => child.kill('SIGKILL'), longestMs)
   let out = ''

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runSeed, runSeeds } from './children.ts'
+import { Coverage, type Reached } from './coverage.ts'
 import { judgeMarks } from './oracles/sometimes.ts'
 import type { Alarm } from './oracles/oracle.ts'
 import type { Outcome } from './play/play.ts'
@@ -24,6 +25,8 @@ const { values } = parseArgs({
     events: { type: 'boolean', default: false },
     format: { type: 'string', default: 'text' },
     sabotage: { type: 'string' },
+    coverage: { type: 'boolean', default: false },
+    json: { type: 'string' },
     power: { type: 'string' },
     traced: { type: 'boolean', default: false },
   },
@@ -40,7 +43,7 @@ async function main(): Promise<number> {
   if (values.seed !== undefined) return tellSeed(readWhole('seed', values.seed))
   if (values.seeds !== undefined) return tryMany(readWhole('from', values.from), readWhole('seeds', values.seeds))
   process.stderr.write(
-    'simulate --seeds N [--from SEED] | --seed N [--shrink] [--format json] | --sabotage NAME|all|list | --power N [--traced]\n',
+    'simulate --seeds N [--from SEED] [--coverage] [--json FILE] | --seed N [--shrink] [--format json] | --sabotage NAME|all|list | --power N [--traced]\n',
   )
   return 2
 }
@@ -87,7 +90,10 @@ async function tryMany(from: number, count: number): Promise<number> {
   mkdirSync(folder, { recursive: true })
   const file = resolve(folder, `${fingerprint()}.jsonl`)
   const known = new Map<number, Outcome>()
-  if (existsSync(file))
+  const coverage = values.coverage ? new Coverage(root) : undefined
+  const covered = resolve(folder, `coverage-${process.pid}`)
+  // What was reached has to be worked out anew.
+  if (existsSync(file) && !coverage)
     for (const line of readFileSync(file, 'utf8').split('\n')) {
       if (!line.endsWith('}')) continue
       const outcome = JSON.parse(line) as Outcome
@@ -99,6 +105,7 @@ async function tryMany(from: number, count: number): Promise<number> {
   if (outcomes.length > 0) process.stderr.write(`${outcomes.length} seeds are known from before (${file})\n`)
   const take = (outcome: Outcome): void => {
     outcomes.push(outcome)
+    coverage?.take(resolve(covered, String(outcome.seed)))
     appendFileSync(file, `${JSON.stringify(outcome)}\n`)
     const alarmed = outcomes.filter(one => one.alarms.length > 0).length
     process.stderr.write(`\r${outcomes.length} of ${count} seeds, ${alarmed} with alarms `)
@@ -106,12 +113,18 @@ async function tryMany(from: number, count: number): Promise<number> {
   await runSeeds(
     wanted.filter(seed => !known.has(seed)),
     take,
+    coverage ? { coverage: covered } : {},
   )
+  rmSync(covered, { recursive: true, force: true })
   process.stderr.write('\n')
-  return sumUp(outcomes, performance.now() - beganAt)
+  return sumUp(outcomes, performance.now() - beganAt, coverage?.sum())
 }
 
-function sumUp(outcomes: readonly Outcome[], tookMs: number): number {
+function sumUp(
+  outcomes: readonly Outcome[],
+  tookMs: number,
+  coverage: { readonly [part: string]: Reached } | undefined,
+): number {
   const marks: { [name: string]: number } = {}
   const kinds = new Map<string, number[]>()
   for (const { seed, alarms, marks: own } of outcomes) {
@@ -139,8 +152,17 @@ function sumUp(outcomes: readonly Outcome[], tookMs: number): number {
     seconds: Math.round(tookMs / 1_000),
     faults: Object.fromEntries(Object.entries(marks).filter(([name]) => name.startsWith('fault: '))),
   }
-  print(isJson ? JSON.stringify({ ...result, alarms: Object.fromEntries(kinds), marks }) : describeResult(result))
+  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify({ ...result, marks, coverage })}\n`)
+  for (const [part, { lines, linesAll, branches, branchesAll }] of isJson ? [] : Object.entries(coverage ?? {}))
+    print(`${part.padEnd(12)} lines ${share(lines, linesAll)}, branches ${share(branches, branchesAll)} reached`)
+  print(
+    isJson ? JSON.stringify({ ...result, alarms: Object.fromEntries(kinds), marks, coverage }) : describeResult(result),
+  )
   return kinds.size === 0 ? 0 : 1
+}
+
+function share(some: number, all: number): string {
+  return `${some} of ${all} (${Math.round((100 * some) / Math.max(1, all))} %)`
 }
 
 function describeResult(result: {
