@@ -19,6 +19,8 @@ export type SeedOptions = {
   readonly events?: boolean
   /** The n-th statement that changes something, or the n-th commit, fails. */
   readonly nth?: Nth
+  /** A folder for what V8 says was reached; each seed has one of its own in it, named for it. */
+  readonly coverage?: string
 }
 
 /** Runs the plan that a seed draws. Never rejects: what goes wrong with it is an alarm of the harness. */
@@ -27,7 +29,10 @@ export function runSeed(seed: number, options: SeedOptions = {}): Promise<Outcom
 }
 
 /** Runs a plan in a process of its own. */
-export function runPlan(plan: Plan, { sabotage, story, events = false, nth }: SeedOptions = {}): Promise<Outcome> {
+export function runPlan(
+  plan: Plan,
+  { sabotage, story, events = false, nth, coverage }: SeedOptions = {},
+): Promise<Outcome> {
   const { seed } = plan
   const args = [script]
   if (nth) args.push('--nth', `${nth.of}:${nth.number}`)
@@ -35,8 +40,12 @@ export function runPlan(plan: Plan, { sabotage, story, events = false, nth }: Se
   if (events) args.push('--events')
   if (sabotage !== undefined) args.push('--sabotage', sabotage)
   // What is compiled is kept: half of a seed's time would go into it. Planted faults compile anew.
-  const cache = sabotage === undefined ? { NODE_COMPILE_CACHE: resolve(root, 'data/simulate/compiled') } : {}
-  const env = { ...process.env, UV_THREADPOOL_SIZE: '1', ...cache }
+  const cache =
+    sabotage === undefined && coverage === undefined
+      ? { NODE_COMPILE_CACHE: resolve(root, 'data/simulate/compiled') }
+      : {}
+  const counted = coverage === undefined ? {} : { NODE_V8_COVERAGE: resolve(coverage, String(seed)) }
+  const env = { ...process.env, UV_THREADPOOL_SIZE: '1', ...cache, ...counted }
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['pipe', 'pipe', 'pipe'] })
   child.stdin.on('error', () => undefined)
   child.stdin.end(JSON.stringify(recordPlan(plan)))

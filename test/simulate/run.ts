@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
-import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from 'node:fs'
+import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runPlan, runSeeds } from './children.ts'
+import { Coverage, type Reached } from './coverage.ts'
 import { tryNth } from './nth.ts'
 import { judgeMarks } from './oracles/sometimes.ts'
 import type { Alarm } from './oracles/oracle.ts'
 import { drawPlan } from './play/plan.ts'
 import type { Outcome } from './play/play.ts'
 import { recordPlan } from './play/record.ts'
+import { plantFault } from './sabotage.ts'
 import { listSabotages, trySabotages } from './try-sabotages.ts'
 import { shrink } from './shrink.ts'
 
@@ -27,6 +29,10 @@ const { values } = parseArgs({
     sabotage: { type: 'string' },
     nth: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
+    coverage: { type: 'boolean', default: false },
+    json: { type: 'string' },
+    power: { type: 'string' },
+    traced: { type: 'boolean', default: false },
   },
 })
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -35,13 +41,14 @@ const isJson = values.format === 'json'
 process.exitCode = await main()
 
 async function main(): Promise<number> {
+  if (values.power !== undefined) return takePower(readWhole('power', values.power), readWhole('from', values.from))
   if (values.sabotage === 'list') return listSabotages(print)
   if (values.seed === undefined && values.sabotage !== undefined) return trySabotages(values.sabotage, print)
   if (values.nth) return tryNth(print)
   if (values.seed !== undefined) return tellSeed(readWhole('seed', values.seed))
   if (values.seeds !== undefined) return tryMany(readWhole('from', values.from), readWhole('seeds', values.seeds))
   process.stderr.write(
-    'simulate --seeds N [--from SEED] | --seed N [--shrink] [--record] [--sabotage NAME] [--format json] | --nth | --sabotage NAME|all|list\n',
+    'simulate --seeds N [--from SEED] [--coverage] [--json FILE] | --seed N [--shrink] [--record] [--sabotage NAME] [--format json] | --nth | --sabotage NAME|all|list | --power N [--traced]\n',
   )
   return 2
 }
@@ -94,7 +101,10 @@ async function tryMany(from: number, count: number): Promise<number> {
   mkdirSync(folder, { recursive: true })
   const file = resolve(folder, `${fingerprint()}.jsonl`)
   const known = new Map<number, Outcome>()
-  if (existsSync(file))
+  const coverage = values.coverage ? new Coverage(root) : undefined
+  const covered = resolve(folder, `coverage-${process.pid}`)
+  // What was reached has to be worked out anew.
+  if (existsSync(file) && !coverage)
     for (const line of readFileSync(file, 'utf8').split('\n')) {
       if (!line.endsWith('}')) continue
       const outcome = JSON.parse(line) as Outcome
@@ -106,6 +116,7 @@ async function tryMany(from: number, count: number): Promise<number> {
   if (outcomes.length > 0) process.stderr.write(`${outcomes.length} seeds are known from before (${file})\n`)
   const take = (outcome: Outcome): void => {
     outcomes.push(outcome)
+    coverage?.take(resolve(covered, String(outcome.seed)))
     appendFileSync(file, `${JSON.stringify(outcome)}\n`)
     const alarmed = outcomes.filter(one => one.alarms.length > 0).length
     process.stderr.write(`\r${outcomes.length} of ${count} seeds, ${alarmed} with alarms `)
@@ -113,12 +124,18 @@ async function tryMany(from: number, count: number): Promise<number> {
   await runSeeds(
     wanted.filter(seed => !known.has(seed)),
     take,
+    coverage ? { coverage: covered } : {},
   )
+  rmSync(covered, { recursive: true, force: true })
   process.stderr.write('\n')
-  return sumUp(outcomes, performance.now() - beganAt)
+  return sumUp(outcomes, performance.now() - beganAt, coverage?.sum())
 }
 
-function sumUp(outcomes: readonly Outcome[], tookMs: number): number {
+function sumUp(
+  outcomes: readonly Outcome[],
+  tookMs: number,
+  coverage: { readonly [part: string]: Reached } | undefined,
+): number {
   const marks: { [name: string]: number } = {}
   const kinds = new Map<string, number[]>()
   for (const { seed, alarms, marks: own } of outcomes) {
@@ -146,8 +163,17 @@ function sumUp(outcomes: readonly Outcome[], tookMs: number): number {
     seconds: Math.round(tookMs / 1_000),
     faults: Object.fromEntries(Object.entries(marks).filter(([name]) => name.startsWith('fault: '))),
   }
-  print(isJson ? JSON.stringify({ ...result, alarms: Object.fromEntries(kinds), marks }) : describeResult(result))
+  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify({ ...result, marks, coverage })}\n`)
+  for (const [part, { lines, linesAll, branches, branchesAll }] of isJson ? [] : Object.entries(coverage ?? {}))
+    print(`${part.padEnd(12)} lines ${share(lines, linesAll)}, branches ${share(branches, branchesAll)} reached`)
+  print(
+    isJson ? JSON.stringify({ ...result, alarms: Object.fromEntries(kinds), marks, coverage }) : describeResult(result),
+  )
   return kinds.size === 0 ? 0 : 1
+}
+
+function share(some: number, all: number): string {
+  return `${some} of ${all} (${Math.round((100 * some) / Math.max(1, all))} %)`
 }
 
 function describeResult(result: {
@@ -160,4 +186,17 @@ function describeResult(result: {
 }): string {
   const { seeds, alarmed, kinds, requests, simulatedDays, seconds } = result
   return `${seeds} seeds, ${requests} requests, ${simulatedDays} simulated days in ${seconds} s: ${alarmed} seeds with alarms of ${kinds} kinds`
+}
+
+/** A fault may be planted in it: its modules are loaded here. */
+async function takePower(count: number, seed: number): Promise<number> {
+  if (values.sabotage !== undefined) plantFault(values.sabotage)
+  const { losePower } = await import('./power/battery.ts')
+  const tell = (done: number): void => void process.stderr.write(`\r${done} of ${count} losses of power `)
+  const result = await losePower(count, seed, values.traced, tell)
+  process.stderr.write('\n')
+  for (const problem of result.problems.slice(0, 20)) print(problem)
+  for (const order of result.strange) print(`the recorder does not know the order: ${order}`)
+  print(JSON.stringify({ ...result, problems: result.problems.length }))
+  return result.problems.length + result.strange.length === 0 ? 0 : 1
 }

@@ -82,6 +82,18 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
+    name: 'told-before-the-disk',
+    oracle: 'durable',
+    says: 'commits are acknowledged before the disk has them',
+    edits: [['src/storage/sqlite/connect.ts', 'PRAGMA synchronous = FULL', 'PRAGMA synchronous = NORMAL']],
+  },
+  {
+    name: 'disk-never-asked',
+    oracle: 'durable',
+    says: 'nothing is ever synced',
+    edits: [['src/storage/sqlite/connect.ts', 'PRAGMA synchronous = FULL', 'PRAGMA synchronous = OFF']],
+  },
+  {
     name: 'digest-of-nothing',
     oracle: 'audit',
     says: 'an entry is digested without its lines',

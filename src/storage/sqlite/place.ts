@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, fsyncSync, mkdirSync, mkdtempSync, openSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { StorageError } from '../errors.ts'
 import { claim } from './lock.ts'
 
@@ -31,7 +31,34 @@ function findPlace(path: string): Omit<Place, 'release'> {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-'))
     return { path: join(folder, 'tollgate.db'), forget: () => rmSync(folder, { recursive: true, force: true }) }
   }
-  mkdirSync(dirname(path), { recursive: true })
+  makeFolder(dirname(path))
   const real = existsSync(path) ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path))
   return { path: real, forget: () => undefined }
+}
+
+/**
+ * Makes a folder and those above it, under names that a loss of power does not take away: SQLite syncs the names in the folder
+ * of a database, and nobody the folder's own.
+ */
+function makeFolder(folder: string): void {
+  const first = mkdirSync(folder, { recursive: true })
+  if (first === undefined) return
+  const top = dirname(resolve(first))
+  for (let at = dirname(resolve(folder)); at.length >= top.length; at = dirname(at)) {
+    syncNames(at)
+    if (at === dirname(at)) return
+  }
+}
+
+/** Where a folder cannot be synced (Windows), its names are as safe as the system makes them. */
+function syncNames(folder: string): void {
+  let file: number | undefined
+  try {
+    file = openSync(folder, 'r')
+    fsyncSync(file)
+  } catch {
+    // The database itself says when the disk fails.
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
 }

@@ -1,6 +1,7 @@
 import { answered } from './answered.ts'
 import { audit } from './audit.ts'
 import { delivered } from './delivered.ts'
+import { durable } from './durable.ts'
 import { exactlyOnce } from './exactly-once.ts'
 import { faultless } from './faultless.ts'
 import { freeImage } from './free-image.ts'
@@ -31,6 +32,7 @@ export const oracles: readonly Oracle[] = [
   stuckMoney,
   reviews,
   exactlyOnce,
+  durable,
   audit,
   limits,
   tokens,

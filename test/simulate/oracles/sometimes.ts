@@ -1,8 +1,7 @@
 /** What has to be met now and then, or a run has tried less than it says: judged over many seeds together. */
 export const met = [
-  'fault: crash, whole',
-  'fault: crash, tail cut',
-  'fault: crash, tail torn',
+  'fault: killed',
+  'fault: power lost, something was not synced',
   'fault: restart',
   'fault: clock jumps',
   'fault: disk full',

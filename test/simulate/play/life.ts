@@ -1,7 +1,7 @@
 import type { Gateway } from '../../../src/index.ts'
 import { createGateway } from '../../../src/index.ts'
 import { Process, runAs } from '../world/process.ts'
-import { copyAsCrashed } from '../world/storage.ts'
+import { type Damage, endPower } from '../world/power.ts'
 import { type Acknowledged, createThreads } from '../world/threads.ts'
 import type { World } from '../world/world.ts'
 import { configuration, environment, plainSettings, type Settings } from './settings.ts'
@@ -23,9 +23,11 @@ export class Lives {
   readonly errors: Logged[] = []
   /** When it died. */
   readonly crashes: number[] = []
+  /** What each death and each loss of power did to the database. */
+  readonly damages: Damage[] = []
   readonly #world: World
   readonly #folder: string
-  readonly #acknowledged: Acknowledged = { mark: undefined, untold: 0 }
+  readonly #acknowledged: Acknowledged = { untold: 0 }
   /** Configurations, each with when it may have been in use first; until the next has been read. */
   readonly versions: { readonly from: number; until: number; readonly settings: Settings }[] = []
   #text = ''
@@ -34,6 +36,7 @@ export class Lives {
     this.#world = world
     this.#folder = folder
     this.path = `${folder}/0.db`
+    world.disk.watch(this.path)
     this.process = new Process('gateway 0')
     this.configure(plainSettings)
   }
@@ -102,10 +105,14 @@ export class Lives {
     this.process.crash()
     this.count++
     const next = `${this.#folder}/${this.count}.db`
-    const tail = copyAsCrashed(this.path, next, this.#acknowledged.mark, this.#world.random)
-    this.#world.mark(`fault: crash, ${tail}`)
+    const { disk, power } = this.#world
+    const damage = endPower(disk, this.path, next, power.chance(0.6) ? 'power' : 'killed', power)
+    this.damages.push(damage)
+    const stake = damage.open > 0 ? 'something was not synced' : 'everything was synced'
+    this.#world.mark(damage.how === 'killed' ? 'fault: killed' : `fault: power lost, ${stake}`)
     this.path = next
-    Object.assign(this.#acknowledged, { mark: undefined, untold: 0 })
+    disk.watch(next)
+    this.#acknowledged.untold = 0
   }
 
   #create(): Promise<Gateway> {

@@ -1,6 +1,7 @@
-import { closeSync, copyFileSync, existsSync, ftruncateSync, openSync, readSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { DatabaseSync, StatementSync, type SQLInputValue } from 'node:sqlite'
 import type { Random } from './random.ts'
+import { RecordedDisk } from './recorded.ts'
 
 /** What is wrong with the disk just now. */
 export type Disk = {
@@ -40,6 +41,10 @@ export class FaultyDisk {
   readonly #note: (fault: string) => void
   readonly #writing = new WeakSet<DatabaseSync>()
   readonly #owners = new WeakMap<StatementSync, DatabaseSync>()
+  readonly #recorded = new Map<string, RecordedDisk>()
+  readonly #levels = new WeakMap<DatabaseSync, number>()
+  /** Frames of the log behind which SQLite carries them into the database; its own 1,000 unless told. */
+  checkpointEvery: number | undefined
   #bypassed = false
 
   constructor(random: Random, note: (fault: string) => void) {
@@ -54,16 +59,34 @@ export class FaultyDisk {
     Object.assign(this.now, soundDisk)
   }
 
+  /** From now on what SQLite asks of the disk for this database is recorded. */
+  watch(path: string): RecordedDisk {
+    const recorded = new RecordedDisk(path)
+    this.#recorded.set(resolve(path), recorded)
+    return recorded
+  }
+
+  recordOf(path: string): RecordedDisk | undefined {
+    return this.#recorded.get(resolve(path))
+  }
+
   /** Rows that a query of the test's own finds, past every fault and past the gateway's code. */
   look(path: string, sql: string, ...params: SQLInputValue[]): readonly Row[] {
-    this.#bypassed = true
-    try {
+    return this.past(() => {
       const db = new DatabaseSync(path, { readOnly: true })
       try {
         return db.prepare(sql).all(...params) as Row[]
       } finally {
         db.close()
       }
+    })
+  }
+
+  /** Does something of the test's own, which no fault meets. */
+  past<T>(act: () => T): T {
+    this.#bypassed = true
+    try {
+      return act()
     } finally {
       this.#bypassed = false
     }
@@ -71,10 +94,20 @@ export class FaultyDisk {
 
   /** Puts itself under `node:sqlite`. */
   install(): void {
-    const before = (db: DatabaseSync, sql: string): void => this.#beforeExec(db, sql)
     wrap(DatabaseSync.prototype, 'exec', (exec, db: DatabaseSync, args) => {
-      before(db, args[0] as string)
-      return exec()
+      const sql = args[0] as string
+      if (this.#bypassed) return exec()
+      const isWrite = this.#beforeExec(db, sql)
+      const result = exec()
+      if (isWrite) this.#afterExec(db, sql)
+      return result
+    })
+    wrap(DatabaseSync.prototype, 'close', (close, db: DatabaseSync) => {
+      const recorded = this.#bypassed ? undefined : this.recordOf(db.location() ?? '')
+      const level = recorded && this.#levelOf(db)
+      const result = close()
+      if (recorded && level !== undefined) recorded.record(level)
+      return result
     })
     wrap(DatabaseSync.prototype, 'prepare', (prepare, db: DatabaseSync) => {
       const statement = prepare() as StatementSync
@@ -87,16 +120,33 @@ export class FaultyDisk {
     })
   }
 
-  #beforeExec(db: DatabaseSync, sql: string): void {
+  /** @returns whether it may change a file */
+  #beforeExec(db: DatabaseSync, sql: string): boolean {
     if (sql === 'BEGIN IMMEDIATE') this.#writing.add(db)
-    if (sql !== 'COMMIT' || !this.#writing.has(db)) return
+    if (sql !== 'COMMIT') return sql.startsWith('PRAGMA')
+    if (!this.#writing.has(db)) return false
     const isLast = this.now.failCommit !== undefined && --this.now.failCommit === 0
     if (isLast) this.now.failCommit = undefined
     if (this.now.full || isLast) {
       this.#note('disk full')
       throw sqliteError(13, 'database or disk is full')
     }
-    this.#writing.delete(db)
+    return this.#writing.delete(db)
+  }
+
+  #afterExec(db: DatabaseSync, sql: string): void {
+    if (sql.startsWith('PRAGMA')) this.#levels.delete(db)
+    if (sql.includes('journal_mode = WAL') && this.checkpointEvery !== undefined)
+      this.past(() => db.exec(`PRAGMA wal_autocheckpoint = ${this.checkpointEvery}`))
+    this.recordOf(db.location() ?? '')?.record(this.#levelOf(db))
+  }
+
+  #levelOf(db: DatabaseSync): number {
+    const known = this.#levels.get(db)
+    if (known !== undefined) return known
+    const level = Number((db.prepare('PRAGMA synchronous').get() as Row)['synchronous'])
+    this.#levels.set(db, level)
+    return level
   }
 
   #beforeStatement(db: DatabaseSync | undefined): void {
@@ -129,61 +179,4 @@ function wrap<T extends object>(
 
 function sqliteError(errcode: number, message: string): Error {
   return Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode, errstr: message })
-}
-
-/** How far a write-ahead log has come: frames of its present round. */
-export type LogMark = { readonly salt: string; readonly frames: number; readonly pageBytes: number }
-
-/** Reads frames of a write-ahead log (sqlite.org/walformat.html). `from` saves reading again what was seen before. */
-export function markLog(path: string, from?: LogMark): LogMark | undefined {
-  const head = readAt(`${path}-wal`, 0, 32)
-  if (!head) return undefined
-  const salt = head.toString('hex', 16, 24)
-  const pageBytes = head.readUInt32BE(8)
-  let frames = from?.salt === salt ? from.frames : 0
-  for (;;) {
-    const frame = readAt(`${path}-wal`, 32 + frames * (24 + pageBytes), 24)
-    if (!frame || frame.toString('hex', 8, 16) !== salt) return { salt, frames, pageBytes }
-    frames++
-  }
-}
-
-/** How many frames have been carried into the database: these are there for good. */
-function framesCarried(path: string): number {
-  return readAt(`${path}-shm`, 96, 4)?.readUInt32LE(0) ?? 0
-}
-
-/**
- * Copies a database as a power cut leaves it: what was acknowledged is there; of what was not, all, nothing, or a torn piece,
- * as `random` says.
- * @returns what became of the tail
- */
-export function copyAsCrashed(
-  from: string,
-  to: string,
-  acknowledged: LogMark | undefined,
-  random: Random,
-): 'whole' | 'tail cut' | 'tail torn' {
-  for (const part of ['', '-wal']) if (existsSync(from + part)) copyFileSync(from + part, to + part)
-  const now = markLog(from)
-  const choice = random.int(3)
-  if (!now || acknowledged?.salt !== now.salt) return 'whole'
-  if (now.frames <= acknowledged.frames || framesCarried(from) > acknowledged.frames || choice === 0) return 'whole'
-  const kept = 32 + acknowledged.frames * (24 + now.pageBytes)
-  const torn = choice === 2 ? 1 + random.int((now.frames - acknowledged.frames) * (24 + now.pageBytes) - 1) : 0
-  const file = openSync(`${to}-wal`, 'r+')
-  ftruncateSync(file, kept + torn)
-  closeSync(file)
-  return torn > 0 ? 'tail torn' : 'tail cut'
-}
-
-function readAt(path: string, at: number, size: number): Buffer | undefined {
-  if (!existsSync(path)) return undefined
-  const file = openSync(path, 'r')
-  try {
-    const bytes = Buffer.alloc(size)
-    return readSync(file, bytes, 0, size, at) === size ? bytes : undefined
-  } finally {
-    closeSync(file)
-  }
 }

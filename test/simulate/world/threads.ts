@@ -4,7 +4,7 @@ import { runReader } from '../../../src/storage/sqlite/reader-core.ts'
 import { runWriter, type WriterParts } from '../../../src/storage/sqlite/writer-core.ts'
 import { type Process, runAs, runningProcess } from './process.ts'
 import type { Random } from './random.ts'
-import { type FaultyDisk, type LogMark, markLog } from './storage.ts'
+import type { FaultyDisk } from './storage.ts'
 import type { Time } from './time.ts'
 
 type Core = (workerData: never, port: never, parts: WriterParts) => void
@@ -17,9 +17,9 @@ export type ThreadParts = {
   note(fault: string): void
 }
 
-/** What of a database's log was acknowledged: whoever committed it has been told. */
+/** What of a database's commits is on its way to whoever made them. */
 export type Acknowledged = {
-  mark: LogMark | undefined /** Groups that are committed, and nobody has been told. */
+  /** Groups that are committed, and nobody has been told. */
   untold: number
 }
 
@@ -46,7 +46,6 @@ class SimThread {
   #gone = false
   #mute = false
   #lastAt = 0
-  #mark: LogMark | undefined
 
   constructor(name: string, workerData: unknown, parts: ThreadParts, path: string, acknowledged: Acknowledged) {
     this.#name = name
@@ -121,14 +120,12 @@ class SimThread {
   #tell(message: unknown): void {
     if (this.#gone || this.#mute) return
     const copy: unknown = structuredClone(message)
-    if (this.#isWriter) {
-      this.#mark = markLog(this.#path, this.#mark)
-      this.#acknowledged.untold++
-    }
-    const mark = this.#mark
+    const recorded = this.#isWriter ? this.#parts.disk.recordOf(this.#path) : undefined
+    const mark = recorded?.mark ?? 0
+    if (this.#isWriter) this.#acknowledged.untold++
     this.#later(this.#latency(), 'tells', () => {
       if (this.#isWriter) {
-        this.#acknowledged.mark = mark
+        recorded?.acknowledge(mark)
         this.#acknowledged.untold--
       }
       this.outside.emit('message', copy)

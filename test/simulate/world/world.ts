@@ -20,6 +20,8 @@ export class World {
   readonly random: Random
   readonly time: Time
   readonly disk: FaultyDisk
+  /** What a loss of power leaves, and when it comes. */
+  readonly power: Random
   readonly wires: Wires
   /** How often each fault was injected, and each state reached. */
   readonly marks: { [name: string]: number } = {}
@@ -30,6 +32,8 @@ export class World {
     this.random = new Random(seed, 'world')
     this.time = new Time(new Random(seed, 'ties'), told)
     this.disk = new FaultyDisk(new Random(seed, 'disk'), fault => this.mark(`fault: ${fault}`))
+    this.power = new Random(seed, 'power')
+    this.disk.checkpointEvery = this.power.pick([undefined, 4, 16, 64])
     this.wires = { time: this.time, random: new Random(seed, 'wires'), lag: { share: 0.05, mostMs: 400 } }
   }
 

@@ -1,0 +1,170 @@
+import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs'
+import { type Frame, type LogRound, placeOfFrame, readRound, withFrames } from './log-frames.ts'
+import type { Random } from './random.ts'
+import { type DiskOp, drawLoss, type Loss, UnsyncedDisk } from './unsynced.ts'
+
+/** `PRAGMA synchronous`, by its number. */
+export const syncLevels = { off: 0, normal: 1, full: 2 } as const
+
+/** A transaction in the log, and how many operations there had been when whoever committed it was free to go on. */
+type Commit = { readonly end: number; readonly frames: readonly Frame[] }
+
+/** What a death or a loss of power left, and what may be there once the database has been opened again. */
+export type Remains = {
+  readonly files: ReadonlyMap<string, Buffer>
+  /** The database behind each commit that may be the last, the oldest first; the first has all that was acknowledged. */
+  readonly sound: readonly Buffer[]
+  /** Sectors at stake: what was asked of the disk and not synced. */
+  readonly open: number
+  readonly loss: Loss | undefined
+}
+
+const database = 'db'
+const log = 'db-wal'
+
+/**
+ * What SQLite asked of the disk for one database, told from its files whenever a statement has ended. The order within a
+ * statement is SQLite's own, which `npm run simulate -- --power N --traced` checks against the calls of a real process.
+ */
+export class RecordedDisk {
+  readonly #path: string
+  readonly #disk = new UnsyncedDisk()
+  readonly #ops: DiskOp[] = []
+  readonly #commits: Commit[] = []
+  /** Operations that have been handed to the disk for good, since somebody was told of what came of them. */
+  #passed = 0
+  /** The database as the last statement left it, and with every acknowledged commit. */
+  #file: Buffer = Buffer.alloc(0)
+  #image: Buffer = Buffer.alloc(0)
+  #round: LogRound | undefined
+  #carried = 0
+
+  constructor(path: string) {
+    this.#path = path
+    if (!existsSync(path)) return
+    this.#file = readFileSync(path)
+    this.#disk.put(database, this.#file)
+    this.#image = this.#file
+    if (!existsSync(`${path}-wal`)) return
+    this.#disk.put(log, readFileSync(`${path}-wal`))
+    const found = readRound(`${path}-wal`, undefined)
+    this.#round = found?.round
+    this.#image = withFrames(this.#file, found?.frames ?? [])
+  }
+
+  /** A place in the order of things: what was asked so far. */
+  get mark(): number {
+    return this.#passed + this.#ops.length
+  }
+
+  get ops(): readonly DiskOp[] {
+    return this.#ops
+  }
+
+  /** A statement has ended. */
+  record(level: number): void {
+    const found = readRound(`${this.#path}-wal`, this.#round)
+    if (found) this.#recordLog(found, level)
+    this.#recordDatabase(level, found === undefined)
+    if (!found) this.#recordEnd()
+    if (found?.frames.length) this.#commits.push({ end: this.mark, frames: found.frames })
+  }
+
+  /** Somebody has been told what was so at a mark: from here on it has to be there. */
+  acknowledge(mark: number): void {
+    const count = mark - this.#passed
+    if (count <= 0) return
+    for (const op of this.#ops.splice(0, count)) this.#disk.apply(op)
+    this.#passed = mark
+    while (this.#commits[0] && this.#commits[0].end <= mark)
+      this.#image = withFrames(this.#image, this.#commits.shift()?.frames ?? [])
+  }
+
+  /** The process dies, or the power goes: between any two of the operations nobody has been told of. This ends the recording. */
+  end(how: 'killed' | 'power', random: Random): Remains {
+    const until = random.chance(0.4) ? this.#ops.length : random.int(this.#ops.length + 1)
+    for (const op of this.#ops.slice(0, until)) this.#disk.apply(op)
+    const sound = [this.#image]
+    for (const { frames } of this.#commits) sound.push(withFrames(sound.at(-1) ?? this.#image, frames))
+    const loss = how === 'power' ? drawLoss(random) : undefined
+    const files = loss ? this.#disk.lose(random, loss) : this.#disk.whole()
+    return { files, sound, open: this.#disk.open, loss }
+  }
+
+  #recordLog({ round, isNew, frames }: NonNullable<ReturnType<typeof readRound>>, level: number): void {
+    const first = isNew ? 0 : (this.#round?.frames ?? 0)
+    if (isNew) {
+      const isCreated = !this.#has(log)
+      if (isCreated) this.#ops.push({ do: 'create', file: log })
+      this.#ops.push({ do: 'write', file: log, at: 0, bytes: round.head })
+      if (level >= syncLevels.normal) this.#ops.push({ do: 'sync', file: log })
+      if (level >= syncLevels.normal && isCreated) this.#ops.push({ do: 'sync names' })
+      this.#carried = 0
+    }
+    for (const [at, { bytes }] of frames.entries()) {
+      const place = placeOfFrame(first + at, bytes.length - 24)
+      this.#ops.push({ do: 'write', file: log, at: place, bytes: bytes.subarray(0, 24) })
+      this.#ops.push({ do: 'write', file: log, at: place + 24, bytes: bytes.subarray(24) })
+    }
+    if (frames.length > 0 && level >= syncLevels.full) this.#ops.push({ do: 'sync', file: log })
+    this.#round = round
+  }
+
+  /** Whether pages were carried from the log into the database, and which. */
+  #recordDatabase(level: number, isLogEmpty: boolean): void {
+    const carried = carriedFrames(this.#path)
+    if (carried === this.#carried && !isLogEmpty && this.#file.length > 0) return
+    this.#carried = carried ?? 0
+    const file = existsSync(this.#path) ? readFileSync(this.#path) : Buffer.alloc(0)
+    const pages = changedPages(this.#file, file)
+    if (this.#file.length === 0) {
+      // A new file gets its first page by a journal of another kind: all or nothing.
+      if (file.length > 0) this.#ops.push({ do: 'put', file: database, bytes: file })
+      this.#image = file
+    } else if (pages.length > 0) {
+      if (level >= syncLevels.normal && this.#has(log)) this.#ops.push({ do: 'sync', file: log })
+      for (const at of pages)
+        this.#ops.push({ do: 'write', file: database, at, bytes: file.subarray(at, at + pageBytes) })
+      const isComplete = isLogEmpty || carried === this.#round?.frames
+      if (isComplete) this.#ops.push({ do: 'truncate', file: database, size: file.length })
+      if (isComplete && level >= syncLevels.normal) this.#ops.push({ do: 'sync', file: database })
+    }
+    this.#file = file
+  }
+
+  /** The log is cut to nothing, or taken away. */
+  #recordEnd(): void {
+    if (!this.#has(log)) return
+    if (!existsSync(`${this.#path}-wal`)) this.#ops.push({ do: 'remove', file: log })
+    else if (this.#round) this.#ops.push({ do: 'truncate', file: log, size: 0 })
+    this.#round = undefined
+    this.#carried = 0
+  }
+
+  /** Whether a name is there, with all that was asked since. */
+  #has(file: string): boolean {
+    const last = this.#ops.findLast(op => (op.do === 'create' || op.do === 'remove') && op.file === file)
+    return last ? last.do === 'create' : this.#disk.has(file)
+  }
+}
+
+const pageBytes = 4096
+
+function changedPages(before: Buffer, now: Buffer): readonly number[] {
+  const changed: number[] = []
+  for (let at = 0; at < now.length; at += pageBytes)
+    if (!before.subarray(at, at + pageBytes).equals(now.subarray(at, at + pageBytes))) changed.push(at)
+  return changed
+}
+
+/** How many frames have been carried into the database (`nBackfill` of the log's index). */
+function carriedFrames(path: string): number | undefined {
+  if (!existsSync(`${path}-shm`)) return undefined
+  const file = openSync(`${path}-shm`, 'r')
+  try {
+    const bytes = Buffer.alloc(4)
+    return readSync(file, bytes, 0, 4, 96) === 4 ? bytes.readUInt32LE(0) : undefined
+  } finally {
+    closeSync(file)
+  }
+}
