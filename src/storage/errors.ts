@@ -4,6 +4,7 @@ const table = {
   storage_in_use: 'another gateway already works on {path}; stop it, or give this one a file of its own',
   storage_newer: '{path} was written by a newer version (schema {found}, this version knows {known}); use that version',
   storage_unavailable: 'the storage cannot be written: {reason}',
+  storage_busy: 'others were in the way each time that it was tried: {reason}',
   storage_closed: 'the storage is closed',
   storage_not_a_file:
     'the storage is no file of SQLite. A database of PostgreSQL is copied by its own tools: pg_dump --format=custom, pg_restore; for points in time, archive its write-ahead log',

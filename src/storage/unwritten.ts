@@ -76,7 +76,7 @@ export class Unwritten {
   postArrived(error: Error | undefined): void {
     this.hasPost = false
     if (!error) return this.#postings.done()
-    if (isUnavailable(error)) return this.#postings.giveBack()
+    if (mayBeLater(error)) return this.#postings.giveBack()
     const posting = this.#postings.refused()
     // Its own rows contradict it; what it says is kept where a person can find it.
     if (posting) this.#log.error({ fault: error.message, posting }, 'a charge cannot be written')
@@ -85,7 +85,7 @@ export class Unwritten {
   /** The rows on their way are durable, or are not known to be, or were refused for what they hold. */
   batchArrived(error: Error | undefined): void {
     this.hasBatch = false
-    if (error && isUnavailable(error)) return this.#backlog.giveBack()
+    if (error && mayBeLater(error)) return this.#backlog.giveBack()
     this.#backlog.done({ lost: error !== undefined })
     if (error) this.#log.error({ fault: error.message }, 'log rows could not be written and are lost')
     const { dropped } = this.#backlog
@@ -124,6 +124,9 @@ export class Unwritten {
   }
 }
 
-function isUnavailable(error: Error): boolean {
-  return error instanceof StorageError && (error.code === 'storage_unavailable' || error.code === 'storage_closed')
+const later: ReadonlySet<string> = new Set(['storage_unavailable', 'storage_busy', 'storage_closed'])
+
+/** It says nothing of what was to be written. */
+function mayBeLater(error: Error): boolean {
+  return error instanceof StorageError && later.has(error.code)
 }

@@ -213,6 +213,21 @@ await t.test('a transaction that somebody else was in the way of is made again [
   t.same(await storage.books.verify(), { charges: 100, lines: 100, entries: 100, left: 0, problems: [] })
 })
 
+await t.test('[7.6] a charge that others are in the way of each time is written when they are not', async t => {
+  const { url, storage, ledger, key } = await start(t)
+  const foreign = await postgres.connect(url)
+  t.teardown(() => foreign.end())
+  await foreign.query('CREATE SEQUENCE tries')
+  // More often than a transaction is made again by itself.
+  await foreign.query(`CREATE FUNCTION flaky() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF nextval('tries') < 20 THEN RAISE EXCEPTION 'injected' USING ERRCODE = '40001'; END IF; RETURN NEW; END $$`)
+  await foreign.query('CREATE TRIGGER flaky BEFORE INSERT ON charge FOR EACH ROW EXECUTE FUNCTION flaky()')
+  const { facts } = holdOf(key, 0)
+  ledger.post(facts, [line(0)], 'confirmed')
+  await storage.flush()
+  t.match(await storage.books.verify(), { charges: 1, lines: 1, entries: 1, problems: [] })
+})
+
 await t.test('the database keeps history as it is, whoever writes', async t => {
   const { url, storage, ledger, key } = await start(t)
   const [settled, open] = [holdOf(key, 100), holdOf(key, 100)]

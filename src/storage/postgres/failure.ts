@@ -13,7 +13,8 @@ const serverClasses = new Map([
   ['XX', 'the server failed'],
 ])
 /** Somebody else was faster, or two waited for each other: the same again may succeed. */
-const retryCodes = new Set(['40001', '40P01', '23505'])
+const conflictCodes = new Set(['40001', '40P01'])
+const retryCodes = new Set([...conflictCodes, '23505'])
 /** Waiting will not help: what was written in the address is not so. */
 const wrongAddress = new Set(['28', '3D'])
 
@@ -51,6 +52,7 @@ export function toStorageError(error: unknown): Error {
   if (error instanceof StorageError) return error
   const reason = storageFailure(error)
   if (reason !== undefined) return new StorageError('storage_unavailable', { reason })
+  if (conflictCodes.has(stateOf(error) ?? '')) return new StorageError('storage_busy', { reason: messageOf(error) })
   return error instanceof Error ? error : new Error(String(error))
 }
 
