@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { type Harness, holdOf, newKey } from './storage.ts'
+import { type Harness, holdOf, line, newKey } from './storage.ts'
 
 /** What several processes that bill on one database keep to, on every driver. */
 export async function replicasContract(t: Test, make: Harness): Promise<void> {
@@ -53,6 +53,31 @@ export async function replicasContract(t: Test, make: Harness): Promise<void> {
     await second.close()
     await harness.close()
   })
+
+  await t.test(
+    '[7.6] a charge that two give back at once is given back once, and the other hears that nothing was left',
+    async t => {
+      const harness = await make()
+      const [one, other] = [await harness.open('worker'), await harness.open('worker')]
+      for (let i = 0; i < 12; i++) {
+        const request = holdOf(await one.keys.create(newKey()), 40_000)
+        await one.ledger.hold(request)
+        await one.ledger.line(request.facts.id, line(0, { price: 40_000 }))
+        await one.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+        const given = await Promise.all(
+          [one, other].map(storage => storage.books.refund(request.facts.id, 'ada', 'a complaint')),
+        )
+        t.same(
+          given.toSorted((a, b) => a - b),
+          [0, 40_000],
+        )
+      }
+      t.same((await one.books.verify()).problems, [])
+      await one.close()
+      await other.close()
+      await harness.close()
+    },
+  )
 
   await t.test('one that was frozen past its lease changes nothing of what it had, and then begins anew', async t => {
     const harness = await make()

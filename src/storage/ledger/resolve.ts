@@ -91,7 +91,7 @@ export function* refund(self: Scribe, { id, by, reason, at }: Omit<Decision, 'ho
   const amount = whole(charge, 'amount')
   const keyId = text(charge, 'key_id')
   const lines = yield ask('SELECT * FROM line WHERE charge_id = ? ORDER BY idx', id)
-  yield* giveBack(keyId, amount, whole(charge, 'ended_at'))
+  // Its entry first: of two who give back at once the second finds that it is there, before any money has moved.
   yield* post(self, {
     chargeId: id,
     kind: 'refund',
@@ -103,6 +103,7 @@ export function* refund(self: Scribe, { id, by, reason, at }: Omit<Decision, 'ho
     at,
     digest: digestCharge(charge, lines),
   })
+  yield* giveBack(keyId, amount, whole(charge, 'ended_at'))
   yield* leave(self, { by, at }, 'charge.refund', id, { refunded: 0 }, { refunded: amount }, reason)
   return amount
 }
