@@ -29,13 +29,19 @@ export function runSeed(seed: number, options: SeedOptions = {}): Promise<Outcom
 }
 
 /** Runs a plan in a process of its own. */
-export function runPlan(
-  plan: Plan,
-  { sabotage, story, events = false, nth, coverage }: SeedOptions = {},
+export function runPlan(plan: Plan, { nth, ...options }: SeedOptions = {}): Promise<Outcome> {
+  const args = nth ? ['--nth', `${nth.of}:${nth.number}`] : []
+  return runScript(plan.seed, script, args, { ...options, input: JSON.stringify(recordPlan(plan)) })
+}
+
+/** Runs a script that plays one seed, in a process of its own; `input` is what it reads. */
+export function runScript(
+  seed: number,
+  path: string,
+  more: readonly string[],
+  { sabotage, story, events = false, coverage, input = '' }: Omit<SeedOptions, 'nth'> & { readonly input?: string },
 ): Promise<Outcome> {
-  const { seed } = plan
-  const args = [script]
-  if (nth) args.push('--nth', `${nth.of}:${nth.number}`)
+  const args = [path, ...more]
   if (story) args.push('--story')
   if (events) args.push('--events')
   if (sabotage !== undefined) args.push('--sabotage', sabotage)
@@ -48,7 +54,7 @@ export function runPlan(
   const env = { ...process.env, UV_THREADPOOL_SIZE: '1', ...cache, ...counted }
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['pipe', 'pipe', 'pipe'] })
   child.stdin.on('error', () => undefined)
-  child.stdin.end(JSON.stringify(recordPlan(plan)))
+  child.stdin.end(input)
   const limit = setTimeout(() => child.kill('SIGKILL'), longestMs)
   let out = ''
   let err = ''

@@ -9,6 +9,7 @@ import { judgeMarks } from './oracles/sometimes.ts'
 import type { Alarm } from './oracles/oracle.ts'
 import { drawPlan } from './play/plan.ts'
 import type { Outcome } from './play/play.ts'
+import { runReplicas } from './replicas/run.ts'
 import { recordPlan } from './play/record.ts'
 import { plantFault } from './sabotage.ts'
 import { listSabotages, trySabotages } from './try-sabotages.ts'
@@ -20,6 +21,7 @@ const seedsForMarks = 100
 
 const { values } = parseArgs({
   options: {
+    replicas: { type: 'boolean', default: false },
     seeds: { type: 'string' },
     from: { type: 'string', default: '1' },
     seed: { type: 'string' },
@@ -38,7 +40,7 @@ const { values } = parseArgs({
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 const isJson = values.format === 'json'
 
-process.exitCode = await main()
+process.exitCode = process.argv.includes('--replicas') ? await runReplicas(print) : await main()
 
 async function main(): Promise<number> {
   if (values.power !== undefined) return takePower(readWhole('power', values.power), readWhole('from', values.from))
@@ -48,7 +50,7 @@ async function main(): Promise<number> {
   if (values.seed !== undefined) return tellSeed(readWhole('seed', values.seed))
   if (values.seeds !== undefined) return tryMany(readWhole('from', values.from), readWhole('seeds', values.seeds))
   process.stderr.write(
-    'simulate --seeds N [--from SEED] [--coverage] [--json FILE] | --seed N [--shrink] [--record] [--sabotage NAME] [--format json] | --nth | --sabotage NAME|all|list | --power N [--traced]\n',
+    'simulate [--replicas] --seeds N [--from SEED] [--coverage] [--json FILE] | --seed N [--shrink] [--record] [--sabotage NAME] [--format json] | --nth | --sabotage NAME|all|list | --power N [--traced]\n',
   )
   return 2
 }

@@ -290,8 +290,8 @@ export const sabotages: readonly Sabotage[] = [
 ]
 
 /** Plants a fault in this process, before the modules that it is in are loaded. @throws Error when it does not fit any more */
-export function plantFault(name: string): void {
-  const sabotage = sabotages.find(one => one.name === name)
+export function plantFault(name: string, among: readonly Sabotage[] = sabotages): void {
+  const sabotage = among.find(one => one.name === name)
   if (!sabotage) throw new Error(`there is no planted fault '${name}'`)
   registerHooks({
     load(url, context, next) {

@@ -31,7 +31,7 @@ export const limits: Oracle = {
   },
 }
 
-function subjectsOf(stage: Stage): readonly Subject[] {
+export function subjectsOf(stage: Stage): readonly Subject[] {
   const subjects: Subject[] = []
   for (const [number, key] of stage.keys.entries()) {
     const { rpm, scope } = limitsOf[key.group]
@@ -87,7 +87,7 @@ function* judgeExcess({ name, rpm }: Subject, asks: readonly Ask[]): Iterable<re
 }
 
 /** Somebody was refused although all who may have been counted are fewer than the limit. */
-function* judgeRefusals(
+export function* judgeRefusals(
   stage: Stage,
   { name, rpm }: Subject,
   asks: readonly Ask[],

@@ -10,7 +10,7 @@ type Act = (stage: Stage, operated: Operated) => Promise<void> | void
 const afterwardsMs = 3_000
 
 /** What each kind of operation does. */
-const acts: { readonly [kind in Kind]: Act } = {
+export const acts: { readonly [kind in Kind]: Act } = {
   ask(stage, { wish }) {
     stage.ask(inUse(stage, wish))
   },

@@ -89,7 +89,7 @@ export async function play(
   }
 }
 
-function judge(oracle: (typeof oracles)[number], evidence: Evidence): Alarm[] {
+export function judge(oracle: (typeof oracles)[number], evidence: Evidence): Alarm[] {
   return [...oracle.judge(evidence)].map(([what, detail]) => ({ oracle: oracle.name, what, detail }))
 }
 
@@ -133,10 +133,10 @@ async function probe(stage: Stage): Promise<readonly Probe[]> {
   return probes
 }
 
-const quietWish: Wish = { ...plainWish, size: '1024x1024' }
+export const quietWish: Wish = { ...plainWish, size: '1024x1024' }
 
 /** What a budget has left: less what a person has yet to decide and, of one for all of a key's life, what was sold. */
-function freeOf(stage: Stage, key: LiveKey): number {
+export function freeOf(stage: Stage, key: LiveKey): number {
   const [row] = stage.look(
     `SELECT coalesce(sum(CASE state WHEN 'settled' THEN amount * ? WHEN 'needs_review' THEN hold * kept ELSE 0 END), 0) AS n
      FROM charge WHERE key_id = ?`,
@@ -163,7 +163,7 @@ async function close(stage: Stage): Promise<readonly string[]> {
   return left
 }
 
-function digest(stage: Stage): string {
+export function digest(stage: Stage): string {
   const hash = createHash('sha256')
   for (const table of ['charge', 'line', 'entry', 'key', 'log'])
     for (const row of stage.look(`SELECT * FROM ${table} ORDER BY 1, 2`)) hash.update(JSON.stringify(row))
@@ -175,7 +175,7 @@ const spooledBytes = 1_048_576
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0)
 
 /** What states and refusals this seed has met. */
-function markStates(stage: Stage, { books }: Evidence): void {
+export function markStates(stage: Stage, { books }: Evidence): void {
   const { world } = stage
   for (const charge of books.charges.values()) world.mark(`state: ${charge['state']}`)
   for (const ask of stage.asks) {
@@ -189,7 +189,7 @@ function markStates(stage: Stage, { books }: Evidence): void {
 }
 
 /** The requests as a table that a person can read. */
-function tellAsks(stage: Stage, { books }: Evidence): void {
+export function tellAsks(stage: Stage, { books }: Evidence): void {
   stage.tell('')
   stage.tell(
     '  ask      sent      ended  key  what                              answer                     made  had  lines  charge',

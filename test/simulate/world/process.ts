@@ -1,5 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
+import type { Happening } from './time.ts'
+
 /** Something that can be destroyed with its process. */
 type Held = { crash(): void }
 
@@ -7,6 +9,11 @@ type Held = { crash(): void }
 export class Process {
   readonly name: string
   dead = false
+  /** Nothing of it runs; what is due meanwhile is due when it is thawed (`Time.thaw`). */
+  frozen = false
+  readonly missed: Happening[] = []
+  /** By how much its clock on the wall is wrong beside the world's, in milliseconds. */
+  skewMs = 0
   readonly sockets = new Set<Held>()
 
   constructor(name: string) {

@@ -9,6 +9,8 @@ export type Wires = {
   readonly random: Random
   /** Share of the pieces that take long, and the longest they take, in milliseconds. */
   lag: { share: number; mostMs: number }
+  /** What is written at once comes at once: where real servers write, in how many bytes is not for the world to decide. */
+  readonly whole?: boolean
 }
 
 /** An end of a connection, with what `node:http` and undici use of a socket. */
@@ -110,7 +112,12 @@ export class SimSocket extends Duplex {
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error) => void): void {
     this.bytesWritten += chunk.length
     if (this.peer.destroyed) return done(failure('EPIPE'))
-    const { random } = this.#wires
+    const { random, whole } = this.#wires
+    if (whole) {
+      const bytes = Buffer.from(chunk)
+      this.#deliver('data', () => this.peer.push(bytes))
+      return done()
+    }
     for (let rest = Buffer.from(chunk); rest.length > 0; ) {
       const size = rest.length > 1 && random.chance(0.3) ? 1 + random.int(rest.length) : Math.min(rest.length, 65_536)
       const piece = rest.subarray(0, size)

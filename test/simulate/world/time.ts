@@ -21,6 +21,9 @@ export type Happening = {
   cancelled: boolean
 }
 
+/** Labels of what is due by itself. */
+const timers: ReadonlySet<string> = new Set(['after', 'every', 'timer', 'interval', 'sleep'])
+
 /** The longest that one happening kept the processor. */
 export type Slowest = { ms: number; label: string }
 
@@ -34,6 +37,8 @@ export class Time {
   wrongBy = 0
   happened = 0
   slowest: Slowest = { ms: 0, label: '' }
+  /** Time stands still until this resolves: real servers are at work. */
+  quiet: (() => Promise<void>) | undefined
   readonly #random: Random
   readonly #heap: Happening[] = []
   readonly #trace = createHash('sha256')
@@ -81,6 +86,10 @@ export class Time {
     if (!next || next.at > until) return false
     this.#pop()
     if (next.cancelled || next.process?.dead) return true
+    if (next.process?.frozen) {
+      next.process.missed.push(next)
+      return true
+    }
     this.tick = Math.max(this.tick, next.at)
     this.happened++
     const line = `${next.at.toFixed(3)} ${next.label}`
@@ -89,10 +98,24 @@ export class Time {
     const cpu = process.threadCpuUsage()
     runAs(next.process, next.run)
     await settle()
+    await this.quiet?.()
     const { user, system } = process.threadCpuUsage(cpu)
     const ms = (user + system) / 1_000
     if (ms > this.slowest.ms) this.slowest = { ms: Math.round(ms), label: next.label }
     return true
+  }
+
+  /** A process goes on: its timers first, as Node has it, then what came over its connections, in order. */
+  thaw(process: Process): void {
+    process.frozen = false
+    const isTimer = ({ label }: Happening): boolean => timers.has(label)
+    const missed = process.missed.splice(0)
+    const inOrder = [...missed.filter(isTimer), ...missed.filter(one => !isTimer(one))]
+    for (const [i, one] of inOrder.entries()) {
+      one.at = this.tick
+      one.tie = i / inOrder.length - 1
+      this.#push(one)
+    }
   }
 
   /** Runs until a time; whatever is due by then has happened. */

@@ -1,0 +1,206 @@
+import { DatabaseSync } from 'node:sqlite'
+import { createKey, openStorage, rotateKey } from '../../../src/index.ts'
+import type { Ask, Wish } from '../play/asks.ts'
+import { writeRequest } from '../play/callers.ts'
+import { type LiveKey, Stage } from '../play/stage.ts'
+import { Talk } from '../play/talk.ts'
+import { Process, runAs } from '../world/process.ts'
+import type { Row } from '../world/storage.ts'
+import type { World } from '../world/world.ts'
+import type { FleetPlan } from './plan.ts'
+import { configurationOf, Seat } from './seat.ts'
+import type { Stores } from './stores.ts'
+
+type Storage = Awaited<ReturnType<typeof openStorage>>
+
+/** When a key was changed so that nobody may use it, as far as whoever did it was told. */
+export type Closing = { readonly key: number; readonly from: number; until: number }
+/** Charges that a frozen gateway had, as they were when it was thawed. */
+export type Fenced = { readonly gateway: number; readonly at: number; readonly charges: ReadonlyMap<string, Row> }
+
+const tables = ['charge', 'line', 'entry', 'key', 'log'] as const
+
+/** Several gateways on one PostgreSQL and one Redis, and everything that callers and vendors saw of all of them. */
+export class Fleet extends Stage {
+  readonly stores: Stores
+  readonly fleet: FleetPlan
+  readonly seats: readonly Seat[]
+  readonly seatOf = new Map<Ask, Seat>()
+  /** Times by the world in which limits are not held by all together: from, until. */
+  readonly apart: { readonly from: number; until: number; readonly isForgotten: boolean }[] = []
+  readonly closings: Closing[] = []
+  readonly fenced: Fenced[] = []
+  /** Charges that several decided about at once, and how many of them were told that they did. */
+  readonly decided: { readonly id: string; readonly done: number }[] = []
+  readonly refusals: { readonly id: string; readonly why: string; readonly at: number }[] = []
+  /** A person's command line, on a machine where nothing goes wrong. */
+  readonly #desk = new Process('desk')
+  #tool: Storage | undefined
+  #mirror = new DatabaseSync(':memory:')
+
+  constructor(world: World, plan: FleetPlan, stores: Stores, story?: (line: string) => void) {
+    super(world, plan, '.', story)
+    this.fleet = plan
+    this.stores = stores
+    const text = configurationOf(plan.policy)
+    const { errors } = this.lives
+    this.seats = plan.skews.map((skewMs, no) => new Seat(no, { world, stores, text, errors, skewMs }))
+  }
+
+  /** Rows as of the last `mirror`. */
+  override look(sql: string, ...params: (string | number)[]): readonly Row[] {
+    return this.#mirror.prepare(sql).all(...params) as Row[]
+  }
+
+  /** Copies the books to where they are looked at. */
+  async mirror(names: readonly string[] = tables): Promise<void> {
+    if (names === tables) {
+      this.#mirror.close()
+      this.#mirror = new DatabaseSync(':memory:')
+    }
+    for (const name of names) {
+      const rows = await this.stores.rows(`SELECT * FROM ${name}`)
+      const columns = await this.#columns(name)
+      this.#mirror.exec(`DROP TABLE IF EXISTS ${name}; CREATE TABLE ${name} (${columns.join(', ')})`)
+      const insert = this.#mirror.prepare(`INSERT INTO ${name} VALUES (${columns.map(() => '?').join(', ')})`)
+      for (const row of rows) insert.run(...columns.map(column => asText(row[column])))
+    }
+  }
+
+  async #columns(table: string): Promise<readonly string[]> {
+    const found = this.#known.get(table)
+    if (found) return found
+    const rows = await this.stores.rows(
+      `SELECT column_name AS name FROM information_schema.columns WHERE table_name = '${table}' ORDER BY ordinal_position`,
+    )
+    const names = rows.map(row => String(row['name']))
+    this.#known.set(table, names)
+    return names
+  }
+
+  readonly #known = new Map<string, readonly string[]>()
+
+  override async open(): Promise<void> {
+    this.#tool = await this.world.time.runFor(
+      runAs(this.#desk, () => openStorage({ url: this.stores.postgresUrl, role: 'tool' })),
+    )
+    await this.desk(async storage => {
+      await storage.users.create({ name: 'ada', group: 'default', role: 'user', passwordHash: null })
+      await storage.users.create({ name: 'bob', group: 'team', role: 'user', passwordHash: null })
+      for (const planned of this.plan.keys) {
+        const { name, user, group, budget, period, rpm } = planned
+        const limits = rpm === undefined ? {} : { rpm }
+        const made = await createKey(storage, { name, user, group, budget, budgetPeriod: period, limits })
+        const live = { enabled: true, now: budget, lost: false, disabledAt: undefined, old: undefined, groups: [group] }
+        this.keys.push({ ...planned, ...live, id: made.key.id, secret: made.secret })
+      }
+    })
+    for (const seat of this.seats) if (!(await seat.begin())) throw new Error('a gateway does not start')
+  }
+
+  /** Something that a person does by the command line. */
+  async desk<T>(act: (storage: Storage) => T | PromiseLike<T>): Promise<T> {
+    const storage = this.#tool
+    if (!storage) throw new Error('the desk is closed')
+    return this.world.time.runFor(runAs(this.#desk, async () => act(storage)))
+  }
+
+  async leave(): Promise<void> {
+    await this.desk(storage => storage.close())
+    this.#tool = undefined
+  }
+
+  /** At a gateway of those that run. */
+  override async admin(act: (storage: Storage) => Promise<void>, choice = 0): Promise<boolean> {
+    const up = this.seats.filter(seat => seat.gateway && !seat.isFrozen)
+    const seat = up[choice % Math.max(1, up.length)]
+    if (!seat?.gateway) return false
+    const { storage } = seat.gateway
+    try {
+      await this.world.time.runFor(
+        runAs(seat.process, () => act(storage)),
+        120_000,
+      )
+      return true
+    } catch (error) {
+      this.world.mark('a person was refused')
+      this.tell(`  refused: ${error instanceof Error ? error.message : String(error)}`)
+      return false
+    }
+  }
+
+  override async verify(when: string): Promise<void> {
+    const { problems } = await this.desk(storage => storage.books.verify())
+    for (const problem of problems) this.findings.push({ at: this.world.time.tick, when, problem })
+  }
+
+  override async rotate(key: LiveKey, choice = 0): Promise<void> {
+    const isKnown = await this.admin(async storage => {
+      const rotated = await rotateKey(storage, key.id, 60_000, 'world')
+      if (rotated) key.secret = rotated.secret
+    }, choice)
+    if (!isKnown) key.lost = true
+  }
+
+  /** What goes on now at a gateway, or at all of them, may end badly, until so many milliseconds have passed. */
+  override disturb(why: string, ms: number, seat?: Seat): void {
+    for (const one of seat ? [seat] : this.seats) {
+      one.disturbedUntil = Math.max(one.disturbedUntil, this.world.time.tick + ms)
+      one.why = why
+    }
+    for (const ask of this.asks)
+      if (ask.endedAt === undefined && (!seat || this.seatOf.get(ask) === seat)) ask.disturbed ??= why
+  }
+
+  /** Gateways do not all count together from now on. */
+  part(ms: number, isForgotten = false): void {
+    const { tick } = this.world.time
+    this.apart.push({ from: tick, until: tick + ms, isForgotten })
+  }
+
+  override ask(wish: Wish, first?: Ask): Ask {
+    return this.askAt(wish, first)
+  }
+
+  /** Somebody asks a gateway: one that is chosen, or any. */
+  askAt(wish: Wish, first?: Ask, seat = this.seats[wish.seed % this.seats.length] as Seat): Ask {
+    const { time } = this.world
+    const ask: Ask = {
+      no: this.asks.length,
+      wish,
+      first: undefined as unknown as Ask,
+      sentAt: time.tick,
+      sentWall: time.wall,
+      life: 0,
+      entry: { kind: 'present' },
+      arrivals: [],
+      endedAt: undefined,
+      left: false,
+      disturbed: time.tick < seat.disturbedUntil ? seat.why : undefined,
+      answer: undefined,
+      informational: [],
+      broken: undefined,
+    }
+    Object.assign(ask, { first: first ?? ask })
+    this.asks.push(ask)
+    this.seatOf.set(ask, seat)
+    const { gateway, process } = seat
+    if (!gateway) {
+      ask.endedAt = time.tick
+      ask.disturbed ??= 'nobody listens'
+      return ask
+    }
+    const [outside, inside] = this.world.visit(process)
+    time.after(0.1, 'a caller connects', () => gateway.accept(inside), process)
+    const key = this.keys[wish.key]
+    if (!key) throw new Error(`there is no key ${wish.key}`)
+    new Talk(this.world, outside).send(ask, writeRequest(wish, ask.first.no, key.secret))
+    return ask
+  }
+}
+
+function asText(value: unknown): string | number | null {
+  if (Buffer.isBuffer(value)) return value.toString('hex')
+  if (typeof value === 'string' || typeof value === 'number') return value
+  return value === null || value === undefined ? null : JSON.stringify(value)
+}

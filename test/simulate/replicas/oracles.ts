@@ -1,0 +1,161 @@
+import { codeOf, statusOf } from '../play/asks.ts'
+import { limitsOf } from '../play/settings.ts'
+import { answered } from '../oracles/answered.ts'
+import { audit } from '../oracles/audit.ts'
+import { delivered } from '../oracles/delivered.ts'
+import { exactlyOnce } from '../oracles/exactly-once.ts'
+import { faultless } from '../oracles/faultless.ts'
+import { freeImage } from '../oracles/free-image.ts'
+import { idempotent } from '../oracles/idempotent.ts'
+import { judgeRefusals, subjectsOf } from '../oracles/limits.ts'
+import { memory } from '../oracles/memory.ts'
+import type { Evidence, Finding, Oracle } from '../oracles/oracle.ts'
+import { overdraft } from '../oracles/overdraft.ts'
+import { phantom } from '../oracles/phantom.ts'
+import { price } from '../oracles/price.ts'
+import { spendable } from '../oracles/spendable.ts'
+import { stuckMoney } from '../oracles/stuck-money.ts'
+import { Fleet } from './fleet.ts'
+
+const windowMs = 60_000
+
+function fleetOf({ stage }: Evidence): Fleet {
+  if (stage instanceof Fleet) return stage
+  throw new Error('this is judged of a fleet alone')
+}
+
+const exact: Oracle = {
+  name: 'exact-limits',
+  promise: `No more requests than the limit in any 60 seconds over all gateways together, nor at once; while one of them cannot
+    count with the others, no more than refuse or local says.`,
+  *judge(evidence) {
+    const fleet = fleetOf(evidence)
+    const subjects = subjectsOf(fleet)
+    for (const subject of subjects) {
+      const { name, rpm, keys } = subject
+      const asks = fleet.asks.filter(ask => keys.includes(ask.wish.key))
+      // When it was let in nobody outside knows: not before it was sent, not after it arrived.
+      const arrived = asks.flatMap(ask => {
+        const arrival = ask.first === ask ? ask.arrivals[0] : undefined
+        return arrival ? [{ from: ask.sentAt, until: arrival.at }] : []
+      })
+      for (const first of arrived) {
+        const until = first.from + windowMs
+        const count = arrived.filter(one => one.from >= first.from && one.until < until).length
+        const most = rpm(Math.max, first.from, until) * boundOf(fleet, first.from, until)
+        if (count > most)
+          yield ['more requests than a minute allows', `${name}: ${count} of ${most} from ${first.from}`]
+      }
+      yield* judgeRefusals(fleet, subject, asks)
+    }
+    for (const [number, key] of fleet.keys.entries()) {
+      const { concurrency } = limitsOf[key.group]
+      if (concurrency !== undefined) yield* judgePlaces(fleet, number, concurrency)
+    }
+  },
+}
+
+/** How many times its limit a subject may have had between two times. */
+function boundOf(fleet: Fleet, from: number, until: number): number {
+  const overlapping = fleet.apart.filter(one => one.from < until && one.until + windowMs > from)
+  const forgotten = overlapping.filter(one => one.isForgotten).length
+  const isApart = overlapping.some(one => !one.isForgotten)
+  return (isApart && fleet.fleet.policy === 'local' ? fleet.seats.length : 1) * (1 + forgotten)
+}
+
+/** Under way at a vendor is under way here; places of a gateway that cannot renew them are given away after half a minute. */
+function* judgePlaces(fleet: Fleet, number: number, most: number): Iterable<Finding> {
+  const spans = fleet.asks
+    .filter(ask => ask.wish.key === number && ask.disturbed === undefined && !ask.left)
+    .flatMap(ask =>
+      ask.arrivals.flatMap(({ at, wholeAt }) => (wholeAt === undefined ? [] : [{ from: at, until: wholeAt }])),
+    )
+  for (const one of spans) {
+    const together = spans.filter(other => other.from <= one.from && other.until > one.from).length
+    const bound = most * boundOf(fleet, one.from - windowMs, one.from)
+    if (together > bound)
+      yield ['more requests at once than allowed', `key ${number}: ${together} of ${bound} at ${Math.round(one.from)}`]
+  }
+}
+
+const fenced: Oracle = {
+  name: 'fenced',
+  promise: 'What others have ended of a frozen gateway is as it was, whatever that one does when it is thawed.',
+  *judge(evidence) {
+    const fleet = fleetOf(evidence)
+    const touched = new Set(fleet.decisions.map(({ id }) => id))
+    for (const { gateway, at, charges } of fleet.fenced)
+      for (const [id, was] of charges) {
+        const is = evidence.books.charges.get(id)
+        if (touched.has(id)) continue
+        const lines = evidence.books.linesOf(id).length
+        if (is?.['state'] !== was['state'] || is?.['amount'] !== was['amount'] || lines !== was['lines'])
+          yield [
+            `a ${was['state']} charge was changed by who had lost it`,
+            `${id} of gateway ${gateway}, thawed at ${at}: ${is?.['state']} ${is?.['amount']}, ${lines} lines`,
+          ]
+      }
+  },
+}
+
+const known: Oracle = {
+  name: 'known',
+  promise: 'A key that is disabled at one gateway is refused by all within a second, whose PostgreSQL is there.',
+  *judge(evidence) {
+    const fleet = fleetOf(evidence)
+    for (const { key, from, until } of fleet.closings)
+      for (const ask of fleet.asks) {
+        if (ask.wish.key !== key || ask.sentAt < from || (ask.endedAt ?? Infinity) > until) continue
+        if (ask.disturbed !== undefined || ask.arrivals.length === 0) continue
+        yield ['a disabled key was let in', `ask ${ask.no} at ${ask.sentAt}, ${ask.sentAt - from} ms after`]
+      }
+  },
+}
+
+const decided: Oracle = {
+  name: 'decided',
+  promise: 'Of two who decide about one charge at two gateways one does, and the other is told that nothing was left.',
+  *judge(evidence) {
+    const fleet = fleetOf(evidence)
+    for (const { id, done } of fleet.decided) if (done > 1) yield ['decided twice', `${id}: ${done} were told they did`]
+    for (const [id, entries] of Map.groupBy(evidence.books.entries, entry => String(entry['charge_id']))) {
+      const refunds = entries.filter(entry => entry['kind'] === 'refund').length
+      if (refunds > 1) yield ['given back twice', `${id}: ${refunds} entries`]
+    }
+    for (const { id, why } of fleet.refusals)
+      if (!/storage|database|writ/i.test(why)) yield [`whoever decides second is told: ${why}`, id]
+  },
+}
+
+const counted: Oracle = {
+  name: 'counted',
+  promise: 'With refuse nobody is let in whom Redis has not counted; with local nobody is refused for want of Redis.',
+  *judge(evidence) {
+    const fleet = fleetOf(evidence)
+    for (const ask of fleet.asks)
+      if (fleet.fleet.policy === 'local' && statusOf(ask) === 503 && codeOf(ask) === 'counters_unavailable')
+        yield ['refused for want of Redis', `ask ${ask.no}`]
+  },
+}
+
+/** All that judge a fleet: those of one gateway hold for many, and their own. */
+export const fleetOracles: readonly Oracle[] = [
+  freeImage,
+  phantom,
+  price,
+  overdraft,
+  stuckMoney,
+  exactlyOnce,
+  audit,
+  spendable,
+  delivered,
+  answered,
+  idempotent,
+  memory,
+  faultless,
+  exact,
+  fenced,
+  known,
+  decided,
+  counted,
+]

@@ -1,0 +1,133 @@
+import '../../../src/engine/index.ts'
+import '../../../src/gateway.ts'
+import '../../../src/observe/index.ts'
+import '../../../src/storage/postgres/kysely.ts'
+import '../../../src/storage/postgres/open.ts'
+import '../../../src/storage/counters/redis/counters.ts'
+import '../../../src/storage/keys/list.ts'
+import '../../../src/storage/journal/list.ts'
+import '../../../src/storage/journal/summary.ts'
+import '../../../src/storage/people/trail.ts'
+import '../../../plugins/auth/index.ts'
+import '../../../plugins/image-tier-billing/index.ts'
+import '../../../plugins/token-usage/index.ts'
+import 'prom-client'
+import type { Alarm, Evidence, Probe } from '../oracles/oracle.ts'
+import { codeOf, statusOf } from '../play/asks.ts'
+import { imagePrices } from '../play/settings.ts'
+import { readBooks } from '../play/books.ts'
+import { digest, freeOf, judge, markStates, type Outcome, quietWish, tellAsks } from '../play/play.ts'
+import type { World } from '../world/world.ts'
+import { Fleet } from './fleet.ts'
+import { perform } from './operations.ts'
+import { fleetOracles } from './oracles.ts'
+import type { FleetPlan } from './plan.ts'
+import type { Stores } from './stores.ts'
+
+const minute = 60_000
+const day = 24 * 60 * minute
+/** A lease, whoever looks next, and a sweep. */
+const quietMs = 105_000
+
+/** Plays a plan with several gateways to its end, without the operations that are left out, and judges. */
+export async function playFleet(
+  world: World,
+  plan: FleetPlan,
+  stores: Stores,
+  { skip = new Set<number>(), story }: { skip?: ReadonlySet<number>; story?: (line: string) => void } = {},
+): Promise<Outcome> {
+  const fleet = new Fleet(world, plan, stores, story)
+  const keep = (fault: unknown): void => {
+    fleet.unhandled.push(fault instanceof Error ? (fault.stack ?? fault.message) : String(fault))
+  }
+  process.on('unhandledRejection', keep)
+  process.on('uncaughtException', keep)
+  const harness: Alarm[] = []
+  const leftovers: string[] = []
+  const probes: Probe[] = []
+  fleet.tell(`${plan.skews.length} gateways, ${plan.policy} without Redis, clocks ${plan.skews.join(', ')} ms`)
+  try {
+    await fleet.open()
+    for (const operated of plan.fleet) if (!skip.has(operated.no)) await perform(fleet, operated)
+    await rest(fleet)
+    await fleet.mirror()
+    probes.push(...(await probe(fleet)))
+    leftovers.push(...(await close(fleet)))
+  } catch (error) {
+    const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    harness.push({ oracle: 'harness', what: detail.split('\n')[0] ?? '', detail })
+  }
+  await fleet.mirror()
+  const evidence: Evidence = { stage: fleet, books: readBooks(fleet), leftovers, probes }
+  const alarms = [...harness, ...fleetOracles.flatMap(oracle => judge(oracle, evidence))]
+  markStates(fleet, evidence)
+  tellAsks(fleet, evidence)
+  return {
+    seed: plan.seed,
+    calm: plan.calm,
+    trace: world.time.trace(),
+    books: digest(fleet),
+    alarms,
+    marks: world.marks,
+    happened: world.time.happened,
+    simulatedMs: Math.round(world.time.tick),
+    asks: fleet.asks.length,
+  }
+}
+
+/** The faults end; what has to come in the end gets its time. */
+async function rest(fleet: Fleet): Promise<void> {
+  const { world, stores, upstreams, seats } = fleet
+  stores.mend()
+  upstreams.heal()
+  for (const seat of seats) seat.process.skewMs = seat.skewMs = 0
+  fleet.tell('— the faults end; minutes of quiet')
+  await world.time.pass(quietMs)
+  await untilAnswered(fleet)
+  await fleet.verify('at rest')
+  for (const { gateway, process } of seats) if (gateway && !process.dead) await fleet.admin(storage => storage.flush())
+}
+
+/** Every second, until nobody waits any more: for a vendor who never answers that is a quarter of an hour. */
+async function untilAnswered(fleet: Fleet): Promise<void> {
+  const { time } = fleet.world
+  const end = time.tick + 20 * minute
+  while (time.tick < end && fleet.asks.some(ask => ask.endedAt === undefined)) await time.pass(1_000)
+  await time.pass(2_000)
+}
+
+/** Where a budget must have room by the test's own sums, somebody asks. */
+async function probe(fleet: Fleet): Promise<readonly Probe[]> {
+  const probes: Probe[] = []
+  const dearest = imagePrices['4K']
+  for (const [number, key] of fleet.keys.entries()) {
+    if (key.budget === null || key.lost || !key.enabled || key.uses.includes('chat')) continue
+    if (key.period !== 'total') fleet.world.time.wrongBy += (key.period === 'day' ? 2 : 40) * day
+    await fleet.world.time.pass(3_000)
+    const free = freeOf(fleet, key)
+    if (free < dearest) continue
+    const ask = fleet.ask({ ...quietWish, key: number, n: Math.min(20, Math.floor(free / dearest)), seed: number })
+    await untilAnswered(fleet)
+    probes.push({ period: key.period, free, status: statusOf(ask), code: codeOf(ask) })
+  }
+  return probes
+}
+
+/** Closes the gateways and looks for what they leave behind. */
+async function close(fleet: Fleet): Promise<readonly string[]> {
+  const { world } = fleet
+  const left: string[] = []
+  await untilAnswered(fleet)
+  for (const seat of fleet.seats) {
+    const { process, gateway } = seat
+    if (gateway && gateway.open > 0) left.push(`${gateway.open} requests are still open`)
+    await seat.end()
+    await world.time.pass(5_000)
+    if (process.sockets.size > 0) left.push(`${process.sockets.size} sockets are still open`)
+    for (const label of new Set(world.time.waitingFor(process)))
+      left.push(`a gateway that has closed still waits: ${label}`)
+  }
+  await fleet.verify('closed')
+  await fleet.leave()
+  return left
+}

@@ -1,0 +1,126 @@
+import type { Sabotage } from '../sabotage.ts'
+import type { FleetKind } from './plan.ts'
+
+/** A planted fault of several gateways, and what has to happen often for it to show within a few seeds. */
+export type FleetSabotage = Sabotage & { readonly likes: readonly FleetKind[] }
+
+export const fleetSabotages: readonly FleetSabotage[] = [
+  {
+    name: 'fence-open',
+    oracle: 'fenced',
+    says: 'a gateway that lost its lease goes on adding lines to charges that wait for a person',
+    likes: ['freeze long', 'burst'],
+    edits: [
+      [
+        'src/storage/ledger/line.ts',
+        "AND state = 'reserved' AND owner = ? AND epoch = ?",
+        "AND state IN ('reserved', 'needs_review') AND owner = ? AND epoch <= ?",
+      ],
+    ],
+  },
+  {
+    name: 'looks-then-holds',
+    oracle: 'overdraft',
+    says: 'a budget is looked at by one statement and moved by another',
+    likes: ['spend'],
+    edits: [
+      [
+        'src/storage/ledger/hold.ts',
+        '`UPDATE key SET held = held + ? WHERE id = ? AND (budget IS NULL OR ${left} >= ?) RETURNING id`,\n    request.hold,',
+        '`SELECT id FROM key WHERE id = ? AND (budget IS NULL OR ${left} >= ?)`,',
+      ],
+      [
+        'src/storage/ledger/hold.ts',
+        '  yield ask(\n    `INSERT INTO charge',
+        "  yield ask('UPDATE key SET held = held + ? WHERE id = ?', request.hold, facts.keyId)\n  yield ask(\n    `INSERT INTO charge",
+      ],
+    ],
+  },
+  {
+    name: 'counts-alone',
+    oracle: 'exact-limits',
+    says: 'each gateway counts by itself although Redis is there',
+    likes: ['burst', 'spend'],
+    edits: [
+      [
+        'src/storage/counters/redis/counters.ts',
+        'return this.#takeShared(demands, whenDown)',
+        'return this.#own.take(demands)',
+      ],
+    ],
+  },
+  {
+    name: 'nobody-looks-after',
+    oracle: 'stuck-money',
+    says: 'nobody ends what a gateway that died has left open',
+    likes: ['kill', 'burst'],
+    edits: [
+      ['src/storage/ledger/recover.ts', 'if (lapsed === 0 && !left) return', 'if (lapsed >= 0 || !left) return'],
+      [
+        'src/storage/ledger/recover.ts',
+        'const recovery = yield* endLeft({ ...self, epoch }, at)',
+        'const recovery = { epoch, settled: 0, toReview: 0 }',
+      ],
+    ],
+  },
+  {
+    name: 'key-of-one-gateway',
+    oracle: 'idempotent',
+    says: 'an idempotency key is not written down, so the next gateway does not know it',
+    likes: ['race', 'again'],
+    edits: [['src/storage/ledger/hold.ts', 'idempotency?.key ?? null', 'null']],
+  },
+  {
+    name: 'changes-unseen',
+    oracle: 'known',
+    says: 'a gateway does not hear of keys that were changed at another',
+    likes: ['disable', 'burst'],
+    edits: [['plugins/auth/key-cache.ts', 'if (revision !== this.#revision) this.#empty()', '']],
+  },
+  {
+    name: 'refund-unchecked',
+    oracle: 'decided',
+    says: 'nobody looks whether a charge was given back before',
+    likes: ['refund twice', 'ask'],
+    edits: [
+      [
+        'src/storage/ledger/resolve.ts',
+        "AND NOT EXISTS (SELECT 1 FROM entry WHERE charge_id = charge.id AND kind = 'refund')",
+        '',
+      ],
+    ],
+  },
+  {
+    name: 'doubt-forgotten',
+    oracle: 'stuck-money',
+    says: 'a charge whose opening was in doubt is not looked up',
+    likes: ['commits in doubt', 'burst'],
+    edits: [['src/storage/assemble.ts', "if (isUnavailable(error)) owed.owe(id, { change: 'endEmpty', given })", '']],
+  },
+  {
+    name: 'local-refuses',
+    oracle: 'counted',
+    says: 'who was told to count by itself without Redis refuses',
+    likes: ['redis refused', 'burst'],
+    edits: [
+      [
+        'src/storage/counters/redis/counters.ts',
+        "      if (whenDown === 'refuse') throw new CountersDown('the counters do not answer', { cause: error })\n      return this.#own.take(demands)",
+        "      throw new CountersDown('the counters do not answer', { cause: error })",
+      ],
+    ],
+  },
+  {
+    name: 'conflict-drops',
+    oracle: 'faultless',
+    says: 'a charge that others were in the way of four times is dropped',
+    likes: ['writes fail', 'ask'],
+    edits: [
+      [
+        'src/storage/postgres/failure.ts',
+        "if (conflictCodes.has(stateOf(error) ?? ''))",
+        'if (conflictCodes.size === 0)',
+      ],
+    ],
+  },
+]

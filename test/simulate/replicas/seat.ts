@@ -1,0 +1,123 @@
+import { createGateway, type Gateway } from '../../../src/index.ts'
+import { Process, runAs } from '../world/process.ts'
+import type { World } from '../world/world.ts'
+import type { Logged } from '../play/life.ts'
+import { configuration, environment } from '../play/settings.ts'
+import type { Stores } from './stores.ts'
+
+export type Policy = 'local' | 'refuse'
+
+/** The configuration of every gateway: as of one alone, with what they do when Redis does not answer. */
+export function configurationOf(policy: Policy): string {
+  const text = configuration()
+  const next = text.replace('[auth, ratelimit,', `[auth, { ratelimit: { on_store_failure: ${policy} } },`)
+  if (next === text) throw new Error('gateway.yaml has no such pipeline any more')
+  return next
+}
+
+/** What gateways say when what they stand on fails them; `faultless` judges the rest. */
+const expected: ReadonlySet<string> = new Set([
+  'this gateway was silent for longer than its lease; its open charges were ended',
+  'the store of the limits does not answer',
+])
+
+/** A place in which one gateway runs after another. */
+export class Seat {
+  readonly no: number
+  gateway: Gateway | undefined
+  process: Process
+  /** By how much the clock of its machine is wrong. */
+  skewMs: number
+  /** Until when, by the world's time, what happens at it may end badly; and why. */
+  disturbedUntil = 0
+  why = ''
+  #count = 0
+  readonly #world: World
+  readonly #stores: Stores
+  readonly #text: string
+  readonly #errors: Logged[]
+
+  constructor(no: number, parts: { world: World; stores: Stores; text: string; errors: Logged[]; skewMs: number }) {
+    this.no = no
+    this.#world = parts.world
+    this.#stores = parts.stores
+    this.#text = parts.text
+    this.#errors = parts.errors
+    this.skewMs = parts.skewMs
+    this.process = new Process(`gateway ${no}.0`)
+  }
+
+  get isFrozen(): boolean {
+    return this.process.frozen
+  }
+
+  /** Begins, when the servers let it. @returns false when it was refused */
+  async begin(): Promise<boolean> {
+    this.process = new Process(`gateway ${this.no}.${this.#count++}`)
+    this.process.skewMs = this.skewMs
+    try {
+      this.gateway = await this.#world.time.runFor(
+        runAs(this.process, () => this.#create()),
+        120_000,
+      )
+      return true
+    } catch (error) {
+      this.#world.mark('start refused')
+      this.process.crash()
+      if (error instanceof Error && !/storage|database|connect/i.test(error.message)) throw error
+      return false
+    }
+  }
+
+  /** Lets requests finish, as SIGTERM does. */
+  async end(): Promise<void> {
+    const { gateway } = this
+    this.gateway = undefined
+    if (gateway)
+      await this.#world.time.runFor(
+        runAs(this.process, () => gateway.close()),
+        3_600_000,
+      )
+  }
+
+  kill(): void {
+    this.gateway = undefined
+    this.process.crash()
+  }
+
+  #create(): Promise<Gateway> {
+    const { clock, random, time } = this.#world
+    const { process } = this
+    return createGateway(
+      { text: this.#text, file: 'simulated.yaml' },
+      {
+        env: {
+          ...environment,
+          TOLLGATE_STORAGE: this.#stores.postgresUrl,
+          TOLLGATE_COUNTERS: this.#stores.redisUrl,
+        },
+        log: this.#log(),
+        clock: { ...clock, now: () => Math.floor(time.wall + process.skewMs) },
+        random,
+        connect: this.#world.connect,
+      },
+    )
+  }
+
+  #log() {
+    const nothing = (): void => undefined
+    const error = (facts: object, text: string): void => {
+      if (expected.has(text)) this.#world.mark(`said: ${text}`)
+      else this.#errors.push({ at: this.#world.time.tick, text, facts: `gateway ${this.no}: ${describe(facts)}` })
+    }
+    const flush = (): Promise<void> => Promise.resolve()
+    return { debug: nothing, info: nothing, warn: nothing, error, request: nothing, hide: nothing, flush }
+  }
+}
+
+function describe(facts: object): string {
+  const shown = Object.entries(facts).map(([name, value]) =>
+    value instanceof Error ? `${name}: ${value.stack ?? value.message}` : `${name}: ${String(value)}`,
+  )
+  return shown.join('; ').slice(0, 600)
+}
