@@ -64,7 +64,7 @@ export class Seat {
     } catch (error) {
       this.#world.mark('start refused')
       this.process.crash()
-      if (error instanceof Error && !/storage|database|connect/i.test(error.message)) throw error
+      if (error instanceof Error && !/storage|database|connect|planted/i.test(error.message)) throw error
       return false
     }
   }
