@@ -13,6 +13,7 @@ import '../../../plugins/image-tier-billing/index.ts'
 import '../../../plugins/token-usage/index.ts'
 import 'prom-client'
 import type { Alarm, Evidence, Probe } from '../oracles/oracle.ts'
+import { stuckMoney } from '../oracles/stuck-money.ts'
 import { codeOf, statusOf } from '../play/asks.ts'
 import { imagePrices } from '../play/settings.ts'
 import { readBooks } from '../play/books.ts'
@@ -51,6 +52,9 @@ export async function playFleet(
     for (const operated of plan.fleet) if (!skip.has(operated.no)) await perform(fleet, operated)
     await rest(fleet)
     await fleet.mirror()
+    // While they run: one that closes gives its lease back, and the next ends what it has left.
+    const atRest: Evidence = { stage: fleet, books: readBooks(fleet), leftovers, probes }
+    harness.push(...judge(stuckMoney, atRest))
     probes.push(...(await probe(fleet)))
     leftovers.push(...(await close(fleet)))
   } catch (error) {

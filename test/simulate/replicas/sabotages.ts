@@ -91,13 +91,6 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     ],
   },
   {
-    name: 'doubt-forgotten',
-    oracle: 'stuck-money',
-    says: 'a charge whose opening was in doubt is not looked up',
-    likes: ['commits in doubt', 'burst'],
-    edits: [['src/storage/assemble.ts', "if (isUnavailable(error)) owed.owe(id, { change: 'endEmpty', given })", '']],
-  },
-  {
     name: 'local-refuses',
     oracle: 'counted',
     says: 'who was told to count by itself without Redis refuses',
