@@ -7,22 +7,29 @@ export const ratioMax = 2.6
 const shortestMs = 0.5
 
 /** Times below this are alike. */
-const unseenMs = 0.03
+const unseenMs = 0.005
 
 /** What a reader costs at one size, beside half of it. */
 export type Growth = {
   readonly reader: string
   readonly kind: string
   readonly bytes: number
-  /** The cost at `bytes` over the cost at half of them, the fastest of runs that took turns. */
+  /** What the cost is multiplied by when the size doubles, up to `bytes`: of the fastest of runs that took turns. */
   readonly ratio: number
   readonly megabytesPerSecond: number
 }
 
-/** Doubles a size for a reader. Of each size the fastest run counts: what others on the machine take only adds. */
-async function measureGrowth(reader: Reader, kind: string, bytes: number, pairs: number): Promise<Growth> {
+/**
+ * Doubles a size for a reader, so many times. Of each size the fastest run counts: what others on the machine take only adds, and
+ * over several doublings less of it.
+ */
+async function measureGrowth(
+  reader: Reader,
+  kind: string,
+  { bytes, pairs, doublings }: { readonly bytes: number; readonly pairs: number; readonly doublings: number },
+): Promise<Growth> {
   const make = reader.kinds[kind] as Generator
-  const half = make(bytes / 2)
+  const half = make(bytes / 2 ** doublings)
   const whole = make(bytes)
   const once = await costMs(reader, half, 1)
   const times = Math.min(100, Math.max(1, Math.ceil(shortestMs / once)))
@@ -34,8 +41,8 @@ async function measureGrowth(reader: Reader, kind: string, bytes: number, pairs:
   }
   const less = Math.max(unseenMs, Math.min(...halves) / times)
   const more = Math.max(unseenMs, Math.min(...wholes) / times)
-  // Units are not cut: the one is not exactly twice as long as the other.
-  const ratio = ((more / less) * 2) / (whole.length / half.length)
+  // By bytes: units are not cut, and the one is not exactly so many times as long as the other.
+  const ratio = 2 * (more / less / (whole.length / half.length)) ** (1 / doublings)
   return { reader: reader.name, kind, bytes: whole.length, ratio, megabytesPerSecond: whole.length / 1e3 / more }
 }
 
@@ -44,10 +51,10 @@ async function measureGrowth(reader: Reader, kind: string, bytes: number, pairs:
  * what grows with the square does so each time.
  */
 export async function settleGrowth(reader: Reader, kind: string, bytes: number): Promise<Growth> {
-  let least = await measureGrowth(reader, kind, bytes, 4)
-  for (let tries = 1; tries <= 4 && least.ratio > ratioMax; tries++) {
-    const size = Math.min(bytes * 2 ** (tries % 3), reader.bytesMax ?? Number.POSITIVE_INFINITY)
-    const next = await measureGrowth(reader, kind, size, 7)
+  let least = await measureGrowth(reader, kind, { bytes, pairs: 4, doublings: 1 })
+  for (let tries = 1; tries <= 5 && least.ratio > ratioMax; tries++) {
+    const size = Math.min(bytes * 4, reader.bytesMax ?? Number.POSITIVE_INFINITY)
+    const next = await measureGrowth(reader, kind, { bytes: size, pairs: 5, doublings: 3 })
     if (next.ratio < least.ratio) least = next
   }
   return least
