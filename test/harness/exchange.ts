@@ -17,6 +17,7 @@ import {
   type Stores,
   Ids,
   systemRandom,
+  systemClock,
   systemTimers,
   type Target,
   type Upstream,
@@ -29,16 +30,24 @@ export class HandClock implements Clock {
   readonly after: Clock['after'] = (ms, run) => systemTimers.after(ms, run)
   readonly every: Clock['every'] = (ms, run) => systemTimers.every(ms, run)
   readonly sleep: Clock['sleep'] = (ms, signal) => systemTimers.sleep(ms, signal)
-  #ms = 0
+  /** What it was moved by. */
+  protected moved = 0
   #wall = Date.UTC(2026, 10, 20)
-  now = (): number => this.#wall + this.#ms
-  tick = (): number => this.#ms
+  now = (): number => this.#wall + this.moved
+  tick = (): number => this.moved
   move(ms: number): void {
-    this.#ms += ms
+    this.moved += ms
   }
   jump(ms: number): void {
     this.#wall += ms
   }
+}
+
+/** A clock that runs, and can be moved ahead: for tests in which something is waited for in vain. */
+export class RunningClock extends HandClock {
+  readonly #began = systemClock.tick()
+  override now = (): number => Math.floor(Date.UTC(2026, 10, 20) + this.tick())
+  override tick = (): number => this.moved + systemClock.tick() - this.#began
 }
 
 /** What was logged, as [level, facts, text]. */
