@@ -278,7 +278,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
       return results
     }
     for (const key of all) await buy(key, 80)
-    const none = { kind: 'overdrawn', availableMicros: 20 }
+    const none = { kind: 'overdrawn', availableMicros: 20, heldMicros: 0 }
     const [tomorrow, nextMonth] = [Date.UTC(2026, 10, 26), Date.UTC(2026, 11, 1)]
     t.same(await refusals(), [
       { ...none, renewsAt: tomorrow },
