@@ -83,7 +83,7 @@ t.test('a statement or a commit that fails, whichever it is, breaks no promise',
 })
 
 t.test('what a seed decides happens once more in the same way, in another process', async t => {
-  for (const seed of [3, 10]) {
+  for (const seed of [1, 10]) {
     let [one, two] = await Promise.all([runSeed(seed), runSeed(seed)])
     // Threads that unpack are waited for outside of time, which a machine that is very busy has been seen to upset.
     for (let tries = 0; tries < 3 && one.trace !== two.trace; tries++) {
