@@ -83,13 +83,8 @@ t.test('a statement or a commit that fails, whichever it is, breaks no promise',
 })
 
 t.test('what a seed decides happens once more in the same way, in another process', async t => {
-  for (const seed of [1, 10]) {
-    let [one, two] = await Promise.all([runSeed(seed), runSeed(seed)])
-    // Threads that unpack are waited for outside of time, which a machine that is very busy has been seen to upset.
-    for (let tries = 0; tries < 3 && one.trace !== two.trace; tries++) {
-      t.comment(`seed ${seed} went another way: ${one.trace}, ${two.trace}; once more`)
-      ;[one, two] = await Promise.all([runSeed(seed), runSeed(seed)])
-    }
+  for (const seed of [1, 3, 10]) {
+    const [one, two] = await Promise.all([runSeed(seed), runSeed(seed)])
     t.equal(one.trace, two.trace, `trace of seed ${seed}`)
     t.equal(one.books, two.books, `books of seed ${seed}`)
     t.ok(one.happened > 1_000)

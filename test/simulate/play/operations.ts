@@ -171,8 +171,10 @@ export async function perform(stage: Stage, operated: Operated): Promise<void> {
 }
 
 function watch(stage: Stage): void {
-  lookForOverdrafts(stage)
-  stage.watchReviews()
+  stage.looking(() => {
+    lookForOverdrafts(stage)
+    stage.watchReviews()
+  })
 }
 
 function describeTime(tick: number, wall: number): string {

@@ -102,6 +102,11 @@ export class Stage {
     return this.world.disk.look(this.lives.path, sql, ...params)
   }
 
+  /** Looks at one moment, which share what they open. */
+  looking(act: () => void): void {
+    this.world.disk.looking(this.lives.path, act)
+  }
+
   async open(): Promise<void> {
     await this.lives.begin()
     await this.admin(async storage => {

@@ -46,6 +46,7 @@ export class FaultyDisk {
   /** Frames of the log behind which SQLite carries them into the database; its own 1,000 unless told. */
   checkpointEvery: number | undefined
   #bypassed = false
+  #reader: DatabaseSync | undefined
 
   constructor(random: Random, note: (fault: string) => void) {
     this.#random = random
@@ -72,14 +73,21 @@ export class FaultyDisk {
 
   /** Rows that a query of the test's own finds, past every fault and past the gateway's code. */
   look(path: string, sql: string, ...params: SQLInputValue[]): readonly Row[] {
-    return this.past(() => {
-      const db = new DatabaseSync(path, { readOnly: true })
-      try {
-        return db.prepare(sql).all(...params) as Row[]
-      } finally {
-        db.close()
-      }
-    })
+    const reader = this.#reader
+    if (reader) return this.past(() => reader.prepare(sql).all(...params) as Row[])
+    return this.looking(path, () => this.look(path, sql, ...params))
+  }
+
+  /** Looks of one moment, over one connection: it is gone before the gateway goes on, whose log ends with its last reader. */
+  looking<T>(path: string, act: () => T): T {
+    const reader = this.past(() => new DatabaseSync(path, { readOnly: true }))
+    this.#reader = reader
+    try {
+      return act()
+    } finally {
+      this.#reader = undefined
+      this.past(() => reader.close())
+    }
   }
 
   /** Does something of the test's own, which no fault meets. */

@@ -4,8 +4,7 @@ import zlib from 'node:zlib'
 /** What Node's streams of `node:zlib` have beside what they say: the thread that works for one writes into `_writeState`. */
 type Inside = {
   readonly _writeState: Uint32Array
-  readonly _handle: { write(...args: unknown[]): unknown } | null
-  readonly destroyed: boolean
+  readonly _handle: { write(...args: unknown[]): unknown; onerror(...args: unknown[]): unknown } | null
 }
 
 /** No thread has written this many bytes that are left. */
@@ -40,11 +39,18 @@ function watch(stream: Inside): Inside {
     working.add(stream)
     return write(...args)
   }
+  // A thread that fails leaves the state as it is.
+  const fail = handle.onerror.bind(handle)
+  const onerror = (...args: unknown[]): unknown => {
+    working.delete(stream)
+    return fail(...args)
+  }
+  Object.assign(handle, { onerror })
   return stream
 }
 
-/** Whether a thread is at work. */
+/** Whether a thread is at work, be it for a stream that nobody reads any more. */
 export function isUnpacking(): boolean {
-  for (const stream of working) if (stream.destroyed || stream._writeState[0] !== begun) working.delete(stream)
+  for (const stream of working) if (stream._writeState[0] !== begun) working.delete(stream)
   return working.size > 0
 }

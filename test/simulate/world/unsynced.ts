@@ -122,16 +122,19 @@ export class UnsyncedDisk {
 /** A file with all that was done to it. */
 function perform({ synced, pending }: Inode): Buffer {
   if (pending.length === 0) return synced
-  let bytes: Buffer = Buffer.from(synced)
+  // As much as it takes at any time, at once: a log grows by thousands of frames.
+  const most = Math.max(synced.length, ...pending.map(op => (op.do === 'truncate' ? op.size : op.at + op.bytes.length)))
+  const bytes = Buffer.alloc(most)
+  let size = synced.copy(bytes)
   for (const op of pending) {
     if (op.do === 'truncate') {
-      bytes = resize(bytes, op.size)
+      bytes.fill(0, op.size, size)
+      size = op.size
       continue
     }
-    bytes = resize(bytes, Math.max(bytes.length, op.at + op.bytes.length))
-    op.bytes.copy(bytes, op.at)
+    size = Math.max(size, op.at + op.bytes.copy(bytes, op.at))
   }
-  return bytes
+  return bytes.subarray(0, size)
 }
 
 function resize(bytes: Buffer, size: number): Buffer {
