@@ -91,7 +91,7 @@ export type Ask = {
   /** Which life of the gateway it was sent to. */
   readonly life: number
   /** Which secret of its key it came with: the present one, or one that was replaced or put out of use. */
-  readonly entry: Entry
+  entry: Entry
   readonly arrivals: Arrival[]
   /** The time of the whole request at the gateway's door is not known better than this. */
   endedAt: number | undefined

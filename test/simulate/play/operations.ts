@@ -106,7 +106,7 @@ export const acts: { readonly [kind in Kind]: Act } = {
       if (isKnown && i < 2 && stage.lives.gateway)
         stage.ask({ ...wish, key, operation: 'image', model: 'alpha-image-2', stream: false, idempotency: undefined })
     }
-    one.disabledAt = undefined
+    stage.beginEnabling(key)
     for (let tries = 0; tries < 20 && !one.enabled; tries++) {
       one.enabled = await stage.admin(
         async storage => void (await storage.keys.change(one.id, { status: 'active' }, 'world')),

@@ -210,6 +210,14 @@ export class Stage {
     return outside
   }
 
+  /** A disabled key is about to be in use again: what is still on its way to the gateway may be let in. */
+  beginEnabling(number: number): void {
+    this.#key(number).disabledAt = undefined
+    for (const ask of this.asks)
+      if (ask.wish.key === number && ask.endedAt === undefined && ask.arrivals.length === 0)
+        ask.entry = { kind: 'present' }
+  }
+
   #entryOf(number: number, isOld: boolean): Entry {
     const { disabledAt, old } = this.#key(number)
     if (disabledAt !== undefined) return { kind: 'disabled', since: disabledAt }
