@@ -15,10 +15,14 @@ const certain: ReadonlySet<string | null> = wordSet(
 const headChars = 64
 
 const run = new RegExp(`[A-Za-z0-9+/_=-]{${runCharsMin},}`, 'g')
-/** Blanks between stretches that are no words: base64 may be written in lines. */
-const broken = /([A-Za-z0-9+/_=-]{16,})\s+(?=[A-Za-z0-9+/_=-]{16,})/g
+/**
+ * Blanks between stretches that are no words: base64 may be written in lines. A stretch is looked at from its beginning alone:
+ * from each of its characters, a long one would be read as many times as it is long.
+ */
+const broken = /(?<![A-Za-z0-9+/_=-])([A-Za-z0-9+/_=-]{16,})\s+(?=[A-Za-z0-9+/_=-]{16})/g
 const inlineImage = /data:image\/[a-z0-9.+-]+[;,]/i
-const drawing = /<svg[\s>][^]*<\/svg/i
+const drawingBegin = /<svg[\s>]/i
+const drawingEnd = /<\/svg/i
 const link = /:\/\/|^\s*\/\/|^\s*data:|<svg[\s>]/i
 
 /** What a text holds that is a picture: a `data:` URL of one, or base64 that begins as one does. */
@@ -26,8 +30,14 @@ export function findPicture(text: string, isSentence = false): string | undefine
   const least = isSentence ? spokenCharsMax : 0
   for (const [found] of text.replaceAll(broken, '$1').matchAll(run))
     if (found.length > least && beginsAsPicture(found)) return 'a picture in base64'
-  if (drawing.test(text)) return 'a drawing (SVG)'
+  if (isDrawing(text)) return 'a drawing (SVG)'
   return !isSentence && inlineImage.test(text) ? 'a data: URL of a picture' : undefined
+}
+
+/** The end is looked for once: behind each of many beginnings it would be looked for again. */
+function isDrawing(text: string): boolean {
+  const from = text.search(drawingBegin)
+  return from >= 0 && drawingEnd.test(text.slice(from))
 }
 
 /** So much base64 that it may be a picture of a format that nobody knows. */

@@ -2,6 +2,13 @@ import { Readable } from 'node:stream'
 import { ImageHead } from '../../plugins/image-tier-billing/image-head.ts'
 import { fingerprintOf } from '../../plugins/image-tier-billing/idempotency.ts'
 import { FormFrames } from '../../plugins/multipart-rewrite/frame-form.ts'
+import {
+  findBase64,
+  findPicture,
+  isLink,
+  isLinkAlone,
+  unescapeText,
+} from '../../plugins/image-tier-billing/judge-text.ts'
 import { parsePartHead } from '../../plugins/multipart-rewrite/parse-part-head.ts'
 import { readForm } from '../../plugins/multipart-rewrite/read-form.ts'
 import { Spool } from '../../plugins/multipart-rewrite/spool.ts'
@@ -52,6 +59,19 @@ const partHeads: Reader['kinds'] = {
   semicolons: bytes => around(disposition, fill(bytes, '; ')),
 }
 const disposition = 'Content-Disposition: form-data; name="a"'
+
+const texts: Reader['kinds'] = {
+  'one run': bytes => fill(bytes, 'QUJD'),
+  'runs with blanks': bytes => fill(bytes, 'QUJDREVGR0hJSktM \n'),
+  'short runs': bytes => fill(bytes, 'QUJDREVGR0hJSk '),
+  blanks: bytes => around('QUJDREVGR0hJSktM', fill(bytes, ' '), '.'),
+  drawings: bytes => fill(bytes, '<svg '),
+  'data URLs': bytes => fill(bytes, 'data:image/'),
+  'a long data URL': bytes => around('data:image/', fill(bytes, 'a.+')),
+  backslashes: bytes => around('\\', fill(bytes, '\\\\'), 'u00'),
+  links: bytes => around('a://', fill(bytes, 'b'), ' c'),
+  schemes: bytes => fill(bytes, 'a'),
+}
 
 const configurations: Reader['kinds'] = {
   models: bytes => around('models:\n', fill(bytes, '  "a-model": { family: chat, upstream: fake }\n')),
@@ -124,6 +144,7 @@ export const readers: readonly Reader[] = [
     read: bytes => repeat(40, () => attempt(() => parsePartHead(bytes, 'part'))),
   },
   { name: 'head of an image', kinds: base64, bytesMax: 1 << 15, read: bytes => readHead(bytes) },
+  { name: 'text of an image answer', kinds: texts, read: bytes => judgeText(bytes) },
   {
     name: 'struck-out credential',
     kinds: {
@@ -203,6 +224,11 @@ function readHead(bytes: Buffer): void {
   const head = new ImageHead({ link: false })
   head.write(bytes, 0, bytes.length)
   head.end()
+}
+
+function judgeText(bytes: Buffer): void {
+  const text = unescapeText(bytes)
+  for (const judge of [findPicture, findBase64, isLink, isLinkAlone]) judge(text)
 }
 
 function redact(bytes: Buffer): void {

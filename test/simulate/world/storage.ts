@@ -32,6 +32,9 @@ export const soundDisk: Disk = {
 
 export type Row = { readonly [column: string]: string | number | null }
 
+/** The one that `node:sqlite` finds under it. */
+let installed: FaultyDisk | undefined
+
 /** The disk under every database of this process. */
 export class FaultyDisk {
   readonly now: Disk = { ...soundDisk }
@@ -100,32 +103,40 @@ export class FaultyDisk {
     }
   }
 
-  /** Puts itself under `node:sqlite`. */
+  /** Puts itself under `node:sqlite`, in the place of one that was there before. */
   install(): void {
-    wrap(DatabaseSync.prototype, 'exec', (exec, db: DatabaseSync, args) => {
-      const sql = args[0] as string
-      if (this.#bypassed) return exec()
-      const isWrite = this.#beforeExec(db, sql)
-      const result = exec()
-      if (isWrite) this.#afterExec(db, sql)
-      return result
-    })
-    wrap(DatabaseSync.prototype, 'close', (close, db: DatabaseSync) => {
-      const recorded = this.#bypassed ? undefined : this.recordOf(db.location() ?? '')
-      const level = recorded && this.#levelOf(db)
-      const result = close()
-      if (recorded && level !== undefined) recorded.record(level)
-      return result
-    })
+    if (!installed) FaultyDisk.#wrapAll(() => installed ?? this)
+    installed = this
+  }
+
+  static #wrapAll(disk: () => FaultyDisk): void {
+    wrap(DatabaseSync.prototype, 'exec', (exec, db: DatabaseSync, args) => disk().#exec(exec, db, args[0] as string))
+    wrap(DatabaseSync.prototype, 'close', (close, db: DatabaseSync) => disk().#close(close, db))
     wrap(DatabaseSync.prototype, 'prepare', (prepare, db: DatabaseSync) => {
       const statement = prepare() as StatementSync
-      this.#owners.set(statement, db)
+      disk().#owners.set(statement, db)
       return statement
     })
     wrap(StatementSync.prototype, 'all', (all, statement: StatementSync) => {
-      this.#beforeStatement(this.#owners.get(statement))
+      disk().#beforeStatement(disk().#owners.get(statement))
       return all()
     })
+  }
+
+  #exec(exec: () => unknown, db: DatabaseSync, sql: string): unknown {
+    if (this.#bypassed) return exec()
+    const isWrite = this.#beforeExec(db, sql)
+    const result = exec()
+    if (isWrite) this.#afterExec(db, sql)
+    return result
+  }
+
+  #close(close: () => unknown, db: DatabaseSync): unknown {
+    const recorded = this.#bypassed ? undefined : this.recordOf(db.location() ?? '')
+    const level = recorded && this.#levelOf(db)
+    const result = close()
+    if (recorded && level !== undefined) recorded.record(level)
+    return result
   }
 
   /** @returns whether it may change a file */

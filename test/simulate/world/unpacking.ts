@@ -10,12 +10,15 @@ type Inside = {
 /** No thread has written this many bytes that are left. */
 const begun = 0xffff_ffff
 const working = new Set<Inside>()
+let isWatching = false
 
 /**
  * Keeps watch over what threads of the pool unpack, which Node tells nobody of: time may not go on before they are through, or
  * a trace would depend on how fast they are. Before anything of the gateway is imported.
  */
 export function watchUnpacking(): void {
+  if (isWatching) return
+  isWatching = true
   for (const name of [
     'createGunzip',
     'createInflate',
