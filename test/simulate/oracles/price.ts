@@ -4,6 +4,9 @@ import type { Stage } from '../play/stage.ts'
 import { factorOf, imagePrices, multiplierOf, tierOf, tokenPrices } from '../play/settings.ts'
 import type { Oracle } from './oracle.ts'
 
+/** Charges for text are written together behind their answers: a crash loses those of one batch. */
+const batchMs = 2_000
+
 export const price: Oracle = {
   name: 'price',
   promise: 'Each line has the price of what it is for: of an image by its real size, of tokens exactly, rounded once.',
@@ -61,9 +64,10 @@ function* judgeUse(
       key.groups.map(group => sumOf(ask.wish.model, usage, multiplierOf[group], factorOf(ask.wish.model, one))),
     )
   const found = lines.reduce((sum, line) => sum + BigInt(String(line['price'])), 0n)
-  if (charge === undefined && sums.every(sum => sum > 0n))
+  const isLost = stage.lives.crashes.some(at => at >= ask.sentAt && at < (ask.endedAt ?? at) + batchMs)
+  if (charge === undefined && sums.every(sum => sum > 0n) && !isLost)
     yield ['what was used has no charge', `ask ${ask.no}: ${sums[0]} micro-units`]
-  else if (!sums.includes(found))
+  else if (charge !== undefined && !sums.includes(found))
     yield ['what was used has another price', `ask ${ask.no}: ${found}, not ${sums.join(' or ')}`]
 }
 
