@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
+import { createInterface } from 'node:readline'
 import { drawPlan, type Plan } from './play/plan.ts'
 import type { Outcome } from './play/play.ts'
 import { recordPlan } from './play/record.ts'
@@ -9,6 +10,8 @@ const root = resolve(import.meta.dirname, '../..')
 const script = resolve(import.meta.dirname, 'seed.ts')
 /** A seed takes about a second; one that takes so long will not end. */
 const longestMs = 240_000
+/** So many seeds are played in one process. */
+const company = 20
 
 export type Nth = { readonly of: 'statement' | 'commit'; readonly number: number }
 
@@ -35,12 +38,28 @@ export function runPlan(plan: Plan, { nth, ...options }: SeedOptions = {}): Prom
 }
 
 /** Runs a script that plays one seed, in a process of its own; `input` is what it reads. */
-export function runScript(
+export async function runScript(
   seed: number,
   path: string,
   more: readonly string[],
-  { sabotage, story, events = false, coverage, input = '' }: Omit<SeedOptions, 'nth'> & { readonly input?: string },
+  { story, ...options }: ScriptOptions,
 ): Promise<Outcome> {
+  let outcome: Outcome | undefined
+  const end = await startScript(path, more, { ...options, ...(story && { story }) }, one => {
+    outcome = one
+  })
+  return outcome ?? lost(seed, end)
+}
+
+type ScriptOptions = Omit<SeedOptions, 'nth'> & { readonly input?: string; readonly seed?: number }
+
+/** @returns how it ended; never rejects */
+function startScript(
+  path: string,
+  more: readonly string[],
+  { seed, sabotage, story, events = false, coverage, input = '' }: ScriptOptions,
+  take: (outcome: Outcome) => void,
+): Promise<string> {
   const args = [path, ...more]
   if (story) args.push('--story')
   if (events) args.push('--events')
@@ -55,16 +74,14 @@ export function runScript(
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['pipe', 'pipe', 'pipe'] })
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
-  const limit = setTimeout(() => child.kill('SIGKILL'), longestMs)
-  let out = ''
+  const kill = (): void => void child.kill('SIGKILL')
+  let limit = setTimeout(kill, longestMs)
   let err = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    out += text
-    if (!story) return
-    const lines = out.split('\n')
-    out = lines.pop() ?? ''
-    for (const line of lines) if (line.startsWith('{"seed":')) out = `${line}\n${out}`
-    for (const line of lines) if (!line.startsWith('{"seed":')) story(line)
+  createInterface({ input: child.stdout }).on('line', line => {
+    if (!line.startsWith('{"seed":')) return story?.(line)
+    clearTimeout(limit)
+    limit = setTimeout(kill, longestMs)
+    take(JSON.parse(line) as Outcome)
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     err = (err + text).slice(-4_000)
@@ -72,8 +89,7 @@ export function runScript(
   return new Promise(done => {
     child.on('close', code => {
       clearTimeout(limit)
-      const last = out.trimEnd().split('\n').at(-1) ?? ''
-      done(last.startsWith('{"seed":') ? (JSON.parse(last) as Outcome) : lost(seed, `it ended with ${code}: ${err}`))
+      done(`it ended with ${code}: ${err}`)
     })
   })
 }
@@ -85,17 +101,51 @@ function lost(seed: number, detail: string): Outcome {
   return { seed, calm: false, trace: '', books: '', alarms, marks: {}, happened: 0, simulatedMs: 0, asks: 0 }
 }
 
-/** Runs seeds on all cores, in any order. `take` is told each as it ends; false from it ends the run. */
+/**
+ * Runs seeds on all cores, in any order. Those without planted faults are played many to a process, which knows the program by then;
+ * what comes of one has to be what comes of it alone (`alone`). `take` is told each as it ends; false from it ends the run.
+ */
 export async function runSeeds(
   seeds: Iterable<number>,
   take: (outcome: Outcome) => boolean | void,
-  options: SeedOptions & { readonly jobs?: number } = {},
+  { jobs = availableParallelism(), ...options }: SeedOptions & { readonly jobs?: number } = {},
 ): Promise<void> {
-  const queue = seeds[Symbol.iterator]()
-  let ended = false
-  const work = async (): Promise<void> => {
-    for (let next = queue.next(); !ended && next.done !== true; next = queue.next())
-      if (take(await runSeed(next.value, options)) === false) ended = true
+  const queue = [...seeds]
+  const isAlone = Object.keys(options).length > 0
+  const together = isAlone ? 1 : Math.min(company, Math.ceil(queue.length / jobs))
+  const takeOne = (outcome: Outcome): void => {
+    if (take(outcome) === false) queue.length = 0
   }
-  await Promise.all(Array.from({ length: options.jobs ?? availableParallelism() }, work))
+  const work = async (): Promise<void> => {
+    while (queue.length > 0) {
+      const some = queue.splice(0, together)
+      if (isAlone) takeOne(await runSeed(some[0] as number, options))
+      else await runTogether(some, takeOne)
+    }
+  }
+  await Promise.all(Array.from({ length: jobs }, work))
+}
+
+/** Seeds of one process; what goes wrong is tried again in a process of its own. */
+async function runTogether(seeds: readonly number[], take: (outcome: Outcome) => void): Promise<void> {
+  const input = seeds.map(seed => JSON.stringify(recordPlan(drawPlan(seed)))).join('\n')
+  const left = new Set(seeds)
+  const alarmed: Outcome[] = []
+  await startScript(script, [], { input }, outcome => {
+    left.delete(outcome.seed)
+    if (outcome.alarms.length > 0) alarmed.push(outcome)
+    else take(outcome)
+  })
+  for (const outcome of alarmed) take(compare(outcome, await runSeed(outcome.seed)))
+  const [stuck, ...rest] = left
+  if (stuck === undefined) return
+  take(await runSeed(stuck))
+  if (rest.length > 0) await runTogether(rest, take)
+}
+
+/** @returns the outcome of the seed alone, which a seed must not differ from in company */
+function compare({ trace }: Outcome, alone: Outcome): Outcome {
+  if (trace === alone.trace) return alone
+  const what = 'a seed goes another way behind other seeds'
+  return { ...alone, alarms: [...alone.alarms, { oracle: 'harness', what, detail: `${trace}, alone ${alone.trace}` }] }
 }

@@ -6,8 +6,8 @@ import { readRecorded, type Recorded } from './play/record.ts'
 import { plantFault } from './sabotage.ts'
 import { World } from './world/world.ts'
 
-// One plan, told on standard input, in a process of its own, which ends with it: nothing of another seed can outlive it here. The
-// last line is one JSON object. Started by children.ts.
+// Plans, a line each on standard input, are played one after the other, and the process ends with the last; each outcome is a line,
+// one JSON object. Every world has its own folder, time and chance. Started by children.ts.
 
 const { values } = parseArgs({
   options: {
@@ -17,7 +17,12 @@ const { values } = parseArgs({
     nth: { type: 'string' },
   },
 })
-const plan = readRecorded(JSON.parse(readFileSync(0, 'utf8')) as Recorded)
+const plans = readFileSync(0, 'utf8')
+  .split('\n')
+  .filter(line => line !== '')
+  .map(line => readRecorded(JSON.parse(line) as Recorded))
+const [of, number] = values.nth?.split(':') ?? []
+const nth = of === undefined ? undefined : { of: of as 'statement' | 'commit', number: Number(number) }
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 if (values.sabotage !== undefined) plantFault(values.sabotage)
@@ -25,13 +30,18 @@ const home = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 mkdirSync(home, { recursive: true })
 const folder = mkdtempSync(join(home, 'tollgate-world-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-// The revision of a configuration holds the path of its storage: named from here it is the same in every process.
-process.chdir(folder)
 
-const world = new World(plan.seed, values.events ? print : undefined)
-world.install()
-const { play } = await import('./play/play.ts')
-const [of, number] = values.nth?.split(':') ?? []
-const nth = of === undefined ? undefined : { of: of as 'statement' | 'commit', number: Number(number) }
-const outcome = await play(world, plan, '.', { ...(nth && { nth }), ...(values.story && { story: print }) })
-process.stdout.write(`${JSON.stringify(outcome)}\n`, () => process.exit(0))
+for (const [i, plan] of plans.entries()) {
+  const own = join(folder, String(i))
+  mkdirSync(own)
+  // The revision of a configuration holds the path of its storage: named from here it is the same in every process.
+  process.chdir(own)
+  const world = new World(plan.seed, values.events ? print : undefined)
+  world.install()
+  // Once the timers are the world's.
+  const { play } = await import('./play/play.ts')
+  print(JSON.stringify(await play(world, plan, '.', { ...(nth && { nth }), ...(values.story && { story: print }) })))
+  process.chdir(folder)
+  rmSync(own, { recursive: true })
+}
+process.stdout.write('', () => process.exit(0))

@@ -70,6 +70,9 @@ export async function play(
   } catch (error) {
     const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
     harness.push({ oracle: 'harness', what: detail.split('\n')[0] ?? '', detail })
+  } finally {
+    process.off('unhandledRejection', keep)
+    process.off('uncaughtException', keep)
   }
   const books = readBooks(stage)
   const evidence: Evidence = { stage, books, leftovers, probes }

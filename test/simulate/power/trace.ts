@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Random } from '../world/random.ts'
-import { FaultyDisk } from '../world/storage.ts'
+import { FaultyDisk, installDisk } from '../world/storage.ts'
 import type { DiskOp } from '../world/unsynced.ts'
 import { load, open } from './load.ts'
 import { startHere } from './threads.ts'
@@ -14,7 +14,7 @@ export type Trace = {
 
 /** The disk under every database of this process: looks on, and has no faults of its own. */
 const disk = new FaultyDisk(new Random(0, 'disk'), () => undefined)
-disk.install()
+installDisk(disk)
 
 /** Lets storage work on a new database, and records what it asks of the disk. */
 export async function recordTrace(folder: string, random: Random): Promise<Trace> {

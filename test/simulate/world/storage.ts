@@ -32,9 +32,6 @@ export const soundDisk: Disk = {
 
 export type Row = { readonly [column: string]: string | number | null }
 
-/** The one that `node:sqlite` finds under it. */
-let installed: FaultyDisk | undefined
-
 /** The disk under every database of this process. */
 export class FaultyDisk {
   readonly now: Disk = { ...soundDisk }
@@ -103,27 +100,8 @@ export class FaultyDisk {
     }
   }
 
-  /** Puts itself under `node:sqlite`, in the place of one that was there before. */
-  install(): void {
-    if (!installed) FaultyDisk.#wrapAll(() => installed ?? this)
-    installed = this
-  }
-
-  static #wrapAll(disk: () => FaultyDisk): void {
-    wrap(DatabaseSync.prototype, 'exec', (exec, db: DatabaseSync, args) => disk().#exec(exec, db, args[0] as string))
-    wrap(DatabaseSync.prototype, 'close', (close, db: DatabaseSync) => disk().#close(close, db))
-    wrap(DatabaseSync.prototype, 'prepare', (prepare, db: DatabaseSync) => {
-      const statement = prepare() as StatementSync
-      disk().#owners.set(statement, db)
-      return statement
-    })
-    wrap(StatementSync.prototype, 'all', (all, statement: StatementSync) => {
-      disk().#beforeStatement(disk().#owners.get(statement))
-      return all()
-    })
-  }
-
-  #exec(exec: () => unknown, db: DatabaseSync, sql: string): unknown {
+  /** Around `DatabaseSync.exec`. */
+  exec(exec: () => unknown, db: DatabaseSync, sql: string): unknown {
     if (this.#bypassed) return exec()
     const isWrite = this.#beforeExec(db, sql)
     const result = exec()
@@ -131,7 +109,8 @@ export class FaultyDisk {
     return result
   }
 
-  #close(close: () => unknown, db: DatabaseSync): unknown {
+  /** Around `DatabaseSync.close`. */
+  close(close: () => unknown, db: DatabaseSync): unknown {
     const recorded = this.#bypassed ? undefined : this.recordOf(db.location() ?? '')
     const level = recorded && this.#levelOf(db)
     const result = close()
@@ -168,7 +147,13 @@ export class FaultyDisk {
     return level
   }
 
-  #beforeStatement(db: DatabaseSync | undefined): void {
+  prepared(statement: StatementSync, db: DatabaseSync): void {
+    this.#owners.set(statement, db)
+  }
+
+  /** Before `StatementSync.all`. @throws what SQLite would */
+  beforeStatement(statement: StatementSync): void {
+    const db = this.#owners.get(statement)
     if (this.#bypassed || !db) return
     const { now } = this
     if (db.isTransaction && this.#writing.has(db)) {
@@ -181,6 +166,28 @@ export class FaultyDisk {
     this.#note('read fails')
     throw sqliteError(10, 'disk I/O error')
   }
+}
+
+let installed: FaultyDisk | undefined
+
+/** Puts a disk under `node:sqlite`, in the place of one that was there before. */
+export function installDisk(disk: FaultyDisk): void {
+  if (!installed) wrapAll(() => installed ?? disk)
+  installed = disk
+}
+
+function wrapAll(disk: () => FaultyDisk): void {
+  wrap(DatabaseSync.prototype, 'exec', (exec, db: DatabaseSync, [sql]) => disk().exec(exec, db, sql as string))
+  wrap(DatabaseSync.prototype, 'close', (close, db: DatabaseSync) => disk().close(close, db))
+  wrap(DatabaseSync.prototype, 'prepare', (prepare, db: DatabaseSync) => {
+    const statement = prepare() as StatementSync
+    disk().prepared(statement, db)
+    return statement
+  })
+  wrap(StatementSync.prototype, 'all', (all, statement: StatementSync) => {
+    disk().beforeStatement(statement)
+    return all()
+  })
 }
 
 /** Puts something around a method of every object of a class. */

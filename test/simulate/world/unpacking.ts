@@ -14,7 +14,7 @@ let isWatching = false
 
 /**
  * Keeps watch over what threads of the pool unpack, which Node tells nobody of: time may not go on before they are through, or
- * a trace would depend on how fast they are. Before anything of the gateway is imported.
+ * a trace would depend on how fast they are. Once, before anything of the gateway is imported.
  */
 export function watchUnpacking(): void {
   if (isWatching) return

@@ -3,7 +3,7 @@ import { replaceTimers } from './globals.ts'
 import { type Process, runAs } from './process.ts'
 import { Random } from './random.ts'
 import { connectPair, failure, type SimSocket, type Wires } from './sockets.ts'
-import { FaultyDisk } from './storage.ts'
+import { FaultyDisk, installDisk } from './storage.ts'
 import { watchUnpacking } from './unpacking.ts'
 import { type Happening, Time } from './time.ts'
 
@@ -37,9 +37,12 @@ export class World {
     this.wires = { time: this.time, random: new Random(seed, 'wires'), lag: { share: 0.05, mostMs: 400 } }
   }
 
-  /** Takes the place of what of this process nobody hands to a gateway: its disk, and the timers that undici finds. */
+  /**
+   * Takes the place of what of this process nobody hands to a gateway, or that of the world before: its disk, and the timers
+   * that undici finds.
+   */
   install(): void {
-    this.disk.install()
+    installDisk(this.disk)
     watchUnpacking()
     replaceTimers(this.time)
   }

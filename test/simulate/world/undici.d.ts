@@ -1,0 +1,4 @@
+declare module 'undici/lib/util/timers.js' {
+  const timers: { reset(): void }
+  export default timers
+}
