@@ -274,6 +274,27 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
+    name: 'figures-look-up',
+    oracle: 'faultless',
+    says: "a figure costs a look-up, and one that fails is nobody's to handle",
+    edits: [
+      [
+        'src/observe/watch-charges.ts',
+        "if (isOurs) ended(settlement.id, 'settled')",
+        "if (isOurs) { ended(settlement.id, 'settled'); void (async () => ledger.find(settlement.id))() }",
+      ],
+    ],
+  },
+  {
+    name: 'lease-runs-out',
+    oracle: 'audit',
+    says: 'the lease of a gateway alone on its file runs out, and is not renewed',
+    edits: [
+      ['src/storage/ledger/replicas.ts', 'CASE WHEN ? = 1 THEN', 'CASE WHEN ? = 2 THEN'],
+      ['src/storage/ledger/audit.ts', 'if (live.size === 0) findings.left++\n    else if', 'if'],
+    ],
+  },
+  {
     name: 'never-elsewhere',
     oracle: 'sometimes',
     says: 'no second upstream is ever asked',
