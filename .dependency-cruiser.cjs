@@ -4,7 +4,7 @@
 // `npm run check:imports` runs this; test/house/imports.test.ts runs it too and proves that each rule catches a slip.
 
 /** Folders of src that may import the kit, their own folder, and nothing else of ours. */
-const islands = ['engine', 'config', 'dialects', 'import', 'storage', 'observe', 'admin', 'simulator']
+const islands = ['engine', 'config', 'dialects', 'tools/import', 'storage', 'observe', 'admin', 'simulator']
 
 /** Package → the one place that may name it. */
 const homes = {
@@ -43,8 +43,8 @@ module.exports = {
     ),
     ...islands.map(name =>
       refuse(
-        `${name}-imports-only-the-kit`,
-        'Parts meet in the files of src itself, not in one another.',
+        `${name.replace('/', '-')}-imports-only-the-kit`,
+        'Parts meet in src/gateway, not in one another.',
         { path: `^src/${name}/` },
         {
           path: ours,
@@ -71,10 +71,22 @@ module.exports = {
       { path: ours, pathNot: ['^src/index[.]ts$', '^src/cli/'] },
     ),
     refuse(
-      'only-the-root-imports-plugins',
-      'Files of src itself put the parts together; its folders do not know the plugins.',
-      { path: '^src/', pathNot: '^src/[^/]+[.]ts$' },
+      'only-the-composition-imports-plugins',
+      'src/gateway puts the parts together; no other room of the house knows the plugins.',
+      { path: '^src/', pathNot: '^src/(?:(?:gateway|tools)/|index[.]ts$)' },
       { path: '^plugins/' },
+    ),
+    refuse(
+      'gateway-knows-no-tool',
+      'What runs does not need what looks at configurations beside it.',
+      { path: '^src/gateway/' },
+      { path: '^src/(?:tools|cli)/' },
+    ),
+    refuse(
+      'one-loose-file',
+      'src has rooms and a door: a file that is none of them belongs into one.',
+      { path: '^src/[^/]+[.]ts$', pathNot: '^src/index[.]ts$' },
+      {},
     ),
     refuse(
       'product-never-imports-tests',

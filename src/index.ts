@@ -1,7 +1,7 @@
 import type { AuditFinding, FoundKey, KeyFacts, Loaded } from './config/index.ts'
-import type { FirstAnswers, FirstDraft } from './first-config.ts'
-import type { Gateway, GatewayConfig, GatewayParts } from './gateway.ts'
-import type { Checked } from './doctor/checked.ts'
+import type { FirstAnswers, FirstDraft } from './tools/first-config.ts'
+import type { Gateway, GatewayConfig, GatewayParts } from './gateway/gateway.ts'
+import type { Checked } from './tools/doctor/checked.ts'
 import type {
   Audit,
   Charge,
@@ -15,30 +15,30 @@ import type {
   Storage,
 } from './kit/index.ts'
 import { decidedTier } from './kit/charge.ts'
-import type { AuditedConfig, AuditRule, FormattedConfig, ImportedConfig, TracedConfig } from './operator.ts'
-import type { Workers } from './workers.ts'
+import type { AuditedConfig, AuditRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'
+import type { Workers } from './gateway/workers.ts'
 
 // The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy.
 
 export type { AuditFinding, Finding, FoundKey, KeyFacts, Loaded, TracedValue } from './config/index.ts'
-export type { FirstAnswers, FirstDraft } from './first-config.ts'
-export type { Gateway, GatewayConfig, GatewayParts, Listening, ReloadResult } from './gateway.ts'
-export { endOnFault } from './end-on-fault.ts'
+export type { FirstAnswers, FirstDraft } from './tools/first-config.ts'
+export type { Gateway, GatewayConfig, GatewayParts, Listening, ReloadResult } from './gateway/gateway.ts'
+export { endOnFault } from './gateway/end-on-fault.ts'
 export * from './kit/index.ts'
-export type { AuditedConfig, AuditRule, FormattedConfig, ImportedConfig, TracedConfig } from './operator.ts'
-export { hashPassword, verifyPassword } from './passwords.ts'
-export { parseAnchors } from './parse-anchors.ts'
-export { offerSetup } from './setup.ts'
-export type { Checked } from './doctor/checked.ts'
-export type { ProcessStatus, Status } from './status.ts'
-export { readVersion } from './version.ts'
+export type { AuditedConfig, AuditRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'
+export { hashPassword, verifyPassword } from './gateway/passwords.ts'
+export { parseAnchors } from './tools/parse-anchors.ts'
+export { offerSetup } from './tools/setup.ts'
+export type { Checked } from './tools/doctor/checked.ts'
+export type { ProcessStatus, Status } from './gateway/status.ts'
+export { readVersion } from './gateway/version.ts'
 
 /**
  * Builds a gateway from its configuration: validates, opens the stores, recovers charges, creates the plugins.
  * @throws ConfigError when the configuration is not valid; StorageError when the stores cannot be opened
  */
 export async function createGateway(config: GatewayConfig, parts: GatewayParts = {}): Promise<Gateway> {
-  return (await import('./gateway.ts')).createGateway(config, parts)
+  return (await import('./gateway/gateway.ts')).createGateway(config, parts)
 }
 
 /**
@@ -46,15 +46,15 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
  * @throws ConfigError, StorageError, or what kept the first workers from their start
  */
 export async function startWorkers(file: string, parts: Pick<GatewayParts, 'env' | 'log'> = {}): Promise<Workers> {
-  return (await import('./workers.ts')).startWorkers(file, parts)
+  return (await import('./gateway/workers.ts')).startWorkers(file, parts)
 }
 
 /** Reads and checks a configuration without starting anything. */
 export async function loadConfig(config: GatewayConfig, env: NodeJS.ProcessEnv = process.env): Promise<Loaded> {
   const [{ loadPlan }, { pluginFinder }, { knownNames }] = await Promise.all([
     import('./config/index.ts'),
-    import('./plugin-finder.ts'),
-    import('./known-names.ts'),
+    import('./gateway/plugin-finder.ts'),
+    import('./gateway/known-names.ts'),
   ])
   const { file = 'gateway.yaml', ...given } = typeof config === 'string' ? { file: config } : config
   return loadPlan({ file, ...given, env, ...pluginFinder(file), known: knownNames })
@@ -70,17 +70,17 @@ export async function describeFindings(
 
 /** Findings for other programs: annotations of GitHub Actions, or a SARIF 2.1.0 log. */
 export async function reportFindings(findings: readonly AuditFinding[], format: 'github' | 'sarif'): Promise<string> {
-  return (await import('./operator.ts')).reportFindings(findings, format)
+  return (await import('./tools/operator.ts')).reportFindings(findings, format)
 }
 
 /** A configuration in its canonical layout, comments kept; nothing is written. */
 export async function formatConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<FormattedConfig> {
-  return (await import('./operator.ts')).formatConfig(file, env)
+  return (await import('./tools/operator.ts')).formatConfig(file, env)
 }
 
 /** Every value of a configuration that is in effect, defaults too, each with where it came from. */
 export async function traceConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<TracedConfig> {
-  return (await import('./operator.ts')).traceConfig(file, env)
+  return (await import('./tools/operator.ts')).traceConfig(file, env)
 }
 
 /** What is dangerous in a configuration, though it is valid. `unasked` names rules that are left out. */
@@ -89,22 +89,22 @@ export async function auditConfig(
   unasked: readonly string[] = [],
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<AuditedConfig> {
-  return (await import('./operator.ts')).auditConfig(file, unasked, env)
+  return (await import('./tools/operator.ts')).auditConfig(file, unasked, env)
 }
 
 /** All that an audit looks for. */
 export async function listAuditRules(): Promise<readonly AuditRule[]> {
-  return (await import('./operator.ts')).listAuditRules()
+  return (await import('./tools/operator.ts')).listAuditRules()
 }
 
 /** What there is to know of a key of the configuration, named as people do: `models.prices`, `tier_from`. */
 export async function findConfigKey(name: string): Promise<FoundKey> {
-  return (await import('./operator.ts')).findConfigKey(name)
+  return (await import('./tools/operator.ts')).findConfigKey(name)
 }
 
 /** Every key that a configuration may have. */
 export async function listConfigKeys(): Promise<readonly KeyFacts[]> {
-  return (await import('./operator.ts')).listConfigKeys()
+  return (await import('./tools/operator.ts')).listConfigKeys()
 }
 
 /** What is different in `after`, one line each, prices first. */
@@ -117,22 +117,22 @@ export async function describeSettingChanges(
   running: { readonly [path: string]: string },
   plan: Plan,
 ): Promise<readonly string[]> {
-  return (await import('./operator.ts')).describeSettingChanges(running, plan)
+  return (await import('./tools/operator.ts')).describeSettingChanges(running, plan)
 }
 
 /** Names of the upstreams that a first configuration has. */
 export async function firstUpstreams(): Promise<readonly string[]> {
-  return (await import('./first-config.ts')).firstUpstreams()
+  return (await import('./tools/first-config.ts')).firstUpstreams()
 }
 
 /** A first configuration for a folder, made of the one that comes with the package; nothing is written. */
 export async function draftConfig(folder: string, answers: FirstAnswers): Promise<FirstDraft> {
-  return (await import('./first-config.ts')).draftFirst(folder, answers)
+  return (await import('./tools/first-config.ts')).draftFirst(folder, answers)
 }
 
 /** A configuration made of another gateway's. @throws Error when the file cannot be read */
 export async function importConfig(file: string, from: 'litellm'): Promise<ImportedConfig> {
-  return (await import('./operator.ts')).importConfig(file, from)
+  return (await import('./tools/operator.ts')).importConfig(file, from)
 }
 
 /** The JSON Schema (draft-07) of the whole configuration, with the sections of the built-in plugins. */
@@ -149,12 +149,12 @@ export async function configSchema(): Promise<object> {
  * @throws Failure the one that the gateway would answer with
  */
 export async function explainRequest(plan: Plan, request: ImaginedRequest): Promise<RequestExplanation> {
-  return (await import('./explain.ts')).explainRequest(plan, request)
+  return (await import('./gateway/explain.ts')).explainRequest(plan, request)
 }
 
 /** What every model on offer costs, by the same functions that charge for it. */
 export async function listPrices(plan: Plan): Promise<PriceList> {
-  return (await import('./pricing.ts')).priceList(plan)
+  return (await import('./gateway/pricing.ts')).priceList(plan)
 }
 
 /**
@@ -232,7 +232,7 @@ function replayDecision({ id, lines, amount, hold }: Charge): readonly string[] 
  * none.
  */
 export async function findOpsUrl(file: string): Promise<string | undefined> {
-  return (await import('./ops-url.ts')).findOpsUrl(file)
+  return (await import('./gateway/ops-url.ts')).findOpsUrl(file)
 }
 
 /**
@@ -240,7 +240,7 @@ export async function findOpsUrl(file: string): Promise<string | undefined> {
  * looked at.
  */
 export async function* examine(file: string): AsyncIterable<Checked> {
-  yield* (await import('./doctor/examine.ts')).examine(file)
+  yield* (await import('./tools/doctor/examine.ts')).examine(file)
 }
 
 /**

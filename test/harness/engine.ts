@@ -21,7 +21,7 @@ import {
   type Times,
   type Upstream as UpstreamPlan,
 } from '../../src/kit/index.ts'
-import { bind, createCallerServer } from '../../src/listeners.ts'
+import { bind, createCallerServer } from '../../src/gateway/listeners.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
 /** The bare engine over real upstreams: a plan of three routes and one model, no plugins but those of the test. */

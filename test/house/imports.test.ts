@@ -43,11 +43,13 @@ const slips: readonly { readonly rule: string; readonly file: string; readonly l
   { rule: 'plugin-list-imports-only-plugins', file: 'plugins/index.ts', line: "import './one/leaf.ts'" },
   { rule: 'cli-imports-the-library-door', file: 'src/cli/slip.ts', line: "import '../storage/part.ts'" },
   {
-    rule: 'only-the-root-imports-plugins',
+    rule: 'only-the-composition-imports-plugins',
     file: 'src/admin/plugin-slip.ts',
     line: "import '../../plugins/one/plugin.ts'",
   },
-  { rule: 'product-never-imports-tests', file: 'src/gateway.ts', line: "import '../test/harness.ts'" },
+  { rule: 'gateway-knows-no-tool', file: 'src/gateway/slip.ts', line: "import '../tools/part.ts'" },
+  { rule: 'one-loose-file', file: 'src/loose.ts', line: "import './kit/part.ts'" },
+  { rule: 'product-never-imports-tests', file: 'src/gateway/gateway.ts', line: "import '../../test/harness.ts'" },
   { rule: 'one-home-for-pino', file: 'src/engine/log-slip.ts', line: "import 'pino'" },
   { rule: 'one-home-for-undici', file: 'plugins/one/fetch-slip.ts', line: "import 'undici'" },
   { rule: 'packages-have-a-home', file: 'src/storage/package-slip.ts', line: "import 'tap'" },
@@ -62,7 +64,7 @@ t.test('every file imports only what its folder may', async t => {
 
 t.test('a slip of each kind is caught', async t => {
   const tree: { [file: string]: string } = { 'src/config/trip.ts': "import './round.ts'", 'test/harness.ts': '' }
-  for (const folder of ['kit', 'engine', 'config', 'observe', 'storage']) {
+  for (const folder of ['kit', 'engine', 'config', 'observe', 'storage', 'tools']) {
     tree[`src/${folder}/part.ts`] = 'export const part = 1'
   }
   for (const file of ['plugins/one/plugin.ts', 'plugins/one/leaf.ts', 'plugins/two/plugin.ts']) tree[file] = ''

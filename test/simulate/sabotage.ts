@@ -223,7 +223,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'reviews-lapse',
     oracle: 'reviews',
     says: 'what waits for a person is void after a moment',
-    edits: [['src/retention.ts', 'const waits = reviewMs()', 'const waits = reviewMs() ?? 1']],
+    edits: [['src/gateway/retention.ts', 'const waits = reviewMs()', 'const waits = reviewMs() ?? 1']],
   },
   {
     name: 'nothing-kept',

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { Anchors } from '../../src/anchors.ts'
+import { Anchors } from '../../src/gateway/anchors.ts'
 import { type Anchor, type Log, systemClock } from '../../src/kit/index.ts'
-import { parseAnchors } from '../../src/parse-anchors.ts'
+import { parseAnchors } from '../../src/tools/parse-anchors.ts'
 
 const facts = { time: '2026-11-21T00:00:00.000Z', database: '0123456789abcd' }
 

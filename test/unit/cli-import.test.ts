@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { formatText } from '../../src/config/format-text.ts'
-import { shiftPoint, toDecimal, toPrice } from '../../src/import/decimals.ts'
+import { shiftPoint, toDecimal, toPrice } from '../../src/tools/import/decimals.ts'
 import { importConfig, loadConfig } from '../../src/index.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'tollgate-import-'))

@@ -502,7 +502,7 @@ t.test('the schema for editors', async t => {
   t.same(
     JSON.parse(readFileSync(schemaFile, 'utf8')),
     JSON.parse(JSON.stringify(schema)),
-    'is fresh: node src/emit-schema.ts',
+    'is fresh: node src/tools/emit-schema.ts',
   )
   const validate = new Ajv({ strict: false }).compile(schema)
   t.ok(validate(parse(readFileSync(shipped, 'utf8'))), JSON.stringify(validate.errors))

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createLog } from '../../src/observe/index.ts'
 import { firstIdAt, systemTimers } from '../../src/kit/index.ts'
-import { Retention } from '../../src/retention.ts'
+import { Retention } from '../../src/gateway/retention.ts'
 import { openStorage } from '../../src/storage/index.ts'
 
 const day = 86_400_000

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import '../../../src/engine/index.ts'
-import '../../../src/gateway.ts'
+import '../../../src/gateway/gateway.ts'
 import '../../../src/observe/index.ts'
 import '../../../src/storage/sqlite/kysely.ts'
 import '../../../src/storage/sqlite/open.ts'

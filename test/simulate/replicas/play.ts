@@ -1,5 +1,5 @@
 import '../../../src/engine/index.ts'
-import '../../../src/gateway.ts'
+import '../../../src/gateway/gateway.ts'
 import '../../../src/observe/index.ts'
 import '../../../src/storage/postgres/kysely.ts'
 import '../../../src/storage/postgres/open.ts'

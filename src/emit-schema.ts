@@ -1,7 +1,0 @@
-import { writeFile } from 'node:fs/promises'
-import { builtins } from '../plugins/index.ts'
-import { gatewaySchema } from './config/index.ts'
-
-// Writes the schema that editors read, after a change of a schema here or in a plugin: node src/emit-schema.ts
-const file = new URL('../schemas/gateway.schema.json', import.meta.url)
-await writeFile(file, `${JSON.stringify(gatewaySchema(builtins), null, 2)}\n`)

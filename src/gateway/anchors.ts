@@ -1,0 +1,68 @@
+import type { Anchor, Clock, Log, Pending, Storage } from '../kit/index.ts'
+
+const everyMs = 3_600_000
+/** Not while a start has other things to do. */
+const firstMs = 60_000
+/** Chains of one line of the log. */
+const together = 50
+/** What a close waits for the books. */
+const closeMs = 5_000
+
+type Parts = {
+  readonly storage: Pick<Storage, 'flush'> & { readonly books: Pick<Storage['books'], 'anchor'> }
+  readonly clock: Clock
+  readonly log: Log
+  /** Is handed each anchor too, where there is telemetry. */
+  tell(this: void, anchor: Anchor): void
+}
+
+/**
+ * Tells every hour, and at the end, where the chains of the books stand: somebody who takes entries away later, or writes
+ * them anew, cannot take away what has been told. Chains that stand where they stood are not told again.
+ */
+export class Anchors {
+  readonly #parts: Parts
+  readonly #told = new Map<string, string>()
+  #next: Pending | undefined
+  #closed = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#wait(firstMs)
+  }
+
+  /** @throws Error when the books cannot be read */
+  async run(): Promise<void> {
+    const { storage, log, tell } = this.#parts
+    const { chains, ...facts } = await storage.books.anchor()
+    const moved = chains.filter(end => this.#told.get(end.chain) !== end.head)
+    for (let at = 0; at < moved.length; at += together) {
+      const anchor = { ...facts, chains: moved.slice(at, at + together) }
+      log.info({ anchor }, 'the ledger stands here')
+      tell(anchor)
+    }
+    for (const { chain, head } of moved) this.#told.set(chain, head)
+  }
+
+  /** Tells where the books end. What waits to be written is written first. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#next?.cancel()
+    const { storage, clock } = this.#parts
+    const last = storage.flush().then(() => this.run())
+    let limit: Pending | undefined
+    const late = new Promise<void>(resolve => (limit = clock.after(closeMs, resolve)))
+    await Promise.race([last.catch(() => undefined), late])
+    limit?.cancel()
+  }
+
+  #wait(ms: number): void {
+    this.#next = this.#parts.clock.after(ms, () => {
+      this.run()
+        .catch((error: unknown) => this.#parts.log.warn({ err: error }, 'where the ledger stands could not be read'))
+        .finally(() => {
+          if (!this.#closed) this.#wait(everyMs)
+        })
+    })
+  }
+}

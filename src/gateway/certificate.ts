@@ -1,0 +1,91 @@
+import { readFileSync, unwatchFile, watchFile } from 'node:fs'
+import { Server } from 'node:https'
+import { createSecureContext } from 'node:tls'
+import type { Log } from '../kit/index.ts'
+
+type CertificateFiles = { readonly cert: string; readonly key: string }
+
+/** Those who write certificates replace files in turns, by links: they are looked at, not watched. */
+const lookMs = 2_000
+/** Nobody needs older ones, and they are not safe. */
+const versionLeast = 'TLSv1.2'
+
+type Pair = { readonly cert: Buffer; readonly key: Buffer; readonly minVersion: 'TLSv1.2' }
+
+/** What a listener shows its callers, kept up to date with the files that it stands in. */
+export class Certificate {
+  readonly #log: Log
+  #files: CertificateFiles
+  #server: Server | undefined
+  #pair: Pair
+
+  /** @throws Error when the files cannot be read, or do not belong together */
+  constructor(files: CertificateFiles, log: Log) {
+    this.#files = files
+    this.#log = log
+    this.#pair = readPair(files)
+  }
+
+  get options(): Pair {
+    return this.#pair
+  }
+
+  /** From now on the server has what the files have. */
+  follow(server: Server): void {
+    this.#server = server
+    this.#look()
+  }
+
+  /** Takes what the files have now, or these others; what is not right is told, and the old ones stay. @returns why */
+  renew(files: CertificateFiles = this.#files): string | undefined {
+    if (files.cert !== this.#files.cert || files.key !== this.#files.key) {
+      this.close()
+      this.#files = files
+      this.#look()
+    }
+    try {
+      const pair = readPair(files)
+      if (pair.cert.equals(this.#pair.cert) && pair.key.equals(this.#pair.key)) return undefined
+      this.#server?.setSecureContext(pair)
+      this.#pair = pair
+      this.#log.info({ cert: files.cert }, 'a new certificate is shown to callers')
+      return undefined
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      this.#log.error({ cert: files.cert, reason }, 'the certificate cannot be used; the old one stays')
+      return reason
+    }
+  }
+
+  close(): void {
+    for (const file of new Set(Object.values(this.#files))) unwatchFile(file, this.#changed)
+  }
+
+  #look(): void {
+    for (const file of new Set(Object.values(this.#files)))
+      watchFile(file, { interval: lookMs, persistent: false }, this.#changed)
+  }
+
+  readonly #changed = (): void => void this.renew()
+}
+
+/** @throws Error naming the file, or what does not fit */
+function readPair({ cert, key }: CertificateFiles): Pair {
+  const pair = { cert: read(cert), key: read(key), minVersion: versionLeast } as const
+  try {
+    createSecureContext(pair)
+  } catch (error) {
+    throw new Error(`${cert} and ${key}: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  }
+  return pair
+}
+
+function read(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw new Error(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code ?? String(error)}`, {
+      cause: error,
+    })
+  }
+}

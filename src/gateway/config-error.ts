@@ -1,0 +1,12 @@
+import { type Finding, formatFindings } from '../config/index.ts'
+
+/** The configuration was refused; nothing was started. */
+export class ConfigError extends Error {
+  readonly findings: readonly Finding[]
+
+  constructor(findings: readonly Finding[]) {
+    super(formatFindings(findings, { color: false }))
+    this.name = 'ConfigError'
+    this.findings = findings
+  }
+}

@@ -1,0 +1,42 @@
+import type { Socket } from 'node:net'
+import { isTrusted, type ServerPlan } from '../kit/index.ts'
+
+type Bounds = Pick<ServerPlan, 'connectionsMax' | 'connectionsPerAddress' | 'trustedProxies'>
+
+/** Counts the connections of callers and closes what is beyond its bounds, before a byte of it is read. */
+export class Connections {
+  open = 0
+  refused = 0
+  readonly #bounds: () => Bounds
+  readonly #byAddress = new Map<string, number>()
+
+  constructor(bounds: () => Bounds) {
+    this.#bounds = bounds
+  }
+
+  /** False when it is one too many, and closed. */
+  enter(socket: Socket): boolean {
+    const { connectionsMax, connectionsPerAddress, trustedProxies = [] } = this.#bounds()
+    const address = socket.remoteAddress ?? ''
+    const same = this.#byAddress.get(address) ?? 0
+    const isFull = connectionsMax !== undefined && this.open >= connectionsMax
+    const isGreedy =
+      connectionsPerAddress !== undefined && same >= connectionsPerAddress && !isTrusted(address, trustedProxies)
+    if (isFull || isGreedy) {
+      this.refused++
+      socket.destroy()
+      return false
+    }
+    this.open++
+    this.#byAddress.set(address, same + 1)
+    socket.once('close', () => this.#leave(address))
+    return true
+  }
+
+  #leave(address: string): void {
+    this.open--
+    const left = (this.#byAddress.get(address) ?? 1) - 1
+    if (left > 0) this.#byAddress.set(address, left)
+    else this.#byAddress.delete(address)
+  }
+}

@@ -1,0 +1,74 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import type { Admin, AdminParts } from '../admin/index.ts'
+import type { Listener } from './listeners.ts'
+
+/** The folder that the console is built to, beside the compiled program or in a clone of its sources. */
+const assets = fileURLToPath(
+  new URL(import.meta.url.endsWith('.js') ? '../../console/' : '../../dist/console/', import.meta.url),
+)
+const paths = /^\/(?:api\/|(?:console|pricing|docs|openapi\.json|pages\.css|pages\.js)(?:[/?]|$))/
+const letterV = 118
+
+/** Whether a request is the console's and none of a caller's: those begin with `/v1`, and are told by one character. */
+export function isConsolePath(url: string): boolean {
+  return url.charCodeAt(1) !== letterV && paths.test(url)
+}
+
+export type ConsoleDoor = { readonly handle: Listener; close(): Promise<void> }
+
+export type ConsoleParts = Omit<
+  AdminParts,
+  'explain' | 'prices' | 'networkOf' | 'newSecret' | 'hashPassword' | 'verifyPassword' | 'assets' | 'facts'
+> & {
+  readonly facts: Omit<AdminParts['facts'], 'version'>
+}
+
+/** The console's server, which is loaded when somebody asks for it: a gateway without visitors neither waits nor pays. */
+export function createConsoleDoor(parts: ConsoleParts): ConsoleDoor {
+  let opening: Promise<Admin> | undefined
+  const open = (): Promise<Admin> => (opening ??= openAdmin(parts))
+  return {
+    handle(req: IncomingMessage, res: ServerResponse) {
+      open().then(
+        admin => admin.handle(req, res),
+        (error: unknown) => {
+          opening = undefined
+          parts.log.error({ error }, 'the console cannot be loaded')
+          res.writeHead(503, { 'content-type': 'text/plain; charset=utf-8' }).end('The console cannot be loaded.\n')
+        },
+      )
+    },
+    async close() {
+      await opening?.then(
+        admin => admin.close(),
+        () => undefined,
+      )
+    },
+  }
+}
+
+async function openAdmin(parts: ConsoleParts): Promise<Admin> {
+  const [{ createAdmin }, { explainRequest }, { priceList }, secrets, passwords, { readVersion }] = await Promise.all([
+    import('../admin/index.ts'),
+    import('./explain.ts'),
+    import('./pricing.ts'),
+    import('../../plugins/auth/index.ts'),
+    import('./passwords.ts'),
+    import('./version.ts'),
+  ])
+  return createAdmin({
+    ...parts,
+    facts: { ...parts.facts, version: await readVersion() },
+    explain: explainRequest,
+    prices: priceList,
+    networkOf: secrets.networkOf,
+    newSecret() {
+      const secret = secrets.createSecret(parts.random)
+      return { secret, hash: secrets.hashSecret(secret), hint: secrets.hintOfSecret(secret) }
+    },
+    hashPassword: password => passwords.hashPassword(password, parts.random),
+    verifyPassword: passwords.verifyPassword,
+    assets,
+  })
+}

@@ -1,0 +1,15 @@
+import type { Gateway } from './gateway.ts'
+import { systemClock } from '../kit/clock.ts'
+
+/** What a process with a fault that nobody handled has to finish. */
+const finishMs = 5_000
+
+/** After a fault that nobody handled the process can no longer be trusted: it finishes what it has, and ends with 1. */
+export function endOnFault(gateway: Pick<Gateway, 'log' | 'close'>): void {
+  process.on('uncaughtException', error => {
+    gateway.log.error({ stack: error.stack }, 'a fault that nobody handled: finishing and ending')
+    systemClock.after(finishMs, () => process.exit(1))
+    const end = (): void => process.exit(1)
+    gateway.close().then(end, end)
+  })
+}

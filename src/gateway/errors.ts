@@ -1,0 +1,12 @@
+import { failures, type ErrorTable } from '../kit/index.ts'
+
+/** Refusals of the answers that the gateway gives by itself. */
+export const errors = {
+  charge_not_found: {
+    status: 404,
+    type: 'invalid_request_error',
+    text: "There is no charge '{id}' made with this key. A charge has the id of its request, as in x-request-id.",
+  },
+} as const satisfies ErrorTable
+
+export const fail = failures(errors)

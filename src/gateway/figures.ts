@@ -1,0 +1,118 @@
+import type { Clock, Counters, OpenCharges, Plan, Storage } from '../kit/index.ts'
+import { gaugeSnapshot, labelledGauge, type Metrics, type Snapshot } from '../observe/index.ts'
+import { readVersion } from './version.ts'
+
+/** What a scrape waits for the storage; then it tells what was known before. */
+const storageMs = 1_000
+
+/** The parts of a gateway that are asked for figures when somebody scrapes. */
+type Watched = {
+  readonly clock: Pick<Clock, 'after'>
+  readonly storage: Pick<Storage, 'ledger' | 'waiting'> & { readonly books: Pick<Storage['books'], 'open'> }
+  readonly counters: Pick<Counters, 'healthy'>
+  readonly connections: { readonly open: number; readonly refused: number }
+  readonly engine: { readonly open: number; readonly heldBytes: number; restMs(upstream: string): number }
+  plan(this: void): Plan
+}
+
+/**
+ * Adds the figures that are kept by others than the metrics, read when somebody asks. Of several processes on one storage each
+ * tells the whole of what is open there.
+ */
+export function addFigures(metrics: Metrics, { clock, storage, counters, engine, connections, plan }: Watched): void {
+  metrics.gauge('open_exchanges', 'Exchanges that have not settled yet.', () => engine.open)
+  metrics.gauge('bodies_memory_bytes', 'Bytes of JSON bodies held in memory.', () => engine.heldBytes)
+  metrics.gauge('counters_up', 'Whether the store of the limits answers.', () => Number(counters.healthy()), 'min')
+  metrics.gauge('storage_up', 'Whether the storage takes writes.', () => Number(storage.ledger.healthy()), 'min')
+  metrics.gauge('storage_changes_waiting', 'Changes whose commit is waited for.', () => storage.waiting().changes)
+  metrics.gauge('storage_rows_waiting', 'Rows of the log that are not written yet.', () => storage.waiting().rows)
+  metrics.gauge(
+    'storage_charges_waiting',
+    'Charges of tokens that are not written yet.',
+    () => storage.waiting().charges,
+  )
+  metrics.gauge('connections_open', 'Connections of callers.', () => connections.open)
+  metrics.add(() => {
+    const refused = 'Connections closed because there were too many, in all or of one address.'
+    return [{ ...gaugeSnapshot('tollgate_connections_refused_total', refused, connections.refused), type: 'counter' }]
+  })
+  metrics.add(() => upstreamSnapshots(plan(), engine))
+  metrics.add(async () => [
+    labelledGauge('tollgate_build_info', 'Always 1; what runs is in the labels.', 'max', [
+      { labels: { version: await readVersion(), node: process.version }, value: 1 },
+    ]),
+  ])
+  let known: readonly OpenCharges[] = []
+  let asking: Promise<void> | undefined
+  metrics.add(async () => {
+    asking ??= ask()
+    await Promise.race([asking, new Promise<void>(resolve => clock.after(storageMs, resolve))])
+    return chargeSnapshots(plan().currency, known)
+  })
+
+  async function ask(): Promise<void> {
+    try {
+      known = await storage.books.open()
+    } catch {
+      // That the storage does not answer is told by a figure of its own.
+    } finally {
+      asking = undefined
+    }
+  }
+}
+
+function upstreamSnapshots(plan: Plan, engine: Watched['engine']): readonly Snapshot[] {
+  const resting = [...plan.upstreams.keys()].map(upstream => ({ upstream, ms: engine.restMs(upstream) }))
+  return [
+    labelledGauge(
+      'tollgate_upstream_up',
+      'Whether an upstream is asked, or left alone after failures.',
+      'min',
+      resting.map(({ upstream, ms }) => ({ labels: { upstream }, value: Number(ms <= 0) })),
+    ),
+    labelledGauge(
+      'tollgate_upstream_cooldown_seconds',
+      'For how long an upstream is left alone yet.',
+      'max',
+      resting.map(({ upstream, ms }) => ({ labels: { upstream }, value: ms / 1000 })),
+    ),
+  ]
+}
+
+function chargeSnapshots(currency: string, open: readonly OpenCharges[]): readonly Snapshot[] {
+  const count = (state: OpenCharges['state']): number =>
+    open.filter(one => one.state === state).reduce((sum, one) => sum + one.count, 0)
+  const held = (state: OpenCharges['state']) => {
+    const found = open.filter(one => one.state === state)
+    return (found.length > 0 ? found : [{ currency, hold: 0 }]).map(one => ({
+      labels: { currency: one.currency },
+      value: one.hold,
+    }))
+  }
+  return [
+    gaugeSnapshot(
+      'tollgate_holds_open',
+      'Charges under way, of all gateways on the storage.',
+      count('reserved'),
+      'max',
+    ),
+    labelledGauge(
+      'tollgate_held_micros',
+      'Money held for charges under way, in millionths of the currency.',
+      'max',
+      held('reserved'),
+    ),
+    gaugeSnapshot(
+      'tollgate_charges_needing_review',
+      'Charges whose outcome is unknown and that wait for a person.',
+      count('needs_review'),
+      'max',
+    ),
+    labelledGauge(
+      'tollgate_review_held_micros',
+      'Money held for charges that wait for a person, in millionths of the currency.',
+      'max',
+      held('needs_review'),
+    ),
+  ]
+}

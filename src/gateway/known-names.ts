@@ -1,0 +1,14 @@
+import { isConsolePath } from './console-door.ts'
+import { dialects } from '../dialects/index.ts'
+import { localAnswerNames } from './local-answer-names.ts'
+import { simulatorNames } from '../simulator/names.ts'
+
+/** What a configuration may name without defining it, as far as this version has it. */
+export const knownNames = {
+  dialects: [...dialects.keys()],
+  answers: localAnswerNames,
+  simulators: simulatorNames,
+  storages: ['sqlite', 'postgres', 'postgresql'],
+  counters: ['memory', 'redis', 'rediss'],
+  isConsolePath,
+}

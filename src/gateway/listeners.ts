@@ -1,0 +1,171 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Certificate } from './certificate.ts'
+import type { Address, Answer, Clock } from '../kit/index.ts'
+
+export type Listener = (req: IncomingMessage, res: ServerResponse) => void
+
+/** What a caller has to take the answer to something that was no request. */
+const lingerMs = 1_000
+
+/** Node's own invite slow clients. */
+const patience = {
+  headersTimeout: 10_000,
+  requestTimeout: 300_000,
+  connectionsCheckingInterval: 1_000,
+  keepAliveTimeout: 65_000,
+  maxHeaderSize: 16_384,
+  keepAlive: true,
+  keepAliveInitialDelay: 30_000,
+  noDelay: true,
+  // The front filter asks for it, and answers in the caller's style.
+  requireHostHeader: false,
+  insecureHTTPParser: false,
+  joinDuplicateHeaders: false,
+} as const
+
+/** The server for callers. */
+export type CallerServer = {
+  readonly server: Server | TlsServer
+  /** From now on every answer that has not begun tells its connection to close. */
+  release(): void
+}
+
+/** How callers come in. */
+type CallerDoor = {
+  /** Undefined for plain HTTP. */
+  readonly certificate?: Certificate | undefined
+  /** False for a connection that is one too many; it is closed then. */
+  readonly admits?: (socket: Socket) => boolean
+  readonly clock: Pick<Clock, 'after'>
+}
+
+/** Makes the server for callers. The figures are those of `reference/reliability.md` 5.1; Node's own invite slow clients. `refuse` answers what was no request, by the code of the fault. */
+export function createCallerServer(
+  listener: Listener,
+  refuse: (code: string | undefined) => Answer,
+  { certificate, admits, clock }: CallerDoor,
+): CallerServer {
+  /** Answers that have not gone, in the order of their requests. */
+  const owed = new Set<ServerResponse>()
+  const owedOn = (socket: Duplex): ServerResponse[] => [...owed].filter(res => res.req.socket === socket)
+  let released = false
+  const handle: Listener = (req, res) => {
+    if (released) {
+      // An answer before this one says that the connection closes, so this one was not received (RFC 9112 9.6).
+      if (owedOn(req.socket).some(before => !before.shouldKeepAlive)) return
+      res.shouldKeepAlive = false
+    }
+    owed.add(res)
+    res.once('close', () => owed.delete(res))
+    listener(req, res)
+  }
+  const server = certificate
+    ? createTlsServer({ ...patience, ...certificate.options, ALPNProtocols: ['http/1.1'] }, handle)
+    : createServer(patience, handle)
+  if (server instanceof TlsServer) certificate?.follow(server)
+  // Before Node's own, which reads.
+  if (admits) server.prependListener('connection', (socket: Socket) => void admits(socket))
+  server.maxHeadersCount = 200
+  // A client that waits for `100 Continue` is answered after its key has been checked, or refused before it uploads.
+  server.on('checkContinue', handle)
+  server.on('checkExpectation', handle)
+  // Without a listener Node closes the connection without a word.
+  server.on('connect', (_req, socket) => {
+    socket.on('error', () => undefined)
+    refuseRest(socket, owedOn(socket), () => sendLast(socket, refuse('CONNECT'), clock))
+  })
+  const refused = new WeakSet<Duplex>()
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (refused.has(socket)) return
+    refused.add(socket)
+    const say = (): void => sendLast(socket, refuse(error.code), clock)
+    refuseRest(socket, owedOn(socket), say)
+  })
+  function release(): void {
+    released = true
+    // Of several on one connection the last one closes it.
+    const last = new Map([...owed].map(res => [res.req.socket, res]))
+    // One that has begun said that its connection stays: a proxy may send the next request in the moment it ends.
+    for (const res of last.values()) if (!res.headersSent) res.shouldKeepAlive = false
+  }
+  return { server, release }
+}
+
+/**
+ * Ends a connection on which something came that is no request. Requests before it, which were whole, get their answers
+ * first: an error in their place would be read as theirs. One whose own body is broken gets the error.
+ */
+function refuseRest(socket: Duplex, open: readonly ServerResponse[], say: () => void): void {
+  const last = open.at(-1)
+  if (!socket.writable) return void socket.destroy()
+  if (!last) return say()
+  if (last.req.complete) {
+    socket.pause()
+    last.once('finish', say)
+    // Node no longer counts the connection as one of its own: it would keep the server from closing.
+    last.once('close', () => last.writableFinished || socket.destroy())
+    return
+  }
+  if (open.length > 1 || last.headersSent) socket.destroy()
+  else say()
+}
+
+/** Writes an answer past Node's own writer, and closes. What the client still sends is not looked at. */
+function sendLast(socket: Duplex, { status, headers, body }: Answer, clock: Pick<Clock, 'after'>): void {
+  const bytes = Buffer.from(body)
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}`
+  socket.end(`${head}content-length: ${bytes.length}\r\nconnection: close\r\n\r\n${bytes.toString()}`)
+  const limit = clock.after(lingerMs, () => socket.destroy())
+  socket.once('close', () => limit.cancel())
+}
+
+/** Binds; resolves with the address really taken (port 0 gives any). @throws Error when the address is taken or not ours */
+export async function bind(
+  server: Server | TlsServer,
+  address: Address,
+): Promise<{ readonly host: string; readonly port: number; readonly url: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject)
+  server.listen(address.port, address.host, resolve)
+  await promise
+  server.off('error', reject)
+  const { address: host, port, family } = server.address() as AddressInfo
+  return {
+    host,
+    port,
+    url: `${server instanceof TlsServer ? 'https' : 'http'}://${family === 'IPv6' ? `[${host}]` : host}:${port}`,
+  }
+}
+
+/**
+ * Lets nobody else in; resolves when the last connection has ended. Unlike the `close` of an HTTP server it leaves those
+ * alone that have just come: the first request of one may be on its way, and its sender could not know what became of it.
+ */
+export function stopListening(server: Server | TlsServer): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  NetServer.prototype.close.call(server, () => resolve())
+  return promise
+}
+
+/** Ends connections as they become idle, until `ended`. */
+export async function endIdle(
+  server: Server | TlsServer,
+  ended: Promise<void>,
+  clock: Pick<Clock, 'every'>,
+): Promise<void> {
+  server.closeIdleConnections()
+  const sweep = clock.every(100, () => server.closeIdleConnections())
+  await ended
+  sweep.cancel()
+  // It has nobody left to listen to; its own close stops the clock that looked after its connections.
+  server.close(() => undefined)
+}
+
+/** Closes a server whose requests have all been answered: idle connections at once, the rest when they end. */
+export async function unbind(server: Server | TlsServer, clock: Pick<Clock, 'every'>): Promise<void> {
+  if (server.listening) await endIdle(server, stopListening(server), clock)
+}

@@ -1,0 +1,57 @@
+import type { LocalAnswer } from '../engine/engine.ts'
+import { fail } from './errors.ts'
+import {
+  type Answer,
+  billingRecord,
+  callerSlot,
+  type Exchange,
+  type Family,
+  type ListedModel,
+  type Plan,
+  type Storage,
+} from '../kit/index.ts'
+import { modelNotFound } from '../engine/target.ts'
+
+/** The routes with `serve:` in `gateway.yaml`, by name: answered here, with the key that asks. */
+export function createLocalAnswers(storage: Storage, startedAt: number): ReadonlyMap<string, LocalAnswer> {
+  return new Map<string, LocalAnswer>([
+    ['models', ex => toJson(ex.dialect.modelList(offered(ex, startedAt), ex.head.query))],
+    [
+      'model',
+      ex => {
+        const name = ex.params['model'] ?? ex.params['id'] ?? ''
+        const model = offered(ex, startedAt).find(one => one.name === name)
+        if (!model) throw modelNotFound(name)
+        return toJson(ex.dialect.modelOne(model))
+      },
+    ],
+    [
+      'charge',
+      async ex => {
+        const id = ex.params['id'] ?? ''
+        const charge = await storage.ledger.find(id)
+        // Another key's charge is answered as one that does not exist.
+        if (!charge || charge.keyId !== ex.slots.need(callerSlot).key.id)
+          throw fail('charge_not_found', { id: id.slice(0, 80) })
+        return toJson(billingRecord(charge))
+      },
+    ],
+  ])
+}
+
+function offered(ex: Exchange, since: number): readonly ListedModel[] {
+  const allowed = ex.slots.get(callerSlot)?.key.models ?? null
+  return [...ex.plan.models.values()]
+    .filter(model => model.enabled && (allowed === null || allowed.includes(model.name)))
+    .map(({ name, family }) => ({ name, family: family.name, operations: operationsOf(family, ex.plan), since }))
+}
+
+/** A family that names no operations takes all. */
+function operationsOf(family: Family, plan: Plan): readonly string[] {
+  if (family.forward.size > 0) return [...family.forward.keys()]
+  return [...new Set(plan.routes.filter(route => route.serve === undefined).map(route => route.operation))]
+}
+
+function toJson(value: object): Answer {
+  return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) }
+}

@@ -1,0 +1,102 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { ReloadResult } from './gateway.ts'
+import type { Awaitable } from '../kit/index.ts'
+import type { Metrics } from '../observe/index.ts'
+import type { Status } from './status.ts'
+
+/** What the listener for operators needs of the gateway, in one process or in several. */
+type OpsParts = {
+  readonly metrics: Pick<Metrics, 'expose'>
+  isReady(): Awaitable<boolean>
+  status(): Awaitable<Status>
+  /** The configuration in use, its secrets covered. */
+  settings(): {
+    readonly revision: string
+    readonly file: string
+    readonly settings: { readonly [path: string]: string }
+  }
+  /** @throws Error when it could not be tried */
+  reload(): Promise<ReloadResult>
+}
+
+type Said = { readonly status: number; readonly text: string; readonly type?: string }
+
+type OpsRoute = {
+  readonly method: 'GET' | 'POST'
+  /** Refused to whoever does not ask from this machine: who may read the network may not change the gateway. */
+  readonly nearOnly?: true
+  answer(parts: OpsParts): Awaitable<Said>
+}
+
+const json = (status: number, value: unknown): Said => ({
+  status,
+  text: `${JSON.stringify(value)}\n`,
+  type: 'application/json',
+})
+
+const routes: { readonly [path: string]: OpsRoute } = {
+  '/healthz': { method: 'GET', answer: () => ({ status: 200, text: 'ok\n' }) },
+  '/readyz': {
+    method: 'GET',
+    answer: async parts =>
+      (await parts.isReady()) ? { status: 200, text: 'ready\n' } : { status: 503, text: 'not ready\n' },
+  },
+  '/metrics': {
+    method: 'GET',
+    async answer({ metrics }) {
+      const { contentType, text } = await metrics.expose()
+      return { status: 200, text, type: contentType }
+    },
+  },
+  '/status': { method: 'GET', answer: async parts => json(200, await parts.status()) },
+  '/config': { method: 'GET', nearOnly: true, answer: parts => json(200, parts.settings()) },
+  '/reload': {
+    method: 'POST',
+    nearOnly: true,
+    async answer(parts) {
+      const result = await parts.reload()
+      return json(result.ok ? 200 : 422, result)
+    },
+  },
+}
+const known = Object.keys(routes).join(', ')
+const loopback = /^(?:127\.|::1$|::ffff:127\.)/
+/** An address, or a name without a dot, which nobody can have in the public DNS. */
+const plainHost = /^(?:[\w-]+|[\d.]+|\[[\da-f:.]+\])(?::\d+)?$/i
+
+/** The listener for operators: `/healthz` (the process runs), `/readyz` (it takes work), `/metrics`, `/status`, `/config`, `/reload`. */
+export function createOpsServer(parts: OpsParts): Server {
+  return createServer((req, res) => {
+    answer(req, parts).then(
+      said => send(res, said),
+      (error: unknown) => send(res, { status: 500, text: `failed: ${String(error)}\n` }),
+    )
+  })
+}
+
+async function answer(req: IncomingMessage, parts: OpsParts): Promise<Said> {
+  const path = req.url?.split('?', 1)[0] ?? ''
+  const route = Object.hasOwn(routes, path) ? routes[path] : undefined
+  req.resume()
+  if (!route) return { status: 404, text: `there are ${known}\n` }
+  if (req.method !== route.method) return { status: 405, text: `only ${route.method} is taken here\n` }
+  if (route.nearOnly && !loopback.test(req.socket.remoteAddress ?? ''))
+    return { status: 403, text: `${path} is for those who ask from this machine: run the command beside the gateway\n` }
+  if (route.nearOnly && isFromPage(req)) return { status: 403, text: 'a page in a browser may not ask for this\n' }
+  return route.answer(parts)
+}
+
+/**
+ * Browsers say where a POST comes from; nobody else does. Of a GET they say nothing where the page's own name was made to
+ * lead here (DNS rebinding): such a name is in `host`.
+ */
+function isFromPage({ headers }: IncomingMessage): boolean {
+  const isNamed = headers.host !== undefined && !plainHost.test(headers.host)
+  return isNamed || headers.origin !== undefined || (headers['sec-fetch-site'] ?? 'none') !== 'none'
+}
+
+function send(res: ServerResponse, { status, text, type = 'text/plain; charset=utf-8' }: Said): void {
+  res
+    .writeHead(status, { 'content-type': type, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
+    .end(text)
+}

@@ -1,0 +1,95 @@
+import type { ReloadResult } from './gateway.ts'
+import type { Clock } from '../kit/index.ts'
+import { type GatewayLog, gaugeSnapshot, type Snapshot } from '../observe/index.ts'
+import { type ReloadStatus, reloadStatus } from './status.ts'
+
+/** Findings of one refused configuration that the log tells. */
+const toldMax = 20
+
+/** Reloads of one gateway: one after the other, each told by log and figures, whoever asked for it. */
+export class Reloads {
+  /** When the configuration in use took effect; milliseconds since the epoch. */
+  loadedAt: number
+  /** The last time that the configuration was read again; undefined when it was not. */
+  last: { readonly at: number; readonly result: ReloadResult } | undefined
+  /** The same for operators, faults in the taking over among it. */
+  status: ReloadStatus | null = null
+  readonly #clock: Clock
+  readonly #log: GatewayLog | undefined
+  readonly #read: () => Promise<ReloadResult>
+  #turn: Promise<unknown> = Promise.resolve()
+  #taken = 0
+  #failed = 0
+  #lastOk = true
+
+  /** Without a log where another process tells of it. */
+  constructor(clock: Clock, log: GatewayLog | undefined, read: () => Promise<ReloadResult>) {
+    this.#clock = clock
+    this.#log = log
+    this.#read = read
+    this.loadedAt = clock.now()
+  }
+
+  /** One after the other: of two at once the one that read the older file could be the last to take effect. */
+  run(): Promise<ReloadResult> {
+    const next = this.#turn.then(() => this.#once())
+    this.#turn = next.catch(() => undefined)
+    return next
+  }
+
+  async #once(): Promise<ReloadResult> {
+    try {
+      const result = await this.#read()
+      const at = this.#clock.now()
+      this.last = { at, result }
+      this.status = reloadStatus(at, result)
+      if (result.ok) this.#took(at, result)
+      else this.#refused(this.status.findings)
+      return result
+    } catch (error) {
+      const findings = [String(error)]
+      this.status = { at: new Date(this.#clock.now()).toISOString(), ok: false, changes: [], findings }
+      this.#refused(findings)
+      throw error
+    }
+  }
+
+  #took(at: number, { revision, changes }: Extract<ReloadResult, { ok: true }>): void {
+    this.loadedAt = at
+    this.#taken++
+    this.#lastOk = true
+    this.#log?.info({ revision, changes }, 'a new configuration holds')
+  }
+
+  #refused(findings: readonly string[]): void {
+    this.#failed++
+    this.#lastOk = false
+    this.#log?.error(
+      { findings: findings.slice(0, toldMax), count: findings.length },
+      'a new configuration was refused; the old one stays',
+    )
+  }
+
+  snapshots(): readonly Snapshot[] {
+    const counted = (name: string, help: string, value: number): Snapshot => ({
+      ...gaugeSnapshot(name, help, value),
+      type: 'counter',
+    })
+    return [
+      counted('tollgate_config_reloads_total', 'Configurations that were taken over while running.', this.#taken),
+      counted('tollgate_config_reload_failures_total', 'Configurations that were refused.', this.#failed),
+      gaugeSnapshot(
+        'tollgate_config_last_reload_successful',
+        'Whether the configuration that was last read is the one in use.',
+        Number(this.#lastOk),
+        'min',
+      ),
+      gaugeSnapshot(
+        'tollgate_config_loaded_timestamp_seconds',
+        'When the configuration in use took effect, in seconds since the epoch.',
+        this.loadedAt / 1000,
+        'max',
+      ),
+    ]
+  }
+}

@@ -1,0 +1,119 @@
+import { aheadMs, type Awaitable, type Clock, type Log, type Pending, type Storage } from '../kit/index.ts'
+
+const batchRows = 500
+/** Between two batches the storage is everybody else's. */
+const pauseMs = 200
+const everyMs = 3_600_000
+/** Not while a start has other things to do. */
+const firstMs = 60_000
+/** Changes that are waited for: more of them, and the log can wait. */
+const busyChanges = 16
+
+type Parts = {
+  readonly storage: Pick<Storage, 'journal' | 'ledger' | 'waiting'> & {
+    readonly books: Pick<Storage['books'], 'lapse'>
+  }
+  readonly clock: Clock
+  readonly log: Log
+  /** How long rows of the log are kept; undefined for ever. */
+  keptMs(this: void): number | undefined
+  /** How long charges wait for a person; undefined for ever. */
+  reviewMs(this: void): number | undefined
+}
+
+/**
+ * Forgets rows of the request log that are out of date, some at a time, in the background, and voids charges that were under
+ * review for as long as the configuration says. Charges stay. What is gone does not come back, so nothing goes by a clock that
+ * has just jumped.
+ */
+export class Retention {
+  readonly #parts: Parts
+  readonly #stop = new AbortController()
+  #seen: { readonly now: number; readonly tick: number }
+  #next: Pending | undefined
+  #running: Promise<number> | undefined
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#seen = { now: parts.clock.now(), tick: parts.clock.tick() }
+    this.#wait(firstMs)
+  }
+
+  /**
+   * Prunes until nothing is out of date, or somebody needs the storage more.
+   * @returns how many rows of the log went
+   */
+  run(): Promise<number> {
+    this.#running ??= this.#runOnce().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  async close(): Promise<void> {
+    this.#next?.cancel()
+    this.#stop.abort()
+    await this.#running?.catch(() => undefined)
+  }
+
+  async #runOnce(): Promise<number> {
+    if (this.#hasJumped()) {
+      this.#parts.log.warn({}, 'the clock has jumped: nothing is deleted by it until it has gone on for an hour')
+      return 0
+    }
+    await this.#lapse()
+    return this.#prune()
+  }
+
+  /** Whether the time of day has gone on otherwise than time itself since this was last asked. */
+  #hasJumped(): boolean {
+    const { clock } = this.#parts
+    const seen = this.#seen
+    this.#seen = { now: clock.now(), tick: clock.tick() }
+    return Math.abs(this.#seen.now - seen.now - (this.#seen.tick - seen.tick)) > aheadMs
+  }
+
+  async #lapse(): Promise<void> {
+    const { storage, clock, log, reviewMs } = this.#parts
+    const waits = reviewMs()
+    if (waits === undefined) return
+    const gone = await this.#repeat(batchRows, () => storage.books.lapse(clock.now() - waits))
+    if (gone > 0) log.warn({ charges: gone }, 'charges that nobody has decided about in time are void')
+  }
+
+  async #prune(): Promise<number> {
+    const { storage, clock, log, keptMs } = this.#parts
+    const kept = keptMs()
+    if (kept === undefined) return 0
+    const until = clock.now() - kept
+    const gone = await this.#repeat(batchRows, () => storage.journal.prune(until, batchRows))
+    if (gone > 0)
+      log.info({ rows: gone, until: new Date(until).toISOString() }, 'rows of the log are out of date and gone')
+    return gone
+  }
+
+  /** Does something until it finds less than a batch, or the storage is needed more. @returns how much it was in all */
+  async #repeat(batch: number, once: () => Awaitable<number>): Promise<number> {
+    const { storage, clock } = this.#parts
+    let all = 0
+    while (!this.#stop.signal.aborted && storage.ledger.healthy()) {
+      if (storage.waiting().changes < busyChanges) {
+        const count = await once()
+        all += count
+        if (count < batch) break
+      }
+      await clock.sleep(pauseMs, this.#stop.signal)
+    }
+    return all
+  }
+
+  #wait(ms: number): void {
+    this.#next = this.#parts.clock.after(ms, () => {
+      this.run()
+        .catch((error: unknown) => this.#parts.log.warn({ err: error }, 'what is out of date could not be deleted'))
+        .finally(() => {
+          if (!this.#stop.signal.aborted) this.#wait(everyMs)
+        })
+    })
+  }
+}

@@ -1,0 +1,112 @@
+import type { ReloadResult } from './gateway.ts'
+import type { Plan, ReviewStatus } from '../kit/index.ts'
+import { joinUnrecognised, type UnrecognisedCount } from '../observe/index.ts'
+
+/** How one process of a gateway is. */
+export type ProcessStatus = {
+  readonly pid: number
+  readonly ready: boolean
+  readonly open_requests: number
+  /** Bytes resident. */
+  readonly memory: number
+  /** How late 99 of 100 timers ran at most since the last scrape of the metrics. */
+  readonly event_loop_p99_ms: number
+  readonly storage_healthy: boolean
+  readonly counters_healthy: boolean
+  /** For how long each upstream is left alone yet, by name; 0 when it is asked. */
+  readonly resting_ms: { readonly [upstream: string]: number }
+  /** Answers of upstreams since the start that were not recognised, the newest first. */
+  readonly unrecognised: readonly UnrecognisedCount[]
+}
+
+/** What was last tried of a new configuration. */
+export type ReloadStatus = {
+  readonly at: string
+  readonly ok: boolean
+  readonly changes: readonly string[]
+  /** Why it was refused. */
+  readonly findings: readonly string[]
+}
+
+/** How a gateway is, in one process or in several: what `GET /status` of the operators' listener answers. */
+export type Status = Omit<ProcessStatus, 'pid' | 'storage_healthy' | 'counters_healthy' | 'resting_ms'> & {
+  readonly version: string
+  readonly node: string
+  readonly pid: number
+  readonly revision: string
+  readonly file: string
+  readonly started: string
+  readonly uptime_s: number
+  /** When the configuration in use took effect. */
+  readonly loaded_at: string
+  readonly last_reload: ReloadStatus | null
+  readonly storage: { readonly kind: string; readonly healthy: boolean }
+  readonly counters: { readonly kind: string; readonly healthy: boolean }
+  readonly upstreams: readonly {
+    readonly name: string
+    readonly healthy: boolean
+    readonly resting_ms: number
+    readonly simulated: boolean
+  }[]
+  /** Null while the storage does not answer. */
+  readonly reviews: ReviewStatus | null
+  /** The processes that serve; one where this is all there is. */
+  readonly workers: readonly ProcessStatus[]
+}
+
+/** Puts together how a gateway is from how its processes are: it has what one of them lacks only where all of them lack it. */
+export function joinStatus(
+  plan: Plan,
+  life: {
+    readonly version: string
+    readonly startedAt: number
+    readonly now: number
+    readonly loadedAt: number
+    readonly lastReload: ReloadStatus | null
+  },
+  workers: readonly ProcessStatus[],
+  reviews: ReviewStatus | null,
+): Status {
+  const most = (read: (one: ProcessStatus) => number): number => Math.max(0, ...workers.map(read))
+  const sum = (read: (one: ProcessStatus) => number): number => workers.reduce((total, one) => total + read(one), 0)
+  const all = (read: (one: ProcessStatus) => boolean): boolean => workers.length > 0 && workers.every(read)
+  return {
+    version: life.version,
+    node: process.version,
+    pid: process.pid,
+    revision: plan.revision,
+    file: plan.file,
+    started: new Date(life.startedAt).toISOString(),
+    uptime_s: Math.max(0, Math.round((life.now - life.startedAt) / 1000)),
+    loaded_at: new Date(life.loadedAt).toISOString(),
+    last_reload: life.lastReload,
+    ready: workers.some(one => one.ready),
+    open_requests: sum(one => one.open_requests),
+    memory: sum(one => one.memory),
+    event_loop_p99_ms: most(one => one.event_loop_p99_ms),
+    storage: { kind: kindOf(plan.storage), healthy: all(one => one.storage_healthy) },
+    counters: { kind: kindOf(plan.counters), healthy: all(one => one.counters_healthy) },
+    upstreams: [...plan.upstreams.values()].map(({ name, url }) => {
+      const restingMs = most(one => one.resting_ms[name] ?? 0)
+      return { name, healthy: restingMs === 0, resting_ms: restingMs, simulated: url.startsWith('simulator:') }
+    }),
+    unrecognised: joinUnrecognised(workers.map(one => one.unrecognised)),
+    reviews,
+    workers,
+  }
+}
+
+/** What an operator is told of a reload. */
+export function reloadStatus(at: number, result: ReloadResult): ReloadStatus {
+  const when = new Date(at).toISOString()
+  if (result.ok) return { at: when, ok: true, changes: result.changes, findings: [] }
+  const findings = result.findings
+    .filter(finding => finding.severity === 'error')
+    .map(({ file, line, col, message }) => `${file}:${line}:${col} ${message}`)
+  return { at: when, ok: false, changes: [], findings }
+}
+
+/** `sqlite`, `postgres`, `memory`, `redis`: the address itself may hold a password. */
+function kindOf(url: string): string {
+  return (/^[a-z]+/.exec(url)?.[0] ?? '').replace(/^postgresql$/, 'postgres').replace(/^rediss$/, 'redis')
+}

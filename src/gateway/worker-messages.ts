@@ -1,0 +1,48 @@
+import type { ReloadResult } from './gateway.ts'
+import type { ReviewStatus } from '../kit/index.ts'
+import type { Snapshot } from '../observe/index.ts'
+import type { ProcessStatus } from './status.ts'
+
+/** Where a worker's configuration stands, and its text: every worker has the same, whatever has been saved meanwhile. */
+export type WorkerConfig = {
+  readonly file: string
+  /** What the first workers began with: it decides what is opened once. */
+  readonly first: string
+  /** What holds now. */
+  readonly current: string
+  /** The name of its lease on the storage. */
+  readonly owner: string
+}
+
+/** What a supervisor asks its workers, by name. */
+export type Questions = {
+  state: { given: null; gives: { readonly ready: boolean; readonly open: number } }
+  status: { given: null; gives: ProcessStatus }
+  reviews: { given: null; gives: ReviewStatus | null }
+  metrics: { given: null; gives: readonly Snapshot[] }
+  /** The new configuration's text. */
+  reload: { given: string; gives: ReloadResult }
+}
+
+export type Question = keyof Questions
+
+export type ToWorker =
+  | { readonly kind: 'start'; readonly config: WorkerConfig }
+  | { readonly kind: 'question'; readonly id: number; readonly question: Question; readonly given: string | null }
+  /** Finish what is under way, and end. */
+  | { readonly kind: 'close' }
+
+/** An error as it crosses processes: enough of it to give the advice that a single process would give. */
+export type StartFailure = {
+  readonly name: string
+  readonly message: string
+  readonly code?: string
+  readonly address?: string
+  readonly port?: number
+}
+
+export type FromWorker =
+  | { readonly kind: 'listening'; readonly url: string; readonly simulated: readonly string[] }
+  | { readonly kind: 'failed'; readonly failure: StartFailure }
+  | { readonly kind: 'answer'; readonly id: number; readonly value: unknown }
+  | { readonly kind: 'fault'; readonly id: number; readonly message: string }

@@ -1,0 +1,459 @@
+import cluster, { type Worker as Child } from 'node:cluster'
+import { readFile } from 'node:fs/promises'
+import type { Server } from 'node:http'
+import { getCompileCacheDir } from 'node:module'
+import { availableParallelism } from 'node:os'
+import { dirname, extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ConfigError } from './config-error.ts'
+import { effectiveSettings, type Loaded, loadPlan } from '../config/index.ts'
+import type { GatewayParts, Listening, ReloadResult } from './gateway.ts'
+import { Ids } from '../kit/ids.ts'
+import { type Plan, type ReviewStatus, systemClock } from '../kit/index.ts'
+import { knownNames } from './known-names.ts'
+import { bind, unbind } from './listeners.ts'
+import {
+  createLog,
+  exposeTogether,
+  gaugeSnapshot,
+  type GatewayLog,
+  type Snapshot,
+  sumCounts,
+} from '../observe/index.ts'
+import { createOpsServer } from './ops.ts'
+import { pluginFinder } from './plugin-finder.ts'
+import { Reloads } from './reloads.ts'
+import { joinStatus, type ProcessStatus, type Status } from './status.ts'
+import { type Claim, claimStorage } from '../storage/index.ts'
+import { readVersion } from './version.ts'
+import type { FromWorker, Question, Questions, StartFailure, ToWorker } from './worker-messages.ts'
+
+/** One that ends before it has taken up work so many times in a row will not do better. */
+const failedStartsMax = 5
+const restartMs = { first: 100, most: 5_000 }
+/** A worker that lived as long did not end by its own start. */
+const soundMs = 10_000
+/** What an answer is waited for. */
+const answerMs = 2_000
+/** A worker that has not answered anything for so long will not: by then its lease on the storage has run out too. */
+const hangMs = 30_000
+/** Questions to a worker in that time: one that nobody could answer, as when all of us were stopped, is not enough. */
+const pulses = 6
+/** A reload builds every plugin anew. */
+const reloadMs = 30_000
+/** What a worker has beyond its deadlines, to write what it owes and to end. */
+const endMs = 20_000
+
+/** Several gateways in processes of their own, on one address and one storage. */
+export type Workers = {
+  readonly plan: Plan
+  readonly log: GatewayLog
+  readonly listening: Listening
+  readonly simulated: readonly string[]
+  readonly pids: readonly number[]
+  /** Exchanges under way in all of them. */
+  open(): Promise<number>
+  /** Reads the file again: all of it takes effect, in every worker, or none. */
+  reload(): Promise<ReloadResult>
+  /** Settles when workers will not start any more; they have to be closed then. */
+  readonly failed: Promise<Error>
+  /** Every worker finishes what it has. @throws Error when one of them had to be ended */
+  close(): Promise<void>
+  /** Ends them as they are. */
+  kill(): void
+}
+
+export type WorkersParts = Pick<GatewayParts, 'env' | 'log'> & {
+  /** How long a worker may be silent, in milliseconds; 30 s unless told. For tests, which have no minutes. */
+  readonly hangMs?: number
+}
+
+/**
+ * Starts as many gateways as `server.workers` says, and starts another one for each that ends.
+ * @throws ConfigError, StorageError, or what kept the first workers from their start
+ */
+export async function startWorkers(file: string, parts: WorkersParts = {}): Promise<Workers> {
+  const read = () => readConfig(file, parts.env ?? process.env)
+  const started = await read()
+  if (!started.loaded.ok) throw new ConfigError(started.loaded.findings)
+  const log = parts.log ?? createLog({ level: 'info' })
+  const claim = await claimStorage({ url: started.loaded.plan.storage, clock: systemClock, log })
+  const crew = new Crew(
+    { file, text: started.text, env: parts.env ?? {}, hangMs: parts.hangMs ?? hangMs },
+    started.loaded.plan,
+    log,
+    claim,
+  )
+  let ops: Server | undefined
+  let closing: Promise<void> | undefined
+
+  async function listen(): Promise<Listening> {
+    const { url } = await crew.start()
+    const address = crew.plan.server.ops
+    if (!address) return { url, opsUrl: undefined }
+    const metrics = { expose: async () => exposeTogether([...(await crew.snapshots()), reloads.snapshots()]) }
+    const isReady = async () => closing === undefined && (await crew.isReady())
+    const settings = () => ({
+      revision: crew.plan.revision,
+      file: crew.plan.file,
+      settings: effectiveSettings(crew.plan),
+    })
+    ops = createOpsServer({ metrics, isReady, status, settings, reload: () => reloads.run() })
+    return { url, opsUrl: (await bind(ops, address)).url }
+  }
+
+  async function shut(): Promise<void> {
+    const left = await crew.close()
+    ops?.closeAllConnections()
+    if (ops) await unbind(ops, systemClock)
+    await claim.release()
+    await log.flush()
+    if (left.length > 0) throw new Error(`${left.join(', ')} did not end as told`)
+  }
+
+  const startedAt = systemClock.now()
+  const reloads = new Reloads(systemClock, log, async () => {
+    const { text, loaded } = await read()
+    return loaded.ok ? crew.reload(text, loaded.plan) : loaded
+  })
+
+  async function status(): Promise<Status> {
+    const { loadedAt, status: lastReload } = reloads
+    const life = { version: await readVersion(), startedAt, now: systemClock.now(), loadedAt, lastReload }
+    const own = closing === undefined
+    const workers = (await crew.statuses()).map(one => ({ ...one, ready: one.ready && own }))
+    return joinStatus(crew.plan, life, workers, await crew.reviews())
+  }
+
+  const listening = await listen().catch(async (error: unknown) => {
+    crew.kill()
+    await crew.close()
+    await claim.release()
+    throw error
+  })
+  return {
+    get plan() {
+      return crew.plan
+    },
+    get pids() {
+      return crew.pids
+    },
+    log,
+    listening,
+    simulated: crew.simulated,
+    reload: () => reloads.run(),
+    failed: crew.failed,
+    open: async () => (await crew.states()).reduce((sum, { open }) => sum + open, 0),
+    close: () => (closing ??= shut()),
+    kill: () => crew.kill(),
+  }
+}
+
+async function readConfig(file: string, env: NodeJS.ProcessEnv): Promise<{ text: string; loaded: Loaded }> {
+  const text = await readFile(file, 'utf8').catch(() => undefined)
+  // Without a text the reading itself says what is wrong with the file.
+  const content = text === undefined ? {} : { text }
+  const loaded = await loadPlan({ file, ...content, env, ...pluginFinder(file), known: knownNames })
+  return { text: text ?? '', loaded }
+}
+
+/** What every worker begins with. */
+type Start = {
+  readonly file: string
+  readonly text: string
+  readonly env: NodeJS.ProcessEnv
+  readonly hangMs: number
+}
+
+/** The worker processes, and those that take the places of such as end. */
+class Crew {
+  plan: Plan
+  simulated: readonly string[] = []
+  readonly failed: Promise<Error>
+  readonly #start: Start
+  readonly #log: GatewayLog
+  readonly #claim: Claim
+  readonly #members = new Set<Member>()
+  #current: string
+  #giveUp!: (error: Error) => void
+  /** Ends in a row before a start was through, and ends soon after one. */
+  #failedStarts = 0
+  #restarts = 0
+  readonly #ids = new Ids()
+  #soonEnded = 0
+  #closing = false
+  /** What workers that are gone have counted. */
+  #counted: readonly Snapshot[] = []
+
+  constructor(start: Start, plan: Plan, log: GatewayLog, claim: Claim) {
+    this.#start = start
+    this.#current = start.text
+    this.plan = plan
+    this.#log = log
+    this.#claim = claim
+    this.failed = new Promise(resolve => {
+      this.#giveUp = resolve
+    })
+    cluster.setupPrimary({
+      exec: fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url)),
+      args: [],
+    })
+  }
+
+  get pids(): readonly number[] {
+    return [...this.#members].map(member => member.pid)
+  }
+
+  /** Resolves when all are listening. @throws Error what the first that could not said */
+  async start(): Promise<{ readonly url: string }> {
+    const { workers } = this.plan.server
+    const count = workers === 'auto' ? availableParallelism() : workers
+    const listening = await Promise.all(Array.from({ length: count }, () => this.#add().listening))
+    const [{ url, simulated }] = listening as [(typeof listening)[number]]
+    this.simulated = simulated
+    for (const member of this.#members) this.#watch(member)
+    return { url }
+  }
+
+  async statuses(): Promise<readonly ProcessStatus[]> {
+    const told = await Promise.all([...this.#members].map(member => member.ask('status', null).catch(() => undefined)))
+    return told.filter(one => one !== undefined)
+  }
+
+  /** What waits for a person, as the first says that knows. */
+  async reviews(): Promise<ReviewStatus | null> {
+    const asked = [...this.#members].map(async member => {
+      const told = await member.ask('reviews', null)
+      if (told === null) throw new Error('not known')
+      return told
+    })
+    return Promise.any(asked).catch(() => null)
+  }
+
+  /** Whether one at least takes work: known by the first that says so, whoever else is silent or only starts. */
+  isReady(): Promise<boolean> {
+    const ready = [...this.#members].map(async member => {
+      if (!(await member.ask('state', null)).ready) throw new Error('not ready')
+    })
+    return Promise.any(ready).then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async states(): Promise<readonly Questions['state']['gives'][]> {
+    const states = await Promise.all([...this.#members].map(member => member.ask('state', null).catch(() => undefined)))
+    return states.filter(state => state !== undefined)
+  }
+
+  /** Every worker's figures, those of workers that are gone, and our own. */
+  async snapshots(): Promise<readonly (readonly Snapshot[])[]> {
+    const lists = await Promise.all([...this.#members].map(member => member.measure()))
+    const restarts = 'Workers that took the place of one that ended.'
+    const own: readonly Snapshot[] = [
+      gaugeSnapshot('tollgate_workers', 'Worker processes.', this.#members.size),
+      { ...gaugeSnapshot('tollgate_worker_restarts_total', restarts, this.#restarts), type: 'counter' },
+    ]
+    return [...lists, this.#counted, own]
+  }
+
+  /** One after the other, as `Reloads` asks. */
+  async reload(text: string, plan: Plan): Promise<ReloadResult> {
+    const members = [...this.#members]
+    const results = await Promise.allSettled(members.map(member => member.ask('reload', text)))
+    const taken = results.find(result => result.status === 'fulfilled' && result.value.ok)
+    if (!taken || taken.status === 'rejected') {
+      const [first] = results
+      if (first?.status === 'fulfilled') return first.value
+      throw first?.reason ?? new Error('no worker is there to take it')
+    }
+    this.#current = text
+    this.plan = plan
+    for (const [i, member] of members.entries()) {
+      const result = results[i]
+      if (result === taken || (result?.status === 'fulfilled' && result.value.ok)) continue
+      this.#log.error({ pid: member.pid }, 'a worker did not take the new configuration; another takes its place')
+      member.send({ kind: 'close' })
+    }
+    return taken.value
+  }
+
+  /** @returns those that did not end by themselves, or not well */
+  async close(): Promise<readonly string[]> {
+    this.#closing = true
+    const { drainMs, drainWaitMs } = this.plan.server
+    const members = [...this.#members]
+    for (const member of members) member.send({ kind: 'close' })
+    const ended = Promise.all(members.map(member => member.gone))
+    await Promise.race([ended, pause(drainWaitMs + drainMs + endMs)])
+    this.kill()
+    const codes = await ended
+    return members.flatMap(({ pid }, i) => (codes[i] === 0 ? [] : [`worker ${pid} (${codes[i]})`]))
+  }
+
+  kill(): void {
+    this.#closing = true
+    for (const member of this.#members) member.kill()
+  }
+
+  #add(): Member {
+    const owner = this.#ids.next('worker_', systemClock.now())
+    const { file, text, env } = this.#start
+    const member = new Member({ file, first: text, current: this.#current, owner }, env)
+    this.#members.add(member)
+    member.listening.then(
+      () => this.#mind(member),
+      () => undefined,
+    )
+    void member.gone.then(() => {
+      this.#members.delete(member)
+      if (!this.#closing) void this.#endLease(owner)
+    })
+    return member
+  }
+
+  /** Ends a worker that hangs: connections are still handed to it, and nobody else would ever answer them. */
+  async #mind(member: Member): Promise<void> {
+    const { hangMs } = this.#start
+    for (let missed = 0; missed < pulses; ) {
+      const pulse = pause(hangMs / pulses)
+      missed = await member.ask('state', null, hangMs / pulses).then(
+        () => 0,
+        () => missed + 1,
+      )
+      await pulse
+      if (this.#closing || !this.#members.has(member)) return
+    }
+    this.#log.error({ pid: member.pid, ms: hangMs }, 'a worker does not answer; it is ended')
+    member.kill()
+  }
+
+  /** What a worker that is gone left open is ended by the others at once, and not when its lease runs out. */
+  async #endLease(owner: string): Promise<void> {
+    try {
+      await this.#claim.forget(owner)
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the lease of a worker that ended could not be ended; it runs out by itself')
+    }
+  }
+
+  /** Sees to it that somebody takes its place when it ends. */
+  #watch(member: Member): void {
+    void member.gone.then(async code => {
+      if (this.#closing) return
+      this.#counted = await sumCounts([this.#counted, member.measured])
+      this.#log.error({ pid: member.pid, code }, 'a worker ended; another takes its place')
+      this.#soonEnded = member.ageMs < soundMs ? this.#soonEnded + 1 : 0
+      await systemClock.sleep(Math.min(restartMs.first * 2 ** this.#soonEnded, restartMs.most))
+      if (!this.#closing) this.#replace()
+    })
+  }
+
+  #replace(): void {
+    const next = this.#add()
+    this.#restarts++
+    this.#watch(next)
+    next.listening.then(
+      () => {
+        this.#failedStarts = 0
+      },
+      (error: Error) => {
+        if (this.#closing) return
+        this.#failedStarts++
+        this.#log.error({ pid: next.pid, reason: error.message }, 'a worker could not start')
+        if (this.#failedStarts === failedStartsMax) this.#giveUp(error)
+      },
+    )
+  }
+}
+
+/** Waits; the process does not stay for it. */
+function pause(ms: number): Promise<void> {
+  return new Promise(resolve => void systemClock.after(ms, resolve))
+}
+
+/** One worker process. */
+class Member {
+  readonly pid: number
+  readonly listening: Promise<Extract<FromWorker, { kind: 'listening' }>>
+  /** Its exit code, or the signal that ended it. */
+  readonly gone: Promise<number | string>
+  /** Its figures when they were last asked for. */
+  measured: readonly Snapshot[] = []
+  readonly #child: Child
+  readonly #startedAt = systemClock.tick()
+  readonly #asked = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
+  #id = 0
+
+  constructor(config: Extract<ToWorker, { kind: 'start' }>['config'], env: NodeJS.ProcessEnv) {
+    const compiled = getCompileCacheDir()
+    const child = cluster.fork({ ...env, ...(compiled !== undefined && { NODE_COMPILE_CACHE: dirname(compiled) }) })
+    this.#child = child
+    this.pid = child.process.pid ?? 0
+    // A message to one that has just ended fails; that it ended is heard by itself.
+    child.on('error', () => undefined)
+    const { promise: gone, resolve: goes } = Promise.withResolvers<number | string>()
+    this.gone = gone
+    child.once('exit', (code: number | null, signal: string | null) => goes(code ?? signal ?? 'unknown'))
+    const { promise, resolve, reject } = Promise.withResolvers<Extract<FromWorker, { kind: 'listening' }>>()
+    this.listening = promise
+    promise.catch(() => undefined)
+    void gone.then(code => {
+      const error = new Error(`worker ${this.pid} ended (${code})`)
+      reject(error)
+      for (const asked of this.#asked.values()) asked.reject(error)
+    })
+    child.on('message', (message: FromWorker) => {
+      if (message.kind === 'listening') resolve(message)
+      else if (message.kind === 'failed') reject(toError(message.failure))
+      else if (message.kind === 'answer') this.#asked.get(message.id)?.resolve(message.value)
+      else this.#asked.get(message.id)?.reject(new Error(message.message))
+    })
+    this.send({ kind: 'start', config })
+  }
+
+  get ageMs(): number {
+    return systemClock.tick() - this.#startedAt
+  }
+
+  send(message: ToWorker): void {
+    if (this.#child.isConnected()) this.#child.send(message)
+  }
+
+  kill(): void {
+    this.#child.process.kill('SIGKILL')
+  }
+
+  /** One that still starts is asked when it has. @throws Error when it does not answer in time, or ends */
+  async ask<Q extends Question>(
+    question: Q,
+    given: Questions[Q]['given'],
+    limitMs = question === 'reload' ? reloadMs : answerMs,
+  ): Promise<Questions[Q]['gives']> {
+    const id = ++this.#id
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    this.#asked.set(id, { resolve, reject })
+    const limit = systemClock.after(limitMs, () => reject(new Error(`worker ${this.pid} does not answer`)))
+    this.listening.then(
+      () => this.send({ kind: 'question', id, question, given }),
+      () => undefined,
+    )
+    try {
+      // What a worker answers to a question is what its table of answers says.
+      return (await promise) as Questions[Q]['gives']
+    } finally {
+      limit.cancel()
+      this.#asked.delete(id)
+    }
+  }
+
+  /** Its figures; those of the last time when it does not answer. */
+  async measure(): Promise<readonly Snapshot[]> {
+    this.measured = await this.ask('metrics', null).catch(() => this.measured)
+    return this.measured
+  }
+}
+
+function toError({ name, message, ...more }: StartFailure): Error {
+  return Object.assign(new Error(message), { name, ...more })
+}

@@ -1,0 +1,223 @@
+import { X509Certificate } from 'node:crypto'
+import { readFile, stat, statfs } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { createSecureContext } from 'node:tls'
+import { loadPlan } from '../../config/index.ts'
+import { CountersDown, type Plan, systemClock } from '../../kit/index.ts'
+import { knownNames } from '../../gateway/known-names.ts'
+import { createLog } from '../../observe/index.ts'
+import { findOpsUrl } from '../../gateway/ops-url.ts'
+import { pluginFinder } from '../../gateway/plugin-finder.ts'
+import type { Status } from '../../gateway/status.ts'
+import { openCounters } from '../../storage/counters/index.ts'
+import { inspectStorage, type StorageState } from '../../storage/index.ts'
+import type { Checked } from './checked.ts'
+import { reach, whyTaken } from './reach.ts'
+
+const nodeLeast = [24, 14, 1] as const
+const diskBytes = { fail: 256 * 1_048_576, warn: 1_024 * 1_048_576 }
+const skewMs = { warn: 1_000, fail: 30_000 }
+const askMs = 2_000
+const dayMs = 86_400_000
+/** A certificate that is renewed by itself is renewed before that. */
+const certificateDays = 14
+
+/**
+ * Looks at everything that a gateway on this configuration needs, and changes nothing: each thing is told as it has been
+ * looked at. Without a valid configuration there is nothing more to look at.
+ */
+export async function* examine(file: string): AsyncIterable<Checked> {
+  yield checkNode()
+  const loaded = await loadPlan({ file, env: process.env, ...pluginFinder(file), known: knownNames })
+  if (!loaded.ok) {
+    const errors = loaded.findings.filter(finding => finding.severity === 'error')
+    const [first] = errors
+    const text = `${errors.length} ${errors.length === 1 ? 'error' : 'errors'}; the first: ${first?.file}:${first?.line} ${first?.message}`
+    yield { name: 'configuration', state: 'fail', text, remedy: `tollgate check ${file} tells all of them` }
+    return
+  }
+  const { plan, notes } = loaded
+  yield notes.length === 0
+    ? ok('configuration', `${file} is valid, revision ${plan.revision}`)
+    : warn('configuration', `${file} is valid, with ${notes.length} notes`, `tollgate check ${file} tells them`)
+  const running = await askRunning(file)
+  yield running
+    ? ok('gateway', `process ${running.pid} runs with revision ${running.revision}`)
+    : ok('gateway', 'none is running with this configuration')
+  if (running && running.revision !== plan.revision)
+    yield warn('revision', 'the running gateway has another configuration than the file', 'tollgate reload')
+  yield* checkStorage(plan)
+  yield await checkCounters(plan)
+  yield* checkUpstreams(plan)
+  yield* checkPorts(plan, running !== undefined)
+  if (plan.server.tls) yield await checkCertificate(plan.server.tls)
+  yield* checkFiles(plan)
+}
+
+function checkNode(): Checked {
+  const found = process.versions.node.split('.').map(Number)
+  const differs = nodeLeast.findIndex((part, i) => found[i] !== part)
+  const isOld = differs !== -1 && (found[differs] ?? 0) < (nodeLeast[differs] ?? 0)
+  const text = `version ${process.versions.node}`
+  return isOld ? fail('node', text, `install ${nodeLeast.join('.')} or newer`) : ok('node', text)
+}
+
+async function askRunning(file: string): Promise<Status | undefined> {
+  const url = await findOpsUrl(file)
+  if (url === undefined) return undefined
+  const limit = new AbortController()
+  const late = systemClock.after(askMs, () => limit.abort())
+  try {
+    const response = await fetch(`${url}/status`, { signal: limit.signal })
+    return response.ok ? ((await response.json()) as Status) : undefined
+  } catch {
+    return undefined
+  } finally {
+    late.cancel()
+  }
+}
+
+async function* checkStorage({ storage }: Plan): AsyncIterable<Checked> {
+  let state: StorageState
+  try {
+    state = await inspectStorage(storage)
+  } catch (error) {
+    yield fail('storage', reasonOf(error), 'start the database, and check the address and the credentials of `storage`')
+    return
+  }
+  const { exists, schema, unwritable } = state
+  if (unwritable !== undefined)
+    yield fail('storage', `it cannot be written: ${unwritable}`, 'let the user that the gateway runs as write there')
+  else if (!exists) yield ok('storage', 'it is not there yet; the first start makes it')
+  else if (schema.found > schema.known)
+    yield fail('storage', `its schema ${schema.found} is newer than ${schema.known}`, 'use the version that wrote it')
+  else if (schema.found < schema.known)
+    yield warn(
+      'storage',
+      `its schema ${schema.found} is older than ${schema.known}`,
+      'back it up: the next start migrates it',
+    )
+  else yield ok('storage', `reached, writable, schema ${schema.found}`)
+  const skew = Math.abs(state.skewMs)
+  const clock = `differs from that of the database by ${skew} ms`
+  if (skew > skewMs.warn)
+    yield { name: 'clock', state: skew > skewMs.fail ? 'fail' : 'warn', text: clock, remedy: 'set both by NTP' }
+  else yield ok('clock', clock)
+  const path = /^sqlite:(?:\/\/)?(.+)$/.exec(storage)?.[1]
+  if (path !== undefined && path !== ':memory:') yield await checkDisk(path)
+}
+
+async function checkDisk(path: string): Promise<Checked> {
+  let folder = dirname(resolve(path))
+  for (;;) {
+    const found = await statfs(folder).catch(() => undefined)
+    if (found) {
+      const free = found.bavail * found.bsize
+      const text = `${Math.floor(free / 1_048_576)} MiB free at ${folder}`
+      if (free < diskBytes.fail) return fail('disk', text, 'free some: below 256 MiB nothing billable is taken')
+      return free < diskBytes.warn ? warn('disk', text, 'free some before it is 256 MiB') : ok('disk', text)
+    }
+    if (dirname(folder) === folder) return fail('disk', `${path} has no folder`, 'make it')
+    folder = dirname(folder)
+  }
+}
+
+async function checkCounters({ counters: url }: Plan): Promise<Checked> {
+  const kind = url.slice(0, url.indexOf(':'))
+  const counters = await openCounters({ url, clock: systemClock, log: createLog({ level: 'silent' }) })
+  try {
+    await counters.peek([{ id: 'doctor', kind: 'window', limit: 1, amount: 0, shadow: false }], 'refuse')
+    return ok('counters', kind === 'memory' ? 'in memory: limits are those of one process' : `${kind} answers`)
+  } catch (error) {
+    const text = error instanceof CountersDown ? `${kind} does not answer` : reasonOf(error)
+    return fail('counters', text, 'start it, and check the address and the credentials of `counters`')
+  } finally {
+    await counters.close()
+  }
+}
+
+async function* checkUpstreams({ upstreams }: Plan): AsyncIterable<Checked> {
+  for (const { name, url } of upstreams.values()) {
+    if (url.startsWith('simulator:')) {
+      yield warn(`upstream ${name}`, 'is simulated: nothing is bought', 'give it a real url when it shall be')
+      continue
+    }
+    const checked = await reach(url).then(
+      () => ok(`upstream ${name}`, `reached ${new URL(url).host}`),
+      (error: unknown) =>
+        fail(
+          `upstream ${name}`,
+          `${new URL(url).host}: ${reasonOf(error)}`,
+          'check its url, DNS, the firewall, and its certificate',
+        ),
+    )
+    yield checked
+  }
+}
+
+async function* checkPorts({ server }: Plan, isRunning: boolean): AsyncIterable<Checked> {
+  for (const [word, address] of [
+    ['listen', server.listen],
+    ['ops', server.ops],
+  ] as const) {
+    if (!address) continue
+    const place = `${address.host}:${address.port}`
+    const taken = await whyTaken(address)
+    if (taken === undefined) yield ok(`server.${word}`, `${place} is free`)
+    else if (taken === 'EADDRINUSE' && isRunning) yield ok(`server.${word}`, `${place} is held by the running gateway`)
+    else yield fail(`server.${word}`, `${place} cannot be had: ${taken}`, 'stop what has it, or choose another address')
+  }
+}
+
+async function checkCertificate(tls: { readonly cert: string; readonly key: string }): Promise<Checked> {
+  try {
+    const [cert, key] = await Promise.all([readFile(tls.cert), readFile(tls.key)])
+    createSecureContext({ cert, key })
+    const { validTo, subjectAltName = 'no names' } = new X509Certificate(cert)
+    const days = Math.floor((Date.parse(validTo) - systemClock.now()) / dayMs)
+    const text = `${subjectAltName}, valid for ${days} more days`
+    if (days < 0)
+      return fail('certificate', `it ended on ${validTo}`, 'renew it; the gateway takes the new file by itself')
+    return days < certificateDays ? warn('certificate', text, 'renew it') : ok('certificate', text)
+  } catch (error) {
+    return fail('certificate', `${tls.cert}: ${reasonOf(error)}`, 'name a certificate and its own key, both as PEM')
+  }
+}
+
+/** Files that hold secrets, and who may read them beside their owner. */
+async function* checkFiles({ file, storage, server }: Plan): AsyncIterable<Checked> {
+  const text = await readFile(file, 'utf8').catch(() => '')
+  const named = [...text.matchAll(/\$\{file:([^}]+)\}/g)].map(([, path = '']) => path)
+  const database = /^sqlite:(?:\/\/)?(.+)$/.exec(storage)?.[1]
+  const paths = [
+    ...new Set([...named, ...(server.tls ? [server.tls.key] : []), ...(database === undefined ? [] : [database])]),
+  ]
+  let open = 0
+  for (const path of paths) {
+    const found = await stat(path).catch(() => undefined)
+    if (!found || (found.mode & 0o007) === 0) continue
+    open++
+    yield warn(
+      'permissions',
+      `${path} may be read by everybody (${(found.mode & 0o777).toString(8)})`,
+      `chmod o= ${path}`,
+    )
+  }
+  if (open === 0) yield ok('permissions', 'nobody else may read the secrets and the database')
+}
+
+function ok(name: string, text: string): Checked {
+  return { name, state: 'ok', text }
+}
+
+function warn(name: string, text: string, remedy: string): Checked {
+  return { name, state: 'warn', text, remedy }
+}
+
+function fail(name: string, text: string, remedy: string): Checked {
+  return { name, state: 'fail', text, remedy }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error)
+}

@@ -1,0 +1,89 @@
+import { access, readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { findPackage } from '../gateway/package-root.ts'
+
+/** What differs from the configuration that comes with the package. */
+export type FirstAnswers = {
+  /** By name of an upstream: where it is. Those that are not here stay simulated. */
+  readonly upstreams: ReadonlyMap<string, string>
+  readonly currency?: string
+  readonly listen?: string
+  readonly ops?: string
+  readonly storage?: string
+  readonly counters?: string
+}
+
+/** What a new folder gets. */
+export type FirstDraft = {
+  /** By their name in the folder. */
+  readonly files: {
+    readonly 'gateway.yaml': string
+    readonly '.env.example': string
+    /** For editors, where the package is not installed in the folder: `tollgate schema` prints it again. */
+    readonly 'gateway.schema.json'?: string
+  }
+  /** Lines of its .gitignore. */
+  readonly ignores: readonly string[]
+}
+
+const ignores: readonly string[] = ['.env', 'data/', 'node_modules/']
+const variables = {
+  listen: 'TOLLGATE_LISTEN',
+  ops: 'TOLLGATE_OPS',
+  storage: 'TOLLGATE_STORAGE',
+  counters: 'TOLLGATE_COUNTERS',
+}
+const installedSchema = './node_modules/tollgate/schemas/gateway.schema.json'
+const modeline = /^# yaml-language-server: .*$/m
+const simulated = /\$\{([A-Z]+)_URL:-simulator:([\w-]+)\}/g
+
+/** Names of the upstreams that the shipped configuration has. */
+export async function firstUpstreams(): Promise<readonly string[]> {
+  return [...(await readShipped('gateway.yaml')).matchAll(simulated)].map(match => match[2] ?? '')
+}
+
+/** The shipped configuration with these answers in it, for a folder; and the variables that it reads, for people. */
+export async function draftFirst(folder: string, answers: FirstAnswers): Promise<FirstDraft> {
+  let text = await readShipped('gateway.yaml')
+  for (const [key, name] of Object.entries(variables)) {
+    const value = answers[key as keyof typeof variables]
+    if (value !== undefined) text = withDefault(text, name, value)
+  }
+  for (const [name, url] of answers.upstreams) text = withDefault(text, `${name.toUpperCase()}_URL`, url)
+  if (answers.currency !== undefined) text = text.replace(/^currency: .*$/m, `currency: ${answers.currency}`)
+  const installed = await isThere(resolve(folder, installedSchema))
+  text = text
+    .replace(modeline, `# yaml-language-server: $schema=${installed ? installedSchema : './gateway.schema.json'}`)
+    .replaceAll(/npm run tollgate -- (\w+)/g, (command, word: string) => `npx tollgate ${word}`.padEnd(command.length))
+  const files = { 'gateway.yaml': text, '.env.example': writeExample(text) }
+  if (installed) return { files, ignores }
+  return { files: { ...files, 'gateway.schema.json': await readShipped('schemas/gateway.schema.json') }, ignores }
+}
+
+async function readShipped(name: string): Promise<string> {
+  return readFile(join((await findPackage()).root, name), 'utf8')
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  )
+}
+
+function withDefault(text: string, variable: string, value: string): string {
+  return text.replace(new RegExp(`(\\$\\{${variable}:-)[^}]*`), (_, head: string) => head + value)
+}
+
+function writeExample(text: string): string {
+  const seen = new Map<string, string>()
+  const settings = text.replaceAll(/^\s*#.*$/gm, '')
+  for (const [, name = '', value = ''] of settings.matchAll(/\$\{([A-Z][A-Z0-9_]*):-([^}]*)\}/g))
+    if (!seen.has(name)) seen.set(name, value)
+  return [
+    '# What gateway.yaml reads from the environment, with what it takes when a variable is not set.',
+    '# Copy this to .env, which stays out of git, and start with: set -a; . ./.env; set +a; npx tollgate serve',
+    ...[...seen].map(([name, value]) => `# ${name}=${value}`),
+    '',
+  ].join('\n')
+}
