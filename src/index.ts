@@ -1,6 +1,7 @@
 import type { AuditFinding, FoundKey, KeyFacts, Loaded } from './config/index.ts'
 import type { FirstAnswers, FirstDraft } from './tools/first-config.ts'
-import type { Gateway, GatewayConfig, GatewayParts } from './gateway/gateway.ts'
+import type { GatewayConfig } from './gateway/config-source.ts'
+import type { Gateway, GatewayParts } from './gateway/gateway.ts'
 import type { Checked } from './tools/doctor/checked.ts'
 import type {
   Audit,
@@ -22,7 +23,9 @@ import type { Workers } from './gateway/workers.ts'
 
 export type { AuditFinding, Finding, FoundKey, KeyFacts, Loaded, TracedValue } from './config/index.ts'
 export type { FirstAnswers, FirstDraft } from './tools/first-config.ts'
-export type { Gateway, GatewayConfig, GatewayParts, Listening, ReloadResult } from './gateway/gateway.ts'
+export type { GatewayConfig } from './gateway/config-source.ts'
+export type { Gateway, GatewayParts, Listening } from './gateway/gateway.ts'
+export type { ReloadResult } from './gateway/reload-result.ts'
 export { endOnFault } from './gateway/end-on-fault.ts'
 export * from './kit/index.ts'
 export type { AuditedConfig, AuditRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'

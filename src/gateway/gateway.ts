@@ -1,33 +1,19 @@
-import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Anchors } from './anchors.ts'
-import { Certificate } from './certificate.ts'
-import { ConfigError } from './config-error.ts'
-import { describeChanges, effectiveSettings, type Finding, loadPlan, showConfig } from '../config/index.ts'
-import { Connections } from './connections.ts'
-import { createConsoleDoor, isConsolePath } from './console-door.ts'
+import { describeChanges, effectiveSettings } from '../config/index.ts'
 import { findDialect, guessDialect } from '../dialects/index.ts'
-import type { EngineParts, Running, Step } from '../engine/index.ts'
+import type { Engine, EngineParts } from '../engine/index.ts'
 import { hasSoundHost, takeOriginForm } from '../engine/request-target.ts'
 import {
   type AnyPlugin,
   type Clock,
   type Connect,
   type Counters,
-  type Exchange,
-  type Hooks,
-  type Host,
   Ids,
-  type LogRow,
-  type OtlpPlan,
-  type Pending,
   type Plan,
   type Random,
   type ReviewStatus,
   type Storage,
-  type Stores,
   sumReviews,
   systemClock,
   systemRandom,
@@ -35,18 +21,6 @@ import {
   type Times,
   completeClock,
 } from '../kit/index.ts'
-import { addFigures } from './figures.ts'
-import { knownNames } from './known-names.ts'
-import {
-  bind,
-  type CallerServer,
-  createCallerServer,
-  endIdle,
-  type Listener,
-  stopListening,
-  unbind,
-} from './listeners.ts'
-import { createLocalAnswers } from './local-answers.ts'
 import {
   createLog,
   createMetrics,
@@ -58,19 +32,32 @@ import {
   watchCharges,
 } from '../observe/index.ts'
 import type { Telemetry } from '../observe/otlp/telemetry.ts'
-import { createOpsServer } from './ops.ts'
-import { pluginFinder } from './plugin-finder.ts'
-import { Reloads } from './reloads.ts'
-import { Retention } from './retention.ts'
-import type { Simulator } from '../simulator/index.ts'
-import { joinStatus, type ProcessStatus, type Status } from './status.ts'
 import { openCounters } from '../storage/counters/index.ts'
 import { openStorage, type StartThread } from '../storage/index.ts'
+import { Anchors } from './anchors.ts'
+import { PipelineBuilder } from './build-pipeline.ts'
+import { CallersDoor } from './callers-door.ts'
+import { ConfigSource, type Environment, type GatewayConfig } from './config-source.ts'
+import { type ConsoleDoor, createConsoleDoor, isConsolePath } from './console-door.ts'
+import { createRecorder } from './create-recorder.ts'
+import { addFigures } from './figures.ts'
+import { bind, type Listener, unbind } from './listeners.ts'
+import { createLocalAnswers } from './local-answers.ts'
+import { needRestart } from './need-restart.ts'
+import { openTelemetry, quietTrace } from './open-telemetry.ts'
+import { createOpsServer } from './ops.ts'
+import { refuseUnsafeEnvironment } from './refuse-unsafe-environment.ts'
+import type { ReloadResult } from './reload-result.ts'
+import { Reloads } from './reloads.ts'
+import { Retention } from './retention.ts'
+import { secretsOf } from './secrets-of.ts'
+import { SimulatedUpstreams } from './simulated-upstreams.ts'
+import { joinStatus, type ProcessStatus, type Status } from './status.ts'
 import { readVersion } from './version.ts'
 
 /** Parts that an embedder or a test brings instead of the gateway's own. */
 export type GatewayParts = {
-  readonly env?: { readonly [name: string]: string | undefined }
+  readonly env?: Environment
   /** The system's unless told; one that only tells the time leaves waiting to the system. */
   readonly clock?: Times & Partial<Timers>
   readonly random?: Random
@@ -94,14 +81,7 @@ export type GatewayParts = {
   readonly startThread?: StartThread
 }
 
-/** Where to read the configuration: a file, or a text that stands for one. */
-export type GatewayConfig = string | { readonly text: string; readonly file?: string }
-
 export type Listening = { readonly url: string; readonly opsUrl: string | undefined }
-
-export type ReloadResult =
-  | { readonly ok: true; readonly revision: string; readonly changes: readonly string[] }
-  | { readonly ok: false; readonly findings: readonly Finding[] }
 
 /** A running gateway. Mount `listener` in any Node server, or let it `listen` by itself. */
 export type Gateway = AsyncDisposable & {
@@ -134,45 +114,60 @@ export type Gateway = AsyncDisposable & {
  * @throws ConfigError when the configuration is not valid; StorageError when the stores cannot be opened
  */
 export async function createGateway(config: GatewayConfig, parts: GatewayParts = {}): Promise<Gateway> {
-  const file = typeof config === 'string' ? config : (config.file ?? 'gateway.yaml')
   const env = parts.env ?? process.env
+  refuseUnsafeEnvironment(env)
+  const source = new ConfigSource(config, env, parts.plugins)
+  const plan = parts.plan ?? (await source.readPlan())
+  const base = createBase(plan, parts)
+  const opened = await openStores(plan, base, parts)
+  try {
+    return new RunningGateway(source, parts.role ?? 'gateway', await startEngine(plan, source, opened, parts.connect))
+  } catch (error) {
+    for (const one of [opened.telemetry, opened.simulated, opened.counters, opened.storage]) await one?.close()
+    throw error
+  }
+}
+
+/** What everything else is built from: time, chance, and who is told. */
+type Base = {
+  readonly clock: Clock
+  readonly random: Random
+  readonly ids: Ids
+  readonly log: GatewayLog
+  readonly metrics: Metrics
+  readonly observers: Observers
+  readonly unrecognised: UnrecognisedAnswers
+}
+
+function createBase(plan: Plan, parts: GatewayParts): Base {
   const clock = parts.clock ? completeClock(parts.clock) : systemClock
   const random = parts.random ?? systemRandom
-  const ids = new Ids(random)
-  refuseUnsafeEnvironment(env)
-  const read = () =>
-    loadPlan({
-      file,
-      ...(typeof config === 'object' && { text: config.text }),
-      env,
-      ...pluginFinder(file, parts.plugins),
-      known: knownNames,
-    })
-  const readPlan = async (): Promise<Plan> => {
-    const loaded = await read()
-    if (loaded.ok) return loaded.plan
-    throw new ConfigError(loaded.findings)
-  }
-  const role = parts.role ?? 'gateway'
-
-  const plan = parts.plan ?? (await readPlan())
   const log = unfailingLog(parts.log ?? createLog({ level: 'info', clock }))
   log.hide(secretsOf(plan))
   const metrics = createMetrics()
-  const unrecognised = new UnrecognisedAnswers()
   const observers = new Observers(clock, log)
   metrics.add(() => observers.snapshots())
-  const kept = new Map<string, unknown>()
-  const simulated = new Map<string, string>()
-  let simulator: Simulator | undefined
+  return { clock, random, ids: new Ids(random), log, metrics, observers, unrecognised: new UnrecognisedAnswers() }
+}
+
+type Opened = Base & {
+  readonly storage: Storage
+  readonly counters: Counters
+  readonly telemetry: Telemetry | undefined
+  readonly simulated: SimulatedUpstreams
+  readonly modules: typeof import('../engine/index.ts')
+}
+
+async function openStores(plan: Plan, base: Base, parts: GatewayParts): Promise<Opened> {
+  const { clock, random, ids, log, metrics, observers } = base
   // The storage's thread starts while this one loads the engine: a start takes as long as the longer of the two.
-  const [storage, counters, { Engine, Pipeline, Router }] = await openAll(
+  const [storage, counters, modules] = await openAll(
     openStorage({
       url: plan.storage,
       clock,
       ids,
       log,
-      role,
+      role: parts.role ?? 'gateway',
       startThread: parts.startThread,
       onCommit: observers.quiet('metrics', (...told) => metrics.committed(...told)),
       ...(parts.owner !== undefined && { owner: parts.owner }),
@@ -180,360 +175,257 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
     parts.counters ? Promise.resolve(parts.counters) : openCounters({ url: plan.counters, clock, random, log }),
     import('../engine/index.ts'),
   )
+  const telemetry = plan.otlp && (await openTelemetry(plan.otlp, { clock, random, log }))
+  if (telemetry) metrics.add(() => telemetry.snapshots())
+  return { ...base, storage, counters, telemetry, simulated: new SimulatedUpstreams(), modules }
+}
 
+type Started = Opened & {
+  readonly engine: Engine
+  /** Makes what a plan asks for: its simulated upstreams, its plugins, its routes. */
+  readonly build: (plan: Plan) => Promise<Engine['running']>
+}
+
+async function startEngine(
+  plan: Plan,
+  source: ConfigSource,
+  opened: Opened,
+  connect: Connect | undefined,
+): Promise<Started> {
+  const { clock, random, ids, log, metrics, observers, storage, counters, telemetry, simulated, modules } = opened
   const charges = watchCharges(
     storage.ledger,
     observers.quiet('metrics', charge => metrics.charged(charge)),
   )
-  const stores: Stores = { ...storage, ledger: charges.ledger, counters }
-  const telemetry = plan.otlp && (await openTelemetry(plan.otlp, { clock, random, log }))
-  if (telemetry) metrics.add(() => telemetry.snapshots())
-
-  async function startSimulated(plan: Plan): Promise<void> {
-    for (const { url } of plan.upstreams.values()) {
-      const name = simulatedName(url)
-      if (name === undefined || simulated.has(name)) continue
-      if (!simulator) {
-        const { startSimulator } = await import('../simulator/index.ts')
-        simulator = await startSimulator()
-      }
-      const address = simulator.url(name)
-      if (address === undefined)
-        throw new Error(`there is no simulated upstream '${name}'; there are: ${simulator.names.join(', ')}`)
-      simulated.set(name, address)
-    }
-  }
-
-  async function build(plan: Plan): Promise<Running> {
-    const finder = pluginFinder(file, parts.plugins)
-    const steps: Step[] = []
-    for (const step of plan.pipeline) {
-      const plugin = await finder.resolvePlugin(step.plugin)
-      if (!plugin) throw new Error(`plugin '${step.plugin}' was there when the configuration was checked, and is gone`)
-      const host: Host = {
-        stores,
-        clock,
-        random,
-        ids,
-        plan,
-        log,
-        keep<T>(name: string, create: () => T): T {
-          const slot = `${plugin.name}/${name}`
-          if (!kept.has(slot)) kept.set(slot, create())
-          return kept.get(slot) as T
-        },
-      }
-      try {
-        // The options were checked against this plugin's own schema when the plan was made.
-        const hooks: Hooks<never> = plugin.create(step.options as never, host)
-        steps.push({ plugin: plugin.name, faceted: plugin.facet !== undefined, hooks })
-      } catch (error) {
-        // Those above it have begun to poll and to keep; a reload that fails may not leave them doing so.
-        await new Pipeline(steps).close()
-        throw error
-      }
-    }
+  const stores = { ...storage, ledger: charges.ledger, counters }
+  const host = { stores, clock, random, ids, log }
+  const builder = new PipelineBuilder({ finder: () => source.finder(), host, Pipeline: modules.Pipeline })
+  const build: Started['build'] = async plan => {
+    await simulated.start(plan)
+    const pipeline = await builder.build(plan)
     metrics.know({
       operations: plan.routes.map(route => route.operation),
       models: plan.models.keys(),
       upstreams: plan.upstreams.keys(),
     })
-    return { plan, pipeline: new Pipeline(steps), router: new Router(plan.routes) }
+    return { plan, pipeline, router: new modules.Router(plan.routes) }
   }
-
-  // Each by itself: one that fails takes nothing from the others, nor from the request.
-  const recorders: readonly ((row: LogRow, ex: Exchange) => void)[] = [
-    observers.quiet('journal', row => storage.journal.append(row)),
-    observers.quiet('log', row => log.request(row)),
-    observers.quiet('metrics', (_row, ex) => {
-      if (ex.notes.limits) metrics.limited(ex.notes.limits)
-    }),
-    observers.quiet('unrecognised', (row, ex) => {
-      if (ex.notes.unrecognised) noteUnrecognised(row, ex.notes.unrecognised.shape)
-    }),
-    ...(telemetry ? [observers.quiet('telemetry', (row: LogRow, ex: Exchange) => telemetry.ended(row, ex))] : []),
-    observers.quiet('metrics', row => metrics.settled(row)),
-  ]
-
-  function record(row: LogRow, ex: Exchange): void {
-    charges.forget(row.id)
-    for (const tell of recorders) tell(row, ex)
-  }
-
-  function noteUnrecognised({ id, model, upstream, operation }: LogRow, shape: string): void {
-    const answer = { model: model ?? '', upstream: upstream ?? '', operation, shape }
-    metrics.unrecognised(answer.model, answer.upstream)
-    unrecognised.note(answer, clock.now())
-    log.warn(
-      { request: id, ...answer },
-      "an upstream's answer was not recognised, and not handed out; its charge waits for a person",
-    )
-  }
-
-  let engine: InstanceType<typeof Engine>
-  try {
-    await startSimulated(plan)
-    engine = new Engine(
-      {
-        dialect: (name, head) => findDialect(name, head),
-        guessDialect,
-        local: createLocalAnswers(storage, clock.now()),
-        resolveUrl: url => simulated.get(simulatedName(url) ?? '') ?? url,
-        began: observers.quiet('metrics', () => metrics.began()),
-        upstreamAnswered: observers.quiet('metrics', (...told) => metrics.upstreamAnswered(...told)),
-        turnWasLong: observers.quiet('metrics', ({ step }) => metrics.turnWasLong(step)),
-        record,
-        ...(telemetry && { trace: quietTrace(telemetry, observers) }),
-        clock,
-        random,
-        ids,
-        connect: parts.connect,
-        log,
-      },
-      await build(plan),
-    )
-  } catch (error) {
-    await telemetry?.close()
-    await simulator?.close()
-    await counters.close()
-    await storage.close()
-    throw error
-  }
-  const connections = new Connections(() => engine.running.plan.server)
-  addFigures(metrics, { clock, storage, counters, engine, connections, plan: () => engine.running.plan })
-  const retention = new Retention({
-    storage,
-    clock,
-    log,
-    keptMs: () => engine.running.plan.logRetentionMs,
-    reviewMs: () => engine.running.plan.reviewRetentionMs,
-  })
-  const anchors = new Anchors({ storage, clock, log, tell: anchor => telemetry?.anchored(anchor) })
-
-  const door = createConsoleDoor({
-    storage,
+  const parts: EngineParts = {
+    dialect: (name, head) => findDialect(name, head),
+    guessDialect,
+    local: createLocalAnswers(storage, clock.now()),
+    resolveUrl: url => simulated.resolve(url),
+    began: observers.quiet('metrics', () => metrics.began()),
+    upstreamAnswered: observers.quiet('metrics', (...told) => metrics.upstreamAnswered(...told)),
+    turnWasLong: observers.quiet('metrics', ({ step }) => metrics.turnWasLong(step)),
+    record: createRecorder({ ...opened, charges }),
+    ...(telemetry && { trace: quietTrace(telemetry, observers) }),
     clock,
     random,
     ids,
+    connect,
     log,
-    plan: () => engine.running.plan,
-    facts: {
-      startedAt: clock.now(),
-      loadedAt: () => reloads.loadedAt,
-      lastReload: () => reloads.last,
-      simulated: () => [...simulated.keys()],
-      open: () => engine.open,
-      countersHealthy: () => counters.healthy(),
-      upstreamHealthy: name => engine.isOpen(name),
-    },
-    reload: role === 'worker' ? undefined : () => reloads.run(),
-    check: text => checkText(file, text, env, engine.running.plan, parts.plugins),
-    show: async () => showConfig(file, typeof config === 'object' ? config.text : await readFile(file, 'utf8'), env),
-  })
-  const listener: Listener = (req: IncomingMessage, res: ServerResponse) => {
+  }
+  return { ...opened, build, engine: new modules.Engine(parts, await build(plan)) }
+}
+
+class RunningGateway implements Gateway {
+  readonly listener: Listener
+  readonly #parts: Started
+  readonly #source: ConfigSource
+  readonly #role: 'gateway' | 'worker'
+  readonly #startedAt: number
+  readonly #reloads: Reloads
+  readonly #callers: CallersDoor
+  readonly #console: ConsoleDoor
+  readonly #retention: Retention
+  readonly #anchors: Anchors
+  #ops: Server | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(source: ConfigSource, role: 'gateway' | 'worker', parts: Started) {
+    const { clock, log, metrics, storage, counters, engine, telemetry } = parts
+    this.#parts = parts
+    this.#source = source
+    this.#role = role
+    this.#startedAt = clock.now()
+    // Of several processes the one that started them keeps the account of it.
+    this.#reloads = new Reloads(clock, role === 'worker' ? undefined : log, () => this.#readAgain())
+    if (role !== 'worker') metrics.add(() => this.#reloads.snapshots())
+    this.listener = (req, res) => this.#handle(req, res)
+    this.#callers = new CallersDoor({ listener: this.listener, engine, clock, log })
+    const { connections } = this.#callers
+    addFigures(metrics, { clock, storage, counters, engine, connections, plan: () => this.plan })
+    this.#retention = new Retention({
+      storage,
+      clock,
+      log,
+      keptMs: () => this.plan.logRetentionMs,
+      reviewMs: () => this.plan.reviewRetentionMs,
+    })
+    this.#anchors = new Anchors({ storage, clock, log, tell: anchor => telemetry?.anchored(anchor) })
+    this.#console = this.#createConsole()
+  }
+
+  get plan(): Plan {
+    return this.#parts.engine.running.plan
+  }
+
+  get storage(): Storage {
+    return this.#parts.storage
+  }
+
+  get metrics(): Metrics {
+    return this.#parts.metrics
+  }
+
+  get log(): GatewayLog {
+    return this.#parts.log
+  }
+
+  get simulated(): ReadonlyMap<string, string> {
+    return this.#parts.simulated.addresses
+  }
+
+  get open(): number {
+    return this.#parts.engine.open
+  }
+
+  get ready(): boolean {
+    return this.#closing === undefined && this.storage.ledger.healthy()
+  }
+
+  #createConsole(): ConsoleDoor {
+    const { storage, clock, random, ids, log, counters, engine } = this.#parts
+    const reloads = this.#reloads
+    return createConsoleDoor({
+      storage,
+      clock,
+      random,
+      ids,
+      log,
+      plan: () => this.plan,
+      facts: {
+        startedAt: this.#startedAt,
+        loadedAt: () => reloads.loadedAt,
+        lastReload: () => reloads.last,
+        simulated: () => [...this.simulated.keys()],
+        open: () => engine.open,
+        countersHealthy: () => counters.healthy(),
+        upstreamHealthy: name => engine.isOpen(name),
+      },
+      reload: this.#role === 'worker' ? undefined : () => reloads.run(),
+      check: text => this.#source.check(text, this.plan),
+      show: () => this.#source.show(),
+    })
+  }
+
+  #handle(req: IncomingMessage, res: ServerResponse): void {
     takeOriginForm(req)
-    const isDoors = isConsolePath(req.url ?? '') && engine.running.plan.server.console
+    const isConsoles = isConsolePath(req.url ?? '') && this.plan.server.console
     // The engine refuses what does not say for whom it is, in the caller's style.
-    if (isDoors && hasSoundHost(req)) door.handle(req, res)
-    else void engine.handle(req, res)
-  }
-  let callers: CallerServer | undefined
-  /** For connections that are brought to us. */
-  let inner: CallerServer | undefined
-  const brought = new Set<Duplex>()
-  let certificate: Certificate | undefined
-  let ops: Server | undefined
-  let closing: Promise<void> | undefined
-  // Of several processes the one that started them keeps the account of it.
-  const reloads = new Reloads(clock, role === 'worker' ? undefined : log, readAgain)
-  if (role !== 'worker') metrics.add(() => reloads.snapshots())
-  const startedAt = clock.now()
-
-  const isReady = (): boolean => closing === undefined && storage.ledger.healthy()
-
-  async function listen(): Promise<Listening> {
-    const { listen: address, ops: opsAddress, tls } = engine.running.plan.server
-    certificate = tls && new Certificate(tls, log)
-    const admits = connections.enter.bind(connections)
-    callers = createCallerServer(listener, code => engine.refuseUnread(code), { certificate, admits, clock })
-    const { url } = await bind(callers.server, address)
-    if (!opsAddress || role === 'worker') return { url, opsUrl: undefined }
-    ops = createOpsServer({ metrics, isReady, status: fullStatus, settings, reload: () => reloads.run() })
-    return { url, opsUrl: (await bind(ops, opsAddress)).url }
+    if (isConsoles && hasSoundHost(req)) this.#console.handle(req, res)
+    else void this.#parts.engine.handle(req, res)
   }
 
-  function accept(connection: Duplex): void {
-    const admits = connections.enter.bind(connections)
-    inner ??= createCallerServer(listener, code => engine.refuseUnread(code), { admits, clock })
-    if (closing !== undefined) return void connection.destroy()
-    brought.add(connection)
-    connection.once('close', () => brought.delete(connection))
-    inner.server.emit('connection', connection)
+  async listen(): Promise<Listening> {
+    const url = await this.#callers.listen()
+    const { ops } = this.plan.server
+    if (!ops || this.#role === 'worker') return { url, opsUrl: undefined }
+    this.#ops = createOpsServer({
+      metrics: this.metrics,
+      isReady: () => this.ready,
+      status: () => this.#fullStatus(),
+      settings: () => this.#settings(),
+      reload: () => this.reload(),
+    })
+    return { url, opsUrl: (await bind(this.#ops, ops)).url }
   }
 
-  function endBrought(): void {
-    for (const connection of brought) connection.destroy()
+  accept(connection: Duplex): void {
+    this.#callers.accept(connection)
   }
 
-  /** What was said last gets its moment to arrive. */
-  async function letGoOfBrought(): Promise<void> {
-    const gone = [...brought].map(one => new Promise<void>(resolve => one.once('close', () => resolve())))
-    await atMost(lastWordsMs, Promise.all(gone))
-    endBrought()
-  }
-
-  function status(): ProcessStatus {
-    const { upstreams } = engine.running.plan
+  status(): ProcessStatus {
+    const { engine, metrics, storage, counters, unrecognised } = this.#parts
     return {
       pid: process.pid,
-      ready: isReady(),
+      ready: this.ready,
       open_requests: engine.open,
       memory: process.memoryUsage.rss(),
       event_loop_p99_ms: metrics.delayMs(),
       storage_healthy: storage.ledger.healthy(),
       counters_healthy: counters.healthy(),
-      resting_ms: Object.fromEntries([...upstreams.keys()].map(name => [name, Math.ceil(engine.restMs(name))])),
+      resting_ms: Object.fromEntries(
+        [...this.plan.upstreams.keys()].map(name => [name, Math.ceil(engine.restMs(name))]),
+      ),
       unrecognised: unrecognised.list(),
     }
   }
 
-  async function reviews(): Promise<ReviewStatus | null> {
+  async reviews(): Promise<ReviewStatus | null> {
     try {
-      return sumReviews(await storage.books.open())
+      return sumReviews(await this.storage.books.open())
     } catch {
       // That the storage does not answer is told beside it.
       return null
     }
   }
 
-  async function fullStatus(): Promise<Status> {
-    const { loadedAt, status: lastReload } = reloads
-    const life = { version: await readVersion(), startedAt, now: clock.now(), loadedAt, lastReload }
-    return joinStatus(engine.running.plan, life, [status()], await reviews())
+  async #fullStatus(): Promise<Status> {
+    const { loadedAt, status: lastReload } = this.#reloads
+    const now = this.#parts.clock.now()
+    const life = { version: await readVersion(), startedAt: this.#startedAt, now, loadedAt, lastReload }
+    return joinStatus(this.plan, life, [this.status()], await this.reviews())
   }
 
-  function settings() {
-    const { plan } = engine.running
+  #settings() {
+    const { plan } = this
     return { revision: plan.revision, file: plan.file, settings: effectiveSettings(plan) }
   }
 
-  async function readAgain(): Promise<ReloadResult> {
-    const next = await read()
+  reload(): Promise<ReloadResult> {
+    return this.#reloads.run()
+  }
+
+  async #readAgain(): Promise<ReloadResult> {
+    const { engine, log, build } = this.#parts
+    const next = await this.#source.read()
     if (!next.ok) return next
     log.hide(secretsOf(next.plan))
-    const before = engine.running
-    const changes = [...describeChanges(before.plan, next.plan), ...needRestart(before.plan, next.plan)]
-    await startSimulated(next.plan)
+    const before = this.plan
+    const changes = [...describeChanges(before, next.plan), ...needRestart(before, next.plan)]
     engine.swap(await build(next.plan))
-    const { tls } = next.plan.server
-    const unfit = tls && certificate?.renew(tls)
+    const unfit = this.#callers.renew(next.plan.server)
     const told = unfit === undefined ? [] : [`server.tls: the old certificate stays: ${unfit}`]
     return { ok: true, revision: next.plan.revision, changes: [...changes, ...told] }
   }
 
-  /** Waits for something, and no longer than so many milliseconds. */
-  async function atMost(ms: number, done: Promise<unknown> | undefined): Promise<void> {
-    let limit: Pending | undefined
-    await Promise.race([done, new Promise<void>(resolve => (limit = clock.after(ms, resolve)))])
-    limit?.cancel()
+  close(): Promise<void> {
+    return (this.#closing ??= this.#shut())
   }
 
-  /** No new work; what is under way ends by itself, or is ended at the deadline, or is left when even that ends nothing. */
-  async function drain(server: CallerServer['server'] | undefined): Promise<void> {
-    const { drainMs, drainWaitMs } = engine.running.plan.server
-    const ended = server?.listening === true ? stopListening(server) : undefined
-    // Behind a balancer somebody may have come in the last moment, whose request is not here yet.
-    if (ended && drainWaitMs > 0) await clock.sleep(arrivalMs)
-    const unbound = server && ended && endIdle(server, ended, clock)
-    const deadline = clock.after(drainMs, () => engine.stop())
-    const cut = clock.after(drainMs + lastWordsMs, () => {
-      server?.closeAllConnections()
-      endBrought()
-    })
-    await atMost(drainMs + settleMs, engine.drain())
-    deadline.cancel()
-    cut.cancel()
-    if (engine.open > 0) log.error({ requests: engine.open }, 'requests did not end and go with the process')
-    await atMost(lastWordsMs, unbound)
-    server?.closeAllConnections()
-    await unbound
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
-  /** Answers tell their connections to close as long as callers are still let in, so that few are open when they no longer are. */
-  async function shut(): Promise<void> {
-    const { drainWaitMs } = engine.running.plan.server
-    callers?.release()
-    inner?.release()
-    certificate?.close()
-    await retention.close()
-    await door.close()
-    if (drainWaitMs > 0) await clock.sleep(drainWaitMs)
-    // What has reached us is read before the door closes on it: its sender could not know whether we have it.
-    await nextTurn()
-    await drain(callers?.server)
-    await letGoOfBrought()
-    ops?.closeAllConnections()
-    if (ops) await unbind(ops, clock)
+  async #shut(): Promise<void> {
+    const { engine, clock, log, metrics, storage, counters, telemetry, simulated } = this.#parts
+    this.#callers.release()
+    await this.#retention.close()
+    await this.#console.close()
+    await this.#callers.close()
+    this.#ops?.closeAllConnections()
+    if (this.#ops) await unbind(this.#ops, clock)
     await engine.close()
-    await anchors.close()
+    await this.#anchors.close()
     await telemetry?.close()
-    await simulator?.close()
+    await simulated.close()
     metrics.close()
     await counters.close()
     await storage.close()
     await log.flush()
   }
-
-  const close = (): Promise<void> => (closing ??= shut())
-
-  return {
-    get plan() {
-      return engine.running.plan
-    },
-    get open() {
-      return engine.open
-    },
-    get ready() {
-      return isReady()
-    },
-    storage,
-    metrics,
-    log,
-    simulated,
-    listener,
-    status,
-    reviews,
-    listen,
-    accept,
-    reload: () => reloads.run(),
-    close,
-    [Symbol.asyncDispose]: close,
-  }
-}
-
-/**
- * Reads a text that a person pasted as the configuration. Code that the configuration in use does not name already is not
- * loaded for it, whatever the text says.
- */
-async function checkText(
-  file: string,
-  text: string,
-  env: NonNullable<GatewayParts['env']>,
-  { pipeline }: Plan,
-  brought: readonly AnyPlugin[] | undefined,
-) {
-  const finder = pluginFinder(file, brought)
-  const named = new Set([...finder.knownPlugins, ...pipeline.map(step => step.plugin)])
-  const loaded = await loadPlan({
-    file,
-    text,
-    env,
-    variablesAreSecret: true,
-    knownPlugins: finder.knownPlugins,
-    resolvePlugin: async name => (named.has(name) ? finder.resolvePlugin(name) : undefined),
-    known: knownNames,
-  })
-  return loaded.ok ? { ok: true, findings: loaded.notes } : { ok: false, findings: loaded.findings }
 }
 
 type Closable = { close(): Promise<void> }
@@ -549,72 +441,4 @@ async function openAll<A extends Closable, B extends Closable, C>(
       if (one.status === 'fulfilled') await one.value.close()
     throw error
   }
-}
-
-/** Loaded by those who want it alone. */
-async function openTelemetry(
-  otlp: OtlpPlan,
-  parts: { readonly clock: Clock; readonly random: Random; readonly log: GatewayLog },
-): Promise<Telemetry> {
-  const { Telemetry } = await import('../observe/otlp/telemetry.ts')
-  return new Telemetry(otlp, { ...parts, version: await readVersion() })
-}
-
-/** A trace that cannot be followed takes no header along, and nothing else with it. */
-function quietTrace(telemetry: Telemetry, observers: Observers): NonNullable<EngineParts['trace']> {
-  const began = observers.quiet('telemetry', (ex: Exchange, upstream: string) => telemetry.began(ex, upstream))
-  return {
-    began: (ex, upstream) => began(ex, upstream) ?? {},
-    answered: observers.quiet('telemetry', (ex, status) => telemetry.answered(ex, status)),
-  }
-}
-
-function simulatedName(url: string): string | undefined {
-  return url.startsWith('simulator:') ? url.slice('simulator:'.length) : undefined
-}
-
-function* secretsOf(plan: Plan): Iterable<string> {
-  yield* Object.values(plan.otlp?.headers ?? {})
-  for (const { credential } of plan.upstreams.values()) {
-    if (!credential) continue
-    yield credential.value
-    const bare = credential.value.replace(/^bearer\s+/i, '')
-    if (bare !== '') yield bare
-  }
-  const password = URL.canParse(plan.counters) ? new URL(plan.counters).password : ''
-  if (password !== '') yield* [password, decodeURIComponent(password)]
-}
-
-/** What a connection that was let in last has to bring its request. */
-const arrivalMs = 100
-/** What an answer has to reach its caller, once it is written. */
-const lastWordsMs = 500
-/** What requests that were ended have to settle. */
-const settleMs = 5_000
-
-/** Of `server`, what is opened once, by the file's words; the rest is read from the plan of each request. */
-const fixedAtStart = { listen: 'listen', ops: 'ops', workers: 'workers' } as const
-
-/** What a reload cannot change. */
-function needRestart(before: Plan, after: Plan): readonly string[] {
-  const text = 'takes effect at the next start'
-  const changes: string[] = []
-  if (before.storage !== after.storage) changes.push(`storage: ${text}`)
-  if (before.counters !== after.counters) changes.push(`counters: ${text}`)
-  if (JSON.stringify(before.otlp) !== JSON.stringify(after.otlp)) changes.push(`observability.otlp: ${text}`)
-  for (const [word, fixed] of Object.entries(fixedAtStart))
-    if (JSON.stringify(before.server[fixed]) !== JSON.stringify(after.server[fixed]))
-      changes.push(`server.${word}: ${text}`)
-  if ((before.server.tls === undefined) !== (after.server.tls === undefined)) changes.push(`server.tls: ${text}`)
-  return changes
-}
-
-/** Switches of the environment that would take safety away silently. @throws Error naming the variable */
-function refuseUnsafeEnvironment(env: { readonly [name: string]: string | undefined }): void {
-  if (env['FORCE_FETCH_PATH'])
-    throw new Error('FORCE_FETCH_PATH is set: it would send requests past the transport. Unset it.')
-  if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
-    throw new Error('NODE_TLS_REJECT_UNAUTHORIZED=0 is set: upstreams would not be verified. Unset it.')
-  if (env['NODE_OPTIONS']?.includes('--insecure-http-parser'))
-    throw new Error('NODE_OPTIONS holds --insecure-http-parser: requests could be smuggled. Take it out.')
 }

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { ReloadResult } from './gateway.ts'
+import type { ReloadResult } from './reload-result.ts'
 import type { Awaitable } from '../kit/index.ts'
 import type { Metrics } from '../observe/index.ts'
 import type { Status } from './status.ts'

@@ -1,4 +1,4 @@
-import type { ReloadResult } from './gateway.ts'
+import type { ReloadResult } from './reload-result.ts'
 import type { Clock } from '../kit/index.ts'
 import { type GatewayLog, gaugeSnapshot, type Snapshot } from '../observe/index.ts'
 import { type ReloadStatus, reloadStatus } from './status.ts'

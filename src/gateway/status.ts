@@ -1,4 +1,4 @@
-import type { ReloadResult } from './gateway.ts'
+import type { ReloadResult } from './reload-result.ts'
 import type { Plan, ReviewStatus } from '../kit/index.ts'
 import { joinUnrecognised, type UnrecognisedCount } from '../observe/index.ts'
 

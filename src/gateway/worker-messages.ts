@@ -1,4 +1,4 @@
-import type { ReloadResult } from './gateway.ts'
+import type { ReloadResult } from './reload-result.ts'
 import type { ReviewStatus } from '../kit/index.ts'
 import type { Snapshot } from '../observe/index.ts'
 import type { ProcessStatus } from './status.ts'

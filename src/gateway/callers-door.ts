@@ -1,0 +1,128 @@
+import type { Duplex } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Engine } from '../engine/index.ts'
+import type { Clock, Pending, ServerPlan } from '../kit/index.ts'
+import type { GatewayLog } from '../observe/index.ts'
+import { Certificate } from './certificate.ts'
+import { Connections } from './connections.ts'
+import { bind, type CallerServer, createCallerServer, endIdle, type Listener, stopListening } from './listeners.ts'
+
+/** What a connection that was let in last has to bring its request. */
+const arrivalMs = 100
+/** What an answer has to reach its caller, once it is written. */
+const lastWordsMs = 500
+/** What requests that were ended have to settle. */
+const settleMs = 5_000
+
+type DoorParts = {
+  readonly listener: Listener
+  readonly engine: Pick<Engine, 'open' | 'drain' | 'stop' | 'refuseUnread' | 'running'>
+  readonly clock: Clock
+  readonly log: GatewayLog
+}
+
+/** Where callers come in: the address of the configuration, and connections that an embedder brings. */
+export class CallersDoor {
+  readonly connections: Connections
+  readonly #parts: DoorParts
+  readonly #brought = new Set<Duplex>()
+  #outer: CallerServer | undefined
+  /** For connections that are brought to us. */
+  #inner: CallerServer | undefined
+  #certificate: Certificate | undefined
+  #isClosing = false
+
+  constructor(parts: DoorParts) {
+    this.#parts = parts
+    this.connections = new Connections(() => parts.engine.running.plan.server)
+  }
+
+  /** @returns the URL of the address */
+  async listen(): Promise<string> {
+    const { engine, log } = this.#parts
+    const { listen, tls } = engine.running.plan.server
+    this.#certificate = tls && new Certificate(tls, log)
+    this.#outer = this.#createServer(this.#certificate)
+    return (await bind(this.#outer.server, listen)).url
+  }
+
+  /** Serves a connection that somebody else has let in. */
+  accept(connection: Duplex): void {
+    this.#inner ??= this.#createServer(undefined)
+    if (this.#isClosing) return void connection.destroy()
+    this.#brought.add(connection)
+    connection.once('close', () => this.#brought.delete(connection))
+    this.#inner.server.emit('connection', connection)
+  }
+
+  /** @returns why the certificate of a new plan does not fit; the old one stays then */
+  renew({ tls }: ServerPlan): string | undefined {
+    return tls && this.#certificate?.renew(tls)
+  }
+
+  /** From now on nothing is accepted, and every answer that has not begun tells its connection to close. */
+  release(): void {
+    this.#isClosing = true
+    this.#outer?.release()
+    this.#inner?.release()
+    this.#certificate?.close()
+  }
+
+  /** Answers tell their connections to close as long as callers are still let in, so that few are open when they no longer are. */
+  async close(): Promise<void> {
+    const { engine, clock } = this.#parts
+    const { drainWaitMs } = engine.running.plan.server
+    if (drainWaitMs > 0) await clock.sleep(drainWaitMs)
+    // What has reached us is read before the door closes on it: its sender could not know whether we have it.
+    await nextTurn()
+    await this.#drain(this.#outer?.server)
+    await this.#letGoOfBrought()
+  }
+
+  #createServer(certificate: Certificate | undefined): CallerServer {
+    const { listener, engine, clock } = this.#parts
+    const admits = this.connections.enter.bind(this.connections)
+    return createCallerServer(listener, code => engine.refuseUnread(code), { certificate, admits, clock })
+  }
+
+  /** No new work; what is under way ends by itself, or is ended at the deadline, or is left when even that ends nothing. */
+  async #drain(server: CallerServer['server'] | undefined): Promise<void> {
+    const { engine, clock, log } = this.#parts
+    const { drainMs, drainWaitMs } = engine.running.plan.server
+    const ended = server?.listening === true ? stopListening(server) : undefined
+    // Behind a balancer somebody may have come in the last moment, whose request is not here yet.
+    if (ended && drainWaitMs > 0) await clock.sleep(arrivalMs)
+    const unbound = server && ended && endIdle(server, ended, clock)
+    const deadline = clock.after(drainMs, () => engine.stop())
+    const cut = clock.after(drainMs + lastWordsMs, () => {
+      server?.closeAllConnections()
+      this.#endBrought()
+    })
+    await this.#atMost(drainMs + settleMs, engine.drain())
+    deadline.cancel()
+    cut.cancel()
+    if (engine.open > 0) log.error({ requests: engine.open }, 'requests did not end and go with the process')
+    await this.#atMost(lastWordsMs, unbound)
+    server?.closeAllConnections()
+    await unbound
+  }
+
+  /** What was said last gets its moment to arrive. */
+  async #letGoOfBrought(): Promise<void> {
+    const gone = [...this.#brought].map(one => new Promise<void>(resolve => one.once('close', () => resolve())))
+    await this.#atMost(lastWordsMs, Promise.all(gone))
+    this.#endBrought()
+  }
+
+  #endBrought(): void {
+    for (const connection of this.#brought) connection.destroy()
+  }
+
+  /** Waits for something, and no longer than so many milliseconds. */
+  async #atMost(ms: number, done: Promise<unknown> | undefined): Promise<void> {
+    const { clock } = this.#parts
+    let limit: Pending | undefined
+    await Promise.race([done, new Promise<void>(resolve => (limit = clock.after(ms, resolve)))])
+    limit?.cancel()
+  }
+}

@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises'
+import { loadPlan, showConfig } from '../config/index.ts'
+import type { AnyPlugin, Plan } from '../kit/index.ts'
+import { ConfigError } from './config-error.ts'
+import { knownNames } from './known-names.ts'
+import { pluginFinder } from './plugin-finder.ts'
+
+/** Where to read the configuration: a file, or a text that stands for one. */
+export type GatewayConfig = string | { readonly text: string; readonly file?: string }
+
+/** Variables of the environment, by name. */
+export type Environment = { readonly [name: string]: string | undefined }
+
+/** Where a gateway has its configuration from, and how that is read: at its start, again, or for somebody who asks. */
+export class ConfigSource {
+  readonly file: string
+  readonly #text: string | undefined
+  readonly #env: Environment
+  readonly #brought: readonly AnyPlugin[] | undefined
+
+  constructor(config: GatewayConfig, env: Environment, brought: readonly AnyPlugin[] | undefined) {
+    this.file = typeof config === 'string' ? config : (config.file ?? 'gateway.yaml')
+    this.#text = typeof config === 'object' ? config.text : undefined
+    this.#env = env
+    this.#brought = brought
+  }
+
+  /** Plugins by the names that the configuration has for them. */
+  finder(): ReturnType<typeof pluginFinder> {
+    return pluginFinder(this.file, this.#brought)
+  }
+
+  /** As it is now: a plan, or what is wrong with it. */
+  read(): ReturnType<typeof loadPlan> {
+    return loadPlan({
+      file: this.file,
+      ...(this.#text !== undefined && { text: this.#text }),
+      env: this.#env,
+      ...this.finder(),
+      known: knownNames,
+    })
+  }
+
+  /** @throws ConfigError when it is not valid */
+  async readPlan(): Promise<Plan> {
+    const loaded = await this.read()
+    if (loaded.ok) return loaded.plan
+    throw new ConfigError(loaded.findings)
+  }
+
+  /**
+   * Reads a text that a person pasted as the configuration. Code that the configuration in use does not name already is not
+   * loaded for it, whatever the text says.
+   */
+  async check(text: string, { pipeline }: Plan) {
+    const finder = this.finder()
+    const named = new Set([...finder.knownPlugins, ...pipeline.map(step => step.plugin)])
+    const loaded = await loadPlan({
+      file: this.file,
+      text,
+      env: this.#env,
+      variablesAreSecret: true,
+      knownPlugins: finder.knownPlugins,
+      resolvePlugin: async name => (named.has(name) ? finder.resolvePlugin(name) : undefined),
+      known: knownNames,
+    })
+    return loaded.ok ? { ok: true, findings: loaded.notes } : { ok: false, findings: loaded.findings }
+  }
+
+  /** The text with its secrets struck out. */
+  async show() {
+    return showConfig(this.file, this.#text ?? (await readFile(this.file, 'utf8')), this.#env)
+  }
+}

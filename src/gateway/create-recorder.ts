@@ -1,0 +1,50 @@
+import type { Clock, Exchange, LogRow, Storage } from '../kit/index.ts'
+import type { GatewayLog, Metrics, Observers, UnrecognisedAnswers, WatchedLedger } from '../observe/index.ts'
+import type { Telemetry } from '../observe/otlp/telemetry.ts'
+
+type RecorderParts = {
+  readonly observers: Observers
+  readonly storage: Pick<Storage, 'journal'>
+  readonly charges: Pick<WatchedLedger, 'forget'>
+  readonly log: GatewayLog
+  readonly metrics: Metrics
+  readonly unrecognised: UnrecognisedAnswers
+  readonly telemetry: Telemetry | undefined
+  readonly clock: Pick<Clock, 'now'>
+}
+
+/** Tells everybody who keeps an account of requests of one that has settled. */
+export function createRecorder(parts: RecorderParts): (row: LogRow, ex: Exchange) => void {
+  const { observers, storage, charges, log, metrics, telemetry } = parts
+  // Each by itself: one that fails takes nothing from the others, nor from the request.
+  const recorders: readonly ((row: LogRow, ex: Exchange) => void)[] = [
+    observers.quiet('journal', row => storage.journal.append(row)),
+    observers.quiet('log', row => log.request(row)),
+    observers.quiet('metrics', (_row, ex) => {
+      if (ex.notes.limits) metrics.limited(ex.notes.limits)
+    }),
+    observers.quiet('unrecognised', (row, ex) => {
+      if (ex.notes.unrecognised) noteUnrecognised(parts, row, ex.notes.unrecognised.shape)
+    }),
+    ...(telemetry ? [observers.quiet('telemetry', (row: LogRow, ex: Exchange) => telemetry.ended(row, ex))] : []),
+    observers.quiet('metrics', row => metrics.settled(row)),
+  ]
+  return (row, ex) => {
+    charges.forget(row.id)
+    for (const tell of recorders) tell(row, ex)
+  }
+}
+
+function noteUnrecognised(
+  { metrics, unrecognised, clock, log }: RecorderParts,
+  { id, model, upstream, operation }: LogRow,
+  shape: string,
+): void {
+  const answer = { model: model ?? '', upstream: upstream ?? '', operation, shape }
+  metrics.unrecognised(answer.model, answer.upstream)
+  unrecognised.note(answer, clock.now())
+  log.warn(
+    { request: id, ...answer },
+    "an upstream's answer was not recognised, and not handed out; its charge waits for a person",
+  )
+}

@@ -1,0 +1,18 @@
+import type { Plan } from '../kit/index.ts'
+
+/** Of `server`, what is opened once, by the file's words; the rest is read from the plan of each request. */
+const fixedAtStart = { listen: 'listen', ops: 'ops', workers: 'workers' } as const
+
+/** What a reload cannot change, a line each. */
+export function needRestart(before: Plan, after: Plan): readonly string[] {
+  const text = 'takes effect at the next start'
+  const changes: string[] = []
+  if (before.storage !== after.storage) changes.push(`storage: ${text}`)
+  if (before.counters !== after.counters) changes.push(`counters: ${text}`)
+  if (JSON.stringify(before.otlp) !== JSON.stringify(after.otlp)) changes.push(`observability.otlp: ${text}`)
+  for (const [word, fixed] of Object.entries(fixedAtStart))
+    if (JSON.stringify(before.server[fixed]) !== JSON.stringify(after.server[fixed]))
+      changes.push(`server.${word}: ${text}`)
+  if ((before.server.tls === undefined) !== (after.server.tls === undefined)) changes.push(`server.tls: ${text}`)
+  return changes
+}

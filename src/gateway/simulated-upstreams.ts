@@ -1,0 +1,38 @@
+import type { Plan } from '../kit/index.ts'
+import type { Simulator } from '../simulator/index.ts'
+
+/** The simulated upstreams that plans name (`url: simulator:NAME`), started when the first of them does. */
+export class SimulatedUpstreams {
+  /** Their addresses, by name. */
+  readonly addresses = new Map<string, string>()
+  #simulator: Simulator | undefined
+
+  /** @throws Error naming the simulated upstream that there is not */
+  async start({ upstreams }: Plan): Promise<void> {
+    for (const { url } of upstreams.values()) {
+      const name = nameIn(url)
+      if (name === undefined || this.addresses.has(name)) continue
+      if (!this.#simulator) {
+        const { startSimulator } = await import('../simulator/index.ts')
+        this.#simulator = await startSimulator()
+      }
+      const address = this.#simulator.url(name)
+      if (address === undefined)
+        throw new Error(`there is no simulated upstream '${name}'; there are: ${this.#simulator.names.join(', ')}`)
+      this.addresses.set(name, address)
+    }
+  }
+
+  /** The address that a URL of the configuration stands for. */
+  resolve(url: string): string {
+    return this.addresses.get(nameIn(url) ?? '') ?? url
+  }
+
+  async close(): Promise<void> {
+    await this.#simulator?.close()
+  }
+}
+
+function nameIn(url: string): string | undefined {
+  return url.startsWith('simulator:') ? url.slice('simulator:'.length) : undefined
+}
