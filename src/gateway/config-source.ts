@@ -14,15 +14,20 @@ export type Environment = { readonly [name: string]: string | undefined }
 /** Where a gateway has its configuration from, and how that is read: at its start, again, or for somebody who asks. */
 export class ConfigSource {
   readonly file: string
-  readonly #text: string | undefined
+  readonly #config: GatewayConfig
   readonly #env: Environment
   readonly #brought: readonly AnyPlugin[] | undefined
 
   constructor(config: GatewayConfig, env: Environment, brought: readonly AnyPlugin[] | undefined) {
     this.file = typeof config === 'string' ? config : (config.file ?? 'gateway.yaml')
-    this.#text = typeof config === 'object' ? config.text : undefined
+    this.#config = config
     this.#env = env
     this.#brought = brought
+  }
+
+  /** Who gives a text may put another one there, as somebody saves a file. */
+  get #text(): string | undefined {
+    return typeof this.#config === 'object' ? this.#config.text : undefined
   }
 
   /** Plugins by the names that the configuration has for them. */
@@ -32,9 +37,10 @@ export class ConfigSource {
 
   /** As it is now: a plan, or what is wrong with it. */
   read(): ReturnType<typeof loadPlan> {
+    const text = this.#text
     return loadPlan({
       file: this.file,
-      ...(this.#text !== undefined && { text: this.#text }),
+      ...(text !== undefined && { text }),
       env: this.#env,
       ...this.finder(),
       known: knownNames,
