@@ -128,10 +128,7 @@ module.exports = {
       'no-cycles',
       'Two files that need each other are one file, or three.',
       { path: '^(?:src|plugins)/' },
-      {
-        circular: true,
-        viaOnly: { dependencyTypesNot: ['type-only'] },
-      },
+      { circular: true },
     ),
   ],
   options: {

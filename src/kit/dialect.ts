@@ -1,6 +1,6 @@
 import type { Failure } from './errors.ts'
 import type { Json } from './json.ts'
-import type { Head } from './exchange.ts'
+import type { Head } from './head.ts'
 import type { Answer } from './reply.ts'
 
 /** How one vendor's wire looks: where the key stands, what errors look like. */

@@ -1,19 +1,8 @@
 import type { Body } from './body.ts'
 import type { Dialect, LimitState } from './dialect.ts'
+import type { Head } from './head.ts'
 import type { Family, Model, Plan, Route, Upstream } from './plan.ts'
 import type { Slots } from './slots.ts'
-
-/** The head of a request as it came, after the front filter. Header names are lower-case. */
-export type Head = {
-  readonly method: string
-  /** Path only, percent-encoding as sent. */
-  readonly path: string
-  /** Query without `?`; a key in it has been taken out. */
-  readonly query: string
-  readonly headers: { readonly [name: string]: string | readonly string[] | undefined }
-  /** The caller's address. */
-  readonly remote: string
-}
 
 /** `shadow`: it would have refused, and does not. */
 export type LimitDecision = { readonly limit: string; readonly decision: 'admitted' | 'refused' | 'shadow' }

@@ -1,37 +1,23 @@
 import type { Awaitable, Clock, HoldResult, Log, Storage } from '../kit/index.ts'
 import { StorageError } from './errors.ts'
-import type { StorageOptions } from './index.ts'
+import type { StorageOptions } from './options.ts'
 import type { Backlog } from './journal/backlog.ts'
 import { countKeys, findKeyByHash, readKey, readKeyRevision } from './keys/find.ts'
 import { findCharge } from './ledger/find.ts'
 import { type Ending, Owed } from './ledger/owed.ts'
 import type { Postings } from './ledger/postings.ts'
 import { beatMs } from './ledger/replicas.ts'
-import type { Change, Given, Gives } from './ops.ts'
 import { findSession, listSessions } from './people/sessions.ts'
 import { findUser, hasAdmin, listUsers, readPasswordHash } from './people/users.ts'
 import type { Steps } from './query.ts'
 import type { Reading, Readings } from './readings.ts'
 import { type CommitWatch, watchCommits } from './watch-commits.ts'
+import type { Writing } from './writing.ts'
 
 /** Answers are forgotten a day later; a minute more is no matter. */
 const sweepMs = 60_000
 /** Who makes a change that nobody puts a name to. */
 const nobody = 'gateway'
-
-/** Commits. */
-export type Writing = {
-  /** Resolves after the commit. @throws StorageError `storage_unavailable` when it is not known to have happened. */
-  submit<C extends Change>(change: C, given: Given<C>): Promise<Gives<C>>
-  /** Something was put into the backlog or among the postings. */
-  touch(): void
-  /** Resolves when everything handed in so far is durable. */
-  flush(): Promise<void>
-  /** False when commits fail. */
-  healthy(): boolean
-  /** Called whenever commits that were in doubt can be made up for. */
-  onRecovered(call: () => void): void
-}
 
 /** Looks things up, one statement or a few, at once. */
 export type Lookup = {

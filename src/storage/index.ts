@@ -1,28 +1,12 @@
 import { systemClock } from '../kit/clock.ts'
-import type { Audit, Clock, Ids, Log, Storage } from '../kit/index.ts'
+import type { Audit, Storage } from '../kit/index.ts'
 import { StorageError } from './errors.ts'
+import type { Claim, StorageOptions, StorageState } from './options.ts'
 import type { StartThread } from './sqlite/thread.ts'
-import type { CommitWatch } from './watch-commits.ts'
 
 export { StorageError, type StorageErrorCode } from './errors.ts'
+export type { Claim, StorageOptions, StorageState } from './options.ts'
 export type { StartThread } from './sqlite/thread.ts'
-
-export type StorageOptions = {
-  readonly clock: Clock
-  readonly log: Log
-  /**
-   * `gateway`: a process that bills, of many on PostgreSQL, alone on a file of SQLite, which it claims.
-   * `worker`: one of several processes of one gateway, which has claimed the file (`claimStorage`) before it starts them.
-   * `tool`: a command beside them.
-   */
-  readonly role: 'gateway' | 'worker' | 'tool'
-  /** A name that nobody else has, by which a worker's lease is ended when it dies (`Claim.forget`); made up unless told. */
-  readonly owner?: string
-  /** Makes its ids; ones of its own unless told. */
-  readonly ids?: Ids
-  /** Is told of each change that somebody waited for, once it is committed or is not. */
-  readonly onCommit?: CommitWatch
-}
 
 /**
  * Opens the storage that an address names: `sqlite:./data/tollgate.db`, `sqlite::memory:` for one that goes when it is closed,
@@ -48,14 +32,6 @@ export async function openStorage(
   return openSqlite({ ...options, path })
 }
 
-/** What the process that starts workers keeps of a storage while they run. */
-export type Claim = {
-  /** A worker is gone: what it left open is ended by the others within seconds. By the `owner` that it opened with. */
-  forget(this: void, owner: string): Promise<void>
-  /** Lets another gateway have it. Workers have to be gone by then. */
-  release(this: void): Promise<void>
-}
-
 /**
  * Claims a storage for the workers that this process is about to start, brings its schema up to date and recovers what an
  * earlier gateway left.
@@ -70,18 +46,6 @@ export async function claimStorage(
     throw new StorageError('storage_url', { url: 'sqlite::memory:, which is of one process only,' })
   const { claimSqlite } = await import('./sqlite/claim.ts')
   return claimSqlite(path, options)
-}
-
-/** What there is at a storage's address, found without changing anything. */
-export type StorageState = {
-  /** False where a start would make it. */
-  readonly exists: boolean
-  /** The schema's version there, and this program's. */
-  readonly schema: { readonly found: number; readonly known: number }
-  /** Why it cannot be written; undefined when it can. */
-  readonly unwritable: string | undefined
-  /** By how much its clock is before ours; 0 where they are one. */
-  readonly skewMs: number
 }
 
 /** Looks at a storage. @throws Error when it cannot be reached or read */

@@ -1,5 +1,5 @@
 import type { Clock } from '../kit/index.ts'
-import type { Writing } from './assemble.ts'
+import type { Writing } from './writing.ts'
 import type { Change, Given, Gives } from './ops.ts'
 
 /** Told of a change that was waited for: its name, how long it took, and whether it is known to be committed. */

@@ -56,6 +56,7 @@ const slips: readonly { readonly rule: string; readonly file: string; readonly l
   { rule: 'no-dev-packages', file: 'src/storage/package-slip.ts', line: "import 'tap'" },
   { rule: 'resolvable', file: 'src/observe/lost-slip.ts', line: "import './nowhere.ts'" },
   { rule: 'no-cycles', file: 'src/config/round.ts', line: "import './trip.ts'" },
+  { rule: 'no-cycles', file: 'src/config/typed-round.ts', line: "import type { trip } from './typed-trip.ts'" },
 ]
 
 t.test('every file imports only what its folder may', async t => {
@@ -63,7 +64,11 @@ t.test('every file imports only what its folder may', async t => {
 })
 
 t.test('a slip of each kind is caught', async t => {
-  const tree: { [file: string]: string } = { 'src/config/trip.ts': "import './round.ts'", 'test/harness.ts': '' }
+  const tree: { [file: string]: string } = {
+    'src/config/trip.ts': "import './round.ts'",
+    'src/config/typed-trip.ts': "import type { round } from './typed-round.ts'",
+    'test/harness.ts': '',
+  }
   for (const folder of ['kit', 'engine', 'config', 'observe', 'storage', 'tools']) {
     tree[`src/${folder}/part.ts`] = 'export const part = 1'
   }

@@ -12,7 +12,6 @@ import { Loaded } from '../kit/loaded.tsx'
 import { Money } from '../kit/money.tsx'
 import { Page } from '../kit/page.tsx'
 import { Pager } from '../kit/pager.tsx'
-import { Status } from '../kit/status.tsx'
 import { type Column, Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
 import { duration } from '../numbers.ts'
@@ -20,6 +19,7 @@ import { setQuery, useQuery } from '../query.ts'
 import { t, tName } from '../words/index.ts'
 import { LogDrawer } from './logs/log-drawer.tsx'
 import { label, LogFilters, readFilter } from './logs/log-filters.tsx'
+import { Outcome } from './logs/outcome.tsx'
 
 const pageRows = 50
 const liveMax = 100
@@ -149,15 +149,4 @@ function columns(admin: boolean, query: string): readonly Column<LogRecord>[] {
     },
     { head: t('duration'), numeric: true, cell: record => duration(record.duration_ms) },
   ]
-}
-
-/** What became of a request: the status that its caller got, and why where that was not the end of it. */
-export function Outcome({ of: { outcome, status } }: { readonly of: LogRecord }) {
-  const failed = status === null || status >= 400
-  return (
-    <span class="inline">
-      <code>{status ?? '–'}</code>
-      <Status name={outcome} {...(outcome === 'answered' && failed && { tone: 'bad' as const })} />
-    </span>
-  )
 }

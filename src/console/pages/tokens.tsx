@@ -16,6 +16,7 @@ import { setQuery, useQuery } from '../query.ts'
 import { t } from '../words/index.ts'
 import { CreateKey } from './tokens/create-key.tsx'
 import { KeyDrawer } from './tokens/key-drawer.tsx'
+import { keyStatus } from './tokens/key-status.ts'
 
 const pageRows = 50
 
@@ -106,8 +107,4 @@ function columns(admin: boolean, query: string): readonly Column<Key>[] {
     { head: t('tokens.expires'), cell: key => (key.expires ? <Time at={key.expires} /> : t('never')) },
     { head: t('status'), cell: key => <Status name={keyStatus(key)} /> },
   ]
-}
-
-export function keyStatus(key: Key): string {
-  return key.status === 'active' && key.expires && Date.parse(key.expires) <= Date.now() ? 'expired' : key.status
 }

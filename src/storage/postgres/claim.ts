@@ -1,5 +1,5 @@
 import type { Clock } from '../../kit/index.ts'
-import type { Claim } from '../index.ts'
+import type { Claim } from '../options.ts'
 import { forget } from '../ledger/replicas.ts'
 import { useClient, transact } from './commit.ts'
 import { createPool } from './connect.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kit/index.ts'
 import { migrations } from '../migrations/list.ts'
-import type { StorageState } from '../index.ts'
+import type { StorageState } from '../options.ts'
 import { createPool } from './connect.ts'
 
 /** Looks at a database without changing it. @throws Error when it does not answer */

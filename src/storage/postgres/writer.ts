@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Clock, Ids, Log, Pending } from '../../kit/index.ts'
-import type { Writing } from '../assemble.ts'
+import type { Writing } from '../writing.ts'
 import { StorageError } from '../errors.ts'
 import type { Backlog } from '../journal/backlog.ts'
 import type { Postings } from '../ledger/postings.ts'

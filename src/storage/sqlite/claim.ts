@@ -1,6 +1,6 @@
 import type { Clock, Log } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
-import type { Claim } from '../index.ts'
+import type { Claim } from '../options.ts'
 import { clear } from '../ledger/recover.ts'
 import { forget } from '../ledger/replicas.ts'
 import type { Steps } from '../query.ts'

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { StorageState } from '../index.ts'
+import type { StorageState } from '../options.ts'
 import { migrations } from '../migrations/list.ts'
 import { Connection } from './connect.ts'
 

@@ -1,5 +1,5 @@
 import type { Clock, Log, Pending } from '../../kit/index.ts'
-import type { Writing } from '../assemble.ts'
+import type { Writing } from '../writing.ts'
 import { StorageError } from '../errors.ts'
 import type { Backlog } from '../journal/backlog.ts'
 import type { Postings } from '../ledger/postings.ts'

@@ -1,5 +1,7 @@
 import { type Message, WireReader } from '../world/http-wire.ts'
-import type { Stage } from './stage.ts'
+import type { SimSocket } from '../world/sockets.ts'
+import type { World } from '../world/world.ts'
+import type { Lives } from './life.ts'
 
 /** Something that no model is asked, and what came of it. */
 export type OddRequest = {
@@ -27,12 +29,15 @@ const odd: readonly (readonly [line: string, body?: string])[] = [
   ['PATCH /', ''],
 ]
 
+/** Where it is sent from, and to what. */
+type Doorstep = { readonly world: World; readonly lives: Lives; connect(): SimSocket }
+
 /** Requests that no oracle of money has to do with: they are answered like any other. */
 export class OddRequests {
   readonly list: OddRequest[] = []
-  readonly #stage: Stage
+  readonly #stage: Doorstep
 
-  constructor(stage: Stage) {
+  constructor(stage: Doorstep) {
     this.#stage = stage
   }
 

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-import type { Happening } from './time.ts'
+import type { Happening } from './happening.ts'
 
 /** Something that can be destroyed with its process. */
 type Held = { crash(): void }
@@ -11,7 +11,7 @@ export class Process {
   dead = false
   /** Nothing of it runs; what is due meanwhile is due when it is thawed (`Time.thaw`). */
   frozen = false
-  readonly missed: Happening[] = []
+  readonly missed: Happening<Process>[] = []
   /** By how much its clock on the wall is wrong beside the world's, in milliseconds. */
   skewMs = 0
   readonly sockets = new Set<Held>()

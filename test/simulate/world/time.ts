@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Happening as HappeningOf } from './happening.ts'
 import { type Process, runAs, runningProcess } from './process.ts'
 import type { Random } from './random.ts'
 import { isUnpacking } from './unpacking.ts'
@@ -10,16 +11,7 @@ const realNow = performance.now.bind(performance)
 /** Where everything begins: Friday noon, UTC. */
 export const begin = Date.UTC(2026, 10, 20, 12)
 
-export type Happening = {
-  at: number
-  tie: number
-  readonly seq: number
-  readonly label: string
-  readonly process: Process | undefined
-  /** Nothing that has to come in the end waits for it. */
-  readonly run: () => void
-  cancelled: boolean
-}
+export type Happening = HappeningOf<Process>
 
 /** Labels of what is due by itself. */
 const timers: ReadonlySet<string> = new Set(['after', 'every', 'timer', 'interval', 'sleep'])

@@ -13,7 +13,7 @@ import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
 import { count, duration } from '../../numbers.ts'
 import { t, tName } from '../../words/index.ts'
-import { Outcome } from '../logs.tsx'
+import { Outcome } from './outcome.tsx'
 import { Bill } from './bill.tsx'
 import { curlOf } from './curl-of.ts'
 

@@ -13,7 +13,7 @@ import { Status } from '../../kit/status.tsx'
 import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
 import { t } from '../../words/index.ts'
-import { keyStatus } from '../tokens.tsx'
+import { keyStatus } from './key-status.ts'
 import { KeyFields, readKeyFields } from './key-fields.tsx'
 import { ShownOnce } from './shown-once.tsx'
 

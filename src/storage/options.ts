@@ -1,0 +1,39 @@
+import type { Clock, Ids, Log } from '../kit/index.ts'
+import type { CommitWatch } from './watch-commits.ts'
+
+export type StorageOptions = {
+  readonly clock: Clock
+  readonly log: Log
+  /**
+   * `gateway`: a process that bills, of many on PostgreSQL, alone on a file of SQLite, which it claims.
+   * `worker`: one of several processes of one gateway, which has claimed the file (`claimStorage`) before it starts them.
+   * `tool`: a command beside them.
+   */
+  readonly role: 'gateway' | 'worker' | 'tool'
+  /** A name that nobody else has, by which a worker's lease is ended when it dies (`Claim.forget`); made up unless told. */
+  readonly owner?: string
+  /** Makes its ids; ones of its own unless told. */
+  readonly ids?: Ids
+  /** Is told of each change that somebody waited for, once it is committed or is not. */
+  readonly onCommit?: CommitWatch
+}
+
+/** What the process that starts workers keeps of a storage while they run. */
+export type Claim = {
+  /** A worker is gone: what it left open is ended by the others within seconds. By the `owner` that it opened with. */
+  forget(this: void, owner: string): Promise<void>
+  /** Lets another gateway have it. Workers have to be gone by then. */
+  release(this: void): Promise<void>
+}
+
+/** What there is at a storage's address, found without changing anything. */
+export type StorageState = {
+  /** False where a start would make it. */
+  readonly exists: boolean
+  /** The schema's version there, and this program's. */
+  readonly schema: { readonly found: number; readonly known: number }
+  /** Why it cannot be written; undefined when it can. */
+  readonly unwritable: string | undefined
+  /** By how much its clock is before ours; 0 where they are one. */
+  readonly skewMs: number
+}
