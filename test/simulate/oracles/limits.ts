@@ -120,15 +120,17 @@ function* judgePlaces(number: number, most: number, stage: Stage): Iterable<read
     .filter(ask => ask.wish.key === number)
     .flatMap(ask =>
       ask.arrivals.flatMap(({ at, wholeAt, cutOffAt, life }) =>
-        wholeAt === undefined ? [] : [{ from: at, until: cutOffAt ?? wholeAt, life }],
+        wholeAt === undefined ? [] : [{ ask, from: at, until: cutOffAt ?? wholeAt, life }],
       ),
     )
   for (const one of spans) {
-    const together = spans.filter(other => other.life === one.life && other.from <= one.from && other.until > one.from)
-    if (together.length <= most) continue
+    const others = spans.filter(other => other.life === one.life && other.from <= one.from && other.until > one.from)
+    // A vendor may still be writing its refusal when the request is at the next one.
+    const together = new Set(others.map(other => other.ask))
+    if (together.size <= most) continue
     yield [
       'more requests at once than allowed',
-      `key ${number}: ${together.length} of ${most} at ${Math.round(one.from)}`,
+      `key ${number}: ${together.size} of ${most} at ${Math.round(one.from)}`,
     ]
     return
   }
