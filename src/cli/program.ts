@@ -26,7 +26,33 @@ export function createProgram(): Command {
     )
   addConfigurationCommands(program)
   addRunningCommands(program)
+  addExplain(program)
+  addKeys(program)
+  addUsers(program)
+  addLogs(program)
+  addLedger(program)
 
+  program
+    .command('completion')
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
+    .description("print a shell's completion of commands, flags and keys of the configuration")
+    .action(async shell => (await import('./commands/completion.ts')).printCompletion(shell, program))
+  program
+    .command('schema')
+    .description("print the configuration's JSON Schema")
+    .action(async () => (await import('./commands/schema.ts')).printSchema())
+  program
+    .command(version)
+    .description('print the version')
+    .action(async () => (await import('./commands/version.ts')).printVersion())
+
+  for (const { command, name } of everyCommand(program, 'tollgate'))
+    command.exitOverride().showHelpAfterError(`(${name} --help tells more)`)
+  return program
+}
+
+/** What would happen, or did. */
+function addExplain(program: Command): void {
   const explain = program.command('explain').description('say what would happen, or what did, and what it costs')
   explain
     .command('image')
@@ -48,7 +74,10 @@ export function createProgram(): Command {
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async (id, options) => (await import('./commands/logs.ts')).showLog(id, options))
+}
 
+/** API keys. */
+function addKeys(program: Command): void {
   const keys = program.command('keys').description('API keys')
   const create = keys
     .command('create')
@@ -107,7 +136,10 @@ export function createProgram(): Command {
     .description('end a key for good; running gateways refuse it within a second')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/keys.ts')).revokeKey(id, options))
+}
 
+/** Users. */
+function addUsers(program: Command): void {
   const users = program.command('users').description('users')
   users
     .command('create')
@@ -136,7 +168,10 @@ export function createProgram(): Command {
     .description('set a password; it is read from standard input')
     .addOption(configOption())
     .action(async (name, options) => (await import('./commands/users.ts')).setPassword(name, options))
+}
 
+/** The request log. */
+function addLogs(program: Command): void {
   const logs = program
     .command('logs')
     .description('the request log, newest first')
@@ -155,7 +190,10 @@ export function createProgram(): Command {
     .action(async (id, _options, command: Command) =>
       (await import('./commands/logs.ts')).showLog(id, command.optsWithGlobals()),
     )
+}
 
+/** Charges and their proof. */
+function addLedger(program: Command): void {
   const ledger = program.command('ledger').description('charges and their proof')
   ledger
     .command('verify')
@@ -191,24 +229,6 @@ export function createProgram(): Command {
     .option('--reason <text>', 'why', '')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/ledger.ts')).refund(id, options))
-
-  program
-    .command('completion')
-    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
-    .description("print a shell's completion of commands, flags and keys of the configuration")
-    .action(async shell => (await import('./commands/completion.ts')).printCompletion(shell, program))
-  program
-    .command('schema')
-    .description("print the configuration's JSON Schema")
-    .action(async () => (await import('./commands/schema.ts')).printSchema())
-  program
-    .command(version)
-    .description('print the version')
-    .action(async () => (await import('./commands/version.ts')).printVersion())
-
-  for (const { command, name } of everyCommand(program, 'tollgate'))
-    command.exitOverride().showHelpAfterError(`(${name} --help tells more)`)
-  return program
 }
 
 /** The work on a configuration while nothing runs. */

@@ -52,145 +52,152 @@ async function decide(ask: Ask, change: (id: string, by: string) => Promise<bool
   return showDetail(await findRow(ask))
 }
 
+const list = defineRoute({
+  method: 'GET',
+  url: '/api/logs',
+  access: 'user',
+  summary: 'Requests, newest first: of everybody for administrators, else of oneself.',
+  query: { ...filterOnly, properties: { ...logQuery, limit: pageLimit, before: rowId } },
+  answer: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['records', 'next'],
+    properties: { records: { type: 'array', items: logAnswer }, next: textOrNull },
+  },
+  async handle(ask) {
+    const { limit, before, ...filter } = ask.query
+    const match = readLogMatch(filter, ask)
+    const { rows, next } = await pageOf(
+      limit,
+      ({ row }: Found) => row.id,
+      limit => ask.parts.storage.journal.list({ ...match, limit, ...(before !== undefined && { before }) }),
+    )
+    return { records: rows.map(({ row, charge }) => logRecord(row, charge)), next }
+  },
+})
+
+const histogram = defineRoute({
+  method: 'GET',
+  url: '/api/logs/histogram',
+  access: 'user',
+  summary: 'How many requests in each step of time; of the last 24 hours unless told.',
+  query: filterOnly,
+  answer: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['step_ms', 'since', 'until', 'steps'],
+    properties: { step_ms: whole, since: { type: 'string' }, until: { type: 'string' }, steps: stepsAnswer },
+  },
+  async handle(ask) {
+    const match = readLogMatch(ask.query, ask)
+    const until = match.until ?? ask.parts.clock.now() + 1
+    const since = match.since ?? until - dayMs
+    const stepMs = stepLengths.find(length => (until - since) / length <= stepsMax) ?? 30 * dayMs
+    const steps = await ask.parts.storage.journal.histogram({ ...match, since, until }, stepMs)
+    return {
+      step_ms: stepMs,
+      since: toMoment(since),
+      until: toMoment(until),
+      steps: steps.map(({ from, requests, errors }) => ({ from: toMoment(from), requests, errors })),
+    }
+  },
+})
+
+const tailOf = (tails: Tails) =>
+  defineRoute({
+    method: 'GET',
+    url: '/api/logs/tail',
+    access: 'user',
+    summary: 'Requests as they end, as server-sent events named `log`.',
+    query: filterOnly,
+    contentType: 'text/event-stream',
+    handle(ask) {
+      const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
+      return new Reply(200, headers, tails.follow(ask, readLogMatch(ask.query, ask)))
+    },
+  })
+
+const exportBy = (exports: Seats) =>
+  defineRoute({
+    method: 'GET',
+    url: '/api/logs/export',
+    access: 'user',
+    summary: 'Requests as a file, newest first: a table for spreadsheets, or one record a line.',
+    query: {
+      ...filterOnly,
+      properties: { ...logQuery, format: { type: 'string', enum: ['csv', 'jsonl'], default: 'csv' } },
+    },
+    contentType: 'text/csv',
+    handle(ask) {
+      const { format, ...filter } = ask.query
+      const match = readLogMatch(filter, ask)
+      exports.take(ask)
+      const type = format === 'csv' ? 'text/csv' : 'application/x-ndjson'
+      const headers = {
+        'content-type': `${type}; charset=utf-8`,
+        'content-disposition': `attachment; filename="tollgate-logs.${format}"`,
+      }
+      return new Reply(200, headers, format === 'csv' ? exportTable(ask, match) : exportLines(ask, match))
+    },
+  })
+
+const one = defineRoute({
+  method: 'GET',
+  url: '/api/logs/:id',
+  access: 'user',
+  summary: 'One request, with the explanation of its charge.',
+  answer: logDetailAnswer,
+  handle: async ask => showDetail(await findRow(ask)),
+})
+
+const refund = defineRoute({
+  method: 'POST',
+  url: '/api/logs/:id/refund',
+  access: 'admin',
+  summary: 'Gives back what a settled charge cost.',
+  body: { type: 'object', additionalProperties: false, required: ['reason'], properties: { reason } },
+  answer: logDetailAnswer,
+  handle: ask =>
+    decide(
+      ask,
+      async (id, by) => (await ask.parts.storage.books.refund(id, by, ask.body.reason)) > 0,
+      'There is nothing left of this charge to give back.',
+    ),
+})
+
+const resolve = defineRoute({
+  method: 'POST',
+  url: '/api/logs/:id/resolve',
+  access: 'admin',
+  summary: 'Ends a charge that needs review.',
+  body: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['as', 'reason'],
+    properties: {
+      as: { type: 'string', enum: ['settle', 'void'] },
+      amount: {
+        type: 'string',
+        pattern: decimal,
+        description: 'What a settled one costs, at most what was held for it; 0 unless told.',
+      },
+      reason,
+    },
+  },
+  answer: logDetailAnswer,
+  handle: ask =>
+    decide(
+      ask,
+      (id, by) => {
+        const { as, amount, reason } = ask.body
+        const micros = as === 'settle' && typeof amount === 'string' ? parseMoney(amount) : 0
+        return ask.parts.storage.books.resolve(id, as, by, reason, micros)
+      },
+      'This charge does not need review, or less was held for it.',
+    ),
+})
+
+/** One gateway's: who follows the log, and how many take it away, is counted for it. */
 export function logRoutes() {
-  const tails = new Tails()
-  const exports = new Seats(exportsAtOnce)
-  return [
-    defineRoute({
-      method: 'GET',
-      url: '/api/logs',
-      access: 'user',
-      summary: 'Requests, newest first: of everybody for administrators, else of oneself.',
-      query: { ...filterOnly, properties: { ...logQuery, limit: pageLimit, before: rowId } },
-      answer: {
-        type: 'object',
-        additionalProperties: false,
-        required: ['records', 'next'],
-        properties: { records: { type: 'array', items: logAnswer }, next: textOrNull },
-      },
-      async handle(ask) {
-        const { limit, before, ...filter } = ask.query
-        const match = readLogMatch(filter, ask)
-        const { rows, next } = await pageOf(
-          limit,
-          ({ row }: Found) => row.id,
-          limit => ask.parts.storage.journal.list({ ...match, limit, ...(before !== undefined && { before }) }),
-        )
-        return { records: rows.map(({ row, charge }) => logRecord(row, charge)), next }
-      },
-    }),
-    defineRoute({
-      method: 'GET',
-      url: '/api/logs/histogram',
-      access: 'user',
-      summary: 'How many requests in each step of time; of the last 24 hours unless told.',
-      query: filterOnly,
-      answer: {
-        type: 'object',
-        additionalProperties: false,
-        required: ['step_ms', 'since', 'until', 'steps'],
-        properties: { step_ms: whole, since: { type: 'string' }, until: { type: 'string' }, steps: stepsAnswer },
-      },
-      async handle(ask) {
-        const match = readLogMatch(ask.query, ask)
-        const until = match.until ?? ask.parts.clock.now() + 1
-        const since = match.since ?? until - dayMs
-        const stepMs = stepLengths.find(length => (until - since) / length <= stepsMax) ?? 30 * dayMs
-        const steps = await ask.parts.storage.journal.histogram({ ...match, since, until }, stepMs)
-        return {
-          step_ms: stepMs,
-          since: toMoment(since),
-          until: toMoment(until),
-          steps: steps.map(({ from, requests, errors }) => ({ from: toMoment(from), requests, errors })),
-        }
-      },
-    }),
-    defineRoute({
-      method: 'GET',
-      url: '/api/logs/tail',
-      access: 'user',
-      summary: 'Requests as they end, as server-sent events named `log`.',
-      query: filterOnly,
-      contentType: 'text/event-stream',
-      handle(ask) {
-        const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
-        return new Reply(200, headers, tails.follow(ask, readLogMatch(ask.query, ask)))
-      },
-    }),
-    defineRoute({
-      method: 'GET',
-      url: '/api/logs/export',
-      access: 'user',
-      summary: 'Requests as a file, newest first: a table for spreadsheets, or one record a line.',
-      query: {
-        ...filterOnly,
-        properties: { ...logQuery, format: { type: 'string', enum: ['csv', 'jsonl'], default: 'csv' } },
-      },
-      contentType: 'text/csv',
-      handle(ask) {
-        const { format, ...filter } = ask.query
-        const match = readLogMatch(filter, ask)
-        exports.take(ask)
-        const type = format === 'csv' ? 'text/csv' : 'application/x-ndjson'
-        const headers = {
-          'content-type': `${type}; charset=utf-8`,
-          'content-disposition': `attachment; filename="tollgate-logs.${format}"`,
-        }
-        return new Reply(200, headers, format === 'csv' ? exportTable(ask, match) : exportLines(ask, match))
-      },
-    }),
-    defineRoute({
-      method: 'GET',
-      url: '/api/logs/:id',
-      access: 'user',
-      summary: 'One request, with the explanation of its charge.',
-      answer: logDetailAnswer,
-      handle: async ask => showDetail(await findRow(ask)),
-    }),
-    defineRoute({
-      method: 'POST',
-      url: '/api/logs/:id/refund',
-      access: 'admin',
-      summary: 'Gives back what a settled charge cost.',
-      body: { type: 'object', additionalProperties: false, required: ['reason'], properties: { reason } },
-      answer: logDetailAnswer,
-      handle: ask =>
-        decide(
-          ask,
-          async (id, by) => (await ask.parts.storage.books.refund(id, by, ask.body.reason)) > 0,
-          'There is nothing left of this charge to give back.',
-        ),
-    }),
-    defineRoute({
-      method: 'POST',
-      url: '/api/logs/:id/resolve',
-      access: 'admin',
-      summary: 'Ends a charge that needs review.',
-      body: {
-        type: 'object',
-        additionalProperties: false,
-        required: ['as', 'reason'],
-        properties: {
-          as: { type: 'string', enum: ['settle', 'void'] },
-          amount: {
-            type: 'string',
-            pattern: decimal,
-            description: 'What a settled one costs, at most what was held for it; 0 unless told.',
-          },
-          reason,
-        },
-      },
-      answer: logDetailAnswer,
-      handle: ask =>
-        decide(
-          ask,
-          (id, by) => {
-            const { as, amount, reason } = ask.body
-            const micros = as === 'settle' && typeof amount === 'string' ? parseMoney(amount) : 0
-            return ask.parts.storage.books.resolve(id, as, by, reason, micros)
-          },
-          'This charge does not need review, or less was held for it.',
-        ),
-    }),
-  ]
+  return [list, histogram, tailOf(new Tails()), exportBy(new Seats(exportsAtOnce)), one, refund, resolve]
 }
