@@ -51,13 +51,18 @@ export async function runScript(
   return outcome ?? lost(seed, end)
 }
 
-type ScriptOptions = Omit<SeedOptions, 'nth'> & { readonly input?: string; readonly seed?: number }
+type ScriptOptions = Omit<SeedOptions, 'nth'> & {
+  readonly input?: string
+  readonly seed?: number
+  /** Real milliseconds without an outcome, after which it is ended. */
+  readonly mostMs?: number
+}
 
 /** @returns how it ended; never rejects */
 function startScript(
   path: string,
   more: readonly string[],
-  { seed, sabotage, story, events = false, coverage, input = '' }: ScriptOptions,
+  { seed, sabotage, story, events = false, coverage, input = '', mostMs = longestMs }: ScriptOptions,
   take: (outcome: Outcome) => void,
 ): Promise<string> {
   const args = [path, ...more]
@@ -75,12 +80,12 @@ function startScript(
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
   const kill = (): void => void child.kill('SIGKILL')
-  let limit = setTimeout(kill, longestMs)
+  let limit = setTimeout(kill, mostMs)
   let err = ''
   createInterface({ input: child.stdout }).on('line', line => {
     if (!line.startsWith('{"seed":')) return story?.(line)
     clearTimeout(limit)
-    limit = setTimeout(kill, longestMs)
+    limit = setTimeout(kill, mostMs)
     take(JSON.parse(line) as Outcome)
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -148,4 +153,18 @@ function compare({ trace }: Outcome, alone: Outcome): Outcome {
   if (trace === alone.trace) return alone
   const what = 'a seed goes another way behind other seeds'
   return { ...alone, alarms: [...alone.alarms, { oracle: 'harness', what, detail: `${trace}, alone ${alone.trace}` }] }
+}
+
+/** Runs seeds of another kind, `jobs` at once, in any order. `take` is told each as it ends. */
+export async function runAll(
+  seeds: Iterable<number>,
+  run: (seed: number) => Promise<Outcome>,
+  take: (outcome: Outcome) => void,
+  jobs: number,
+): Promise<void> {
+  const queue = seeds[Symbol.iterator]()
+  const work = async (): Promise<void> => {
+    for (let next = queue.next(); next.done !== true; next = queue.next()) take(await run(next.value))
+  }
+  await Promise.all(Array.from({ length: jobs }, work))
 }

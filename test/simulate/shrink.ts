@@ -1,33 +1,33 @@
-import { runPlan } from './children.ts'
 import type { Alarm } from './oracles/oracle.ts'
-import type { Operated, Plan } from './play/plan.ts'
+import type { Operated } from './play/plan.ts'
+import type { Outcome } from './play/play.ts'
 import { plainWish } from './play/record.ts'
 
-/** What is left of a plan that still ends in the same alarm. */
-export type Shrunk = { readonly plan: Plan; readonly runs: number }
+/** What of an operation may be less. */
+type Least = Pick<Operated, 'gap' | 'count' | 'wish'>
+type Shrinking<O> = { readonly operations: readonly O[] }
 
-export type ShrinkOptions = {
-  readonly sabotage?: string
-  /** After so many runs what is left is good enough. */
-  readonly runsMax?: number
-}
+/** What is left of a plan that still ends in the same alarm. */
+export type Shrunk<P> = { readonly plan: P; readonly runs: number }
 
 /**
  * Leaves out halves, quarters, single operations of a plan, and then says of each that is left as little as the alarm needs;
- * again, until nothing more can go. The alarm has to stay the same: by its oracle and by what it says in general.
+ * again, until nothing more can go. The alarm has to stay the same: by its oracle and by what it says in general. After
+ * `runsMax` runs what is left is good enough.
  */
-export async function shrink(
-  plan: Plan,
+export async function shrink<O extends Least, P extends Shrinking<O>>(
+  plan: P & Shrinking<O>,
   { oracle, what }: Pick<Alarm, 'oracle' | 'what'>,
-  { sabotage, runsMax = 250 }: ShrinkOptions = {},
-): Promise<Shrunk> {
+  run: (plan: P & Shrinking<O>) => Promise<Outcome>,
+  runsMax = 250,
+): Promise<Shrunk<P>> {
   let best = plan
   let runs = 0
-  const tries = async (operations: readonly Operated[]): Promise<boolean> => {
+  const tries = async (operations: readonly O[]): Promise<boolean> => {
     if (runs >= runsMax) return false
     runs++
     const smaller = { ...best, operations }
-    const { alarms } = await runPlan(smaller, sabotage === undefined ? {} : { sabotage })
+    const { alarms } = await run(smaller)
     const stays = alarms.some(alarm => alarm.oracle === oracle && alarm.what === what)
     if (stays) best = smaller
     return stays
@@ -40,9 +40,9 @@ export async function shrink(
   return { plan: best, runs }
 }
 
-type Tries = (operations: readonly Operated[]) => Promise<boolean>
+type Tries<O> = (operations: readonly O[]) => Promise<boolean>
 
-async function leaveOut(now: () => readonly Operated[], tries: Tries): Promise<void> {
+async function leaveOut<O>(now: () => readonly O[], tries: Tries<O>): Promise<void> {
   for (let size = Math.ceil(now().length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2))
     for (let at = 0; at < now().length; ) {
       const isGone = await tries(now().toSpliced(at, size))
@@ -51,7 +51,7 @@ async function leaveOut(now: () => readonly Operated[], tries: Tries): Promise<v
 }
 
 /** What may be said more simply, and how. */
-const simpler: readonly ((operated: Operated) => Operated)[] = [
+const simpler: readonly (<O extends Least>(operated: O) => O)[] = [
   operated => ({ ...operated, gap: 0 }),
   operated => ({ ...operated, count: Math.ceil(operated.count / 2) }),
   operated => ({ ...operated, wish: { ...operated.wish, n: 1 } }),
@@ -64,7 +64,7 @@ const simpler: readonly ((operated: Operated) => Operated)[] = [
   operated => ({ ...operated, wish: { ...operated.wish, size: undefined, render: undefined } }),
 ]
 
-async function simplify(now: () => readonly Operated[], tries: Tries): Promise<void> {
+async function simplify<O extends Least>(now: () => readonly O[], tries: Tries<O>): Promise<void> {
   for (let at = 0; at < now().length; at++)
     for (const simplified of simpler) {
       const operated = now()[at]

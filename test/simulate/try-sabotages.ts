@@ -14,14 +14,43 @@ const seedsForMark = 60
 type Tried = { readonly sabotage: Sabotage; readonly seeds: number | undefined; readonly says: string }
 type Print = (line: string) => void
 
-export function listSabotages(print: Print): number {
-  for (const { name, oracle, says } of sabotages) print(`${name.padEnd(24)} ${oracle.padEnd(14)} ${says}`)
+/** How planted faults are looked for. */
+export type Trial = {
+  readonly among: readonly Sabotage[]
+  /** The first seed for one, and after how many it is not found. */
+  readonly firstFor: (sabotage: Sabotage) => number
+  readonly seedsMost: number
+  /** What a seed for this fault comes to, with it or without. */
+  readonly run: (seed: number, sabotage: Sabotage, isPlanted: boolean) => Promise<Outcome>
+  /** At once. */
+  readonly jobs: number
+}
+
+/** The faults of one gateway. What a seed comes to without any is worked out once. */
+function trialOfOne(): Trial {
+  const clean = new Map<number, Promise<Outcome>>()
+  return {
+    among: sabotages,
+    firstFor: () => 1,
+    seedsMost,
+    jobs: availableParallelism(),
+    run(seed, { name }, isPlanted) {
+      if (isPlanted) return runSeed(seed, { sabotage: name })
+      const outcome = clean.get(seed) ?? runSeed(seed)
+      clean.set(seed, outcome)
+      return outcome
+    },
+  }
+}
+
+export function listSabotages(print: Print, among: readonly Sabotage[] = sabotages): number {
+  for (const { name, oracle, says } of among) print(`${name.padEnd(24)} ${oracle.padEnd(14)} ${says}`)
   return 0
 }
 
 /** Text of the present sources that planted faults look for and do not find. */
-export function unfitting(): readonly string[] {
-  return sabotages.flatMap(({ name, edits }) =>
+export function unfitting(among: readonly Sabotage[] = sabotages): readonly string[] {
+  return among.flatMap(({ name, edits }) =>
     edits.flatMap(([file, find]) =>
       readFileSync(resolve(root, file), 'utf8').includes(find) ? [] : [`${name}: ${file}: ${find}`],
     ),
@@ -29,22 +58,21 @@ export function unfitting(): readonly string[] {
 }
 
 /** Each planted fault has to be found by its oracle, in a seed that is clean of that alarm without it. */
-export async function trySabotages(name: string, print: Print): Promise<number> {
-  const chosen = sabotages.filter(one => name === 'all' || one.name === name)
+export async function trySabotages(name: string, print: Print, trial: Trial = trialOfOne()): Promise<number> {
+  const chosen = trial.among.filter(one => name === 'all' || one.name === name)
   if (chosen.length === 0) throw new Error(`there is no planted fault '${name}': --sabotage list names them`)
-  const unfit = unfitting()
+  const unfit = unfitting(trial.among)
   if (unfit.length > 0) throw new Error(`planted faults do not fit any more:\n${unfit.join('\n')}`)
-  const clean = new Clean()
   const queue = chosen.values()
   const tried: Tried[] = []
   const work = async (): Promise<void> => {
     for (const sabotage of queue) {
-      const one = sabotage.mark === undefined ? await findBySeeds(sabotage, clean) : await findByMark(sabotage, clean)
+      const one = sabotage.mark === undefined ? await findBySeeds(sabotage, trial) : await findByMark(sabotage, trial)
       tried.push(one)
       process.stderr.write(`${tried.length} of ${chosen.length}: ${sabotage.name} ${one.seeds ?? 'NOT FOUND'}\n`)
     }
   }
-  await Promise.all(Array.from({ length: availableParallelism() }, work))
+  await Promise.all(Array.from({ length: trial.jobs }, work))
   tried.sort((a, b) => chosen.indexOf(a.sabotage) - chosen.indexOf(b.sabotage))
   print(`${'oracle'.padEnd(14)} ${'planted fault'.padEnd(24)}  seeds  what it says`)
   for (const { sabotage, seeds, says } of tried)
@@ -54,40 +82,30 @@ export async function trySabotages(name: string, print: Print): Promise<number> 
   return found.length === chosen.length ? 0 : 1
 }
 
-/** What seeds come to with nothing planted; each is run once. */
-class Clean {
-  readonly #outcomes = new Map<number, Promise<Outcome>>()
-
-  of(seed: number): Promise<Outcome> {
-    const outcome = this.#outcomes.get(seed) ?? runSeed(seed)
-    this.#outcomes.set(seed, outcome)
-    return outcome
-  }
-}
-
-async function findBySeeds(sabotage: Sabotage, clean: Clean): Promise<Tried> {
-  const { name, oracle } = sabotage
-  for (let seed = 1; seed <= seedsMost; seed++) {
-    const { alarms } = await runSeed(seed, { sabotage: name })
-    const mine = new Set(alarms.flatMap(alarm => (alarm.oracle === oracle ? [alarm.what] : [])))
+async function findBySeeds(sabotage: Sabotage, { run, firstFor, seedsMost: most }: Trial): Promise<Tried> {
+  const first = firstFor(sabotage)
+  for (let seed = first; seed < first + most; seed++) {
+    const { alarms } = await run(seed, sabotage, true)
+    const mine = new Set(alarms.flatMap(alarm => (alarm.oracle === sabotage.oracle ? [alarm.what] : [])))
     if (mine.size === 0) continue
-    for (const alarm of (await clean.of(seed)).alarms) mine.delete(alarm.what)
+    for (const alarm of (await run(seed, sabotage, false)).alarms) mine.delete(alarm.what)
     const [says] = mine
-    if (says !== undefined) return { sabotage, seeds: seed, says }
+    if (says !== undefined) return { sabotage, seeds: seed - first + 1, says }
   }
   return { sabotage, seeds: undefined, says: '' }
 }
 
 /** Something that is met without it is not met with it, in as many seeds. */
-async function findByMark(sabotage: Sabotage, clean: Clean): Promise<Tried> {
+async function findByMark(sabotage: Sabotage, { run, firstFor }: Trial): Promise<Tried> {
   const mark = sabotage.mark ?? ''
+  const first = firstFor(sabotage)
   let without = 0
-  for (let seed = 1; seed <= seedsForMark; seed++) {
-    const { marks } = await runSeed(seed, { sabotage: sabotage.name })
+  for (let seed = first; seed < first + seedsForMark; seed++) {
+    const { marks } = await run(seed, sabotage, true)
     if (marks[mark]) return { sabotage, seeds: undefined, says: `${mark} is met all the same` }
-    without += (await clean.of(seed)).marks[mark] ?? 0
+    without += (await run(seed, sabotage, false)).marks[mark] ?? 0
     // Three that are missed are no accident.
-    if (without >= 3) return { sabotage, seeds: seed, says: `never met: ${mark}` }
+    if (without >= 3) return { sabotage, seeds: seed - first + 1, says: `never met: ${mark}` }
   }
   return { sabotage, seeds: undefined, says: `${mark} is hardly met at all` }
 }

@@ -1,5 +1,5 @@
 import type { Wish } from './asks.ts'
-import type { Operated, Plan, PlannedKey } from './plan.ts'
+import type { Cast, Operated, Plan, PlannedKey } from './plan.ts'
 
 /** What a wish, an operation and a key are where nothing else is said. New members of them are added here first. */
 export const plainWish: Wish = {
@@ -22,7 +22,7 @@ export const plainWish: Wish = {
   connection: 'close',
   seed: 1,
 }
-const plainOperated: Omit<Operated, 'no' | 'kind' | 'wish'> = {
+export const plainOperated: Omit<Operated, 'no' | 'kind' | 'wish'> = {
   gap: 0,
   count: 1,
   jump: 0,
@@ -40,21 +40,34 @@ const plainKey: Omit<PlannedKey, 'name' | 'uses'> = {
   rpm: undefined,
 }
 
-/** A plan as it is written down: what is as it mostly is stands nowhere. */
-export type Recorded = {
+/** Who is in a plan, as it is written down: what is as it mostly is stands nowhere. */
+export type RecordedCast = {
   readonly seed: number
   readonly calm?: boolean
   readonly keys: readonly (Partial<PlannedKey> & Pick<PlannedKey, 'name' | 'uses'>)[]
+}
+
+export type Recorded = RecordedCast & {
   readonly operations: readonly (Partial<Omit<Operated, 'wish'>> &
     Pick<Operated, 'no' | 'kind'> & { readonly wish?: Partial<Wish> })[]
 }
 
-/** Writes a plan down, so that it stays what it is when others are drawn otherwise. */
-export function recordPlan({ seed, calm, keys, operations }: Plan): Recorded {
+export function recordCast({ seed, calm, keys }: Cast): RecordedCast {
   return {
     seed,
     ...(calm && { calm }),
     keys: keys.map(key => ({ ...differing(key, plainKey), name: key.name, uses: key.uses })),
+  }
+}
+
+export function readCast({ seed, calm = false, keys }: RecordedCast): Cast {
+  return { seed, calm, keys: keys.map(key => ({ ...plainKey, ...key })) }
+}
+
+/** Writes a plan down, so that it stays what it is when others are drawn otherwise. */
+export function recordPlan({ operations, ...cast }: Plan): Recorded {
+  return {
+    ...recordCast(cast),
     operations: operations.map(({ wish, ...operated }) => {
       const said = differing(wish, plainWish)
       const isAsked = ['ask', 'burst', 'again', 'disable', 'old secret'].includes(operated.kind)
@@ -65,16 +78,15 @@ export function recordPlan({ seed, calm, keys, operations }: Plan): Recorded {
 }
 
 /** Reads what `recordPlan` wrote, now or before there was more to say. */
-export function readRecorded({ seed, calm = false, keys, operations }: Recorded): Plan {
+export function readRecorded({ operations, ...cast }: Recorded): Plan {
   return {
-    seed,
-    calm,
-    keys: keys.map(key => ({ ...plainKey, ...key })),
+    ...readCast(cast),
     operations: operations.map(one => ({ ...plainOperated, ...one, wish: { ...plainWish, ...one.wish } })),
   }
 }
 
-function differing<T extends object>(from: T, plain: Partial<T>): Partial<T> {
+/** What of it is not as it mostly is. */
+export function differing<T extends object>(from: T, plain: Partial<T>): Partial<T> {
   const isPlain = ([name, value]: [string, unknown]): boolean =>
     JSON.stringify(value) === JSON.stringify(plain[name as keyof T])
   return Object.fromEntries(Object.entries(from).filter(entry => !isPlain(entry))) as Partial<T>

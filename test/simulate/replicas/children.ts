@@ -1,26 +1,20 @@
 import { resolve } from 'node:path'
-import { runScript } from '../children.ts'
+import { runScript, type SeedOptions } from '../children.ts'
 import type { Outcome } from '../play/play.ts'
+import type { FleetPlan } from './plan.ts'
+import { recordFleet } from './record.ts'
 import type { Servers } from './servers.ts'
 
 const script = resolve(import.meta.dirname, 'seed.ts')
 
-export type FleetOptions = {
-  /** Operations that are left out. */
-  readonly skip?: ReadonlySet<number>
-  readonly sabotage?: string
-  /** As often as this planted fault needs what it needs. */
-  readonly likes?: string
-  readonly story?: (line: string) => void
-  readonly events?: boolean
-}
+/** A seed takes seconds, and minutes where servers and gateways have to share the machine with much else. */
+const mostMs = 1_200_000
 
-/** Runs one seed of several gateways in a process of its own. Never rejects: what goes wrong with it is an alarm. */
-export function runFleetSeed(seed: number, servers: Servers, options: FleetOptions = {}): Promise<Outcome> {
-  const { skip, likes, ...rest } = options
+export type FleetOptions = Omit<SeedOptions, 'nth'>
+
+/** Runs a plan of several gateways in a process of its own. Never rejects: what goes wrong with it is an alarm. */
+export function runFleet(plan: FleetPlan, servers: Servers, options: FleetOptions = {}): Promise<Outcome> {
   const { postgresPort, redisPort, clocks } = servers
-  const args = ['--seed', String(seed), '--servers', JSON.stringify({ postgresPort, redisPort, clocks })]
-  if (skip) args.push(`--skip=${[...skip].join(',')}`)
-  if (likes !== undefined) args.push('--likes', likes)
-  return runScript(seed, script, args, rest)
+  const args = ['--servers', JSON.stringify({ postgresPort, redisPort, clocks })]
+  return runScript(plan.seed, script, args, { ...options, mostMs, input: JSON.stringify(recordFleet(plan)) })
 }
