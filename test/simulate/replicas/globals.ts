@@ -3,7 +3,8 @@ import { syncBuiltinESMExports } from 'node:module'
 import timers from 'node:timers'
 import timersPromises from 'node:timers/promises'
 import type { Random } from '../world/random.ts'
-import type { Happening, Time } from '../world/time.ts'
+import { timersOf } from '../world/globals.ts'
+import type { Time } from '../world/time.ts'
 
 /** What takes the place of the machine. */
 export type Machine = {
@@ -11,84 +12,13 @@ export type Machine = {
   readonly random: Random
 }
 
-/** A timer of the world, with what Node's own have. */
-class WorldTimer {
-  #happening: Happening
-  #spent = false
-  readonly #time: Time
-  readonly #ms: number
-  readonly #every: boolean
-  readonly #run: () => void
-
-  constructor(time: Time, run: () => void, ms: number, every: boolean) {
-    this.#time = time
-    this.#run = run
-    // As Node's: at least 1 ms, and too long is 1 ms.
-    this.#ms = ms >= 1 && ms <= 2_147_483_647 ? Math.trunc(ms) : 1
-    this.#every = every
-    this.#happening = this.#arm()
-  }
-
-  #arm(): Happening {
-    return this.#time.after(this.#ms, this.#every ? 'interval' : 'timer', () => {
-      if (this.#every) this.#happening = this.#arm()
-      else this.#spent = true
-      this.#run()
-    })
-  }
-
-  cancel(): void {
-    this.#happening.cancelled = true
-    this.#spent = true
-  }
-
-  refresh(): this {
-    if (!this.#spent || !this.#every) {
-      this.#happening.cancelled = true
-      this.#spent = false
-      this.#happening = this.#arm()
-    }
-    return this
-  }
-
-  ref(): this {
-    return this
-  }
-
-  unref(): this {
-    return this
-  }
-
-  hasRef(): boolean {
-    return false
-  }
-
-  close(): this {
-    this.cancel()
-    return this
-  }
-
-  [Symbol.dispose](): void {
-    this.cancel()
-  }
-}
-
-type Run = (...args: unknown[]) => void
-
 /**
  * Puts a world in the place of the clocks, timers and random numbers of this process, for good: the clients of PostgreSQL and
  * Redis take them from nowhere else. Before anything of the gateway is imported.
  */
 export function installMachine(machine: Machine): void {
   const { time } = machine
-  const arm =
-    (every: boolean) =>
-    (run: Run, ms = 1, ...args: unknown[]) =>
-      new WorldTimer(time, () => run(...args), ms, every)
-  const clear = (timer: unknown): void => {
-    if (timer instanceof WorldTimer) timer.cancel()
-  }
-  const own = { setTimeout: arm(false), setInterval: arm(true), clearTimeout: clear, clearInterval: clear }
+  const own = timersOf(time)
   Object.assign(globalThis, own)
   Object.assign(timers, own)
   Object.assign(timersPromises, { setTimeout: sleepIn(time) })

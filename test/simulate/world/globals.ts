@@ -4,28 +4,39 @@ import type { Happening, Time } from './time.ts'
 /** A timer of the world, with what Node's own have. */
 class WorldTimer {
   #happening: Happening
+  #spent = false
   readonly #time: Time
   readonly #ms: number
+  readonly #every: boolean
   readonly #run: () => void
 
-  constructor(time: Time, run: () => void, ms: number) {
+  constructor(time: Time, run: () => void, ms: number, every: boolean) {
     this.#time = time
     this.#run = run
     // As Node's: at least 1 ms, and too long is 1 ms.
     this.#ms = ms >= 1 && ms <= 2_147_483_647 ? Math.trunc(ms) : 1
+    this.#every = every
     this.#happening = this.#arm()
   }
 
   #arm(): Happening {
-    return this.#time.after(this.#ms, 'timer', this.#run)
+    return this.#time.after(this.#ms, this.#every ? 'interval' : 'timer', () => {
+      if (this.#every) this.#happening = this.#arm()
+      else this.#spent = true
+      this.#run()
+    })
   }
 
   cancel(): void {
     this.#happening.cancelled = true
+    this.#spent = true
   }
 
   refresh(): this {
+    // An interval that was ended stays so.
+    if (this.#spent && this.#every) return this
     this.#happening.cancelled = true
+    this.#spent = false
     this.#happening = this.#arm()
     return this
   }
@@ -41,9 +52,30 @@ class WorldTimer {
   hasRef(): boolean {
     return false
   }
+
+  close(): this {
+    this.cancel()
+    return this
+  }
+
+  [Symbol.dispose](): void {
+    this.cancel()
+  }
 }
 
 type Run = (...args: unknown[]) => void
+
+/** What takes the place of Node's timers. */
+export function timersOf(time: Time) {
+  const arm =
+    (every: boolean) =>
+    (run: Run, ms = 1, ...args: unknown[]) =>
+      new WorldTimer(time, () => run(...args), ms, every)
+  const clear = (timer: unknown): void => {
+    if (timer instanceof WorldTimer) timer.cancel()
+  }
+  return { setTimeout: arm(false), setInterval: arm(true), clearTimeout: clear, clearInterval: clear }
+}
 
 /**
  * Puts the world's timers in the place of `setTimeout` and `clearTimeout`, for good or until the next world: undici bounds by them how
@@ -54,10 +86,6 @@ type Run = (...args: unknown[]) => void
 export function replaceTimers(time: Time): void {
   // Undici has one timer for all of its own, which may stand in a world that is over.
   timers.reset()
-  Object.assign(globalThis, {
-    setTimeout: (run: Run, ms = 1, ...args: unknown[]) => new WorldTimer(time, () => run(...args), ms),
-    clearTimeout: (timer: unknown): void => {
-      if (timer instanceof WorldTimer) timer.cancel()
-    },
-  })
+  const { setTimeout, clearTimeout } = timersOf(time)
+  Object.assign(globalThis, { setTimeout, clearTimeout })
 }
