@@ -60,7 +60,7 @@ function ofGroup(
   until: number,
 ): number {
   const { rpm, narrow } = limitsOf[group]
-  return pick(...stage.lives.settingsBetween(from, until).map(one => (one.narrow ? (narrow?.rpm ?? rpm) : rpm)))
+  return pick(...stage.settingsBetween(from, until).map(one => (one.narrow ? (narrow?.rpm ?? rpm) : rpm)))
 }
 
 /**

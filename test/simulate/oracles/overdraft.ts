@@ -32,7 +32,7 @@ export const overdraft: Oracle = {
 
 /** What an ask's caller has, by the lowest prices that were in use. */
 function worthOf(stage: Stage, ask: Ask): number {
-  const inUse = stage.lives.settingsBetween(ask.sentAt, ask.endedAt)
+  const inUse = stage.settingsOf(ask)
   const factor = Math.min(...inUse.map(settings => factorOf(ask.wish.model, settings)))
   return had(ask).reduce((sum, one) => sum + imagePrices[tierOf(Math.max(one.width, one.height))] * factor, 0)
 }

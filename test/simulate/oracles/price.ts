@@ -27,7 +27,7 @@ export const price: Oracle = {
 function* judgeImages(stage: Stage, ask: Ask, lines: readonly Row[]): Iterable<readonly [string, string]> {
   const byRequest = ask.wish.model.startsWith('beta')
   const sizes = made(ask).map(one => `${one.width}x${one.height}`)
-  const factors = stage.lives.settingsBetween(ask.sentAt, ask.endedAt).map(one => factorOf(ask.wish.model, one))
+  const factors = stage.settingsOf(ask).map(one => factorOf(ask.wish.model, one))
   for (const line of lines) {
     // What a person says that it cost.
     if (line['tier'] === 'decided') continue
@@ -58,8 +58,8 @@ function* judgeUse(
   const key = stage.keys[ask.wish.key]
   if (!key) return
   const { usage } = arrival
-  const sums = stage.lives
-    .settingsBetween(ask.sentAt, ask.endedAt)
+  const sums = stage
+    .settingsOf(ask)
     .flatMap(one =>
       key.groups.map(group => sumOf(ask.wish.model, usage, multiplierOf[group], factorOf(ask.wish.model, one))),
     )

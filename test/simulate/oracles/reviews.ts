@@ -20,7 +20,7 @@ export const reviews: Oracle = {
 
 /** None ends by itself, unless the configuration says so. */
 function* judgeEnds(stage: Stage, books: Books): Iterable<readonly [string, string]> {
-  const mayLapse = stage.lives.settingsBetween(0).some(settings => settings.lapses)
+  const mayLapse = stage.settingsBetween(0).some(settings => settings.lapses)
   for (const [id, { at }] of stage.waiting) {
     const charge = books.charges.get(id)
     if (charge?.['state'] === 'needs_review' || stage.decisions.some(one => one.id === id)) continue
@@ -57,9 +57,7 @@ function* judgeUnknown(stage: Stage, books: Books, ask: Ask): Iterable<readonly 
   const detail = `ask ${ask.no}: ${arrival.shape}, ${charge['state']} ${charge['reason']}, hold ${charge['hold']}`
   if (charge['state'] !== 'needs_review') yield ['an answer that nobody recognised does not wait', detail]
   else if (charge['kept'] !== 1) yield ['an answer that nobody recognised holds nothing', detail]
-  const sums = stage.lives
-    .settingsBetween(ask.sentAt, ask.endedAt)
-    .map(settings => dearestOf(ask) * factorOf(model, settings))
+  const sums = stage.settingsOf(ask).map(settings => dearestOf(ask) * factorOf(model, settings))
   if (!sums.includes(Number(charge['hold'])))
     yield ['a hold is not the dearest that may come', `${detail}: ${sums.join(' or ')}`]
 }

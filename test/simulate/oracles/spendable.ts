@@ -18,8 +18,7 @@ export const spendable: Oracle = {
         one => one.wish.key === ask.wish.key && one.sentAt <= (ask.endedAt ?? Infinity) && one !== ask,
       )
       const dearest = (one: typeof ask): number =>
-        Math.max(...stage.lives.settingsBetween(0).map(settings => factorOf(one.wish.model, settings))) *
-        imagePrices['4K']
+        Math.max(...stage.settingsBetween(0).map(settings => factorOf(one.wish.model, settings))) * imagePrices['4K']
       const most = [...before, ask].reduce((sum, one) => sum + one.wish.n * dearest(one), 0)
       if (most <= key.budget) yield ['refused where there was money', `ask ${ask.no}: ${most} of ${key.budget}`]
     }

@@ -27,7 +27,7 @@ export const text: Oracle = {
 function* judge(stage: Stage, books: Books, ask: Ask): Iterable<readonly [string, string]> {
   const [arrival] = ask.arrivals.slice(-1)
   if (!arrival) return
-  const settings = stage.lives.settingsBetween(ask.sentAt, ask.endedAt)
+  const settings = stage.settingsOf(ask)
   const rules = new Set(settings.map(one => missingOf(ask.wish.model, one)))
   const [rule] = rules
   if (rules.size !== 1 || rule === undefined) return
@@ -67,8 +67,8 @@ function boundsOf(stage: Stage, ask: Ask): readonly [least: number, most: number
   const key = stage.keys[ask.wish.key]
   const prices = tokenPrices[ask.wish.model]
   if (!arrival || !key || !prices) return [0, Infinity]
-  const factors = stage.lives
-    .settingsBetween(ask.sentAt, ask.endedAt)
+  const factors = stage
+    .settingsOf(ask)
     .flatMap(one => key.groups.map(group => factorOf(ask.wish.model, one) * ratio(multiplierOf[group])))
   // What was told and can be is taken as it is; of a stream what repeats from event to event is not counted.
   const leastOutput =

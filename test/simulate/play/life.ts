@@ -5,6 +5,7 @@ import { type Damage, endPower } from '../world/power.ts'
 import { type Acknowledged, createThreads } from '../world/threads.ts'
 import type { World } from '../world/world.ts'
 import { configuration, environment, plainSettings, type Settings } from './settings.ts'
+import { Versions } from './versions.ts'
 
 /** Something that the gateway logged as an error. */
 export type Logged = { readonly at: number; readonly text: string; readonly facts: string }
@@ -28,9 +29,7 @@ export class Lives {
   readonly #world: World
   readonly #folder: string
   readonly #acknowledged: Acknowledged = { untold: 0 }
-  /** Configurations, each with when it may have been in use first; until the next has been read. */
-  readonly versions: { readonly from: number; until: number; readonly settings: Settings }[] = []
-  #text = ''
+  readonly versions: Versions
 
   constructor(world: World, folder: string) {
     this.#world = world
@@ -38,27 +37,11 @@ export class Lives {
     this.path = `${folder}/0.db`
     world.disk.watch(this.path)
     this.process = new Process('gateway 0')
-    this.configure(plainSettings)
-  }
-
-  /** Saves another configuration: whoever reads it from now on finds that. */
-  configure(settings: Settings): void {
-    this.#text = configuration(settings)
-    this.versions.push({ from: this.#world.time.tick, until: Infinity, settings })
-  }
-
-  /** The latest configuration has been read: those before it are for requests of before. */
-  take(): void {
-    for (const version of this.versions.slice(0, -1)) version.until = Math.min(version.until, this.#world.time.tick)
-  }
-
-  /** All that may have decided about what happened between two times. */
-  settingsBetween(from: number, until = Infinity): readonly Settings[] {
-    return this.versions.filter(one => one.from <= until && one.until >= from).map(one => one.settings)
+    this.versions = new Versions(() => world.time.tick, plainSettings)
   }
 
   get settings(): Settings {
-    return this.versions.at(-1)?.settings ?? plainSettings
+    return this.versions.settings
   }
 
   /** @throws Error what keeps it from starting, once it has been tried for minutes */
@@ -70,7 +53,7 @@ export class Lives {
           runAs(this.process, () => this.#create()),
           120_000,
         )
-        this.take()
+        this.versions.take()
         return
       } catch (error) {
         if (tries === 40) throw error
@@ -119,7 +102,7 @@ export class Lives {
     const { time } = this.#world
     const { clock, connect, disk, random } = this.#world
     const note = (fault: string): void => this.#world.mark(`fault: ${fault}`)
-    const text = (): string => this.#text
+    const text = (): string => configuration(this.settings)
     return createGateway(
       {
         // Read again at each reload.

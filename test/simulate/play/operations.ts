@@ -141,9 +141,9 @@ export const acts: { readonly [kind in Kind]: Act } = {
     const names = Object.keys(settings) as (keyof typeof settings)[]
     const name = names[choice % names.length] as keyof typeof settings
     stage.world.mark(`configuration changed: ${name}`)
-    stage.lives.configure({ ...settings, [name]: !settings[name] })
+    stage.lives.versions.save({ ...settings, [name]: !settings[name] })
     await stage.world.time.runFor(runAs(process, () => gateway.reload()))
-    stage.lives.take()
+    stage.lives.versions.take()
   },
   'sick vendor': (stage, operated) => {
     const host = stage.hostOf(operated)

@@ -65,13 +65,15 @@ export type Operated = {
   readonly host: number
 }
 
-export type Plan = {
+/** Who is in it, whatever is done. */
+export type Cast = {
   readonly seed: number
   /** No faults at all: what is promised holds strictly. */
   readonly calm: boolean
   readonly keys: readonly PlannedKey[]
-  readonly operations: readonly Operated[]
 }
+
+export type Plan = Cast & { readonly operations: readonly Operated[] }
 
 const minute = 60_000
 const day = 86_400_000

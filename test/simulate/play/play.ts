@@ -105,10 +105,10 @@ async function rest(stage: Stage): Promise<void> {
   }
   upstreams.heal()
   if (lives.settings !== plainSettings) {
-    lives.configure(plainSettings)
+    lives.versions.save(plainSettings)
     const { gateway, process } = lives
     if (gateway) await world.time.runFor(runAs(process, () => gateway.reload()))
-    lives.take()
+    lives.versions.take()
   }
   if (!lives.gateway) await lives.begin()
   stage.tell('— the faults end; twenty minutes of quiet')
@@ -180,7 +180,10 @@ const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) 
 /** What states and refusals this seed has met. */
 export function markStates(stage: Stage, { books }: Evidence): void {
   const { world } = stage
-  for (const charge of books.charges.values()) world.mark(`state: ${charge['state']}`)
+  for (const charge of books.charges.values()) {
+    world.mark(`state: ${charge['state']}`)
+    if (charge['reason'] !== null) world.mark(`reason: ${charge['reason']}`)
+  }
   for (const ask of stage.asks) {
     const code = codeOf(ask)
     if (code !== undefined) world.mark(`refused: ${code}`)

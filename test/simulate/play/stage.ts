@@ -6,9 +6,9 @@ import type { World } from '../world/world.ts'
 import type { Ask, Entry, Wish } from './asks.ts'
 import { writeRequest } from './callers.ts'
 import { Lives } from './life.ts'
-import type { Operated, Plan, PlannedKey } from './plan.ts'
+import type { Cast, Operated, PlannedKey } from './plan.ts'
 import { OddRequests } from './odd-requests.ts'
-import { type GroupName, hosts } from './settings.ts'
+import { type GroupName, hosts, type Settings } from './settings.ts'
 import { Talk } from './talk.ts'
 import { Upstreams } from './upstreams.ts'
 
@@ -49,7 +49,7 @@ export type Decision = {
 /** The whole play: the world, the gateway in it, and everything that callers and vendors saw. */
 export class Stage {
   readonly world: World
-  readonly plan: Plan
+  readonly plan: Cast
   readonly lives: Lives
   readonly upstreams: Upstreams
   readonly asks: Ask[] = []
@@ -74,7 +74,7 @@ export class Stage {
   #disturbedUntil = 0
   #why = ''
 
-  constructor(world: World, plan: Plan, folder: string, story?: (line: string) => void) {
+  constructor(world: World, plan: Cast, folder: string, story?: (line: string) => void) {
     this.world = world
     this.plan = plan
     this.story = story
@@ -100,6 +100,16 @@ export class Stage {
   /** Rows of the gateway's books, by SQL of the test's own. */
   look(sql: string, ...params: (string | number)[]): readonly Row[] {
     return this.world.disk.look(this.lives.path, sql, ...params)
+  }
+
+  /** All configurations that may have decided about what happened between two times. */
+  settingsBetween(from: number, until?: number): readonly Settings[] {
+    return this.lives.versions.between(from, until)
+  }
+
+  /** Those that a request may have met. */
+  settingsOf({ sentAt, endedAt }: Ask): readonly Settings[] {
+    return this.settingsBetween(sentAt, endedAt)
   }
 
   /** Looks at one moment, which share what they open. */

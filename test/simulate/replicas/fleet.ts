@@ -2,13 +2,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { createKey, openStorage, rotateKey } from '../../../src/index.ts'
 import type { Ask, Wish } from '../play/asks.ts'
 import { writeRequest } from '../play/callers.ts'
+import type { Settings } from '../play/settings.ts'
 import { type LiveKey, Stage } from '../play/stage.ts'
 import { Talk } from '../play/talk.ts'
 import { Process, runAs } from '../world/process.ts'
 import type { Row } from '../world/storage.ts'
 import type { World } from '../world/world.ts'
 import type { FleetPlan } from './plan.ts'
-import { configurationOf, Seat } from './seat.ts'
+import { type Policy, Seat } from './seat.ts'
 import type { Stores } from './stores.ts'
 
 type Storage = Awaited<ReturnType<typeof openStorage>>
@@ -23,9 +24,12 @@ const tables = ['charge', 'line', 'entry', 'key', 'log'] as const
 /** Several gateways on one PostgreSQL and one Redis, and everything that callers and vendors saw of all of them. */
 export class Fleet extends Stage {
   readonly stores: Stores
-  readonly fleet: FleetPlan
+  /** What gateways do when Redis does not answer. */
+  readonly policy: Policy
   readonly seats: readonly Seat[]
   readonly seatOf = new Map<Ask, Seat>()
+  /** Which process was asked. */
+  readonly processOf = new Map<Ask, Process>()
   /** Times by the world in which limits are not held by all together: from, until. */
   readonly apart: { readonly from: number; until: number; readonly isForgotten: boolean }[] = []
   readonly closings: Closing[] = []
@@ -40,16 +44,30 @@ export class Fleet extends Stage {
 
   constructor(world: World, plan: FleetPlan, stores: Stores, story?: (line: string) => void) {
     super(world, plan, '.', story)
-    this.fleet = plan
     this.stores = stores
-    const text = configurationOf(plan.policy)
     const { errors } = this.lives
-    this.seats = plan.skews.map((skewMs, no) => new Seat(no, { world, stores, text, errors, skewMs }))
+    const { policy } = plan
+    this.policy = policy
+    this.seats = plan.skews.map((skewMs, no) => new Seat(no, { world, stores, policy, errors, skewMs }))
   }
 
   /** Rows as of the last `mirror`. */
   override look(sql: string, ...params: (string | number)[]): readonly Row[] {
     return this.#mirror.prepare(sql).all(...params) as Row[]
+  }
+
+  override settingsBetween(from: number, until?: number): readonly Settings[] {
+    return this.seats.flatMap(seat => seat.versions.between(from, until))
+  }
+
+  override settingsOf(ask: Ask): readonly Settings[] {
+    return this.#seatOf(ask).versions.between(ask.sentAt, ask.endedAt)
+  }
+
+  #seatOf(ask: Ask): Seat {
+    const seat = this.seatOf.get(ask)
+    if (!seat) throw new Error(`ask ${ask.no} is nobody's`)
+    return seat
   }
 
   /** Copies the books to where they are looked at. */
@@ -184,6 +202,7 @@ export class Fleet extends Stage {
     Object.assign(ask, { first: first ?? ask })
     this.asks.push(ask)
     this.seatOf.set(ask, seat)
+    this.processOf.set(ask, seat.process)
     const { gateway, process } = seat
     if (!gateway) {
       ask.endedAt = time.tick

@@ -3,6 +3,7 @@ import { lookForOverdrafts } from '../oracles/overdraft.ts'
 import { acts } from '../play/operations.ts'
 import type { Wish } from '../play/asks.ts'
 import { plainWish } from '../play/record.ts'
+import type { Settings } from '../play/settings.ts'
 import type { Fleet } from './fleet.ts'
 import type { FleetKind, FleetOperated } from './plan.ts'
 import type { Seat } from './seat.ts'
@@ -18,6 +19,8 @@ const idleMs = 10_000
 const leaseMs = 36_000
 /** What a gateway knows of a change after. */
 const knownMs = 1_000
+/** A picture is kept back for so long while its line cannot be written. */
+const insistsMs = 11_000
 const codes = ['40001', '40P01', '53100', '57014', '55P03'] as const
 
 /** What each kind of operation does. */
@@ -49,6 +52,12 @@ const own: { readonly [kind in FleetKind]: Act } = {
     const key = fleet.keys.findIndex(one => one.group === 'tight')
     const one = { ...wish, key, shapes: ['data'], idempotency: undefined }
     for (let i = 0; i < 3 + (count % 6); i++) fleet.askAt({ ...one, seed: one.seed + i }, undefined, at(fleet, i))
+  },
+  words(fleet, { wish, count }) {
+    const key = fleet.keys.findIndex(one => one.group === 'tokens')
+    const one: Wish = { ...wish, key, operation: 'chat', model: 'sim-chat', idempotency: undefined, leaves: undefined }
+    for (let i = 0; i < count; i++)
+      fleet.askAt({ ...one, shapes: ['data'], seed: one.seed + i }, undefined, at(fleet, i))
   },
   again(fleet, { choice, wish }, seat) {
     const named = fleet.asks.filter(ask => ask.wish.idempotency !== undefined && ask.first === ask)
@@ -89,6 +98,24 @@ const own: { readonly [kind in FleetKind]: Act } = {
     await fleet.stores.flushRedis()
   },
   'commits in doubt': (fleet, { lasts }, seat) => loseAnswers(fleet, seat, 'postgres', lasts),
+  async 'gone at a commit'(fleet, { lasts, choice, wish }, seat) {
+    const { time } = fleet.world
+    const pictures = {
+      ...plainWish,
+      key: inUse(fleet, { ...wish, operation: 'image' }).key,
+      n: wish.n,
+      seed: wish.seed,
+    }
+    for (let i = 0; i < 3; i++) fleet.askAt({ ...pictures, seed: wish.seed + i }, undefined, seat)
+    // Anywhere in what is written for them; and for longer than a gateway insists on writing it.
+    const until = time.tick + 3_000
+    for (let left = choice % 200; left > 0 && (await time.step(until)); left--);
+    const ms = insistsMs + lasts / 2
+    fleet.world.mark('fault: postgres gone at a commit')
+    spoil(fleet, seat, 'postgres', 'postgres gone at a commit', ms)
+    mendLater(fleet, seat, 'postgres', ms)
+    fleet.stores.set(seat.process, 'postgres', { answersLost: 1, endsThen: true })
+  },
   'counters in doubt': (fleet, { lasts }, seat) => loseAnswers(fleet, seat, 'redis', lasts),
   'writes fail'(fleet, { lasts, choice }) {
     const code = codes[choice % codes.length] as string
@@ -105,6 +132,14 @@ const own: { readonly [kind in FleetKind]: Act } = {
   outage: (fleet, operated) => acts.outage(fleet, { ...operated, kind: 'outage' }),
   lag: (fleet, operated) => acts.lag(fleet, { ...operated, kind: 'lag' }),
   budget: (fleet, operated) => acts.budget(fleet, { ...operated, kind: 'budget' }),
+  reload: (fleet, { choice }, seat) => reload(fleet, [seat], nextSettings(seat, choice), 0),
+  async 'reload all'(fleet, { choice, lasts, wish }, seat) {
+    fleet.world.mark('reloaded one after the other')
+    const first = fleet.seats.indexOf(seat)
+    const inTurn = fleet.seats.map((_, i) => at(fleet, first + i))
+    for (const one of fleet.seats) fleet.askAt(inUse(fleet, { ...wish, idempotency: undefined }), undefined, one)
+    await reload(fleet, inTurn, nextSettings(seat, choice), lasts / 4)
+  },
   async disable(fleet, { key, lasts, choice }) {
     const one = fleet.keys[key]
     if (!one) return
@@ -147,6 +182,7 @@ export async function perform(fleet: Fleet, operated: FleetOperated): Promise<vo
   await own[kind](fleet, operated, at(fleet, seat))
   await fleet.mirror(['charge', 'entry'])
   lookForOverdrafts(fleet)
+  fleet.watchReviews()
 }
 
 function at(fleet: Fleet, no: number): Seat {
@@ -168,6 +204,22 @@ function knock(fleet: Fleet, key: number, seed: number): Wish {
     : { ...plain, operation: 'image', model: 'alpha-image-2' }
 }
 
+const changeable = ['dear', 'narrow', 'alone', 'doubts'] as const
+
+/** What somebody makes of the configuration that a gateway has. */
+function nextSettings({ versions: { settings } }: Seat, choice: number): Settings {
+  const name = changeable[choice % changeable.length] as (typeof changeable)[number]
+  return { ...settings, [name]: !settings[name] }
+}
+
+/** Gateways read another configuration one after the other; between them they go by different ones. */
+async function reload(fleet: Fleet, seats: readonly Seat[], settings: Settings, betweenMs: number): Promise<void> {
+  for (const seat of seats) {
+    if (await seat.configure(settings)) fleet.world.mark('reload')
+    await fleet.world.time.pass(betweenMs)
+  }
+}
+
 async function freeze(fleet: Fleet, seat: Seat, ms: number): Promise<void> {
   if (!seat.gateway) return
   const { time } = fleet.world
@@ -175,6 +227,8 @@ async function freeze(fleet: Fleet, seat: Seat, ms: number): Promise<void> {
   fleet.disturb('frozen', ms + afterwardsMs, seat)
   // What it has locked is locked until the server ends its transaction.
   fleet.disturb('another is frozen', idleMs + afterwardsMs)
+  // What it asked of Redis before nobody has answered in time: it counts by itself, or refuses.
+  fleet.part(ms + afterwardsMs)
   seat.process.frozen = true
   await time.pass(ms)
   await keepEnded(fleet, seat)

@@ -13,8 +13,12 @@ import type { Evidence, Finding, Oracle } from '../oracles/oracle.ts'
 import { overdraft } from '../oracles/overdraft.ts'
 import { phantom } from '../oracles/phantom.ts'
 import { price } from '../oracles/price.ts'
+import { reviews } from '../oracles/reviews.ts'
 import { spendable } from '../oracles/spendable.ts'
 import { stuckMoney } from '../oracles/stuck-money.ts'
+import { text } from '../oracles/text.ts'
+import { judgeTokens } from '../oracles/tokens.ts'
+import { unrecognised } from '../oracles/unrecognised.ts'
 import { Fleet } from './fleet.ts'
 
 const windowMs = 60_000
@@ -59,8 +63,33 @@ const exact: Oracle = {
 function boundOf(fleet: Fleet, from: number, until: number): number {
   const overlapping = fleet.apart.filter(one => one.from < until && one.until + windowMs > from)
   const forgotten = overlapping.filter(one => one.isForgotten).length
-  const isApart = overlapping.some(one => !one.isForgotten)
-  return (isApart && fleet.fleet.policy === 'local' ? fleet.seats.length : 1) * (1 + forgotten)
+  return (isApart(fleet, from, until) && fleet.policy === 'local' ? fleet.seats.length : 1) * (1 + forgotten)
+}
+
+/** The minute of a gateway's own counts and that of Redis may come apart by so much. */
+const apartMs = 2_000
+
+const exactTokens: Oracle = {
+  name: 'exact-tokens',
+  promise: `Nobody is let in beyond the tokens of a minute over all gateways together; while one of them cannot count with the
+    others, and is to count by itself, beyond those that it has let in itself.`,
+  judge(evidence) {
+    const fleet = fleetOf(evidence)
+    return judgeTokens(fleet, {
+      isCounted(one, ask, at) {
+        if (fleet.apart.some(({ from, isForgotten }) => isForgotten && from <= at && from >= one.sentAt)) return false
+        const isTogether = fleet.policy === 'refuse' || !isApart(fleet, ask.sentAt, at)
+        if (isTogether) return one.sentAt > at - windowMs
+        return fleet.processOf.get(one) === fleet.processOf.get(ask) && one.sentAt > at - windowMs + apartMs
+      },
+      isToldOf: one => one.disturbed === undefined && !isApart(fleet, one.sentAt, one.endedAt ?? Infinity),
+    })
+  },
+}
+
+/** Somebody did not count with the others between two times, or in the minute before. */
+function isApart(fleet: Fleet, from: number, until: number): boolean {
+  return fleet.apart.some(one => !one.isForgotten && one.from < until && one.until + windowMs > from)
 }
 
 /** Under way at a vendor is under way here; places of a gateway that cannot renew them are given away after half a minute. */
@@ -133,7 +162,7 @@ const counted: Oracle = {
   *judge(evidence) {
     const fleet = fleetOf(evidence)
     for (const ask of fleet.asks)
-      if (fleet.fleet.policy === 'local' && statusOf(ask) === 503 && codeOf(ask) === 'counters_unavailable')
+      if (fleet.policy === 'local' && statusOf(ask) === 503 && codeOf(ask) === 'counters_unavailable')
         yield ['refused for want of Redis', `ask ${ask.no}`]
   },
 }
@@ -141,10 +170,13 @@ const counted: Oracle = {
 /** All that judge a fleet: those of one gateway hold for many, and their own. */
 export const fleetOracles: readonly Oracle[] = [
   freeImage,
+  unrecognised,
   phantom,
   price,
+  text,
   overdraft,
   stuckMoney,
+  reviews,
   exactlyOnce,
   audit,
   spendable,
@@ -154,6 +186,7 @@ export const fleetOracles: readonly Oracle[] = [
   memory,
   faultless,
   exact,
+  exactTokens,
   fenced,
   known,
   decided,

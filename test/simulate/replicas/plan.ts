@@ -1,4 +1,4 @@
-import { drawPlan, type Operated, type Plan } from '../play/plan.ts'
+import { type Cast, drawPlan, type Operated } from '../play/plan.ts'
 import { Random } from '../world/random.ts'
 import type { Policy } from './seat.ts'
 
@@ -8,6 +8,7 @@ export const kinds = [
   'race',
   'spend',
   'places',
+  'words',
   'again',
   'verify',
   'wait',
@@ -23,12 +24,15 @@ export const kinds = [
   'redis refused',
   'redis forgets',
   'commits in doubt',
+  'gone at a commit',
   'counters in doubt',
   'writes fail',
   'skew',
   'outage',
   'lag',
   'budget',
+  'reload',
+  'reload all',
   'disable',
   'rotate',
   'decide twice',
@@ -45,11 +49,11 @@ export type FleetOperated = Omit<Operated, 'kind'> & {
   readonly skew: number
 }
 
-export type FleetPlan = Plan & {
+export type FleetPlan = Cast & {
   readonly policy: Policy
   /** Of each gateway: by how much its clock is wrong, in milliseconds. */
   readonly skews: readonly number[]
-  readonly fleet: readonly FleetOperated[]
+  readonly operations: readonly FleetOperated[]
 }
 
 const faults: ReadonlySet<FleetKind> = new Set([
@@ -65,11 +69,14 @@ const faults: ReadonlySet<FleetKind> = new Set([
   'redis refused',
   'redis forgets',
   'commits in doubt',
+  'gone at a commit',
   'counters in doubt',
   'writes fail',
   'skew',
   'outage',
   'lag',
+  'reload',
+  'reload all',
   'disable',
   'rotate',
 ])
@@ -88,7 +95,7 @@ export function drawFleetPlan(seed: number, likes: readonly FleetKind[] = [], le
     ...plan,
     policy: random.chance(0.5) ? 'local' : 'refuse',
     skews: Array.from({ length: gateways }, drawSkew),
-    fleet: plan.operations.map(operated => ({
+    operations: plan.operations.map(operated => ({
       ...operated,
       kind: random.weigh(weights),
       seat: random.int(gateways),
@@ -109,6 +116,7 @@ function drawWeights(random: Random, calm: boolean): { readonly [kind in FleetKi
     race: random.unit(),
     spend: 0.3 + random.unit(),
     places: random.unit() * 0.7,
+    words: random.unit() * 0.7,
     verify: 0.7,
   }
 }

@@ -15,7 +15,7 @@ import 'prom-client'
 import type { Alarm, Evidence, Probe } from '../oracles/oracle.ts'
 import { stuckMoney } from '../oracles/stuck-money.ts'
 import { codeOf, statusOf } from '../play/asks.ts'
-import { imagePrices } from '../play/settings.ts'
+import { imagePrices, plainSettings } from '../play/settings.ts'
 import { readBooks } from '../play/books.ts'
 import { digest, freeOf, judge, markStates, type Outcome, quietWish, tellAsks } from '../play/play.ts'
 import type { World } from '../world/world.ts'
@@ -30,12 +30,12 @@ const day = 24 * 60 * minute
 /** A lease, whoever looks next, and a sweep. */
 const quietMs = 105_000
 
-/** Plays a plan with several gateways to its end, without the operations that are left out, and judges. */
+/** Plays a plan with several gateways to its end, and judges. */
 export async function playFleet(
   world: World,
   plan: FleetPlan,
   stores: Stores,
-  { skip = new Set<number>(), story }: { skip?: ReadonlySet<number>; story?: (line: string) => void } = {},
+  story?: (line: string) => void,
 ): Promise<Outcome> {
   const fleet = new Fleet(world, plan, stores, story)
   const keep = (fault: unknown): void => {
@@ -49,7 +49,7 @@ export async function playFleet(
   fleet.tell(`${plan.skews.length} gateways, ${plan.policy} without Redis, clocks ${plan.skews.join(', ')} ms`)
   try {
     await fleet.open()
-    for (const operated of plan.fleet) if (!skip.has(operated.no)) await perform(fleet, operated)
+    for (const operated of plan.operations) await perform(fleet, operated)
     await rest(fleet)
     await fleet.mirror()
     // While they run: one that closes gives its lease back, and the next ends what it has left.
@@ -85,6 +85,7 @@ async function rest(fleet: Fleet): Promise<void> {
   stores.mend()
   upstreams.heal()
   for (const seat of seats) seat.process.skewMs = seat.skewMs = 0
+  for (const seat of seats) if (seat.versions.settings !== plainSettings) await seat.configure(plainSettings)
   fleet.tell('— the faults end; minutes of quiet')
   await world.time.pass(quietMs)
   await untilAnswered(fleet)

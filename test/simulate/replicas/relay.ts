@@ -12,9 +12,11 @@ export type Link = {
   answersLost: number
   /** Share of those that are lost before they arrive. */
   questionsLost: number
+  /** Whoever has lost an answer meets nobody there any more. */
+  endsThen: boolean
 }
 
-export const soundLink: Link = { state: 'open', answersLost: 0, questionsLost: 0 }
+export const soundLink: Link = { state: 'open', answersLost: 0, questionsLost: 0, endsThen: false }
 
 export type RelayParts = {
   readonly store: Store
@@ -25,6 +27,8 @@ export type RelayParts = {
   readonly outer: Socket
   /** Draws what becomes of a question, and notes it. */
   draw(share: number, fault: string): boolean
+  /** An answer was lost with its connection. */
+  lost(): void
   /** The time by the clock of Redis, in microseconds. */
   serverTime(): string
   /** Something is about to be sent to the server. */
@@ -123,7 +127,10 @@ export class Relay {
   /** Hands on what the server has said. Once nothing more comes, so that the world does not see how it came in pieces. */
   tell(): void {
     if (this.link.state === 'held') return
-    if (this.#loses && this.answered === this.asked) return this.cut()
+    if (this.#loses && this.answered === this.asked) {
+      this.cut()
+      return this.#parts.lost()
+    }
     const bytes = Buffer.concat(this.#untold)
     this.#untold = []
     const { inner } = this.#parts

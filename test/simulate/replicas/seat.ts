@@ -2,14 +2,15 @@ import { createGateway, type Gateway } from '../../../src/index.ts'
 import { Process, runAs } from '../world/process.ts'
 import type { World } from '../world/world.ts'
 import type { Logged } from '../play/life.ts'
-import { configuration, environment } from '../play/settings.ts'
+import { configuration, environment, plainSettings, type Settings } from '../play/settings.ts'
+import { Versions } from '../play/versions.ts'
 import type { Stores } from './stores.ts'
 
 export type Policy = 'local' | 'refuse'
 
 /** The configuration of every gateway: as of one alone, with what they do when Redis does not answer. */
-export function configurationOf(policy: Policy): string {
-  const text = configuration()
+export function configurationOf(policy: Policy, settings: Settings): string {
+  const text = configuration(settings)
   const next = text.replace('[auth, ratelimit,', `[auth, { ratelimit: { on_store_failure: ${policy} } },`)
   if (next === text) throw new Error('gateway.yaml has no such pipeline any more')
   return next
@@ -28,22 +29,25 @@ export class Seat {
   process: Process
   /** By how much the clock of its machine is wrong. */
   skewMs: number
+  /** Of the file on its machine. */
+  readonly versions: Versions
   /** Until when, by the world's time, what happens at it may end badly; and why. */
   disturbedUntil = 0
   why = ''
   #count = 0
   readonly #world: World
   readonly #stores: Stores
-  readonly #text: string
+  readonly #policy: Policy
   readonly #errors: Logged[]
 
-  constructor(no: number, parts: { world: World; stores: Stores; text: string; errors: Logged[]; skewMs: number }) {
+  constructor(no: number, parts: { world: World; stores: Stores; policy: Policy; errors: Logged[]; skewMs: number }) {
     this.no = no
     this.#world = parts.world
     this.#stores = parts.stores
-    this.#text = parts.text
+    this.#policy = parts.policy
     this.#errors = parts.errors
     this.skewMs = parts.skewMs
+    this.versions = new Versions(() => parts.world.time.tick, plainSettings)
     this.process = new Process(`gateway ${no}.0`)
   }
 
@@ -60,6 +64,7 @@ export class Seat {
         runAs(this.process, () => this.#create()),
         120_000,
       )
+      this.versions.take()
       return true
     } catch (error) {
       this.#world.mark('start refused')
@@ -67,6 +72,19 @@ export class Seat {
       if (error instanceof Error && !/storage|database|connect|planted/i.test(error.message)) throw error
       return false
     }
+  }
+
+  /** Another configuration is put on its machine, and read. @returns false when nobody reads it now */
+  async configure(settings: Settings): Promise<boolean> {
+    this.versions.save(settings)
+    const { gateway } = this
+    if (!gateway || this.isFrozen) return false
+    const { ok } = await this.#world.time.runFor(
+      runAs(this.process, () => gateway.reload()),
+      120_000,
+    )
+    if (ok) this.versions.take()
+    return ok
   }
 
   /** Lets requests finish, as SIGTERM does. */
@@ -88,8 +106,15 @@ export class Seat {
   #create(): Promise<Gateway> {
     const { clock, random, time } = this.#world
     const { process } = this
+    const text = (): string => configurationOf(this.#policy, this.versions.settings)
     return createGateway(
-      { text: this.#text, file: 'simulated.yaml' },
+      {
+        // Read again at each reload.
+        get text() {
+          return text()
+        },
+        file: 'simulated.yaml',
+      },
       {
         env: {
           ...environment,
