@@ -91,6 +91,84 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     ],
   },
   {
+    name: 'refund-moves-first',
+    oracle: 'decided',
+    says: 'of two who give one charge back at once the second meets a fault of the database',
+    likes: ['refund twice', 'ask'],
+    edits: [
+      [
+        'src/storage/ledger/resolve.ts',
+        "  yield* giveBack(keyId, amount, whole(charge, 'ended_at'))\n  yield* leave(self, { by, at }, 'charge.refund'",
+        "  yield* leave(self, { by, at }, 'charge.refund'",
+      ],
+      [
+        'src/storage/ledger/resolve.ts',
+        '  // Its entry first: of two who give back at once',
+        "  yield* giveBack(keyId, amount, whole(charge, 'ended_at'))\n  // Its entry first: of two who give back at once",
+      ],
+    ],
+  },
+  {
+    // Whoever asked for it ends it too: forgotten by one of them it makes no difference.
+    name: 'doubt-forgotten',
+    oracle: 'stuck-money',
+    says: 'a charge whose opening was in doubt is taken for none, by the storage and by whoever asked for it',
+    likes: ['commits in doubt', 'spend'],
+    edits: [
+      ['src/storage/assemble.ts', "if (isUnavailable(error)) owed.owe(id, { change: 'endEmpty', given })", ''],
+      [
+        'plugins/image-tier-billing/plugin.ts',
+        'ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch((cause: unknown) => {',
+        'ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch((cause: unknown) => {\n ex.slots.put(billingSlot, undefined)',
+      ],
+      [
+        'plugins/token-usage/plugin.ts',
+        'ledger.hold({ facts, hold: most, idempotency: null }).catch((cause: unknown) => {',
+        'ledger.hold({ facts, hold: most, idempotency: null }).catch((cause: unknown) => {\n counting.held = false',
+      ],
+    ],
+  },
+  {
+    name: 'line-doubt-forgotten',
+    oracle: 'stuck-money',
+    says: 'a charge whose line was in doubt is ended as one without lines, or not at all',
+    likes: ['gone at a commit'],
+    edits: [['src/storage/assemble.ts', 'if (isUnavailable(error)) owed.doubt(chargeId)', '']],
+  },
+  {
+    name: 'end-forgotten',
+    oracle: 'stuck-money',
+    says: 'the end of a charge that could not be written is not written later',
+    likes: ['commits in doubt', 'postgres refused', 'burst'],
+    edits: [
+      [
+        'src/storage/assemble.ts',
+        'if (isUnavailable(error)) owed.owe(id, ending)',
+        'if (isUnavailable(error)) void id',
+      ],
+    ],
+  },
+  {
+    name: 'tokens-alone',
+    oracle: 'exact-tokens',
+    says: 'each gateway counts tokens by itself: all together count a request as one of them',
+    likes: ['words'],
+    edits: [
+      [
+        'src/storage/counters/redis/counters.ts',
+        'args.push(kind, limit, amount, Number(shadow))',
+        'args.push(kind, limit, Math.min(1, amount), Number(shadow))',
+      ],
+    ],
+  },
+  {
+    name: 'reload-unheard',
+    oracle: 'price',
+    says: 'a gateway says that it has read its configuration again and goes on with the old one',
+    likes: ['reload all', 'ask'],
+    edits: [['src/gateway.ts', 'engine.swap(await build(next.plan))', 'await build(next.plan)']],
+  },
+  {
     name: 'local-refuses',
     oracle: 'counted',
     says: 'who was told to count by itself without Redis refuses',
