@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { runSeed } from './children.ts'
@@ -52,7 +52,9 @@ export function listSabotages(print: Print, among: readonly Sabotage[] = sabotag
 export function unfitting(among: readonly Sabotage[] = sabotages): readonly string[] {
   return among.flatMap(({ name, edits }) =>
     edits.flatMap(([file, find]) =>
-      readFileSync(resolve(root, file), 'utf8').includes(find) ? [] : [`${name}: ${file}: ${find}`],
+      existsSync(resolve(root, file)) && readFileSync(resolve(root, file), 'utf8').includes(find)
+        ? []
+        : [`${name}: ${file}: ${find}`],
     ),
   )
 }

@@ -166,7 +166,7 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     oracle: 'price',
     says: 'a gateway says that it has read its configuration again and goes on with the old one',
     likes: ['reload all', 'ask'],
-    edits: [['src/gateway.ts', 'engine.swap(await build(next.plan))', 'await build(next.plan)']],
+    edits: [['src/gateway/gateway.ts', 'engine.swap(await build(next.plan))', 'await build(next.plan)']],
   },
   {
     name: 'local-refuses',
