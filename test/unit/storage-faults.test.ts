@@ -8,9 +8,7 @@ import t, { type Test } from 'tap'
 import { type Storage, systemClock } from '../../src/kit/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { Backlog } from '../../src/storage/journal/backlog.ts'
-import { hold } from '../../src/storage/ledger/hold.ts'
 import { begin } from '../../src/storage/ledger/recover.ts'
-import type { Query } from '../../src/storage/query.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { migrate } from '../../src/storage/sqlite/migrate.ts'
@@ -270,32 +268,6 @@ await t.test(
     t.match(await ledger.find(lined.facts.id), { state: 'settled', delivery: 'partial' })
     t.match(await ledger.find(empty.facts.id), { state: 'voided' })
     t.match(await readKey(), { held: 0, spent: 40_000 })
-  },
-)
-
-await t.test(
-  'a budget that is raised while a charge is refused lets it in: no refusal names money that is there',
-  async t => {
-    const path = makeFile(t)
-    const { key, storage } = await start(t, path)
-    const self = { owner: 'other', host: 'here', epoch: 1, chain: 'other' }
-    for (const [before, after] of [
-      [100, 200],
-      [100, null],
-    ] as const) {
-      await storage.keys.change(key.id, { budget: before }, 'test')
-      const steps = hold(self, holdOf(key, 150), Date.now())
-      const connection = new Connection(path)
-      let next = steps.next()
-      // What PostgreSQL lets others do between two statements of a transaction.
-      const rows = connection.all(next.value as Query)
-      t.same(rows, [], 'there is too little left')
-      await storage.keys.change(key.id, { budget: after }, 'test')
-      next = steps.next(rows)
-      while (next.done !== true) next = steps.next(connection.all(next.value))
-      connection.close()
-      t.same(next.value, { kind: 'held' })
-    }
   },
 )
 

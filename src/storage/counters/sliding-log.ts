@@ -44,12 +44,12 @@ export class SlidingLog {
     this.#used += amount
   }
 
-  /** Changes one amount with exactly this stamp, 0 takes it out; false when it has left the window already. */
+  /** Changes one amount with exactly this stamp, 0 takes it out; false when there is none: it may have left the window. */
   change(stamp: number, from: number, to: number): boolean {
     const at = this.#find(stamp, from)
     if (at === -1) return false
     if (to === 0) this.#remove(at)
-    else if (to !== from) {
+    else {
       this.#amounts ??= new Float64Array(this.#stamps.length).fill(1)
       this.#amounts[this.#place(at)] = to
     }

@@ -1,4 +1,4 @@
-import type { HoldRequest, HoldResult } from '../../kit/index.ts'
+import type { ChargeFacts, HoldRequest, HoldResult } from '../../kit/index.ts'
 import { aheadMs, type BudgetPeriod, renewalAt } from '../../kit/keys.ts'
 import { left, leftParams } from '../keys/spend.ts'
 import { ask, type Row, type Steps } from '../query.ts'
@@ -16,7 +16,7 @@ export const idempotencyMs = 24 * 3_600_000
 export function* hold(self: Self, request: HoldRequest, at: number): Steps<HoldResult> {
   const { facts, idempotency } = request
   if (idempotency !== null) {
-    const taken = yield* findTaken(request, at)
+    const taken = yield* findTaken(facts, idempotency, at)
     if (taken) return taken
   }
   const [key] = yield ask(
@@ -49,8 +49,11 @@ export function* hold(self: Self, request: HoldRequest, at: number): Steps<HoldR
 }
 
 /** The charge that has the idempotency key already; one that ended and is more than 24 hours old gives it up. */
-function* findTaken({ facts, idempotency }: HoldRequest, at: number): Steps<HoldResult | undefined> {
-  if (idempotency === null) return undefined
+function* findTaken(
+  facts: ChargeFacts,
+  idempotency: NonNullable<HoldRequest['idempotency']>,
+  at: number,
+): Steps<HoldResult | undefined> {
   const [charge] = yield ask(
     'SELECT id, state, idem_fingerprint, created_at, idem_until FROM charge WHERE key_id = ? AND operation = ? AND idem_key = ?',
     facts.keyId,
@@ -93,5 +96,5 @@ function* explainRefusal(keyId: string, at: number): Steps<Extract<HoldResult, {
   if (!key) throw new Error(`there is no key ${keyId} to hold money of`)
   const renewsAt = renewalAt(text(key, 'budget_period') as BudgetPeriod, at)
   const availableMicros = Math.max(0, wholeOrNull(key, 'available') ?? Infinity)
-  return { kind: 'overdrawn', availableMicros, heldMicros: wholeOrNull(key, 'held') ?? 0, renewsAt }
+  return { kind: 'overdrawn', availableMicros, heldMicros: whole(key, 'held'), renewsAt }
 }
