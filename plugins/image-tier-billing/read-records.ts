@@ -3,14 +3,14 @@ const carriageReturn = 0x0d
 const colon = 0x3a
 const space = 0x20
 const lineBreak = Buffer.from('\n')
-/** Of a field that is not data so much is kept; blanks, which some send to fill the buffers of proxies, are not counted. */
+/** Of a field that is not data so much is kept; blanks around it, which some send to fill the buffers of proxies, are not counted. */
 export const fieldCharsMax = 256
 
 /** What is told of an event stream's records while they pass. */
 export type RecordVisitor = {
   /** Content of the record's data: the bytes of `piece`, which stand at `base`; lines are told apart by a line break. */
   data(piece: Buffer, base: number): void
-  /** Another line is over: its field's name ('' for a comment), and its value, trimmed and cut. */
+  /** Another line is over: its field's name ('' for a comment), and its value, trimmed; longer than is kept where it was cut. */
   field(name: string, value: string): void
   /** A blank line ends the record; the next one begins at `next`. */
   recordEnd(next: number): void
@@ -24,6 +24,8 @@ export class RecordReader {
   #line: Line = 'name'
   #name = ''
   #value = ''
+  /** More than blanks stood behind what was kept of the value. */
+  #isCut = false
   #isEmpty = true
   #hasData = false
   #skipLineFeed = false
@@ -95,18 +97,20 @@ export class RecordReader {
   #keep(chunk: Buffer, from: number, to: number): void {
     let at = from
     if (this.#value === '') while (at < to && chunk[at] === space) at++
-    const left = fieldCharsMax + 1 - this.#value.length
-    if (left > 0) this.#value += chunk.toString('latin1', at, Math.min(to, at + left))
+    const kept = Math.min(to, at + fieldCharsMax + 1 - this.#value.length)
+    this.#value += chunk.toString('latin1', at, kept)
+    for (let i = kept; i < to && !this.#isCut; i++) this.#isCut = chunk[i] !== space
   }
 
   #endLine(next: number): void {
     this.#started = true
     if (this.#isEmpty) this.#endRecord(next)
     else if (this.#line === 'name' && this.#name !== 'data') this.#visitor.field(this.#name, '')
-    else if (this.#line === 'value') this.#visitor.field(this.#name, this.#value.trim())
+    else if (this.#line === 'value') this.#visitor.field(this.#name, this.#isCut ? this.#value : this.#value.trim())
     this.#line = 'name'
     this.#name = ''
     this.#value = ''
+    this.#isCut = false
     this.#isEmpty = true
   }
 

@@ -2,14 +2,14 @@ import { type Allowance, Borne } from './allowance.ts'
 import { Holdback } from './holdback.ts'
 import { ImageDigest } from './image-digest.ts'
 import { ImageHead } from './image-head.ts'
-import { findPicture, isLink, unescapeText } from './judge-text.ts'
+import { findPicture, isLink } from './judge-text.ts'
+import { LinkText } from './link-text.ts'
 import { sizeOf } from './measure.ts'
 import { fieldCharsMax, RecordReader, type RecordVisitor } from './read-records.ts'
 import { type AnswerWords, Remainder } from './remainder.ts'
 import {
   afterImageBytesMax,
   type FoundImage,
-  linkBytesMax,
   type Scanned,
   type Scanner,
   tailBytes,
@@ -35,8 +35,7 @@ type Image = {
   readonly link: boolean
   readonly head: ImageHead
   readonly digest: ImageDigest
-  /** What a link says, in pieces. */
-  readonly pieces: Buffer[]
+  readonly text: LinkText
 }
 
 /**
@@ -82,11 +81,6 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     this.#remainder = new Remainder(words)
   }
 
-  /** How many images were found so far. */
-  get count(): number {
-    return this.#count
-  }
-
   write(chunk: Buffer): Scanned {
     const base = this.#holdback.end
     this.#holdback.push(chunk)
@@ -121,8 +115,8 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     const judged = Math.min(this.#remainder.from ?? end, this.#linkFrom ?? end)
     if (!image) return judged
     const imageEnd = image.to ?? end
-    const whole = image.link && !image.head.inline && imageEnd - image.from <= linkBytesMax
-    const safe = Math.min(judged, whole ? image.from : Math.max(image.from, imageEnd - tailBytes))
+    const heldWhole = image.link && !image.head.inline
+    const safe = Math.min(judged, heldWhole ? image.from : Math.max(image.from, imageEnd - tailBytes))
     if (end - safe > tailBytes + afterImageBytesMax) throw new Unreadable('an event with an image does not end')
     return safe
   }
@@ -137,7 +131,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   data(piece: Buffer, base: number): void {
     this.#walk.walk(piece, base)
     if (this.#walk.foreign && this.#text.length <= fieldCharsMax)
-      this.#text += piece.toString('latin1', 0, fieldCharsMax)
+      this.#text += piece.toString('latin1', 0, fieldCharsMax + 1)
     const { fault, followed } = this.#walk
     if (fault !== undefined) throw new Unreadable(fault)
     if (followed) throw new Unrecognised('something behind the JSON object of an event')
@@ -158,7 +152,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   }
 
   recordEnd(): void {
-    if (this.#walk.foreign && this.#text.trim() !== lastWords)
+    if (this.#walk.foreign && (this.#text.length > fieldCharsMax || this.#text.trim() !== lastWords))
       throw new Unrecognised('an event whose data is no JSON object')
     if (this.#walk.open) throw new Unreadable('an event ends before its JSON does')
     const kind = this.#kind
@@ -213,7 +207,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     if (depth === 1 && (name === 'b64_json' || name === 'url')) {
       const link = name === 'url'
       const head = new ImageHead({ link })
-      this.#open = { from: at + 1, to: undefined, link, head, digest: new ImageDigest(), pieces: [] }
+      this.#open = { from: at + 1, to: undefined, link, head, digest: new ImageDigest(), text: new LinkText() }
     } else this.#remainder.begin(walk, at)
     return 'bytes'
   }
@@ -230,8 +224,9 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     if (!open.head.settled) open.head.write(piece, from, to)
     if (open.link) this.#inline ||= open.head.inline
     else this.#hasBytes = true
-    if (open.link && !open.head.inline && to - from < linkBytesMax) open.pieces.push(piece.subarray(from, to))
     this.#checkOne()
+    if (open.link && !open.head.inline && !open.text.write(piece, from, to))
+      throw new Unrecognised('an event with a link that is longer than any')
     if (open === this.#image) open.digest.write(piece, from, to)
   }
 
@@ -245,7 +240,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     if (open) {
       open.to = at
       this.#open = undefined
-      if (open.link) this.#inline ||= findPicture(unescapeText(Buffer.concat(open.pieces))) !== undefined
+      if (open.link) this.#inline ||= findPicture(open.text.end()) !== undefined
       this.#checkOne()
       return
     }

@@ -1,6 +1,7 @@
 import { Holdback } from './holdback.ts'
 import { ImageHead } from './image-head.ts'
-import { findPicture, unescapeText } from './judge-text.ts'
+import { findPicture } from './judge-text.ts'
+import { LinkText } from './link-text.ts'
 import { sizeOf } from './measure.ts'
 import { type AnswerWords, Remainder } from './remainder.ts'
 import {
@@ -23,8 +24,7 @@ type Open = {
   readonly from: number
   readonly link: boolean
   readonly head: ImageHead
-  /** What a link says, in pieces. */
-  readonly pieces: Buffer[]
+  readonly text: LinkText
   begun: boolean
 }
 
@@ -60,12 +60,10 @@ export class ImageScanner implements JsonVisitor, Scanner {
   #open: Open | undefined
   /** Where a name stands whose value has not begun to show what it is. */
   #owed: number | undefined
-  /** Where the link stands that the element has, as long as it may still bring the image itself. */
-  #pending: number | undefined
+  /** The link that the element has, and where it stands, as long as it may still bring the image itself. */
+  #pending: { readonly from: number; readonly link: string } | undefined
   #counted = false
   #hasUrl = false
-  /** The link of the element. */
-  #link: string | undefined
   /** The first image's beginning may go, and all that stands before it. */
   #released = false
   /** The answer has the list that images come in; it says what went wrong. */
@@ -134,9 +132,9 @@ export class ImageScanner implements JsonVisitor, Scanner {
 
   #imagesSafe(): number {
     const { end } = this.#holdback
-    if (this.#pending !== undefined) {
-      if (end - this.#pending <= linkBytesMax) return this.#pending
-      this.#found({ kind: 'link', size: null })
+    if (this.#pending) {
+      if (end - this.#pending.from <= linkBytesMax) return this.#pending.from
+      this.#foundLink(this.#pending.link)
     }
     const owed = this.#asUrl && this.#walk.naming && this.#inElement() ? this.#walk.nameFrom : this.#owed
     if (owed !== undefined) {
@@ -144,18 +142,12 @@ export class ImageScanner implements JsonVisitor, Scanner {
       return owed
     }
     const open = this.#open
-    if (open?.link && this.#counted) return this.#linkSafe(open, end)
+    // Beside an image that is counted too: it may turn out to be a picture of its own.
+    if (open?.link && !open.head.inline) return open.from
     if (!open || this.#counted) return end
-    if (open.link && !open.head.inline && end - open.from <= linkBytesMax) return open.from
     if (end - tailBytes <= open.from) return open.from
     this.#begin(open)
     return end - tailBytes
-  }
-
-  /** Of an element that has been counted, a link is held until it is known to be no picture of its own. */
-  #linkSafe(open: Open, end: number): number {
-    if (end - open.from > linkBytesMax) throw new Unrecognised(`${this.#walk.path()} (a second picture)`)
-    return open.from
   }
 
   #inElement(): boolean {
@@ -188,7 +180,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
       return 'bytes'
     }
     const link = walk.name === 'url'
-    this.#open = { from: at + 1, link, head: new ImageHead({ link }), pieces: [], begun: false }
+    this.#open = { from: at + 1, link, head: new ImageHead({ link }), text: new LinkText(), begun: false }
     return 'bytes'
   }
 
@@ -196,17 +188,22 @@ export class ImageScanner implements JsonVisitor, Scanner {
     const open = this.#open
     if (!open) return this.#remainder.write(this.#walk, piece, from, to)
     this.#remainder.skip(to - from)
-    if (!open.link) this.#hasPicture = true
+    this.#name(open.link || this.#hasUrl ? undefined : urlName)
+    if (open.link) return this.#linkBytes(open, piece, from, to)
+    this.#hasPicture = true
     this.#checkOne()
-    if (this.#owed !== undefined) this.#name(open.link || this.#hasUrl ? undefined : urlName)
-    if (open.link && !open.head.inline && to - from < linkBytesMax) open.pieces.push(piece.subarray(from, to))
-    if (open.head.settled || (this.#counted && !open.link)) return
+    if (open.head.settled || this.#counted) return
     open.head.write(piece, from, to)
-    if (open.link) this.#inline ||= open.head.inline
-    this.#checkOne()
-    if (this.#counted) return
     // A link came first and is held; the image that follows tells its size long before its end.
-    if (this.#pending !== undefined && !open.link && open.head.settled) this.#measured(open.head)
+    if (this.#pending && open.head.settled) this.#measured(open.head)
+  }
+
+  #linkBytes(open: Open, piece: Buffer, from: number, to: number): void {
+    open.head.write(piece, from, to)
+    this.#inline ||= open.head.inline
+    this.#checkOne()
+    if (!open.head.inline && !open.text.write(piece, from, to))
+      throw new Unrecognised(`${this.#walk.path()} (longer than any link)`)
   }
 
   bytesEnd(walk: JsonWalk, at: number): void {
@@ -219,10 +216,10 @@ export class ImageScanner implements JsonVisitor, Scanner {
     }
     this.#begin(open)
     if (open.link) this.#hasUrl = true
-    if (open.link && !open.head.inline) this.#readLink(open)
+    const link = open.link && !open.head.inline ? this.#readLink(open) : undefined
     if (this.#counted) return
-    if (!open.link || open.head.inline) this.#measured(open.head)
-    else this.#pending ??= open.from
+    if (link === undefined) this.#measured(open.head)
+    else this.#pending = { from: open.from, link }
   }
 
   scalar(walk: JsonWalk, value: string): void {
@@ -242,16 +239,15 @@ export class ImageScanner implements JsonVisitor, Scanner {
     if (this.#inElement()) this.#name(walk.name === 'url' ? b64Name : undefined)
   }
 
-  closed(_walk: JsonWalk, depth: number): void {
-    if (depth !== 3 || !this.#inElement()) return
-    if (this.#pending !== undefined) this.#found({ kind: 'link', size: null })
+  closed(): void {
+    if (!this.#inElement()) return
+    if (this.#pending) this.#foundLink(this.#pending.link)
     this.#counted = false
     this.#hasUrl = false
     this.#hasLink = false
     this.#hasBytes = false
     this.#hasPicture = false
     this.#inline = false
-    this.#link = undefined
   }
 
   /** A link beside the image leads to it; another picture beside it is another one. */
@@ -259,10 +255,11 @@ export class ImageScanner implements JsonVisitor, Scanner {
     if (this.#inline && this.#hasPicture) throw new Unrecognised(`${this.#walk.path()} (a second picture)`)
   }
 
-  #readLink(open: Open): void {
-    this.#link = unescapeText(Buffer.concat(open.pieces))
-    this.#inline ||= findPicture(this.#link) !== undefined
+  #readLink(open: Open): string {
+    const link = open.text.end()
+    this.#inline ||= findPicture(link) !== undefined
     this.#checkOne()
+    return link
   }
 
   /** It is known what the value is: the name goes as it is, or another in its place. */
@@ -287,11 +284,15 @@ export class ImageScanner implements JsonVisitor, Scanner {
     this.#found({ kind: 'bytes', ...sizeOf(measured) })
   }
 
+  /** Beside bytes nobody knows that a link leads to the same picture: it may stand there, and nowhere else. */
+  #foundLink(link: string): void {
+    this.#found({ kind: 'link', size: null })
+    this.#remainder.count(link)
+  }
+
   #found(image: Omit<FoundImage, 'index'>): void {
     this.#pending = undefined
     this.#counted = true
-    // Beside bytes nobody knows that the link leads to the same picture; it may stand there, and nowhere else.
-    if (image.kind === 'link' && this.#link !== undefined) this.#remainder.count(this.#link)
     this.#done.push({ index: this.#count++, ...image })
   }
 }

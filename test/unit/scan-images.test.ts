@@ -1,0 +1,279 @@
+import t from 'tap'
+import { ImageScanner, type ImageScannerOptions } from '../../plugins/image-tier-billing/scan-images.ts'
+import { linkBytesMax, tailBytes } from '../../plugins/image-tier-billing/scanned.ts'
+import { pngHead } from '../harness/image-heads.ts'
+
+// What the scanner of JSON answers does at each of its borders; `image-tier-billing-scan.test.ts` tries it at random.
+
+const picture = (width: number, bytes = 300): string =>
+  Buffer.concat([pngHead(width, 10), Buffer.alloc(bytes, 5)]).toString('base64')
+const [png, png2] = [picture(100), picture(200)]
+const url = `data:image/png;base64,${png2}`
+
+type Told = { readonly out: string; readonly widths: readonly (number | null)[] }
+
+function scan(text: string, step: number, options: ImageScannerOptions = {}): Told {
+  const scanner = new ImageScanner(options)
+  const bytes = Buffer.from(text)
+  const all = Array.from({ length: Math.ceil(bytes.length / step) }, (_, i) =>
+    scanner.write(bytes.subarray(i * step, (i + 1) * step)),
+  )
+  all.push(scanner.end())
+  const found = all.flatMap(({ done }) => done)
+  if (scanner.count !== found.length) throw new Error(`it counts ${scanner.count} of ${found.length}`)
+  return {
+    out: Buffer.concat(all.flatMap(({ out }) => out)).toString(),
+    widths: found.map(({ size }) => size && size.width),
+  }
+}
+
+/** What goes out of pieces, one after the other, and the widths of what is found by then. */
+function follow(
+  pieces: readonly string[],
+  options: ImageScannerOptions = {},
+): readonly (readonly [string, ...unknown[]])[] {
+  const scanner = new ImageScanner(options)
+  return pieces.map(piece => {
+    const { out, done } = scanner.write(Buffer.from(piece))
+    return [Buffer.concat(out).toString(), ...done.map(({ size }) => size && size.width)]
+  })
+}
+
+/** A long text is not cut at every byte: it shows nothing that a short one does not. */
+const stepsOf = (text: string): readonly number[] => (text.length > 50_000 ? [1e9, 999] : [1e9, 7, 1])
+
+const passing: readonly (readonly [string, string, readonly (number | null)[]])[] = [
+  [
+    'an image, and a picture as a link in the next element',
+    `{"data":[{"b64_json":"${png}"},{"url":"${url}"}]}`,
+    [100, 200],
+  ],
+  [
+    'a picture as a link, and an image in the next element',
+    `{"data":[{"url":"${url}"},{"b64_json":"${png}"}]}`,
+    [200, 100],
+  ],
+  [
+    'links of three elements',
+    '{"data":[{"url":"https://x"},{"url":"https://x"},{"url":"https://y"}]}',
+    [null, null, null],
+  ],
+  [
+    'an image with a link, and a link alone',
+    `{"data":[{"b64_json":"${png}","url":"https://x"},{"url":"https://x"}]}`,
+    [100, null],
+  ],
+  ['a link of 64 KiB', `{"data":[{"url":"https://${'x'.repeat(linkBytesMax - 8)}"}]}`, [null]],
+  [
+    'a link told before and behind its image',
+    '{"images":[{"url":"https://x"}],"data":[{"url":"https://x"}],"l":"https://x"}',
+    [null],
+  ],
+  [
+    'an element behind one that has none',
+    `{"data":[{"b64_json":null},{"b64_json":"","url":""},{"b64_json":"${png}"}]}`,
+    [100],
+  ],
+  ['a refusal that is a number', '{"error":404,"status":"failed"}', []],
+  ['a refusal that is an object', '{"status":"failed","error":{}}', []],
+  ['a refusal that is a text', '{"error":"no","status":"failed"}', []],
+  ['numbers and no list', '{"created":1}', []],
+]
+for (const [name, text, widths] of passing)
+  t.test(`an answer passes as it came, and its images are found: ${name}`, async t => {
+    for (const step of stepsOf(text)) t.same(scan(text, step), { out: text, widths }, `${step} bytes at once`)
+  })
+
+const far = 'a'.repeat(linkBytesMax)
+const refused: readonly (readonly [string, string, string])[] = [
+  ['two links', '{"data":[{"url":"https://x","url":"https://y"}]}', 'data[].url twice'],
+  ['two images', `{"data":[{"b64_json":"${png}","b64_json":"${png2}"}]}`, 'data[].b64_json twice'],
+  [
+    'an image, and a link that is another',
+    `{"data":[{"b64_json":"${png}","url":"${url}"}]}`,
+    'data[].url (a second picture)',
+  ],
+  [
+    'a link that is an image, and another',
+    `{"data":[{"url":"${url}","b64_json":"${png}"}]}`,
+    'data[].b64_json (a second picture)',
+  ],
+  [
+    'an image, and a link with another in it',
+    `{"data":[{"b64_json":"${png}","url":"see ${url}"}]}`,
+    'data[].url (a second picture)',
+  ],
+  [
+    'a link with an image in it, and another',
+    `{"data":[{"url":"see ${url}","b64_json":"${png}"}]}`,
+    'data[].b64_json (a second picture)',
+  ],
+  ['a link of more than 64 KiB', `{"data":[{"url":"https://${far}"}]}`, 'data[].url (longer than any link)'],
+  [
+    'such a link beside an image',
+    `{"data":[{"b64_json":"${png}","url":"see ${url}${far}"}]}`,
+    'data[].url (longer than any link)',
+  ],
+  [
+    'such a link before an image',
+    `{"data":[{"url":"see ${url}${far}","b64_json":"${png}"}]}`,
+    'data[].url (longer than any link)',
+  ],
+  ['two lists', `{"data":[{"b64_json":"${png}"}],"data":[]}`, 'two members data'],
+  ['an object for a list', '{"data":{}}', 'data as an object'],
+  ['no object', `["${png}"]`, 'no JSON object'],
+  ['something behind the object', '{"data":[]}1', 'something behind the JSON object'],
+  ['a link of no image', '{"data":[{"url":"https://x"}],"more":"https://y"}', 'more (a link)'],
+  [
+    'a link beside bytes, told again',
+    `{"data":[{"b64_json":"${png}","url":"https://x"}],"more":"https://x"}`,
+    'more (a link)',
+  ],
+  ['words and no list', '{"id":"job-1","status":"queued"}', 'no image, and no list of them'],
+  ['words, no list and no refusal', '{"error":null,"status":"queued"}', 'no image, and no list of them'],
+  ['no error but deeper', '{"job":{"error":"x"},"status":"queued"}', 'no image, and no list of them'],
+  ['words of nobody knows what', '{"data":[],"job":"x-1"}', 'no image, but job'],
+]
+for (const [name, text, shape] of refused)
+  t.test(`an answer is not known to be billed whole, and says why: ${name}`, async t => {
+    for (const step of stepsOf(text))
+      t.throws(() => scan(text, step), { name: 'Unrecognised', shape }, `${step} bytes at once`)
+  })
+
+// As many as let so many blanks stand beside them.
+const thirteen = '{"b64_json":"AAAA"},'.repeat(13)
+const broken: readonly (readonly [string, string, ImageScannerOptions, RegExp])[] = [
+  ['it ends in an element', `{"data":[{"b64_json":"${png}"}`, {}, /ends before its JSON does/],
+  ['it is no JSON', '{"data":[,]}', {}, /a comma stands where none may/],
+  ['nothing, where its end is not told', '', { endUnknown: true }, /whether it is whole/],
+  ['blanks, where its end is not told', ' \n', { endUnknown: true }, /whether it is whole/],
+  [
+    'blanks behind a name without end',
+    `{"data":[${thirteen}{"b64_json"${' '.repeat(linkBytesMax + 2_000)}:""}]}`,
+    { asUrl: true },
+    /blanks do not end/,
+  ],
+  [
+    'blanks before a value without end',
+    `{"data":[${thirteen}{"url":${' '.repeat(linkBytesMax + 2_000)}""}]}`,
+    { asUrl: true },
+    /blanks do not end/,
+  ],
+]
+for (const [name, text, options, message] of broken)
+  t.test(`an answer is bent: ${name}`, async t => {
+    for (const step of stepsOf(text).slice(1))
+      t.throws(() => scan(text, step, options), { name: 'Unreadable', message })
+  })
+
+t.test('where the end is not told an object that closes is the end', async t => {
+  const text = `{"data":[{"b64_json":"${png}"}]}`
+  for (const step of stepsOf(text)) t.equal(scan(text, step, { endUnknown: true }).out, text)
+})
+
+t.test('without images nothing goes before the end', async t => {
+  t.same(follow(['{"created":1,', '"data":[', ']', '}']), [[''], [''], [''], ['']])
+  t.equal(scan('{"created":1,"data":[]}', 3).out, '{"created":1,"data":[]}')
+})
+
+t.test('of an image all but the last 4 KiB goes as it comes, with what stands before it', async t => {
+  const long = picture(100, 30_000)
+  const head = '{"created":1,"data":[{"b64_json":"'
+  const [first, rest] = [long.slice(0, tailBytes), long.slice(tailBytes)]
+  t.same(follow([head, first, rest.slice(0, 1), rest.slice(1, 11), rest.slice(11), '"', ',"seed":7', '}]}']), [
+    [''],
+    [''],
+    [head + long.slice(0, 1)],
+    [long.slice(1, 11)],
+    [long.slice(11, -tailBytes)],
+    [`${long.slice(-tailBytes)}"`, 100],
+    [',"seed":7'],
+    ['}]}'],
+  ])
+})
+
+t.test(
+  'a link goes with the end of its element, and what stands before it does not wait behind the first image',
+  async t => {
+    t.same(
+      follow(['{"data":[{"url":"https://', 'x"', ',"seed":1', '},', '{"seed":2,"url":"htt', 'ps://y"', '}', ']}']),
+      [
+        [''],
+        [''],
+        [''],
+        ['{"data":[{"url":"https://x","seed":1},', null],
+        ['{"seed":2,"url":"'],
+        [''],
+        ['https://y"}', null],
+        [']}'],
+      ],
+    )
+  },
+)
+
+t.test('an image that follows its link is found as soon as its size is known', async t => {
+  const long = picture(100, 30_000)
+  const told = follow([
+    '{"data":[{"url":"https://x"',
+    `,"b64_json":"${long.slice(0, 2_000)}`,
+    `${long.slice(2_000)}"}]}`,
+  ])
+  t.same(
+    told.map(([, ...widths]) => widths),
+    [[], [100], []],
+  )
+  t.equal(told.map(([out]) => out).join(''), `{"data":[{"url":"https://x","b64_json":"${long}"}]}`)
+})
+
+t.test('a link beside its image waits for its own end, and its element is not counted again', async t => {
+  t.same(follow([`{"data":[{"b64_json":"${png}"`, ',"url":"https://', 'x', '"', '}', ']}']), [
+    [`{"data":[{"b64_json":"${png}"`, 100],
+    [',"url":"'],
+    [''],
+    ['https://x"'],
+    ['}'],
+    [']}'],
+  ])
+})
+
+t.test('a link is found for itself when the image has not come within 64 KiB', async t => {
+  const head = '{"data":[{"url":"'
+  const link = 'https://x","revised_prompt":"'
+  const words = 'ab '.repeat(30_000).slice(0, linkBytesMax - link.length)
+  const told = follow([head + link, words, 'c', `","b64_json":"${png}"}]}`])
+  t.same(
+    told.map(([, ...widths]) => widths),
+    [[], [], [null], []],
+  )
+  t.equal(
+    told
+      .slice(0, 2)
+      .map(([out]) => out)
+      .join(''),
+    '',
+  )
+  t.equal(told.map(([out]) => out).join(''), `${head}${link}${words}c","b64_json":"${png}"}]}`)
+})
+
+t.test('a text beside an image waits until it is known to be none', async t => {
+  t.same(follow([`{"data":[{"b64_json":"${png}"}],"note":"a b`, 'oat"', '}']), [
+    [`{"data":[{"b64_json":"${png}"}],"note":`, 100],
+    ['"a boat"'],
+    ['}'],
+  ])
+})
+
+t.test('as a link: a name waits until its value has begun, and changes in every element', async t => {
+  const open = { asUrl: true }
+  t.same(follow([`{"data":[{"b64_json":"${png}","a":1,"ur`, 'l"', ':', 'null', '}]}'], open).slice(1), [
+    [''],
+    [''],
+    [''],
+    ['"b64_json":null}]}'],
+  ])
+  const two = `{"data":[{"b64_json":"${png}"},{"b64_json":"${png2}"}]}`
+  const out = `{"data":[{"url":"data:image/png;base64,${png}"},{"url":"${url}"}]}`
+  for (const step of stepsOf(two)) t.same(scan(two, step, open), { out, widths: [100, 200] })
+  const plain = `{"url":null,"data":[{"seed":null,"url":"${url}"}]}`
+  for (const step of stepsOf(plain)) t.equal(scan(plain, step, open).out, plain)
+})
