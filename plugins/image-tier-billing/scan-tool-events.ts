@@ -72,7 +72,7 @@ export class ToolEventScanner implements RecordVisitor, Scanner {
 }
 
 function placeOf({ objects, names }: JsonWalk, depth: number): 'event' | 'list' | undefined {
-  if (!objects[depth] || !objects[2]) return undefined
+  if (!objects[depth]) return undefined
   if (depth === 2) return names[1] === 'item' ? 'event' : undefined
   if (depth !== listed || objects[3]) return undefined
   return names[1] === 'response' && names[2] === 'output' ? 'list' : undefined

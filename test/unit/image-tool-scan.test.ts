@@ -221,3 +221,83 @@ t.test('[6.11] results without ids, or of one id, are one image as long as their
   for (const [what, text, count] of rows)
     t.equal(scan(new ToolEventScanner(new Allowance(1e6)), [Buffer.from(text)]).done.length, count, what)
 })
+
+// No picture by itself: where it stands decides alone.
+const made = '{"type":"image_generation_call","result":"AAAA"}'
+const places: readonly (readonly [name: string, text: string, count: number])[] = [
+  ['an item', `{"item":${made}}`, 1],
+  ['an object of another name', `{"other":${made}}`, 0],
+  ['a list of items', `{"item":[${made}]}`, 0],
+  ['an object in an item', `{"item":{"item":${made}}}`, 0],
+  ['the event itself', made, 0],
+  ['the list of a response', `{"response":{"output":[${made},1,${made}]}}`, 2],
+  ['another list of it', `{"response":{"outputs":[${made}]}}`, 0],
+  ['a list of something else', `{"request":{"output":[${made}]}}`, 0],
+  ['an object in place of the list', `{"response":{"output":{"a":${made}}}}`, 0],
+  ['a list in the list', `{"response":{"output":[[${made}]]}}`, 0],
+  ['an object in an object of the list', `{"response":{"output":[{"a":${made}}]}}`, 0],
+  ['a list in place of the response', `{"response":[[${made}]]}`, 0],
+]
+for (const [name, text, count] of places)
+  t.test(`a result of a tool counts where it is known to stand: ${name}`, async t => {
+    const scanned = scan(new ToolEventScanner(new Allowance(1e6)), [Buffer.from(`data: ${text}\n\n`)])
+    t.same(
+      scanned.done.map(({ kind, size }) => ({ kind, size })),
+      Array(count).fill({ kind: 'bytes', size: null }),
+    )
+  })
+
+const wholePlaces: readonly (readonly [name: string, text: string, count: number])[] = [
+  ['the list', `{"output":[${made},1,${made}]}`, 2],
+  ['another list', `{"outputs":[${made}]}`, 0],
+  ['an object in place of the list', `{"output":{"a":${made}}}`, 0],
+  ['a list in the list', `{"output":[[${made}]]}`, 0],
+  ['an object of the list', `{"output":[{"a":${made}}]}`, 0],
+  ['the answer itself', made, 0],
+]
+for (const [name, text, count] of wholePlaces)
+  t.test(`of an answer a result of a tool counts in its list alone: ${name}`, async t => {
+    t.equal(scan(new ToolAnswerScanner(), [Buffer.from(text)]).done.length, count)
+  })
+
+t.test('what is bent or followed ends an answer or an event at once, and says why', async t => {
+  const events = (text: string) => () => new ToolEventScanner(new Allowance(1e6)).write(Buffer.from(text))
+  const answer = (text: string) => () => new ToolAnswerScanner().write(Buffer.from(text))
+  t.throws(events('data: {"a":1]'), { ...unreadable, message: 'its brackets do not match' })
+  t.throws(events('data: {}{}'), { ...unrecognised, shape: 'something behind the JSON object of an event' })
+  t.throws(events('data: {"a":1\n\n'), { ...unreadable, message: 'an event ends before its JSON does' })
+  t.throws(answer('{"a":1]'), { ...unreadable, message: 'its brackets do not match' })
+  t.throws(answer('{}{}'), { ...unrecognised, shape: 'something behind the JSON object' })
+  t.throws(answer('[]'), { ...unrecognised, shape: 'no JSON object' })
+  t.throws(() => scan(new ToolAnswerScanner(), [Buffer.from('{')]), {
+    ...unreadable,
+    message: 'it ends before its JSON does',
+  })
+  t.throws(() => scan(new ToolAnswerScanner({ endUnknown: true }), [Buffer.from(' ')]), {
+    ...unreadable,
+    message: 'nothing says whether it is whole',
+  })
+  t.equal(scan(new ToolAnswerScanner({ endUnknown: true }), [Buffer.from('{}')]).out, '{}')
+  t.equal(scan(new ToolAnswerScanner(), [Buffer.from(' ')]).out, ' ', 'nothing is whole where its end is told')
+})
+
+t.test('an image is charged when its event goes: at its end, or at once where there is no room to hold it', async t => {
+  const cut = done(call('a', image(7))).slice(0, -1)
+  const held = new ToolEventScanner(new Allowance(1e6))
+  t.same(held.write(Buffer.from(cut)), { out: [], done: [] })
+  t.same(held.write(Buffer.from('\n')).done, [found(0, 7)])
+  t.same(new ToolEventScanner(new Allowance(0)).write(Buffer.from(cut)).done, [found(0, 7)])
+})
+
+t.test('each event is held whole where there is room for it, whatever came before', async t => {
+  const text = done(call('a', image(7)))
+  const scanner = new ToolEventScanner(new Allowance(text.length))
+  t.equal(
+    Buffer.concat(scanner.write(Buffer.from(event({ type: 'x', delta: 'y'.repeat(text.length) }))).out).length > 0,
+    true,
+  )
+  for (let i = 0; i < 3; i++) {
+    t.same(scanner.write(Buffer.from(text.slice(0, -1))).out, [], 'nothing before its end')
+    t.equal(Buffer.concat(scanner.write(Buffer.from('\n')).out).toString(), text)
+  }
+})
