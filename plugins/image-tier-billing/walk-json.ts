@@ -49,7 +49,6 @@ export class JsonWalk {
   /** An odd number of backslashes stood at the end of the last piece. */
   #odd = false
   #raw = ''
-  #begun = false
 
   depth = 0
   /** By depth, from 1: whether the container there is an object, and the name of its member that the walk is in. */
@@ -151,7 +150,7 @@ export class JsonWalk {
   #isOpening(byte: number): boolean {
     if (byte === openObject && !this.complete) return true
     if (this.complete) this.followed = true
-    else if (this.#begun || (byte !== 0xef && byte !== 0xbb && byte !== 0xbf)) this.foreign = true
+    else if (byte !== 0xef && byte !== 0xbb && byte !== 0xbf) this.foreign = true
     return false
   }
 
@@ -164,7 +163,6 @@ export class JsonWalk {
     this.objects[this.depth] = isObject
     this.names[this.depth] = ''
     this.#due = isObject ? 'name or end' : 'value or end'
-    this.#begun = true
   }
 
   #close(isObject: boolean): void {
@@ -247,9 +245,9 @@ export class JsonWalk {
   }
 }
 
+/** Whatever else follows a number or a word makes it none. */
 function endsScalar(byte: number): boolean {
-  if (byte <= 0x20) return true
-  return byte === comma || byte === closeObject || byte === closeArray || byte === colon || byte === quote
+  return byte <= 0x20 || byte === comma || byte === closeObject || byte === closeArray
 }
 
 /** What a name says; '' for one that is too long or escaped wrongly, which is none of those looked for. */

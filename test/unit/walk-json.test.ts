@@ -1,5 +1,6 @@
 import t from 'tap'
-import { JsonWalk } from '../../plugins/image-tier-billing/walk-json.ts'
+import { JsonWalk, type JsonVisitor } from '../../plugins/image-tier-billing/walk-json.ts'
+import { jsonTexts } from '../cases/json-texts.ts'
 
 /** Walks a text in two pieces. */
 function walk(text: string, cut: number): { readonly walk: JsonWalk; readonly scalars: readonly string[] } {
@@ -31,4 +32,206 @@ t.test('numbers and words of JSON are read whole wherever the pieces are cut', a
 t.test('what is neither a number nor a word of JSON ends the walk', async t => {
   for (const value of ['01', '1.', '.5', '1e', '1e+', '+1', '--1', 'tru', 'NaN', 'True', '0x10', `${long}1`])
     t.ok(walk(`{"a":${value}}`, 7).walk.fault, value)
+})
+
+/** Writes down all that is told of a text, which comes in pieces; content of strings that came in several is put together. */
+function tell(text: Buffer | string, cuts: readonly number[], read: 'skip' | 'bytes' = 'bytes') {
+  const told: string[] = []
+  let content = ''
+  const walked = new JsonWalk({
+    name: walk => void told.push(`${walk.path()} named ${walk.nameFrom}-${walk.nameTo}`),
+    string: (walk, at) => {
+      told.push(`${walk.path()} string ${at}`)
+      return read
+    },
+    bytes: (piece, from, to) => void (content += piece.toString('utf8', from, to)),
+    bytesEnd: (walk, at) => {
+      told.push(`${walk.path()} is ${content}, to ${at}`)
+      content = ''
+    },
+    scalar: (walk, value) => void told.push(`${walk.path()} is ${value}`),
+    opened: (walk, isObject) => void told.push(`${walk.path()} begins ${isObject ? '{' : '['}`),
+    closed: (walk, depth) => void told.push(`${walk.path()} ends, ${depth} deep`),
+  })
+  const bytes = Buffer.from(text)
+  const places = [0, ...cuts, bytes.length]
+  for (let i = 1; i < places.length; i++) walked.walk(bytes.subarray(places[i - 1], places[i]), places[i - 1] as number)
+  return { walk: walked, told }
+}
+
+const every = (text: Buffer | string): number[] => Array.from({ length: Buffer.from(text).length }, (_, i) => i)
+
+t.test('every value is told at its place, wherever the pieces are cut', async t => {
+  const text = String.raw`{"a" : "\\\"x", "b":[ {"c\u0064":true},"",[0]],"e":{}}`
+  const expected = [
+    'a named 1-4',
+    'a string 7',
+    String.raw`a is \\\"x, to 13`,
+    'b named 16-19',
+    'b begins [',
+    'b[] begins {',
+    'b[].cd named 23-32',
+    'b[].cd is true',
+    'b[].cd ends, 3 deep',
+    'b[] string 39',
+    'b[] is , to 40',
+    'b[] begins [',
+    'b[][] is 0',
+    'b[][] ends, 3 deep',
+    'b[] ends, 2 deep',
+    'e named 47-50',
+    'e begins {',
+    'e. ends, 2 deep',
+    'e ends, 1 deep',
+  ]
+  for (const cuts of [[], every(text), ...every(text).map(cut => [cut])])
+    t.strictSame(tell(text, cuts).told, expected, `cut at ${cuts.length > 1 ? 'every byte' : cuts.join('')}`)
+})
+
+t.test('a string may begin and end anywhere, with any backslashes', async t => {
+  for (const content of ['', '\\\\', '\\"', '\\\\\\"', '\\\\\\\\', 'x\\\\', '\\\\x\\"', '\\\\\\"\\\\']) {
+    const text = `{"a":"${content}","${content}":["${content}"]}`
+    for (const cuts of [[], every(text), ...every(text).map(cut => [cut])]) {
+      const { walk, told } = tell(text, cuts)
+      t.ok(walk.complete && walk.fault === undefined, `${text} cut at ${cuts}`)
+      t.equal(told.filter(one => one.includes(` is ${content}, to `)).length, 2)
+    }
+  }
+})
+
+t.test('strings that are skipped are told of where they begin, and no more', async t => {
+  t.strictSame(tell('{"a":"\\"x","b":["y"]}', [8], 'skip').told, [
+    'a named 1-4',
+    'a string 5',
+    'b named 11-14',
+    'b begins [',
+    'b[] string 16',
+    'b[] ends, 2 deep',
+    'b ends, 1 deep',
+  ])
+})
+
+t.test('who needs not all is told what he asks for', async t => {
+  const texts: string[] = []
+  const visitor: JsonVisitor = {
+    string: () => 'bytes',
+    bytes: (piece, from, to) => void texts.push(piece.toString('utf8', from, to)),
+    bytesEnd: () => undefined,
+  }
+  const walked = new JsonWalk(visitor)
+  walked.walk(Buffer.from('{"a":1,"b":[{"c":"x"}]}'), 0)
+  t.strictSame([texts, walked.complete], [['x'], true])
+})
+
+t.test('what is JSON by its grammar is walked to its end, and nothing else is', async t => {
+  const isObject = (text: string): boolean => {
+    try {
+      // What stands inside strings is nobody's business here.
+      const value = JSON.parse(text.replaceAll(/"(?:\\[^]|[^"\\])*"/g, '""')) as unknown
+      return value !== null && typeof value === 'object' && !Array.isArray(value)
+    } catch {
+      return false
+    }
+  }
+  let objects = 0
+  // Numbers without end are none here, and byte order marks are passed over.
+  for (const [name, text] of jsonTexts.filter(([name]) => !/^(?:long|bytes)/.test(name)))
+    for (const body of [
+      text,
+      Buffer.concat([Buffer.from('{"a":'), text, Buffer.from(',"b":['), text, Buffer.from(']}')]),
+    ]) {
+      const expected = isObject(body.toString())
+      if (expected) objects++
+      for (const cuts of [[], every(body)]) {
+        const { walk } = tell(body, cuts)
+        const isWalked = walk.complete && !walk.foreign && !walk.followed && walk.fault === undefined
+        if (isWalked !== expected) t.equal(isWalked, expected, `${name}: ${body}`)
+      }
+    }
+  t.ok(objects > 100, `${objects} objects`)
+})
+
+const faults: readonly (readonly [string, string])[] = [
+  ['{,', 'a comma stands where none may'],
+  ['{"a":1,,', 'a comma stands where none may'],
+  ['{:', 'a colon stands where none may'],
+  ['{"a"::', 'a colon stands where none may'],
+  ['{"a":1: ', 'a value is neither a number nor a word'],
+  ['{"a":1 :', 'a colon stands where none may'],
+  ['{1', 'it is not JSON'],
+  ['{"a" 1', 'it is not JSON'],
+  ['{"a":"b" 1', 'it is not JSON'],
+  ['{[', 'a bracket stands where none may'],
+  ['{"a":1 {', 'a bracket stands where none may'],
+  ['{"a":{}[', 'a bracket stands where none may'],
+  [']', 'no object'],
+  ['{]', 'its brackets do not match'],
+  ['{"a":[}', 'its brackets do not match'],
+  ['{"a":[1,]', 'its brackets do not match'],
+  ['{"a":1,}', 'its brackets do not match'],
+  ['{"a"}', 'its brackets do not match'],
+  ['{"a":}', 'its brackets do not match'],
+  ['{"a":"b" "', 'a string stands where none may'],
+  ['{"a" "', 'a string stands where none may'],
+  ['{"a":1x ', 'a value is neither a number nor a word'],
+  [`{"a":${'1'.repeat(257)}`, 'a value is neither a number nor a word'],
+  [`{"a":${'['.repeat(64)}`, 'it is nested deeper than 64 levels'],
+]
+for (const [text, why] of faults)
+  t.test(
+    `what cannot be JSON is said as soon as it is seen, and nothing is told after it: ${text.slice(0, 12)}`,
+    async t => {
+      for (const cuts of [[], every(text)]) {
+        const { walk } = tell(text, cuts)
+        t.equal(walk.foreign ? 'no object' : walk.fault, why)
+        t.equal(tell(text.slice(0, -1), []).walk.fault, undefined, 'not before')
+        const more = tell(`${text}"x":1,{"y":2}]}`, cuts)
+        t.strictSame(more.told, tell(text, cuts).told)
+      }
+    },
+  )
+
+t.test('64 levels are walked', async t => {
+  const text = `{"a":${'['.repeat(63)}${']'.repeat(63)}}`
+  t.match(tell(text, []).walk, { fault: undefined, complete: true, depth: 0 })
+})
+
+t.test('what begins as no object is foreign, and what follows one is seen', async t => {
+  for (const text of ['[', 'x', '"', '1', ':', '\0', '\ufeff[', '\xa0{}', '{"a"\0:1}', '{\0']) {
+    const { walk, told } = tell(`${text}{"a":1}`, [])
+    t.equal(walk.foreign, true, JSON.stringify(text))
+    t.notOk(told.includes('a is 1'))
+  }
+  for (const text of ['\ufeff{}', ' \r\n\t{}', '{} \r\n\t'])
+    for (const cuts of [[], every(text)])
+      t.match(tell(text, cuts).walk, { foreign: false, complete: true, followed: false }, JSON.stringify(text))
+  for (const text of ['{}{}', '{} x', '{}]', '{},', '{}\ufeff', '{}\0'])
+    for (const cuts of [[], every(text)])
+      t.match(tell(text, cuts).walk, { foreign: false, complete: true, followed: true }, JSON.stringify(text))
+})
+
+t.test('a name is what it says, up to 192 characters, and where it is escaped wrongly nothing', async t => {
+  const nameOf = (raw: string, cuts: readonly number[] = []): string => {
+    const { walk } = tell(`{"${raw}":`, cuts)
+    return walk.name
+  }
+  for (const cuts of [[], every('x'.repeat(190))]) {
+    t.equal(nameOf('x'.repeat(192), cuts), 'x'.repeat(192))
+    t.equal(nameOf('x'.repeat(193), cuts), '')
+    t.equal(nameOf('x'.repeat(1_000), cuts), '')
+  }
+  t.equal(nameOf('\\u0075r\\u006c'), 'url')
+  t.equal(nameOf('a\\"\\\\'), 'a"\\')
+  t.equal(nameOf('a\\x'), '')
+  t.equal(nameOf('a\tb'), 'a\tb', 'as it stands')
+})
+
+t.test('it is known at each byte whether a name is due its value, and whether the object is open', async t => {
+  const text = ' { "a" : 1 ,"b":[ "c", true ],"d":{"e":"f" } } '
+  const wanted = '   nnnnnn   nnnn              nnnn nnnn        '
+  for (const [i] of Array.from(text).entries()) {
+    const { walk } = tell(text.slice(0, i + 1), [])
+    t.equal(walk.naming, wanted[i] === 'n', `naming behind ${text.slice(0, i + 1)}`)
+    t.equal(walk.open, i > 0 && i < text.length - 2, `open behind ${text.slice(0, i + 1)}`)
+  }
 })
