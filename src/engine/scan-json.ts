@@ -3,7 +3,7 @@ import { fail } from './errors.ts'
 
 /** Deepest nesting accepted in a request body. */
 export const depthMax = 64
-/** Most brackets, colons and commas accepted in a request body: a bound on what any parser behind us must build. */
+/** Most brackets that open, colons and commas accepted in a request body: a bound on what any parser behind us must build. */
 export const structuralTokensMax = 200_000
 /** The longest name of a field: it is read as text, in one turn of the event loop. */
 const nameBytesMax = 4 * 1024 * 1024
@@ -15,7 +15,7 @@ export type Member = {
   readonly start: number
   readonly valueStart: number
   readonly end: number
-  /** Brackets, colons and commas of its value. */
+  /** Brackets that open, colons and commas of its value. */
   readonly tokens: number
   /** How many elements a list has; undefined for other values. */
   readonly elements: number | undefined
@@ -91,7 +91,7 @@ export class ObjectScan {
   #valueStart = 0
   /** Commas so far in a list at the top. */
   #commas = 0
-  /** Brackets, colons and commas before the value at the top that is being read. */
+  /** Such brackets, colons and commas before the value at the top that is being read. */
   #tokensBefore = 0
   /** The list or object that ended last had nothing in it. */
   #isEmpty = false
@@ -194,7 +194,6 @@ export class ObjectScan {
     }
     if (byte !== (inObject ? closeObject : closeArray))
       throw this.#wrong(inObject ? 'a comma or } is missing' : 'a comma or ] is missing')
-    if (this.#depth === 1) this.#count()
     return this.#close()
   }
 
@@ -407,10 +406,6 @@ export class ObjectScan {
 
   #token(): void {
     this.#at++
-    this.#count()
-  }
-
-  #count(): void {
     if (++this.#tokens > structuralTokensMax)
       throw fail('body_too_complex', {
         what: 'too many members',

@@ -1,0 +1,155 @@
+import t from 'tap'
+import { depthMax, ObjectScan, structuralTokensMax } from '../../src/engine/scan-json.ts'
+import { Failure } from '../../src/kit/index.ts'
+import { jsonTexts } from '../cases/json-texts.ts'
+
+/** What a scan says of a text that is read in slices: its members with all that is known of them, or why it is refused. */
+function read(text: Buffer | string, sliceBytes = Number.POSITIVE_INFINITY): readonly string[] | string {
+  const bytes = Buffer.from(text)
+  const scan = new ObjectScan(bytes)
+  try {
+    while (!scan.read(Math.min(sliceBytes, bytes.length + 1)));
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    return error.message
+  }
+  return scan.members.map(
+    ({ name, start, valueStart, end, tokens, elements }) =>
+      `${name}=${bytes.toString('utf8', valueStart, end)} from ${start}, ${tokens} tokens, ${elements} elements`,
+  )
+}
+
+t.test('members are found with where they stand, their tokens, and how many elements a list has', async t => {
+  const text = ' {"a" : 1 ,"b":[ ],"c":[[],{}],"d":{"x":[1,2]},"\\u0065":"é,[",\n"f":[1,[2,3],4] } '
+  const expected = [
+    'a=1 from 2, 0 tokens, undefined elements',
+    'b=[ ] from 11, 1 tokens, 0 elements',
+    'c=[[],{}] from 19, 4 tokens, 2 elements',
+    'd={"x":[1,2]} from 31, 4 tokens, undefined elements',
+    'e="é,[" from 47, 0 tokens, undefined elements',
+    'f=[1,[2,3],4] from 64, 5 tokens, 3 elements',
+  ]
+  for (let sliceBytes = 1; sliceBytes < 90; sliceBytes++)
+    t.strictSame(read(text, sliceBytes), expected, `in slices of ${sliceBytes}`)
+})
+
+t.test('a text is refused with the same words at the same place, whatever slices it is read in', async t => {
+  for (const [name, text] of jsonTexts)
+    for (const body of [
+      text,
+      Buffer.concat([Buffer.from('{"a":'), text, Buffer.from(',"b":['), text, Buffer.from(']}')]),
+    ]) {
+      const whole = read(body)
+      // Where bytes are no UTF-8 a slice ends before the fault that the whole has.
+      if (body.length > 5_000 || String(whole).includes('UTF-8')) continue
+      for (const sliceBytes of [1, 2, 3, 5, 8])
+        if (String(read(body, sliceBytes)) !== String(whole))
+          t.same(read(body, sliceBytes), whole, `${name}, in slices of ${sliceBytes}`)
+    }
+  t.pass(`${jsonTexts.length} texts`)
+})
+
+const faults: readonly (readonly [text: string, why: string, at: number])[] = [
+  ['', 'it ends too early', 0],
+  [' ', 'it ends too early', 1],
+  ['[]', 'an object has to begin with {', 0],
+  ['{}x', 'more follows after the object', 2],
+  ['{} {}', 'more follows after the object', 3],
+  ['{"a"', 'it ends too early', 4],
+  ['{"a" 1}', 'a colon is missing', 5],
+  ['{"a":1 "b"}', 'a comma or } is missing', 7],
+  ['{"a":[1 2]}', 'a comma or ] is missing', 8],
+  ['{"a":[1}', 'a comma or ] is missing', 7],
+  ['{a:1}', 'a member has to begin with its name in quotes', 1],
+  ['{"a":1,}', 'a member has to begin with its name in quotes', 7],
+  ['{"a":"x', 'a string does not end', 5],
+  ['{"a', 'a string does not end', 1],
+  ['{"a":"xyz\n"}', 'a control character stands unescaped in a string', 9],
+  ['{"a":"x\\y"}', 'an escape is malformed', 7],
+  ['{"a":"x\\u00g0"}', 'an escape is malformed', 7],
+  ['{"a":"x\\', 'an escape is malformed', 7],
+  ['{"a":"x\\u00', 'an escape is malformed', 7],
+  ['{"a":}', 'a value is missing or malformed', 5],
+  ['{"a":[1,]}', 'a value is missing or malformed', 8],
+  ['{"a":01}', 'a value is missing or malformed', 5],
+  ['{"a":-}', 'a value is missing or malformed', 5],
+  ['{"a":-01}', 'a value is missing or malformed', 5],
+  ['{"a":trve}', 'a value is missing or malformed', 5],
+  ['{"a":tru', 'a value is missing or malformed', 5],
+  ['{"a":1.}', 'a number is malformed', 6],
+  ['{"a":12.x}', 'a number is malformed', 7],
+  ['{"a":1.5e}', 'a number is malformed', 8],
+  ['{"a":1e+}', 'a number is malformed', 6],
+  ['{"a":1e-x}', 'a number is malformed', 6],
+  ['{"a":1e5.5}', 'a comma or } is missing', 8],
+  ['{"a":1.5.5}', 'a comma or } is missing', 8],
+]
+for (const [text, why, at] of faults)
+  t.test(`what is wrong is said, and where: ${JSON.stringify(text)}`, async t => {
+    for (const sliceBytes of [1, 2, 3, 7, 90]) {
+      const told = read(text, sliceBytes)
+      t.match(told, why, `in slices of ${sliceBytes}`)
+      t.match(told, new RegExp(`\\b${at}\\b`), `in slices of ${sliceBytes}`)
+    }
+  })
+
+t.test('bytes that are no UTF-8 are refused with where their slice begins', async t => {
+  const text = Buffer.concat([Buffer.from('{"a":"éé'), Buffer.of(0xc3), Buffer.from('"}')])
+  t.match(read(text), /not UTF-8.*\b0\b/)
+  t.match(read(text, 9), /not UTF-8.*\b10\b/, 'behind a whole character')
+})
+
+t.test('a byte that may not stand in a string is found wherever it stands, and all others pass', async t => {
+  for (let offset = 0; offset < 4; offset++)
+    for (let length = 0; length < 34; length++) {
+      const text = `{"a":"${'x'.repeat(length)}!${'y'.repeat(11)}","b":1}`
+      // A view of a larger buffer, at each distance from a whole word of it.
+      const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(text)]).subarray(offset)
+      for (let byte = 0; byte < 0x80; byte++) {
+        bytes[6 + length] = byte
+        const scan = new ObjectScan(bytes)
+        let passes = true
+        try {
+          passes = scan.read(1_000)
+        } catch {
+          passes = false
+        }
+        const expected = byte >= 0x20 && byte !== 0x22 && byte !== 0x5c
+        if (passes !== expected) t.fail(`byte ${byte} behind ${length}, ${offset} off a word`)
+      }
+      bytes.write('\\n', 6 + length)
+      if (!new ObjectScan(bytes).read(1_000)) t.fail(`an escape behind ${length}, ${offset} off a word`)
+    }
+  t.pass('all of ASCII')
+})
+
+t.test('the same words at any place of a long string, of more bytes than one each', async t => {
+  for (const char of ['é', '港', '😀', '\u2028'])
+    for (let length = 0; length < 34; length++) {
+      const text = `{"a":"${'x'.repeat(length)}${char.repeat(9)}"}`
+      for (const sliceBytes of [1, 5, 21, 90]) t.type(read(text, sliceBytes), Array)
+    }
+})
+
+t.test('as deep and as much as is allowed is read, and no more', async t => {
+  const deep = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+  t.type(read(deep(depthMax)), Array)
+  t.match(read(deep(depthMax + 1)), /64 levels/)
+  // Besides the commas of the list two brackets, two colons and a comma.
+  const wide = (tokens: number) => `{"a":0,"b":[${'1,'.repeat(tokens - 5)}1]}`
+  t.match(read(wide(structuralTokensMax)), ['a=0 from 1, 0 tokens, undefined elements', String])
+  t.match(read(wide(structuralTokensMax + 1)), /200000 brackets, colons and commas/)
+})
+
+t.test('a name counts once, however it is written; deeper ones and those of others do not', async t => {
+  t.match(read('{"a":1,"\\u0061":2}'), /"?a"?/)
+  t.type(read('{"a":1,"\\u0061":2}'), 'string')
+  t.type(read('{"a":1,"A":2,"b":{"a":1,"a":2}}'), Array)
+  t.match(read('{"a\\\\":1,"a":2}'), ['a\\=1 from 1, 0 tokens, undefined elements', String])
+})
+
+t.test('a name of more than 4 MiB is refused', async t => {
+  const named = (bytes: number) => `{"${'n'.repeat(bytes - 2)}":1}`
+  t.type(read(named(4 * 1024 * 1024)), Array)
+  t.match(read(named(4 * 1024 * 1024 + 1)), /a field with a longer name/)
+})
