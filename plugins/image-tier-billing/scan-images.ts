@@ -63,6 +63,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
   /** The link that the element has, and where it stands, as long as it may still bring the image itself. */
   #pending: { readonly from: number; readonly link: string } | undefined
   #counted = false
+  /** What takes the name `url` in the element has come. */
   #hasUrl = false
   /** The first image's beginning may go, and all that stands before it. */
   #released = false
@@ -174,7 +175,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
   }
 
   string(walk: JsonWalk, at: number): 'bytes' {
-    if (walk.depth === 1 && this.#remainder.isRefusal(walk)) this.#refused = true
+    if (this.#remainder.isRefusal(walk)) this.#refused = true
     if (!this.#inElement() || (walk.name !== 'b64_json' && walk.name !== 'url')) {
       this.#remainder.begin(walk, at)
       return 'bytes'
@@ -215,7 +216,7 @@ export class ImageScanner implements JsonVisitor, Scanner {
       return
     }
     this.#begin(open)
-    if (open.link) this.#hasUrl = true
+    this.#hasUrl = true
     const link = open.link && !open.head.inline ? this.#readLink(open) : undefined
     if (this.#counted) return
     if (link === undefined) this.#measured(open.head)
@@ -223,20 +224,20 @@ export class ImageScanner implements JsonVisitor, Scanner {
   }
 
   scalar(walk: JsonWalk, value: string): void {
-    if (walk.depth === 1 && this.#remainder.isRefusal(walk) && value !== 'null') this.#refused = true
+    if (this.#remainder.isRefusal(walk) && value !== 'null') this.#refused = true
     this.#remainder.scalar(walk)
     this.#makeWay(walk)
   }
 
   opened(walk: JsonWalk, isObject: boolean): void {
-    if (walk.depth === 1 && this.#remainder.isRefusal(walk)) this.#refused = true
+    if (this.#remainder.isRefusal(walk)) this.#refused = true
     if (walk.depth === 1 && walk.name === listName && isObject) throw new Unrecognised(`${listName} as an object`)
     this.#makeWay(walk)
   }
 
   /** A url that is no string makes way for the name that the image in the same element will take. */
   #makeWay(walk: JsonWalk): void {
-    if (this.#inElement()) this.#name(walk.name === 'url' ? b64Name : undefined)
+    this.#name(walk.name === 'url' ? b64Name : undefined)
   }
 
   closed(): void {
@@ -274,7 +275,6 @@ export class ImageScanner implements JsonVisitor, Scanner {
     open.begun = true
     if (!open.link || open.head.inline) this.#released = true
     if (!this.#asUrl || open.link || open.head.inline || this.#hasUrl) return
-    this.#hasUrl = true
     const mime = open.head.mime ?? 'application/octet-stream'
     this.#holdback.replace(open.from, open.from, Buffer.from(`data:${mime};base64,`))
   }

@@ -166,6 +166,13 @@ for (const [name, text, options, message] of broken)
       t.throws(() => scan(text, step, options), { name: 'Unreadable', message })
   })
 
+t.test('what is known of an answer makes no room for what is not', async t => {
+  const prompt = 'a boat '.repeat(3_000)
+  const text = `{"data":[{"revised_prompt":"${prompt}","b64_json":"${picture(100, 9_000)}"}]${' '.repeat(30_000)}}`
+  for (const step of stepsOf(text))
+    t.throws(() => scan(text, step), { name: 'Unrecognised', shape: /^\d\d KiB beside 2 images$/ })
+})
+
 t.test('where the end is not told an object that closes is the end', async t => {
   const text = `{"data":[{"b64_json":"${png}"}]}`
   for (const step of stepsOf(text)) t.equal(scan(text, step, { endUnknown: true }).out, text)
