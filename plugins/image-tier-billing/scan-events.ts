@@ -227,7 +227,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
     this.#checkOne()
     if (open.link && !open.head.inline && !open.text.write(piece, from, to))
       throw new Unrecognised('an event with a link that is longer than any')
-    if (open === this.#image) open.digest.write(piece, from, to)
+    open.digest.write(piece, from, to)
   }
 
   /** A link beside the image leads to it; another picture beside it is another one. */

@@ -204,6 +204,8 @@ t.test('without room all but the last 4 KiB of an image goes, and what is behind
 t.test('without room a link waits whole, and for the image that follows it too', async t => {
   const head = `event: ${finished}\ndata: {"url":"`
   t.same(follow([head, 'https://', 'x"', '}\n', '\n'], 0), [[head], [''], [''], [''], ['https://x"}\n\n', null]])
+  const long = `https://x/${'y'.repeat(2 * tailBytes)}`
+  t.same(follow([head, long, '"}\n', '\n'], 0), [[head], [''], [''], [`${long}"}\n\n`, null]])
   const text = `https://x",${image}}\n`
   t.same(follow([head, text.slice(0, 40), text.slice(40), '\n'], 0), [[head], [''], [''], [`${text}\n`, 100]])
 })
