@@ -93,7 +93,7 @@ t.test('a string may begin and end anywhere, with any backslashes', async t => {
     const text = `{"a":"${content}","${content}":["${content}"]}`
     for (const cuts of [[], every(text), ...every(text).map(cut => [cut])]) {
       const { walk, told } = tell(text, cuts)
-      t.ok(walk.complete && walk.fault === undefined, `${text} cut at ${cuts}`)
+      t.ok(walk.complete && walk.fault === undefined, `${text} cut at ${cuts.join()}`)
       t.equal(told.filter(one => one.includes(` is ${content}, to `)).length, 2)
     }
   }
@@ -145,7 +145,7 @@ t.test('what is JSON by its grammar is walked to its end, and nothing else is', 
       for (const cuts of [[], every(body)]) {
         const { walk } = tell(body, cuts)
         const isWalked = walk.complete && !walk.foreign && !walk.followed && walk.fault === undefined
-        if (isWalked !== expected) t.equal(isWalked, expected, `${name}: ${body}`)
+        if (isWalked !== expected) t.equal(isWalked, expected, `${name}: ${body.toString()}`)
       }
     }
   t.ok(objects > 100, `${objects} objects`)
