@@ -221,7 +221,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
       if (this.#image) this.#linkFrom = this.#image.from
       this.#image = open
     }
-    if (!open.head.settled) open.head.write(piece, from, to)
+    open.head.write(piece, from, to)
     if (open.link) this.#inline ||= open.head.inline
     else this.#hasBytes = true
     this.#checkOne()

@@ -63,6 +63,7 @@ const passing: readonly (readonly [string, string, readonly (number | null)[]])[
   ['images and links that are empty', done('', '"b64_json":"","url":""') + done(',"url":""'), [100]],
   ['a refusal', data('"error":{"code":"x"},"job":"y"'), []],
   ['words of nobody knows what beside an image', data('"job":"y"') + done() + data('"job":"z"'), [100]],
+  ['many numbers, a few in each event', data('"n":[1,2,3]').repeat(100), []],
   ['the end in words', `${done()}data:  [DONE] \n\n`, [100]],
   ['the end in words, in two lines', 'data:\ndata: [DONE]\n\n', []],
   ['256 characters in a comment', `: ${'a '.repeat(127)}ab\n\n`, []],
@@ -83,6 +84,7 @@ const numbered: readonly (readonly [string, string, number])[] = [
   ['nothing as a number', ',"index":null', 2],
   ['an empty number', ',"index":""', 2],
   ['a number that is deeper', ',"usage":{"index":3}', 2],
+  ['a text that is deeper', ',"usage":{"index":"3"}', 2],
   ['another number', ',"sequence_number":3', 2],
   ['another text', ',"background":"opaque"', 2],
 ]
@@ -94,6 +96,7 @@ for (const [name, more, count] of numbered)
 t.test('images are told apart by number and bytes, and by both numbers where they have two', async t => {
   const count = (...more: readonly string[]) => scan(more.map(one => done(one)).join(''), 9, 1e9).widths.length
   t.equal(count(',"index":0,"image_index":1', ',"index":0,"image_index":2'), 2)
+  t.equal(count(',"index":0,"image_index":1', ',"index":2,"image_index":1'), 2)
   t.equal(count(',"index":0,"image_index":1', ',"index":0,"image_index":1'), 1)
   t.equal(count(',"index":0', '', ''), 3, 'what has no number is never one of before')
   t.equal(scan(done(',"index":0') + done(',"index":0', `"b64_json":"${png2}"`), 9, 1e9).widths.length, 2)
@@ -106,6 +109,14 @@ const refused: readonly (readonly [string, string, string])[] = [
   ['an image of another kind', data(image, 'ping'), "an image in an event 'ping'"],
   ['an image of another type', data(`"type":"ping",${image}`, preview), "an image in an event 'ping'"],
   ['an image of no kind', data(image), "an image in an event ''"],
+  [
+    'an image whose usage is of a finished type',
+    data(`"usage":{"type":"${finished}"},${image}`),
+    "an image in an event ''",
+  ],
+  ['many numbers in one event', data(`"n":[${'1,'.repeat(300)}1]`), 'no image, but n[] (more than 256 numbers)'],
+  ['a link as a name of a member', data('"https://x":1'), 'https://x (a link as a name)'],
+  ['a long name of a member', data(`"${'n'.repeat(191)}":1`), `${'n'.repeat(120)}…`],
   ['a link as a preview', data('"url":"https://x"', preview), `an image in an event '${preview}'`],
   ['a picture as a link as a preview', data(`"url":"${url}"`, preview), `an image in an event '${preview}'`],
   ['an image, and a link that is another', done(`,"url":"${url}"`), 'an event with two pictures'],
