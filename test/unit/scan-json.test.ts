@@ -49,6 +49,23 @@ t.test('a text is refused with the same words at the same place, whatever slices
   t.pass(`${jsonTexts.length} texts`)
 })
 
+t.test('a text is read exactly when JSON.parse reads it as an object', async t => {
+  const isObject = (text: Buffer): boolean => {
+    try {
+      const value = JSON.parse(new TextDecoder('utf8', { fatal: true, ignoreBOM: true }).decode(text)) as unknown
+      return value !== null && typeof value === 'object' && !Array.isArray(value)
+    } catch {
+      return false
+    }
+  }
+  for (const [name, text] of jsonTexts)
+    for (const body of [text, Buffer.concat([Buffer.from('{"a":'), text, Buffer.from('}')])]) {
+      const told = read(body)
+      const refusedAsJson = typeof told === 'string' && told.includes('not a valid JSON object')
+      if (refusedAsJson === isObject(body)) t.equal(told, isObject(body), name)
+    }
+})
+
 const faults: readonly (readonly [text: string, why: string, at: number])[] = [
   ['', 'it ends too early', 0],
   [' ', 'it ends too early', 1],
