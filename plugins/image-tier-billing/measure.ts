@@ -118,7 +118,8 @@ const named: readonly (readonly [mime: string, at: number, magic: string])[] = [
   ['video/webm', 0, '\x1a\x45\xdf\xa3'],
   ['video/mp4', 4, 'ftyp'],
 ]
-const svg = /^\s*(?:<\?xml[^>]*>\s*|<!--[^]*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>]/i
+/** A comment ends where it first may. If it could end later too, each more would double the ways to read them all. */
+const svg = /^\s*(?:<\?xml[^>]*>\s*|<!--(?:(?!-->)[^])*-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>]/i
 
 /** The type of an image that is not measured; null where it is none that is known. */
 function nameOf(head: Buffer): string | null {

@@ -74,7 +74,12 @@ function syntaxRemedy(code: string, message: string, line: string): string | und
   if (code === 'TAG_RESOLVE_FAILED') return 'take the tag out; a value has the type that its key wants'
   if (code === 'BAD_SCALAR_START') return 'quote a value that begins with a special character'
   if (code !== 'UNEXPECTED_TOKEN') return undefined
-  return /[{,][^{},"']*:\s+[^"'{},\s][^"'{},]*\{/.test(line) ? 'inside { } quote a value that holds braces' : undefined
+  return hasBareBraces(line) ? 'inside { } quote a value that holds braces' : undefined
+}
+
+/** Whether a value that is not quoted, behind a name, has a brace in it. */
+function hasBareBraces(line: string): boolean {
+  return [...line.matchAll(/[{,]([^{},"']*)(?=\{)/g)].some(([, words = '']) => /:\s+\S/.test(words))
 }
 
 function spanOf(node: Node): Span {

@@ -14,14 +14,19 @@ export type Secrets = {
 
 const secretName =
   /(?:api|access|private|secret)[-_]?key$|token$|secret|passw(?:or)?d|passphrase|credential|authorization/i
-/** Things that look like a secret wherever they stand, whole or in a file too broken to read. */
+/**
+ * Things that look like a secret wherever they stand, whole or in a file too broken to read. What stands before is looked at
+ * behind blanks alone, not at each of them.
+ */
 const looksSecret = [
-  /(?<=\bBearer\s+)[^\s"'{}$][^\s"'}]*/gi,
+  /(?=[^\s"'{}$])(?<=\bBearer\s+)[^\s"'}]+/gi,
   /(?<![\w-])sk-[\w-]{6,}/g,
-  /(?<=:\/\/[^\s/@:]*:)[^\s"']+(?=@)/g,
-  /(?<=(?:api|access|private|secret)[-_]?key\b["']?\s*[:=]\s*)(?!\$\{)[^\s,}]+/gi,
-  /(?<=(?:token|secret|passw(?:or)?d|value)["']?\s*:\s*["']?)(?!["']?\$\{|Bearer\b|\*)[^\s,}"'][^,}"'\n]*/gi,
+  /(?=[^\s,}])(?<=(?:api|access|private|secret)[-_]?key\b["']?\s*[:=]\s*)(?!\$\{)[^\s,}]+/gi,
+  /(?=[^\s,}"'])(?<=(?:token|secret|passw(?:or)?d|value)["']?\s*:\s*["']?)(?!["']?\$\{|Bearer\b|\*)[^,}"'\n]+/gi,
 ]
+const userOfAddress = /:\/\/[^\s/@:]*:/g
+const blank = /\s/g
+const blankOrQuote = /[\s"']/g
 const shortest = 4
 const cover = '***'
 
@@ -60,7 +65,7 @@ export function gatherSecrets(root: Tree | undefined, text: string, loose: reado
     let masked = text
     for (const secret of known) masked = masked.replaceAll(secret, write)
     for (const look of looksSecret) masked = masked.replace(look, write)
-    return masked
+    return maskPasswords(masked, write)
   }
   return {
     spans,
@@ -82,5 +87,38 @@ function hiddenParts({ start, end }: Span, text: string): Span[] {
 
 /** An address without the password in it, which may itself hold an `@`: it ends at the last one. */
 export function withoutPassword(url: string): string {
-  return url.replace(/(:\/\/[^\s/@:]*:)\S+(?=@)/, `$1${cover}`)
+  for (const { start, end } of findPasswords(url, blank)) return url.slice(0, start) + cover + url.slice(end)
+  return url
+}
+
+function maskPasswords(text: string, write: (secret: string) => string): string {
+  const parts: string[] = []
+  let done = 0
+  for (const { start, end } of findPasswords(text, blankOrQuote)) {
+    parts.push(text.slice(done, start), write(text.slice(start, end)))
+    done = end
+  }
+  return done === 0 ? text : parts.join('') + text.slice(done)
+}
+
+export function hasPassword(text: string): boolean {
+  for (const _ of findPasswords(text, blank)) return true
+  return false
+}
+
+/** Of addresses: what stands between a user's colon and the last `@` before what ends it. */
+function* findPasswords(text: string, ends: RegExp): Iterable<Span> {
+  let seen = 0
+  for (let at = 0; ; ) {
+    userOfAddress.lastIndex = at
+    if (!userOfAddress.test(text)) return
+    const start = userOfAddress.lastIndex
+    // A colon may end one user and begin what leads to the next.
+    at = start - 1
+    if (start < seen) continue
+    ends.lastIndex = start
+    seen = ends.exec(text)?.index ?? text.length
+    const length = text.slice(start, seen).lastIndexOf('@')
+    if (length > 0) yield { start, end: start + length }
+  }
 }

@@ -40,7 +40,7 @@ function coverSpans(text: string, spans: readonly Span[]): string {
 
 /** Quotes and the brace that ends a reference are no secret, and YAML needs them. */
 function keepEdges(part: string): string {
-  const [, open = '', close = ''] = /^(["']?(?:Bearer\s+)?\}?).*?(\}?["']?)$/s.exec(part) ?? []
+  const [, open = '', close = ''] = /^(["']?(?:Bearer\s+(?!\s))?\}?).*?(\}?["']?)$/s.exec(part) ?? []
   const kept = part.length > open.length + close.length
   return kept ? `${open}${coverInText}${close}` : part
 }

@@ -7,7 +7,7 @@ import type { Head } from '../kit/index.ts'
 export function bearerKey(head: Head): string | undefined {
   const value = head.headers['authorization']
   if (typeof value !== 'string') return undefined
-  return /^bearer\s+(.*)$/i.exec(value.trim())?.[1]?.trim() ?? ''
+  return /^bearer\s(.*)$/is.exec(value.trim())?.[1]?.trim() ?? ''
 }
 
 /** The value of a header that holds nothing but a key. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 
 const slash = 47
 /** RFC 9112 3.2.2. A fragment is no part of a request's target, and has no business here. */
-const absolute = /^https?:\/\/([^/?#]*)([^#]*)$/i
+const absolute = /^https?:\/\/([^/?#]*)((?:[/?][^#]*)?)$/i
 /** A name or an address, and a port: what a Host may hold (RFC 9112 3.2) without being read in two ways. */
 const authority = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/
 

@@ -414,7 +414,7 @@ function* slices(bytes: Buffer): Generator<Buffer> {
 /** `/v1` + `/v1/x` → `/v1/x`: a version that base address and path both carry is meant once. */
 function joinPath(prefix: string, path: string): string {
   const last = prefix.slice(prefix.lastIndexOf('/'))
-  return /^\/v\d+\w*$/.test(last) && path.startsWith(`${last}/`) ? prefix.slice(0, -last.length) + path : prefix + path
+  return /^\/v\d\w*$/.test(last) && path.startsWith(`${last}/`) ? prefix.slice(0, -last.length) + path : prefix + path
 }
 
 /** What makes an answer's head unusable, if anything does. */

@@ -19,7 +19,7 @@ export function formatMoney(micros: Micros): string {
   const sign = micros < 0 ? '-' : ''
   const whole = Math.abs(micros)
   const places = String(whole % 1_000_000).padStart(6, '0')
-  return `${sign}${Math.trunc(whole / 1_000_000)}.${places.slice(0, 2)}${places.slice(2).replace(/0+$/, '')}`
+  return `${sign}${Math.trunc(whole / 1_000_000)}.${places.slice(0, 2)}${places.slice(2).replace(/0{1,4}$/, '')}`
 }
 
 /** Reads `250ms`, `30s`, `15m`, `24h`, `7d` into milliseconds; undefined when it is not a duration. */

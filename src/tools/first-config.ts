@@ -77,7 +77,7 @@ function withDefault(text: string, variable: string, value: string): string {
 
 function writeExample(text: string): string {
   const seen = new Map<string, string>()
-  const settings = text.replaceAll(/^\s*#.*$/gm, '')
+  const settings = text.replaceAll(/^[ \t]*#.*$/gm, '')
   for (const [, name = '', value = ''] of settings.matchAll(/\$\{([A-Z][A-Z0-9_]*):-([^}]*)\}/g))
     if (!seen.has(name)) seen.set(name, value)
   return [

@@ -10,7 +10,7 @@ export type Ignore = {
   readonly at: number
 }
 
-const words = /^#\s*tollgate-ignore:\s*([\w-]+(?:\s*,\s*[\w-]+)*)\s*(.*)$/
+const words = /^#\s*tollgate-ignore:\s*([\w-]+(?:\s*,\s*[\w-]+)*)(.*)/s
 
 /** Every ignore comment of a file. */
 export function readIgnores(tokens: readonly Token[], source: Source): readonly Ignore[] {
@@ -22,6 +22,6 @@ export function readIgnores(tokens: readonly Token[], source: Source): readonly 
     const beside = contents.some(token => token.at < at && source.locate(token.at).line === own)
     const below = beside ? undefined : contents.find(token => token.at > at)
     const lines = below ? [own, source.locate(below.at).line] : [own]
-    return [{ rules: (match[1] ?? '').split(/\s*,\s*/), reason: match[2] ?? '', lines, at }]
+    return [{ rules: (match[1] ?? '').split(',').map(rule => rule.trim()), reason: (match[2] ?? '').trim(), lines, at }]
   })
 }

@@ -35,7 +35,8 @@ export function createPool(url: string, connectionsMax: number, statementMax = s
 
 /** Where an address leads, for people: without the password. */
 export function describePlace(url: string): string {
-  return url.replace(/^(\w+:\/\/)(?:[^?]*@)?([^?]*).*$/s, '$1$2')
+  const [, scheme, place = ''] = /^(\w+:\/\/)([^?]*)/.exec(url) ?? []
+  return scheme === undefined ? url : scheme + place.slice(place.lastIndexOf('@') + 1)
 }
 
 /** Work on one connection. Statements that give no rows are sent without waiting for them; `settle` waits for all. */

@@ -187,7 +187,7 @@ async function checkCertificate(tls: { readonly cert: string; readonly key: stri
 /** Files that hold secrets, and who may read them beside their owner. */
 async function* checkFiles({ file, storage, server }: Plan): AsyncIterable<Checked> {
   const text = await readFile(file, 'utf8').catch(() => '')
-  const named = [...text.matchAll(/\$\{file:([^}]+)\}/g)].map(([, path = '']) => path)
+  const named = [...text.matchAll(/\$\{file:((?:(?!\$\{file:)[^}])+)\}/g)].map(([, path = '']) => path)
   const database = /^sqlite:(?:\/\/)?(.+)$/.exec(storage)?.[1]
   const paths = [
     ...new Set([...named, ...(server.tls ? [server.tls.key] : []), ...(database === undefined ? [] : [database])]),

@@ -14,7 +14,7 @@ export function shiftPoint(number: string, places: number): string {
   const padded = point > 0 ? digits.padEnd(point, '0') : digits.padStart(digits.length - point, '0')
   const at = Math.max(0, point)
   const left = padded.slice(0, at).replace(/^0+(?=\d)/, '') || '0'
-  const right = padded.slice(at).replace(/0+$/, '')
+  const right = padded.slice(at).replace(/(?<!0)0+$/, '')
   return right === '' ? left : `${left}.${right}`
 }
 

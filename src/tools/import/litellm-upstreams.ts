@@ -46,7 +46,7 @@ export class Upstreams {
       const unset = `https://${variable.toLowerCase().replaceAll('_', '-')}-is-not-set.invalid`
       return JSON.stringify(`\${${variable}:-${unset}}${path}`)
     }
-    const bare = given.replace(/\/+$/, '').replace(/\/v1$/, '')
+    const bare = given.replace(/(?<!\/)\/+$/, '').replace(/\/v1$/, '')
     return /^https?:\/\/[^\s@?#]+$/.test(bare)
       ? JSON.stringify(bare.endsWith(path) ? bare : `${bare}${path}`)
       : undefined

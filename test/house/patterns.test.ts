@@ -1,0 +1,140 @@
+import { globSync } from 'node:fs'
+import { resolve } from 'node:path'
+import t from 'tap'
+import { attacksOn, textOf } from './patterns/attacks.ts'
+import { collectPatterns, readPatterns } from './patterns/collect.ts'
+import { findGrowth } from './patterns/judge-growth.ts'
+import { CountedPattern, type Pattern } from './patterns/steps.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+/** What runs in a browser reads what its own gateway sends. */
+const files = globSync('{src,plugins}/**/*.{ts,cjs}', { cwd: root })
+  .filter(file => !file.startsWith('src/console/') || file === 'src/console/build.ts')
+  .toSorted()
+const all = files.map(file => collectPatterns(root, file))
+const patterns = all.flatMap(({ patterns }) => patterns)
+const made = all.flatMap(({ made }) => made)
+
+type Bounded = { readonly file: string; readonly pattern: RegExp; readonly bound: string }
+
+/** What costs more than in proportion to its text, and may: nobody else decides how long that is. */
+const bounded: readonly Bounded[] = [
+  {
+    file: 'src/config/find-key.ts',
+    pattern: /\[["']?([^\]"']*)["']?\]/g,
+    bound: 'a key that a person names on a command line, or one of our own table: one argument',
+  },
+  {
+    file: 'src/tools/first-config.ts',
+    pattern: /\$\{([A-Z][A-Z0-9_]*):-([^}]*)\}/g,
+    bound: 'the configuration that is shipped, of which a new one is written',
+  },
+  {
+    file: 'src/storage/postgres/translate.ts',
+    pattern:
+      /^CREATE TRIGGER (\w+) ((?:BEFORE|AFTER) (?:INSERT|DELETE|UPDATE)(?: OF [\w\s,]+?)?)\s+ON (\S+)\s+(?:WHEN ([\s\S]+?)\s+)?BEGIN\s+([\s\S]+?); END$/,
+    bound: 'statements of our own migrations',
+  },
+]
+
+/** What is put together when it runs, by file: what it may become, or why nobody else decides. */
+const known: { readonly [file: string]: readonly RegExp[] | string } = {
+  'src/engine/router.ts': [/^\/v1\/chat\/completions$/, /^\/v1beta\/models\/(.+):generateContent$/],
+  'src/simulator/find-route.ts': [/^\/v1beta\/models\/(?<model>.+):generateContent$/],
+  'src/tools/first-config.ts': [/(\$\{UPSTREAM_URL:-)[^}]*/],
+  'src/simulator/text/sample.ts': 'a pattern of a caller of at most 200 characters, tried on texts of at most 10',
+  'src/cli/commands/completion.ts': [/^(?:families|pipeline)\.(?=(?:auth|ratelimit)\b)/],
+}
+
+t.test('no pattern of the product costs more than in proportion to what it reads', async t => {
+  t.ok(patterns.length > 200)
+  const judged = new Map<string, string | undefined>()
+  const found: string[] = []
+  const needed = new Set<Bounded>()
+  for (const { file, source, flags } of patterns) {
+    const text = `/${source}/${flags}`
+    if (!judged.has(text)) judged.set(text, findGrowth({ source, flags }))
+    const growth = judged.get(text)
+    if (growth === undefined) continue
+    const entry = bounded.find(one => one.file === file && String(one.pattern) === text)
+    if (entry) needed.add(entry)
+    else found.push(`${file}: ${text}: ${growth}`)
+  }
+  t.strictSame(found, [])
+  t.strictSame(
+    bounded.filter(entry => !needed.has(entry)).map(({ file, pattern }) => `${file}: ${pattern}`),
+    [],
+    'each exception is still needed',
+  )
+})
+
+t.test('what is put together when it runs is known, and grows no more', async t => {
+  t.strictSame([...new Set(made.map(({ file }) => file))].toSorted(), Object.keys(known).toSorted())
+  for (const [file, samples] of Object.entries(known))
+    for (const sample of typeof samples === 'string' ? [] : samples) t.equal(findGrowth(sample), undefined, file)
+})
+
+t.test('what has stalled, or would, is found', async t => {
+  for (const pattern of [
+    // Base64 in lines, and drawings, in texts of image answers, as they were once looked for.
+    /([A-Za-z0-9+/_=-]{16,})\s+(?=[A-Za-z0-9+/_=-]{16,})/g,
+    /<svg[\s>][^]*<\/svg/i,
+    // Comments before a drawing: each doubled the time.
+    /^\s*(?:<\?xml[^>]*>\s*|<!--[^]*?-->\s*|<!DOCTYPE[^>]*>\s*)*<svg[\s>]/i,
+    /^https?:\/\/([^/?#]*)([^#]*)$/i,
+    /\/models\/.+:[a-z]+[A-Z][A-Za-z]+$/,
+    /[{,][^{},"']*:\s+[^"'{},\s][^"'{},]*\{/,
+    /(?<=:\/\/[^\s/@:]*:)[^\s"']+(?=@)/g,
+    /(?<=\bBearer\s+)[^\s"'{}$][^\s"'}]*/gi,
+    /\s*,\s*/,
+    /0+$/,
+    /"(?:[^"\\]|\\.)*"/g,
+    /(a+)+b/,
+    /(?:a|ab|b)*c/,
+  ])
+    t.type(findGrowth(pattern), 'string', String(pattern))
+})
+
+t.test('what reads each character a few times is let be', async t => {
+  for (const pattern of [
+    /[A-Za-z0-9+/_=-]{32,}/g,
+    /(?<![A-Za-z0-9+/_=-])([A-Za-z0-9+/_=-]{16,})\s+(?=[A-Za-z0-9+/_=-]{16})/g,
+    /^[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?$/,
+    /(?<!0)0+$/,
+    /^"(?:[^"\\]|\\.)*"/,
+  ])
+    t.equal(findGrowth(pattern), undefined, String(pattern))
+})
+
+t.test('steps are counted of what Node finds: the same matches, in every text that is tried', async t => {
+  for (const { source, flags } of patterns) {
+    const pattern: Pattern = { source, flags: flags.includes('g') ? flags : `${flags}g` }
+    const counted = new CountedPattern(pattern)
+    const texts = [...attacksOn(counted)].filter((_, i) => i % 97 === 0).map(attack => textOf(attack, 40))
+    for (const text of texts) {
+      const { found, isWhole } = counted.search(text, 1_000_000)
+      if (!isWhole) continue
+      const wanted = [...text.matchAll(new RegExp(source, pattern.flags))]
+      const told = found.map(({ from, to }) => `${from}-${to}`).join()
+      const want = wanted.map(({ 0: { length }, index }) => `${index}-${index + length}`).join()
+      if (told !== want) t.fail(`/${source}/${flags} in ${JSON.stringify(text)}: ${told}, not ${want}`)
+    }
+  }
+})
+
+t.test('patterns are read as a program has them: not from texts and comments, names put in', async t => {
+  const { patterns, made } = readPatterns(
+    'x.ts',
+    'const most = 3\nconst word = "[a-z]"\n// /no+/\nconst text = "/no+/"\nconst half = (a: number) => a / 2 / 1\n' +
+      'const a: RegExp = /a+[/]/gi\nconst b = new RegExp(`^${word}{${most}}$`, "u")\nconst c = new RegExp(a, "g")\n' +
+      'const d = (x: string) => new RegExp(x)',
+  )
+  t.strictSame(
+    patterns.map(({ source, flags }) => `/${source}/${flags}`),
+    ['/a+[/]/gi', '/^[a-z]{3}$/u', '/a+[/]/g'],
+  )
+  t.strictSame(
+    made.map(({ text }) => text),
+    ['new RegExp(x)'],
+  )
+})
