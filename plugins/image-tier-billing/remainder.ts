@@ -28,6 +28,8 @@ const labels = wordSet(`
   request_id requestId trace_id event_id system_fingerprint finish_reason mime_type error
 `)
 
+type Held = { readonly from: number; readonly path: string; isCounted: boolean }
+
 /** What the family says of its vendor's answers. */
 export type AnswerWords = { readonly texts?: readonly string[]; readonly refusals?: readonly string[] }
 
@@ -46,7 +48,11 @@ export class Remainder {
   /** Where the string stands that is being read. */
   #from: number | undefined
   /** Links that are none of an image that is known, as long as one may still come: some vendors tell each link twice. */
-  #links: { readonly link: string; readonly from: number; readonly path: string }[] = []
+  #links: Held[] = []
+  /** Those before it lead to images that have been counted. */
+  #firstHeld = 0
+  /** The same by what they say. */
+  readonly #sameLinks = new Map<string, Held[]>()
   readonly #billed = new Set<string>()
   /** The place of the first string that is neither a sentence nor a label: without an image beside it, nobody knows what it says. */
   strange: string | undefined
@@ -95,7 +101,7 @@ export class Remainder {
 
   /** Where the first string stands of which it is not known yet whether it may go. */
   get from(): number | undefined {
-    return this.#links[0]?.from ?? this.#from
+    return this.#heldLink()?.from ?? this.#from
   }
 
   /** It is over. @returns what it says. @throws Unrecognised when it may be an image, or lead to one */
@@ -133,24 +139,37 @@ export class Remainder {
   /** The image that a link leads to has been counted: it may stand anywhere. */
   count(link: string): void {
     this.#billed.add(link)
-    this.#links = this.#links.filter(one => one.link !== link)
+    for (const one of this.#sameLinks.get(link) ?? []) one.isCounted = true
+    this.#sameLinks.delete(link)
   }
 
   /** All has come, or so much that no more is held. @throws Unrecognised when there is a link of no image */
   checkLinks(): void {
-    const [first] = this.#links
+    const first = this.#heldLink()
     if (first) throw new Unrecognised(`${first.path} (a link)`)
   }
 
   #keepLink(walk: JsonWalk, link: string): void {
     if (this.#billed.has(link)) return
     if (link.trimStart().slice(0, 5).toLowerCase() === 'data:') throw new Unrecognised(`${walk.path()} (a data: URL)`)
-    this.#links.push({ link, from: this.#from ?? 0, path: walk.path() })
+    const held = { from: this.#from ?? 0, path: walk.path(), isCounted: false }
+    this.#links.push(held)
+    const same = this.#sameLinks.get(link)
+    if (same) same.push(held)
+    else this.#sameLinks.set(link, [held])
+  }
+
+  /** The first link that leads to no image that has been counted. */
+  #heldLink(): Held | undefined {
+    while (this.#links[this.#firstHeld]?.isCounted === true) this.#firstHeld++
+    return this.#links[this.#firstHeld]
   }
 
   /** Nothing is judged whose record is over. */
   forget(): void {
     this.#links = []
+    this.#firstHeld = 0
+    this.#sameLinks.clear()
     this.#known = 0
     this.#numbers = 0
     this.strange = undefined
@@ -169,7 +188,7 @@ export class Remainder {
 
   /** @throws Unrecognised when what has come is more than `images` images, their texts and what belongs to them */
   weigh(came: number, images: number): void {
-    const [first] = this.#links
+    const first = this.#heldLink()
     if (first && came - first.from > linkBytesMax) this.checkLinks()
     const rest = came - this.#known - this.#length
     if (rest > restBytesMax + images * restBytesPerImage)

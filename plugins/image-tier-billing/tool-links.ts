@@ -8,12 +8,17 @@ const imageType = /image/i
 /** What is told between a link and the end of its object is text. */
 const heldBytesMax = 4 * 1024 * 1024
 
+type Link = { readonly from: number; readonly depth: number; readonly path: string }
+
 /**
  * Links in what tools and models tell. One leads to an image where a member on its way says so, or the type of an object that
  * it stands in, which may come after it: until then it is held.
  */
 export class ToolLinks {
-  #links: { readonly from: number; readonly depth: number; readonly path: string }[] = []
+  /** Where the first one stands. */
+  #first: Link | undefined
+  /** Those that stand deeper than all before them: of an object that ends, the first one in it is asked for. */
+  #deeper: Link[] = []
   /** How deep the objects are whose type speaks of an image. */
   readonly #typed = new Set<number>()
 
@@ -22,7 +27,10 @@ export class ToolLinks {
     const path = `${walk.path()} (a link)`
     for (let depth = 1; depth <= walk.depth; depth++)
       if (imageName.test(walk.names[depth] as string)) throw new Unrecognised(path)
-    if (isInItem) this.#links.push({ from, depth: walk.depth, path })
+    if (!isInItem) return
+    const link = { from, depth: walk.depth, path }
+    this.#first ??= link
+    if (link.depth > (this.#deeper.at(-1)?.depth ?? 0)) this.#deeper.push(link)
   }
 
   /** The object that the walk is in says what it is. */
@@ -33,20 +41,20 @@ export class ToolLinks {
   /** A container that was `depth` deep is over. @throws Unrecognised when it was an image's, and has a link */
   close(depth: number): void {
     if (!this.#typed.delete(depth)) return
-    const link = this.#links.find(one => one.depth >= depth)
+    const link = this.#deeper.find(one => one.depth >= depth)
     if (link) throw new Unrecognised(link.path)
   }
 
   /** The item that the links stand in is over: they lead elsewhere. */
   forget(): void {
-    this.#links = []
+    this.#first = undefined
+    this.#deeper = []
   }
 
   /** Up to where bytes may go, of which the last stands before `end`. @throws Unrecognised when too much would be held */
   safe(end: number): number {
-    const [first] = this.#links
-    if (!first) return end
-    if (end - first.from > heldBytesMax) throw new Unrecognised(first.path)
-    return first.from
+    if (!this.#first) return end
+    if (end - this.#first.from > heldBytesMax) throw new Unrecognised(this.#first.path)
+    return this.#first.from
   }
 }

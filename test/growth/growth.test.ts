@@ -1,12 +1,13 @@
 import t from 'tap'
 import { line, ratioMax, settleGrowth } from './measure.ts'
+import { scanners } from './answers.ts'
 import { readers } from './readers.ts'
 
 /** Enough for a square to show; `npm run growth` goes up to whole bodies. */
 const bytes = 131_072
 
 t.test('[6.1] twice the bytes cost at most 2.6 times as much, whatever reads them and whatever they are', async t => {
-  for (const reader of readers)
+  for (const reader of [...readers, ...scanners])
     await t.test(reader.name, async t => {
       for (const kind of Object.keys(reader.kinds)) {
         const growth = await settleGrowth(reader, kind, Math.min(bytes, reader.bytesMax ?? bytes))

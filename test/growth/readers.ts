@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { ImageHead } from '../../plugins/image-tier-billing/image-head.ts'
 import { fingerprintOf } from '../../plugins/image-tier-billing/idempotency.ts'
@@ -20,11 +21,14 @@ import { MemberReader } from '../../plugins/token-usage/read-members.ts'
 import { EventReading, JsonReading } from '../../plugins/token-usage/reading.ts'
 import { StreamEstimate } from '../../plugins/token-usage/stream-estimate.ts'
 import { readYaml } from '../../src/config/load.ts'
+import { gatherSecrets } from '../../src/config/secrets.ts'
 import { Failure } from '../../src/kit/index.ts'
+import { provenStyle } from '../../src/dialects/caller-style.ts'
 import { openai } from '../../src/dialects/openai.ts'
 import { scanObject } from '../../src/engine/fields.ts'
 import { Gather } from '../../src/engine/gather.ts'
 import { createRedaction } from '../../src/engine/redact.ts'
+import { takeOriginForm } from '../../src/engine/request-target.ts'
 import { ObjectScan } from '../../src/engine/scan-json.ts'
 import { around, boundary, eventStreams, fill, forms, type Generator, jsonBodies } from './bodies.ts'
 
@@ -46,6 +50,7 @@ const base64: Reader['kinds'] = {
   base64: bytes => fill(bytes, 'iVBORw0KGgoAAAANSUhEUgAA'),
   'escaped slashes': bytes => around('/9j/', fill(bytes, 'AAA\\/')),
   blanks: bytes => fill(bytes, ' \\n\\u0020'),
+  'comments before a drawing': bytes => Buffer.from(fill(bytes * 0.75, '<!---->').toString('base64')),
   'a JPEG of fill bytes': bytes => around('/9j/', fill(bytes, '////')),
 }
 const reading = { dialect: openai, operation: 'responses', bytesPerToken: 4, bytesMax: 64 * 1024 * 1024 }
@@ -81,7 +86,7 @@ const configurations: Reader['kinds'] = {
   faults: bytes => fill(bytes, 'a: [}\n'),
 }
 
-/** Every reader of bytes that others send. Those of image answers are tried in tests of their own. */
+/** Every reader of bytes that others send; those of image answers are in `answers.ts`. */
 export const readers: readonly Reader[] = [
   { name: 'fields', kinds: json, read: bytes => scanObject(bytes) },
   { name: 'fields in slices', kinds: json, read: bytes => scanSliced(bytes, 65_536) },
@@ -153,6 +158,26 @@ export const readers: readonly Reader[] = [
       'half of it': bytes => fill(bytes, 'secret-ke'),
     },
     read: bytes => redact(bytes),
+  },
+  {
+    name: 'target of a request',
+    kinds: {
+      'absolute, with a fragment': bytes => around('http://', fill(bytes, 'a'), '#'),
+      models: bytes => around(fill(bytes / 2, '/models/'), fill(bytes / 2, ':aA'), '/'),
+      'colons after models': bytes => fill(bytes, '/models/:'),
+    },
+    bytesMax: 16_000,
+    read: bytes => repeat(40, () => readTarget(bytes.toString())),
+  },
+  {
+    name: 'secrets of a broken file',
+    kinds: {
+      blanks: bytes => around('Bearer', fill(bytes, ' '), '"'),
+      users: bytes => fill(bytes, '://a:'),
+      keys: bytes => around('api_key', fill(bytes, ' '), ':', fill(bytes, ' '), ','),
+      tokens: bytes => around('token', fill(bytes, ' '), ':', fill(bytes, ' '), ','),
+    },
+    read: bytes => gatherSecrets(undefined, '', []).mask(bytes.toString()),
   },
   { name: 'configuration', kinds: configurations, bytesMax: 1 << 14, read: bytes => readYaml(bytes.toString()) },
 ]
@@ -229,6 +254,11 @@ function readHead(bytes: Buffer): void {
 function judgeText(bytes: Buffer): void {
   const text = unescapeText(bytes)
   for (const judge of [findPicture, findBase64, isLink, isLinkAlone]) judge(text)
+}
+
+function readTarget(url: string): void {
+  takeOriginForm({ url, headers: {}, rawHeaders: [] } as unknown as IncomingMessage)
+  provenStyle(url, {})
 }
 
 function redact(bytes: Buffer): void {

@@ -3,6 +3,7 @@ import { eventStreams, forms, jsonBodies } from './bodies.ts'
 import type { Asked } from './caller.ts'
 import { answers, requests } from './exchanges.ts'
 import { line, ratioMax, settleGrowth } from './measure.ts'
+import { scanners } from './answers.ts'
 import { readers } from './readers.ts'
 import { TurnBench } from './turns.ts'
 
@@ -30,7 +31,7 @@ process.stdout.write(`\n${misses} beyond their bounds (× ${ratioMax}, ${turnMsM
 process.exitCode = misses > 0 ? 1 : 0
 
 async function printTable(): Promise<void> {
-  for (const reader of readers) {
+  for (const reader of [...readers, ...scanners]) {
     if (!reader.name.includes(options.only)) continue
     for (const kind of Object.keys(reader.kinds)) {
       const most = Math.min(bytesMax, reader.bytesMax ?? bytesMax)
