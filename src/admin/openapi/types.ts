@@ -1,3 +1,5 @@
+import type { CodeSample } from '../../operations/index.ts'
+
 /** Of OpenAPI 3.1, what is written here. A schema is JSON Schema. */
 export type SchemaObject = { readonly [keyword: string]: unknown }
 type Reference = { readonly $ref: string }
@@ -17,9 +19,6 @@ export type ResponseObject = {
   readonly headers?: { readonly [name: string]: Reference }
   readonly content?: MediaTypes
 }
-
-/** A ready-to-paste request; the extension is one that renderers of such documents read. */
-export type CodeSample = { readonly lang: string; readonly label: string; readonly source: string }
 
 export type OperationObject = {
   readonly operationId: string
