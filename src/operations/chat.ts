@@ -37,14 +37,14 @@ export const chat: Operation = {
     ]),
   ],
   smallest: model => ({ json: { model, max_tokens: 16, messages: [{ role: 'user', content: 'Say yes.' }] } }),
-  firstSteps: ({ baseUrl, secret, model }) => [
+  firstSteps: [
     {
       name: 'Node',
       text: `import OpenAI from 'openai'
 
-const client = new OpenAI({ baseURL: '${baseUrl}/v1', apiKey: '${secret}' })
+const client = new OpenAI({ baseURL: '{baseUrl}/v1', apiKey: '{secret}' })
 const reply = await client.chat.completions.create({
-  model: '${model}',
+  model: '{model}',
   messages: [{ role: 'user', content: 'Hello' }],
 })
 console.log(reply.choices[0].message.content)`,

@@ -38,11 +38,11 @@ export const generate: Operation = {
       'console.log(answer.text)',
     ]),
   ],
-  firstSteps: ({ baseUrl, secret, model }) => [
+  firstSteps: [
     {
       name: 'generative',
-      text: `curl ${baseUrl}/v1beta/models/${model}:generateContent \\
-  -H "x-goog-api-key: ${secret}" \\
+      text: `curl {baseUrl}/v1beta/models/{model}:generateContent \\
+  -H "x-goog-api-key: {secret}" \\
   -H "Content-Type: application/json" \\
   -d '{"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}'`,
     },

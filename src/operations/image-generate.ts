@@ -49,20 +49,20 @@ export const imageGenerate: Operation = {
     ),
   ],
   smallest: model => ({ json: { model, prompt: 'a red square', n: 1 } }),
-  firstSteps: ({ baseUrl, secret, model }) => [
+  firstSteps: [
     {
       name: 'curl',
-      text: `curl ${baseUrl}/v1/images/generations \\
-  -H "Authorization: Bearer ${secret}" \\
+      text: `curl {baseUrl}/v1/images/generations \\
+  -H "Authorization: Bearer {secret}" \\
   -H "Content-Type: application/json" \\
-  -d '{"model": "${model}", "prompt": "a boat at dawn", "size": "1024x1024"}'`,
+  -d '{"model": "{model}", "prompt": "a boat at dawn", "size": "1024x1024"}'`,
     },
     {
       name: 'Python',
       text: `from openai import OpenAI
 
-client = OpenAI(base_url="${baseUrl}/v1", api_key="${secret}")
-image = client.images.generate(model="${model}", prompt="a boat at dawn", size="1024x1024")
+client = OpenAI(base_url="{baseUrl}/v1", api_key="{secret}")
+image = client.images.generate(model="{model}", prompt="a boat at dawn", size="1024x1024")
 print(image.data[0])`,
     },
   ],

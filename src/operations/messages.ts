@@ -42,14 +42,14 @@ export const messages: Operation = {
     ]),
   ],
   smallest: model => ({ json: { model, max_tokens: 16, messages: [{ role: 'user', content: 'Say yes.' }] } }),
-  firstSteps: ({ baseUrl, secret, model }) => [
+  firstSteps: [
     {
       name: 'messages',
-      text: `curl ${baseUrl}/v1/messages \\
-  -H "x-api-key: ${secret}" \\
+      text: `curl {baseUrl}/v1/messages \\
+  -H "x-api-key: {secret}" \\
   -H "anthropic-version: 2023-06-01" \\
   -H "Content-Type: application/json" \\
-  -d '{"model": "${model}", "max_tokens": 256, "messages": [{"role": "user", "content": "Hello"}]}'`,
+  -d '{"model": "{model}", "max_tokens": 256, "messages": [{"role": "user", "content": "Hello"}]}'`,
     },
   ],
   otel: 'chat',

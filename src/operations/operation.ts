@@ -16,8 +16,8 @@ export type Operation = {
   samples?(call: SampleCall): readonly CodeSample[]
   /** The least that it can be asked for: what a test of a model costs next to nothing with. */
   smallest?(model: string): SmallRequest
-  /** What somebody with a new key may try first. */
-  firstSteps?(call: FirstCall): readonly FirstStep[]
+  /** What somebody with a new key may try first; `{baseUrl}`, `{secret}` and `{model}` stand for what is known then. */
+  readonly firstSteps?: readonly FirstStep[]
   readonly answer?: OperationAnswer
   /** Where answers tell what they have used, when that is elsewhere than in the other answers of the style. */
   readonly usage?: {
@@ -78,5 +78,4 @@ export type CodeSample = { readonly lang: string; readonly label: string; readon
 /** The body of a request, and whether it is a form. */
 export type SmallRequest = { readonly json: object } | { readonly form: FormData }
 
-export type FirstCall = { readonly baseUrl: string; readonly secret: string; readonly model: string }
 export type FirstStep = { readonly name: string; readonly text: string }
