@@ -7,6 +7,7 @@ import {
   type LimitKind,
   type Limits,
   type Model,
+  type OperationsByName,
   type Origin,
   type OtlpPlan,
   parseBytes,
@@ -61,6 +62,7 @@ export type Sketch = {
   readonly source: Source
   readonly pipeline: Pipeline
   readonly report: Report
+  readonly operations: OperationsByName
 }
 
 export type Parts = Pick<Plan, 'upstreams' | 'families' | 'models'>
@@ -261,12 +263,14 @@ function buildStep(step: ByName<unknown>, origin: Origin): PipelineStep {
 /** One route for each spelling; all ask upstreams at the path of the first. */
 function buildRoutes(own: RouteSettings, server: ServerPlan, at: Path, sketch: Sketch): readonly Route[] {
   const [first = '', ...more] = ([] as string[]).concat(own.match)
+  const traits = sketch.operations.get(own.operation)
   const { method, path: upstreamPath } = parseMatch(first) as { method: string; path: string }
   const shared = {
     method,
     upstreamPath,
     stream: own.stream,
     operation: own.operation,
+    ...(traits && { traits }),
     dialect: own.dialect,
     body: own.body ?? (method === 'GET' || method === 'DELETE' ? 'none' : 'json'),
     bodyBytesMax: own.body_max === undefined ? server.bodyBytesMax : bytes(own.body_max),

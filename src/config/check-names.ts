@@ -1,3 +1,4 @@
+import type { OperationsByName } from '../kit/index.ts'
 import type { Report } from './report.ts'
 import { suggest } from './suggest.ts'
 import { type Entry, findNode, type Path, type Tree } from './tree.ts'
@@ -6,6 +7,8 @@ import { type Entry, findNode, type Path, type Tree } from './tree.ts'
 export type KnownNames = {
   readonly dialects?: readonly string[]
   readonly answers?: readonly string[]
+  /** What is known of operations; a route may name others. */
+  readonly operations?: OperationsByName
   /** What may follow `simulator:` in an upstream's url. */
   readonly simulators?: readonly string[]
   /** What may stand before the colon of `storage` and of `counters`. */

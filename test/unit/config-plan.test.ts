@@ -7,6 +7,7 @@ import { parse } from 'yaml'
 import { builtins } from '../../plugins/index.ts'
 import { describeChanges, gatewaySchema, loadPlan } from '../../src/config/index.ts'
 import type { AnyPlugin, Plan, Route } from '../../src/kit/index.ts'
+import { operationTraits } from '../../src/operations/index.ts'
 import { readFileSync } from 'node:fs'
 import { resolveSample, sampleText } from './config-sample.ts'
 
@@ -366,9 +367,11 @@ const schemaFile = new URL('../../schemas/gateway.schema.json', import.meta.url)
 const resolveBuiltin = async (name: string): Promise<AnyPlugin | undefined> =>
   builtins.find(plugin => plugin.name === name)
 
+const known = { operations: operationTraits }
+
 t.test('the shipped gateway.yaml', async t => {
   const text = readFileSync(shipped, 'utf8')
-  const loaded = await loadPlan({ file: 'gateway.yaml', text, env: {}, resolvePlugin: resolveBuiltin })
+  const loaded = await loadPlan({ file: 'gateway.yaml', text, env: {}, resolvePlugin: resolveBuiltin, known })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings, null, 2))
   const { plan } = loaded
   t.same(
@@ -435,7 +438,7 @@ t.test('the shipped gateway.yaml', async t => {
 
 t.test('every model of the shipped gateway.yaml serves what the contract says, and nothing else', async t => {
   const text = readFileSync(shipped, 'utf8')
-  const loaded = await loadPlan({ file: 'gateway.yaml', text, env: {}, resolvePlugin: resolveBuiltin })
+  const loaded = await loadPlan({ file: 'gateway.yaml', text, env: {}, resolvePlugin: resolveBuiltin, known })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings, null, 2))
   const { models, routes } = loaded.plan
   t.same(
@@ -475,6 +478,7 @@ t.test('the environment of the shipped gateway.yaml is read', async t => {
     text: readFileSync(shipped, 'utf8'),
     env,
     resolvePlugin: resolveBuiltin,
+    known,
   })
   t.match(loaded, {
     ok: true,
