@@ -80,7 +80,7 @@ export const tokenUsage = definePlugin({
           throw fail('image_tool_refused', { model: target.model.name })
         if (!ledger.healthy() && ruleOf(ex, target, facet))
           throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
-        if (!facet.free_operations.includes(ex.route.operation))
+        if (!isFree(ex, facet))
           ex.slots.put(
             tokenUseSlot,
             new TokenCount(target, facet, () => ({
@@ -226,9 +226,14 @@ function refuseUntold({ rule }: Counting, reading: Reading): void {
   if (missing.length > 0) throw fail('upstream_usage_missing', { units: missing.join(', ') })
 }
 
+/** The operation costs nothing, here or anywhere. */
+function isFree({ route }: Exchange, facet: UsageFacet): boolean {
+  return route.traits?.free === true || facet.free_operations.includes(route.operation)
+}
+
 /** By what the request is charged; undefined when it costs nothing. */
 function ruleOf(ex: Exchange, target: Target, facet: UsageFacet): UsageRule | undefined {
-  if (facet.free_operations.includes(ex.route.operation)) return undefined
+  if (isFree(ex, facet)) return undefined
   return usageRule(target.model, ex.slots.need(callerSlot).group.multiplier)
 }
 

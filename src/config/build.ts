@@ -21,6 +21,7 @@ import {
   type Upstream,
 } from '../kit/index.ts'
 import { parseAddress, parseMatch, parseSpelling } from './formats.ts'
+import { isAllFree } from './free-operations.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
 import type {
@@ -245,7 +246,8 @@ function buildModel(
     family,
     upstreams,
     prices: new Map(prices),
-    free: own.price === 'free',
+    free:
+      own.price === 'free' || (own.prices === undefined && isAllFree([...family.forward.keys()], sketch.operations)),
     limits: {
       ...(own.limits.rpm !== undefined && { rpm: own.limits.rpm }),
       scope: own.limits.scope,

@@ -6,7 +6,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { builtins } from '../../plugins/index.ts'
 import { describeChanges, gatewaySchema, loadPlan } from '../../src/config/index.ts'
-import type { AnyPlugin, Plan, Route } from '../../src/kit/index.ts'
+import type { AnyPlugin, OperationsByName, Plan, Route } from '../../src/kit/index.ts'
 import { operationTraits } from '../../src/operations/index.ts'
 import { readFileSync } from 'node:fs'
 import { resolveSample, sampleText } from './config-sample.ts'
@@ -458,6 +458,17 @@ t.test('every model of the shipped gateway.yaml serves what the contract says, a
   const served = new Set([...models.values()].flatMap(model => [...model.family.forward.keys()]))
   const upstream = routes.filter(route => route.serve === undefined)
   t.same(new Set(upstream.map(route => route.operation)), served, 'every route has a model, every model a route')
+})
+
+t.test('a model needs no price when all that its family serves costs nothing', async t => {
+  const text = readFileSync(shipped, 'utf8').replace(/(sim-rerank: \{.*), prices: \{.*\} \}/, '$1 }')
+  const load = (operations: OperationsByName) =>
+    loadPlan({ file: 'gateway.yaml', text, env: {}, resolvePlugin: resolveBuiltin, known: { operations } })
+  const priced = await load(operationTraits)
+  t.match(priced, { ok: false, findings: [{ code: 'price_missing', message: "the model 'sim-rerank' has no price" }] })
+  const freed = await load(new Map([...operationTraits, ['rerank', { free: true }]]))
+  t.ok(freed.ok && freed.plan.models.get('sim-rerank')?.free)
+  t.notOk(freed.ok && freed.plan.models.get('sim-chat')?.free)
 })
 
 t.test('the environment of the shipped gateway.yaml is read', async t => {

@@ -157,7 +157,10 @@ function okOf(words: ApiWords, language: Language, route: Route, models: readonl
   const schema = route.serve === 'charge' ? { $ref: '#/components/schemas/Charge' } : answer?.schema(language)
   const content = {
     ...(route.stream !== 'always' && {
-      [answer?.type ?? 'application/json']: { schema: schema ?? { type: 'object' } },
+      [answer?.type ?? 'application/json']: {
+        schema: schema ?? { type: 'object' },
+        ...(answer?.example && { example: answer.example }),
+      },
     }),
     ...(streams && { 'text/event-stream': { schema: { type: 'string' } } }),
   }

@@ -12,7 +12,7 @@ export type ParameterObject = {
   readonly schema: SchemaObject
 }
 
-type MediaTypes = { readonly [type: string]: { readonly schema: SchemaObject } }
+type MediaTypes = { readonly [type: string]: { readonly schema: SchemaObject; readonly example?: object } }
 
 export type ResponseObject = {
   readonly description: string
