@@ -11,6 +11,7 @@ import { imageEdit } from './image-edit.ts'
 import { imageGenerate } from './image-generate.ts'
 import { messagesCount } from './messages-count.ts'
 import { messages } from './messages.ts'
+import { moderations } from './moderations.ts'
 import { modelsGet } from './models-get.ts'
 import { modelsList } from './models-list.ts'
 import type { Operation } from './operation.ts'
@@ -34,6 +35,7 @@ export const operations: readonly Operation[] = [
   rerank,
   audioSpeech,
   audioTranscribe,
+  moderations,
   modelsList,
   modelsGet,
   chargesGet,

@@ -405,6 +405,7 @@ t.test('the shipped gateway.yaml', async t => {
     ['POST /v1/chat/completions', 'chat', 'openai', 'json'],
     ['POST /v1/responses', 'responses', 'openai', 'json'],
     ['POST /v1/embeddings', 'embeddings', 'openai', 'json'],
+    ['POST /v1/moderations', 'moderations', 'openai', 'json'],
     ['POST /v1/audio/speech', 'audio.speech', 'openai', 'json'],
     ['POST /v1/audio/transcriptions', 'audio.transcribe', 'openai', 'form'],
     ['POST /v1/messages', 'messages', 'anthropic', 'json'],
@@ -453,6 +454,7 @@ t.test('every model of the shipped gateway.yaml serves what the contract says, a
       ['sim-speech', ['audio.speech'], ['character']],
       ['sim-transcription', ['audio.transcribe'], ['request']],
       ['sim-rerank', ['rerank'], ['search_unit']],
+      ['sim-moderation', ['moderations'], []],
     ],
   )
   const served = new Set([...models.values()].flatMap(model => [...model.family.forward.keys()]))
