@@ -13,9 +13,9 @@ export type Operation = {
   /** What its style defines; a field that is not here is described by its name alone. */
   readonly fields?: Fields
   /** Ready-to-paste requests, in the order to show them; none is like an empty list. */
-  samples?(call: SampleCall): readonly CodeSample[]
+  readonly samples?: (call: SampleCall) => readonly CodeSample[]
   /** The least that it can be asked for: what a test of a model costs next to nothing with. */
-  smallest?(model: string): SmallRequest
+  readonly smallest?: (model: string) => SmallRequest
   /** What somebody with a new key may try first; `{baseUrl}`, `{secret}` and `{model}` stand for what is known then. */
   readonly firstSteps?: readonly FirstStep[]
   readonly answer?: OperationAnswer
@@ -64,7 +64,7 @@ export type Fields = { readonly [name: string]: Field }
 export type OperationAnswer = {
   /** Its media type; absent for JSON. */
   readonly type?: string
-  schema(language: 'en' | 'zh'): FieldSchema
+  readonly schema: (language: 'en' | 'zh') => FieldSchema
   /** One answer, as an upstream may give it. */
   readonly example?: object
 }
