@@ -16,6 +16,7 @@ import type {
   Storage,
 } from './kit/index.ts'
 import { decidedTier } from './kit/charge.ts'
+import type { Operation } from './operations/index.ts'
 import type { AuditedConfig, AuditRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'
 import type { Workers } from './gateway/workers.ts'
 
@@ -28,6 +29,7 @@ export type { Gateway, GatewayParts, Listening } from './gateway/gateway.ts'
 export type { ReloadResult } from './gateway/reload-result.ts'
 export { endOnFault } from './gateway/end-on-fault.ts'
 export * from './kit/index.ts'
+export type { Operation, SmallRequest } from './operations/index.ts'
 export type { AuditedConfig, AuditRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'
 export { hashPassword, verifyPassword } from './gateway/passwords.ts'
 export { parseAnchors } from './tools/parse-anchors.ts'
@@ -145,6 +147,11 @@ export async function configSchema(): Promise<object> {
     import('../plugins/index.ts'),
   ])
   return gatewaySchema(builtins)
+}
+
+/** Every operation that something is known of, and all that is said of it. */
+export async function listOperations(): Promise<readonly Operation[]> {
+  return (await import('./operations/index.ts')).operations
 }
 
 /**

@@ -1,14 +1,16 @@
-import type { Family, Model, Problem } from '../../src/kit/index.ts'
+import type { Family, Model, OperationsByName, Problem } from '../../src/kit/index.ts'
 import type { BillingFacet } from './schema.ts'
 
-/** Operations whose answers are known without a word. */
-const knownOperations: ReadonlySet<string> = new Set(['image.generate', 'image.edit'])
-
 /** What the schema cannot see: tiers in their order, a known answer of each operation, and a price of every model for each tier. */
-export function inspect(facet: BillingFacet, family: Family, models: readonly Model[]): Problem[] {
+export function inspect(
+  facet: BillingFacet,
+  family: Family,
+  models: readonly Model[],
+  operations: OperationsByName,
+): Problem[] {
   return [
     ...tierProblems(facet),
-    ...answerProblems(facet, family),
+    ...answerProblems(facet, family, operations),
     ...models.flatMap(model => priceProblems(facet, family, model)),
   ]
 }
@@ -67,10 +69,10 @@ function tierProblems(facet: BillingFacet): Problem[] {
   return problems
 }
 
-/** An answer of which nobody knows where its images stand is never handed out. */
-function answerProblems(facet: BillingFacet, family: Family): Problem[] {
+/** An answer of which nobody knows where its images stand is never handed out; those of image operations need no word. */
+function answerProblems(facet: BillingFacet, family: Family, operations: OperationsByName): Problem[] {
   const unknown = [...family.forward.keys()].filter(
-    operation => !knownOperations.has(operation) && facet.answers?.[operation] === undefined,
+    operation => operations.get(operation)?.images === undefined && facet.answers?.[operation] === undefined,
   )
   return unknown.map(operation =>
     error(

@@ -80,7 +80,7 @@ export const tokenUsage = definePlugin({
           throw fail('image_tool_refused', { model: target.model.name })
         if (!ledger.healthy() && ruleOf(ex, target, facet))
           throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
-        if (!facet.free_operations.includes(ex.route.operation))
+        if (!isFree(ex, facet))
           ex.slots.put(
             tokenUseSlot,
             new TokenCount(target, facet, () => ({
@@ -118,8 +118,8 @@ export const tokenUsage = definePlugin({
           bytesPerToken: facet.estimate.bytes_per_token,
           fileTokens: facet.estimate.file_tokens,
           removesUsage,
-          // The last event of a responses stream says again what was asked, however long, before it says what was used.
-          ...((paysImages(ex) || route.operation === 'responses') && { bytesMax: longEventBytesMax }),
+          // Such an event says again what was asked, however long, before it says what was used.
+          ...((paysImages(ex) || route.traits?.longLastEvent) && { bytesMax: longEventBytesMax }),
         })
         const stage = mayRefuse(ex, counting, reading)
           ? new WithheldReading(reading, () => refuseUntold(counting, reading))
@@ -226,15 +226,20 @@ function refuseUntold({ rule }: Counting, reading: Reading): void {
   if (missing.length > 0) throw fail('upstream_usage_missing', { units: missing.join(', ') })
 }
 
+/** The operation costs nothing, here or anywhere. */
+function isFree({ route }: Exchange, facet: UsageFacet): boolean {
+  return route.traits?.free === true || facet.free_operations.includes(route.operation)
+}
+
 /** By what the request is charged; undefined when it costs nothing. */
 function ruleOf(ex: Exchange, target: Target, facet: UsageFacet): UsageRule | undefined {
-  if (facet.free_operations.includes(ex.route.operation)) return undefined
+  if (isFree(ex, facet)) return undefined
   return usageRule(target.model, ex.slots.need(callerSlot).group.multiplier)
 }
 
 /** A tool of the request makes images, which tokens alone would not pay (decision 25). */
 function asksForImages(ex: Exchange, target: Target): boolean {
-  return ex.route.operation === 'responses' && asksForImageTool(target.body)
+  return ex.route.traits?.imageTools === true && asksForImageTool(target.body)
 }
 
 /** The images of the exchange are charged beside its use. */
@@ -247,10 +252,10 @@ function chargeId(ex: Exchange): string {
   return paysImages(ex) ? useChargeId(ex.id) : ex.id
 }
 
-/** A chat stream tells its usage only when it is asked to (wire facts 5). */
+/** Some streams tell their usage only when they are asked to (wire facts 5). */
 function askForUsage(ex: Exchange, out: Outbound, counting: Counting): Outbound {
   const { target } = counting
-  if (!target.stream || ex.route.operation !== 'chat' || out.body.kind !== 'json') return out
+  if (!target.stream || !ex.route.traits?.usageOnDemand || out.body.kind !== 'json') return out
   const asked = readField(target.body, 'stream_options')
   const options = isObject(asked) ? asked : {}
   counting.removesUsage = options['include_usage'] !== true

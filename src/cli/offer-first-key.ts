@@ -1,4 +1,4 @@
-import { createKey } from '../index.ts'
+import { createKey, listOperations } from '../index.ts'
 import { say } from './exit.ts'
 import type { Served } from './served.ts'
 
@@ -13,11 +13,12 @@ export async function offerFirstKey(served: Served, config: string): Promise<voi
   })
   if (!made) return
   const { key, secret } = made
-  const model = [...served.plan.models.values()].find(one => one.enabled && one.family.forward.has('image.generate'))
+  const { name = '', path } = (await listOperations()).find(({ traits }) => traits.images === 'new') ?? {}
+  const model = [...served.plan.models.values()].find(one => one.enabled && one.family.forward.has(name))
   say(`\nA first key was made (${key.id}); it is shown this once:\n\n  ${secret}\n`)
   if (!model) return
   say(`Try it:\n
-  curl -s ${served.url}/v1/images/generations \\
+  curl -s ${served.url}${path} \\
     -H 'Authorization: Bearer ${secret}' -H 'Content-Type: application/json' \\
     -d '{"model":"${model.name}","prompt":"a quiet harbour at dawn","size":"1536x1024"}' \\
     | node -e 'let t="";process.stdin.on("data",d=>t+=d).on("end",()=>{const b=JSON.parse(t).data[0].b64_json;require("fs").writeFileSync("picture.png",Buffer.from(b,"base64"));console.log("picture.png")})'

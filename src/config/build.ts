@@ -7,6 +7,7 @@ import {
   type LimitKind,
   type Limits,
   type Model,
+  type OperationsByName,
   type Origin,
   type OtlpPlan,
   parseBytes,
@@ -20,6 +21,7 @@ import {
   type Upstream,
 } from '../kit/index.ts'
 import { parseAddress, parseMatch, parseSpelling } from './formats.ts'
+import { isAllFree } from './free-operations.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
 import type {
@@ -61,6 +63,7 @@ export type Sketch = {
   readonly source: Source
   readonly pipeline: Pipeline
   readonly report: Report
+  readonly operations: OperationsByName
 }
 
 export type Parts = Pick<Plan, 'upstreams' | 'families' | 'models'>
@@ -243,7 +246,8 @@ function buildModel(
     family,
     upstreams,
     prices: new Map(prices),
-    free: own.price === 'free',
+    free:
+      own.price === 'free' || (own.prices === undefined && isAllFree([...family.forward.keys()], sketch.operations)),
     limits: {
       ...(own.limits.rpm !== undefined && { rpm: own.limits.rpm }),
       scope: own.limits.scope,
@@ -261,12 +265,14 @@ function buildStep(step: ByName<unknown>, origin: Origin): PipelineStep {
 /** One route for each spelling; all ask upstreams at the path of the first. */
 function buildRoutes(own: RouteSettings, server: ServerPlan, at: Path, sketch: Sketch): readonly Route[] {
   const [first = '', ...more] = ([] as string[]).concat(own.match)
+  const traits = sketch.operations.get(own.operation)
   const { method, path: upstreamPath } = parseMatch(first) as { method: string; path: string }
   const shared = {
     method,
     upstreamPath,
     stream: own.stream,
     operation: own.operation,
+    ...(traits && { traits }),
     dialect: own.dialect,
     body: own.body ?? (method === 'GET' || method === 'DELETE' ? 'none' : 'json'),
     bodyBytesMax: own.body_max === undefined ? server.bodyBytesMax : bytes(own.body_max),

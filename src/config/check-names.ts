@@ -1,3 +1,5 @@
+import type { OperationsByName } from '../kit/index.ts'
+import { isAllFree } from './free-operations.ts'
 import type { Report } from './report.ts'
 import { suggest } from './suggest.ts'
 import { type Entry, findNode, type Path, type Tree } from './tree.ts'
@@ -6,6 +8,8 @@ import { type Entry, findNode, type Path, type Tree } from './tree.ts'
 export type KnownNames = {
   readonly dialects?: readonly string[]
   readonly answers?: readonly string[]
+  /** What is known of operations; a route may name others. */
+  readonly operations?: OperationsByName
   /** What may follow `simulator:` in an upstream's url. */
   readonly simulators?: readonly string[]
   /** What may stand before the colon of `storage` and of `counters`. */
@@ -28,7 +32,7 @@ export function checkNames(root: Tree, known: KnownNames, report: Report): void 
   for (const { key } of entriesOf(root, ['models'])) {
     checkName(root, ['models', key, 'family'], 'family', families, report)
     checkUpstreams(root, key, upstreams, report)
-    checkPrice(root, key, report)
+    checkPrice(root, key, known, report)
   }
   const operations: string[] = []
   for (const i of positionsOf(root, ['routes'])) {
@@ -107,7 +111,7 @@ function checkUpstreams(root: Tree, model: string, known: readonly string[], rep
   }
 }
 
-function checkPrice(root: Tree, model: string, report: Report): void {
+function checkPrice(root: Tree, model: string, { operations }: KnownNames, report: Report): void {
   const path = ['models', model]
   const { node } = findNode(root, path)
   if (node.kind !== 'map' || node.unknown) return
@@ -123,6 +127,9 @@ function checkPrice(root: Tree, model: string, report: Report): void {
   const enabled = findNode(root, [...path, 'enabled'])
   const hidden = enabled.whole && enabled.node.kind === 'scalar' && enabled.node.value === false
   if (has('prices') || has('price') || hidden) return
+  const family = textAt(root, [...path, 'family'])
+  const served = family === undefined ? [] : entriesOf(root, ['families', family, 'forward']).map(entry => entry.key)
+  if (isAllFree(served, operations)) return
   const remedy = 'add prices, as in prices: { 2K: "0.04" }, or say price: free'
   report.atKey(path, { code: 'price_missing', message: `the model '${model}' has no price`, remedy })
 }

@@ -3,8 +3,8 @@ import { withoutPassword } from './secrets.ts'
 import { formatPath, type Path } from './tree.ts'
 
 const cover = '***'
-/** Where a thing stands in the file is not what it says. */
-const places = new Set(['origin', 'file', 'revision'])
+/** Where a thing stands in the file, and what is known of an operation, is not what the file says. */
+const places = new Set(['origin', 'file', 'revision', 'traits'])
 
 const size = (value: unknown): string =>
   withUnit(

@@ -72,10 +72,11 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   checkNames(root, known, report)
   checkRoutes(root, source, report, known.isConsolePath)
   checkWorkers(settings, report)
-  const sketch = { settings, root, source, pipeline, report }
+  const { operations = new Map() } = known
+  const sketch = { settings, root, source, pipeline, report, operations }
   const parts = buildParts(sketch)
   checkCredentials(parts.upstreams, report)
-  inspectFamilies(parts.families, parts.models, pipeline, report)
+  inspectFamilies(parts, sketch)
 
   const findings = report.findings(secrets)
   if (report.failed) return { ok: false, findings }

@@ -1,20 +1,19 @@
-import type { AnyPlugin, Family, Model, Problem } from '../kit/index.ts'
+import type { AnyPlugin, Family, Model, OperationsByName, Problem } from '../kit/index.ts'
+import type { Parts, Sketch } from './build.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
 
 /** Asks every plugin what its sections mean, and puts its answers at their places in the file. */
 export function inspectFamilies(
-  families: ReadonlyMap<string, Family>,
-  models: ReadonlyMap<string, Model>,
-  { steps }: Pipeline,
-  report: Report,
+  { families, models }: Parts,
+  { pipeline: { steps }, report, operations }: Sketch,
 ): void {
   for (const family of families.values()) {
     const own = [...models.values()].filter(model => model.family === family)
     for (const { name, path, plugin } of steps) {
       if (!plugin?.inspect || !family.facets.has(plugin.name)) continue
       try {
-        for (const problem of inspect(plugin, family, own)) reportProblem(problem, plugin, family, report)
+        for (const problem of inspect(plugin, family, own, operations)) reportProblem(problem, plugin, family, report)
       } catch (error) {
         const message = `the plugin '${name}' failed while it checked family '${family.name}': ${error instanceof Error ? error.message : String(error)}`
         report.atValue(path, { code: 'plugin_failed', message })
@@ -40,9 +39,14 @@ function checkCharged({ name, family, free, enabled }: Model, steps: Pipeline['s
   })
 }
 
-function inspect(plugin: AnyPlugin, family: Family, models: readonly Model[]): readonly Problem[] {
+function inspect(
+  plugin: AnyPlugin,
+  family: Family,
+  models: readonly Model[],
+  operations: OperationsByName,
+): readonly Problem[] {
   // The facet was checked against the plugin's own schema, which is what its type follows from.
-  return plugin.inspect?.(family.facets.get(plugin.name) as never, family, models) ?? []
+  return plugin.inspect?.(family.facets.get(plugin.name) as never, family, models, operations) ?? []
 }
 
 function reportProblem(problem: Problem, plugin: AnyPlugin, family: Family, report: Report): void {

@@ -1,8 +1,20 @@
-import { defineConfig } from 'vite'
+import { pathToFileURL } from 'node:url'
+import { defineConfig, type Plugin } from 'vite'
+
+/** Of what is said of operations the console needs a small part: it is computed here, and only the data is bundled. */
+const operations: Plugin = {
+  name: 'operations-as-data',
+  async load(id) {
+    if (!/[\\/]src[\\/]operations[\\/]shown[.]ts$/.test(id)) return undefined
+    const exported = Object.entries((await import(pathToFileURL(id).href)) as object)
+    return exported.map(([name, value]) => `export const ${name} = ${JSON.stringify(value)}`).join('\n')
+  },
+}
 
 export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
+  plugins: [operations],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: '../../dist/console',

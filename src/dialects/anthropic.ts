@@ -1,4 +1,5 @@
 import type { Answer, Dialect, Failure, Head, Json, LimitState, ListedModel, Usage } from '../kit/index.ts'
+import { findOperation } from '../operations/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
 import { pageAfter, pageBefore, readPageLength } from './page.ts'
 import { addCounts, countingUsage, makeUsage, readCount, readMember } from './read-members.ts'
@@ -45,7 +46,8 @@ export const anthropic: Dialect = {
   heartbeat: 'event: ping\ndata: {"type":"ping"}\n\n',
 
   usageOf(operation: string, body: Json): Usage | null {
-    if (operation === 'messages.count') return countingUsage(readCount(body, 'input_tokens'))
+    const counted = findOperation(operation)?.usage?.counted
+    if (counted !== undefined) return countingUsage(readCount(body, counted))
     return readMessageUsage(readMember(body, 'usage'))
   },
 

@@ -1,5 +1,6 @@
 import type { Answer, Dialect, Failure, Head, Json, ListedModel, Usage } from '../kit/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
+import { listOperations } from './list-operations.ts'
 import { makeUsage, readCount, readMember } from './read-members.ts'
 import { xRateLimitHeaders } from './x-ratelimit.ts'
 
@@ -47,5 +48,5 @@ export const cohere: Dialect = {
 }
 
 function modelObject({ name, operations }: ListedModel): object {
-  return { name, endpoints: operations.filter(operation => operation === 'rerank'), finetuned: false }
+  return { name, endpoints: listOperations('cohere', operations), finetuned: false }
 }

@@ -1,5 +1,7 @@
 import type { Answer, Dialect, Failure, Head, Json, ListedModel, Usage } from '../kit/index.ts'
+import { findOperation } from '../operations/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
+import { listOperations } from './list-operations.ts'
 import { pageAfter, readPageLength } from './page.ts'
 import { queryKeys } from './query-key.ts'
 import { addCounts, countingUsage, makeUsage, readCount, readMember } from './read-members.ts'
@@ -19,13 +21,6 @@ const words: ReadonlyMap<number, string> = new Map([
   [502, 'UNAVAILABLE'],
   [503, 'UNAVAILABLE'],
   [504, 'DEADLINE_EXCEEDED'],
-])
-
-/** What a model's list entry calls the operations that it takes. */
-const methods: ReadonlyMap<string, string> = new Map([
-  ['generate', 'generateContent'],
-  ['generate.count', 'countTokens'],
-  ['generate.embed', 'embedContent'],
 ])
 
 const rpc = 'type.googleapis.com/google.rpc'
@@ -64,7 +59,8 @@ export const google: Dialect = {
   heartbeat: undefined,
 
   usageOf(operation: string, body: Json): Usage | null {
-    if (operation === 'generate.count') return countingUsage(readCount(body, 'totalTokens'))
+    const counted = findOperation(operation)?.usage?.counted
+    if (counted !== undefined) return countingUsage(readCount(body, counted))
     // A stream that was not asked for as events is one list of what would have been events.
     const whole = Array.isArray(body) ? (body.at(-1) ?? null) : body
     return readUsage(whole, true)
@@ -139,6 +135,6 @@ function modelObject({ name, operations }: ListedModel): object {
   return {
     name: `models/${name}`,
     displayName: name,
-    supportedGenerationMethods: operations.map(operation => methods.get(operation)).filter(word => word !== undefined),
+    supportedGenerationMethods: listOperations('google', operations),
   }
 }

@@ -1,4 +1,5 @@
 import type { Json, Usage } from '../kit/index.ts'
+import { findOperation } from '../operations/index.ts'
 import { makeUsage, readCount, readMember, readSeconds } from './read-members.ts'
 
 /**
@@ -17,7 +18,7 @@ export function readOpenaiUsage(operation: string, body: Json): Usage | null {
       readCount(usage, 'prompt_tokens_details', 'cached_tokens') ??
       readCount(usage, 'input_tokens_details', 'cached_tokens'),
     outputTokens,
-    seconds: operation === 'audio.transcribe' ? readDuration(body) : null,
+    seconds: findOperation(operation)?.usage?.seconds ? readDuration(body) : null,
   })
 }
 
@@ -26,7 +27,8 @@ export function readOpenaiUsage(operation: string, body: Json): Usage | null {
  * `usage`, the event that ends a response has it inside its `response`.
  */
 export function readOpenaiEventUsage(operation: string, data: Json): Usage | null {
-  return readOpenaiUsage(operation, operation === 'responses' ? (readMember(data, 'response') ?? null) : data)
+  const inside = findOperation(operation)?.usage?.inside
+  return readOpenaiUsage(operation, inside === undefined ? data : (readMember(data, inside) ?? null))
 }
 
 /** Seconds of a transcription that is counted by time; a detailed one tells its length beside or instead of a usage. */

@@ -1,4 +1,5 @@
 import type { Answer, Dialect, Failure, Head, ListedModel } from '../kit/index.ts'
+import { findOperation } from '../operations/index.ts'
 import { bearerKey, headerKey } from './bearer.ts'
 import { readOpenaiEventUsage, readOpenaiUsage } from './openai-usage.ts'
 import { xRateLimitHeaders } from './x-ratelimit.ts'
@@ -25,7 +26,7 @@ export const openai: Dialect = {
   },
 
   streamError(failure: Failure, requestId: string, operation: string): string {
-    if (operation === 'responses') return responseError(failure, requestId)
+    if (findOperation(operation)?.usage?.inside === 'response') return responseError(failure, requestId)
     return `data: ${JSON.stringify({ error: errorObject(failure) })}\n\n`
   },
 

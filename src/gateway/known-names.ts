@@ -1,5 +1,6 @@
 import { isConsolePath } from './console-door.ts'
 import { dialects } from '../dialects/index.ts'
+import { operationTraits } from '../operations/index.ts'
 import { localAnswerNames } from './local-answer-names.ts'
 import { simulatorNames } from '../simulator/names.ts'
 
@@ -7,6 +8,7 @@ import { simulatorNames } from '../simulator/names.ts'
 export const knownNames = {
   dialects: [...dialects.keys()],
   answers: localAnswerNames,
+  operations: operationTraits,
   simulators: simulatorNames,
   storages: ['sqlite', 'postgres', 'postgresql'],
   counters: ['memory', 'redis', 'rediss'],

@@ -1,3 +1,4 @@
+import type { OperationTraits } from './operation.ts'
 import type { Micros } from './units.ts'
 
 /** A place in a configuration file; lines and columns count from 1. */
@@ -110,6 +111,8 @@ export type Route = {
   readonly upstreamPath: string
   readonly origin: Origin
   readonly operation: string
+  /** What is known of the operation; absent for one that only the file has a name for. */
+  readonly traits?: OperationTraits
   /** A dialect's name, or `by-caller`: the style of whoever asks. */
   readonly dialect: string
   /** Whether the answer is a stream: as the body's `stream` says, always, or never. */

@@ -4,6 +4,7 @@ import type { Clock } from './clock.ts'
 import type { Exchange, Outbound, Target } from './exchange.ts'
 import type { Outcome } from './outcome.ts'
 import type { Ids } from './ids.ts'
+import type { OperationsByName } from './operation.ts'
 import type { Family, Model, Origin, Plan } from './plan.ts'
 import type { Random } from './random.ts'
 import type { Answer, Reply } from './reply.ts'
@@ -75,15 +76,20 @@ export type Plugin<Options extends object = Schema, Facet extends object = Schem
   readonly gives?: readonly Slot<unknown>[]
   /** Charges models of the families that have its section by their prices. */
   readonly charges?: true
-  /** Meaning checks on one family's facet, with the models of the family. */
-  inspect?(facet: Admits<Facet>, family: Family, models: readonly Model[]): readonly Problem[]
+  /** Meaning checks on one family's facet, with the models of the family, and what is known of operations. */
+  inspect?(
+    facet: Admits<Facet>,
+    family: Family,
+    models: readonly Model[],
+    operations: OperationsByName,
+  ): readonly Problem[]
   create(options: Admits<Options>, host: Host): Hooks<Admits<Facet>>
 }
 
 /** A plugin whose types have been forgotten, as the pipeline keeps it. */
 // The facet of each plugin has its own type; a list of plugins can only say that it was checked against the schema.
 export type AnyPlugin = Omit<Plugin, 'create' | 'inspect'> & {
-  inspect?(facet: never, family: Family, models: readonly Model[]): readonly Problem[]
+  inspect?(facet: never, family: Family, models: readonly Model[], operations: OperationsByName): readonly Problem[]
   create(options: never, host: Host): Hooks<never>
 }
 

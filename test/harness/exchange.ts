@@ -22,6 +22,7 @@ import {
   type Target,
   type Upstream,
 } from '../../src/kit/index.ts'
+import { operationTraits } from '../../src/operations/index.ts'
 import { MemoryCounters } from '../../src/storage/counters/memory.ts'
 
 /** A clock that stands still until it is moved. `jump` moves the wall clock alone, as an NTP step does. */
@@ -143,13 +144,16 @@ export function someHost(more: Partial<Host> = {}): Host {
 
 export function someRoute(more: Partial<Route> = {}): Route {
   const path = more.path ?? '/v1/images/generations'
+  const operation = more.operation ?? 'image.generate'
+  const traits = operationTraits.get(operation)
   return {
     method: 'POST',
     path,
     upstreamPath: path,
     stream: 'field',
     origin,
-    operation: 'image.generate',
+    operation,
+    ...(traits && { traits }),
     dialect: 'openai',
     body: 'json',
     bodyBytesMax: 1,

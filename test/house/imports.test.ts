@@ -23,6 +23,16 @@ const slips: readonly { readonly rule: string; readonly file: string; readonly l
   { rule: 'kit-imports-nothing-of-ours', file: 'src/kit/slip.ts', line: "import '../engine/part.ts'" },
   { rule: 'engine-imports-only-the-kit', file: 'src/engine/slip.ts', line: "import '../config/part.ts'" },
   { rule: 'config-imports-only-the-kit', file: 'src/config/slip.ts', line: "import '../engine/part.ts'" },
+  { rule: 'operations-imports-only-the-kit', file: 'src/operations/slip.ts', line: "import '../dialects/part.ts'" },
+  { rule: 'engine-imports-only-the-kit', file: 'src/engine/name-slip.ts', line: "import '../operations/index.ts'" },
+  { rule: 'config-imports-only-the-kit', file: 'src/config/name-slip.ts', line: "import '../operations/index.ts'" },
+  { rule: 'observe-imports-only-the-kit', file: 'src/observe/leaf-slip.ts', line: "import '../operations/part.ts'" },
+  {
+    rule: 'plugin-imports-only-the-kit',
+    file: 'plugins/one/name-slip.ts',
+    line: "import '../../src/operations/index.ts'",
+  },
+  { rule: 'cli-imports-the-library-door', file: 'src/cli/name-slip.ts', line: "import '../operations/index.ts'" },
   { rule: 'dialects-imports-only-the-kit', file: 'src/dialects/slip.ts', line: "import '../engine/part.ts'" },
   { rule: 'storage-imports-only-the-kit', file: 'src/storage/slip.ts', line: "import '../observe/part.ts'" },
   { rule: 'observe-imports-only-the-kit', file: 'src/observe/slip.ts', line: "import '../storage/part.ts'" },
@@ -69,9 +79,10 @@ t.test('a slip of each kind is caught', async t => {
     'src/config/typed-trip.ts': "import type { round } from './typed-round.ts'",
     'test/harness.ts': '',
   }
-  for (const folder of ['kit', 'engine', 'config', 'observe', 'storage', 'tools']) {
+  for (const folder of ['kit', 'engine', 'config', 'dialects', 'observe', 'operations', 'storage', 'tools']) {
     tree[`src/${folder}/part.ts`] = 'export const part = 1'
   }
+  tree['src/operations/index.ts'] = "export { part } from './part.ts'"
   for (const file of ['plugins/one/plugin.ts', 'plugins/one/leaf.ts', 'plugins/two/plugin.ts']) tree[file] = ''
   for (const { file, line } of slips) tree[file] = line
   const folder = t.testdir()

@@ -6,7 +6,8 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { builtins } from '../../plugins/index.ts'
 import { describeChanges, gatewaySchema, loadPlan } from '../../src/config/index.ts'
-import type { AnyPlugin, Plan, Route } from '../../src/kit/index.ts'
+import type { AnyPlugin, OperationsByName, Plan, Route } from '../../src/kit/index.ts'
+import { operationTraits } from '../../src/operations/index.ts'
 import { readFileSync } from 'node:fs'
 import { resolveSample, sampleText } from './config-sample.ts'
 
@@ -366,9 +367,11 @@ const schemaFile = new URL('../../schemas/gateway.schema.json', import.meta.url)
 const resolveBuiltin = async (name: string): Promise<AnyPlugin | undefined> =>
   builtins.find(plugin => plugin.name === name)
 
+const known = { operations: operationTraits }
+
 t.test('the shipped gateway.yaml', async t => {
   const text = readFileSync(shipped, 'utf8')
-  const loaded = await loadPlan({ file: 'gateway.yaml', text, env: {}, resolvePlugin: resolveBuiltin })
+  const loaded = await loadPlan({ file: 'gateway.yaml', text, env: {}, resolvePlugin: resolveBuiltin, known })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings, null, 2))
   const { plan } = loaded
   t.same(
@@ -402,6 +405,7 @@ t.test('the shipped gateway.yaml', async t => {
     ['POST /v1/chat/completions', 'chat', 'openai', 'json'],
     ['POST /v1/responses', 'responses', 'openai', 'json'],
     ['POST /v1/embeddings', 'embeddings', 'openai', 'json'],
+    ['POST /v1/moderations', 'moderations', 'openai', 'json'],
     ['POST /v1/audio/speech', 'audio.speech', 'openai', 'json'],
     ['POST /v1/audio/transcriptions', 'audio.transcribe', 'openai', 'form'],
     ['POST /v1/messages', 'messages', 'anthropic', 'json'],
@@ -435,7 +439,7 @@ t.test('the shipped gateway.yaml', async t => {
 
 t.test('every model of the shipped gateway.yaml serves what the contract says, and nothing else', async t => {
   const text = readFileSync(shipped, 'utf8')
-  const loaded = await loadPlan({ file: 'gateway.yaml', text, env: {}, resolvePlugin: resolveBuiltin })
+  const loaded = await loadPlan({ file: 'gateway.yaml', text, env: {}, resolvePlugin: resolveBuiltin, known })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings, null, 2))
   const { models, routes } = loaded.plan
   t.same(
@@ -450,11 +454,23 @@ t.test('every model of the shipped gateway.yaml serves what the contract says, a
       ['sim-speech', ['audio.speech'], ['character']],
       ['sim-transcription', ['audio.transcribe'], ['request']],
       ['sim-rerank', ['rerank'], ['search_unit']],
+      ['sim-moderation', ['moderations'], []],
     ],
   )
   const served = new Set([...models.values()].flatMap(model => [...model.family.forward.keys()]))
   const upstream = routes.filter(route => route.serve === undefined)
   t.same(new Set(upstream.map(route => route.operation)), served, 'every route has a model, every model a route')
+})
+
+t.test('a model needs no price when all that its family serves costs nothing', async t => {
+  const text = readFileSync(shipped, 'utf8').replace(/(sim-rerank: \{.*), prices: \{.*\} \}/, '$1 }')
+  const load = (operations: OperationsByName) =>
+    loadPlan({ file: 'gateway.yaml', text, env: {}, resolvePlugin: resolveBuiltin, known: { operations } })
+  const priced = await load(operationTraits)
+  t.match(priced, { ok: false, findings: [{ code: 'price_missing', message: "the model 'sim-rerank' has no price" }] })
+  const freed = await load(new Map([...operationTraits, ['rerank', { free: true }]]))
+  t.ok(freed.ok && freed.plan.models.get('sim-rerank')?.free)
+  t.notOk(freed.ok && freed.plan.models.get('sim-chat')?.free)
 })
 
 t.test('the environment of the shipped gateway.yaml is read', async t => {
@@ -475,6 +491,7 @@ t.test('the environment of the shipped gateway.yaml is read', async t => {
     text: readFileSync(shipped, 'utf8'),
     env,
     resolvePlugin: resolveBuiltin,
+    known,
   })
   t.match(loaded, {
     ok: true,

@@ -22,6 +22,7 @@ import {
   readField,
   type TextPart,
 } from '../../src/kit/index.ts'
+import { operationTraits } from '../../src/operations/index.ts'
 import { seeded, someTarget } from '../harness/exchange.ts'
 import {
   avifHead,
@@ -653,7 +654,9 @@ t.test('two requests are one when path, fields and files are, whatever their byt
 t.test('a configuration that could bill wrongly is refused', async t => {
   const everything = { kind: 'all', except: new Set<string>() } as const
   const codes = (facet: BillingFacet, models: readonly Model[] = [model]): string[] =>
-    inspect(facet, family, models).map(problem => `${problem.severity} ${problem.code} ${problem.path.join('.')}`)
+    inspect(facet, family, models, operationTraits).map(
+      problem => `${problem.severity} ${problem.code} ${problem.path.join('.')}`,
+    )
   t.same(codes(ofOutput), [])
   t.same(codes({ ...ofOutput, otherwise: '3K' }), ['error tier_unknown otherwise'])
   t.same(
@@ -665,11 +668,11 @@ t.test('a configuration that could bill wrongly is refused', async t => {
   )
   const forward = new Map(['image.generate', 'image.variation', 'chat'].map(name => [name, everything] as const))
   const wider = { ...family, forward }
-  t.match(inspect(ofOutput, wider, []), [
+  t.match(inspect(ofOutput, wider, [], operationTraits), [
     { code: 'answer_shape_unknown', severity: 'error', path: ['answers'], message: /image\.variation/ },
     { code: 'answer_shape_unknown', message: /chat/ },
   ])
-  t.same(inspect({ ...ofOutput, answers: { 'image.variation': 'data', chat: 'none' } }, wider, []), [])
+  t.same(inspect({ ...ofOutput, answers: { 'image.variation': 'data', chat: 'none' } }, wider, [], operationTraits), [])
   t.same(codes({ ...ofOutput, tiers: [{ tier: '1K' }, { tier: '2K', long_edge_max: 9 }] }), [
     'error tiers_end tiers.0',
     'error tiers_end tiers.1.long_edge_max',

@@ -336,7 +336,7 @@ t.test('two fields that would be sent under one name are a fault of the configur
     files: { image: { send_as: 'picture', keep: 'all' }, mask: { send_as: 'picture', keep: 'first' } },
   } as const
   const inspect = (given: Admits<typeof facetSchema>) =>
-    multipartRewrite.inspect?.(given, targetOf({ kind: 'none' }).family, [])
+    multipartRewrite.inspect?.(given, targetOf({ kind: 'none' }).family, [], new Map())
   t.match(inspect(clash), [{ severity: 'error', path: ['files', 'mask', 'send_as'] }])
   t.same(inspect(facet), [])
 })

@@ -1,9 +1,8 @@
 import type { Family, ForwardRule, Model, Plan, Route } from '../../kit/index.ts'
+import { type Field, type Fields, findOperation } from '../../operations/index.ts'
 import type { Language } from '../pages/language.ts'
 import { type ApiWords, apiWords } from './api-words.ts'
-import { type Field, fieldsOf } from './fields.ts'
-import { writeSamples } from './samples.ts'
-import type { OperationObject, ParameterObject, PathItems, ResponseObject, SchemaObject } from './types.ts'
+import type { OperationObject, ParameterObject, PathItems, ResponseObject } from './types.ts'
 
 export type GatewayFacts = { readonly plan: Plan; readonly baseUrl: string; readonly language: Language }
 
@@ -25,16 +24,17 @@ function describeRoute(facts: GatewayFacts, route: Route): OperationObject {
   const aliases = plan.routes.filter(one => one.path !== route.path && isSpelling(one, route)).map(one => one.path)
   const sample = models[0]?.name ?? 'MODEL'
   const samplePath = route.stream === 'always' ? `${route.path}?alt=sse` : route.path
-  const samples = writeSamples(route.operation, { baseUrl: facts.baseUrl, path: samplePath, model: sample })
+  const known = findOperation(route.operation)
+  const samples = known?.samples?.({ baseUrl: facts.baseUrl, path: samplePath, model: sample }) ?? []
   return {
     operationId: `${route.method.toLowerCase()}${route.path.replaceAll(/[^A-Za-z0-9]+/g, '_')}`,
-    summary: (words.operations[route.operation] ?? route.operation) + (route.stream === 'always' ? words.streamed : ''),
+    summary: (known?.words[language].summary ?? route.operation) + (route.stream === 'always' ? words.streamed : ''),
     description: describeLimits(words, route, aliases),
     tags: ['gateway'],
     security: securityOf(route.dialect),
     parameters: parametersOf(words, route, models),
     ...(route.body !== 'none' && { requestBody: bodyOf(words, language, route, models) }),
-    responses: responsesOf(words, route, models),
+    responses: responsesOf(words, language, route, models),
     // A sample of an SDK calls the method that does not stream.
     'x-codeSamples': route.stream === 'always' ? samples.slice(0, 1) : samples,
     'x-models': models.map(model => model.name),
@@ -131,7 +131,12 @@ function forwards(rule: ForwardRule | undefined, name: string): boolean {
   return rule.kind === 'only' ? rule.names.has(name) : !rule.except.has(name)
 }
 
-function responsesOf(words: ApiWords, route: Route, models: readonly Model[]): OperationObject['responses'] {
+function responsesOf(
+  words: ApiWords,
+  language: Language,
+  route: Route,
+  models: readonly Model[],
+): OperationObject['responses'] {
   const statuses = [
     ...(route.body === 'none' ? [401, 403, 404] : [400, 401, 402, 403, 404]),
     ...(repeatable(route, models) ? [409, 422] : []),
@@ -139,18 +144,24 @@ function responsesOf(words: ApiWords, route: Route, models: readonly Model[]): O
     ...(route.serve === undefined ? [429, 500, 502, 503, 504] : [429, 500, 503]),
   ].toSorted((a, b) => a - b)
   return {
-    200: okOf(words, route, models),
+    200: okOf(words, language, route, models),
     ...Object.fromEntries(
       statuses.map(status => [status, { $ref: `#/components/responses/${route.dialect}-${status}` }]),
     ),
   }
 }
 
-function okOf(words: ApiWords, route: Route, models: readonly Model[]): ResponseObject {
+function okOf(words: ApiWords, language: Language, route: Route, models: readonly Model[]): ResponseObject {
   const streams = models.some(({ family }) => family.streams.has(route.operation)) && route.stream !== 'never'
-  const type = route.operation === 'audio.speech' ? 'application/octet-stream' : 'application/json'
+  const answer = findOperation(route.operation)?.answer
+  const schema = route.serve === 'charge' ? { $ref: '#/components/schemas/Charge' } : answer?.schema(language)
   const content = {
-    ...(route.stream !== 'always' && { [type]: { schema: answerOf(words, route) } }),
+    ...(route.stream !== 'always' && {
+      [answer?.type ?? 'application/json']: {
+        schema: schema ?? { type: 'object' },
+        ...(answer?.example && { example: answer.example }),
+      },
+    }),
     ...(streams && { 'text/event-stream': { schema: { type: 'string' } } }),
   }
   const limits = route.dialect === 'anthropic' ? 'anthropic-ratelimit' : 'x-ratelimit'
@@ -172,19 +183,9 @@ function okOf(words: ApiWords, route: Route, models: readonly Model[]): Response
   }
 }
 
-function answerOf(words: ApiWords, { operation, serve }: Route): SchemaObject {
-  const text = { type: 'string' }
-  if (operation.startsWith('image.')) {
-    const element = {
-      type: 'object',
-      properties: {
-        b64_json: { ...text, description: words.image.b64_json },
-        url: { ...text, description: words.image.url },
-      },
-    }
-    const data = { type: 'array', description: words.answerImages, items: element }
-    return { type: 'object', required: ['data'], properties: { created: { type: 'integer' }, data } }
-  }
-  if (serve === 'charge') return { $ref: '#/components/schemas/Charge' }
-  return operation === 'audio.speech' ? {} : { type: 'object' }
+/** The fields of an operation: those that its style defines, and those that families name beside them. */
+function fieldsOf(operation: string, named: Iterable<string>): Fields {
+  const fields: { [name: string]: Field } = { ...findOperation(operation)?.fields }
+  for (const name of named) fields[name] ??= { schema: {}, en: '', zh: '' }
+  return fields
 }

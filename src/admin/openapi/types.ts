@@ -1,3 +1,5 @@
+import type { CodeSample } from '../../operations/index.ts'
+
 /** Of OpenAPI 3.1, what is written here. A schema is JSON Schema. */
 export type SchemaObject = { readonly [keyword: string]: unknown }
 type Reference = { readonly $ref: string }
@@ -10,16 +12,13 @@ export type ParameterObject = {
   readonly schema: SchemaObject
 }
 
-type MediaTypes = { readonly [type: string]: { readonly schema: SchemaObject } }
+type MediaTypes = { readonly [type: string]: { readonly schema: SchemaObject; readonly example?: object } }
 
 export type ResponseObject = {
   readonly description: string
   readonly headers?: { readonly [name: string]: Reference }
   readonly content?: MediaTypes
 }
-
-/** A ready-to-paste request; the extension is one that renderers of such documents read. */
-export type CodeSample = { readonly lang: string; readonly label: string; readonly source: string }
 
 export type OperationObject = {
   readonly operationId: string

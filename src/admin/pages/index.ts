@@ -1,4 +1,5 @@
 import type { Plan, Schema } from '../../kit/index.ts'
+import { operations } from '../../operations/index.ts'
 import { type AnyRoute, type Ask, defineRoute, Reply } from '../api.ts'
 import { describeApi } from '../openapi/document.ts'
 import type { ApiDocument } from '../openapi/types.ts'
@@ -127,12 +128,15 @@ function languageOf({ query, headers }: PageAsk): Language {
   return chooseLanguage(query['lang'], headers['accept-language'])
 }
 
+/** What is calculated where the address does not say. */
+const firstChoice = operations.find(({ words }) => words.en.choice !== undefined)?.name ?? ''
+
 function readCalculation(query: PageAsk['query']): Calculation | undefined {
   const text = (name: string, otherwise: string): string => {
     const value = query[name]
     return typeof value === 'string' ? value.slice(0, 200) : otherwise
   }
   if (typeof query['model'] !== 'string') return undefined
-  const operation = text('operation', 'image.generate')
+  const operation = text('operation', firstChoice)
   return { model: text('model', ''), operation, size: text('size', '').trim(), n: text('n', '1') }
 }

@@ -1,7 +1,14 @@
 import type { SizeMismatch } from '../../kit/index.ts'
+import { operations } from '../../operations/index.ts'
 import type { Language } from './language.ts'
 
 type Sources = readonly ('output' | 'request')[]
+
+/** What the operations are called whose prices go by sizes. */
+function choicesOf(language: Language): { readonly [name: string]: string } {
+  const choices = operations.map(({ name, words }) => [name, words[language].choice] as const)
+  return Object.fromEntries(choices.flatMap(([name, choice]) => (choice === undefined ? [] : [[name, choice]])))
+}
 
 const en = {
   frame: {
@@ -19,7 +26,7 @@ const en = {
     calculator: 'What will it cost?',
     model: 'Model',
     operation: 'Operation',
-    operations: { 'image.generate': 'Text to image', 'image.edit': 'Image editing' } as { [name: string]: string },
+    operations: choicesOf('en'),
     size: 'Size',
     sizeHint: (labels: readonly string[]) =>
       `Width x height, as in 1024x1024${labels.map(label => `, or ${label}`).join('')}; may be empty.`,
@@ -125,7 +132,7 @@ const zh: Words = {
     calculator: '一次请求多少钱？',
     model: '模型',
     operation: '操作',
-    operations: { 'image.generate': '文生图', 'image.edit': '图片编辑' },
+    operations: choicesOf('zh'),
     size: '大小',
     sizeHint: labels => `宽x高，例如 1024x1024${labels.map(label => `，或 ${label}`).join('')}；可留空。`,
     count: '数量',

@@ -1,4 +1,11 @@
-import { explainRequest, Failure, type Json, type RequestExplanation, sourceLabels } from '../../index.ts'
+import {
+  explainRequest,
+  Failure,
+  type Json,
+  listOperations,
+  type RequestExplanation,
+  sourceLabels,
+} from '../../index.ts'
 import { Exit, exitCodes, print } from '../exit.ts'
 import { readPlan } from '../open-books.ts'
 
@@ -15,9 +22,11 @@ type Options = {
 
 export async function explainImage(options: Options): Promise<void> {
   const plan = await readPlan(options.config)
+  const made = options.edit ? 'edited' : 'new'
+  const { name: operation = '' } = (await listOperations()).find(({ traits }) => traits.images === made) ?? {}
   const request = {
     model: options.model,
-    operation: options.edit ? 'image.edit' : 'image.generate',
+    operation,
     size: options.size,
     quality: options.quality,
     n: options.n,

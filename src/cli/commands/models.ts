@@ -1,10 +1,19 @@
 import { createInterface } from 'node:readline/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createKey, listPrices, type Model, type Plan, type Storage } from '../../index.ts'
+import {
+  createKey,
+  listOperations,
+  listPrices,
+  type Model,
+  type Operation,
+  type Plan,
+  type SmallRequest,
+  type Storage,
+} from '../../index.ts'
 import { reasonOf } from '../ask-ops.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { actor, withStorage } from '../open-books.ts'
-import { smallestRequest, type SmallRequest } from '../smallest-request.ts'
+import { smallestRequest } from '../smallest-request.ts'
 import { writeOut } from '../write-out.ts'
 
 /** The key of a test ends by itself, should nobody be left to revoke it. */
@@ -36,7 +45,8 @@ type Result = {
 /** Sends one small request for each model through the running gateway. Exit 1 when one fails, 4 when no gateway answers. */
 export async function testModels(names: readonly string[], options: TestOptions): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
-    const trials = (await chooseModels(plan, names)).flatMap(model => planTrial(plan, model))
+    const operations = await listOperations()
+    const trials = (await chooseModels(plan, names)).flatMap(model => planTrial(plan, model, operations))
     const url = options.url ?? urlOf(plan)
     await needGateway(url)
     const priced = trials.filter(({ model }) => costs(model)).map(({ model }) => model.name)
@@ -78,8 +88,12 @@ async function chooseModels(
   })
 }
 
-function planTrial(plan: Plan, model: Model & { operations: readonly string[] }): readonly Trial[] {
-  const small = smallestRequest(model.name, model.operations)
+function planTrial(
+  plan: Plan,
+  model: Model & { operations: readonly string[] },
+  operations: readonly Operation[],
+): readonly Trial[] {
+  const small = smallestRequest(operations, model.name, model.operations)
   const route = plan.routes.find(one => one.operation === small?.operation && one.stream !== 'always')
   if (!small || !route) {
     say(`${model.name}: no small request is known for ${model.operations.join(', ') || 'it'}; it is left out`)

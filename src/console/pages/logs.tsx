@@ -16,7 +16,8 @@ import { type Column, Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
 import { duration } from '../numbers.ts'
 import { setQuery, useQuery } from '../query.ts'
-import { t, tName } from '../words/index.ts'
+import { t } from '../words/index.ts'
+import { tOperation } from '../words/operation.ts'
 import { LogDrawer } from './logs/log-drawer.tsx'
 import { label, LogFilters, readFilter } from './logs/log-filters.tsx'
 import { Outcome } from './logs/outcome.tsx'
@@ -133,7 +134,7 @@ function columns(admin: boolean, query: string): readonly Column<LogRecord>[] {
       ),
     },
     { head: t('model'), wide: true, cell: record => <span class="theirs">{record.model ?? '–'}</span> },
-    { head: t('operation'), cell: record => tName('operation', record.operation) },
+    { head: t('operation'), cell: record => tOperation(record.operation) },
     ...(admin
       ? [{ head: t('user'), wide: true, cell: (record: LogRecord) => <span class="theirs">{record.user ?? '–'}</span> }]
       : []),

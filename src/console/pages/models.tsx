@@ -9,6 +9,7 @@ import { Table } from '../kit/table.tsx'
 import { shortCount } from '../numbers.ts'
 import { useQuery } from '../query.ts'
 import { language, t, tName } from '../words/index.ts'
+import { tOperation } from '../words/operation.ts'
 import { Notes } from './models/notes.tsx'
 import { limitText } from './tokens/key-drawer.tsx'
 
@@ -62,7 +63,7 @@ function columns() {
         <span class="tags">
           {model.operations.map(one => (
             <span key={one} class="tag">
-              {tName('operation', one)}
+              {tOperation(one)}
             </span>
           ))}
         </span>

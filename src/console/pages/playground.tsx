@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact'
+import { shownOperations, type ShownOperation } from '../../operations/shown.ts'
 import { useLoad } from '../api/load.ts'
 import type { Model } from '../api/shapes.ts'
 import { Empty } from '../kit/empty.tsx'
@@ -7,19 +8,26 @@ import { Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
 import { Tabs } from '../kit/tabs.tsx'
 import { useQuery } from '../query.ts'
-import { t, tName } from '../words/index.ts'
+import { t } from '../words/index.ts'
+import { tOperation } from '../words/operation.ts'
 import { Images } from './playground/images.tsx'
 import { Chat, Embeddings, Rerank, Speech, Transcription } from './playground/texts.tsx'
 
-const kinds: readonly (readonly [operation: string, form: ComponentType<{ readonly model: Model }>])[] = [
-  ['image.generate', ({ model }) => <Images model={model} edit={false} />],
-  ['image.edit', ({ model }) => <Images model={model} edit />],
-  ['chat', Chat],
-  ['audio.speech', Speech],
-  ['audio.transcribe', Transcription],
-  ['embeddings', Embeddings],
-  ['rerank', Rerank],
-]
+type Form = NonNullable<ShownOperation['form']>
+
+/** In the order of their tabs. */
+const forms: { readonly [form in Form]: ComponentType<{ readonly model: Model; readonly operation: string }> } = {
+  images: props => <Images {...props} edit={false} />,
+  edits: props => <Images {...props} edit />,
+  conversation: Chat,
+  voice: Speech,
+  transcript: Transcription,
+  vectors: Embeddings,
+  ranks: Rerank,
+}
+const kinds = Object.entries(forms).flatMap(([form, component]) =>
+  shownOperations.filter(one => one.form === form).map(one => [one.name, component] as const),
+)
 
 /** 试验台: asks the gateway as its callers do, and says before what it will cost and after what it did. */
 export function Playground() {
@@ -31,14 +39,14 @@ export function Playground() {
         {({ models: all }) => {
           const models = all.filter(model => model.enabled)
           const offered = kinds.filter(([operation]) => models.some(model => model.operations.includes(operation)))
-          const [operation, Form] = offered.find(([one]) => one === query['op']) ?? offered[0] ?? []
-          if (!operation || !Form) return <Empty title={t('models.none')} />
+          const [operation, Bench] = offered.find(([one]) => one === query['op']) ?? offered[0] ?? []
+          if (!operation || !Bench) return <Empty title={t('models.none')} />
           const able = models.filter(model => model.operations.includes(operation))
           const model = able.find(({ name }) => name === query['model']) ?? able[0]
           return (
             <Tabs
               label={t('operation')}
-              tabs={offered.map(([one]) => [one, tName('operation', one)] as const)}
+              tabs={offered.map(([one]) => [one, tOperation(one)] as const)}
               value={operation}
               onPick={op => set({ op, model: null })}
             >
@@ -52,7 +60,7 @@ export function Playground() {
                     onInput={name => set({ model: name })}
                   />
                 </div>
-                {model && <Form key={`${operation} ${model.name}`} model={model} />}
+                {model && <Bench key={`${operation} ${model.name}`} model={model} operation={operation} />}
               </div>
             </Tabs>
           )

@@ -1,4 +1,5 @@
 import type { Anchor, Exchange, LogRow, Random } from '../../kit/index.ts'
+import { findOperation } from '../../operations/index.ts'
 import { attributes, type Attributes, nanos, type Span } from './encode.ts'
 
 const internal = 1
@@ -7,13 +8,6 @@ const client = 3
 const failed = 2
 const parentText = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/
 const nothing = /^0+$/
-/** The words that the conventions have for what is done; an operation without one keeps its own. */
-const operations: { readonly [operation: string]: string } = {
-  messages: 'chat',
-  responses: 'chat',
-  generate: 'generate_content',
-  'generate.embed': 'embeddings',
-}
 
 type Attempt = {
   readonly spanId: string
@@ -139,8 +133,9 @@ export function anchorSpan({ time, database, chains }: Anchor, now: number, rand
   })
 }
 
+/** The conventions' word for what is done; an operation without one keeps its own. */
 export function operationName(operation: string): string {
-  return operations[operation] ?? operation
+  return findOperation(operation)?.otel ?? operation
 }
 
 function errorOf({ status }: Attempt): string | undefined {

@@ -4,6 +4,7 @@ import { embeddings } from './embeddings.ts'
 import { generateMethods } from './generate.ts'
 import { countTokens, messages } from './messages.ts'
 import { rerankV1, rerankV2 } from './rerank.ts'
+import { moderations } from './moderations.ts'
 import { responses } from './responses.ts'
 import { speech } from './speech.ts'
 import { transcribe } from './transcribe.ts'
@@ -18,6 +19,7 @@ export const text: SimulatedUpstream = {
   'POST /v1/messages': messages,
   'POST /v1/messages/count_tokens': countTokens,
   'POST /v1/embeddings': embeddings,
+  'POST /v1/moderations': moderations,
   'POST /v1/audio/speech': speech,
   'POST /v1/audio/transcriptions': transcribe,
   'POST /v1/rerank': rerankV1,

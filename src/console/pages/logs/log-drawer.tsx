@@ -12,7 +12,8 @@ import { Loaded } from '../../kit/loaded.tsx'
 import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
 import { count, duration } from '../../numbers.ts'
-import { t, tName } from '../../words/index.ts'
+import { t } from '../../words/index.ts'
+import { tOperation } from '../../words/operation.ts'
 import { Outcome } from './outcome.tsx'
 import { Bill } from './bill.tsx'
 import { curlOf } from './curl-of.ts'
@@ -74,7 +75,7 @@ function RequestFacts({ of: record }: { readonly of: LogRecord }) {
           [t('outcome'), <Outcome of={record} />],
           ...(record.error ? [[t('error'), <code>{record.error}</code>] as const] : []),
           [t('model'), theirs(record.model)],
-          [t('operation'), tName('operation', record.operation)],
+          [t('operation'), tOperation(record.operation)],
           [t('user'), theirs(record.user)],
           [
             t('token'),

@@ -2,6 +2,7 @@ import { useModels } from '../../api/models.ts'
 import { Button } from '../../kit/button.tsx'
 import { FilterChoice, FilterLine } from '../../kit/filter-line.tsx'
 import { t, tName } from '../../words/index.ts'
+import { tOperation } from '../../words/operation.ts'
 
 type Query = { readonly [name: string]: string | undefined }
 
@@ -98,7 +99,7 @@ export function LogFilters({
           {choice(
             'operation',
             t('operation'),
-            operations.map(one => [one, tName('operation', one)] as const),
+            operations.map(one => [one, tOperation(one)] as const),
           )}
           {text('upstream', t('upstream'))}
           {choice(

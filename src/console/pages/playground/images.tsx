@@ -13,15 +13,16 @@ import { Ran, useRun } from './run.tsx'
 const usual = ['1024x1024', '1536x1024', '2048x1152', '3840x2160']
 const qualities = ['', 'low', 'medium', 'high', 'auto']
 
+type ImagesProps = { readonly model: Model; readonly operation: string; readonly edit: boolean }
+
 /** Makes pictures, or makes them anew from others. */
-export function Images({ model, edit }: { readonly model: Model; readonly edit: boolean }) {
+export function Images({ model, operation, edit }: ImagesProps) {
   const [size, setSize] = useState('')
   const [n, setN] = useState('1')
   const [quality, setQuality] = useState('')
   const [files, setFiles] = useState<readonly File[]>([])
   const [mask, setMask] = useState<File | undefined>()
   const run = useRun<readonly Picture[]>()
-  const operation = edit ? 'image.edit' : 'image.generate'
   const asked = {
     model: model.name,
     operation,

@@ -1,0 +1,16 @@
+/** What those who handle a request need to know of its operation, as `src/operations` says it; what is absent is not so. */
+export type OperationTraits = {
+  /** Its answers are images: new ones, or others edited. */
+  readonly images?: 'new' | 'edited'
+  /** Tools of its requests may make images. */
+  readonly imageTools?: true
+  /** Its streams tell what they have used only where the request asks for it, in `stream_options`. */
+  readonly usageOnDemand?: true
+  /** The last event of its streams says again what was asked and answered, however long that is. */
+  readonly longLastEvent?: true
+  /** It costs nothing: its models need no price, and no tokens are counted. */
+  readonly free?: true
+}
+
+/** By the operations' names. */
+export type OperationsByName = ReadonlyMap<string, OperationTraits>

@@ -1,0 +1,16 @@
+import type { Operation } from './operation.ts'
+import { get } from './samples.ts'
+
+/** What a request was charged; answered by the gateway. */
+export const chargesGet: Operation = {
+  name: 'charges.get',
+  style: 'openai',
+  path: '/v1/charges/{id}',
+  body: 'none',
+  words: {
+    en: { label: 'Charge', summary: 'Look up what a request was charged, and why' },
+    zh: { label: '查询账单', summary: '查询一次请求的费用及其原因' },
+  },
+  samples: call => [get({ ...call, path: call.path.replace('{id}', '$REQUEST_ID') })],
+  traits: {},
+}

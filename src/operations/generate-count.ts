@@ -1,0 +1,22 @@
+import type { Operation } from './operation.ts'
+import { curl, helloContents } from './samples.ts'
+import { counted } from './schemas.ts'
+
+/** The tokens that a conversation would take; nothing is answered. */
+export const generateCount: Operation = {
+  name: 'generate.count',
+  style: 'google',
+  path: '/v1beta/models/{model}:countTokens',
+  body: 'json',
+  words: {
+    en: { label: 'Token count', summary: 'Count tokens, in the generative-language style' },
+    zh: { label: '词元计数', summary: 'generative-language 风格的 token 计数' },
+  },
+  fields: {
+    contents: counted,
+  },
+  samples: call => [curl(call, { contents: helloContents })],
+  usage: { counted: 'totalTokens' },
+  listedAs: 'countTokens',
+  traits: {},
+}

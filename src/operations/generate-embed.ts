@@ -1,0 +1,22 @@
+import type { Operation } from './operation.ts'
+import { list, object } from './schemas.ts'
+
+/** Vectors in the generative-language style, of one text or of several. */
+export const generateEmbed: Operation = {
+  name: 'generate.embed',
+  style: 'google',
+  path: '/v1beta/models/{model}:embedContent',
+  body: 'json',
+  words: {
+    en: { label: 'Embeddings', summary: 'Vectors, in the generative-language style' },
+    zh: { label: '向量', summary: 'generative-language 风格的向量' },
+  },
+  fields: {
+    content: { schema: object, en: 'What is embedded (embedContent).', zh: '要嵌入的内容（embedContent）。' },
+    requests: { schema: list, en: 'Several of them (batchEmbedContents).', zh: '多个内容（batchEmbedContents）。' },
+  },
+  smallest: () => ({ json: { content: { parts: [{ text: 'yes' }] } } }),
+  listedAs: 'embedContent',
+  otel: 'embeddings',
+  traits: {},
+}

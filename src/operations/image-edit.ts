@@ -1,0 +1,56 @@
+import { pictureFields, pictures } from './images.ts'
+import type { Operation } from './operation.ts'
+import { form, nodeOpenai, pythonOpenai, write } from './samples.ts'
+import { file, model, text } from './schemas.ts'
+
+const task = "Put the boat on the lake; keep the words 'North Star' on its side"
+
+/** Images from a text and reference images, sent as a form. */
+export const imageEdit: Operation = {
+  name: 'image.edit',
+  style: 'openai',
+  path: '/v1/images/edits',
+  body: 'form',
+  words: {
+    en: { label: 'Image edit', summary: 'Make images from a text and reference images', choice: 'Image editing' },
+    zh: { label: '图片编辑', summary: '根据文字和参考图生成图片', choice: '图片编辑' },
+  },
+  fields: {
+    model,
+    prompt: { schema: text, required: true, en: 'What the result is to be.', zh: '对结果的文字描述。' },
+    image: {
+      schema: { type: 'array', minItems: 1, items: file },
+      required: true,
+      en: 'Reference images. Repeat the field for each; image[] and image[0], image[1] … are read too. The order sent is kept.',
+      zh: '参考图。多张时重复该字段；也接受 image[] 与 image[0]、image[1]……。按发送顺序转发。',
+    },
+    mask: { schema: file, en: 'Only the first file of this name is used.', zh: '只使用该名称的第一个文件。' },
+    ...pictureFields,
+  },
+  samples: call => [
+    form(call, [`model=${call.model}`, `prompt=${task}`, 'image[]=@boat.png', 'image[]=@lake.png']),
+    pythonOpenai(call, [
+      'answer = client.images.edit(',
+      `    model=${write(call.model)},`,
+      `    prompt=${write(task)},`,
+      '    image=[open("boat.png", "rb"), open("lake.png", "rb")],',
+      ')',
+      'print(answer.data[0].url or len(answer.data[0].b64_json))',
+    ]),
+    nodeOpenai(
+      call,
+      [
+        'const answer = await client.images.edit({',
+        `  model: ${write(call.model)},`,
+        `  prompt: ${write(task)},`,
+        "  image: [await toFile(fs.readFileSync('boat.png'), 'boat.png'), await toFile(fs.readFileSync('lake.png'), 'lake.png')],",
+        '})',
+        'console.log(answer.data[0].url ?? answer.data[0].b64_json.length)',
+      ],
+      "import fs from 'node:fs'\nimport OpenAI, { toFile } from 'openai'",
+    ),
+  ],
+  answer: pictures,
+  form: 'edits',
+  traits: { images: 'edited' },
+}

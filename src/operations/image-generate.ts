@@ -1,0 +1,72 @@
+import { pictureFields, pictures } from './images.ts'
+import type { Operation } from './operation.ts'
+import { curl, nodeOpenai, pythonOpenai, write } from './samples.ts'
+import { model, text } from './schemas.ts'
+
+/** Images from a text. */
+export const imageGenerate: Operation = {
+  name: 'image.generate',
+  style: 'openai',
+  path: '/v1/images/generations',
+  body: 'json',
+  words: {
+    en: { label: 'Image generation', summary: 'Make images from a text', choice: 'Text to image' },
+    zh: { label: '图片生成', summary: '文生图', choice: '文生图' },
+  },
+  fields: {
+    model,
+    prompt: { schema: text, required: true, en: 'What the image is to show.', zh: '对画面的文字描述。' },
+    ...pictureFields,
+  },
+  samples: call => [
+    curl(call, {
+      model: call.model,
+      prompt: 'A paper boat on a lake',
+      n: 1,
+      size: '1024x1024',
+      response_format: 'b64_json',
+    }),
+    pythonOpenai(
+      call,
+      [
+        'answer = client.images.generate(',
+        `    model=${write(call.model)}, prompt="A paper boat on a lake", size="1024x1024", response_format="b64_json"`,
+        ')',
+        'with open("boat.png", "wb") as file:',
+        '    file.write(base64.b64decode(answer.data[0].b64_json))',
+      ],
+      ['import base64'],
+    ),
+    nodeOpenai(
+      call,
+      [
+        'const answer = await client.images.generate({',
+        `  model: ${write(call.model)}, prompt: 'A paper boat on a lake', size: '1024x1024', response_format: 'b64_json',`,
+        '})',
+        "fs.writeFileSync('boat.png', Buffer.from(answer.data[0].b64_json, 'base64'))",
+      ],
+      "import fs from 'node:fs'\nimport OpenAI from 'openai'",
+    ),
+  ],
+  smallest: model => ({ json: { model, prompt: 'a red square', n: 1 } }),
+  firstSteps: [
+    {
+      name: 'curl',
+      text: `curl {baseUrl}/v1/images/generations \\
+  -H "Authorization: Bearer {secret}" \\
+  -H "Content-Type: application/json" \\
+  -d '{"model": "{model}", "prompt": "a boat at dawn", "size": "1024x1024"}'`,
+    },
+    {
+      name: 'Python',
+      text: `from openai import OpenAI
+
+client = OpenAI(base_url="{baseUrl}/v1", api_key="{secret}")
+image = client.images.generate(model="{model}", prompt="a boat at dawn", size="1024x1024")
+print(image.data[0])`,
+    },
+  ],
+  answer: pictures,
+  form: 'images',
+  traits: { images: 'new' },
+}

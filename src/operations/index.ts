@@ -1,0 +1,51 @@
+import type { OperationsByName } from '../kit/index.ts'
+import { audioSpeech } from './audio-speech.ts'
+import { audioTranscribe } from './audio-transcribe.ts'
+import { chargesGet } from './charges-get.ts'
+import { chat } from './chat.ts'
+import { embeddings } from './embeddings.ts'
+import { generateCount } from './generate-count.ts'
+import { generateEmbed } from './generate-embed.ts'
+import { generate } from './generate.ts'
+import { imageEdit } from './image-edit.ts'
+import { imageGenerate } from './image-generate.ts'
+import { messagesCount } from './messages-count.ts'
+import { messages } from './messages.ts'
+import { moderations } from './moderations.ts'
+import { modelsGet } from './models-get.ts'
+import { modelsList } from './models-list.ts'
+import type { Operation } from './operation.ts'
+import { rerank } from './rerank.ts'
+import { responses } from './responses.ts'
+
+export type * from './operation.ts'
+
+/** Every operation that something is known of. A route may name others: what passes is the same, and less is said of it. */
+export const operations: readonly Operation[] = [
+  imageGenerate,
+  imageEdit,
+  chat,
+  messages,
+  messagesCount,
+  responses,
+  generate,
+  generateCount,
+  generateEmbed,
+  embeddings,
+  rerank,
+  audioSpeech,
+  audioTranscribe,
+  moderations,
+  modelsList,
+  modelsGet,
+  chargesGet,
+]
+
+const byName: ReadonlyMap<string, Operation> = new Map(operations.map(operation => [operation.name, operation]))
+
+export function findOperation(name: string): Operation | undefined {
+  return byName.get(name)
+}
+
+/** What plans and plugins are told of operations. */
+export const operationTraits: OperationsByName = new Map(operations.map(({ name, traits }) => [name, traits]))

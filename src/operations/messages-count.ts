@@ -1,0 +1,23 @@
+import type { Operation } from './operation.ts'
+import { curl, hello } from './samples.ts'
+import { counted, model, toldBefore } from './schemas.ts'
+
+/** The tokens that a conversation would take; nothing is answered. */
+export const messagesCount: Operation = {
+  name: 'messages.count',
+  style: 'anthropic',
+  path: '/v1/messages/count_tokens',
+  body: 'json',
+  words: {
+    en: { label: 'Token count', summary: 'Count the tokens of messages' },
+    zh: { label: '词元计数', summary: '计算消息的 token 数' },
+  },
+  fields: {
+    model,
+    messages: counted,
+    system: { schema: {}, ...toldBefore },
+  },
+  samples: call => [curl(call, { model: call.model, messages: hello })],
+  usage: { counted: 'input_tokens' },
+  traits: {},
+}

@@ -1,0 +1,14 @@
+import type { Operation } from './operation.ts'
+
+/** One model; answered by the gateway. */
+export const modelsGet: Operation = {
+  name: 'models.get',
+  style: 'openai',
+  path: '/v1/models/{id}',
+  body: 'none',
+  words: {
+    en: { label: 'Model', summary: 'Look up one model' },
+    zh: { label: '查询模型', summary: '查询一个模型' },
+  },
+  traits: {},
+}

@@ -1,0 +1,16 @@
+import type { Operation } from './operation.ts'
+import { get } from './samples.ts'
+
+/** The models on offer; answered by the gateway. */
+export const modelsList: Operation = {
+  name: 'models.list',
+  style: 'openai',
+  path: '/v1/models',
+  body: 'none',
+  words: {
+    en: { label: 'Model list', summary: 'List the models on offer' },
+    zh: { label: '模型列表', summary: '列出可用模型' },
+  },
+  samples: call => [get(call)],
+  traits: {},
+}

@@ -1,0 +1,81 @@
+import type { OperationTraits } from '../kit/index.ts'
+
+/** All that is said of one operation: data and small pure functions. The name is what routes and families call it. */
+export type Operation = {
+  readonly name: string
+  /** The wire style that it belongs to. */
+  readonly style: 'openai' | 'anthropic' | 'google' | 'cohere'
+  /** Where clients of its style ask for it; `{model}` and `{id}` stand for names. */
+  readonly path: string
+  /** What a request carries. */
+  readonly body: 'json' | 'form' | 'none'
+  readonly words: { readonly en: OperationWords; readonly zh: OperationWords }
+  /** What its style defines; a field that is not here is described by its name alone. */
+  readonly fields?: Fields
+  /** Ready-to-paste requests, in the order to show them; none is like an empty list. */
+  readonly samples?: (call: SampleCall) => readonly CodeSample[]
+  /** The least that it can be asked for: what a test of a model costs next to nothing with. */
+  readonly smallest?: (model: string) => SmallRequest
+  /** What somebody with a new key may try first; `{baseUrl}`, `{secret}` and `{model}` stand for what is known then. */
+  readonly firstSteps?: readonly FirstStep[]
+  readonly answer?: OperationAnswer
+  /** Where answers tell what they have used, when that is elsewhere than in the other answers of the style. */
+  readonly usage?: {
+    /** The member of a stream's event that is what a whole answer would be. */
+    readonly inside?: 'response'
+    /** Seconds may be what is counted. */
+    readonly seconds?: true
+    /** The answer counts tokens and takes none: the member that says how many. */
+    readonly counted?: string
+  }
+  /** What lists of models call it, in the styles that say what a model can be asked for. */
+  readonly listedAs?: string
+  /** Its name in the GenAI semantic conventions of OpenTelemetry; absent for its own. */
+  readonly otel?: string
+  /** Which form of the playground asks for it; absent for none. */
+  readonly form?: 'images' | 'edits' | 'conversation' | 'voice' | 'transcript' | 'vectors' | 'ranks'
+  /** What plugins are told, through the plan. */
+  readonly traits: OperationTraits
+}
+
+export type OperationWords = {
+  /** In the console's tables. */
+  readonly label: string
+  /** The heading of the API reference. */
+  readonly summary: string
+  /** On the price page, where prices go by sizes. */
+  readonly choice?: string
+}
+
+/** JSON Schema, as OpenAPI 3.1 has it. */
+export type FieldSchema = { readonly [keyword: string]: unknown }
+
+/** A field as clients of its style send it, in words of each language. */
+export type Field = {
+  readonly schema: FieldSchema
+  readonly required?: true
+  readonly en: string
+  readonly zh: string
+}
+
+export type Fields = { readonly [name: string]: Field }
+
+/** What a whole answer is, where it is not an object of which no more is said. */
+export type OperationAnswer = {
+  /** Its media type; absent for JSON. */
+  readonly type?: string
+  readonly schema: (language: 'en' | 'zh') => FieldSchema
+  /** One answer, as an upstream may give it. */
+  readonly example?: object
+}
+
+/** Where a sample asks; `model` is one that takes the operation. */
+export type SampleCall = { readonly baseUrl: string; readonly path: string; readonly model: string }
+
+/** A ready-to-paste request; the extension is one that renderers of OpenAPI documents read. */
+export type CodeSample = { readonly lang: string; readonly label: string; readonly source: string }
+
+/** The body of a request, and whether it is a form. */
+export type SmallRequest = { readonly json: object } | { readonly form: FormData }
+
+export type FirstStep = { readonly name: string; readonly text: string }

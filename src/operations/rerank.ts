@@ -1,0 +1,27 @@
+import type { Operation } from './operation.ts'
+import { curl } from './samples.ts'
+import { list, model, text, truth, whole } from './schemas.ts'
+
+/** Documents in the order of how well they fit a query. */
+export const rerank: Operation = {
+  name: 'rerank',
+  style: 'cohere',
+  path: '/v1/rerank',
+  body: 'json',
+  words: {
+    en: { label: 'Rerank', summary: 'Sort documents by how well they fit a query' },
+    zh: { label: '重排', summary: '按与查询的相关度排序文档' },
+  },
+  fields: {
+    model,
+    query: { schema: text, required: true, en: 'What the documents are compared with.', zh: '用于比较的查询。' },
+    documents: { schema: list, required: true, en: 'The documents.', zh: '待排序的文档。' },
+    top_n: { schema: whole, en: 'How many to return.', zh: '返回的数量。' },
+    return_documents: { schema: truth, en: 'Return the texts too.', zh: '同时返回文本。' },
+  },
+  samples: call => [curl(call, { model: call.model, query: 'boats', documents: ['A lake', 'A paper boat'], top_n: 1 })],
+  smallest: model => ({ json: { model, query: 'yes', documents: ['yes', 'no'] } }),
+  listedAs: 'rerank',
+  form: 'ranks',
+  traits: {},
+}

@@ -1,0 +1,38 @@
+import type { Operation } from './operation.ts'
+import { curl, nodeOpenai, pythonOpenai, write } from './samples.ts'
+import { model, stream, text, tokensMax, toldBefore, tools } from './schemas.ts'
+
+/** The responses style: its streams tell of one response, whose tools may make images. */
+export const responses: Operation = {
+  name: 'responses',
+  style: 'openai',
+  path: '/v1/responses',
+  body: 'json',
+  words: {
+    en: { label: 'Responses', summary: 'Answers in the responses style' },
+    zh: { label: 'Responses', summary: 'responses 风格的调用' },
+  },
+  fields: {
+    model,
+    input: { schema: {}, required: true, en: 'A text, or a list of input.', zh: '文本，或输入列表。' },
+    instructions: { schema: text, ...toldBefore },
+    max_output_tokens: tokensMax,
+    tools,
+    stream,
+  },
+  samples: call => [
+    curl(call, { model: call.model, input: 'Hello' }),
+    pythonOpenai(call, [
+      `answer = client.responses.create(model=${write(call.model)}, input="Hello")`,
+      'print(answer.output_text)',
+    ]),
+    nodeOpenai(call, [
+      `const answer = await client.responses.create({ model: ${write(call.model)}, input: 'Hello' })`,
+      'console.log(answer.output_text)',
+    ]),
+  ],
+  smallest: model => ({ json: { model, max_output_tokens: 16, input: 'Say yes.' } }),
+  usage: { inside: 'response' },
+  otel: 'chat',
+  traits: { imageTools: true, longLastEvent: true },
+}

@@ -1,0 +1,64 @@
+import type { CodeSample, SampleCall } from './operation.ts'
+
+/** How the key is shown, where the style of the endpoint has no way of its own. */
+const bearer = 'Authorization: Bearer $API_KEY'
+
+function shell({ baseUrl, path, model }: SampleCall, options: readonly string[]): CodeSample {
+  const url = quote(`${baseUrl}${path.replace('{model}', () => encodeURIComponent(model))}`)
+  return { lang: 'Shell', label: 'curl', source: [`curl ${url}`, ...options].join(' \\\n  ') }
+}
+
+/** `headers` carry the key, as the style of the endpoint has it. */
+export function curl(call: SampleCall, body: object, headers: readonly string[] = [bearer]): CodeSample {
+  const sent = [...headers, 'Content-Type: application/json'].map(header => `-H "${header}"`)
+  return shell(call, [...sent, `-d ${quote(JSON.stringify(body, null, 2))}`])
+}
+
+export function form(call: SampleCall, parts: readonly string[]): CodeSample {
+  return shell(call, [`-H "${bearer}"`, ...parts.map(part => `-F ${quote(part)}`)])
+}
+
+export function get(call: SampleCall): CodeSample {
+  return shell(call, [`-H "${bearer}"`])
+}
+
+export function python(lines: readonly string[]): CodeSample {
+  return { lang: 'Python', label: 'Python', source: lines.join('\n') }
+}
+
+export function node(lines: readonly string[]): CodeSample {
+  return { lang: 'JavaScript', label: 'Node', source: lines.join('\n') }
+}
+
+/** With the SDK of the chat-completions style. */
+export function pythonOpenai(
+  { baseUrl }: SampleCall,
+  lines: readonly string[],
+  imports: readonly string[] = [],
+): CodeSample {
+  const client = `client = OpenAI(base_url=${write(`${baseUrl}/v1`)}, api_key=os.environ["API_KEY"])`
+  return python([...imports, 'import os', 'from openai import OpenAI', '', client, ...lines])
+}
+
+export function nodeOpenai(
+  { baseUrl }: SampleCall,
+  lines: readonly string[],
+  imports = "import OpenAI from 'openai'",
+): CodeSample {
+  const client = `const client = new OpenAI({ baseURL: ${write(`${baseUrl}/v1`)}, apiKey: process.env.API_KEY })`
+  return node([imports, '', client, ...lines])
+}
+
+/** A value as JSON, Python and JavaScript read it, with air in it. */
+export function write(value: unknown): string {
+  return JSON.stringify(value).replaceAll('":"', '": "').replaceAll('","', '", "')
+}
+
+/** As one word of a shell. */
+function quote(word: string): string {
+  return /^[\w.:@/=-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
+}
+
+/** What samples say to a model. */
+export const hello = [{ role: 'user', content: 'Hello' }]
+export const helloContents = [{ parts: [{ text: 'Hello' }] }]

@@ -1,0 +1,37 @@
+import type { Field } from './operation.ts'
+
+// What the fields of several operations have in common.
+
+export const text = { type: 'string' }
+export const whole = { type: 'integer', minimum: 1 }
+export const number = { type: 'number' }
+export const truth = { type: 'boolean' }
+export const list = { type: 'array', items: {} }
+export const object = { type: 'object' }
+export const file = { type: 'string', contentMediaType: 'application/octet-stream' }
+
+export const model: Field = { schema: text, required: true, en: 'Name of the model.', zh: '模型名称。' }
+
+export const stream: Field = {
+  schema: truth,
+  en: 'Answer as a stream of events; refused where the model does not stream.',
+  zh: '以事件流返回；模型不支持时会被拒绝。',
+}
+
+export const conversation: Field = {
+  schema: list,
+  required: true,
+  en: 'The conversation so far.',
+  zh: '到目前为止的对话。',
+}
+
+export const counted: Field = {
+  schema: list,
+  required: true,
+  en: 'The conversation to count.',
+  zh: '要计数的对话。',
+}
+
+export const tools: Field = { schema: list, en: 'Tools that the model may call.', zh: '模型可以调用的工具。' }
+export const tokensMax: Field = { schema: whole, en: 'The most tokens of the answer.', zh: '回答的最大 token 数。' }
+export const toldBefore = { en: 'What the model is told beforehand.', zh: '预先给模型的指示。' }

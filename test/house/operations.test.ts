@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { parse } from 'yaml'
+import { operations } from '../../src/operations/index.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const { stdout } = await promisify(execFile)('git', ['ls-files', '-z', 'src', 'plugins'], { cwd: root })
+const files = stdout
+  .split('\0')
+  .filter(file => /\.(?:tsx?|json)$/.test(file) && !/^src\/operations\/|^src\/storage\/migrations\//.test(file))
+
+const read = (file: string): Promise<string> => readFile(join(root, file), 'utf8').catch(() => '')
+
+/** Words in quotes that are names of operations and mean something else, or have to stand where they do; with the reason. */
+const exceptions: { readonly [file: string]: { readonly names: readonly string[]; readonly reason: string } } = {
+  'plugins/size-normalize/schema.ts': {
+    names: ['image.generate', 'image.edit'],
+    reason: 'the default of applies_to: a value of the file, which says it where the file does not',
+  },
+  'src/admin/openapi/gateway-paths.ts': { names: ['responses'], reason: 'a member of an OpenAPI operation' },
+  'src/admin/pages/docs.ts': { names: ['responses'], reason: 'a section of an OpenAPI document' },
+  'src/tools/import/import-litellm.ts': { names: ['chat', 'messages'], reason: 'families of the file that is written' },
+  'src/tools/import/litellm-families.ts': {
+    names: ['chat', 'messages', 'rerank'],
+    reason: 'families of the file that is written, and modes of the one that is read',
+  },
+}
+
+/** Simulated upstreams are asked by path; these are words of the wire. */
+const wire = /^src\/simulator\//
+
+const quoted = new RegExp(`(['"\`])(${operations.map(({ name }) => RegExp.escape(name)).join('|')})\\1`, 'g')
+
+/** The operations that a text of code names, comments left out. */
+function namesIn(text: string): readonly string[] {
+  const code = text.split('\n').filter(line => !/^\s*(?:\*|\/\/|\/\*)/.test(line))
+  return [...new Set([...code.join('\n').matchAll(quoted)].map(([, , name = '']) => name))]
+}
+
+t.test('an operation is named in its own file, and nowhere else in the code', async t => {
+  t.strictSame(namesIn("if (operation === 'responses') return // 'chat'"), ['responses', 'chat'])
+  t.strictSame(namesIn("// 'chat'\nconst conversation = 1"), [])
+  t.ok(files.length > 300)
+  for (const file of files.filter(file => !wire.test(file)))
+    t.strictSame(namesIn(await read(file)).toSorted(), (exceptions[file]?.names ?? []).toSorted(), file)
+})
+
+t.test('the engine does not know what an operation is like', async t => {
+  for (const file of files.filter(file => file.startsWith('src/engine/')))
+    t.notMatch(await read(file), /\.traits\b|\bimages?\b/i, file)
+})
+
+t.test('each operation has a file of its own that names it', async t => {
+  for (const { name } of operations) {
+    const file = `src/operations/${name.replace('.', '-')}.ts`
+    t.match(await read(file), `name: '${name}',`, file)
+  }
+  t.equal(new Set(operations.map(({ name }) => name)).size, operations.length)
+})
+
+t.test('the shipped routes and the operations know one another', async t => {
+  const { routes } = parse(await read('gateway.yaml')) as {
+    routes: { match: string | string[]; operation: string; body?: string }[]
+  }
+  t.strictSame(
+    [...new Set(routes.map(route => route.operation))].toSorted(),
+    operations.map(({ name }) => name).toSorted(),
+  )
+  for (const { name, path, body } of operations) {
+    const own = routes.filter(route => route.operation === name)
+    const method = body === 'none' ? 'GET' : 'POST'
+    t.ok(
+      own.some(({ match }) => [match].flat()[0] === `${method} ${path}`),
+      `${name} is asked for at ${path}`,
+    )
+    t.ok(
+      own.every(route => (route.body ?? 'json') === (body === 'none' ? 'json' : body)),
+      `${name} has a body of ${body}`,
+    )
+  }
+})
