@@ -124,6 +124,8 @@ t.test('a comment beside a line or above it silences a rule there, with a reason
   const open = '  ops: 0.0.0.0:9464'
   const beside = await auditOf([[ops, `${open} # tollgate-ignore: ops-public behind a firewall`]])
   t.match(beside, { findings: [], ignored: 1 })
+  const windows = await auditOf([[ops, `${open} # tollgate-ignore: ops-public behind a firewall\r`]])
+  t.match(windows, { findings: [], ignored: 1 }, 'with line ends of Windows')
   const above = await auditOf([[ops, `  # tollgate-ignore: ops-public, cors-any behind a firewall\n${open}`]])
   t.match(above, { findings: [{ code: 'ignore-unused', severity: 'note' }], ignored: 1 })
   const bare = await auditOf([[ops, `  # tollgate-ignore: ops-public\n${open}`]])
