@@ -120,8 +120,13 @@ export const acts: { readonly [kind in Kind]: Act } = {
     stage.world.mark('key rotated')
     await stage.rotate(one)
   },
-  'old secret': (stage, { key, wish }) => {
-    if (!stage.keys[key]?.old) return
+  async 'old secret'(stage, { key, wish, choice }) {
+    const one = stage.keys[key]
+    if (!one) return
+    if (!one.old) await stage.rotate(one)
+    if (!one.old) return
+    // Some try it when its time is just over: no later, or the clock on the wall has been set by then.
+    if (choice % 2 === 0) await stage.world.time.runUntil(one.old.since + one.old.overlapMs + 2_000)
     stage.world.mark('an old secret is tried')
     const asked = { ...wish, key, idempotency: undefined, leaves: undefined, leavesBytes: undefined }
     stage.ask(inUse(stage, asked), undefined, true)
