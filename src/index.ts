@@ -216,7 +216,7 @@ export async function rotateKey(
 async function makeSecret(
   random?: Random,
 ): Promise<{ readonly secret: string; readonly hash: string; readonly hint: string }> {
-  const { createSecret, hashSecret, hintOfSecret } = await import('../plugins/auth/index.ts')
+  const { createSecret, hashSecret, hintOfSecret } = await import('./kit/index.ts')
   const secret = createSecret(random)
   return { secret, hash: hashSecret(secret), hint: hintOfSecret(secret) }
 }
