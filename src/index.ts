@@ -15,7 +15,6 @@ import type {
   RequestExplanation,
   Storage,
 } from './kit/index.ts'
-import { decidedTier } from './kit/charge.ts'
 import type { Operation } from './operations/index.ts'
 import type { AuditedConfig, AuditRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'
 import type { Workers } from './gateway/workers.ts'
@@ -144,7 +143,7 @@ export async function importConfig(file: string, from: 'litellm'): Promise<Impor
 export async function configSchema(): Promise<object> {
   const [{ gatewaySchema }, { builtins }] = await Promise.all([
     import('./config/index.ts'),
-    import('../plugins/index.ts'),
+    import('./gateway/plugin-finder.ts'),
   ])
   return gatewaySchema(builtins)
 }
@@ -221,20 +220,16 @@ async function makeSecret(
   return { secret, hash: hashSecret(secret), hint: hintOfSecret(secret) }
 }
 
-/** Rates a charge again from what was stored with it; one sentence for each difference. */
-export async function replayCharge(charge: Charge): Promise<readonly string[]> {
-  if (charge.lines.some(line => line.tier === decidedTier)) return replayDecision(charge)
-  if (charge.rule.kind === 'usage') return (await import('../plugins/token-usage/index.ts')).replayUsage(charge)
-  return (await import('../plugins/image-tier-billing/index.ts')).replayCharge(charge)
-}
-
-/** What a person decided has nothing that it could be rated by but its own sum, and its hold that bounds it. */
-function replayDecision({ id, lines, amount, hold }: Charge): readonly string[] {
-  const sum = lines.reduce((total, line) => total + line.price, 0)
-  const differences: string[] = []
-  if (sum !== amount) differences.push(`charge ${id}: the amount in micros is ${amount}, but its lines come to ${sum}`)
-  if (amount > hold) differences.push(`charge ${id}: the amount in micros is ${amount}, but ${hold} was its hold`)
-  return differences
+/**
+ * Rates a charge again from what was stored with it; one sentence for each difference. Without a plan the plugins that come
+ * with the gateway are asked.
+ */
+export async function replayCharge(charge: Charge, plan?: Plan): Promise<readonly string[]> {
+  const [{ replayCharge: replay }, { builtins }] = await Promise.all([
+    import('./gateway/replay.ts'),
+    import('./gateway/plugin-finder.ts'),
+  ])
+  return replay(charge, plan?.plugins.known ?? builtins)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Plan } from '../kit/index.ts'
+import type { AnyPlugin, Plan } from '../kit/index.ts'
 import { buildParts, buildPlan } from './build.ts'
 import { checkCredentials } from './check-credentials.ts'
 import { checkNames, type KnownNames } from './check-names.ts'
@@ -73,7 +73,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   checkRoutes(root, source, report, known.isConsolePath)
   checkWorkers(settings, report)
   const { operations = new Map() } = known
-  const sketch = { settings, root, source, pipeline, report, operations }
+  const sketch = { settings, root, source, pipeline, known: await findKnown(request), report, operations }
   const parts = buildParts(sketch)
   checkCredentials(parts.upstreams, report)
   inspectFamilies(parts, sketch)
@@ -81,9 +81,16 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const findings = report.findings(secrets)
   if (report.failed) return { ok: false, findings }
   const draft = buildPlan(sketch, parts)
-  const plan = deepFreeze({ ...draft, revision: revisionOf(draft, secrets.values) })
+  // Plugins are others' code, and may keep what they like in themselves.
+  const plan = deepFreeze({ ...draft, revision: revisionOf(draft, secrets.values) }, draft.plugins)
   rememberSecrets(plan, secrets.values)
   return { ok: true, plan, notes: findings }
+}
+
+/** The plugins that came with the gateway: none of them has to be loaded. */
+async function findKnown({ knownPlugins = [], resolvePlugin }: LoadRequest): Promise<readonly AnyPlugin[]> {
+  const found = await Promise.all(knownPlugins.map(name => resolvePlugin(name)))
+  return found.filter(plugin => plugin !== undefined)
 }
 
 async function readText(file: string): Promise<string | Finding> {

@@ -4,6 +4,8 @@ import { pathToFileURL } from 'node:url'
 import { builtins } from '../../plugins/index.ts'
 import type { AnyPlugin } from '../kit/index.ts'
 
+export { builtins }
+
 /** Finds plugins by the name that a pipeline gives: built in, brought along, or a package or path to import. */
 export function pluginFinder(file: string, brought: readonly AnyPlugin[] = []) {
   const known = new Map([...builtins, ...brought].map(plugin => [plugin.name, plugin]))

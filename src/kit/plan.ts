@@ -1,4 +1,5 @@
 import type { OperationTraits } from './operation.ts'
+import type { AnyPlugin } from './plugin.ts'
 import type { Micros } from './units.ts'
 
 /** A place in a configuration file; lines and columns count from 1. */
@@ -127,6 +128,14 @@ export type Route = {
 
 export type PipelineStep = { readonly plugin: string; readonly options: unknown; readonly origin: Origin }
 
+/** What is known of charges is asked of them; none of it is frozen, since it is others' code. */
+export type PlanPlugins = {
+  /** Those of the pipeline, in its order. */
+  readonly inUse: readonly AnyPlugin[]
+  /** Those and the others that came with the gateway: what they charged once can still be explained. */
+  readonly known: readonly AnyPlugin[]
+}
+
 export type Address = { readonly host: string; readonly port: number }
 
 export type ServerPlan = {
@@ -190,6 +199,7 @@ export type Plan = {
   readonly groups: ReadonlyMap<string, Group>
   readonly upstreams: ReadonlyMap<string, Upstream>
   readonly pipeline: readonly PipelineStep[]
+  readonly plugins: PlanPlugins
   readonly families: ReadonlyMap<string, Family>
   readonly models: ReadonlyMap<string, Model>
   readonly routes: readonly Route[]

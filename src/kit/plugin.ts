@@ -1,11 +1,14 @@
+import type { Account, Replayed } from './account.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { Body } from './body.ts'
+import type { Charge } from './charge.ts'
 import type { Clock } from './clock.ts'
 import type { Exchange, Outbound, Target } from './exchange.ts'
 import type { Outcome } from './outcome.ts'
 import type { Ids } from './ids.ts'
 import type { OperationsByName } from './operation.ts'
 import type { Family, Model, Origin, Plan } from './plan.ts'
+import type { Imagined, PriceAsk, Prices, Quote } from './quote.ts'
 import type { Random } from './random.ts'
 import type { Answer, Reply } from './reply.ts'
 import type { Admits, Schema } from './schema.ts'
@@ -76,6 +79,8 @@ export type Plugin<Options extends object = Schema, Facet extends object = Schem
   readonly gives?: readonly Slot<unknown>[]
   /** Charges models of the families that have its section by their prices. */
   readonly charges?: true
+  /** The `kind` of the rule that its charges are stored with; by it `record` and `replay` are found. No other has it. */
+  readonly rule?: string
   /** Meaning checks on one family's facet, with the models of the family, and what is known of operations. */
   inspect?(
     facet: Admits<Facet>,
@@ -83,13 +88,29 @@ export type Plugin<Options extends object = Schema, Facet extends object = Schem
     models: readonly Model[],
     operations: OperationsByName,
   ): readonly Problem[]
+  /**
+   * Before the fact: what this plugin would do with a request and what it would hold for it, by the functions that its
+   * hooks use. Asked in the pipeline's order. @throws Failure the one that the request would be refused with
+   */
+  quote?(request: Imagined, facet: Admits<Facet>): Quote | undefined
+  /** What it charges for a model, for the page of prices and the console. */
+  prices?(ask: PriceAsk, facet: Admits<Facet>): Prices | undefined
+  /** Explains a charge of its own: the one explanation that log, API, console and command line show. */
+  record?(charge: Charge): Account
+  /** Rates each line of a charge of its own again, by nothing but what is stored with it. */
+  replay?(charge: Charge): readonly Replayed[]
+  /** Whether an Idempotency-Key of such a request is kept, for the reference page. */
+  keepsKeys?(operation: string, facet: Admits<Facet>): boolean
   create(options: Admits<Options>, host: Host): Hooks<Admits<Facet>>
 }
 
 /** A plugin whose types have been forgotten, as the pipeline keeps it. */
 // The facet of each plugin has its own type; a list of plugins can only say that it was checked against the schema.
-export type AnyPlugin = Omit<Plugin, 'create' | 'inspect'> & {
+export type AnyPlugin = Omit<Plugin, 'create' | 'inspect' | 'quote' | 'prices' | 'keepsKeys'> & {
   inspect?(facet: never, family: Family, models: readonly Model[], operations: OperationsByName): readonly Problem[]
+  quote?(request: Imagined, facet: never): Quote | undefined
+  prices?(ask: PriceAsk, facet: never): Prices | undefined
+  keepsKeys?(operation: string, facet: never): boolean
   create(options: never, host: Host): Hooks<never>
 }
 
