@@ -64,6 +64,17 @@ export async function loadConfig(config: GatewayConfig, env: NodeJS.ProcessEnv =
   return loadPlan({ file, ...given, env, ...pluginFinder(file), known: knownNames })
 }
 
+/**
+ * Checks a configuration as far as that can be done without starting it: plugins of somebody else's are created on a
+ * storage in memory, and closed again.
+ */
+export async function checkConfig(config: GatewayConfig, env: NodeJS.ProcessEnv = process.env): Promise<Loaded> {
+  const loaded = await loadConfig(config, env)
+  if (!loaded.ok) return loaded
+  const findings = await (await import('./gateway/rehearse.ts')).rehearse(loaded.plan)
+  return findings.length > 0 ? { ok: false, findings: [...loaded.notes, ...findings] } : loaded
+}
+
 /** Findings as text for a terminal: place, what was found, what would be right. */
 export async function describeFindings(
   findings: readonly AuditFinding[],

@@ -98,3 +98,6 @@ export type Charge = ChargeFacts & {
   readonly delivery: 'unconfirmed' | 'partial' | 'confirmed'
   readonly lines: readonly Line[]
 }
+
+/** A charge as it ends: what plugins and figures are told. */
+export type EndedCharge = ChargeFacts & Pick<Charge, 'state' | 'amount' | 'lines'>

@@ -1,7 +1,7 @@
 import type { Account, Replayed } from './account.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { Body } from './body.ts'
-import type { Charge } from './charge.ts'
+import type { Charge, EndedCharge } from './charge.ts'
 import type { Clock } from './clock.ts'
 import type { Exchange, Outbound, Target } from './exchange.ts'
 import type { Outcome } from './outcome.ts'
@@ -12,7 +12,7 @@ import type { Imagined, PriceAsk, Prices, Quote } from './quote.ts'
 import type { Random } from './random.ts'
 import type { Answer, Reply } from './reply.ts'
 import type { Admits, Schema } from './schema.ts'
-import type { Slot } from './slots.ts'
+import { defineSlot, type Slot } from './slots.ts'
 import type { Stores } from './stores.ts'
 
 /**
@@ -32,11 +32,44 @@ export type Hooks<Facet = unknown> = {
   onForward?(ex: Exchange, out: Outbound, facet: Facet, target: Target): Awaitable<Outbound>
   /** The upstream's head is here; adds stages to what follows. Never waits for the whole body. */
   onReply?(ex: Exchange, reply: Reply, facet: Facet, target: Target): Awaitable<Reply>
-  /** Once, always, last: whatever happened. */
+  /** Once, always, last: whatever happened. All are told beside one another, but for what `settlesAfter` says. */
   onSettle?(ex: Exchange, outcome: Outcome, facet: Facet | undefined): Awaitable<void>
+  /**
+   * A charge of this process has ended, whichever plugin made it: settled, voided, or left to a person. Nobody waits for
+   * this, and what it throws is logged. What recovery, another process or a person ends is not told.
+   */
+  onCharge?(charge: EndedCharge): Awaitable<void>
   /** The gateway closes: let go of timers and files. */
   close?(): Awaitable<void>
 }
+
+/** Every hook by its name; a plugin is refused whose hooks have another that looks like one. */
+export const hookNames = [
+  'onRequest',
+  'onBody',
+  'onTarget',
+  'onAdmit',
+  'onForward',
+  'onReply',
+  'onSettle',
+  'onCharge',
+  'close',
+] as const satisfies readonly (keyof Hooks)[]
+
+/** Every function that a plugin itself may have. */
+export const pluginFunctions = [
+  'create',
+  'inspect',
+  'inspectOptions',
+  'quote',
+  'prices',
+  'record',
+  'replay',
+  'keepsKeys',
+] as const satisfies readonly (keyof Plugin)[]
+
+/** Given by every plugin that charges, when what it charges is written: for `settlesAfter`. */
+export const chargeSlot: Slot<never> = defineSlot('charge')
 
 /** What a plugin is given when it is created. */
 export type Host = {
@@ -77,8 +110,12 @@ export type Plugin<Options extends object = Schema, Facet extends object = Schem
   readonly facet?: Facet
   readonly needs?: readonly Slot<unknown>[]
   readonly gives?: readonly Slot<unknown>[]
+  /** Its `onSettle` runs when that of all who give these has ended, wherever they stand: `chargeSlot` for who charges. */
+  readonly settlesAfter?: readonly Slot<unknown>[]
   /** Charges models of the families that have its section by their prices. */
   readonly charges?: true
+  /** Holds callers to the limits that groups, models and keys have. */
+  readonly limits?: true
   /** The `kind` of the rule that its charges are stored with; by it `record` and `replay` are found. No other has it. */
   readonly rule?: string
   /** Meaning checks on one family's facet, with the models of the family, and what is known of operations. */
@@ -88,6 +125,8 @@ export type Plugin<Options extends object = Schema, Facet extends object = Schem
     models: readonly Model[],
     operations: OperationsByName,
   ): readonly Problem[]
+  /** Meaning checks on its options, beyond their schema; paths are inside the options. */
+  inspectOptions?(options: Admits<Options>): readonly Problem[]
   /**
    * Before the fact: what this plugin would do with a request and what it would hold for it, by the functions that its
    * hooks use. Asked in the pipeline's order. @throws Failure the one that the request would be refused with
@@ -106,8 +145,9 @@ export type Plugin<Options extends object = Schema, Facet extends object = Schem
 
 /** A plugin whose types have been forgotten, as the pipeline keeps it. */
 // The facet of each plugin has its own type; a list of plugins can only say that it was checked against the schema.
-export type AnyPlugin = Omit<Plugin, 'create' | 'inspect' | 'quote' | 'prices' | 'keepsKeys'> & {
+export type AnyPlugin = Omit<Plugin, 'create' | 'inspect' | 'inspectOptions' | 'quote' | 'prices' | 'keepsKeys'> & {
   inspect?(facet: never, family: Family, models: readonly Model[], operations: OperationsByName): readonly Problem[]
+  inspectOptions?(options: never): readonly Problem[]
   quote?(request: Imagined, facet: never): Quote | undefined
   prices?(ask: PriceAsk, facet: never): Prices | undefined
   keepsKeys?(operation: string, facet: never): boolean
