@@ -1,10 +1,10 @@
 import {
   type Address,
-  type AnyPlugin,
   type Candidate,
   type Family,
   type ForwardRule,
   type Group,
+  type KnownPlugin,
   type LimitKind,
   type Limits,
   type Model,
@@ -65,7 +65,7 @@ export type Sketch = {
   readonly source: Source
   readonly pipeline: Pipeline
   /** Plugins that came with the gateway, in use or not. */
-  readonly known: readonly AnyPlugin[]
+  readonly known: readonly KnownPlugin[]
   readonly report: Report
   readonly operations: OperationsByName
 }

@@ -1,4 +1,4 @@
-import { type AnyPlugin, chargeSlot } from '../kit/index.ts'
+import { type AnyPlugin, chargeSlot, type KnownPlugin } from '../kit/index.ts'
 import type { PluginsByStep } from './gateway-schema.ts'
 import type { Report } from './report.ts'
 import { findNear, suggest } from './suggest.ts'
@@ -117,10 +117,10 @@ function checkSettling(steps: readonly Step[], report: Report): void {
 }
 
 /** Names of the plugins whose `onSettle` ends before that of this one begins. */
-export function settlesAfter(plugin: AnyPlugin, plugins: readonly AnyPlugin[]): readonly string[] {
+export function settlesAfter(plugin: KnownPlugin, plugins: readonly KnownPlugin[]): readonly string[] {
   const wanted = new Set(plugin.settlesAfter?.map(slot => slot.name))
   if (wanted.size === 0) return []
-  const gives = (one: AnyPlugin): boolean =>
+  const gives = (one: KnownPlugin): boolean =>
     (one.charges === true && wanted.has(chargeSlot.name)) || one.gives?.some(slot => wanted.has(slot.name)) === true
   return plugins.filter(one => one !== plugin && gives(one)).map(one => one.name)
 }

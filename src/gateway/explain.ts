@@ -1,13 +1,13 @@
 import { scanObject } from '../engine/fields.ts'
 import { applyForward, findTarget, modelNotFound } from '../engine/target.ts'
 import {
-  type AnyPlugin,
   type Body,
   type Family,
   formatMoney,
   type ImaginedRequest,
   type Imagined,
   type Json,
+  type KnownPlugin,
   type Model,
   type Plan,
   type PriceQuote,
@@ -29,7 +29,7 @@ export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExp
   const { family } = model
   const sendAs = model.upstreams[0]?.sendAs ?? model.name
   const shaped = applyForward(body, family.forward.get(operation), { model, sendAs })
-  const { out, quotes } = askPlugins({ plan, operation, model, family, body, out: shaped.body, slots: new Slots() })
+  const { out, quotes } = askPlugins(plan, { operation, model, family, body, out: shaped.body, slots: new Slots() })
   const dropped = quotes.flatMap(quote => quote.dropped ?? [])
   const expected = quotes.findLast(quote => quote.expected)?.expected
   const price = quotes.find(quote => quote.price)?.price
@@ -52,10 +52,10 @@ export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExp
 }
 
 /** Each plugin sees what those above it make of the request. */
-function askPlugins(first: Imagined): { readonly out: Body; readonly quotes: readonly Quote[] } {
+function askPlugins(plan: Plan, first: Imagined): { readonly out: Body; readonly quotes: readonly Quote[] } {
   let { out } = first
   const quotes: Quote[] = []
-  for (const { plugin, facet } of concerned(first.plan, first.family)) {
+  for (const { plugin, facet } of concerned(plan, first.family)) {
     const quote = plugin.quote?.({ ...first, out }, facet)
     if (!quote) continue
     quotes.push(quote)
@@ -68,7 +68,7 @@ function askPlugins(first: Imagined): { readonly out: Body; readonly quotes: rea
 export function concerned(
   plan: Plan,
   family: Family,
-): readonly { readonly plugin: AnyPlugin; readonly facet: never }[] {
+): readonly { readonly plugin: KnownPlugin; readonly facet: never }[] {
   return (
     plan.plugins.inUse
       .filter(plugin => plugin.facet === undefined || family.facets.has(plugin.name))

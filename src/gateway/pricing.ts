@@ -19,7 +19,6 @@ function priceModel(plan: Plan, model: Model): PricedModel {
   const { family, free, name } = model
   const operations = operationsOf(plan, model)
   const ask: PriceAsk = {
-    plan,
     model,
     family,
     operations,

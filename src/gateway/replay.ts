@@ -1,10 +1,10 @@
-import { type AnyPlugin, type Charge, chargerOf, decidedTier } from '../kit/index.ts'
+import { type KnownPlugin, type Charge, chargerOf, decidedTier } from '../kit/index.ts'
 
 /**
  * Rates a charge again from what was stored with it, by the plugin that made it; one sentence for each difference. `known`:
  * the plugins that may have made it.
  */
-export function replayCharge(charge: Charge, known: readonly AnyPlugin[]): readonly string[] {
+export function replayCharge(charge: Charge, known: readonly KnownPlugin[]): readonly string[] {
   const { id, lines, rule, state } = charge
   if (lines.some(line => line.tier === decidedTier)) return replayDecision(charge)
   const rated = chargerOf(known, charge)?.replay?.(charge)

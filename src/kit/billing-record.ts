@@ -1,6 +1,6 @@
 import { type Account, type AccountRow, chargerOf } from './account.ts'
 import { type Charge, decidedTier, type Line, type TierSource } from './charge.ts'
-import type { AnyPlugin } from './plugin.ts'
+import type { KnownPlugin } from './plugin-facts.ts'
 import { formatMoney } from './units.ts'
 
 /** The billing part of a log record, field for field as `contract.md` names it. */
@@ -61,7 +61,7 @@ export const sourceLabels: { readonly [source in TierSource]: string } = {
  * The one explanation of a charge. The log record, the details view, `GET /v1/charges/{id}` and the command line all
  * print this; none computes its own. `known`: the plugins that may have made it (`plan.plugins.known`).
  */
-export function billingRecord(charge: Charge, known: readonly AnyPlugin[]): BillingRecord {
+export function billingRecord(charge: Charge, known: readonly KnownPlugin[]): BillingRecord {
   const { lines } = charge
   const account = chargerOf(known, charge)?.record?.(charge) ?? plainAccount(charge)
   const byItem = account.count !== null

@@ -1,7 +1,7 @@
 import { type BillingRecord, billingRecord } from './billing-record.ts'
 import type { Charge } from './charge.ts'
 import type { LogRow } from './journal.ts'
-import type { AnyPlugin } from './plugin.ts'
+import type { KnownPlugin } from './plugin-facts.ts'
 
 /** One record of the request log, field for field as `contract.md` names it. */
 export type LogRecord = {
@@ -26,7 +26,7 @@ export type LogRecord = {
 }
 
 /** A row of the log and its charge, when it has one, as one record. `known`: the plugins that may have made the charge. */
-export function logRecord(row: LogRow, charge: Charge | null, known: readonly AnyPlugin[]): LogRecord {
+export function logRecord(row: LogRow, charge: Charge | null, known: readonly KnownPlugin[]): LogRecord {
   return {
     id: row.id,
     time: new Date(row.time).toISOString(),

@@ -1,14 +1,13 @@
 import type { Body } from './body.ts'
 import type { TierSource } from './charge.ts'
 import type { ImaginedRequest, RequestExplanation, SizeMismatch } from './explanation.ts'
-import type { Family, Model, Plan } from './plan.ts'
+import type { Family, Model } from './model.ts'
 import type { ImagePrices, UnitPrice } from './price-list.ts'
 import type { Slots } from './slots.ts'
 import type { Micros } from './units.ts'
 
 /** A request that nobody has made, as plugins are asked about it in the pipeline's order: nothing is held or sent for it. */
 export type Imagined = {
-  readonly plan: Plan
   readonly operation: string
   readonly model: Model
   readonly family: Family
@@ -59,7 +58,6 @@ export type PriceQuote = {
 
 /** A model whose prices are asked for. */
 export type PriceAsk = {
-  readonly plan: Plan
   readonly model: Model
   readonly family: Family
   /** What the model is offered for. */
