@@ -85,9 +85,15 @@ module.exports = {
     ),
     refuse(
       'only-the-composition-imports-plugins',
-      'src/gateway puts the parts together; no other room of the house knows the plugins.',
-      { path: '^src/', pathNot: '^src/(?:(?:gateway|tools)/|index[.]ts$)' },
-      { path: '^plugins/' },
+      'Plugins are asked through the plan. One file knows which come with the gateway, and it knows no more than their list.',
+      { path: '^src/' },
+      { path: '^plugins/', pathNot: '^plugins/index[.]ts$' },
+    ),
+    refuse(
+      'only-the-finder-imports-the-list',
+      'Who needs the plugins that come with the gateway asks src/gateway/plugin-finder.ts.',
+      { path: '^src/', pathNot: '^src/gateway/plugin-finder[.]ts$' },
+      { path: '^plugins/index[.]ts$' },
     ),
     refuse(
       'gateway-knows-no-tool',

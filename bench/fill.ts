@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { inspect } from 'node:util'
 import type { Client } from 'pg'
-import { createSecret, hashSecret, hintOfSecret } from '../plugins/auth/index.ts'
+import { createSecret, hashSecret, hintOfSecret } from '../src/index.ts'
 import { type Log, systemClock } from '../src/kit/index.ts'
 import { openStorage } from '../src/storage/index.ts'
 

@@ -15,7 +15,6 @@ import type {
   RequestExplanation,
   Storage,
 } from './kit/index.ts'
-import { decidedTier } from './kit/charge.ts'
 import type { Operation } from './operations/index.ts'
 import type { AuditedConfig, AuditRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'
 import type { Workers } from './gateway/workers.ts'
@@ -63,6 +62,17 @@ export async function loadConfig(config: GatewayConfig, env: NodeJS.ProcessEnv =
   ])
   const { file = 'gateway.yaml', ...given } = typeof config === 'string' ? { file: config } : config
   return loadPlan({ file, ...given, env, ...pluginFinder(file), known: knownNames })
+}
+
+/**
+ * Checks a configuration as far as that can be done without starting it: plugins of somebody else's are created on a
+ * storage in memory, and closed again.
+ */
+export async function checkConfig(config: GatewayConfig, env: NodeJS.ProcessEnv = process.env): Promise<Loaded> {
+  const loaded = await loadConfig(config, env)
+  if (!loaded.ok) return loaded
+  const findings = await (await import('./gateway/rehearse.ts')).rehearse(loaded.plan)
+  return findings.length > 0 ? { ok: false, findings: [...loaded.notes, ...findings] } : loaded
 }
 
 /** Findings as text for a terminal: place, what was found, what would be right. */
@@ -144,7 +154,7 @@ export async function importConfig(file: string, from: 'litellm'): Promise<Impor
 export async function configSchema(): Promise<object> {
   const [{ gatewaySchema }, { builtins }] = await Promise.all([
     import('./config/index.ts'),
-    import('../plugins/index.ts'),
+    import('./gateway/plugin-finder.ts'),
   ])
   return gatewaySchema(builtins)
 }
@@ -216,25 +226,21 @@ export async function rotateKey(
 async function makeSecret(
   random?: Random,
 ): Promise<{ readonly secret: string; readonly hash: string; readonly hint: string }> {
-  const { createSecret, hashSecret, hintOfSecret } = await import('../plugins/auth/index.ts')
+  const { createSecret, hashSecret, hintOfSecret } = await import('./kit/index.ts')
   const secret = createSecret(random)
   return { secret, hash: hashSecret(secret), hint: hintOfSecret(secret) }
 }
 
-/** Rates a charge again from what was stored with it; one sentence for each difference. */
-export async function replayCharge(charge: Charge): Promise<readonly string[]> {
-  if (charge.lines.some(line => line.tier === decidedTier)) return replayDecision(charge)
-  if (charge.rule.kind === 'usage') return (await import('../plugins/token-usage/index.ts')).replayUsage(charge)
-  return (await import('../plugins/image-tier-billing/index.ts')).replayCharge(charge)
-}
-
-/** What a person decided has nothing that it could be rated by but its own sum, and its hold that bounds it. */
-function replayDecision({ id, lines, amount, hold }: Charge): readonly string[] {
-  const sum = lines.reduce((total, line) => total + line.price, 0)
-  const differences: string[] = []
-  if (sum !== amount) differences.push(`charge ${id}: the amount in micros is ${amount}, but its lines come to ${sum}`)
-  if (amount > hold) differences.push(`charge ${id}: the amount in micros is ${amount}, but ${hold} was its hold`)
-  return differences
+/**
+ * Rates a charge again from what was stored with it; one sentence for each difference. Without a plan the plugins that come
+ * with the gateway are asked.
+ */
+export async function replayCharge(charge: Charge, plan?: Plan): Promise<readonly string[]> {
+  const [{ replayCharge: replay }, { builtins }] = await Promise.all([
+    import('./gateway/replay.ts'),
+    import('./gateway/plugin-finder.ts'),
+  ])
+  return replay(charge, plan?.plugins.known ?? builtins)
 }
 
 /**

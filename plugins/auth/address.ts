@@ -1,27 +1,5 @@
-import { BlockList, isIP, isIPv6 } from 'node:net'
-import { parseAddressRange } from '../../src/kit/index.ts'
-
-const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
-
-/** An IPv4 address that came in over an IPv6 socket in its own form; any other address as it is. */
-export function plainAddress(remote: string): string {
-  return mapped.exec(remote)?.[1] ?? remote
-}
-
-/** Whom failures are counted against: an IPv4 address, or the /64 that an IPv6 caller can pick addresses from. */
-export function networkOf(remote: string): string {
-  const address = plainAddress(remote)
-  if (!isIPv6(address)) return address
-  const [left = '', right] = address.split('::')
-  const head = left === '' ? [] : left.split(':')
-  const tail = right === undefined || right === '' ? [] : right.split(':')
-  const zeros = right === undefined ? 0 : Math.max(0, 8 - head.length - tail.length)
-  const groups = [...head, ...Array<string>(zeros).fill('0'), ...tail]
-  return `${groups
-    .slice(0, 4)
-    .map(group => group.replace(/^0+(?=.)/, '').toLowerCase())
-    .join(':')}::/64`
-}
+import { BlockList, isIP } from 'node:net'
+import { parseAddressRange, plainAddress } from '../../src/kit/index.ts'
 
 /** Addresses and CIDR blocks as one list. An entry that is neither is left out, so that it admits nobody. */
 export function readAddressList(entries: readonly string[]): BlockList {

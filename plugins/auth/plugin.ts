@@ -1,10 +1,19 @@
-import { aheadMs, callerSlot, definePlugin, type Exchange, type Failure, isPromise } from '../../src/kit/index.ts'
-import { listHas, networkOf } from './address.ts'
+import {
+  aheadMs,
+  callerSlot,
+  definePlugin,
+  type Exchange,
+  type Failure,
+  hashSecret,
+  isPromise,
+  networkOf,
+  readSecret,
+} from '../../src/kit/index.ts'
+import { listHas } from './address.ts'
 import { BadKeyLog } from './bad-key-log.ts'
 import { fail } from './errors.ts'
 import { KeyCache, type KnownKey } from './key-cache.ts'
 import { optionsSchema } from './schema.ts'
-import { hashSecret, readSecret } from './secret.ts'
 
 const retryMs = 1_000
 

@@ -1,10 +1,7 @@
 import {
   type Answer,
-  type AskedSize,
   askedSizeSlot,
-  asksForImageTool,
-  type Body,
-  type ChargeFacts,
+  chargeFacts,
   callerSlot,
   defineSlot,
   definePlugin,
@@ -17,33 +14,34 @@ import {
   tellOverdrawn,
   type TierRule,
   useChargeId,
-  withField,
 } from '../../src/kit/index.ts'
 import { Allowance, wholeEventsBytesMax } from './allowance.ts'
 import { BillingStage } from './billing-stage.ts'
 import { checkQuery } from './check-query.ts'
 import { countPaths } from './count-paths.ts'
 import { fail } from './errors.ts'
-import { shapeFields, shapeTools } from './forward-fields.ts'
 import { readIdempotency, readIdempotencyKey } from './idempotency.ts'
 import { ImageCharge } from './image-charge.ts'
 import { inspect } from './inspect.ts'
+import { prices } from './prices.ts'
 import { quote } from './quote.ts'
+import { quoteRequest, shapeSent } from './quote-request.ts'
 import { isAbsent, readCount } from './read-count.ts'
 import { readToolLimit } from './read-tool-limit.ts'
 import { EventScanner } from './scan-events.ts'
 import { ImageScanner, type ImageScannerOptions } from './scan-images.ts'
+import { record } from './record.ts'
 import type { AnswerWords } from './remainder.ts'
 import { RefusalStage } from './refusal-stage.ts'
+import { replay } from './replay.ts'
 import { ToolAnswerScanner } from './scan-tool-answer.ts'
 import { ToolEventScanner } from './scan-tool-events.ts'
 import type { Scanner } from './scanned.ts'
 import { type BillingFacet, facetSchema, optionsSchema } from './schema.ts'
+import { askedSize, chargesImages, shapeOf, textOf } from './what-charges.ts'
 
 const unavailableMs = 5_000
 const runningMs = 2_000
-/** Of a text that the caller made up a charge keeps so much. */
-const textMax = 100
 
 /** What this plugin knows of an exchange that has been admitted. */
 type Billing = {
@@ -62,7 +60,13 @@ export const imageTierBilling = definePlugin({
   facet: facetSchema,
   needs: [callerSlot, askedSizeSlot],
   charges: true,
+  rule: 'tiers',
   inspect,
+  quote: quoteRequest,
+  prices,
+  record,
+  replay,
+  keepsKeys: (operation, facet) => shapeOf(operation, facet) !== 'none',
   create(_options, host) {
     const { clock, log, stores } = host
     const { ledger } = stores
@@ -70,8 +74,8 @@ export const imageTierBilling = definePlugin({
 
     return {
       onTarget(ex, target, facet) {
-        const isTool = shapeOf(ex, facet) === 'output'
-        if (!charges(ex, target, facet)) return
+        const isTool = shapeOf(ex.route.operation, facet) === 'output'
+        if (!chargesImages(ex.route.operation, target.body, facet)) return
         if (!isTool) {
           readCount(target.body, target.family.nMax, countPaths(facet))
           checkQuery(ex.head.query)
@@ -86,11 +90,16 @@ export const imageTierBilling = definePlugin({
         if (!ex.slots.get(imageChargeSlot)) return undefined
         const { body, family, model } = target
         const limit =
-          shapeOf(ex, facet) === 'output' ? readToolLimit(body) : readCount(body, family.nMax, countPaths(facet))
+          shapeOf(ex.route.operation, facet) === 'output'
+            ? readToolLimit(body)
+            : readCount(body, family.nMax, countPaths(facet))
         const n = limit ?? 1
-        const quoted = quote({ facet, family, model, asked: askedSize(ex, body), n })
+        const asked = askedSize(ex.slots, body)
+        const quoted = quote({ facet, family, model, asked, n })
         const idempotency = await readIdempotency(ex.head.headers['idempotency-key'], ex.head.path, body)
-        const facts = factsOf(ex, target, shapeOf(ex, facet) === 'output' ? withUse(quoted, ex.id) : quoted)
+        const isTool = shapeOf(ex.route.operation, facet) === 'output'
+        const rule = isTool ? withUse(quoted.rule, ex.id) : quoted.rule
+        const facts = chargeFacts(ex, target, { rule, n, size: asked.text, quality: textOf(body, 'quality') })
         const terms = {
           id: ex.id,
           rule: quoted.rule,
@@ -119,11 +128,9 @@ export const imageTierBilling = definePlugin({
       onForward(ex, out, facet) {
         const billing = ex.slots.get(billingSlot)
         if (!billing) return out
-        const isTool = shapeOf(ex, facet) === 'output'
-        const { body: shaped, dropped } = isTool ? shapeTools(out.body) : shapeFields(out.body, countPaths(facet))
+        const isTool = shapeOf(ex.route.operation, facet) === 'output'
+        const { out: body, dropped } = shapeSent(out.body, facet, isTool)
         if (dropped.length > 0) tellDropped(ex, dropped)
-        // What is rendered here was never the upstream's to know (decision 6).
-        const body = facet.render && !isTool ? withField(shaped, 'response_format', undefined) : shaped
         return { ...out, body, detach: facet.on_caller_gone === 'bill' }
       },
 
@@ -140,7 +147,7 @@ export const imageTierBilling = definePlugin({
         // A bare picture has no element to count, and would leave unpaid.
         const type = typeOf(contentType)
         if (!mayTell(type)) throw billing.charge.unrecognised(`content-type ${type}`.slice(0, 80))
-        const isTool = shapeOf(ex, facet) === 'output'
+        const isTool = shapeOf(ex.route.operation, facet) === 'output'
         const asUrl = !isTool && rendersUrl(target, facet)
         const events = isEventStream(contentType, target)
         const endUnknown = reply.endUnknown === true
@@ -183,26 +190,10 @@ function tellDropped({ notes }: Exchange, dropped: readonly string[]): void {
   notes.dropped = [...notes.dropped, ...dropped.filter(name => !notes.dropped.includes(name))]
 }
 
-/** Where this operation's answers have their images. */
-function shapeOf(ex: Exchange, facet: BillingFacet): 'data' | 'output' | 'none' {
-  return facet.answers?.[ex.route.operation] ?? 'data'
-}
-
-/** Images may come. What is made in the background comes in no answer that passes here, so nobody could charge it. */
-function charges(ex: Exchange, { body }: Target, facet: BillingFacet): boolean {
-  const shape = shapeOf(ex, facet)
-  if (shape !== 'output') return shape === 'data'
-  const background = readField(body, 'background') ?? false
-  return asksForImageTool(body) && background === false
-}
-
 /** Says where the other part of the request's price is to be found. */
-function withUse(
-  { n, rule }: { readonly n: number; readonly rule: TierRule },
-  id: string,
-): { n: number; rule: TierRule } {
+function withUse(rule: TierRule, id: string): TierRule {
   const warning = `this is the price of the images; what else the request used is charged as ${useChargeId(id)}`
-  return { n, rule: { ...rule, warnings: [...rule.warnings, warning] } }
+  return { ...rule, warnings: [...rule.warnings, warning] }
 }
 
 function openToolScanner(events: boolean, allowance: Allowance, endUnknown: boolean): Scanner {
@@ -224,42 +215,6 @@ function rendersUrl(target: Target, facet: BillingFacet): boolean {
   if (isAbsent(format, false) || format === 'b64_json') return false
   if (format === 'url') return true
   throw fail('invalid_response_format', { value: JSON.stringify(format).slice(0, 40) })
-}
-
-/** As the family reads it; a family that says nothing of sizes forwards what was sent, and it decides nothing. */
-function askedSize(ex: Exchange, body: Body): AskedSize {
-  const asked = ex.slots.get(askedSizeSlot)
-  if (asked) return asked
-  const text = textOf(body, 'size')
-  return { text, size: { kind: text === null ? 'none' : 'unread' }, resolution: null, expected: null }
-}
-
-function factsOf(ex: Exchange, target: Target, quoted: { readonly n: number; readonly rule: TierRule }): ChargeFacts {
-  const { key, group } = ex.slots.need(callerSlot)
-  return {
-    id: ex.id,
-    keyId: key.id,
-    user: key.user,
-    group: group.name,
-    operation: ex.route.operation,
-    model: target.model.name,
-    family: target.family.name,
-    upstream: target.upstream.name,
-    configRevision: ex.plan.revision,
-    currency: ex.plan.currency,
-    size: askedSize(ex, target.body).text,
-    quality: textOf(target.body, 'quality'),
-    n: quoted.n,
-    rule: quoted.rule,
-  }
-}
-
-/** A field as the caller sent it, null when absent; what is no text as JSON writes it. Cut: a charge is kept for good. */
-function textOf(body: Body, name: string): string | null {
-  const value = readField(body, name) ?? null
-  if (isAbsent(value, false)) return null
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return text.length > textMax ? `${text.slice(0, textMax)}…` : text
 }
 
 /** What a request is told that was not given a charge of its own. @throws Failure unless an answer was kept for it. */

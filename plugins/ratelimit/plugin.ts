@@ -37,6 +37,7 @@ const takenSlot = defineSlot<Taken>('ratelimit.taken')
 /** Requests and tokens per minute, and requests at once, of keys, users, models and upstreams (requirement 8). */
 export const ratelimit = definePlugin({
   name: 'ratelimit',
+  limits: true,
   options: optionsSchema,
   needs: [callerSlot],
   create({ on_store_failure: whenDown }, host) {

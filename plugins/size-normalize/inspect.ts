@@ -1,6 +1,6 @@
-import type { Family, Problem } from '../../src/kit/index.ts'
+import { type Family, imageOperations, type Problem } from '../../src/kit/index.ts'
 import { readSize } from './read-size.ts'
-import { imageOperations, type SizeFacet } from './schema.ts'
+import type { SizeFacet } from './schema.ts'
 import { asSent, placeholdersOf } from './send-fields.ts'
 import { parseRatio } from './snap.ts'
 

@@ -1,7 +1,9 @@
-import { askedSizeSlot, definePlugin, readField, withFields } from '../../src/kit/index.ts'
+import { askedSizeSlot, definePlugin, readField, sizeTableSlot, withFields } from '../../src/kit/index.ts'
 import { checkSize } from './check-size.ts'
+import { chooseShape } from './choose-shape.ts'
 import { readAskedSize } from './foresee.ts'
 import { inspect } from './inspect.ts'
+import { readRule } from './read-rule.ts'
 import { facetSchema, optionsSchema } from './schema.ts'
 import { sendFields } from './send-fields.ts'
 
@@ -12,6 +14,28 @@ export const sizeNormalize = definePlugin({
   facet: facetSchema,
   gives: [askedSizeSlot],
   inspect,
+
+  quote({ body, model, operation, out, slots }, facet) {
+    const asked = readAskedSize(facet, operation, readField(body, 'size'))
+    checkSize(facet, operation, asked, model.name)
+    slots.put(askedSizeSlot, asked)
+    const { expected, resolution, size } = asked
+    return {
+      out: withFields(out, sendFields(facet, operation, size)),
+      expected: {
+        size: expected && `${expected.width}x${expected.height}`,
+        resolution,
+        ratio: chooseShape(readRule(facet), operation, size).ratio,
+      },
+    }
+  },
+
+  prices({ slots }, facet) {
+    const { labels, pixels } = readRule(facet)
+    slots.put(sizeTableSlot, { labels, sizes: [...pixels.values()] })
+    return undefined
+  },
+
   create: () => ({
     onTarget(ex, target, facet) {
       const { operation } = ex.route

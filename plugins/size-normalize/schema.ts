@@ -1,7 +1,4 @@
-import type { Admits, Schema } from '../../src/kit/index.ts'
-
-/** The operations in which a size is a size of pictures. */
-export const imageOperations = ['image.generate', 'image.edit'] as const
+import { type Admits, imageOperations, type Schema } from '../../src/kit/index.ts'
 
 /** No options on the pipeline's line. */
 export const optionsSchema = { type: 'object', additionalProperties: false, properties: {} } as const satisfies Schema

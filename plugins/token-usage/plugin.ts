@@ -1,10 +1,11 @@
 import {
   asksForImageTool,
-  type ChargeFacts,
+  chargeFacts,
   callerSlot,
   defineSlot,
   definePlugin,
   type Exchange,
+  formatMoney,
   imageChargeSlot,
   type Outbound,
   type Outcome,
@@ -26,6 +27,8 @@ import { measureInTurns } from './measure-text.ts'
 import { PlainReading } from './plain-reading.ts'
 import { missingUnits, rateExchange } from './rate-exchange.ts'
 import { rateUse } from './rate-use.ts'
+import { record } from './record.ts'
+import { replay } from './replay.ts'
 import { Reports } from './reports.ts'
 import { reviewCharge } from './review-charge.ts'
 import { EventReading, JsonReading, type Reading, type ReadingOptions } from './reading.ts'
@@ -60,7 +63,15 @@ export const tokenUsage = definePlugin({
   options: optionsSchema,
   facet: facetSchema,
   needs: [callerSlot],
+  rule: 'usage',
   inspect,
+  prices({ model }) {
+    // A page has no group, so it tells prices without a factor.
+    const rule = usageRule(model, '1')
+    return { units: (rule?.prices ?? []).map(({ unit, price, per }) => ({ unit, price: formatMoney(price), per })) }
+  },
+  record,
+  replay,
   create(_options, host) {
     const { log, stores } = host
     const { ledger } = stores
@@ -138,7 +149,7 @@ export const tokenUsage = definePlugin({
     /** Takes the most that the request may come to from the key's budget, before an upstream sees it. */
     async function hold(ex: Exchange, counting: Counting, rule: UsageRule): Promise<undefined> {
       const { facet, target } = counting
-      const facts = factsOf(ex, target, rule)
+      const facts = chargeFacts(ex, target, { id: chargeId(ex), rule })
       const most = rateUse(rule, estimateRequest(target.body, facet)).reduce((sum, line) => sum + line.price, 0)
       // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
       counting.held = true
@@ -175,7 +186,7 @@ export const tokenUsage = definePlugin({
       else if (rated.missing.length > 0) reports.missing(ex, target, rated.missing)
       if (rated.lines.length > 0) {
         ex.notes.charge = true
-        const facts = factsOf(ex, target, rule)
+        const facts = chargeFacts(ex, target, { id: chargeId(ex), rule })
         const delivery = outcome.kind === 'answered' ? 'confirmed' : 'partial'
         if (needsPerson(facet, implausible, rated.missing))
           return reviewCharge({ ledger, log }, { ...rated, facts, delivery, held })
@@ -270,26 +281,6 @@ function openReading(reply: Reply, options: ReadingOptions & { readonly fileToke
   if (isPlain && type.startsWith('text/event-stream')) return new EventReading(options)
   if (isPlain && type.includes('json')) return new JsonReading(options)
   return new PlainReading({ ...options, isText: !isPlain || type.startsWith('text/') })
-}
-
-function factsOf(ex: Exchange, target: Target, rule: UsageRule): ChargeFacts {
-  const { key, group } = ex.slots.need(callerSlot)
-  return {
-    id: chargeId(ex),
-    keyId: key.id,
-    user: key.user,
-    group: group.name,
-    operation: ex.route.operation,
-    model: target.model.name,
-    family: target.family.name,
-    upstream: target.upstream.name,
-    configRevision: ex.plan.revision,
-    currency: ex.plan.currency,
-    size: null,
-    quality: null,
-    n: 1,
-    rule,
-  }
 }
 
 function withoutLength(headers: Reply['headers']): Reply['headers'] {

@@ -12,7 +12,8 @@ async function* records({ parts, left }: Ask, match: LogMatch): AsyncIterable<Lo
       limit: pageRows,
       ...(before !== undefined && { before }),
     })
-    for (const { row, charge } of page) yield logRecord(row, charge)
+    const { known } = parts.plan().plugins
+    for (const { row, charge } of page) yield logRecord(row, charge, known)
     before = page.at(-1)?.row.id
     if (before === undefined || page.length < pageRows) return
   }

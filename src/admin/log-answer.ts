@@ -48,7 +48,10 @@ const billingAnswer = {
       type: 'object',
       additionalProperties: false,
       properties: {
-        kind: { type: 'string', enum: ['tiers', 'usage'] },
+        kind: {
+          ...text,
+          description: 'Whose rule it is: tiers of images, usage of tokens and the like, or another plugin’s.',
+        },
         text,
         rows: {
           type: 'array',

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { callerAddress, Failure } from '../kit/index.ts'
+import { callerAddress, Failure, plainAddress } from '../kit/index.ts'
 import { type AnyRoute, type Ask, Reply, type Visitor } from './api.ts'
 import { assetRoutes } from './assets.ts'
 import { fail } from './errors.ts'
@@ -192,10 +192,4 @@ function invalidField({
   const wanted = patternWords.get(String(params['pattern'])) ?? message
   const why = field === '' ? `The request ${message}.` : `'${field}' ${wanted}${allowed}.`
   return fail('invalid', { why }, field === '' ? {} : { param: field })
-}
-
-const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
-
-function plainAddress(remote: string): string {
-  return mapped.exec(remote)?.[1] ?? remote
 }

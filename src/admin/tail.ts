@@ -45,7 +45,8 @@ export class Tails {
       for await (const { row, charge } of this.#ended(ask, { ...match, endedFrom }, firstIdAt('req_', since))) {
         if (sent.has(row.id)) continue
         sent.set(row.id, now)
-        yield `event: log\nid: ${row.id}\ndata: ${JSON.stringify(logRecord(row, charge))}\n\n`
+        const record = logRecord(row, charge, parts.plan().plugins.known)
+        yield `event: log\nid: ${row.id}\ndata: ${JSON.stringify(record)}\n\n`
       }
       for (const [id, at] of sent) if (Math.abs(now - at) > longMs) sent.delete(id)
       if (poll % pingEvery === 0) yield ': ping\n\n'

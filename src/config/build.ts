@@ -4,6 +4,7 @@ import {
   type Family,
   type ForwardRule,
   type Group,
+  type KnownPlugin,
   type LimitKind,
   type Limits,
   type Model,
@@ -15,6 +16,7 @@ import {
   parseMoney,
   type PipelineStep,
   type Plan,
+  type PlanPlugins,
   type Price,
   type Route,
   type ServerPlan,
@@ -62,6 +64,8 @@ export type Sketch = {
   readonly root: Tree
   readonly source: Source
   readonly pipeline: Pipeline
+  /** Plugins that came with the gateway, in use or not. */
+  readonly known: readonly KnownPlugin[]
   readonly report: Report
   readonly operations: OperationsByName
 }
@@ -101,8 +105,15 @@ export function buildPlan(sketch: Sketch, parts: Parts): Plan {
     groups: new Map(groups),
     ...parts,
     pipeline: settings.pipeline.map((step, i) => buildStep(step, originOf(sketch, ['pipeline', i]))),
+    plugins: pluginsOf(sketch),
     routes: settings.routes.flatMap((route, i) => buildRoutes(route, server, ['routes', i], sketch)),
   }
+}
+
+/** Those in use stand before the others that are known: of two that say the same of themselves they are meant. */
+function pluginsOf({ pipeline, known }: Sketch): PlanPlugins {
+  const inUse = pipeline.steps.flatMap(({ plugin }) => plugin ?? [])
+  return { inUse, known: [...new Set([...inUse, ...known])] }
 }
 
 /** The entries of a section that can be used; of families only their core keys count, sections are judged one by one. */

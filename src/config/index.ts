@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Plan } from '../kit/index.ts'
+import type { AnyPlugin, Plan } from '../kit/index.ts'
 import { buildParts, buildPlan } from './build.ts'
 import { checkCredentials } from './check-credentials.ts'
 import { checkNames, type KnownNames } from './check-names.ts'
@@ -12,6 +12,7 @@ import type { Finding } from './finding.ts'
 import { fitTree } from './fit.ts'
 import { deepFreeze } from './freeze.ts'
 import { inspectFamilies } from './inspect.ts'
+import { inspectOptions } from './inspect-options.ts'
 import { readYaml } from './load.ts'
 import { type ResolvePlugin, resolvePipeline } from './pipeline.ts'
 import { Report } from './report.ts'
@@ -26,7 +27,8 @@ export type { FoundKey } from './find-key.ts'
 export { formatFindings } from './format-findings.ts'
 export { gatewaySchema } from './gateway-schema.ts'
 export type { KeyFacts } from './key-facts.ts'
-export type { ResolvePlugin } from './pipeline.ts'
+export { type ResolvePlugin, settlesAfter } from './pipeline.ts'
+export { findUnknownHook } from './unknown-function.ts'
 export { showConfig, type ShownConfig } from './show.ts'
 export type { TracedValue } from './trace-values.ts'
 
@@ -67,13 +69,15 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   report.follow(root)
   const secrets = gatherSecrets(root, source.text, loose)
 
-  const pipeline = await resolvePipeline(root, resolvePlugin, knownPlugins, report)
+  const builtIn = await findKnown(request)
+  const pipeline = await resolvePipeline(root, resolvePlugin, knownPlugins, report, builtIn)
   const settings = fitTree(root, pipeline, source, report)
   checkNames(root, known, report)
   checkRoutes(root, source, report, known.isConsolePath)
   checkWorkers(settings, report)
+  inspectOptions(settings, pipeline, report)
   const { operations = new Map() } = known
-  const sketch = { settings, root, source, pipeline, report, operations }
+  const sketch = { settings, root, source, pipeline, known: builtIn, report, operations }
   const parts = buildParts(sketch)
   checkCredentials(parts.upstreams, report)
   inspectFamilies(parts, sketch)
@@ -81,9 +85,16 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const findings = report.findings(secrets)
   if (report.failed) return { ok: false, findings }
   const draft = buildPlan(sketch, parts)
-  const plan = deepFreeze({ ...draft, revision: revisionOf(draft, secrets.values) })
+  // Plugins are others' code, and may keep what they like in themselves.
+  const plan = deepFreeze({ ...draft, revision: revisionOf(draft, secrets.values) }, draft.plugins)
   rememberSecrets(plan, secrets.values)
   return { ok: true, plan, notes: findings }
+}
+
+/** The plugins that came with the gateway: none of them has to be loaded. */
+async function findKnown({ knownPlugins = [], resolvePlugin }: LoadRequest): Promise<readonly AnyPlugin[]> {
+  const found = await Promise.all(knownPlugins.map(name => resolvePlugin(name)))
+  return found.filter(plugin => plugin !== undefined)
 }
 
 async function readText(file: string): Promise<string | Finding> {

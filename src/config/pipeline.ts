@@ -1,8 +1,9 @@
-import type { AnyPlugin } from '../kit/index.ts'
+import { type AnyPlugin, chargeSlot, type KnownPlugin } from '../kit/index.ts'
 import type { PluginsByStep } from './gateway-schema.ts'
 import type { Report } from './report.ts'
 import { findNear, suggest } from './suggest.ts'
 import { findNode, type Path, type Tree } from './tree.ts'
+import { findUnknownFunction } from './unknown-function.ts'
 
 /** Finds a plugin by the name that the pipeline calls it; undefined when there is none. May reject when it cannot be loaded. */
 export type ResolvePlugin = (name: string) => Promise<AnyPlugin | undefined>
@@ -22,6 +23,7 @@ export async function resolvePipeline(
   resolvePlugin: ResolvePlugin,
   knownPlugins: readonly string[],
   report: Report,
+  known: readonly AnyPlugin[] = [],
 ): Promise<Pipeline> {
   const { node, whole } = findNode(root, ['pipeline'])
   const elements = whole && node.kind === 'list' ? node.elements : []
@@ -34,6 +36,8 @@ export async function resolvePipeline(
   }
   const plugins = new Map(steps.flatMap(({ name, plugin }) => (plugin ? [[name, plugin] as const] : [])))
   checkOrder(steps, report)
+  checkRules(steps, known, report)
+  checkSettling(steps, report)
   const used = new Set([...plugins.values()].map(plugin => plugin.name))
   const missed = steps.filter(step => !step.plugin).map(step => step.name)
   const unopened = [...knownPlugins, ...missed].filter(name => !used.has(name) && !plugins.has(name))
@@ -62,7 +66,10 @@ async function resolveStep(
 ): Promise<AnyPlugin | undefined> {
   try {
     const plugin = await resolvePlugin(name)
-    if (plugin) return plugin
+    if (plugin) {
+      reportUnknownFunction(name, path, plugin, report)
+      return plugin
+    }
     const remedy = suggest(name, knownPlugins)
     report.atValue(path, { code: 'plugin_unknown', message: `there is no plugin '${name}'`, ...(remedy && { remedy }) })
   } catch (error) {
@@ -70,6 +77,52 @@ async function resolveStep(
     report.atValue(path, { code: 'plugin_failed', message, remedy: 'check that the package or file is there and runs' })
   }
   return undefined
+}
+
+function reportUnknownFunction(name: string, path: Path, plugin: AnyPlugin, report: Report): void {
+  const unknown = findUnknownFunction(plugin)
+  if (!unknown) return
+  const message = `the plugin '${name}' has a function '${unknown.name}', which nothing would call`
+  report.atValue(path, { code: 'hook_unknown', message, ...(unknown.remedy && { remedy: unknown.remedy }), mild: true })
+}
+
+/** One kind of rule is one plugin's: by it a stored charge finds who explains it. */
+function checkRules(steps: readonly Step[], known: readonly AnyPlugin[], report: Report): void {
+  for (const { name, path, plugin } of steps) {
+    if (plugin?.rule === undefined) continue
+    const others = [...known, ...steps.flatMap(step => step.plugin ?? [])]
+    const other = others.find(one => one !== plugin && one.rule === plugin.rule && one.name !== plugin.name)
+    if (!other) continue
+    const message = `the charges of '${name}' and of '${other.name}' would both say rule '${plugin.rule}'`
+    report.atValue(path, {
+      code: 'rule_taken',
+      message,
+      remedy: "give the plugin's `rule` a name of its own",
+      mild: true,
+    })
+  }
+}
+
+/** Two plugins that settle after one another would never settle. */
+function checkSettling(steps: readonly Step[], report: Report): void {
+  const plugins = steps.flatMap(step => step.plugin ?? [])
+  const after = new Map(plugins.map(plugin => [plugin.name, settlesAfter(plugin, plugins)]))
+  const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
+    (after.get(from) ?? []).some(name => name === to || (!seen.has(name) && reaches(name, to, seen.add(name))))
+  for (const { name, path, plugin } of steps) {
+    if (!plugin || !reaches(plugin.name, plugin.name)) continue
+    const message = `'${name}' settles after a plugin that settles after it`
+    report.atValue(path, { code: 'settling_circle', message, remedy: 'take one of the two out', mild: true })
+  }
+}
+
+/** Names of the plugins whose `onSettle` ends before that of this one begins. */
+export function settlesAfter(plugin: KnownPlugin, plugins: readonly KnownPlugin[]): readonly string[] {
+  const wanted = new Set(plugin.settlesAfter?.map(slot => slot.name))
+  if (wanted.size === 0) return []
+  const gives = (one: KnownPlugin): boolean =>
+    (one.charges === true && wanted.has(chargeSlot.name)) || one.gives?.some(slot => wanted.has(slot.name)) === true
+  return plugins.filter(one => one !== plugin && gives(one)).map(one => one.name)
 }
 
 function checkOrder(steps: readonly Step[], report: Report): void {

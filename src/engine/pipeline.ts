@@ -13,7 +13,13 @@ import {
 } from '../kit/index.ts'
 
 /** A created plugin in its place. A plugin with a facet acts only on families that have its section. */
-export type Step = { readonly plugin: string; readonly faceted: boolean; readonly hooks: Hooks }
+export type Step = {
+  readonly plugin: string
+  readonly faceted: boolean
+  readonly hooks: Hooks
+  /** Plugins whose `onSettle` ends before this one's begins. */
+  readonly settlesAfter?: readonly string[]
+}
 
 /** A hook threw something that is not a refusal: a fault of the plugin, never let through. */
 export class HookFault extends Error {
@@ -46,7 +52,7 @@ export class Pipeline {
     this.#onAdmit = having('onAdmit')
     this.#onForward = having('onForward')
     this.#onReply = having('onReply').toReversed()
-    this.#onSettle = having('onSettle')
+    this.#onSettle = inSettlingOrder(having('onSettle'))
   }
 
   onRequest(ex: Exchange): Awaitable<void> {
@@ -82,27 +88,26 @@ export class Pipeline {
     )
   }
 
-  /** Every plugin is told, whatever another one does; faults are reported through `onFault`. */
+  /**
+   * Every plugin is told, whatever another one does; faults are reported through `onFault`. They begin in their order and
+   * end beside one another, but for those that settle after others.
+   */
   onSettle(
     ex: Exchange,
     outcome: Outcome,
     target: Target | undefined,
     onFault: (fault: HookFault) => void,
   ): Awaitable<void> {
-    let waits: Promise<void>[] | undefined
+    let waits: Map<string, Promise<void>> | undefined
     for (const step of this.#onSettle) {
       const facet = target && concerns(step, target) ? facetOf(step, target) : undefined
-      try {
-        const wait = step.hooks.onSettle?.(ex, outcome, facet)
-        if (wait !== undefined && isPromise(wait)) {
-          waits ??= []
-          waits.push(wait.catch((cause: unknown) => onFault(new HookFault(step.plugin, 'onSettle', cause))))
-        }
-      } catch (cause) {
-        onFault(new HookFault(step.plugin, 'onSettle', cause))
-      }
+      const before = waits && waitsOf(step, waits)
+      const wait = before
+        ? before.then(() => settleStep(step, ex, outcome, facet, onFault))
+        : settleStep(step, ex, outcome, facet, onFault)
+      if (wait) (waits ??= new Map()).set(step.plugin, wait)
     }
-    if (waits) return Promise.all(waits).then(() => undefined)
+    if (waits) return Promise.all(waits.values()).then(() => undefined)
   }
 
   async close(): Promise<void> {
@@ -158,6 +163,44 @@ export class Pipeline {
     }
     return value
   }
+}
+
+/** What a plugin's `onSettle` waits for; undefined for nothing. */
+function waitsOf({ settlesAfter }: Step, waits: ReadonlyMap<string, Promise<void>>): Promise<unknown> | undefined {
+  const before = settlesAfter?.flatMap(name => waits.get(name) ?? []) ?? []
+  return before.length > 0 ? Promise.all(before) : undefined
+}
+
+/** One plugin's `onSettle`, whose faults are reported and nobody else's. */
+function settleStep(
+  step: Step,
+  ex: Exchange,
+  outcome: Outcome,
+  facet: unknown,
+  onFault: (fault: HookFault) => void,
+): Promise<void> | undefined {
+  try {
+    const wait = step.hooks.onSettle?.(ex, outcome, facet)
+    if (wait === undefined || !isPromise(wait)) return undefined
+    return wait.catch((cause: unknown) => onFault(new HookFault(step.plugin, 'onSettle', cause)))
+  } catch (cause) {
+    onFault(new HookFault(step.plugin, 'onSettle', cause))
+    return undefined
+  }
+}
+
+/** The order written, but for those that settle after others. @throws Error when they wait for one another */
+function inSettlingOrder(steps: readonly Step[]): readonly Step[] {
+  const ordered: Step[] = []
+  let rest = steps
+  while (rest.length > 0) {
+    const names = new Set(rest.map(step => step.plugin))
+    const ready = rest.filter(step => !step.settlesAfter?.some(name => names.has(name)))
+    if (ready.length === 0) throw new Error(`plugins settle after one another: ${[...names].join(', ')}`)
+    ordered.push(...ready)
+    rest = rest.filter(step => !ready.includes(step))
+  }
+  return ordered
 }
 
 function concerns(step: Step, target: Target): boolean {

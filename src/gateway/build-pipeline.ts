@@ -1,5 +1,8 @@
+import { settlesAfter } from '../config/index.ts'
 import type { Pipeline, Step } from '../engine/index.ts'
-import type { Hooks, Host, Plan } from '../kit/index.ts'
+import type { Host, Plan } from '../kit/index.ts'
+import { ConfigError } from './config-error.ts'
+import { createHooks, hostOf } from './create-plugins.ts'
 import type { pluginFinder } from './plugin-finder.ts'
 
 type BuilderParts = {
@@ -14,42 +17,45 @@ type BuilderParts = {
 export class PipelineBuilder {
   readonly #parts: BuilderParts
   readonly #kept = new Map<string, unknown>()
+  readonly #subscribers = new WeakMap<Pipeline, readonly Step[]>()
 
   constructor(parts: BuilderParts) {
     this.#parts = parts
   }
 
-  /** @throws what a plugin throws that cannot be made; those before it are closed */
+  /** @throws ConfigError when a plugin throws, or has hooks that nothing would call; those before it are closed */
   async build(plan: Plan): Promise<Pipeline> {
     const { Pipeline } = this.#parts
     const finder = this.#parts.finder()
+    const host = { ...this.#parts.host, plan }
     const steps: Step[] = []
-    for (const step of plan.pipeline) {
-      const plugin = await finder.resolvePlugin(step.plugin)
-      if (!plugin) throw new Error(`plugin '${step.plugin}' was there when the configuration was checked, and is gone`)
-      try {
-        // The options were checked against this plugin's own schema when the plan was made.
-        const hooks: Hooks<never> = plugin.create(step.options as never, this.#hostOf(plugin.name, plan))
-        steps.push({ plugin: plugin.name, faceted: plugin.facet !== undefined, hooks })
-      } catch (error) {
+    for (const [i, line] of plan.pipeline.entries()) {
+      const plugin = await finder.resolvePlugin(line.plugin)
+      if (!plugin) throw new Error(`plugin '${line.plugin}' was there when the configuration was checked, and is gone`)
+      const created = createHooks(plugin, { ...line, path: `pipeline[${i}]` }, hostOf(plugin, host, this.#kept))
+      if ('finding' in created) {
         // Those above it have begun to poll and to keep; a reload that fails may not leave them doing so.
         await new Pipeline(steps).close()
-        throw error
+        throw new ConfigError([created.finding])
       }
+      const after = settlesAfter(plugin, plan.plugins.inUse)
+      steps.push({
+        plugin: plugin.name,
+        faceted: plugin.facet !== undefined,
+        hooks: created.hooks,
+        ...(after.length > 0 && { settlesAfter: after }),
+      })
     }
-    return new Pipeline(steps)
+    const pipeline = new Pipeline(steps)
+    this.#subscribers.set(
+      pipeline,
+      steps.filter(({ hooks }) => 'onCharge' in hooks),
+    )
+    return pipeline
   }
 
-  #hostOf(plugin: string, plan: Plan): Host {
-    const kept = this.#kept
-    return {
-      ...this.#parts.host,
-      plan,
-      keep<T>(name: string, create: () => T): T {
-        const slot = `${plugin}/${name}`
-        if (!kept.has(slot)) kept.set(slot, create())
-        return kept.get(slot) as T
-      },
-    }
+  /** The plugins of a pipeline that are told of charges. */
+  subscribers(pipeline: Pipeline): readonly Step[] {
+    return this.#subscribers.get(pipeline) ?? []
   }
 }

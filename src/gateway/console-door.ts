@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import type { Admin, AdminParts } from '../admin/index.ts'
+import { createSecret, hashSecret, hintOfSecret, networkOf } from '../kit/index.ts'
 import type { Listener } from './listeners.ts'
 
 /** The folder that the console is built to, beside the compiled program or in a clone of its sources. */
@@ -49,11 +50,10 @@ export function createConsoleDoor(parts: ConsoleParts): ConsoleDoor {
 }
 
 async function openAdmin(parts: ConsoleParts): Promise<Admin> {
-  const [{ createAdmin }, { explainRequest }, { priceList }, secrets, passwords, { readVersion }] = await Promise.all([
+  const [{ createAdmin }, { explainRequest }, { priceList }, passwords, { readVersion }] = await Promise.all([
     import('../admin/index.ts'),
     import('./explain.ts'),
     import('./pricing.ts'),
-    import('../../plugins/auth/index.ts'),
     import('./passwords.ts'),
     import('./version.ts'),
   ])
@@ -62,10 +62,10 @@ async function openAdmin(parts: ConsoleParts): Promise<Admin> {
     facts: { ...parts.facts, version: await readVersion() },
     explain: explainRequest,
     prices: priceList,
-    networkOf: secrets.networkOf,
+    networkOf,
     newSecret() {
-      const secret = secrets.createSecret(parts.random)
-      return { secret, hash: secrets.hashSecret(secret), hint: secrets.hintOfSecret(secret) }
+      const secret = createSecret(parts.random)
+      return { secret, hash: hashSecret(secret), hint: hintOfSecret(secret) }
     },
     hashPassword: password => passwords.hashPassword(password, parts.random),
     verifyPassword: passwords.verifyPassword,

@@ -1,67 +1,99 @@
-import { countPaths, quote, readCount, shapeFields } from '../../plugins/image-tier-billing/index.ts'
-import { checkSize, chooseShape, readAskedSize, readRule, sendFields } from '../../plugins/size-normalize/index.ts'
 import { scanObject } from '../engine/fields.ts'
 import { applyForward, findTarget, modelNotFound } from '../engine/target.ts'
 import {
   type Body,
+  type Family,
   formatMoney,
   type ImaginedRequest,
+  type Imagined,
   type Json,
+  type KnownPlugin,
+  type Model,
   type Plan,
+  type PriceQuote,
+  type Quote,
   type RequestExplanation,
-  withFields,
+  Slots,
 } from '../kit/index.ts'
 
 /**
- * Explains a request without making it.
+ * Explains a request without making it: the plugins of the plan are asked in their order, as they would be of a request.
  * @throws Failure the one that the gateway would answer with
  */
 export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExplanation {
-  const route = plan.routes.find(one => one.operation === request.operation)
+  const { operation } = request
+  const route = plan.routes.find(one => one.operation === operation)
   const body = imagineBody(request)
   const model = route ? findTarget(plan, route, body, undefined).model : plan.models.get(request.model)
   if (!model?.enabled) throw modelNotFound(request.model)
   const { family } = model
-  const rule = family.forward.get(request.operation)
-  const shaped = applyForward(body, rule, { model, sendAs: model.upstreams[0]?.sendAs ?? model.name })
-  const sizes = family.facets.get('size-normalize') as Parameters<typeof readAskedSize>[0] | undefined
-  const billing = family.facets.get('image-tier-billing') as Parameters<typeof quote>[0]['facet'] | undefined
-  const asked = sizes && readAskedSize(sizes, request.operation, request.size)
-  if (asked && sizes) checkSize(sizes, request.operation, asked, model.name)
-  const n = billing ? readCount(body, family.nMax, countPaths(billing)) : request.n
-  const changes =
-    asked && sizes ? sendFields(sizes, request.operation, asked.size) : new Map<string, Json | undefined>()
-  const quoted = billing && asked && quote({ facet: billing, family, model, asked, n })
-  const row = quoted?.rule.tiers.find(tier => tier.tier === quoted.expected?.tier)
-  const sized = withFields(shaped.body, changes)
-  const sent = billing ? shapeFields(sized, countPaths(billing)) : { body: sized, dropped: [] }
+  const sendAs = model.upstreams[0]?.sendAs ?? model.name
+  const shaped = applyForward(body, family.forward.get(operation), { model, sendAs })
+  const { out, quotes } = askPlugins(plan, { operation, model, family, body, out: shaped.body, slots: new Slots() })
+  const dropped = quotes.flatMap(quote => quote.dropped ?? [])
+  const expected = quotes.findLast(quote => quote.expected)?.expected
+  const price = quotes.find(quote => quote.price)?.price
   return {
     model: model.name,
     family: family.name,
-    operation: request.operation,
+    operation,
     upstream: model.upstreams[0]?.upstream.name ?? '',
     route: route ? `${route.method} ${route.path}` : null,
-    forwarded: shaped.forwarded.filter(name => !sent.dropped.includes(name)),
-    dropped: [...shaped.dropped, ...sent.dropped],
-    sent: sentFields(sent.body),
-    expected_size: asked?.expected ? `${asked.expected.width}x${asked.expected.height}` : null,
-    expected_resolution: asked?.resolution ?? null,
-    expected_ratio: asked && sizes ? chooseShape(readRule(sizes), request.operation, asked.size).ratio : null,
-    quote: quoted
-      ? {
-          currency: plan.currency,
-          n: quoted.n,
-          tier: quoted.expected?.tier ?? null,
-          source: quoted.expected?.source ?? null,
-          price: quoted.expected && formatMoney(quoted.expected.price),
-          price_at: row?.at ?? null,
-          expected: quoted.expectedAmount === null ? null : formatMoney(quoted.expectedAmount),
-          at_most: formatMoney(quoted.atMost),
-          prices: Object.fromEntries(quoted.rule.tiers.map(tier => [tier.tier, formatMoney(tier.price)])),
-        }
-      : null,
-    warnings: quoted?.rule.warnings ?? [],
-    mismatch: quoted?.mismatch ?? null,
+    forwarded: shaped.forwarded.filter(name => !dropped.includes(name)),
+    dropped: [...shaped.dropped, ...dropped],
+    sent: sentFields(out),
+    expected_size: expected?.size ?? null,
+    expected_resolution: expected?.resolution ?? null,
+    expected_ratio: expected?.ratio ?? null,
+    quote: price ? writePrice(price, plan.currency) : null,
+    warnings: quotes.flatMap(quote => quote.warnings ?? []),
+    mismatch: quotes.find(quote => quote.mismatch)?.mismatch ?? null,
+  }
+}
+
+/** Each plugin sees what those above it make of the request. */
+function askPlugins(plan: Plan, first: Imagined): { readonly out: Body; readonly quotes: readonly Quote[] } {
+  let { out } = first
+  const quotes: Quote[] = []
+  for (const { plugin, facet } of concerned(plan, first.family)) {
+    const quote = plugin.quote?.({ ...first, out }, facet)
+    if (!quote) continue
+    quotes.push(quote)
+    out = quote.out ?? out
+  }
+  return { out, quotes }
+}
+
+/** The plugins that act on a family, each with its section: those with a section act where it is. */
+export function concerned(
+  plan: Plan,
+  family: Family,
+): readonly { readonly plugin: KnownPlugin; readonly facet: never }[] {
+  return (
+    plan.plugins.inUse
+      .filter(plugin => plugin.facet === undefined || family.facets.has(plugin.name))
+      // Checked against the plugin's own schema, which is what its type follows from.
+      .map(plugin => ({ plugin, facet: family.facets.get(plugin.name) as never }))
+  )
+}
+
+/** What a model is offered for: a family that names no operations takes all. */
+export function operationsOf(plan: Plan, { family: { forward } }: Model): readonly string[] {
+  const routed = new Set(plan.routes.filter(route => route.serve === undefined).map(route => route.operation))
+  return [...routed].filter(operation => forward.size === 0 || forward.has(operation))
+}
+
+function writePrice(quoted: PriceQuote, currency: string): NonNullable<RequestExplanation['quote']> {
+  return {
+    currency,
+    n: quoted.n,
+    tier: quoted.tier,
+    source: quoted.source,
+    price: quoted.price === null ? null : formatMoney(quoted.price),
+    price_at: quoted.priceAt,
+    expected: quoted.expected === null ? null : formatMoney(quoted.expected),
+    at_most: formatMoney(quoted.atMost),
+    prices: Object.fromEntries(quoted.prices.map(({ tier, price }) => [tier, formatMoney(price)])),
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type Clock,
   type Connect,
   type Counters,
+  type EndedCharge,
   Ids,
   type Plan,
   type Random,
@@ -38,6 +39,7 @@ import { Anchors } from './anchors.ts'
 import { PipelineBuilder } from './build-pipeline.ts'
 import { CallersDoor } from './callers-door.ts'
 import { ConfigSource, type Environment, type GatewayConfig } from './config-source.ts'
+import { ConfigError } from './config-error.ts'
 import { type ConsoleDoor, createConsoleDoor, isConsolePath } from './console-door.ts'
 import { createRecorder } from './create-recorder.ts'
 import { addFigures } from './figures.ts'
@@ -47,12 +49,14 @@ import { needRestart } from './need-restart.ts'
 import { openTelemetry, quietTrace } from './open-telemetry.ts'
 import { createOpsServer } from './ops.ts'
 import { refuseUnsafeEnvironment } from './refuse-unsafe-environment.ts'
+import { changedCode } from './plugin-finder.ts'
 import type { ReloadResult } from './reload-result.ts'
 import { Reloads } from './reloads.ts'
 import { Retention } from './retention.ts'
 import { secretsOf } from './secrets-of.ts'
 import { SimulatedUpstreams } from './simulated-upstreams.ts'
 import { joinStatus, type ProcessStatus, type Status } from './status.ts'
+import { tellCharge } from './tell-charge.ts'
 import { readVersion } from './version.ts'
 
 /** Parts that an embedder or a test brings instead of the gateway's own. */
@@ -193,10 +197,11 @@ async function startEngine(
   connect: Connect | undefined,
 ): Promise<Started> {
   const { clock, random, ids, log, metrics, observers, storage, counters, telemetry, simulated, modules } = opened
-  const charges = watchCharges(
-    storage.ledger,
-    observers.quiet('metrics', charge => metrics.charged(charge)),
-  )
+  const tellFigures = observers.quiet('metrics', (charge: EndedCharge) => metrics.charged(charge))
+  const charges = watchCharges(storage.ledger, charge => {
+    tellFigures(charge)
+    tellCharge(builder.subscribers(engine.running.pipeline), charge, log)
+  })
   const stores = { ...storage, ledger: charges.ledger, counters }
   const host = { stores, clock, random, ids, log }
   const builder = new PipelineBuilder({ finder: () => source.finder(), host, Pipeline: modules.Pipeline })
@@ -226,7 +231,8 @@ async function startEngine(
     connect,
     log,
   }
-  return { ...opened, build, engine: new modules.Engine(parts, await build(plan)) }
+  const engine = new modules.Engine(parts, await build(plan))
+  return { ...opened, build, engine }
 }
 
 class RunningGateway implements Gateway {
@@ -394,8 +400,18 @@ class RunningGateway implements Gateway {
     if (!next.ok) return next
     log.hide(secretsOf(next.plan))
     const before = this.plan
-    const changes = [...describeChanges(before, next.plan), ...needRestart(before, next.plan)]
-    engine.swap(await build(next.plan))
+    const changes = [
+      ...describeChanges(before, next.plan),
+      ...needRestart(before, next.plan),
+      ...(await changedCode(this.#source.file, next.plan)),
+    ]
+    try {
+      engine.swap(await build(next.plan))
+    } catch (error) {
+      // A plugin that cannot be created is a fault of the configuration, as any other.
+      if (error instanceof ConfigError) return { ok: false, findings: error.findings }
+      throw error
+    }
     const unfit = this.#callers.renew(next.plan.server)
     const told = unfit === undefined ? [] : [`server.tls: the old certificate stays: ${unfit}`]
     return { ok: true, revision: next.plan.revision, changes: [...changes, ...told] }

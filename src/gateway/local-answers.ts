@@ -33,7 +33,7 @@ export function createLocalAnswers(storage: Storage, startedAt: number): Readonl
         // Another key's charge is answered as one that does not exist.
         if (!charge || charge.keyId !== ex.slots.need(callerSlot).key.id)
           throw fail('charge_not_found', { id: id.slice(0, 80) })
-        return toJson(billingRecord(charge))
+        return toJson(billingRecord(charge, ex.plan.plugins.known))
       },
     ],
   ])

@@ -17,3 +17,16 @@ export type AskedSize = {
 }
 
 export const askedSizeSlot = defineSlot<AskedSize>('asked-size')
+
+/** The operations in which a size is a size of pictures. */
+export const imageOperations = ['image.generate', 'image.edit'] as const
+
+/** What a family's table of sizes says of them, for those who price its pictures. */
+export type SizeTable = {
+  /** Names of sizes that may be asked for beside pixels. */
+  readonly labels: readonly string[]
+  /** Every size that is known to come back. */
+  readonly sizes: readonly { readonly width: number; readonly height: number }[]
+}
+
+export const sizeTableSlot = defineSlot<SizeTable>('size-table')

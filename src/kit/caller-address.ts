@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import { parseAddressRange } from './address-range.ts'
+import { plainAddress } from './network.ts'
 
-const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 const withPort = /^(?:\[([^\]]+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/
 /** Found once for the list of a plan, which every request asks. */
 const lists = new WeakMap<readonly string[], BlockList>()
@@ -36,7 +36,7 @@ export function isTrusted(address: string, trusted: readonly string[]): boolean 
       if (range) list.addSubnet(range.address, range.bits, range.version)
     lists.set(trusted, list)
   }
-  const plain = mapped.exec(address)?.[1] ?? address
+  const plain = plainAddress(address)
   const version = isIP(plain)
   return version !== 0 && list.check(plain, version === 6 ? 'ipv6' : 'ipv4')
 }

@@ -1,5 +1,5 @@
 import { defineSlot } from './slots.ts'
-import type { Group } from './plan.ts'
+import type { Group } from './model.ts'
 import type { Key } from './keys.ts'
 
 /** Who is asking: given by the plugin that checks keys. */

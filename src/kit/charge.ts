@@ -43,8 +43,15 @@ export type ChargeFacts = {
   readonly rule: ChargeRule
 }
 
-/** The rule of a charge, kept with it so that it can be explained and replayed when the configuration has moved on. */
-export type ChargeRule = TierRule | UsageRule
+/**
+ * The rule of a charge, kept with it so that it can be explained and replayed when the configuration has moved on. `kind`
+ * names the plugin that reads the rest, which is JSON.
+ */
+export type ChargeRule = {
+  readonly kind: string
+  readonly warnings: readonly string[]
+  readonly [fact: string]: unknown
+}
 
 /** Prices by what was used: tokens, characters, seconds, requests. */
 export type UsageRule = {
@@ -91,3 +98,6 @@ export type Charge = ChargeFacts & {
   readonly delivery: 'unconfirmed' | 'partial' | 'confirmed'
   readonly lines: readonly Line[]
 }
+
+/** A charge as it ends: what plugins and figures are told. */
+export type EndedCharge = ChargeFacts & Pick<Charge, 'state' | 'amount' | 'lines'>

@@ -1,7 +1,8 @@
 import type { Body } from './body.ts'
 import type { Dialect, LimitState } from './dialect.ts'
 import type { Head } from './head.ts'
-import type { Family, Model, Plan, Route, Upstream } from './plan.ts'
+import type { Family, Model, Upstream } from './model.ts'
+import type { Plan, Route } from './plan.ts'
 import type { Slots } from './slots.ts'
 
 /** `shadow`: it would have refused, and does not. */

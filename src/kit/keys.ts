@@ -1,5 +1,5 @@
 import type { Awaitable } from './awaitable.ts'
-import type { Limits } from './plan.ts'
+import type { Limits } from './model.ts'
 import type { Micros } from './units.ts'
 
 /** What a budget lasts for: all of a key's life, or each day or month of UTC. */

@@ -1,6 +1,7 @@
 import { type BillingRecord, billingRecord } from './billing-record.ts'
 import type { Charge } from './charge.ts'
 import type { LogRow } from './journal.ts'
+import type { KnownPlugin } from './plugin-facts.ts'
 
 /** One record of the request log, field for field as `contract.md` names it. */
 export type LogRecord = {
@@ -24,8 +25,8 @@ export type LogRecord = {
   readonly usage: { readonly input_tokens: number | null; readonly output_tokens: number | null }
 }
 
-/** A row of the log and its charge, when it has one, as one record. */
-export function logRecord(row: LogRow, charge: Charge | null): LogRecord {
+/** A row of the log and its charge, when it has one, as one record. `known`: the plugins that may have made the charge. */
+export function logRecord(row: LogRow, charge: Charge | null, known: readonly KnownPlugin[]): LogRecord {
   return {
     id: row.id,
     time: new Date(row.time).toISOString(),
@@ -43,7 +44,7 @@ export function logRecord(row: LogRow, charge: Charge | null): LogRecord {
     forwarded: row.forwarded,
     dropped: row.dropped,
     client_request_id: row.clientRequestId,
-    billing: charge && billingRecord(charge),
+    billing: charge && billingRecord(charge, known),
     usage: { input_tokens: row.inputTokens, output_tokens: row.outputTokens },
   }
 }

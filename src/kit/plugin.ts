@@ -1,15 +1,17 @@
 import type { Awaitable } from './awaitable.ts'
 import type { Body } from './body.ts'
+import type { EndedCharge } from './charge.ts'
 import type { Clock } from './clock.ts'
 import type { Exchange, Outbound, Target } from './exchange.ts'
 import type { Outcome } from './outcome.ts'
 import type { Ids } from './ids.ts'
-import type { OperationsByName } from './operation.ts'
-import type { Family, Model, Origin, Plan } from './plan.ts'
+import type { Origin } from './model.ts'
+import type { Plan } from './plan.ts'
+import type { KnownPlugin, PluginFacts } from './plugin-facts.ts'
 import type { Random } from './random.ts'
 import type { Answer, Reply } from './reply.ts'
 import type { Admits, Schema } from './schema.ts'
-import type { Slot } from './slots.ts'
+import { defineSlot, type Slot } from './slots.ts'
 import type { Stores } from './stores.ts'
 
 /**
@@ -29,11 +31,44 @@ export type Hooks<Facet = unknown> = {
   onForward?(ex: Exchange, out: Outbound, facet: Facet, target: Target): Awaitable<Outbound>
   /** The upstream's head is here; adds stages to what follows. Never waits for the whole body. */
   onReply?(ex: Exchange, reply: Reply, facet: Facet, target: Target): Awaitable<Reply>
-  /** Once, always, last: whatever happened. */
+  /** Once, always, last: whatever happened. All are told beside one another, but for what `settlesAfter` says. */
   onSettle?(ex: Exchange, outcome: Outcome, facet: Facet | undefined): Awaitable<void>
+  /**
+   * A charge of this process has ended, whichever plugin made it: settled, voided, or left to a person. Nobody waits for
+   * this, and what it throws is logged. What recovery, another process or a person ends is not told.
+   */
+  onCharge?(charge: EndedCharge): Awaitable<void>
   /** The gateway closes: let go of timers and files. */
   close?(): Awaitable<void>
 }
+
+/** Every hook by its name; a plugin is refused whose hooks have another that looks like one. */
+export const hookNames = [
+  'onRequest',
+  'onBody',
+  'onTarget',
+  'onAdmit',
+  'onForward',
+  'onReply',
+  'onSettle',
+  'onCharge',
+  'close',
+] as const satisfies readonly (keyof Hooks)[]
+
+/** Every function that a plugin itself may have. */
+export const pluginFunctions = [
+  'create',
+  'inspect',
+  'inspectOptions',
+  'quote',
+  'prices',
+  'record',
+  'replay',
+  'keepsKeys',
+] as const satisfies readonly (keyof Plugin)[]
+
+/** Given by every plugin that charges, when what it charges is written: for `settlesAfter`. */
+export const chargeSlot: Slot<never> = defineSlot('charge')
 
 /** What a plugin is given when it is created. */
 export type Host = {
@@ -55,43 +90,12 @@ export type Log = {
   error(facts: object, text: string): void
 }
 
-/** Something wrong or worth knowing in a configuration, found after the schema. */
-export type Problem = {
-  readonly severity: 'error' | 'note'
-  readonly code: string
-  readonly message: string
-  readonly remedy?: string
-  /** Path inside the facet (`['tiers', 1]`) or, with `model`, inside the model's entry (`['prices', '4K']`). */
-  readonly path: readonly (string | number)[]
-  readonly model?: string
-}
-
-export type Plugin<Options extends object = Schema, Facet extends object = Schema> = {
-  readonly name: string
-  /** Options on the pipeline's line. */
-  readonly options?: Options
-  /** The plugin's section in a family. A family without it is none of this plugin's business. */
-  readonly facet?: Facet
-  readonly needs?: readonly Slot<unknown>[]
-  readonly gives?: readonly Slot<unknown>[]
-  /** Charges models of the families that have its section by their prices. */
-  readonly charges?: true
-  /** Meaning checks on one family's facet, with the models of the family, and what is known of operations. */
-  inspect?(
-    facet: Admits<Facet>,
-    family: Family,
-    models: readonly Model[],
-    operations: OperationsByName,
-  ): readonly Problem[]
+export type Plugin<Options extends object = Schema, Facet extends object = Schema> = PluginFacts<Options, Facet> & {
   create(options: Admits<Options>, host: Host): Hooks<Admits<Facet>>
 }
 
 /** A plugin whose types have been forgotten, as the pipeline keeps it. */
-// The facet of each plugin has its own type; a list of plugins can only say that it was checked against the schema.
-export type AnyPlugin = Omit<Plugin, 'create' | 'inspect'> & {
-  inspect?(facet: never, family: Family, models: readonly Model[], operations: OperationsByName): readonly Problem[]
-  create(options: never, host: Host): Hooks<never>
-}
+export type AnyPlugin = KnownPlugin & { create(options: never, host: Host): Hooks<never> }
 
 /** Checks a plugin's types and returns it as it is. */
 export function definePlugin<

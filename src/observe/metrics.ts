@@ -1,8 +1,7 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import type { Awaitable, LimitDecision, LogRow } from '../kit/index.ts'
+import type { Awaitable, EndedCharge, LimitDecision, LogRow } from '../kit/index.ts'
 import { counters, countersSnapshot, gaugeSnapshot, spreads, spreadsSnapshot } from './tally.ts'
 import type { Count, Snapshot, Spread } from './tally.ts'
-import type { EndedCharge } from './watch-charges.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const commitBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]

@@ -1,7 +1,12 @@
-import { type Charge, type ChargeFacts, type Ledger, type Line, type Micros, useChargeId } from '../kit/index.ts'
-
-/** What the figures tell of a charge that has ended. */
-export type EndedCharge = Pick<Charge, 'state' | 'model' | 'currency' | 'size' | 'amount' | 'lines'>
+import {
+  type Charge,
+  type ChargeFacts,
+  type EndedCharge,
+  type Ledger,
+  type Line,
+  type Micros,
+  useChargeId,
+} from '../kit/index.ts'
 
 /** A ledger whose charges are told of as they end. */
 export type WatchedLedger = {
@@ -27,8 +32,8 @@ export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void
     tellOf(charge.facts, state, [...charge.lines.values()])
   }
 
-  function tellOf({ model, currency, size }: ChargeFacts, state: Charge['state'], lines: readonly Line[]): void {
-    tell({ state, model, currency, size, lines, amount: lines.reduce(addPrice, 0) })
+  function tellOf(facts: ChargeFacts, state: Charge['state'], lines: readonly Line[]): void {
+    tell({ ...facts, state, lines, amount: lines.reduce(addPrice, 0) })
   }
 
   const watched: Partial<Ledger> = {

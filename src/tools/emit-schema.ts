@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
-import { builtins } from '../../plugins/index.ts'
 import { gatewaySchema } from '../config/index.ts'
+import { builtins } from '../gateway/plugin-finder.ts'
 
 // Writes the schema that editors read, after a change of a schema here or in a plugin: node src/tools/emit-schema.ts
 const file = new URL('../../schemas/gateway.schema.json', import.meta.url)

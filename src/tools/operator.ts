@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { builtins } from '../../plugins/index.ts'
 import { auditPlan, auditRules } from '../config/audit/audit.ts'
 import { findKey, type FoundKey } from '../config/find-key.ts'
 import { compareSettings } from '../config/compare-settings.ts'
@@ -24,7 +23,7 @@ import { Source } from '../config/source.ts'
 import { importLitellm } from './import/import-litellm.ts'
 import type { Plan } from '../kit/index.ts'
 import { knownNames } from '../gateway/known-names.ts'
-import { pluginFinder } from '../gateway/plugin-finder.ts'
+import { builtins, pluginFinder } from '../gateway/plugin-finder.ts'
 import { readVersion } from '../gateway/version.ts'
 
 // What an operator does with a configuration while nothing runs. Each is told the whole file's faults when it has some.

@@ -205,6 +205,7 @@ function createPlan(candidates: readonly Candidate[], server: Partial<ServerPlan
     groups: new Map(),
     upstreams: new Map(candidates.map(({ upstream }) => [upstream.name, upstream])),
     pipeline: [],
+    plugins: { inUse: [], known: [] },
     families: new Map([[family.name, family]]),
     models: new Map([[model.name, model]]),
     routes: [

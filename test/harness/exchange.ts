@@ -117,6 +117,7 @@ export function somePlan(groups: readonly Group[] = [someGroup()]): Plan {
     groups: new Map(groups.map(group => [group.name, group])),
     upstreams: new Map(),
     pipeline: [],
+    plugins: { inUse: [], known: [] },
     families: new Map(),
     models: new Map(),
     routes: [],

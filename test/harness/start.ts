@@ -163,10 +163,11 @@ export async function start(t: Pick<Test, 'teardown'>, options: StartOptions = {
         }),
       get: (path, headers = {}) =>
         fetch(url + path, { headers: { authorization: `Bearer ${first.secret}`, ...headers } }),
-      logs: async (limit = 50) => (await list(limit)).map(({ row, charge }) => logRecord(row, charge)),
+      logs: async (limit = 50) =>
+        (await list(limit)).map(({ row, charge }) => logRecord(row, charge, gateway.plan.plugins.known)),
       charges: async (limit = 50) =>
         (await list(limit)).flatMap(({ row, charge }) => {
-          const { billing } = logRecord(row, charge)
+          const { billing } = logRecord(row, charge, gateway.plan.plugins.known)
           return billing ? [{ ...billing, id: row.id }] : []
         }),
       settled,

@@ -57,6 +57,16 @@ const slips: readonly { readonly rule: string; readonly file: string; readonly l
     file: 'src/admin/plugin-slip.ts',
     line: "import '../../plugins/one/plugin.ts'",
   },
+  {
+    rule: 'only-the-composition-imports-plugins',
+    file: 'src/gateway/plugin-finder.ts',
+    line: "import '../../plugins/one/plugin.ts'",
+  },
+  {
+    rule: 'only-the-finder-imports-the-list',
+    file: 'src/gateway/list-slip.ts',
+    line: "import '../../plugins/index.ts'",
+  },
   { rule: 'gateway-knows-no-tool', file: 'src/gateway/slip.ts', line: "import '../tools/part.ts'" },
   { rule: 'one-loose-file', file: 'src/loose.ts', line: "import './kit/part.ts'" },
   { rule: 'product-never-imports-tests', file: 'src/gateway/gateway.ts', line: "import '../../test/harness.ts'" },

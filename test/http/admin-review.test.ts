@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
-import { networkOf } from '../../plugins/auth/index.ts'
+import { networkOf } from '../../src/index.ts'
 import { LoginGuard } from '../../src/admin/session/login-guard.ts'
 import { until } from '../harness/edits.ts'
 import { listen } from '../harness/listen.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { imageTierBilling } from '../../plugins/image-tier-billing/index.ts'
+import { imageTierBilling } from '../../plugins/image-tier-billing/plugin.ts'
 import type { BillingFacet } from '../../plugins/image-tier-billing/schema.ts'
 import { scanObject } from '../../src/engine/fields.ts'
 import {

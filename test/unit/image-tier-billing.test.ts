@@ -7,10 +7,11 @@ import { quote } from '../../plugins/image-tier-billing/quote.ts'
 import { rateImage } from '../../plugins/image-tier-billing/rate-image.ts'
 import { shapeFields, shapeTools } from '../../plugins/image-tier-billing/forward-fields.ts'
 import { readCount } from '../../plugins/image-tier-billing/read-count.ts'
-import { replayCharge } from '../../plugins/image-tier-billing/replay.ts'
+import { imageTierBilling } from '../../plugins/image-tier-billing/plugin.ts'
 import type { BillingFacet } from '../../plugins/image-tier-billing/schema.ts'
 import { rateTier, requestedTierOf, tierOf } from '../../plugins/image-tier-billing/tier.ts'
 import { scanObject } from '../../src/engine/fields.ts'
+import { replayCharge } from '../../src/gateway/replay.ts'
 import {
   type AskedSize,
   type Body,
@@ -719,14 +720,13 @@ t.test('a stored charge is rated again from what was stored with it', async t =>
     delivery: 'confirmed',
     lines,
   }
-  t.same(replayCharge(charge), [])
+  const replay = (one: Charge) => replayCharge(one, [imageTierBilling])
+  t.same(replay(charge), [])
   const bent = {
     ...charge,
     amount: 1,
     lines: lines.map(line => ({ ...line, width: 100, tier: '2K', price: line.price })),
   }
-  t.equal(replayCharge(bent).length, 4)
-  t.match(replayCharge({ ...charge, amount: 1 }), [
-    'charge req_1: the amount in micros is 1, but its own facts give 40000',
-  ])
+  t.equal(replay(bent).length, 4)
+  t.match(replay({ ...charge, amount: 1 }), ['charge req_1: the amount in micros is 1, but its own facts give 40000'])
 })

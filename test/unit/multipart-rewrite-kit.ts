@@ -105,6 +105,7 @@ export async function startPlugin(
     groups: new Map(),
     upstreams: new Map(),
     pipeline: [],
+    plugins: { inUse: [], known: [] },
     families: new Map(),
     models: new Map(),
     routes: [],

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { countCharacters } from '../../plugins/token-usage/count-characters.ts'
 import { reviewCharge } from '../../plugins/token-usage/review-charge.ts'
-import { replayUsage } from '../../plugins/token-usage/index.ts'
+import { tokenUsage } from '../../plugins/token-usage/plugin.ts'
 import { inspect } from '../../plugins/token-usage/inspect.ts'
 import { judgeUsage } from '../../plugins/token-usage/judge-usage.ts'
 import { parseFactor, priceUse } from '../../plugins/token-usage/price-use.ts'
@@ -17,6 +17,7 @@ import { openai } from '../../src/dialects/openai.ts'
 import { anthropic } from '../../src/dialects/anthropic.ts'
 import { google } from '../../src/dialects/google.ts'
 import { scanObject } from '../../src/engine/fields.ts'
+import { replayCharge } from '../../src/gateway/replay.ts'
 import {
   type Body,
   billingRecord,
@@ -327,7 +328,7 @@ t.test('a charge of use is explained by its quantities, and replayed from its ow
     delivery: 'confirmed',
     lines,
   }
-  const record = billingRecord(charge)
+  const record = billingRecord(charge, [tokenUsage])
   t.match(record, { text: '输入 12, 输出 34', tier: null, source: null, actual_size: null, size: null, count: null })
   t.same(
     record.lines.map(line => [line.why, line.at, line.quantity]),
@@ -336,10 +337,11 @@ t.test('a charge of use is explained by its quantities, and replayed from its ow
       ['34 output × 1.50 per 1000000 × 0.9', 'gateway.yaml:7', 34],
     ],
   )
-  t.same(replayUsage(charge), [])
+  const replay = (one: Charge) => replayCharge(one, [tokenUsage])
+  t.same(replay(charge), [])
   const forged = { ...charge, lines: lines.map(line => ({ ...line, price: line.price + 1 })) }
-  t.equal(replayUsage(forged).length, 2)
-  t.equal(replayUsage({ ...charge, amount: 1 }).length, 1)
+  t.equal(replay(forged).length, 2)
+  t.equal(replay({ ...charge, amount: 1 }).length, 1)
   t.end()
 })
 

@@ -32,9 +32,9 @@ function describeRoute(facts: GatewayFacts, route: Route): OperationObject {
     description: describeLimits(words, route, aliases),
     tags: ['gateway'],
     security: securityOf(route.dialect),
-    parameters: parametersOf(words, route, models),
+    parameters: parametersOf(words, plan, route, models),
     ...(route.body !== 'none' && { requestBody: bodyOf(words, language, route, models) }),
-    responses: responsesOf(words, language, route, models),
+    responses: responsesOf(words, language, plan, route, models),
     // A sample of an SDK calls the method that does not stream.
     'x-codeSamples': route.stream === 'always' ? samples.slice(0, 1) : samples,
     'x-models': models.map(model => model.name),
@@ -69,24 +69,25 @@ function securityOf(dialect: string): OperationObject['security'] {
   return schemes.map(scheme => ({ [scheme]: [] }))
 }
 
-function parametersOf(words: ApiWords, route: Route, models: readonly Model[]): readonly ParameterObject[] {
+function parametersOf(words: ApiWords, plan: Plan, route: Route, models: readonly Model[]): readonly ParameterObject[] {
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): ParameterObject => {
     const description = name === 'model' ? words.pathModel : words.pathId
     return { name, in: 'path', required: true, description, schema: { type: 'string' } }
   })
-  if (!repeatable(route, models)) return inPath
+  if (!repeatable(plan, route, models)) return inPath
   const schema = { type: 'string', minLength: 1, maxLength: 255 }
   return [...inPath, { name: 'Idempotency-Key', in: 'header', description: words.idempotencyKey, schema }]
 }
 
-/** Charged by the image: an Idempotency-Key is kept for it. */
-function repeatable(route: Route, models: readonly Model[]): boolean {
-  return models.some(({ family }) => {
-    const facet = family.facets.get('image-tier-billing') as
-      | { readonly answers?: { readonly [name: string]: string } }
-      | undefined
-    return facet !== undefined && (facet.answers?.[route.operation] ?? 'data') !== 'none'
-  })
+/** An Idempotency-Key is kept by a plugin that charges one of the models. */
+function repeatable({ plugins }: Plan, { operation }: Route, models: readonly Model[]): boolean {
+  return models.some(({ family }) =>
+    plugins.inUse.some(plugin => {
+      // Checked against the plugin's own schema, which is what its type follows from.
+      const facet = family.facets.get(plugin.name) as never
+      return (plugin.facet === undefined || facet !== undefined) && plugin.keepsKeys?.(operation, facet) === true
+    }),
+  )
 }
 
 function bodyOf(
@@ -134,12 +135,13 @@ function forwards(rule: ForwardRule | undefined, name: string): boolean {
 function responsesOf(
   words: ApiWords,
   language: Language,
+  plan: Plan,
   route: Route,
   models: readonly Model[],
 ): OperationObject['responses'] {
   const statuses = [
     ...(route.body === 'none' ? [401, 403, 404] : [400, 401, 402, 403, 404]),
-    ...(repeatable(route, models) ? [409, 422] : []),
+    ...(repeatable(plan, route, models) ? [409, 422] : []),
     ...(route.body === 'none' ? [] : [413, 415]),
     ...(route.serve === undefined ? [429, 500, 502, 503, 504] : [429, 500, 503]),
   ].toSorted((a, b) => a - b)

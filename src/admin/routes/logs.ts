@@ -34,8 +34,8 @@ async function findRow(ask: Ask): Promise<Found> {
 }
 
 /** A record with the explanation of its charge: the same that its caller and the command line are shown. */
-function showDetail({ row, charge }: Found) {
-  const record = logRecord(row, charge)
+function showDetail({ parts }: Ask, { row, charge }: Found) {
+  const record = logRecord(row, charge, parts.plan().plugins.known)
   const ended = toMoment(row.time + row.durationMs)
   return {
     ...record,
@@ -49,7 +49,7 @@ function showDetail({ row, charge }: Found) {
 async function decide(ask: Ask, change: (id: string, by: string) => Promise<boolean>, refusal: string) {
   const { row } = await findRow(ask)
   if (!(await change(row.id, visitorOf(ask).user.name))) throw fail('conflict', { why: refusal })
-  return showDetail(await findRow(ask))
+  return showDetail(ask, await findRow(ask))
 }
 
 const list = defineRoute({
@@ -72,7 +72,8 @@ const list = defineRoute({
       ({ row }: Found) => row.id,
       limit => ask.parts.storage.journal.list({ ...match, limit, ...(before !== undefined && { before }) }),
     )
-    return { records: rows.map(({ row, charge }) => logRecord(row, charge)), next }
+    const { known } = ask.parts.plan().plugins
+    return { records: rows.map(({ row, charge }) => logRecord(row, charge, known)), next }
   },
 })
 
@@ -147,7 +148,7 @@ const one = defineRoute({
   access: 'user',
   summary: 'One request, with the explanation of its charge.',
   answer: logDetailAnswer,
-  handle: async ask => showDetail(await findRow(ask)),
+  handle: async ask => showDetail(ask, await findRow(ask)),
 })
 
 const refund = defineRoute({

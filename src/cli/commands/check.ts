@@ -1,10 +1,10 @@
-import { loadConfig } from '../../index.ts'
+import { checkConfig } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { tellFindings } from '../tell-findings.ts'
 
 /** Checks a configuration: everything that `serve` would refuse, and notes on what it would not. */
 export async function check(file: string, { format }: { readonly format: string }): Promise<void> {
-  const loaded = await loadConfig(file)
+  const loaded = await checkConfig(file)
   const findings = loaded.ok ? loaded.notes : loaded.findings
   await tellFindings(findings, format)
   const errors = findings.filter(finding => finding.severity === 'error').length

@@ -3,6 +3,7 @@ import {
   Failure,
   type Json,
   listOperations,
+  listPrices,
   type RequestExplanation,
   sourceLabels,
 } from '../../index.ts'
@@ -15,18 +16,27 @@ type Options = {
   readonly n: number
   readonly quality?: string
   readonly fields?: { readonly [name: string]: Json }
-  readonly edit: boolean
   readonly config: string
   readonly format: string
 }
 
-export async function explainImage(options: Options): Promise<void> {
-  const plan = await readPlan(options.config)
+export async function explainImage(options: Options & { readonly edit: boolean }): Promise<void> {
   const made = options.edit ? 'edited' : 'new'
   const { name: operation = '' } = (await listOperations()).find(({ traits }) => traits.images === made) ?? {}
+  await explain(options, operation)
+}
+
+/** The operation is the first that the model is offered for, unless told. */
+export async function explainAny(options: Options & { readonly operation?: string }): Promise<void> {
+  await explain(options, options.operation)
+}
+
+async function explain(options: Options, told: string | undefined): Promise<void> {
+  const plan = await readPlan(options.config)
+  const operation = told ?? (await listPrices(plan)).models.find(({ name }) => name === options.model)?.operations[0]
   const request = {
     model: options.model,
-    operation,
+    operation: operation ?? '',
     size: options.size,
     quality: options.quality,
     n: options.n,
@@ -64,7 +74,7 @@ function describe(found: RequestExplanation): string {
         : `price      ${quote.tier}${source}: ${quote.price} ${quote.currency} each (${quote.price_at})`,
       quote.expected === null
         ? `bill       at most ${quote.at_most} ${quote.currency} for ${quote.n}`
-        : `bill       ${quote.n} × ${quote.price} = ${quote.expected} ${quote.currency} expected, at most ${quote.at_most}; no group multiplier applies`,
+        : `bill       ${quote.n} × ${quote.price} = ${quote.expected} ${quote.currency} expected, at most ${quote.at_most}${quote.source === null ? '' : '; no group multiplier applies'}`,
     )
   }
   lines.push(...found.warnings.map(warning => `note       ${warning}`))

@@ -38,9 +38,9 @@ export async function anchor(options: { readonly config: string }): Promise<void
   await withStorage(options.config, async storage => print(JSON.stringify(await storage.books.anchor())))
 }
 
-/** Rates every charge again from what was stored with it: the rule, the pixels, the requested size. */
+/** Rates every charge again from what was stored with it, by the plugin that made it. */
 export async function replay(options: Options): Promise<void> {
-  await withStorage(options.config, async storage => {
+  await withStorage(options.config, async (storage, plan) => {
     let after: string | null = null
     let charges = 0
     let different = 0
@@ -48,7 +48,7 @@ export async function replay(options: Options): Promise<void> {
       const page = await storage.books.all(after, 500)
       for (const charge of page) {
         charges++
-        const differences = await replayCharge(charge)
+        const differences = await replayCharge(charge, plan)
         if (differences.length === 0) continue
         different++
         print(

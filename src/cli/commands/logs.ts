@@ -12,7 +12,7 @@ type ListOptions = {
 }
 
 export async function listLogs(options: ListOptions): Promise<void> {
-  await withStorage(options.config, async storage => {
+  await withStorage(options.config, async (storage, { plugins }) => {
     const found = await storage.journal.list({
       limit: options.limit,
       ...(options.model !== undefined && { model: options.model }),
@@ -23,7 +23,7 @@ export async function listLogs(options: ListOptions): Promise<void> {
       say(all ? 'the log is empty' : 'there is no such request in the log')
     }
     for (const { row, charge } of found) {
-      const record = logRecord(row, charge)
+      const record = logRecord(row, charge, plugins.known)
       print(options.format === 'json' ? JSON.stringify(record) : formatLine(record))
     }
   })
@@ -33,10 +33,10 @@ export async function showLog(
   id: string,
   options: { readonly config: string; readonly format: string },
 ): Promise<void> {
-  await withStorage(options.config, async storage => {
+  await withStorage(options.config, async (storage, { plugins }) => {
     const [found] = await storage.journal.list({ limit: 1, id })
     if (!found) throw new Exit(exitCodes.failure, `there is no request '${id}' in the log`)
-    const record = logRecord(found.row, found.charge)
+    const record = logRecord(found.row, found.charge, plugins.known)
     print(options.format === 'json' ? JSON.stringify(record) : formatDetails(record))
   })
 }

@@ -1,4 +1,4 @@
-import type { Address } from '../../kit/index.ts'
+import { type Address, callerSlot } from '../../kit/index.ts'
 import { isLoopback } from './addresses.ts'
 import type { Rule } from './rule.ts'
 
@@ -57,8 +57,7 @@ export const exposureRules: readonly Rule[] = [
     description: 'Without the plugin auth anybody uses the upstreams, and nobody pays.',
     remedy: 'put auth first in the pipeline',
     *look({ plan }) {
-      const own = plan.pipeline.every(({ plugin }) => /^[a-z-]+$/.test(plugin) && !plugin.startsWith('tollgate-'))
-      if (own && !plan.pipeline.some(({ plugin }) => plugin === 'auth'))
+      if (!plan.plugins.inUse.some(plugin => plugin.gives?.some(slot => slot.name === callerSlot.name)))
         yield { path: ['pipeline'], message: 'nothing asks callers for a key' }
     },
   },

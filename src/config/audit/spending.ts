@@ -49,7 +49,7 @@ export const spendingRules: readonly Rule[] = [
       const limited = [...plan.groups.values(), ...plan.models.values()].some(
         ({ limits }) => limits.rpm ?? 'tpm' in limits,
       )
-      if (limited && !plan.pipeline.some(({ plugin }) => plugin === 'ratelimit'))
+      if (limited && !plan.plugins.inUse.some(plugin => plugin.limits))
         yield { path: ['pipeline'], message: 'the file has limits, and nothing counts them' }
     },
   },

@@ -1,4 +1,4 @@
-import { imageTierBilling } from '../../../plugins/image-tier-billing/index.ts'
+import { imageTierBilling } from '../../../plugins/image-tier-billing/plugin.ts'
 import type { BillingFacet } from '../../../plugins/image-tier-billing/schema.ts'
 import { scanObject } from '../../../src/engine/fields.ts'
 import {

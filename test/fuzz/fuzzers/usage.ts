@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { tokenUsage } from '../../../plugins/token-usage/index.ts'
+import { tokenUsage } from '../../../plugins/token-usage/plugin.ts'
 import type { UsageFacet } from '../../../plugins/token-usage/schema.ts'
 import { anthropic } from '../../../src/dialects/anthropic.ts'
 import { google } from '../../../src/dialects/google.ts'

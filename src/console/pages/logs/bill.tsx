@@ -84,11 +84,10 @@ function grouped(values: readonly string[]): string {
 
 function Why({ of }: { readonly of: BillingRecord }) {
   const { rule, lines, currency } = of
-  const tiered = rule.kind === 'tiers'
   return (
     <>
       <h3>{t('bill.why')}</h3>
-      <p>{language.value === 'en' ? rule.text : t(tiered ? 'bill.tiers' : 'bill.usage')}</p>
+      <p>{ruleText(rule)}</p>
       <Prices of={of} />
       {lines.length > 0 && (
         <div class="sheet">
@@ -106,9 +105,7 @@ function Why({ of }: { readonly of: BillingRecord }) {
         </div>
       )}
       <p class="sum-text">{of.sum}</p>
-      <p class="quiet">
-        {tiered ? t('bill.no_multiplier') : language.value === 'en' ? rule.multiplier : t('bill.multiplier')}
-      </p>
+      <p class="quiet">{multiplierText(rule)}</p>
       {of.flags.map(flag => (
         <p key={flag} class="note warn">
           {tName('flag', flag)}
@@ -121,6 +118,17 @@ function Why({ of }: { readonly of: BillingRecord }) {
       ))}
     </>
   )
+}
+
+/** In the reader's language where the console has the words; a plugin of somebody else's says it in its own. */
+function ruleText({ kind, text }: BillingRecord['rule']): string {
+  if (language.value === 'en' || (kind !== 'tiers' && kind !== 'usage')) return text
+  return t(kind === 'tiers' ? 'bill.tiers' : 'bill.usage')
+}
+
+function multiplierText({ kind, multiplier }: BillingRecord['rule']): string {
+  if (kind === 'tiers') return t('bill.no_multiplier')
+  return language.value === 'en' || kind !== 'usage' ? multiplier : t('bill.multiplier')
 }
 
 /** The rows of the rule; those that were applied stand out. */
@@ -168,6 +176,6 @@ function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord 
 
 /** Why a line has its tier; in the gateway's own words where they are the reader's. */
 function whyText({ size, rule }: BillingRecord, { tier, source, width, height, why }: Line): string {
-  if (language.value === 'en' || rule.kind === 'usage') return why
+  if (language.value === 'en' || rule.kind !== 'tiers') return why
   return t(`why.${source}`, { tier, size: size ?? '-', edge: Math.max(width ?? 0, height ?? 0) })
 }

@@ -1,7 +1,0 @@
-export { countPaths } from './count-paths.ts'
-export { shapeFields } from './forward-fields.ts'
-export { imageTierBilling } from './plugin.ts'
-export { type Quote, quote } from './quote.ts'
-export { readCount } from './read-count.ts'
-export { replayCharge } from './replay.ts'
-export type { BillingFacet } from './schema.ts'

@@ -1,0 +1,87 @@
+import {
+  Failure,
+  formatMoney,
+  imageOperations,
+  type PriceAsk,
+  type Prices,
+  type SizePrice,
+  sizeTableSlot,
+  type TierReach,
+} from '../../src/kit/index.ts'
+import { quote } from './quote.ts'
+import type { BillingFacet } from './schema.ts'
+
+/** Sizes that callers ask for whatever the model: the squares and shapes of screens and photographs, small to large. */
+const askedOften = [
+  '512x512',
+  '600x800',
+  '1024x1024',
+  '1024x1536',
+  '1536x1024',
+  '2048x1152',
+  '2048x2048',
+  '3840x2160',
+] as const
+
+type Size = { readonly width: number; readonly height: number }
+
+/** The tiers of a model, and what sizes come to that are often asked for: by the computation that holds for them. */
+export function prices(ask: PriceAsk, facet: BillingFacet): Prices {
+  const { family, model, operations, slots } = ask
+  const nothing = { text: null, size: { kind: 'none' }, resolution: null, expected: null } as const
+  const { rule } = quote({ facet, family, model, asked: nothing, n: 1 })
+  const { labels, sizes: known } = slots.get(sizeTableSlot) ?? { labels: [], sizes: [] }
+  const asked = [null, ...labels, ...askedOften]
+  return {
+    images: {
+      tiers: rule.tiers.map(({ tier, longEdgeMax, price }, i) => ({
+        tier,
+        longEdgeMax,
+        price: formatMoney(price),
+        reach: reachOf(facet, known, { tier, longEdgeMax, above: rule.tiers[i - 1]?.longEdgeMax ?? 0 }),
+      })),
+      tierFrom: facet.tier_from,
+      otherwise: facet.otherwise,
+      sizes: imageOperations
+        .filter(operation => operations.includes(operation))
+        .flatMap(operation => asked.map(size => priceSize(ask, operation, size))),
+      labels,
+    },
+  }
+}
+
+/** By the sizes of the family's table alone: `above` is the largest long edge of the tier before this one. */
+function reachOf(
+  facet: BillingFacet,
+  known: readonly Size[],
+  { tier, longEdgeMax, above }: { readonly tier: string; readonly longEdgeMax: number | null; readonly above: number },
+): TierReach {
+  if (facet.tier_from.includes('request') || tier === facet.otherwise || known.length === 0) return { kind: 'yes' }
+  const shortest = Math.floor(Math.sqrt(Math.min(...known.map(({ width, height }) => width * height))))
+  if (longEdgeMax !== null && longEdgeMax < shortest) return { kind: 'never', edge: shortest }
+  const longest = Math.max(...known.map(({ width, height }) => Math.max(width, height)))
+  return above >= longest ? { kind: 'rare', edge: longest } : { kind: 'yes' }
+}
+
+function priceSize({ explain }: PriceAsk, operation: string, asked: string | null): SizePrice {
+  try {
+    const explained = explain({ operation, size: asked ?? undefined, quality: undefined, n: 1 })
+    const { quote: quoted, warnings, mismatch } = explained
+    return {
+      operation,
+      asked,
+      comesBack: explained.expected_size,
+      resolution: explained.expected_resolution,
+      ratio: explained.expected_ratio,
+      tier: quoted?.tier ?? null,
+      price: quoted?.price ?? null,
+      warning: warnings[0] ?? null,
+      mismatch,
+    }
+  } catch (error) {
+    // A family that refuses this size has no price for it; the reason is what a caller would read.
+    if (!(error instanceof Failure)) throw error
+    const none = { comesBack: null, resolution: null, ratio: null, tier: null, price: null, mismatch: null }
+    return { operation, asked, ...none, warning: error.message }
+  }
+}

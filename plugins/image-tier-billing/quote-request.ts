@@ -1,0 +1,52 @@
+import { type Imagined, type Quote as PluginQuote, withField } from '../../src/kit/index.ts'
+import { countPaths } from './count-paths.ts'
+import { shapeFields, shapeTools } from './forward-fields.ts'
+import { quote } from './quote.ts'
+import { readCount } from './read-count.ts'
+import { readToolLimit } from './read-tool-limit.ts'
+import type { BillingFacet } from './schema.ts'
+import { askedSize, chargesImages, shapeOf } from './what-charges.ts'
+
+/**
+ * What a request for images would be held for, and how it would go on.
+ * @throws Failure invalid_n, count_repeated
+ */
+export function quoteRequest(request: Imagined, facet: BillingFacet): PluginQuote | undefined {
+  const { body, family, model, operation, out, slots } = request
+  if (!chargesImages(operation, body, facet)) return undefined
+  const isTool = shapeOf(operation, facet) === 'output'
+  const n = isTool ? (readToolLimit(body) ?? 1) : readCount(body, family.nMax, countPaths(facet))
+  const { rule, mismatch, expected, expectedAmount, atMost } = quote({
+    facet,
+    family,
+    model,
+    asked: askedSize(slots, body),
+    n,
+  })
+  return {
+    ...shapeSent(out, facet, isTool),
+    price: {
+      n,
+      tier: expected?.tier ?? null,
+      source: expected?.source ?? null,
+      price: expected?.price ?? null,
+      priceAt: rule.tiers.find(row => row.tier === expected?.tier)?.at ?? null,
+      expected: expectedAmount,
+      atMost,
+      prices: rule.tiers,
+    },
+    warnings: rule.warnings,
+    mismatch,
+  }
+}
+
+/** A body as it goes on to the upstream, and the paths of what does not. @throws Failure count_repeated */
+export function shapeSent(
+  out: Imagined['out'],
+  facet: BillingFacet,
+  isTool: boolean,
+): { readonly out: Imagined['out']; readonly dropped: readonly string[] } {
+  const { body, dropped } = isTool ? shapeTools(out) : shapeFields(out, countPaths(facet))
+  // What is rendered here was never the upstream's to know (decision 6).
+  return { out: facet.render && !isTool ? withField(body, 'response_format', undefined) : body, dropped }
+}

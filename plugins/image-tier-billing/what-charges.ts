@@ -1,0 +1,42 @@
+import {
+  type AskedSize,
+  askedSizeSlot,
+  asksForImageTool,
+  type Body,
+  readField,
+  type Slots,
+} from '../../src/kit/index.ts'
+import { isAbsent } from './read-count.ts'
+import type { BillingFacet } from './schema.ts'
+
+/** Of a text that the caller made up a charge keeps so much. */
+const textMax = 100
+
+/** Where an operation's answers have their images. */
+export function shapeOf(operation: string, facet: BillingFacet): 'data' | 'output' | 'none' {
+  return facet.answers?.[operation] ?? 'data'
+}
+
+/** Images may come. What is made in the background comes in no answer that passes here, so nobody could charge it. */
+export function chargesImages(operation: string, body: Body, facet: BillingFacet): boolean {
+  const shape = shapeOf(operation, facet)
+  if (shape !== 'output') return shape === 'data'
+  const background = readField(body, 'background') ?? false
+  return asksForImageTool(body) && background === false
+}
+
+/** As the family reads it; a family that says nothing of sizes forwards what was sent, and it decides nothing. */
+export function askedSize(slots: Slots, body: Body): AskedSize {
+  const asked = slots.get(askedSizeSlot)
+  if (asked) return asked
+  const text = textOf(body, 'size')
+  return { text, size: { kind: text === null ? 'none' : 'unread' }, resolution: null, expected: null }
+}
+
+/** A field as the caller sent it, null when absent; what is no text as JSON writes it. Cut: a charge is kept for good. */
+export function textOf(body: Body, name: string): string | null {
+  const value = readField(body, name) ?? null
+  if (isAbsent(value, false)) return null
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > textMax ? `${text.slice(0, textMax)}…` : text
+}

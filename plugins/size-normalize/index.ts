@@ -1,6 +1,0 @@
-export { checkSize } from './check-size.ts'
-export { chooseShape } from './choose-shape.ts'
-export { foresee, readAskedSize } from './foresee.ts'
-export { readRule, type Size } from './read-rule.ts'
-export { imageOperations, type SizeFacet } from './schema.ts'
-export { sendFields } from './send-fields.ts'

@@ -1,0 +1,40 @@
+import type { AnyPlugin } from '../kit/index.ts'
+import type { Pipeline } from './pipeline.ts'
+import type { Report } from './report.ts'
+import { suggest } from './suggest.ts'
+
+/** Words by which a schema may admit keys that `properties` does not list. */
+const wideners = ['additionalProperties', 'patternProperties', 'allOf', 'anyOf', 'oneOf', '$ref', 'if']
+
+/** Asks every plugin what its options mean, and notes those that its schema says nothing of. */
+export function inspectOptions(settings: unknown, { steps }: Pipeline, report: Report): void {
+  const lines = (settings as { readonly pipeline?: unknown } | null)?.pipeline
+  if (!Array.isArray(lines)) return
+  for (const { name, path, plugin } of steps) {
+    if (!plugin || report.broken(path)) continue
+    const options = (lines[Number(path[1])] as { readonly [step: string]: unknown } | undefined)?.[name]
+    if (typeof options !== 'object' || options === null) continue
+    noteUnread(plugin, options, [...path, name], report)
+    try {
+      // The options were checked against the plugin's own schema, which is what their type follows from.
+      for (const { path: inside, model: _, ...problem } of plugin.inspectOptions?.(options as never) ?? [])
+        report.atValue([...path, name, ...inside], problem)
+    } catch (error) {
+      const message = `the plugin '${name}' failed while it checked its options: ${error instanceof Error ? error.message : String(error)}`
+      report.atValue(path, { code: 'plugin_failed', message })
+    }
+  }
+}
+
+/** A schema that does not say what else may be there lets a slip of the pen pass. */
+function noteUnread(plugin: AnyPlugin, options: object, path: readonly (string | number)[], report: Report): void {
+  const schema = plugin.options as { readonly properties?: object } | undefined
+  if (!schema || wideners.some(word => word in schema)) return
+  const known = Object.keys(schema.properties ?? {})
+  for (const key of Object.keys(options)) {
+    if (known.includes(key)) continue
+    const remedy = suggest(key, known)
+    const message = `'${key}' is no option that the plugin '${plugin.name}' tells of`
+    report.atKey([...path, key], { severity: 'note', code: 'option_unread', message, ...(remedy && { remedy }) })
+  }
+}

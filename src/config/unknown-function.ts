@@ -1,0 +1,37 @@
+import { hookNames, pluginFunctions } from '../kit/index.ts'
+import { findNear, suggest } from './suggest.ts'
+
+/** A function that nobody would ever call, and what was probably meant. */
+export type UnknownFunction = { readonly name: string; readonly remedy: string | undefined }
+
+/** Of the hooks that a plugin has created: one that looks like a hook and is none. Helpers of its own are its own. */
+export function findUnknownHook(hooks: object): UnknownFunction | undefined {
+  const name = functionsOf(hooks).find(
+    one => !isOneOf(hookNames, one) && (/^on[A-Z]/.test(one) || findNear(one, hookNames)?.startsWith('on') === true),
+  )
+  return name === undefined ? undefined : { name, remedy: suggest(name, hookNames) }
+}
+
+/** Of a plugin itself: a function whose name is nearly one that it may have. */
+export function findUnknownFunction(plugin: object): UnknownFunction | undefined {
+  const known = [...pluginFunctions, ...hookNames]
+  const name = functionsOf(plugin).find(one => !isOneOf(pluginFunctions, one) && findNear(one, known) !== undefined)
+  if (name === undefined) return undefined
+  const isHook = isOneOf(hookNames, findNear(name, known) ?? '')
+  return { name, remedy: isHook ? 'hooks are returned by create()' : suggest(name, pluginFunctions) }
+}
+
+function isOneOf(names: readonly string[], name: string): boolean {
+  return names.includes(name)
+}
+
+/** Names of the functions of an object, those of its class too. */
+function functionsOf(value: object): readonly string[] {
+  const names = new Set<string>()
+  for (let at: unknown = value; typeof at === 'object' && at !== null && at !== Object.prototype; ) {
+    for (const [name, { value: member }] of Object.entries(Object.getOwnPropertyDescriptors(at)))
+      if (typeof member === 'function' && name !== 'constructor') names.add(name)
+    at = Object.getPrototypeOf(at)
+  }
+  return [...names]
+}

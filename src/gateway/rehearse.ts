@@ -1,0 +1,40 @@
+import type { Finding } from '../config/index.ts'
+import { type AnyPlugin, Ids, type Plan, systemClock, systemRandom } from '../kit/index.ts'
+import { createLog } from '../observe/index.ts'
+import { openCounters } from '../storage/counters/index.ts'
+import { openStorage } from '../storage/index.ts'
+import { createHooks, hostOf, type PlacedStep } from './create-plugins.ts'
+import { builtins, pluginFinder } from './plugin-finder.ts'
+
+/**
+ * Creates the plugins of a plan that are others' code, as a start would, and closes them again: on a storage in memory, with
+ * nothing in it. What is wrong with them is told at their line.
+ */
+export async function rehearse(plan: Plan): Promise<readonly Finding[]> {
+  const finder = pluginFinder(plan.file)
+  const others: { readonly line: PlacedStep; readonly plugin: AnyPlugin }[] = []
+  for (const [i, line] of plan.pipeline.entries()) {
+    const plugin = await finder.resolvePlugin(line.plugin)
+    if (plugin && !builtins.includes(plugin)) others.push({ line: { ...line, path: `pipeline[${i}]` }, plugin })
+  }
+  if (others.length === 0) return []
+  const log = createLog({ level: 'silent' })
+  const clock = systemClock
+  const random = systemRandom
+  const ids = new Ids(random)
+  const storage = await openStorage({ url: 'sqlite::memory:', role: 'gateway', clock, ids, log })
+  const counters = await openCounters({ url: 'memory:', clock, random, log })
+  try {
+    const shared = { stores: { ...storage, counters }, clock, random, ids, plan, log }
+    const findings: Finding[] = []
+    for (const { line, plugin } of others) {
+      const created = createHooks(plugin, line, hostOf(plugin, shared, new Map()))
+      if ('finding' in created) findings.push(created.finding)
+      else await created.hooks.close?.()
+    }
+    return findings
+  } finally {
+    await counters.close()
+    await storage.close()
+  }
+}

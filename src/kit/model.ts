@@ -1,0 +1,103 @@
+import type { Micros } from './units.ts'
+
+/** A place in a configuration file; lines and columns count from 1. */
+export type Origin = { readonly file: string; readonly line: number; readonly col: number }
+
+/** What a limit is of: requests or tokens in any 60 seconds, or requests in flight at once. */
+export type LimitKind = 'rpm' | 'tpm' | 'concurrency'
+
+export type Limits = {
+  /** Requests in any 60 seconds. */
+  readonly rpm?: number
+  /** Tokens in any 60 seconds. */
+  readonly tpm?: number
+  /** Requests in flight at once, of each key. */
+  readonly concurrency?: number
+  /** Those that count and refuse nobody. */
+  readonly shadow?: readonly LimitKind[]
+  /** Whose traffic a model limit counts: everybody's together, or each key's. */
+  readonly scope?: 'gateway' | 'key'
+}
+
+export type Group = {
+  readonly name: string
+  readonly limits: Limits
+  /** Whose requests the group's limits count together. */
+  readonly limitScope: 'key' | 'user'
+  /** Factor on token prices, as a decimal string; prices per picture ignore it. */
+  readonly multiplier: string
+}
+
+export type Timeouts = {
+  readonly connectMs: number
+  readonly firstByteMs: number
+  readonly idleMs: number
+  readonly totalMs: number
+  /** For the rest of an answer that has begun and whose caller has left. */
+  readonly afterLeaveMs: number
+}
+
+export type Upstream = {
+  readonly name: string
+  /** As written: `https://…` or `simulator:NAME`. */
+  readonly url: string
+  readonly credential: { readonly header: string; readonly value: string } | undefined
+  /** More fixed headers for every request. */
+  readonly headers: { readonly [name: string]: string }
+  readonly timeouts: Timeouts
+  /** An answer of more bytes is cut, as they come and as they are once unpacked. */
+  readonly answerBytesMax: number
+  /** Whether sockets are used again; undefined leaves it to the route. */
+  readonly reuse: boolean | undefined
+  /** When it is left alone: after so many failures in a row, for so long; then one request tries it. */
+  readonly cooldown: { readonly failures: number; readonly forMs: number }
+  /** Requests that it is sent at once, at most; absent for no bound. */
+  readonly concurrency?: number
+  /** The bound counts and refuses nobody. */
+  readonly shadow?: readonly LimitKind[]
+}
+
+/** Which of the caller's fields go upstream, for one operation. */
+export type ForwardRule =
+  | { readonly kind: 'only'; readonly names: ReadonlySet<string> }
+  | { readonly kind: 'all'; readonly except: ReadonlySet<string> }
+
+export type Family = {
+  readonly name: string
+  readonly origin: Origin
+  /** Operations that may answer as a stream. */
+  readonly streams: ReadonlySet<string>
+  /** The largest `n` a caller may ask for. */
+  readonly nMax: number
+  readonly forward: ReadonlyMap<string, ForwardRule>
+  /** One section per plugin, by the plugin's name, already checked against its schema. */
+  readonly facets: ReadonlyMap<string, unknown>
+  /** What callers should know of its models, in sentences of each language. */
+  readonly notes: { readonly en: readonly string[]; readonly zh: readonly string[] }
+}
+
+/** An upstream that a model runs on. */
+export type Candidate = {
+  readonly upstream: Upstream
+  /** Share of the requests among candidates of one priority. */
+  readonly weight: number
+  readonly priority: number
+  /** The name that this upstream knows the model by. */
+  readonly sendAs: string
+}
+
+export type Price = { readonly micros: Micros; readonly origin: Origin }
+
+export type Model = {
+  readonly name: string
+  readonly origin: Origin
+  readonly family: Family
+  /** Where it runs: those of the lowest priority number are tried first, among equals by weight. Never empty. */
+  readonly upstreams: readonly Candidate[]
+  /** By what the price is for: a tier's label, `input`, `output` …; empty when the model is free. */
+  readonly prices: ReadonlyMap<string, Price>
+  readonly free: boolean
+  readonly limits: Limits
+  /** Hidden from model lists and refused, but still known for old records. */
+  readonly enabled: boolean
+}
