@@ -52,7 +52,7 @@ async function measureGrowth(
  */
 export async function settleGrowth(reader: Reader, kind: string, bytes: number): Promise<Growth> {
   let least = await measureGrowth(reader, kind, { bytes, pairs: 4, doublings: 1 })
-  for (let tries = 1; tries <= 5 && least.ratio > ratioMax; tries++) {
+  for (let tries = 1; tries <= 12 && least.ratio > ratioMax; tries++) {
     const size = Math.min(bytes * 4, reader.bytesMax ?? Number.POSITIVE_INFINITY)
     const next = await measureGrowth(reader, kind, { bytes: size, pairs: 5, doublings: 3 })
     if (next.ratio < least.ratio) least = next
