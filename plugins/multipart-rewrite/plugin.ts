@@ -32,7 +32,7 @@ const busyMs = 1_000
 
 /**
  * Reads forms whole, under limits, and writes them anew: never the caller's own bytes, names of files or types
- * (requirement 2.3; decisions 7 to 9).
+ * (`docs/rules.md#forms-of-an-edit`).
  */
 export const multipartRewrite = definePlugin({
   name: 'multipart-rewrite',

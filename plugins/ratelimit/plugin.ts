@@ -34,7 +34,9 @@ type Taken = {
 
 const takenSlot = defineSlot<Taken>('ratelimit.taken')
 
-/** Requests and tokens per minute, and requests at once, of keys, users, models and upstreams (requirement 8). */
+/**
+ * Requests and tokens per minute, and requests at once, of keys, users, models and upstreams (`docs/rules.md#limits`).
+ */
 export const ratelimit = definePlugin({
   name: 'ratelimit',
   limits: true,
@@ -97,7 +99,7 @@ export const ratelimit = definePlugin({
     }
 
     function settle(ex: Exchange, outcome: Outcome, { limits, ticket, place }: Taken): Awaitable<void> {
-      // Refused by whomever before the upstream was touched: the request consumes nothing (decision 23).
+      // Refused by whomever before the upstream was touched: the request consumes nothing (`docs/rules.md#limits`).
       const isVoid = outcome.kind === 'refused' && outcome.reach === 'untouched'
       const tokens = isVoid ? undefined : ex.slots.get(tokenUseSlot)
       const amounts = limits.map(limit => (isVoid ? 0 : usedOf(limit, tokens, outcome)))

@@ -12,7 +12,7 @@ import type { Stopwatch } from './turns.ts'
 export type BodyPace = { readonly bytes: number; readonly ms: number }
 /** How slow a body may be, and who watches over it. */
 export type BodyPatience = { readonly deadlines: Deadlines; readonly pace: BodyPace }
-/** 1 KiB a second, over half a minute (`reference/reliability.md` 5.1). */
+/** 1 KiB a second, over half a minute (`docs/security.md#slow-and-odd-connections`). */
 export const bodyPace: BodyPace = { bytes: 30 * 1024, ms: 30_000 }
 /** Smaller chunks of a form that come in one turn go on together. */
 const smallBytes = 1_024
@@ -345,7 +345,7 @@ function waitsForContinue(req: IncomingMessage): boolean {
 
 /**
  * Takes and forgets what is left of a body that was refused. Closing at once instead would lose the answer: clients
- * that are still writing see EPIPE and send the request again (`reference/wire.md` 2.4).
+ * that are still writing see EPIPE and send the request again (`docs/wire.md#uploads-refused-early`).
  */
 export function discardRest(req: IncomingMessage, clock: Pick<Clock, 'after'>): void {
   if (req.complete || req.destroyed) return

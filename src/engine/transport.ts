@@ -59,7 +59,7 @@ type Options = { readonly call?: UpstreamCall }
 
 /**
  * The only way out. http-proxy-3 is the frame; its own stream pass never runs, because ours stands before it and
- * returns true. Why: `design/architecture.md`, "The engine choice, measured".
+ * returns true. Why: `docs/decisions/0013-our-transport.md`.
  */
 export class Transport {
   readonly #proxy = httpProxy.createProxyServer({})

@@ -9,7 +9,7 @@ import { openWire, requestHead, type Wire } from '../harness/wire.ts'
 
 const generations = '/v1/images/generations'
 const edits = '/v1/images/edits'
-/** 32 MiB (requirement 4.2.2; decision 9). */
+/** 32 MiB (`docs/rules.md#size-of-a-body`). */
 const bodyMax = 33_554_432
 const json = 'application/json'
 

@@ -410,7 +410,7 @@ t.test('a budget key that leaves a stream pays the estimate, and its hold ends',
   t.same((await gateway.storage.books.verify()).problems, [])
 })
 
-t.test('a request whose tools make images is refused with a remedy: it is never free [decision 25]', async t => {
+t.test('a request whose tools make images is refused with a remedy: it is never free', async t => {
   const started = await begin()
   const { upstream, post } = started
   const tools = [{ type: 'web_search' }, { type: 'image_generation' }]

@@ -14,7 +14,7 @@ import { redisMissing, startRedis } from '../harness/redis.ts'
 
 const skip = redisMissing()
 const minute = 60_000
-/** `REPEATS=100 node test/unit/counters-redis.test.ts` for the number that the catalogue names. */
+/** `REPEATS=100 node test/unit/counters-redis.test.ts` for a long run. */
 const repeats = Number(process.env['REPEATS'] ?? 20)
 /** Of what must not hang; nothing here takes a tenth of it. */
 const patienceMs = 10_000
