@@ -274,7 +274,8 @@ function addConfigurationCommands(program: Command): void {
       (await import('./commands/fmt.ts')).fmt(file ?? options.config, options),
     )
   program
-    .command('audit')
+    .command('lint')
+    .alias('audit')
     .argument('[file]', 'the configuration, as with -c')
     .description('look in a valid configuration for what is dangerous; exit 1 when an error is among it')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
@@ -282,7 +283,7 @@ function addConfigurationCommands(program: Command): void {
     .option('--rules', 'list the rules instead', false)
     .addOption(formatOption(['text', 'json', 'github', 'sarif']))
     .action(async (file: string | undefined, options) =>
-      (await import('./commands/audit.ts')).audit(file ?? options.config, options),
+      (await import('./commands/lint.ts')).lint(file ?? options.config, options),
     )
   program
     .command('config')

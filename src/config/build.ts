@@ -146,7 +146,7 @@ function buildServer(own: ServerSettings): ServerPlan {
     drainMs: ms(own.drain),
     drainWaitMs: ms(own.drain_wait),
     heartbeatMs: own.heartbeat === 'off' ? undefined : ms(own.heartbeat),
-    patientAgents: own.patient_agents,
+    agentsAccepting102: own.agents_accepting_102,
     corsOrigins: own.cors.origins,
     console: own.console === 'on',
     ...(own.tls && { tls: own.tls }),

@@ -106,7 +106,7 @@ const server = {
       default: '15s',
       description: 'Silence after which a stream gets a sign of life, so that nobody on its way cuts it; or off.',
     },
-    patient_agents: {
+    agents_accepting_102: {
       type: 'array',
       uniqueItems: true,
       items: { type: 'string', minLength: 1 },

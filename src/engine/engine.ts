@@ -693,10 +693,10 @@ function withCandidate(target: Target, candidate: Candidate): Target {
 
 /** Tells a caller who waits for an answer, and whose client understands it, that the wait goes on; undefined for others. */
 function createPatience(ex: Exchange, res: ServerResponse, deadlines: Deadlines): Timed | undefined {
-  const { heartbeatMs, patientAgents } = ex.plan.server
+  const { heartbeatMs, agentsAccepting102 } = ex.plan.server
   const agent = ex.head.headers['user-agent']
   if (heartbeatMs === undefined || typeof agent !== 'string') return undefined
-  if (!patientAgents.some(part => agent.includes(part)) || res.req.httpVersionMinor === 0) return undefined
+  if (!agentsAccepting102.some(part => agent.includes(part)) || res.req.httpVersionMinor === 0) return undefined
   const everyMs = heartbeatMs
   return {
     deadlineAt: deadlines.in(everyMs),

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
-import { auditPlan, auditRules } from '../config/audit/audit.ts'
+import { lintPlan, lintRules } from '../config/lint/lint.ts'
 import { findKey, type FoundKey } from '../config/find-key.ts'
 import { compareSettings } from '../config/compare-settings.ts'
 import { formatText } from '../config/format-text.ts'
 import { formatGithub } from '../config/format-github.ts'
 import { formatSarif } from '../config/format-sarif.ts'
 import {
-  type AuditFinding,
+  type LintFinding,
   effectiveSettings,
   type Environment,
   type Finding,
@@ -34,16 +34,18 @@ export type FormattedConfig = { readonly ok: true; readonly text: string; readon
 
 export type TracedConfig = { readonly ok: true; readonly values: readonly TracedValue[] } | Refused
 
-export type AuditedConfig =
-  | { readonly ok: true; readonly findings: readonly AuditFinding[]; readonly ignored: number }
+export type LintedConfig =
+  | { readonly ok: true; readonly findings: readonly LintFinding[]; readonly ignored: number }
   | Refused
 
 export type ImportedConfig = { readonly ok: true; readonly text: string; readonly notes: readonly string[] } | Refused
 
-/** A rule of the audit, for people. */
-export type AuditRule = {
+/** A rule of `lint`, for people. */
+export type LintRule = {
   readonly id: string
-  readonly severity: AuditFinding['severity']
+  /** Names that it had before. */
+  readonly formerly: readonly string[]
+  readonly severity: LintFinding['severity']
   readonly description: string
   readonly remedy: string
 }
@@ -68,14 +70,20 @@ export async function traceConfig(file: string, env: Environment): Promise<Trace
 }
 
 /** What is dangerous in a valid configuration. `unasked` names rules that are left out. */
-export async function auditConfig(file: string, unasked: readonly string[], env: Environment): Promise<AuditedConfig> {
+export async function lintConfig(file: string, unasked: readonly string[], env: Environment): Promise<LintedConfig> {
   const { text, loaded } = await open(file, env)
-  return loaded.ok ? { ok: true, ...(await auditPlan({ file, text, env, plan: loaded.plan }, unasked)) } : loaded
+  return loaded.ok ? { ok: true, ...(await lintPlan({ file, text, env, plan: loaded.plan }, unasked)) } : loaded
 }
 
-/** All that an audit looks for. */
-export function listAuditRules(): readonly AuditRule[] {
-  return auditRules.map(({ id, severity, description, remedy }) => ({ id, severity, description, remedy }))
+/** All that `lint` looks for. */
+export function listLintRules(): readonly LintRule[] {
+  return lintRules.map(({ id, formerly = [], severity, description, remedy }) => ({
+    id,
+    formerly,
+    severity,
+    description,
+    remedy,
+  }))
 }
 
 /** Every key that a configuration may have, with the sections of the built-in plugins. */
@@ -88,9 +96,9 @@ export function findConfigKey(name: string): FoundKey {
 }
 
 /** Findings for other programs: annotations of GitHub Actions, or a SARIF 2.1.0 log. */
-export async function reportFindings(findings: readonly AuditFinding[], format: 'github' | 'sarif'): Promise<string> {
+export async function reportFindings(findings: readonly LintFinding[], format: 'github' | 'sarif'): Promise<string> {
   if (format === 'github') return formatGithub(findings)
-  return formatSarif(findings, { version: await readVersion(), rules: listAuditRules() })
+  return formatSarif(findings, { version: await readVersion(), rules: listLintRules() })
 }
 
 /** What a plan would change of a gateway that has told its settings, prices first. */
