@@ -3,7 +3,7 @@ import type { Limit } from './limits.ts'
 
 const everyMs = 60_000
 
-/** Says what limits in the shadow would have refused: each at once, and then once a minute with how many there were. */
+/** Says what limits in shadow mode would have refused: each at once, and then once a minute with how many there were. */
 export class ShadowLog {
   readonly #clock: Clock
   readonly #log: Log
@@ -30,7 +30,7 @@ export class ShadowLog {
     }
     seen.refused++
     if (now - seen.toldAt < everyMs) return
-    this.#log.warn({ limit: name, of, max: limit, refused: seen.refused }, 'a limit in the shadow would have refused')
+    this.#log.warn({ limit: name, of, max: limit, refused: seen.refused }, 'a limit in shadow mode would have refused')
     seen.refused = 0
     seen.toldAt = now
   }

@@ -61,7 +61,7 @@ export type Route<Query extends object = Schema, Fields extends object = Schema>
   readonly query?: Query
   /** Of the body's JSON; a body that is not named is refused. */
   readonly body?: Fields
-  /** The largest body; 64 KiB unless told. */
+  /** The largest body; 64 KiB by default. */
   readonly bodyBytesMax?: number
   /** Of the answer's JSON, and its status when it is not 200; 204 has none. */
   readonly answer?: Schema

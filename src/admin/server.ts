@@ -40,7 +40,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     bodyLimit: bodyBytesMax,
     genReqId: () => parts.ids.next('web_', parts.clock.now()),
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true },
-    // What is not of the type that a schema wants is refused and not bent; fields that it does not know are no fields.
+    // Types are not coerced; unknown fields are rejected.
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false },
       onCreate: ajv => void ajv.addFormat('date-time', isMoment),

@@ -171,7 +171,7 @@ function buildGroup(name: string, own: GroupSettings): Group {
   return { name, limits, limitScope: own.limit_scope, multiplier: own.multiplier }
 }
 
-/** Nothing where nothing is in the shadow: most limits refuse. */
+/** Nothing where nothing is in shadow mode: most limits refuse. */
 function shadowOf(own: { readonly shadow: readonly LimitKind[] }): { readonly shadow?: readonly LimitKind[] } {
   return own.shadow.length > 0 ? { shadow: own.shadow } : {}
 }

@@ -57,7 +57,7 @@ const words: { readonly [key: string]: { readonly word: string; readonly write?:
 }
 
 /**
- * Everything a plan says, by paths in the file's words, secrets covered: `server.body_max → 32MiB`.
+ * Everything a plan says, by paths in the file's words, secrets redacted: `server.body_max → 32MiB`.
  * What a model shares with others (its family, its upstream) is there by name; routes and steps are there by what they
  * match and call, so that adding one moves none of the others.
  */

@@ -89,7 +89,7 @@ export type EngineParts = {
   readonly clock: Clock
   readonly random: Random
   readonly ids: Ids
-  /** Opens connections to upstreams; the engine's own unless told. */
+  /** Opens connections to upstreams; the engine's own by default. */
   readonly connect?: Connect | undefined
   readonly log: Log
   /** How slow callers may be; for tests of it, which have no minutes. */
@@ -163,7 +163,7 @@ export class Engine {
     return this.#room.held
   }
 
-  /** Whether an upstream is asked, or left alone after failures. */
+  /** Whether an upstream is asked, or paused after failures. */
   isOpen(upstream: string): boolean {
     return !this.#health.isClosed(upstream, this.#parts.clock.tick())
   }

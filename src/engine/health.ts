@@ -1,12 +1,12 @@
 import type { Upstream } from '../kit/index.ts'
 
-/** No upstream is left alone for longer because it says so. */
+/** No upstream is paused for longer because it says so. */
 const retryAfterMaxMs = 60_000
 
 type State = { failures: number; closedUntil: number; probing: boolean }
 
 /**
- * Which upstreams are left alone for a while: after failures in a row, or for as long as a refusal asked. When that time is
+ * Which upstreams are paused for a while: after failures in a row, or for as long as a refusal asked. When that time is
  * over one request tries; its success opens the upstream again, its failure closes it for as long once more.
  */
 export class Health {
@@ -51,12 +51,12 @@ export class Health {
     return (this.#states.get(upstream)?.closedUntil ?? 0) > nowMs
   }
 
-  /** For how long an upstream is left alone yet; 0 when it is asked. */
+  /** How long an upstream stays paused yet; 0 when it is asked. */
   restMs(upstream: string, nowMs: number): number {
     return Math.max(0, (this.#states.get(upstream)?.closedUntil ?? 0) - nowMs)
   }
 
-  /** Upstreams that are left alone now, for metrics. */
+  /** Upstreams that are paused now, for metrics. */
   closed(nowMs: number): number {
     let count = 0
     for (const state of this.#states.values()) if (state.closedUntil > nowMs) count++

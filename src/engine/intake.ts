@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Transform, type TransformCallback } from 'node:stream'
-import type { Body, Clock, Room, Route } from '../kit/index.ts'
+import { type Body, type Clock, formatBytes, type Room, type Route } from '../kit/index.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
 import { scanObjectInTurns } from './fields.ts'
@@ -103,9 +103,8 @@ function checkType(req: IncomingMessage, route: Route): void {
 }
 
 function tooLarge(route: Route, announced: number | undefined): Error {
-  const received =
-    announced === undefined ? 'it was still arriving when that was reached' : `${announced} were announced`
-  return fail('body_too_large', { max: route.bodyBytesMax, path: route.path, received })
+  const received = announced === undefined ? 'it was still arriving at that point' : `${announced} bytes were announced`
+  return fail('body_too_large', { max: formatBytes(route.bodyBytesMax), path: route.path, received })
 }
 
 async function readJson(

@@ -71,7 +71,7 @@ export class Transport {
 
   /**
    * `resolve` turns an upstream's url as written (`simulator:NAME`) into one that can be dialled; `connect` dials it, and is
-   * undici's unless told.
+   * undici's by default.
    */
   constructor(resolve: (url: string) => string, clock: Clock, connect?: Connect) {
     this.#resolve = resolve

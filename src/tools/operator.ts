@@ -20,7 +20,7 @@ import { readForeignYaml } from '../config/load.ts'
 import { Report } from '../config/report.ts'
 import { gatherSecrets } from '../config/secrets.ts'
 import { Source } from '../config/source.ts'
-import { importLitellm } from './import/import-litellm.ts'
+import { type Imported, importLitellm } from './import/import-litellm.ts'
 import type { Plan } from '../kit/index.ts'
 import { knownNames } from '../gateway/known-names.ts'
 import { builtins, pluginFinder } from '../gateway/plugin-finder.ts'
@@ -38,7 +38,7 @@ export type LintedConfig =
   | { readonly ok: true; readonly findings: readonly LintFinding[]; readonly ignored: number }
   | Refused
 
-export type ImportedConfig = { readonly ok: true; readonly text: string; readonly notes: readonly string[] } | Refused
+export type ImportedConfig = ({ readonly ok: true } & Imported) | Refused
 
 /** A rule of `lint`, for people. */
 export type LintRule = {
@@ -63,7 +63,7 @@ export async function formatConfig(file: string, env: Environment): Promise<Form
   return { ok: true, text: formatted.text, changed: formatted.text !== text }
 }
 
-/** Every value that is in effect, defaults too, each with where it came from; secrets are covered. */
+/** Every value that is in effect, defaults too, each with where it came from; secrets are redacted. */
 export async function traceConfig(file: string, env: Environment): Promise<TracedConfig> {
   const { request, text, loaded } = await open(file, env)
   return loaded.ok ? { ok: true, values: await trace({ ...request, text }) } : loaded

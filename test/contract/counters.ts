@@ -187,7 +187,7 @@ export function countersContract(
     t.match((await take(place)).standings, [{ waitMs: 1_000 }])
   })
 
-  t.test('a limit in the shadow counts, says what it would have refused, and refuses nobody', async t => {
+  t.test('a limit in shadow mode counts, says what it would have refused, and refuses nobody', async t => {
     const { take, count, counters } = await setUp()
     const shadow = window(2, 1, { shadow: true })
     t.equal(await count(5, shadow), 5)

@@ -159,7 +159,7 @@ t.test('a chat is charged by the tokens that the upstream counted, cached ones a
       ['output', 34, '0.051'],
     ],
   )
-  t.match(charge?.lines[0], { at: /gateway\.yaml:\d+$/, why: '10 input × 500.00 per 1000000' })
+  t.match(charge?.lines[0], { at: /gateway\.yaml:\d+$/, why: '10 input tokens × 500.00 / 1M' })
   t.match(
     charge && formatBill(charge).at(-1),
     /^charged {4}0\.0561 USD, settled$/,

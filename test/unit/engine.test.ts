@@ -107,7 +107,7 @@ t.test('an upstream closes after failures in a row, lets one request try it, and
   t.ok(health.isOpen(upstream, 2_101), 'for everybody')
 })
 
-t.test('an upstream that says for how long is left alone for as long, at most a minute', async t => {
+t.test('an upstream that says for how long is paused for as long, at most a minute', async t => {
   for (const [asked, rest] of [
     [5_000, 5_000],
     [600_000, 60_000],

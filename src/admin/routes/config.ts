@@ -45,7 +45,7 @@ export const configRoutes = [
     method: 'GET',
     url: '/api/config',
     access: 'admin',
-    summary: 'The configuration file as it stands, its secrets covered, and where each value came from.',
+    summary: 'The configuration file as it stands, its secrets redacted, and where each value came from.',
     answer: {
       type: 'object',
       additionalProperties: false,

@@ -186,7 +186,7 @@ export const keyRoutes = [
       required: ['name'],
       properties: {
         name: label,
-        user: { ...userName, description: 'Whose it is; oneself unless told. Administrators only.' },
+        user: { ...userName, description: 'Whose it is; oneself by default. Administrators only.' },
         ...settings,
       },
     },

@@ -81,7 +81,7 @@ const histogram = defineRoute({
   method: 'GET',
   url: '/api/logs/histogram',
   access: 'user',
-  summary: 'How many requests in each step of time; of the last 24 hours unless told.',
+  summary: 'How many requests in each step of time; of the last 24 hours by default.',
   query: filterOnly,
   answer: {
     type: 'object',
@@ -180,7 +180,7 @@ const resolve = defineRoute({
       amount: {
         type: 'string',
         pattern: decimal,
-        description: 'What a settled one costs, at most what was held for it; 0 unless told.',
+        description: 'What a settled one costs, at most what was held for it; 0 by default.',
       },
       reason,
     },

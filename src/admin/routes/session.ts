@@ -138,7 +138,7 @@ export const sessionRoutes = [
       const { guard, hashes, decoy } = ask.door
       const takeBack = guard.begin(body.name, remote)
       const known = await parts.storage.users.passwordHash(body.name)
-      // Whoever there is not costs the same work as whoever there is.
+      // Hash for unknown users too: the time of an answer must not tell which names exist.
       const right = await hashes
         .run(async () => parts.verifyPassword(body.password, known ?? (await decoy())))
         .catch((error: unknown) => {

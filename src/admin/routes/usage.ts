@@ -59,7 +59,7 @@ export const usageRoutes = [
     method: 'GET',
     url: '/api/usage',
     access: 'user',
-    summary: 'What was used and charged, by day, key and model; of the last 30 days unless told.',
+    summary: 'What was used and charged, by day, key and model; of the last 30 days by default.',
     query: {
       type: 'object',
       additionalProperties: false,

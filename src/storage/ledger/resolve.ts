@@ -12,7 +12,7 @@ import { book } from './settle.ts'
 export type Decision = {
   readonly id: string
   readonly how: 'settle' | 'void'
-  /** What a settled one costs, at most its hold; nothing unless told. */
+  /** What a settled one costs, at most its hold; nothing by default. */
   readonly amount?: number
   readonly by: string
   readonly reason: string

@@ -7,7 +7,7 @@ export const busyMs = 5_000
 
 export type ConnectOptions = {
   readonly readOnly?: boolean
-  /** Milliseconds; 5,000 unless told. */
+  /** Milliseconds; 5,000 by default. */
   readonly busyMs?: number
   /** The file never grows beyond; undefined for no bound. */
   readonly bytesMax?: number

@@ -21,7 +21,7 @@ export type SqliteOptions = StorageOptions &
     /** A path, or `:memory:` for a temporary file that goes with the storage. */
     readonly path: string
     readonly diskBytesMin?: number
-    /** Threads of the operating system unless told. */
+    /** Threads of the operating system by default. */
     readonly startThread?: StartThread | undefined
   }
 

@@ -157,9 +157,10 @@ function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord 
     },
     { head: t('bill.at'), place: true, cell: ({ at }) => <code>{at}</code> },
   ]
+  const largest = Math.max(0, ...rule.rows.map(row => row.long_edge_max ?? 0))
   const edge: Column<Row> = {
     head: t('bill.edge'),
-    cell: ({ long_edge_max: max }) => (max === null ? t('bill.beyond') : `≤\u00a0${max}\u00a0px`),
+    cell: ({ long_edge_max: max }) => (max === null ? t('bill.beyond', { edge: largest }) : `≤\u00a0${max}\u00a0px`),
   }
   return (
     <div class="sheet">

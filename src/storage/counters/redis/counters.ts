@@ -40,9 +40,9 @@ export type RedisCountersOptions = {
   readonly clock: Clock
   readonly random?: Random
   readonly log: Log
-  /** How long places stay taken when their process says no more of them, in milliseconds; 30 s unless told. */
+  /** How long places stay taken when their process says no more of them, in milliseconds; 30 s by default. */
   readonly leaseMs?: number
-  /** How long one question may take, in milliseconds; 200 unless told. */
+  /** How long one question may take, in milliseconds; 200 by default. */
   readonly commandMs?: number
   /** For tests of long times: stands in for the server's clock. Microseconds. */
   readonly serverTime?: () => number
