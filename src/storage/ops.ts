@@ -13,7 +13,7 @@ import type {
   User,
   UserChange,
 } from '../kit/index.ts'
-import type { Batch } from './journal/backlog.ts'
+import type { Batch } from './journal/log-queue.ts'
 import { pruneLogs } from './journal/prune.ts'
 import { writeLogs } from './journal/write.ts'
 import { changeKey, createKey, revokeKey, rotateKey } from './keys/write.ts'

@@ -5,7 +5,7 @@ import { ask, type Row, type Steps, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Self } from '../self.ts'
 import { accountOf, digestCharge, type Entry, postAll, sales } from './entries.ts'
-import type { PostedCharge, PostedLine, Posted } from './postings.ts'
+import type { PostedCharge, PostedLine, Posted } from './charge-queue.ts'
 import { book } from './settle.ts'
 
 const idsTogether = 16
@@ -19,7 +19,7 @@ const chargeColumns =
   quality, n, rule, state, reason, hold, amount, line_count, delivery, owner, epoch, created_at, ended_at`.split(/,\s+/)
 
 /**
- * Opens and settles charges in one step, given as the JSON of what `Postings` has taken. One that is reserved by us already
+ * Opens and settles charges in one step, given as the JSON of what `ChargeQueue` has taken. One that is reserved by us already
  * is settled with its lines and gives its hold back; one that has ended stays as it is, so nothing is ever booked twice.
  * New ones, nearly all, are written many rows at a time: done one by one they cost four times as much.
  */
