@@ -32,7 +32,7 @@ import { claimSetup, offerSetup, type SetupClaim } from './people/setup.ts'
 import { leave, type Signed } from './people/trail.ts'
 import { changeUser, createUser, setPassword } from './people/users.ts'
 import { ask, type Steps } from './query.ts'
-import type { Scribe } from './self.ts'
+import type { Scribe } from './writer-identity.ts'
 
 /** Every change of the storage by name, with what it is given and what it gives back. All of it crosses threads. */
 export type Changes = {
@@ -74,16 +74,16 @@ export type Gives<C extends Change> = Changes[C]['gives']
 /** A change on its way to the writer. */
 export type Op = { [C in Change]: { readonly change: C; readonly given: Given<C> } }[Change]
 
-const stepsByChange: { readonly [C in Change]: (self: Scribe, given: Given<C>) => Steps<Gives<C>> } = {
-  hold: (self, { request, at }) => hold(self, request, at),
-  line: (self, { chargeId, line }) => addLine(self, chargeId, line),
-  settle: (self, { settlement, at }) => settle(self, settlement, at),
+const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C>) => Steps<Gives<C>> } = {
+  hold: (identity, { request, at }) => hold(identity, request, at),
+  line: (identity, { chargeId, line }) => addLine(identity, chargeId, line),
+  settle: (identity, { settlement, at }) => settle(identity, settlement, at),
   endEmpty,
   resolve,
   refund,
   sweep: (_self, { at }) => sweep(at),
   lapse: (_self, given) => lapse(given),
-  beat: (self, { at }) => beat(self, at),
+  beat: (identity, { at }) => beat(identity, at),
   createKey,
   changeKey,
   rotateKey,
@@ -98,14 +98,14 @@ const stepsByChange: { readonly [C in Change]: (self: Scribe, given: Given<C>) =
   endSession: (_self, given) => endSession(given),
   note,
   pruneLogs: (_self, given) => pruneLogs(given),
-  post: (self, { postings }) => postCharges(self, postings),
+  post: (identity, { postings }) => postCharges(identity, postings),
   batch: (_self, batch) => writeBatch(batch),
   probe,
 }
 
 /** The queries of a change, for a driver to run inside a transaction. */
-export function stepsOf<C extends Change>(change: C, given: Given<C>, self: Scribe): Steps<Gives<C>> {
-  return stepsByChange[change](self, given)
+export function stepsOf<C extends Change>(change: C, given: Given<C>, identity: Scribe): Steps<Gives<C>> {
+  return stepsByChange[change](identity, given)
 }
 
 function* writeBatch({ logs, delivered }: Batch): Steps<null> {
@@ -114,8 +114,8 @@ function* writeBatch({ logs, delivered }: Batch): Steps<null> {
   return null
 }
 
-function* note(self: Scribe, { row, at }: Given<'note'>): Steps<null> {
-  yield* leave(self, { by: row.actor, at }, row.action, row.subject, row.before, row.after, row.reason)
+function* note(identity: Scribe, { row, at }: Given<'note'>): Steps<null> {
+  yield* leave(identity, { by: row.actor, at }, row.action, row.subject, row.before, row.after, row.reason)
   return null
 }
 

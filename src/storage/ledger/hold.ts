@@ -3,7 +3,7 @@ import { aheadMs, type BudgetPeriod, renewalAt } from '../../kit/keys.ts'
 import { left, leftParams } from '../keys/spend.ts'
 import { ask, type Row, type Steps } from '../query.ts'
 import { text, toAnswer, whole, wholeOrNull } from '../rows.ts'
-import type { Self } from '../self.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
 import { factValues } from './fact-values.ts'
 
 /** How long an idempotency key and its answer are kept. */
@@ -13,7 +13,7 @@ export const idempotencyMs = 24 * 3_600_000
  * Opens a charge and takes its hold from the key's budget, or says why not.
  * The budget is tested by the statement that moves it: two requests may not spend the same micros.
  */
-export function* hold(self: Self, request: HoldRequest, at: number): Steps<HoldResult> {
+export function* hold(identity: WriterIdentity, request: HoldRequest, at: number): Steps<HoldResult> {
   const { facts, idempotency } = request
   if (idempotency !== null) {
     const taken = yield* findTaken(facts, idempotency, at)
@@ -30,7 +30,7 @@ export function* hold(self: Self, request: HoldRequest, at: number): Steps<HoldR
     const refusal = yield* explainRefusal(facts.keyId, at)
     // The budget was raised between the two statements.
     if (refusal.availableMicros < request.hold) return refusal
-    return yield* hold(self, request, at)
+    return yield* hold(identity, request, at)
   }
   yield ask(
     `INSERT INTO charge (id, key_id, user_name, group_name, operation, model, family, upstream, config_revision, currency,
@@ -39,8 +39,8 @@ export function* hold(self: Self, request: HoldRequest, at: number): Steps<HoldR
     ...factValues(facts),
     JSON.stringify(facts.rule),
     request.hold,
-    self.owner,
-    self.epoch,
+    identity.owner,
+    identity.epoch,
     idempotency?.key ?? null,
     idempotency?.fingerprint ?? null,
     at,

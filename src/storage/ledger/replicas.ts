@@ -1,6 +1,6 @@
 import { ask, type Steps } from '../query.ts'
 import { whole } from '../rows.ts'
-import type { Self } from '../self.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
 
 /** How long a process that says nothing keeps its charges. */
 const leaseMs = 30_000
@@ -45,12 +45,15 @@ export function* join({ owner, host }: Replica, at: number, isAlone: boolean): S
  * again, in a new epoch. Whose own lease has run out and is still there knows that nobody kept watch, or that the clock has
  * jumped: then every lease is made anew, and who is really gone does not renew it.
  */
-export function* renew(self: Self, at: number): Steps<{ readonly epoch: number; readonly lapsed: number }> {
+export function* renew(
+  identity: WriterIdentity,
+  at: number,
+): Steps<{ readonly epoch: number; readonly lapsed: number }> {
   const [own] = yield ask(
     'SELECT CASE WHEN lease_until < now_ms(?) THEN 1 ELSE 0 END AS is_over FROM replica WHERE owner = ? AND epoch = ?',
     at,
-    self.owner,
-    self.epoch,
+    identity.owner,
+    identity.epoch,
   )
   if (own && whole(own, 'is_over') === 1)
     yield ask(`UPDATE replica SET lease_until = now_ms(?) + ${leaseMs} WHERE lease_until < now_ms(?)`, at, at)
@@ -64,10 +67,10 @@ export function* renew(self: Self, at: number): Steps<{ readonly epoch: number; 
   const [renewed] = yield ask(
     `UPDATE replica SET lease_until = now_ms(?) + ${leaseMs} WHERE owner = ? AND epoch = ? RETURNING epoch`,
     at,
-    self.owner,
-    self.epoch,
+    identity.owner,
+    identity.epoch,
   )
-  const epoch = renewed ? self.epoch : yield* join(self, at, false)
+  const epoch = renewed ? identity.epoch : yield* join(identity, at, false)
   return { epoch, lapsed: yield* dropLapsed(at) }
 }
 

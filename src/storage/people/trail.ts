@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { TrailFilter, TrailRow } from '../../kit/index.ts'
 import { ask, type Row, type Steps } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
-import type { Scribe } from '../self.ts'
+import type { Scribe } from '../writer-identity.ts'
 import type { Tables } from '../tables.ts'
 
 /** Who makes a change, and when. */

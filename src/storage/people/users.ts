@@ -2,7 +2,7 @@ import type { NewUser, User, UserChange } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
 import { ask, type Row, type Steps } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
-import type { Scribe } from '../self.ts'
+import type { Scribe } from '../writer-identity.ts'
 import { leave, type Signed } from './trail.ts'
 
 const columns = 'name, group_name, role, status, password_hash, created_at'
@@ -41,7 +41,7 @@ export function* hasAdmin(): Steps<boolean> {
   return row !== undefined
 }
 
-export function* createUser(self: Scribe, { user, by, at }: Signed & { readonly user: NewUser }): Steps<null> {
+export function* createUser(identity: Scribe, { user, by, at }: Signed & { readonly user: NewUser }): Steps<null> {
   const { name, group, role, passwordHash } = user
   const [created] = yield ask(
     `INSERT INTO "user" (name, group_name, role, status, password_hash, created_at) VALUES (?, ?, ?, 'active', ?, ?)
@@ -53,13 +53,13 @@ export function* createUser(self: Scribe, { user, by, at }: Signed & { readonly 
     at,
   )
   if (!created) throw new StorageError('user_exists', { name })
-  yield* leave(self, { by, at }, 'user.create', name, null, { group, role })
+  yield* leave(identity, { by, at }, 'user.create', name, null, { group, role })
   return null
 }
 
 /** A user who is disabled loses all sessions, and the keys made for them. @returns undefined when there is no such user. */
 export function* changeUser(
-  self: Scribe,
+  identity: Scribe,
   given: Signed & { readonly name: string; readonly change: UserChange },
 ): Steps<User | undefined> {
   const { name, change, by, at } = given
@@ -74,7 +74,7 @@ export function* changeUser(
     yield* revokeSessionKeys(name)
   }
   const before = { group: was.group, role: was.role, status: was.status }
-  yield* leave(self, { by, at }, 'user.change', name, before, { group, role, status })
+  yield* leave(identity, { by, at }, 'user.change', name, before, { group, role, status })
   return yield* findUser(name)
 }
 
@@ -85,7 +85,7 @@ function* revokeSessionKeys(user: string): Steps<null> {
 
 /** Ends the user's sessions but the one told; when none is, the keys made for them too. @returns false when there is no such user. */
 export function* setPassword(
-  self: Scribe,
+  identity: Scribe,
   given: Signed & { readonly name: string; readonly passwordHash: string; readonly keep: string | null },
 ): Steps<boolean> {
   const { name, passwordHash, keep, by, at } = given
@@ -93,6 +93,6 @@ export function* setPassword(
   if (!row) return false
   yield ask('DELETE FROM session WHERE user_name = ? AND hash <> ?', name, keep ?? '')
   if (keep === null) yield* revokeSessionKeys(name)
-  yield* leave(self, { by, at }, 'user.password', name, null, null)
+  yield* leave(identity, { by, at }, 'user.password', name, null, null)
   return true
 }

@@ -7,7 +7,7 @@ import type { ChargeQueue } from '../ledger/charge-queue.ts'
 import { begin, type Recovery } from '../ledger/recover.ts'
 import { forget } from '../ledger/replicas.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
-import type { Scribe } from '../self.ts'
+import type { Scribe } from '../writer-identity.ts'
 import { WriteQueue } from '../write-queue.ts'
 import { commitGroup, type GroupResult, transact, useClient } from './commit.ts'
 import { toStorageError } from './failure.ts'
@@ -54,7 +54,7 @@ export class Writer implements Writing {
   readonly #writeQueue: WriteQueue
   readonly #chains = new WeakMap<pg.PoolClient, string>()
   #chainCount = 0
-  #self: Scribe
+  #identity: Scribe
   #broken: string | undefined
   #closed = false
   #lazy: Pending | undefined
@@ -66,7 +66,7 @@ export class Writer implements Writing {
     const { owner, host, ids } = options
     this.#options = options
     this.#writeQueue = new WriteQueue(options)
-    this.#self = { owner, host, epoch: 0, chain: owner, ids }
+    this.#identity = { owner, host, epoch: 0, chain: owner, ids }
     this.#lanes = new Lanes({
       runningMax: options.connectionsMax,
       groupMax: groupOpsMax,
@@ -87,7 +87,7 @@ export class Writer implements Writing {
     const recovery = await useClient(this.#options.pool, client =>
       transact(client, () => begin(this.#selfOn(client), at, false)),
     )
-    this.#self = { ...this.#self, epoch: recovery.epoch }
+    this.#identity = { ...this.#identity, epoch: recovery.epoch }
     return recovery
   }
 
@@ -135,7 +135,7 @@ export class Writer implements Writing {
     this.#rejectAll(new StorageError('storage_closed'))
     if (chargeQueue.size > 0)
       log.error({ charges: chargeQueue.size }, 'charges could not be written and go with the process')
-    const { owner, epoch } = this.#self
+    const { owner, epoch } = this.#identity
     if (epoch === 0 || this.#broken !== undefined) return
     await useClient(this.#options.pool, client => transact(client, () => forget(owner))).catch(error =>
       log.warn({ err: error }, 'the lease of this gateway could not be given back; it runs out by itself'),
@@ -169,8 +169,8 @@ export class Writer implements Writing {
   /** Each connection continues a chain of its own: no two writers wait for the end of one. */
   #selfOn(client: pg.PoolClient): Scribe {
     let chain = this.#chains.get(client)
-    if (chain === undefined) this.#chains.set(client, (chain = `${this.#self.owner}.${++this.#chainCount}`))
-    return { ...this.#self, chain }
+    if (chain === undefined) this.#chains.set(client, (chain = `${this.#identity.owner}.${++this.#chainCount}`))
+    return { ...this.#identity, chain }
   }
 
   async #commit(group: readonly Waiting[]): Promise<void> {
@@ -213,9 +213,9 @@ export class Writer implements Writing {
   }
 
   #keepEpoch(epoch: number): void {
-    if (epoch === this.#self.epoch) return
+    if (epoch === this.#identity.epoch) return
     this.#options.log.error({ epoch }, 'this gateway was silent for longer than its lease; its open charges were ended')
-    this.#self = { ...this.#self, epoch }
+    this.#identity = { ...this.#identity, epoch }
   }
 
   #writeLazy(): void {

@@ -58,7 +58,7 @@ export const fleetSabotages: readonly FleetSabotage[] = [
       ['src/storage/ledger/recover.ts', 'if (lapsed === 0 && !left) return', 'if (lapsed >= 0 || !left) return'],
       [
         'src/storage/ledger/recover.ts',
-        'const recovery = yield* endLeft({ ...self, epoch }, at)',
+        'const recovery = yield* endLeft({ ...identity, epoch }, at)',
         'const recovery = { epoch, settled: 0, toReview: 0 }',
       ],
     ],
@@ -98,8 +98,8 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     edits: [
       [
         'src/storage/ledger/resolve.ts',
-        "  yield* giveBack(keyId, amount, whole(charge, 'ended_at'))\n  yield* leave(self, { by, at }, 'charge.refund'",
-        "  yield* leave(self, { by, at }, 'charge.refund'",
+        "  yield* giveBack(keyId, amount, whole(charge, 'ended_at'))\n  yield* leave(identity, { by, at }, 'charge.refund'",
+        "  yield* leave(identity, { by, at }, 'charge.refund'",
       ],
       [
         'src/storage/ledger/resolve.ts',
