@@ -9,7 +9,7 @@ import type { ChargeQueue } from './ledger/charge-queue.ts'
 import { beatMs } from './ledger/replicas.ts'
 import { findSession, listSessions } from './people/sessions.ts'
 import { findUser, hasAdmin, listUsers, readPasswordHash } from './people/users.ts'
-import type { Steps } from './query.ts'
+import type { QueryProgram } from './query.ts'
 import type { Reading, Readings } from './readings.ts'
 import { type CommitWatch, watchCommits } from './watch-commits.ts'
 import type { Writing } from './writing.ts'
@@ -21,9 +21,9 @@ const nobody = 'gateway'
 
 /** Looks things up, one statement or a few, at once. */
 export type Lookup = {
-  run<T>(steps: Steps<T>): Awaitable<T>
+  run<T>(steps: QueryProgram<T>): Awaitable<T>
   /** On one state of the database. */
-  snapshot<T>(steps: Steps<T>): Awaitable<T>
+  snapshot<T>(steps: QueryProgram<T>): Awaitable<T>
 }
 
 /** Lists and proofs, which take their time. */

@@ -31,7 +31,7 @@ import { createSession, endSession, touchSession } from './people/sessions.ts'
 import { claimSetup, offerSetup, type SetupClaim } from './people/setup.ts'
 import { leave, type Signed } from './people/trail.ts'
 import { changeUser, createUser, setPassword } from './people/users.ts'
-import { ask, type Steps } from './query.ts'
+import { ask, type QueryProgram } from './query.ts'
 import type { Scribe } from './writer-identity.ts'
 
 /** Every change of the storage by name, with what it is given and what it gives back. All of it crosses threads. */
@@ -74,7 +74,7 @@ export type Gives<C extends Change> = Changes[C]['gives']
 /** A change on its way to the writer. */
 export type Op = { [C in Change]: { readonly change: C; readonly given: Given<C> } }[Change]
 
-const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C>) => Steps<Gives<C>> } = {
+const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C>) => QueryProgram<Gives<C>> } = {
   hold: (identity, { request, at }) => hold(identity, request, at),
   line: (identity, { chargeId, line }) => addLine(identity, chargeId, line),
   settle: (identity, { settlement, at }) => settle(identity, settlement, at),
@@ -104,23 +104,23 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
 }
 
 /** The queries of a change, for a driver to run inside a transaction. */
-export function stepsOf<C extends Change>(change: C, given: Given<C>, identity: Scribe): Steps<Gives<C>> {
+export function stepsOf<C extends Change>(change: C, given: Given<C>, identity: Scribe): QueryProgram<Gives<C>> {
   return stepsByChange[change](identity, given)
 }
 
-function* writeBatch({ logs, delivered }: Batch): Steps<null> {
+function* writeBatch({ logs, delivered }: Batch): QueryProgram<null> {
   yield* writeLogs(logs)
   yield* markDelivered(delivered)
   return null
 }
 
-function* note(identity: Scribe, { row, at }: Given<'note'>): Steps<null> {
+function* note(identity: Scribe, { row, at }: Given<'note'>): QueryProgram<null> {
   yield* leave(identity, { by: row.actor, at }, row.action, row.subject, row.before, row.after, row.reason)
   return null
 }
 
 /** Writes and takes away 64 KiB: proves that there is room, and leaves the room for charges. */
-function* probe(): Steps<null> {
+function* probe(): QueryProgram<null> {
   const [row] = yield ask(
     'INSERT INTO probe (id, filler) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET filler = excluded.filler RETURNING id',
     new Uint8Array(65_536),

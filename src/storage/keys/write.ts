@@ -1,11 +1,11 @@
 import type { Key, KeyChange, KeySettings, NewKey, Rotation } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
 import { leave, type Signed } from '../people/trail.ts'
-import { ask, type Steps, type Value } from '../query.ts'
+import { ask, type QueryProgram, type Value } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { readKey } from './find.ts'
 
-export function* createKey(identity: Scribe, { key, by, at }: Signed & { readonly key: NewKey }): Steps<Key> {
+export function* createKey(identity: Scribe, { key, by, at }: Signed & { readonly key: NewKey }): QueryProgram<Key> {
   const [user] = yield ask('SELECT name FROM "user" WHERE name = ?', key.user)
   if (!user) throw new StorageError('user_unknown', { name: key.user })
   const id = identity.ids.next('key_', at)
@@ -49,7 +49,7 @@ const columns: { readonly [S in keyof KeyChange]-?: readonly [column: string, wr
 }
 
 /** The key as it stands, kept from others until the transaction ends; undefined when there is none or it was revoked. */
-function* lockKey(id: string): Steps<Key | undefined> {
+function* lockKey(id: string): QueryProgram<Key | undefined> {
   const [locked] = yield ask(`UPDATE key SET hint = hint WHERE id = ? AND status <> 'revoked' RETURNING id`, id)
   return locked && (yield* readKey(id))
 }
@@ -58,7 +58,7 @@ function* lockKey(id: string): Steps<Key | undefined> {
 export function* changeKey(
   identity: Scribe,
   given: Signed & { readonly id: string; readonly change: KeyChange },
-): Steps<Key | undefined> {
+): QueryProgram<Key | undefined> {
   const { id, change, by, at } = given
   const was = yield* lockKey(id)
   if (!was) return undefined
@@ -78,7 +78,7 @@ export function* changeKey(
 export function* rotateKey(
   identity: Scribe,
   given: Signed & { readonly id: string; readonly rotation: Rotation },
-): Steps<Key | undefined> {
+): QueryProgram<Key | undefined> {
   const { id, rotation, by, at } = given
   const was = yield* lockKey(id)
   if (!was) return undefined
@@ -96,7 +96,7 @@ export function* rotateKey(
 }
 
 /** @returns false when there is no such key, or it was revoked before. */
-export function* revokeKey(identity: Scribe, { id, by, at }: Signed & { readonly id: string }): Steps<boolean> {
+export function* revokeKey(identity: Scribe, { id, by, at }: Signed & { readonly id: string }): QueryProgram<boolean> {
   const was = yield* lockKey(id)
   if (!was) return false
   yield ask(`UPDATE key SET status = 'revoked' WHERE id = ?`, id)

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { insertRows } from '../insert-rows.ts'
-import { ask, type Row, type Rows, type Steps } from '../query.ts'
+import { ask, type Row, type Rows, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
@@ -26,7 +26,7 @@ export const sales = 'sales'
 export const accountOf = (keyId: string): string => `key:${keyId}`
 
 /** Appends an entry to this writer's chain. */
-export function post(identity: WriterIdentity, entry: Entry): Steps<void> {
+export function post(identity: WriterIdentity, entry: Entry): QueryProgram<void> {
   return postAll(identity, [entry])
 }
 
@@ -34,7 +34,7 @@ const columns = `chain, position, charge_id, kind, debit, credit, amount, actor,
   hash`.split(/,\s+/)
 
 /** Appends entries to this writer's chain: each carries the hash of the one before it. */
-export function* postAll(identity: WriterIdentity, entries: readonly Entry[]): Steps<void> {
+export function* postAll(identity: WriterIdentity, entries: readonly Entry[]): QueryProgram<void> {
   if (entries.length === 0) return
   const { chain } = identity
   const [end] = yield ask('SELECT position, head FROM chain WHERE id = ?', chain)

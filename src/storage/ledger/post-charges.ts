@@ -1,7 +1,7 @@
 import { insertRows } from '../insert-rows.ts'
 import { spellsAt } from '../../kit/keys.ts'
 import { spend } from '../keys/spend.ts'
-import { ask, type Row, type Steps, type Value } from '../query.ts'
+import { ask, type Row, type QueryProgram, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { accountOf, digestCharge, type Entry, postAll, sales } from './entries.ts'
@@ -23,7 +23,7 @@ const chargeColumns =
  * is settled with its lines and gives its hold back; one that has ended stays as it is, so nothing is ever booked twice.
  * New ones, nearly all, are written many rows at a time: done one by one they cost four times as much.
  */
-export function* postCharges(identity: WriterIdentity, given: string): Steps<null> {
+export function* postCharges(identity: WriterIdentity, given: string): QueryProgram<null> {
   const { rules, charges, lines } = JSON.parse(given) as Posted
   const linesOf = new Map<string, Row[]>(charges.map(([id]) => [id, []]))
   for (const line of lines) linesOf.get(line[0])?.push(toRow(lineColumns, line))
@@ -72,7 +72,7 @@ function chargeRow({ owner, epoch }: WriterIdentity, posted: PostedCharge, rules
   }
 }
 
-function* findKnown(ids: readonly string[]): Steps<ReadonlySet<string>> {
+function* findKnown(ids: readonly string[]): QueryProgram<ReadonlySet<string>> {
   const known = new Set<string>()
   for (let at = 0; at < ids.length; ) {
     const many = ids.length - at >= idsTogether
@@ -84,7 +84,7 @@ function* findKnown(ids: readonly string[]): Steps<ReadonlySet<string>> {
 }
 
 /** Ends a charge that a hold has opened. */
-function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]): Steps<void> {
+function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]): QueryProgram<void> {
   const id = text(charge, 'id')
   const [held] = yield ask(
     `UPDATE charge SET amount = ?, line_count = ?, upstream = ? WHERE id = ? AND state = 'reserved' AND owner = ?
@@ -113,7 +113,7 @@ function* insertSettled(
   identity: WriterIdentity,
   charges: readonly Row[],
   linesOf: ReadonlyMap<string, readonly Row[]>,
-): Steps<void> {
+): QueryProgram<void> {
   // By key and day, which is another one within a group where the clock jumps.
   const spent = new Map<string, { keyId: string; amount: number; at: number }>()
   const entries: Entry[] = []

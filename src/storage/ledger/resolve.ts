@@ -1,7 +1,7 @@
 import { decidedTier } from '../../kit/charge.ts'
 import { giveBack } from '../keys/spend.ts'
 import { leave } from '../people/trail.ts'
-import { ask, type Steps } from '../query.ts'
+import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { accountOf, digestCharge, post, sales } from './entries.ts'
@@ -20,7 +20,7 @@ export type Decision = {
 }
 
 /** Ends a charge that needs review, as a person decided, and gives back what is still held for it. */
-export function* resolve(identity: Scribe, { id, how, by, reason, at, amount = 0 }: Decision): Steps<boolean> {
+export function* resolve(identity: Scribe, { id, how, by, reason, at, amount = 0 }: Decision): QueryProgram<boolean> {
   const state = how === 'settle' ? 'settled' : 'voided'
   if (how === 'settle' && amount > 0 && !(yield* addDecided(id, amount))) return false
   const [charge] = yield ask(
@@ -55,7 +55,7 @@ export function* resolve(identity: Scribe, { id, how, by, reason, at, amount = 0
 }
 
 /** One line of what a person says that a charge costs. @returns false when it needs no review, or held less */
-function* addDecided(id: string, amount: number): Steps<boolean> {
+function* addDecided(id: string, amount: number): QueryProgram<boolean> {
   const [charge] = yield ask(
     `UPDATE charge SET amount = ?, line_count = 1 WHERE id = ? AND state = 'needs_review' AND line_count = 0 AND hold >= ?
      RETURNING id`,
@@ -81,7 +81,10 @@ function* addDecided(id: string, amount: number): Steps<boolean> {
  * Gives back what a settled charge cost, by an opposite entry; the charge itself does not change.
  * @returns the micros given back: 0 when there was nothing left to give.
  */
-export function* refund(identity: Scribe, { id, by, reason, at }: Omit<Decision, 'how' | 'amount'>): Steps<number> {
+export function* refund(
+  identity: Scribe,
+  { id, by, reason, at }: Omit<Decision, 'how' | 'amount'>,
+): QueryProgram<number> {
   const [charge] = yield ask(
     `SELECT * FROM charge WHERE id = ? AND state = 'settled' AND amount > 0
        AND NOT EXISTS (SELECT 1 FROM entry WHERE charge_id = charge.id AND kind = 'refund')`,

@@ -1,6 +1,6 @@
 import type { Settlement } from '../../kit/index.ts'
 import { spend } from '../keys/spend.ts'
-import { ask, type Row, type Steps } from '../query.ts'
+import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { accountOf, digestCharge, post, sales } from './entries.ts'
@@ -10,7 +10,7 @@ import { idempotencyMs } from './hold.ts'
 const answerBytesMax = 1_048_576 + 65_536
 
 /** Ends a reserved charge of ours that has lines. @returns false when there is none such. */
-export function* settle(identity: WriterIdentity, settlement: Settlement, at: number): Steps<boolean> {
+export function* settle(identity: WriterIdentity, settlement: Settlement, at: number): QueryProgram<boolean> {
   const [charge] = yield ask(
     `UPDATE charge SET state = 'settled', reason = ?, delivery = ?, ended_at = ?
      WHERE id = ? AND state = 'reserved' AND owner = ? AND epoch = ? AND line_count > 0 RETURNING *`,
@@ -42,7 +42,7 @@ export function* book(
   identity: WriterIdentity,
   charge: Row,
   { actor, heldNow, at }: { readonly actor: string; readonly heldNow: number; readonly at: number },
-): Steps<void> {
+): QueryProgram<void> {
   const chargeId = text(charge, 'id')
   const keyId = text(charge, 'key_id')
   const amount = whole(charge, 'amount')

@@ -1,6 +1,6 @@
 import { aheadMs } from '../../kit/keys.ts'
 import { setupOfferMs } from '../../kit/users.ts'
-import { ask, type Steps } from '../query.ts'
+import { ask, type QueryProgram } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { leave } from './trail.ts'
 import { findUser, hasAdmin } from './users.ts'
@@ -13,7 +13,7 @@ export type SetupClaim = {
   readonly at: number
 }
 
-export function* offerSetup({ tokenHash, expiresAt }: { tokenHash: string; expiresAt: number }): Steps<null> {
+export function* offerSetup({ tokenHash, expiresAt }: { tokenHash: string; expiresAt: number }): QueryProgram<null> {
   yield ask('INSERT INTO setup (hash, expires_at) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING', tokenHash, expiresAt)
   return null
 }
@@ -22,7 +22,7 @@ export function* offerSetup({ tokenHash, expiresAt }: { tokenHash: string; expir
 export function* claimSetup(
   identity: Scribe,
   { tokenHash, name, group, passwordHash, at }: SetupClaim,
-): Steps<'claimed' | 'unknown' | 'done'> {
+): QueryProgram<'claimed' | 'unknown' | 'done'> {
   yield ask(`UPDATE meta SET value = value WHERE name = 'epoch'`)
   if (yield* hasAdmin()) return 'done'
   // One that a clock ahead has offered is none.

@@ -1,6 +1,6 @@
 import type { NewUser, User, UserChange } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
-import { ask, type Row, type Steps } from '../query.ts'
+import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { leave, type Signed } from './trail.ts'
@@ -18,30 +18,33 @@ export function toUser(row: Row): User {
   }
 }
 
-export function* findUser(name: string): Steps<User | undefined> {
+export function* findUser(name: string): QueryProgram<User | undefined> {
   const [row] = yield ask(`SELECT ${columns} FROM "user" WHERE name = ?`, name)
   return row && toUser(row)
 }
 
 /** By name. */
-export function* listUsers(): Steps<readonly User[]> {
+export function* listUsers(): QueryProgram<readonly User[]> {
   const rows = yield ask(`SELECT ${columns} FROM "user" ORDER BY name`)
   return rows.map(toUser)
 }
 
-export function* readPasswordHash(name: string): Steps<string | undefined> {
+export function* readPasswordHash(name: string): QueryProgram<string | undefined> {
   const [row] = yield ask('SELECT password_hash FROM "user" WHERE name = ?', name)
   return (row && textOrNull(row, 'password_hash')) ?? undefined
 }
 
-export function* hasAdmin(): Steps<boolean> {
+export function* hasAdmin(): QueryProgram<boolean> {
   const [row] = yield ask(
     `SELECT name FROM "user" WHERE role = 'admin' AND status = 'active' AND password_hash IS NOT NULL LIMIT 1`,
   )
   return row !== undefined
 }
 
-export function* createUser(identity: Scribe, { user, by, at }: Signed & { readonly user: NewUser }): Steps<null> {
+export function* createUser(
+  identity: Scribe,
+  { user, by, at }: Signed & { readonly user: NewUser },
+): QueryProgram<null> {
   const { name, group, role, passwordHash } = user
   const [created] = yield ask(
     `INSERT INTO "user" (name, group_name, role, status, password_hash, created_at) VALUES (?, ?, ?, 'active', ?, ?)
@@ -61,7 +64,7 @@ export function* createUser(identity: Scribe, { user, by, at }: Signed & { reado
 export function* changeUser(
   identity: Scribe,
   given: Signed & { readonly name: string; readonly change: UserChange },
-): Steps<User | undefined> {
+): QueryProgram<User | undefined> {
   const { name, change, by, at } = given
   // Touched first: of two changes at once one waits for the other, and the trail says what each found.
   yield ask('UPDATE "user" SET name = name WHERE name = ?', name)
@@ -78,7 +81,7 @@ export function* changeUser(
   return yield* findUser(name)
 }
 
-function* revokeSessionKeys(user: string): Steps<null> {
+function* revokeSessionKeys(user: string): QueryProgram<null> {
   yield ask(`UPDATE key SET status = 'revoked' WHERE user_name = ? AND kind = 'session' AND status = 'active'`, user)
   return null
 }
@@ -87,7 +90,7 @@ function* revokeSessionKeys(user: string): Steps<null> {
 export function* setPassword(
   identity: Scribe,
   given: Signed & { readonly name: string; readonly passwordHash: string; readonly keep: string | null },
-): Steps<boolean> {
+): QueryProgram<boolean> {
   const { name, passwordHash, keep, by, at } = given
   const [row] = yield ask('UPDATE "user" SET password_hash = ? WHERE name = ? RETURNING name', passwordHash, name)
   if (!row) return false

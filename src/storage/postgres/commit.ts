@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Recovery } from '../ledger/recover.ts'
 import { type Op, stepsOf } from '../ops.ts'
-import type { Steps } from '../query.ts'
+import type { QueryProgram } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { Session } from './connect.ts'
 import { isLost, mayRetry, storageFailure, toStorageError } from './failure.ts'
@@ -48,7 +48,7 @@ export async function commitGroup(client: pg.PoolClient, identity: Scribe, ops: 
 }
 
 /** Runs steps in a transaction of their own, again where somebody else was in the way. @throws what became of the last attempt */
-export async function transact<T>(client: pg.PoolClient, work: () => Steps<T>): Promise<T> {
+export async function transact<T>(client: pg.PoolClient, work: () => QueryProgram<T>): Promise<T> {
   const attempt = await insist(() => attemptSteps(client, session => session.run(work())))
   if ('value' in attempt) return attempt.value
   throw attempt.error
