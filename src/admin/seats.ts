@@ -1,6 +1,6 @@
 import type { Ask } from './api.ts'
 import { slowDown } from './session/login-guard.ts'
-import { visitorOf } from './visitor.ts'
+import { sessionUserOf } from './session-user.ts'
 
 const retryMs = 10_000
 
@@ -18,7 +18,7 @@ export class Seats {
 
   /** Takes a seat until whoever asks has left or has been answered. @throws Failure slow_down when there is none */
   take(ask: Ask): void {
-    const { name } = visitorOf(ask).user
+    const { name } = sessionUserOf(ask).user
     const own = this.#taken.get(name) ?? 0
     if (this.#open >= this.#all || own >= this.#each) throw slowDown(retryMs)
     if (ask.left.aborted) return

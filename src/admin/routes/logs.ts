@@ -8,7 +8,7 @@ import { decimal, pageLimit, reason, rowId, textOrNull, whole } from '../schemas
 import { logAnswer, logDetailAnswer } from '../log-answer.ts'
 import { Seats } from '../seats.ts'
 import { Tails } from '../tail.ts'
-import { ownerOf, visitorOf } from '../visitor.ts'
+import { ownerOf, sessionUserOf } from '../session-user.ts'
 import { stepsAnswer } from './overview.ts'
 
 const minuteMs = 60_000
@@ -48,7 +48,7 @@ function showDetail({ parts }: Ask, { row, charge }: Found) {
 /** Changes one charge, and shows its record as it is then. */
 async function decide(ask: Ask, change: (id: string, by: string) => Promise<boolean>, refusal: string) {
   const { row } = await findRow(ask)
-  if (!(await change(row.id, visitorOf(ask).user.name))) throw fail('conflict', { why: refusal })
+  if (!(await change(row.id, sessionUserOf(ask).user.name))) throw fail('conflict', { why: refusal })
   return showDetail(ask, await findRow(ask))
 }
 

@@ -3,7 +3,7 @@ import { defineRoute, Reply } from '../api.ts'
 import { csvLine } from '../export.ts'
 import { fail } from '../errors.ts'
 import { moment, rowId, text, whole } from '../schemas.ts'
-import { ownerOf } from '../visitor.ts'
+import { ownerOf } from '../session-user.ts'
 
 const dayMs = 86_400_000
 const spanMs = 30 * dayMs
