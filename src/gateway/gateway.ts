@@ -318,7 +318,7 @@ class RunningGateway implements Gateway {
         simulated: () => [...this.simulated.keys()],
         open: () => engine.open,
         countersHealthy: () => counters.healthy(),
-        upstreamHealthy: name => engine.isOpen(name),
+        upstreamHealthy: name => !engine.isPaused(name),
       },
       reload: this.#role === 'worker' ? undefined : () => reloads.run(),
       check: text => this.#source.check(text, this.plan),
