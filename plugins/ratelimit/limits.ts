@@ -1,7 +1,7 @@
-import type { Caller, Demand, Group, Key, LimitKind, Limits, Model, Upstream } from '../../src/kit/index.ts'
+import type { Caller, LimitRequest, Group, Key, LimitKind, Limits, Model, Upstream } from '../../src/kit/index.ts'
 
 /** A limit as it applies to one request. */
-export type Limit = Demand & {
+export type Limit = LimitRequest & {
   readonly name: 'user_rpm' | 'user_tpm' | 'model_rpm' | 'key_concurrency' | 'upstream_concurrency'
   readonly counts: 'requests' | 'tokens' | 'places'
   /** Whose limit it is, for the log: a group, a model, an upstream. */

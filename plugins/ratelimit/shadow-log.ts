@@ -1,4 +1,4 @@
-import type { Clock, Log, Standing } from '../../src/kit/index.ts'
+import type { Clock, Log, LimitStatus } from '../../src/kit/index.ts'
 import type { Limit } from './limits.ts'
 
 const everyMs = 60_000
@@ -15,9 +15,9 @@ export class ShadowLog {
   }
 
   /** Takes note of a request that was admitted: `standings` as they were before it. */
-  note(limits: readonly Limit[], standings: readonly Standing[]): void {
+  note(limits: readonly Limit[], standings: readonly LimitStatus[]): void {
     for (const [i, limit] of limits.entries())
-      if (limit.shadow && (standings[i] as Standing).waitMs > 0) this.#count(limit)
+      if (limit.shadow && (standings[i] as LimitStatus).waitMs > 0) this.#count(limit)
   }
 
   #count({ name, of, limit }: Limit): void {
