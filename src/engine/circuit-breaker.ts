@@ -57,7 +57,7 @@ export class CircuitBreaker {
     return Math.max(0, (this.#states.get(upstream)?.openUntil ?? 0) - nowMs)
   }
 
-  /** Upstreams that are paused now, for metrics. */
+  /** Upstreams whose breaker is open now, for metrics. */
   countOpen(nowMs: number): number {
     let count = 0
     for (const state of this.#states.values()) if (state.openUntil > nowMs) count++

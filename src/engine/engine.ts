@@ -20,7 +20,7 @@ import {
   type Plan,
   type Random,
   type Reach,
-  Room,
+  ByteBudget,
   Slots,
   type Stage,
   type Target,
@@ -120,7 +120,7 @@ type Course = {
 export class Engine {
   readonly #parts: EngineParts
   readonly #transport: Transport
-  readonly #room = new Room()
+  readonly #budget = new ByteBudget()
   readonly #breaker = new CircuitBreaker()
   readonly #patience: Deadlines
   readonly #bodyPatience: BodyPatience
@@ -160,7 +160,7 @@ export class Engine {
   }
 
   get heldBytes(): number {
-    return this.#room.held
+    return this.#budget.held
   }
 
   /** Whether an upstream is paused after failures: its circuit breaker is open. */
@@ -282,7 +282,7 @@ export class Engine {
 
     const guarded = pipeline.onRequest(ex)
     if (isPromise(guarded)) await stopwatch.wait('request', guarded)
-    const memory = new BodyMemory(this.#room, plan.server.memoryBytesMax, ex.payer)
+    const memory = new BodyMemory(this.#budget, plan.server.memoryBytesMax, ex.payer)
     const taking = takeBody(req, res, ex.route, memory, this.#bodyPatience, stopwatch)
     const taken = isPromise(taking) ? await stopwatch.wait('request', taking) : taking
     course.taken = taken

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Transform, type TransformCallback } from 'node:stream'
-import { type Body, type Clock, formatBytes, type Room, type Route } from '../kit/index.ts'
+import { type Body, type Clock, formatBytes, type ByteBudget, type Route } from '../kit/index.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
 import { scanObjectInTurns } from './fields.ts'
@@ -23,23 +23,23 @@ const discardMs = 10_000
 
 /** The memory for bodies, as one exchange sees it: checked before a body is read. */
 export class BodyMemory {
-  readonly #room: Room
+  readonly #budget: ByteBudget
   readonly #max: number
   readonly #payer: string
 
-  constructor(room: Room, max: number, payer: string) {
-    this.#room = room
+  constructor(budget: ByteBudget, max: number, payer: string) {
+    this.#budget = budget
     this.#max = max
     this.#payer = payer
   }
 
   /** @throws Failure over_capacity */
   take(bytes: number): void {
-    if (!this.#room.take(bytes, this.#max, this.#payer)) throw fail('over_capacity', {}, { retryAfterMs: 2_000 })
+    if (!this.#budget.take(bytes, this.#max, this.#payer)) throw fail('over_capacity', {}, { retryAfterMs: 2_000 })
   }
 
   give(bytes: number): void {
-    this.#room.give(bytes, this.#payer)
+    this.#budget.give(bytes, this.#payer)
   }
 }
 

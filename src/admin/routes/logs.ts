@@ -6,7 +6,7 @@ import { exportLines, exportTable } from '../export.ts'
 import { logQuery, readLogMatch } from '../log-query.ts'
 import { decimal, pageLimit, reason, rowId, textOrNull, whole } from '../schemas.ts'
 import { logAnswer, logDetailAnswer } from '../log-answer.ts'
-import { Seats } from '../seats.ts'
+import { Semaphore } from '../semaphore.ts'
 import { Tails } from '../tail.ts'
 import { ownerOf, sessionUserOf } from '../session-user.ts'
 import { stepsAnswer } from './overview.ts'
@@ -118,7 +118,7 @@ const tailOf = (tails: Tails) =>
     },
   })
 
-const exportBy = (exports: Seats) =>
+const exportBy = (exports: Semaphore) =>
   defineRoute({
     method: 'GET',
     url: '/api/logs/export',
@@ -200,5 +200,5 @@ const resolve = defineRoute({
 
 /** One gateway's: who follows the log, and how many take it away, is counted for it. */
 export function logRoutes() {
-  return [list, histogram, tailOf(new Tails()), exportBy(new Seats(exportsAtOnce)), one, refund, resolve]
+  return [list, histogram, tailOf(new Tails()), exportBy(new Semaphore(exportsAtOnce)), one, refund, resolve]
 }
