@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
-import { type Demand, type Log, systemClock } from '../src/kit/index.ts'
+import { type LimitRequest, type Log, systemClock } from '../src/kit/index.ts'
 import { openCounters } from '../src/storage/counters/index.ts'
 import { cpuSeconds, median } from './measure.ts'
 import { answering, freePort } from './targets.ts'
@@ -57,8 +57,8 @@ export async function measureCounters(runs: number, seconds: number): Promise<Co
 }
 
 /** Requests and tokens of a key, requests of a model, places of a key: what a request with every limit asks. */
-function demandsOf(key: number): { readonly standing: readonly Demand[]; readonly all: readonly Demand[] } {
-  const demand = (id: string, amount: number): Demand => ({
+function demandsOf(key: number): { readonly standing: readonly LimitRequest[]; readonly all: readonly LimitRequest[] } {
+  const demand = (id: string, amount: number): LimitRequest => ({
     id,
     kind: 'window',
     limit: 1_000_000_000,
@@ -66,7 +66,7 @@ function demandsOf(key: number): { readonly standing: readonly Demand[]; readonl
     shadow: false,
   })
   const ofKey = [demand(`rpm key ${key}`, 1), demand(`tpm key ${key}`, 500)]
-  const places: Demand = { id: `concurrency key ${key}`, kind: 'places', limit: 10_000, amount: 1, shadow: false }
+  const places: LimitRequest = { id: `concurrency key ${key}`, kind: 'places', limit: 10_000, amount: 1, shadow: false }
   return { standing: ofKey, all: [...ofKey, demand('rpm model one', 1), places] }
 }
 

@@ -1,4 +1,4 @@
-import type { AuditFinding, FoundKey, KeyFacts, Loaded } from './config/index.ts'
+import type { LintFinding, FoundKey, KeyFacts, Loaded } from './config/index.ts'
 import type { FirstAnswers, FirstDraft } from './tools/first-config.ts'
 import type { GatewayConfig } from './gateway/config-source.ts'
 import type { Gateway, GatewayParts } from './gateway/gateway.ts'
@@ -16,12 +16,12 @@ import type {
   Storage,
 } from './kit/index.ts'
 import type { Operation } from './operations/index.ts'
-import type { AuditedConfig, AuditRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'
+import type { LintedConfig, LintRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'
 import type { Workers } from './gateway/workers.ts'
 
 // The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy.
 
-export type { AuditFinding, Finding, FoundKey, KeyFacts, Loaded, TracedValue } from './config/index.ts'
+export type { LintFinding, Finding, FoundKey, KeyFacts, Loaded, TracedValue } from './config/index.ts'
 export type { FirstAnswers, FirstDraft } from './tools/first-config.ts'
 export type { GatewayConfig } from './gateway/config-source.ts'
 export type { Gateway, GatewayParts, Listening } from './gateway/gateway.ts'
@@ -29,7 +29,7 @@ export type { ReloadResult } from './gateway/reload-result.ts'
 export { endOnFault } from './gateway/end-on-fault.ts'
 export * from './kit/index.ts'
 export type { Operation, SmallRequest } from './operations/index.ts'
-export type { AuditedConfig, AuditRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'
+export type { LintedConfig, LintRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'
 export { hashPassword, verifyPassword } from './gateway/passwords.ts'
 export { parseAnchors } from './tools/parse-anchors.ts'
 export { offerSetup } from './tools/setup.ts'
@@ -77,14 +77,14 @@ export async function checkConfig(config: GatewayConfig, env: NodeJS.ProcessEnv 
 
 /** Findings as text for a terminal: place, what was found, what would be right. */
 export async function describeFindings(
-  findings: readonly AuditFinding[],
+  findings: readonly LintFinding[],
   options: { readonly color: boolean },
 ): Promise<string> {
   return (await import('./config/index.ts')).formatFindings(findings, options)
 }
 
 /** Findings for other programs: annotations of GitHub Actions, or a SARIF 2.1.0 log. */
-export async function reportFindings(findings: readonly AuditFinding[], format: 'github' | 'sarif'): Promise<string> {
+export async function reportFindings(findings: readonly LintFinding[], format: 'github' | 'sarif'): Promise<string> {
   return (await import('./tools/operator.ts')).reportFindings(findings, format)
 }
 
@@ -99,18 +99,23 @@ export async function traceConfig(file: string, env: NodeJS.ProcessEnv = process
 }
 
 /** What is dangerous in a configuration, though it is valid. `unasked` names rules that are left out. */
-export async function auditConfig(
+export async function lintConfig(
   file: string,
   unasked: readonly string[] = [],
   env: NodeJS.ProcessEnv = process.env,
-): Promise<AuditedConfig> {
-  return (await import('./tools/operator.ts')).auditConfig(file, unasked, env)
+): Promise<LintedConfig> {
+  return (await import('./tools/operator.ts')).lintConfig(file, unasked, env)
 }
 
-/** All that an audit looks for. */
-export async function listAuditRules(): Promise<readonly AuditRule[]> {
-  return (await import('./tools/operator.ts')).listAuditRules()
+/** All that `lint` looks for. */
+export async function listLintRules(): Promise<readonly LintRule[]> {
+  return (await import('./tools/operator.ts')).listLintRules()
 }
+
+/** What these were called before; programs that use the old names go on working. */
+export { lintConfig as auditConfig, listLintRules as listAuditRules }
+export type { LintFinding as AuditFinding } from './config/index.ts'
+export type { LintedConfig as AuditedConfig, LintRule as AuditRule } from './tools/operator.ts'
 
 /** What there is to know of a key of the configuration, named as people do: `models.prices`, `tier_from`. */
 export async function findConfigKey(name: string): Promise<FoundKey> {

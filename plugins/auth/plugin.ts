@@ -17,7 +17,7 @@ import { optionsSchema } from './schema.ts'
 
 const retryMs = 1_000
 
-/** Who is asking (requirement 5): checks the key before a byte of the body is read, and gives the caller. */
+/** Who is asking (`docs/rules.md#keys`): checks the key before a byte of the body is read, and gives the caller. */
 export const auth = definePlugin({
   name: 'auth',
   options: optionsSchema,

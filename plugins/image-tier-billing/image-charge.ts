@@ -3,7 +3,10 @@ import { fail } from './errors.ts'
 import { rateImage } from './rate-image.ts'
 import type { FoundImage } from './scanned.ts'
 
-/** How long an image that came back is kept for its caller while its charge cannot be written (fault table, row 20). */
+/**
+ * How long an image that came back is kept for its caller while its charge cannot be written
+ * (`docs/billing.md#who-pays-when-something-fails`).
+ */
 const patienceMs = 10_000
 const retryMs = 100
 

@@ -24,7 +24,7 @@ const gifPixelsPerByte = 4096
 
 /**
  * Reads the dimensions from the beginning of an image, at most `headBytesMax` of it, save where the format lets them stand
- * anywhere. Nothing is decoded: a header is believed as far as the bytes that came can carry what it says (catalogue I5).
+ * anywhere. Nothing is decoded: a header is believed as far as the bytes that came can carry what it says.
  * Only formats whose magic bytes are known get as far as a parser: PNG, JPEG, WebP, GIF, AVIF, BMP and TIFF; others that are
  * known are named by their type. Never throws.
  *

@@ -3,7 +3,10 @@ import { longEdgeOf, type Size, tierOf, tierOfLabel } from './tier.ts'
 
 type Row = Pick<TierRule['tiers'][number], 'tier' | 'longEdgeMax' | 'price'>
 
-/** Where the size asked for and the picture do not agree (decision 12); null where they do, or where nobody can know. */
+/**
+ * Where the size asked for and the picture do not agree (`docs/rules.md#tiers-and-prices`); null where they do, or
+ * where nobody can know.
+ */
 export function findMismatch(
   rule: { readonly tiers: readonly Row[]; readonly requestedTier: string | null },
   { size, expected, resolution }: AskedSize,

@@ -53,7 +53,7 @@ type Billing = {
 
 const billingSlot = defineSlot<Billing>('image-billing')
 
-/** Prices images by size tier (requirement 4.4), and lets none out before its charge is committed. */
+/** Prices images by size tier (`docs/rules.md#tiers-and-prices`), and lets none out before its charge is committed. */
 export const imageTierBilling = definePlugin({
   name: 'image-tier-billing',
   options: optionsSchema,

@@ -7,7 +7,9 @@ import { rateTier, requestedTierOf } from './tier.ts'
 /** What a request will cost as far as it can be known before the upstream is called. */
 export type Quote = {
   readonly rule: TierRule
-  /** What the caller should hear before it costs (decision 12); in words it is the rule's warning. */
+  /**
+   * What the caller should hear before it costs (`docs/rules.md#tiers-and-prices`); in words it is the rule's warning.
+   */
   readonly mismatch: SizeMismatch | null
   readonly n: number
   /** What one image is expected to be; null where only the image itself can tell. */

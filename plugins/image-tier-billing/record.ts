@@ -22,11 +22,11 @@ export function record(charge: Charge): Account {
     text: imageText(charge),
     count: charge.lines.length,
     rule: {
-      text: `one price for each image, by the tier of ${from}; ${rule.otherwise} where there is none`,
+      text: `each image is priced by the tier of ${from}; default ${rule.otherwise}`,
       rows: rule.tiers.map(({ tier, longEdgeMax, price, at }) => {
         return { tier, long_edge_max: longEdgeMax, price: formatMoney(price), per: 1, at }
       }),
-      multiplier: 'group multiplier not applied: the configured price of an image is the price',
+      multiplier: 'group multiplier not applied: the configured price of an image is final',
     },
     line: line => ({
       why: whyTier(charge, rule, line),
@@ -35,7 +35,7 @@ export function record(charge: Charge): Account {
   }
 }
 
-/** The six labels of requirement 2.5. */
+/** The six labels of `docs/rules.md#the-record-of-a-charge`. */
 function imageText({ size, quality, lines }: Charge): string {
   return [
     `大小 ${size ?? '-'}`,

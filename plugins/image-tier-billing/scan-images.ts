@@ -36,8 +36,8 @@ export type ImageScannerOptions = AnswerWords & {
 }
 
 /**
- * Finds the images of an answer `{"data":[{"b64_json":…}|{"url":…}, …]}` (requirement 2.4) as it passes, and holds
- * back of each the last 4 KiB and the closing quote, a link wholly, until its charge is committed.
+ * Finds the images of an answer `{"data":[{"b64_json":…}|{"url":…}, …]}` (`docs/rules.md#answers`) as it passes, and
+ * holds back of each the last 4 KiB and the closing quote, a link wholly, until its charge is committed.
  *
  * Only the members `b64_json` and `url` of the objects directly in the top-level `data` count, and only non-empty
  * strings; an element counts once, whatever else it has. Nothing goes out before the first image has begun, and nothing at
@@ -46,8 +46,9 @@ export type ImageScannerOptions = AnswerWords & {
  * profiles.
  *
  * With `asUrl`, `b64_json` is renamed to `url` and its value becomes a `data:` URL, the type being that of the image's
- * own first bytes (decision 6). A name is changed only when a string with something in it follows, so a null stays a
- * `b64_json` (and the `"url": null` beside an image becomes one, or the last of two members would hide the first).
+ * own first bytes (`docs/rules.md#answers`). A name is changed only when a string with something in it follows, so a
+ * null stays a `b64_json` (and the `"url": null` beside an image becomes one, or the last of two members would hide the
+ * first).
  */
 export class ImageScanner implements JsonVisitor, Scanner {
   readonly #asUrl: boolean

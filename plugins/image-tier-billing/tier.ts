@@ -5,7 +5,10 @@ export type Size = { readonly width: number; readonly height: number }
 
 type TierRow = { readonly tier: string; readonly longEdgeMax: number | null }
 
-/** The tier of a long edge (requirement 4.4.2): the first row that it does not exceed; undefined when it exceeds all. */
+/**
+ * The tier of a long edge (`docs/rules.md#tiers-and-prices`): the first row that it does not exceed; undefined when it
+ * exceeds all.
+ */
 export function tierOf<Row extends TierRow>(longEdge: number, rows: readonly Row[]): Row | undefined {
   return rows.find(row => row.longEdgeMax === null || longEdge <= row.longEdgeMax)
 }
@@ -16,7 +19,7 @@ export function tierOfLabel<Row extends TierRow>(label: string, rows: readonly R
   return rows.find(row => row.tier.toLowerCase() === wanted)
 }
 
-/** The tier that the size asked for gives (4.4.4), or undefined when it gives none. */
+/** The tier that the size asked for gives (`docs/rules.md#tiers-and-prices`), or undefined when it gives none. */
 export function requestedTierOf<Row extends TierRow>(asked: AskedSize, rows: readonly Row[]): Row | undefined {
   const { size } = asked
   if (size.kind === 'pixels') return tierOf(longEdgeOf(size), rows)

@@ -5,7 +5,7 @@ const unsafe = /[^0-9A-Za-z_-]+/g
 
 /**
  * The file as it is sent: under a field name, with a file name and a content type of our own making (`image-0.png`,
- * `image/png` by its first bytes). The caller's are never passed on (requirement decision 7).
+ * `image/png` by its first bytes). The caller's are never passed on (`docs/rules.md#forms-of-an-edit`).
  * @param base what the file name begins with; `index` counts the files of that base from 0
  */
 export function nameFile<File extends FilePart>(file: File, field: string, base: string, index: number): File {

@@ -10,7 +10,7 @@ import {
   type Part,
   parseBytes,
   type Problem,
-  Room,
+  ByteBudget,
   type ServerPlan,
 } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
@@ -32,7 +32,7 @@ const busyMs = 1_000
 
 /**
  * Reads forms whole, under limits, and writes them anew: never the caller's own bytes, names of files or types
- * (requirement 2.3; decisions 7 to 9).
+ * (`docs/rules.md#forms-of-an-edit`).
  */
 export const multipartRewrite = definePlugin({
   name: 'multipart-rewrite',
@@ -45,8 +45,8 @@ export const multipartRewrite = definePlugin({
     const { random } = host
     const { server } = host.plan
     const encode = (parts: readonly Part[]): EncodedForm => writeForm(parts, random)
-    const memory = host.keep('memory', () => new Room())
-    const disk = host.keep('disk', () => new Room())
+    const memory = host.keep('memory', () => new ByteBudget())
+    const disk = host.keep('disk', () => new ByteBudget())
     const folder = new SpoolFolder(options.spool_dir, random)
     const limits: FormLimits = {
       textBytesMax: bytesOf(options.text_bytes_max),
@@ -105,7 +105,12 @@ export const multipartRewrite = definePlugin({
 })
 
 /** Where an upload is kept, and who it is that keeps it there. */
-type Rooms = { readonly memory: Room; readonly disk: Room; readonly server: ServerPlan; readonly payer: string }
+type Rooms = {
+  readonly memory: ByteBudget
+  readonly disk: ByteBudget
+  readonly server: ServerPlan
+  readonly payer: string
+}
 
 /** What one upload may take of the memory and the disk that all share. */
 class Reserve {

@@ -36,7 +36,7 @@ const brands: { readonly [brand: string]: Sniffed } = {
 
 /**
  * Tells what a file is by its first bytes (a dozen are enough); `application/octet-stream` when they say nothing.
- * What a caller declares is not believed: SDKs send octet-stream for pictures (requirement 2.3, wire notes 1.5).
+ * What a caller declares is not believed: SDKs send octet-stream for pictures (`docs/wire.md#forms`).
  */
 export function sniff(head: Buffer): Sniffed {
   const text = head.toString('latin1', 0, 16)

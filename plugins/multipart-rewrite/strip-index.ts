@@ -1,6 +1,9 @@
 const bracketed = /^(.+)\[\d*\]$/s
 
-/** The name without the brackets of a list: `image`, `image[]` and `image[3]` are all `image` (requirement 2.3). */
+/**
+ * The name without the brackets of a list: `image`, `image[]` and `image[3]` are all `image`
+ * (`docs/rules.md#forms-of-an-edit`).
+ */
 export function stripIndex(name: string): string {
   return bracketed.exec(name)?.[1] ?? name
 }

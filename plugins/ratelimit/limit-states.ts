@@ -1,14 +1,14 @@
-import type { LimitState, Standing } from '../../src/kit/index.ts'
+import type { LimitState, LimitStatus } from '../../src/kit/index.ts'
 import type { Limit } from './limits.ts'
 
 /** Where the tightest limit of each kind stands, as callers are told. Of what refuses nobody they are told nothing. */
-export function limitStates(limits: readonly Limit[], standings: readonly Standing[]): readonly LimitState[] {
+export function limitStates(limits: readonly Limit[], standings: readonly LimitStatus[]): readonly LimitState[] {
   let requests: LimitState | undefined
   let tokens: LimitState | undefined
   for (let i = 0; i < limits.length; i++) {
     const { counts, limit, shadow } = limits[i] as Limit
     if (shadow || counts === 'places') continue
-    const { remaining, resetMs } = standings[i] as Standing
+    const { remaining, resetMs } = standings[i] as LimitStatus
     const state = { kind: counts, limit, remaining, resetMs }
     if (counts === 'requests') requests = tighter(requests, state)
     else tokens = tighter(tokens, state)

@@ -1,7 +1,7 @@
-import type { Caller, Demand, Group, Key, LimitKind, Limits, Model, Upstream } from '../../src/kit/index.ts'
+import type { Caller, LimitRequest, Group, Key, LimitKind, Limits, Model, Upstream } from '../../src/kit/index.ts'
 
 /** A limit as it applies to one request. */
-export type Limit = Demand & {
+export type Limit = LimitRequest & {
   readonly name: 'user_rpm' | 'user_tpm' | 'model_rpm' | 'key_concurrency' | 'upstream_concurrency'
   readonly counts: 'requests' | 'tokens' | 'places'
   /** Whose limit it is, for the log: a group, a model, an upstream. */
@@ -22,7 +22,7 @@ const kinds = Object.keys(ofUsers) as readonly LimitKind[]
 const limitsOfKeys = new WeakMap<Key, { readonly group: Group; readonly limits: readonly Limit[] }>()
 
 /**
- * The limits that follow from who is asking (requirement 8, user level): the group's value, counted per key or per
+ * The limits that follow from who is asking (`docs/rules.md#limits`): the group's value, counted per key or per
  * user, and the key's own, which is counted per key and wins where it is tighter. Tokens are asked for none yet.
  */
 export function userLimits({ key, group }: Caller): readonly Limit[] {
@@ -55,7 +55,7 @@ function findUserLimits(key: Key, group: Group): readonly Limit[] {
   return limits
 }
 
-/** The limits of the model: everybody's requests together, or each key's (decision 23). */
+/** The limits of the model: everybody's requests together, or each key's (`docs/rules.md#limits`). */
 export function modelLimits(model: Model, { key }: Caller): readonly Limit[] {
   const { rpm, scope, shadow } = model.limits
   if (rpm === undefined) return []

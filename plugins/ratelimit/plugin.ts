@@ -7,8 +7,8 @@ import {
   type Exchange,
   isPromise,
   type Outcome,
-  type Standing,
-  type Taking,
+  type LimitStatus,
+  type LimitReservation,
   type Target,
   type Ticket,
   type TokenUse,
@@ -34,7 +34,9 @@ type Taken = {
 
 const takenSlot = defineSlot<Taken>('ratelimit.taken')
 
-/** Requests and tokens per minute, and requests at once, of keys, users, models and upstreams (requirement 8). */
+/**
+ * Requests and tokens per minute, and requests at once, of keys, users, models and upstreams (`docs/rules.md#limits`).
+ */
 export const ratelimit = definePlugin({
   name: 'ratelimit',
   limits: true,
@@ -45,9 +47,9 @@ export const ratelimit = definePlugin({
     const shadows = host.keep('shadows', () => new ShadowLog(host.clock, host.log))
 
     /** @throws Failure rate_limit_exceeded */
-    function look(ex: Exchange, limits: readonly Limit[], standings: readonly Standing[]): void {
+    function look(ex: Exchange, limits: readonly Limit[], standings: readonly LimitStatus[]): void {
       ex.limits = limitStates(limits, standings)
-      if (!limits.some((limit, i) => refuses(limit, standings[i] as Standing))) return
+      if (!limits.some((limit, i) => refuses(limit, standings[i] as LimitStatus))) return
       ex.notes.limits = decisions(limits, standings, false)
       throw refusal(limits, standings)
     }
@@ -65,7 +67,7 @@ export const ratelimit = definePlugin({
       target: Target,
       limits: readonly Limit[],
       place: Limit | undefined,
-      { ticket, standings }: Taking,
+      { ticket, standings }: LimitReservation,
     ): Awaitable<undefined> {
       ex.limits = limitStates(limits, standings)
       const all = place ? [...limits, place] : limits
@@ -79,14 +81,14 @@ export const ratelimit = definePlugin({
         })
         return undefined
       }
-      const others = limits.some((limit, i) => refuses(limit, standings[i] as Standing))
+      const others = limits.some((limit, i) => refuses(limit, standings[i] as LimitStatus))
       // Only the first upstream is full: `onForward` asks the next.
       if (place && !others && target.model.upstreams.length > 1) return admit(ex, target, limits, undefined)
       throw refusal(all, standings)
     }
 
     /** A place at an upstream other than the first. @throws Failure rate_limit_exceeded, for the next to be asked */
-    function enterNext<T>(ex: Exchange, place: Limit, { ticket, standings }: Taking, out: T): T {
+    function enterNext<T>(ex: Exchange, place: Limit, { ticket, standings }: LimitReservation, out: T): T {
       ex.notes.limits = [...(ex.notes.limits ?? []), ...decisions([place], standings, ticket !== undefined)]
       if (!ticket) throw refusal([place], standings)
       shadows.note([place], standings)
@@ -97,7 +99,7 @@ export const ratelimit = definePlugin({
     }
 
     function settle(ex: Exchange, outcome: Outcome, { limits, ticket, place }: Taken): Awaitable<void> {
-      // Refused by whomever before the upstream was touched: the request consumes nothing (decision 23).
+      // Refused by whomever before the upstream was touched: the request consumes nothing (`docs/rules.md#limits`).
       const isVoid = outcome.kind === 'refused' && outcome.reach === 'untouched'
       const tokens = isVoid ? undefined : ex.slots.get(tokenUseSlot)
       const amounts = limits.map(limit => (isVoid ? 0 : usedOf(limit, tokens, outcome)))

@@ -1,4 +1,4 @@
-import type { Failure, Standing } from '../../src/kit/index.ts'
+import type { Failure, LimitStatus } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
 import { indexOfMost } from './index-of-most.ts'
 import type { Limit } from './limits.ts'
@@ -12,14 +12,14 @@ const units = {
 } as const
 
 /** True where a limit is full that refuses. */
-export function refuses(limit: Limit, standing: Standing): boolean {
+export function refuses(limit: Limit, standing: LimitStatus): boolean {
   return standing.waitMs > 0 && !limit.shadow
 }
 
 /** The 429 of the limits that are full. Of several the slowest is named: before it has room, the others do not matter. */
-export function refusal(limits: readonly Limit[], standings: readonly Standing[]): Failure {
+export function refusal(limits: readonly Limit[], standings: readonly LimitStatus[]): Failure {
   const full = limits.flatMap((limit, i) => {
-    const standing = standings[i] as Standing
+    const standing = standings[i] as LimitStatus
     return refuses(limit, standing) ? [{ limit, waitMs: standing.waitMs }] : []
   })
   const slowest = full[indexOfMost(full, (a, b) => a.waitMs - b.waitMs)]

@@ -1,9 +1,9 @@
-import type { Clock, Log, Standing } from '../../src/kit/index.ts'
+import type { Clock, Log, LimitStatus } from '../../src/kit/index.ts'
 import type { Limit } from './limits.ts'
 
 const everyMs = 60_000
 
-/** Says what limits in the shadow would have refused: each at once, and then once a minute with how many there were. */
+/** Says what limits in shadow mode would have refused: each at once, and then once a minute with how many there were. */
 export class ShadowLog {
   readonly #clock: Clock
   readonly #log: Log
@@ -15,9 +15,9 @@ export class ShadowLog {
   }
 
   /** Takes note of a request that was admitted: `standings` as they were before it. */
-  note(limits: readonly Limit[], standings: readonly Standing[]): void {
+  note(limits: readonly Limit[], standings: readonly LimitStatus[]): void {
     for (const [i, limit] of limits.entries())
-      if (limit.shadow && (standings[i] as Standing).waitMs > 0) this.#count(limit)
+      if (limit.shadow && (standings[i] as LimitStatus).waitMs > 0) this.#count(limit)
   }
 
   #count({ name, of, limit }: Limit): void {
@@ -30,7 +30,7 @@ export class ShadowLog {
     }
     seen.refused++
     if (now - seen.toldAt < everyMs) return
-    this.#log.warn({ limit: name, of, max: limit, refused: seen.refused }, 'a limit in the shadow would have refused')
+    this.#log.warn({ limit: name, of, max: limit, refused: seen.refused }, 'a limit in shadow mode would have refused')
     seen.refused = 0
     seen.toldAt = now
   }

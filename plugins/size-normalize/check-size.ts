@@ -4,7 +4,7 @@ import { readRule } from './read-rule.ts'
 import type { SizeFacet } from './schema.ts'
 
 /**
- * A family that snaps has to know what a size means; others pass it on (decision 5).
+ * A family that snaps has to know what a size means; others pass it on (`docs/rules.md#sizes`).
  * @throws Failure invalid_size
  */
 export function checkSize(facet: SizeFacet, operation: string, asked: AskedSize, model: string): void {

@@ -10,7 +10,7 @@ const rounding = 1e-9
 
 const unknown: Shape = { resolution: null, ratio: null }
 
-/** The resolution and ratio that a size comes to (requirement 4.3). */
+/** The resolution and ratio that a size comes to (`docs/rules.md#sizes`). */
 export function chooseShape(rule: SizeRule, operation: string, size: AskedSize['size']): Shape {
   if (!rule.appliesTo.has(operation)) return unknown
   return rule.kind === 'snap' ? snappedShape(rule, size) : ratioShape(rule, size)

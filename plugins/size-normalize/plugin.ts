@@ -7,7 +7,10 @@ import { readRule } from './read-rule.ts'
 import { facetSchema, optionsSchema } from './schema.ts'
 import { sendFields } from './send-fields.ts'
 
-/** What a size means to a family (requirement 4.3): read once, told to those below, sent in the upstream's own words. */
+/**
+ * What a size means to a family (`docs/rules.md#sizes`): read once, told to those below, sent in the upstream's own
+ * words.
+ */
 export const sizeNormalize = definePlugin({
   name: 'size-normalize',
   options: optionsSchema,

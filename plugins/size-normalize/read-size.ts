@@ -5,8 +5,8 @@ const pixels = /^([1-9]\d*)[xX×]([1-9]\d*)$/
 const textMax = 100
 
 /**
- * Reads a size (decision 5): `<w>x<h>` in whole pixels over 0, with x, X or ×; one of the labels in any case; `auto`,
- * empty or null for none. Surrounding blanks do not count. All else is `unread`, numbers beyond 2^53 too.
+ * Reads a size (`docs/rules.md#sizes`): `<w>x<h>` in whole pixels over 0, with x, X or ×; one of the labels in any
+ * case; `auto`, empty or null for none. Surrounding blanks do not count. All else is `unread`, numbers beyond 2^53 too.
  */
 export function readSize(value: Json | undefined, labels: readonly string[]): Pick<AskedSize, 'text' | 'size'> {
   if (value === undefined || value === null || value === '') return { text: null, size: { kind: 'none' } }

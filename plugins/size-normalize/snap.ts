@@ -13,7 +13,7 @@ export function parseRatio(text: string): Ratio | undefined {
   return value > 0 && value < Infinity ? { text, value } : undefined
 }
 
-/** The ratio with the smallest |log(width/height) − log(ratio)|; of equals the first listed (requirement 4.3 B 3, decision 4). */
+/** The ratio with the smallest |log(width/height) − log(ratio)|; of equals the first listed (`docs/rules.md#sizes`). */
 export function nearestRatio(width: number, height: number, ratios: readonly Ratio[]): Ratio | undefined {
   const wanted = Math.log(width / height)
   let nearest: Ratio | undefined
@@ -29,7 +29,7 @@ export function nearestRatio(width: number, height: number, ratios: readonly Rat
   return nearest
 }
 
-/** The first resolution whose long edge this one does not exceed (requirement 4.3 B 2). */
+/** The first resolution whose long edge this one does not exceed (`docs/rules.md#sizes`). */
 export function resolutionOf(longEdge: number, resolutions: readonly Resolution[]): Resolution | undefined {
   return resolutions.find(({ longEdgeMax }) => longEdgeMax === null || longEdge <= longEdgeMax)
 }

@@ -56,7 +56,7 @@ type Counting = {
 
 const countingSlot = defineSlot<Counting>('token-usage')
 
-/** Reads what an answer says of its use while it passes, and charges by it afterwards (requirement 6; `design/billing.md`). */
+/** Reads what an answer says of its use while it passes, and charges by it afterwards (`docs/billing.md`). */
 export const tokenUsage = definePlugin({
   name: 'token-usage',
   charges: true,
@@ -248,7 +248,7 @@ function ruleOf(ex: Exchange, target: Target, facet: UsageFacet): UsageRule | un
   return usageRule(target.model, ex.slots.need(callerSlot).group.multiplier)
 }
 
-/** A tool of the request makes images, which tokens alone would not pay (decision 25). */
+/** A tool of the request makes images, which tokens alone would not pay (`docs/billing.md#images-that-tools-make`). */
 function asksForImages(ex: Exchange, target: Target): boolean {
   return ex.route.traits?.imageTools === true && asksForImageTool(target.body)
 }

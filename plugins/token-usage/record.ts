@@ -23,7 +23,7 @@ export function record({ lines, rule: stored }: Charge): Account {
       rows: rule.prices.map(({ unit, price, per, at }) => {
         return { tier: unit, long_edge_max: null, price: formatMoney(price), per, at }
       }),
-      multiplier: `the group's multiplier ${rule.multiplier} is applied`,
+      multiplier: `group multiplier ×${rule.multiplier}`,
     },
     line: line => ({
       why: whyPrice(rule, line),
@@ -42,5 +42,11 @@ function whyPrice(rule: UsageRule, line: Line): string {
   const row = rule.prices.find(one => one.unit === line.tier)
   const factor = rule.multiplier === '1' ? '' : ` × ${rule.multiplier}`
   const counted = line.source === 'default' ? ' (estimated)' : ''
-  return `${line.quantity ?? 0} ${line.tier}${counted} × ${formatMoney(row?.price ?? 0)} per ${row?.per ?? 1}${factor}`
+  const of = (row?.per ?? 1) === 1_000_000 ? ' / 1M' : ''
+  return `${line.quantity ?? 0} ${unitName(line.tier)}${counted} × ${formatMoney(row?.price ?? 0)}${of}${factor}`
+}
+
+/** `input tokens` of `input`; other units are called by what they are. */
+function unitName(unit: string): string {
+  return unit === 'input' || unit === 'cached_input' || unit === 'output' ? `${unit.replace('_', ' ')} tokens` : unit
 }

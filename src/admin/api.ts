@@ -6,7 +6,7 @@ import type { Door } from './session/door.ts'
 export type Access = 'anyone' | 'user' | 'admin'
 
 /** A person who is logged in. */
-export type Visitor = { readonly user: User; readonly session: Session }
+export type SessionUser = { readonly user: User; readonly session: Session }
 
 /** One request of the console, its fields checked against the route's schemas. */
 export type Ask<Query = unknown, Fields = unknown> = {
@@ -25,7 +25,7 @@ export type Ask<Query = unknown, Fields = unknown> = {
   /** Of the request, checked to be nothing but a host and a port. */
   readonly host: string
   /** Undefined where anybody may ask and nobody is logged in. */
-  readonly visitor: Visitor | undefined
+  readonly sessionUser: SessionUser | undefined
   /** Aborted when whoever asks has left. */
   readonly left: AbortSignal
 }
@@ -61,7 +61,7 @@ export type Route<Query extends object = Schema, Fields extends object = Schema>
   readonly query?: Query
   /** Of the body's JSON; a body that is not named is refused. */
   readonly body?: Fields
-  /** The largest body; 64 KiB unless told. */
+  /** The largest body; 64 KiB by default. */
   readonly bodyBytesMax?: number
   /** Of the answer's JSON, and its status when it is not 200; 204 has none. */
   readonly answer?: Schema

@@ -2,7 +2,7 @@ import type { Admits, LogMatch } from '../kit/index.ts'
 import type { Ask } from './api.ts'
 import { fail } from './errors.ts'
 import { moment, rowId, truth } from './schemas.ts'
-import { ownerOf } from './visitor.ts'
+import { ownerOf } from './session-user.ts'
 
 const word = { type: 'string', minLength: 1, maxLength: 200 } as const
 

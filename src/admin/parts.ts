@@ -57,7 +57,7 @@ export type AdminParts = {
     /** Requests that have not settled. */
     open(): number
     countersHealthy(): boolean
-    /** False while the upstream is left alone after failures. */
+    /** False while the upstream is paused after failures. */
     upstreamHealthy(name: string): boolean
   }
   /** @throws Failure the one that a caller would be answered with */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { callerAddress, Failure, plainAddress } from '../kit/index.ts'
-import { type AnyRoute, type Ask, Reply, type Visitor } from './api.ts'
+import { type AnyRoute, type Ask, Reply, type SessionUser } from './api.ts'
 import { assetRoutes } from './assets.ts'
 import { fail } from './errors.ts'
 import { isMoment } from './is-moment.ts'
@@ -15,7 +15,7 @@ import { securityHeaders } from './security-headers.ts'
 import { readCookie } from './session/cookie.ts'
 import { createDoor } from './session/door.ts'
 import { readHost, readScheme, requireSameSite } from './session/same-site.ts'
-import { findVisitor } from './session/sessions.ts'
+import { findSessionUser } from './session/sessions.ts'
 
 const bodyBytesMax = 64 * 1024
 const nothing = { type: 'object', additionalProperties: false, properties: {} } as const
@@ -27,7 +27,11 @@ export type Admin = {
 }
 
 /** Who asks, found before a byte of the body is read. */
-type Arrival = { readonly host: string; readonly scheme: 'http' | 'https'; readonly visitor: Visitor | undefined }
+type Arrival = {
+  readonly host: string
+  readonly scheme: 'http' | 'https'
+  readonly sessionUser: SessionUser | undefined
+}
 
 /** The console's server: its API, its pages, and the files of the built console. It listens nowhere by itself. */
 export async function createAdmin(parts: AdminParts): Promise<Admin> {
@@ -40,7 +44,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
     bodyLimit: bodyBytesMax,
     genReqId: () => parts.ids.next('web_', parts.clock.now()),
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: true },
-    // What is not of the type that a schema wants is refused and not bent; fields that it does not know are no fields.
+    // Types are not coerced; unknown fields are rejected.
     ajv: {
       customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true, allErrors: false },
       onCreate: ajv => void ajv.addFormat('date-time', isMoment),
@@ -81,7 +85,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
   }
 
   function askOf(request: FastifyRequest, reply: FastifyReply): Ask {
-    const { host, scheme, visitor } = arrivals.get(request) as Arrival
+    const { host, scheme, sessionUser } = arrivals.get(request) as Arrival
     const left = new AbortController()
     reply.raw.once('close', () => left.abort())
     return {
@@ -101,7 +105,7 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
       ),
       host,
       scheme,
-      visitor,
+      sessionUser,
       left: AbortSignal.any([left.signal, closing.signal]),
     }
   }
@@ -126,11 +130,11 @@ async function arrive(parts: AdminParts, route: AnyRoute, request: FastifyReques
   if (route.method !== 'GET') requireSameSite(headers, host, route.method !== 'DELETE')
   // Pages and files are everybody's, and are there when the storage is not.
   const cookie = route.url.startsWith('/api/') ? readCookie(headers.cookie, scheme) : undefined
-  const visitor = cookie === undefined ? undefined : await findVisitor(parts, cookie)
-  if (route.access === 'anyone') return { host, scheme, visitor }
-  if (!visitor) throw fail('not_logged_in')
-  if (route.access === 'admin' && visitor.user.role !== 'admin') throw fail('forbidden')
-  return { host, scheme, visitor }
+  const sessionUser = cookie === undefined ? undefined : await findSessionUser(parts, cookie)
+  if (route.access === 'anyone') return { host, scheme, sessionUser }
+  if (!sessionUser) throw fail('not_logged_in')
+  if (route.access === 'admin' && sessionUser.user.role !== 'admin') throw fail('forbidden')
+  return { host, scheme, sessionUser }
 }
 
 function sendReply(reply: FastifyReply, { status, headers, body }: Reply) {

@@ -1,6 +1,6 @@
 import { firstIdAt, type LogMatch, logRecord } from '../kit/index.ts'
 import type { Ask } from './api.ts'
-import { Seats } from './seats.ts'
+import { Semaphore } from './semaphore.ts'
 import { isSessionOpen } from './session/sessions.ts'
 
 const pollMs = 1_000
@@ -22,11 +22,11 @@ const longEvery = 10
  * changes: what they may see was decided at its beginning.
  */
 export class Tails {
-  readonly #seats = new Seats(listeners)
+  readonly #semaphore = new Semaphore(listeners)
 
   /** @throws Failure slow_down when too many listen already */
   follow(ask: Ask, match: LogMatch): AsyncIterable<string> {
-    this.#seats.take(ask)
+    this.#semaphore.take(ask)
     return this.#events(ask, match)
   }
 

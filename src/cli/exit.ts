@@ -1,4 +1,4 @@
-/** Exit codes of the command line (`contract.md`). */
+/** Exit codes of the command line (`docs/cli.md`); scripts rely on them. */
 export const exitCodes = { ok: 0, failure: 1, usage: 2, configInvalid: 3, noGateway: 4 } as const
 
 /** Ends a command with a code and a sentence for people. */

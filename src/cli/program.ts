@@ -72,7 +72,7 @@ function addExplain(program: Command): void {
     .description('what any request would forward and cost, as far as a plugin says so beforehand')
     .option('--model <name>', 'the model asked for (needed)')
     .hook('preAction', needs('model'))
-    .option('--operation <name>', 'such as chat; the first that the model is offered for unless told')
+    .option('--operation <name>', 'such as chat; the first that the model is offered for by default')
     .option('--size <size>', 'the size asked for, as a caller would write it')
     .option('--n <count>', 'how many', parseCount, 1)
     .option('--quality <quality>', 'the quality asked for')
@@ -231,7 +231,7 @@ function addLedger(program: Command): void {
     .argument('<id>', "a charge's id")
     .description('end a charge that needs review')
     .addOption(new Option('--as <how>', 'what became of it').choices(['settle', 'void']).default('void'))
-    .option('--amount <money>', 'with --as settle: what it costs, at most what was held; 0 unless told')
+    .option('--amount <money>', 'with --as settle: what it costs, at most what was held; 0 by default')
     .option('--reason <text>', 'why', '')
     .addOption(configOption())
     .action(async (id, options) => (await import('./commands/ledger.ts')).resolve(id, options))
@@ -261,7 +261,7 @@ function addConfigurationCommands(program: Command): void {
     .option('--ops <address>', 'where operators reach it')
     .option('--storage <url>', 'where keys and charges are kept')
     .option('--counters <url>', 'where limits are counted')
-    .option('-y, --yes', 'ask nothing: what no flag says stays as it comes', false)
+    .option('-y, --yes', 'ask nothing: accept the defaults for what no flag says', false)
     .option('--force', 'write over files that are there', false)
     .action(async (folder, options) => (await import('./commands/init.ts')).init(folder, options))
   program
@@ -274,7 +274,8 @@ function addConfigurationCommands(program: Command): void {
       (await import('./commands/fmt.ts')).fmt(file ?? options.config, options),
     )
   program
-    .command('audit')
+    .command('lint')
+    .alias('audit')
     .argument('[file]', 'the configuration, as with -c')
     .description('look in a valid configuration for what is dangerous; exit 1 when an error is among it')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
@@ -282,12 +283,12 @@ function addConfigurationCommands(program: Command): void {
     .option('--rules', 'list the rules instead', false)
     .addOption(formatOption(['text', 'json', 'github', 'sarif']))
     .action(async (file: string | undefined, options) =>
-      (await import('./commands/audit.ts')).audit(file ?? options.config, options),
+      (await import('./commands/lint.ts')).lint(file ?? options.config, options),
     )
   program
     .command('config')
     .argument('[key]', 'the only part to print, such as server or models.NAME')
-    .description('print the configuration in effect, defaults too; secrets are covered')
+    .description('print the configuration in effect, defaults too; secrets are redacted')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
     .option('--show-origin', 'where each value came from', false)
     .addOption(formatOption(['text', 'json']))
@@ -306,7 +307,7 @@ function addConfigurationCommands(program: Command): void {
   program
     .command('import')
     .argument('<file>', "the other gateway's configuration")
-    .description("make a configuration of another gateway's; what cannot be translated is told")
+    .description("translate another gateway's configuration; what it cannot translate is reported")
     .addOption(new Option('--from <gateway>', 'whose it is').choices(['litellm']).default('litellm'))
     .option('--out <file>', 'write it there; absent for standard output')
     .option('--force', 'write over a file that is there', false)
@@ -352,7 +353,7 @@ function addRunningCommands(program: Command): void {
     .command('models')
     .description('models')
     .command('test')
-    .argument('[models...]', 'their names; all that are offered when none is told')
+    .argument('[models...]', 'their names; all that are offered when none is named')
     .description('send one small request for each through the running gateway; exit 1 when one fails')
     .option('--url <url>', 'where it listens; else as the configuration says')
     .option('-y, --yes', 'buy what is not free without asking', false)
@@ -363,8 +364,8 @@ function addRunningCommands(program: Command): void {
     .command('usage')
     .description('what was charged, added up')
     .addOption(new Option('--by <what>', 'what to add up').choices(['day', 'key', 'model', 'user']).default('day'))
-    .option('--since <when>', 'a date (of UTC), or a time ago; 30d unless told')
-    .option('--until <when>', 'the same; now unless told')
+    .option('--since <when>', 'a date (of UTC), or a time ago; 30d by default')
+    .option('--until <when>', 'the same; now by default')
     .addOption(configOption())
     .addOption(formatOption(['text', 'csv', 'json']))
     .action(async options => (await import('./commands/usage.ts')).usage(options))

@@ -4,7 +4,7 @@ import { createProgram } from './program.ts'
 /** What people type to be told the version, whatever the command for it is called. */
 const versionFlags = new Set(['-V', '-v', '--version'])
 
-/** Runs one command and sets the exit code (`contract.md`). */
+/** Runs one command and sets the exit code (`docs/cli.md`). */
 export async function run(argv: readonly string[]): Promise<void> {
   try {
     process.stdout.on('error', endQuietly)

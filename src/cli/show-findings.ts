@@ -1,6 +1,6 @@
-import { type AuditFinding, describeFindings } from '../index.ts'
+import { type LintFinding, describeFindings } from '../index.ts'
 
 /** Findings as words for people, in colour where their terminal has some and NO_COLOR is not set. */
-export async function showFindings(findings: readonly AuditFinding[]): Promise<string> {
+export async function showFindings(findings: readonly LintFinding[]): Promise<string> {
   return describeFindings(findings, { color: process.stderr.isTTY && process.stderr.hasColors() })
 }

@@ -146,7 +146,7 @@ function buildServer(own: ServerSettings): ServerPlan {
     drainMs: ms(own.drain),
     drainWaitMs: ms(own.drain_wait),
     heartbeatMs: own.heartbeat === 'off' ? undefined : ms(own.heartbeat),
-    patientAgents: own.patient_agents,
+    agentsAccepting102: own.agents_accepting_102,
     corsOrigins: own.cors.origins,
     console: own.console === 'on',
     ...(own.tls && { tls: own.tls }),
@@ -171,7 +171,7 @@ function buildGroup(name: string, own: GroupSettings): Group {
   return { name, limits, limitScope: own.limit_scope, multiplier: own.multiplier }
 }
 
-/** Nothing where nothing is in the shadow: most limits refuse. */
+/** Nothing where nothing is in shadow mode: most limits refuse. */
 function shadowOf(own: { readonly shadow: readonly LimitKind[] }): { readonly shadow?: readonly LimitKind[] } {
   return own.shadow.length > 0 ? { shadow: own.shadow } : {}
 }

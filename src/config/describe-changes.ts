@@ -11,7 +11,7 @@ export function rememberSecrets(plan: Plan, secrets: ReadonlySet<string>): void 
   secretsOf.set(plan, secrets)
 }
 
-/** Everything that a plan says, by paths in the file's words, its secrets covered. */
+/** Everything that a plan says, by paths in the file's words, its secrets redacted. */
 export function effectiveSettings(plan: Plan): Settings {
   return Object.fromEntries(flattenPlan(plan, secretsOf.get(plan) ?? none))
 }

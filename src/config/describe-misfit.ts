@@ -134,7 +134,7 @@ function wrongType(schema: Misfit['schema'], node: Tree, source: string, found: 
   const wanted = ([] as unknown[]).concat(schema['type']).map(type => kinds[String(type)] ?? String(type))
   const money = schema['format'] === 'money' || schema['format'] === 'factor'
   if (money && node.kind === 'scalar' && typeof node.value === 'number') {
-    const message = `found the number ${source}; money is exact only as text`
+    const message = `found the number ${source}; quote the number, as money is exact only as text`
     return { code: 'money_unquoted', message, remedy: `quote it: "${source}"` }
   }
   const name = wanted.join(' or ')

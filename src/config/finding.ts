@@ -18,4 +18,4 @@ export type Finding = {
 }
 
 /** A finding of a file that is valid, and could be safer. */
-export type AuditFinding = Omit<Finding, 'severity'> & { readonly severity: 'error' | 'warning' | 'note' }
+export type LintFinding = Omit<Finding, 'severity'> & { readonly severity: 'error' | 'warning' | 'note' }

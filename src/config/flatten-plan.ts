@@ -40,7 +40,7 @@ const words: { readonly [key: string]: { readonly word: string; readonly write?:
   drainWaitMs: { word: 'drain_wait', write: value => (value === 0 ? '0s' : time(value)) },
   heartbeatMs: { word: 'heartbeat', write: value => (value === undefined ? 'off' : time(value)) },
   console: { word: 'console', write: value => (value === true ? 'on' : 'off') },
-  patientAgents: { word: 'patient_agents' },
+  agentsAccepting102: { word: 'agents_accepting_102' },
   trustedProxies: { word: 'trusted_proxies' },
   connectionsMax: { word: 'connections_max' },
   connectionsPerAddress: { word: 'connections_per_address' },
@@ -57,7 +57,7 @@ const words: { readonly [key: string]: { readonly word: string; readonly write?:
 }
 
 /**
- * Everything a plan says, by paths in the file's words, secrets covered: `server.body_max → 32MiB`.
+ * Everything a plan says, by paths in the file's words, secrets redacted: `server.body_max → 32MiB`.
  * What a model shares with others (its family, its upstream) is there by name; routes and steps are there by what they
  * match and call, so that adding one moves none of the others.
  */

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import type { AuditFinding } from './finding.ts'
+import type { LintFinding } from './finding.ts'
 
 const tones = { error: 'red', warning: 'yellow', note: 'cyan' } as const
 
@@ -11,7 +11,7 @@ const tones = { error: 'red', warning: 'yellow', note: 'cyan' } as const
  *                         ^~~~~
  *         write a whole number of at least 1
  */
-export function formatFindings(findings: readonly AuditFinding[], { color }: { readonly color: boolean }): string {
+export function formatFindings(findings: readonly LintFinding[], { color }: { readonly color: boolean }): string {
   const paint = (style: Parameters<typeof styleText>[0], text: string): string =>
     color ? styleText(style, text, { validateStream: false }) : text
   return findings

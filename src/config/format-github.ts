@@ -1,9 +1,9 @@
-import type { AuditFinding } from './finding.ts'
+import type { LintFinding } from './finding.ts'
 
 const levels = { error: 'error', warning: 'warning', note: 'notice' } as const
 
 /** Findings as annotations of GitHub Actions: `::error file=…,line=…,col=…,title=…::…`, one line each. */
-export function formatGithub(findings: readonly AuditFinding[]): string {
+export function formatGithub(findings: readonly LintFinding[]): string {
   return findings
     .map(({ severity, code, file, line, col, path, message, remedy }) => {
       const place = `file=${property(file)},line=${line},col=${col},title=${property(code)}`

@@ -1,13 +1,13 @@
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { AuditFinding } from './finding.ts'
+import type { LintFinding } from './finding.ts'
 
 /** What a tool says of a kind of finding, beside each finding itself. */
 export type SarifRule = { readonly id: string; readonly description: string; readonly remedy: string }
 
 /** Findings as a SARIF 2.1.0 log (OASIS), as code scanning reads it; columns count UTF-16 units. */
 export function formatSarif(
-  findings: readonly AuditFinding[],
+  findings: readonly LintFinding[],
   { version, rules = [] }: { readonly version: string; readonly rules?: readonly SarifRule[] },
 ): string {
   const codes = [...new Set(findings.map(finding => finding.code))]

@@ -17,7 +17,7 @@ export const formats = {
     pattern: decimal,
     holds: text => parseMoney(text) !== undefined,
     name: 'an amount of money',
-    remedy: 'write a quoted decimal with at most six places: "0.04"',
+    remedy: 'write a quoted decimal with at most six places: "0.04"; prices of tokens and characters are per million',
   },
   factor: {
     pattern: decimal,

@@ -1,5 +1,6 @@
 import type { AnyPlugin, Schema } from '../kit/index.ts'
 import { type FormatName, formats } from './formats.ts'
+import { admitOldNames } from './old-names.ts'
 import { parts } from './schema.ts'
 
 /** A schema as plain data, for code that builds and walks schemas. */
@@ -101,7 +102,7 @@ function familySchema(plugins: PluginsByStep, unopened: readonly string[]): Sche
  */
 export function gatewaySchema(plugins: readonly AnyPlugin[]): SchemaData {
   const composed = composeSchema(new Map(plugins.map(plugin => [plugin.name, plugin])))
-  const editor = forEditors(composed) as SchemaData
+  const editor = forEditors(admitOldNames(composed)) as SchemaData
   const names = plugins.map(plugin => plugin.name)
   const properties = editor['properties'] as { readonly [name: string]: SchemaData }
   const pipeline = properties['pipeline'] as SchemaData

@@ -14,6 +14,7 @@ import { deepFreeze } from './freeze.ts'
 import { inspectFamilies } from './inspect.ts'
 import { inspectOptions } from './inspect-options.ts'
 import { readYaml } from './load.ts'
+import { renameOldKeys } from './old-names.ts'
 import { type ResolvePlugin, resolvePipeline } from './pipeline.ts'
 import { Report } from './report.ts'
 import { revisionOf } from './revision.ts'
@@ -22,7 +23,7 @@ import { Source } from './source.ts'
 
 export { describeChanges, effectiveSettings } from './describe-changes.ts'
 export type { Environment } from './environment.ts'
-export type { AuditFinding, Finding } from './finding.ts'
+export type { LintFinding, Finding } from './finding.ts'
 export type { FoundKey } from './find-key.ts'
 export { formatFindings } from './format-findings.ts'
 export { gatewaySchema } from './gateway-schema.ts'
@@ -62,9 +63,10 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const report = new Report(source)
 
-  const { root: written, faults } = readYaml(source.text)
+  const { root: read, faults } = readYaml(source.text)
   report.add(...faults)
-  if (!written) return { ok: false, findings: report.findings(gatherSecrets(undefined, source.text, [])) }
+  if (!read) return { ok: false, findings: report.findings(gatherSecrets(undefined, source.text, [])) }
+  const written = renameOldKeys(read, report)
   const { root, loose } = await fillTree(written, source, env, report, request.variablesAreSecret)
   report.follow(root)
   const secrets = gatherSecrets(root, source.text, loose)

@@ -106,7 +106,7 @@ const server = {
       default: '15s',
       description: 'Silence after which a stream gets a sign of life, so that nobody on its way cuts it; or off.',
     },
-    patient_agents: {
+    agents_accepting_102: {
       type: 'array',
       uniqueItems: true,
       items: { type: 'string', minLength: 1 },
@@ -313,7 +313,7 @@ const upstream = {
     cooldown: {
       type: 'object',
       additionalProperties: false,
-      description: 'When it is left alone for a while, if the model has another upstream to go to.',
+      description: 'When it is paused for a while after failures, if the model has another upstream to go to.',
       default: {},
       properties: {
         failures: { type: 'integer', minimum: 1, default: 3, description: 'After so many failures in a row,' },

@@ -1,6 +1,7 @@
 import type { Environment } from './environment.ts'
 import { fillTree } from './fill.ts'
 import { readYaml } from './load.ts'
+import { renameOldKeys } from './old-names.ts'
 import { Report } from './report.ts'
 import { gatherSecrets } from './secrets.ts'
 import { Source } from './source.ts'
@@ -16,7 +17,8 @@ const coverInText = '•••'
 /** Shows a configuration without what is secret in it. Values that cannot be filled in are left out. */
 export async function showConfig(file: string, given: string, env: Environment): Promise<ShownConfig> {
   const source = new Source(file, given.replace(/^\uFEFF/, ''))
-  const { root: written } = readYaml(source.text)
+  const { root: read } = readYaml(source.text)
+  const written = read && renameOldKeys(read)
   const { root, loose } = written
     ? await fillTree(written, source, env, new Report(source))
     : { root: undefined, loose: [] }

@@ -19,7 +19,7 @@ const words: ReadonlyMap<number, string> = new Map([
   [529, 'overloaded_error'],
 ])
 
-/** The messages style. Source: `reference/wire.md` 2.1, 2.2, 2.5, 3, 4, 5, 7. */
+/** The messages style. What its SDKs send and expect: `docs/wire.md`. */
 export const anthropic: Dialect = {
   name: 'anthropic',
   requestHeaders: ['anthropic-version', 'anthropic-beta'],

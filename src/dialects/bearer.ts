@@ -1,8 +1,8 @@
 import type { Head } from '../kit/index.ts'
 
 /**
- * The key of an Authorization header: `Bearer <key>`, the scheme in any case (requirement 5). Of another scheme, or of a
- * value without one, an empty key is read, so that the key check refuses it instead of calling it missing.
+ * The key of an Authorization header: `Bearer <key>`, the scheme in any case (`docs/rules.md#keys`). Of another scheme,
+ * or of a value without one, an empty key is read, so that the key check refuses it instead of calling it missing.
  */
 export function bearerKey(head: Head): string | undefined {
   const value = head.headers['authorization']

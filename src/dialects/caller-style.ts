@@ -9,7 +9,7 @@ const models = '/models/'
 
 /**
  * The style of whoever asks where several styles share a path, as with `GET /v1/models`. Never by which header holds the
- * key: both `Authorization` and `x-api-key` are in use by several styles (`reference/wire.md` 3 and 7).
+ * key: both `Authorization` and `x-api-key` are in use by several styles (`docs/wire.md#keys`).
  */
 export function callerStyle(path: string, query: string, headers: Headers): 'anthropic' | 'google' | 'openai' {
   if (headers['anthropic-version'] !== undefined) return 'anthropic'

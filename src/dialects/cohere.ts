@@ -4,7 +4,7 @@ import { listOperations } from './list-operations.ts'
 import { makeUsage, readCount, readMember } from './read-members.ts'
 import { xRateLimitHeaders } from './x-ratelimit.ts'
 
-/** The rerank style, v1 and v2. Source: `reference/wire.md` 2.1, 2.3, 5, 8. */
+/** The rerank style, v1 and v2. What its SDK sends and expects: `docs/wire.md#rerank`. */
 export const cohere: Dialect = {
   name: 'cohere',
   requestHeaders: [],

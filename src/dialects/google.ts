@@ -25,7 +25,7 @@ const words: ReadonlyMap<number, string> = new Map([
 
 const rpc = 'type.googleapis.com/google.rpc'
 
-/** The generative-language style. Source: `reference/wire.md` 2.1, 2.2, 2.5, 3, 5, 6. */
+/** The generative-language style. What its SDKs send and expect: `docs/wire.md#generative-language-paths`. */
 export const google: Dialect = {
   name: 'google',
   requestHeaders: [],

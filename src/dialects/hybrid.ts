@@ -3,7 +3,7 @@ import { openai } from './openai.ts'
 
 /**
  * For errors raised before a style is known: a body that the SDKs of the chat-completions and of the messages style
- * both read whole (`reference/wire.md` 2.1).
+ * both read whole (`docs/wire.md#errors`).
  */
 export const hybrid = {
   ...openai,

@@ -5,7 +5,7 @@ import { makeUsage, readCount, readMember, readSeconds } from './read-members.ts
 /**
  * Usage as the chat-completions style counts it, of every operation: chat and embeddings say `prompt_tokens` and
  * `completion_tokens`, all others `input_tokens` and `output_tokens`; a transcription may count seconds instead
- * (`reference/wire.md` 5). Cached tokens are among the input's, reasoning among the output's.
+ * (`docs/wire.md#usage`). Cached tokens are among the input's, reasoning among the output's.
  */
 export function readOpenaiUsage(operation: string, body: Json): Usage | null {
   const usage = readMember(body, 'usage')

@@ -7,7 +7,7 @@ import { xRateLimitHeaders } from './x-ratelimit.ts'
 /** Numbers of the last events of a response: the real ones before them are not known here, and all are smaller. */
 const lastSequence = 2 ** 31 - 1
 
-/** The chat-completions style. Source: `reference/wire.md` 2.1, 2.5, 4, 5, 7, 10. */
+/** The chat-completions style. What its SDKs send and expect: `docs/wire.md`. */
 export const openai: Dialect = {
   name: 'openai',
   requestHeaders: ['openai-beta'],

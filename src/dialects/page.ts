@@ -17,7 +17,7 @@ export function pageBefore(models: readonly ListedModel[], before: string, limit
   return { models: models.slice(at, Math.max(0, end)), more: at > 0 }
 }
 
-/** A page's length as the caller wishes it: what is no whole number above 0 is no wish, and `max` is the most. */
+/** The page length that the caller asks for, at most `max`; what is no whole number above 0 is ignored. */
 export function readPageLength(text: string | null, usual: number, max: number): number {
   const length = /^\d+$/.test(text ?? '') ? Number(text) : 0
   return length === 0 ? usual : Math.min(length, max)

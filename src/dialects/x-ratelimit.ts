@@ -3,7 +3,7 @@ import { formatGoDuration } from './durations.ts'
 
 /**
  * The limit headers of every style that has none of its own. Always with the kind at the end: the rerank style's SDK
- * takes an `X-RateLimit-Reset` without one for a time of the clock (`reference/wire.md` 2.3).
+ * takes an `X-RateLimit-Reset` without one for a time of the clock (`docs/wire.md#retries`).
  */
 export function xRateLimitHeaders(limits: readonly LimitState[]): { readonly [name: string]: string } {
   const headers: { [name: string]: string } = {}

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 
-/** What scripts in a browser may read beside the headers that are always theirs (`reference/wire.md` 11). */
+/**
+ * What scripts in a browser may read beside the headers that are always theirs (`docs/wire.md#scripts-in-a-browser`).
+ */
 const exposed = [
   'x-request-id',
   'request-id',

@@ -20,7 +20,7 @@ import {
   type Plan,
   type Random,
   type Reach,
-  Room,
+  ByteBudget,
   Slots,
   type Stage,
   type Target,
@@ -31,7 +31,7 @@ import { Deadlines, type Timed } from './deadlines.ts'
 import { DecodedAnswer, type Source } from './decode.ts'
 import { fail } from './errors.ts'
 import { readHead } from './front.ts'
-import { Health } from './health.ts'
+import { CircuitBreaker } from './circuit-breaker.ts'
 import { replyHeaders, requestHeaders, upstreamQuery } from './headers.ts'
 import { BodyMemory, type BodyPace, type BodyPatience, bodyPace, discardRest, type Taken, takeBody } from './intake.ts'
 import { orderCandidates } from './order-candidates.ts'
@@ -89,7 +89,7 @@ export type EngineParts = {
   readonly clock: Clock
   readonly random: Random
   readonly ids: Ids
-  /** Opens connections to upstreams; the engine's own unless told. */
+  /** Opens connections to upstreams; the engine's own by default. */
   readonly connect?: Connect | undefined
   readonly log: Log
   /** How slow callers may be; for tests of it, which have no minutes. */
@@ -120,8 +120,8 @@ type Course = {
 export class Engine {
   readonly #parts: EngineParts
   readonly #transport: Transport
-  readonly #room = new Room()
-  readonly #health = new Health()
+  readonly #budget = new ByteBudget()
+  readonly #breaker = new CircuitBreaker()
   readonly #patience: Deadlines
   readonly #bodyPatience: BodyPatience
   readonly #turns: Turns
@@ -160,17 +160,17 @@ export class Engine {
   }
 
   get heldBytes(): number {
-    return this.#room.held
+    return this.#budget.held
   }
 
-  /** Whether an upstream is asked, or left alone after failures. */
-  isOpen(upstream: string): boolean {
-    return !this.#health.isClosed(upstream, this.#parts.clock.tick())
+  /** Whether an upstream is paused after failures: its circuit breaker is open. */
+  isPaused(upstream: string): boolean {
+    return this.#breaker.isOpen(upstream, this.#parts.clock.tick())
   }
 
-  /** For how long an upstream is left alone yet, in milliseconds; 0 when it is asked. */
+  /** How long an upstream stays paused yet, in milliseconds; 0 when it is asked. */
   restMs(upstream: string): number {
-    return this.#health.restMs(upstream, this.#parts.clock.tick())
+    return this.#breaker.restMs(upstream, this.#parts.clock.tick())
   }
 
   /** From now on new requests use `running`; those under way keep theirs, and the last one closes it. */
@@ -282,7 +282,7 @@ export class Engine {
 
     const guarded = pipeline.onRequest(ex)
     if (isPromise(guarded)) await stopwatch.wait('request', guarded)
-    const memory = new BodyMemory(this.#room, plan.server.memoryBytesMax, ex.payer)
+    const memory = new BodyMemory(this.#budget, plan.server.memoryBytesMax, ex.payer)
     const taking = takeBody(req, res, ex.route, memory, this.#bodyPatience, stopwatch)
     const taken = isPromise(taking) ? await stopwatch.wait('request', taking) : taking
     course.taken = taken
@@ -338,7 +338,7 @@ export class Engine {
     if (res.destroyed) throw fail('body_incomplete')
     if (this.#stopped) throw this.#stopped
     const { upstream } = target
-    this.#health.began(upstream, this.#parts.clock.tick())
+    this.#breaker.began(upstream, this.#parts.clock.tick())
     const traced = this.#parts.trace?.began(ex, upstream.name)
     const call = this.#transport.send(req, res, {
       upstream,
@@ -431,10 +431,10 @@ export class Engine {
       this.#parts.upstreamAnswered(upstream.name, head.status, clock.tick() - sentTick)
       this.#parts.trace?.answered(ex, head.status)
       if (!saysNo(head.status)) {
-        this.#health.succeeded(upstream)
+        this.#breaker.succeeded(upstream)
         return head
       }
-      this.#health.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
+      this.#breaker.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
       if (last || !isDefiniteRefusal(head.status)) return head
       call.abort(fail('upstream_cut', { reason: 'another upstream is asked' }))
       log.warn(
@@ -445,8 +445,8 @@ export class Engine {
     } catch (error) {
       this.#parts.upstreamAnswered(upstream.name, null, clock.tick() - sentTick)
       this.#parts.trace?.answered(ex, null)
-      if (error instanceof CallerGone) this.#health.undecided(upstream)
-      else this.#health.failed(upstream, clock.tick())
+      if (error instanceof CallerGone) this.#breaker.undecided(upstream)
+      else this.#breaker.failed(upstream, clock.tick())
       if (last || call.reach !== 'untouched' || !(error instanceof Failure)) throw error
       log.warn(
         { request: ex.id, upstream: upstream.name, code: error.code },
@@ -464,7 +464,7 @@ export class Engine {
       const now = clock.tick()
       course.order = orderCandidates(
         upstreams,
-        one => this.#health.isOpen(one.upstream, now),
+        one => this.#breaker.admits(one.upstream, now),
         () => random.unit(),
       )
       return withCandidate(target, course.order[0] as Candidate)
@@ -693,10 +693,10 @@ function withCandidate(target: Target, candidate: Candidate): Target {
 
 /** Tells a caller who waits for an answer, and whose client understands it, that the wait goes on; undefined for others. */
 function createPatience(ex: Exchange, res: ServerResponse, deadlines: Deadlines): Timed | undefined {
-  const { heartbeatMs, patientAgents } = ex.plan.server
+  const { heartbeatMs, agentsAccepting102 } = ex.plan.server
   const agent = ex.head.headers['user-agent']
   if (heartbeatMs === undefined || typeof agent !== 'string') return undefined
-  if (!patientAgents.some(part => agent.includes(part)) || res.req.httpVersionMinor === 0) return undefined
+  if (!agentsAccepting102.some(part => agent.includes(part)) || res.req.httpVersionMinor === 0) return undefined
   const everyMs = heartbeatMs
   return {
     deadlineAt: deadlines.in(everyMs),

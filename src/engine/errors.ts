@@ -36,7 +36,7 @@ export const errors = {
   body_too_large: {
     status: 413,
     type: bad,
-    text: 'The request body is larger than the {max} bytes that {path} takes ({received}).',
+    text: 'The request body is larger than the {max} that {path} accepts ({received}).',
   },
   body_incomplete: { status: 400, type: bad, text: 'The request body ended before it was complete.' },
   body_too_slow: {

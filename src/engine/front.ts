@@ -14,7 +14,8 @@ const queryText = /^[!"$-~]*$/
 const pathBytesMax = 8192
 
 /**
- * The front filter: what reaches the router is one request with one meaning (`reference/reliability.md` 5.2).
+ * The front filter: what reaches the router is one request with one meaning
+ * (`docs/security.md#slow-and-odd-connections`).
  * @throws Failure path_invalid, header_duplicate, header_invalid, too_many_headers, expectation_unsupported,
  *   http_version_unsupported
  */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Transform, type TransformCallback } from 'node:stream'
-import type { Body, Clock, Room, Route } from '../kit/index.ts'
+import { type Body, type Clock, formatBytes, type ByteBudget, type Route } from '../kit/index.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
 import { scanObjectInTurns } from './fields.ts'
@@ -12,7 +12,7 @@ import type { Stopwatch } from './turns.ts'
 export type BodyPace = { readonly bytes: number; readonly ms: number }
 /** How slow a body may be, and who watches over it. */
 export type BodyPatience = { readonly deadlines: Deadlines; readonly pace: BodyPace }
-/** 1 KiB a second, over half a minute (`reference/reliability.md` 5.1). */
+/** 1 KiB a second, over half a minute (`docs/security.md#slow-and-odd-connections`). */
 export const bodyPace: BodyPace = { bytes: 30 * 1024, ms: 30_000 }
 /** Smaller chunks of a form that come in one turn go on together. */
 const smallBytes = 1_024
@@ -23,23 +23,23 @@ const discardMs = 10_000
 
 /** The memory for bodies, as one exchange sees it: checked before a body is read. */
 export class BodyMemory {
-  readonly #room: Room
+  readonly #budget: ByteBudget
   readonly #max: number
   readonly #payer: string
 
-  constructor(room: Room, max: number, payer: string) {
-    this.#room = room
+  constructor(budget: ByteBudget, max: number, payer: string) {
+    this.#budget = budget
     this.#max = max
     this.#payer = payer
   }
 
   /** @throws Failure over_capacity */
   take(bytes: number): void {
-    if (!this.#room.take(bytes, this.#max, this.#payer)) throw fail('over_capacity', {}, { retryAfterMs: 2_000 })
+    if (!this.#budget.take(bytes, this.#max, this.#payer)) throw fail('over_capacity', {}, { retryAfterMs: 2_000 })
   }
 
   give(bytes: number): void {
-    this.#room.give(bytes, this.#payer)
+    this.#budget.give(bytes, this.#payer)
   }
 }
 
@@ -103,9 +103,8 @@ function checkType(req: IncomingMessage, route: Route): void {
 }
 
 function tooLarge(route: Route, announced: number | undefined): Error {
-  const received =
-    announced === undefined ? 'it was still arriving when that was reached' : `${announced} were announced`
-  return fail('body_too_large', { max: route.bodyBytesMax, path: route.path, received })
+  const received = announced === undefined ? 'it was still arriving at that point' : `${announced} bytes were announced`
+  return fail('body_too_large', { max: formatBytes(route.bodyBytesMax), path: route.path, received })
 }
 
 async function readJson(
@@ -345,7 +344,7 @@ function waitsForContinue(req: IncomingMessage): boolean {
 
 /**
  * Takes and forgets what is left of a body that was refused. Closing at once instead would lose the answer: clients
- * that are still writing see EPIPE and send the request again (`reference/wire.md` 2.4).
+ * that are still writing see EPIPE and send the request again (`docs/wire.md#uploads-refused-early`).
  */
 export function discardRest(req: IncomingMessage, clock: Pick<Clock, 'after'>): void {
   if (req.complete || req.destroyed) return

@@ -1,21 +1,23 @@
 import type { Candidate } from '../kit/index.ts'
 
 /**
- * The order in which a model's upstreams are tried: by priority, within one priority drawn by weight; those that are left
- * alone for now come last, because a slim chance is better than none. `random` gives numbers from 0 to below 1.
+ * The order in which a model's upstreams are tried: by priority, within one priority drawn by weight; those that are
+ * paused come last, because a slim chance is better than none. `random` gives numbers from 0 to below 1.
  */
 export function orderCandidates(
   candidates: readonly Candidate[],
-  isOpen: (candidate: Candidate) => boolean,
+  admits: (candidate: Candidate) => boolean,
   random: () => number,
 ): readonly Candidate[] {
   if (candidates.length === 1) return candidates
   const keyed = candidates.map(candidate => ({
     candidate,
-    open: isOpen(candidate),
+    admitted: admits(candidate),
     // Efraimidis and Spirakis: sorting by u^(1/w) draws without replacement by weight.
     key: random() ** (1 / candidate.weight),
   }))
-  keyed.sort((a, b) => Number(b.open) - Number(a.open) || a.candidate.priority - b.candidate.priority || b.key - a.key)
+  keyed.sort(
+    (a, b) => Number(b.admitted) - Number(a.admitted) || a.candidate.priority - b.candidate.priority || b.key - a.key,
+  )
   return keyed.map(({ candidate }) => candidate)
 }

@@ -6,8 +6,8 @@ const star = 0x2a
 
 /**
  * Strikes our own credential out of an answer: upstreams quote the key that they refuse, and the caller is not to learn
- * it (`reference/reliability.md` 2, X8). As many stars as there were bytes, so that a Content-Length stays true.
- * Undefined where there is nothing to hide.
+ * it (`docs/security.md#keys-that-upstreams-quote`). As many stars as there were bytes, so that a Content-Length stays
+ * true. Undefined where there is nothing to hide.
  */
 export function createRedaction(credential: Upstream['credential']): Stage | undefined {
   const secrets = (credential?.value.split(/\s+/) ?? [])

@@ -59,7 +59,7 @@ type Options = { readonly call?: UpstreamCall }
 
 /**
  * The only way out. http-proxy-3 is the frame; its own stream pass never runs, because ours stands before it and
- * returns true. Why: `design/architecture.md`, "The engine choice, measured".
+ * returns true. Why: `docs/decisions/0013-our-transport.md`.
  */
 export class Transport {
   readonly #proxy = httpProxy.createProxyServer({})
@@ -71,7 +71,7 @@ export class Transport {
 
   /**
    * `resolve` turns an upstream's url as written (`simulator:NAME`) into one that can be dialled; `connect` dials it, and is
-   * undici's unless told.
+   * undici's by default.
    */
   constructor(resolve: (url: string) => string, clock: Clock, connect?: Connect) {
     this.#resolve = resolve

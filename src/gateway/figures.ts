@@ -66,13 +66,13 @@ function upstreamSnapshots(plan: Plan, engine: Watched['engine']): readonly Snap
   return [
     labelledGauge(
       'tollgate_upstream_up',
-      'Whether an upstream is asked, or left alone after failures.',
+      'Whether an upstream is asked, or paused after failures.',
       'min',
       resting.map(({ upstream, ms }) => ({ labels: { upstream }, value: Number(ms <= 0) })),
     ),
     labelledGauge(
       'tollgate_upstream_cooldown_seconds',
-      'For how long an upstream is left alone yet.',
+      'How long an upstream stays paused yet.',
       'max',
       resting.map(({ upstream, ms }) => ({ labels: { upstream }, value: ms / 1000 })),
     ),

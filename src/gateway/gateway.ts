@@ -62,7 +62,7 @@ import { readVersion } from './version.ts'
 /** Parts that an embedder or a test brings instead of the gateway's own. */
 export type GatewayParts = {
   readonly env?: Environment
-  /** The system's unless told; one that only tells the time leaves waiting to the system. */
+  /** The system's by default; one that only tells the time leaves waiting to the system. */
   readonly clock?: Times & Partial<Timers>
   readonly random?: Random
   readonly log?: GatewayLog
@@ -77,11 +77,11 @@ export type GatewayParts = {
    * opens no listener for operators.
    */
   readonly role?: 'gateway' | 'worker'
-  /** The name of its lease on the storage; made up unless told. */
+  /** The name of its lease on the storage; made up by default. */
   readonly owner?: string
-  /** Opens connections to upstreams; the engine's own unless told. */
+  /** Opens connections to upstreams; the engine's own by default. */
   readonly connect?: Connect
-  /** What runs the storage of a file; threads of the operating system unless told. */
+  /** What runs the storage of a file; threads of the operating system by default. */
   readonly startThread?: StartThread
 }
 
@@ -318,7 +318,7 @@ class RunningGateway implements Gateway {
         simulated: () => [...this.simulated.keys()],
         open: () => engine.open,
         countersHealthy: () => counters.healthy(),
-        upstreamHealthy: name => engine.isOpen(name),
+        upstreamHealthy: name => !engine.isPaused(name),
       },
       reload: this.#role === 'worker' ? undefined : () => reloads.run(),
       check: text => this.#source.check(text, this.plan),

@@ -42,7 +42,10 @@ type CallerDoor = {
   readonly clock: Pick<Clock, 'after'>
 }
 
-/** Makes the server for callers. The figures are those of `reference/reliability.md` 5.1; Node's own invite slow clients. `refuse` answers what was no request, by the code of the fault. */
+/**
+ * Makes the server for callers, within the bounds of `docs/security.md#slow-and-odd-connections`. `refuse` answers what
+ * was no request, by the code of the fault.
+ */
 export function createCallerServer(
   listener: Listener,
   refuse: (code: string | undefined) => Answer,

@@ -9,7 +9,7 @@ type OpsParts = {
   readonly metrics: Pick<Metrics, 'expose'>
   isReady(): Awaitable<boolean>
   status(): Awaitable<Status>
-  /** The configuration in use, its secrets covered. */
+  /** The configuration in use, its secrets redacted. */
   settings(): {
     readonly revision: string
     readonly file: string

@@ -58,7 +58,7 @@ export class Reloads {
     this.loadedAt = at
     this.#taken++
     this.#lastOk = true
-    this.#log?.info({ revision, changes }, 'a new configuration holds')
+    this.#log?.info({ revision, changes }, 'a new configuration is active')
   }
 
   #refused(findings: readonly string[]): void {
@@ -66,7 +66,7 @@ export class Reloads {
     this.#lastOk = false
     this.#log?.error(
       { findings: findings.slice(0, toldMax), count: findings.length },
-      'a new configuration was refused; the old one stays',
+      'a new configuration was refused; the old one stays active',
     )
   }
 

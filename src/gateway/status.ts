@@ -13,7 +13,7 @@ export type ProcessStatus = {
   readonly event_loop_p99_ms: number
   readonly storage_healthy: boolean
   readonly counters_healthy: boolean
-  /** For how long each upstream is left alone yet, by name; 0 when it is asked. */
+  /** How long each upstream stays paused yet, by name; 0 when it is asked. */
   readonly resting_ms: { readonly [upstream: string]: number }
   /** Answers of upstreams since the start that were not recognised, the newest first. */
   readonly unrecognised: readonly UnrecognisedCount[]

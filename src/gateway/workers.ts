@@ -65,7 +65,7 @@ export type Workers = {
 }
 
 export type WorkersParts = Pick<GatewayParts, 'env' | 'log'> & {
-  /** How long a worker may be silent, in milliseconds; 30 s unless told. For tests, which have no minutes. */
+  /** How long a worker may be silent, in milliseconds; 30 s by default. For tests, which have no minutes. */
   readonly hangMs?: number
 }
 

@@ -3,7 +3,7 @@ import { type Charge, decidedTier, type Line, type TierSource } from './charge.t
 import type { KnownPlugin } from './plugin-facts.ts'
 import { formatMoney } from './units.ts'
 
-/** The billing part of a log record, field for field as `contract.md` names it. */
+/** The billing part of a log record. Programs read it: its fields are not renamed. */
 export type BillingRecord = {
   readonly state: Charge['state']
   readonly size: string | null
@@ -50,7 +50,7 @@ export type BillingRecord = {
   }
 }
 
-/** The labels of requirement 2.5, as the console prints them. */
+/** The labels of `docs/rules.md#the-record-of-a-charge`, as the console prints them. */
 export const sourceLabels: { readonly [source in TierSource]: string } = {
   output: '输出尺寸',
   request: '请求尺寸',

@@ -4,7 +4,7 @@ import type { Awaitable } from './awaitable.ts'
 export const windowMs = 60_000
 
 /** Something that a request asks of one limit. */
-export type Demand = {
+export type LimitRequest = {
   /** What is counted: demands with one id are counted together, whatever limit each brings. */
   readonly id: string
   /** `window`: amounts of any 60 seconds, each as long as that. `places`: what is in flight, each until its end. */
@@ -17,7 +17,7 @@ export type Demand = {
 }
 
 /** Where a limit stands. */
-export type Standing = {
+export type LimitStatus = {
   /** What is left, after what was taken. */
   readonly remaining: number
   /** Whole milliseconds until the demand could have been met, had nothing been taken; 0 when it could at once. */
@@ -30,13 +30,13 @@ export type Standing = {
  * What was taken. A ticket of some of its demands (`{ ...ticket, demands }`) is one too: a place may end before the rest.
  * Each demand of it is settled once at most.
  */
-export type Ticket = { readonly stamp: number; readonly demands: readonly Demand[] }
+export type Ticket = { readonly stamp: number; readonly demands: readonly LimitRequest[] }
 
-export type Taking = {
+export type LimitReservation = {
   /** Undefined when one of the limits was full: then nothing was taken of any. */
   readonly ticket: Ticket | undefined
   /** One for each demand, in their order. */
-  readonly standings: readonly Standing[]
+  readonly standings: readonly LimitStatus[]
 }
 
 /** What holds while a shared store does not answer: the counts of this process alone, or nothing and nobody gets in. */
@@ -48,9 +48,9 @@ export class CountersDown extends Error {}
 /** Where requests are counted. Memory counts within one process, at once; a shared store for several, after a round trip. */
 export type Counters = {
   /** Where the limits stand. @throws CountersDown */
-  peek(demands: readonly Demand[], whenDown: WhenDown): Awaitable<readonly Standing[]>
+  peek(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<readonly LimitStatus[]>
   /** All demands or none, in one step that nothing can come between. @throws CountersDown */
-  take(demands: readonly Demand[], whenDown: WhenDown): Awaitable<Taking>
+  take(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<LimitReservation>
   /**
    * What was really used of each demand, when it is known: more delays those who come later, less is free again, 0 makes
    * it not have happened. Places end, whatever the amount. Never rejects: what cannot be told ends by itself in a minute.

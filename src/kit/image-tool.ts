@@ -16,7 +16,7 @@ export function useChargeId(id: string): string {
 const known = new WeakMap<Body, boolean>()
 
 /**
- * A tool of the request makes images (decision 25).
+ * A tool of the request makes images (`docs/billing.md#images-that-tools-make`).
  * @throws Failure field_too_long for more than 4 MiB of tools
  */
 export function asksForImageTool(body: Body): boolean {

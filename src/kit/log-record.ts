@@ -3,7 +3,7 @@ import type { Charge } from './charge.ts'
 import type { LogRow } from './journal.ts'
 import type { KnownPlugin } from './plugin-facts.ts'
 
-/** One record of the request log, field for field as `contract.md` names it. */
+/** One record of the request log. Programs read it: its fields are not renamed. */
 export type LogRecord = {
   readonly id: string
   readonly time: string

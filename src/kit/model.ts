@@ -49,7 +49,7 @@ export type Upstream = {
   readonly answerBytesMax: number
   /** Whether sockets are used again; undefined leaves it to the route. */
   readonly reuse: boolean | undefined
-  /** When it is left alone: after so many failures in a row, for so long; then one request tries it. */
+  /** When it is paused: after so many failures in a row, for so long; then one request tries it. */
   readonly cooldown: { readonly failures: number; readonly forMs: number }
   /** Requests that it is sent at once, at most; absent for no bound. */
   readonly concurrency?: number

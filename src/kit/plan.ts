@@ -53,7 +53,7 @@ export type ServerPlan = {
   /** Silence after which a stream gets a heartbeat, and a caller that waits for its answer a 102; undefined for neither. */
   readonly heartbeatMs: number | undefined
   /** Parts of the user agents that understand a 102; others take it for the answer. */
-  readonly patientAgents: readonly string[]
+  readonly agentsAccepting102: readonly string[]
   /** Web origins that may call; `*` is any. Empty: no CORS headers at all. */
   readonly corsOrigins: readonly string[]
   /** Whether the console, its API and the public pages are served. */

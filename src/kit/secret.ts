@@ -12,7 +12,7 @@ const evenMax = 248
 /** What a key of this gateway looks like, for secret scanners. */
 export const secretPattern: RegExp = /^sk-[0-9A-Za-z]{49}$/
 
-/** A new key: `sk-`, 43 random base62 characters (256 bit) and 6 of their CRC-32 (requirement 2.1). */
+/** A new key: `sk-`, 43 random base62 characters (256 bit) and 6 of their CRC-32 (`docs/rules.md#keys`). */
 export function createSecret(random: Pick<Random, 'bytes'> = systemRandom): string {
   let text = ''
   while (text.length < randomLength)

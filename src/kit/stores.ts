@@ -132,7 +132,7 @@ export type Storage = Omit<Stores, 'counters'> & {
     /** What has not ended, added up. */
     open(): Awaitable<readonly OpenCharges[]>
     /**
-     * Ends a charge that needs review. `amount` is what a settled one costs, at most its hold; nothing unless told. False when
+     * Ends a charge that needs review. `amount` is what a settled one costs, at most its hold; nothing by default. False when
      * it needs none, or held less.
      */
     resolve(id: string, how: 'settle' | 'void', by: string, reason: string, amount?: Micros): Promise<boolean>

@@ -28,6 +28,12 @@ export function parseDuration(text: string): number | undefined {
   return match ? Math.round(Number(match[1]) * durationMs[match[2] as keyof typeof durationMs]) : undefined
 }
 
+/** Bytes for people: `32 MiB`, `64 KiB`, `1000 bytes`; whole units alone, so that nothing is rounded. */
+export function formatBytes(bytes: number): string {
+  if (bytes > 0 && bytes % bytesOf.MiB === 0) return `${bytes / bytesOf.MiB} MiB`
+  return bytes > 0 && bytes % bytesOf.KiB === 0 ? `${bytes / bytesOf.KiB} KiB` : `${bytes} bytes`
+}
+
 /** Reads `32MiB`, `64KiB`, `512` (bytes) into bytes; undefined when it is not a size. */
 export function parseBytes(text: string): number | undefined {
   const match = bytesText.exec(text)

@@ -14,7 +14,7 @@ export type LogOptions = {
   readonly destination?: { write(line: string): void }
   /** Values that may never be written, such as upstream credentials. */
   readonly secrets?: Iterable<string>
-  /** The system's unless told. */
+  /** The system's by default. */
   readonly clock?: Pick<Clock, 'now' | 'after'>
 }
 

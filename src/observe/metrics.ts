@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import type { Awaitable, EndedCharge, LimitDecision, LogRow } from '../kit/index.ts'
-import { counters, countersSnapshot, gaugeSnapshot, spreads, spreadsSnapshot } from './tally.ts'
-import type { Count, Snapshot, Spread } from './tally.ts'
+import { counters, countersSnapshot, gaugeSnapshot, histograms, histogramsSnapshot } from './tally.ts'
+import type { Count, Snapshot, Histogram } from './tally.ts'
 
 const secondsBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const commitBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -51,7 +51,7 @@ export type Metrics = {
 }
 
 /** The cells that one combination of operation, model and status class is counted in. */
-type RequestCells = { readonly requests: Count; readonly seconds: Spread }
+type RequestCells = { readonly requests: Count; readonly seconds: Histogram }
 
 /** Opens the metrics of one gateway. Nothing is shared between two gateways of one process but the process's own figures. */
 export function createMetrics(): Metrics {
@@ -61,7 +61,7 @@ export function createMetrics(): Metrics {
     'status',
     'outcome',
   ])
-  const seconds = spreads(
+  const seconds = histograms(
     'tollgate_request_duration_seconds',
     'From the head of the request to its settlement.',
     ['operation'],
@@ -87,7 +87,7 @@ export function createMetrics(): Metrics {
     'What limits said of requests: admitted, refused, shadow.',
     ['limit', 'decision'],
   )
-  const commits = spreads(
+  const commits = histograms(
     'tollgate_storage_commit_seconds',
     'From a change that is waited for to its commit.',
     ['change'],
@@ -112,7 +112,7 @@ export function createMetrics(): Metrics {
     'Turns of the event loop that one request took for longer than 50 ms, by what it was busy with.',
     ['step'],
   )
-  const upstreamSeconds = spreads(
+  const upstreamSeconds = histograms(
     'tollgate_upstream_head_seconds',
     "From dispatch to the head of the upstream's answer, or to its failure.",
     ['upstream', 'status'],
@@ -178,7 +178,7 @@ export function createMetrics(): Metrics {
         unrecognised,
         longTurns,
       ].map(countersSnapshot),
-      ...[seconds, upstreamSeconds, commits].map(spreadsSnapshot),
+      ...[seconds, upstreamSeconds, commits].map(histogramsSnapshot),
       gaugeSnapshot('tollgate_requests_in_flight', 'Requests that have begun and not ended.', inFlight),
       gaugeSnapshot(
         'tollgate_event_loop_busy_ratio',

@@ -58,7 +58,7 @@ export function counters(name: string, help: string, labels: readonly string[]):
   return new Family(name, help, labels, () => new Count())
 }
 
-export class Spread {
+export class Histogram {
   readonly bounds: readonly number[]
   /** One more than bounds: the last counts what is above all of them. */
   readonly counts: number[]
@@ -79,13 +79,13 @@ export class Spread {
   }
 }
 
-export function spreads(
+export function histograms(
   name: string,
   help: string,
   labels: readonly string[],
   bounds: readonly number[],
-): Family<Spread> {
-  return new Family(name, help, labels, () => new Spread(bounds))
+): Family<Histogram> {
+  return new Family(name, help, labels, () => new Histogram(bounds))
 }
 
 export function countersSnapshot(family: Family<Count>): Snapshot {
@@ -101,7 +101,7 @@ export function countersSnapshot(family: Family<Count>): Snapshot {
   }
 }
 
-export function spreadsSnapshot(family: Family<Spread>): Snapshot {
+export function histogramsSnapshot(family: Family<Histogram>): Snapshot {
   const values = [...family.cells.values()].flatMap(({ labels, cell }) => {
     const named = family.labelled(labels)
     let below = 0

@@ -10,7 +10,7 @@ export const generateCount: Operation = {
   body: 'json',
   words: {
     en: { label: 'Token count', summary: 'Count tokens, in the generative-language style' },
-    zh: { label: '词元计数', summary: 'generative-language 风格的 token 计数' },
+    zh: { label: '词元计数', summary: 'generative-language 风格的词元计数' },
   },
   fields: {
     contents: counted,

@@ -10,7 +10,7 @@ export const messagesCount: Operation = {
   body: 'json',
   words: {
     en: { label: 'Token count', summary: 'Count the tokens of messages' },
-    zh: { label: '词元计数', summary: '计算消息的 token 数' },
+    zh: { label: '词元计数', summary: '计算消息的词元数' },
   },
   fields: {
     model,

@@ -19,7 +19,7 @@ import { alphaSize, alphaSizeLike } from './sizes.ts'
 import type { Call, Played, SimulatedUpstream } from './upstream.ts'
 
 /**
- * Family A as sections 2.4 and 4.3 of the requirement describe it: base64 always, about 1.57 megapixels whatever is
+ * Family A as `docs/rules.md#sizes` describes it: base64 always, about 1.57 megapixels whatever is
  * asked, the ratio from `size` when generating and from the first reference image when editing, quality always auto.
  */
 export const alpha: SimulatedUpstream = {

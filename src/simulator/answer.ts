@@ -40,7 +40,7 @@ export function answerPieces(pieces: JsonPieces): Played {
   }
 }
 
-/** Server-sent events, each named by its `type` (`reference/wire.md` 1.4). */
+/** Server-sent events, each named by its `type` (`docs/wire.md#images`). */
 export function answerEvents(events: AsyncIterable<{ type: string; json: JsonPieces }>): Played {
   return {
     status: 200,

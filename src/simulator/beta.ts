@@ -13,7 +13,7 @@ const referencesMax = 3
 const jpegQuality = 85
 
 /**
- * Family B as sections 2.4 and 4.3 of the requirement describe it: 1K or 2K in thirteen ratios, temporary links unless
+ * Family B as `docs/rules.md#sizes` describes it: 1K or 2K in thirteen ratios, temporary links unless
  * base64 is asked for when generating, at most three reference images. It takes the resolution and ratio themselves, or
  * a raw `size` which it snaps, and refuses every field that it does not know.
  */
@@ -35,7 +35,7 @@ export const beta: SimulatedUpstream = {
     const [first] = references
     const size = readSize(fields)
     const pixels = betaSize({ ...size, ratio: size.ratio ?? nearestBetaRatio(first.pixels) })
-    // "The image may be JPEG or PNG" (2.4); that it follows the reference is the simulator's own rule.
+    // The image may be JPEG or PNG; that it follows the reference is the simulator's own rule.
     const format = first.content[0] === 0x89 ? 'png' : 'jpeg'
     const seed = seedOf(prompt, ...references.map(({ content }) => seedOf(content.length, content.subarray(0, 4096))))
     return answerLinks(call, picturesOf(fields, pixels, format, seed))

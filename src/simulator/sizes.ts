@@ -2,9 +2,9 @@ import { fail } from './errors.ts'
 import type { Pixels } from './pictures/measure.ts'
 
 /**
- * What comes back for what is asked: the one table of the simulator's dimensions. Those measured are the requirement's
- * (section 4.3); the others are the simulator's own, so that every ratio gives some picture: nobody may take them for a
- * vendor's.
+ * What comes back for what is asked: the one table of the simulator's dimensions. Those measured are those of the
+ * rules (`docs/rules.md#sizes`); the others are the simulator's own, so that every ratio gives some picture: nobody may
+ * take them for a vendor's.
  */
 type SizeRow = { readonly ratio: string; readonly width: number; readonly height: number; readonly measured: boolean }
 
@@ -17,10 +17,13 @@ export const alphaSizes: readonly SizeRow[] = [
   { ratio: '16:9', width: 1672, height: 941, measured: true },
 ]
 const alphaPixels = 1254 * 1254
-/** "About 0.69MP" in the requirement. */
+/** "About 0.69MP" in `docs/rules.md#sizes`. */
 const alphaPixelsMin = 690_000
 const alphaTolerance = 0.01
-/** Family A's long edge practically never exceeds 2048 (section 4.4), whatever the shape of a reference image. */
+/**
+ * Family A's long edge practically never exceeds 2048 (`docs/rules.md#tiers-and-prices`), whatever the shape of a
+ * reference image.
+ */
 const alphaLongEdgeMax = 2048
 
 /** Family B at 2K. Ties in nearness go to the ratio listed first. */

@@ -1,15 +1,15 @@
 import type { Awaitable, Clock, HoldResult, Log, Storage } from '../kit/index.ts'
 import { StorageError } from './errors.ts'
 import type { StorageOptions } from './options.ts'
-import type { Backlog } from './journal/backlog.ts'
+import type { LogQueue } from './journal/log-queue.ts'
 import { countKeys, findKeyByHash, readKey, readKeyRevision } from './keys/find.ts'
 import { findCharge } from './ledger/find.ts'
-import { type Ending, Owed } from './ledger/owed.ts'
-import type { Postings } from './ledger/postings.ts'
+import { type Ending, RetryQueue } from './ledger/retry-queue.ts'
+import type { ChargeQueue } from './ledger/charge-queue.ts'
 import { beatMs } from './ledger/replicas.ts'
 import { findSession, listSessions } from './people/sessions.ts'
 import { findUser, hasAdmin, listUsers, readPasswordHash } from './people/users.ts'
-import type { Steps } from './query.ts'
+import type { QueryProgram } from './query.ts'
 import type { Reading, Readings } from './readings.ts'
 import { type CommitWatch, watchCommits } from './watch-commits.ts'
 import type { Writing } from './writing.ts'
@@ -21,9 +21,9 @@ const nobody = 'gateway'
 
 /** Looks things up, one statement or a few, at once. */
 export type Lookup = {
-  run<T>(steps: Steps<T>): Awaitable<T>
+  run<T>(steps: QueryProgram<T>): Awaitable<T>
   /** On one state of the database. */
-  snapshot<T>(steps: Steps<T>): Awaitable<T>
+  snapshot<T>(steps: QueryProgram<T>): Awaitable<T>
 }
 
 /** Lists and proofs, which take their time. */
@@ -36,8 +36,8 @@ export type StorageParts = {
   readonly onCommit: CommitWatch | undefined
   /** Nobody else bills on this database. */
   readonly isAlone: boolean
-  readonly backlog: Backlog
-  readonly postings: Postings
+  readonly logQueue: LogQueue
+  readonly chargeQueue: ChargeQueue
   readonly writer: Writing
   readonly reads: Lookup
   readonly reader: Lists
@@ -47,9 +47,9 @@ export type StorageParts = {
 
 /** A storage on the parts of a driver. */
 export function assembleStorage(parts: StorageParts): Storage {
-  const { clock, log, role, isAlone, backlog, postings, reads, reader } = parts
+  const { clock, log, role, isAlone, logQueue, chargeQueue, reads, reader } = parts
   const { writer, underWay } = watchCommits(parts.writer, clock, parts.onCommit)
-  const owed = new Owed()
+  const retryQueue = new RetryQueue()
   const bills = role !== 'tool'
   const sweeper = bills ? clock.every(sweepMs, sweep) : undefined
   // One that is alone needs no lease, and an idle one writes nothing.
@@ -57,18 +57,18 @@ export function assembleStorage(parts: StorageParts): Storage {
   let closing: Promise<void> | undefined
   let ownChanges = 0
   writer.onRecovered(payOwed)
-  postings.onRefused(({ facts }) => void review(facts.id, 'not_recordable', 'released').catch(() => undefined))
+  chargeQueue.onRefused(({ facts }) => void review(facts.id, 'not_recordable', 'released').catch(() => undefined))
 
   function payOwed(): void {
-    for (const { id, ending } of owed.take())
+    for (const { id, ending } of retryQueue.take())
       end(id, ending).then(
-        ended => (ended ? undefined : owed.lookAgain(id, ending)),
+        ended => (ended ? undefined : retryQueue.lookAgain(id, ending)),
         () => undefined,
       )
   }
 
   function sweep(): void {
-    for (const { id, ending } of owed.takeLate()) void end(id, ending).catch(() => undefined)
+    for (const { id, ending } of retryQueue.takeLate()) void end(id, ending).catch(() => undefined)
     writer
       .submit('sweep', { at: clock.now() })
       .catch(error => log.warn({ err: error }, 'the sweep of old charges failed'))
@@ -88,13 +88,13 @@ export function assembleStorage(parts: StorageParts): Storage {
     try {
       const ended = await writer.submit(ending.change, ending.given)
       // A line whose commit was in doubt is there after all: the charge is not empty, and must not stay open.
-      if (ended || ending.change === 'settle' || !owed.isInDoubt(id)) return ended
+      if (ended || ending.change === 'settle' || !retryQueue.isInDoubt(id)) return ended
       const settlement = { id, delivery: 'unconfirmed', reason: 'line_in_doubt' } as const
       return await writer.submit('settle', { settlement, at: ending.given.at })
     } catch (error) {
-      if (isUnavailable(error)) owed.owe(id, ending)
+      if (isUnavailable(error)) retryQueue.owe(id, ending)
       // Others may have been in its way each time that it was tried; no hold stays for that.
-      else owed.lookAgain(id, ending)
+      else retryQueue.lookAgain(id, ending)
       throw error
     }
   }
@@ -180,7 +180,7 @@ export function assembleStorage(parts: StorageParts): Storage {
         } catch (error) {
           const { id } = request.facts
           const given = { id, state: 'voided', reason: 'hold_in_doubt', at } as const
-          if (isUnavailable(error)) owed.owe(id, { change: 'endEmpty', given })
+          if (isUnavailable(error)) retryQueue.owe(id, { change: 'endEmpty', given })
           throw error
         }
       },
@@ -188,7 +188,7 @@ export function assembleStorage(parts: StorageParts): Storage {
         try {
           return await writer.submit('line', { chargeId, line })
         } catch (error) {
-          if (isUnavailable(error)) owed.doubt(chargeId)
+          if (isUnavailable(error)) retryQueue.doubt(chargeId)
           throw error
         }
       },
@@ -202,21 +202,21 @@ export function assembleStorage(parts: StorageParts): Storage {
       },
       post(facts, lines, delivery) {
         if (lines.length === 0) return
-        postings.append({ facts, lines, delivery, at: clock.now() })
+        chargeQueue.append({ facts, lines, delivery, at: clock.now() })
         writer.touch()
       },
       void: (id, reason) => end(id, { change: 'endEmpty', given: { id, state: 'voided', reason, at: clock.now() } }),
       review,
       delivered(id) {
-        backlog.delivered(id)
+        logQueue.delivered(id)
         writer.touch()
       },
-      find: id => postings.find(id) ?? reads.snapshot(findCharge(id)),
+      find: id => chargeQueue.find(id) ?? reads.snapshot(findCharge(id)),
       healthy: () => writer.healthy(),
     },
     journal: {
       append(row) {
-        backlog.append(row)
+        logQueue.append(row)
         writer.touch()
       },
       list: filter => reader.ask('logs', filter),
@@ -235,7 +235,7 @@ export function assembleStorage(parts: StorageParts): Storage {
       lapse: until => writer.submit('lapse', { until, at: clock.now() }),
       refund: (id, by, reason) => writer.submit('refund', { id, by, reason, at: clock.now() }),
     },
-    waiting: () => ({ changes: underWay(), rows: backlog.size, charges: postings.size }),
+    waiting: () => ({ changes: underWay(), rows: logQueue.size, charges: chargeQueue.size }),
     flush: () => writer.flush(),
     close: () => (closing ??= close()),
   }

@@ -16,13 +16,13 @@ export type { StartThread } from './sqlite/thread.ts'
 export async function openStorage(
   options: StorageOptions & {
     readonly url: string
-    /** What a commit waits for another process's, in milliseconds; 5,000 unless told. This and the next two are for SQLite. */
+    /** What a commit waits for another process's, in milliseconds; 5,000 by default. This and the next two are for SQLite. */
     readonly busyMs?: number
-    /** The database never grows beyond; no bound unless told. */
+    /** The database never grows beyond; no bound by default. */
     readonly bytesMax?: number
-    /** Bytes that must be free on the disk for new charges to be opened; 256 MiB unless told. */
+    /** Bytes that must be free on the disk for new charges to be opened; 256 MiB by default. */
     readonly diskBytesMin?: number
-    /** Threads of the operating system unless told. */
+    /** Threads of the operating system by default. */
     readonly startThread?: StartThread | undefined
   },
 ): Promise<Storage> {

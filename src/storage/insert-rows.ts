@@ -1,4 +1,4 @@
-import type { Query, Row, Steps, Value } from './query.ts'
+import type { Query, Row, QueryProgram, Value } from './query.ts'
 
 /** Rows of one statement; a statement costs as much as three rows. */
 const rowsTogether = 16
@@ -6,7 +6,7 @@ const rowsTogether = 16
 const statements = new Map<string, string>()
 
 /** Inserts rows in their order, many with one statement. The columns of a table are the same every time. */
-export function* insertRows(table: string, columns: readonly string[], rows: readonly Row[]): Steps<void> {
+export function* insertRows(table: string, columns: readonly string[], rows: readonly Row[]): QueryProgram<void> {
   for (let at = 0; at < rows.length; ) {
     const many = rows.length - at >= rowsTogether ? rowsTogether : 1
     yield insertQuery(table, columns, rows.slice(at, at + many))

@@ -13,7 +13,7 @@ import type {
   User,
   UserChange,
 } from '../kit/index.ts'
-import type { Batch } from './journal/backlog.ts'
+import type { Batch } from './journal/log-queue.ts'
 import { pruneLogs } from './journal/prune.ts'
 import { writeLogs } from './journal/write.ts'
 import { changeKey, createKey, revokeKey, rotateKey } from './keys/write.ts'
@@ -31,8 +31,8 @@ import { createSession, endSession, touchSession } from './people/sessions.ts'
 import { claimSetup, offerSetup, type SetupClaim } from './people/setup.ts'
 import { leave, type Signed } from './people/trail.ts'
 import { changeUser, createUser, setPassword } from './people/users.ts'
-import { ask, type Steps } from './query.ts'
-import type { Scribe } from './self.ts'
+import { ask, type QueryProgram } from './query.ts'
+import type { Scribe } from './writer-identity.ts'
 
 /** Every change of the storage by name, with what it is given and what it gives back. All of it crosses threads. */
 export type Changes = {
@@ -74,16 +74,16 @@ export type Gives<C extends Change> = Changes[C]['gives']
 /** A change on its way to the writer. */
 export type Op = { [C in Change]: { readonly change: C; readonly given: Given<C> } }[Change]
 
-const stepsByChange: { readonly [C in Change]: (self: Scribe, given: Given<C>) => Steps<Gives<C>> } = {
-  hold: (self, { request, at }) => hold(self, request, at),
-  line: (self, { chargeId, line }) => addLine(self, chargeId, line),
-  settle: (self, { settlement, at }) => settle(self, settlement, at),
+const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C>) => QueryProgram<Gives<C>> } = {
+  hold: (identity, { request, at }) => hold(identity, request, at),
+  line: (identity, { chargeId, line }) => addLine(identity, chargeId, line),
+  settle: (identity, { settlement, at }) => settle(identity, settlement, at),
   endEmpty,
   resolve,
   refund,
   sweep: (_self, { at }) => sweep(at),
   lapse: (_self, given) => lapse(given),
-  beat: (self, { at }) => beat(self, at),
+  beat: (identity, { at }) => beat(identity, at),
   createKey,
   changeKey,
   rotateKey,
@@ -98,29 +98,29 @@ const stepsByChange: { readonly [C in Change]: (self: Scribe, given: Given<C>) =
   endSession: (_self, given) => endSession(given),
   note,
   pruneLogs: (_self, given) => pruneLogs(given),
-  post: (self, { postings }) => postCharges(self, postings),
+  post: (identity, { postings }) => postCharges(identity, postings),
   batch: (_self, batch) => writeBatch(batch),
   probe,
 }
 
 /** The queries of a change, for a driver to run inside a transaction. */
-export function stepsOf<C extends Change>(change: C, given: Given<C>, self: Scribe): Steps<Gives<C>> {
-  return stepsByChange[change](self, given)
+export function stepsOf<C extends Change>(change: C, given: Given<C>, identity: Scribe): QueryProgram<Gives<C>> {
+  return stepsByChange[change](identity, given)
 }
 
-function* writeBatch({ logs, delivered }: Batch): Steps<null> {
+function* writeBatch({ logs, delivered }: Batch): QueryProgram<null> {
   yield* writeLogs(logs)
   yield* markDelivered(delivered)
   return null
 }
 
-function* note(self: Scribe, { row, at }: Given<'note'>): Steps<null> {
-  yield* leave(self, { by: row.actor, at }, row.action, row.subject, row.before, row.after, row.reason)
+function* note(identity: Scribe, { row, at }: Given<'note'>): QueryProgram<null> {
+  yield* leave(identity, { by: row.actor, at }, row.action, row.subject, row.before, row.after, row.reason)
   return null
 }
 
 /** Writes and takes away 64 KiB: proves that there is room, and leaves the room for charges. */
-function* probe(): Steps<null> {
+function* probe(): QueryProgram<null> {
   const [row] = yield ask(
     'INSERT INTO probe (id, filler) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET filler = excluded.filler RETURNING id',
     new Uint8Array(65_536),

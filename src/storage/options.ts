@@ -10,9 +10,9 @@ export type StorageOptions = {
    * `tool`: a command beside them.
    */
   readonly role: 'gateway' | 'worker' | 'tool'
-  /** A name that nobody else has, by which a worker's lease is ended when it dies (`Claim.forget`); made up unless told. */
+  /** A name that nobody else has, by which a worker's lease is ended when it dies (`Claim.forget`); made up by default. */
   readonly owner?: string
-  /** Makes its ids; ones of its own unless told. */
+  /** Makes its ids; ones of its own by default. */
   readonly ids?: Ids
   /** Is told of each change that somebody waited for, once it is committed or is not. */
   readonly onCommit?: CommitWatch

@@ -10,7 +10,7 @@ export type Rows = readonly Row[]
  * inside one transaction, at once (SQLite) or with awaits (PostgreSQL). Conditional writes say `RETURNING`, so that the
  * rows given back are the rows changed.
  */
-export type Steps<T> = Generator<Query, T, Rows>
+export type QueryProgram<T> = Generator<Query, T, Rows>
 
 export function ask(sql: string, ...params: readonly Value[]): Query {
   return { sql, params }

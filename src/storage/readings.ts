@@ -22,7 +22,7 @@ import { readAnchor } from './ledger/anchor.ts'
 import { audit } from './ledger/audit.ts'
 import { findCharges, pageCharges } from './ledger/find.ts'
 import { sumOpen } from './ledger/sum-open.ts'
-import type { Steps } from './query.ts'
+import type { QueryProgram } from './query.ts'
 import type { Tables } from './tables.ts'
 
 /** What is listed and proved, by name. All of it crosses threads. */
@@ -46,9 +46,9 @@ export type Reading = keyof Readings
 
 /** A connection that only reads. */
 export type ReadTools = {
-  run<T>(this: void, steps: Steps<T>): Awaitable<T>
+  run<T>(this: void, steps: QueryProgram<T>): Awaitable<T>
   /** On one state of the database. */
-  snapshot<T>(this: void, steps: Steps<T>): Awaitable<T>
+  snapshot<T>(this: void, steps: QueryProgram<T>): Awaitable<T>
   /** Kysely on it, which takes a tenth of a second to load. */
   openKysely(this: void): Promise<Kysely<Tables>>
 }

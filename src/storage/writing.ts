@@ -4,7 +4,7 @@ import type { Change, Given, Gives } from './ops.ts'
 export type Writing = {
   /** Resolves after the commit. @throws StorageError `storage_unavailable` when it is not known to have happened. */
   submit<C extends Change>(change: C, given: Given<C>): Promise<Gives<C>>
-  /** Something was put into the backlog or among the postings. */
+  /** Something was put into the log queue or the charge queue. */
   touch(): void
   /** Resolves when everything handed in so far is durable. */
   flush(): Promise<void>

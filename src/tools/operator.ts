@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
-import { auditPlan, auditRules } from '../config/audit/audit.ts'
+import { lintPlan, lintRules } from '../config/lint/lint.ts'
 import { findKey, type FoundKey } from '../config/find-key.ts'
 import { compareSettings } from '../config/compare-settings.ts'
 import { formatText } from '../config/format-text.ts'
 import { formatGithub } from '../config/format-github.ts'
 import { formatSarif } from '../config/format-sarif.ts'
 import {
-  type AuditFinding,
+  type LintFinding,
   effectiveSettings,
   type Environment,
   type Finding,
@@ -20,7 +20,7 @@ import { readForeignYaml } from '../config/load.ts'
 import { Report } from '../config/report.ts'
 import { gatherSecrets } from '../config/secrets.ts'
 import { Source } from '../config/source.ts'
-import { importLitellm } from './import/import-litellm.ts'
+import { type Imported, importLitellm } from './import/import-litellm.ts'
 import type { Plan } from '../kit/index.ts'
 import { knownNames } from '../gateway/known-names.ts'
 import { builtins, pluginFinder } from '../gateway/plugin-finder.ts'
@@ -34,16 +34,18 @@ export type FormattedConfig = { readonly ok: true; readonly text: string; readon
 
 export type TracedConfig = { readonly ok: true; readonly values: readonly TracedValue[] } | Refused
 
-export type AuditedConfig =
-  | { readonly ok: true; readonly findings: readonly AuditFinding[]; readonly ignored: number }
+export type LintedConfig =
+  | { readonly ok: true; readonly findings: readonly LintFinding[]; readonly ignored: number }
   | Refused
 
-export type ImportedConfig = { readonly ok: true; readonly text: string; readonly notes: readonly string[] } | Refused
+export type ImportedConfig = ({ readonly ok: true } & Imported) | Refused
 
-/** A rule of the audit, for people. */
-export type AuditRule = {
+/** A rule of `lint`, for people. */
+export type LintRule = {
   readonly id: string
-  readonly severity: AuditFinding['severity']
+  /** Names that it had before. */
+  readonly formerly: readonly string[]
+  readonly severity: LintFinding['severity']
   readonly description: string
   readonly remedy: string
 }
@@ -61,21 +63,27 @@ export async function formatConfig(file: string, env: Environment): Promise<Form
   return { ok: true, text: formatted.text, changed: formatted.text !== text }
 }
 
-/** Every value that is in effect, defaults too, each with where it came from; secrets are covered. */
+/** Every value that is in effect, defaults too, each with where it came from; secrets are redacted. */
 export async function traceConfig(file: string, env: Environment): Promise<TracedConfig> {
   const { request, text, loaded } = await open(file, env)
   return loaded.ok ? { ok: true, values: await trace({ ...request, text }) } : loaded
 }
 
 /** What is dangerous in a valid configuration. `unasked` names rules that are left out. */
-export async function auditConfig(file: string, unasked: readonly string[], env: Environment): Promise<AuditedConfig> {
+export async function lintConfig(file: string, unasked: readonly string[], env: Environment): Promise<LintedConfig> {
   const { text, loaded } = await open(file, env)
-  return loaded.ok ? { ok: true, ...(await auditPlan({ file, text, env, plan: loaded.plan }, unasked)) } : loaded
+  return loaded.ok ? { ok: true, ...(await lintPlan({ file, text, env, plan: loaded.plan }, unasked)) } : loaded
 }
 
-/** All that an audit looks for. */
-export function listAuditRules(): readonly AuditRule[] {
-  return auditRules.map(({ id, severity, description, remedy }) => ({ id, severity, description, remedy }))
+/** All that `lint` looks for. */
+export function listLintRules(): readonly LintRule[] {
+  return lintRules.map(({ id, formerly = [], severity, description, remedy }) => ({
+    id,
+    formerly,
+    severity,
+    description,
+    remedy,
+  }))
 }
 
 /** Every key that a configuration may have, with the sections of the built-in plugins. */
@@ -88,9 +96,9 @@ export function findConfigKey(name: string): FoundKey {
 }
 
 /** Findings for other programs: annotations of GitHub Actions, or a SARIF 2.1.0 log. */
-export async function reportFindings(findings: readonly AuditFinding[], format: 'github' | 'sarif'): Promise<string> {
+export async function reportFindings(findings: readonly LintFinding[], format: 'github' | 'sarif'): Promise<string> {
   if (format === 'github') return formatGithub(findings)
-  return formatSarif(findings, { version: await readVersion(), rules: listAuditRules() })
+  return formatSarif(findings, { version: await readVersion(), rules: listLintRules() })
 }
 
 /** What a plan would change of a gateway that has told its settings, prices first. */

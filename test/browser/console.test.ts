@@ -33,7 +33,7 @@ t.test('set up by the link, log out and in, create a key, see it once, call with
   t.match(secret, /^sk-[\w-]{40,}$/)
   await page.getByRole('button', { name: 'Test this token' }).click()
   await page.getByText('It works').waitFor()
-  await page.getByRole('button', { name: 'I have kept it' }).click()
+  await page.getByRole('button', { name: "I've saved it" }).click()
   await page.getByRole('link', { name: '<b>my key</b>' }).waitFor()
   t.notOk((await page.content()).includes(secret), 'the secret is gone from the page')
 

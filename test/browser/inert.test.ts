@@ -83,15 +83,15 @@ t.test('a user sees no page of administrators, and nothing of others', { skip },
   await page.goto(`${url}/console`)
   await page.getByText('Waiting for the first request').waitFor()
   const ways = await page.getByRole('navigation').getByRole('link').allTextContents()
-  for (const name of ['Users & groups', 'Config', 'Audit', 'System']) t.notOk(ways.includes(name), name)
+  for (const name of ['Users & groups', 'Config', 'Audit log', 'System']) t.notOk(ways.includes(name), name)
   for (const path of ['users', 'config', 'audit', 'system']) {
     await page.goto(`${url}/console/${path}`)
     await page.getByRole('heading', { name: 'No such page' }).waitFor()
   }
   await page.goto(`${url}/console/logs/${sent.headers.get('x-request-id')}`)
-  await page.getByText('There is no such thing here, or it is not yours.').waitFor()
+  await page.getByText('Not found, or not yours.').waitFor()
   await page.goto(`${url}/console/tokens/${browsing.keyId}`)
-  await page.getByText('There is no such thing here, or it is not yours.').waitFor()
+  await page.getByText('Not found, or not yours.').waitFor()
   t.strictSame(faults, [])
 })
 

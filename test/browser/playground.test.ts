@@ -79,7 +79,7 @@ t.test('files are sent in the order that they were put in, the mask beside them'
   upstream.answer({ created: 1, data: [picture(1254, 1254)] })
   await page.goto(`${url}/console/playground?op=image.edit&model=alpha-image-2`)
   await page.getByRole('button', { name: 'Send' }).click()
-  await page.getByText('This is needed').waitFor()
+  await page.getByText('Required').waitFor()
   await page.locator('[name=prompt]').fill('a boat')
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByText('Choose at least one image').waitFor()

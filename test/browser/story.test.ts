@@ -117,7 +117,7 @@ t.test('an administrator refunds and decides with a reason, which the audit keep
   await page.locator('dialog').getByText('refunded').waitFor()
 
   await page.goto(`${url}/console/system`)
-  await page.getByText('Charges that wait for a decision: 1').waitFor()
+  await page.getByText('Charges that need a decision: 1').waitFor()
   await page.goto(`${url}/console/logs/${lost}`)
   await page.getByRole('button', { name: 'Resolve' }).click()
   await page.locator('[name=as]').selectOption('void')

@@ -1,4 +1,4 @@
-/** `n` as JSON has it, and whether it is a number of images (4.4; decision 1). */
+/** `n` as JSON has it, and whether it is a number of images (`docs/rules.md#fields-of-a-generation`). */
 export const counts: readonly { readonly n: unknown; readonly asked: number | 'refused' }[] = [
   { n: undefined, asked: 1 },
   { n: null, asked: 1 },
@@ -42,7 +42,10 @@ export const formCounts: readonly { readonly n: string | undefined; readonly ask
   { n: '', asked: 1 },
 ]
 
-/** Sizes that nobody can read (decision 5): 400 where the family snaps, forwarded as they are where it does not. */
+/**
+ * Sizes that nobody can read (`docs/rules.md#sizes`): 400 where the family snaps, forwarded as they are where it does
+ * not.
+ */
 export const unreadableSizes: readonly unknown[] = [
   ...'0x0 0x1024 -1x5 1e3x1e3 1024x x1024 1024 1024x1024x1 1024*1024 4k 1024.5x10 01024x1024'.split(' '),
   ...'99999999999999999999x1 １０２４x1024 large nul 1024x1024px +1024x1024'.split(' '),

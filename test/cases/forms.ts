@@ -10,7 +10,7 @@ export const headOf = (head: string) => rawForm([[head, 'm'], image])
 const repeat = (times: number, row: (index: number) => readonly [string, string]) =>
   rawForm([model, ...Array.from({ length: times }, (_, index) => row(index))])
 
-/** Bodies that readers are known to differ over (M1 to M29 of the catalogue); each is refused before anything is sent or held. */
+/** Bodies that readers are known to differ over; each is refused before anything is sent or held. */
 export const refusedForms: readonly (readonly [
   title: string,
   body: Buffer,

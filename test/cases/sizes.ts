@@ -1,4 +1,4 @@
-/** Requirement 4.3, family A: what is asked for, and what comes back from text to image. */
+/** `docs/rules.md#sizes`, family A: what is asked for, and what comes back from text to image. */
 export const familyA = [
   { size: '512x512', actual: '1254x1254' },
   { size: '1024x1024', actual: '1254x1254' },
@@ -8,7 +8,7 @@ export const familyA = [
 ] as const
 
 /**
- * Requirement 4.3, family B, with what decision 2 sends upstream and what 4.4.4 bills. An edit without a size follows
+ * `docs/rules.md#sizes`, family B, with what is sent upstream and what is billed. An edit without a size follows
  * its reference picture.
  */
 export const familyB = [

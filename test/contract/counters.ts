@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Clock, Counters, Demand, Taking, Ticket } from '../../src/kit/index.ts'
+import type { Clock, Counters, LimitRequest, LimitReservation, Ticket } from '../../src/kit/index.ts'
 import { HandClock, seeded } from '../harness/exchange.ts'
 
 const minute = 60_000
@@ -14,16 +14,16 @@ export function fresh(name = 'limit'): string {
   return `${name} ${process.pid} ${++ids}`
 }
 
-export function window(limit: number, amount = 1, more: Partial<Demand> = {}): Demand {
+export function window(limit: number, amount = 1, more: Partial<LimitRequest> = {}): LimitRequest {
   return { id: fresh(), kind: 'window', limit, amount, shadow: false, ...more }
 }
 
-export function places(limit: number, more: Partial<Demand> = {}): Demand {
+export function places(limit: number, more: Partial<LimitRequest> = {}): LimitRequest {
   return { id: fresh('places'), kind: 'places', limit, amount: 1, shadow: false, ...more }
 }
 
 /** @throws Error when nothing was taken */
-export function ticketOf({ ticket }: Taking): Ticket {
+export function ticketOf({ ticket }: LimitReservation): Ticket {
   if (!ticket) throw new Error('nothing was taken')
   return ticket
 }
@@ -42,9 +42,9 @@ export function countersContract(
     return {
       clock,
       counters,
-      take: async (...demands: readonly Demand[]): Promise<Taking> => counters.take(demands, 'refuse'),
+      take: async (...demands: readonly LimitRequest[]): Promise<LimitReservation> => counters.take(demands, 'refuse'),
       /** How many of `n` at once are admitted. */
-      count: async (n: number, ...demands: readonly Demand[]): Promise<number> => {
+      count: async (n: number, ...demands: readonly LimitRequest[]): Promise<number> => {
         const takings = await Promise.all(Array.from({ length: n }, async () => counters.take(demands, 'refuse')))
         return takings.filter(({ ticket }) => ticket).length
       },
@@ -118,7 +118,7 @@ export function countersContract(
     for (let i = 0; i < 100; i++) {
       const [requests, tokens] = [window(1 + Math.floor(random() * 5)), window(100)]
       let waitMs = 0
-      let asked: Demand[] = []
+      let asked: LimitRequest[] = []
       while (waitMs === 0) {
         asked = [requests, { ...tokens, amount: 1 + Math.floor(random() * 60) }]
         const { ticket, standings } = await take(...asked)
@@ -187,7 +187,7 @@ export function countersContract(
     t.match((await take(place)).standings, [{ waitMs: 1_000 }])
   })
 
-  t.test('a limit in the shadow counts, says what it would have refused, and refuses nobody', async t => {
+  t.test('a limit in shadow mode counts, says what it would have refused, and refuses nobody', async t => {
     const { take, count, counters } = await setUp()
     const shadow = window(2, 1, { shadow: true })
     t.equal(await count(5, shadow), 5)

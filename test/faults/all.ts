@@ -29,7 +29,7 @@ const counts: { readonly [name: string]: { readonly default: string; readonly sa
 }
 
 type Case = {
-  /** Of the catalogue, and a word to pick it by. */
+  /** Its number, which titles and reports carry, and a word to pick it by. */
   readonly ids: readonly string[]
   readonly file: string
   readonly args?: readonly string[]

@@ -195,7 +195,7 @@ function createPlan(candidates: readonly Candidate[], server: Partial<ServerPlan
       drainMs: 1_000,
       drainWaitMs: 0,
       heartbeatMs: undefined,
-      patientAgents: [],
+      agentsAccepting102: [],
       corsOrigins: [],
       console: false,
       ...server,

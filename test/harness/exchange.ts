@@ -108,7 +108,7 @@ export function somePlan(groups: readonly Group[] = [someGroup()]): Plan {
       drainMs: 1,
       drainWaitMs: 0,
       heartbeatMs: undefined,
-      patientAgents: [],
+      agentsAccepting102: [],
       corsOrigins: [],
       console: false,
     },

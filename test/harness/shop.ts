@@ -22,7 +22,7 @@ const noLimits: Edits = [
   [', limits: { rpm: 300 } }', ' }'],
 ]
 
-/** A test of what is billed; when it is over, the books have to hold (I1 to I8 of the catalogue). */
+/** A test of what is billed; when it is over, the books have to hold (I1 to I8 below). */
 export function billed(title: string, options: StartOptions, run: (t: Test, shop: Shop) => Promise<void>): void {
   void t.test(title, async t => {
     const shop = await openShop(t, options)
@@ -81,7 +81,7 @@ function recordAnswers(upstream: Upstream, produced: Mark[]): void {
 }
 
 /**
- * Checks the invariants of the catalogue's group B on a gateway that has settled; one sentence for each that is broken.
+ * Checks the invariants of the books on a gateway that has settled; one sentence for each that is broken.
  * I1 delivered ⊆ lines · I2 lines ⊆ produced · I5 nothing is still reserved · I7 whole micro-units · and what the books
  * prove of themselves: I3 one line each, I4 and I8 sums and holds, I6 what was booked has not changed.
  */

@@ -47,7 +47,8 @@ function describe(name: string, command: Command): string {
     ]),
   ].map(([flags = '', what = '', more = '']) => `| \`${flags}\` | ${escape(what + more)} |`)
   const table = rows.length > 0 ? `\n| | |\n|---|---|\n${rows.join('\n')}\n` : ''
-  return `## \`${name}${shown.join('')}\`\n\n${escape(sentence(command.description()))}\n${table}`
+  const alias = command.alias() ? `\nIts old name works too: \`${command.alias()}\`.\n` : ''
+  return `## \`${name}${shown.join('')}\`\n\n${escape(sentence(command.description()))}\n${alias}${table}`
 }
 
 function choicesOf(choices: readonly string[] | undefined): string {

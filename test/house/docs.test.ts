@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { anchorsOf } from './references.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const run = promisify(execFile)
@@ -14,16 +15,6 @@ const pages = tracked.filter(file => file.endsWith('.md') && !file.startsWith('t
 /** Empty for a page that is being written anew at this moment. */
 const read = (file: string) => readFile(join(root, file), 'utf8').catch(() => '')
 
-/** Headings as links name them. */
-function anchors(text: string): readonly string[] {
-  return [...text.matchAll(/^#+ +(.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
-}
-
 const withoutCode = (text: string): string => text.replaceAll(/^```[^]*?^```/gm, '').replaceAll(/`[^`\n]*`/g, '')
 
 t.test('every relative link of every page leads somewhere', async t => {
@@ -34,7 +25,7 @@ t.test('every relative link of every page leads somewhere', async t => {
       const file = path === '' ? page : join(dirname(page), path)
       const isFile = tracked.includes(file)
       t.ok(isFile || folders.has(file.replace(/\/$/, '')), `${page} → ${target}`)
-      if (anchor !== undefined && isFile) t.ok(anchors(await read(file)).includes(anchor), `${page} → ${target}`)
+      if (anchor !== undefined && isFile) t.ok(anchorsOf(await read(file)).includes(anchor), `${page} → ${target}`)
     }
   }
 })

@@ -9,7 +9,7 @@ import { type Edits, type Started, start, type StartOptions } from '../harness/s
 import type { Reaction } from '../harness/upstream.ts'
 
 const skip = redisMissing()
-/** `LEAK_REQUESTS=10000 node test/http/limits-faults.test.ts` for the number that the catalogue names. */
+/** `LEAK_REQUESTS=10000 node test/http/limits-faults.test.ts` for a long run. */
 const requests = Number(process.env['LEAK_REQUESTS'] ?? 600)
 const together = 20
 const messages = [{ role: 'user', content: 'Say hello.' }]

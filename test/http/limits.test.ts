@@ -9,7 +9,7 @@ import { openWire, requestHead, type Wire } from '../harness/wire.ts'
 
 const generations = '/v1/images/generations'
 const edits = '/v1/images/edits'
-/** 32 MiB (requirement 4.2.2; decision 9). */
+/** 32 MiB (`docs/rules.md#size-of-a-body`). */
 const bodyMax = 33_554_432
 const json = 'application/json'
 
@@ -92,7 +92,7 @@ for (const [name, sized] of [
     const answer = await wire.read()
     t.equal(answer.status, 413)
     t.match(JSON.parse(answer.body.toString()), {
-      error: { type: 'invalid_request_error', code: 'body_too_large', param: null, message: /33554432.*33554433/ },
+      error: { type: 'invalid_request_error', code: 'body_too_large', param: null, message: /32 MiB.*33554433/ },
     })
     t.notOk(
       answer.headers['connection']?.includes('close'),
@@ -117,7 +117,7 @@ for (const [name, sized] of [
     await writeChunked(wire, sent.body.subarray(bodyMax))
     const answer = await wire.read()
     t.equal(answer.status, 413)
-    t.match(JSON.parse(answer.body.toString()), { error: { code: 'body_too_large', message: /33554432/ } })
+    t.match(JSON.parse(answer.body.toString()), { error: { code: 'body_too_large', message: /32 MiB/ } })
     await wire.write('0\r\n\r\n')
     await wire.write(modelsHead(started))
     t.equal((await wire.read()).status, 200, 'the connection serves on')

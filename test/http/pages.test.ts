@@ -50,7 +50,7 @@ type PriceJson = {
 const withLanguage = (path: string, language: string) => `${path}${path.includes('?') ? '&' : '?'}lang=${language}`
 const enabled = (plan: Plan) => [...plan.models.values()].filter(model => model.enabled)
 
-t.test('per-tier prices are published on a page of their own, for every model (requirement 4.4.8)', async t => {
+t.test('per-tier prices are published on a page of their own, for every model (4.4)', async t => {
   const { url, plan } = await start(t, { simulated: true })
 
   t.test('every model stands there with every price, without anybody being logged in', async t => {
@@ -106,7 +106,7 @@ t.test('per-tier prices are published on a page of their own, for every model (r
     t.match(await (await fetch(`${url}/pricing?lang=zh`)).text(), /不会出现：这类图片的长边不会小于 1254 像素/)
   })
 
-  t.test('who would pay 4K for a 2K image of family B is told the cheaper size (decision 12)', async t => {
+  t.test('who would pay 4K for a 2K image of family B is told the cheaper size (4.4)', async t => {
     for (const [language, words] of [
       [
         'en',
@@ -303,7 +303,7 @@ t.test('the reference is written once for a configuration, and follows it when i
   t.match(await (await fetch(`${url}/pricing`)).text(), /sim-tomorrow[^]*?free/)
 })
 
-t.test('the reference has every endpoint, the notes of every family and what sizes come to (decision 28)', async t => {
+t.test('the reference has every endpoint, the notes of every family and what sizes come to', async t => {
   const { url, plan } = await start(t, { simulated: true })
   for (const language of languages) {
     const page = await (await fetch(`${url}/docs?lang=${language}`)).text()

@@ -321,7 +321,7 @@ t.test(
   },
 )
 
-t.test('a limit in the shadow lets everybody pass and says once a minute how many it would have refused', async t => {
+t.test('a limit in shadow mode lets everybody pass and says once a minute how many it would have refused', async t => {
   const kept = new KeptLog()
   const edit: Edits = [['default: { rpm: 60, tpm: 500000 }', 'default: { rpm: 2, tpm: 9, shadow: [rpm, tpm] }']]
   const { post, clock, upstreams, settled } = await startLimited(t, {

@@ -13,7 +13,7 @@ t.teardown(() => simulator.close())
 const alpha = connect('alpha')
 const beta = connect('beta')
 
-t.test('family A gives the output of section 4.3 for the requested size', async t => {
+t.test('family A gives the output of the rules (4.3) for the requested size', async t => {
   for (const [size, output] of [
     ['512x512', '1254x1254'],
     ['1024x1024', '1254x1254'],
@@ -217,7 +217,7 @@ t.test('a malformed form is refused, so that a sloppy sender is found out', asyn
   })
 })
 
-t.test('family B gives the output of section 4.3, from a raw size and from resolution and ratio alike', async t => {
+t.test('family B gives the output of the rules (4.3), from a raw size and from resolution and ratio alike', async t => {
   for (const [size, knobs, output] of [
     [undefined, {}, '2496x1664'],
     ['1024x1024', { resolution: '1k', aspect_ratio: '1:1' }, '1024x1024'],

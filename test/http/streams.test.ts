@@ -201,7 +201,7 @@ t.test('a stream that is not silent gets no heartbeat, nor does an answer that i
 })
 
 t.test('while the head is waited for, 102 goes to those whose client understands it, and to nobody else', async t => {
-  const { url, upstreams } = await startEngine(t, { server: { heartbeatMs: 40, patientAgents: ['Patient/'] } })
+  const { url, upstreams } = await startEngine(t, { server: { heartbeatMs: 40, agentsAccepting102: ['Patient/'] } })
   upstreams[0]?.answer(res => void setTimeout(() => res.end('{}'), 400))
   for (const [agent, count] of [
     ['Patient/1.2 (node)', 1],

@@ -159,7 +159,7 @@ t.test('a chat is charged by the tokens that the upstream counted, cached ones a
       ['output', 34, '0.051'],
     ],
   )
-  t.match(charge?.lines[0], { at: /gateway\.yaml:\d+$/, why: '10 input × 500.00 per 1000000' })
+  t.match(charge?.lines[0], { at: /gateway\.yaml:\d+$/, why: '10 input tokens × 500.00 / 1M' })
   t.match(
     charge && formatBill(charge).at(-1),
     /^charged {4}0\.0561 USD, settled$/,
@@ -410,7 +410,7 @@ t.test('a budget key that leaves a stream pays the estimate, and its hold ends',
   t.same((await gateway.storage.books.verify()).problems, [])
 })
 
-t.test('a request whose tools make images is refused with a remedy: it is never free [decision 25]', async t => {
+t.test('a request whose tools make images is refused with a remedy: it is never free', async t => {
   const started = await begin()
   const { upstream, post } = started
   const tools = [{ type: 'web_search' }, { type: 'image_generation' }]

@@ -23,8 +23,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'src/storage/ledger/line.ts',
-        'export function* addLine(self: Self, chargeId: string, line: Line): Steps<boolean> {',
-        'export function* addLine(self: Self, chargeId: string, line: Line): Steps<boolean> {\n  if (line.index > 0) return true',
+        'export function* addLine(identity: WriterIdentity, chargeId: string, line: Line): QueryProgram<boolean> {',
+        'export function* addLine(identity: WriterIdentity, chargeId: string, line: Line): QueryProgram<boolean> {\n  if (line.index > 0) return true',
       ],
     ],
   },

@@ -102,7 +102,7 @@ t.test('what a file leaves out has the documented default', async t => {
     drainMs: 30_000,
     drainWaitMs: 0,
     heartbeatMs: 15_000,
-    patientAgents: [],
+    agentsAccepting102: [],
     corsOrigins: [],
     console: true,
   })
@@ -205,19 +205,37 @@ t.test('every spelling of a route is a route of its own that asks upstreams at t
   )
 })
 
-t.test('heartbeats, patient callers and web pages', async t => {
-  const server = 'server: { heartbeat: 500ms, patient_agents: [One/JS], cors: { origins: [https://app.example, "*"] } }'
+t.test('a key under its old name means what its new name means, and a note says the new one', async t => {
+  const file = (name: string) => `${sampleText}server: { ${name}: [One/JS] }\n`
+  const old = file('patient_agents')
+  const plan = await planOf(old)
+  t.same(plan.server.agentsAccepting102, ['One/JS'])
+  t.equal(plan.revision, (await planOf(file('agents_accepting_102'))).revision, 'the same revision')
+  const loaded = await loadPlan({
+    file: 'gateway.yaml',
+    text: old,
+    env: { ONE_KEY: key },
+    resolvePlugin: resolveSample,
+  })
+  t.match(loaded, { ok: true, notes: [{ severity: 'note', code: 'key_renamed', remedy: /agents_accepting_102/ }] })
+  const schema = new Ajv({ strict: false }).compile(gatewaySchema(builtins))
+  t.ok(schema(parse(readFileSync('gateway.yaml', 'utf8').replace('agents_accepting_102', 'patient_agents'))))
+})
+
+t.test('heartbeats, callers that accept a 102, and web pages', async t => {
+  const server =
+    'server: { heartbeat: 500ms, agents_accepting_102: [One/JS], cors: { origins: [https://app.example, "*"] } }'
   const plan = await planOf(`${sampleText}${server}\n`)
   t.match(plan.server, {
     heartbeatMs: 500,
-    patientAgents: ['One/JS'],
+    agentsAccepting102: ['One/JS'],
     corsOrigins: ['https://app.example', '*'],
   })
   const quiet = await planOf(`${sampleText}server: { heartbeat: off, cors: {} }\n`)
-  t.match(quiet.server, { heartbeatMs: undefined, patientAgents: [], corsOrigins: [] })
+  t.match(quiet.server, { heartbeatMs: undefined, agentsAccepting102: [], corsOrigins: [] })
   t.same(describeChanges(quiet, plan), [
     'server.heartbeat: off → 500ms',
-    'server.patient_agents: none → One/JS',
+    'server.agents_accepting_102: none → One/JS',
     'server.cors.origins: none → https://app.example, *',
   ])
 })
@@ -392,7 +410,7 @@ t.test('the shipped gateway.yaml', async t => {
     t.match(lines[model.origin.line - 1], model.name)
   }
   const { server } = plan
-  t.match(server, { heartbeatMs: 15_000, patientAgents: ['OpenAI/JS', 'Anthropic/JS'], corsOrigins: [] })
+  t.match(server, { heartbeatMs: 15_000, agentsAccepting102: ['OpenAI/JS', 'Anthropic/JS'], corsOrigins: [] })
   const asked = (route: Route): readonly unknown[] => [
     `${route.method} ${route.path}`,
     route.operation,

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { type Counters, CountersDown, type Demand, systemClock, type WhenDown } from '../../src/kit/index.ts'
+import { type Counters, CountersDown, type LimitRequest, systemClock, type WhenDown } from '../../src/kit/index.ts'
 import { openCounters } from '../../src/storage/counters/index.ts'
 import { RedisCounters, type RedisCountersOptions } from '../../src/storage/counters/redis/counters.ts'
 import { fresh, places, ticketOf, window } from '../contract/counters.ts'
@@ -14,7 +14,7 @@ import { redisMissing, startRedis } from '../harness/redis.ts'
 
 const skip = redisMissing()
 const minute = 60_000
-/** `REPEATS=100 node test/unit/counters-redis.test.ts` for the number that the catalogue names. */
+/** `REPEATS=100 node test/unit/counters-redis.test.ts` for a long run. */
 const repeats = Number(process.env['REPEATS'] ?? 20)
 /** Of what must not hang; nothing here takes a tenth of it. */
 const patienceMs = 10_000
@@ -29,7 +29,7 @@ async function open(t: Test, url: string, more: Partial<RedisCountersOptions> = 
 }
 
 /** How many of `n` at once are admitted. */
-async function count(counters: Counters, n: number, demands: readonly Demand[], whenDown: WhenDown = 'local') {
+async function count(counters: Counters, n: number, demands: readonly LimitRequest[], whenDown: WhenDown = 'local') {
   const takings = await Promise.all(Array.from({ length: n }, async () => counters.take(demands, whenDown)))
   return takings.filter(({ ticket }) => ticket).length
 }
@@ -146,7 +146,7 @@ t.test(
     const redis = await startRedis(t)
     const replicas = await Promise.all(Array.from({ length: 4 }, () => open(t, redis.url)))
     const [requests, place] = [[window(40)], [places(8)]]
-    const all = async (n: number, demands: readonly Demand[]) =>
+    const all = async (n: number, demands: readonly LimitRequest[]) =>
       sum(await Promise.all(replicas.map(({ counters }) => count(counters, n, demands, 'refuse'))))
     t.equal(await all(5, requests), 20)
     t.equal(await all(5, place), 8)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Health } from '../../src/engine/health.ts'
+import { CircuitBreaker } from '../../src/engine/circuit-breaker.ts'
 import { orderCandidates } from '../../src/engine/order-candidates.ts'
 import type { Candidate, Upstream } from '../../src/kit/index.ts'
 
@@ -79,43 +79,46 @@ t.test('one upstream needs no drawing', async t => {
   )
 })
 
-t.test('an upstream closes after failures in a row, lets one request try it, and opens with its success', async t => {
-  const health = new Health()
-  const { upstream } = candidate('one')
-  health.failed(upstream, 0)
-  health.failed(upstream, 0)
-  t.ok(health.isOpen(upstream, 1), 'two of three')
-  health.succeeded(upstream)
-  health.failed(upstream, 0)
-  health.failed(upstream, 0)
-  t.ok(health.isOpen(upstream, 1), 'a success in between begins the count anew')
-  health.failed(upstream, 10)
-  t.notOk(health.isOpen(upstream, 1_009))
-  t.equal(health.closed(1_009), 1)
-  t.ok(health.isOpen(upstream, 1_010), 'the time is over')
-  t.equal(health.closed(1_010), 0)
-  health.began(upstream, 1_010)
-  t.notOk(health.isOpen(upstream, 1_010), 'and one request alone tries')
-  health.failed(upstream, 1_100)
-  t.notOk(health.isOpen(upstream, 2_099), 'its failure closes for as long once more')
-  health.began(upstream, 2_100)
-  health.undecided(upstream)
-  t.ok(health.isOpen(upstream, 2_100), 'a trial whose caller left says nothing: the next one tries')
-  health.began(upstream, 2_100)
-  health.succeeded(upstream)
-  t.ok(health.isOpen(upstream, 2_101))
-  t.ok(health.isOpen(upstream, 2_101), 'for everybody')
-})
+t.test(
+  'a circuit breaker opens after failures in a row, lets one request try, and closes with its success',
+  async t => {
+    const breaker = new CircuitBreaker()
+    const { upstream } = candidate('one')
+    breaker.failed(upstream, 0)
+    breaker.failed(upstream, 0)
+    t.ok(breaker.admits(upstream, 1), 'two of three')
+    breaker.succeeded(upstream)
+    breaker.failed(upstream, 0)
+    breaker.failed(upstream, 0)
+    t.ok(breaker.admits(upstream, 1), 'a success in between begins the count anew')
+    breaker.failed(upstream, 10)
+    t.notOk(breaker.admits(upstream, 1_009))
+    t.equal(breaker.countOpen(1_009), 1)
+    t.ok(breaker.admits(upstream, 1_010), 'the time is over')
+    t.equal(breaker.countOpen(1_010), 0)
+    breaker.began(upstream, 1_010)
+    t.notOk(breaker.admits(upstream, 1_010), 'and one request alone tries')
+    breaker.failed(upstream, 1_100)
+    t.notOk(breaker.admits(upstream, 2_099), 'its failure opens it for as long once more')
+    breaker.began(upstream, 2_100)
+    breaker.undecided(upstream)
+    t.ok(breaker.admits(upstream, 2_100), 'a trial whose caller left says nothing: the next one tries')
+    breaker.began(upstream, 2_100)
+    breaker.succeeded(upstream)
+    t.ok(breaker.admits(upstream, 2_101))
+    t.ok(breaker.admits(upstream, 2_101), 'for everybody')
+  },
+)
 
-t.test('an upstream that says for how long is left alone for as long, at most a minute', async t => {
+t.test('an upstream that says for how long is paused for as long, at most a minute', async t => {
   for (const [asked, rest] of [
     [5_000, 5_000],
     [600_000, 60_000],
   ] as const) {
-    const health = new Health()
+    const breaker = new CircuitBreaker()
     const { upstream } = candidate('one')
-    health.failed(upstream, 0, asked)
-    t.notOk(health.isOpen(upstream, rest - 1), `${asked} ms asked, after the first failure`)
-    t.ok(health.isOpen(upstream, rest))
+    breaker.failed(upstream, 0, asked)
+    t.notOk(breaker.admits(upstream, rest - 1), `${asked} ms asked, after the first failure`)
+    t.ok(breaker.admits(upstream, rest))
   }
 })

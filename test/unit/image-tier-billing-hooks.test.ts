@@ -322,7 +322,7 @@ t.test('a successful answer is looked into for its images, a refusal for none; e
   )
 })
 
-t.test('response_format of a family that renders is ours (decision 6)', async t => {
+t.test('response_format of a family that renders is ours (2.4)', async t => {
   const on = course({ response_format: 'url' })
   await admit(on)
   const out = await on.hooks.onForward?.(

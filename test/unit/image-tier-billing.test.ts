@@ -439,7 +439,7 @@ t.test('more images than were asked for are billed and flagged, or capped', asyn
   t.match(rateImage(image, { rule, n: 1, overReturn: 'cap' }), { price: 0, flags: ['over_return', 'capped'] })
 })
 
-t.test('a size that costs more than it gives is said, with the cheaper one (decision 12)', async t => {
+t.test('a size that costs more than it gives is said, with the cheaper one (4.4)', async t => {
   const dear = quote({
     facet: ofRequest,
     family,

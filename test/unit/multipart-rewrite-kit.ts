@@ -96,7 +96,7 @@ export async function startPlugin(
       drainMs: 1000,
       drainWaitMs: 0,
       heartbeatMs: undefined,
-      patientAgents: [],
+      agentsAccepting102: [],
       corsOrigins: [],
       console: false,
     },

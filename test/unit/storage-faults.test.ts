@@ -7,7 +7,7 @@ import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { type Storage, systemClock } from '../../src/kit/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
-import { Backlog } from '../../src/storage/journal/backlog.ts'
+import { LogQueue } from '../../src/storage/journal/log-queue.ts'
 import { begin } from '../../src/storage/ledger/recover.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
@@ -362,13 +362,13 @@ await t.test('log rows wait while writing fails, and are written afterwards', as
   )
 })
 
-await t.test('the backlog is bounded: the oldest rows go, and are counted', async t => {
-  const backlog = new Backlog()
+await t.test('the logQueue is bounded: the oldest rows go, and are counted', async t => {
+  const logQueue = new LogQueue()
   const row = logRow()
-  for (let i = 0; i < 60_000; i++) backlog.append(row)
-  t.ok(backlog.size <= 50_256)
-  t.equal(backlog.dropped, 60_000 - backlog.size)
-  t.equal(backlog.through, backlog.dropped)
+  for (let i = 0; i < 60_000; i++) logQueue.append(row)
+  t.ok(logQueue.size <= 50_256)
+  t.equal(logQueue.dropped, 60_000 - logQueue.size)
+  t.equal(logQueue.through, logQueue.dropped)
 })
 
 await t.test('recovery killed before its commit leaves everything to the next one [B5]', async t => {

@@ -7,7 +7,7 @@ import { begin, beat } from '../../src/storage/ledger/recover.ts'
 import { transact, useClient } from '../../src/storage/postgres/commit.ts'
 import { createPool } from '../../src/storage/postgres/connect.ts'
 import { prepareDatabase } from '../../src/storage/postgres/prepare.ts'
-import { ask, type Rows, type Steps } from '../../src/storage/query.ts'
+import { ask, type Rows, type QueryProgram } from '../../src/storage/query.ts'
 import { whole } from '../../src/storage/rows.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { migrate } from '../../src/storage/sqlite/migrate.ts'
@@ -23,7 +23,7 @@ const now = 1_800_000_000_000
 const day = 24 * 3_600_000
 
 /** A database whose clock is handed in: runs steps as of a time. */
-type Base = { run<T>(at: number, steps: (at: number) => Steps<T>): Promise<T>; close(): Promise<void> }
+type Base = { run<T>(at: number, steps: (at: number) => QueryProgram<T>): Promise<T>; close(): Promise<void> }
 
 async function sqliteBase(): Promise<Base> {
   const harness = await sqliteHarness()
@@ -91,7 +91,7 @@ for (const [name, open] of [
         for (const self of selves) t.equal((await base.run(at, at => beat(self, at))).epoch, self.epoch, self.owner)
       }
       const isOpen = async (owner: string) => {
-        const [row] = await base.run(now, function* (): Steps<Rows> {
+        const [row] = await base.run(now, function* (): QueryProgram<Rows> {
           return yield ask(`SELECT count(*) AS n FROM charge WHERE id = ? AND state = 'reserved'`, `req_${owner}`)
         })
         return row !== undefined && whole(row, 'n') === 1

@@ -333,8 +333,8 @@ t.test('a charge of use is explained by its quantities, and replayed from its ow
   t.same(
     record.lines.map(line => [line.why, line.at, line.quantity]),
     [
-      ['12 input × 0.50 per 1000000 × 0.9', 'gateway.yaml:7', 12],
-      ['34 output × 1.50 per 1000000 × 0.9', 'gateway.yaml:7', 34],
+      ['12 input tokens × 0.50 / 1M × 0.9', 'gateway.yaml:7', 12],
+      ['34 output tokens × 1.50 / 1M × 0.9', 'gateway.yaml:7', 34],
     ],
   )
   const replay = (one: Charge) => replayCharge(one, [tokenUsage])

@@ -95,11 +95,11 @@ const zh: DocsWords = {
   contents: '目录',
   start: {
     title: '开始使用',
-    keys: '在控制台的“令牌”中创建密钥，密钥只显示一次。可直接使用现有的客户端库：填入密钥和下面的基础地址即可。',
+    keys: '在控制台的“令牌”页面创建令牌；令牌只显示一次。可直接使用现有的客户端库：填入令牌和下面的基础地址即可。',
     table: '各风格的基础地址',
     style: '风格',
     base: '基础地址',
-    header: '密钥',
+    header: '令牌',
     styles: {
       openai: 'chat-completions 风格',
       anthropic: 'messages 风格',
@@ -136,7 +136,7 @@ const zh: DocsWords = {
   },
   limits: {
     title: '限制',
-    lead: '每分钟请求数（RPM）与每分钟 token 数（TPM）按密钥计数，数值取自分组；部分模型另有自己的 RPM。被拒绝的请求不计入任何限制。',
+    lead: '每分钟请求数（RPM）与每分钟词元数（TPM）按令牌计数，数值取自分组；部分模型另有自己的 RPM。被拒绝的请求不计入任何限制。',
     header: '响应头',
     meaning: '含义',
     rows: {
@@ -162,7 +162,7 @@ const zh: DocsWords = {
   },
   console: {
     title: '控制台 API',
-    lead: '控制台自身所用的接口，需要已登录用户的会话；API 密钥在此无效。',
+    lead: '控制台自身所用的接口，需要已登录用户的会话；API 令牌在此无效。',
     method: '方法',
     path: '路径',
     use: '用途',

@@ -145,7 +145,7 @@ const zh: Words = {
     undecided: '图片档位只能由返回的图片决定。',
     atMost: amount => `请求发出前最多预留 ${amount}；没有返回的图片不收费。`,
     images: '图片模型',
-    perImage: '图片按长边所属的档位计费，只对实际返回的图片收费。不计 token，也不乘分组倍率：所示价格即最终价格。',
+    perImage: '图片按长边所属的档位计费，只对实际返回的图片收费。不按词元计费，也不乘分组倍率：所示价格即最终价格。',
     family: name => `系列 ${name}`,
     tier: '图片档位',
     longEdge: '长边',
@@ -159,7 +159,7 @@ const zh: Words = {
     pricePerImage: '每张价格',
     remark: '说明',
     never: edge => `不会出现：这类图片的长边不会小于 ${edge} 像素。`,
-    rare: edge => `实际上不会出现：尺寸表中最长的边为 ${edge} 像素。`,
+    rare: edge => `实际上不会出现：大小对照表中最长的边为 ${edge} 像素。`,
     rule: (from, otherwise) => {
       const [first, second] = from
       if (first === 'output' && !second)
@@ -188,12 +188,12 @@ const zh: Words = {
     },
     notes: '使用须知',
     use: '按用量计费的模型',
-    useLead: '金额会乘以调用者所在分组的倍率。',
+    useLead: '金额会乘以调用方所在分组的倍率。',
     unit: '计费项',
     units: {
-      input: '输入 token',
-      cached_input: '缓存命中的输入 token',
-      output: '输出 token',
+      input: '输入词元',
+      cached_input: '缓存命中的输入词元',
+      output: '输出词元',
       character: '字符',
       second: '音频',
       search_unit: '检索单元',

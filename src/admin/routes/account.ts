@@ -4,7 +4,7 @@ import { fail } from '../errors.ts'
 import { moment, password, passwordGuess, text, truth } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
 import { endSession, revokeSessionKeys, sessionId, sessionKeyName } from '../session/sessions.ts'
-import { visitorOf } from '../visitor.ts'
+import { sessionUserOf } from '../session-user.ts'
 
 const sessionsAnswer = {
   type: 'object',
@@ -38,7 +38,7 @@ export const accountRoutes = [
     status: 204,
     async handle(ask) {
       const { parts, body, remote, door } = ask
-      const { user, session } = visitorOf(ask)
+      const { user, session } = sessionUserOf(ask)
       checkPassword(body.password, user.name)
       const takeBack = door.guard.begin(user.name, remote)
       const known = await parts.storage.users.passwordHash(user.name)
@@ -58,7 +58,7 @@ export const accountRoutes = [
     summary: "One's own sessions.",
     answer: sessionsAnswer,
     async handle(ask) {
-      const { user, session: own } = visitorOf(ask)
+      const { user, session: own } = sessionUserOf(ask)
       const sessions = await ask.parts.storage.sessions.list(user.name)
       return {
         sessions: sessions.map(session => ({
@@ -79,7 +79,7 @@ export const accountRoutes = [
     summary: "Ends one of one's own sessions.",
     status: 204,
     async handle(ask) {
-      const { user } = visitorOf(ask)
+      const { user } = sessionUserOf(ask)
       const sessions = await ask.parts.storage.sessions.list(user.name)
       const session = sessions.find(one => sessionId(one) === ask.params['id'])
       if (!session) throw fail('not_found')

@@ -3,7 +3,7 @@ import { toMoment } from '../answers.ts'
 import { fail } from '../errors.ts'
 import type { ConfigFinding, Reloaded } from '../parts.ts'
 import { moment, text, textOrNull, texts, truth, whole, wholeOrNull } from '../schemas.ts'
-import { visitorOf } from '../visitor.ts'
+import { sessionUserOf } from '../session-user.ts'
 
 const textBytesMax = 1024 * 1024
 
@@ -45,7 +45,7 @@ export const configRoutes = [
     method: 'GET',
     url: '/api/config',
     access: 'admin',
-    summary: 'The configuration file as it stands, its secrets covered, and where each value came from.',
+    summary: 'The configuration file as it stands, its secrets redacted, and where each value came from.',
     answer: {
       type: 'object',
       additionalProperties: false,
@@ -129,7 +129,7 @@ export const configRoutes = [
       const result = await parts.reload()
       if (result.ok)
         await parts.storage.trail.note({
-          actor: visitorOf(ask).user.name,
+          actor: sessionUserOf(ask).user.name,
           action: 'config.reload',
           subject: parts.plan().file,
           before: { revision: before },

@@ -14,7 +14,7 @@ import {
   textOrNull,
   userName,
 } from '../schemas.ts'
-import { ownerOf, visitorOf } from '../visitor.ts'
+import { ownerOf, sessionUserOf } from '../session-user.ts'
 
 const limit = { type: 'integer', minimum: 1, maximum: 1_000_000_000 } as const
 const listOrNull = {
@@ -96,7 +96,7 @@ type Asked = {
 function readSettings(asked: Asked, ask: Ask): Partial<KeySettings> {
   const plan = ask.parts.plan()
   const { name, group, expires, models, ips, limits, budget, budget_period: budgetPeriod } = asked
-  if (group !== undefined && visitorOf(ask).user.role !== 'admin') throw fail('forbidden', {}, { param: 'group' })
+  if (group !== undefined && sessionUserOf(ask).user.role !== 'admin') throw fail('forbidden', {}, { param: 'group' })
   if (typeof group === 'string') checkGroup(plan, group)
   const unknown = models?.find(model => !plan.models.has(model))
   if (unknown !== undefined) throw invalid('models', `There is no model '${unknown}' in the configuration.`)
@@ -186,14 +186,14 @@ export const keyRoutes = [
       required: ['name'],
       properties: {
         name: label,
-        user: { ...userName, description: 'Whose it is; oneself unless told. Administrators only.' },
+        user: { ...userName, description: 'Whose it is; oneself by default. Administrators only.' },
         ...settings,
       },
     },
     answer: secretAnswer,
     status: 201,
     async handle(ask) {
-      const { name: user, role } = visitorOf(ask).user
+      const { name: user, role } = sessionUserOf(ask).user
       const { user: wanted, ...asked } = ask.body
       if (wanted !== undefined && wanted !== user && role !== 'admin') throw fail('forbidden', {}, { param: 'user' })
       const { secret, hash, hint } = ask.parts.newSecret()
@@ -229,7 +229,7 @@ export const keyRoutes = [
       const { status, ...asked } = ask.body
       const { id } = await findKey(ask)
       const change = { ...readSettings(asked, ask), ...(status !== undefined && { status }) }
-      const key = await ask.parts.storage.keys.change(id, change, visitorOf(ask).user.name)
+      const key = await ask.parts.storage.keys.change(id, change, sessionUserOf(ask).user.name)
       if (!key) throw revoked()
       return show(ask, key)
     },
@@ -249,7 +249,7 @@ export const keyRoutes = [
       const { id } = await findKey(ask)
       const { secret, hash, hint } = ask.parts.newSecret()
       const rotation = { hash, hint, overlapMs: ask.body.overlap_seconds * 1_000 }
-      const key = await ask.parts.storage.keys.rotate(id, rotation, visitorOf(ask).user.name)
+      const key = await ask.parts.storage.keys.rotate(id, rotation, sessionUserOf(ask).user.name)
       if (!key) throw revoked()
       return { key: show(ask, key), secret }
     },
@@ -262,7 +262,7 @@ export const keyRoutes = [
     status: 204,
     async handle(ask) {
       const { id } = await findKey(ask)
-      await ask.parts.storage.keys.revoke(id, visitorOf(ask).user.name)
+      await ask.parts.storage.keys.revoke(id, sessionUserOf(ask).user.name)
       return null
     },
   }),

@@ -6,9 +6,9 @@ import { exportLines, exportTable } from '../export.ts'
 import { logQuery, readLogMatch } from '../log-query.ts'
 import { decimal, pageLimit, reason, rowId, textOrNull, whole } from '../schemas.ts'
 import { logAnswer, logDetailAnswer } from '../log-answer.ts'
-import { Seats } from '../seats.ts'
+import { Semaphore } from '../semaphore.ts'
 import { Tails } from '../tail.ts'
-import { ownerOf, visitorOf } from '../visitor.ts'
+import { ownerOf, sessionUserOf } from '../session-user.ts'
 import { stepsAnswer } from './overview.ts'
 
 const minuteMs = 60_000
@@ -48,7 +48,7 @@ function showDetail({ parts }: Ask, { row, charge }: Found) {
 /** Changes one charge, and shows its record as it is then. */
 async function decide(ask: Ask, change: (id: string, by: string) => Promise<boolean>, refusal: string) {
   const { row } = await findRow(ask)
-  if (!(await change(row.id, visitorOf(ask).user.name))) throw fail('conflict', { why: refusal })
+  if (!(await change(row.id, sessionUserOf(ask).user.name))) throw fail('conflict', { why: refusal })
   return showDetail(ask, await findRow(ask))
 }
 
@@ -81,7 +81,7 @@ const histogram = defineRoute({
   method: 'GET',
   url: '/api/logs/histogram',
   access: 'user',
-  summary: 'How many requests in each step of time; of the last 24 hours unless told.',
+  summary: 'How many requests in each step of time; of the last 24 hours by default.',
   query: filterOnly,
   answer: {
     type: 'object',
@@ -118,7 +118,7 @@ const tailOf = (tails: Tails) =>
     },
   })
 
-const exportBy = (exports: Seats) =>
+const exportBy = (exports: Semaphore) =>
   defineRoute({
     method: 'GET',
     url: '/api/logs/export',
@@ -180,7 +180,7 @@ const resolve = defineRoute({
       amount: {
         type: 'string',
         pattern: decimal,
-        description: 'What a settled one costs, at most what was held for it; 0 unless told.',
+        description: 'What a settled one costs, at most what was held for it; 0 by default.',
       },
       reason,
     },
@@ -200,5 +200,5 @@ const resolve = defineRoute({
 
 /** One gateway's: who follows the log, and how many take it away, is counted for it. */
 export function logRoutes() {
-  return [list, histogram, tailOf(new Tails()), exportBy(new Seats(exportsAtOnce)), one, refund, resolve]
+  return [list, histogram, tailOf(new Tails()), exportBy(new Semaphore(exportsAtOnce)), one, refund, resolve]
 }

@@ -3,7 +3,7 @@ import { type Ask, defineRoute } from '../api.ts'
 import { limitsRecord } from '../answers.ts'
 import { limitsAnswer, moment, text, textOrNull, texts, truth, whole } from '../schemas.ts'
 import { newSessionKey } from '../session/sessions.ts'
-import { visitorOf } from '../visitor.ts'
+import { sessionUserOf } from '../session-user.ts'
 
 const perUnitDefault = 1
 
@@ -119,6 +119,6 @@ export const modelRoutes = [
       required: ['key', 'expires'],
       properties: { key: text, expires: moment },
     },
-    handle: ask => newSessionKey(ask.parts, visitorOf(ask).session),
+    handle: ask => newSessionKey(ask.parts, sessionUserOf(ask).session),
   }),
 ]

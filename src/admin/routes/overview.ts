@@ -2,7 +2,7 @@ import { formatMoney, spellsAt, sumReviews } from '../../kit/index.ts'
 import { defineRoute } from '../api.ts'
 import { toMoment } from '../answers.ts'
 import { moment, moneyList, text, truth, whole, wholeOrNull } from '../schemas.ts'
-import { ownerOf } from '../visitor.ts'
+import { ownerOf } from '../session-user.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs

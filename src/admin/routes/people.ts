@@ -4,7 +4,7 @@ import { fail } from '../errors.ts'
 import { limitsAnswer, password, role, text, userAnswer, userName, userStatus, whole } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
 import { revokeSessionKeys, sessionKeyName } from '../session/sessions.ts'
-import { visitorOf } from '../visitor.ts'
+import { sessionUserOf } from '../session-user.ts'
 import { checkGroup } from './keys.ts'
 
 const group = { type: 'string', minLength: 1, maxLength: 100 } as const
@@ -48,7 +48,7 @@ export const peopleRoutes = [
       if (chosen !== null) checkPassword(chosen, body.name)
       const passwordHash = chosen === null ? null : await door.hashes.run(() => parts.hashPassword(chosen))
       const { name, group, role } = body
-      await parts.storage.users.create({ name, group, role, passwordHash }, visitorOf(ask).user.name)
+      await parts.storage.users.create({ name, group, role, passwordHash }, sessionUserOf(ask).user.name)
       const user = await parts.storage.users.find(name)
       if (!user) throw fail('not_found')
       return userRecord(user)
@@ -68,7 +68,7 @@ export const peopleRoutes = [
     answer: userAnswer,
     async handle(ask) {
       const { parts, body, params } = ask
-      const by = visitorOf(ask).user.name
+      const by = sessionUserOf(ask).user.name
       const name = params['name'] ?? ''
       if (body.group !== undefined) checkGroup(parts.plan(), body.group)
       // An administrator is left, whatever is changed: nobody takes away what they are changing it with.
@@ -96,7 +96,7 @@ export const peopleRoutes = [
     status: 204,
     async handle(ask) {
       const { parts, body, params, door } = ask
-      const { user, session } = visitorOf(ask)
+      const { user, session } = sessionUserOf(ask)
       const name = params['name'] ?? ''
       checkPassword(body.password, name)
       const hash = await door.hashes.run(() => parts.hashPassword(body.password))

@@ -5,7 +5,7 @@ import { fail } from '../errors.ts'
 import { passwordGuess, password, text, texts, truth, userAnswer, userName } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
 import { readCookie, writeCookie } from '../session/cookie.ts'
-import { beginSession, endSession, findVisitor, hashToken } from '../session/sessions.ts'
+import { beginSession, endSession, findSessionUser, hashToken } from '../session/sessions.ts'
 
 const sessionAnswer = {
   type: 'object',
@@ -50,7 +50,7 @@ async function enter(ask: Ask, name: string): Promise<Reply> {
   const { parts, headers, scheme } = ask
   const user = await parts.storage.users.find(name)
   if (!user) throw fail('not_logged_in')
-  const before = await findVisitor(parts, readCookie(headers.cookie as string | undefined, scheme))
+  const before = await findSessionUser(parts, readCookie(headers.cookie as string | undefined, scheme))
   if (before) await endSession(parts, before.session)
   const token = await beginSession(ask, name)
   await parts.storage.trail.note({
@@ -76,7 +76,7 @@ export const sessionRoutes = [
     summary: 'Who is logged in, and at which gateway.',
     answer: sessionAnswer,
     async handle(ask) {
-      if (ask.visitor) return describe(ask, ask.visitor.user)
+      if (ask.sessionUser) return describe(ask, ask.sessionUser.user)
       const { code, message } = fail('not_logged_in')
       const setup_needed = !(await ask.parts.storage.users.hasAdmin())
       const error = { code, message, field: null, request_id: ask.id, setup_needed }
@@ -138,7 +138,7 @@ export const sessionRoutes = [
       const { guard, hashes, decoy } = ask.door
       const takeBack = guard.begin(body.name, remote)
       const known = await parts.storage.users.passwordHash(body.name)
-      // Whoever there is not costs the same work as whoever there is.
+      // Hash for unknown users too: the time of an answer must not tell which names exist.
       const right = await hashes
         .run(async () => parts.verifyPassword(body.password, known ?? (await decoy())))
         .catch((error: unknown) => {
@@ -163,8 +163,8 @@ export const sessionRoutes = [
     access: 'anyone',
     summary: 'Logs out: the session and the keys made for it end.',
     status: 204,
-    async handle({ parts, visitor, scheme }) {
-      if (visitor) await endSession(parts, visitor.session)
+    async handle({ parts, sessionUser, scheme }) {
+      if (sessionUser) await endSession(parts, sessionUser.session)
       return new Reply(204, { 'set-cookie': writeCookie(null, scheme) })
     },
   }),

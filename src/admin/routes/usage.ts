@@ -3,7 +3,7 @@ import { defineRoute, Reply } from '../api.ts'
 import { csvLine } from '../export.ts'
 import { fail } from '../errors.ts'
 import { moment, rowId, text, whole } from '../schemas.ts'
-import { ownerOf } from '../visitor.ts'
+import { ownerOf } from '../session-user.ts'
 
 const dayMs = 86_400_000
 const spanMs = 30 * dayMs
@@ -59,7 +59,7 @@ export const usageRoutes = [
     method: 'GET',
     url: '/api/usage',
     access: 'user',
-    summary: 'What was used and charged, by day, key and model; of the last 30 days unless told.',
+    summary: 'What was used and charged, by day, key and model; of the last 30 days by default.',
     query: {
       type: 'object',
       additionalProperties: false,

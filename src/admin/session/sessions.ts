@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { aheadMs, type Session } from '../../kit/index.ts'
 import { toMoment } from '../answers.ts'
-import type { Ask, Visitor } from '../api.ts'
+import type { Ask, SessionUser } from '../api.ts'
 import type { AdminParts } from '../parts.ts'
 
 const idleMs = 30 * 60_000
@@ -44,7 +44,7 @@ export async function beginSession(ask: Ask, user: string): Promise<string> {
 }
 
 /** Who holds the token; undefined when its session has ended, was idle for too long, or its user is disabled. */
-export async function findVisitor(parts: AdminParts, token: string | undefined): Promise<Visitor | undefined> {
+export async function findSessionUser(parts: AdminParts, token: string | undefined): Promise<SessionUser | undefined> {
   if (token === undefined || !tokenText.test(token)) return undefined
   const { storage, clock } = parts
   const found = await storage.sessions.find(hashToken(token))
@@ -85,9 +85,9 @@ export async function revokeSessionKeys(
 }
 
 /** Whether whoever asks is still logged in, and in the same role, for answers that go on for long. */
-export async function isSessionOpen({ parts, visitor }: Ask): Promise<boolean> {
-  const found = visitor && (await parts.storage.sessions.find(visitor.session.hash))
-  if (!found || found.user.role !== visitor.user.role) return false
+export async function isSessionOpen({ parts, sessionUser }: Ask): Promise<boolean> {
+  const found = sessionUser && (await parts.storage.sessions.find(sessionUser.session.hash))
+  if (!found || found.user.role !== sessionUser.user.role) return false
   return parts.clock.now() - found.session.seenAt < idleMs
 }
 

@@ -36,7 +36,7 @@ type Ends = { readonly before: string; readonly after: string; readonly than: st
 
 function tell(changes: readonly string[], { before, after, than }: Ends, file: string, format: string): void {
   if (format === 'json') return print(JSON.stringify({ before, after, changes }))
-  if (changes.length === 0) return say(`${file} says the same as ${than}: revision ${after}`)
+  if (changes.length === 0) return say(`${file} and ${than}: no differences, revision ${after}`)
   print(changes.join('\n'))
   say(`${file} (revision ${after}) changes ${changes.length} of ${than} (revision ${before})`)
 }

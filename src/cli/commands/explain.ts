@@ -26,7 +26,7 @@ export async function explainImage(options: Options & { readonly edit: boolean }
   await explain(options, operation)
 }
 
-/** The operation is the first that the model is offered for, unless told. */
+/** The operation is the first that the model is offered for, by default. */
 export async function explainAny(options: Options & { readonly operation?: string }): Promise<void> {
   await explain(options, options.operation)
 }

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { importConfig } from '../../index.ts'
+import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { showFindings } from '../show-findings.ts'
 
@@ -13,7 +14,9 @@ export async function importFrom(file: string, { from, out, force }: Options): P
   else await write(out, imported.text, force)
   for (const note of imported.notes) say(`note: ${note}`)
   const next = out === undefined ? '' : `; tollgate check ${out} says whether it is valid`
-  say(`${file} has been translated, ${imported.notes.length} notes${next}`)
+  const { all, active } = imported.models
+  const why = active === all ? '' : ': prices missing'
+  say(`${file}: ${active} of ${countOf(all, 'model')} active${why}; ${countOf(imported.notes.length, 'note')}${next}`)
 }
 
 async function write(file: string, text: string, force: boolean): Promise<void> {

@@ -41,10 +41,7 @@ export async function init(folder: string, { yes, force, upstream, ...flags }: O
 
 async function ask(told: SetupAnswers, names: readonly string[]): Promise<SetupAnswers> {
   if (!process.stdin.isTTY || !process.stderr.isTTY)
-    throw new Exit(
-      exitCodes.usage,
-      'error: nobody can be asked here; --yes takes what the flags do not say as it comes',
-    )
+    throw new Exit(exitCodes.usage, 'error: no terminal to ask at. Use --yes to accept the defaults.')
   return (await import('../ask-setup.ts')).askSetup(told, names)
 }
 

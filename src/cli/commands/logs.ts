@@ -62,7 +62,7 @@ function formatDetails(record: LogRecord): string {
   return lines.map(writeOut).join('\n')
 }
 
-/** A charge for people: the one line of the requirement, then why. Lines of tokens say themselves what multiplied them. */
+/** A charge for people: the one line with six labels, then why. Lines of tokens say themselves what multiplied them. */
 export function formatBill(billing: BillingRecord): readonly string[] {
   const plain = billing.lines.every(({ quantity }) => quantity === null) ? '; no group multiplier applies' : ''
   return [

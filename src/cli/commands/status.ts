@@ -31,7 +31,7 @@ function formatStatus(status: Status): string {
       ['UPSTREAM', 'STATE'],
       status.upstreams.map(({ name, resting_ms: restingMs, simulated }) => [
         name,
-        `${restingMs > 0 ? `left alone for ${Math.ceil(restingMs / 1000)} s` : 'asked'}${simulated ? ' (simulated)' : ''}`,
+        `${restingMs > 0 ? `paused for ${Math.ceil(restingMs / 1000)} s` : 'asked'}${simulated ? ' (simulated)' : ''}`,
       ]),
     ),
   ]

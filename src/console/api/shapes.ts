@@ -174,7 +174,7 @@ export type SystemState = {
   readonly disk_free: number | null
 }
 
-export type Stay = {
+export type OpenSession = {
   readonly id: string
   readonly created: string
   readonly seen: string

@@ -1,7 +1,7 @@
 import { call } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
 import { useSession } from '../api/session.ts'
-import type { Stay } from '../api/shapes.ts'
+import type { OpenSession } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Facts } from '../kit/facts.tsx'
 import { Form, SelectField, TextField } from '../kit/form.tsx'
@@ -17,7 +17,7 @@ import { type Language, language, speak, t } from '../words/index.ts'
 /** What a person decides for themselves. */
 export function Account() {
   const { user, gateway } = useSession()
-  const stays = useLoad<{ sessions: readonly Stay[] }>('/account/sessions')
+  const openSessions = useLoad<{ sessions: readonly OpenSession[] }>('/account/sessions')
   return (
     <Page title={t('nav.account')}>
       <div class="cards">
@@ -55,11 +55,13 @@ export function Account() {
         </section>
         <section class="card">
           <h2>{t('account.password')}</h2>
-          <ChangePassword onDone={stays.reload} />
+          <ChangePassword onDone={openSessions.reload} />
         </section>
       </div>
       <h2>{t('account.sessions')}</h2>
-      <Loaded of={stays}>{({ sessions }) => <Stays rows={sessions} onEnded={stays.reload} />}</Loaded>
+      <Loaded of={openSessions}>
+        {({ sessions }) => <OpenSessions rows={sessions} onEnded={openSessions.reload} />}
+      </Loaded>
     </Page>
   )
 }
@@ -88,7 +90,7 @@ function ChangePassword({ onDone }: { readonly onDone: () => void }) {
   )
 }
 
-function Stays({ rows, onEnded }: { readonly rows: readonly Stay[]; readonly onEnded: () => void }) {
+function OpenSessions({ rows, onEnded }: { readonly rows: readonly OpenSession[]; readonly onEnded: () => void }) {
   const end = async (id: string) => {
     try {
       await call(`/account/sessions/${encodeURIComponent(id)}`, { method: 'DELETE' })

@@ -1,3 +1,4 @@
+import { ApiError } from '../api/call.ts'
 import { logIn, sessionState } from '../api/session.ts'
 import { Form, TextField } from '../kit/form.tsx'
 import { Page } from '../kit/page.tsx'
@@ -14,10 +15,19 @@ export function Login() {
         </p>
       )}
       {state.kind === 'out' && state.setupNeeded && <p class="note">{t('login.setup')}</p>}
-      <Form submit={t('login')} onSubmit={values => logIn(values.get('name'), values.get('password'))}>
+      <Form
+        submit={t('login')}
+        onSubmit={values => logIn(values.get('name'), values.get('password')).catch(explainDelay)}
+      >
         <TextField name="name" label={t('user.name')} autocomplete="username" />
         <TextField name="password" label={t('password')} type="password" autocomplete="current-password" />
       </Form>
     </div>
   )
+}
+
+/** Whoever has to wait here has just given a wrong password. */
+function explainDelay(error: unknown): never {
+  if (!(error instanceof ApiError) || error.code !== 'slow_down') throw error
+  throw new ApiError(error.status, 'login_delayed', error.message, { retryAfter: error.retryAfter })
 }

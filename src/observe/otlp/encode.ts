@@ -1,4 +1,4 @@
-import type { Family, Spread } from '../tally.ts'
+import type { Family, Histogram } from '../tally.ts'
 
 /** A value of OTLP's JSON: whole numbers are texts there. */
 type Value = { readonly stringValue: string } | { readonly intValue: string } | { readonly doubleValue: number }
@@ -39,7 +39,7 @@ export function nanos(ms: number): string {
 }
 
 /** A histogram with everything that it has counted since the start. */
-export function encodeSpread(family: Family<Spread>, unit: string, startedAt: number, now: number): object {
+export function encodeSpread(family: Family<Histogram>, unit: string, startedAt: number, now: number): object {
   const times = { startTimeUnixNano: nanos(startedAt), timeUnixNano: nanos(now) }
   return {
     name: family.name,

@@ -1,5 +1,5 @@
 import type { Anchor, Clock, Exchange, Log, LogRow, OtlpPlan, Pending, Random } from '../../kit/index.ts'
-import { gaugeSnapshot, type Snapshot, spreads } from '../tally.ts'
+import { gaugeSnapshot, type Snapshot, histograms } from '../tally.ts'
 import { attributes, encodeSpread, type Span } from './encode.ts'
 import { Sender } from './sender.ts'
 import { anchorSpan, operationName, Tracer } from './tracer.ts'
@@ -22,13 +22,13 @@ export class Telemetry {
   readonly #tracer: Tracer
   readonly #resource: object
   readonly #startedAt: number
-  readonly #tokens = spreads(
+  readonly #tokens = histograms(
     'gen_ai.client.token.usage',
     'Tokens that were used.',
     ['gen_ai.operation.name', 'gen_ai.request.model', 'gen_ai.provider.name', 'gen_ai.token.type'],
     tokenBounds,
   )
-  readonly #seconds = spreads(
+  readonly #seconds = histograms(
     'gen_ai.server.request.duration',
     'How long requests took.',
     ['gen_ai.operation.name', 'gen_ai.request.model', 'gen_ai.provider.name', 'error.type'],

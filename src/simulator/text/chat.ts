@@ -9,7 +9,7 @@ import { countWords, listOf, readList, shapeOf, textOf } from './read.ts'
 import { openaiStyle } from './styles.ts'
 import { callTool, type ToolCall } from './tools.ts'
 
-/** `POST /v1/chat/completions` (`reference/wire.md` 5). */
+/** `POST /v1/chat/completions` (`docs/wire.md#usage`). */
 export const chat = perform(openaiStyle, rehearseChat)
 
 type Choice = { readonly prose: Prose; readonly call: ToolCall | undefined }

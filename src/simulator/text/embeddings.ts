@@ -7,7 +7,7 @@ import { countWords } from './read.ts'
 import { openaiStyle } from './styles.ts'
 import { vectorOf } from './vectors.ts'
 
-/** `POST /v1/embeddings` (`reference/wire.md` 5): of texts, or of tokens, one or many. */
+/** `POST /v1/embeddings` (`docs/wire.md#usage`): of texts, or of tokens, one or many. */
 export const embeddings = perform(openaiStyle, rehearse)
 
 const inputsMax = 2048

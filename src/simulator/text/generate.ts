@@ -10,7 +10,7 @@ import { googleStyle } from './styles.ts'
 import { callTool, type ToolCall } from './tools.ts'
 import { vectorOf } from './vectors.ts'
 
-/** The generative-language methods of a model, by what follows the colon (`reference/wire.md` 5, 6). */
+/** The generative-language methods of a model, by what follows the colon (`docs/wire.md#generative-language-paths`). */
 export const generateMethods = {
   generateContent: perform(googleStyle, call => {
     const { marks, chunks, whole } = rehearse(call)

@@ -9,7 +9,7 @@ import { countWords, listOf, readList, type Shape, shapeOf, textOf } from './rea
 import { anthropicStyle } from './styles.ts'
 import { callTool, type ToolCall } from './tools.ts'
 
-/** `POST /v1/messages` (`reference/wire.md` 3, 5). */
+/** `POST /v1/messages` (`docs/wire.md#usage`). */
 export const messages = perform(anthropicStyle, rehearseMessage)
 /** `POST /v1/messages/count_tokens`. */
 export const countTokens = perform(anthropicStyle, rehearseCount)

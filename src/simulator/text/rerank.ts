@@ -8,7 +8,7 @@ import { countWords, readList, textOf } from './read.ts'
 import { cohereStyle } from './styles.ts'
 import { overlap } from './vectors.ts'
 
-/** `POST /v1/rerank` (`reference/wire.md` 8): one body that readers of either kind of reranker take. */
+/** `POST /v1/rerank` (`docs/wire.md#rerank`): one body that readers of either kind of reranker take. */
 export const rerankV1 = perform(cohereStyle, call => rehearse(call, '1'))
 /** `POST /v2/rerank`: documents are texts, and do not come back. */
 export const rerankV2 = perform(cohereStyle, call => rehearse(call, '2'))

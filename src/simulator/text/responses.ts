@@ -12,7 +12,7 @@ import { responsesStyle } from './styles.ts'
 import { callTool, type ToolCall } from './tools.ts'
 
 /**
- * `POST /v1/responses` (`reference/wire.md` 5): text, calls of functions, and with the tool `image_generation` a picture
+ * `POST /v1/responses` (`docs/wire.md#usage`): text, calls of functions, and with the tool `image_generation` a picture
  * of family A when the prompt speaks of one.
  */
 export const responses = perform(responsesStyle, rehearse)

@@ -1,6 +1,6 @@
 import type { Failure } from '../../kit/index.ts'
 
-/** How one vendor words its errors. Source: `reference/wire.md` 2.1, 2.2, 2.5. */
+/** How one vendor words its errors. Seen: `docs/wire.md#errors`. */
 export type Style = {
   readonly body: (failure: Failure) => object
   /** An error in the middle of a stream, as the bytes of its record; `sequence` records came before it. */

@@ -11,7 +11,7 @@ import { transcribe } from './transcribe.ts'
 
 /**
  * Text, sound and ranks in every style: what is said is made of what was asked, the same each time; tokens are words.
- * A prompt may demand faults (`marks.ts`). Shapes are those of `reference/wire.md` 5 to 9.
+ * A prompt may demand faults (`marks.ts`). Shapes are those of `docs/wire.md`.
  */
 export const text: SimulatedUpstream = {
   'POST /v1/chat/completions': chat,

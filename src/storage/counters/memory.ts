@@ -1,4 +1,4 @@
-import type { Clock, Counters, Demand, Standing, Taking, Ticket } from '../../kit/index.ts'
+import type { Clock, Counters, LimitRequest, LimitStatus, LimitReservation, Ticket } from '../../kit/index.ts'
 import { SlidingLog } from './sliding-log.ts'
 
 /** Windows looked at on each taking to see whether they are idle. Two hold memory to twice what a minute uses. */
@@ -18,12 +18,12 @@ export class MemoryCounters implements Counters {
     this.#clock = clock
   }
 
-  peek(demands: readonly Demand[]): readonly Standing[] {
+  peek(demands: readonly LimitRequest[]): readonly LimitStatus[] {
     const now = this.#clock.tick()
     return demands.map(demand => this.#standingOf(demand, this.#waitMs(demand, now), now))
   }
 
-  take(demands: readonly Demand[]): Taking {
+  take(demands: readonly LimitRequest[]): LimitReservation {
     const now = this.#clock.tick()
     this.#dropIdle(now)
     const waits = demands.map(demand => this.#waitMs(demand, now))
@@ -33,7 +33,7 @@ export class MemoryCounters implements Counters {
   }
 
   /** Counts what somebody else has admitted at `stamp`, whatever the limits. */
-  record(demands: readonly Demand[], stamp: number): Ticket {
+  record(demands: readonly LimitRequest[], stamp: number): Ticket {
     // A log is in order: what is told late stands with what was told before it.
     this.#newest = Math.max(this.#newest, stamp)
     for (const { id, kind, amount } of demands) {
@@ -47,7 +47,7 @@ export class MemoryCounters implements Counters {
   settle({ stamp, demands }: Ticket, amounts: readonly number[]): void {
     const now = this.#clock.tick()
     for (let i = 0; i < demands.length; i++) {
-      const { id, kind, amount: taken } = demands[i] as Demand
+      const { id, kind, amount: taken } = demands[i] as LimitRequest
       const amount = amounts[i] ?? taken
       if (kind === 'places') {
         if (taken > 0) this.#leave(id)
@@ -85,7 +85,7 @@ export class MemoryCounters implements Counters {
     else this.#places.delete(id)
   }
 
-  #waitMs({ id, kind, limit, amount }: Demand, now: number): number {
+  #waitMs({ id, kind, limit, amount }: LimitRequest, now: number): number {
     if (kind === 'places') return (this.#places.get(id) ?? 0) + amount > limit ? placeWaitMs : 0
     const log = this.#logs.get(id)
     log?.forget(now)
@@ -93,7 +93,7 @@ export class MemoryCounters implements Counters {
     return amount > limit ? new SlidingLog().waitMs(limit, amount, now) : 0
   }
 
-  #standingOf({ id, kind, limit }: Demand, waitMs: number, now: number): Standing {
+  #standingOf({ id, kind, limit }: LimitRequest, waitMs: number, now: number): LimitStatus {
     if (kind === 'places') return { remaining: Math.max(0, limit - (this.#places.get(id) ?? 0)), waitMs, resetMs: 0 }
     const log = this.#logs.get(id)
     return { remaining: Math.max(0, limit - (log?.used ?? 0)), waitMs, resetMs: log?.resetMs(now) ?? 0 }

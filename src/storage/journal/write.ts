@@ -1,4 +1,4 @@
-import { ask, type Steps, type Value } from '../query.ts'
+import { ask, type QueryProgram, type Value } from '../query.ts'
 import { logColumns } from '../rows.ts'
 
 /** Rows of one statement; a statement costs as much as three rows. */
@@ -13,7 +13,7 @@ const timeAt = logColumns.indexOf('time')
 const keyAt = logColumns.indexOf('key_id')
 
 /** Writes rows given as the JSON of one flat list of values, and notes when each key was last used. */
-export function* writeLogs(text: string): Steps<null> {
+export function* writeLogs(text: string): QueryProgram<null> {
   const values = JSON.parse(text) as readonly Value[]
   const usedAt = new Map<string, number>()
   const width = logColumns.length

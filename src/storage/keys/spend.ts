@@ -1,5 +1,5 @@
 import { spellsAt, spellsAhead } from '../../kit/keys.ts'
-import { ask, type Query, type Steps } from '../query.ts'
+import { ask, type Query, type QueryProgram } from '../query.ts'
 
 /** Money that a key spends, and what was held for it and is free again. */
 export type Spending = {
@@ -55,7 +55,7 @@ export function spend({ keyId, amount, heldBack, at }: Spending): Query {
 }
 
 /** Gives back what was spent at `since`: of all, and of the day and the month that it was spent in. */
-export function* giveBack(keyId: string, amount: number, since: number): Steps<void> {
+export function* giveBack(keyId: string, amount: number, since: number): QueryProgram<void> {
   const { day, month } = spellsAt(since)
   yield ask(
     `UPDATE key SET spent = spent - ?,

@@ -1,14 +1,14 @@
 import type { Key, KeyChange, KeySettings, NewKey, Rotation } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
 import { leave, type Signed } from '../people/trail.ts'
-import { ask, type Steps, type Value } from '../query.ts'
-import type { Scribe } from '../self.ts'
+import { ask, type QueryProgram, type Value } from '../query.ts'
+import type { Scribe } from '../writer-identity.ts'
 import { readKey } from './find.ts'
 
-export function* createKey(self: Scribe, { key, by, at }: Signed & { readonly key: NewKey }): Steps<Key> {
+export function* createKey(identity: Scribe, { key, by, at }: Signed & { readonly key: NewKey }): QueryProgram<Key> {
   const [user] = yield ask('SELECT name FROM "user" WHERE name = ?', key.user)
   if (!user) throw new StorageError('user_unknown', { name: key.user })
-  const id = self.ids.next('key_', at)
+  const id = identity.ids.next('key_', at)
   yield ask(
     `INSERT INTO key (id, name, user_name, group_name, kind, hash, hint, status, expires_at, models, ips, limits, budget,
        budget_period, created_at)
@@ -31,7 +31,7 @@ export function* createKey(self: Scribe, { key, by, at }: Signed & { readonly ke
   const made = yield* readKey(id)
   if (!made) throw new Error(`the key ${id} was not written`)
   if (made.kind === 'key')
-    yield* leave(self, { by, at }, 'key.create', id, null, { user: made.user, ...settingsOf(made) })
+    yield* leave(identity, { by, at }, 'key.create', id, null, { user: made.user, ...settingsOf(made) })
   return made
 }
 
@@ -49,16 +49,16 @@ const columns: { readonly [S in keyof KeyChange]-?: readonly [column: string, wr
 }
 
 /** The key as it stands, kept from others until the transaction ends; undefined when there is none or it was revoked. */
-function* lockKey(id: string): Steps<Key | undefined> {
+function* lockKey(id: string): QueryProgram<Key | undefined> {
   const [locked] = yield ask(`UPDATE key SET hint = hint WHERE id = ? AND status <> 'revoked' RETURNING id`, id)
   return locked && (yield* readKey(id))
 }
 
 /** @returns undefined when there is no such key, or it was revoked. */
 export function* changeKey(
-  self: Scribe,
+  identity: Scribe,
   given: Signed & { readonly id: string; readonly change: KeyChange },
-): Steps<Key | undefined> {
+): QueryProgram<Key | undefined> {
   const { id, change, by, at } = given
   const was = yield* lockKey(id)
   if (!was) return undefined
@@ -70,15 +70,15 @@ export function* changeKey(
     id,
   )
   const became = yield* readKey(id)
-  yield* leave(self, { by, at }, 'key.change', id, settingsOf(was), became ? settingsOf(became) : null)
+  yield* leave(identity, { by, at }, 'key.change', id, settingsOf(was), became ? settingsOf(became) : null)
   return became
 }
 
 /** The old secret lives on for a while; one that an earlier rotation left ends now. */
 export function* rotateKey(
-  self: Scribe,
+  identity: Scribe,
   given: Signed & { readonly id: string; readonly rotation: Rotation },
-): Steps<Key | undefined> {
+): QueryProgram<Key | undefined> {
   const { id, rotation, by, at } = given
   const was = yield* lockKey(id)
   if (!was) return undefined
@@ -91,17 +91,17 @@ export function* rotateKey(
     id,
   )
   const became = { hint: rotation.hint, oldUntil }
-  yield* leave(self, { by, at }, 'key.rotate', id, { hint: was.hint, oldUntil: was.oldUntil }, became)
+  yield* leave(identity, { by, at }, 'key.rotate', id, { hint: was.hint, oldUntil: was.oldUntil }, became)
   return yield* readKey(id)
 }
 
 /** @returns false when there is no such key, or it was revoked before. */
-export function* revokeKey(self: Scribe, { id, by, at }: Signed & { readonly id: string }): Steps<boolean> {
+export function* revokeKey(identity: Scribe, { id, by, at }: Signed & { readonly id: string }): QueryProgram<boolean> {
   const was = yield* lockKey(id)
   if (!was) return false
   yield ask(`UPDATE key SET status = 'revoked' WHERE id = ?`, id)
   if (was.kind === 'key')
-    yield* leave(self, { by, at }, 'key.revoke', id, { status: was.status }, { status: 'revoked' })
+    yield* leave(identity, { by, at }, 'key.revoke', id, { status: was.status }, { status: 'revoked' })
   return true
 }
 

@@ -1,9 +1,9 @@
 import type { Anchor, ChainEnd } from '../../kit/index.ts'
-import { ask, type Steps } from '../query.ts'
+import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
 /** Where every chain ends. Run on one snapshot. */
-export function* readAnchor(at: number): Steps<Anchor> {
+export function* readAnchor(at: number): QueryProgram<Anchor> {
   const database = yield* readIdentity()
   const rows = yield ask('SELECT id, position, head FROM chain ORDER BY id')
   const chains = rows.map(row => ({
@@ -18,7 +18,7 @@ export function* readAnchor(at: number): Steps<Anchor> {
  * Holds the entries against what anchors say of them. An entry with the hash that it had then vouches for itself and, by the
  * chain, for every one before it; one that is gone was there when the anchor was made.
  */
-export function* auditAnchors(anchors: readonly Anchor[], report: (problem: string) => void): Steps<void> {
+export function* auditAnchors(anchors: readonly Anchor[], report: (problem: string) => void): QueryProgram<void> {
   if (anchors.length === 0) return
   const database = yield* readIdentity()
   const held = new Set<string>()
@@ -37,14 +37,14 @@ export function* auditAnchors(anchors: readonly Anchor[], report: (problem: stri
   }
 }
 
-function* compareEnd({ chain, position, head }: ChainEnd): Steps<string | undefined> {
+function* compareEnd({ chain, position, head }: ChainEnd): QueryProgram<string | undefined> {
   const [entry] = yield ask('SELECT hash FROM entry WHERE chain = ? AND position = ?', chain, position)
   if (entry) return text(entry, 'hash') === head ? undefined : `${position} is not the one that was there`
   const [last] = yield ask('SELECT max(position) AS position FROM entry WHERE chain = ?', chain)
   return `${position} was there and is gone; they end at ${last ? whole(last, 'position') : 0}`
 }
 
-function* readIdentity(): Steps<string> {
+function* readIdentity(): QueryProgram<string> {
   const [row] = yield ask(`SELECT value FROM meta WHERE name = 'identity'`)
   if (!row) throw new Error('the storage has lost its identity')
   return whole(row, 'value').toString(16).padStart(14, '0')

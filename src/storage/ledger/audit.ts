@@ -1,7 +1,7 @@
 import { decidedTier } from '../../kit/charge.ts'
 import type { Anchor, Audit } from '../../kit/index.ts'
 import { auditAnchors } from './anchor.ts'
-import { ask, type Row, type Rows, type Steps } from '../query.ts'
+import { ask, type Row, type Rows, type QueryProgram } from '../query.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
 import { accountOf, digestCharge, type Entry, hashEntry, sales, toEntry } from './entries.ts'
 import { groupRows } from './find.ts'
@@ -29,7 +29,13 @@ type Findings = {
  * Proves the books from nothing but their rows: every charge against its lines and entries, every key against its
  * charges, every chain of entries against its hashes. Run on one snapshot; changes nothing.
  */
-export function* audit({ at, anchors }: { readonly at: number; readonly anchors: readonly Anchor[] }): Steps<Audit> {
+export function* audit({
+  at,
+  anchors,
+}: {
+  readonly at: number
+  readonly anchors: readonly Anchor[]
+}): QueryProgram<Audit> {
   const problems: string[] = []
   let more = 0
   const findings: Findings = {
@@ -53,7 +59,7 @@ export function* audit({ at, anchors }: { readonly at: number; readonly anchors:
 }
 
 /** Processes that may have charges reserved: those with a lease, or one that ran out just now. As `liveName` has them. */
-function* findLive(at: number): Steps<ReadonlySet<string>> {
+function* findLive(at: number): QueryProgram<ReadonlySet<string>> {
   const rows = yield ask('SELECT owner, epoch FROM replica WHERE lease_until > now_ms(?) - ?', at, holdsEndMs)
   return new Set(rows.map(liveName))
 }
@@ -63,7 +69,7 @@ function liveName(row: Row): string {
   return `${text(row, 'owner')} ${whole(row, 'epoch')}`
 }
 
-function* auditCharges(findings: Findings, live: ReadonlySet<string>): Steps<void> {
+function* auditCharges(findings: Findings, live: ReadonlySet<string>): QueryProgram<void> {
   let after = ''
   for (;;) {
     const charges = yield ask('SELECT * FROM charge WHERE id > ? ORDER BY id LIMIT ?', after, pageRows)
@@ -137,7 +143,7 @@ function auditCharge(
 }
 
 /** Lines and entries behind the last charge belong to none. */
-function* auditStrays(findings: Findings, after: string): Steps<void> {
+function* auditStrays(findings: Findings, after: string): QueryProgram<void> {
   for (const table of ['line', 'entry'] as const) {
     const rows = yield ask(`SELECT DISTINCT charge_id FROM ${table} WHERE charge_id > ? LIMIT ?`, after, problemsMax)
     for (const row of rows) reportStray(findings, table, text(row, 'charge_id'))
@@ -148,7 +154,7 @@ function reportStray(findings: Findings, table: 'line' | 'entry', id: string): v
   findings.report(`charge ${id}: is gone, but has a row in ${table}`)
 }
 
-function* auditChains(findings: Findings): Steps<void> {
+function* auditChains(findings: Findings): QueryProgram<void> {
   const ends = yield ask(
     'SELECT id, position, head FROM chain UNION SELECT chain, 0, NULL FROM entry WHERE chain NOT IN (SELECT id FROM chain)',
   )
@@ -183,7 +189,7 @@ function* auditChains(findings: Findings): Steps<void> {
   }
 }
 
-function* auditKeys(findings: Findings): Steps<void> {
+function* auditKeys(findings: Findings): QueryProgram<void> {
   const keys = yield ask('SELECT id, spent, held FROM key')
   for (const key of keys) {
     const id = text(key, 'id')

@@ -1,6 +1,6 @@
-import { ask, type Steps } from '../query.ts'
+import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import type { Self } from '../self.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
 
 export type EmptyEnd = {
   readonly id: string
@@ -17,7 +17,7 @@ export type EmptyEnd = {
  * Ends a reserved charge of ours that has no line and gives its hold back, unless it is kept for a review. A voided one also
  * gives its idempotency key back: nothing was bought. @returns false when there is none such.
  */
-export function* endEmpty(self: Self, end: EmptyEnd): Steps<boolean> {
+export function* endEmpty(identity: WriterIdentity, end: EmptyEnd): QueryProgram<boolean> {
   const { id, state, reason, at } = end
   const underReview = state === 'needs_review' ? 1 : 0
   const kept = state === 'needs_review' && end.hold === 'kept' ? 1 : 0
@@ -33,8 +33,8 @@ export function* endEmpty(self: Self, end: EmptyEnd): Steps<boolean> {
     underReview,
     underReview,
     id,
-    self.owner,
-    self.epoch,
+    identity.owner,
+    identity.epoch,
     lined,
   )
   if (!charge) return false

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import { insertRows } from '../insert-rows.ts'
-import { ask, type Row, type Rows, type Steps } from '../query.ts'
+import { ask, type Row, type Rows, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'
-import type { Self } from '../self.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
 
 /** `settle` takes from the key, `refund` gives back, `void` records that somebody decided against a charge. */
 export type EntryKind = 'settle' | 'refund' | 'void'
@@ -26,17 +26,17 @@ export const sales = 'sales'
 export const accountOf = (keyId: string): string => `key:${keyId}`
 
 /** Appends an entry to this writer's chain. */
-export function post(self: Self, entry: Entry): Steps<void> {
-  return postAll(self, [entry])
+export function post(identity: WriterIdentity, entry: Entry): QueryProgram<void> {
+  return postAll(identity, [entry])
 }
 
 const columns = `chain, position, charge_id, kind, debit, credit, amount, actor, reason, created_at, digest, prev_hash,
   hash`.split(/,\s+/)
 
 /** Appends entries to this writer's chain: each carries the hash of the one before it. */
-export function* postAll(self: Self, entries: readonly Entry[]): Steps<void> {
+export function* postAll(identity: WriterIdentity, entries: readonly Entry[]): QueryProgram<void> {
   if (entries.length === 0) return
-  const { chain } = self
+  const { chain } = identity
   const [end] = yield ask('SELECT position, head FROM chain WHERE id = ?', chain)
   let position = end ? whole(end, 'position') : 0
   let head = end ? text(end, 'head') : ''

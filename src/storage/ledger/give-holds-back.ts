@@ -1,8 +1,8 @@
-import { ask, type Rows, type Steps } from '../query.ts'
+import { ask, type Rows, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
 /** Of rows with `key_id` and `hold`. In the order of the keys' ids: two that lock the same keys do so in the same order. */
-export function* giveHoldsBack(charges: Rows): Steps<void> {
+export function* giveHoldsBack(charges: Rows): QueryProgram<void> {
   const holds = new Map<string, number>()
   for (const charge of charges) {
     const key = text(charge, 'key_id')

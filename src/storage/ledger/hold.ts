@@ -1,9 +1,9 @@
 import type { ChargeFacts, HoldRequest, HoldResult } from '../../kit/index.ts'
 import { aheadMs, type BudgetPeriod, renewalAt } from '../../kit/keys.ts'
 import { left, leftParams } from '../keys/spend.ts'
-import { ask, type Row, type Steps } from '../query.ts'
+import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, toAnswer, whole, wholeOrNull } from '../rows.ts'
-import type { Self } from '../self.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
 import { factValues } from './fact-values.ts'
 
 /** How long an idempotency key and its answer are kept. */
@@ -13,7 +13,7 @@ export const idempotencyMs = 24 * 3_600_000
  * Opens a charge and takes its hold from the key's budget, or says why not.
  * The budget is tested by the statement that moves it: two requests may not spend the same micros.
  */
-export function* hold(self: Self, request: HoldRequest, at: number): Steps<HoldResult> {
+export function* hold(identity: WriterIdentity, request: HoldRequest, at: number): QueryProgram<HoldResult> {
   const { facts, idempotency } = request
   if (idempotency !== null) {
     const taken = yield* findTaken(facts, idempotency, at)
@@ -30,7 +30,7 @@ export function* hold(self: Self, request: HoldRequest, at: number): Steps<HoldR
     const refusal = yield* explainRefusal(facts.keyId, at)
     // The budget was raised between the two statements.
     if (refusal.availableMicros < request.hold) return refusal
-    return yield* hold(self, request, at)
+    return yield* hold(identity, request, at)
   }
   yield ask(
     `INSERT INTO charge (id, key_id, user_name, group_name, operation, model, family, upstream, config_revision, currency,
@@ -39,8 +39,8 @@ export function* hold(self: Self, request: HoldRequest, at: number): Steps<HoldR
     ...factValues(facts),
     JSON.stringify(facts.rule),
     request.hold,
-    self.owner,
-    self.epoch,
+    identity.owner,
+    identity.epoch,
     idempotency?.key ?? null,
     idempotency?.fingerprint ?? null,
     at,
@@ -53,7 +53,7 @@ function* findTaken(
   facts: ChargeFacts,
   idempotency: NonNullable<HoldRequest['idempotency']>,
   at: number,
-): Steps<HoldResult | undefined> {
+): QueryProgram<HoldResult | undefined> {
   const [charge] = yield ask(
     'SELECT id, state, idem_fingerprint, created_at, idem_until FROM charge WHERE key_id = ? AND operation = ? AND idem_key = ?',
     facts.keyId,
@@ -70,7 +70,7 @@ function* findTaken(
 }
 
 /** A charge of a clock that was ahead would keep its key for as long as it was: 24 hours from when somebody asks for it. */
-function* takenUntil(charge: Row, at: number): Steps<number> {
+function* takenUntil(charge: Row, at: number): QueryProgram<number> {
   const createdAt = whole(charge, 'created_at')
   const known = wholeOrNull(charge, 'idem_until')
   if (createdAt <= at + aheadMs) return createdAt + idempotencyMs
@@ -79,7 +79,7 @@ function* takenUntil(charge: Row, at: number): Steps<number> {
   return at + idempotencyMs
 }
 
-function* describeTaken(charge: Row, fingerprint: string): Steps<HoldResult> {
+function* describeTaken(charge: Row, fingerprint: string): QueryProgram<HoldResult> {
   const chargeId = text(charge, 'id')
   if (text(charge, 'idem_fingerprint') !== fingerprint) return { kind: 'mismatch', chargeId }
   if (text(charge, 'state') === 'reserved') return { kind: 'running', chargeId }
@@ -87,7 +87,7 @@ function* describeTaken(charge: Row, fingerprint: string): Steps<HoldResult> {
   return { kind: 'ended', chargeId, answer: answer ? toAnswer(answer) : null }
 }
 
-function* explainRefusal(keyId: string, at: number): Steps<Extract<HoldResult, { kind: 'overdrawn' }>> {
+function* explainRefusal(keyId: string, at: number): QueryProgram<Extract<HoldResult, { kind: 'overdrawn' }>> {
   const [key] = yield ask(
     `SELECT ${left} AS available, held, budget_period FROM key WHERE id = ?`,
     ...leftParams(at),

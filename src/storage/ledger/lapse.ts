@@ -1,5 +1,5 @@
 import { aheadMs } from '../../kit/keys.ts'
-import { ask, skipLocked, type Steps } from '../query.ts'
+import { ask, skipLocked, type QueryProgram } from '../query.ts'
 import { giveHoldsBack } from './give-holds-back.ts'
 
 /** Charges of one commit. */
@@ -10,7 +10,7 @@ export const lapseTogether = 500
  * held for them. One whose review began by a clock that was ahead begins its wait now. @returns how many; `lapseTogether`
  * when there may be more
  */
-export function* lapse({ until, at }: { readonly until: number; readonly at: number }): Steps<number> {
+export function* lapse({ until, at }: { readonly until: number; readonly at: number }): QueryProgram<number> {
   yield ask(`UPDATE charge SET ended_at = ? WHERE state = 'needs_review' AND ended_at > ?`, at, at + aheadMs)
   const charges = yield ask(
     `UPDATE charge SET state = 'voided', amount = 0, reason = coalesce(reason || ', ', '') || 'nobody decided in time', ended_at = ?

@@ -1,22 +1,22 @@
 import type { Line } from '../../kit/index.ts'
-import { ask, type Query, type Steps } from '../query.ts'
+import { ask, type Query, type QueryProgram } from '../query.ts'
 import { toLine } from '../rows.ts'
-import type { Self } from '../self.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
 
 /**
  * Writes one line, once. The charge's own row is changed first, under the condition that it is still reserved and ours:
  * that locks it, so nobody can recover the charge between the check and the line.
  * @returns true when the line is there, now or from before; false when the charge is lost or the line another one.
  */
-export function* addLine(self: Self, chargeId: string, line: Line): Steps<boolean> {
+export function* addLine(identity: WriterIdentity, chargeId: string, line: Line): QueryProgram<boolean> {
   const [charge] = yield ask(
     `UPDATE charge SET line_count = line_count + 1, amount = amount + ?
      WHERE id = ? AND state = 'reserved' AND owner = ? AND epoch = ?
        AND NOT EXISTS (SELECT 1 FROM line WHERE charge_id = ? AND idx = ?) RETURNING id`,
     line.price,
     chargeId,
-    self.owner,
-    self.epoch,
+    identity.owner,
+    identity.epoch,
     chargeId,
     line.index,
   )
@@ -42,7 +42,7 @@ export function insertLine(chargeId: string, line: Line): Query {
   )
 }
 
-function* hasLine(chargeId: string, line: Line): Steps<boolean> {
+function* hasLine(chargeId: string, line: Line): QueryProgram<boolean> {
   const [row] = yield ask('SELECT * FROM line WHERE charge_id = ? AND idx = ?', chargeId, line.index)
   return row !== undefined && sameLine(toLine(row), line)
 }

@@ -1,11 +1,11 @@
 import { insertRows } from '../insert-rows.ts'
 import { spellsAt } from '../../kit/keys.ts'
 import { spend } from '../keys/spend.ts'
-import { ask, type Row, type Steps, type Value } from '../query.ts'
+import { ask, type Row, type QueryProgram, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import type { Self } from '../self.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
 import { accountOf, digestCharge, type Entry, postAll, sales } from './entries.ts'
-import type { PostedCharge, PostedLine, Posted } from './postings.ts'
+import type { PostedCharge, PostedLine, Posted } from './charge-queue.ts'
 import { book } from './settle.ts'
 
 const idsTogether = 16
@@ -19,27 +19,27 @@ const chargeColumns =
   quality, n, rule, state, reason, hold, amount, line_count, delivery, owner, epoch, created_at, ended_at`.split(/,\s+/)
 
 /**
- * Opens and settles charges in one step, given as the JSON of what `Postings` has taken. One that is reserved by us already
+ * Opens and settles charges in one step, given as the JSON of what `ChargeQueue` has taken. One that is reserved by us already
  * is settled with its lines and gives its hold back; one that has ended stays as it is, so nothing is ever booked twice.
  * New ones, nearly all, are written many rows at a time: done one by one they cost four times as much.
  */
-export function* postCharges(self: Self, given: string): Steps<null> {
+export function* postCharges(identity: WriterIdentity, given: string): QueryProgram<null> {
   const { rules, charges, lines } = JSON.parse(given) as Posted
   const linesOf = new Map<string, Row[]>(charges.map(([id]) => [id, []]))
   for (const line of lines) linesOf.get(line[0])?.push(toRow(lineColumns, line))
   const known = yield* findKnown(charges.map(([id]) => id))
   const fresh: Row[] = []
   for (const posted of charges) {
-    const charge = chargeRow(self, posted, rules)
-    if (known.has(posted[0])) yield* endHeld(self, charge, linesOf.get(posted[0]) ?? [])
+    const charge = chargeRow(identity, posted, rules)
+    if (known.has(posted[0])) yield* endHeld(identity, charge, linesOf.get(posted[0]) ?? [])
     else fresh.push(charge)
   }
-  yield* insertSettled(self, fresh, linesOf)
+  yield* insertSettled(identity, fresh, linesOf)
   return null
 }
 
 /** @throws Error for an amount that could be written and never be read again */
-function chargeRow({ owner, epoch }: Self, posted: PostedCharge, rules: readonly string[]): Row {
+function chargeRow({ owner, epoch }: WriterIdentity, posted: PostedCharge, rules: readonly string[]): Row {
   const [id, keyId, user, group, operation, model, family, upstream, revision, currency, size, quality, n] = posted
   const [rule, amount, lineCount, delivery, at] = posted.slice(13) as [number, number, number, string, number]
   if (!Number.isSafeInteger(amount) || amount > totalMax)
@@ -72,7 +72,7 @@ function chargeRow({ owner, epoch }: Self, posted: PostedCharge, rules: readonly
   }
 }
 
-function* findKnown(ids: readonly string[]): Steps<ReadonlySet<string>> {
+function* findKnown(ids: readonly string[]): QueryProgram<ReadonlySet<string>> {
   const known = new Set<string>()
   for (let at = 0; at < ids.length; ) {
     const many = ids.length - at >= idsTogether
@@ -84,7 +84,7 @@ function* findKnown(ids: readonly string[]): Steps<ReadonlySet<string>> {
 }
 
 /** Ends a charge that a hold has opened. */
-function* endHeld(self: Self, charge: Row, lines: readonly Row[]): Steps<void> {
+function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]): QueryProgram<void> {
   const id = text(charge, 'id')
   const [held] = yield ask(
     `UPDATE charge SET amount = ?, line_count = ?, upstream = ? WHERE id = ? AND state = 'reserved' AND owner = ?
@@ -93,8 +93,8 @@ function* endHeld(self: Self, charge: Row, lines: readonly Row[]): Steps<void> {
     lines.length,
     text(charge, 'upstream'),
     id,
-    self.owner,
-    self.epoch,
+    identity.owner,
+    identity.epoch,
   )
   if (!held) return
   yield* insertRows('line', lineColumns, lines)
@@ -105,15 +105,15 @@ function* endHeld(self: Self, charge: Row, lines: readonly Row[]): Steps<void> {
     at,
     id,
   )
-  yield* book(self, settled as Row, { actor: 'gateway', heldNow: whole(held, 'hold'), at })
+  yield* book(identity, settled as Row, { actor: 'gateway', heldNow: whole(held, 'hold'), at })
 }
 
 /** Lines first: a charge that has ended takes no more of them. */
 function* insertSettled(
-  self: Self,
+  identity: WriterIdentity,
   charges: readonly Row[],
   linesOf: ReadonlyMap<string, readonly Row[]>,
-): Steps<void> {
+): QueryProgram<void> {
   // By key and day, which is another one within a group where the clock jumps.
   const spent = new Map<string, { keyId: string; amount: number; at: number }>()
   const entries: Entry[] = []
@@ -132,7 +132,7 @@ function* insertSettled(
   // In the order of their ids: two that lock the same keys do so in the same order.
   const inOrder = [...spent].sort(([a], [b]) => (a < b ? -1 : 1))
   for (const [, { keyId, amount, at }] of inOrder) yield spend({ keyId, amount, heldBack: 0, at })
-  yield* postAll(self, entries)
+  yield* postAll(identity, entries)
 }
 
 function settleEntry(charge: Row, lines: readonly Row[]): Entry {

@@ -1,7 +1,7 @@
 import { prunedUntil } from '../journal/prune.ts'
-import { ask, skipLocked, type Steps } from '../query.ts'
+import { ask, skipLocked, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import type { Self } from '../self.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
 import { giveHoldsBack } from './give-holds-back.ts'
 import { dropAll, dropLapsed, join, renew } from './replicas.ts'
 import { book } from './settle.ts'
@@ -27,17 +27,17 @@ const isLeft = `NOT EXISTS (SELECT 1 FROM replica WHERE replica.owner = charge.o
  * Begins a new epoch and ends every charge that a process which is gone has left reserved. Run inside one transaction before
  * the first request is served. `isAlone`: nobody else can be at work, so every lease is of a process that is gone.
  */
-export function* begin(self: Omit<Self, 'epoch'>, at: number, isAlone: boolean): Steps<Recovery> {
+export function* begin(identity: Omit<WriterIdentity, 'epoch'>, at: number, isAlone: boolean): QueryProgram<Recovery> {
   if (isAlone) yield* dropAll()
   else yield* dropLapsed(at)
-  const epoch = yield* join(self, at, isAlone)
-  const recovery = yield* endLeft({ ...self, epoch }, at)
+  const epoch = yield* join(identity, at, isAlone)
+  const recovery = yield* endLeft({ ...identity, epoch }, at)
   yield* sweep(at)
   return recovery
 }
 
 /** Ends what an earlier gateway left, where nobody bills: before the workers of the next one do. */
-export function* clear(chain: string, at: number): Steps<Recovery> {
+export function* clear(chain: string, at: number): QueryProgram<Recovery> {
   yield* dropAll()
   const recovery = yield* endLeft({ owner: '', host: '', epoch: 0, chain }, at)
   yield* sweep(at)
@@ -45,22 +45,22 @@ export function* clear(chain: string, at: number): Steps<Recovery> {
 }
 
 /** Says that this process is there, and ends what others have left. Run every few seconds. */
-export function* beat(self: Self, at: number): Steps<Recovery> {
-  const { epoch, lapsed } = yield* renew(self, at)
+export function* beat(identity: WriterIdentity, at: number): QueryProgram<Recovery> {
+  const { epoch, lapsed } = yield* renew(identity, at)
   const [left] = yield ask(`SELECT id FROM charge WHERE state = 'reserved' AND ${isLeft} LIMIT 1`)
   if (lapsed === 0 && !left) return { epoch, settled: 0, toReview: 0 }
-  return yield* endLeft({ ...self, epoch }, at)
+  return yield* endLeft({ ...identity, epoch }, at)
 }
 
 /** Running it again finds nothing to do. */
-function* endLeft(self: Self, at: number): Steps<Recovery> {
+function* endLeft(identity: WriterIdentity, at: number): QueryProgram<Recovery> {
   yield* writeMissingLogs(at)
   const toReview = yield* reviewEmpty(at)
-  const settled = yield* settleLined(self, at)
-  return { epoch: self.epoch, settled, toReview }
+  const settled = yield* settleLined(identity, at)
+  return { epoch: identity.epoch, settled, toReview }
 }
 
-function* reviewEmpty(at: number): Steps<number> {
+function* reviewEmpty(at: number): QueryProgram<number> {
   let all = 0
   for (;;) {
     const charges = yield ask(
@@ -76,7 +76,7 @@ function* reviewEmpty(at: number): Steps<number> {
   }
 }
 
-function* settleLined(self: Self, at: number): Steps<number> {
+function* settleLined(identity: WriterIdentity, at: number): QueryProgram<number> {
   let all = 0
   for (;;) {
     const charges = yield ask(
@@ -88,7 +88,7 @@ function* settleLined(self: Self, at: number): Steps<number> {
     )
     const inOrder = charges.toSorted((a, b) => (text(a, 'key_id') < text(b, 'key_id') ? -1 : 1))
     for (const charge of inOrder) {
-      yield* book(self, charge, { actor: 'recovery', heldNow: whole(charge, 'hold'), at })
+      yield* book(identity, charge, { actor: 'recovery', heldNow: whole(charge, 'hold'), at })
     }
     all += charges.length
     if (charges.length < together) return all
@@ -100,7 +100,7 @@ function* settleLined(self: Self, at: number): Steps<number> {
  * The queue holds seconds, not hours: ended charges older than the last 5,000 had their rows written long ago. Rows that
  * were deleted for their age stay away, unless a clock that was ahead has said so.
  */
-function* writeMissingLogs(at: number): Steps<void> {
+function* writeMissingLogs(at: number): QueryProgram<void> {
   const copy = `INSERT INTO log (id, time, key_id, user_name, group_name, model, operation, outcome, error_code,
       duration_ms, upstream, config_revision, forwarded, dropped)
     SELECT id, created_at, key_id, user_name, group_name, model, operation,

@@ -1,6 +1,6 @@
-import { ask, type Steps } from '../query.ts'
+import { ask, type QueryProgram } from '../query.ts'
 import { whole } from '../rows.ts'
-import type { Self } from '../self.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
 
 /** How long a process that says nothing keeps its charges. */
 const leaseMs = 30_000
@@ -21,7 +21,7 @@ export type Replica = {
  * Takes the next epoch and a lease. `at` is the time by the clock of the storage; PostgreSQL goes by its own. `isAlone`:
  * nobody else can be at work, so the lease needs no renewal.
  */
-export function* join({ owner, host }: Replica, at: number, isAlone: boolean): Steps<number> {
+export function* join({ owner, host }: Replica, at: number, isAlone: boolean): QueryProgram<number> {
   const [meta] = yield ask(`UPDATE meta SET value = value + 1 WHERE name = 'epoch' RETURNING value`)
   if (!meta) throw new Error('the storage has lost its epoch')
   const epoch = whole(meta, 'value')
@@ -45,12 +45,15 @@ export function* join({ owner, host }: Replica, at: number, isAlone: boolean): S
  * again, in a new epoch. Whose own lease has run out and is still there knows that nobody kept watch, or that the clock has
  * jumped: then every lease is made anew, and who is really gone does not renew it.
  */
-export function* renew(self: Self, at: number): Steps<{ readonly epoch: number; readonly lapsed: number }> {
+export function* renew(
+  identity: WriterIdentity,
+  at: number,
+): QueryProgram<{ readonly epoch: number; readonly lapsed: number }> {
   const [own] = yield ask(
     'SELECT CASE WHEN lease_until < now_ms(?) THEN 1 ELSE 0 END AS is_over FROM replica WHERE owner = ? AND epoch = ?',
     at,
-    self.owner,
-    self.epoch,
+    identity.owner,
+    identity.epoch,
   )
   if (own && whole(own, 'is_over') === 1)
     yield ask(`UPDATE replica SET lease_until = now_ms(?) + ${leaseMs} WHERE lease_until < now_ms(?)`, at, at)
@@ -64,25 +67,25 @@ export function* renew(self: Self, at: number): Steps<{ readonly epoch: number; 
   const [renewed] = yield ask(
     `UPDATE replica SET lease_until = now_ms(?) + ${leaseMs} WHERE owner = ? AND epoch = ? RETURNING epoch`,
     at,
-    self.owner,
-    self.epoch,
+    identity.owner,
+    identity.epoch,
   )
-  const epoch = renewed ? self.epoch : yield* join(self, at, false)
+  const epoch = renewed ? identity.epoch : yield* join(identity, at, false)
   return { epoch, lapsed: yield* dropLapsed(at) }
 }
 
 /** Ends the lease of a process that is gone: what it left reserved is ended by whoever looks next. */
-export function* forget(owner: string): Steps<boolean> {
+export function* forget(owner: string): QueryProgram<boolean> {
   const rows = yield ask('DELETE FROM replica WHERE owner = ? RETURNING owner', owner)
   return rows.length > 0
 }
 
 /** Ends the leases that have run out. @returns how many did. */
-export function* dropLapsed(at: number): Steps<number> {
+export function* dropLapsed(at: number): QueryProgram<number> {
   const rows = yield ask('DELETE FROM replica WHERE lease_until < now_ms(?) RETURNING owner', at)
   return rows.length
 }
 
-export function* dropAll(): Steps<void> {
+export function* dropAll(): QueryProgram<void> {
   yield ask('DELETE FROM replica')
 }

@@ -1,9 +1,9 @@
 import { decidedTier } from '../../kit/charge.ts'
 import { giveBack } from '../keys/spend.ts'
 import { leave } from '../people/trail.ts'
-import { ask, type Steps } from '../query.ts'
+import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import type { Scribe } from '../self.ts'
+import type { Scribe } from '../writer-identity.ts'
 import { accountOf, digestCharge, post, sales } from './entries.ts'
 import { giveHoldsBack } from './give-holds-back.ts'
 import { insertLine } from './line.ts'
@@ -12,7 +12,7 @@ import { book } from './settle.ts'
 export type Decision = {
   readonly id: string
   readonly how: 'settle' | 'void'
-  /** What a settled one costs, at most its hold; nothing unless told. */
+  /** What a settled one costs, at most its hold; nothing by default. */
   readonly amount?: number
   readonly by: string
   readonly reason: string
@@ -20,7 +20,7 @@ export type Decision = {
 }
 
 /** Ends a charge that needs review, as a person decided, and gives back what is still held for it. */
-export function* resolve(self: Scribe, { id, how, by, reason, at, amount = 0 }: Decision): Steps<boolean> {
+export function* resolve(identity: Scribe, { id, how, by, reason, at, amount = 0 }: Decision): QueryProgram<boolean> {
   const state = how === 'settle' ? 'settled' : 'voided'
   if (how === 'settle' && amount > 0 && !(yield* addDecided(id, amount))) return false
   const [charge] = yield ask(
@@ -33,14 +33,14 @@ export function* resolve(self: Scribe, { id, how, by, reason, at, amount = 0 }: 
     id,
   )
   if (!charge) return false
-  yield* leave(self, { by, at }, 'charge.resolve', id, { state: 'needs_review' }, { state }, reason)
+  yield* leave(identity, { by, at }, 'charge.resolve', id, { state: 'needs_review' }, { state }, reason)
   if (how === 'settle') {
-    yield* book(self, charge, { actor: by, heldNow: whole(charge, 'kept') === 1 ? whole(charge, 'hold') : 0, at })
+    yield* book(identity, charge, { actor: by, heldNow: whole(charge, 'kept') === 1 ? whole(charge, 'hold') : 0, at })
     return true
   }
   if (whole(charge, 'kept') === 1) yield* giveHoldsBack([charge])
   const lines = yield ask('SELECT * FROM line WHERE charge_id = ? ORDER BY idx', id)
-  yield* post(self, {
+  yield* post(identity, {
     chargeId: id,
     kind: 'void',
     debit: accountOf(text(charge, 'key_id')),
@@ -55,7 +55,7 @@ export function* resolve(self: Scribe, { id, how, by, reason, at, amount = 0 }: 
 }
 
 /** One line of what a person says that a charge costs. @returns false when it needs no review, or held less */
-function* addDecided(id: string, amount: number): Steps<boolean> {
+function* addDecided(id: string, amount: number): QueryProgram<boolean> {
   const [charge] = yield ask(
     `UPDATE charge SET amount = ?, line_count = 1 WHERE id = ? AND state = 'needs_review' AND line_count = 0 AND hold >= ?
      RETURNING id`,
@@ -81,7 +81,10 @@ function* addDecided(id: string, amount: number): Steps<boolean> {
  * Gives back what a settled charge cost, by an opposite entry; the charge itself does not change.
  * @returns the micros given back: 0 when there was nothing left to give.
  */
-export function* refund(self: Scribe, { id, by, reason, at }: Omit<Decision, 'how' | 'amount'>): Steps<number> {
+export function* refund(
+  identity: Scribe,
+  { id, by, reason, at }: Omit<Decision, 'how' | 'amount'>,
+): QueryProgram<number> {
   const [charge] = yield ask(
     `SELECT * FROM charge WHERE id = ? AND state = 'settled' AND amount > 0
        AND NOT EXISTS (SELECT 1 FROM entry WHERE charge_id = charge.id AND kind = 'refund')`,
@@ -92,7 +95,7 @@ export function* refund(self: Scribe, { id, by, reason, at }: Omit<Decision, 'ho
   const keyId = text(charge, 'key_id')
   const lines = yield ask('SELECT * FROM line WHERE charge_id = ? ORDER BY idx', id)
   // Its entry first: of two who give back at once the second finds that it is there, before any money has moved.
-  yield* post(self, {
+  yield* post(identity, {
     chargeId: id,
     kind: 'refund',
     debit: sales,
@@ -104,6 +107,6 @@ export function* refund(self: Scribe, { id, by, reason, at }: Omit<Decision, 'ho
     digest: digestCharge(charge, lines),
   })
   yield* giveBack(keyId, amount, whole(charge, 'ended_at'))
-  yield* leave(self, { by, at }, 'charge.refund', id, { refunded: 0 }, { refunded: amount }, reason)
+  yield* leave(identity, { by, at }, 'charge.refund', id, { refunded: 0 }, { refunded: amount }, reason)
   return amount
 }

@@ -1,8 +1,8 @@
 import type { Settlement } from '../../kit/index.ts'
 import { spend } from '../keys/spend.ts'
-import { ask, type Row, type Steps } from '../query.ts'
+import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import type { Self } from '../self.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
 import { accountOf, digestCharge, post, sales } from './entries.ts'
 import { idempotencyMs } from './hold.ts'
 
@@ -10,7 +10,7 @@ import { idempotencyMs } from './hold.ts'
 const answerBytesMax = 1_048_576 + 65_536
 
 /** Ends a reserved charge of ours that has lines. @returns false when there is none such. */
-export function* settle(self: Self, settlement: Settlement, at: number): Steps<boolean> {
+export function* settle(identity: WriterIdentity, settlement: Settlement, at: number): QueryProgram<boolean> {
   const [charge] = yield ask(
     `UPDATE charge SET state = 'settled', reason = ?, delivery = ?, ended_at = ?
      WHERE id = ? AND state = 'reserved' AND owner = ? AND epoch = ? AND line_count > 0 RETURNING *`,
@@ -18,11 +18,11 @@ export function* settle(self: Self, settlement: Settlement, at: number): Steps<b
     settlement.delivery,
     at,
     settlement.id,
-    self.owner,
-    self.epoch,
+    identity.owner,
+    identity.epoch,
   )
   if (!charge) return false
-  yield* book(self, charge, { actor: 'gateway', heldNow: whole(charge, 'hold'), at })
+  yield* book(identity, charge, { actor: 'gateway', heldNow: whole(charge, 'hold'), at })
   const { answer } = settlement
   if (answer && charge['idem_key'] !== null && answer.body.length <= answerBytesMax) {
     yield ask(
@@ -39,16 +39,16 @@ export function* settle(self: Self, settlement: Settlement, at: number): Steps<b
 
 /** Moves the money of a charge whose row says `settled`: from the hold to what was spent, with an entry that says so. */
 export function* book(
-  self: Self,
+  identity: WriterIdentity,
   charge: Row,
   { actor, heldNow, at }: { readonly actor: string; readonly heldNow: number; readonly at: number },
-): Steps<void> {
+): QueryProgram<void> {
   const chargeId = text(charge, 'id')
   const keyId = text(charge, 'key_id')
   const amount = whole(charge, 'amount')
   const lines = yield ask('SELECT * FROM line WHERE charge_id = ? ORDER BY idx', chargeId)
   yield spend({ keyId, amount, heldBack: heldNow, at })
-  yield* post(self, {
+  yield* post(identity, {
     chargeId,
     kind: 'settle',
     debit: accountOf(keyId),

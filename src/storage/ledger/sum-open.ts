@@ -1,8 +1,8 @@
 import type { OpenCharges } from '../../kit/index.ts'
-import { ask, type Steps } from '../query.ts'
+import { ask, type QueryProgram } from '../query.ts'
 
 /** Charges that have not ended, by state and currency. The second condition is that of the index. */
-export function* sumOpen(): Steps<readonly OpenCharges[]> {
+export function* sumOpen(): QueryProgram<readonly OpenCharges[]> {
   const rows = yield ask(
     `SELECT state, currency, count(*) AS count,
        coalesce(sum(CASE WHEN state = 'reserved' OR kept = 1 THEN hold ELSE 0 END), 0) AS hold FROM charge

@@ -1,7 +1,7 @@
-import { ask, type Steps } from '../query.ts'
+import { ask, type QueryProgram } from '../query.ts'
 
 /** Forgets answers, sessions and setup links that are out of date. */
-export function* sweep(at: number): Steps<null> {
+export function* sweep(at: number): QueryProgram<null> {
   yield ask('DELETE FROM answer WHERE expires_at <= ?', at)
   yield ask('DELETE FROM session WHERE expires_at <= ?', at)
   yield ask('DELETE FROM setup WHERE expires_at <= ?', at)

@@ -1,6 +1,6 @@
 import type { Session, User } from '../../kit/index.ts'
 import { aheadMs } from '../../kit/keys.ts'
-import { ask, type Row, type Steps } from '../query.ts'
+import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { toUser } from './users.ts'
 
@@ -16,7 +16,7 @@ function toSession(row: Row): Session {
   }
 }
 
-export function* createSession({ session }: { readonly session: Session }): Steps<null> {
+export function* createSession({ session }: { readonly session: Session }): QueryProgram<null> {
   const { hash, user, createdAt, seenAt, expiresAt, agent, remote } = session
   // Those that nobody ended are swept by the next that begins.
   yield ask('DELETE FROM session WHERE expires_at <= ?', createdAt)
@@ -33,18 +33,18 @@ export function* createSession({ session }: { readonly session: Session }): Step
   return null
 }
 
-export function* touchSession({ hash, at }: { readonly hash: string; readonly at: number }): Steps<null> {
+export function* touchSession({ hash, at }: { readonly hash: string; readonly at: number }): QueryProgram<null> {
   yield ask('UPDATE session SET seen_at = ? WHERE hash = ?', at, hash)
   return null
 }
 
-export function* endSession({ hash }: { readonly hash: string }): Steps<null> {
+export function* endSession({ hash }: { readonly hash: string }): QueryProgram<null> {
   yield ask('DELETE FROM session WHERE hash = ?', hash)
   return null
 }
 
 /** A session that a clock ahead began is none: it would be good for as long as that clock was ahead. */
-export function* findSession(hash: string, at: number): Steps<{ session: Session; user: User } | undefined> {
+export function* findSession(hash: string, at: number): QueryProgram<{ session: Session; user: User } | undefined> {
   const [row] = yield ask(
     `SELECT s.*, u.name, u.group_name, u.role, u.status, u.password_hash, u.created_at AS user_since
      FROM session s JOIN "user" u ON u.name = s.user_name
@@ -57,7 +57,7 @@ export function* findSession(hash: string, at: number): Steps<{ session: Session
 }
 
 /** Newest first. */
-export function* listSessions(user: string, at: number): Steps<readonly Session[]> {
+export function* listSessions(user: string, at: number): QueryProgram<readonly Session[]> {
   const rows = yield ask(
     'SELECT * FROM session WHERE user_name = ? AND expires_at > ? AND created_at <= ? ORDER BY created_at DESC, hash',
     user,

@@ -1,7 +1,7 @@
 import { aheadMs } from '../../kit/keys.ts'
 import { setupOfferMs } from '../../kit/users.ts'
-import { ask, type Steps } from '../query.ts'
-import type { Scribe } from '../self.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import type { Scribe } from '../writer-identity.ts'
 import { leave } from './trail.ts'
 import { findUser, hasAdmin } from './users.ts'
 
@@ -13,16 +13,16 @@ export type SetupClaim = {
   readonly at: number
 }
 
-export function* offerSetup({ tokenHash, expiresAt }: { tokenHash: string; expiresAt: number }): Steps<null> {
+export function* offerSetup({ tokenHash, expiresAt }: { tokenHash: string; expiresAt: number }): QueryProgram<null> {
   yield ask('INSERT INTO setup (hash, expires_at) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING', tokenHash, expiresAt)
   return null
 }
 
 /** Makes the first administrator. The row of the epoch is touched first: of two claims at once one waits for the other. */
 export function* claimSetup(
-  self: Scribe,
+  identity: Scribe,
   { tokenHash, name, group, passwordHash, at }: SetupClaim,
-): Steps<'claimed' | 'unknown' | 'done'> {
+): QueryProgram<'claimed' | 'unknown' | 'done'> {
   yield ask(`UPDATE meta SET value = value WHERE name = 'epoch'`)
   if (yield* hasAdmin()) return 'done'
   // One that a clock ahead has offered is none.
@@ -45,7 +45,7 @@ export function* claimSetup(
   yield ask('DELETE FROM setup')
   // Whoever was in under this name before knew another password.
   yield ask('DELETE FROM session WHERE user_name = ?', name)
-  yield* leave(self, { by: name, at }, 'user.setup', name, was ? { role: was.role, status: was.status } : null, {
+  yield* leave(identity, { by: name, at }, 'user.setup', name, was ? { role: was.role, status: was.status } : null, {
     role: 'admin',
     status: 'active',
   })

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 import type { TrailFilter, TrailRow } from '../../kit/index.ts'
-import { ask, type Row, type Steps } from '../query.ts'
+import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
-import type { Scribe } from '../self.ts'
+import type { Scribe } from '../writer-identity.ts'
 import type { Tables } from '../tables.ts'
 
 /** Who makes a change, and when. */
@@ -21,7 +21,7 @@ export function* leave(
   was: object | null,
   became: object | null,
   reason: string | null = null,
-): Steps<void> {
+): QueryProgram<void> {
   const before = was as Fields | null
   const after = became as Fields | null
   const differ = (name: string): boolean => JSON.stringify(before?.[name]) !== JSON.stringify(after?.[name])

@@ -1,8 +1,8 @@
 import type { NewUser, User, UserChange } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
-import { ask, type Row, type Steps } from '../query.ts'
+import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
-import type { Scribe } from '../self.ts'
+import type { Scribe } from '../writer-identity.ts'
 import { leave, type Signed } from './trail.ts'
 
 const columns = 'name, group_name, role, status, password_hash, created_at'
@@ -18,30 +18,33 @@ export function toUser(row: Row): User {
   }
 }
 
-export function* findUser(name: string): Steps<User | undefined> {
+export function* findUser(name: string): QueryProgram<User | undefined> {
   const [row] = yield ask(`SELECT ${columns} FROM "user" WHERE name = ?`, name)
   return row && toUser(row)
 }
 
 /** By name. */
-export function* listUsers(): Steps<readonly User[]> {
+export function* listUsers(): QueryProgram<readonly User[]> {
   const rows = yield ask(`SELECT ${columns} FROM "user" ORDER BY name`)
   return rows.map(toUser)
 }
 
-export function* readPasswordHash(name: string): Steps<string | undefined> {
+export function* readPasswordHash(name: string): QueryProgram<string | undefined> {
   const [row] = yield ask('SELECT password_hash FROM "user" WHERE name = ?', name)
   return (row && textOrNull(row, 'password_hash')) ?? undefined
 }
 
-export function* hasAdmin(): Steps<boolean> {
+export function* hasAdmin(): QueryProgram<boolean> {
   const [row] = yield ask(
     `SELECT name FROM "user" WHERE role = 'admin' AND status = 'active' AND password_hash IS NOT NULL LIMIT 1`,
   )
   return row !== undefined
 }
 
-export function* createUser(self: Scribe, { user, by, at }: Signed & { readonly user: NewUser }): Steps<null> {
+export function* createUser(
+  identity: Scribe,
+  { user, by, at }: Signed & { readonly user: NewUser },
+): QueryProgram<null> {
   const { name, group, role, passwordHash } = user
   const [created] = yield ask(
     `INSERT INTO "user" (name, group_name, role, status, password_hash, created_at) VALUES (?, ?, ?, 'active', ?, ?)
@@ -53,15 +56,15 @@ export function* createUser(self: Scribe, { user, by, at }: Signed & { readonly 
     at,
   )
   if (!created) throw new StorageError('user_exists', { name })
-  yield* leave(self, { by, at }, 'user.create', name, null, { group, role })
+  yield* leave(identity, { by, at }, 'user.create', name, null, { group, role })
   return null
 }
 
 /** A user who is disabled loses all sessions, and the keys made for them. @returns undefined when there is no such user. */
 export function* changeUser(
-  self: Scribe,
+  identity: Scribe,
   given: Signed & { readonly name: string; readonly change: UserChange },
-): Steps<User | undefined> {
+): QueryProgram<User | undefined> {
   const { name, change, by, at } = given
   // Touched first: of two changes at once one waits for the other, and the trail says what each found.
   yield ask('UPDATE "user" SET name = name WHERE name = ?', name)
@@ -74,25 +77,25 @@ export function* changeUser(
     yield* revokeSessionKeys(name)
   }
   const before = { group: was.group, role: was.role, status: was.status }
-  yield* leave(self, { by, at }, 'user.change', name, before, { group, role, status })
+  yield* leave(identity, { by, at }, 'user.change', name, before, { group, role, status })
   return yield* findUser(name)
 }
 
-function* revokeSessionKeys(user: string): Steps<null> {
+function* revokeSessionKeys(user: string): QueryProgram<null> {
   yield ask(`UPDATE key SET status = 'revoked' WHERE user_name = ? AND kind = 'session' AND status = 'active'`, user)
   return null
 }
 
 /** Ends the user's sessions but the one told; when none is, the keys made for them too. @returns false when there is no such user. */
 export function* setPassword(
-  self: Scribe,
+  identity: Scribe,
   given: Signed & { readonly name: string; readonly passwordHash: string; readonly keep: string | null },
-): Steps<boolean> {
+): QueryProgram<boolean> {
   const { name, passwordHash, keep, by, at } = given
   const [row] = yield ask('UPDATE "user" SET password_hash = ? WHERE name = ? RETURNING name', passwordHash, name)
   if (!row) return false
   yield ask('DELETE FROM session WHERE user_name = ? AND hash <> ?', name, keep ?? '')
   if (keep === null) yield* revokeSessionKeys(name)
-  yield* leave(self, { by, at }, 'user.password', name, null, null)
+  yield* leave(identity, { by, at }, 'user.password', name, null, null)
   return true
 }

@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import type { Recovery } from '../ledger/recover.ts'
 import { type Op, stepsOf } from '../ops.ts'
-import type { Steps } from '../query.ts'
-import type { Scribe } from '../self.ts'
+import type { QueryProgram } from '../query.ts'
+import type { Scribe } from '../writer-identity.ts'
 import { Session } from './connect.ts'
 import { isLost, mayRetry, storageFailure, toStorageError } from './failure.ts'
 
@@ -29,16 +29,16 @@ export type GroupResult = {
 }
 
 /** All operations in one transaction; when one of them fails, each in its own, so that its neighbours do not. */
-export async function commitGroup(client: pg.PoolClient, self: Scribe, ops: readonly Op[]): Promise<GroupResult> {
+export async function commitGroup(client: pg.PoolClient, identity: Scribe, ops: readonly Op[]): Promise<GroupResult> {
   const values: unknown[] = []
   const faults: (Error | undefined)[] = []
   const groups = ops.map(op => [op])
-  const together = ops.length > 1 ? await commitOps(client, self, ops) : undefined
+  const together = ops.length > 1 ? await commitOps(client, identity, ops) : undefined
   if (together && 'value' in together) return { values: together.value, faults, broken: undefined, isLost: false }
   const failure = together && failureOf(together)
   if (failure) return { values, faults, ...failure }
   for (const group of groups) {
-    const attempt = await insist(() => commitOps(client, self, group))
+    const attempt = await insist(() => commitOps(client, identity, group))
     const alone = 'value' in attempt ? undefined : failureOf(attempt)
     if (alone) return { values, faults, ...alone }
     values.push('value' in attempt ? attempt.value[0] : undefined)
@@ -48,16 +48,16 @@ export async function commitGroup(client: pg.PoolClient, self: Scribe, ops: read
 }
 
 /** Runs steps in a transaction of their own, again where somebody else was in the way. @throws what became of the last attempt */
-export async function transact<T>(client: pg.PoolClient, work: () => Steps<T>): Promise<T> {
+export async function transact<T>(client: pg.PoolClient, work: () => QueryProgram<T>): Promise<T> {
   const attempt = await insist(() => attemptSteps(client, session => session.run(work())))
   if ('value' in attempt) return attempt.value
   throw attempt.error
 }
 
-function commitOps(client: pg.PoolClient, self: Scribe, ops: readonly Op[]): Promise<Attempt<unknown[]>> {
+function commitOps(client: pg.PoolClient, identity: Scribe, ops: readonly Op[]): Promise<Attempt<unknown[]>> {
   return attemptSteps(client, async session => {
     const values: unknown[] = []
-    let now = self
+    let now = identity
     for (const op of ops) {
       const value: unknown = await session.run(stepsOf(op.change, op.given as never, now))
       // A process that has lost its lease goes on in another epoch.

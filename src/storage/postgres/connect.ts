@@ -1,5 +1,5 @@
 import { Pool, type PoolClient, type QueryResult } from 'pg'
-import type { Query, Rows, Steps } from '../query.ts'
+import type { Query, Rows, QueryProgram } from '../query.ts'
 import { prepare } from './translate.ts'
 
 /** What a statement may take on the server. */
@@ -54,7 +54,7 @@ export class Session {
   }
 
   /** Runs steps. The caller owns the transaction. */
-  async run<T>(steps: Steps<T>): Promise<T> {
+  async run<T>(steps: QueryProgram<T>): Promise<T> {
     let next = steps.next()
     while (next.done !== true) next = steps.next(await this.#ask(next.value))
     return next.value

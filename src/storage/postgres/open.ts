@@ -3,8 +3,8 @@ import { Ids } from '../../kit/ids.ts'
 import type { Storage } from '../../kit/index.ts'
 import { assembleStorage } from '../assemble.ts'
 import type { StorageOptions } from '../options.ts'
-import { Backlog } from '../journal/backlog.ts'
-import { Postings } from '../ledger/postings.ts'
+import { LogQueue } from '../journal/log-queue.ts'
+import { ChargeQueue } from '../ledger/charge-queue.ts'
 import { createPool } from './connect.ts'
 import { prepareDatabase } from './prepare.ts'
 import { Lookups, Reader } from './reader.ts'
@@ -25,16 +25,16 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   const pool = createPool(url, writersMax)
   const lookups = createPool(url, lookupsMax)
   const lists = createPool(url, listsMax, listMs)
-  const backlog = new Backlog()
-  const postings = new Postings()
+  const logQueue = new LogQueue()
+  const chargeQueue = new ChargeQueue()
   const writer = new Writer({
     pool,
     connectionsMax: writersMax,
     owner: options.owner ?? ids.next(`${role}_`, clock.now()),
     host: `${hostname()}:${process.pid}`,
     ids,
-    backlog,
-    postings,
+    logQueue,
+    chargeQueue,
     clock,
     log,
   })
@@ -60,8 +60,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     role,
     onCommit: options.onCommit,
     isAlone: false,
-    backlog,
-    postings,
+    logQueue,
+    chargeQueue,
     writer,
     reads: new Lookups(lookups, clock),
     reader: new Reader(lists),

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 import type { Clock } from '../../kit/index.ts'
 import type { Lists, Lookup } from '../assemble.ts'
-import type { Steps } from '../query.ts'
+import type { QueryProgram } from '../query.ts'
 import { createAnswers, type Reading, type Readings } from '../readings.ts'
 import { useClient } from './commit.ts'
 import { Session } from './connect.ts'
@@ -20,11 +20,11 @@ export class Lookups implements Lookup {
     this.#clock = clock
   }
 
-  run<T>(steps: Steps<T>): Promise<T> {
+  run<T>(steps: QueryProgram<T>): Promise<T> {
     return inTime(this.#clock, run(this.#pool, steps))
   }
 
-  snapshot<T>(steps: Steps<T>): Promise<T> {
+  snapshot<T>(steps: QueryProgram<T>): Promise<T> {
     return inTime(this.#clock, snapshot(this.#pool, steps))
   }
 }
@@ -50,11 +50,11 @@ export class Reader implements Lists {
   }
 }
 
-function run<T>(pool: Pool, steps: Steps<T>): Promise<T> {
+function run<T>(pool: Pool, steps: QueryProgram<T>): Promise<T> {
   return useClient(pool, client => new Session(client).run(steps))
 }
 
-function snapshot<T>(pool: Pool, steps: Steps<T>): Promise<T> {
+function snapshot<T>(pool: Pool, steps: QueryProgram<T>): Promise<T> {
   return useClient(pool, async client => {
     const session = new Session(client)
     session.send('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')

@@ -2,13 +2,13 @@ import type pg from 'pg'
 import type { Clock, Ids, Log, Pending } from '../../kit/index.ts'
 import type { Writing } from '../writing.ts'
 import { StorageError } from '../errors.ts'
-import type { Backlog } from '../journal/backlog.ts'
-import type { Postings } from '../ledger/postings.ts'
+import type { LogQueue } from '../journal/log-queue.ts'
+import type { ChargeQueue } from '../ledger/charge-queue.ts'
 import { begin, type Recovery } from '../ledger/recover.ts'
 import { forget } from '../ledger/replicas.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
-import type { Scribe } from '../self.ts'
-import { Unwritten } from '../unwritten.ts'
+import type { Scribe } from '../writer-identity.ts'
+import { WriteQueue } from '../write-queue.ts'
 import { commitGroup, type GroupResult, transact, useClient } from './commit.ts'
 import { toStorageError } from './failure.ts'
 import { Lanes } from './lanes.ts'
@@ -36,8 +36,8 @@ export type WriterOptions = {
   readonly connectionsMax: number
   readonly owner: string
   readonly host: string
-  readonly backlog: Backlog
-  readonly postings: Postings
+  readonly logQueue: LogQueue
+  readonly chargeQueue: ChargeQueue
   readonly ids: Ids
   readonly clock: Clock
   readonly log: Log
@@ -51,10 +51,10 @@ export type WriterOptions = {
 export class Writer implements Writing {
   readonly #options: WriterOptions
   readonly #lanes: Lanes<Waiting>
-  readonly #unwritten: Unwritten
+  readonly #writeQueue: WriteQueue
   readonly #chains = new WeakMap<pg.PoolClient, string>()
   #chainCount = 0
-  #self: Scribe
+  #identity: Scribe
   #broken: string | undefined
   #closed = false
   #lazy: Pending | undefined
@@ -65,8 +65,8 @@ export class Writer implements Writing {
   constructor(options: WriterOptions) {
     const { owner, host, ids } = options
     this.#options = options
-    this.#unwritten = new Unwritten(options)
-    this.#self = { owner, host, epoch: 0, chain: owner, ids }
+    this.#writeQueue = new WriteQueue(options)
+    this.#identity = { owner, host, epoch: 0, chain: owner, ids }
     this.#lanes = new Lanes({
       runningMax: options.connectionsMax,
       groupMax: groupOpsMax,
@@ -79,7 +79,7 @@ export class Writer implements Writing {
   }
 
   healthy(): boolean {
-    return this.#broken === undefined && !this.#closed && !this.#options.postings.overfull
+    return this.#broken === undefined && !this.#closed && !this.#options.chargeQueue.overfull
   }
 
   /** Takes a lease and an epoch, and ends what others have left. */
@@ -87,7 +87,7 @@ export class Writer implements Writing {
     const recovery = await useClient(this.#options.pool, client =>
       transact(client, () => begin(this.#selfOn(client), at, false)),
     )
-    this.#self = { ...this.#self, epoch: recovery.epoch }
+    this.#identity = { ...this.#identity, epoch: recovery.epoch }
     return recovery
   }
 
@@ -100,22 +100,22 @@ export class Writer implements Writing {
       const op = { change, given } as Op
       const waiting: Waiting = { op, resolve: value => resolve(value as Gives<C>), reject, isGivenUp: false }
       if (change === 'hold') this.#limit(waiting)
-      this.#unwritten.submitted()
+      this.#writeQueue.submitted()
       this.#lanes.add(op, waiting)
     })
   }
 
   touch(): void {
     if (this.#closed) return
-    if (this.#unwritten.full) this.#writeLazy()
+    if (this.#writeQueue.full) this.#writeLazy()
     else this.#lazy ??= this.#options.clock.after(lazyMs, () => this.#writeLazy())
   }
 
   async flush(): Promise<void> {
-    const flushing = this.#unwritten.flush()
+    const flushing = this.#writeQueue.flush()
     if (!flushing) return
     if (this.#broken !== undefined)
-      this.#unwritten.rejectFlushes(new StorageError('storage_unavailable', { reason: this.#broken }))
+      this.#writeQueue.rejectFlushes(new StorageError('storage_unavailable', { reason: this.#broken }))
     this.#writeLazy()
     return flushing
   }
@@ -123,7 +123,7 @@ export class Writer implements Writing {
   /** Writes what waits and gives the lease back. */
   async close(): Promise<void> {
     if (this.#closed) return
-    const { log, postings } = this.#options
+    const { log, chargeQueue } = this.#options
     try {
       if (this.#broken === undefined) await this.flush()
     } catch (error) {
@@ -133,8 +133,9 @@ export class Writer implements Writing {
     this.#lazy?.cancel()
     this.#probes?.cancel()
     this.#rejectAll(new StorageError('storage_closed'))
-    if (postings.size > 0) log.error({ charges: postings.size }, 'charges could not be written and go with the process')
-    const { owner, epoch } = this.#self
+    if (chargeQueue.size > 0)
+      log.error({ charges: chargeQueue.size }, 'charges could not be written and go with the process')
+    const { owner, epoch } = this.#identity
     if (epoch === 0 || this.#broken !== undefined) return
     await useClient(this.#options.pool, client => transact(client, () => forget(owner))).catch(error =>
       log.warn({ err: error }, 'the lease of this gateway could not be given back; it runs out by itself'),
@@ -168,16 +169,16 @@ export class Writer implements Writing {
   /** Each connection continues a chain of its own: no two writers wait for the end of one. */
   #selfOn(client: pg.PoolClient): Scribe {
     let chain = this.#chains.get(client)
-    if (chain === undefined) this.#chains.set(client, (chain = `${this.#self.owner}.${++this.#chainCount}`))
-    return { ...this.#self, chain }
+    if (chain === undefined) this.#chains.set(client, (chain = `${this.#identity.owner}.${++this.#chainCount}`))
+    return { ...this.#identity, chain }
   }
 
   async #commit(group: readonly Waiting[]): Promise<void> {
     // Whoever has given up has been told so; what was not begun need not be.
     const wanted = group.filter(waiting => !waiting.isGivenUp)
-    this.#unwritten.finished(group.length - wanted.length)
+    this.#writeQueue.finished(group.length - wanted.length)
     if (wanted.length > 0) this.#arrive(wanted, await this.#commitOps(wanted.map(waiting => waiting.op)))
-    this.#unwritten.checkFlushes()
+    this.#writeQueue.checkFlushes()
   }
 
   async #commitOps(ops: readonly Op[]): Promise<GroupResult> {
@@ -193,7 +194,7 @@ export class Writer implements Writing {
   }
 
   #arrive(group: readonly Waiting[], { values, faults, broken }: GroupResult): void {
-    this.#unwritten.finished(group.length)
+    this.#writeQueue.finished(group.length)
     let isMadeUpFor = false
     group.forEach((waiting, at) => {
       const fault = faults[at]
@@ -207,25 +208,25 @@ export class Writer implements Writing {
       isMadeUpFor ||= waiting.isGivenUp
     })
     if (broken !== undefined) this.#break(broken)
-    // A charge that was opened after its caller had gone is ended by what is owed.
+    // A charge that was opened after its caller had gone is ended by the retry queue.
     else if (isMadeUpFor) this.#onRecovered()
   }
 
   #keepEpoch(epoch: number): void {
-    if (epoch === this.#self.epoch) return
+    if (epoch === this.#identity.epoch) return
     this.#options.log.error({ epoch }, 'this gateway was silent for longer than its lease; its open charges were ended')
-    this.#self = { ...this.#self, epoch }
+    this.#identity = { ...this.#identity, epoch }
   }
 
   #writeLazy(): void {
     this.#lazy?.cancel()
     this.#lazy = undefined
     if (this.#closed || this.#broken !== undefined) return
-    const charges = this.#unwritten.takePost()
+    const charges = this.#writeQueue.takePost()
     if (charges !== undefined)
-      void this.#follow(this.submit('post', { postings: charges }), error => this.#unwritten.postArrived(error))
-    const batch = this.#unwritten.takeBatch()
-    if (batch) void this.#follow(this.submit('batch', batch), error => this.#unwritten.batchArrived(error))
+      void this.#follow(this.submit('post', { postings: charges }), error => this.#writeQueue.postArrived(error))
+    const batch = this.#writeQueue.takeBatch()
+    if (batch) void this.#follow(this.submit('batch', batch), error => this.#writeQueue.batchArrived(error))
   }
 
   /** Of what nobody waits for: what became of it, and then the next. */
@@ -234,9 +235,9 @@ export class Writer implements Writing {
       () => arrived(undefined),
       (error: Error) => arrived(error),
     )
-    this.#unwritten.checkFlushes()
-    if (this.#unwritten.isFlushing) this.#writeLazy()
-    else if (this.#unwritten.waits) this.touch()
+    this.#writeQueue.checkFlushes()
+    if (this.#writeQueue.isFlushing) this.#writeLazy()
+    else if (this.#writeQueue.waits) this.touch()
   }
 
   #break(reason: string): void {
@@ -249,9 +250,9 @@ export class Writer implements Writing {
 
   #rejectAll(error: StorageError): void {
     const waiting = this.#lanes.takeAll()
-    this.#unwritten.finished(waiting.length)
+    this.#writeQueue.finished(waiting.length)
     for (const one of waiting) one.reject(error)
-    this.#unwritten.rejectFlushes(error)
+    this.#writeQueue.rejectFlushes(error)
   }
 
   #probe(): void {
@@ -274,6 +275,6 @@ export class Writer implements Writing {
     this.#broken = undefined
     this.#options.log.info({}, 'the storage can be written again')
     this.#onRecovered()
-    if (this.#unwritten.waits) this.touch()
+    if (this.#writeQueue.waits) this.touch()
   }
 }

@@ -3,7 +3,7 @@ import { StorageError } from '../errors.ts'
 import type { Claim } from '../options.ts'
 import { clear } from '../ledger/recover.ts'
 import { forget } from '../ledger/replicas.ts'
-import type { Steps } from '../query.ts'
+import type { QueryProgram } from '../query.ts'
 import { Connection } from './connect.ts'
 import { storageFailure } from './failure.ts'
 import { migrate } from './migrate.ts'
@@ -33,7 +33,7 @@ export function claimSqlite(wanted: string, { clock, log }: { readonly clock: Cl
 }
 
 /** On a connection of its own: who claims does nothing for hours. */
-function transact<T>(path: string, steps: Steps<T>): T {
+function transact<T>(path: string, steps: QueryProgram<T>): T {
   const connection = new Connection(path)
   try {
     migrate(connection, path)

@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import type { Query, Rows, Steps } from '../query.ts'
+import type { Query, Rows, QueryProgram } from '../query.ts'
 
 /** What a connection waits for another process's write before it gives up. */
 export const busyMs = 5_000
 
 export type ConnectOptions = {
   readonly readOnly?: boolean
-  /** Milliseconds; 5,000 unless told. */
+  /** Milliseconds; 5,000 by default. */
   readonly busyMs?: number
   /** The file never grows beyond; undefined for no bound. */
   readonly bytesMax?: number
@@ -50,14 +50,14 @@ export class Connection {
   }
 
   /** Runs steps at once. The caller owns the transaction. */
-  run<T>(steps: Steps<T>): T {
+  run<T>(steps: QueryProgram<T>): T {
     let next = steps.next()
     while (next.done !== true) next = steps.next(this.all(next.value))
     return next.value
   }
 
   /** Runs work that only reads, on one snapshot. */
-  snapshot<T>(steps: Steps<T>): T {
+  snapshot<T>(steps: QueryProgram<T>): T {
     this.db.exec('BEGIN')
     try {
       return this.run(steps)

@@ -4,8 +4,8 @@ import type { Storage } from '../../kit/index.ts'
 import { assembleStorage } from '../assemble.ts'
 import { StorageError } from '../errors.ts'
 import type { StorageOptions } from '../options.ts'
-import { Backlog } from '../journal/backlog.ts'
-import { Postings } from '../ledger/postings.ts'
+import { LogQueue } from '../journal/log-queue.ts'
+import { ChargeQueue } from '../ledger/charge-queue.ts'
 import { Connection, type ConnectOptions } from './connect.ts'
 import { isCurrent } from './migrate.ts'
 import { takePlace } from './place.ts'
@@ -21,7 +21,7 @@ export type SqliteOptions = StorageOptions &
     /** A path, or `:memory:` for a temporary file that goes with the storage. */
     readonly path: string
     readonly diskBytesMin?: number
-    /** Threads of the operating system unless told. */
+    /** Threads of the operating system by default. */
     readonly startThread?: StartThread | undefined
   }
 
@@ -31,8 +31,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
   const isAlone = role === 'gateway'
   const place = takePlace(options.path, { isClaimed: isAlone })
   const { path } = place
-  const backlog = new Backlog()
-  const postings = new Postings()
+  const logQueue = new LogQueue()
+  const chargeQueue = new ChargeQueue()
   const writer = new Writer({
     start: {
       path,
@@ -47,8 +47,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
       diskBytesMin: options.path === ':memory:' ? 0 : (options.diskBytesMin ?? diskBytesMin),
     },
     startThread: options.startThread ?? startThread,
-    backlog,
-    postings,
+    logQueue,
+    chargeQueue,
     clock,
     log,
   })
@@ -75,8 +75,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
     role,
     onCommit: options.onCommit,
     isAlone,
-    backlog,
-    postings,
+    logQueue,
+    chargeQueue,
     writer,
     reads,
     reader,

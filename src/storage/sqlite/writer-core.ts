@@ -9,7 +9,7 @@ import { forget } from '../ledger/replicas.ts'
 import { type Op, stepsOf } from '../ops.ts'
 import { ask } from '../query.ts'
 import { whole } from '../rows.ts'
-import type { Scribe } from '../self.ts'
+import type { Scribe } from '../writer-identity.ts'
 import { Connection } from './connect.ts'
 import { isFull, storageFailure } from './failure.ts'
 import type { Fault, FromWriter, Port, ToWriter, WriterStart } from './messages.ts'
@@ -34,7 +34,7 @@ class WriterCore {
   readonly #clock: Pick<Clock, 'tick'>
   readonly #ids: Ids
   readonly #room = { nextAt: 0, short: false }
-  #self!: Scribe
+  #identity!: Scribe
 
   constructor(start: WriterStart, port: Port<ToWriter, FromWriter>, { clock, random }: WriterParts) {
     this.#start = start
@@ -52,7 +52,7 @@ class WriterCore {
       const connection = new Connection(path, connect)
       migrate(connection, path)
       const recovery = this.#beginOn(connection)
-      this.#self = { owner, host, chain, epoch: recovery.epoch, ids: this.#ids }
+      this.#identity = { owner, host, chain, epoch: recovery.epoch, ids: this.#ids }
       this.#port.on('message', message => {
         if ('close' in message) return this.#close(connection)
         this.#port.postMessage(this.#commitGroup(connection, message.ops), [])
@@ -129,13 +129,13 @@ class WriterCore {
 
   #commit(connection: Connection, ops: readonly Op[]): { values: unknown[]; error: Error | undefined } {
     try {
-      const self = this.#self
+      const identity = this.#identity
       const values = connection.transact(() =>
-        ops.map(op => connection.run(stepsOf(op.change, op.given as never, self))),
+        ops.map(op => connection.run(stepsOf(op.change, op.given as never, identity))),
       )
       // A process that has lost its lease goes on in another epoch.
       ops.forEach((op, at) => {
-        if (op.change === 'beat') this.#self = { ...this.#self, epoch: (values[at] as Recovery).epoch }
+        if (op.change === 'beat') this.#identity = { ...this.#identity, epoch: (values[at] as Recovery).epoch }
       })
       return { values, error: undefined }
     } catch (error) {

@@ -1,13 +1,13 @@
 import type { Clock, Log, Pending } from '../../kit/index.ts'
 import type { Writing } from '../writing.ts'
 import { StorageError } from '../errors.ts'
-import type { Backlog } from '../journal/backlog.ts'
-import type { Postings } from '../ledger/postings.ts'
+import type { LogQueue } from '../journal/log-queue.ts'
+import type { ChargeQueue } from '../ledger/charge-queue.ts'
 import type { Recovery } from '../ledger/recover.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
 import type { Fault, FromWriter, ToWriter, WriterStart } from './messages.ts'
 import type { StartThread, StorageThread } from './thread.ts'
-import { Unwritten } from '../unwritten.ts'
+import { WriteQueue } from '../write-queue.ts'
 
 /** Operations of one commit. More wait for the next: a group is one turn of the writer, and the first waits for the last. */
 const groupOpsMax = 512
@@ -23,8 +23,8 @@ type Waiting = { readonly op: Op; resolve(value: unknown): void; reject(error: E
 export type WriterOptions = {
   readonly start: WriterStart
   readonly startThread: StartThread
-  readonly backlog: Backlog
-  readonly postings: Postings
+  readonly logQueue: LogQueue
+  readonly chargeQueue: ChargeQueue
   readonly clock: Clock
   readonly log: Log
 }
@@ -36,7 +36,7 @@ export type WriterOptions = {
  */
 export class Writer implements Writing {
   readonly #options: WriterOptions
-  readonly #unwritten: Unwritten
+  readonly #writeQueue: WriteQueue
   #thread: StorageThread | undefined
   #starting: Promise<Recovery> | undefined
   #ready = false
@@ -55,13 +55,13 @@ export class Writer implements Writing {
 
   constructor(options: WriterOptions) {
     this.#options = options
-    this.#unwritten = new Unwritten(options)
+    this.#writeQueue = new WriteQueue(options)
     this.#epoch = options.start.epoch
   }
 
   healthy(): boolean {
     if (this.#broken !== undefined || this.#short !== undefined || this.#closed) return false
-    if (this.#options.postings.overfull) return false
+    if (this.#options.chargeQueue.overfull) return false
     return this.#inFlight === undefined || this.#options.clock.tick() - this.#sentAt < hangMs
   }
 
@@ -80,7 +80,7 @@ export class Writer implements Writing {
   submit<C extends Change>(change: C, given: Given<C>): Promise<Gives<C>> {
     if (this.#closed) return Promise.reject(new StorageError('storage_closed'))
     return new Promise<Gives<C>>((resolve, reject) => {
-      this.#unwritten.submitted()
+      this.#writeQueue.submitted()
       // The union of operations is by change; a generic one cannot be seen to be a member of it.
       const op = { change, given } as Op
       this.#queue.push({ op, resolve: value => resolve(value as Gives<C>), reject })
@@ -88,19 +88,19 @@ export class Writer implements Writing {
     })
   }
 
-  /** Something was put into the backlog or among the postings. */
+  /** Something was put into the log queue or the charge queue. */
   touch(): void {
     if (this.#closed) return
-    if (this.#unwritten.full) this.#pumpSoon()
+    if (this.#writeQueue.full) this.#pumpSoon()
     else this.#lazy ??= this.#options.clock.after(lazyMs, () => this.#pumpLazy())
   }
 
   /** Resolves when everything handed in so far is durable. */
   async flush(): Promise<void> {
-    const flushing = this.#unwritten.flush()
+    const flushing = this.#writeQueue.flush()
     if (!flushing) return
     if (this.#broken !== undefined)
-      this.#unwritten.rejectFlushes(new StorageError('storage_unavailable', { reason: this.#broken }))
+      this.#writeQueue.rejectFlushes(new StorageError('storage_unavailable', { reason: this.#broken }))
     this.#pumpSoon()
     return flushing
   }
@@ -114,7 +114,7 @@ export class Writer implements Writing {
       this.#options.log.error({ err: error }, 'the storage closes with rows that could not be written')
     }
     this.#closed = true
-    const { size } = this.#options.postings
+    const { size } = this.#options.chargeQueue
     if (size > 0) this.#options.log.error({ charges: size }, 'charges could not be written and go with the process')
     this.#lazy?.cancel()
     this.#probes?.cancel()
@@ -177,7 +177,7 @@ export class Writer implements Writing {
 
   #pump({ lazy = false } = {}): void {
     if (this.#closed || this.#inFlight !== undefined) return
-    const { waits, full, isFlushing } = this.#unwritten
+    const { waits, full, isFlushing } = this.#writeQueue
     const due = waits && (lazy || full || isFlushing)
     if (this.#queue.length === 0 && (!due || this.#broken !== undefined)) return
     if (!this.#ready) {
@@ -186,9 +186,9 @@ export class Writer implements Writing {
     }
     const group = this.#queue.splice(0, groupOpsMax)
     const ops = group.map(waiting => waiting.op)
-    const charges = this.#broken === undefined ? this.#unwritten.takePost() : undefined
+    const charges = this.#broken === undefined ? this.#writeQueue.takePost() : undefined
     if (charges !== undefined) ops.push({ change: 'post', given: { postings: charges } })
-    const batch = this.#broken === undefined ? this.#unwritten.takeBatch() : undefined
+    const batch = this.#broken === undefined ? this.#writeQueue.takeBatch() : undefined
     if (batch) ops.push({ change: 'batch', given: batch })
     this.#inFlight = group
     this.#sentAt = this.#options.clock.tick()
@@ -198,7 +198,7 @@ export class Writer implements Writing {
   #arrive({ values, faults, broken }: Extract<FromWriter, { kind: 'group' }>): void {
     const group = this.#inFlight ?? []
     this.#inFlight = undefined
-    this.#unwritten.finished(group.length)
+    this.#writeQueue.finished(group.length)
     group.forEach((waiting, at) => {
       const fault = faults[at]
       if (at >= values.length)
@@ -212,14 +212,14 @@ export class Writer implements Writing {
       return fault && toError(fault)
     }
     let at = group.length
-    if (this.#unwritten.hasPost) this.#unwritten.postArrived(errorAt(at++))
-    if (this.#unwritten.hasBatch) this.#unwritten.batchArrived(errorAt(at))
+    if (this.#writeQueue.hasPost) this.#writeQueue.postArrived(errorAt(at++))
+    if (this.#writeQueue.hasBatch) this.#writeQueue.batchArrived(errorAt(at))
     // The log may find no room where the charges did.
     const reason = broken ?? faults.find(fault => fault?.code === 'storage_unavailable')?.message
     if (reason !== undefined) this.#break(reason)
-    this.#unwritten.checkFlushes()
+    this.#writeQueue.checkFlushes()
     this.#pump()
-    if (this.#unwritten.waits) this.touch()
+    if (this.#writeQueue.waits) this.touch()
   }
 
   /** Charges that are open go on; new ones wait until there is room. */
@@ -241,8 +241,8 @@ export class Writer implements Writing {
       log.error({ reason }, 'the storage cannot be written; billable requests are refused')
     this.#broken = reason
     const unavailable = new StorageError('storage_unavailable', { reason })
-    if (this.#unwritten.hasPost) this.#unwritten.postArrived(unavailable)
-    if (this.#unwritten.hasBatch) this.#unwritten.batchArrived(unavailable)
+    if (this.#writeQueue.hasPost) this.#writeQueue.postArrived(unavailable)
+    if (this.#writeQueue.hasBatch) this.#writeQueue.batchArrived(unavailable)
     this.#rejectAll(unavailable)
     this.#startProbing()
   }
@@ -251,9 +251,9 @@ export class Writer implements Writing {
     const waiting = [...(this.#inFlight ?? []), ...this.#queue]
     this.#inFlight = undefined
     this.#queue = []
-    this.#unwritten.finished(waiting.length)
+    this.#writeQueue.finished(waiting.length)
     for (const one of waiting) one.reject(error)
-    this.#unwritten.rejectFlushes(error)
+    this.#writeQueue.rejectFlushes(error)
   }
 
   #probe(): void {
@@ -278,7 +278,7 @@ export class Writer implements Writing {
     this.#broken = undefined
     this.#options.log.info({}, 'the storage can be written again')
     this.#onRecovered()
-    if (this.#unwritten.waits) this.touch()
+    if (this.#writeQueue.waits) this.touch()
   }
 }
 

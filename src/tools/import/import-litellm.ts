@@ -10,6 +10,8 @@ export type Imported = {
   readonly text: string
   /** What was not translated, or has to be looked at: one sentence each. */
   readonly notes: readonly string[]
+  /** How many models there are, and how many of them have their prices and so are active. */
+  readonly models: { readonly all: number; readonly active: number }
 }
 
 type Deployment = {
@@ -35,7 +37,8 @@ export function importLitellm(value: unknown): Imported | undefined {
   const upstreams = new Upstreams(notes)
   const models = withFallbacks(readModels(file, upstreams, notes), file, notes)
   for (const left of file.untranslated) notes.push(`not translated: ${left}`)
-  return { text: write(models, upstreams, notes), notes }
+  const active = models.filter(model => model.cost.kind !== 'unknown').length
+  return { text: write(models, upstreams, notes), notes, models: { all: models.length, active } }
 }
 
 function readModels(file: LitellmFile, upstreams: Upstreams, notes: string[]): ReadonlyMap<string, Model> {

@@ -58,7 +58,7 @@ export const fleetSabotages: readonly FleetSabotage[] = [
       ['src/storage/ledger/recover.ts', 'if (lapsed === 0 && !left) return', 'if (lapsed >= 0 || !left) return'],
       [
         'src/storage/ledger/recover.ts',
-        'const recovery = yield* endLeft({ ...self, epoch }, at)',
+        'const recovery = yield* endLeft({ ...identity, epoch }, at)',
         'const recovery = { epoch, settled: 0, toReview: 0 }',
       ],
     ],
@@ -98,8 +98,8 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     edits: [
       [
         'src/storage/ledger/resolve.ts',
-        "  yield* giveBack(keyId, amount, whole(charge, 'ended_at'))\n  yield* leave(self, { by, at }, 'charge.refund'",
-        "  yield* leave(self, { by, at }, 'charge.refund'",
+        "  yield* giveBack(keyId, amount, whole(charge, 'ended_at'))\n  yield* leave(identity, { by, at }, 'charge.refund'",
+        "  yield* leave(identity, { by, at }, 'charge.refund'",
       ],
       [
         'src/storage/ledger/resolve.ts',
@@ -115,7 +115,7 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     says: 'a charge whose opening was in doubt is taken for none, by the storage and by whoever asked for it',
     likes: ['commits in doubt', 'spend'],
     edits: [
-      ['src/storage/assemble.ts', "if (isUnavailable(error)) owed.owe(id, { change: 'endEmpty', given })", ''],
+      ['src/storage/assemble.ts', "if (isUnavailable(error)) retryQueue.owe(id, { change: 'endEmpty', given })", ''],
       [
         'plugins/image-tier-billing/plugin.ts',
         'ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch((cause: unknown) => {',
@@ -133,7 +133,7 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     oracle: 'stuck-money',
     says: 'a charge whose line was in doubt is ended as one without lines, or not at all',
     likes: ['gone at a commit'],
-    edits: [['src/storage/assemble.ts', 'if (isUnavailable(error)) owed.doubt(chargeId)', '']],
+    edits: [['src/storage/assemble.ts', 'if (isUnavailable(error)) retryQueue.doubt(chargeId)', '']],
   },
   {
     name: 'end-forgotten',
@@ -143,7 +143,7 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     edits: [
       [
         'src/storage/assemble.ts',
-        'if (isUnavailable(error)) owed.owe(id, ending)',
+        'if (isUnavailable(error)) retryQueue.owe(id, ending)',
         'if (isUnavailable(error)) void id',
       ],
     ],

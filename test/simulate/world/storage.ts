@@ -43,7 +43,7 @@ export class FaultyDisk {
   readonly #owners = new WeakMap<StatementSync, DatabaseSync>()
   readonly #recorded = new Map<string, RecordedDisk>()
   readonly #levels = new WeakMap<DatabaseSync, number>()
-  /** Frames of the log behind which SQLite carries them into the database; its own 1,000 unless told. */
+  /** Frames of the log behind which SQLite carries them into the database; its own 1,000 by default. */
   checkpointEvery: number | undefined
   #bypassed = false
   #reader: DatabaseSync | undefined

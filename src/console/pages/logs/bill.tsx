@@ -11,7 +11,7 @@ type Row = BillingRecord['rule']['rows'][number]
 
 const sources: { readonly [source: string]: string } = { output: '输出尺寸', request: '请求尺寸', default: '默认' }
 
-/** What a request cost, in the one line of the requirement and its parts, and why. */
+/** What a request cost, in the one line with six labels and its parts, and why. */
 export function Bill({ of }: { readonly of: BillingRecord }) {
   const images = of.count !== null
   return (
@@ -48,7 +48,7 @@ export function Bill({ of }: { readonly of: BillingRecord }) {
   )
 }
 
-/** The six labels of the requirement, as it writes them; their English beside them. */
+/** The six labels of `docs/rules.md#the-record-of-a-charge`, and their English beside them. */
 function SixParts({ of }: { readonly of: BillingRecord }) {
   const pixels = (line: Line) => (line.width === null ? '-' : `${line.width}x${line.height}`)
   const parts = [
@@ -157,9 +157,10 @@ function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord 
     },
     { head: t('bill.at'), place: true, cell: ({ at }) => <code>{at}</code> },
   ]
+  const largest = Math.max(0, ...rule.rows.map(row => row.long_edge_max ?? 0))
   const edge: Column<Row> = {
     head: t('bill.edge'),
-    cell: ({ long_edge_max: max }) => (max === null ? t('bill.beyond') : `≤\u00a0${max}\u00a0px`),
+    cell: ({ long_edge_max: max }) => (max === null ? t('bill.beyond', { edge: largest }) : `≤\u00a0${max}\u00a0px`),
   }
   return (
     <div class="sheet">

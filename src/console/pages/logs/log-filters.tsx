@@ -125,7 +125,10 @@ export function LogFilters({
   )
 }
 
-/** The requirement's own label, and what it means where the reader's language is another. */
+/**
+ * The label of the bill (`docs/rules.md#the-record-of-a-charge`), and what it means where the reader's language is
+ * another.
+ */
 export function label(chinese: string, english: string): string {
   return english === chinese ? chinese : `${chinese} ${english}`
 }

@@ -3,13 +3,13 @@ import {
   type Clock,
   type Counters,
   CountersDown,
-  type Demand,
+  type LimitRequest,
   type Log,
   type Pending,
   type Random,
-  type Standing,
+  type LimitStatus,
   systemRandom,
-  type Taking,
+  type LimitReservation,
   type Ticket,
   type WhenDown,
   windowMs,
@@ -40,9 +40,9 @@ export type RedisCountersOptions = {
   readonly clock: Clock
   readonly random?: Random
   readonly log: Log
-  /** How long places stay taken when their process says no more of them, in milliseconds; 30 s unless told. */
+  /** How long places stay taken when their process says no more of them, in milliseconds; 30 s by default. */
   readonly leaseMs?: number
-  /** How long one question may take, in milliseconds; 200 unless told. */
+  /** How long one question may take, in milliseconds; 200 by default. */
   readonly commandMs?: number
   /** For tests of long times: stands in for the server's clock. Microseconds. */
   readonly serverTime?: () => number
@@ -112,7 +112,7 @@ export class RedisCounters implements Counters {
     this.#breaker.open()
   }
 
-  peek(demands: readonly Demand[], whenDown: WhenDown): Awaitable<readonly Standing[]> {
+  peek(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<readonly LimitStatus[]> {
     const own = this.#own.peek(demands)
     if (this.#isFull(demands, own)) return own
     return this.#ask('peek', '', demands).then(
@@ -124,7 +124,7 @@ export class RedisCounters implements Counters {
     )
   }
 
-  take(demands: readonly Demand[], whenDown: WhenDown): Awaitable<Taking> {
+  take(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<LimitReservation> {
     const own = this.#own.peek(demands)
     if (!this.#isFull(demands, own)) return this.#takeShared(demands, whenDown)
     // Requests fill a limit here alone where nobody else has any of it; tokens of others may have to leave besides ours.
@@ -139,7 +139,7 @@ export class RedisCounters implements Counters {
     this.#own.settle(ticket, amounts)
     const { member } = ticket as SharedTicket
     if (member === undefined) return
-    const changed: [Demand, number][] = []
+    const changed: [LimitRequest, number][] = []
     for (const [i, demand] of ticket.demands.entries()) {
       const amount = amounts[i] ?? demand.amount
       if (demand.kind === 'places') this.#held.delete(`${keyOf(demand)} ${member}`)
@@ -159,7 +159,7 @@ export class RedisCounters implements Counters {
     return Promise.resolve()
   }
 
-  async #takeShared(demands: readonly Demand[], whenDown: WhenDown): Promise<Taking> {
+  async #takeShared(demands: readonly LimitRequest[], whenDown: WhenDown): Promise<LimitReservation> {
     const member = `${this.#process}.${(this.#tickets++).toString(36)}`
     // Stamped before it is sent: nothing may stay longer in the counts of this process than in those of all.
     const sentAt = this.#clock.tick()
@@ -182,9 +182,9 @@ export class RedisCounters implements Counters {
   }
 
   /** A limit that this process has filled by itself, by far enough that no difference of clocks explains it. */
-  #isFull(demands: readonly Demand[], own: readonly Standing[]): boolean {
+  #isFull(demands: readonly LimitRequest[], own: readonly LimitStatus[]): boolean {
     return demands.some(({ kind, shadow }, i) => {
-      const { waitMs } = own[i] as Standing
+      const { waitMs } = own[i] as LimitStatus
       return !shadow && waitMs > (kind === 'places' ? 0 : clocksApartMs)
     })
   }
@@ -192,8 +192,8 @@ export class RedisCounters implements Counters {
   async #ask(
     how: 'peek' | 'take',
     member: string,
-    demands: readonly Demand[],
-  ): Promise<{ taken: boolean; standings: readonly Standing[] }> {
+    demands: readonly LimitRequest[],
+  ): Promise<{ taken: boolean; standings: readonly LimitStatus[] }> {
     const args: (string | number)[] = [how, member]
     for (const { kind, limit, amount, shadow } of demands) args.push(kind, limit, amount, Number(shadow))
     const [taken, ...numbers] = (await this.#run(ask, demands, args)) as readonly number[]
@@ -206,7 +206,7 @@ export class RedisCounters implements Counters {
   }
 
   /** What cannot be told is forgotten by the store in a minute. */
-  async #tellUsed(member: string, used: readonly (readonly [Demand, number])[]): Promise<void> {
+  async #tellUsed(member: string, used: readonly (readonly [LimitRequest, number])[]): Promise<void> {
     const demands = used.map(([demand]) => demand)
     const args = used.flatMap(([{ kind, amount: taken }, amount]) => [kind, taken, amount])
     await this.#send(settle, keysOf(demands), [member, ...args]).catch((error: unknown) =>
@@ -239,7 +239,7 @@ export class RedisCounters implements Counters {
     }
   }
 
-  #run(which: typeof ask, demands: readonly Demand[], args: readonly (string | number)[]): Promise<unknown> {
+  #run(which: typeof ask, demands: readonly LimitRequest[], args: readonly (string | number)[]): Promise<unknown> {
     if (this.#breaker.isOpen) return Promise.reject(new Error(`the counters do not answer: ${this.#why}`))
     return this.#send(which, keysOf(demands), args)
   }
@@ -267,7 +267,7 @@ export class RedisCounters implements Counters {
 }
 
 /** What holds of two counts of one limit. */
-function tighter(one: Standing | undefined, other: Standing): Standing {
+function tighter(one: LimitStatus | undefined, other: LimitStatus): LimitStatus {
   if (!one) return other
   return {
     remaining: Math.min(one.remaining, other.remaining),
@@ -276,12 +276,12 @@ function tighter(one: Standing | undefined, other: Standing): Standing {
   }
 }
 
-function keyOf({ id, kind }: Demand): string {
+function keyOf({ id, kind }: LimitRequest): string {
   return `${prefix}:${kind}:${id}`
 }
 
 /** Two of each demand, as the scripts expect them. */
-function keysOf(demands: readonly Demand[]): readonly string[] {
+function keysOf(demands: readonly LimitRequest[]): readonly string[] {
   return demands.flatMap(demand => [keyOf(demand), sumKeyOf(keyOf(demand))])
 }
 

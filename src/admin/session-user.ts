@@ -1,14 +1,14 @@
-import type { Ask, Visitor } from './api.ts'
+import type { Ask, SessionUser } from './api.ts'
 import { fail } from './errors.ts'
 
 /** Who asks, at a route that only those who are logged in reach. @throws Failure not_logged_in */
-export function visitorOf({ visitor }: Ask): Visitor {
-  if (!visitor) throw fail('not_logged_in')
-  return visitor
+export function sessionUserOf({ sessionUser }: Ask): SessionUser {
+  if (!sessionUser) throw fail('not_logged_in')
+  return sessionUser
 }
 
 /** Whose rows may be seen: of one user alone, or undefined for everybody's. */
 export function ownerOf(ask: Ask): string | undefined {
-  const { user } = visitorOf(ask)
+  const { user } = sessionUserOf(ask)
   return user.role === 'admin' ? undefined : user.name
 }

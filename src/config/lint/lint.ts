@@ -2,8 +2,9 @@ import type { Plan } from '../../kit/index.ts'
 import { drawCaret } from '../draw-caret.ts'
 import type { Environment } from '../environment.ts'
 import { fillTree } from '../fill.ts'
-import type { AuditFinding } from '../finding.ts'
+import type { LintFinding } from '../finding.ts'
 import { readYaml } from '../load.ts'
+import { renameOldKeys } from '../old-names.ts'
 import { readTokens } from '../read-tokens.ts'
 import { Report } from '../report.ts'
 import { gatherSecrets, type Secrets } from '../secrets.ts'
@@ -16,15 +17,15 @@ import type { Rule } from './rule.ts'
 import { spendingRules } from './spending.ts'
 import { upstreamRules } from './upstreams.ts'
 
-export type AuditReport = {
+export type LintReport = {
   /** In the order of the file. */
-  readonly findings: readonly AuditFinding[]
+  readonly findings: readonly LintFinding[]
   /** How many were silenced by a comment. */
   readonly ignored: number
 }
 
 /** A valid configuration: its text, and the plan that was made of it. */
-export type AuditRequest = {
+export type LintRequest = {
   readonly file: string
   readonly text: string
   readonly env: Environment
@@ -32,34 +33,46 @@ export type AuditRequest = {
 }
 
 /** Every rule, by what it is about. */
-export const auditRules: readonly Rule[] = [...upstreamRules, ...exposureRules, ...spendingRules]
+export const lintRules: readonly Rule[] = [...upstreamRules, ...exposureRules, ...spendingRules]
+
+const formerNames = new Map(lintRules.flatMap(({ id, formerly = [] }) => formerly.map(old => [old, id])))
+
+/** The name of a rule today; what is no old name of one is given back. */
+export function nowCalled(rule: string): string {
+  return formerNames.get(rule) ?? rule
+}
 
 /** Rules about the comments that silence rules; these cannot be silenced. */
 const ignoreRules = {
   unknown: 'ignore-unknown-rule',
   unused: 'ignore-unused',
   bare: 'ignore-without-reason',
+  renamed: 'ignore-old-name',
 } as const
 
 /** Looks in a valid configuration for what is dangerous. `unasked` names rules that are left out. */
-export async function auditPlan(request: AuditRequest, unasked: readonly string[] = []): Promise<AuditReport> {
+export async function lintPlan(request: LintRequest, unasked: readonly string[] = []): Promise<LintReport> {
   const { file, text, env, plan } = request
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
-  const { root: written } = readYaml(source.text)
-  if (!written) throw new Error('a valid configuration could not be read again')
+  const { root: read } = readYaml(source.text)
+  if (!read) throw new Error('a valid configuration could not be read again')
+  const written = renameOldKeys(read)
   const { root, loose } = await fillTree(written, source, env, new Report(source))
   const page = { source, root: written, secrets: gatherSecrets(root, source.text, loose) }
   const view = { plan, written }
-  const asked = auditRules.filter(rule => !unasked.includes(rule.id))
+  const left = unasked.map(nowCalled)
+  const asked = lintRules.filter(rule => !left.includes(rule.id))
   const found = asked.flatMap(rule => [...rule.look(view)].map(sighting => toFinding({ ...rule, ...sighting }, page)))
   const ignores = readIgnores(readTokens(source.text, written), source)
   const used = new Set<string>()
   const kept = found.filter(({ code, line }) => {
-    const silencing = ignores.filter(one => one.reason !== '' && one.rules.includes(code) && one.lines.includes(line))
+    const silencing = ignores.filter(
+      one => one.reason !== '' && one.rules.some(rule => nowCalled(rule) === code) && one.lines.includes(line),
+    )
     for (const one of silencing) used.add(`${one.at} ${code}`)
     return silencing.length === 0
   })
-  const slips = ignores.flatMap(one => slipsOf(one, used, unasked).map(slip => toFinding(slip, page)))
+  const slips = ignores.flatMap(one => slipsOf(one, used, left).map(slip => toFinding(slip, page)))
   const findings = [...kept, ...slips].toSorted((a, b) => a.line - b.line || a.col - b.col)
   return { findings, ignored: found.length - kept.length }
 }
@@ -68,7 +81,7 @@ type Page = { readonly source: Source; readonly root: Tree; readonly secrets: Se
 
 type Told = {
   readonly id: string
-  readonly severity: AuditFinding['severity']
+  readonly severity: LintFinding['severity']
   readonly message: string
   readonly remedy: string
   readonly path?: Path
@@ -78,7 +91,7 @@ type Told = {
 function toFinding(
   { id, severity, message, remedy, path = [], span }: Told,
   { source, root, secrets }: Page,
-): AuditFinding {
+): LintFinding {
   const at = span ?? spanOf(root, path)
   return {
     severity,
@@ -104,12 +117,23 @@ function slipsOf(
   used: ReadonlySet<string>,
   unasked: readonly string[],
 ): readonly Told[] {
-  const ids = auditRules.map(rule => rule.id)
+  const ids = lintRules.map(rule => rule.id)
   const span = { start: at, end: at + 1 }
-  return rules.flatMap((rule): Told[] => {
+  return rules.flatMap((written): readonly Told[] => {
+    const rule = nowCalled(written)
+    const told = slipOf(rule)
+    if (rule === written) return told
+    const message = `'${written}' is now called '${rule}'`
+    return [
+      { id: ignoreRules.renamed, severity: 'note', message, remedy: `write ${rule}: both mean the same`, span },
+      ...told,
+    ]
+  })
+
+  function slipOf(rule: string): readonly Told[] {
     if (!ids.includes(rule)) {
       const near = findNear(rule, ids)
-      const remedy = near === undefined ? 'tollgate audit --rules lists them' : `did you mean '${near}'?`
+      const remedy = near === undefined ? 'tollgate lint --rules lists them' : `did you mean '${near}'?`
       return [{ id: ignoreRules.unknown, severity: 'warning', message: `there is no rule '${rule}'`, remedy, span }]
     }
     if (reason === '') {
@@ -134,5 +158,5 @@ function slipsOf(
         span,
       },
     ]
-  })
+  }
 }

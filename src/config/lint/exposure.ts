@@ -77,14 +77,15 @@ export const exposureRules: readonly Rule[] = [
     },
   },
   {
-    id: 'patient-agent-unknown',
+    id: 'agent-accepting-102-unknown',
+    formerly: ['patient-agent-unknown'],
     severity: 'warning',
     description: 'A client that does not know a 102 takes it for the answer, and fails.',
     remedy: 'name only clients that were tried with a 102',
     *look({ plan }) {
-      for (const [i, agent] of plan.server.patientAgents.entries())
+      for (const [i, agent] of plan.server.agentsAccepting102.entries())
         if (!patient.has(agent))
-          yield { path: ['server', 'patient_agents', i], message: `whether '${agent}' takes a 102 is not known` }
+          yield { path: ['server', 'agents_accepting_102', i], message: `whether '${agent}' takes a 102 is not known` }
     },
   },
   {

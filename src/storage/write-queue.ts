@@ -1,7 +1,7 @@
 import type { Log } from '../kit/index.ts'
 import { StorageError } from './errors.ts'
-import type { Backlog, Batch } from './journal/backlog.ts'
-import type { Postings } from './ledger/postings.ts'
+import type { LogQueue, Batch } from './journal/log-queue.ts'
+import type { ChargeQueue } from './ledger/charge-queue.ts'
 
 /** Somebody waits until what was handed in so far is durable. */
 type Flush = {
@@ -12,15 +12,15 @@ type Flush = {
   reject(error: Error): void
 }
 
-export type UnwrittenParts = { readonly backlog: Backlog; readonly postings: Postings; readonly log: Log }
+export type WriteQueueParts = { readonly logQueue: LogQueue; readonly chargeQueue: ChargeQueue; readonly log: Log }
 
 /**
  * What a writer has yet to write: how many operations, and the log rows and charges that nobody waits for, of which one
  * batch and one group may be on their way; and who waits for all of it.
  */
-export class Unwritten {
-  readonly #backlog: Backlog
-  readonly #postings: Postings
+export class WriteQueue {
+  readonly #logQueue: LogQueue
+  readonly #chargeQueue: ChargeQueue
   readonly #log: Log
   #submitted = 0
   #finished = 0
@@ -30,20 +30,20 @@ export class Unwritten {
   hasPost = false
   hasBatch = false
 
-  constructor({ backlog, postings, log }: UnwrittenParts) {
-    this.#backlog = backlog
-    this.#postings = postings
+  constructor({ logQueue, chargeQueue, log }: WriteQueueParts) {
+    this.#logQueue = logQueue
+    this.#chargeQueue = chargeQueue
     this.#log = log
   }
 
   /** Rows or charges have yet to go. */
   get waits(): boolean {
-    return this.#backlog.size + this.#postings.size > 0
+    return this.#logQueue.size + this.#chargeQueue.size > 0
   }
 
   /** As many as go at once. */
   get full(): boolean {
-    return this.#backlog.full || this.#postings.full
+    return this.#logQueue.full || this.#chargeQueue.full
   }
 
   get isFlushing(): boolean {
@@ -60,14 +60,14 @@ export class Unwritten {
 
   /** The next charges; undefined when there are none, or others are on their way. */
   takePost(): string | undefined {
-    const charges = this.hasPost ? undefined : this.#postings.take()
+    const charges = this.hasPost ? undefined : this.#chargeQueue.take()
     this.hasPost ||= charges !== undefined
     return charges
   }
 
   /** The next rows; undefined when there are none, or others are on their way. */
   takeBatch(): Batch | undefined {
-    const rows = this.hasBatch ? undefined : this.#backlog.take()
+    const rows = this.hasBatch ? undefined : this.#logQueue.take()
     this.hasBatch ||= rows !== undefined
     return rows
   }
@@ -75,9 +75,9 @@ export class Unwritten {
   /** The charges on their way are durable, or are not known to be, or were refused for what they hold. */
   postArrived(error: Error | undefined): void {
     this.hasPost = false
-    if (!error) return this.#postings.done()
-    if (mayBeLater(error)) return this.#postings.giveBack()
-    const posting = this.#postings.refused()
+    if (!error) return this.#chargeQueue.done()
+    if (mayBeLater(error)) return this.#chargeQueue.giveBack()
+    const posting = this.#chargeQueue.refused()
     // Its own rows contradict it; what it says is kept where a person can find it.
     if (posting) this.#log.error({ fault: error.message, posting }, 'a charge cannot be written')
   }
@@ -85,10 +85,10 @@ export class Unwritten {
   /** The rows on their way are durable, or are not known to be, or were refused for what they hold. */
   batchArrived(error: Error | undefined): void {
     this.hasBatch = false
-    if (error && mayBeLater(error)) return this.#backlog.giveBack()
-    this.#backlog.done({ lost: error !== undefined })
+    if (error && mayBeLater(error)) return this.#logQueue.giveBack()
+    this.#logQueue.done({ lost: error !== undefined })
     if (error) this.#log.error({ fault: error.message }, 'log rows could not be written and are lost')
-    const { dropped } = this.#backlog
+    const { dropped } = this.#logQueue
     if (dropped === this.#droppedTold) return
     this.#log.warn({ rows: dropped - this.#droppedTold }, 'log rows were dropped: writing them falls behind')
     this.#droppedTold = dropped
@@ -96,8 +96,8 @@ export class Unwritten {
 
   /** Resolves when everything handed in so far is durable; undefined when it is. */
   flush(): Promise<void> | undefined {
-    const { appended: rows } = this.#backlog
-    const { appended: postings } = this.#postings
+    const { appended: rows } = this.#logQueue
+    const { appended: postings } = this.#chargeQueue
     const wanted = { operations: this.#submitted, rows, postings }
     if (this.#isThrough(wanted)) return undefined
     return new Promise((resolve, reject) => {
@@ -120,7 +120,7 @@ export class Unwritten {
   }
 
   #isThrough({ operations, rows, postings }: Pick<Flush, 'operations' | 'rows' | 'postings'>): boolean {
-    return this.#finished >= operations && this.#backlog.through >= rows && this.#postings.through >= postings
+    return this.#finished >= operations && this.#logQueue.through >= rows && this.#chargeQueue.through >= postings
   }
 }
 

@@ -2,11 +2,11 @@
 const share = 0.75
 
 /**
- * Room for bodies that all requests share. The most there is is told with each taking: a reload can change it. A payer
- * that holds something already may not go beyond three quarters, so that one key that announces uploads and does not
- * send them leaves a quarter to everybody else.
+ * A budget of bytes for bodies, which all requests share. Each taking names the most there is: a reload can change it.
+ * A payer that holds something already may not go beyond three quarters, so that one key that announces uploads and does
+ * not send them leaves a quarter to everybody else.
  */
-export class Room {
+export class ByteBudget {
   readonly #byPayer = new Map<string, number>()
   #held = 0
 

@@ -14,7 +14,7 @@ export type Batch = { readonly logs: string; readonly delivered: readonly string
  * What nobody waits for: log rows and notes of delivery, in order, bounded. When writing falls behind, the oldest rows
  * are dropped and counted; nothing here is money.
  */
-export class Backlog {
+export class LogQueue {
   #rows: LogRow[] = []
   #delivered: string[] = []
   #taken: { readonly rows: LogRow[]; readonly delivered: string[] } | undefined

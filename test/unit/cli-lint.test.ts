@@ -2,31 +2,31 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { type AuditFinding, auditConfig, listAuditRules, reportFindings } from '../../src/index.ts'
+import { type LintFinding, lintConfig, listLintRules, reportFindings } from '../../src/index.ts'
 
 const shipped = await readFile(new URL('../../gateway.yaml', import.meta.url), 'utf8')
-const folder = await mkdtemp(join(tmpdir(), 'tollgate-audit-'))
+const folder = await mkdtemp(join(tmpdir(), 'tollgate-lint-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
 const file = join(folder, 'gateway.yaml')
 
 type Edit = readonly [find: string, put: string]
 
-async function auditOf(edits: readonly Edit[], env: NodeJS.ProcessEnv = {}, unasked: readonly string[] = []) {
+async function lintOf(edits: readonly Edit[], env: NodeJS.ProcessEnv = {}, unasked: readonly string[] = []) {
   let text = shipped
   for (const [find, put] of edits) {
     if (!text.includes(find)) throw new Error(`the shipped file has no ${find}`)
     text = find === '' ? put : text.replace(find, () => put)
   }
   await writeFile(file, text)
-  const audited = await auditConfig(file, unasked, env)
-  if (!audited.ok) throw new Error(JSON.stringify(audited.findings))
+  const linted = await lintConfig(file, unasked, env)
+  if (!linted.ok) throw new Error(JSON.stringify(linted.findings))
   const lines = text.split('\n')
-  const shown = audited.findings.map(({ code, severity, line }) => ({ code, severity, text: lines[line - 1] ?? '' }))
-  return { ...audited, shown }
+  const shown = linted.findings.map(({ code, severity, line }) => ({ code, severity, text: lines[line - 1] ?? '' }))
+  return { ...linted, shown }
 }
 
 t.test('the shipped gateway.yaml has nothing to be told of', async t => {
-  t.same(await auditOf([]), { ok: true, findings: [], ignored: 0, shown: [] })
+  t.same(await lintOf([]), { ok: true, findings: [], ignored: 0, shown: [] })
 })
 
 const alphaUrl = '"${ALPHA_URL:-simulator:alpha}"'
@@ -90,12 +90,12 @@ const cases: readonly (readonly [rule: string, severity: string, edits: readonly
   ['cors-any', 'warning', [['origins: []', 'origins: ["*"]']], 'cors'],
   ['auth-missing', 'error', [['', openToAll]], 'pipeline'],
   ['simulator-public', 'warning', [[listen, '0.0.0.0:8080']], 'simulator:alpha'],
-  ['patient-agent-unknown', 'warning', [['[OpenAI/JS, Anthropic/JS]', '[OpenAI/JS, python]']], 'python'],
+  ['agent-accepting-102-unknown', 'warning', [['[OpenAI/JS, Anthropic/JS]', '[OpenAI/JS, python]']], 'python'],
   ['body-unbounded', 'warning', [['body_max: 32MiB ', 'body_max: 2GiB ']], 'body_max'],
   ['group-without-limits', 'warning', [['default: { rpm: 60, tpm: 500000 }', 'default: {}']], 'default:'],
   ['limits-in-shadow', 'note', [['{ rpm: 60, tpm: 500000 }', '{ rpm: 60, tpm: 500000, shadow: [tpm] }']], 'shadow'],
   ['ratelimit-missing', 'error', [['pipeline: [auth, ratelimit,', 'pipeline: [auth,']], 'pipeline'],
-  ['dear-model-without-limits', 'warning', [['output: "1.50" }', 'output: "150.00" }']], 'sim-chat:'],
+  ['expensive-model-without-limits', 'warning', [['output: "1.50" }', 'output: "150.00" }']], 'sim-chat:'],
   ['multiplier-zero', 'warning', [['multiplier: "0.9"', 'multiplier: "0"']], 'multiplier'],
   ['counters-apart', 'warning', [[storage, 'storage: postgres://127.0.0.1/x']], 'counters'],
   ['storage-forgets', 'error', [[storage, 'storage: "sqlite::memory:"']], 'storage'],
@@ -103,7 +103,7 @@ const cases: readonly (readonly [rule: string, severity: string, edits: readonly
 
 for (const [rule, severity, edits, at] of cases)
   t.test(`${rule} is found at ${at}`, async t => {
-    const { shown, findings } = await auditOf(edits)
+    const { shown, findings } = await lintOf(edits)
     const found = shown.find(one => one.code === rule)
     t.match(found, { severity })
     t.ok(found?.text.includes(at), `it is told of the line '${found?.text}'`)
@@ -111,7 +111,7 @@ for (const [rule, severity, edits, at] of cases)
   })
 
 t.test('every rule has a case, a reason and a remedy', async t => {
-  const rules = await listAuditRules()
+  const rules = await listLintRules()
   t.same(
     rules.map(rule => rule.id).toSorted((a, b) => (a < b ? -1 : 1)),
     [...new Set(cases.map(([rule]) => rule))].toSorted((a, b) => (a < b ? -1 : 1)),
@@ -122,32 +122,46 @@ t.test('every rule has a case, a reason and a remedy', async t => {
 t.test('a comment beside a line or above it silences a rule there, with a reason', async t => {
   const ops = '  ops: "${TOLLGATE_OPS:-127.0.0.1:9464}"'
   const open = '  ops: 0.0.0.0:9464'
-  const beside = await auditOf([[ops, `${open} # tollgate-ignore: ops-public behind a firewall`]])
+  const beside = await lintOf([[ops, `${open} # tollgate-ignore: ops-public behind a firewall`]])
   t.match(beside, { findings: [], ignored: 1 })
-  const windows = await auditOf([[ops, `${open} # tollgate-ignore: ops-public behind a firewall\r`]])
+  const windows = await lintOf([[ops, `${open} # tollgate-ignore: ops-public behind a firewall\r`]])
   t.match(windows, { findings: [], ignored: 1 }, 'with line ends of Windows')
-  const above = await auditOf([[ops, `  # tollgate-ignore: ops-public, cors-any behind a firewall\n${open}`]])
+  const above = await lintOf([[ops, `  # tollgate-ignore: ops-public, cors-any behind a firewall\n${open}`]])
   t.match(above, { findings: [{ code: 'ignore-unused', severity: 'note' }], ignored: 1 })
-  const bare = await auditOf([[ops, `  # tollgate-ignore: ops-public\n${open}`]])
+  const bare = await lintOf([[ops, `  # tollgate-ignore: ops-public\n${open}`]])
   t.same(
     bare.findings.map(finding => finding.code),
     ['ignore-without-reason', 'ops-public'],
   )
-  const misspelt = await auditOf([[ops, `  # tollgate-ignore: ops-pubic behind a firewall\n${open}`]])
+  const misspelt = await lintOf([[ops, `  # tollgate-ignore: ops-pubic behind a firewall\n${open}`]])
   t.match(misspelt.findings, [
     { code: 'ignore-unknown-rule', remedy: "did you mean 'ops-public'?" },
     { code: 'ops-public' },
   ])
-  const elsewhere = await auditOf([
+  const elsewhere = await lintOf([
     [ops, open],
     ['currency: USD', 'currency: USD # tollgate-ignore: ops-public no'],
   ])
   t.match(elsewhere.findings, [{ code: 'ignore-unused' }, { code: 'ops-public' }])
-  t.match(await auditOf([[ops, open]], {}, ['ops-public']), { findings: [], ignored: 0 })
+  t.match(await lintOf([[ops, open]], {}, ['ops-public']), { findings: [], ignored: 0 })
+})
+
+t.test('a rule is still silenced by its old name, and a note says the new one', async t => {
+  const dear: Edit = [
+    'output: "1.50" } }',
+    'output: "150.00" } } # tollgate-ignore: dear-model-without-limits measured',
+  ]
+  t.match(await lintOf([dear]), {
+    ignored: 1,
+    findings: [{ code: 'ignore-old-name', severity: 'note', remedy: /write expensive-model-without-limits/ }],
+  })
+  const unasked = ['output: "1.50" }', 'output: "150.00" }'] as const
+  t.match(await lintOf([unasked], {}, ['dear-model-without-limits']), { ignored: 0, findings: [] })
+  t.match(await lintOf([unasked]), { findings: [{ message: /costs 150\.00 USD per million output tokens/ }] })
 })
 
 t.test('a listener behind a proxy that is named needs no certificate', async t => {
-  const { shown } = await auditOf([['heartbeat: 15s ', 'trusted_proxies: [10.0.0.0/8] ']], {
+  const { shown } = await lintOf([['heartbeat: 15s ', 'trusted_proxies: [10.0.0.0/8] ']], {
     TOLLGATE_LISTEN: '0.0.0.0:8080',
     ALPHA_URL: 'https://api.example.com',
     ALPHA_API_KEY: 'k',
@@ -155,8 +169,8 @@ t.test('a listener behind a proxy that is named needs no certificate', async t =
   t.notOk(shown.some(one => one.code === 'listen-without-tls'))
 })
 
-t.test('what the environment says is audited too', async t => {
-  const { shown } = await auditOf([], {
+t.test('what the environment says is looked at too', async t => {
+  const { shown } = await lintOf([], {
     TOLLGATE_OPS: '0.0.0.0:9464',
     ALPHA_URL: 'http://api.example.com',
     ALPHA_API_KEY: 'k',
@@ -164,12 +178,12 @@ t.test('what the environment says is audited too', async t => {
   t.match(shown, [{ code: 'ops-public' }, { code: 'credential-in-clear' }])
 })
 
-t.test('a file that is not valid is not audited: its errors are told', async t => {
+t.test('a file that is not valid is not linted: its errors are told', async t => {
   await writeFile(file, shipped.replace('rpm: 60', 'rpm: sixty'))
-  t.match(await auditConfig(file, [], {}), { ok: false, findings: [{ code: 'value_type' }] })
+  t.match(await lintConfig(file, [], {}), { ok: false, findings: [{ code: 'value_type' }] })
 })
 
-const sample: AuditFinding = {
+const sample: LintFinding = {
   severity: 'warning',
   code: 'cors-any',
   file: 'a b/gateway.yaml',

@@ -30,7 +30,7 @@ export type Posted = {
  * Charges that nobody waits for, in the order they came. They are money: none is dropped while the process lives, one
  * whose commit is not known to have happened is written again, and when too many wait the ledger is not healthy.
  */
-export class Postings {
+export class ChargeQueue {
   readonly #waiting = new Map<string, Posting>()
   #taken: readonly Posting[] = []
   /** A group was refused for what one of them holds: they go one by one until it is found. */

@@ -14,7 +14,7 @@ export type Owing = { readonly id: string; readonly ending: Ending }
  * because the storage was away for a while. All of them are conditional, so one that did get through is a no-op.
  * As many as charges in flight at most; should the process die first, the next start recovers the charges.
  */
-export class Owed {
+export class RetryQueue {
   #endings = new Map<string, Ending>()
   #late = new Map<string, Ending>()
   readonly #doubts = new Set<string>()

@@ -1,5 +1,5 @@
 import type { Plan } from '../../kit/index.ts'
-import type { AuditFinding } from '../finding.ts'
+import type { LintFinding } from '../finding.ts'
 import type { Path, Tree } from '../tree.ts'
 
 /** A valid configuration as a rule sees it. */
@@ -12,10 +12,12 @@ export type View = {
 /** Where a rule found something, and what. */
 export type Sighting = { readonly path: Path; readonly message: string; readonly remedy?: string }
 
-/** One thing that is looked for. Ids are never renamed: files hold them in `tollgate-ignore`. */
+/** One thing that is looked for. Files name ids in `tollgate-ignore`, so one that is renamed keeps its old name. */
 export type Rule = {
   readonly id: string
-  readonly severity: AuditFinding['severity']
+  /** Names that it had before, which files and scripts may still use. */
+  readonly formerly?: readonly string[]
+  readonly severity: LintFinding['severity']
   /** What is wrong with it, in a sentence. */
   readonly description: string
   readonly remedy: string

@@ -1,10 +1,23 @@
 import { formatMoney, type Model } from '../../kit/index.ts'
 import type { Rule } from './rule.ts'
 
-/** As many times what is usual in the file is dear. */
-const dearTimes = 5
+/** As many times what is usual in the file is expensive. */
+const expensiveTimes = 5
 /** Where fewer are compared nothing is usual. */
 const comparedMin = 3
+
+/** What a price is for where one is too small to be written down. */
+const perMillion: { readonly [label: string]: string | undefined } = {
+  input: 'input tokens',
+  cached_input: 'cached input tokens',
+  output: 'output tokens',
+  character: 'characters',
+}
+
+function unitOf(label: string): string {
+  const counted = perMillion[label]
+  return counted === undefined ? `for ${label}` : `per million ${counted}`
+}
 
 /** What can be spent, and what nobody counts. */
 export const spendingRules: readonly Rule[] = [
@@ -22,8 +35,8 @@ export const spendingRules: readonly Rule[] = [
   {
     id: 'limits-in-shadow',
     severity: 'note',
-    description: 'A limit in the shadow counts and refuses nobody.',
-    remedy: 'take it out of shadow once its numbers are right',
+    description: 'A limit in shadow mode counts and refuses nobody.',
+    remedy: 'take it out of `shadow` once its numbers are right',
     *look({ plan }) {
       const shadows = (limits: { readonly shadow?: readonly string[] }): string => (limits.shadow ?? []).join(', ')
       for (const { name, limits } of plan.groups.values())
@@ -54,20 +67,21 @@ export const spendingRules: readonly Rule[] = [
     },
   },
   {
-    id: 'dear-model-without-limits',
+    id: 'expensive-model-without-limits',
+    formerly: ['dear-model-without-limits'],
     severity: 'warning',
-    description: `A model that costs more than ${dearTimes} times what is usual in the file has no limit of its own.`,
+    description: `A model that costs more than ${expensiveTimes} times what is usual in the file has no limit of its own.`,
     remedy: 'give it limits: { rpm: … }, or a group of its own whose keys may use it',
     *look({ plan }) {
       const models = [...plan.models.values()].filter(model => model.enabled && !model.free)
       for (const model of models) {
         if (model.limits.rpm !== undefined) continue
-        const label = [...model.prices.keys()].find(label => isDear(model, label, models))
+        const label = [...model.prices.keys()].find(label => isExpensive(model, label, models))
         const price = label === undefined ? undefined : model.prices.get(label)
-        if (price)
+        if (label !== undefined && price)
           yield {
             path: ['models', model.name],
-            message: `'${model.name}' costs ${formatMoney(price.micros)} ${plan.currency} for ${label}, and has no limit`,
+            message: `'${model.name}' costs ${formatMoney(price.micros)} ${plan.currency} ${unitOf(label)}, and has no limit`,
           }
       }
     },
@@ -105,9 +119,9 @@ export const spendingRules: readonly Rule[] = [
   },
 ]
 
-function isDear(model: Model, label: string, models: readonly Model[]): boolean {
+function isExpensive(model: Model, label: string, models: readonly Model[]): boolean {
   const price = model.prices.get(label)?.micros ?? 0
   const others = models.flatMap(other => other.prices.get(label)?.micros ?? []).toSorted((a, b) => a - b)
   if (others.length < comparedMin) return false
-  return price > dearTimes * (others[Math.floor((others.length - 1) / 2)] ?? price)
+  return price > expensiveTimes * (others[Math.floor((others.length - 1) / 2)] ?? price)
 }

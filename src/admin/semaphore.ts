@@ -1,11 +1,11 @@
 import type { Ask } from './api.ts'
 import { slowDown } from './session/login-guard.ts'
-import { visitorOf } from './visitor.ts'
+import { sessionUserOf } from './session-user.ts'
 
 const retryMs = 10_000
 
 /** Answers that go on for long: so many at once, and fewer for one user, so that nobody sits on all of them. */
-export class Seats {
+export class Semaphore {
   readonly #all: number
   readonly #each: number
   readonly #taken = new Map<string, number>()
@@ -16,9 +16,9 @@ export class Seats {
     this.#each = each
   }
 
-  /** Takes a seat until whoever asks has left or has been answered. @throws Failure slow_down when there is none */
+  /** Takes a place until whoever asks has left or has been answered. @throws Failure slow_down when there is none */
   take(ask: Ask): void {
-    const { name } = visitorOf(ask).user
+    const { name } = sessionUserOf(ask).user
     const own = this.#taken.get(name) ?? 0
     if (this.#open >= this.#all || own >= this.#each) throw slowDown(retryMs)
     if (ask.left.aborted) return

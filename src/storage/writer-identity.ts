@@ -1,7 +1,7 @@
 import type { Ids } from '../kit/ids.ts'
 
 /** Who writes: charges belong to an owner and an epoch, entries to a chain. */
-export type Self = {
+export type WriterIdentity = {
   /** One per open storage. */
   readonly owner: string
   /** Where it runs, for people. */
@@ -13,4 +13,4 @@ export type Self = {
 }
 
 /** Who writes, with what makes the ids of what is written. */
-export type Scribe = Self & { readonly ids: Ids }
+export type Scribe = WriterIdentity & { readonly ids: Ids }
