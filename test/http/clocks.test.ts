@@ -77,10 +77,11 @@ t.test('[6.7] a tail that began by a clock ahead shows what ends when it is righ
   }
   const user = { name: 'ada', role: 'admin' }
   const session = { hash: 'x', user: 'ada', seenAt: right }
-  const parts = { clock, storage: { journal, sessions: { find: async () => ({ user, session }) } } }
+  const plan = () => ({ plugins: { known: new Map() } })
+  const parts = { clock, plan, storage: { journal, sessions: { find: async () => ({ user, session }) } } }
   const left = new AbortController()
   t.teardown(() => left.abort())
-  const events = new Tails().follow({ left: left.signal, parts, visitor: { user, session } } as never, {})
+  const events = new Tails().follow({ left: left.signal, parts, sessionUser: { user, session } } as never, {})
   const rows = events[Symbol.asyncIterator]()
   t.match(await rows.next(), { value: /following/ })
   clock.jump(-far)
