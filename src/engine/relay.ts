@@ -336,7 +336,8 @@ export class Relay implements Sink {
    */
   #breakOff(): void {
     const { socket, chunkedEncoding } = this.#res
-    if (!socket) return
+    // The answer to an earlier request still has the connection; what stands here is written once that is over.
+    if (!socket) return void this.#res.once('socket', () => process.nextTick(() => this.#breakOff()))
     if (!chunkedEncoding && !this.#hasLength) return void socket.resetAndDestroy()
     socket.destroySoon()
     this.#deadlines.clock.after(lingerMs, () => socket.destroy())

@@ -61,7 +61,7 @@ export function unfitting(among: readonly Sabotage[] = sabotages): readonly stri
 
 /** Each planted fault has to be found by its oracle, in a seed that is clean of that alarm without it. */
 export async function trySabotages(name: string, print: Print, trial: Trial = trialOfOne()): Promise<number> {
-  const chosen = trial.among.filter(one => name === 'all' || one.name === name)
+  const chosen = trial.among.filter(one => (name === 'all' ? !one.isRare : one.name === name))
   if (chosen.length === 0) throw new Error(`there is no planted fault '${name}': --sabotage list names them`)
   const unfit = unfitting(trial.among)
   if (unfit.length > 0) throw new Error(`planted faults do not fit any more:\n${unfit.join('\n')}`)
