@@ -139,6 +139,9 @@ t.test('on every route, streamed or not, what was used makes the next request wa
     if (path.startsWith('/v1/chat')) t.match(JSON.parse(refusal), { error: { type: 'tokens' } })
     t.match(Number(second.headers.get('retry-after-ms')), minute)
     t.equal(second.headers.get('retry-after'), '60')
+    // What is still being written would be a minute late at once.
+    await settled()
+    await started.gateway.storage.flush()
     clock.move(minute)
     const third = await post()
     await third.arrayBuffer()
