@@ -7,8 +7,10 @@ import {
   definePlugin,
   type Exchange,
   type HoldResult,
+  type Host,
   imageChargeSlot,
   readField,
+  type Reply,
   type StoredAnswer,
   type Target,
   tellOverdrawn,
@@ -68,7 +70,7 @@ export const imageTierBilling = definePlugin({
   replay,
   keepsKeys: (operation, facet) => shapeOf(operation, facet) !== 'none',
   create(_options, host) {
-    const { clock, log, stores } = host
+    const { log, stores } = host
     const { ledger } = stores
     const allowance = host.keep('whole-events', () => new Allowance(wholeEventsBytesMax))
 
@@ -86,43 +88,8 @@ export const imageTierBilling = definePlugin({
         ex.slots.put(imageChargeSlot, ex.id)
       },
 
-      async onAdmit(ex, target, facet) {
-        if (!ex.slots.get(imageChargeSlot)) return undefined
-        const { body, family, model } = target
-        const limit =
-          shapeOf(ex.route.operation, facet) === 'output'
-            ? readToolLimit(body)
-            : readCount(body, family.nMax, countPaths(facet))
-        const n = limit ?? 1
-        const asked = askedSize(ex.slots, body)
-        const quoted = quote({ facet, family, model, asked, n })
-        const idempotency = await readIdempotency(ex.head.headers['idempotency-key'], ex.head.path, body)
-        const isTool = shapeOf(ex.route.operation, facet) === 'output'
-        const rule = isTool ? withUse(quoted.rule, ex.id) : quoted.rule
-        const facts = chargeFacts(ex, target, { rule, n, size: asked.text, quality: textOf(body, 'quality') })
-        const terms = {
-          id: ex.id,
-          rule: quoted.rule,
-          n: limit ?? Number.POSITIVE_INFINITY,
-          overReturn: facet.over_return,
-          onCallerGone: facet.on_caller_gone,
-        }
-        // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
-        ex.slots.put(billingSlot, {
-          charge: new ImageCharge(ledger, terms, clock),
-          n,
-          keyed: idempotency !== null,
-          stage: undefined,
-        })
-        const held = await ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch((cause: unknown) => {
-          throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
-        })
-        if (held.kind !== 'held') {
-          ex.slots.put(billingSlot, undefined)
-          return answerWithout(held, quoted.atMost, facts.currency)
-        }
-        ex.notes.charge = true
-        return undefined
+      onAdmit(ex, target, facet) {
+        return ex.slots.get(imageChargeSlot) ? openCharge(host, ex, target, facet) : undefined
       },
 
       onForward(ex, out, facet) {
@@ -141,12 +108,7 @@ export const imageTierBilling = definePlugin({
           // Whatever its status says, an image that is in it would leave unpaid.
           return { ...reply, stages: [...reply.stages, new RefusalStage(billing.charge, reply.status)] }
         }
-        const encoding = reply.headers['content-encoding'] ?? 'identity'
-        if (encoding !== 'identity') throw billing.charge.broken(fail('upstream_answer_encoded', { encoding }))
-        const contentType = reply.headers['content-type'] ?? 'application/json'
-        // A bare picture has no element to count, and would leave unpaid.
-        const type = typeOf(contentType)
-        if (!mayTell(type)) throw billing.charge.unrecognised(`content-type ${type}`.slice(0, 80))
+        const contentType = readableType(billing.charge, reply.headers)
         const isTool = shapeOf(ex.route.operation, facet) === 'output'
         const asUrl = !isTool && rendersUrl(target, facet)
         const events = isEventStream(contentType, target)
@@ -183,6 +145,65 @@ export const imageTierBilling = definePlugin({
     }
   },
 })
+
+/**
+ * Reserves what the request may come to at most, before an upstream sees it.
+ * @returns the answer to a request that is given no charge of its own
+ * @throws Failure storage_unavailable, insufficient_quota, idempotency_in_progress, idempotency_mismatch, already_completed
+ */
+async function openCharge(
+  { clock, stores: { ledger } }: Host,
+  ex: Exchange,
+  target: Target,
+  facet: BillingFacet,
+): Promise<Answer | undefined> {
+  const { body, family, model } = target
+  const isTool = shapeOf(ex.route.operation, facet) === 'output'
+  const limit = isTool ? readToolLimit(body) : readCount(body, family.nMax, countPaths(facet))
+  const n = limit ?? 1
+  const asked = askedSize(ex.slots, body)
+  const quoted = quote({ facet, family, model, asked, n })
+  const idempotency = await readIdempotency(ex.head.headers['idempotency-key'], ex.head.path, body)
+  const rule = isTool ? withUse(quoted.rule, ex.id) : quoted.rule
+  const facts = chargeFacts(ex, target, { rule, n, size: asked.text, quality: textOf(body, 'quality') })
+  const terms = {
+    id: ex.id,
+    rule: quoted.rule,
+    n: limit ?? Number.POSITIVE_INFINITY,
+    overReturn: facet.over_return,
+    onCallerGone: facet.on_caller_gone,
+  }
+  // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
+  ex.slots.put(billingSlot, {
+    charge: new ImageCharge(ledger, terms, clock),
+    n,
+    keyed: idempotency !== null,
+    stage: undefined,
+  })
+  const held = await ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch((cause: unknown) => {
+    throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
+  })
+  if (held.kind !== 'held') {
+    ex.slots.put(billingSlot, undefined)
+    return answerWithout(held, quoted.atMost, facts.currency)
+  }
+  ex.notes.charge = true
+  return undefined
+}
+
+/**
+ * The type of an answer that can be read for images.
+ * @throws Failure upstream_answer_encoded, upstream_answer_unrecognised
+ */
+function readableType(charge: ImageCharge, headers: Reply['headers']): string {
+  const encoding = headers['content-encoding'] ?? 'identity'
+  if (encoding !== 'identity') throw charge.broken(fail('upstream_answer_encoded', { encoding }))
+  const contentType = headers['content-type'] ?? 'application/json'
+  // A bare picture has no element to count, and would leave unpaid.
+  const type = typeOf(contentType)
+  if (!mayTell(type)) throw charge.unrecognised(`content-type ${type}`.slice(0, 80))
+  return contentType
+}
 
 /** What was not sent on after all. */
 function tellDropped({ notes }: Exchange, dropped: readonly string[]): void {

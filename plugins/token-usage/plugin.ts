@@ -7,10 +7,12 @@ import {
   type Exchange,
   formatMoney,
   imageChargeSlot,
+  type Log,
   type Outbound,
   type Outcome,
   readField,
   type Reply,
+  type Stores,
   type Target,
   tellOverdrawn,
   tokenUseSlot,
@@ -54,6 +56,9 @@ type Counting = {
   reading: Reading | undefined
 }
 
+/** What it works with. */
+type Tools = { readonly ledger: Stores['ledger']; readonly log: Log; readonly reports: Reports }
+
 const countingSlot = defineSlot<Counting>('token-usage')
 
 /** Reads what an answer says of its use while it passes, and charges by it afterwards (`docs/billing.md`). */
@@ -79,6 +84,7 @@ export const tokenUsage = definePlugin({
       log,
       host.keep('missing-told', () => new Set<string>()),
     )
+    const tools: Tools = { ledger, log, reports }
 
     return {
       onBody(_ex, body) {
@@ -108,7 +114,7 @@ export const tokenUsage = definePlugin({
         const counting: Counting = { rule, facet, target, held: false, removesUsage: false, reading: undefined }
         ex.slots.put(countingSlot, counting)
         if (!rule || ex.slots.need(callerSlot).key.budget === null) return undefined
-        return hold(ex, counting, rule)
+        return hold(tools, ex, counting, rule)
       },
 
       onForward(ex, out, facet, target) {
@@ -142,66 +148,64 @@ export const tokenUsage = definePlugin({
 
       onSettle(ex, outcome) {
         const counting = ex.slots.get(countingSlot)
-        return counting && settle(ex, outcome, counting)
+        return counting && settle(tools, ex, outcome, counting)
       },
-    }
-
-    /** Takes the most that the request may come to from the key's budget, before an upstream sees it. */
-    async function hold(ex: Exchange, counting: Counting, rule: UsageRule): Promise<undefined> {
-      const { facet, target } = counting
-      const facts = chargeFacts(ex, target, { id: chargeId(ex), rule })
-      const most = rateUse(rule, estimateRequest(target.body, facet)).reduce((sum, line) => sum + line.price, 0)
-      // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
-      counting.held = true
-      const held = await ledger.hold({ facts, hold: most, idempotency: null }).catch((cause: unknown) => {
-        throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
-      })
-      if (held.kind === 'overdrawn') {
-        counting.held = false
-        throw fail('insufficient_quota', tellOverdrawn(held, most, facts.currency))
-      }
-      ex.notes.charge = true
-      return undefined
-    }
-
-    /** Notes what was used and charges for it; waits for nothing but the end of a hold that comes to nothing. */
-    function settle(ex: Exchange, outcome: Outcome, counting: Counting): Promise<void> | undefined {
-      const { facet, held, reading, rule, target } = counting
-      const { usage, implausible } = judge(counting, reading)
-      ex.notes.inputTokens = usage?.inputTokens ?? null
-      ex.notes.outputTokens = usage?.outputTokens ?? null
-      const failed = reading?.fault !== undefined
-      if (failed) {
-        ex.notes.failed = 'upstream_failed'
-        log.warn(
-          { request: ex.id, model: target.model.name, fault: reading.fault },
-          'an upstream failed inside its answer',
-        )
-      }
-      if (!rule) return undefined
-      const { body } = target
-      const lengths = lengthsOf(ex, counting, implausible)
-      const rated = rateExchange({ rule, facet, outcome, body, usage, implausible, failed, ...lengths })
-      if (implausible.length > 0) reports.implausible(ex, target, { units: implausible, reported: reading?.usage() })
-      else if (rated.missing.length > 0) reports.missing(ex, target, rated.missing)
-      if (rated.lines.length > 0) {
-        ex.notes.charge = true
-        const facts = chargeFacts(ex, target, { id: chargeId(ex), rule })
-        const delivery = outcome.kind === 'answered' ? 'confirmed' : 'partial'
-        if (needsPerson(facet, implausible, rated.missing))
-          return reviewCharge({ ledger, log }, { ...rated, facts, delivery, held })
-        ledger.post(facts, rated.lines, delivery)
-        return undefined
-      }
-      if (!held) return undefined
-      return ledger.void(chargeId(ex), rated.reason).then(
-        () => undefined,
-        // Nothing is lost: the ledger ends it as soon as it can be written.
-        (cause: unknown) => log.error({ charge: chargeId(ex), err: cause }, 'a hold could not be given back yet'),
-      )
     }
   },
 })
+
+/** Takes the most that the request may come to from the key's budget, before an upstream sees it. */
+async function hold({ ledger }: Tools, ex: Exchange, counting: Counting, rule: UsageRule): Promise<undefined> {
+  const { facet, target } = counting
+  const facts = chargeFacts(ex, target, { id: chargeId(ex), rule })
+  const most = rateUse(rule, estimateRequest(target.body, facet)).reduce((sum, line) => sum + line.price, 0)
+  // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
+  counting.held = true
+  const held = await ledger.hold({ facts, hold: most, idempotency: null }).catch((cause: unknown) => {
+    throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
+  })
+  if (held.kind === 'overdrawn') {
+    counting.held = false
+    throw fail('insufficient_quota', tellOverdrawn(held, most, facts.currency))
+  }
+  ex.notes.charge = true
+  return undefined
+}
+
+/** Notes what was used and charges for it; waits for nothing but the end of a hold that comes to nothing. */
+function settle(tools: Tools, ex: Exchange, outcome: Outcome, counting: Counting): Promise<void> | undefined {
+  const { ledger, log, reports } = tools
+  const { facet, held, reading, rule, target } = counting
+  const { usage, implausible } = judge(counting, reading)
+  ex.notes.inputTokens = usage?.inputTokens ?? null
+  ex.notes.outputTokens = usage?.outputTokens ?? null
+  const failed = reading?.fault !== undefined
+  if (failed) {
+    ex.notes.failed = 'upstream_failed'
+    log.warn({ request: ex.id, model: target.model.name, fault: reading.fault }, 'an upstream failed inside its answer')
+  }
+  if (!rule) return undefined
+  const { body } = target
+  const lengths = lengthsOf(ex, counting, implausible)
+  const rated = rateExchange({ rule, facet, outcome, body, usage, implausible, failed, ...lengths })
+  if (implausible.length > 0) reports.implausible(ex, target, { units: implausible, reported: reading?.usage() })
+  else if (rated.missing.length > 0) reports.missing(ex, target, rated.missing)
+  if (rated.lines.length > 0) {
+    ex.notes.charge = true
+    const facts = chargeFacts(ex, target, { id: chargeId(ex), rule })
+    const delivery = outcome.kind === 'answered' ? 'confirmed' : 'partial'
+    if (needsPerson(facet, implausible, rated.missing))
+      return reviewCharge({ ledger, log }, { ...rated, facts, delivery, held })
+    ledger.post(facts, rated.lines, delivery)
+    return undefined
+  }
+  if (!held) return undefined
+  return ledger.void(chargeId(ex), rated.reason).then(
+    () => undefined,
+    // Nothing is lost: the ledger ends it as soon as it can be written.
+    (cause: unknown) => log.error({ charge: chargeId(ex), err: cause }, 'a hold could not be given back yet'),
+  )
+}
 
 /** What the answer reported, as far as it can be true. */
 function judge({ facet, target }: Counting, reading: Reading | undefined): Judged {

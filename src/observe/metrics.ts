@@ -25,9 +25,9 @@ export type Metrics = {
   settled(row: LogRow): void
   /** A charge has ended. */
   charged(charge: EndedCharge): void
-  /** What limits said of a request. */
   /** An upstream's answer was not handed out whole, because nobody could tell what it held. */
   unrecognised(model: string, upstream: string): void
+  /** What limits said of a request. */
   limited(decisions: readonly LimitDecision[]): void
   /** A change of the storage that was waited for. */
   committed(change: string, durationMs: number, committed: boolean): void
@@ -53,73 +53,86 @@ export type Metrics = {
 /** The cells that one combination of operation, model and status class is counted in. */
 type RequestCells = { readonly requests: Count; readonly seconds: Histogram }
 
+/** The figures of one gateway that are counted as things happen, in the order of the exposition. */
+function createFamilies() {
+  return {
+    requests: counters('tollgate_requests_total', 'Requests that have ended.', [
+      'operation',
+      'model',
+      'status',
+      'outcome',
+    ]),
+    refusals: counters('tollgate_refusals_total', 'Requests answered with an error of the gateway, by its code.', [
+      'code',
+    ]),
+    tokens: counters('tollgate_tokens_total', 'Tokens that upstreams reported.', ['model', 'direction']),
+    charges: counters('tollgate_charges_total', 'Charges that have ended, by their state.', ['state']),
+    amount: counters('tollgate_charged_micros_total', 'Money charged, in millionths of the currency.', [
+      'model',
+      'currency',
+    ]),
+    lines: counters('tollgate_charge_lines_total', 'Lines charged.', ['model', 'tier', 'source']),
+    images: counters('tollgate_images_total', 'Images charged: by tier, and by what decided it.', [
+      'model',
+      'tier',
+      'source',
+    ]),
+    differs: counters('tollgate_size_differs_total', 'Lines whose decoded size is not the size asked for.', ['model']),
+    flags: counters('tollgate_line_flags_total', 'Lines with something odd about them.', ['model', 'flag']),
+    limited: counters('tollgate_limit_decisions_total', 'What limits said of requests: admitted, refused, shadow.', [
+      'limit',
+      'decision',
+    ]),
+    commitFailures: counters(
+      'tollgate_storage_commit_failures_total',
+      'Changes that were waited for and are not known to be committed.',
+      ['change'],
+    ),
+    unrecognised: counters(
+      'tollgate_answers_unrecognised_total',
+      'Answers of upstreams that were not handed out whole, because nobody could tell what they held.',
+      ['model', 'upstream'],
+    ),
+    longTurns: counters(
+      'tollgate_long_turns_total',
+      'Turns of the event loop that one request took for longer than 50 ms, by what it was busy with.',
+      ['step'],
+    ),
+  }
+}
+
+/** Those of lengths of time. */
+function createDurations() {
+  return {
+    seconds: histograms(
+      'tollgate_request_duration_seconds',
+      'From the head of the request to its settlement.',
+      ['operation'],
+      secondsBounds,
+    ),
+    upstreamSeconds: histograms(
+      'tollgate_upstream_head_seconds',
+      "From dispatch to the head of the upstream's answer, or to its failure.",
+      ['upstream', 'status'],
+      secondsBounds,
+    ),
+    commits: histograms(
+      'tollgate_storage_commit_seconds',
+      'From a change that is waited for to its commit.',
+      ['change'],
+      commitBounds,
+    ),
+  }
+}
+
+type Families = ReturnType<typeof createFamilies>
+type Known = { readonly operations: Set<string>; readonly models: Set<string>; readonly upstreams: Set<string> }
+
 /** Opens the metrics of one gateway. Nothing is shared between two gateways of one process but the process's own figures. */
 export function createMetrics(): Metrics {
-  const requests = counters('tollgate_requests_total', 'Requests that have ended.', [
-    'operation',
-    'model',
-    'status',
-    'outcome',
-  ])
-  const seconds = histograms(
-    'tollgate_request_duration_seconds',
-    'From the head of the request to its settlement.',
-    ['operation'],
-    secondsBounds,
-  )
-  const refusals = counters('tollgate_refusals_total', 'Requests answered with an error of the gateway, by its code.', [
-    'code',
-  ])
-  const tokens = counters('tollgate_tokens_total', 'Tokens that upstreams reported.', ['model', 'direction'])
-  const charges = counters('tollgate_charges_total', 'Charges that have ended, by their state.', ['state'])
-  const amount = counters('tollgate_charged_micros_total', 'Money charged, in millionths of the currency.', [
-    'model',
-    'currency',
-  ])
-  const lines = counters('tollgate_charge_lines_total', 'Lines charged.', ['model', 'tier', 'source'])
-  const images = counters('tollgate_images_total', 'Images charged: by tier, and by what decided it.', [
-    'model',
-    'tier',
-    'source',
-  ])
-  const limited = counters(
-    'tollgate_limit_decisions_total',
-    'What limits said of requests: admitted, refused, shadow.',
-    ['limit', 'decision'],
-  )
-  const commits = histograms(
-    'tollgate_storage_commit_seconds',
-    'From a change that is waited for to its commit.',
-    ['change'],
-    commitBounds,
-  )
-  const commitFailures = counters(
-    'tollgate_storage_commit_failures_total',
-    'Changes that were waited for and are not known to be committed.',
-    ['change'],
-  )
-  const differs = counters('tollgate_size_differs_total', 'Lines whose decoded size is not the size asked for.', [
-    'model',
-  ])
-  const flags = counters('tollgate_line_flags_total', 'Lines with something odd about them.', ['model', 'flag'])
-  const unrecognised = counters(
-    'tollgate_answers_unrecognised_total',
-    'Answers of upstreams that were not handed out whole, because nobody could tell what they held.',
-    ['model', 'upstream'],
-  )
-  const longTurns = counters(
-    'tollgate_long_turns_total',
-    'Turns of the event loop that one request took for longer than 50 ms, by what it was busy with.',
-    ['step'],
-  )
-  const upstreamSeconds = histograms(
-    'tollgate_upstream_head_seconds',
-    "From dispatch to the head of the upstream's answer, or to its failure.",
-    ['upstream', 'status'],
-    secondsBounds,
-  )
-
-  const known = { operations: new Set<string>(), models: new Set<string>(), upstreams: new Set<string>() }
+  const families = createFamilies()
+  const durations = createDurations()
+  const known: Known = { operations: new Set(), models: new Set(), upstreams: new Set() }
   const bound = new Map<string, RequestCells>()
   const gauges: (() => Snapshot)[] = []
   const readers: (() => Awaitable<readonly Snapshot[]>)[] = []
@@ -134,27 +147,12 @@ export function createMetrics(): Metrics {
     if (found) return found
     const operation = label(row.operation, known.operations)
     const cells = {
-      requests: requests.at(operation, label(row.model, known.models), statusClass(row.status), row.outcome),
-      seconds: seconds.at(operation),
+      requests: families.requests.at(operation, label(row.model, known.models), statusClass(row.status), row.outcome),
+      seconds: durations.seconds.at(operation),
     }
     // A key of a made-up name is not kept: names are the caller's to invent, memory is ours.
     if (operation !== 'other' && (row.model === null || known.models.has(row.model))) bound.set(key, cells)
     return cells
-  }
-
-  function countCharge(charge: EndedCharge): void {
-    const model = label(charge.model, known.models)
-    charges.at(charge.state).value++
-    if (charge.state !== 'settled') return
-    amount.at(model, charge.currency).value += charge.amount
-    const asked = pixelsText.exec(charge.size ?? '')
-    for (const line of charge.lines) {
-      lines.at(model, line.tier, line.source).value++
-      if (line.quantity === null) images.at(model, line.tier, line.source).value++
-      for (const flag of line.flags) flags.at(model, flag).value++
-      if (!asked || line.width === null) continue
-      if (Number(asked[1]) !== line.width || Number(asked[2]) !== line.height) differs.at(model).value++
-    }
   }
 
   function ownSnapshots(): readonly Snapshot[] {
@@ -163,22 +161,8 @@ export function createMetrics(): Metrics {
     const delays = delaySnapshot(delay)
     delay.reset()
     return [
-      ...[
-        requests,
-        refusals,
-        tokens,
-        charges,
-        amount,
-        lines,
-        images,
-        differs,
-        flags,
-        limited,
-        commitFailures,
-        unrecognised,
-        longTurns,
-      ].map(countersSnapshot),
-      ...[seconds, upstreamSeconds, commits].map(histogramsSnapshot),
+      ...Object.values(families).map(countersSnapshot),
+      ...Object.values(durations).map(histogramsSnapshot),
       gaugeSnapshot('tollgate_requests_in_flight', 'Requests that have begun and not ended.', inFlight),
       gaugeSnapshot(
         'tollgate_event_loop_busy_ratio',
@@ -205,26 +189,24 @@ export function createMetrics(): Metrics {
       const cells = cellsOf(row)
       cells.requests.value++
       cells.seconds.add(row.durationMs / 1000)
-      if (row.errorCode !== null) refusals.at(row.errorCode).value++
-      if (row.inputTokens !== null) tokens.at(label(row.model, known.models), 'input').value += row.inputTokens
-      if (row.outputTokens !== null) tokens.at(label(row.model, known.models), 'output').value += row.outputTokens
+      countRow(families, known, row)
     },
-    charged: countCharge,
+    charged: charge => countCharge(families, known, charge),
     limited(decisions) {
-      for (const { limit, decision } of decisions) limited.at(limit, decision).value++
+      for (const { limit, decision } of decisions) families.limited.at(limit, decision).value++
     },
     unrecognised(model, upstream) {
-      unrecognised.at(label(model, known.models), label(upstream, known.upstreams)).value++
+      families.unrecognised.at(label(model, known.models), label(upstream, known.upstreams)).value++
     },
     committed(change, durationMs, committed) {
-      commits.at(change).add(durationMs / 1000)
-      if (!committed) commitFailures.at(change).value++
+      durations.commits.at(change).add(durationMs / 1000)
+      if (!committed) families.commitFailures.at(change).value++
     },
     upstreamAnswered(upstream, status, durationMs) {
-      upstreamSeconds.at(label(upstream, known.upstreams), statusClass(status)).add(durationMs / 1000)
+      durations.upstreamSeconds.at(label(upstream, known.upstreams), statusClass(status)).add(durationMs / 1000)
     },
     turnWasLong(step) {
-      longTurns.at(step).value++
+      families.longTurns.at(step).value++
     },
     know(names) {
       for (const name of names.operations) known.operations.add(name)
@@ -243,6 +225,28 @@ export function createMetrics(): Metrics {
     close() {
       delay.disable()
     },
+  }
+}
+
+/** What only some requests have: an error, tokens. */
+function countRow({ refusals, tokens }: Families, known: Known, row: LogRow): void {
+  if (row.errorCode !== null) refusals.at(row.errorCode).value++
+  if (row.inputTokens !== null) tokens.at(label(row.model, known.models), 'input').value += row.inputTokens
+  if (row.outputTokens !== null) tokens.at(label(row.model, known.models), 'output').value += row.outputTokens
+}
+
+function countCharge(families: Families, known: Known, charge: EndedCharge): void {
+  const model = label(charge.model, known.models)
+  families.charges.at(charge.state).value++
+  if (charge.state !== 'settled') return
+  families.amount.at(model, charge.currency).value += charge.amount
+  const asked = pixelsText.exec(charge.size ?? '')
+  for (const line of charge.lines) {
+    families.lines.at(model, line.tier, line.source).value++
+    if (line.quantity === null) families.images.at(model, line.tier, line.source).value++
+    for (const flag of line.flags) families.flags.at(model, flag).value++
+    if (!asked || line.width === null) continue
+    if (Number(asked[1]) !== line.width || Number(asked[2]) !== line.height) families.differs.at(model).value++
   }
 }
 

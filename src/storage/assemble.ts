@@ -1,10 +1,10 @@
-import type { Awaitable, Clock, HoldResult, Log, Storage } from '../kit/index.ts'
+import type { Awaitable, Clock, HoldResult, Log, Settlement, Storage } from '../kit/index.ts'
 import { StorageError } from './errors.ts'
 import type { StorageOptions } from './options.ts'
 import type { LogQueue } from './journal/log-queue.ts'
 import { countKeys, findKeyByHash, readKey, readKeyRevision } from './keys/find.ts'
 import { findCharge } from './ledger/find.ts'
-import { type Ending, RetryQueue } from './ledger/retry-queue.ts'
+import { Endings } from './ledger/endings.ts'
 import type { ChargeQueue } from './ledger/charge-queue.ts'
 import { beatMs } from './ledger/replicas.ts'
 import { findSession, listSessions } from './people/sessions.ts'
@@ -47,173 +47,28 @@ export type StorageParts = {
 
 /** A storage on the parts of a driver. */
 export function assembleStorage(parts: StorageParts): Storage {
-  const { clock, log, role, isAlone, logQueue, chargeQueue, reads, reader } = parts
+  const { clock, logQueue, chargeQueue, reader } = parts
   const { writer, underWay } = watchCommits(parts.writer, clock, parts.onCommit)
-  const retryQueue = new RetryQueue()
-  const bills = role !== 'tool'
-  const sweeper = bills ? clock.every(sweepMs, sweep) : undefined
-  // One that is alone needs no lease, and an idle one writes nothing.
-  const heart = bills && !isAlone ? clock.every(beatMs, beat) : undefined
+  const changes = new Changes()
+  const endings = new Endings(writer, clock)
+  const stopChores = startChores({ ...parts, writer }, endings)
   let closing: Promise<void> | undefined
-  let ownChanges = 0
-  writer.onRecovered(payOwed)
-  chargeQueue.onRefused(({ facts }) => void review(facts.id, 'not_recordable', 'released').catch(() => undefined))
-
-  function payOwed(): void {
-    for (const { id, ending } of retryQueue.take())
-      end(id, ending).then(
-        ended => (ended ? undefined : retryQueue.lookAgain(id, ending)),
-        () => undefined,
-      )
-  }
-
-  function sweep(): void {
-    for (const { id, ending } of retryQueue.takeLate()) void end(id, ending).catch(() => undefined)
-    writer
-      .submit('sweep', { at: clock.now() })
-      .catch(error => log.warn({ err: error }, 'the sweep of old charges failed'))
-  }
-
-  function beat(): void {
-    writer.submit('beat', { at: clock.now() }).then(
-      recovery => {
-        if (recovery.settled + recovery.toReview > 0) log.warn(recovery, 'charges of a gateway that is gone were ended')
-      },
-      error => log.warn({ err: error }, 'the lease of this gateway could not be renewed'),
-    )
-  }
-
-  /** Ends a charge, now or, where the storage cannot be written, when it can be again. */
-  async function end(id: string, ending: Ending): Promise<boolean> {
-    try {
-      const ended = await writer.submit(ending.change, ending.given)
-      // A line whose commit was in doubt is there after all: the charge is not empty, and must not stay open.
-      if (ended || ending.change === 'settle' || !retryQueue.isInDoubt(id)) return ended
-      const settlement = { id, delivery: 'unconfirmed', reason: 'line_in_doubt' } as const
-      return await writer.submit('settle', { settlement, at: ending.given.at })
-    } catch (error) {
-      if (isUnavailable(error)) retryQueue.owe(id, ending)
-      // Others may have been in its way each time that it was tried; no hold stays for that.
-      else retryQueue.lookAgain(id, ending)
-      throw error
-    }
-  }
-
-  function review(
-    id: string,
-    reason: string,
-    hold: 'kept' | 'released' = 'released',
-    lines?: 'lined',
-  ): Promise<boolean> {
-    const given = { id, state: 'needs_review', reason, hold, at: clock.now(), ...(lines && { lined: true }) } as const
-    return end(id, { change: 'endEmpty', given })
-  }
-
-  async function changing<T>(change: Promise<T>): Promise<T> {
-    try {
-      return await change
-    } finally {
-      ownChanges++
-    }
-  }
-
-  async function close(): Promise<void> {
-    sweeper?.cancel()
-    heart?.cancel()
-    await parts.close()
-  }
+  writer.onRecovered(() => endings.payOwed())
+  chargeQueue.onRefused(
+    ({ facts }) => void endings.review(facts.id, 'not_recordable', 'released').catch(() => undefined),
+  )
 
   return {
-    keys: {
-      findByHash: hash => reads.run(findKeyByHash(hash)),
-      find: id => reads.run(readKey(id)),
-      create: (key, by = nobody) => writer.submit('createKey', { key, by, at: clock.now() }),
-      change: (id, change, by) => changing(writer.submit('changeKey', { id, change, by, at: clock.now() })),
-      rotate: (id, rotation, by) => changing(writer.submit('rotateKey', { id, rotation, by, at: clock.now() })),
-      list: (filter = {}) => reader.ask('keys', filter),
-      revoke: (id, by = nobody) => changing(writer.submit('revokeKey', { id, by, at: clock.now() })),
-      count: () => reads.run(countKeys()),
-      revision: () => reads.run(readKeyRevision()),
-      ownChanges: () => ownChanges,
-    },
-    users: {
-      async create(user, by = nobody) {
-        await writer.submit('createUser', { user, by, at: clock.now() })
-      },
-      find: name => reads.run(findUser(name)),
-      passwordHash: name => reads.run(readPasswordHash(name)),
-      list: () => reads.run(listUsers()),
-      change: (name, change, by) => changing(writer.submit('changeUser', { name, change, by, at: clock.now() })),
-      setPassword: (name, passwordHash, by = nobody, keep) =>
-        changing(writer.submit('setPassword', { name, passwordHash, keep: keep ?? null, by, at: clock.now() })),
-      hasAdmin: () => reads.run(hasAdmin()),
-      async offerSetup(tokenHash, expiresAt) {
-        await writer.submit('offerSetup', { tokenHash, expiresAt })
-      },
-      claimSetup: claim => changing(writer.submit('claimSetup', { ...claim, at: clock.now() })),
-    },
-    sessions: {
-      async create(session) {
-        await writer.submit('createSession', { session })
-      },
-      find: hash => reads.run(findSession(hash, clock.now())),
-      async touch(hash) {
-        await writer.submit('touchSession', { hash, at: clock.now() })
-      },
-      async end(hash) {
-        await writer.submit('endSession', { hash })
-      },
-      list: user => reads.run(listSessions(user, clock.now())),
-    },
+    keys: createKeys({ ...parts, writer }, changes),
+    users: createUsers({ ...parts, writer }, changes),
+    sessions: createSessions({ ...parts, writer }),
     trail: {
       async note(row) {
         await writer.submit('note', { row, at: clock.now() })
       },
       list: filter => reader.ask('trail', filter),
     },
-    ledger: {
-      async hold(request) {
-        if (!writer.healthy()) throw new StorageError('storage_unavailable', { reason: 'writing failed a moment ago' })
-        const at = clock.now()
-        try {
-          return withBuffer(await writer.submit('hold', { request, at }))
-        } catch (error) {
-          const { id } = request.facts
-          const given = { id, state: 'voided', reason: 'hold_in_doubt', at } as const
-          if (isUnavailable(error)) retryQueue.owe(id, { change: 'endEmpty', given })
-          throw error
-        }
-      },
-      async line(chargeId, line) {
-        try {
-          return await writer.submit('line', { chargeId, line })
-        } catch (error) {
-          if (isUnavailable(error)) retryQueue.doubt(chargeId)
-          throw error
-        }
-      },
-      settle: settlement => {
-        const { answer } = settlement
-        // A view of a large buffer would cross to the thread with all of it.
-        const kept = answer
-          ? { ...settlement, answer: { ...answer, body: Buffer.from(Uint8Array.from(answer.body).buffer) } }
-          : settlement
-        return end(settlement.id, { change: 'settle', given: { settlement: kept, at: clock.now() } })
-      },
-      post(facts, lines, delivery) {
-        if (lines.length === 0) return
-        chargeQueue.append({ facts, lines, delivery, at: clock.now() })
-        writer.touch()
-      },
-      void: (id, reason) => end(id, { change: 'endEmpty', given: { id, state: 'voided', reason, at: clock.now() } }),
-      review,
-      delivered(id) {
-        logQueue.delivered(id)
-        writer.touch()
-      },
-      find: id => chargeQueue.find(id) ?? reads.snapshot(findCharge(id)),
-      healthy: () => writer.healthy(),
-    },
+    ledger: createLedger({ ...parts, writer }, endings),
     journal: {
       append(row) {
         logQueue.append(row)
@@ -237,12 +92,153 @@ export function assembleStorage(parts: StorageParts): Storage {
     },
     waiting: () => ({ changes: underWay(), rows: logQueue.size, charges: chargeQueue.size }),
     flush: () => writer.flush(),
-    close: () => (closing ??= close()),
+    close: () => (closing ??= stopChores()),
   }
 }
 
-function isUnavailable(error: unknown): boolean {
-  return error instanceof StorageError && error.code === 'storage_unavailable'
+/** How many changes of keys and users this process has made or tried: whoever keeps copies of keys looks at it. */
+class Changes {
+  count = 0
+
+  async counted<T>(change: Promise<T>): Promise<T> {
+    try {
+      return await change
+    } finally {
+      this.count++
+    }
+  }
+}
+
+/** What is done beside requests: old answers are swept, a shared database is told that this gateway lives. */
+function startChores(parts: StorageParts, endings: Endings) {
+  const { clock, log, role, isAlone, writer } = parts
+  const bills = role !== 'tool'
+  const sweeper = bills ? clock.every(sweepMs, sweep) : undefined
+  // One that is alone needs no lease, and an idle one writes nothing.
+  const heart = bills && !isAlone ? clock.every(beatMs, beat) : undefined
+
+  function sweep(): void {
+    endings.payLate()
+    writer
+      .submit('sweep', { at: clock.now() })
+      .catch(error => log.warn({ err: error }, 'the sweep of old charges failed'))
+  }
+
+  function beat(): void {
+    writer.submit('beat', { at: clock.now() }).then(
+      recovery => {
+        if (recovery.settled + recovery.toReview > 0) log.warn(recovery, 'charges of a gateway that is gone were ended')
+      },
+      error => log.warn({ err: error }, 'the lease of this gateway could not be renewed'),
+    )
+  }
+
+  /** The chores end, what waits is written, and everything is let go. */
+  return async function stop(): Promise<void> {
+    sweeper?.cancel()
+    heart?.cancel()
+    await parts.close()
+  }
+}
+
+function createKeys({ clock, reads, reader, writer }: StorageParts, changes: Changes): Storage['keys'] {
+  return {
+    findByHash: hash => reads.run(findKeyByHash(hash)),
+    find: id => reads.run(readKey(id)),
+    create: (key, by = nobody) => writer.submit('createKey', { key, by, at: clock.now() }),
+    change: (id, change, by) => changes.counted(writer.submit('changeKey', { id, change, by, at: clock.now() })),
+    rotate: (id, rotation, by) => changes.counted(writer.submit('rotateKey', { id, rotation, by, at: clock.now() })),
+    list: (filter = {}) => reader.ask('keys', filter),
+    revoke: (id, by = nobody) => changes.counted(writer.submit('revokeKey', { id, by, at: clock.now() })),
+    count: () => reads.run(countKeys()),
+    revision: () => reads.run(readKeyRevision()),
+    ownChanges: () => changes.count,
+  }
+}
+
+function createUsers({ clock, reads, writer }: StorageParts, changes: Changes): Storage['users'] {
+  return {
+    async create(user, by = nobody) {
+      await writer.submit('createUser', { user, by, at: clock.now() })
+    },
+    find: name => reads.run(findUser(name)),
+    passwordHash: name => reads.run(readPasswordHash(name)),
+    list: () => reads.run(listUsers()),
+    change: (name, change, by) => changes.counted(writer.submit('changeUser', { name, change, by, at: clock.now() })),
+    setPassword: (name, passwordHash, by = nobody, keep) =>
+      changes.counted(writer.submit('setPassword', { name, passwordHash, keep: keep ?? null, by, at: clock.now() })),
+    hasAdmin: () => reads.run(hasAdmin()),
+    async offerSetup(tokenHash, expiresAt) {
+      await writer.submit('offerSetup', { tokenHash, expiresAt })
+    },
+    claimSetup: claim => changes.counted(writer.submit('claimSetup', { ...claim, at: clock.now() })),
+  }
+}
+
+function createSessions({ clock, reads, writer }: StorageParts): Storage['sessions'] {
+  return {
+    async create(session) {
+      await writer.submit('createSession', { session })
+    },
+    find: hash => reads.run(findSession(hash, clock.now())),
+    async touch(hash) {
+      await writer.submit('touchSession', { hash, at: clock.now() })
+    },
+    async end(hash) {
+      await writer.submit('endSession', { hash })
+    },
+    list: user => reads.run(listSessions(user, clock.now())),
+  }
+}
+
+function createLedger(parts: StorageParts, endings: Endings): Storage['ledger'] {
+  const { clock, logQueue, chargeQueue, reads, writer } = parts
+  return {
+    async hold(request) {
+      if (!writer.healthy()) throw new StorageError('storage_unavailable', { reason: 'writing failed a moment ago' })
+      const at = clock.now()
+      try {
+        return withBuffer(await writer.submit('hold', { request, at }))
+      } catch (error) {
+        endings.holdFailed(request.facts.id, at, error)
+        throw error
+      }
+    },
+    async line(chargeId, line) {
+      try {
+        return await writer.submit('line', { chargeId, line })
+      } catch (error) {
+        endings.lineFailed(chargeId, error)
+        throw error
+      }
+    },
+    settle: settlement =>
+      endings.end(settlement.id, {
+        change: 'settle',
+        given: { settlement: withOwnBytes(settlement), at: clock.now() },
+      }),
+    post(facts, lines, delivery) {
+      if (lines.length === 0) return
+      chargeQueue.append({ facts, lines, delivery, at: clock.now() })
+      writer.touch()
+    },
+    void: (id, reason) =>
+      endings.end(id, { change: 'endEmpty', given: { id, state: 'voided', reason, at: clock.now() } }),
+    review: (id, reason, hold, lines) => endings.review(id, reason, hold, lines),
+    delivered(id) {
+      logQueue.delivered(id)
+      writer.touch()
+    },
+    find: id => chargeQueue.find(id) ?? reads.snapshot(findCharge(id)),
+    healthy: () => writer.healthy(),
+  }
+}
+
+/** A view of a large buffer would cross to the thread with all of it. */
+function withOwnBytes(settlement: Settlement): Settlement {
+  const { answer } = settlement
+  if (!answer) return settlement
+  return { ...settlement, answer: { ...answer, body: Buffer.from(Uint8Array.from(answer.body).buffer) } }
 }
 
 /** Bytes come back from a thread as plain arrays of bytes. */

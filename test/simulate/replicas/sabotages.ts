@@ -115,7 +115,11 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     says: 'a charge whose opening was in doubt is taken for none, by the storage and by whoever asked for it',
     likes: ['commits in doubt', 'spend'],
     edits: [
-      ['src/storage/assemble.ts', "if (isUnavailable(error)) retryQueue.owe(id, { change: 'endEmpty', given })", ''],
+      [
+        'src/storage/ledger/endings.ts',
+        "if (isUnavailable(error)) this.#queue.owe(id, { change: 'endEmpty', given })",
+        '',
+      ],
       [
         'plugins/image-tier-billing/plugin.ts',
         'ledger.hold({ facts, hold: quoted.atMost, idempotency }).catch((cause: unknown) => {',
@@ -133,7 +137,7 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     oracle: 'stuck-money',
     says: 'a charge whose line was in doubt is ended as one without lines, or not at all',
     likes: ['gone at a commit'],
-    edits: [['src/storage/assemble.ts', 'if (isUnavailable(error)) retryQueue.doubt(chargeId)', '']],
+    edits: [['src/storage/ledger/endings.ts', 'if (isUnavailable(error)) this.#queue.doubt(id)', '']],
   },
   {
     name: 'end-forgotten',
@@ -142,8 +146,8 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     likes: ['commits in doubt', 'postgres refused', 'burst'],
     edits: [
       [
-        'src/storage/assemble.ts',
-        'if (isUnavailable(error)) retryQueue.owe(id, ending)',
+        'src/storage/ledger/endings.ts',
+        'if (isUnavailable(error)) this.#queue.owe(id, ending)',
         'if (isUnavailable(error)) void id',
       ],
     ],

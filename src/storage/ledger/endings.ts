@@ -1,0 +1,67 @@
+import type { Clock } from '../../kit/index.ts'
+import { StorageError } from '../errors.ts'
+import type { Writing } from '../writing.ts'
+import { type Ending, RetryQueue } from './retry-queue.ts'
+
+/** Ends charges, now or, where the storage cannot be written, when it can be again. */
+export class Endings {
+  readonly #writer: Writing
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #queue = new RetryQueue()
+
+  constructor(writer: Writing, clock: Pick<Clock, 'now'>) {
+    this.#writer = writer
+    this.#clock = clock
+  }
+
+  /** @throws StorageError when it is not known to be ended; it will be tried again */
+  async end(id: string, ending: Ending): Promise<boolean> {
+    try {
+      const ended = await this.#writer.submit(ending.change, ending.given)
+      // A line whose commit was in doubt is there after all: the charge is not empty, and must not stay open.
+      if (ended || ending.change === 'settle' || !this.#queue.isInDoubt(id)) return ended
+      const settlement = { id, delivery: 'unconfirmed', reason: 'line_in_doubt' } as const
+      return await this.#writer.submit('settle', { settlement, at: ending.given.at })
+    } catch (error) {
+      if (isUnavailable(error)) this.#queue.owe(id, ending)
+      // Others may have been in its way each time that it was tried; no hold stays for that.
+      else this.#queue.lookAgain(id, ending)
+      throw error
+    }
+  }
+
+  review(id: string, reason: string, hold: 'kept' | 'released' = 'released', lines?: 'lined'): Promise<boolean> {
+    const at = this.#clock.now()
+    const given = { id, state: 'needs_review', reason, hold, at, ...(lines && { lined: true }) } as const
+    return this.end(id, { change: 'endEmpty', given })
+  }
+
+  /** A hold that may have been committed is given back when the storage can be written. */
+  holdFailed(id: string, at: number, error: unknown): void {
+    const given = { id, state: 'voided', reason: 'hold_in_doubt', at } as const
+    if (isUnavailable(error)) this.#queue.owe(id, { change: 'endEmpty', given })
+  }
+
+  /** A line that may have been committed makes its charge no empty one. */
+  lineFailed(id: string, error: unknown): void {
+    if (isUnavailable(error)) this.#queue.doubt(id)
+  }
+
+  /** The storage can be written again. */
+  payOwed(): void {
+    for (const { id, ending } of this.#queue.take())
+      this.end(id, ending).then(
+        ended => (ended ? undefined : this.#queue.lookAgain(id, ending)),
+        () => undefined,
+      )
+  }
+
+  /** What failed by itself, or found nothing to end, is tried once more. */
+  payLate(): void {
+    for (const { id, ending } of this.#queue.takeLate()) void this.end(id, ending).catch(() => undefined)
+  }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof StorageError && error.code === 'storage_unavailable'
+}
