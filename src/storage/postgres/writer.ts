@@ -8,6 +8,7 @@ import { begin, type Recovery } from '../ledger/recover.ts'
 import { forget } from '../ledger/replicas.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
 import type { Scribe } from '../writer-identity.ts'
+import { Outage } from '../outage.ts'
 import { WriteQueue } from '../write-queue.ts'
 import { commitGroup, type GroupResult, transact, useClient } from './commit.ts'
 import { toStorageError } from './failure.ts'
@@ -52,20 +53,23 @@ export class Writer implements Writing {
   readonly #options: WriterOptions
   readonly #lanes: Lanes<Waiting>
   readonly #writeQueue: WriteQueue
+  readonly #outage: Outage
   readonly #chains = new WeakMap<pg.PoolClient, string>()
   #chainCount = 0
   #identity: Scribe
-  #broken: string | undefined
   #closed = false
   #lazy: Pending | undefined
-  #probes: Pending | undefined
-  #probing = false
-  #onRecovered: () => void = () => undefined
 
   constructor(options: WriterOptions) {
     const { owner, host, ids } = options
     this.#options = options
     this.#writeQueue = new WriteQueue(options)
+    this.#outage = new Outage({
+      ...options,
+      everyMs: probeMs,
+      probe: () => this.submit('probe', null),
+      ended: () => (this.#writeQueue.waits ? this.touch() : undefined),
+    })
     this.#identity = { owner, host, epoch: 0, chain: owner, ids }
     this.#lanes = new Lanes({
       runningMax: options.connectionsMax,
@@ -75,11 +79,11 @@ export class Writer implements Writing {
   }
 
   onRecovered(call: () => void): void {
-    this.#onRecovered = call
+    this.#outage.onRecovered(call)
   }
 
   healthy(): boolean {
-    return this.#broken === undefined && !this.#closed && !this.#options.chargeQueue.overfull
+    return this.#outage.reason === undefined && !this.#closed && !this.#options.chargeQueue.overfull
   }
 
   /** Takes a lease and an epoch, and ends what others have left. */
@@ -114,8 +118,8 @@ export class Writer implements Writing {
   async flush(): Promise<void> {
     const flushing = this.#writeQueue.flush()
     if (!flushing) return
-    if (this.#broken !== undefined)
-      this.#writeQueue.rejectFlushes(new StorageError('storage_unavailable', { reason: this.#broken }))
+    if (this.#outage.reason !== undefined)
+      this.#writeQueue.rejectFlushes(new StorageError('storage_unavailable', { reason: this.#outage.reason }))
     this.#writeLazy()
     return flushing
   }
@@ -125,18 +129,18 @@ export class Writer implements Writing {
     if (this.#closed) return
     const { log, chargeQueue } = this.#options
     try {
-      if (this.#broken === undefined) await this.flush()
+      if (this.#outage.reason === undefined) await this.flush()
     } catch (error) {
       log.error({ err: error }, 'the storage closes with rows that could not be written')
     }
     this.#closed = true
     this.#lazy?.cancel()
-    this.#probes?.cancel()
+    this.#outage.close()
     this.#rejectAll(new StorageError('storage_closed'))
     if (chargeQueue.size > 0)
       log.error({ charges: chargeQueue.size }, 'charges could not be written and go with the process')
     const { owner, epoch } = this.#identity
-    if (epoch === 0 || this.#broken !== undefined) return
+    if (epoch === 0 || this.#outage.reason !== undefined) return
     await useClient(this.#options.pool, client => transact(client, () => forget(owner))).catch(error =>
       log.warn({ err: error }, 'the lease of this gateway could not be given back; it runs out by itself'),
     )
@@ -144,7 +148,7 @@ export class Writer implements Writing {
 
   #refusal(change: Change): string | undefined {
     if (change === 'probe') return undefined
-    if (this.#broken !== undefined) return this.#broken
+    if (this.#outage.reason !== undefined) return this.#outage.reason
     return change === 'hold' && this.#lanes.size >= waitingMax ? 'too many charges wait for the database' : undefined
   }
 
@@ -209,7 +213,7 @@ export class Writer implements Writing {
     })
     if (broken !== undefined) this.#break(broken)
     // A charge that was opened after its caller had gone is ended by the retry queue.
-    else if (isMadeUpFor) this.#onRecovered()
+    else if (isMadeUpFor) this.#outage.recovered()
   }
 
   #keepEpoch(epoch: number): void {
@@ -221,7 +225,7 @@ export class Writer implements Writing {
   #writeLazy(): void {
     this.#lazy?.cancel()
     this.#lazy = undefined
-    if (this.#closed || this.#broken !== undefined) return
+    if (this.#closed || this.#outage.reason !== undefined) return
     const charges = this.#writeQueue.takePost()
     if (charges !== undefined)
       void this.#follow(this.submit('post', { postings: charges }), error => this.#writeQueue.postArrived(error))
@@ -241,11 +245,9 @@ export class Writer implements Writing {
   }
 
   #break(reason: string): void {
-    if (this.#broken === undefined)
-      this.#options.log.error({ reason }, 'the storage cannot be written; billable requests are refused')
-    this.#broken = reason
+    this.#outage.begin(reason)
     this.#rejectAll(new StorageError('storage_unavailable', { reason }))
-    if (!this.#closed) this.#probes ??= this.#options.clock.every(probeMs, () => this.#probe())
+    this.#outage.startProbing()
   }
 
   #rejectAll(error: StorageError): void {
@@ -253,28 +255,5 @@ export class Writer implements Writing {
     this.#writeQueue.finished(waiting.length)
     for (const one of waiting) one.reject(error)
     this.#writeQueue.rejectFlushes(error)
-  }
-
-  #probe(): void {
-    if (this.#probing) return
-    this.#probing = true
-    this.submit('probe', null)
-      .then(
-        () => this.#mend(),
-        () => undefined,
-      )
-      .finally(() => {
-        this.#probing = false
-      })
-  }
-
-  #mend(): void {
-    this.#probes?.cancel()
-    this.#probes = undefined
-    if (this.#broken === undefined) return
-    this.#broken = undefined
-    this.#options.log.info({}, 'the storage can be written again')
-    this.#onRecovered()
-    if (this.#writeQueue.waits) this.touch()
   }
 }

@@ -7,6 +7,7 @@ import type { Recovery } from '../ledger/recover.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
 import type { Fault, FromWriter, ToWriter, WriterStart } from './messages.ts'
 import type { StartThread, StorageThread } from './thread.ts'
+import { Outage } from '../outage.ts'
 import { WriteQueue } from '../write-queue.ts'
 
 /** Operations of one commit. More wait for the next: a group is one turn of the writer, and the first waits for the last. */
@@ -37,6 +38,7 @@ export type WriterOptions = {
 export class Writer implements Writing {
   readonly #options: WriterOptions
   readonly #writeQueue: WriteQueue
+  readonly #outage: Outage
   #thread: StorageThread | undefined
   #starting: Promise<Recovery> | undefined
   #ready = false
@@ -46,28 +48,30 @@ export class Writer implements Writing {
   #sentAt = 0
   #pumping = false
   #lazy: Pending | undefined
-  #probes: Pending | undefined
-  #broken: string | undefined
-  #probing = false
   #short: string | undefined
   #closed = false
-  #onRecovered: () => void = () => undefined
 
   constructor(options: WriterOptions) {
     this.#options = options
     this.#writeQueue = new WriteQueue(options)
+    this.#outage = new Outage({
+      ...options,
+      everyMs: probeMs,
+      probe: () => this.submit('probe', null),
+      ended: () => (this.#writeQueue.waits ? this.touch() : undefined),
+    })
     this.#epoch = options.start.epoch
   }
 
   healthy(): boolean {
-    if (this.#broken !== undefined || this.#short !== undefined || this.#closed) return false
+    if (this.#outage.reason !== undefined || this.#short !== undefined || this.#closed) return false
     if (this.#options.chargeQueue.overfull) return false
     return this.#inFlight === undefined || this.#options.clock.tick() - this.#sentAt < hangMs
   }
 
   /** Called when writing works again after it did not. */
   onRecovered(call: () => void): void {
-    this.#onRecovered = call
+    this.#outage.onRecovered(call)
   }
 
   /** Starts the thread, which brings the schema up to date and recovers. */
@@ -99,8 +103,8 @@ export class Writer implements Writing {
   async flush(): Promise<void> {
     const flushing = this.#writeQueue.flush()
     if (!flushing) return
-    if (this.#broken !== undefined)
-      this.#writeQueue.rejectFlushes(new StorageError('storage_unavailable', { reason: this.#broken }))
+    if (this.#outage.reason !== undefined)
+      this.#writeQueue.rejectFlushes(new StorageError('storage_unavailable', { reason: this.#outage.reason }))
     this.#pumpSoon()
     return flushing
   }
@@ -109,7 +113,7 @@ export class Writer implements Writing {
   async close(): Promise<void> {
     if (this.#closed) return
     try {
-      if (this.#broken === undefined) await this.flush()
+      if (this.#outage.reason === undefined) await this.flush()
     } catch (error) {
       this.#options.log.error({ err: error }, 'the storage closes with rows that could not be written')
     }
@@ -117,7 +121,7 @@ export class Writer implements Writing {
     const { size } = this.#options.chargeQueue
     if (size > 0) this.#options.log.error({ charges: size }, 'charges could not be written and go with the process')
     this.#lazy?.cancel()
-    this.#probes?.cancel()
+    this.#outage.close()
     this.#rejectAll(new StorageError('storage_closed'))
     const thread = this.#thread
     if (!thread) return
@@ -179,16 +183,16 @@ export class Writer implements Writing {
     if (this.#closed || this.#inFlight !== undefined) return
     const { waits, full, isFlushing } = this.#writeQueue
     const due = waits && (lazy || full || isFlushing)
-    if (this.#queue.length === 0 && (!due || this.#broken !== undefined)) return
+    if (this.#queue.length === 0 && (!due || this.#outage.reason !== undefined)) return
     if (!this.#ready) {
       this.start().catch(error => this.#break(error instanceof Error ? error.message : String(error)))
       return
     }
     const group = this.#queue.splice(0, groupOpsMax)
     const ops = group.map(waiting => waiting.op)
-    const charges = this.#broken === undefined ? this.#writeQueue.takePost() : undefined
+    const charges = this.#outage.reason === undefined ? this.#writeQueue.takePost() : undefined
     if (charges !== undefined) ops.push({ change: 'post', given: { postings: charges } })
-    const batch = this.#broken === undefined ? this.#writeQueue.takeBatch() : undefined
+    const batch = this.#outage.reason === undefined ? this.#writeQueue.takeBatch() : undefined
     if (batch) ops.push({ change: 'batch', given: batch })
     this.#inFlight = group
     this.#sentAt = this.#options.clock.tick()
@@ -232,14 +236,12 @@ export class Writer implements Writing {
   }
 
   #startProbing(): void {
-    this.#probes ??= this.#options.clock.every(probeMs, () => this.#probe())
+    // A probe finds out about room too.
+    this.#outage.startProbing(() => this.#short !== undefined)
   }
 
   #break(reason: string): void {
-    const { log } = this.#options
-    if (this.#broken === undefined)
-      log.error({ reason }, 'the storage cannot be written; billable requests are refused')
-    this.#broken = reason
+    this.#outage.begin(reason)
     const unavailable = new StorageError('storage_unavailable', { reason })
     if (this.#writeQueue.hasPost) this.#writeQueue.postArrived(unavailable)
     if (this.#writeQueue.hasBatch) this.#writeQueue.batchArrived(unavailable)
@@ -254,31 +256,6 @@ export class Writer implements Writing {
     this.#writeQueue.finished(waiting.length)
     for (const one of waiting) one.reject(error)
     this.#writeQueue.rejectFlushes(error)
-  }
-
-  #probe(): void {
-    if (this.#probing) return
-    this.#probing = true
-    this.submit('probe', null)
-      .then(
-        () => this.#mend(),
-        () => undefined,
-      )
-      .finally(() => {
-        this.#probing = false
-      })
-  }
-
-  #mend(): void {
-    if (this.#short === undefined) {
-      this.#probes?.cancel()
-      this.#probes = undefined
-    }
-    if (this.#broken === undefined) return
-    this.#broken = undefined
-    this.#options.log.info({}, 'the storage can be written again')
-    this.#onRecovered()
-    if (this.#writeQueue.waits) this.touch()
   }
 }
 

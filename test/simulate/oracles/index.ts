@@ -21,8 +21,8 @@ import { time } from './time.ts'
 import { tokens } from './tokens.ts'
 import { unrecognised } from './unrecognised.ts'
 
-/** All that judge one seed; `sometimes` judges many together. */
-export const oracles: readonly Oracle[] = [
+/** Those that hold for one gateway and for several alike. */
+export const commonOracles: readonly Oracle[] = [
   freeImage,
   unrecognised,
   phantom,
@@ -32,16 +32,14 @@ export const oracles: readonly Oracle[] = [
   stuckMoney,
   reviews,
   exactlyOnce,
-  durable,
   audit,
-  limits,
-  tokens,
-  keys,
   spendable,
   delivered,
   answered,
   idempotent,
-  time,
   memory,
   faultless,
 ]
+
+/** All that judge one seed; `sometimes` judges many together. */
+export const oracles: readonly Oracle[] = [...commonOracles, durable, limits, tokens, keys, time]

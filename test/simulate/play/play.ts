@@ -13,7 +13,7 @@ import '../../../plugins/image-tier-billing/plugin.ts'
 import '../../../plugins/token-usage/plugin.ts'
 import 'prom-client'
 import { oracles } from '../oracles/index.ts'
-import type { Alarm, Evidence, Probe } from '../oracles/oracle.ts'
+import type { Alarm, Evidence, Oracle, Probe } from '../oracles/oracle.ts'
 import { runAs } from '../world/process.ts'
 import type { World } from '../world/world.ts'
 import { codeOf, had, idOf, isReplay, made, statusOf, type Wish } from './asks.ts'
@@ -74,9 +74,19 @@ export async function play(
     process.off('unhandledRejection', keep)
     process.off('uncaughtException', keep)
   }
-  const books = readBooks(stage)
-  const evidence: Evidence = { stage, books, leftovers, probes }
-  const alarms = [...harness, ...oracles.flatMap(oracle => judge(oracle, evidence))]
+  return outcomeOf(stage, harness, oracles, { leftovers, probes })
+}
+
+/** What the play came to, as these judge it. */
+export function outcomeOf(
+  stage: Stage,
+  harness: readonly Alarm[],
+  judges: readonly Oracle[],
+  seen: Pick<Evidence, 'leftovers' | 'probes'>,
+): Outcome {
+  const { world, plan } = stage
+  const evidence: Evidence = { stage, books: readBooks(stage), ...seen }
+  const alarms = [...harness, ...judges.flatMap(oracle => judge(oracle, evidence))]
   markStates(stage, evidence)
   tellAsks(stage, evidence)
   return {
@@ -92,7 +102,7 @@ export async function play(
   }
 }
 
-export function judge(oracle: (typeof oracles)[number], evidence: Evidence): Alarm[] {
+export function judge(oracle: Oracle, evidence: Evidence): Alarm[] {
   return [...oracle.judge(evidence)].map(([what, detail]) => ({ oracle: oracle.name, what, detail }))
 }
 
@@ -166,7 +176,7 @@ async function close(stage: Stage): Promise<readonly string[]> {
   return left
 }
 
-export function digest(stage: Stage): string {
+function digest(stage: Stage): string {
   const hash = createHash('sha256')
   for (const table of ['charge', 'line', 'entry', 'key', 'log'])
     for (const row of stage.look(`SELECT * FROM ${table} ORDER BY 1, 2`)) hash.update(JSON.stringify(row))
@@ -178,7 +188,7 @@ const spooledBytes = 1_048_576
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0)
 
 /** What states and refusals this seed has met. */
-export function markStates(stage: Stage, { books }: Evidence): void {
+function markStates(stage: Stage, { books }: Evidence): void {
   const { world } = stage
   for (const charge of books.charges.values()) {
     world.mark(`state: ${charge['state']}`)
@@ -195,7 +205,7 @@ export function markStates(stage: Stage, { books }: Evidence): void {
 }
 
 /** The requests as a table that a person can read. */
-export function tellAsks(stage: Stage, { books }: Evidence): void {
+function tellAsks(stage: Stage, { books }: Evidence): void {
   stage.tell('')
   stage.tell(
     '  ask      sent      ended  key  what                              answer                     made  had  lines  charge',

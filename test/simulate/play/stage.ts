@@ -16,6 +16,8 @@ const day = 86_400_000
 /** For so long the secret before is taken too. */
 const overlapMs = 60_000
 
+type Storage = NonNullable<Lives['gateway']>['storage']
+
 /** A key as it is now. */
 export type LiveKey = PlannedKey & {
   readonly id: string
@@ -119,27 +121,29 @@ export class Stage {
 
   async open(): Promise<void> {
     await this.lives.begin()
-    await this.admin(async storage => {
-      await storage.users.create({ name: 'ada', group: 'default', role: 'user', passwordHash: null })
-      await storage.users.create({ name: 'bob', group: 'team', role: 'user', passwordHash: null })
-      for (const planned of this.plan.keys) {
-        const { name, user, group, budget, period, rpm } = planned
-        const limits = rpm === undefined ? {} : { rpm }
-        const made = await createKey(
-          storage,
-          { name, user, group, budget, budgetPeriod: period, limits },
-          'world',
-          this.world.random,
-        )
-        const { id } = made.key
-        const live = { enabled: true, now: budget, lost: false, disabledAt: undefined, old: undefined }
-        this.keys.push({ ...planned, ...live, id, secret: made.secret, groups: [group] })
-      }
-    })
+    await this.admin(storage => this.furnish(storage))
+  }
+
+  /** Users and keys, as a person makes them. */
+  protected async furnish(storage: Storage): Promise<void> {
+    await storage.users.create({ name: 'ada', group: 'default', role: 'user', passwordHash: null })
+    await storage.users.create({ name: 'bob', group: 'team', role: 'user', passwordHash: null })
+    for (const planned of this.plan.keys) {
+      const { name, user, group, budget, period, rpm } = planned
+      const limits = rpm === undefined ? {} : { rpm }
+      const made = await createKey(
+        storage,
+        { name, user, group, budget, budgetPeriod: period, limits },
+        'world',
+        this.world.random,
+      )
+      const live = { enabled: true, now: budget, lost: false, disabledAt: undefined, old: undefined }
+      this.keys.push({ ...planned, ...live, id: made.key.id, secret: made.secret, groups: [group] })
+    }
   }
 
   /** Something that a person does at the gateway; what fails there is theirs to try again. */
-  async admin(act: (storage: NonNullable<Lives['gateway']>['storage']) => Promise<void>): Promise<boolean> {
+  async admin(act: (storage: Storage) => Promise<void>): Promise<boolean> {
     const { gateway, process } = this.lives
     if (!gateway) return false
     try {

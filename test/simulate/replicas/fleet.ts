@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite'
-import { createKey, openStorage, rotateKey } from '../../../src/index.ts'
+import { openStorage, rotateKey } from '../../../src/index.ts'
 import type { Ask, Wish } from '../play/asks.ts'
 import { writeRequest } from '../play/callers.ts'
 import type { Settings } from '../play/settings.ts'
@@ -102,17 +102,7 @@ export class Fleet extends Stage {
     this.#tool = await this.world.time.runFor(
       runAs(this.#desk, () => openStorage({ url: this.stores.postgresUrl, role: 'tool' })),
     )
-    await this.desk(async storage => {
-      await storage.users.create({ name: 'ada', group: 'default', role: 'user', passwordHash: null })
-      await storage.users.create({ name: 'bob', group: 'team', role: 'user', passwordHash: null })
-      for (const planned of this.plan.keys) {
-        const { name, user, group, budget, period, rpm } = planned
-        const limits = rpm === undefined ? {} : { rpm }
-        const made = await createKey(storage, { name, user, group, budget, budgetPeriod: period, limits })
-        const live = { enabled: true, now: budget, lost: false, disabledAt: undefined, old: undefined, groups: [group] }
-        this.keys.push({ ...planned, ...live, id: made.key.id, secret: made.secret })
-      }
-    })
+    await this.desk(storage => this.furnish(storage))
     for (const seat of this.seats) if (!(await seat.begin())) throw new Error('a gateway does not start')
   }
 

@@ -1,24 +1,9 @@
 import { codeOf, statusOf } from '../play/asks.ts'
 import { limitsOf } from '../play/settings.ts'
-import { answered } from '../oracles/answered.ts'
-import { audit } from '../oracles/audit.ts'
-import { delivered } from '../oracles/delivered.ts'
-import { exactlyOnce } from '../oracles/exactly-once.ts'
-import { faultless } from '../oracles/faultless.ts'
-import { freeImage } from '../oracles/free-image.ts'
-import { idempotent } from '../oracles/idempotent.ts'
+import { commonOracles } from '../oracles/index.ts'
 import { judgeRefusals, subjectsOf } from '../oracles/limits.ts'
-import { memory } from '../oracles/memory.ts'
 import type { Evidence, Finding, Oracle } from '../oracles/oracle.ts'
-import { overdraft } from '../oracles/overdraft.ts'
-import { phantom } from '../oracles/phantom.ts'
-import { price } from '../oracles/price.ts'
-import { reviews } from '../oracles/reviews.ts'
-import { spendable } from '../oracles/spendable.ts'
-import { stuckMoney } from '../oracles/stuck-money.ts'
-import { text } from '../oracles/text.ts'
 import { judgeTokens } from '../oracles/tokens.ts'
-import { unrecognised } from '../oracles/unrecognised.ts'
 import { Fleet } from './fleet.ts'
 
 const windowMs = 60_000
@@ -168,27 +153,4 @@ const counted: Oracle = {
 }
 
 /** All that judge a fleet: those of one gateway hold for many, and their own. */
-export const fleetOracles: readonly Oracle[] = [
-  freeImage,
-  unrecognised,
-  phantom,
-  price,
-  text,
-  overdraft,
-  stuckMoney,
-  reviews,
-  exactlyOnce,
-  audit,
-  spendable,
-  delivered,
-  answered,
-  idempotent,
-  memory,
-  faultless,
-  exact,
-  exactTokens,
-  fenced,
-  known,
-  decided,
-  counted,
-]
+export const fleetOracles: readonly Oracle[] = [...commonOracles, exact, exactTokens, fenced, known, decided, counted]

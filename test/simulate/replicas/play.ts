@@ -17,7 +17,7 @@ import { stuckMoney } from '../oracles/stuck-money.ts'
 import { codeOf, statusOf } from '../play/asks.ts'
 import { imagePrices, plainSettings } from '../play/settings.ts'
 import { readBooks } from '../play/books.ts'
-import { digest, freeOf, judge, markStates, type Outcome, quietWish, tellAsks } from '../play/play.ts'
+import { freeOf, judge, type Outcome, outcomeOf, quietWish } from '../play/play.ts'
 import type { World } from '../world/world.ts'
 import { Fleet } from './fleet.ts'
 import { perform } from './operations.ts'
@@ -62,21 +62,7 @@ export async function playFleet(
     harness.push({ oracle: 'harness', what: detail.split('\n')[0] ?? '', detail })
   }
   await fleet.mirror()
-  const evidence: Evidence = { stage: fleet, books: readBooks(fleet), leftovers, probes }
-  const alarms = [...harness, ...fleetOracles.flatMap(oracle => judge(oracle, evidence))]
-  markStates(fleet, evidence)
-  tellAsks(fleet, evidence)
-  return {
-    seed: plan.seed,
-    calm: plan.calm,
-    trace: world.time.trace(),
-    books: digest(fleet),
-    alarms,
-    marks: world.marks,
-    happened: world.time.happened,
-    simulatedMs: Math.round(world.time.tick),
-    asks: fleet.asks.length,
-  }
+  return outcomeOf(fleet, harness, fleetOracles, { leftovers, probes })
 }
 
 /** The faults end; what has to come in the end gets its time. */
