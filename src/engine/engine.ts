@@ -96,8 +96,8 @@ export type EngineParts = {
   readonly callers?: { readonly bodyPace?: BodyPace; readonly writeIdleMs?: number }
 }
 
-/** One exchange while it runs: what the steps below have found so far. */
-type Course = {
+/** One request while it runs: what the steps below have found so far. Plugins see its exchange. */
+type RequestState = {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   readonly running: Running
@@ -134,7 +134,7 @@ export class Engine {
   /** Configurations that have been replaced, with the requests that still use them. */
   readonly #users = new Map<Running, number>()
   /** The exchanges that have not settled yet. */
-  readonly #courses = new Set<Course>()
+  readonly #requests = new Set<RequestState>()
 
   constructor(parts: EngineParts, running: Running) {
     this.#parts = parts
@@ -156,7 +156,7 @@ export class Engine {
 
   /** Exchanges that have not settled yet. */
   get open(): number {
-    return this.#courses.size
+    return this.#requests.size
   }
 
   get heldBytes(): number {
@@ -184,7 +184,7 @@ export class Engine {
   drain(): Promise<void> {
     this.#draining = true
     return new Promise(resolve => {
-      if (this.#courses.size === 0) resolve()
+      if (this.#requests.size === 0) resolve()
       else this.#onIdle = resolve
     })
   }
@@ -192,7 +192,7 @@ export class Engine {
   /** Ends the requests that are still under way, those too whose callers have left; their charges end as they stand. */
   stop(): void {
     this.#stopped = fail('drain_deadline')
-    for (const { call } of this.#courses) call?.stop(this.#stopped)
+    for (const { call } of this.#requests) call?.stop(this.#stopped)
   }
 
   async close(): Promise<void> {
@@ -200,22 +200,22 @@ export class Engine {
     await this.#running.pipeline.close()
   }
 
-  #enter(course: Course): void {
-    const { running } = course
-    this.#courses.add(course)
+  #enter(state: RequestState): void {
+    const { running } = state
+    this.#requests.add(state)
     this.#users.set(running, (this.#users.get(running) ?? 0) + 1)
   }
 
-  #leave(course: Course): void {
-    const { running } = course
-    this.#courses.delete(course)
+  #leave(state: RequestState): void {
+    const { running } = state
+    this.#requests.delete(state)
     const users = (this.#users.get(running) ?? 1) - 1
     if (users > 0) this.#users.set(running, users)
     else {
       this.#users.delete(running)
       if (running !== this.#running) this.#retire(running)
     }
-    if (this.#courses.size === 0) this.#onIdle?.()
+    if (this.#requests.size === 0) this.#onIdle?.()
   }
 
   #retire(running: Running): void {
@@ -231,7 +231,7 @@ export class Engine {
     const id = ids.next('req_', now)
     const stopwatch = new Stopwatch(this.#turns, id)
     stopwatch.start()
-    const course: Course = {
+    const state: RequestState = {
       req,
       res,
       running: this.#running,
@@ -247,23 +247,23 @@ export class Engine {
       detached: false,
       order: [],
     }
-    this.#enter(course)
+    this.#enter(state)
     this.#parts.began()
     let outcome: Outcome
     try {
-      outcome = await this.#run(course)
+      outcome = await this.#run(state)
     } catch (error) {
       stopwatch.start()
-      outcome = this.#refuse(course, error)
+      outcome = this.#refuse(state, error)
     }
     try {
-      await this.#settle(course, outcome)
+      await this.#settle(state, outcome)
     } catch (error) {
       const stack = error instanceof Error ? error.stack : String(error)
-      this.#parts.log.error({ request: course.id, stack }, 'fault after the end of a request')
+      this.#parts.log.error({ request: state.id, stack }, 'fault after the end of a request')
     } finally {
       stopwatch.stop('end')
-      this.#leave(course)
+      this.#leave(state)
     }
   }
 
@@ -274,52 +274,52 @@ export class Engine {
     return { ...answer, headers: { ...idHeaders(id), ...answer.headers } }
   }
 
-  /** The whole course of a request; every step may refuse by throwing. */
-  async #run(course: Course): Promise<Outcome> {
-    const { req, res, running, stopwatch } = course
+  /** The whole way of a request; every step may refuse by throwing. */
+  async #run(state: RequestState): Promise<Outcome> {
+    const { req, res, running, stopwatch } = state
     const { plan, pipeline } = running
-    const ex = this.#begin(course)
+    const ex = this.#begin(state)
 
     const guarded = pipeline.onRequest(ex)
     if (isPromise(guarded)) await stopwatch.wait('request', guarded)
     const memory = new BodyMemory(this.#budget, plan.server.memoryBytesMax, ex.payer)
     const taking = takeBody(req, res, ex.route, memory, this.#bodyPatience, stopwatch)
     const taken = isPromise(taking) ? await stopwatch.wait('request', taking) : taking
-    course.taken = taken
-    if (ex.route.serve !== undefined) return this.#serve(course, ex, ex.route.serve)
+    state.taken = taken
+    if (ex.route.serve !== undefined) return this.#serve(state, ex, ex.route.serve)
 
     const reading = pipeline.onBody(ex, taken.body)
     const body = isPromise(reading) ? await stopwatch.wait('request', reading) : reading
-    course.body = body
+    state.body = body
 
-    const target = this.#firstChoice(findTarget(plan, ex.route, body, ex.params['model']), course)
-    course.target = target
+    const target = this.#firstChoice(findTarget(plan, ex.route, body, ex.params['model']), state)
+    state.target = target
     const checked = pipeline.onTarget(ex, target)
     if (isPromise(checked)) await stopwatch.wait('request', checked)
     const admitting = pipeline.onAdmit(ex, target)
     const answer = isPromise(admitting) ? await stopwatch.wait('request', admitting) : admitting
-    if (answer) return this.#answer(course, ex, answer)
-    return this.#forward(course, ex, target)
+    if (answer) return this.#answer(state, ex, answer)
+    return this.#forward(state, ex, target)
   }
 
   /** Tries the upstreams in their order until one takes the request, and carries its answer back. */
-  async #forward(course: Course, ex: Exchange, target: Target): Promise<Outcome> {
-    for (const [i, candidate] of course.order.entries()) {
+  async #forward(state: RequestState, ex: Exchange, target: Target): Promise<Outcome> {
+    for (const [i, candidate] of state.order.entries()) {
       const tried = i === 0 ? target : withCandidate(target, candidate)
-      course.target = tried
-      const last = i === course.order.length - 1
-      const out = await this.#shape(course, ex, tried, last)
-      const outcome = out && (await this.#attempt(course, ex, tried, out, last))
+      state.target = tried
+      const last = i === state.order.length - 1
+      const out = await this.#shape(state, ex, tried, last)
+      const outcome = out && (await this.#attempt(state, ex, tried, out, last))
       if (outcome) return outcome
     }
     throw new Error('the last attempt neither answered nor failed')
   }
 
   /** What the upstream is to receive; undefined when a hook says that it cannot take it now, and another may be asked. */
-  async #shape(course: Course, ex: Exchange, target: Target, last: boolean): Promise<Outbound | undefined> {
+  async #shape(state: RequestState, ex: Exchange, target: Target, last: boolean): Promise<Outbound | undefined> {
     try {
-      const shaping = course.running.pipeline.onForward(ex, shapeOutbound(ex, target), target)
-      return isPromise(shaping) ? await course.stopwatch.wait('request', shaping) : shaping
+      const shaping = state.running.pipeline.onForward(ex, shapeOutbound(ex, target), target)
+      return isPromise(shaping) ? await state.stopwatch.wait('request', shaping) : shaping
     } catch (error) {
       if (last || !(error instanceof Failure) || !error.elsewhere) throw error
       return undefined
@@ -328,13 +328,13 @@ export class Engine {
 
   /** One upstream's try: undefined when it took nothing and said so, and another may be asked without doubt. */
   async #attempt(
-    course: Course,
+    state: RequestState,
     ex: Exchange,
     target: Target,
     out: Outbound,
     last: boolean,
   ): Promise<Outcome | undefined> {
-    const { req, res } = course
+    const { req, res } = state
     if (res.destroyed) throw fail('body_incomplete')
     if (this.#stopped) throw this.#stopped
     const { upstream } = target
@@ -348,24 +348,24 @@ export class Engine {
       body: out.body,
       reuse: upstream.reuse ?? ex.route.reuse ?? true,
     })
-    course.call = call
+    state.call = call
     const detach = (): boolean => {
-      if (!course.detached) {
+      if (!state.detached) {
         if (!out.detach || this.#detached >= detachedMax) return false
         this.#detached++
-        course.detached = true
+        state.detached = true
       }
       call.leave()
       return true
     }
-    const { stopwatch } = course
-    const head = await stopwatch.wait('request', this.#headOrNext(course, ex, upstream, call, detach, last))
+    const { stopwatch } = state
+    const head = await stopwatch.wait('request', this.#headOrNext(state, ex, upstream, call, detach, last))
     if (!head) return undefined
     const source = openSource(call, head, upstream)
     // A coding has an end of its own: half of what was packed is told from all of it.
     const endUnknown = head.endsWithConnection && source === call
     const headers = replyHeaders(head.headers, ex.dialect)
-    const shaped = course.running.pipeline.onReply(
+    const shaped = state.running.pipeline.onReply(
       ex,
       {
         status: head.status,
@@ -417,7 +417,7 @@ export class Engine {
    * definite refusal came. Never after a byte that may have been taken: a second request could be a second sale.
    */
   async #headOrNext(
-    course: Course,
+    state: RequestState,
     ex: Exchange,
     upstream: Upstream,
     call: UpstreamCall,
@@ -427,7 +427,7 @@ export class Engine {
     const { clock, log } = this.#parts
     const sentTick = clock.tick()
     try {
-      const head = await this.#awaitHead(call, ex, course.res, detach)
+      const head = await this.#awaitHead(call, ex, state.res, detach)
       this.#parts.upstreamAnswered(upstream.name, head.status, clock.tick() - sentTick)
       this.#parts.trace?.answered(ex, head.status)
       if (!saysNo(head.status)) {
@@ -457,19 +457,19 @@ export class Engine {
   }
 
   /** Puts the model's upstreams in their order, and the target on the first. */
-  #firstChoice(target: Target, course: Course): Target {
+  #firstChoice(target: Target, state: RequestState): Target {
     const { upstreams } = target.model
     if (upstreams.length > 1) {
       const { clock, random } = this.#parts
       const now = clock.tick()
-      course.order = orderCandidates(
+      state.order = orderCandidates(
         upstreams,
         one => this.#breaker.admits(one.upstream, now),
         () => random.unit(),
       )
-      return withCandidate(target, course.order[0] as Candidate)
+      return withCandidate(target, state.order[0] as Candidate)
     }
-    course.order = upstreams
+    state.order = upstreams
     return target
   }
 
@@ -490,8 +490,8 @@ export class Engine {
     }
   }
 
-  #begin(course: Course): Exchange {
-    const { req, running, id, startedAt } = course
+  #begin(state: RequestState): Exchange {
+    const { req, running, id, startedAt } = state
     const head = readHead(req, running.plan.server.trustedProxies)
     const match = running.router.find(head.method, head.path)
     if (head.path === '*') throw new Preflight({ allow: running.router.methods.join(', ') })
@@ -525,33 +525,29 @@ export class Engine {
       limits: [],
       answerHeaders: corsOrigins.length > 0 ? { ...corsHeaders(req, corsOrigins) } : {},
     }
-    course.ex = ex
+    state.ex = ex
     return ex
   }
 
-  async #serve(course: Course, ex: Exchange, name: string): Promise<Outcome> {
+  async #serve(state: RequestState, ex: Exchange, name: string): Promise<Outcome> {
     const local = this.#parts.local.get(name)
     if (!local) throw new Error(`no local answer '${name}'`)
     const answering = local(ex)
-    return this.#answer(
-      course,
-      ex,
-      isPromise(answering) ? await course.stopwatch.wait('request', answering) : answering,
-    )
+    return this.#answer(state, ex, isPromise(answering) ? await state.stopwatch.wait('request', answering) : answering)
   }
 
-  #answer(course: Course, ex: Exchange, answer: Answer): Outcome {
-    sendAnswer(course.res, ex.id, answer, this.#ownHeaders(ex))
-    discardRest(course.req, this.#parts.clock)
+  #answer(state: RequestState, ex: Exchange, answer: Answer): Outcome {
+    sendAnswer(state.res, ex.id, answer, this.#ownHeaders(ex))
+    discardRest(state.req, this.#parts.clock)
     return { kind: 'answered', status: answer.status, reach: 'untouched' }
   }
 
   /** Turns what was thrown into an error of the caller's style, or into a cut once bytes have left. */
-  #refuse(course: Course, error: unknown): Outcome {
-    const { req, res, call, ex } = course
+  #refuse(state: RequestState, error: unknown): Outcome {
+    const { req, res, call, ex } = state
     const reach = call?.reach ?? 'untouched'
     if (error instanceof Preflight) {
-      sendAnswer(res, course.id, { status: 204, headers: error.headers, body: '' }, {})
+      sendAnswer(res, state.id, { status: 204, headers: error.headers, body: '' }, {})
       discardRest(req, this.#parts.clock)
       return { kind: 'answered', status: 204, reach }
     }
@@ -559,7 +555,7 @@ export class Engine {
       call?.abort(new CallerGone())
       return { kind: 'cut', by: 'caller', status: undefined, reach }
     }
-    const failure = this.#asFailure(course, error)
+    const failure = this.#asFailure(state, error)
     call?.abort(failure)
     if (res.headersSent) {
       res.socket?.resetAndDestroy()
@@ -568,22 +564,22 @@ export class Engine {
     const dialect = ex?.dialect ?? this.#parts.guessDialect(req.url ?? '/', req.headers)
     const inDoubt = reach === 'unknown' || reach === 'truncated'
     const shown = inDoubt && ex?.notes.charge ? withoutRetry(failure) : failure
-    sendAnswer(res, course.id, errorAnswer(dialect, shown, course.id), {
-      ...(ex ? this.#ownHeaders(ex) : corsHeaders(req, course.running.plan.server.corsOrigins)),
+    sendAnswer(res, state.id, errorAnswer(dialect, shown, state.id), {
+      ...(ex ? this.#ownHeaders(ex) : corsHeaders(req, state.running.plan.server.corsOrigins)),
     })
     discardRest(req, this.#parts.clock)
     return { kind: 'refused', status: failure.status, failure, reach }
   }
 
-  #asFailure(course: Course, error: unknown): Failure {
+  #asFailure(state: RequestState, error: unknown): Failure {
     if (error instanceof Failure) {
       if (error.status >= 500)
-        this.#parts.log.warn({ request: course.id, code: error.code, cause: causeText(error) }, error.message)
+        this.#parts.log.warn({ request: state.id, code: error.code, cause: causeText(error) }, error.message)
       return error
     }
     const stack = error instanceof Error ? error.stack : String(error)
     this.#parts.log.error(
-      { request: course.id, stack },
+      { request: state.id, stack },
       error instanceof HookFault ? error.message : 'fault in the engine',
     )
     return fail('internal_error', {}, { cause: error })
@@ -595,23 +591,23 @@ export class Engine {
     return { ...dialect.limitHeaders(limits, this.#parts.clock.now()), ...answerHeaders }
   }
 
-  async #settle(course: Course, outcome: Outcome): Promise<void> {
-    const { ex, running, target } = course
+  async #settle(state: RequestState, outcome: Outcome): Promise<void> {
+    const { ex, running, target } = state
     if (ex) {
       const settled = running.pipeline.onSettle(ex, outcome, target, fault =>
         this.#parts.log.error({ request: ex.id, stack: fault.stack }, fault.message),
       )
-      if (isPromise(settled)) await course.stopwatch.wait('end', settled)
+      if (isPromise(settled)) await state.stopwatch.wait('end', settled)
     }
-    if (course.body?.kind === 'form') course.body.discard()
-    course.taken?.release()
-    if (course.detached) this.#detached--
+    if (state.body?.kind === 'form') state.body.discard()
+    state.taken?.release()
+    if (state.detached) this.#detached--
     if (!ex) return
-    this.#parts.record(this.#row(course, ex, outcome), ex)
+    this.#parts.record(this.#row(state, ex, outcome), ex)
   }
 
-  #row(course: Course, ex: Exchange, outcome: Outcome): LogRow {
-    const { target } = course
+  #row(state: RequestState, ex: Exchange, outcome: Outcome): LogRow {
+    const { target } = state
     const caller = ex.slots.get(callerSlot)
     const client = ex.head.headers['x-request-id']
     return {
@@ -625,8 +621,8 @@ export class Engine {
       status: outcome.status ?? null,
       outcome: outcome.kind === 'answered' && ex.notes.failed !== undefined ? 'upstream_cut' : outcomeName(outcome),
       errorCode: ('failure' in outcome && outcome.failure ? outcome.failure.code : ex.notes.failed) ?? null,
-      durationMs: Math.round(this.#parts.clock.tick() - course.startedTick),
-      upstream: course.call ? (target?.upstream.name ?? null) : null,
+      durationMs: Math.round(this.#parts.clock.tick() - state.startedTick),
+      upstream: state.call ? (target?.upstream.name ?? null) : null,
       configRevision: ex.plan.revision,
       forwarded: clipNames(ex.notes.forwarded),
       dropped: clipNames(ex.notes.dropped),

@@ -1,26 +1,23 @@
-import type { Clock, Log } from '../kit/index.ts'
+import { type Clock, type Log, OnceAMinute } from '../kit/index.ts'
 import { labelledGauge, type Snapshot } from './tally.ts'
-
-/** A fault of one observer is logged no more often. */
-const toldEveryMs = 60_000
 
 /**
  * Calls what only looks on: whatever it throws, or rejects with, ends there, since a request is not lost over a figure
  * or a line of a log. Each observer's fault is counted, and told once a minute.
  */
 export class Observers {
-  readonly #clock: Clock
   readonly #log: Log
-  readonly #faults = new Map<string, { count: number; toldAt: number }>()
+  readonly #said: OnceAMinute
+  readonly #faults = new Map<string, number>()
 
   constructor(clock: Clock, log: Log) {
-    this.#clock = clock
     this.#log = log
+    this.#said = new OnceAMinute(clock)
   }
 
   snapshots(): readonly Snapshot[] {
     const help = 'Calls of what only observes (metrics, log, journal, telemetry) that failed.'
-    const values = [...this.#faults].map(([observer, { count }]) => ({ labels: { observer }, value: count }))
+    const values = [...this.#faults].map(([observer, value]) => ({ labels: { observer }, value }))
     return [{ ...labelledGauge('tollgate_observer_faults_total', help, 'sum', values), type: 'counter' }]
   }
 
@@ -40,13 +37,10 @@ export class Observers {
   }
 
   #fault(observer: string, error: unknown): void {
-    const now = this.#clock.tick()
-    const fault = this.#faults.get(observer) ?? { count: 0, toldAt: Number.NEGATIVE_INFINITY }
-    fault.count++
-    this.#faults.set(observer, fault)
-    if (now - fault.toldAt < toldEveryMs) return
-    fault.toldAt = now
-    this.#log.error({ observer, faults: fault.count, err: error }, 'an observer failed; no request is touched by it')
+    const faults = (this.#faults.get(observer) ?? 0) + 1
+    this.#faults.set(observer, faults)
+    if (this.#said.count(observer) > 0)
+      this.#log.error({ observer, faults, err: error }, 'an observer failed; no request is touched by it')
   }
 }
 

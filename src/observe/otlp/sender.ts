@@ -1,9 +1,8 @@
-import type { Clock, Log } from '../../kit/index.ts'
+import { type Clock, type Log, OnceAMinute } from '../../kit/index.ts'
 
 const answerMs = 10_000
 /** Statuses after which the same is sent again (OTLP/HTTP, failures). */
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504])
-const toldEveryMs = 60_000
 
 /** Sends OTLP as JSON. Tells of failures once a minute, and never throws them. */
 export class Sender {
@@ -13,7 +12,7 @@ export class Sender {
   readonly #headers: { readonly [name: string]: string }
   readonly #log: Log
   readonly #clock: Clock
-  #toldAt = -Infinity
+  readonly #said: OnceAMinute
 
   constructor(
     endpoint: string,
@@ -21,6 +20,7 @@ export class Sender {
     { clock, log }: { readonly clock: Clock; readonly log: Log },
   ) {
     this.#clock = clock
+    this.#said = new OnceAMinute(clock)
     this.#endpoint = endpoint.replace(/\/$/, '')
     this.#headers = headers
     this.#log = log
@@ -52,9 +52,6 @@ export class Sender {
 
   #failed(signal: string, reason: string): void {
     this.failures++
-    const now = this.#clock.tick()
-    if (now - this.#toldAt < toldEveryMs) return
-    this.#toldAt = now
-    this.#log.warn({ signal, reason }, 'telemetry could not be sent')
+    if (this.#said.count(signal) > 0) this.#log.warn({ signal, reason }, 'telemetry could not be sent')
   }
 }
