@@ -1,31 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { prepareSite, runTollgate } from '../harness/child.ts'
-import { picture } from '../harness/pictures.ts'
-import { startUpstream } from '../harness/upstream.ts'
-
-/** A gateway in a process of its own, and how to run commands beside it. */
-async function open(t: Test) {
-  const folder = t.testdir()
-  const upstream = await startUpstream({ created: 1, data: [picture(1024, 1024)] })
-  t.teardown(() => upstream.close())
-  const site = await prepareSite(folder, { upstreams: { alpha: upstream.url } })
-  const gateway = site.start()
-  t.teardown(() => gateway.kill())
-  const url = await gateway.ready
-  const ops = (await gateway.ops).replace('http://', '')
-  const tollgate = (...words: readonly string[]) =>
-    runTollgate(site, [...words, '-c', site.config], {
-      TOLLGATE_OPS: ops,
-      TOLLGATE_LISTEN: url.replace('http://', ''),
-      ALPHA_URL: upstream.url,
-    })
-  return { site, gateway, url, ops: `http://${ops}`, upstream, tollgate }
-}
+import { openOperated } from '../harness/operated.ts'
 
 t.test('commands look at a running gateway and its storage', async t => {
-  const { gateway, tollgate } = await open(t)
+  const { gateway, tollgate } = await openOperated(t)
 
   await t.test('healthcheck and doctor say that all is well', async t => {
     t.match(await tollgate('healthcheck'), { code: 0, stdout: '' })

@@ -1,32 +1,11 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { networkInterfaces } from 'node:os'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { Status } from '../../src/index.ts'
-import { prepareSite, runTollgate } from '../harness/child.ts'
+import { openOperated } from '../harness/operated.ts'
 import { askOnce } from '../harness/ask.ts'
-import { picture } from '../harness/pictures.ts'
 import { start } from '../harness/start.ts'
-import { startUpstream } from '../harness/upstream.ts'
-
-/** A gateway in a process of its own, and how to run commands beside it. */
-async function open(t: Test) {
-  const folder = t.testdir()
-  const upstream = await startUpstream({ created: 1, data: [picture(1024, 1024)] })
-  t.teardown(() => upstream.close())
-  const site = await prepareSite(folder, { upstreams: { alpha: upstream.url } })
-  const gateway = site.start()
-  t.teardown(() => gateway.kill())
-  const url = await gateway.ready
-  const ops = (await gateway.ops).replace('http://', '')
-  const tollgate = (...words: readonly string[]) =>
-    runTollgate(site, [...words, '-c', site.config], {
-      TOLLGATE_OPS: ops,
-      TOLLGATE_LISTEN: url.replace('http://', ''),
-      ALPHA_URL: upstream.url,
-    })
-  return { site, gateway, url, ops: `http://${ops}`, upstream, tollgate }
-}
 
 /** The status of one POST, with headers that a fetch may not set. */
 function post(url: string, headers: { [name: string]: string }): Promise<number | undefined> {
@@ -41,7 +20,7 @@ function post(url: string, headers: { [name: string]: string }): Promise<number 
 }
 
 t.test('an operator reloads, looks and is told why not, at the terminal', async t => {
-  const { site, gateway, url, ops, tollgate } = await open(t)
+  const { site, gateway, url, ops, tollgate } = await openOperated(t)
   const good = await readFile(site.config, 'utf8')
 
   await t.test('reload prints what has changed, prices first', async t => {
