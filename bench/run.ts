@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { type Checkout, openCheckout } from './checkout.ts'
 import { type ConsoleMeasured, consoleRow, measureConsole } from './console.ts'
 import { type CountersMeasured, countersRow, measureCounters } from './counters.ts'
 import {
@@ -19,9 +21,10 @@ import { type Measured, type Row, rows, type Verdict } from './rows.ts'
 import { measureStart, startRow, type StartMeasured } from './start.ts'
 import { type Running, type Site, starters, startUpstream, type TargetName } from './targets.ts'
 
-// `npm run bench [-- --only chat,latency --runs 5 --seconds 3 --targets nginx,tollgate]`: the figures of the
-// performance table as one table, and as JSON under bench/out. Every target of a row is started once; then they take
-// turns, so that whatever else the machine does falls on all alike.
+// `npm run bench [-- --only chat,latency --runs 5 --seconds 3 --targets nginx,tollgate --against COMMIT]`: the figures
+// of the performance table as one table, and as JSON under bench/out. Every target of a row is started once; then they
+// take turns, so that whatever else the machine does falls on all alike. With `--against` another commit of this
+// repository takes its turns too.
 
 const { values: options } = parseArgs({
   options: {
@@ -30,6 +33,7 @@ const { values: options } = parseArgs({
     runs: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
     'log-rows': { type: 'string', default: '10000000' },
+    against: { type: 'string' },
   },
 })
 const runs = Number(options.runs)
@@ -72,6 +76,7 @@ if (loadBefore > 0.5) {
   )
 }
 
+const before = options.against === undefined ? undefined : await openBefore(options.against)
 const results: (RowResult | FigureResult)[] = []
 for (const row of rows) if (!wanted || wanted.includes(row.name)) results.push(await measureRow(row))
 if (!wanted || wanted.includes(ledgerRow)) results.push(await measureLedgerRow())
@@ -82,13 +87,26 @@ if (!wanted || wanted.includes(growthRow)) results.push(await measureGrowthRow()
 if (!wanted || wanted.includes(growthPostgresRow)) results.push(await measureGrowthPostgresRow())
 await write(results)
 
+/** The other commit, in a folder that goes when this process ends, however it does. */
+async function openBefore(commit: string): Promise<Checkout> {
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-against-'))
+  const checkout = await openCheckout(commit, folder)
+  process.on('exit', () => {
+    checkout.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return checkout
+}
+
 /** Starts a row's targets, lets them take turns, and gives the medians. */
 async function measureRow(row: Row): Promise<RowResult> {
-  const names = row.targets.filter(name => !wantedTargets || wantedTargets.includes(name))
+  const all: readonly TargetName[] = before ? [...row.targets, 'against'] : row.targets
+  const names = all.filter(name => !wantedTargets || wantedTargets.includes(name))
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-'))
   const stop = new AbortController()
   try {
-    const site: Site = { folder, stop, upstream: await startUpstream({ folder, stop }) }
+    const upstream = await startUpstream({ folder, stop })
+    const site: Site = { folder, stop, upstream, ...(before && { against: before.folder }) }
     const targets = await startAll(names, site)
     const bodyFile = join(folder, 'request')
     await writeFile(bodyFile, row.body)
@@ -102,7 +120,10 @@ async function measureRow(row: Row): Promise<RowResult> {
     const measured = Object.fromEntries([...taken].map(([name, all]) => [name, medians(all)]))
     printTable(measured)
     const of = (name: TargetName) => measured[name] ?? nothing
-    const verdicts = row.judge(of).filter(verdict => Number.isFinite(verdict.value))
+    const paired = before
+      ? [{ text: `CPU over ${before.commit}`, value: of('tollgate').cpuMicros / of('against').cpuMicros, atMost: 1.03 }]
+      : []
+    const verdicts = [...row.judge(of), ...paired].filter(verdict => Number.isFinite(verdict.value))
     return print({ row: row.name, measured, verdicts })
   } finally {
     stop.abort()

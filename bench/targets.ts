@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { family } from './measure.ts'
 
-export type TargetName = 'direct' | 'nginx' | 'bare-undici' | 'bare-http-proxy' | 'portkey' | 'tollgate'
+export type TargetName = 'direct' | 'nginx' | 'bare-undici' | 'bare-http-proxy' | 'portkey' | 'against' | 'tollgate'
 
 /** Something that load can be sent to. */
 export type Running = {
@@ -20,11 +20,16 @@ export type Running = {
 }
 
 /** Where targets run: a folder that is deleted, and the fake upstream. */
-export type Site = { readonly folder: string; readonly upstream: string; readonly stop: AbortController }
+export type Site = {
+  readonly folder: string
+  readonly upstream: string
+  readonly stop: AbortController
+  /** Where another commit of this repository is checked out, to be measured beside this one. */
+  readonly against?: string
+}
 
 const here = new URL('.', import.meta.url).pathname
 const root = new URL('..', import.meta.url).pathname
-const bin = join(root, 'src/cli/bin.ts')
 
 export const starters: { readonly [name in TargetName]: (site: Site) => Promise<Running> } = {
   direct: async site => ({ name: 'direct', url: site.upstream, headers: {}, ops: undefined, pids: () => [] }),
@@ -32,7 +37,8 @@ export const starters: { readonly [name in TargetName]: (site: Site) => Promise<
   'bare-undici': site => startPeer('bare-undici', site),
   'bare-http-proxy': site => startPeer('bare-http-proxy', site),
   portkey: startPortkey,
-  tollgate: startTollgate,
+  against: site => startTollgate(site, 'against', site.against),
+  tollgate: site => startTollgate(site, 'tollgate', root),
 }
 
 /** Starts the fake upstream; its address. */
@@ -100,25 +106,32 @@ async function startPortkey(site: Site): Promise<Running> {
   }
 }
 
-async function startTollgate(site: Site): Promise<Running> {
-  const config = join(here, 'gateway.yaml')
-  const { env, ...gateway } = await startGateway(site, {
-    config,
-    storage: `sqlite:${join(site.folder, 'tollgate.db')}`,
-  })
+async function startTollgate(site: Site, name: 'against' | 'tollgate', checkout?: string): Promise<Running> {
+  if (checkout === undefined) throw new Error('no other commit: --against COMMIT')
+  const config = join(checkout, 'bench/gateway.yaml')
+  const storage = `sqlite:${join(site.folder, `${name}.db`)}`
+  const { env, ...gateway } = await startGateway(site, { config, storage, checkout })
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    [bin, 'keys', 'create', '-c', config, '--name', 'bench', '--format', 'json'],
+    [binOf(checkout), 'keys', 'create', '-c', config, '--name', 'bench', '--format', 'json'],
     { env: { ...process.env, ...env } },
   )
   const { key } = JSON.parse(stdout) as { key: string }
-  return { ...gateway, name: 'tollgate', headers: { authorization: `Bearer ${key}` } }
+  return { ...gateway, name, headers: { authorization: `Bearer ${key}` } }
+}
+
+function binOf(checkout: string): string {
+  return join(checkout, 'src/cli/bin.ts')
 }
 
 /** Starts the gateway on a configuration and a storage; `env` is what its other commands need to find both. */
 export async function startGateway(
   site: Site,
-  { config, storage }: { readonly config: string; readonly storage: string },
+  {
+    config,
+    storage,
+    checkout = root,
+  }: { readonly config: string; readonly storage: string; readonly checkout?: string },
 ): Promise<Pick<Running, 'url' | 'pids'> & { readonly ops: string; readonly env: NodeJS.ProcessEnv }> {
   const [port, ops] = [await freePort(), await freePort()]
   const env = {
@@ -127,7 +140,7 @@ export async function startGateway(
     TOLLGATE_STORAGE: storage,
     BENCH_UPSTREAM: site.upstream,
   }
-  const pid = run(site, process.execPath, [bin, 'serve', '-c', config], env)
+  const pid = run(site, process.execPath, [binOf(checkout), 'serve', '-c', config], env)
   await answering(port)
   return { url: `http://127.0.0.1:${port}`, ops: `http://127.0.0.1:${ops}`, env, pids: () => family(pid) }
 }

@@ -110,6 +110,8 @@ type RequestState = {
   taken: Taken | undefined
   target: Target | undefined
   call: UpstreamCall | undefined
+  /** An upstream has refused it, and another was asked. */
+  wasRefused: boolean
   /** The caller has left and the answer is read on. */
   detached: boolean
   /** The model's upstreams, in the order in which they are tried. */
@@ -244,6 +246,7 @@ export class Engine {
       taken: undefined,
       target: undefined,
       call: undefined,
+      wasRefused: false,
       detached: false,
       order: [],
     }
@@ -436,6 +439,7 @@ export class Engine {
       }
       this.#breaker.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
       if (last || !isDefiniteRefusal(head.status)) return head
+      state.wasRefused = true
       call.abort(fail('upstream_cut', { reason: 'another upstream is asked' }))
       log.warn(
         { request: ex.id, upstream: upstream.name, status: head.status },
@@ -545,7 +549,7 @@ export class Engine {
   /** Turns what was thrown into an error of the caller's style, or into a cut once bytes have left. */
   #refuse(state: RequestState, error: unknown): Outcome {
     const { req, res, call, ex } = state
-    const reach = call?.reach ?? 'untouched'
+    const reach = reachOf(state)
     if (error instanceof Preflight) {
       sendAnswer(res, state.id, { status: 204, headers: error.headers, body: '' }, {})
       discardRest(req, this.#parts.clock)
@@ -631,6 +635,12 @@ export class Engine {
       outputTokens: ex.notes.outputTokens,
     }
   }
+}
+
+/** How far the request came: what one upstream has refused is not untouched because the next could not be reached. */
+function reachOf({ call, wasRefused }: RequestState): Reach {
+  const reach = call?.reach ?? 'untouched'
+  return reach === 'untouched' && wasRefused ? 'refused' : reach
 }
 
 function unreadFailure(code: string | undefined): Failure {

@@ -103,8 +103,14 @@ export class Relay implements Sink {
     this.#wroteAt = patience.deadlines.clock.tick()
     this.#writeIdleMs = patience.writeIdleMs
     this.#stopwatch = stopwatch
-    // Destroying the response is the caller's leaving: what has to be read for the charge's sake is read on.
-    this.#giveUp = { deadlineAt: 0, onDeadline: () => void res.destroy() }
+    this.#giveUp = {
+      deadlineAt: 0,
+      onDeadline: () => {
+        if (this.#isBehind) return this.#deadlines.in(this.#writeIdleMs)
+        // Destroying the response is the caller's leaving: what has to be read for the charge's sake is read on.
+        return void res.destroy()
+      },
+    }
     this.done = new Promise(resolve => {
       this.#resolve = resolve
     })
@@ -247,7 +253,14 @@ export class Relay implements Sink {
     this.#limitWait()
   }
 
+  /** The answer to an earlier request still has the connection: that this one is not taken is not its caller's doing. */
+  get #isBehind(): boolean {
+    return !this.#res.socket && !this.#res.req.socket.destroyed
+  }
+
+  /** From when the answer has the connection. */
   #limitWait(): void {
+    if (this.#isBehind) this.#res.once('socket', () => this.#settled || this.#limitWait())
     this.#giveUp.deadlineAt = this.#deadlines.in(this.#writeIdleMs)
     this.#deadlines.watch(this.#giveUp)
   }
@@ -325,8 +338,10 @@ export class Relay implements Sink {
   #endWith(told: string): void {
     const res = this.#res
     res.end(betweenEvents.test(this.#recent ?? '') ? told : `\n\n${told}`)
-    const limit = this.#deadlines.clock.after(lingerMs, () => res.destroy())
-    res.once('close', () => limit.cancel())
+    whenConnected(res, () => {
+      const limit = this.#deadlines.clock.after(lingerMs, () => res.destroy())
+      res.once('close', () => limit.cancel())
+    })
   }
 
   /**
@@ -337,7 +352,7 @@ export class Relay implements Sink {
   #breakOff(): void {
     const { socket, chunkedEncoding } = this.#res
     // The answer to an earlier request still has the connection; what stands here is written once that is over.
-    if (!socket) return void this.#res.once('socket', () => process.nextTick(() => this.#breakOff()))
+    if (!socket) return whenConnected(this.#res, () => this.#breakOff())
     if (!chunkedEncoding && !this.#hasLength) return void socket.resetAndDestroy()
     socket.destroySoon()
     this.#deadlines.clock.after(lingerMs, () => socket.destroy())
@@ -399,6 +414,12 @@ async function finishWriteAll(
   out.push(...toList(await waited))
   for (let i = from; i < chunks.length; i++) out.push(...toList(await stage.write(chunks[i] as Buffer)))
   return out
+}
+
+/** Acts when the answer has its connection and what stands in it has been handed over: now, unless an earlier one is under way. */
+function whenConnected(res: ServerResponse, act: () => void): void {
+  if (res.socket) act()
+  else res.once('socket', () => process.nextTick(act))
 }
 
 function bytesOf(chunks: readonly Buffer[]): number {

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { type BareEngine, type BareOptions, modelName, patient, startEngine } from '../harness/engine.ts'
 import type { Reaction, Upstream } from '../harness/upstream.ts'
+import type { Outcome } from '../../src/kit/index.ts'
 
 /** Refuses as an upstream does that is too busy. */
 function refuse(status: number, headers: Record<string, string> = {}): Reaction {
@@ -61,6 +62,20 @@ t.test('an upstream that cannot be reached is passed over, and the log names the
   await settled()
   t.match(rows, [{ upstream: 'upstream-1', errorCode: null }])
   t.equal(second.received.length, 1)
+})
+
+t.test('what one upstream has refused counts as asked, though the next cannot be reached', async t => {
+  const outcomes: Outcome[] = []
+  const { post, upstreams, settled } = await startEngine(t, {
+    upstreams: [{}, { priority: 2, url: deadUrl }],
+    hooks: { onSettle: (_ex, outcome) => void outcomes.push(outcome) },
+  })
+  upstreams[0]?.answer(refuse(429))
+  const answer = await post()
+  t.equal(answer.status, 502)
+  t.match(await answer.json(), { error: { code: 'upstream_unreachable' } })
+  await settled()
+  t.match(outcomes, [{ kind: 'refused', reach: 'refused' }], 'limits keep its place')
 })
 
 t.test('each upstream is asked for the model by the name that it knows, with its own key', async t => {

@@ -186,6 +186,36 @@ t.test('a caller who reads slowly gets everything, however long it takes [S5]', 
   t.match(rows, [{ outcome: 'answered' }])
 })
 
+t.test('an answer that waits behind another one on its connection is not given up for it [S5]', async t => {
+  const total = 2 * 1024 * 1024
+  const { url, upstreams, rows, settled } = await startEngine(t, { callers: { writeIdleMs: 150 } })
+  const asked: ServerResponse[] = []
+  const { promise: bothAsked, resolve: noteBoth } = Promise.withResolvers<void>()
+  upstreams[0]?.answer(res => {
+    asked.push(res)
+    if (asked.length === 3) noteBoth()
+  })
+  const wire = await openWire(url)
+  t.teardown(() => wire.socket.destroy())
+  await wire.write(whole + whole + whole)
+  await bothAsked
+  const [first, second, third] = asked as [ServerResponse, ServerResponse, ServerResponse]
+  // Larger than what is kept for a caller, so that it waits for him; and one that has ended long before its turn.
+  second.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': String(total) })
+  const poured = pour(second, total)
+  third.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  await new Promise(resolve => setTimeout(resolve, 600))
+  first.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  t.match(await wire.read(), { status: 200, complete: true })
+  const behind = await wire.read()
+  t.match(behind, { status: 200, complete: true })
+  t.equal(behind.body.length, total)
+  t.match(await wire.read(), { status: 200, complete: true })
+  await poured
+  await settled()
+  t.match(rows, [{ outcome: 'answered' }, { outcome: 'answered' }, { outcome: 'answered' }])
+})
+
 t.test('a caller who never reads his last bytes does not keep his request open [S4]', async t => {
   // Said by a stage when the upstream is done, and larger than the buffers between us and a caller who does not read.
   const last = Buffer.alloc(16 * 1024 * 1024, 'x')

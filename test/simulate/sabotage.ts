@@ -288,6 +288,20 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
+    name: 'refusal-forgotten',
+    oracle: 'limits',
+    says: 'what one upstream has refused counts for nothing when the next cannot be reached',
+    isRare: true,
+    edits: [['src/engine/engine.ts', "return reach === 'untouched' && wasRefused ? 'refused' : reach", 'return reach']],
+  },
+  {
+    name: 'given-up-behind-another',
+    oracle: 'answered',
+    says: 'a caller has to take an answer whose connection an earlier one still has',
+    isRare: true,
+    edits: [['src/engine/relay.ts', 'if (this.#isBehind) return this.#deadlines.in(this.#writeIdleMs)', '']],
+  },
+  {
     name: 'cut-behind-another',
     oracle: 'answered',
     says: 'an answer that is cut before it has the connection never ends',
@@ -295,7 +309,7 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'src/engine/relay.ts',
-        "if (!socket) return void this.#res.once('socket', () => process.nextTick(() => this.#breakOff()))",
+        'if (!socket) return whenConnected(this.#res, () => this.#breakOff())',
         'if (!socket) return',
       ],
     ],

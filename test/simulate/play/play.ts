@@ -133,7 +133,9 @@ async function probe(stage: Stage): Promise<readonly Probe[]> {
   const dearest = imagePrices['4K']
   for (const [number, key] of stage.keys.entries()) {
     if (key.budget === null || key.lost || !key.enabled || key.uses.includes('chat')) continue
-    if (key.period !== 'total') stage.set((key.period === 'day' ? 2 : 40) * day)
+    // Beyond every day and month that somebody may have spent in while the clock was wrong.
+    const behind = Math.max(0, stage.latestWall - stage.world.time.wall)
+    if (key.period !== 'total') stage.set(behind + (key.period === 'day' ? 2 : 40) * day)
     await stage.world.time.pass(2 * minute)
     const free = freeOf(stage, key)
     if (free < dearest) continue

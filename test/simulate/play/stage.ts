@@ -64,6 +64,8 @@ export class Stage {
   readonly jumps: number[] = []
   /** What the clock on the wall showed after the last of them. */
   jumpedTo = 0
+  /** The latest that it ever showed before it was set back: days and months until then may have been spent in. */
+  latestWall = 0
   /** By a day or more: what belongs to today nobody can say who was not there. */
   hasJumpedFarBack = false
   /** Charges that were seen to wait for a person. */
@@ -94,6 +96,7 @@ export class Stage {
   /** The clock on the wall goes on otherwise when everything is over. */
   set(by: number): void {
     const { time } = this.world
+    this.latestWall = Math.max(this.latestWall, time.wall)
     time.wrongBy += by
     this.jumpedTo = time.wall
     this.hasJumpedFarBack ||= by <= -day
@@ -265,7 +268,8 @@ export class Stage {
     const isKnown = await this.admin(async storage => {
       const rotated = await rotateKey(storage, key.id, overlapMs, 'world', this.world.random)
       if (!rotated) return
-      key.old = { secret: key.secret, since: this.world.time.tick, overlapMs }
+      // Of a rotation that may have been committed nobody knows the secret: the one before it is not the one that was there.
+      key.old = key.lost ? undefined : { secret: key.secret, since: this.world.time.tick, overlapMs }
       key.secret = rotated.secret
     })
     // Committed or not: nobody was told the new secret.

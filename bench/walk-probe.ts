@@ -1,0 +1,74 @@
+import { createHook } from 'node:async_hooks'
+import { Session } from 'node:inspector'
+
+// Loaded before a gateway that `walk.ts` asks: counts what happens in this process between two messages.
+
+type Function = { readonly functionName: string; readonly ranges: readonly { readonly count: number }[] }
+type Coverage = { readonly result: readonly { readonly url: string; readonly functions: readonly Function[] }[] }
+type Heap = { readonly profile: { readonly samples: readonly { readonly size: number }[] } }
+
+const session = new Session()
+session.connect()
+let promises = 0
+const hook = createHook({
+  init(_id, type) {
+    if (type === 'PROMISE') promises++
+  },
+})
+
+const counting: { readonly [what: string]: { begin(): void; end(): object } } = {
+  calls: {
+    begin() {
+      post('Profiler.enable')
+      post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+    },
+    end() {
+      const { result } = post('Profiler.takePreciseCoverage') as Coverage
+      post('Profiler.stopPreciseCoverage')
+      const files = result.filter(
+        ({ url }) => /^file:.*\/(?:src|plugins)\//.test(url) && !url.includes('/node_modules/'),
+      )
+      return Object.fromEntries(
+        files.map(({ url, functions }) => [
+          url,
+          functions.reduce((sum, one) => sum + (one.functionName === '' ? 0 : (one.ranges[0]?.count ?? 0)), 0),
+        ]),
+      )
+    },
+  },
+  promises: {
+    begin() {
+      promises = 0
+      hook.enable()
+    },
+    end() {
+      hook.disable()
+      return { promises }
+    },
+  },
+  heap: {
+    begin() {
+      const collected = { includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true }
+      post('HeapProfiler.startSampling', { samplingInterval: 1, ...collected })
+    },
+    end() {
+      const { samples } = (post('HeapProfiler.stopSampling') as Heap).profile
+      return { objects: samples.length, bytes: samples.reduce((sum, { size }) => sum + size, 0) }
+    },
+  },
+}
+
+function post(method: string, params: object = {}): unknown {
+  let answer: unknown
+  session.post(method, params, (error, result) => {
+    if (error) throw new Error(`${method}: ${error.message}`)
+    answer = result
+  })
+  return answer
+}
+
+process.on('message', ({ begin, end }: { begin?: string; end?: string }) => {
+  if (begin !== undefined) counting[begin]?.begin()
+  process.send?.(end === undefined ? {} : (counting[end]?.end() ?? {}))
+})
+process.channel?.unref()
