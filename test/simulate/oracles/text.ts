@@ -46,7 +46,8 @@ function* judge(stage: Stage, books: Books, ask: Ask): Iterable<readonly [string
   const isDecided = stage.decisions.some(one => one.id === charge?.['id'])
   // That it could not be left to a person because of the disk is told; it is charged as estimated then.
   const isTold = stage.lives.errors.some(one => one.text === notLeft && one.facts.includes(String(charge?.['id'])))
-  const lapsed = settings.some(one => one.lapses)
+  // Until the end: who waits may be ended by a configuration that came later.
+  const lapsed = stage.settingsBetween(ask.sentAt).some(one => one.lapses)
   if (lines.length === 0) yield ['text whose use was not told is free', said]
   else if (!lines.some(line => hasFlags(line, [flag, 'estimated']))) yield ['an estimate is not flagged', said]
   if (!isDecided && !isTold && !lapsed && charge && charge['state'] !== (waits ? 'needs_review' : 'settled'))
