@@ -15,12 +15,18 @@ import { answering, freePort, startUpstream } from './targets.ts'
 const { values: options } = parseArgs({
   options: { against: { type: 'string' }, files: { type: 'boolean', default: false } },
 })
-const times = 200
 const root = new URL('..', import.meta.url).pathname
 const requests = {
-  chat: { path: '/v1/chat/completions', body: chatRequest('bench-chat', false) },
-  image: { path: '/v1/images/generations', body: JSON.stringify({ model: 'bench-image', prompt: 'a boat', n: 1 }) },
+  chat: { path: '/v1/chat/completions', body: chatRequest('bench-chat', false), times: 200 },
+  image: {
+    path: '/v1/images/generations',
+    body: JSON.stringify({ model: 'bench-image', prompt: 'a boat', n: 1 }),
+    times: 10,
+  },
 }
+
+/** A request, and how often it is sent while one thing is counted: an answer of megabytes is walked slowly. */
+type Asked = { readonly path: string; readonly body: string | Buffer; readonly times: number }
 
 type Counted = { readonly files: readonly string[]; readonly figures: { readonly [name: string]: number } }
 
@@ -42,7 +48,8 @@ try {
 }
 
 /** Counts one kind of request at a gateway of its own, each thing by itself, since counting one changes the others. */
-async function walk(at: string, upstream: string, asked: { path: string; body: string | Buffer }): Promise<Counted> {
+async function walk(at: string, upstream: string, asked: Asked): Promise<Counted> {
+  const { times } = asked
   const config = join(at, 'bench/gateway.yaml')
   const port = await freePort()
   const env = {
