@@ -1,9 +1,9 @@
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { browse, type Browsing, type Look } from '../harness/browser.ts'
-import { layCallFee } from '../harness/call-fee.ts'
+import { chargedBy, layCallFee, loadCallFee } from '../harness/call-fee.ts'
 import { emptyScenes, furnish, type Scene, visit } from '../harness/furnish.ts'
 import { smallPng } from '../harness/small-png.ts'
 import { enterAsAdmin, type Visitor } from '../harness/visitor.ts'
@@ -18,6 +18,8 @@ const looks = [
 ] as const satisfies readonly Look[]
 /** Pages may be long; what matters of them stands at the top. */
 const heightMax = 2400
+/** What is left above and below a part of a page. */
+const edgePx = 24
 /** How high a page is, or the dialog that lies over it, with the room that is left around one. */
 const longest = `document.querySelector('dialog[open]')
   ? 40 + document.querySelector('dialog[open]').scrollHeight
@@ -50,13 +52,8 @@ async function shootAll(t: Test): Promise<readonly Scene[]> {
 
 /** What the billing plugin of the examples shows without a line in the gateway: its price, and why a charge is what it is. */
 async function shootPlugin(t: Test): Promise<readonly Scene[]> {
-  const project = await layCallFee(t.testdir())
-  const before = process.cwd()
-  // Where prices stand is told by a short name, as whoever works in that folder has it.
-  process.chdir(project.folder)
-  t.teardown(() => process.chdir(before))
-  const yaml = await readFile(project.config, 'utf8')
-  const browsing = await browse(t, { yaml, file: 'gateway.yaml' })
+  const plugin = await loadCallFee(await layCallFee(t.testdir()))
+  const browsing = await browse(t, { edit: chargedBy(plugin.name), plugins: [plugin], file: 'gateway.yaml' })
   const admin = await enterAsAdmin(browsing)
   const body = { model: 'sim-rerank', query: 'a boat', documents: ['a ship', 'a tree'] }
   const answer = await browsing.post('/v1/rerank', body)
@@ -90,7 +87,11 @@ async function shoot(browsing: Browsing, admin: Visitor, scenes: readonly Scene[
 }
 
 async function photograph(page: Page, { width, height }: (typeof looks)[number], { part }: Scene): Promise<Buffer> {
-  if (part !== undefined) return page.locator(part).screenshot()
+  const box = part === undefined ? null : await page.locator(part).boundingBox()
+  if (box) {
+    const clip = { x: 0, y: box.y - edgePx, width, height: box.height + 2 * edgePx }
+    return page.screenshot({ fullPage: true, clip })
+  }
   const long = Number(await page.evaluate(longest))
   await page.setViewportSize({ width, height: Math.min(Math.max(long, height), heightMax) })
   await page.evaluate(toTop)
