@@ -58,9 +58,23 @@ function reachOf(
 ): TierReach {
   if (facet.tier_from.includes('request') || tier === facet.otherwise || known.length === 0) return { kind: 'yes' }
   const shortest = Math.floor(Math.sqrt(Math.min(...known.map(({ width, height }) => width * height))))
-  if (longEdgeMax !== null && longEdgeMax < shortest) return { kind: 'never', edge: shortest }
+  if (longEdgeMax !== null && longEdgeMax < shortest) return { kind: 'never', reason: whyNever(shortest) }
   const longest = Math.max(...known.map(({ width, height }) => Math.max(width, height)))
-  return above >= longest ? { kind: 'rare', edge: longest } : { kind: 'yes' }
+  return above >= longest ? { kind: 'rare', reason: whyRarely(longest) } : { kind: 'yes' }
+}
+
+function whyNever(shortest: number) {
+  return {
+    en: `Cannot occur: the long edge of these images is never below ${shortest} px.`,
+    zh: `不会出现：这类图片的长边不会小于 ${shortest} 像素。`,
+  }
+}
+
+function whyRarely(longest: number) {
+  return {
+    en: `Practically never: the longest edge in the table of sizes is ${longest} px.`,
+    zh: `实际上不会出现：大小对照表中最长的边为 ${longest} 像素。`,
+  }
 }
 
 function priceSize({ explain }: PriceAsk, operation: string, asked: string | null): SizePrice {

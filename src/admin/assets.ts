@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { type Ask, defineRoute, Reply } from './api.ts'
 import { fail } from './errors.ts'
+import { notBuilt } from './not-built.ts'
 
 const zip = promisify(gzip)
 const types: { readonly [extension: string]: string } = {
@@ -47,7 +48,7 @@ async function serve(ask: Ask, path: string): Promise<Reply> {
   const name = isFile ? path : 'index.html'
   const asset = fileName.test(name) ? await load(folder, name) : undefined
   if (!asset && isFile) throw fail('not_found')
-  if (!asset) return new Reply(503, { 'content-type': types['.html'] ?? '', 'cache-control': 'no-store' }, notBuilt)
+  if (!asset) return notBuilt()
   const zipped = /\bgzip\b/.test(String(ask.headers['accept-encoding'] ?? ''))
   const headers = {
     'content-type': types[extname(name)] ?? 'application/octet-stream',
@@ -57,14 +58,6 @@ async function serve(ask: Ask, path: string): Promise<Reply> {
   }
   return new Reply(200, headers, zipped ? asset.zipped : asset.plain)
 }
-
-const notBuilt = `<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Tollgate</title>
-<h1>The console is not built</h1>
-<p>Run <code>npm run prepare</code> in the folder of the gateway's sources, then load this page again.
-The API under <code>/api</code> and the pages <a href="/pricing">/pricing</a> and <a href="/docs">/docs</a> work without it.</p>
-</html>
-`
 
 /** The console's own files. */
 export const assetRoutes = [

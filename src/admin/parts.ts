@@ -9,6 +9,7 @@ import type {
   RequestExplanation,
   Storage,
 } from '../kit/index.ts'
+import type { Pages } from './pages/page-data.ts'
 
 /** Something wrong, or worth knowing, in a configuration. */
 export type ConfigFinding = {
@@ -77,4 +78,6 @@ export type AdminParts = {
   verifyPassword(password: string, hash: string): Promise<boolean>
   /** The folder of the built console. */
   readonly assets: string
+  /** What renders the public pages, of the same build; undefined where there is none. */
+  pages(): Promise<Pages | undefined>
 }

@@ -1,12 +1,12 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { applyTheme } from './theme.ts'
-import { language, loadWords } from './words/index.ts'
+import { beginToSpeak } from './words/load.ts'
 
 applyTheme()
 const root = document.getElementById('app')
 try {
-  await loadWords(language.value)
+  await beginToSpeak()
   if (root) render(<App />, root)
 } catch {
   if (root) root.textContent = '连接不到网关，请刷新页面。 The gateway cannot be reached: reload this page.'

@@ -1,5 +1,5 @@
 import { pathToFileURL } from 'node:url'
-import { defineConfig, type Plugin } from 'vite'
+import { defineConfig, type Plugin, type UserConfig } from 'vite'
 
 /** Of what is said of operations the console needs a small part: it is computed here, and only the data is bundled. */
 const operations: Plugin = {
@@ -11,11 +11,19 @@ const operations: Plugin = {
   },
 }
 
-export default defineConfig({
+const shared: UserConfig = {
   root: import.meta.dirname,
   base: '/console/',
   plugins: [operations],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+}
+
+/** What is bundled keeps its notices. */
+const license = { fileName: 'licenses.md' } as const
+
+/** What browsers load. */
+const console: UserConfig = {
+  ...shared,
   build: {
     outDir: '../../dist/console',
     emptyOutDir: true,
@@ -25,7 +33,23 @@ export default defineConfig({
     // The page's policy allows no data: address in a style sheet.
     assetsInlineLimit: 0,
     modulePreload: false,
-    // What is bundled keeps its notices.
-    license: { fileName: 'licenses.md' },
+    license,
   },
-})
+}
+
+/** What the server loads: the pages that need no script, whole, so that nothing has to be installed beside it. */
+const ahead: UserConfig = {
+  ...shared,
+  publicDir: false,
+  ssr: { noExternal: true },
+  build: {
+    ssr: 'ahead/index.tsx',
+    outDir: '../../dist/pages',
+    emptyOutDir: true,
+    target: 'node24',
+    rolldownOptions: { output: { entryFileNames: 'index.js' } },
+    license,
+  },
+}
+
+export default defineConfig(({ mode }) => (mode === 'ahead' ? ahead : console))

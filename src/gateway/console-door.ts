@@ -1,14 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import type { Admin, AdminParts } from '../admin/index.ts'
+import type { Admin, AdminParts, Pages } from '../admin/index.ts'
 import { createSecret, hashSecret, hintOfSecret, networkOf } from '../kit/index.ts'
 import type { Listener } from './listeners.ts'
 
-/** The folder that the console is built to, beside the compiled program or in a clone of its sources. */
-const assets = fileURLToPath(
-  new URL(import.meta.url.endsWith('.js') ? '../../console/' : '../../dist/console/', import.meta.url),
-)
-const paths = /^\/(?:api\/|(?:console|pricing|docs|openapi\.json|pages\.css|pages\.js)(?:[/?]|$))/
+/** Where the console is built to, beside the compiled program or in a clone of its sources. */
+const built = new URL(import.meta.url.endsWith('.js') ? '../../' : '../../dist/', import.meta.url)
+const assets = fileURLToPath(new URL('console/', built))
+const paths = /^\/(?:api\/|(?:console|pricing|docs|openapi\.json)(?:[/?]|$))/
 const letterV = 118
 
 /** Whether a request is the console's and none of a caller's: those begin with `/v1`, and are told by one character. */
@@ -20,7 +19,7 @@ export type ConsoleDoor = { readonly handle: Listener; close(): Promise<void> }
 
 export type ConsoleParts = Omit<
   AdminParts,
-  'explain' | 'prices' | 'networkOf' | 'newSecret' | 'hashPassword' | 'verifyPassword' | 'assets' | 'facts'
+  'explain' | 'prices' | 'networkOf' | 'newSecret' | 'hashPassword' | 'verifyPassword' | 'assets' | 'pages' | 'facts'
 > & {
   readonly facts: Omit<AdminParts['facts'], 'version'>
 }
@@ -49,6 +48,16 @@ export function createConsoleDoor(parts: ConsoleParts): ConsoleDoor {
   }
 }
 
+/** Of the build; asked for again where there was none. */
+async function loadPages(): Promise<Pages | undefined> {
+  try {
+    return (await import(new URL('pages/index.js', built).href)) as Pages
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return undefined
+    throw error
+  }
+}
+
 async function openAdmin(parts: ConsoleParts): Promise<Admin> {
   const [{ createAdmin }, { explainRequest }, { priceList }, passwords, { readVersion }] = await Promise.all([
     import('../admin/index.ts'),
@@ -70,5 +79,6 @@ async function openAdmin(parts: ConsoleParts): Promise<Admin> {
     hashPassword: password => passwords.hashPassword(password, parts.random),
     verifyPassword: passwords.verifyPassword,
     assets,
+    pages: loadPages,
   })
 }

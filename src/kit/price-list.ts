@@ -40,9 +40,11 @@ export type TierPrice = {
 /**
  * Whether images of a tier come about. Where the image decides, the sizes that the family's table knows tell: all have
  * about as many pixels, so none has a shorter long edge than the square (`never`), and a longer one only a shape that
- * the table does not know (`rare`). The edge is that of the table, in pixels.
+ * the table does not know (`rare`). The reason is a sentence of each language.
  */
-export type TierReach = { readonly kind: 'yes' } | { readonly kind: 'never' | 'rare'; readonly edge: number }
+export type TierReach =
+  | { readonly kind: 'yes' }
+  | { readonly kind: 'never' | 'rare'; readonly reason: { readonly en: string; readonly zh: string } }
 
 /** What one image of a size costs in one operation. */
 export type SizePrice = {

@@ -12,8 +12,8 @@ export const imageEdit: Operation = {
   path: '/v1/images/edits',
   body: 'form',
   words: {
-    en: { label: 'Image edit', summary: 'Make images from a text and reference images', choice: 'Image editing' },
-    zh: { label: '图片编辑', summary: '根据文字和参考图生成图片', choice: '图片编辑' },
+    en: { label: 'Image edit', summary: 'Make images from a text and reference images' },
+    zh: { label: '图片编辑', summary: '根据文字和参考图生成图片' },
   },
   fields: {
     model,

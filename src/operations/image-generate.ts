@@ -10,8 +10,8 @@ export const imageGenerate: Operation = {
   path: '/v1/images/generations',
   body: 'json',
   words: {
-    en: { label: 'Image generation', summary: 'Make images from a text', choice: 'Text to image' },
-    zh: { label: '图片生成', summary: '文生图', choice: '文生图' },
+    en: { label: 'Image generation', summary: 'Make images from a text' },
+    zh: { label: '图片生成', summary: '文生图' },
   },
   fields: {
     model,

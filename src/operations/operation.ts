@@ -39,12 +39,10 @@ export type Operation = {
 }
 
 export type OperationWords = {
-  /** In the console's tables. */
+  /** In the console, and on the pages of prices and of the reference. */
   readonly label: string
   /** The heading of the API reference. */
   readonly summary: string
-  /** On the price page, where prices go by sizes. */
-  readonly choice?: string
 }
 
 /** JSON Schema, as OpenAPI 3.1 has it. */

@@ -1,10 +1,12 @@
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import t from 'tap'
-import { browse, type Look } from '../harness/browser.ts'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { browse, type Browsing, type Look } from '../harness/browser.ts'
+import { chargedBy, layCallFee, loadCallFee } from '../harness/call-fee.ts'
 import { emptyScenes, furnish, type Scene, visit } from '../harness/furnish.ts'
 import { smallPng } from '../harness/small-png.ts'
-import { enterAsAdmin } from '../harness/visitor.ts'
+import { enterAsAdmin, type Visitor } from '../harness/visitor.ts'
 
 // `npm run screenshots`: every page of the console, the page of prices and the reference as pictures.
 
@@ -16,6 +18,8 @@ const looks = [
 ] as const satisfies readonly Look[]
 /** Pages may be long; what matters of them stands at the top. */
 const heightMax = 2400
+/** What is left above and below a part of a page. */
+const edgePx = 24
 /** How high a page is, or the dialog that lies over it, with the room that is left around one. */
 const longest = `document.querySelector('dialog[open]')
   ? 40 + document.querySelector('dialog[open]').scrollHeight
@@ -26,38 +30,73 @@ const toTop = `scrollTo(0, 0); document.querySelector('dialog[open]')?.scrollTo(
 t.setTimeout(1_200_000)
 
 t.test('pictures of every page', async t => {
-  const browsing = await browse(t, { file: 'gateway.yaml' })
-  const { url, faults } = browsing
-  const admin = await enterAsAdmin(browsing)
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
-  const shoot = async (scenes: readonly Scene[]) => {
-    for (const look of looks) {
-      const inside = await browsing.newPage({ ...look, as: admin })
-      const outside = await browsing.newPage(look)
-      for (const scene of scenes) {
-        const page = scene.inside ? inside : outside
-        await page.setViewportSize({ width: look.width, height: look.height })
-        await visit(page, url, scene)
-        const long = Number(await page.evaluate(longest))
-        await page.setViewportSize({ width: look.width, height: Math.min(Math.max(long, look.height), heightMax) })
-        await page.evaluate(toTop)
-        const name = `${scene.name}-${look.language}-${look.theme}-${look.width}.png`
-        await writeFile(join(folder, name), smallPng(await page.screenshot()))
-      }
-      await inside.context().close()
-      await outside.context().close()
-    }
-  }
-  await shoot(emptyScenes)
-  const scenes = await furnish(browsing, admin)
-  await shoot(scenes)
-  await writeFile(join(folder, 'README.md'), describe([...emptyScenes, ...scenes]))
+  const scenes = [...(await shootAll(t)), ...(await shootPlugin(t))]
+  await writeFile(join(folder, 'README.md'), describe(scenes))
   let bytes = 0
   for (const name of await readdir(folder)) bytes += (await stat(join(folder, name))).size
   t.comment(`${bytes} bytes`)
-  t.strictSame(faults, [])
 })
+
+/** Every page, as a day leaves the gateway. */
+async function shootAll(t: Test): Promise<readonly Scene[]> {
+  const browsing = await browse(t, { file: 'gateway.yaml' })
+  const admin = await enterAsAdmin(browsing)
+  await shoot(browsing, admin, emptyScenes)
+  const scenes = await furnish(browsing, admin)
+  await shoot(browsing, admin, scenes)
+  t.strictSame(browsing.faults, [])
+  return [...emptyScenes, ...scenes]
+}
+
+/** What the billing plugin of the examples shows without a line in the gateway: its price, and why a charge is what it is. */
+async function shootPlugin(t: Test): Promise<readonly Scene[]> {
+  const plugin = await loadCallFee(await layCallFee(t.testdir()))
+  const browsing = await browse(t, { edit: chargedBy(plugin.name), plugins: [plugin], file: 'gateway.yaml' })
+  const admin = await enterAsAdmin(browsing)
+  const body = { model: 'sim-rerank', query: 'a boat', documents: ['a ship', 'a tree'] }
+  const answer = await browsing.post('/v1/rerank', body)
+  await answer.arrayBuffer()
+  await browsing.settled()
+  const id = answer.headers.get('x-request-id') ?? ''
+  const details = { path: `/console/logs/${id}`, ready: 'dialog[open] .sum-text', inside: true }
+  const scenes: readonly Scene[] = [
+    { name: 'plugin-pricing', path: '/pricing', part: '[aria-labelledby=use]' },
+    { name: 'plugin-details', ...details },
+  ]
+  await shoot(browsing, admin, scenes)
+  t.strictSame(browsing.faults, [])
+  return scenes
+}
+
+async function shoot(browsing: Browsing, admin: Visitor, scenes: readonly Scene[]): Promise<void> {
+  for (const look of looks) {
+    const inside = await browsing.newPage({ ...look, as: admin })
+    const outside = await browsing.newPage(look)
+    for (const scene of scenes) {
+      const page = scene.inside ? inside : outside
+      await page.setViewportSize({ width: look.width, height: look.height })
+      await visit(page, browsing.url, scene)
+      const name = `${scene.name}-${look.language}-${look.theme}-${look.width}.png`
+      await writeFile(join(folder, name), smallPng(await photograph(page, look, scene)))
+    }
+    await inside.context().close()
+    await outside.context().close()
+  }
+}
+
+async function photograph(page: Page, { width, height }: (typeof looks)[number], { part }: Scene): Promise<Buffer> {
+  const box = part === undefined ? null : await page.locator(part).boundingBox()
+  if (box) {
+    const clip = { x: 0, y: box.y - edgePx, width, height: box.height + 2 * edgePx }
+    return page.screenshot({ fullPage: true, clip })
+  }
+  const long = Number(await page.evaluate(longest))
+  await page.setViewportSize({ width, height: Math.min(Math.max(long, height), heightMax) })
+  await page.evaluate(toTop)
+  return page.screenshot()
+}
 
 function describe(scenes: readonly Scene[]): string {
   const heads = looks.map(({ language, theme, width }) => `${language}, ${theme}, ${width} px`)

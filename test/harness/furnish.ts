@@ -12,6 +12,8 @@ export type Scene = {
   readonly inside?: boolean
   /** What is to be seen before the page is looked at, beside its heading. */
   readonly ready?: string
+  /** The part of it that a picture is of; the whole when absent. */
+  readonly part?: string
   /** What is done on it first. */
   readonly act?: (page: Page) => Promise<void>
 }

@@ -37,7 +37,7 @@ async function pack(folder: string): Promise<Packed> {
   const stage = join(folder, 'stage')
   await mkdir(stage, { recursive: true })
   const copied = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'gateway.yaml', 'schemas', 'docs', 'plugins']
-  for (const name of [...copied, 'src', 'test/house', 'dist/console'])
+  for (const name of [...copied, 'src', 'test/house', 'dist/console', 'dist/pages'])
     await cp(join(root, name), join(stage, name), { recursive: true, filter: from => !from.endsWith('screenshots') })
   await tsc(root, '-p', 'tsconfig.build.json', '--outDir', join(stage, 'dist'))
   const { stdout } = await run(stage, 'npm', 'pack', '--ignore-scripts', '--json', '--pack-destination', folder)
@@ -70,6 +70,7 @@ t.test('the published package', async t => {
       'dist/src/index.js',
       'dist/src/index.d.ts',
       'dist/console/index.html',
+      'dist/pages/index.js',
     ])
       t.ok(paths.includes(path), path)
     for (const path of ['schemas/gateway.schema.json', 'gateway.yaml', 'docs/plugins.md', 'README.md', 'LICENSE'])
@@ -141,6 +142,7 @@ t.test('the published package', async t => {
     const page = await fetch(`${url}/console/`)
     t.equal(page.status, 200)
     t.match(await page.text(), /<script type="module"[^>]+src="\/console\/assets\//, 'built')
+    t.match(await (await fetch(`${url}/pricing?lang=en`)).text(), /<h1>Pricing<\/h1>/)
     const image = await fetch(`${url}/v1/images/generations`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

@@ -5,26 +5,17 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { createGateway, createKey, explainRequest, listPrices, loadConfig, replayCharge } from '../../src/index.ts'
+import { layCallFee } from '../harness/call-fee.ts'
 import { until } from '../harness/edits.ts'
-import { addPackage, layProject, type Project } from '../harness/project.ts'
-import { type Edits, quietLog } from '../harness/start.ts'
+import type { Project } from '../harness/project.ts'
+import { quietLog } from '../harness/start.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
 
-const example = new URL('../../docs/examples/plugin-call-fee/', import.meta.url)
 const bin = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
-const name = 'tollgate-plugin-call-fee'
-
-/** The shipped configuration with the plugin in its pipeline by its path, and one family and its model charged by it. */
-const charged: Edits = [
-  ['multipart-rewrite, ', `multipart-rewrite, ./node_modules/${name}/index.js, `],
-  [/forward: { rerank: { all: true } }\n {4}token-usage: {}/, 'forward: { rerank: { all: true } }\n    call-fee: {}'],
-  ['prices: { search_unit: "0.002" }', 'prices: { call: "0.05" }'],
-]
 
 async function lay(t: Test): Promise<Project & { readonly env: NodeJS.ProcessEnv; readonly at: string }> {
   const folder = t.testdir()
-  const project = await layProject(folder, charged)
-  await addPackage(project, example, name)
+  const project = await layCallFee(folder)
   const env = {
     TOLLGATE_LISTEN: '127.0.0.1:0',
     TOLLGATE_OPS: 'off',
@@ -71,8 +62,8 @@ t.test('[8.1] a billing plugin of somebody else’s is quoted by explain and sta
   const listed = (await listPrices(gateway.plan)).models.find(one => one.name === 'sim-rerank')
   t.same(listed?.units, [{ unit: 'call', price: '0.05', per: 1 }])
   const page = await (await fetch(`${url}/pricing?lang=en`)).text()
-  const row = page.slice(page.indexOf('<b>sim-rerank</b>'), page.indexOf('<b>sim-rerank</b>') + 300)
-  t.match(row, /call[^]*0\.05 USD/)
+  const [row = ''] = /<tr(?:(?!<tr)[^])*>sim-rerank<[^]*?<\/tr>/.exec(page) ?? []
+  t.match(row.replaceAll(/<[^>]*>/g, ' '), /call +0\.05 +USD/)
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [bin, 'explain', 'request', '--model', 'sim-rerank', '-c', config],

@@ -4,27 +4,74 @@ import { Ajv } from 'ajv'
 import t from 'tap'
 import { errorShapes } from '../../src/admin/openapi/errors.ts'
 import { findOperation } from '../../src/operations/index.ts'
-import { html } from '../../src/admin/pages/html.ts'
+import { pageRoutes } from '../../src/admin/pages/index.ts'
 import { chooseLanguage } from '../../src/admin/pages/language.ts'
-import { pagesCss } from '../../src/admin/pages/style.ts'
-import { renderTable } from '../../src/admin/pages/table.ts'
+import type { Pages } from '../../src/admin/pages/page-data.ts'
 import { dialects } from '../../src/dialects/index.ts'
-import { failures } from '../../src/kit/index.ts'
+import { failures, type PricedModel, type TierReach } from '../../src/kit/index.ts'
 import { listPrices, loadConfig } from '../../src/index.ts'
 
 const shipped = resolve(import.meta.dirname, '../../gateway.yaml')
 
-t.test('a template escapes what it is given, and takes markup from nobody but itself', async t => {
+/** As the server loads them, from the build. */
+const built = new URL('../../dist/pages/index.js', import.meta.url)
+const pages = (await import(built.href)) as Pages
+
+/** The page of a list with one model of that name, which is drawn and has tiers of these reaches. */
+function renderModel(name: string, reaches: readonly TierReach[]): string {
+  const model: PricedModel = {
+    name,
+    family: 'a family',
+    operations: [],
+    free: false,
+    notes: { en: [], zh: [] },
+    images: {
+      tiers: reaches.map((reach, i) => ({ tier: `${i + 1}K`, longEdgeMax: null, price: '0.02', reach })),
+      tierFrom: ['output'],
+      otherwise: '1K',
+      sizes: [],
+      labels: [],
+    },
+    units: [],
+  }
+  return pages.renderPricing({ language: 'en', list: { currency: 'USD', models: [model] }, calculation: undefined })
+}
+
+t.test('a page takes markup from nobody but itself', async t => {
   const hostile = `<a href="x" title='y'>&</a>`
-  t.equal(html`<p title="${hostile}">${hostile}</p>`.text, html`<p title="${hostile}">${[hostile]}</p>`.text)
-  t.equal(html`<p>${hostile}</p>`.text, '<p>&lt;a href=&quot;x&quot; title=&#39;y&#39;&gt;&amp;&lt;/a&gt;</p>')
-  t.equal(html`${[html`<b>${1}</b>`, null, undefined, false, ['x', html`<i></i>`]]}`.text, '<b>1</b>x<i></i>')
+  const page = renderModel(hostile, [])
+  t.notMatch(page, '<a href="x"')
+  t.match(page, `id="m-&lt;a href=&quot;x&quot; title='y'>&amp;&lt;/a>"`, 'within a tag')
+  t.match(page, `>&lt;a href=&quot;x&quot; title='y'>&amp;&lt;/a></h3>`, 'and between two')
 })
 
 t.test('marks that hide or turn a text are shown as what they are', async t => {
   for (const mark of ['\u202e', '\u200b', '\u2066', '\ufeff', '\u001b', '\u0000', '\u0085'])
-    t.equal(html`${`a${mark}b`}`.text, 'a\ufffdb')
-  t.equal(html`${'a\n\tb 中文 é'}`.text, 'a\n\tb 中文 é')
+    t.match(renderModel(`a${mark}b`, []), '>a\ufffdb</h3>')
+  t.match(renderModel('a\n\tb 中文 é', []), '>a\n\tb 中文 é</h3>')
+})
+
+t.test('a table leaves out a column that says nothing, and names each cell for those who see it alone', async t => {
+  const reason = { en: 'It never comes.', zh: '不会出现。' }
+  const bare = renderModel('a model', [{ kind: 'yes' }, { kind: 'yes' }])
+  t.notMatch(bare, /Remark/)
+  t.match(bare, /<th role="rowheader" scope="row"[^>]*>1K<\/th><td role="cell" data-label="Long edge"/)
+  const told = renderModel('a model', [{ kind: 'yes' }, { kind: 'never', reason }])
+  t.match(
+    told,
+    /<td role="cell" data-label="Remark" class="wide vacant"><\/td>/,
+    'a cell without a text is no line of a card',
+  )
+  t.match(told, /<td role="cell" data-label="Remark" class="wide">It never comes\.<\/td>/)
+})
+
+t.test('where nothing was built the pages say so, and what to run', async t => {
+  const parts = { pages: async () => undefined }
+  for (const path of ['/pricing', '/docs']) {
+    const route = pageRoutes([]).find(({ url }) => url === path)
+    const answer = await route?.handle({ parts } as never)
+    t.match(answer, { status: 503, body: /npm run prepare/ }, path)
+  }
 })
 
 t.test('a language is what was asked for, else what is preferred, else English', async t => {
@@ -41,30 +88,6 @@ t.test('a language is what was asked for, else what is preferred, else English',
     [['zh', 'en'], undefined, 'en'],
   ] as const)
     t.equal(chooseLanguage(asked, accepted), chosen, `${String(asked)} ${accepted}`)
-})
-
-t.test('a table leaves out the columns that say nothing, and names each cell for those who see it alone', async t => {
-  const table = renderTable(
-    'Prices',
-    ['Tier', 'Price', 'Remark'],
-    [
-      ['1K', '0.02', null],
-      ['2K', false, ''],
-    ],
-  ).text
-  t.notMatch(table, /Remark/)
-  t.match(table, /<th scope="row">1K<\/th><td data-name="Price">0\.02<\/td>/)
-  t.match(table, /<th scope="row">2K<\/th><td class="empty"><\/td>/)
-})
-
-t.test('the pages wear the colours and measures of the console', async t => {
-  const theme = await readFile(new URL('../../src/console/styles/theme.css', import.meta.url), 'utf8')
-  const tokens = (text: string) =>
-    new Map([...text.matchAll(/(--[\w-]+):\s*([^;]+);/g)].map(([, name = '', value = '']) => [name, value] as const))
-  const console = tokens(theme)
-  const own = tokens(pagesCss)
-  t.ok(own.size > 15)
-  for (const [name, value] of own) t.equal(value, console.get(name), name)
 })
 
 t.test('the described shape of an error is what its style says', async t => {

@@ -1,20 +1,20 @@
-import type { Plan, Schema } from '../../kit/index.ts'
-import { operations } from '../../operations/index.ts'
+import { Failure, type Plan, type Schema } from '../../kit/index.ts'
 import { type AnyRoute, type Ask, defineRoute, Reply } from '../api.ts'
+import { notBuilt } from '../not-built.ts'
+import { apiWords } from '../openapi/api-words.ts'
 import { describeApi } from '../openapi/document.ts'
+import { errorShapes } from '../openapi/errors.ts'
 import type { ApiDocument } from '../openapi/types.ts'
-import { renderDocs } from './docs.ts'
 import { chooseLanguage, type Language } from './language.ts'
+import type { Calculated, Calculation, Pages } from './page-data.ts'
 import { toPriceJson } from './price-json.ts'
-import { type Calculation, renderPricing } from './pricing.ts'
 import { Shelf } from './shelf.ts'
-import { pagesCss } from './style.ts'
 
 /** A page takes any query: what it cannot use, such as the marks of those who link to it, it does not read. */
 const query = { type: 'object', additionalProperties: true } as const satisfies Schema
-/** Stricter than the console's: these pages run nothing and load their stylesheet alone. */
+/** Stricter than the console's: these pages run nothing, and load its style sheet and its mark alone. */
 const security =
-  "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+  "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 const html = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy': security,
@@ -27,7 +27,7 @@ const json = { 'content-type': 'application/json; charset=utf-8', vary: 'accept-
 type Headers = { readonly [name: string]: string }
 type PageAsk = Ask<{ readonly [name: string]: unknown }>
 
-/** The pages that are rendered here and need no script, with what they are made of. `api` is described in the reference. */
+/** The pages that need no script, with what they are made of. `api` is described in the reference. */
 export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
   const pricesRoute = defineRoute({
     method: 'GET',
@@ -43,18 +43,15 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
     return describeApi({ plan, routes, version: ask.parts.facts.version, baseUrl: baseUrl(ask), language })
   }
 
-  function sendKept(
-    ask: PageAsk,
-    headers: Headers,
-    name: string,
-    make: (plan: Plan, baseUrl: string) => string,
-  ): Reply {
+  function sendKept(ask: PageAsk, headers: Headers, name: string, make: (plan: Plan) => string): Reply {
     const plan = ask.parts.plan()
-    const base = baseUrl(ask)
-    const { plain, zipped } = shelf.take(plan, `${name} ${base}`, () => make(plan, base))
+    const { plain, zipped, etag } = shelf.take(plan, name, () => make(plan))
+    const tagged = { ...headers, etag }
+    const known = String(ask.headers['if-none-match']).split(',')
+    if (known.some(one => one.trim() === etag)) return new Reply(304, tagged)
     const zips = /\bgzip\b/.test(String(ask.headers['accept-encoding']))
-    if (!zips) return new Reply(200, headers, plain)
-    return new Reply(200, { ...headers, 'content-encoding': 'gzip' }, zipped)
+    if (!zips) return new Reply(200, tagged, plain)
+    return new Reply(200, { ...tagged, 'content-encoding': 'gzip' }, zipped)
   }
 
   return [
@@ -66,18 +63,16 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
       summary: 'The page of prices.',
       contentType: 'text/html',
       query,
-      handle(ask: PageAsk) {
-        const plan = ask.parts.plan()
-        return new Reply(
-          200,
-          html,
-          renderPricing({
-            language: languageOf(ask),
-            list: ask.parts.prices(plan),
-            calculation: readCalculation(ask.query),
-            explain: request => ask.parts.explain(plan, request),
-          }),
-        )
+      async handle(ask: PageAsk) {
+        const pages = await ask.parts.pages()
+        if (!pages) return notBuilt()
+        const language = languageOf(ask)
+        const render = (plan: Plan, calculation?: PricingCalculation) =>
+          pages.renderPricing({ language, list: ask.parts.prices(plan), calculation })
+        const asked = readCalculation(ask)
+        if (!asked) return sendKept(ask, html, `pricing ${language}`, plan => render(plan))
+        const result = calculate(ask, asked)
+        return new Reply(200, html, render(ask.parts.plan(), { asked, result }))
       },
     }),
     defineRoute({
@@ -87,12 +82,21 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
       summary: 'The reference for people.',
       contentType: 'text/html',
       query,
-      handle(ask: PageAsk) {
+      async handle(ask: PageAsk) {
+        const pages = await ask.parts.pages()
+        if (!pages) return notBuilt()
         const language = languageOf(ask)
-        return sendKept(ask, html, `docs ${language}`, (plan, baseUrl) => {
-          const api = describe(ask, plan, language)
-          return renderDocs({ language, api, plan, list: ask.parts.prices(plan), baseUrl })
-        })
+        return sendKept(ask, html, `docs ${language} ${baseUrl(ask)}`, plan =>
+          pages.renderDocs({
+            language,
+            api: describe(ask, plan, language),
+            list: ask.parts.prices(plan),
+            families: [...plan.families.values()].map(({ name, notes }) => ({ name, notes })),
+            errors: apiWords[language].errors,
+            errorShapes,
+            baseUrl: baseUrl(ask),
+          }),
+        )
       },
     }),
     defineRoute({
@@ -104,18 +108,9 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
       handle(ask: PageAsk) {
         // For programs: it is in another language than English only where that was asked for.
         const language = chooseLanguage(ask.query['lang'], undefined)
-        return sendKept(ask, json, `openapi ${language}`, plan => JSON.stringify(describe(ask, plan, language)))
+        const name = `openapi ${language} ${baseUrl(ask)}`
+        return sendKept(ask, json, name, plan => JSON.stringify(describe(ask, plan, language)))
       },
-    }),
-    defineRoute({
-      method: 'GET',
-      url: '/pages.css',
-      access: 'anyone',
-      summary: 'The stylesheet of the pages.',
-      contentType: 'text/css',
-      query,
-      handle: () =>
-        new Reply(200, { 'content-type': 'text/css; charset=utf-8', 'cache-control': 'no-cache' }, pagesCss),
     }),
   ]
 }
@@ -128,15 +123,26 @@ function languageOf({ query, headers }: PageAsk): Language {
   return chooseLanguage(query['lang'], headers['accept-language'])
 }
 
-/** What is calculated where the address does not say. */
-const firstChoice = operations.find(({ words }) => words.en.choice !== undefined)?.name ?? ''
+type PricingCalculation = NonNullable<Parameters<Pages['renderPricing']>[0]['calculation']>
 
-function readCalculation(query: PageAsk['query']): Calculation | undefined {
+function readCalculation({ query, parts }: PageAsk): Calculation | undefined {
   const text = (name: string, otherwise: string): string => {
     const value = query[name]
     return typeof value === 'string' ? value.slice(0, 200) : otherwise
   }
   if (typeof query['model'] !== 'string') return undefined
-  const operation = text('operation', firstChoice)
+  const sizes = parts.prices(parts.plan()).models.flatMap(({ images }) => images?.sizes ?? [])
+  const operation = text('operation', sizes[0]?.operation ?? '')
   return { model: text('model', ''), operation, size: text('size', '').trim(), n: text('n', '1') }
+}
+
+function calculate({ parts }: PageAsk, { model, operation, size, n }: Calculation): Calculated {
+  if (!/^[1-9]\d{0,8}$/.test(n)) return { kind: 'wrong_count' }
+  const request = { model, operation, size: size === '' ? undefined : size, quality: undefined, n: Number(n) }
+  try {
+    return { kind: 'explained', explained: parts.explain(parts.plan(), request) }
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    return { kind: 'refused', message: error.message }
+  }
 }

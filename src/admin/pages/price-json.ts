@@ -1,5 +1,4 @@
 import type { PricedModel, PriceList } from '../../kit/index.ts'
-import { words } from './words.ts'
 
 /** The price list as `GET /api/pricing` tells it; what is a sentence there is in English. */
 export function toPriceJson({ currency, models }: PriceList): object {
@@ -7,7 +6,6 @@ export function toPriceJson({ currency, models }: PriceList): object {
 }
 
 function toModelJson({ name, family, operations, free, notes, images, units }: PricedModel): object {
-  const { pricing } = words.en
   const warnings = (images?.sizes ?? [])
     .filter(({ mismatch }) => mismatch && mismatch.kind !== 'ignored')
     .flatMap(({ warning }) => warning ?? [])
@@ -23,7 +21,7 @@ function toModelJson({ name, family, operations, free, notes, images, units }: P
         long_edge_max: longEdgeMax,
         price,
         reachable: reach.kind !== 'never',
-        reason: reach.kind === 'yes' ? null : pricing[reach.kind](reach.edge),
+        reason: reach.kind === 'yes' ? null : reach.reason.en,
       })) ?? null,
     units: units.length > 0 ? units : null,
     tier_from: images?.tierFrom ?? null,

@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { Plan } from '../../kit/index.ts'
 
-/** A text that is made once and sent often. */
-export type Kept = { readonly plain: Buffer; readonly zipped: Buffer }
+/** A text that is made once and sent often. The tag names its content, zipped or not. */
+export type Kept = { readonly plain: Buffer; readonly zipped: Buffer; readonly etag: string }
 
 /** Texts of a plan that are kept; whoever asks at made-up addresses pushes out no more than these. */
 const keptMax = 16
@@ -20,7 +21,8 @@ export class Shelf {
     let kept = texts.get(key)
     if (!kept) {
       const plain = Buffer.from(make())
-      kept = { plain, zipped: gzipSync(plain) }
+      const etag = `W/"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`
+      kept = { plain, zipped: gzipSync(plain), etag }
       const [oldest] = texts.keys()
       if (texts.size >= keptMax && oldest !== undefined) texts.delete(oldest)
       texts.set(key, kept)

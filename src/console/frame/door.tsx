@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { Brand } from './brand.tsx'
 import { Switches } from './switches.tsx'
 
 /** Around what is shown to whoever is not logged in. */
@@ -6,10 +7,7 @@ export function Door({ children }: { readonly children?: ComponentChildren }) {
   return (
     <div class="door">
       <header>
-        <a class="brand" href="/console">
-          <img src="/console/icon.svg" alt="" />
-          Tollgate
-        </a>
+        <Brand />
       </header>
       <main>{children}</main>
       <footer>

@@ -7,6 +7,7 @@ import { Button } from '../kit/button.tsx'
 import { Icon, type IconName } from '../kit/icon.tsx'
 import { say } from '../kit/toast.tsx'
 import { t, type Word } from '../words/index.ts'
+import { Brand } from './brand.tsx'
 import { Switches } from './switches.tsx'
 
 type Way = readonly [href: string, word: Word, icon: IconName]
@@ -81,15 +82,6 @@ export function Frame({ session, children }: { readonly session: Session; readon
         </main>
       </div>
     </div>
-  )
-}
-
-function Brand() {
-  return (
-    <a class="brand" href="/console">
-      <img src="/console/icon.svg" alt="" />
-      Tollgate
-    </a>
   )
 }
 

@@ -1,6 +1,7 @@
 import { Button } from '../kit/button.tsx'
 import { theme, themes } from '../theme.ts'
-import { language, speak, t } from '../words/index.ts'
+import { language, languageNames, languageTags, t } from '../words/index.ts'
+import { speak } from '../words/load.ts'
 
 /** Language and look. */
 export function Switches() {
@@ -8,8 +9,8 @@ export function Switches() {
   const next = themes[(themes.indexOf(theme.value) + 1) % themes.length] ?? 'system'
   return (
     <div class="switches">
-      <Button kind="quiet" lang={other === 'zh' ? 'zh-CN' : 'en'} onClick={() => speak(other)}>
-        {other === 'zh' ? '中文' : 'English'}
+      <Button kind="quiet" lang={languageTags[other]} onClick={() => speak(other)}>
+        {languageNames[other]}
       </Button>
       <Button kind="quiet" onClick={() => (theme.value = next)}>
         {t('theme')}

@@ -1,5 +1,6 @@
 import { t } from '../words/index.ts'
 import { Button } from './button.tsx'
+import { CodeBox } from './code-box.tsx'
 import { say } from './toast.tsx'
 
 /** Puts a text on the clipboard. */
@@ -36,11 +37,8 @@ async function copy(text: string, near: HTMLElement): Promise<void> {
 /** A piece of text to read and to copy: a command, a program, a secret. */
 export function Code({ text, label }: { readonly text: string; readonly label: string }) {
   return (
-    <div class="code-box">
-      <pre tabIndex={0} aria-label={label}>
-        <code>{text}</code>
-      </pre>
+    <CodeBox text={text} label={label}>
       <Copy text={text} />
-    </div>
+    </CodeBox>
   )
 }

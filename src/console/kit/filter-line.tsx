@@ -1,22 +1,6 @@
-import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../words/index.ts'
-
-function Labelled({
-  label,
-  children,
-}: {
-  readonly label: string
-  readonly children: (id: string) => ComponentChildren
-}) {
-  const id = useId()
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      {children(id)}
-    </div>
-  )
-}
+import { Labelled } from './labelled.tsx'
 
 /** A word to filter by. It takes effect when it is left or Enter is pressed, not at each letter. */
 export function FilterLine({

@@ -8,6 +8,10 @@ export type Column<Row> = {
   readonly wide?: boolean
   /** A place in a file. */
   readonly place?: boolean
+  /** What its row is about: the heading of the card. */
+  readonly heading?: boolean
+  /** Often empty: left out when none of the rows has anything there. */
+  readonly sparse?: boolean
 }
 
 /** Rows and columns; on a narrow screen each row is a card, with the columns' names beside the values. */
@@ -24,34 +28,51 @@ export function Table<Row>({
   readonly rowKey: (row: Row) => string
   readonly rowClass?: (row: Row) => string
 }) {
+  const cells = rows.map(row => columns.map(({ cell }) => cell(row)))
+  const shown = columns.map(({ sparse }, i) => !sparse || cells.some(row => !isEmpty(row[i])))
   // Roles are spelled out, because a browser forgets them where the style is not a table's.
   return (
     <table class="table" role="table" aria-label={label}>
       <thead role="rowgroup">
         <tr role="row">
-          {columns.map(({ head, numeric }) => (
-            <th key={head} role="columnheader" scope="col" class={numeric ? 'numeric' : ''}>
-              {head}
-            </th>
-          ))}
+          {columns.map(
+            ({ head, numeric }, i) =>
+              shown[i] && (
+                <th key={head} role="columnheader" scope="col" class={numeric ? 'numeric' : ''}>
+                  {head}
+                </th>
+              ),
+          )}
         </tr>
       </thead>
       <tbody role="rowgroup">
-        {rows.map(row => (
+        {rows.map((row, at) => (
           <tr key={rowKey(row)} role="row" class={rowClass?.(row) ?? ''}>
-            {columns.map(({ head, cell, numeric, wide, place }) => (
-              <td
-                key={head}
-                role="cell"
-                data-label={head}
-                class={[numeric && 'numeric', wide && 'wide', place && 'place'].filter(Boolean).join(' ')}
-              >
-                {cell(row)}
-              </td>
-            ))}
+            {columns.map((column, i) => shown[i] && <Cell key={column.head} of={column} value={cells[at]?.[i]} />)}
           </tr>
         ))}
       </tbody>
     </table>
   )
+}
+
+function Cell<Row>({ of, value }: { readonly of: Column<Row>; readonly value: ComponentChildren }) {
+  const { head, numeric, wide, place, heading, sparse } = of
+  const vacant = sparse && isEmpty(value)
+  const kind = [numeric && 'numeric', wide && 'wide', place && 'place', vacant && 'vacant'].filter(Boolean).join(' ')
+  if (heading)
+    return (
+      <th role="rowheader" scope="row" class={kind}>
+        {value}
+      </th>
+    )
+  return (
+    <td role="cell" data-label={head} class={kind}>
+      {value}
+    </td>
+  )
+}
+
+function isEmpty(value: ComponentChildren): boolean {
+  return value === null || value === undefined || value === false || value === ''
 }

@@ -12,7 +12,8 @@ import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
 import { readPassword } from '../read-password.ts'
 import { type Theme, theme, themes } from '../theme.ts'
-import { type Language, language, speak, t } from '../words/index.ts'
+import { type Language, language, languageChoices, t } from '../words/index.ts'
+import { speak } from '../words/load.ts'
 
 /** What a person decides for themselves. */
 export function Account() {
@@ -39,10 +40,7 @@ export function Account() {
             name="language"
             label="语言 Language"
             value={language.value}
-            options={[
-              ['zh', '中文'],
-              ['en', 'English'],
-            ]}
+            options={languageChoices}
             onInput={value => speak(value as Language)}
           />
           <SelectField

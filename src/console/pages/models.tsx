@@ -3,14 +3,14 @@ import type { Model } from '../api/shapes.ts'
 import { Empty } from '../kit/empty.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Money } from '../kit/money.tsx'
+import { Notes } from '../kit/notes.tsx'
 import { Page } from '../kit/page.tsx'
 import { Status } from '../kit/status.tsx'
 import { Table } from '../kit/table.tsx'
-import { shortCount } from '../numbers.ts'
+import { Tag } from '../kit/tag.tsx'
 import { useQuery } from '../query.ts'
 import { language, t, tName } from '../words/index.ts'
 import { tOperation } from '../words/operation.ts'
-import { Notes } from './models/notes.tsx'
 import { limitText } from './tokens/key-drawer.tsx'
 
 /** What can be asked for, and what each costs. */
@@ -62,9 +62,7 @@ function columns() {
       cell: (model: Model) => (
         <span class="tags">
           {model.operations.map(one => (
-            <span key={one} class="tag">
-              {tOperation(one)}
-            </span>
+            <Tag key={one}>{tOperation(one)}</Tag>
           ))}
         </span>
       ),
@@ -78,8 +76,7 @@ function columns() {
           <ul class="bare">
             {model.prices.map(({ unit, price, currency, per }) => (
               <li key={unit}>
-                {tName('unit', unit)} <Money amount={price} currency={currency} />
-                {per > 1 && <span class="quiet"> / {shortCount(per)}</span>}
+                {tName('unit', unit)} <Money amount={price} currency={currency} per={per} />
               </li>
             ))}
           </ul>
@@ -96,7 +93,7 @@ function columns() {
         ) : (
           <details>
             <summary>{t('models.notes.count', { count: model.notes[language.value].length })}</summary>
-            <Notes of={model} />
+            <Notes of={model.notes} />
           </details>
         ),
     },

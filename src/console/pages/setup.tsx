@@ -3,7 +3,8 @@ import { setUp } from '../api/session.ts'
 import { Form, SelectField, TextField, type Values } from '../kit/form.tsx'
 import { Page } from '../kit/page.tsx'
 import { readPassword } from '../read-password.ts'
-import { type Language, language, speak, t } from '../words/index.ts'
+import { type Language, language, languageChoices, t } from '../words/index.ts'
+import { speak } from '../words/load.ts'
 
 /** Makes the first administrator, by whoever has the link that the gateway printed. */
 export function Setup() {
@@ -25,10 +26,7 @@ export function Setup() {
           name="language"
           label="语言 Language"
           value={language.value}
-          options={[
-            ['zh', '中文'],
-            ['en', 'English'],
-          ]}
+          options={languageChoices}
           onInput={value => speak(value as Language)}
         />
         {!token && <TextField name="token" label={t('setup.token')} />}

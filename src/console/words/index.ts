@@ -1,53 +1,47 @@
-import { batch, effect, signal } from '@preact/signals'
-import { remember } from '../remember.ts'
+import { batch, signal } from '@preact/signals'
 import type en from './en.json'
-import enAddress from './en.json?url'
 import type zh from './zh.json'
-import zhAddress from './zh.json?url'
 
-const languages = ['zh', 'en'] as const
+export const languages = ['zh', 'en'] as const
 export type Language = (typeof languages)[number]
 export type Word = keyof typeof en
 /** The texts of any language: one that another lacks is a type error here. */
-type Words = Readonly<Pick<typeof zh, Word>>
+export type Words = Readonly<Pick<typeof zh, Word>>
+/** What stands for `{name}` in a text. */
+export type Values = { readonly [name: string]: string | number }
 
-const addresses: { readonly [language in Language]: string } = { zh: zhAddress, en: enAddress }
+/** What each language calls itself. */
+export const languageNames: { readonly [language in Language]: string } = { zh: '中文', en: 'English' }
+/** To choose one from. */
+export const languageChoices = languages.map(one => [one, languageNames[one]] as const)
+/** As documents name them. */
+export const languageTags: { readonly [language in Language]: string } = { zh: 'zh-CN', en: 'en' }
 
-export const language = signal<Language>(
-  remember.read('language', languages) ?? (navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en'),
-)
+export const language = signal<Language>('en')
 
-/** Of the language that is spoken; the other is not fetched. */
-const words = signal<Partial<Words>>({})
+/** Of the language that is spoken; the other is not there. */
+const words = signal<{ readonly [word: string]: string }>({})
 
-effect(() => {
-  document.documentElement.lang = language.value === 'zh' ? 'zh-CN' : 'en'
-  remember.write('language', language.value)
-})
-
-/** Fetches a language, and speaks it. */
-export async function loadWords(wanted: Language): Promise<void> {
-  const response = await fetch(addresses[wanted])
-  if (!response.ok) throw new Error(`no words: ${response.status}`)
-  const fetched = (await response.json()) as Words
+/** Speaks a language with the words given. */
+export function speakWith(wanted: Language, known: Words): void {
   batch(() => {
-    words.value = fetched
+    words.value = known
     language.value = wanted
   })
 }
 
-/** Changes the language; without the gateway it stays what it was. */
-export function speak(wanted: Language): void {
-  loadWords(wanted).catch(() => undefined)
-}
-
 /** A text in the language chosen; `{name}` in it is replaced. */
-export function t(word: Word, values: { readonly [name: string]: string | number } = {}): string {
-  return (words.value[word] ?? word).replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole))
+export function t(word: Word, values?: Values): string {
+  return tell(word, values)
 }
 
 /** The word for a name that the gateway uses, where there is one; else the name itself. */
 export function tName(prefix: string, name: string): string {
   const word = `${prefix}.${name}`
-  return Object.hasOwn(words.value, word) ? t(word as Word) : name
+  return Object.hasOwn(words.value, word) ? tell(word) : name
+}
+
+/** A text by a name that no type vouches for; without one the name itself. */
+export function tell(word: string, values: Values = {}): string {
+  return (words.value[word] ?? word).replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole))
 }

@@ -2,7 +2,7 @@ import type { BillingRecord } from '../../api/shapes.ts'
 import { Money } from '../../kit/money.tsx'
 import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
-import { shortCount } from '../../numbers.ts'
+import { tEdge } from '../../words/edge.ts'
 import { language, t, tName } from '../../words/index.ts'
 import { label } from './log-filters.tsx'
 
@@ -148,19 +148,14 @@ function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord 
     {
       head: t('price'),
       numeric: true,
-      cell: ({ price, per }) => (
-        <span>
-          <Money amount={price} currency={currency} />
-          {per > 1 && ` / ${shortCount(per)}`}
-        </span>
-      ),
+      cell: ({ price, per }) => <Money amount={price} currency={currency} per={per} />,
     },
     { head: t('bill.at'), place: true, cell: ({ at }) => <code>{at}</code> },
   ]
   const largest = Math.max(0, ...rule.rows.map(row => row.long_edge_max ?? 0))
   const edge: Column<Row> = {
     head: t('bill.edge'),
-    cell: ({ long_edge_max: max }) => (max === null ? t('bill.beyond', { edge: largest }) : `≤\u00a0${max}\u00a0px`),
+    cell: ({ long_edge_max: max }) => tEdge(max, largest),
   }
   return (
     <div class="sheet">

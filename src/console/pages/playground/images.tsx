@@ -3,8 +3,8 @@ import { useLoad } from '../../api/load.ts'
 import type { Model, Pricing } from '../../api/shapes.ts'
 import { Button } from '../../kit/button.tsx'
 import { AreaField, FileField, FieldError, Form, SelectField, TextField, type Values } from '../../kit/form.tsx'
+import { Notes } from '../../kit/notes.tsx'
 import { t } from '../../words/index.ts'
-import { Notes } from '../models/notes.tsx'
 import { FileList } from './file-list.tsx'
 import { type Picture, Pictures, readPictures } from './pictures.tsx'
 import { Quote } from './quote.tsx'
@@ -94,7 +94,7 @@ export function Images({ model, operation, edit }: ImagesProps) {
           </div>
           <Quote asked={asked} />
         </Form>
-        <Notes of={model} />
+        <Notes of={model.notes} />
       </div>
       <Ran of={run}>{pictures => <Pictures of={pictures} />}</Ran>
     </div>

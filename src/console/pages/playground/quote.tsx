@@ -4,6 +4,7 @@ import type { RequestExplanation } from '../../api/shapes.ts'
 import { Money } from '../../kit/money.tsx'
 import { problemText } from '../../kit/problem.tsx'
 import { language, t } from '../../words/index.ts'
+import { tMismatch } from '../../words/mismatch.ts'
 
 type Asked = {
   readonly model: string
@@ -84,7 +85,5 @@ export function Quote({ asked }: { readonly asked: Asked }) {
 /** In the gateway's own words where they are the reader's, else from the facts. */
 function warningsOf({ warnings, mismatch }: RequestExplanation): readonly string[] {
   if (language.value === 'en' || !mismatch) return warnings
-  const { kind, asked, billed, made, returned, cheaper } = mismatch
-  const facts = { asked, billed, made, returned: returned ?? made, cheaper: cheaper ?? '' }
-  return [t(`mismatch.${kind}`, facts) + (cheaper ? t('mismatch.cheaper', facts) : '')]
+  return [tMismatch(mismatch)]
 }

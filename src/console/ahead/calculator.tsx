@@ -1,0 +1,144 @@
+import type { Calculated, PricingPage } from '../../admin/pages/page-data.ts'
+import { Button } from '../kit/button.tsx'
+import { Labelled } from '../kit/labelled.tsx'
+import { Money } from '../kit/money.tsx'
+import { language } from '../words/index.ts'
+import { tMismatch } from '../words/mismatch.ts'
+import { tOperation } from '../words/operation.ts'
+import type { ImageModel } from './image-models.ts'
+import { t } from './words.ts'
+
+type CalculatorProps = Pick<PricingPage, 'calculation'> & {
+  readonly models: readonly ImageModel[]
+  readonly currency: string
+}
+
+const unique = <Value,>(values: readonly Value[]): readonly Value[] => [...new Set(values)]
+
+/** A form that this page answers. */
+export function Calculator({ models, currency, calculation }: CalculatorProps) {
+  const rows = models.flatMap(({ images }) => images.sizes)
+  const labels = unique(models.flatMap(({ images }) => images.labels))
+  const asked = calculation?.asked
+  return (
+    <section class="card" aria-labelledby="calculator">
+      <h2 id="calculator">{t('pricing.calculator')}</h2>
+      <form class="calculator" action="/pricing#calculator" method="get">
+        <input type="hidden" name="lang" value={language.value} />
+        <Labelled label={t('model')}>
+          {id => <Select id={id} name="model" value={asked?.model} values={models.map(({ name }) => [name, name])} />}
+        </Labelled>
+        <Labelled label={t('operation')}>
+          {id => (
+            <Select
+              id={id}
+              name="operation"
+              value={asked?.operation}
+              values={unique(rows.map(row => row.operation)).map(one => [one, tOperation(one)])}
+            />
+          )}
+        </Labelled>
+        <Labelled label={t('label.size')}>
+          {id => (
+            <input
+              id={id}
+              name="size"
+              value={asked?.size ?? '1024x1024'}
+              list="sizes"
+              maxLength={40}
+              autocomplete="off"
+              aria-describedby="size-hint"
+            />
+          )}
+        </Labelled>
+        <Labelled label={t('play.n')}>
+          {id => <input id={id} name="n" type="number" min="1" value={asked?.n ?? '1'} inputMode="numeric" required />}
+        </Labelled>
+        <Button type="submit" kind="primary">
+          {t('pricing.calculate')}
+        </Button>
+        <datalist id="sizes">
+          {unique(rows.map(row => row.asked)).map(size => size !== null && <option key={size} value={size} />)}
+        </datalist>
+        <p class="hint" id="size-hint">
+          {t('pricing.size.hint', { labels: labels.map(label => t('pricing.size.label', { label })).join('') })}
+        </p>
+      </form>
+      {calculation && <Result of={calculation.result} currency={currency} />}
+    </section>
+  )
+}
+
+function Select({
+  id,
+  name,
+  value,
+  values,
+}: {
+  readonly id: string
+  readonly name: string
+  readonly value: string | undefined
+  readonly values: readonly (readonly [value: string, text: string])[]
+}) {
+  return (
+    <select id={id} name={name}>
+      {values.map(([one, text]) => (
+        <option key={one} value={one} selected={one === value}>
+          {text}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+function Result({ of, currency }: { readonly of: Calculated; readonly currency: string }) {
+  if (of.kind === 'wrong_count')
+    return (
+      <p class="note bad" role="alert">
+        {t('pricing.count.wrong')}
+      </p>
+    )
+  if (of.kind === 'refused')
+    return (
+      <p class="note bad" role="alert">
+        {t('pricing.refused')} <span lang="en">{of.message}</span>
+      </p>
+    )
+  const { quote, expected_size: size, mismatch } = of.explained
+  if (!quote) return <p class="note">{t('pricing.undecided')}</p>
+  const { n, tier, source, price, expected, at_most: atMost } = quote
+  const sentences = [
+    tier === null ? t('pricing.undecided') : tWhy(tier, source),
+    size === null ? '' : t('pricing.comes_back', { size }),
+    expected === atMost ? '' : t('pricing.at_most', { amount: `${atMost} ${currency}` }),
+  ]
+  return (
+    <div class="quote" role="status">
+      <span class="sum">
+        {expected === null ? (
+          <>
+            ≤ <Money amount={atMost} currency={currency} />
+          </>
+        ) : (
+          <>
+            {n} × {price} = <Money amount={expected} currency={currency} />
+          </>
+        )}
+      </span>
+      <p>{sentences.filter(one => one !== '').join(language.value === 'zh' ? '' : ' ')}</p>
+      {mismatch && <p class="note warn">{tMismatch(mismatch)}</p>}
+    </div>
+  )
+}
+
+const sources = {
+  output: 'pricing.source.output',
+  request: 'pricing.source.request',
+  default: 'pricing.source.default',
+} as const
+
+/** What has decided the tier; nothing where a plugin has reasons of its own. */
+function tWhy(tier: string, source: string | null): string {
+  const word = Object.entries(sources).find(([name]) => name === source)?.[1]
+  return word === undefined ? '' : t('pricing.expected', { tier, source: t(word) })
+}

@@ -1,0 +1,40 @@
+import type { VNode } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import type { Pages } from '../../admin/pages/page-data.ts'
+import type { PriceList } from '../../kit/price-list.ts'
+import type { Language } from '../words/index.ts'
+import { Prices, Pricing } from './pricing.tsx'
+import { Reference } from './reference.tsx'
+import { speakAhead } from './words.ts'
+
+// What the server loads from the build: pages that need no script, made of the console's parts.
+
+/** Marks that turn the direction of a text, or hide in it: names that hold them would seem to be others. */
+const invisible = /(?![\n\t])[\p{Cc}\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu
+
+/** The prices of a list in each language, which take most of the page's time. */
+const written = new WeakMap<PriceList, Map<Language, string>>()
+
+function writePrices(list: PriceList, language: Language): string {
+  let ofList = written.get(list)
+  if (!ofList) written.set(list, (ofList = new Map()))
+  let prices = ofList.get(language)
+  if (prices === undefined) ofList.set(language, (prices = renderToString(<Prices of={list} />)))
+  return prices
+}
+
+function writeDocument(page: VNode): string {
+  return `<!doctype html>\n${renderToString(page).replaceAll(invisible, '\ufffd')}\n`
+}
+
+/** The public page of prices. The calculator is a form that is answered with this page. */
+export const renderPricing: Pages['renderPricing'] = page => {
+  speakAhead(page.language)
+  return writeDocument(<Pricing of={page} prices={writePrices(page.list, page.language)} />)
+}
+
+/** The reference for people, from the same document that `/openapi.json` gives. */
+export const renderDocs: Pages['renderDocs'] = page => {
+  speakAhead(page.language)
+  return writeDocument(<Reference of={page} />)
+}

@@ -1,0 +1,130 @@
+import type { PricingPage } from '../../admin/pages/page-data.ts'
+import type { PricedModel, PriceList } from '../../kit/price-list.ts'
+import { Empty } from '../kit/empty.tsx'
+import { Money } from '../kit/money.tsx'
+import { Notes } from '../kit/notes.tsx'
+import { type Column, Table } from '../kit/table.tsx'
+import { tEdge } from '../words/edge.ts'
+import { language, tName } from '../words/index.ts'
+import { Calculator } from './calculator.tsx'
+import { Document } from './document.tsx'
+import { type ImageModel, imageModels, tRule } from './image-models.ts'
+import { Sizes } from './sizes.tsx'
+import { t } from './words.ts'
+
+/** `prices` is what `Prices` renders to, written once for a list: only what the calculator says differs. */
+export function Pricing({ of, prices }: { readonly of: PricingPage; readonly prices: string }) {
+  const { list, calculation } = of
+  const drawn = imageModels(list.models)
+  return (
+    <Document
+      title={t('nav.pricing')}
+      description={t('pricing.description')}
+      path="/pricing"
+      {...(calculation && { query: calculation.asked })}
+    >
+      <h1>{t('nav.pricing')}</h1>
+      <p class="lead">{t('pricing.lead', { currency: list.currency })}</p>
+      {drawn.length > 0 && <Calculator models={drawn} currency={list.currency} calculation={calculation} />}
+      <div class="chapters" dangerouslySetInnerHTML={{ __html: prices }} />
+    </Document>
+  )
+}
+
+/** What everything costs: by the image, and by use. */
+export function Prices({ of: { currency, models } }: { readonly of: PriceList }) {
+  const drawn = imageModels(models)
+  const used = models.filter(model => model.images === null || model.units.length > 0)
+  return (
+    <>
+      {models.length === 0 && <Empty title={t('pricing.nothing')} />}
+      {drawn.length > 0 && (
+        <section class="chapter" aria-labelledby="images">
+          <h2 id="images">{t('pricing.images')}</h2>
+          <p>{t('pricing.images.text')}</p>
+          {drawn.map(model => (
+            <ImagePrices key={model.name} of={model} currency={currency} />
+          ))}
+        </section>
+      )}
+      {used.length > 0 && <UsePrices models={used} currency={currency} />}
+      <p>
+        <a href="/api/pricing">{t('pricing.json')}</a>
+      </p>
+    </>
+  )
+}
+
+type Tier = ImageModel['images']['tiers'][number]
+
+function ImagePrices({ of, currency }: { readonly of: ImageModel; readonly currency: string }) {
+  const { name, family, free, images, notes } = of
+  const largest = Math.max(0, ...images.tiers.map(({ longEdgeMax }) => longEdgeMax ?? 0))
+  const columns: readonly Column<Tier>[] = [
+    { head: t('label.tier'), heading: true, cell: ({ tier }) => tier },
+    { head: t('bill.edge'), cell: ({ longEdgeMax }) => tEdge(longEdgeMax, largest) },
+    {
+      head: t('pricing.each'),
+      cell: ({ price }) => (free ? t('free') : <Money amount={price} currency={currency} />),
+    },
+    {
+      head: t('pricing.remark'),
+      wide: true,
+      sparse: true,
+      cell: ({ reach }) => reach.kind !== 'yes' && reach.reason[language.value],
+    },
+  ]
+  return (
+    <article class="card" aria-labelledby={`m-${name}`}>
+      <header class="inline">
+        <h3 id={`m-${name}`}>{name}</h3>
+        <span class="quiet">{t('pricing.family', { name: family })}</span>
+      </header>
+      <p>{tRule(images)}</p>
+      <Table label={name} columns={columns} rows={images.tiers} rowKey={({ tier }) => tier} />
+      {images.sizes.length > 0 && (
+        <>
+          <h4>{t('pricing.sizes')}</h4>
+          <Sizes of={of} currency={currency} />
+        </>
+      )}
+      {notes[language.value].length > 0 && (
+        <>
+          <h4>{t('models.notes')}</h4>
+          <Notes of={notes} />
+        </>
+      )}
+    </article>
+  )
+}
+
+type Use = { readonly model: string; readonly unit: PricedModel['units'][number] | null }
+
+function UsePrices({ models, currency }: { readonly models: readonly PricedModel[]; readonly currency: string }) {
+  const rows = models.flatMap(({ name, units, free }): readonly Use[] =>
+    free || units.length === 0 ? [{ model: name, unit: null }] : units.map(unit => ({ model: name, unit })),
+  )
+  const columns: readonly Column<Use>[] = [
+    { head: t('model'), heading: true, wide: true, cell: ({ model }) => model },
+    { head: t('bill.unit'), sparse: true, cell: ({ unit }) => unit && tName('unit', unit.unit) },
+    {
+      head: t('price'),
+      cell: ({ unit }) =>
+        unit === null ? t('free') : <Money amount={unit.price} currency={currency} per={unit.per} />,
+    },
+  ]
+  return (
+    <section class="chapter" aria-labelledby="use">
+      <h2 id="use">{t('pricing.use')}</h2>
+      <p>{t('pricing.use.text')}</p>
+      <div class="sheet">
+        <Table
+          label={t('pricing.use')}
+          columns={columns}
+          rows={rows}
+          rowKey={({ model, unit }) => `${model} ${unit?.unit}`}
+        />
+      </div>
+    </section>
+  )
+}

@@ -1,0 +1,60 @@
+import type { SizePrice } from '../../kit/price-list.ts'
+import { Money } from '../kit/money.tsx'
+import { type Column, Table } from '../kit/table.tsx'
+import { tMismatch } from '../words/mismatch.ts'
+import { tOperation } from '../words/operation.ts'
+import type { ImageModel } from './image-models.ts'
+import { t } from './words.ts'
+
+/** What sizes come to: one row for a size, one column for what comes back of it in each operation. */
+export function Sizes({ of, currency }: { readonly of: ImageModel; readonly currency: string }) {
+  const { sizes, tiers } = of.images
+  const operations = [...new Set(sizes.map(row => row.operation))]
+  const reachable = tiers.filter(({ reach }) => reach.kind === 'yes')
+  const only = reachable.length === 1 ? reachable[0] : undefined
+  const tierOf = ({ tier }: SizePrice) => tiers.find(one => one.tier === tier)
+  const columns: readonly Column<SizePrice>[] = [
+    { head: t('pricing.asked'), heading: true, cell: ({ asked }) => asked ?? t('pricing.asked.none') },
+    ...operations.map(operation => ({
+      head: t('pricing.returned', { operation: tOperation(operation) }),
+      cell: ({ asked }: SizePrice) => tComesBack(sizes.find(one => one.operation === operation && one.asked === asked)),
+    })),
+    {
+      head: t('label.tier'),
+      cell: row => tierOf(row)?.tier ?? (only ? t('pricing.in_practice', { tier: only.tier }) : t('pricing.by_image')),
+    },
+    {
+      head: t('pricing.each'),
+      sparse: true,
+      cell(row) {
+        const likely = tierOf(row) ?? only
+        if (of.free) return t('free')
+        return likely && <Money amount={likely.price} currency={currency} />
+      },
+    },
+    { head: t('pricing.remark'), wide: true, sparse: true, cell: ({ mismatch }) => mismatch && remark(mismatch) },
+  ]
+  return (
+    <Table
+      label={`${of.name}: ${t('pricing.sizes')}`}
+      columns={columns}
+      rows={sizes.filter(row => row.operation === operations[0])}
+      rowKey={({ asked }) => asked ?? ''}
+    />
+  )
+}
+
+function remark(mismatch: NonNullable<SizePrice['mismatch']>) {
+  if (mismatch.kind === 'ignored') return null
+  return <span class={mismatch.kind === 'dearer' ? 'note warn' : 'quiet'}>{tMismatch(mismatch)}</span>
+}
+
+/** Pixels where the family's table says them, else what is known of the shape. */
+function tComesBack(size: SizePrice | undefined): string {
+  if (size?.comesBack) return size.comesBack
+  const resolution = size?.resolution?.toUpperCase()
+  const ratio = size?.ratio
+  if (resolution && ratio) return t('pricing.shape.both', { resolution, ratio })
+  if (resolution) return t('pricing.shape.open', { resolution })
+  return ratio ?? t('pricing.shape.none')
+}

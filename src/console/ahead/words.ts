@@ -1,0 +1,24 @@
+import { type Language, speakWith, tell, type Values, type Word, type Words } from '../words/index.ts'
+import type ownEn from '../words/ahead/en.json'
+import ownEnglish from '../words/ahead/en.json'
+import ownChinese from '../words/ahead/zh.json'
+import english from '../words/en.json'
+import chinese from '../words/zh.json'
+
+type OwnWord = keyof typeof ownEn
+type AllWords = Words & Readonly<Pick<typeof ownChinese, OwnWord>>
+
+const words: { readonly [language in Language]: AllWords } = {
+  en: { ...english, ...ownEnglish },
+  zh: { ...chinese, ...ownChinese },
+}
+
+/** Speaks a language until the next call: a page is rendered in one go. */
+export function speakAhead(language: Language): void {
+  speakWith(language, words[language])
+}
+
+/** A text of the console, or one that only the pages have that are rendered ahead. */
+export function t(word: Word | OwnWord, values?: Values): string {
+  return tell(word, values)
+}

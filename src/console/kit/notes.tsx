@@ -1,0 +1,12 @@
+import { language } from '../words/index.ts'
+
+/** What is to be known of a model before it is asked, in sentences of each language. */
+export function Notes({ of }: { readonly of: { readonly en: readonly string[]; readonly zh: readonly string[] } }) {
+  return (
+    <ul class="notes-list">
+      {of[language.value].map(note => (
+        <li key={note}>{note}</li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,9 @@
+import type { SizeMismatch } from '../../kit/explanation.ts'
+import { t } from './index.ts'
+
+/** Why a size is charged otherwise than it looks. */
+export function tMismatch({ kind, asked, billed, made, returned, cheaper }: SizeMismatch): string {
+  const pixels = returned === null ? '' : t('mismatch.pixels', { size: returned })
+  const facts = { asked, billed, made, pixels, returned: returned ?? made }
+  return t(`mismatch.${kind}`, facts) + (cheaper === null ? '' : t('mismatch.cheaper', { cheaper, made }))
+}

@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+
+const root = resolve(import.meta.dirname, '../..')
+const { stdout } = await promisify(execFile)('git', ['ls-files', '-z', 'src', 'plugins'], { cwd: root })
+const tracked = stdout.split('\0').filter(file => file !== '')
+const read = (file: string) => readFile(join(root, file), 'utf8').catch(() => '')
+
+const theme = 'src/console/styles/theme.css'
+/** What looks like a colour of CSS elsewhere, with the reason. */
+const exceptions: { readonly [file: string]: string } = {
+  'src/console/public/icon.svg': 'a drawing: the mark looks the same in every theme',
+  'src/simulator/text/sample.ts': 'a text that satisfies patterns of callers',
+}
+
+/** Colours as CSS writes them. A `#` begins one only where a value stands: elsewhere it is a private member or an address. */
+const colour =
+  /(?:[:,(=]\s*|["'`])#(?:[\da-f]{3,4}|[\da-f]{6}|[\da-f]{8})(?=[\s"'`;,)])|\b(?:rgba?|hsla?|hwb|oklch|oklab|lch|lab)\(|light-dark\((?!\))/i
+
+/** Rules of CSS, wherever they are written: a block of declarations, a style of an element, a sheet in a page. */
+const rules =
+  /<style\b|\sstyle=["{]|\b(?:background|border|margin|padding|font-size|display|grid-template-columns)(?:-[a-z]+)*:\s*[^'"`\s][^'"`]*;/
+
+function coloursIn(text: string): readonly string[] {
+  return text.split('\n').filter(line => colour.test(line.replace(/\bin oklab\b/g, '')))
+}
+
+t.test('colours stand in one place: the theme of the console', async t => {
+  for (const line of ["color: '#1f5fbf'", 'color: #fff;', 'fill="#fff"', 'background: rgb(15 17 20 / 45%);'])
+    t.equal(coloursIn(line).length, 1, line)
+  for (const line of ['#add(row)', 'this.#bad', "href='#console'", 'color-mix(in oklab, var(--a) 88%, var(--b))'])
+    t.equal(coloursIn(line).length, 0, line)
+  t.ok(coloursIn(await read(theme)).length > 15)
+  for (const file of Object.keys(exceptions)) t.not(coloursIn(await read(file)).length, 0, `${file} still has one`)
+  for (const file of tracked.filter(file => file !== theme && !(file in exceptions)))
+    t.strictSame(coloursIn(await read(file)), [], file)
+})
+
+t.test('rules of style stand in files of style, and in no text of code', async t => {
+  for (const line of ['<style>', '<p style="x">', 'p { margin: 0; }', '  padding-inline: 4px;']) t.match(line, rules)
+  for (const line of ["{ display: 'a' }", 'font: Font', 'const style = 1']) t.notMatch(line, rules)
+  const code = tracked.filter(file => /\.(?:tsx?|cjs|html|json)$/.test(file))
+  t.ok(code.length > 300)
+  for (const file of code) t.notMatch(await read(file), rules, file)
+})
+
+t.test('every file of style is part of the one sheet that all pages link', async t => {
+  const sheets = tracked.filter(file => file.endsWith('.css'))
+  const linked = [...(await read('src/console/index.html')).matchAll(/<link rel="stylesheet" href="\.\/([^"]+)"/g)]
+  t.strictSame(linked.map(([, name]) => `src/console/${name}`).toSorted(), sheets.toSorted())
+  for (const file of tracked.filter(file => /\.tsx?$/.test(file)))
+    t.notMatch(await read(file), /import [^\n]*['"]\.[^'"]*\.css['"]/, `${file} brings no sheet of its own`)
+})
