@@ -1,60 +1,173 @@
-import { type Awaitable, budgetUsed, formatMoney, type Key, type Limits, type Plan, type User } from '../kit/index.ts'
+import { billOrNull, logView } from '../kit/log-record.ts'
+import { keyView } from '../kit/shapes/key.ts'
+import { limitsSchema } from '../kit/shapes/limits.ts'
+import { moment, moneyList, number, text, textOrNull, texts, truth, whole, wholeOrNull } from '../kit/shapes/schemas.ts'
+import { usageView } from '../kit/shapes/usage-row.ts'
+import { userView } from '../kit/shapes/user.ts'
 
-/** ISO 8601, UTC; null for null. */
-export function toMoment(ms: number): string
-export function toMoment(ms: number | null): string | null
-export function toMoment(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
-}
+// What the endpoints answer with: the server checks its handlers against these, the reference shows them, and the console
+// has its types from them. Nothing here runs in a browser, and nothing here is of Node alone.
 
-export function userRecord({ name, role, group, status, hasPassword, createdAt }: User) {
-  return { name, role, group, status, has_password: hasPassword, created: toMoment(createdAt) }
-}
-
-/** A key as the console shows it. Its secret and the hash of it are nowhere in here. */
-export function keyRecord(key: Key, plan: Plan, now: number) {
-  const group = key.group ?? key.userGroup
+/** An object of these members, all of which are always there. */
+function object<const P extends { readonly [name: string]: object }>(properties: P) {
   return {
-    id: key.id,
-    name: key.name,
-    user: key.user,
-    group,
-    own_group: key.group,
-    hint: key.hint,
-    status: key.status,
-    expires: toMoment(key.expiresAt),
-    old_secret_until: toMoment(key.oldUntil !== null && key.oldUntil > now ? key.oldUntil : null),
-    models: key.models,
-    ips: key.ips,
-    limits: limitsRecord(key.limits),
-    group_limits: limitsRecord(plan.groups.get(group)?.limits ?? {}),
-    budget: key.budget === null ? null : formatMoney(key.budget),
-    budget_period: key.budgetPeriod,
-    budget_used: formatMoney(budgetUsed(key, now)),
-    spent: formatMoney(key.spent),
-    held: formatMoney(key.held),
-    currency: plan.currency,
-    created: toMoment(key.createdAt),
-    last_used: toMoment(key.lastUsedAt),
-  }
+    type: 'object',
+    additionalProperties: false,
+    required: Object.keys(properties) as unknown as readonly (keyof P & string)[],
+    properties,
+  } as const
 }
 
-export function limitsRecord({ rpm, tpm, concurrency }: Limits) {
-  return {
-    ...(rpm !== undefined && { rpm }),
-    ...(tpm !== undefined && { tpm }),
-    ...(concurrency !== undefined && { concurrency }),
-  }
+function listOf<const S extends object>(items: S) {
+  return { type: 'array', items } as const
 }
 
-/** One page of rows and where the next begins: one row more than the page was read to know whether there is one. */
-export async function pageOf<Row>(
-  limit: number,
-  idOf: (row: Row) => string,
-  read: (limit: number) => Awaitable<readonly Row[]>,
-): Promise<{ readonly rows: readonly Row[]; readonly next: string | null }> {
-  const rows = await read(limit + 1)
-  const page = rows.slice(0, limit)
-  const last = page.at(-1)
-  return { rows: page, next: rows.length > limit && last !== undefined ? idOf(last) : null }
-}
+export const keyAnswer = keyView.schema
+export const keysAnswer = object({ keys: listOf(keyAnswer), next: textOrNull })
+export const secretAnswer = object({ key: keyAnswer, secret: { ...text, description: 'Shown this once.' } })
+
+export const userAnswer = userView.schema
+export const usersAnswer = object({ users: listOf(userAnswer) })
+export const groupsAnswer = object({
+  groups: listOf(
+    object({ name: text, limits: limitsSchema, multiplier: text, limit_scope: text, users: whole, keys: whole }),
+  ),
+})
+
+export const sessionAnswer = object({
+  user: userAnswer,
+  gateway: object({
+    base_url: { ...text, description: 'Callers ask at this address with /v1 behind it.' },
+    currency: text,
+    version: text,
+    revision: text,
+    simulated: { ...texts, description: 'Upstreams that are simulated.' },
+    public_pricing: truth,
+  }),
+})
+export const openSessionsAnswer = object({
+  sessions: listOf(object({ id: text, created: moment, seen: moment, agent: text, remote: text, current: truth })),
+})
+
+export const logAnswer = logView.schema
+export const logsAnswer = object({ records: listOf(logAnswer), next: textOrNull })
+export const logDetailAnswer = object({
+  ...logAnswer.properties,
+  user_agent: textOrNull,
+  explanation: billOrNull,
+  timing: object({ began: moment, ended: moment, duration_ms: number }),
+})
+
+const steps = listOf(object({ from: moment, requests: whole, errors: whole }))
+export const histogramAnswer = object({ step_ms: whole, since: text, until: text, steps })
+
+export const usageAnswer = object({ rows: listOf(usageView.schema) })
+
+export const overviewAnswer = object({
+  range: { type: 'string', enum: ['today', '7d', '30d'] },
+  since: moment,
+  until: moment,
+  requests: whole,
+  errors: whole,
+  input_tokens: whole,
+  output_tokens: whole,
+  p50_ms: wholeOrNull,
+  p95_ms: wholeOrNull,
+  spent: moneyList,
+  images: listOf(object({ tier: text, count: whole })),
+  steps,
+  ever: { ...truth, description: 'Whether there has ever been a request.' },
+  review: {
+    ...object({ count: whole, held: moneyList }),
+    type: ['object', 'null'],
+    description: 'Charges that wait for a person, and what is held for them; null for those who do not decide.',
+  },
+})
+
+export const modelsAnswer = object({
+  models: listOf(
+    object({
+      name: text,
+      family: text,
+      operations: texts,
+      upstreams: texts,
+      prices: listOf(object({ unit: text, price: text, currency: text, per: whole, at: text })),
+      free: truth,
+      limits: limitsSchema,
+      notes: object({ en: texts, zh: texts }),
+      streams: texts,
+      enabled: truth,
+    }),
+  ),
+})
+
+const findings = listOf(
+  object({
+    severity: { type: 'string', enum: ['error', 'note'] },
+    code: text,
+    message: text,
+    remedy: textOrNull,
+    line: whole,
+    col: whole,
+    path: text,
+  }),
+)
+export const findingsAnswer = object({ ok: truth, findings })
+export const reloadAnswer = {
+  ...object({ ok: truth, revision: text, changes: texts, findings }),
+  required: ['ok'],
+} as const
+export const configAnswer = object({
+  file: text,
+  revision: text,
+  loaded_at: moment,
+  text,
+  origins: listOf(
+    object({
+      path: text,
+      value: text,
+      line: wholeOrNull,
+      from: { type: 'string', enum: ['file', 'environment', 'default'] },
+    }),
+  ),
+  last_reload: {
+    type: ['object', 'null'],
+    additionalProperties: false,
+    required: ['at', 'ok'],
+    properties: { at: moment, ...reloadAnswer.properties },
+  },
+})
+
+const fields = { type: ['object', 'null'] } as const
+export const auditAnswer = object({
+  rows: listOf(
+    object({
+      id: text,
+      at: moment,
+      actor: text,
+      action: text,
+      subject: text,
+      before: fields,
+      after: fields,
+      reason: textOrNull,
+    }),
+  ),
+  next: textOrNull,
+})
+
+const store = object({ kind: text, healthy: truth })
+export const systemAnswer = object({
+  version: text,
+  node: text,
+  started: moment,
+  uptime_s: whole,
+  memory: { ...whole, description: 'Bytes resident.' },
+  event_loop_p99_ms: number,
+  open_requests: whole,
+  storage: store,
+  counters: store,
+  upstreams: listOf(object({ name: text, healthy: truth, simulated: truth })),
+  needs_review: { ...whole, description: 'Charges that wait for a person.' },
+  review_held: { ...moneyList, description: 'What is held for them.' },
+  disk_free: { ...wholeOrNull, description: 'Bytes free where the storage stands; null when it is elsewhere.' },
+})

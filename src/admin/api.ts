@@ -1,4 +1,4 @@
-import type { Admits, Awaitable, Schema, Session, User } from '../kit/index.ts'
+import type { Admits, AnswerOf, Awaitable, Schema, Session, User } from '../kit/index.ts'
 import type { AdminParts } from './parts.ts'
 import type { Door } from './session/door.ts'
 
@@ -51,7 +51,7 @@ export class Reply {
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 /** One endpoint: what the server runs, what the tests go through, and what `/openapi.json` is made of. */
-export type Route<Query extends object = Schema, Fields extends object = Schema> = {
+export type Route<Query extends object = Schema, Fields extends object = Schema, Answer extends object = Schema> = {
   readonly method: Method
   /** As fastify reads it: `/api/keys/:id`. */
   readonly url: string
@@ -64,11 +64,11 @@ export type Route<Query extends object = Schema, Fields extends object = Schema>
   /** The largest body; 64 KiB by default. */
   readonly bodyBytesMax?: number
   /** Of the answer's JSON, and its status when it is not 200; 204 has none. */
-  readonly answer?: Schema
+  readonly answer?: Answer
   readonly status?: 200 | 201 | 204
   /** What it answers with when that is not JSON. */
   readonly contentType?: string
-  handle(ask: Ask<Admits<Query>, Admits<Fields>>): Awaitable<object | null | Reply>
+  handle(ask: Ask<Admits<Query>, Admits<Fields>>): Awaitable<AnswerOf<Answer> | null | Reply>
 }
 
 /** A route whose types have been forgotten, as the table of them keeps it. */
@@ -78,6 +78,7 @@ export type AnyRoute = Omit<Route, 'handle'> & { handle(ask: Ask<never, never>):
 export function defineRoute<
   const Query extends object = Record<never, never>,
   const Fields extends object = Record<never, never>,
->(route: Route<Query, Fields>): Route<Query, Fields> {
+  const Answer extends object = Record<never, never>,
+>(route: Route<Query, Fields, Answer>): Route<Query, Fields, Answer> {
   return route
 }

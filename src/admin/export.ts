@@ -1,4 +1,4 @@
-import { type LogMatch, type LogRecord, logRecord } from '../kit/index.ts'
+import { type LogMatch, type LogRecord, logRecord, logView } from '../kit/index.ts'
 import type { Ask } from './api.ts'
 
 const pageRows = 500
@@ -25,42 +25,42 @@ export async function* exportLines(ask: Ask, match: LogMatch): AsyncIterable<str
 
 export type Cell = string | number | null | undefined
 
+type Read = (record: LogRecord) => Cell
+type PlainName = Exclude<keyof LogRecord, 'forwarded' | 'dropped' | 'billing' | 'usage'>
+type Bill = NonNullable<LogRecord['billing']>
+
+/** Members that are more than one word or number. */
+const apart: ReadonlySet<string> = new Set<keyof LogRecord>(['forwarded', 'dropped', 'billing', 'usage'])
+const plainNames = logView.names.filter((name): name is PlainName => !apart.has(name))
+
+const ofBill =
+  (read: (bill: Bill) => Cell): Read =>
+  ({ billing }) =>
+    billing && read(billing)
+
 /** Columns of the table, and what stands in them. */
-const columns: { readonly [name: string]: (record: LogRecord) => Cell } = {
-  id: record => record.id,
-  time: record => record.time,
-  key_id: record => record.key_id,
-  user: record => record.user,
-  group: record => record.group,
-  model: record => record.model,
-  operation: record => record.operation,
-  status: record => record.status,
-  outcome: record => record.outcome,
-  error: record => record.error,
-  duration_ms: record => record.duration_ms,
-  upstream: record => record.upstream,
-  config_revision: record => record.config_revision,
-  client_request_id: record => record.client_request_id,
-  input_tokens: record => record.usage.input_tokens,
-  output_tokens: record => record.usage.output_tokens,
-  state: record => record.billing?.state,
-  大小: record => record.billing?.size,
-  请求品质: record => record.billing?.quality,
-  生成数量: record => record.billing?.count,
-  图片档位: record => record.billing?.tier,
-  来源: record => record.billing?.source,
-  实际尺寸: record => record.billing?.actual_size,
-  currency: record => record.billing?.currency,
-  amount: record => record.billing?.amount,
-  refunded: record => record.billing?.refunded,
-  flags: record => record.billing?.flags.join(' '),
-  text: record => record.billing?.text,
-}
+const columns: readonly (readonly [name: string, read: Read])[] = [
+  ...plainNames.map(name => [name, (record: LogRecord) => record[name]] as const),
+  ['input_tokens', ({ usage }) => usage.input_tokens],
+  ['output_tokens', ({ usage }) => usage.output_tokens],
+  ['state', ofBill(bill => bill.state)],
+  ['大小', ofBill(bill => bill.size)],
+  ['请求品质', ofBill(bill => bill.quality)],
+  ['生成数量', ofBill(bill => bill.count)],
+  ['图片档位', ofBill(bill => bill.tier)],
+  ['来源', ofBill(bill => bill.source)],
+  ['实际尺寸', ofBill(bill => bill.actual_size)],
+  ['currency', ofBill(bill => bill.currency)],
+  ['amount', ofBill(bill => bill.amount)],
+  ['refunded', ofBill(bill => bill.refunded)],
+  ['flags', ofBill(bill => bill.flags.join(' '))],
+  ['text', ofBill(bill => bill.text)],
+]
 
 /** UTF-8 with a mark at its head, without which spreadsheets take Chinese for something else. */
 export async function* exportTable(ask: Ask, match: LogMatch): AsyncIterable<string> {
-  yield `\uFEFF${csvLine(Object.keys(columns))}`
-  for await (const record of records(ask, match)) yield csvLine(Object.values(columns).map(read => read(record)))
+  yield `\uFEFF${csvLine(columns.map(([name]) => name))}`
+  for await (const record of records(ask, match)) yield csvLine(columns.map(([, read]) => read(record)))
 }
 
 /** One line of a table for spreadsheets (RFC 4180). */

@@ -1,4 +1,6 @@
 import type { Admits, LogMatch } from '../kit/index.ts'
+import { courseMembers, lineMembers } from '../kit/charge.ts'
+import { logMembers } from '../kit/shapes/log-row.ts'
 import type { Ask } from './api.ts'
 import { fail } from './errors.ts'
 import { moment, rowId, truth } from './schemas.ts'
@@ -18,17 +20,15 @@ export const logQuery = {
   operation: word,
   upstream: word,
   status: { type: 'string', pattern: '^([1-5]\\d\\d|[2-5]xx)$', description: 'A status, or its class such as 4xx.' },
-  outcome: { type: 'string', enum: ['answered', 'refused', 'caller_gone', 'upstream_cut', 'deadline'] },
+  outcome: logMembers.outcome.schema,
   tier: { ...word, description: 'One of its images was billed at this tier.' },
   source: {
-    type: 'string',
-    enum: ['output', 'request', 'default'],
+    ...lineMembers.source.schema,
     description: 'Where the tier of one of its images came from.',
   },
   other_size: { ...truth, description: 'true: an image came back in another size than was asked for.' },
   charge: {
-    type: 'string',
-    enum: ['reserved', 'settled', 'voided', 'needs_review'],
+    ...courseMembers.state.schema,
     description: 'The state of its charge.',
   },
 } as const

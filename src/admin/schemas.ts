@@ -1,18 +1,24 @@
+import { decimal, label } from '../kit/shapes/schemas.ts'
+import { userMembers } from '../kit/shapes/user.ts'
+
 // Fields that several endpoints take or answer with. Every object refuses fields that it does not name: nobody sets a role
 // or a balance by sending one.
 
-export const text = { type: 'string' } as const
-export const textOrNull = { type: ['string', 'null'] } as const
-export const whole = { type: 'integer', minimum: 0 } as const
-export const wholeOrNull = { type: ['integer', 'null'] } as const
-export const truth = { type: 'boolean' } as const
-/** ISO 8601 with a zone. */
-export const moment = { type: 'string', format: 'date-time' } as const
-export const momentOrNull = { type: ['string', 'null'], format: 'date-time' } as const
-export const texts = { type: 'array', items: { type: 'string' } } as const
+export {
+  decimal,
+  label,
+  moment,
+  momentOrNull,
+  moneyList,
+  number,
+  text,
+  textOrNull,
+  texts,
+  truth,
+  whole,
+  wholeOrNull,
+} from '../kit/shapes/schemas.ts'
 
-/** What people call things: no control characters, which logs and terminals would obey. */
-export const label = { type: 'string', minLength: 1, maxLength: 100, pattern: String.raw`^[^\p{Cc}\p{Cf}]+$` } as const
 export const userName = {
   type: 'string',
   minLength: 1,
@@ -26,8 +32,6 @@ export const reason = { type: 'string', minLength: 3, maxLength: 500, pattern: S
 export const pageLimit = { type: 'integer', minimum: 1, maximum: 200, default: 50 } as const
 export const rowId = { type: 'string', pattern: '^[a-z]+_[0-9a-z]{1,40}$' } as const
 
-export const decimal = String.raw`^\d{1,9}(\.\d{1,6})?$`
-
 /** What patterns want, for people. */
 export const patternWords: ReadonlyMap<string, string> = new Map([
   [label.pattern, 'must have no line breaks and no invisible characters'],
@@ -37,29 +41,5 @@ export const patternWords: ReadonlyMap<string, string> = new Map([
   [decimal, 'must be a decimal of at most six places, such as "12.50"'],
 ])
 
-export const role = { type: 'string', enum: ['user', 'admin'] } as const
-export const userStatus = { type: 'string', enum: ['active', 'disabled'] } as const
-
-export const userAnswer = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['name', 'role', 'group', 'status', 'has_password', 'created'],
-  properties: { name: text, role, group: text, status: userStatus, has_password: truth, created: moment },
-} as const
-
-export const limitsAnswer = {
-  type: 'object',
-  additionalProperties: false,
-  properties: { rpm: whole, tpm: whole, concurrency: whole },
-} as const
-
-/** Amounts by currency. */
-export const moneyList = {
-  type: 'array',
-  items: {
-    type: 'object',
-    additionalProperties: false,
-    required: ['currency', 'amount'],
-    properties: { currency: text, amount: text },
-  },
-} as const
+export const role = userMembers.role.schema
+export const userStatus = userMembers.status.schema

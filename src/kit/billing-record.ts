@@ -1,54 +1,18 @@
-import { type Account, type AccountRow, chargerOf } from './account.ts'
-import { type Charge, decidedTier, type Line, type TierSource } from './charge.ts'
+import { type Account, chargerOf } from './account.ts'
+import {
+  type Charge,
+  courseMembers,
+  decidedTier,
+  factMembers,
+  type Line,
+  lineMembers,
+  type TierSource,
+  tierSources,
+} from './charge.ts'
 import type { KnownPlugin } from './plugin-facts.ts'
+import * as schemas from './shapes/schemas.ts'
+import { computed, shownOf, viewOf } from './shapes/view.ts'
 import { formatMoney } from './units.ts'
-
-/** The billing part of a log record. Programs read it: its fields are not renamed. */
-export type BillingRecord = {
-  readonly state: Charge['state']
-  readonly size: string | null
-  readonly quality: string | null
-  /** Of images and the like; null for what is not taken one by one. */
-  readonly count: number | null
-  readonly tier: string | null
-  readonly source: TierSource | null
-  readonly actual_size: string | null
-  readonly currency: string
-  readonly amount: string
-  /** What is held for it now: of a charge that is open, or under review with its hold kept. */
-  readonly held: string
-  readonly refunded: string
-  readonly flags: readonly string[]
-  readonly warnings: readonly string[]
-  readonly reason: string | null
-  readonly delivery: Charge['delivery']
-  readonly lines: readonly {
-    readonly index: number
-    readonly tier: string
-    readonly source: TierSource
-    readonly width: number | null
-    readonly height: number | null
-    /** How many of what `tier` names were used; null for an image. */
-    readonly quantity: number | null
-    readonly price: string
-    readonly flags: readonly string[]
-    /** Why this price, in words. */
-    readonly why: string
-    /** `file:line` of the price that was applied. */
-    readonly at: string | null
-  }[]
-  readonly text: string
-  /** `2 × 0.04 = 0.08 USD`. */
-  readonly sum: string
-  /** What the price was taken from: the rows as they were then, and how one of them was chosen, in words. */
-  readonly rule: {
-    readonly kind: string
-    readonly text: string
-    readonly rows: readonly AccountRow[]
-    /** Whether the group's factor was applied. */
-    readonly multiplier: string
-  }
-}
 
 /** The labels of `docs/rules.md#the-record-of-a-charge`, as the console prints them. */
 export const sourceLabels: { readonly [source in TierSource]: string } = {
@@ -57,45 +21,127 @@ export const sourceLabels: { readonly [source in TierSource]: string } = {
   default: '默认',
 }
 
+type Explained = {
+  readonly charge: Charge
+  readonly account: Account
+  /** Whether what was charged was taken one by one, as images are. */
+  readonly byItem: boolean
+}
+type ExplainedLine = { readonly line: Line; readonly told: ReturnType<Account['line']> }
+
+const own = shownOf({ ...factMembers, ...courseMembers }, ({ charge }: Pick<Explained, 'charge'>) => charge)
+const ownOfLine = shownOf(lineMembers, ({ line }: ExplainedLine) => line)
+
+const lineView = viewOf<ExplainedLine>()({
+  index: ownOfLine('index'),
+  tier: ownOfLine('tier'),
+  source: ownOfLine('source'),
+  width: ownOfLine('width'),
+  height: ownOfLine('height'),
+  quantity: ownOfLine('quantity'),
+  price: ownOfLine('price'),
+  flags: ownOfLine('flags'),
+  why: computed({ ...schemas.text, description: 'Why this price, in words.' }, ({ told }: ExplainedLine) => told.why),
+  at: computed({ ...schemas.textOrNull, description: 'file:line of the price.' }, ({ told }: ExplainedLine) => told.at),
+})
+
+/** What the price was taken from: the rows as they were then, and how one of them was chosen, in words. */
+const ruleSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['kind', 'text', 'rows', 'multiplier'],
+  properties: {
+    kind: {
+      ...schemas.text,
+      description: 'Whose rule it is: tiers of images, usage of tokens and the like, or another plugin’s.',
+    },
+    text: schemas.text,
+    rows: {
+      type: 'array',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['tier', 'long_edge_max', 'price', 'per', 'at'],
+        properties: {
+          tier: schemas.text,
+          long_edge_max: schemas.wholeOrNull,
+          price: schemas.text,
+          per: schemas.whole,
+          at: schemas.text,
+        },
+      },
+    },
+    multiplier: schemas.text,
+  },
+} as const
+
+const source = { type: ['string', 'null'], enum: [...tierSources, null] } as const
+
+/** The billing part of a log record. Programs read it: its members are not renamed. */
+export const billView = viewOf<Explained>()({
+  state: own('state'),
+  size: own('size', '大小: as the caller sent it.'),
+  quality: own('quality', '请求品质: as the caller sent it.'),
+  count: computed(
+    { ...schemas.wholeOrNull, description: '生成数量: images that came back; null for what is not images.' },
+    ({ account }: Explained) => account.count,
+  ),
+  tier: computed(
+    { ...schemas.textOrNull, description: '图片档位: null where the images differ; lines has each.' },
+    ({ charge, byItem }: Explained) => (byItem ? same(charge.lines.map(line => line.tier)) : null),
+  ),
+  source: computed(
+    { ...source, description: '来源: output, request or default; null where the images differ.' },
+    ({ charge, byItem }: Explained) => (byItem ? same(charge.lines.map(line => line.source)) : null),
+  ),
+  actual_size: computed(
+    {
+      ...schemas.textOrNull,
+      description: '实际尺寸: read from the bytes that came back; null where they differ or are a link.',
+    },
+    ({ charge }: Explained) => same(charge.lines.map(line => actualSize(line))),
+  ),
+  currency: own('currency'),
+  amount: own('amount'),
+  held: computed(
+    { ...schemas.text, description: 'Held for it now: until it ends, or somebody has decided about it.' },
+    ({ charge }: Explained) => formatMoney(charge.held),
+  ),
+  refunded: own('refunded'),
+  flags: computed(schemas.texts, ({ charge }: Explained): readonly string[] => [
+    ...new Set(charge.lines.flatMap(line => line.flags)),
+  ]),
+  warnings: computed(schemas.texts, ({ charge }: Explained) => charge.rule.warnings),
+  reason: own('reason'),
+  delivery: own('delivery'),
+  lines: computed({ type: 'array', items: lineView.schema }, ({ charge, account }: Explained) =>
+    charge.lines.map(line => lineView.show({ line, told: explainLine(line, charge, account) })),
+  ),
+  text: computed(
+    { ...schemas.text, description: 'One line with the labels of the log.' },
+    ({ account }: Explained) => account.text,
+  ),
+  sum: computed({ ...schemas.text, description: 'Such as 2 × 0.04 = 0.08 USD.' }, ({ charge }: Explained) =>
+    sumText(charge),
+  ),
+  rule: computed(ruleSchema, ({ charge, account }: Explained) => ({ kind: charge.rule.kind, ...account.rule })),
+})
+
+export type BillingRecord = ReturnType<typeof billView.show>
+
 /**
  * The one explanation of a charge. The log record, the details view, `GET /v1/charges/{id}` and the command line all
  * print this; none computes its own. `known`: the plugins that may have made it (`plan.plugins.known`).
  */
 export function billingRecord(charge: Charge, known: readonly KnownPlugin[]): BillingRecord {
-  const { lines } = charge
   const account = chargerOf(known, charge)?.record?.(charge) ?? plainAccount(charge)
-  const byItem = account.count !== null
-  const amount = formatMoney(charge.amount)
-  return {
-    state: charge.state,
-    size: charge.size,
-    quality: charge.quality,
-    count: account.count,
-    tier: byItem ? same(lines.map(line => line.tier)) : null,
-    source: byItem ? same(lines.map(line => line.source)) : null,
-    actual_size: same(lines.map(line => actualSize(line))),
-    currency: charge.currency,
-    amount,
-    held: formatMoney(charge.held),
-    refunded: formatMoney(charge.refunded),
-    flags: [...new Set(lines.flatMap(line => line.flags))],
-    warnings: charge.rule.warnings,
-    reason: charge.reason,
-    delivery: charge.delivery,
-    lines: lines.map(line => recordLine(charge, account, line)),
-    text: account.text,
-    sum: sumText(charge, amount),
-    rule: { kind: charge.rule.kind, ...account.rule },
-  }
+  return billView.show({ charge, account, byItem: account.count !== null })
 }
 
-function recordLine(charge: Charge, account: Account, line: Line): BillingRecord['lines'][number] {
-  const { index, tier, source, width, height, quantity, flags } = line
-  const { why, at } =
-    tier === decidedTier
-      ? { why: `decided by a person: ${charge.reason ?? 'no reason given'}`, at: null }
-      : account.line(line)
-  return { index, tier, source, width, height, quantity, price: formatMoney(line.price), flags, why, at }
+/** Why a line has its price, in words, and `file:line` of the price that was applied. */
+function explainLine(line: Line, { reason }: Charge, account: Account): ReturnType<Account['line']> {
+  if (line.tier !== decidedTier) return account.line(line)
+  return { why: `decided by a person: ${reason ?? 'no reason given'}`, at: null }
 }
 
 /** What can be said of any charge: of one whose plugin is gone, or says nothing. */
@@ -120,7 +166,8 @@ function same<T>(values: readonly T[]): T | null {
   return first !== undefined && values.every(value => value === first) ? first : null
 }
 
-function sumText({ lines, currency }: Charge, amount: string): string {
+function sumText({ lines, currency, ...charge }: Charge): string {
+  const amount = formatMoney(charge.amount)
   const counts = new Map<string, number>()
   for (const line of lines) {
     const price = formatMoney(line.price)

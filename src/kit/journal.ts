@@ -1,29 +1,8 @@
 import type { Awaitable } from './awaitable.ts'
 import type { Charge, TierSource } from './charge.ts'
+import type { LogRow } from './shapes/log-row.ts'
+import type { UsageRow } from './shapes/usage-row.ts'
 import type { Micros } from './units.ts'
-
-/** One row of the request log. */
-export type LogRow = {
-  readonly id: string
-  /** Milliseconds since the epoch. */
-  readonly time: number
-  readonly keyId: string | null
-  readonly user: string | null
-  readonly group: string | null
-  readonly model: string | null
-  readonly operation: string
-  readonly status: number | null
-  readonly outcome: 'answered' | 'refused' | 'caller_gone' | 'upstream_cut' | 'deadline'
-  readonly errorCode: string | null
-  readonly durationMs: number
-  readonly upstream: string | null
-  readonly configRevision: string
-  readonly forwarded: readonly string[]
-  readonly dropped: readonly string[]
-  readonly clientRequestId: string | null
-  readonly inputTokens: number | null
-  readonly outputTokens: number | null
-}
 
 /** Which rows are meant; every word given must hold. */
 export type LogMatch = {
@@ -76,24 +55,6 @@ export type Summary = {
   readonly spent: readonly { readonly currency: string; readonly amount: Micros }[]
   /** Images by tier. */
   readonly images: readonly { readonly tier: string; readonly count: number }[]
-}
-
-/** What one key used of one model in one day of UTC. */
-export type UsageRow = {
-  /** As in `2026-11-21`. */
-  readonly day: string
-  readonly user: string
-  readonly keyId: string
-  readonly model: string
-  readonly requests: number
-  readonly images: number
-  /** Of those requests that the log still has. */
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly currency: string
-  readonly amount: Micros
-  /** Given back of it. */
-  readonly refunded: Micros
 }
 
 export type UsageMatch = {

@@ -8,3 +8,12 @@ export type Schema = Exclude<JSONSchema, boolean>
  * constraint, because the compiler would work out what the schema of all schemas admits (minutes, then an error).
  */
 export type Admits<S> = Record<never, never> extends S ? unknown : S extends Schema ? FromSchema<S> : unknown
+
+type Frozen<T> = T extends readonly (infer E)[]
+  ? readonly Frozen<E>[]
+  : T extends object
+    ? { readonly [N in keyof T]: Frozen<T[N]> }
+    : T
+
+/** What an endpoint whose answer has this schema answers with; any object where no particular schema is meant. */
+export type AnswerOf<S> = unknown extends Admits<S> ? object : Frozen<Admits<S>>

@@ -1,16 +1,8 @@
 import type { Awaitable } from './awaitable.ts'
+import type { User, UserSettings } from './shapes/user.ts'
 
 /** How long a link is good by which the first administrator is made. */
 export const setupOfferMs = 24 * 3_600_000
-
-export type User = {
-  readonly name: string
-  readonly group: string
-  readonly role: 'user' | 'admin'
-  readonly status: 'active' | 'disabled'
-  readonly hasPassword: boolean
-  readonly createdAt: number
-}
 
 export type NewUser = {
   readonly name: string
@@ -19,7 +11,7 @@ export type NewUser = {
   readonly passwordHash: string | null
 }
 
-export type UserChange = { readonly group?: string; readonly role?: User['role']; readonly status?: User['status'] }
+export type UserChange = Partial<UserSettings>
 
 /** Every change names who makes it, and leaves a row in the trail in the same transaction. */
 export type UserStore = {

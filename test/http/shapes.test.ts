@@ -119,7 +119,7 @@ t.test('what is answered of keys, users, requests and charges has the names that
   t.strictSame(membersAt(made, ''), ['key', 'secret'])
   t.strictSame(membersAt(made, 'key'), keyMembers)
   for (const { path, at, members } of answers) {
-    const { body } = await admin.get(`${path.replace('KEY', key).replace('LOG', log)}`)
+    const { body } = await admin.get(path.replace('KEY', key).replace('LOG', log))
     t.strictSame(membersAt(body, at), members, `${path} ${at}`)
   }
   t.strictSame(Object.keys((await (await started.get(`/v1/charges/${log}`)).json()) as object), billMembers)

@@ -1,9 +1,9 @@
 import type { Plan } from '../../kit/index.ts'
+import { billView } from '../../kit/billing-record.ts'
 import type { AnyRoute } from '../api.ts'
 import type { Language } from '../pages/language.ts'
 import { describeAdmin } from './admin-paths.ts'
 import { type ApiWords, apiWords } from './api-words.ts'
-import { chargeSchema } from './charge-schema.ts'
 import { errorShapes } from './errors.ts'
 import { describeGateway } from './gateway-paths.ts'
 import type { ApiDocument } from './types.ts'
@@ -17,6 +17,9 @@ export type ApiFacts = {
   readonly baseUrl: string
   readonly language: Language
 }
+
+/** What `GET /v1/charges/{id}` answers with. Amounts are decimal strings; more members may come. */
+const { additionalProperties: _, ...chargeSchema } = billView.schema
 
 /** The whole HTTP interface as an OpenAPI 3.1 document: the gateway's endpoints from its plan, the console's from its routes. */
 export function describeApi(facts: ApiFacts): ApiDocument {

@@ -1,27 +1,11 @@
+import { openSessionsAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
-import { toMoment } from '../answers.ts'
 import { fail } from '../errors.ts'
-import { moment, password, passwordGuess, text, truth } from '../schemas.ts'
+import { password, passwordGuess } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
 import { endSession, revokeSessionKeys, sessionId, sessionKeyName } from '../session/sessions.ts'
 import { sessionUserOf } from '../session-user.ts'
-
-const sessionsAnswer = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['sessions'],
-  properties: {
-    sessions: {
-      type: 'array',
-      items: {
-        type: 'object',
-        additionalProperties: false,
-        required: ['id', 'created', 'seen', 'agent', 'remote', 'current'],
-        properties: { id: text, created: moment, seen: moment, agent: text, remote: text, current: truth },
-      },
-    },
-  },
-} as const
+import { toMoment } from '../to-moment.ts'
 
 export const accountRoutes = [
   defineRoute({
@@ -56,7 +40,7 @@ export const accountRoutes = [
     url: '/api/account/sessions',
     access: 'user',
     summary: "One's own sessions.",
-    answer: sessionsAnswer,
+    answer: openSessionsAnswer,
     async handle(ask) {
       const { user, session: own } = sessionUserOf(ask)
       const sessions = await ask.parts.storage.sessions.list(user.name)

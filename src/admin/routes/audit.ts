@@ -1,31 +1,27 @@
-import { formatMoney, type TrailRow } from '../../kit/index.ts'
+import type { TrailRow } from '../../kit/index.ts'
+import { toldMembers } from '../../kit/shapes/key.ts'
+import { type AnyMember, money } from '../../kit/shapes/member.ts'
+import { auditAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
-import { pageOf, toMoment } from '../answers.ts'
-import { moment, pageLimit, rowId, text, textOrNull } from '../schemas.ts'
+import { pageOf } from '../page-of.ts'
+import { pageLimit, rowId } from '../schemas.ts'
+import { toMoment } from '../to-moment.ts'
 
 const word = { type: 'string', minLength: 1, maxLength: 200 } as const
-const fields = { type: ['object', 'null'] } as const
-
 type Fields = TrailRow['before']
 
-const money = (value: unknown): unknown => (typeof value === 'number' ? formatMoney(value) : value)
-const time = (value: unknown): unknown => (typeof value === 'number' ? toMoment(value) : value)
-
-/** Fields of the trail by the API's names, money and moments as everywhere else. */
-const shown: { readonly [field: string]: { readonly name: string; readonly write?: (value: unknown) => unknown } } = {
-  budget: { name: 'budget', write: money },
-  refunded: { name: 'refunded', write: money },
-  expiresAt: { name: 'expires', write: time },
-  old_secret_until: { name: 'old_secret_until', write: time },
-  budgetPeriod: { name: 'budget_period' },
+/** Fields of the trail by the names that the interface has for them, money and moments as everywhere else. */
+const told: { readonly [field: string]: { readonly name: string; readonly member: AnyMember } } = {
+  ...toldMembers,
+  refunded: { name: 'refunded', member: money('') },
 }
 
 function show(values: Fields): Fields {
   if (values === null) return null
   return Object.fromEntries(
     Object.entries(values).map(([field, value]) => {
-      const { name, write } = (Object.hasOwn(shown, field) ? shown[field] : undefined) ?? { name: field }
-      return [name, write ? write(value) : value]
+      const known = Object.hasOwn(told, field) ? told[field] : undefined
+      return known ? [known.name, known.member.show(value as never)] : [field, value]
     }),
   )
 }
@@ -41,31 +37,7 @@ export const auditRoutes = [
       additionalProperties: false,
       properties: { limit: pageLimit, before: rowId, actor: word, subject: word, action: word },
     },
-    answer: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['rows', 'next'],
-      properties: {
-        rows: {
-          type: 'array',
-          items: {
-            type: 'object',
-            additionalProperties: false,
-            properties: {
-              id: text,
-              at: moment,
-              actor: text,
-              action: text,
-              subject: text,
-              before: fields,
-              after: fields,
-              reason: textOrNull,
-            },
-          },
-        },
-        next: textOrNull,
-      },
-    },
+    answer: auditAnswer,
     async handle({ parts, query }) {
       const { limit, before, actor, subject, action } = query
       const filter = {

@@ -1,35 +1,11 @@
+import { configAnswer, findingsAnswer, reloadAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
-import { toMoment } from '../answers.ts'
 import { fail } from '../errors.ts'
 import type { ConfigFinding, Reloaded } from '../parts.ts'
-import { moment, text, textOrNull, texts, truth, whole, wholeOrNull } from '../schemas.ts'
 import { sessionUserOf } from '../session-user.ts'
+import { toMoment } from '../to-moment.ts'
 
 const textBytesMax = 1024 * 1024
-
-const findingsAnswer = {
-  type: 'array',
-  items: {
-    type: 'object',
-    additionalProperties: false,
-    properties: {
-      severity: { type: 'string', enum: ['error', 'note'] },
-      code: text,
-      message: text,
-      remedy: textOrNull,
-      line: whole,
-      col: whole,
-      path: text,
-    },
-  },
-} as const
-
-const reloadAnswer = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['ok'],
-  properties: { ok: truth, revision: text, changes: texts, findings: findingsAnswer },
-} as const
 
 function findingRecord({ severity, code, message, remedy, line, col, path }: ConfigFinding) {
   return { severity, code, message, remedy: remedy ?? null, line, col, path }
@@ -46,34 +22,7 @@ export const configRoutes = [
     url: '/api/config',
     access: 'admin',
     summary: 'The configuration file as it stands, its secrets redacted, and where each value came from.',
-    answer: {
-      type: 'object',
-      additionalProperties: false,
-      properties: {
-        file: text,
-        revision: text,
-        loaded_at: moment,
-        text,
-        origins: {
-          type: 'array',
-          items: {
-            type: 'object',
-            additionalProperties: false,
-            properties: {
-              path: text,
-              value: text,
-              line: wholeOrNull,
-              from: { type: 'string', enum: ['file', 'environment', 'default'] },
-            },
-          },
-        },
-        last_reload: {
-          type: ['object', 'null'],
-          additionalProperties: false,
-          properties: { at: moment, ...reloadAnswer.properties },
-        },
-      },
-    },
+    answer: configAnswer,
     async handle({ parts }) {
       const { file, revision } = parts.plan()
       const shown = await parts.show().catch((cause: unknown) => {
@@ -102,12 +51,7 @@ export const configRoutes = [
       properties: { text: { type: 'string', maxLength: textBytesMax } },
     },
     bodyBytesMax: textBytesMax,
-    answer: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['ok', 'findings'],
-      properties: { ok: truth, findings: findingsAnswer },
-    },
+    answer: findingsAnswer,
     async handle({ parts, body }) {
       const { ok, findings } = await parts.check(body.text)
       return { ok, findings: findings.map(findingRecord) }

@@ -1,121 +1,32 @@
-import { type Key, type KeySettings, parseAddressRange, parseMoney, type Plan } from '../../kit/index.ts'
+import { type Admits, type Key, type KeySettings, parseAddressRange, type Plan } from '../../kit/index.ts'
+import { keyView, parseSettings, settingSchemas } from '../../kit/shapes/key.ts'
+import { keyAnswer, keysAnswer, secretAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
-import { keyRecord, pageOf } from '../answers.ts'
 import { fail } from '../errors.ts'
-import {
-  decimal,
-  label,
-  limitsAnswer,
-  moment,
-  momentOrNull,
-  pageLimit,
-  rowId,
-  text,
-  textOrNull,
-  userName,
-} from '../schemas.ts'
+import { pageOf } from '../page-of.ts'
+import { pageLimit, rowId, userName } from '../schemas.ts'
 import { ownerOf, sessionUserOf } from '../session-user.ts'
 
-const limit = { type: 'integer', minimum: 1, maximum: 1_000_000_000 } as const
-const listOrNull = {
-  type: ['array', 'null'],
-  minItems: 1,
-  maxItems: 200,
-  uniqueItems: true,
-  items: { type: 'string', maxLength: 200 },
-} as const
-
-/** What may be told of a new key, and changed later. */
-const settings = {
-  group: {
-    type: ['string', 'null'],
-    maxLength: 100,
-    description: "Its own group; null for the user's. Administrators only.",
-  },
-  expires: momentOrNull,
-  models: { ...listOrNull, description: 'Models that it may use; null for all.' },
-  ips: { ...listOrNull, description: 'Addresses and CIDR blocks that it may come from; null for all.' },
-  limits: {
-    type: 'object',
-    additionalProperties: false,
-    properties: { rpm: limit, tpm: limit, concurrency: limit },
-    description: "Tighter ones than its group's.",
-  },
-  budget: { type: ['string', 'null'], pattern: decimal },
-  budget_period: { type: 'string', enum: ['total', 'day', 'month'] },
-} as const
-
-const keyAnswer = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    id: text,
-    name: text,
-    user: text,
-    group: text,
-    own_group: textOrNull,
-    hint: text,
-    status: { type: 'string', enum: ['active', 'disabled', 'revoked'] },
-    expires: momentOrNull,
-    old_secret_until: momentOrNull,
-    models: { type: ['array', 'null'], items: text },
-    ips: { type: ['array', 'null'], items: text },
-    limits: limitsAnswer,
-    group_limits: limitsAnswer,
-    budget: textOrNull,
-    budget_period: settings.budget_period,
-    budget_used: text,
-    spent: text,
-    held: text,
-    currency: text,
-    created: moment,
-    last_used: momentOrNull,
-  },
-} as const
-
-const secretAnswer = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['key', 'secret'],
-  properties: { key: keyAnswer, secret: { ...text, description: 'Shown this once.' } },
-} as const
+const { name: label, ...settings } = settingSchemas
 
 /** The settings as a request gives them. */
-type Asked = {
-  readonly name?: string
-  readonly group?: string | null
-  readonly expires?: string | null
-  readonly models?: readonly string[] | null
-  readonly ips?: readonly string[] | null
-  readonly limits?: KeySettings['limits']
-  readonly budget?: string | null
-  readonly budget_period?: KeySettings['budgetPeriod']
-}
+type Asked = Partial<Admits<{ readonly type: 'object'; readonly properties: typeof settingSchemas }>>
 
 /** @throws Failure invalid, naming the field */
 function readSettings(asked: Asked, ask: Ask): Partial<KeySettings> {
   const plan = ask.parts.plan()
-  const { name, group, expires, models, ips, limits, budget, budget_period: budgetPeriod } = asked
+  const { group, models, ips } = asked
   if (group !== undefined && sessionUserOf(ask).user.role !== 'admin') throw fail('forbidden', {}, { param: 'group' })
   if (typeof group === 'string') checkGroup(plan, group)
   const unknown = models?.find(model => !plan.models.has(model))
   if (unknown !== undefined) throw invalid('models', `There is no model '${unknown}' in the configuration.`)
   const wrong = ips?.find(ip => parseAddressRange(ip) === undefined)
   if (wrong !== undefined) throw invalid('ips', `'${wrong}' is not an address such as 203.0.113.7 or 2001:db8::/32.`)
-  const expiresAt = typeof expires === 'string' ? Date.parse(expires) : expires
+  const given = parseSettings(asked)
+  const { expiresAt } = given
   if (typeof expiresAt === 'number' && !(expiresAt > ask.parts.clock.now()))
     throw invalid('expires', 'This moment has passed.')
-  const micros = typeof budget === 'string' ? parseMoney(budget) : budget
-  return {
-    ...(name !== undefined && { name }),
-    ...(group !== undefined && { group }),
-    ...(expiresAt !== undefined && { expiresAt }),
-    ...(models !== undefined && { models }),
-    ...(ips !== undefined && { ips }),
-    ...(limits !== undefined && { limits }),
-    ...(micros !== undefined && { budget: micros }),
-    ...(budgetPeriod !== undefined && { budgetPeriod }),
-  }
+  return given
 }
 
 /** @throws Failure invalid */
@@ -137,7 +48,7 @@ async function findKey(ask: Ask): Promise<Key> {
 }
 
 function show({ parts }: Ask, key: Key) {
-  return keyRecord(key, parts.plan(), parts.clock.now())
+  return keyView.show({ key, plan: parts.plan(), now: parts.clock.now() })
 }
 
 const revoked = () => fail('conflict', { why: 'This key is revoked; make a new one.' })
@@ -153,12 +64,7 @@ export const keyRoutes = [
       additionalProperties: false,
       properties: { limit: pageLimit, before: rowId, user: { type: 'string', maxLength: 64 } },
     },
-    answer: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['keys', 'next'],
-      properties: { keys: { type: 'array', items: keyAnswer }, next: textOrNull },
-    },
+    answer: keysAnswer,
     async handle(ask) {
       const { limit, before, user: wanted } = ask.query
       const user = ownerOf(ask) ?? wanted

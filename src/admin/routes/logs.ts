@@ -1,15 +1,15 @@
 import { type Charge, type LogRow, logRecord, parseMoney } from '../../kit/index.ts'
+import { histogramAnswer, logDetailAnswer, logsAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
-import { pageOf, toMoment } from '../answers.ts'
 import { fail } from '../errors.ts'
 import { exportLines, exportTable } from '../export.ts'
 import { logQuery, readLogMatch } from '../log-query.ts'
-import { decimal, pageLimit, reason, rowId, textOrNull, whole } from '../schemas.ts'
-import { logAnswer, logDetailAnswer } from '../log-answer.ts'
+import { pageOf } from '../page-of.ts'
+import { decimal, pageLimit, reason, rowId } from '../schemas.ts'
 import { Semaphore } from '../semaphore.ts'
 import { Tails } from '../tail.ts'
 import { ownerOf, sessionUserOf } from '../session-user.ts'
-import { stepsAnswer } from './overview.ts'
+import { toMoment } from '../to-moment.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
@@ -58,12 +58,7 @@ const list = defineRoute({
   access: 'user',
   summary: 'Requests, newest first: of everybody for administrators, else of oneself.',
   query: { ...filterOnly, properties: { ...logQuery, limit: pageLimit, before: rowId } },
-  answer: {
-    type: 'object',
-    additionalProperties: false,
-    required: ['records', 'next'],
-    properties: { records: { type: 'array', items: logAnswer }, next: textOrNull },
-  },
+  answer: logsAnswer,
   async handle(ask) {
     const { limit, before, ...filter } = ask.query
     const match = readLogMatch(filter, ask)
@@ -83,12 +78,7 @@ const histogram = defineRoute({
   access: 'user',
   summary: 'How many requests in each step of time; of the last 24 hours by default.',
   query: filterOnly,
-  answer: {
-    type: 'object',
-    additionalProperties: false,
-    required: ['step_ms', 'since', 'until', 'steps'],
-    properties: { step_ms: whole, since: { type: 'string' }, until: { type: 'string' }, steps: stepsAnswer },
-  },
+  answer: histogramAnswer,
   async handle(ask) {
     const match = readLogMatch(ask.query, ask)
     const until = match.until ?? ask.parts.clock.now() + 1

@@ -1,7 +1,8 @@
 import { formatMoney, type Model } from '../../kit/index.ts'
+import { showLimits } from '../../kit/shapes/limits.ts'
+import { modelsAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
-import { limitsRecord } from '../answers.ts'
-import { limitsAnswer, moment, text, textOrNull, texts, truth, whole } from '../schemas.ts'
+import { moment, text, textOrNull, texts } from '../schemas.ts'
 import { newSessionKey } from '../session/sessions.ts'
 import { sessionUserOf } from '../session-user.ts'
 
@@ -25,36 +26,12 @@ function modelRecord({ parts }: Ask, model: Model) {
       at: `${origin.file}:${origin.line}`,
     })),
     free: model.free,
-    limits: limitsRecord(model.limits),
+    limits: showLimits(model.limits),
     notes: model.family.notes,
     streams: [...model.family.streams],
     enabled: model.enabled,
   }
 }
-
-const modelAnswer = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    name: text,
-    family: text,
-    operations: texts,
-    upstreams: texts,
-    prices: {
-      type: 'array',
-      items: {
-        type: 'object',
-        additionalProperties: false,
-        properties: { unit: text, price: text, currency: text, per: whole, at: text },
-      },
-    },
-    free: truth,
-    limits: limitsAnswer,
-    notes: { type: 'object', additionalProperties: false, properties: { en: texts, zh: texts } },
-    streams: texts,
-    enabled: truth,
-  },
-} as const
 
 export const modelRoutes = [
   defineRoute({
@@ -62,12 +39,7 @@ export const modelRoutes = [
     url: '/api/models',
     access: 'user',
     summary: 'The models, with their prices and where each price stands.',
-    answer: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['models'],
-      properties: { models: { type: 'array', items: modelAnswer } },
-    },
+    answer: modelsAnswer,
     handle: ask => ({ models: [...ask.parts.plan().models.values()].map(model => modelRecord(ask, model)) }),
   }),
   defineRoute({

@@ -1,31 +1,11 @@
 import { formatMoney, spellsAt, sumReviews } from '../../kit/index.ts'
+import { overviewAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
-import { toMoment } from '../answers.ts'
-import { moment, moneyList, text, truth, whole, wholeOrNull } from '../schemas.ts'
 import { ownerOf } from '../session-user.ts'
+import { toMoment } from '../to-moment.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-
-export const stepsAnswer = {
-  type: 'array',
-  items: {
-    type: 'object',
-    additionalProperties: false,
-    required: ['from', 'requests', 'errors'],
-    properties: { from: moment, requests: whole, errors: whole },
-  },
-} as const
-
-const rows = (name: 'currency' | 'tier', value: 'amount' | 'count', type: object) => ({
-  type: 'array' as const,
-  items: {
-    type: 'object' as const,
-    additionalProperties: false,
-    required: [name, value],
-    properties: { [name]: text, [value]: type },
-  },
-})
 
 /** Of each range: where it begins, and how long the steps of its chart are. A day begins as budgets' days do, at 0:00 UTC. */
 const ranges = {
@@ -46,32 +26,7 @@ export const overviewRoutes = [
       additionalProperties: false,
       properties: { range: { type: 'string', enum: ['today', '7d', '30d'], default: 'today' } },
     },
-    answer: {
-      type: 'object',
-      additionalProperties: false,
-      properties: {
-        range: text,
-        since: moment,
-        until: moment,
-        requests: whole,
-        errors: whole,
-        input_tokens: whole,
-        output_tokens: whole,
-        p50_ms: wholeOrNull,
-        p95_ms: wholeOrNull,
-        spent: rows('currency', 'amount', text),
-        images: rows('tier', 'count', whole),
-        steps: stepsAnswer,
-        ever: truth,
-        review: {
-          type: ['object', 'null'],
-          additionalProperties: false,
-          description: 'Charges that wait for a person, and what is held for them; null for those who do not decide.',
-          required: ['count', 'held'],
-          properties: { count: whole, held: moneyList },
-        },
-      },
-    },
+    answer: overviewAnswer,
     async handle(ask) {
       const { parts, query } = ask
       const { journal } = parts.storage

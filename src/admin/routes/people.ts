@@ -1,7 +1,9 @@
+import { showLimits } from '../../kit/shapes/limits.ts'
+import { userView } from '../../kit/shapes/user.ts'
+import { groupsAnswer, userAnswer, usersAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
-import { limitsRecord, userRecord } from '../answers.ts'
 import { fail } from '../errors.ts'
-import { limitsAnswer, password, role, text, userAnswer, userName, userStatus, whole } from '../schemas.ts'
+import { password, role, userName, userStatus } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
 import { revokeSessionKeys, sessionKeyName } from '../session/sessions.ts'
 import { sessionUserOf } from '../session-user.ts'
@@ -15,13 +17,8 @@ export const peopleRoutes = [
     url: '/api/users',
     access: 'admin',
     summary: 'All users, by name.',
-    answer: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['users'],
-      properties: { users: { type: 'array', items: userAnswer } },
-    },
-    handle: async ({ parts }) => ({ users: (await parts.storage.users.list()).map(userRecord) }),
+    answer: usersAnswer,
+    handle: async ({ parts }) => ({ users: (await parts.storage.users.list()).map(userView.show) }),
   }),
   defineRoute({
     method: 'POST',
@@ -51,7 +48,7 @@ export const peopleRoutes = [
       await parts.storage.users.create({ name, group, role, passwordHash }, sessionUserOf(ask).user.name)
       const user = await parts.storage.users.find(name)
       if (!user) throw fail('not_found')
-      return userRecord(user)
+      return userView.show(user)
     },
   }),
   defineRoute({
@@ -76,15 +73,9 @@ export const peopleRoutes = [
         throw fail('conflict', {
           why: 'Nobody can disable themselves or take their own role away; ask another administrator.',
         })
-      const { group, role, status } = body
-      const change = {
-        ...(group !== undefined && { group }),
-        ...(role !== undefined && { role }),
-        ...(status !== undefined && { status }),
-      }
-      const user = await parts.storage.users.change(name, change, by)
+      const user = await parts.storage.users.change(name, body, by)
       if (!user) throw fail('not_found')
-      return userRecord(user)
+      return userView.show(user)
     },
   }),
   defineRoute({
@@ -111,34 +102,13 @@ export const peopleRoutes = [
     url: '/api/groups',
     access: 'admin',
     summary: 'The groups of the configuration, and how many users and keys are in each.',
-    answer: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['groups'],
-      properties: {
-        groups: {
-          type: 'array',
-          items: {
-            type: 'object',
-            additionalProperties: false,
-            properties: {
-              name: text,
-              limits: limitsAnswer,
-              multiplier: text,
-              limit_scope: text,
-              users: whole,
-              keys: whole,
-            },
-          },
-        },
-      },
-    },
+    answer: groupsAnswer,
     async handle({ parts }) {
       const [users, keys] = await Promise.all([parts.storage.users.list(), parts.storage.keys.list()])
       return {
         groups: [...parts.plan().groups.values()].map(({ name, limits, multiplier, limitScope }) => ({
           name,
-          limits: limitsRecord(limits),
+          limits: showLimits(limits),
           multiplier,
           limit_scope: limitScope,
           users: users.filter(user => user.group === name).length,

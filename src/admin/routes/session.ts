@@ -1,39 +1,18 @@
 import type { User } from '../../kit/index.ts'
+import { userView } from '../../kit/shapes/user.ts'
+import { sessionAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
-import { userRecord } from '../answers.ts'
 import { fail } from '../errors.ts'
-import { passwordGuess, password, text, texts, truth, userAnswer, userName } from '../schemas.ts'
+import { passwordGuess, password, userName } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
 import { readCookie, writeCookie } from '../session/cookie.ts'
 import { beginSession, endSession, findSessionUser, hashToken } from '../session/sessions.ts'
-
-const sessionAnswer = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['user', 'gateway'],
-  properties: {
-    user: userAnswer,
-    gateway: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['base_url', 'currency', 'version', 'revision', 'simulated', 'public_pricing'],
-      properties: {
-        base_url: { ...text, description: 'Callers ask at this address with /v1 behind it.' },
-        currency: text,
-        version: text,
-        revision: text,
-        simulated: texts,
-        public_pricing: truth,
-      },
-    },
-  },
-} as const
 
 /** Whom a session belongs to, and the gateway that it is at. */
 function describe({ parts, scheme, host }: Ask, user: User) {
   const { currency, revision } = parts.plan()
   return {
-    user: userRecord(user),
+    user: userView.show(user),
     gateway: {
       base_url: `${scheme}://${host}`,
       currency,

@@ -2,12 +2,11 @@ import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { sumReviews } from '../../kit/index.ts'
+import { systemAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
-import { toMoment } from '../answers.ts'
-import { moment, moneyList, text, truth, whole, wholeOrNull } from '../schemas.ts'
+import { toMoment } from '../to-moment.ts'
 
 const resolutionMs = 20
-const store = { type: 'object', additionalProperties: false, properties: { kind: text, healthy: truth } } as const
 
 /** Bytes free where a file of SQLite stands; null for a storage elsewhere. */
 async function freeBytes(storage: string): Promise<number | null> {
@@ -26,32 +25,7 @@ export function systemRoutes() {
       url: '/api/system',
       access: 'admin',
       summary: 'How this process, its stores and its upstreams are.',
-      answer: {
-        type: 'object',
-        additionalProperties: false,
-        properties: {
-          version: text,
-          node: text,
-          started: moment,
-          uptime_s: whole,
-          memory: { ...whole, description: 'Bytes resident.' },
-          event_loop_p99_ms: { type: 'number' },
-          open_requests: whole,
-          storage: store,
-          counters: store,
-          upstreams: {
-            type: 'array',
-            items: {
-              type: 'object',
-              additionalProperties: false,
-              properties: { name: text, healthy: truth, simulated: truth },
-            },
-          },
-          needs_review: { ...whole, description: 'Charges that wait for a person.' },
-          review_held: { ...moneyList, description: 'What is held for them.' },
-          disk_free: { ...wholeOrNull, description: 'Bytes free where the storage stands; null when it is elsewhere.' },
-        },
-      },
+      answer: systemAnswer,
       async handle({ parts }) {
         const { storage, facts } = parts
         const plan = parts.plan()

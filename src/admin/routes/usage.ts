@@ -1,58 +1,13 @@
-import { formatMoney, type UsageRow } from '../../kit/index.ts'
+import { usageView } from '../../kit/shapes/usage-row.ts'
+import { usageAnswer } from '../answers.ts'
 import { defineRoute, Reply } from '../api.ts'
 import { csvLine } from '../export.ts'
 import { fail } from '../errors.ts'
-import { moment, rowId, text, whole } from '../schemas.ts'
+import { moment, rowId } from '../schemas.ts'
 import { ownerOf } from '../session-user.ts'
 
 const dayMs = 86_400_000
 const spanMs = 30 * dayMs
-
-function usageRecord({
-  day,
-  user,
-  keyId,
-  model,
-  requests,
-  images,
-  inputTokens,
-  outputTokens,
-  currency,
-  amount,
-  refunded,
-}: UsageRow) {
-  return {
-    day,
-    user,
-    key_id: keyId,
-    model,
-    requests,
-    images,
-    input_tokens: inputTokens,
-    output_tokens: outputTokens,
-    currency,
-    amount: formatMoney(amount),
-    refunded: formatMoney(refunded),
-  }
-}
-
-const rowAnswer = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    day: { ...text, description: 'Of UTC, as in 2026-11-21.' },
-    user: text,
-    key_id: text,
-    model: text,
-    requests: whole,
-    images: whole,
-    input_tokens: whole,
-    output_tokens: whole,
-    currency: text,
-    amount: text,
-    refunded: text,
-  },
-} as const
 
 export const usageRoutes = [
   defineRoute({
@@ -71,12 +26,7 @@ export const usageRoutes = [
         format: { type: 'string', enum: ['json', 'csv'], default: 'json' },
       },
     },
-    answer: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['rows'],
-      properties: { rows: { type: 'array', items: rowAnswer } },
-    },
+    answer: usageAnswer,
     async handle(ask) {
       const { query, parts } = ask
       const owner = ownerOf(ask)
@@ -90,9 +40,9 @@ export const usageRoutes = [
         ...(user !== undefined && { user }),
         ...(query.key !== undefined && { keyId: query.key }),
       })
-      const rows = found.map(usageRecord)
+      const rows = found.map(usageView.show)
       if (query.format === 'json') return { rows }
-      const table = [Object.keys(rowAnswer.properties), ...rows.map(row => Object.values(row))].map(csvLine).join('')
+      const table = [usageView.names, ...rows.map(row => Object.values(row))].map(csvLine).join('')
       return new Reply(
         200,
         {

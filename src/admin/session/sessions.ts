@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { aheadMs, type Session } from '../../kit/index.ts'
-import { toMoment } from '../answers.ts'
+import { toMoment } from '../to-moment.ts'
 import type { Ask, SessionUser } from '../api.ts'
 import type { AdminParts } from '../parts.ts'
 

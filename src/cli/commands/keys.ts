@@ -1,11 +1,10 @@
 import {
-  budgetUsed,
   createKey as makeKey,
   formatMoney,
   type Key,
   type KeyChange,
+  keyLineView,
   parseDuration,
-  renewalAt,
   rotateKey as giveNewSecret,
   type Storage,
 } from '../../index.ts'
@@ -149,29 +148,7 @@ function tellSecret(key: Key, secret: string, { format }: Options): void {
 }
 
 function keyRecord(key: Key) {
-  const now = Date.now()
-  const { budget, budgetPeriod, oldUntil } = key
-  return {
-    id: key.id,
-    name: key.name,
-    user: key.user,
-    group: key.group ?? key.userGroup,
-    hint: key.hint,
-    status: key.status,
-    models: key.models,
-    ips: key.ips,
-    limits: key.limits,
-    expires: formatMoment(key.expiresAt),
-    old_key_until: formatMoment(oldUntil !== null && oldUntil > now ? oldUntil : null),
-    budget: budget === null ? null : formatMoney(budget),
-    budget_period: budgetPeriod,
-    budget_used: budget === null ? null : formatMoney(budgetUsed(key, now)),
-    budget_renews: formatMoment(budget === null ? null : renewalAt(budgetPeriod, now)),
-    spent: formatMoney(key.spent),
-    held: formatMoney(key.held),
-    created: formatMoment(key.createdAt),
-    last_used: formatMoment(key.lastUsedAt),
-  }
+  return keyLineView.show({ key, now: Date.now() })
 }
 
 function formatMoment(at: number | null): string | null {

@@ -1,9 +1,9 @@
-import type { Model } from './shapes.ts'
+import type { Model, ModelList } from './shapes.ts'
 import { useLoad } from './load.ts'
 
 const none: readonly Model[] = []
 
 /** The models there are; none until they are known, or when they cannot be had. */
 export function useModels(): readonly Model[] {
-  return useLoad<{ models: readonly Model[] }>('/models').value?.models ?? none
+  return useLoad<ModelList>('/models').value?.models ?? none
 }

@@ -1,7 +1,7 @@
 import { call } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
 import { useSession } from '../api/session.ts'
-import type { OpenSession } from '../api/shapes.ts'
+import type { OpenSession, SessionList } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Facts } from '../kit/facts.tsx'
 import { Form, SelectField, TextField } from '../kit/form.tsx'
@@ -18,7 +18,7 @@ import { speak } from '../words/load.ts'
 /** What a person decides for themselves. */
 export function Account() {
   const { user, gateway } = useSession()
-  const openSessions = useLoad<{ sessions: readonly OpenSession[] }>('/account/sessions')
+  const openSessions = useLoad<SessionList>('/account/sessions')
   return (
     <Page title={t('nav.account')}>
       <div class="cards">

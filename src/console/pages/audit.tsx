@@ -1,6 +1,6 @@
 import { queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
-import type { TrailRow } from '../api/shapes.ts'
+import type { TrailList, TrailRow } from '../api/shapes.ts'
 import { Empty } from '../kit/empty.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
@@ -18,9 +18,7 @@ const filters = ['actor', 'action', 'subject'] as const
 export function Audit() {
   const { query, set } = useQuery()
   const chosen = Object.fromEntries(filters.map(name => [name, query[name]]))
-  const load = useLoad<{ rows: readonly TrailRow[]; next: string | null }>(
-    `/audit${queryText({ ...chosen, before: query['before'], limit: pageRows })}`,
-  )
+  const load = useLoad<TrailList>(`/audit${queryText({ ...chosen, before: query['before'], limit: pageRows })}`)
   return (
     <Page title={t('nav.audit')}>
       <search class="filters">

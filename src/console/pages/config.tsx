@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ApiError, call } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
-import type { Configuration, Finding } from '../api/shapes.ts'
+import type { Checked, Configuration, Finding } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Facts } from '../kit/facts.tsx'
 import { AreaField, Form } from '../kit/form.tsx'
@@ -162,7 +162,7 @@ function Check({ text: current }: { readonly text: string }) {
         onSubmit={async () =>
           setTold({
             text,
-            ...(await call<{ ok: boolean; findings: readonly Finding[] }>('/config/check', {
+            ...(await call<Checked>('/config/check', {
               method: 'POST',
               body: { text },
             })),

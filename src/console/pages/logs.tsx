@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
 import { useSession } from '../api/session.ts'
-import type { LogRecord, Step } from '../api/shapes.ts'
+import type { Histogram, LogRecord, LogList } from '../api/shapes.ts'
 import { useTail } from '../api/tail.ts'
 import { Chart } from '../kit/chart.tsx'
 import { Empty } from '../kit/empty.tsx'
@@ -24,8 +24,6 @@ import { Outcome } from './logs/outcome.tsx'
 
 const pageRows = 50
 const liveMax = 100
-type Histogram = { since: string; until: string; step_ms: number; steps: readonly Step[] }
-
 const none: readonly LogRecord[] = []
 
 /** Every request there was, newest first. */
@@ -36,7 +34,7 @@ export function Logs() {
   const filter = readFilter(query)
   const filterText = queryText(filter)
   const page = queryText({ ...filter, before: query['before'], limit: pageRows })
-  const load = useLoad<{ records: readonly LogRecord[]; next: string | null }>(`/logs${page}`)
+  const load = useLoad<LogList>(`/logs${page}`)
   const histogram = useLoad<Histogram>(`/logs/histogram${filterText}`)
   const live = query['live'] === '1' && !query['before']
   const fresh = useFresh(live ? filterText : null)

@@ -1,5 +1,5 @@
 import { useLoad } from '../api/load.ts'
-import type { Model } from '../api/shapes.ts'
+import type { Model, ModelList } from '../api/shapes.ts'
 import { Empty } from '../kit/empty.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Money } from '../kit/money.tsx'
@@ -16,7 +16,7 @@ import { limitText } from './tokens/key-drawer.tsx'
 /** What can be asked for, and what each costs. */
 export function Models() {
   const { query, set } = useQuery()
-  const load = useLoad<{ models: readonly Model[] }>('/models')
+  const load = useLoad<ModelList>('/models')
   const find = (query['find'] ?? '').toLowerCase()
   return (
     <Page title={t('nav.models')} actions={<a href="/pricing">{t('nav.pricing')}</a>}>

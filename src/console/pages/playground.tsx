@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact'
 import { shownOperations, type ShownOperation } from '../../operations/shown.ts'
 import { useLoad } from '../api/load.ts'
-import type { Model } from '../api/shapes.ts'
+import type { Model, ModelList } from '../api/shapes.ts'
 import { Empty } from '../kit/empty.tsx'
 import { SelectField } from '../kit/form.tsx'
 import { Loaded } from '../kit/loaded.tsx'
@@ -32,7 +32,7 @@ const kinds = Object.entries(forms).flatMap(([form, component]) =>
 /** 试验台: asks the gateway as its callers do, and says before what it will cost and after what it did. */
 export function Playground() {
   const { query, set } = useQuery()
-  const load = useLoad<{ models: readonly Model[] }>('/models')
+  const load = useLoad<ModelList>('/models')
   return (
     <Page title={t('nav.playground')}>
       <Loaded of={load}>

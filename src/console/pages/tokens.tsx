@@ -1,7 +1,7 @@
 import { useRoute } from 'preact-iso'
 import { useLoad } from '../api/load.ts'
 import { useSession } from '../api/session.ts'
-import type { Key } from '../api/shapes.ts'
+import type { Key, KeyList } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
 import { Loaded } from '../kit/loaded.tsx'
@@ -26,9 +26,7 @@ export function Tokens() {
   const { params } = useRoute()
   const { user } = useSession()
   const admin = user.role === 'admin'
-  const load = useLoad<{ keys: readonly Key[]; next: string | null }>(
-    `/keys${queryText({ limit: pageRows, before: query['before'], user: query['user'] })}`,
-  )
+  const load = useLoad<KeyList>(`/keys${queryText({ limit: pageRows, before: query['before'], user: query['user'] })}`)
   const id = params['id']
   const list = `/console/tokens${setQuery(query, { new: null })}`
   return (

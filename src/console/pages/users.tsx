@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
-import type { Group, User } from '../api/shapes.ts'
+import type { Group, GroupList, User, UserList } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { Form, SelectField, TextField } from '../kit/form.tsx'
@@ -20,9 +20,9 @@ import { limitText } from './tokens/key-drawer.tsx'
 /** Who may log in, and the groups that limits and factors hang on. */
 export function Users() {
   const { query, set, path } = useQuery()
-  const groups = useLoad<{ groups: readonly Group[] }>('/groups')
+  const groups = useLoad<GroupList>('/groups')
   const names = groups.value?.groups.map(({ name }) => name) ?? []
-  const users = useLoad<{ users: readonly User[] }>('/users')
+  const users = useLoad<UserList>('/users')
   const chosen = users.value?.users.find(({ name }) => name === query['edit'])
   const close = () => set({ edit: null, new: null })
   const took = (text: string) => {

@@ -1,6 +1,6 @@
 import type { LogRow } from '../../kit/index.ts'
 import type { Value } from '../query.ts'
-import { pushLogValues } from '../rows.ts'
+import { pushLogCells } from '../rows.ts'
 
 const rowsMax = 50_000
 const idsMax = 50_000
@@ -50,7 +50,7 @@ export class LogQueue {
     const delivered = this.#delivered.splice(0, batchRows)
     this.#taken = { rows, delivered }
     const logs: Value[] = []
-    for (const row of rows) pushLogValues(row, logs)
+    for (const row of rows) pushLogCells(row, logs)
     return { logs: JSON.stringify(logs), delivered }
   }
 

@@ -3,7 +3,7 @@ import { firstIdAt } from '../../kit/ids.ts'
 import { useChargeId } from '../../kit/image-tool.ts'
 import type { LogMatch, LogStep, Summary, UsageMatch, UsageRow } from '../../kit/index.ts'
 import type { Row } from '../query.ts'
-import { text, whole } from '../rows.ts'
+import { text, toUsageRow, whole } from '../rows.ts'
 import type { Tables } from '../tables.ts'
 import { conditionsOf, within } from './match.ts'
 
@@ -152,17 +152,5 @@ export async function sumUsage(db: Kysely<Tables>, match: UsageMatch): Promise<r
   if (match.user !== undefined) query = query.where('charge.user_name', '=', match.user)
   if (match.keyId !== undefined) query = query.where('charge.key_id', '=', match.keyId)
   const rows: readonly Row[] = await query.execute()
-  return rows.map(row => ({
-    day: new Date(whole(row, 'day') * dayMs).toISOString().slice(0, 10),
-    user: text(row, 'user_name'),
-    keyId: text(row, 'key_id'),
-    model: text(row, 'model'),
-    requests: whole(row, 'requests'),
-    images: whole(row, 'images'),
-    inputTokens: whole(row, 'input_tokens'),
-    outputTokens: whole(row, 'output_tokens'),
-    currency: text(row, 'currency'),
-    amount: whole(row, 'amount'),
-    refunded: whole(row, 'refunded'),
-  }))
+  return rows.map(toUsageRow)
 }

@@ -1,4 +1,4 @@
-import { spellsAt, spellsAhead } from '../../kit/keys.ts'
+import { spellsAt, spellsAhead } from '../../kit/budget.ts'
 import { ask, type Query, type QueryProgram } from '../query.ts'
 
 /** Money that a key spends, and what was held for it and is free again. */

@@ -1,7 +1,9 @@
-import type { Key, KeyChange, KeySettings, NewKey, Rotation } from '../../kit/index.ts'
+import type { Key, KeyChange, NewKey, Rotation } from '../../kit/index.ts'
+import { keyMembers, settingMembers, settingsOf, unset } from '../../kit/shapes/key.ts'
+import { cellsOf } from '../../kit/shapes/member.ts'
 import { StorageError } from '../errors.ts'
 import { leave, type Signed } from '../people/trail.ts'
-import { ask, type QueryProgram, type Value } from '../query.ts'
+import { ask, type QueryProgram } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { readKey } from './find.ts'
 
@@ -9,24 +11,20 @@ export function* createKey(identity: Scribe, { key, by, at }: Signed & { readonl
   const [user] = yield ask('SELECT name FROM "user" WHERE name = ?', key.user)
   if (!user) throw new StorageError('user_unknown', { name: key.user })
   const id = identity.ids.next('key_', at)
-  yield ask(
-    `INSERT INTO key (id, name, user_name, group_name, kind, hash, hint, status, expires_at, models, ips, limits, budget,
-       budget_period, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, 'active', ?, ?, ?, ?, ?, ?, ?)`,
+  const cells = {
     id,
-    key.name,
-    key.user,
-    key.group,
-    key.kind ?? 'key',
-    key.hash,
-    key.hint,
-    key.expiresAt ?? null,
-    jsonOrNull(key.models),
-    jsonOrNull(key.ips),
-    JSON.stringify(key.limits ?? {}),
-    key.budget ?? null,
-    key.budgetPeriod ?? 'total',
-    at,
+    user_name: key.user,
+    kind: key.kind ?? 'key',
+    hash: key.hash,
+    hint: key.hint,
+    status: 'active',
+    created_at: at,
+    ...cellsOf(settingMembers, { ...unset, ...key }),
+  }
+  const columns = Object.keys(cells)
+  yield ask(
+    `INSERT INTO key (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    ...Object.values(cells),
   )
   const made = yield* readKey(id)
   if (!made) throw new Error(`the key ${id} was not written`)
@@ -35,18 +33,7 @@ export function* createKey(identity: Scribe, { key, by, at }: Signed & { readonl
   return made
 }
 
-/** Columns of what may be changed, and how each is written. */
-const columns: { readonly [S in keyof KeyChange]-?: readonly [column: string, write: (value: never) => Value] } = {
-  name: ['name', plain],
-  group: ['group_name', plain],
-  status: ['status', plain],
-  expiresAt: ['expires_at', plain],
-  models: ['models', jsonOrNull],
-  ips: ['ips', jsonOrNull],
-  limits: ['limits', (value: object) => JSON.stringify(value)],
-  budget: ['budget', plain],
-  budgetPeriod: ['budget_period', plain],
-}
+const changeable = { ...settingMembers, status: keyMembers.status }
 
 /** The key as it stands, kept from others until the transaction ends; undefined when there is none or it was revoked. */
 function* lockKey(id: string): QueryProgram<Key | undefined> {
@@ -62,11 +49,11 @@ export function* changeKey(
   const { id, change, by, at } = given
   const was = yield* lockKey(id)
   if (!was) return undefined
-  const names = (Object.keys(columns) as (keyof KeyChange)[]).filter(name => change[name] !== undefined)
-  if (names.length === 0) return was
+  const cells = Object.entries(cellsOf(changeable, change))
+  if (cells.length === 0) return was
   yield ask(
-    `UPDATE key SET ${names.map(name => `${columns[name][0]} = ?`).join(', ')} WHERE id = ?`,
-    ...names.map(name => columns[name][1](change[name] as never)),
+    `UPDATE key SET ${cells.map(([column]) => `${column} = ?`).join(', ')} WHERE id = ?`,
+    ...cells.map(([, cell]) => cell),
     id,
   )
   const became = yield* readKey(id)
@@ -103,18 +90,4 @@ export function* revokeKey(identity: Scribe, { id, by, at }: Signed & { readonly
   if (was.kind === 'key')
     yield* leave(identity, { by, at }, 'key.revoke', id, { status: was.status }, { status: 'revoked' })
   return true
-}
-
-/** What the trail says of a key. */
-function settingsOf(key: Key): KeySettings & Pick<Key, 'status'> {
-  const { name, group, status, expiresAt, models, ips, limits, budget, budgetPeriod } = key
-  return { name, group, status, expiresAt, models, ips, limits, budget, budgetPeriod }
-}
-
-function plain(value: string | number | null): Value {
-  return value
-}
-
-function jsonOrNull(value: readonly string[] | null | undefined): string | null {
-  return value === null || value === undefined ? null : JSON.stringify(value)
 }

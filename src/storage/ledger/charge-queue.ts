@@ -1,6 +1,7 @@
 import type { Charge, ChargeFacts, ChargeRule, Line, Settlement } from '../../kit/index.ts'
 import type { Value } from '../query.ts'
 import { factValues } from './fact-values.ts'
+import { lineValues } from './line.ts'
 
 /** As many wait at most before new charges are refused; those of requests under way still come on top. */
 const waitingMax = 50_000
@@ -137,8 +138,7 @@ function flatten(postings: readonly Posting[]): Posted {
     let place = places.get(facts.rule)
     if (place === undefined) places.set(facts.rule, (place = places.size))
     charges.push([...factValues(facts), place, sumOf(own), own.length, delivery, at])
-    for (const { index, tier, source, width, height, price, flags, quantity } of own)
-      lines.push([facts.id, index, tier, source, width, height, price, JSON.stringify(flags), quantity])
+    for (const line of own) lines.push(lineValues(facts.id, line))
   }
   return { rules: [...places.keys()].map(rule => JSON.stringify(rule)), charges, lines }
 }

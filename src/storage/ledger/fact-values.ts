@@ -1,25 +1,15 @@
-import type { ChargeFacts } from '../../kit/index.ts'
+import { type ChargeFacts, factMembers } from '../../kit/charge.ts'
+import { columnsOf, pushCells } from '../../kit/shapes/member.ts'
+import type { Value } from '../query.ts'
 
-/** The facts of a charge but its rule, in the order of their columns: `id` to `n`. */
-export function factValues(facts: ChargeFacts) {
-  return [
-    facts.id,
-    facts.keyId,
-    facts.user,
-    facts.group,
-    facts.operation,
-    facts.model,
-    facts.family,
-    facts.upstream,
-    facts.configRevision,
-    facts.currency,
-    toStorable(facts.size),
-    toStorable(facts.quality),
-    facts.n,
-  ] as const
-}
+const { rule: _, ...plainFacts } = factMembers
 
-/** A caller's words as a database gives them back: what an entry vouches for may not differ from what is read later. */
-function toStorable(words: string | null): string | null {
-  return words === null ? null : words.toWellFormed().replaceAll('\0', '\uFFFD')
+/** The columns of a charge's facts but its rule: `id` to `n`. */
+export const factColumns: readonly string[] = columnsOf(plainFacts)
+
+/** The facts of a charge but its rule, in the order of their columns. */
+export function factValues(facts: ChargeFacts): readonly [id: string, ...Value[]] {
+  const cells: Value[] = []
+  pushCells(plainFacts, facts, cells)
+  return cells as [string, ...Value[]]
 }

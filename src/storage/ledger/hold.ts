@@ -1,10 +1,13 @@
 import type { ChargeFacts, HoldRequest, HoldResult } from '../../kit/index.ts'
-import { aheadMs, type BudgetPeriod, renewalAt } from '../../kit/keys.ts'
+import { aheadMs, type BudgetPeriod, renewalAt } from '../../kit/budget.ts'
 import { left, leftParams } from '../keys/spend.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, toAnswer, whole, wholeOrNull } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
-import { factValues } from './fact-values.ts'
+import { factColumns, factValues } from './fact-values.ts'
+
+const insertReserved = `INSERT INTO charge (${factColumns.join(', ')}, rule, state, hold, owner, epoch, idem_key,
+    idem_fingerprint, created_at) VALUES (${factColumns.map(() => '?').join(', ')}, ?, 'reserved', ?, ?, ?, ?, ?, ?)`
 
 /** How long an idempotency key and its answer are kept. */
 export const idempotencyMs = 24 * 3_600_000
@@ -33,9 +36,7 @@ export function* hold(identity: WriterIdentity, request: HoldRequest, at: number
     return yield* hold(identity, request, at)
   }
   yield ask(
-    `INSERT INTO charge (id, key_id, user_name, group_name, operation, model, family, upstream, config_revision, currency,
-       size, quality, n, rule, state, hold, owner, epoch, idem_key, idem_fingerprint, created_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'reserved', ?, ?, ?, ?, ?, ?)`,
+    insertReserved,
     ...factValues(facts),
     JSON.stringify(facts.rule),
     request.hold,

@@ -1,4 +1,4 @@
-import { aheadMs } from '../../kit/keys.ts'
+import { aheadMs } from '../../kit/budget.ts'
 import { ask, skipLocked, type QueryProgram } from '../query.ts'
 import { giveHoldsBack } from './give-holds-back.ts'
 

@@ -1,5 +1,7 @@
-import type { Line } from '../../kit/index.ts'
-import { ask, type Query, type QueryProgram } from '../query.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { type Line, lineMembers } from '../../kit/charge.ts'
+import { cellsOf, columnsOf, pushCells } from '../../kit/shapes/member.ts'
+import { ask, type Query, type QueryProgram, type Value } from '../query.ts'
 import { toLine } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
@@ -25,21 +27,20 @@ export function* addLine(identity: WriterIdentity, chargeId: string, line: Line)
   return true
 }
 
+/** The columns of a line, in the order of its row. */
+export const lineColumns: readonly string[] = ['charge_id', ...columnsOf(lineMembers)]
+const insert = `INSERT INTO line (${lineColumns.join(', ')}) VALUES (${lineColumns.map(() => '?').join(', ')})`
+
 /** The row of a line, whose charge counts it already. */
 export function insertLine(chargeId: string, line: Line): Query {
-  return ask(
-    `INSERT INTO line (charge_id, idx, tier, source, width, height, price, flags, quantity)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    chargeId,
-    line.index,
-    line.tier,
-    line.source,
-    line.width,
-    line.height,
-    line.price,
-    JSON.stringify(line.flags),
-    line.quantity,
-  )
+  return ask(insert, ...lineValues(chargeId, line))
+}
+
+/** A line as plain values, in the order of its columns. */
+export function lineValues(chargeId: string, line: Line): [chargeId: string, ...Value[]] {
+  const cells: [string, ...Value[]] = [chargeId]
+  pushCells(lineMembers, line, cells)
+  return cells
 }
 
 function* hasLine(chargeId: string, line: Line): QueryProgram<boolean> {
@@ -48,13 +49,5 @@ function* hasLine(chargeId: string, line: Line): QueryProgram<boolean> {
 }
 
 function sameLine(a: Line, b: Line): boolean {
-  return (
-    a.tier === b.tier &&
-    a.source === b.source &&
-    a.width === b.width &&
-    a.height === b.height &&
-    a.price === b.price &&
-    a.quantity === b.quantity &&
-    a.flags.join('\n') === b.flags.join('\n')
-  )
+  return isDeepStrictEqual(cellsOf(lineMembers, a), cellsOf(lineMembers, b))
 }

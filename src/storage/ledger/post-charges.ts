@@ -1,11 +1,13 @@
 import { insertRows } from '../insert-rows.ts'
-import { spellsAt } from '../../kit/keys.ts'
+import { spellsAt } from '../../kit/budget.ts'
 import { spend } from '../keys/spend.ts'
 import { ask, type Row, type QueryProgram, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { accountOf, digestCharge, type Entry, postAll, sales } from './entries.ts'
 import type { PostedCharge, PostedLine, Posted } from './charge-queue.ts'
+import { lineColumns } from './line.ts'
+import { factColumns } from './fact-values.ts'
 import { book } from './settle.ts'
 
 const idsTogether = 16
@@ -13,10 +15,8 @@ const idsTogether = 16
 const totalMax = 1e15
 const findOne = 'SELECT id FROM charge WHERE id IN (?)'
 const findMany = `SELECT id FROM charge WHERE id IN (${Array(idsTogether).fill('?').join(', ')})`
-const lineColumns = 'charge_id, idx, tier, source, width, height, price, flags, quantity'.split(', ')
-const chargeColumns =
-  `id, key_id, user_name, group_name, operation, model, family, upstream, config_revision, currency, size,
-  quality, n, rule, state, reason, hold, amount, line_count, delivery, owner, epoch, created_at, ended_at`.split(/,\s+/)
+const ended = 'rule state reason hold amount line_count delivery owner epoch created_at ended_at'.split(' ')
+const chargeColumns = [...factColumns, ...ended]
 
 /**
  * Opens and settles charges in one step, given as the JSON of what `ChargeQueue` has taken. One that is reserved by us already
@@ -40,24 +40,12 @@ export function* postCharges(identity: WriterIdentity, given: string): QueryProg
 
 /** @throws Error for an amount that could be written and never be read again */
 function chargeRow({ owner, epoch }: WriterIdentity, posted: PostedCharge, rules: readonly string[]): Row {
-  const [id, keyId, user, group, operation, model, family, upstream, revision, currency, size, quality, n] = posted
-  const [rule, amount, lineCount, delivery, at] = posted.slice(13) as [number, number, number, string, number]
+  const rest = posted.slice(factColumns.length) as [number, number, number, string, number]
+  const [rule, amount, lineCount, delivery, at] = rest
   if (!Number.isSafeInteger(amount) || amount > totalMax)
-    throw new Error(`charge ${id} would come to ${amount} micro-units`)
+    throw new Error(`charge ${posted[0]} would come to ${amount} micro-units`)
   return {
-    id,
-    key_id: keyId,
-    user_name: user,
-    group_name: group,
-    operation,
-    model,
-    family,
-    upstream,
-    config_revision: revision,
-    currency,
-    size,
-    quality,
-    n,
+    ...toRow(factColumns, posted),
     rule: rules[rule],
     state: 'settled',
     reason: null,

@@ -1,8 +1,7 @@
 import type { Session, User } from '../../kit/index.ts'
-import { aheadMs } from '../../kit/keys.ts'
+import { aheadMs } from '../../kit/budget.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
-import { text, whole } from '../rows.ts'
-import { toUser } from './users.ts'
+import { text, toUser, whole } from '../rows.ts'
 
 function toSession(row: Row): Session {
   return {

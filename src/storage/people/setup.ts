@@ -1,4 +1,4 @@
-import { aheadMs } from '../../kit/keys.ts'
+import { aheadMs } from '../../kit/budget.ts'
 import { setupOfferMs } from '../../kit/users.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'

@@ -1,22 +1,13 @@
 import type { NewUser, User, UserChange } from '../../kit/index.ts'
+import { columnsOf } from '../../kit/shapes/member.ts'
+import { userMembers } from '../../kit/shapes/user.ts'
 import { StorageError } from '../errors.ts'
-import { ask, type Row, type QueryProgram } from '../query.ts'
-import { text, textOrNull, whole } from '../rows.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import { textOrNull, toUser } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { leave, type Signed } from './trail.ts'
 
-const columns = 'name, group_name, role, status, password_hash, created_at'
-
-export function toUser(row: Row): User {
-  return {
-    name: text(row, 'name'),
-    group: text(row, 'group_name'),
-    role: text(row, 'role') as User['role'],
-    status: text(row, 'status') as User['status'],
-    hasPassword: row['password_hash'] !== null,
-    createdAt: whole(row, 'created_at'),
-  }
-}
+const columns = columnsOf(userMembers).join(', ')
 
 export function* findUser(name: string): QueryProgram<User | undefined> {
   const [row] = yield ask(`SELECT ${columns} FROM "user" WHERE name = ?`, name)

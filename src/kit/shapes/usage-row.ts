@@ -1,0 +1,50 @@
+import { money, text, type Values, whole } from './member.ts'
+import * as schemas from './schemas.ts'
+import { computed, shownOf, viewOf } from './view.ts'
+
+const dayMs = 86_400_000
+const asItIs = (day: string): string => day
+
+/** What one key used of one model in one day of UTC. */
+export const usageMembers = {
+  /** As in `2026-11-21`; in its column the days since the epoch. */
+  day: {
+    column: 'day',
+    schema: schemas.text,
+    read: (cell: unknown): string => new Date(Number(cell) * dayMs).toISOString().slice(0, 10),
+    write: (day: string): number => Date.parse(day) / dayMs,
+    show: asItIs,
+    parse: asItIs,
+  },
+  user: text('user_name'),
+  keyId: text('key_id'),
+  model: text('model'),
+  requests: whole('requests'),
+  images: whole('images'),
+  /** Of those requests that the log still has. */
+  inputTokens: whole('input_tokens'),
+  outputTokens: whole('output_tokens'),
+  currency: text('currency'),
+  amount: money('amount'),
+  /** Given back of it. */
+  refunded: money('refunded'),
+} as const
+
+export type UsageRow = Values<typeof usageMembers>
+
+const own = shownOf(usageMembers, (row: UsageRow) => row)
+
+/** A row of use as the console's interface shows it. */
+export const usageView = viewOf<UsageRow>()({
+  day: computed({ ...schemas.text, description: 'Of UTC, as in 2026-11-21.' }, (row: UsageRow) => row.day),
+  user: own('user'),
+  key_id: own('keyId'),
+  model: own('model'),
+  requests: own('requests'),
+  images: own('images'),
+  input_tokens: own('inputTokens'),
+  output_tokens: own('outputTokens'),
+  currency: own('currency'),
+  amount: own('amount'),
+  refunded: own('refunded'),
+})
