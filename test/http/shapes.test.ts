@@ -129,6 +129,20 @@ t.test('what is answered of keys, users, requests and charges has the names that
   t.strictSame(await head('/api/usage?format=csv'), usageMembers)
 })
 
+t.test('the audit log tells of a key by the names and in the words that the key is shown by', async t => {
+  const { admin, key } = await furnish(t)
+  await admin.ask('PATCH', `/api/keys/${key}`, {
+    expires: '2099-01-31T00:00:00Z',
+    budget: '2.5',
+    budget_period: 'month',
+  })
+  await admin.post(`/api/keys/${key}/rotate`, { overlap_seconds: 60 })
+  const { rows } = (await admin.get(`/api/audit?subject=${key}`)).body as { rows: { after: object }[] }
+  t.match(rows[0]?.after, { old_secret_until: /^20\d\d-/ })
+  t.notMatch(rows[0]?.after, { oldUntil: Number }, 'no name of the code, no bare number')
+  t.same(rows[1]?.after, { expires: '2099-01-31T00:00:00.000Z', budget: '2.50', budget_period: 'month' })
+})
+
 t.test('the command line prints keys, users and requests by the names that it always had', async t => {
   const { started, key, log } = await furnish(t)
   const keyLine = words(`id name user group hint status models ips limits expires old_key_until budget budget_period

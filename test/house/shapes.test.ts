@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+
+// The members of a thing are listed in one file. One more list, under any of the names that they have in code, in JSON or in
+// the database, is a copy that somebody will forget.
+
+const root = resolve(import.meta.dirname, '../..')
+const { stdout } = await promisify(execFile)('git', ['ls-files', '-z', 'src', 'plugins'], { cwd: root })
+// History is not written again: a migration says what the tables were then.
+const files = stdout.split('\0').filter(file => /\.tsx?$/.test(file) && !file.startsWith('src/storage/migrations/'))
+
+type Thing = {
+  readonly owner: string
+  /** Names that are its own, by how they are spelled. */
+  readonly names: readonly (readonly string[])[]
+  /** So many of one spelling together are a list of its members. */
+  readonly most: number
+}
+
+const words = (text: string): readonly string[] => text.trim().split(/\s+/)
+
+const things: { readonly [thing: string]: Thing } = {
+  key: {
+    owner: 'src/kit/shapes/key.ts',
+    names: [
+      words('hint expiresAt oldUntil ips budget budgetPeriod held lastUsedAt'),
+      words('own_group hint old_secret_until group_limits ips budget budget_period budget_used last_used'),
+      words('hint expires_at ips budget budget_period last_used_at'),
+    ],
+    most: 5,
+  },
+  user: {
+    owner: 'src/kit/shapes/user.ts',
+    names: [
+      words('role status hasPassword createdAt group'),
+      words('role status has_password created'),
+      words('role status password_hash group_name created_at'),
+    ],
+    most: 4,
+  },
+  'row of the log': {
+    owner: 'src/kit/shapes/log-row.ts',
+    names: [words('outcome errorCode durationMs configRevision forwarded dropped clientRequestId inputTokens')],
+    most: 7,
+  },
+  'record of the log': {
+    owner: 'src/kit/log-record.ts',
+    names: [words('outcome error duration_ms config_revision forwarded dropped client_request_id billing')],
+    most: 7,
+  },
+  'record of a charge': {
+    owner: 'src/kit/billing-record.ts',
+    names: [words('quality count actual_size currency refunded flags warnings delivery sum')],
+    most: 7,
+  },
+  charge: {
+    owner: 'src/kit/charge.ts',
+    names: [
+      words('keyId operation family upstream configRevision currency quality rule'),
+      words('key_id operation family upstream config_revision currency quality rule'),
+    ],
+    most: 8,
+  },
+  use: {
+    owner: 'src/kit/shapes/usage-row.ts',
+    names: [
+      words('day keyId requests images inputTokens outputTokens refunded'),
+      words('day key_id requests images input_tokens output_tokens refunded'),
+    ],
+    most: 7,
+  },
+}
+
+/** Comments say names too, and `row.name` reads a member without listing any. */
+function listedIn(text: string, names: readonly string[]): readonly string[] {
+  const code = text
+    .split('\n')
+    .filter(line => !/^\s*(?:\*|\/\/|\/\*)/.test(line))
+    .join('\n')
+  return names.filter(name => new RegExp(String.raw`(?<![.\w-])${name}(?![\w-])`).test(code))
+}
+
+function isListed(text: string, { names, most }: Thing): boolean {
+  return names.some(spelling => listedIn(text, spelling).length >= most)
+}
+
+/** Files that have to name many members, with the reason; the compiler or the database says when one is missing there. */
+const exceptions: { readonly [found: string]: string } = {
+  'charge: src/kit/charge-facts.ts': 'makes the facts of a charge from an exchange',
+  'charge: src/storage/ledger/entries.ts': 'the order in which an entry vouches for them, for ever',
+  'row of the log: src/engine/engine.ts': 'makes the row from an exchange',
+  'row of the log: src/kit/log-record.ts': 'names the member of the row that each member of the record shows',
+  'record of the log: src/observe/log.ts': 'a line of the log: nothing that is null, and texts cut to a length',
+  'user: src/storage/people/users.ts': 'inserts a user',
+  'user: src/storage/people/setup.ts': 'inserts the first administrator, or makes a user one',
+}
+
+t.test('the members of a key, a user, a log row and a charge are listed in one file each', async t => {
+  const key = things['key'] as Thing
+  t.ok(isListed('{ hint: 1, expires_at: 1, ips, budget: 2, budget_period }', key), 'a copy is found')
+  t.notOk(isListed('key.hint + key.expires_at + key.ips + key.budget + key.budget_period', key), 'a use is none')
+  t.ok(files.length > 300)
+  const found: string[] = []
+  for (const file of files) {
+    const text = await readFile(join(root, file), 'utf8').catch(() => '')
+    for (const [name, thing] of Object.entries(things)) if (isListed(text, thing)) found.push(`${name}: ${file}`)
+  }
+  t.strictSame(
+    found.toSorted(),
+    [...Object.entries(things).map(([name, { owner }]) => `${name}: ${owner}`), ...Object.keys(exceptions)].toSorted(),
+  )
+})
+
+t.test('the console takes types of the server, and no code', async t => {
+  const taken = /^import (?!type )[^;]*? from '(?:\.\.\/)+(?:admin|kit\/shapes)\//m
+  t.match("import { keyView } from '../../kit/shapes/key.ts'", taken)
+  t.notMatch("import type { Key } from '../../kit/shapes/key.ts'", taken)
+  const own = files.filter(file => file.startsWith('src/console/'))
+  t.ok(own.length > 50)
+  for (const file of own) t.notMatch(await readFile(join(root, file), 'utf8'), taken, file)
+})
