@@ -87,13 +87,13 @@ export function buildParts(sketch: Sketch): Parts {
   return { upstreams, families, models }
 }
 
-/** The plan of a file that nothing was reported of; it has no revision yet. */
-export function buildPlan(sketch: Sketch, parts: Parts): Plan {
+/** The plan of a file that nothing was reported of. */
+export function buildPlan(sketch: Sketch, parts: Parts, told: Pick<Plan, 'settings' | 'revision'>): Plan {
   const settings = sketch.settings as Settings
   const server = buildServer(settings.server)
   const groups = Object.entries(settings.groups).map(([name, own]) => [name, buildGroup(name, own)] as const)
   return {
-    revision: '',
+    ...told,
     file: sketch.source.file,
     currency: settings.currency,
     server,

@@ -1,11 +1,11 @@
-import { formatMoney } from '../kit/index.ts'
+import type { PlanSettings as Settings } from '../kit/index.ts'
+import { emptyList } from './flatten-settings.ts'
 
-/** Everything that a plan says, by paths in the file's words. */
-export type Settings = { readonly [path: string]: string }
+const cover = '***'
 
 /** `models.NAME.REST`, the name quoted in brackets where it holds a dot. */
 const ofModel = /^models(?:\.(?<plain>[^.[\]]+)|\[(?<quoted>"(?:[^"\\]|\\.)*")\])\.(?<rest>.+)$/
-const ofPrice = /^prices(?:\.(?<plain>[^.[\]]+)|\[(?<quoted>"(?:[^"\\]|\\.)*")\])\.micros$/
+const ofPrice = /^prices(?:\.(?<plain>[^.[\]]+)|\[(?<quoted>"(?:[^"\\]|\\.)*")\])$/
 
 /** What is different in `after`, one line each, prices first, then models, then everything else by its path. */
 export function compareSettings(before: Settings, after: Settings): string[] {
@@ -13,25 +13,43 @@ export function compareSettings(before: Settings, after: Settings): string[] {
   const prices: string[] = []
   const others: string[] = []
   for (const path of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    if (before[path] === after[path]) continue
+    const [was, is] = [before[path], after[path]]
+    // A list that came or went with what it is of, and has no elements, says nothing.
+    if (was === is || (was ?? emptyList) === (is ?? emptyList)) continue
     const model = modelOf(path)
     // A model that came or went is one line.
     if (model && !(old.has(model.name) && now.has(model.name))) continue
+    if (model?.rest === 'price') continue
     const price = describePrice(path, before, after)
     if (price !== undefined) prices.push(price)
-    else others.push(`${path}: ${before[path] ?? 'absent'} → ${after[path] ?? 'absent'}`)
+    else others.push(`${path}: ${describeChange(was, is)}`)
   }
-  const added = [...now].filter(name => !old.has(name)).map(name => `model ${name} added (${pricesOf(name, after)})`)
+  for (const name of now) {
+    const [isFree, wasFree] = [pricesOf(name, after).length === 0, pricesOf(name, before).length === 0]
+    if (old.has(name) && isFree !== wasFree) prices.push(`price of ${name}: ${isFree ? 'now free' : 'no longer free'}`)
+  }
+  const added = [...now]
+    .filter(name => !old.has(name))
+    .map(name => `model ${name} added (${pricesOf(name, after).join(', ') || 'free'})`)
   const removed = [...old].filter(name => !now.has(name)).map(name => `model ${name} removed`)
   return [...prices, ...added, ...removed, ...others]
 }
 
+/** What is a secret in one of two files is none to show of the other. */
+function describeChange(was: string | undefined, is: string | undefined): string {
+  if (was !== undefined && is !== undefined && (was === cover || is === cover)) return 'changed'
+  return `${describeValue(was)} → ${describeValue(is)}`
+}
+
+function describeValue(value: string | undefined): string {
+  return value === emptyList ? 'none' : (value ?? 'absent')
+}
+
 /** Undefined for a path that no price stands at. */
 function describePrice(path: string, before: Settings, after: Settings): string | undefined {
-  if (path === 'currency') return `currency: ${before[path] ?? 'absent'} → ${after[path] ?? 'absent'}`
+  if (path === 'currency') return `currency: ${describeChange(before[path], after[path])}`
   const model = modelOf(path)
   if (!model) return undefined
-  if (model.rest === 'free') return `price of ${model.name}: ${after[path] === 'true' ? 'now free' : 'no longer free'}`
   const label = labelOf(model.rest)
   if (label === undefined) return undefined
   return `price of ${model.name} ${label}: ${amount(before[path], before)} → ${amount(after[path], after)}`
@@ -55,19 +73,15 @@ function nameIn({ plain, quoted }: { readonly [group: string]: string | undefine
   return plain ?? (JSON.parse(quoted ?? '""') as string)
 }
 
-function amount(micros: string | undefined, { currency = '' }: Settings): string {
-  return micros === undefined ? 'none' : `${formatMoney(Number(micros))} ${currency}`
+function amount(price: string | undefined, { currency = '' }: Settings): string {
+  return price === undefined ? 'none' : `${price} ${currency}`
 }
 
-function pricesOf(model: string, settings: Settings): string {
-  const own = Object.entries(settings).flatMap(([path, value]) => {
+/** What a model costs, one text for each price; none of a model that is free. */
+function pricesOf(model: string, settings: Settings): readonly string[] {
+  return Object.entries(settings).flatMap(([path, price]) => {
     const found = modelOf(path)
-    return found?.name === model ? [[found.rest, value] as const] : []
+    const label = found?.name === model ? labelOf(found.rest) : undefined
+    return label === undefined ? [] : [`${label} ${amount(price, settings)}`]
   })
-  if (own.some(([rest, value]) => rest === 'free' && value === 'true')) return 'free'
-  const prices = own.flatMap(([rest, micros]) => {
-    const label = labelOf(rest)
-    return label === undefined ? [] : [`${label} ${amount(micros, settings)}`]
-  })
-  return prices.join(', ') || 'no price'
 }

@@ -1,5 +1,5 @@
 import type { AnyPlugin } from '../kit/index.ts'
-import { composeSchema } from './gateway-schema.ts'
+import { composeSchema, type SchemaData } from './gateway-schema.ts'
 import type { Pipeline } from './pipeline.ts'
 import { reportMisfits } from './report-misfits.ts'
 import type { Report } from './report.ts'
@@ -7,9 +7,12 @@ import type { Source } from './source.ts'
 import { mapScalars, type Path, type ScalarTree, toValue, type Tree } from './tree.ts'
 import { createValidator, type Misfit, type Validator } from './validate.ts'
 
+type Compiled = { readonly validator: Validator; readonly schema: SchemaData }
+type Fitted = { readonly settings: unknown; readonly schema: SchemaData }
+
 /** Holds the tree against the schema and hands over its value with defaults filled in, as far as it fits. */
-export function fitTree(root: Tree, pipeline: Pipeline, source: Source, report: Report): unknown {
-  const validator = compileFor(pipeline, report)
+export function fitTree(root: Tree, pipeline: Pipeline, source: Source, report: Report): Fitted {
+  const { validator, schema } = compileFor(pipeline, report)
   let value = spellOutSteps(toValue(root), pipeline)
   let misfits = validator.validate(value)
   const retyped = retypeFilled(root, misfits)
@@ -18,13 +21,13 @@ export function fitTree(root: Tree, pipeline: Pipeline, source: Source, report: 
     misfits = validator.validate(value)
   }
   reportMisfits(misfits, retyped, source, report)
-  return value
+  return { settings: value, schema }
 }
 
 /** A plugin whose schema is none is reported, and its options and sections are then taken as they are. */
-function compileFor({ steps, plugins, unopened }: Pipeline, report: Report): Validator {
+function compileFor({ steps, plugins, unopened }: Pipeline, report: Report): Compiled {
   try {
-    return createValidator(composeSchema(plugins, unopened))
+    return compile(composeSchema(plugins, unopened))
   } catch (error) {
     const sound = new Map(plugins)
     const failed: string[] = []
@@ -37,8 +40,12 @@ function compileFor({ steps, plugins, unopened }: Pipeline, report: Report): Val
       failed.push(name, plugin?.name ?? name)
     }
     if (failed.length === 0) throw error
-    return createValidator(composeSchema(sound, [...unopened, ...failed]))
+    return compile(composeSchema(sound, [...unopened, ...failed]))
   }
+}
+
+function compile(schema: SchemaData): Compiled {
+  return { validator: createValidator(schema), schema }
 }
 
 function compileFault(step: string, plugin: AnyPlugin): string | undefined {

@@ -1,27 +1,25 @@
 import { readFile } from 'node:fs/promises'
 import type { AnyPlugin, Plan } from '../kit/index.ts'
-import { buildParts, buildPlan } from './build.ts'
+import { buildParts, buildPlan, type Settings } from './build.ts'
 import { checkCredentials } from './check-credentials.ts'
 import { checkNames, type KnownNames } from './check-names.ts'
 import { checkRoutes } from './check-routes.ts'
 import { checkWorkers } from './check-workers.ts'
-import { rememberSecrets } from './describe-changes.ts'
 import type { Environment } from './environment.ts'
-import { fillTree } from './fill.ts'
 import type { Finding } from './finding.ts'
 import { fitTree } from './fit.ts'
+import { flattenSettings } from './flatten-settings.ts'
 import { deepFreeze } from './freeze.ts'
 import { inspectFamilies } from './inspect.ts'
 import { inspectOptions } from './inspect-options.ts'
-import { readYaml } from './load.ts'
-import { renameOldKeys } from './old-names.ts'
 import { type ResolvePlugin, resolvePipeline } from './pipeline.ts'
+import { readFilled } from './read-filled.ts'
 import { Report } from './report.ts'
 import { revisionOf } from './revision.ts'
-import { gatherSecrets } from './secrets.ts'
 import { Source } from './source.ts'
+import { type TracedValue, traceSettings } from './trace-values.ts'
 
-export { describeChanges, effectiveSettings } from './describe-changes.ts'
+export { describeChanges } from './describe-changes.ts'
 export type { Environment } from './environment.ts'
 export type { LintFinding, Finding } from './finding.ts'
 export type { FoundKey } from './find-key.ts'
@@ -49,7 +47,13 @@ export type LoadRequest = {
 }
 
 export type Loaded =
-  | { readonly ok: true; readonly plan: Plan; readonly notes: readonly Finding[] }
+  | {
+      readonly ok: true
+      readonly plan: Plan
+      readonly notes: readonly Finding[]
+      /** Every value of the file and every default, each with where it came from. */
+      trace(): readonly TracedValue[]
+    }
   | { readonly ok: false; readonly findings: readonly Finding[] }
 
 /**
@@ -63,17 +67,15 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const report = new Report(source)
 
-  const { root: read, faults } = readYaml(source.text)
-  report.add(...faults)
-  if (!read) return { ok: false, findings: report.findings(gatherSecrets(undefined, source.text, [])) }
-  const written = renameOldKeys(read, report)
-  const { root, loose } = await fillTree(written, source, env, report, request.variablesAreSecret)
+  const read = await readFilled(source, env, report, request.variablesAreSecret)
+  const { secrets } = read
+  if (!read.written) return { ok: false, findings: report.findings(secrets) }
+  const { filled: root } = read
   report.follow(root)
-  const secrets = gatherSecrets(root, source.text, loose)
 
   const builtIn = await findKnown(request)
   const pipeline = await resolvePipeline(root, resolvePlugin, knownPlugins, report, builtIn)
-  const settings = fitTree(root, pipeline, source, report)
+  const { settings, schema } = fitTree(root, pipeline, source, report)
   checkNames(root, known, report)
   checkRoutes(root, source, report, known.isConsolePath)
   checkWorkers(settings, report)
@@ -86,11 +88,13 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
 
   const findings = report.findings(secrets)
   if (report.failed) return { ok: false, findings }
-  const draft = buildPlan(sketch, parts)
+  const sound = settings as Settings
+  const facts = flattenSettings(sound, schema, secrets.values)
+  const draft = buildPlan(sketch, parts, { settings: facts, revision: revisionOf(facts, sound) })
   // Plugins are others' code, and may keep what they like in themselves.
-  const plan = deepFreeze({ ...draft, revision: revisionOf(draft, secrets.values) }, draft.plugins)
-  rememberSecrets(plan, secrets.values)
-  return { ok: true, plan, notes: findings }
+  const plan = deepFreeze(draft, draft.plugins)
+  const trace = () => traceSettings(settings, read, env)
+  return { ok: true, plan, notes: findings, trace }
 }
 
 /** The plugins that came with the gateway: none of them has to be loaded. */

@@ -1,17 +1,19 @@
 import { createHash } from 'node:crypto'
-import type { Plan } from '../kit/index.ts'
-import { flattenPlan } from './flatten-plan.ts'
+import type { PlanSettings } from '../kit/index.ts'
+import type { Settings } from './build.ts'
 
 /**
- * First 12 hex digits of the SHA-256 of all that a plan says, in an order of its own: comments, layout, the order of
+ * First 12 hex digits of the SHA-256 of all that settings say, in an order of its own: comments, layout, the order of
  * names and the way a size or a duration is written do not move it. A secret counts as being there, not for what it is.
  */
-export function revisionOf(plan: Plan, secrets: ReadonlySet<string>): string {
-  const facts = [...flattenPlan(plan, secrets)].map(fact => JSON.stringify(fact)).sort()
+export function revisionOf(facts: PlanSettings, { routes }: Pick<Settings, 'routes'>): string {
+  const sorted = Object.entries(facts)
+    .map(fact => JSON.stringify(fact))
+    .sort()
   // Patterns are tried in the order written, so the order of routes says something too.
-  const order = plan.routes.map(route => `${route.method} ${route.path}`)
+  const order = routes.map(({ match }) => match)
   return createHash('sha256')
-    .update(JSON.stringify([...facts, order]))
+    .update(JSON.stringify([...sorted, order]))
     .digest('hex')
     .slice(0, 12)
 }

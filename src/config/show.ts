@@ -1,9 +1,6 @@
 import type { Environment } from './environment.ts'
-import { fillTree } from './fill.ts'
-import { readYaml } from './load.ts'
-import { renameOldKeys } from './old-names.ts'
+import { readFilled } from './read-filled.ts'
 import { Report } from './report.ts'
-import { gatherSecrets } from './secrets.ts'
 import { Source } from './source.ts'
 import { type TracedValue, traceValues } from './trace-values.ts'
 import type { Span } from './tree.ts'
@@ -17,17 +14,13 @@ const coverInText = '•••'
 /** Shows a configuration without what is secret in it. Values that cannot be filled in are left out. */
 export async function showConfig(file: string, given: string, env: Environment): Promise<ShownConfig> {
   const source = new Source(file, given.replace(/^\uFEFF/, ''))
-  const { root: read } = readYaml(source.text)
-  const written = read && renameOldKeys(read)
-  const { root, loose } = written
-    ? await fillTree(written, source, env, new Report(source))
-    : { root: undefined, loose: [] }
-  const secrets = gatherSecrets(root, source.text, loose)
-  if (!root || !written) return { text: secrets.mask(source.text), origins: [] }
+  const read = await readFilled(source, env, new Report(source))
+  const { secrets } = read
+  if (!read.written) return { text: secrets.mask(source.text), origins: [] }
   const covered = coverSpans(source.text, secrets.spans)
   // What is commented out is no value, and may be an old credential all the same.
   const text = covered.replaceAll(/(?<=^|\s)#.*$/gm, comment => secrets.mask(comment))
-  return { text, origins: traceValues({ source, written, filled: root, secrets, env }) }
+  return { text, origins: traceValues(read, env) }
 }
 
 /** From the end on, so that the places before stay where they are. Empty parts have nothing to cover. */

@@ -1,8 +1,7 @@
 import type { Environment } from './environment.ts'
 import { parseReferences } from './interpolate.ts'
-import type { Secrets } from './secrets.ts'
-import type { Source } from './source.ts'
-import { findNode, formatPath, type Path, type ScalarTree, scalarsOf, type Tree } from './tree.ts'
+import type { Filled } from './read-filled.ts'
+import { findNode, formatPath, type Path, type ScalarTree, scalarsOf } from './tree.ts'
 
 /** One value of a configuration, and where it came from. */
 export type TracedValue = {
@@ -18,35 +17,26 @@ export type TracedValue = {
   readonly references: readonly string[]
 }
 
-export type Traced = {
-  readonly source: Source
-  /** The file as written, and with its references filled in. */
-  readonly written: Tree
-  readonly filled: Tree
-  readonly secrets: Secrets
-  readonly env: Environment
-}
-
 const cover = '***'
 
 /** The values that a file has, in its order. Those that could not be filled in are left out. */
-export function traceValues(traced: Traced): readonly TracedValue[] {
-  return [...scalarsOf(traced.filled)].flatMap(([scalar, path]) =>
-    scalar.unknown ? [] : [traceScalar(scalar, path, traced)],
+export function traceValues(read: Filled, env: Environment): readonly TracedValue[] {
+  return [...scalarsOf(read.filled)].flatMap(([scalar, path]) =>
+    scalar.unknown ? [] : [traceScalar(scalar, path, read, env)],
   )
 }
 
 /** The same with every default of the schema, in the order of `settings`: what the file became when defaults were filled in. */
-export function traceSettings(settings: unknown, traced: Traced): readonly TracedValue[] {
+export function traceSettings(settings: unknown, read: Filled, env: Environment): readonly TracedValue[] {
   const values: TracedValue[] = []
   const walk = (value: unknown, path: Path): void => {
-    const { node, whole } = findNode(traced.filled, path)
+    const { node, whole } = findNode(read.filled, path)
     const scalar = whole && node.kind === 'scalar' ? node : undefined
-    if (scalar && !scalar.unknown) values.push(traceScalar(scalar, path, traced))
+    if (scalar && !scalar.unknown) values.push(traceScalar(scalar, path, read, env))
     const below = entriesOf(value)
     if (below.length > 0) for (const [step, inner] of below) walk(inner, [...path, step])
     else if (!scalar && value !== undefined) {
-      const at = whole ? traced.source.locate(node.span.start) : undefined
+      const at = whole ? read.source.locate(node.span.start) : undefined
       values.push({
         path: formatPath(path),
         value: typeof value === 'string' ? value : JSON.stringify(value),
@@ -66,7 +56,12 @@ function entriesOf(value: unknown): readonly (readonly [string | number, unknown
   return typeof value === 'object' && value !== null ? Object.entries(value) : []
 }
 
-function traceScalar(scalar: ScalarTree, path: Path, { source, written, secrets, env }: Traced): TracedValue {
+function traceScalar(
+  scalar: ScalarTree,
+  path: Path,
+  { source, written, secrets }: Filled,
+  env: Environment,
+): TracedValue {
   const { node } = findNode(written, path)
   const { line, col } = source.locate(scalar.span.start)
   return {

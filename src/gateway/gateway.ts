@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { describeChanges, effectiveSettings } from '../config/index.ts'
+import { describeChanges } from '../config/index.ts'
 import { findDialect, guessDialect } from '../dialects/index.ts'
 import type { Engine, EngineParts } from '../engine/index.ts'
 import { hasSoundHost, takeOriginForm } from '../engine/request-target.ts'
@@ -387,7 +387,7 @@ class RunningGateway implements Gateway {
 
   #settings() {
     const { plan } = this
-    return { revision: plan.revision, file: plan.file, settings: effectiveSettings(plan) }
+    return { revision: plan.revision, file: plan.file, settings: plan.settings }
   }
 
   reload(): Promise<ReloadResult> {

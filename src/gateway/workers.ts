@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ConfigError } from './config-error.ts'
-import { effectiveSettings, type Loaded, loadPlan } from '../config/index.ts'
+import { type Loaded, loadPlan } from '../config/index.ts'
 import type { GatewayParts, Listening } from './gateway.ts'
 import type { ReloadResult } from './reload-result.ts'
 import { Ids } from '../kit/ids.ts'
@@ -97,7 +97,7 @@ export async function startWorkers(file: string, parts: WorkersParts = {}): Prom
     const settings = () => ({
       revision: crew.plan.revision,
       file: crew.plan.file,
-      settings: effectiveSettings(crew.plan),
+      settings: crew.plan.settings,
     })
     ops = createOpsServer({ metrics, isReady, status, settings, reload: () => reloads.run() })
     return { url, opsUrl: (await bind(ops, address)).url }

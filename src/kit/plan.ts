@@ -79,11 +79,19 @@ export type OtlpPlan = {
   readonly forwardTraceparent: boolean
 }
 
+/**
+ * What the file says, defaults filled in, by its own paths and in one spelling: `server.body_max` → `32MiB`. Secrets are
+ * `***`.
+ */
+export type PlanSettings = { readonly [path: string]: string }
+
 /** The whole configuration, frozen; a request keeps the plan it began with. */
 export type Plan = {
   /** First 12 hex digits of the SHA-256 of the effective configuration (secrets left out). */
   readonly revision: string
   readonly file: string
+  /** What all the rest was made of: what is told of a configuration, and of what changed in it, is read from here. */
+  readonly settings: PlanSettings
   readonly currency: string
   readonly server: ServerPlan
   readonly storage: string

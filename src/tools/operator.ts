@@ -5,16 +5,8 @@ import { compareSettings } from '../config/compare-settings.ts'
 import { formatText } from '../config/format-text.ts'
 import { formatGithub } from '../config/format-github.ts'
 import { formatSarif } from '../config/format-sarif.ts'
-import {
-  type LintFinding,
-  effectiveSettings,
-  type Environment,
-  type Finding,
-  loadPlan,
-  type LoadRequest,
-} from '../config/index.ts'
+import { type LintFinding, type Environment, type Finding, loadPlan, type LoadRequest } from '../config/index.ts'
 import { type KeyFacts, listKeys } from '../config/key-facts.ts'
-import { traceConfig as trace } from '../config/trace-config.ts'
 import type { TracedValue } from '../config/trace-values.ts'
 import { readForeignYaml } from '../config/load.ts'
 import { Report } from '../config/report.ts'
@@ -65,8 +57,8 @@ export async function formatConfig(file: string, env: Environment): Promise<Form
 
 /** Every value that is in effect, defaults too, each with where it came from; secrets are redacted. */
 export async function traceConfig(file: string, env: Environment): Promise<TracedConfig> {
-  const { request, text, loaded } = await open(file, env)
-  return loaded.ok ? { ok: true, values: await trace({ ...request, text }) } : loaded
+  const { loaded } = await open(file, env)
+  return loaded.ok ? { ok: true, values: loaded.trace() } : loaded
 }
 
 /** What is dangerous in a valid configuration. `unasked` names rules that are left out. */
@@ -103,7 +95,7 @@ export async function reportFindings(findings: readonly LintFinding[], format: '
 
 /** What a plan would change of a gateway that has told its settings, prices first. */
 export function describeSettingChanges(running: { readonly [path: string]: string }, plan: Plan): readonly string[] {
-  return compareSettings(running, effectiveSettings(plan))
+  return compareSettings(running, plan.settings)
 }
 
 /** A configuration made of another gateway's; `notes` tell what of it could not be translated. */

@@ -184,6 +184,7 @@ function createPlan(candidates: readonly Candidate[], server: Partial<ServerPlan
   return {
     revision: '000000000000',
     file: 'test',
+    settings: {},
     currency: 'USD',
     server: {
       listen: { host: '127.0.0.1', port: 0 },

@@ -97,6 +97,7 @@ export function somePlan(groups: readonly Group[] = [someGroup()]): Plan {
   return {
     revision: '0123456789ab',
     file: 'gateway.yaml',
+    settings: {},
     currency: 'USD',
     server: {
       listen: { host: '127.0.0.1', port: 0 },

@@ -137,7 +137,7 @@ t.test('web pages and heartbeats are taken over by a reload; what is opened once
   ])
   t.match(result, { ok: true })
   t.same(result.ok && result.changes, [
-    'server.listen.port: 0 → 9',
+    'server.listen: 127.0.0.1:0 → 127.0.0.1:9',
     'server.memory_max: 192MiB → 64MiB',
     'server.heartbeat: 15s → off',
     `server.cors.origins: none → ${origin}`,

@@ -159,7 +159,6 @@ t.test(
     ])
     t.same(describeChanges(await planOf(sampleText), plan), [
       'models.alpha-image.upstreams: one → one weight 2.5 as a-2, two priority 2 as x',
-      'upstreams.two.name: absent → two',
       'upstreams.two.url: absent → simulator:two',
       'upstreams.two.timeouts.connect: absent → 5s',
       'upstreams.two.timeouts.first_byte: absent → 10m',
@@ -201,7 +200,7 @@ t.test('every spelling of a route is a route of its own that asks upstreams at t
   }
   t.match(
     describeChanges(await planOf(sampleText), plan).join('\n'),
-    /"POST \/v1\/models.*upstream_path: absent → \/v1beta/,
+    /^routes\["POST \/v1beta\/models.*"\]\.match: absent → POST \/v1beta\S+, \/v1\/models\S+, POST \/v1\/v1/m,
   )
 })
 

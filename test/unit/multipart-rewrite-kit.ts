@@ -83,6 +83,7 @@ export async function startPlugin(
   const spoolDir = change.spoolDir ?? join(tmpdir(), `multipart-rewrite-${randomUUID()}`)
   if (change.spoolDir === undefined) await mkdir(spoolDir, { mode: 0o700 })
   const plan: Plan = {
+    settings: {},
     revision: '000000000000',
     file: 'gateway.yaml',
     currency: 'USD',

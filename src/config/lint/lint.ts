@@ -1,13 +1,11 @@
 import type { Plan } from '../../kit/index.ts'
 import { drawCaret } from '../draw-caret.ts'
 import type { Environment } from '../environment.ts'
-import { fillTree } from '../fill.ts'
 import type { LintFinding } from '../finding.ts'
-import { readYaml } from '../load.ts'
-import { renameOldKeys } from '../old-names.ts'
+import { readFilled } from '../read-filled.ts'
 import { readTokens } from '../read-tokens.ts'
 import { Report } from '../report.ts'
-import { gatherSecrets, type Secrets } from '../secrets.ts'
+import type { Secrets } from '../secrets.ts'
 import { Source } from '../source.ts'
 import { findNear } from '../suggest.ts'
 import { findNode, formatPath, type Path, type Span, type Tree } from '../tree.ts'
@@ -54,11 +52,9 @@ const ignoreRules = {
 export async function lintPlan(request: LintRequest, unasked: readonly string[] = []): Promise<LintReport> {
   const { file, text, env, plan } = request
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
-  const { root: read } = readYaml(source.text)
-  if (!read) throw new Error('a valid configuration could not be read again')
-  const written = renameOldKeys(read)
-  const { root, loose } = await fillTree(written, source, env, new Report(source))
-  const page = { source, root: written, secrets: gatherSecrets(root, source.text, loose) }
+  const { written, secrets } = await readFilled(source, env, new Report(source))
+  if (!written) throw new Error('a valid configuration could not be read again')
+  const page = { source, root: written, secrets }
   const view = { plan, written }
   const left = unasked.map(nowCalled)
   const asked = lintRules.filter(rule => !left.includes(rule.id))

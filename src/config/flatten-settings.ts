@@ -1,0 +1,141 @@
+import { parseBytes, parseDuration, parseMoney, formatMoney } from '../kit/index.ts'
+import type { Settings } from './build.ts'
+import type { FormatName } from './formats.ts'
+import type { SchemaData } from './gateway-schema.ts'
+import type { ModelSettings } from './schema.ts'
+import { withoutPassword } from './secrets.ts'
+import { formatPath, type Path } from './tree.ts'
+
+const cover = '***'
+/** A list without elements. */
+export const emptyList = '[]'
+
+type Named = { readonly [name: string]: unknown }
+
+/**
+ * Everything that settings say, their defaults too, by the paths of the file, secrets redacted: `server.body_max → 32MiB`.
+ * What may be written in several ways is told in one: sizes, durations, money. Routes and steps are there by what they
+ * match and call, so that adding one moves none of the others. In the order of the schema.
+ */
+export function flattenSettings(
+  settings: Settings,
+  schema: SchemaData,
+  secrets: ReadonlySet<string>,
+): { readonly [path: string]: string } {
+  const facts: { [path: string]: string } = {}
+  const tell = (path: Path, text: string): void => {
+    facts[formatPath(path)] = secrets.has(text) ? cover : withoutPassword(text)
+  }
+  const walk = (value: unknown, path: Path, schema: SchemaData): void => {
+    if (value === undefined) return
+    if (typeof value === 'string') tell(path, secrets.has(value) ? value : canonical(value, schema['format']))
+    else if (typeof value !== 'object' || value === null) tell(path, JSON.stringify(value))
+    else if (!Array.isArray(value))
+      for (const [name, at, inner] of entriesOf(value as Named, schema)) walk(inner, [...path, name], at)
+    else if (value.every(element => typeof element === 'string')) facts[formatPath(path)] = listed(value, path, secrets)
+    else for (const [i, element] of value.entries()) walk(element, [...path, i], elementSchema(schema, i))
+  }
+  const { version: _, pipeline, models, routes, ...rest } = settings as Settings & { version: unknown }
+  const of = (name: string): SchemaData => propertySchema(schema, name)
+  for (const [name, at, value] of entriesOf(rest, schema)) walk(value, [name], at)
+  const steps = pipeline.map(step => (typeof step === 'string' ? ([step, undefined] as const) : firstEntry(step)))
+  tell(['pipeline'], steps.map(([plugin]) => plugin).join(', '))
+  for (const [plugin, options] of steps)
+    walk(options, ['pipeline', plugin], propertySchema(elementSchema(of('pipeline'), 0), plugin))
+  for (const [name, own] of Object.entries(models)) {
+    const { upstream: _, upstreams: __, send_as: ___, ...model } = own
+    tell(['models', name, 'upstreams'], describeUpstreams(own))
+    walk(model, ['models', name], propertySchema(of('models'), name))
+  }
+  for (const { match, ...route } of routes) {
+    const spellings = [match].flat()
+    const path = ['routes', spellings[0] ?? '']
+    tell([...path, 'match'], spellings.join(', '))
+    walk(route, path, elementSchema(of('routes'), 0))
+  }
+  return facts
+}
+
+function firstEntry(step: Named): readonly [string, unknown] {
+  return Object.entries(step)[0] ?? ['', undefined]
+}
+
+/** `alpha`, or what is said of it beside: `alpha weight 3 priority 2 as a-2`. */
+function describeUpstreams(own: ModelSettings): string {
+  const all: NonNullable<ModelSettings['upstreams']> = own.upstreams ?? [
+    { upstream: own.upstream ?? '', weight: 1, priority: 1 },
+  ]
+  return all
+    .map(({ upstream, weight, priority, send_as = own.send_as }) => {
+      const more = [
+        weight === 1 ? '' : ` weight ${weight}`,
+        priority === 1 ? '' : ` priority ${priority}`,
+        send_as === undefined ? '' : ` as ${send_as}`,
+      ]
+      return upstream + more.join('')
+    })
+    .join(', ')
+}
+
+/** The members of a mapping with their schemas, in the order of the schema; names that are no setting's own come behind. */
+function entriesOf(value: Named, schema: SchemaData): readonly (readonly [string, SchemaData, unknown])[] {
+  const properties = (schema['properties'] ?? {}) as Named
+  const names = (schema['propertyNames'] ?? {}) as SchemaData
+  const known = Object.keys(properties).filter(name => Object.hasOwn(value, name))
+  const others = Object.keys(value).filter(name => !Object.hasOwn(properties, name))
+  return [...known, ...others].map(name => {
+    return [canonical(name, names['format']), propertySchema(schema, name), value[name]] as const
+  })
+}
+
+function propertySchema(schema: SchemaData, name: string): SchemaData {
+  const properties = (schema['properties'] ?? {}) as { readonly [name: string]: SchemaData }
+  const own = Object.hasOwn(properties, name) ? properties[name] : schema['additionalProperties']
+  return typeof own === 'object' && own !== null ? (own as SchemaData) : {}
+}
+
+function elementSchema({ items, additionalItems }: SchemaData, i: number): SchemaData {
+  const own: unknown = Array.isArray(items) ? (items[i] ?? additionalItems) : items
+  return typeof own === 'object' && own !== null ? (own as SchemaData) : {}
+}
+
+/** Names of which the order says nothing. */
+function isUnordered([top, , part]: Path): boolean {
+  return top === 'families' && (part === 'streams' || part === 'forward')
+}
+
+function listed(texts: readonly string[], path: Path, secrets: ReadonlySet<string>): string {
+  if (texts.length === 0) return emptyList
+  const shown = texts.map(text => (secrets.has(text) ? cover : withoutPassword(text)))
+  return (isUnordered(path) ? shown.toSorted() : shown).join(', ')
+}
+
+/** One way to write what may be written in several. */
+const writers: { readonly [format in FormatName]?: (text: string) => string } = {
+  money: text => formatMoney(parseMoney(text) ?? Number.NaN),
+  duration: writeDuration,
+  'duration-or-none': writeDuration,
+  'duration-or-off': text => (text === 'off' ? text : writeDuration(text)),
+  bytes: text => withUnit(parseBytes(text) ?? Number.NaN, sizes),
+  'header-name': text => text.toLowerCase(),
+}
+
+function canonical(text: string, format: unknown): string {
+  return typeof format === 'string' && Object.hasOwn(writers, format)
+    ? (writers[format as FormatName] as (text: string) => string)(text)
+    : text
+}
+
+const sizes = { GiB: 1024 ** 3, MiB: 1024 ** 2, KiB: 1024, B: 1 } as const
+const times = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 } as const
+
+function writeDuration(text: string): string {
+  const ms = parseDuration(text)
+  return ms === 0 ? '0s' : withUnit(ms ?? Number.NaN, times)
+}
+
+/** In the largest unit of which it is a whole number. */
+function withUnit(value: number, units: { readonly [unit: string]: number }): string {
+  const [unit = '', worth = 1] = Object.entries(units).find(([, worth]) => value % worth === 0) ?? []
+  return `${value / worth}${unit}`
+}

@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises'
+import t from 'tap'
+import { describeChanges, loadConfig } from '../../src/index.ts'
+
+const shipped = await readFile(new URL('../../gateway.yaml', import.meta.url), 'utf8')
+
+async function load(edit: (text: string) => string = text => text, env: NodeJS.ProcessEnv = {}) {
+  const loaded = await loadConfig({ file: 'gateway.yaml', text: edit(shipped) }, env)
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings))
+  return loaded
+}
+
+const under = (more: string) => (text: string) => `${text}\n${more}\n`
+
+t.test('what a plan says of its settings stands at a key of the file', async t => {
+  const { plan, trace } = await load()
+  const traced = trace().map(({ path }) => path)
+  const steps = plan.pipeline.map(({ plugin }) => plugin)
+  const matches = [...new Set(plan.routes.map(({ method, upstreamPath }) => `${method} ${upstreamPath}`))]
+  /** Steps and routes are told by what they call and match; in the file they have a place in a list. */
+  const inFile = (path: string): string => {
+    const route = matches.findIndex(match => path.startsWith(`routes["${match}"]`))
+    const step = steps.findIndex(plugin => path.startsWith(`pipeline.${plugin}.`))
+    if (route >= 0) return `routes[${route}]${path.slice(`routes["${matches[route]}"]`.length)}`
+    if (step >= 0) return `pipeline[${step}]${path.slice('pipeline'.length)}`
+    return path.replace(/^(models.*)\.upstreams$/, '$1.upstream')
+  }
+  const paths = Object.keys(plan.settings)
+  t.ok(paths.length > 200)
+  const isTraced = (path: string) => traced.some(one => one === path || one.startsWith(`${path}[`))
+  t.strictSame(
+    paths.filter(path => !isTraced(inFile(path))),
+    [],
+  )
+})
+
+t.test('a plan says each size, time and price in one spelling, whatever the file has', async t => {
+  const same = (text: string): string =>
+    text
+      .replace('body_max: 32MiB', 'body_max: 32768KiB')
+      .replace('heartbeat: 15s', 'heartbeat: 15000ms')
+      .replace(/(sim-chat: .*)"0\.50"/, '$1"0.5"')
+  const [one, other] = [await load(), await load(same)]
+  t.strictSame(other.plan.settings, one.plan.settings)
+  t.equal(other.plan.revision, one.plan.revision)
+  t.match(one.plan.settings, {
+    'server.body_max': '32MiB',
+    'server.heartbeat': '15s',
+    'models.sim-chat.prices.input': '0.50',
+  })
+})
+
+t.test('settings tell no secret, and a changed one of telemetry is no change that is told', async t => {
+  const env = { ALPHA_API_KEY: 'k-alpha-secret' }
+  const otlp = (value: string) =>
+    under(`observability: { otlp: { endpoint: http://h:1, headers: { x-a: "${value}" } } }`)
+  const [before, after] = [await load(otlp('hidden-word'), env), await load(otlp('other-word'), env)]
+  for (const { plan } of [before, after])
+    t.notMatch(JSON.stringify(plan.settings), /hidden-word|other-word|k-alpha-secret/)
+  t.equal(after.plan.settings['observability.otlp.headers.x-a'], '***')
+  t.strictSame(await describeChanges(before.plan, after.plan), [])
+})
+
+t.test('a model that has prices no more is told as free, and the other way round', async t => {
+  const free = (text: string) => text.replace(/(sim-rerank: .*)prices: \{ search_unit: "0\.002" \}/, '$1price: free')
+  const [paid, gratis] = [(await load()).plan, (await load(free)).plan]
+  t.strictSame(await describeChanges(paid, gratis), [
+    'price of sim-rerank search_unit: 0.002 USD → none',
+    'price of sim-rerank: now free',
+  ])
+  t.strictSame(await describeChanges(gratis, paid), [
+    'price of sim-rerank search_unit: none → 0.002 USD',
+    'price of sim-rerank: no longer free',
+  ])
+})
+
+t.test('what is a secret in one of two files is not shown of the other', async t => {
+  const { plan } = await load()
+  const secret = { ...plan, settings: { ...plan.settings, 'upstreams.alpha.url': '***' } }
+  t.strictSame(await describeChanges(plan, secret), ['upstreams.alpha.url: changed'])
+  t.strictSame(await describeChanges(secret, plan), ['upstreams.alpha.url: changed'])
+})
