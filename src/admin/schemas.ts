@@ -4,20 +4,7 @@ import { userMembers } from '../kit/shapes/user.ts'
 // Fields that several endpoints take or answer with. Every object refuses fields that it does not name: nobody sets a role
 // or a balance by sending one.
 
-export {
-  decimal,
-  label,
-  moment,
-  momentOrNull,
-  moneyList,
-  number,
-  text,
-  textOrNull,
-  texts,
-  truth,
-  whole,
-  wholeOrNull,
-} from '../kit/shapes/schemas.ts'
+export { decimal, moment, text, textOrNull, texts, truth } from '../kit/shapes/schemas.ts'
 
 export const userName = {
   type: 'string',

@@ -43,9 +43,12 @@ export function flattenSettings(
   for (const [plugin, options] of steps)
     walk(options, ['pipeline', plugin], propertySchema(elementSchema(of('pipeline'), 0), plugin))
   for (const [name, own] of Object.entries(models)) {
-    const { upstream: _, upstreams: __, send_as: ___, ...model } = own
     tell(['models', name, 'upstreams'], describeUpstreams(own))
-    walk(model, ['models', name], propertySchema(of('models'), name))
+    walk(
+      { ...own, upstream: undefined, upstreams: undefined, send_as: undefined },
+      ['models', name],
+      propertySchema(of('models'), name),
+    )
   }
   for (const { match, ...route } of routes) {
     const spellings = [match].flat()

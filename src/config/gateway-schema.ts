@@ -1,5 +1,5 @@
 import type { AnyPlugin, Schema } from '../kit/index.ts'
-import { type FormatName, formats } from './formats.ts'
+import { type FormatName, formats, patternOf } from './formats.ts'
 import { admitOldNames } from './old-names.ts'
 import { parts } from './schema.ts'
 
@@ -155,7 +155,7 @@ function admitReference(schema: SchemaData): { [keyword: string]: unknown } {
   const { format, ...changed } = schema as { [keyword: string]: unknown; format?: string; pattern?: string }
   const own = format !== undefined && format in formats ? formats[format as FormatName] : undefined
   if (format !== undefined && !own) changed['format'] = format
-  const pattern = own?.pattern ?? changed.pattern
+  const pattern = (own && patternOf(own)) ?? changed.pattern
   if (pattern !== undefined) changed.pattern = `${pattern}|${reference}`
   else if (changed['type'] === 'integer' || changed['type'] === 'number' || changed['type'] === 'boolean') {
     if (changed['const'] === undefined && changed['enum'] === undefined) {

@@ -52,7 +52,7 @@ export type Loaded =
       readonly plan: Plan
       readonly notes: readonly Finding[]
       /** Every value of the file and every default, each with where it came from. */
-      trace(): readonly TracedValue[]
+      readonly trace: () => readonly TracedValue[]
     }
   | { readonly ok: false; readonly findings: readonly Finding[] }
 

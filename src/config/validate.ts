@@ -1,5 +1,5 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import { formats } from './formats.ts'
+import { formats, isOf } from './formats.ts'
 import type { SchemaData } from './gateway-schema.ts'
 
 /** One way in which a value does not fit its schema. */
@@ -44,7 +44,9 @@ function compile(schema: SchemaData): ValidateFunction {
     validateSchema: false,
     meta: false,
     code: { optimize: false },
-    formats: Object.fromEntries(Object.entries(formats).map(([name, { holds }]) => [name, holds])),
+    formats: Object.fromEntries(
+      Object.entries(formats).map(([name, format]) => [name, (text: string) => isOf(format, text)]),
+    ),
   }).compile(schema)
 }
 

@@ -1,8 +1,9 @@
 /** Money is a whole number of micro-units of the configured currency: 0.04 USD is 40_000. */
 export type Micros = number
 
-const moneyText = /^(\d{1,9})(?:\.(\d{1,6}))?$/
-const durationText = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/
+/** How an amount and a duration are written. */
+export const moneyText = /^(\d{1,9})(?:\.(\d{1,6}))?$/
+export const durationText = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/
 const bytesText = /^(\d+(?:\.\d+)?)\s?(B|KiB|MiB|GiB)?$/
 const durationMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 const bytesOf = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const

@@ -1,3 +1,5 @@
+import { moneyText } from '../units.ts'
+
 // JSON Schemas of single values, as answers and requests have them.
 
 export const text = { type: 'string' } as const
@@ -12,7 +14,7 @@ export const truth = { type: 'boolean' } as const
 export const moment = { type: 'string', format: 'date-time' } as const
 export const momentOrNull = { type: ['string', 'null'], format: 'date-time' } as const
 
-export const decimal = String.raw`^\d{1,9}(\.\d{1,6})?$`
+export const decimal = moneyText.source
 
 /** What people call things: no control characters, which logs and terminals would obey. */
 export const label = { type: 'string', minLength: 1, maxLength: 100, pattern: String.raw`^[^\p{Cc}\p{Cf}]+$` } as const

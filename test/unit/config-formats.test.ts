@@ -1,0 +1,50 @@
+import t from 'tap'
+import { type Format, type FormatName, formats, isOf, patternOf } from '../../src/config/formats.ts'
+
+type Samples = { readonly fits: readonly string[]; readonly others: readonly string[] }
+
+const samples: { readonly [name in FormatName]: Samples } = {
+  money: { fits: ['0.04', '12', '0.000001'], others: ['', '-1', '.5', '1e3', '0.0000001'] },
+  factor: { fits: ['1', '0.9'], others: ['1,5', '-1'] },
+  duration: { fits: ['30s', '1.5m', '250ms'], others: ['0s', '30', 's', '30 s', 'off'] },
+  'duration-or-none': { fits: ['0s', '5s'], others: ['5', 'none'] },
+  'duration-or-off': { fits: ['15s', 'off'], others: ['0s', 'offs', ''] },
+  processes: { fits: ['1', '999', 'auto'], others: ['0', '1000', 'autos'] },
+  bytes: { fits: ['32MiB', '1.5 KiB', '1B'], others: ['32', '0B', '32MB'] },
+  address: { fits: ['127.0.0.1:8080', '[::1]:0', 'localhost:65535'], others: ['h:65536', '::1:80', 'h', 'off'] },
+  'address-or-off': { fits: ['127.0.0.1:9464', 'off'], others: ['h:65536', 'on'] },
+  network: { fits: ['10.0.0.0/8', '2001:db8::/32', '::1', 'fe80::1%eth0'], others: ['10.0.0/8', '::/129', 'h'] },
+  storage: { fits: ['sqlite:./a.db', 'postgres://h/db', 'postgresql://h/db'], others: ['sqlite:', 'mysql://h/db'] },
+  counters: {
+    fits: ['memory:', 'redis://h:6379', 'rediss://u:p@h/1', 'redis://h:1?cluster'],
+    others: ['memory', 'redis://h:1?other', 'redis://h/x', 'redis://u:%zz@h', 'redis://'],
+  },
+  'upstream-url': {
+    fits: ['https://h', 'http://h:1/v1', 'https://h/models/a@001', 'simulator:alpha'],
+    others: ['https://u:p@h', 'https://h?key=1', 'https://h/#x', 'https://', 'ftp://h', 'simulator:a b'],
+  },
+  'otlp-endpoint': { fits: ['http://h:4318', 'https://h/p'], others: ['http://u@h', 'simulator:alpha', 'h:1'] },
+  'header-name': { fits: ['authorization', 'X-Api_Key'], others: ['', 'a b', 'a:b', 'é'] },
+  'header-value': { fits: ['', 'Bearer x'], others: ['a\nb', 'é'] },
+  origin: {
+    fits: ['*', 'https://app.example', 'http://h:3000'],
+    others: ['https://h/', 'https://h:443', 'https://H', '**'],
+  },
+  route: {
+    fits: ['POST /v1/images/edits', 'GET /v1/models/{id}'],
+    others: ['post /v1', 'POST v1', 'POST /v1?x', 'GET /{a}/{a}', 'GET /{A}'],
+  },
+  'route-spelling': { fits: ['/v1/v1', 'POST /v1', '/m/{id}'], others: ['v1', 'POST v1', '/{a}/{a}', '/v1#x'] },
+}
+
+for (const [name, { fits, others }] of Object.entries(samples))
+  t.test(`${name}: what we take an editor takes too, and what is none of it is refused`, async t => {
+    const format: Format = formats[name as FormatName]
+    // As editors read patterns: by Unicode.
+    const pattern = new RegExp(patternOf(format), 'u')
+    for (const text of fits) {
+      t.ok(isOf(format, text), text)
+      t.match(text, pattern)
+    }
+    for (const text of others) t.notOk(isOf(format, text), text)
+  })
