@@ -101,6 +101,9 @@ export const modelsAnswer = object({
   ),
 })
 
+/** Of the playground: how it asks, as any caller does. */
+export const sessionKeyAnswer = object({ key: text, expires: moment })
+
 const findings = listOf(
   object({
     severity: { type: 'string', enum: ['error', 'note'] },

@@ -24,10 +24,10 @@ export function compareSettings(before: Settings, after: Settings): string[] {
     if (price !== undefined) prices.push(price)
     else others.push(`${path}: ${describeChange(was, is)}`)
   }
-  for (const name of now) {
-    const [isFree, wasFree] = [pricesOf(name, after).length === 0, pricesOf(name, before).length === 0]
-    if (old.has(name) && isFree !== wasFree) prices.push(`price of ${name}: ${isFree ? 'now free' : 'no longer free'}`)
-  }
+  const [wasPriced, isPriced] = [pricedIn(before), pricedIn(after)]
+  for (const name of now)
+    if (old.has(name) && isPriced.has(name) !== wasPriced.has(name))
+      prices.push(`price of ${name}: ${isPriced.has(name) ? 'no longer free' : 'now free'}`)
   const added = [...now]
     .filter(name => !old.has(name))
     .map(name => `model ${name} added (${pricesOf(name, after).join(', ') || 'free'})`)
@@ -57,6 +57,12 @@ function describePrice(path: string, before: Settings, after: Settings): string 
 
 function modelsIn(settings: Settings): ReadonlySet<string> {
   return new Set(Object.keys(settings).flatMap(path => modelOf(path)?.name ?? []))
+}
+
+/** Models that have a price: the others are free. */
+function pricedIn(settings: Settings): ReadonlySet<string> {
+  const models = Object.keys(settings).map(modelOf)
+  return new Set(models.flatMap(model => (model && labelOf(model.rest) !== undefined ? model.name : [])))
 }
 
 function modelOf(path: string): { readonly name: string; readonly rest: string } | undefined {

@@ -1,8 +1,8 @@
 import { formatMoney, type Model } from '../../kit/index.ts'
 import { showLimits } from '../../kit/shapes/limits.ts'
-import { modelsAnswer } from '../answers.ts'
+import { modelsAnswer, sessionKeyAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
-import { moment, text, textOrNull, texts } from '../schemas.ts'
+import { text, textOrNull, texts } from '../schemas.ts'
 import { newSessionKey } from '../session/sessions.ts'
 import { sessionUserOf } from '../session-user.ts'
 
@@ -85,12 +85,7 @@ export const modelRoutes = [
     url: '/api/playground/key',
     access: 'user',
     summary: 'Makes a key for the playground: it lives an hour at most, and ends with the session.',
-    answer: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['key', 'expires'],
-      properties: { key: text, expires: moment },
-    },
+    answer: sessionKeyAnswer,
     handle: ask => newSessionKey(ask.parts, sessionUserOf(ask).session),
   }),
 ]

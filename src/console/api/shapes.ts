@@ -39,6 +39,8 @@ export type Pricing = {
   }[]
 }
 
+export type SessionKey = AnswerOf<typeof answers.sessionKeyAnswer>
+
 export type Configuration = AnswerOf<typeof answers.configAnswer>
 export type Checked = AnswerOf<typeof answers.findingsAnswer>
 export type Finding = Checked['findings'][number]

@@ -1,7 +1,5 @@
 import { ApiError, call } from '../../api/call.ts'
-import type { BillingRecord } from '../../api/shapes.ts'
-
-type SessionKey = { readonly key: string; readonly expires: string }
+import type { BillingRecord, SessionKey } from '../../api/shapes.ts'
 
 /** A key is not used in its last minute. */
 const spareMs = 60_000
