@@ -9,7 +9,7 @@ import {
   type Outbound,
   type Part,
   parseBytes,
-  type Problem,
+  type Diagnostic,
   ByteBudget,
   type ServerPlan,
 } from '../../src/kit/index.ts'
@@ -195,16 +195,16 @@ function fieldOf(sendAs: Facet['files'][string]['send_as'], base: string, severa
 }
 
 /** Two fields that would reach the upstream under one name. */
-function findClashes(facet: Facet): readonly Problem[] {
+function findClashes(facet: Facet): readonly Diagnostic[] {
   const owners = new Map<string, string>()
-  const problems: Problem[] = []
+  const diagnostics: Diagnostic[] = []
   for (const [field, { send_as }] of Object.entries(facet.files)) {
     for (const several of [false, true]) {
       const name = stripIndex(fieldOf(send_as, field, several))
       const owner = owners.get(name) ?? field
       owners.set(name, owner)
-      if (owner === field || problems.some(problem => problem.path[1] === field)) continue
-      problems.push({
+      if (owner === field || diagnostics.some(diagnostic => diagnostic.path[1] === field)) continue
+      diagnostics.push({
         severity: 'error',
         code: 'GW_FORM_FIELD_CLASH',
         message: `files of '${field}' would be sent under the name of '${owner}'`,
@@ -213,7 +213,7 @@ function findClashes(facet: Facet): readonly Problem[] {
       })
     }
   }
-  return problems
+  return diagnostics
 }
 
 function bytesOf(size: string | number): number {

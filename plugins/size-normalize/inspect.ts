@@ -1,11 +1,11 @@
-import { type Family, imageOperations, type Problem } from '../../src/kit/index.ts'
+import { type Family, imageOperations, type Diagnostic } from '../../src/kit/index.ts'
 import { readSize } from './read-size.ts'
 import type { SizeFacet } from './schema.ts'
 import { asSent, placeholdersOf } from './send-fields.ts'
 import { parseRatio } from './snap.ts'
 
 /** What is wrong with a facet beyond its schema. */
-export function inspect(facet: SizeFacet, family: Pick<Family, 'forward'>): readonly Problem[] {
+export function inspect(facet: SizeFacet, family: Pick<Family, 'forward'>): readonly Diagnostic[] {
   return [
     ...inspectRatios(facet),
     ...(facet.rule === 'snap' ? inspectSnap(facet) : inspectRatioRule(facet)),
@@ -14,60 +14,65 @@ export function inspect(facet: SizeFacet, family: Pick<Family, 'forward'>): read
   ]
 }
 
-function problem(code: string, path: Problem['path'], message: string, remedy: string): Problem {
+function diagnostic(code: string, path: Diagnostic['path'], message: string, remedy: string): Diagnostic {
   return { severity: 'error', code, message, remedy, path }
 }
 
-function inspectRatios({ ratios }: SizeFacet): readonly Problem[] {
-  const problems: Problem[] = []
+function inspectRatios({ ratios }: SizeFacet): readonly Diagnostic[] {
+  const diagnostics: Diagnostic[] = []
   const seen = new Map<number, string>()
   for (const [i, text] of ratios.entries()) {
     const value = parseRatio(text)?.value
     if (value === undefined) {
       const remedy = 'write "width:height" with two numbers over 0, as in "16:9"'
-      problems.push(problem('ratio_malformed', ['ratios', i], `'${text}' is not a ratio`, remedy))
+      diagnostics.push(diagnostic('ratio_malformed', ['ratios', i], `'${text}' is not a ratio`, remedy))
       continue
     }
     const first = seen.get(value)
     if (first === undefined) seen.set(value, text)
     else
-      problems.push(
-        problem('ratio_repeated', ['ratios', i], `'${text}' is '${first}', which stands above`, 'keep one of the two'),
+      diagnostics.push(
+        diagnostic(
+          'ratio_repeated',
+          ['ratios', i],
+          `'${text}' is '${first}', which stands above`,
+          'keep one of the two',
+        ),
       )
   }
-  return problems
+  return diagnostics
 }
 
-function inspectSnap(facet: SizeFacet): readonly Problem[] {
-  const problems: Problem[] = []
+function inspectSnap(facet: SizeFacet): readonly Diagnostic[] {
+  const diagnostics: Diagnostic[] = []
   for (const key of ['pixels_min', 'within_percent'] as const)
     if (facet[key] !== undefined)
-      problems.push(
-        problem('key_unfit', [key], `'${key}' has no meaning with rule snap`, 'take it out, or write rule: ratio'),
+      diagnostics.push(
+        diagnostic('key_unfit', [key], `'${key}' has no meaning with rule snap`, 'take it out, or write rule: ratio'),
       )
   if (facet.resolutions === undefined) {
     const remedy = 'add resolutions: [{ label: 1k, long_edge_max: 1024 }, { label: 2k }]'
-    return [...problems, problem('resolutions_missing', ['rule'], 'rule snap needs resolutions', remedy)]
+    return [...diagnostics, diagnostic('resolutions_missing', ['rule'], 'rule snap needs resolutions', remedy)]
   }
   const labels = facet.resolutions.map(({ label }) => label)
   if (facet.otherwise !== undefined && !labels.includes(facet.otherwise)) {
     const remedy = `write one of ${labels.join(', ')}`
-    problems.push(
-      problem('resolution_unknown', ['otherwise'], `'${facet.otherwise}' is not one of the resolutions`, remedy),
+    diagnostics.push(
+      diagnostic('resolution_unknown', ['otherwise'], `'${facet.otherwise}' is not one of the resolutions`, remedy),
     )
   }
-  return [...problems, ...inspectResolutions(facet.resolutions), ...inspectTemplates(facet)]
+  return [...diagnostics, ...inspectResolutions(facet.resolutions), ...inspectTemplates(facet)]
 }
 
-function inspectResolutions(rows: NonNullable<SizeFacet['resolutions']>): readonly Problem[] {
-  const problems: Problem[] = []
+function inspectResolutions(rows: NonNullable<SizeFacet['resolutions']>): readonly Diagnostic[] {
+  const diagnostics: Diagnostic[] = []
   let below = 0
   for (const [i, { label, long_edge_max: max }] of rows.entries()) {
     const path = ['resolutions', i]
     const last = i === rows.length - 1
     if (readSize(label, []).size.kind !== 'unread' || label !== label.trim())
-      problems.push(
-        problem(
+      diagnostics.push(
+        diagnostic(
           'label_unfit',
           [...path, 'label'],
           `'${label}' would be read as a size of its own`,
@@ -75,8 +80,8 @@ function inspectResolutions(rows: NonNullable<SizeFacet['resolutions']>): readon
         ),
       )
     if (rows.slice(0, i).some(row => row.label.toLowerCase() === label.toLowerCase()))
-      problems.push(
-        problem(
+      diagnostics.push(
+        diagnostic(
           'label_repeated',
           [...path, 'label'],
           `'${label}' stands above already`,
@@ -84,8 +89,8 @@ function inspectResolutions(rows: NonNullable<SizeFacet['resolutions']>): readon
         ),
       )
     if (last && max !== undefined)
-      problems.push(
-        problem(
+      diagnostics.push(
+        diagnostic(
           'threshold_unfit',
           [...path, 'long_edge_max'],
           'the last resolution has a long_edge_max, so that larger sizes have none',
@@ -93,8 +98,8 @@ function inspectResolutions(rows: NonNullable<SizeFacet['resolutions']>): readon
         ),
       )
     if (!last && max === undefined)
-      problems.push(
-        problem(
+      diagnostics.push(
+        diagnostic(
           'threshold_missing',
           path,
           `'${label}' has no long_edge_max, so that nothing reaches the rows below`,
@@ -102,8 +107,8 @@ function inspectResolutions(rows: NonNullable<SizeFacet['resolutions']>): readon
         ),
       )
     if (max !== undefined && max <= below)
-      problems.push(
-        problem(
+      diagnostics.push(
+        diagnostic(
           'thresholds_not_rising',
           [...path, 'long_edge_max'],
           `${max} is not more than ${below}, which stands above`,
@@ -112,16 +117,16 @@ function inspectResolutions(rows: NonNullable<SizeFacet['resolutions']>): readon
       )
     below = Math.max(below, max ?? 0)
   }
-  return problems
+  return diagnostics
 }
 
-function inspectTemplates({ send }: SizeFacet): readonly Problem[] {
-  const problems: Problem[] = []
+function inspectTemplates({ send }: SizeFacet): readonly Diagnostic[] {
+  const diagnostics: Diagnostic[] = []
   for (const [field, template] of Object.entries(send)) {
     if (template === asSent) {
       if (field !== 'size')
-        problems.push(
-          problem(
+        diagnostics.push(
+          diagnostic(
             'template_unfit',
             ['send', field],
             'only size can be sent as-sent',
@@ -132,8 +137,8 @@ function inspectTemplates({ send }: SizeFacet): readonly Problem[] {
     }
     const wrong = placeholdersOf(template).find(name => name !== 'resolution' && name !== 'ratio')
     if (wrong !== undefined || /[{}]/.test(template.replaceAll(/\{\w+\}/g, '')))
-      problems.push(
-        problem(
+      diagnostics.push(
+        diagnostic(
           'template_unknown',
           ['send', field],
           wrong === undefined ? `'${template}' has a brace without its other half` : `'{${wrong}}' is not known here`,
@@ -141,14 +146,14 @@ function inspectTemplates({ send }: SizeFacet): readonly Problem[] {
         ),
       )
   }
-  return problems
+  return diagnostics
 }
 
-function inspectRatioRule(facet: SizeFacet): readonly Problem[] {
-  const problems: Problem[] = []
+function inspectRatioRule(facet: SizeFacet): readonly Diagnostic[] {
+  const diagnostics: Diagnostic[] = []
   if (facet.resolutions !== undefined)
-    problems.push(
-      problem(
+    diagnostics.push(
+      diagnostic(
         'key_unfit',
         ['resolutions'],
         "'resolutions' has no meaning with rule ratio",
@@ -156,8 +161,8 @@ function inspectRatioRule(facet: SizeFacet): readonly Problem[] {
       ),
     )
   if (facet.otherwise !== undefined && !parseRatio(facet.otherwise))
-    problems.push(
-      problem(
+    diagnostics.push(
+      diagnostic(
         'ratio_malformed',
         ['otherwise'],
         `'${facet.otherwise}' is not a ratio`,
@@ -166,18 +171,18 @@ function inspectRatioRule(facet: SizeFacet): readonly Problem[] {
     )
   for (const [field, template] of Object.entries(facet.send))
     if (field !== 'size' || template !== asSent)
-      problems.push(
-        problem(
+      diagnostics.push(
+        diagnostic(
           'template_unfit',
           ['send', field],
           'rule ratio sends size as it came',
           'write send: { size: as-sent }, or rule: snap',
         ),
       )
-  return problems
+  return diagnostics
 }
 
-function inspectPixels({ rule, ratios, resolutions = [], otherwise, pixels = {} }: SizeFacet): readonly Problem[] {
+function inspectPixels({ rule, ratios, resolutions = [], otherwise, pixels = {} }: SizeFacet): readonly Diagnostic[] {
   const shapes = new Set(
     rule === 'snap'
       ? resolutions.flatMap(({ label }) => ratios.map(ratio => `${label} ${ratio}`))
@@ -189,16 +194,18 @@ function inspectPixels({ rule, ratios, resolutions = [], otherwise, pixels = {} 
       : 'write a ratio from the list above'
   return Object.keys(pixels)
     .filter(shape => !shapes.has(shape))
-    .map(shape => problem('shape_unknown', ['pixels', shape], `'${shape}' is nothing that this rule comes to`, remedy))
+    .map(shape =>
+      diagnostic('shape_unknown', ['pixels', shape], `'${shape}' is nothing that this rule comes to`, remedy),
+    )
 }
 
-function inspectOperations({ applies_to }: SizeFacet, { forward }: Pick<Family, 'forward'>): readonly Problem[] {
+function inspectOperations({ applies_to }: SizeFacet, { forward }: Pick<Family, 'forward'>): readonly Diagnostic[] {
   const known = new Set<string>([...imageOperations, ...forward.keys()])
   return applies_to
     .map((operation, i) => ({ operation, i }))
     .filter(({ operation }) => !known.has(operation))
     .map(({ operation, i }) =>
-      problem(
+      diagnostic(
         'operation_unknown',
         ['applies_to', i],
         `'${operation}' is not an operation of this family`,

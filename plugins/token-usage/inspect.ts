@@ -1,21 +1,21 @@
-import type { Family, Model, Problem } from '../../src/kit/index.ts'
+import type { Family, Model, Diagnostic } from '../../src/kit/index.ts'
 import type { UsageFacet } from './schema.ts'
 import { unitPer } from './units.ts'
 
 /** What the schema cannot see: every model of the family has something that its use is priced by. */
-export function inspect(facet: UsageFacet, family: Family, models: readonly Model[]): Problem[] {
-  return [...toolProblems(facet, family), ...models.flatMap(model => [...modelProblems(facet, family, model)])]
+export function inspect(facet: UsageFacet, family: Family, models: readonly Model[]): Diagnostic[] {
+  return [...toolDiagnostics(facet, family), ...models.flatMap(model => [...modelDiagnostics(facet, family, model)])]
 }
 
 /** Images that tools make are charged by the other plugin, or by nobody. */
-function toolProblems(facet: UsageFacet, family: Family): Problem[] {
+function toolDiagnostics(facet: UsageFacet, family: Family): Diagnostic[] {
   if (facet.image_tools !== 'bill' || family.facets.has('image-tier-billing')) return []
   const message = `family ${family.name} bills the images of tools, but has no tiers to bill them by`
   const remedy = 'give it an image-tier-billing section with answers: { responses: output }, or say image_tools: refuse'
   return [{ severity: 'error', code: 'image_tools_unpriced', message, remedy, path: ['image_tools'] }]
 }
 
-function* modelProblems(facet: UsageFacet, family: Family, model: Model): Iterable<Problem> {
+function* modelDiagnostics(facet: UsageFacet, family: Family, model: Model): Iterable<Diagnostic> {
   if (model.free) return
   const units = [...unitPer.keys()]
   const priced = units.filter(unit => model.prices.has(unit))

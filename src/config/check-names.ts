@@ -24,7 +24,7 @@ const byCaller = 'by-caller'
 
 /**
  * What names mean: every family, upstream, operation, dialect and local answer that is spoken of exists, and every model
- * that can be asked for has a price. Works on the tree, so that one fault does not hide another.
+ * that can be asked for has a price. Works on the tree, so that one diagnostic does not hide another.
  */
 export function checkNames(root: Tree, known: KnownNames, report: Report): void {
   const families = entriesOf(root, ['families']).map(entry => entry.key)

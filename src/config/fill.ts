@@ -59,12 +59,12 @@ async function readSecretFiles(root: Tree, folder: string): Promise<ReadonlyMap<
 async function readSecretFile(file: string): Promise<FileContent> {
   try {
     // A pipe would be waited for, and a device has no end.
-    if (!(await stat(file)).isFile()) return { fault: 'it is not a file' }
+    if (!(await stat(file)).isFile()) return { diagnostic: 'it is not a file' }
     const bytes = await readBeginning(file, secretFileBytesMax + 1)
-    if (bytes.length > secretFileBytesMax) return { fault: `it is longer than ${secretFileBytesMax} bytes` }
+    if (bytes.length > secretFileBytesMax) return { diagnostic: `it is longer than ${secretFileBytesMax} bytes` }
     return { text: bytes.toString('utf8').replace(/\r?\n$/, '') }
   } catch (error) {
-    return { fault: (error as NodeJS.ErrnoException).code ?? 'unknown reason' }
+    return { diagnostic: (error as NodeJS.ErrnoException).code ?? 'unknown reason' }
   }
 }
 

@@ -1,7 +1,7 @@
 /** Something wrong, or worth knowing, in a configuration file. */
 export type Finding = {
   readonly severity: 'error' | 'note'
-  /** Stable name of the kind of fault: `unknown_key`, `price_missing` … */
+  /** Stable name of the kind: `unknown_key`, `price_missing` … */
   readonly code: string
   readonly file: string
   /** Of the offending key or value; both count from 1. */

@@ -1,11 +1,11 @@
 import type { AnyPlugin } from '../kit/index.ts'
 import { composeSchema, type SchemaData } from './gateway-schema.ts'
 import type { Pipeline } from './pipeline.ts'
-import { reportMisfits } from './report-misfits.ts'
+import { reportSchemaErrors } from './report-schema-errors.ts'
 import type { Report } from './report.ts'
 import type { Source } from './source.ts'
 import { mapScalars, type Path, type ScalarTree, toValue, type Tree } from './tree.ts'
-import { createValidator, type Misfit, type Validator } from './validate.ts'
+import { createValidator, type SchemaError, type Validator } from './validate.ts'
 
 type Compiled = { readonly validator: Validator; readonly schema: SchemaData }
 type Fitted = { readonly settings: unknown; readonly schema: SchemaData }
@@ -14,13 +14,13 @@ type Fitted = { readonly settings: unknown; readonly schema: SchemaData }
 export function fitTree(root: Tree, pipeline: Pipeline, source: Source, report: Report): Fitted {
   const { validator, schema } = compileFor(pipeline, report)
   let value = spellOutSteps(toValue(root), pipeline)
-  let misfits = validator.validate(value)
-  const retyped = retypeFilled(root, misfits)
+  let schemaErrors = validator.validate(value)
+  const retyped = retypeFilled(root, schemaErrors)
   if (retyped !== root) {
     value = spellOutSteps(toValue(retyped), pipeline)
-    misfits = validator.validate(value)
+    schemaErrors = validator.validate(value)
   }
-  reportMisfits(misfits, retyped, source, report)
+  reportSchemaErrors(schemaErrors, retyped, source, report)
   return { settings: value, schema }
 }
 
@@ -32,9 +32,9 @@ function compileFor({ steps, plugins, unopened }: Pipeline, report: Report): Com
     const sound = new Map(plugins)
     const failed: string[] = []
     for (const { name, path, plugin } of steps) {
-      const fault = plugin && compileFault(name, plugin)
-      if (fault === undefined) continue
-      const message = `the schema of the plugin '${name}' cannot be used: ${fault}`
+      const diagnostic = plugin && compileFault(name, plugin)
+      if (diagnostic === undefined) continue
+      const message = `the schema of the plugin '${name}' cannot be used: ${diagnostic}`
       report.atValue(path, { code: 'plugin_failed', message, remedy: 'this is for its author to mend' })
       sound.delete(name)
       failed.push(name, plugin?.name ?? name)
@@ -68,9 +68,9 @@ function spellOutSteps(value: unknown, { plugins }: Pipeline): unknown {
 }
 
 /** What `${VAR}` gave is text; where the schema wants a number or a yes or no, it is read as one. */
-function retypeFilled(root: Tree, misfits: readonly Misfit[]): Tree {
+function retypeFilled(root: Tree, schemaErrors: readonly SchemaError[]): Tree {
   const wanted = new Map<string, readonly string[]>()
-  for (const { keyword, path, schema } of misfits) {
+  for (const { keyword, path, schema } of schemaErrors) {
     if (keyword === 'type') wanted.set(path.join('/'), ([] as string[]).concat(schema['type'] as string | string[]))
   }
   let changed = false

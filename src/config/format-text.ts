@@ -2,27 +2,27 @@ import { isDeepStrictEqual } from 'node:util'
 import { readYaml } from './load.ts'
 import { placeLines } from './place-lines.ts'
 import { readTokens, type Token } from './read-tokens.ts'
-import type { Fault } from './report.ts'
+import type { PlacedDiagnostic } from './report.ts'
 import { toValue, type Tree } from './tree.ts'
 
 export type Formatted =
   | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly faults: readonly Fault[] }
+  | { readonly ok: false; readonly diagnostics: readonly PlacedDiagnostic[] }
 
 /**
  * The text in its canonical layout: two blanks a level, one blank around what stands in braces, one empty line at most.
  * Comments, quotes, the order of everything and the lines it is broken into stay. Formatting twice changes nothing more.
- * @throws Error when the layout would change what the text says; that would be a fault of ours
+ * @throws Error when the layout would change what the text says; that would be a diagnostic of ours
  */
 export function formatText(given: string): Formatted {
   const text = given.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
-  const { root, faults } = readYaml(text)
-  if (!root || faults.length > 0) return { ok: false, faults }
+  const { root, diagnostics } = readYaml(text)
+  if (!root || diagnostics.length > 0) return { ok: false, diagnostics }
   const formatted = layOut(text, root)
   const again = readYaml(formatted)
   const same =
     again.root !== undefined &&
-    again.faults.length === 0 &&
+    again.diagnostics.length === 0 &&
     isDeepStrictEqual(entriesIn(again.root), entriesIn(root)) &&
     isDeepStrictEqual(commentsIn(formatted, again.root), commentsIn(text, root))
   if (!same)

@@ -1,4 +1,4 @@
-import type { AnyPlugin, Family, Model, OperationsByName, Problem } from '../kit/index.ts'
+import type { AnyPlugin, Family, Model, OperationsByName, Diagnostic } from '../kit/index.ts'
 import type { Parts, Sketch } from './build.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
@@ -44,12 +44,12 @@ function inspect(
   family: Family,
   models: readonly Model[],
   operations: OperationsByName,
-): readonly Problem[] {
+): readonly Diagnostic[] {
   // The facet was checked against the plugin's own schema, which is what its type follows from.
   return plugin.inspect?.(family.facets.get(plugin.name) as never, family, models, operations) ?? []
 }
 
-function reportProblem(problem: Problem, plugin: AnyPlugin, family: Family, report: Report): void {
+function reportProblem(problem: Diagnostic, plugin: AnyPlugin, family: Family, report: Report): void {
   const { severity, code, message, remedy, path, model } = problem
   const start = model === undefined ? ['families', family.name, plugin.name] : ['models', model]
   report.atValue([...start, ...path], { severity, code, message, ...(remedy !== undefined && { remedy }) })

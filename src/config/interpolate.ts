@@ -75,7 +75,7 @@ export type Filled =
     }
 
 /** What came of reading a `${file:…}`: its content without the last line break, or why not. */
-export type FileContent = { readonly text: string } | { readonly fault: string }
+export type FileContent = { readonly text: string } | { readonly diagnostic: string }
 
 /**
  * Fills the references of one scalar: `${VAR}`, `${VAR:-default}` (unset or empty), `${VAR:?message}`,
@@ -107,9 +107,9 @@ function resolve(reference: Reference, env: Environment, files: ReadonlyMap<stri
     return { code: 'reference_malformed', message: 'found a reference that cannot be read', remedy }
   }
   if (reference.kind === 'file') {
-    const content = files.get(reference.file) ?? { fault: 'it was not read' }
+    const content = files.get(reference.file) ?? { diagnostic: 'it was not read' }
     if ('text' in content) return content.text
-    const message = `the file '${reference.file}' cannot be read: ${content.fault}`
+    const message = `the file '${reference.file}' cannot be read: ${content.diagnostic}`
     return { code: 'file_unreadable', message, remedy: 'check that it exists and that the gateway may read it' }
   }
   const { name, otherwise, refusal } = reference

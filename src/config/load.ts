@@ -1,11 +1,11 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, parseDocument } from 'yaml'
-import type { Fault } from './report.ts'
+import type { PlacedDiagnostic } from './report.ts'
 import type { Entry, MapTree, Path, ScalarTree, Span, Tree } from './tree.ts'
 
 export type ReadResult = {
   /** Undefined when the text is not YAML or holds nothing. */
   readonly root: Tree | undefined
-  readonly faults: readonly Fault[]
+  readonly diagnostics: readonly PlacedDiagnostic[]
 }
 
 const whole: Span = { start: 0, end: 1 }
@@ -17,46 +17,49 @@ const faultsMax = 20
  */
 export function readYaml(text: string): ReadResult {
   const document = parseDocument(text, { version: '1.2', merge: false, uniqueKeys: false, prettyErrors: false })
-  const syntax = syntaxFaults(document, text)
-  if (syntax.length > 0) return { root: undefined, faults: syntax }
+  const syntax = syntaxDiagnostics(document, text)
+  if (syntax.length > 0) return { root: undefined, diagnostics: syntax }
   if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) {
     const remedy = 'write at least `version: 1`, groups, upstreams, families, models and routes'
     return {
       root: undefined,
-      faults: [{ code: 'file_empty', path: [], span: whole, message: 'the file is empty', remedy }],
+      diagnostics: [{ code: 'file_empty', path: [], span: whole, message: 'the file is empty', remedy }],
     }
   }
   const reader = new Reader(text)
   const root = reader.convert(document.contents, [])
-  return { root, faults: reader.faults }
+  return { root, diagnostics: reader.diagnostics }
 }
 
-/** The plain value of a file of somebody else's, with aliases and merge keys. Faults as above; the value is then undefined. */
-export function readForeignYaml(text: string): { readonly value: unknown; readonly faults: readonly Fault[] } {
+/** The plain value of a file of somebody else's, with aliases and merge keys. Diagnostics as above; the value is then undefined. */
+export function readForeignYaml(text: string): {
+  readonly value: unknown
+  readonly diagnostics: readonly PlacedDiagnostic[]
+} {
   const document = parseDocument(text, { version: '1.2', merge: true, prettyErrors: false })
-  const faults = syntaxFaults(document, text)
-  return { value: faults.length > 0 ? undefined : document.toJS({ maxAliasCount: 100 }), faults }
+  const diagnostics = syntaxDiagnostics(document, text)
+  return { value: diagnostics.length > 0 ? undefined : document.toJS({ maxAliasCount: 100 }), diagnostics }
 }
 
-/** The first fault of each line, and nothing that follows from one: the rest of a text whose beginning was not understood. */
-function syntaxFaults(document: Document.Parsed, text: string): Fault[] {
-  const faults: Fault[] = []
+/** The first diagnostic of each line, and nothing that follows from one: the rest of a text whose beginning was not understood. */
+function syntaxDiagnostics(document: Document.Parsed, text: string): PlacedDiagnostic[] {
+  const diagnostics: PlacedDiagnostic[] = []
   const lines = new Set<number>()
   for (const { code, pos, message } of [...document.errors, ...document.warnings]) {
     const lineStart = text.lastIndexOf('\n', pos[0] - 1) + 1
-    const follows = faults.length > 0 && message.includes(' in YAML stream')
-    if (follows || lines.has(lineStart) || faults.length === faultsMax) continue
+    const follows = diagnostics.length > 0 && message.includes(' in YAML stream')
+    if (follows || lines.has(lineStart) || diagnostics.length === faultsMax) continue
     lines.add(lineStart)
     const remedy = syntaxRemedy(code, message, /^.*/.exec(text.slice(lineStart))?.[0] ?? '')
     const span = { start: pos[0], end: pos[1] }
     const kind = code === 'TAG_RESOLVE_FAILED' ? 'yaml_tag' : 'yaml_syntax'
-    faults.push({ code: kind, path: [], span, message: syntaxMessage(code, message), ...(remedy && { remedy }) })
+    diagnostics.push({ code: kind, path: [], span, message: syntaxMessage(code, message), ...(remedy && { remedy }) })
   }
-  if (faults.length === 0 && document.directives.yaml.version !== '1.2') {
+  if (diagnostics.length === 0 && document.directives.yaml.version !== '1.2') {
     const message = `found YAML ${document.directives.yaml.version}; only 1.2 is read`
-    faults.push({ code: 'yaml_syntax', path: [], span: whole, message, remedy: 'take the %YAML line out' })
+    diagnostics.push({ code: 'yaml_syntax', path: [], span: whole, message, remedy: 'take the %YAML line out' })
   }
-  return faults
+  return diagnostics
 }
 
 /** The parser's words, without what it quotes from the file: that may be a secret. */
@@ -92,7 +95,7 @@ type Refused = { readonly code: string; readonly span: Span; readonly message: s
 
 /** Turns the package's nodes into ours, noting what we do not read. */
 class Reader {
-  readonly faults: Fault[] = []
+  readonly diagnostics: PlacedDiagnostic[] = []
   readonly #text: string
 
   constructor(text: string) {
@@ -103,7 +106,7 @@ class Reader {
     if (node === null) return scalar(whole, null, true)
     const span = spanOf(node)
     const refused = this.#refuse(node)
-    if (refused) this.faults.push({ ...refused, path })
+    if (refused) this.diagnostics.push({ ...refused, path })
     if (isMap(node)) return this.#convertMap(node.items as YamlPair[], span, path)
     if (isSeq(node)) {
       const elements = node.items.map((element, i) => this.convert(element as Node | null, [...path, i]))
@@ -122,10 +125,11 @@ class Reader {
       const keySpan = keyNode ? spanOf(keyNode) : { start: span.start, end: span.start + 1 }
       const key = keyNode ? keyText(keyNode) : undefined
       const refused = keyNode ? this.#refuse(keyNode) : undefined
-      const fault = refused ?? (key === undefined ? keyFaults.text : keyFault(key, seen))
-      if (fault) this.faults.push({ span: keySpan, ...fault, path: key === undefined ? path : [...path, key] })
+      const diagnostic = refused ?? (key === undefined ? keyDiagnostics.text : keyFault(key, seen))
+      if (diagnostic)
+        this.diagnostics.push({ span: keySpan, ...diagnostic, path: key === undefined ? path : [...path, key] })
       if (refused || key === undefined || key === '<<') unknown = true
-      else if (!fault || fault === keyFaults.reference) {
+      else if (!diagnostic || diagnostic === keyDiagnostics.reference) {
         entries.push({ key, keySpan, value: this.convert(value, [...path, key]) })
       }
       if (key !== undefined) seen.add(key)
@@ -156,7 +160,7 @@ class Reader {
   }
 }
 
-const keyFaults = {
+const keyDiagnostics = {
   text: { code: 'key_not_text', message: 'found a key that is not a name', remedy: 'write a name before the colon' },
   merge: {
     code: 'yaml_merge',
@@ -172,11 +176,11 @@ const keyFaults = {
 } as const
 
 function keyFault(key: string, seen: ReadonlySet<string>) {
-  if (key === '<<') return keyFaults.merge
-  if (key === '__proto__') return keyFaults.reserved
+  if (key === '<<') return keyDiagnostics.merge
+  if (key === '__proto__') return keyDiagnostics.reserved
   if (seen.has(key))
     return { code: 'duplicate_key', message: `'${key}' is set twice here`, remedy: 'keep one of the two' }
-  return key.includes('${') ? keyFaults.reference : undefined
+  return key.includes('${') ? keyDiagnostics.reference : undefined
 }
 
 /** `1: …` and `true: …` are names too, spelt as they were written. */

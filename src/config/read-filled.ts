@@ -22,8 +22,8 @@ export async function readFilled(
   report: Report,
   variablesAreSecret?: boolean,
 ): Promise<Filled | { readonly written?: undefined; readonly secrets: Secrets }> {
-  const { root, faults } = readYaml(source.text)
-  report.add(...faults)
+  const { root, diagnostics } = readYaml(source.text)
+  report.add(...diagnostics)
   if (!root) return { secrets: gatherSecrets(undefined, source.text, []) }
   const written = renameOldKeys(root, report)
   const { root: filled, loose } = await fillTree(written, source, env, report, variablesAreSecret)

@@ -5,7 +5,7 @@ import type { Source } from './source.ts'
 import { findNode, formatPath, type Path, type Span, type Tree } from './tree.ts'
 
 /** A finding before it has been given its line. */
-export type Fault = {
+export type PlacedDiagnostic = {
   readonly code: string
   readonly path: Path
   readonly span: Span
@@ -16,12 +16,12 @@ export type Fault = {
   readonly mild?: boolean
 }
 
-export type Complaint = Omit<Fault, 'path' | 'span'>
+export type Complaint = Omit<PlacedDiagnostic, 'path' | 'span'>
 
 /** Gathers what is wrong with one file, so that all of it is told at once. */
 export class Report {
   readonly #source: Source
-  readonly #faults: Fault[] = []
+  readonly #diagnostics: PlacedDiagnostic[] = []
   #root: Tree | undefined
 
   constructor(source: Source) {
@@ -33,8 +33,8 @@ export class Report {
     this.#root = root
   }
 
-  add(...faults: readonly Fault[]): void {
-    this.#faults.push(...faults)
+  add(...diagnostics: readonly PlacedDiagnostic[]): void {
+    this.#diagnostics.push(...diagnostics)
   }
 
   /** About the key at the path's end; where the path stops short, about the last thing that exists. */
@@ -52,19 +52,21 @@ export class Report {
 
   /** True when the value at the path, or any part of it, cannot be used. */
   broken(path: Path): boolean {
-    return this.#faults.some(fault => isError(fault) && !fault.mild && isUnder(fault.path, path))
+    return this.#diagnostics.some(
+      diagnostic => isError(diagnostic) && !diagnostic.mild && isUnder(diagnostic.path, path),
+    )
   }
 
   get failed(): boolean {
-    return this.#faults.some(isError)
+    return this.#diagnostics.some(isError)
   }
 
   /** In the order of the file; a thing said twice of one place is said once. */
   findings(secrets: Secrets): readonly Finding[] {
     const seen = new Set<string>()
     const findings: Finding[] = []
-    const faults = this.#faults.toSorted((a, b) => a.span.start - b.span.start)
-    for (const { severity, code, path, span, message, remedy } of faults) {
+    const diagnostics = this.#diagnostics.toSorted((a, b) => a.span.start - b.span.start)
+    for (const { severity, code, path, span, message, remedy } of diagnostics) {
       const mark = `${span.start} ${code} ${message}`
       if (seen.has(mark)) continue
       seen.add(mark)
@@ -94,8 +96,8 @@ function headOf(node: Tree): Span {
   return node.kind === 'scalar' ? node.span : { start: node.span.start, end: node.span.start + 1 }
 }
 
-function isError(fault: Fault): boolean {
-  return fault.severity !== 'note'
+function isError(diagnostic: PlacedDiagnostic): boolean {
+  return diagnostic.severity !== 'note'
 }
 
 function isUnder(path: Path, above: Path): boolean {

@@ -3,7 +3,7 @@ import { formats, isOf } from './formats.ts'
 import type { SchemaData } from './gateway-schema.ts'
 
 /** One way in which a value does not fit its schema. */
-export type Misfit = {
+export type SchemaError = {
   /** Steps from the root to the value, or to the mapping that lacks or must not have a key. */
   readonly path: readonly string[]
   readonly keyword: string
@@ -17,8 +17,8 @@ export type Misfit = {
 }
 
 export type Validator = {
-  /** Fills defaults into `value` and tells every misfit; none means that it fits. */
-  validate(value: unknown): readonly Misfit[]
+  /** Fills defaults into `value` and tells every schema error; none means that it fits. */
+  validate(value: unknown): readonly SchemaError[]
 }
 
 /** Compiles a schema. @throws Error when it is not one: the fault of a plugin's author. */
@@ -26,7 +26,7 @@ export function createValidator(schema: SchemaData): Validator {
   const check = compile(schema)
   return {
     validate(value) {
-      return check(value) ? [] : (check.errors ?? []).map(toMisfit)
+      return check(value) ? [] : (check.errors ?? []).map(toSchemaError)
     },
   }
 }
@@ -50,7 +50,7 @@ function compile(schema: SchemaData): ValidateFunction {
   }).compile(schema)
 }
 
-function toMisfit(error: ErrorObject): Misfit {
+function toSchemaError(error: ErrorObject): SchemaError {
   return {
     path: error.instancePath.split('/').slice(1).map(decodeStep),
     keyword: error.keyword,

@@ -7,7 +7,7 @@ import type { Admits, Schema } from './schema.ts'
 import type { Slot } from './slots.ts'
 
 /** Something wrong or worth knowing in a configuration, found after the schema. */
-export type Problem = {
+export type Diagnostic = {
   readonly severity: 'error' | 'note'
   readonly code: string
   readonly message: string
@@ -40,9 +40,9 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
     family: Family,
     models: readonly Model[],
     operations: OperationsByName,
-  ): readonly Problem[]
+  ): readonly Diagnostic[]
   /** Meaning checks on its options, beyond their schema; paths are inside the options. */
-  inspectOptions?(options: Admits<Options>): readonly Problem[]
+  inspectOptions?(options: Admits<Options>): readonly Diagnostic[]
   /**
    * Before the fact: what this plugin would do with a request and what it would hold for it, by the functions that its
    * hooks use. Asked in the pipeline's order. @throws Failure the one that the request would be refused with
@@ -61,8 +61,8 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
 /** The facts of a plugin whose types have been forgotten, as a plan keeps them. */
 // The facet of each plugin has its own type; a list of plugins can only say that it was checked against the schema.
 export type KnownPlugin = Omit<PluginFacts, 'inspect' | 'inspectOptions' | 'quote' | 'prices' | 'keepsKeys'> & {
-  inspect?(facet: never, family: Family, models: readonly Model[], operations: OperationsByName): readonly Problem[]
-  inspectOptions?(options: never): readonly Problem[]
+  inspect?(facet: never, family: Family, models: readonly Model[], operations: OperationsByName): readonly Diagnostic[]
+  inspectOptions?(options: never): readonly Diagnostic[]
   quote?(request: Imagined, facet: never): Quote | undefined
   prices?(ask: PriceAsk, facet: never): Prices | undefined
   keepsKeys?(operation: string, facet: never): boolean

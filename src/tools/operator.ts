@@ -18,7 +18,7 @@ import { knownNames } from '../gateway/known-names.ts'
 import { builtins, pluginFinder } from '../gateway/plugin-finder.ts'
 import { readVersion } from '../gateway/version.ts'
 
-// What an operator does with a configuration while nothing runs. Each is told the whole file's faults when it has some.
+// What an operator does with a configuration while nothing runs. Each is told the whole file's findings when it has some.
 
 type Refused = { readonly ok: false; readonly findings: readonly Finding[] }
 
@@ -103,9 +103,9 @@ export async function importConfig(file: string, from: 'litellm'): Promise<Impor
   const text = await readFile(file, 'utf8')
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const report = new Report(source)
-  const { value, faults } = readForeignYaml(source.text)
-  report.add(...faults)
-  const imported = faults.length > 0 ? undefined : importLitellm(value)
+  const { value, diagnostics } = readForeignYaml(source.text)
+  report.add(...diagnostics)
+  const imported = diagnostics.length > 0 ? undefined : importLitellm(value)
   if (imported) return { ok: true, ...imported }
   if (!report.failed) {
     const remedy = `name a config.yaml of ${from}: it has a model_list`

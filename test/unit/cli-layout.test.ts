@@ -9,7 +9,7 @@ const broken = new URL('../cases/config-errors/', import.meta.url)
 
 function format(text: string): string {
   const formatted = formatText(text)
-  if (!formatted.ok) throw new Error(JSON.stringify(formatted.faults))
+  if (!formatted.ok) throw new Error(JSON.stringify(formatted.diagnostics))
   return formatted.text
 }
 
@@ -59,7 +59,7 @@ for (const [title, given, wanted] of cases)
 
 t.test('a file that cannot be read is left alone, and its faults are told', async t => {
   for (const text of ['a: [1', 'a: 1\na: 2', 'a: &x 1', '', 'a:\n\t- 1'])
-    t.match(formatText(text), { ok: false, faults: [{}] })
+    t.match(formatText(text), { ok: false, diagnostics: [{}] })
 })
 
 t.test('whatever blanks a file has, the layout keeps its meaning and is found in one step', async t => {

@@ -3,7 +3,7 @@ import type { SchemaData } from './gateway-schema.ts'
 import type { Complaint } from './report.ts'
 import { suggest } from './suggest.ts'
 import type { Tree } from './tree.ts'
-import type { Misfit } from './validate.ts'
+import type { SchemaError } from './validate.ts'
 
 const kinds: { readonly [type: string]: string } = {
   object: 'a mapping',
@@ -15,9 +15,9 @@ const kinds: { readonly [type: string]: string } = {
   null: 'nothing',
 }
 
-/** A misfit in words: what was found, and what would be right. `source` is the value as it is written. */
-export function describeMisfit(misfit: Misfit, node: Tree, source: string): Complaint {
-  const { keyword, params, schema } = misfit
+/** A schema error in words: what was found, and what would be right. `source` is the value as it is written. */
+export function describeSchemaError(schemaError: SchemaError, node: Tree, source: string): Complaint {
+  const { keyword, params, schema } = schemaError
   const found = describeFound(node, source)
   switch (keyword) {
     case 'additionalProperties':
@@ -101,22 +101,26 @@ export function describeMisfit(misfit: Misfit, node: Tree, source: string): Comp
 }
 
 /** A key that the schema of names does not admit. */
-export function describeName(misfit: Misfit): Complaint {
-  const name = misfit.key ?? ''
-  if (misfit.keyword === 'format') {
-    const { name: what, remedy } = formats[misfit.params['format'] as FormatName]
+export function describeName(schemaError: SchemaError): Complaint {
+  const name = schemaError.key ?? ''
+  if (schemaError.keyword === 'format') {
+    const { name: what, remedy } = formats[schemaError.params['format'] as FormatName]
     return { code: 'name_malformed', message: `'${name}' is not ${what}`, remedy }
   }
-  if (misfit.keyword === 'enum') {
-    const known = (misfit.params['allowedValues'] as readonly unknown[]).map(String)
+  if (schemaError.keyword === 'enum') {
+    const known = (schemaError.params['allowedValues'] as readonly unknown[]).map(String)
     return { ...unknownKey(name, {}), ...remedyOf(suggest(name, known)) }
   }
   if (name === '')
     return { code: 'name_malformed', message: 'found an empty name', remedy: 'write a name before the colon' }
-  return { code: 'name_malformed', message: `'${name}' cannot be a name here`, remedy: patternRemedy(misfit.schema) }
+  return {
+    code: 'name_malformed',
+    message: `'${name}' cannot be a name here`,
+    remedy: patternRemedy(schemaError.schema),
+  }
 }
 
-function unknownKey(key: string, schema: Misfit['schema']): Complaint {
+function unknownKey(key: string, schema: SchemaError['schema']): Complaint {
   const known = Object.keys(schema['properties'] ?? {})
   return {
     code: 'unknown_key',
@@ -130,7 +134,7 @@ function remedyOf(remedy: string | undefined): { remedy?: string } {
   return remedy === undefined ? {} : { remedy }
 }
 
-function wrongType(schema: Misfit['schema'], node: Tree, source: string, found: string): Complaint {
+function wrongType(schema: SchemaError['schema'], node: Tree, source: string, found: string): Complaint {
   const wanted = ([] as unknown[]).concat(schema['type']).map(type => kinds[String(type)] ?? String(type))
   const money = schema['format'] === 'money' || schema['format'] === 'factor'
   if (money && node.kind === 'scalar' && typeof node.value === 'number') {
@@ -158,7 +162,7 @@ function describeFound(node: Tree, source: string): string {
   return `the ${typeof node.value === 'number' ? 'number ' : 'value '}${clip(source)}`
 }
 
-function repeated(list: Tree, params: Misfit['params']): string {
+function repeated(list: Tree, params: SchemaError['params']): string {
   const element = list.kind === 'list' ? list.elements[Number(params['i'])] : undefined
   return element?.kind === 'scalar' && !element.secret ? `'${clip(String(element.value))}'` : 'one entry'
 }
@@ -171,7 +175,7 @@ function bound(found: string, right: string): Complaint {
   return { code: 'value_range', message: `found ${found}`, remedy: `write ${right}` }
 }
 
-function counted(params: Misfit['params'], thing: string): string {
+function counted(params: SchemaError['params'], thing: string): string {
   const limit = Number(params['limit'])
   const many = thing === 'entry' ? 'entries' : `${thing}s`
   return `${limit} ${limit === 1 ? thing : many}`
@@ -181,7 +185,7 @@ function listed(names: readonly string[]): string {
   return names.length > 1 ? `${names.slice(0, -1).join(', ')} or ${names.at(-1) ?? ''}` : (names[0] ?? '')
 }
 
-function patternRemedy(schema: Misfit['schema']): string {
+function patternRemedy(schema: SchemaError['schema']): string {
   const { description, pattern } = schema
   return typeof description === 'string' ? description : `it has to match ${String(pattern)}`
 }
