@@ -1,11 +1,17 @@
+import {
+  fieldCharsMax,
+  Holdback,
+  type JsonVisitor,
+  JsonWalk,
+  RecordReader,
+  type RecordVisitor,
+} from '../../src/wire/index.ts'
 import { type Allowance, Borne } from './allowance.ts'
-import { Holdback } from './holdback.ts'
 import { ImageDigest } from './image-digest.ts'
 import { ImageHead } from './image-head.ts'
 import { findPicture, isLink } from './judge-text.ts'
 import { LinkText } from './link-text.ts'
 import { sizeOf } from './measure.ts'
-import { fieldCharsMax, RecordReader, type RecordVisitor } from './read-records.ts'
 import { type AnswerWords, Remainder } from './remainder.ts'
 import {
   afterImageBytesMax,
@@ -16,7 +22,6 @@ import {
   Unreadable,
   Unrecognised,
 } from './scanned.ts'
-import { JsonWalk, type JsonVisitor } from './walk-json.ts'
 
 /** The records that carry a finished image (wire facts 1.4). */
 const finishedTypes: ReadonlySet<string> = new Set(['image_generation.completed', 'image_edit.completed'])

@@ -1,9 +1,7 @@
+import { Holdback, JsonWalk, RecordReader, type RecordVisitor } from '../../src/wire/index.ts'
 import { type Allowance, Borne } from './allowance.ts'
-import { Holdback } from './holdback.ts'
-import { RecordReader, type RecordVisitor } from './read-records.ts'
 import { type FoundImage, type Scanned, type Scanner, Unreadable, Unrecognised } from './scanned.ts'
 import { ToolResults } from './tool-results.ts'
-import { JsonWalk } from './walk-json.ts'
 
 /** `response`, `output`, its list, an object of it. */
 const listed = 4

@@ -10,9 +10,9 @@ import {
   type Part,
   parseBytes,
   type Problem,
-  ByteBudget,
   type ServerPlan,
 } from '../../src/kit/index.ts'
+import { ByteBudget } from '../../src/wire/index.ts'
 import { fail } from './errors.ts'
 import { nameFile } from './name-file.ts'
 import { parseBoundary } from './parse-boundary.ts'

@@ -20,12 +20,12 @@ import {
   type Plan,
   type Random,
   type Reach,
-  ByteBudget,
   Slots,
   type Stage,
   type Target,
   type Upstream,
 } from '../kit/index.ts'
+import { ByteBudget } from '../wire/index.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import { DecodedAnswer, type Source } from './decode.ts'

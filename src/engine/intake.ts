@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Transform, type TransformCallback } from 'node:stream'
-import { type Body, type Clock, formatBytes, type ByteBudget, type Route } from '../kit/index.ts'
+import { type Body, type Clock, formatBytes, type Route } from '../kit/index.ts'
+import type { ByteBudget } from '../wire/index.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
 import { scanObjectInTurns } from './fields.ts'

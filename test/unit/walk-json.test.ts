@@ -1,5 +1,5 @@
 import t from 'tap'
-import { JsonWalk, type JsonVisitor } from '../../plugins/image-tier-billing/walk-json.ts'
+import { JsonWalk, type JsonVisitor } from '../../src/wire/index.ts'
 import { jsonTexts } from '../cases/json-texts.ts'
 
 /** Walks a text in two pieces. */
