@@ -2,6 +2,8 @@ const quote = 0x22
 const backslash = 0x5c
 /** Strings that are no longer end before a native search has begun. */
 const byteLoop = 24
+/** With more escapes among so many bytes the next are looked at one by one, too. */
+const escapesMax = 8
 
 /** What `findStringEnd` says where a text ends first: within a string, or behind a backslash that escapes what comes next. */
 export const unended = -1
@@ -16,12 +18,19 @@ export function findStringEnd(bytes: Buffer, from: number): number {
   let at = from
   for (;;) {
     const loopTo = Math.min(length, at + byteLoop)
+    let escapes = 0
     while (at < loopTo) {
       const byte = bytes[at] as number
       if (byte === quote) return at
-      at += byte === backslash ? 2 : 1
+      if (byte !== backslash) at++
+      else {
+        at += 2
+        escapes++
+      }
     }
     if (at >= length) return at > length ? unendedEscape : unended
+    // Where escapes are many, a search for quotes finds those, or a run of backslashes that has to be walked back.
+    if (escapes > escapesMax) continue
     const found = bytes.indexOf(quote, at)
     const end = found === -1 ? length : found
     let first = end
