@@ -29,7 +29,6 @@ const doors = {
 const homes = {
   '@clack/prompts': '^src/cli/ask-setup[.]ts$',
   ajv: '^src/config/validate[.]ts$',
-  busboy: '^plugins/multipart-rewrite/read-form[.]ts$',
   commander: '^src/cli/',
   'fastest-levenshtein': '^src/config/',
   fastify: '^src/admin/server[.]ts$',

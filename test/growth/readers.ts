@@ -229,7 +229,7 @@ function estimateTwice(bytes: Buffer): number {
 }
 
 function inFrames(bytes: Buffer, chunkBytes: number): void {
-  const frames = new FormFrames(boundary, { head: block => block, content: ignore, pass: ignore })
+  const frames = new FormFrames(boundary, { head: ignore, content: ignore })
   attempt(() => {
     for (let at = 0; at < bytes.length; at += chunkBytes) frames.take(bytes.subarray(at, at + chunkBytes))
   })
