@@ -16,14 +16,19 @@ const islands = [
   'simulator',
 ]
 
-/** Those of them that may also read what is said of operations. */
-const readers = ['dialects', 'observe', 'admin']
+const operations = '^src/operations/index[.]ts$'
+/** The other door that some of them have: what is said of operations, and what reads bodies. */
+const doors = {
+  dialects: [operations],
+  observe: [operations],
+  admin: [operations],
+  engine: ['^src/wire/index[.]ts$'],
+}
 
 /** Package → the one place that may name it. */
 const homes = {
   '@clack/prompts': '^src/cli/ask-setup[.]ts$',
   ajv: '^src/config/validate[.]ts$',
-  busboy: '^plugins/multipart-rewrite/read-form[.]ts$',
   commander: '^src/cli/',
   'fastest-levenshtein': '^src/config/',
   fastify: '^src/admin/server[.]ts$',
@@ -54,6 +59,18 @@ module.exports = {
         pathNot: '^src/kit/',
       },
     ),
+    refuse(
+      'wire-imports-nothing-of-ours',
+      'Readers know bytes. Of the kit they may know types, which are gone when they run.',
+      { path: '^src/wire/' },
+      { path: ours, pathNot: ['^src/wire/', '^src/kit/'] },
+    ),
+    refuse(
+      'wire-runs-nothing-of-the-kit',
+      'Readers know bytes. Of the kit they may know types, which are gone when they run.',
+      { path: '^src/wire/' },
+      { path: '^src/kit/', dependencyTypesNot: ['type-only'] },
+    ),
     ...islands.map(name =>
       refuse(
         `${name.replace('/', '-')}-imports-only-the-kit`,
@@ -61,15 +78,15 @@ module.exports = {
         { path: `^src/${name}/` },
         {
           path: ours,
-          pathNot: ['^src/kit/', `^src/${name}/`, ...(readers.includes(name) ? ['^src/operations/index[.]ts$'] : [])],
+          pathNot: ['^src/kit/', `^src/${name}/`, ...(doors[name] ?? [])],
         },
       ),
     ),
     refuse(
       'plugin-imports-only-the-kit',
-      'A plugin has one door: src/kit/index.ts. Plugins speak to one another through slots.',
+      'A plugin has two doors: src/kit/index.ts, and src/wire/index.ts for reading bodies. Plugins speak to one another through slots.',
       { path: '^plugins/([^/]+)/' },
-      { path: ours, pathNot: ['^src/kit/index[.]ts$', '^plugins/$1/'] },
+      { path: ours, pathNot: ['^src/kit/index[.]ts$', '^src/wire/index[.]ts$', '^plugins/$1/'] },
     ),
     refuse(
       'plugin-list-imports-only-plugins',

@@ -36,6 +36,8 @@ export { offerSetup } from './tools/setup.ts'
 export type { Checked } from './tools/doctor/checked.ts'
 export type { ProcessStatus, Status } from './gateway/status.ts'
 export { readVersion } from './gateway/version.ts'
+export { ByteBudget, ByteClaim, Holdback, JsonWalk, RecordReader } from './wire/index.ts'
+export type { JsonVisitor, RecordVisitor } from './wire/index.ts'
 
 /**
  * Builds a gateway from its configuration: validates, opens the stores, recovers charges, creates the plugins.

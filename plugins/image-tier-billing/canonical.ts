@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Json } from '../../src/kit/index.ts'
+import { StringEnd, unended } from '../../src/wire/index.ts'
 
 /** Values up to this length are parsed whole. */
 const parsedBytesMax = 16_384
@@ -17,10 +18,6 @@ const comma = 0x2c
 /** Bytes outside of strings that structure is made of. */
 const structural = new Uint8Array(256)
 for (const byte of Buffer.from('{}[],:"')) structural[byte] = 1
-/** Bytes that a string may end with, or that hide its end. */
-const inString = new Uint8Array(256)
-inString[quote] = 1
-inString[backslash] = 1
 
 /** Takes the canonical text, piece by piece. */
 export type Sink = (piece: Buffer | string) => void
@@ -61,6 +58,7 @@ class Marks {
   readonly closing: number[] = []
   readonly #text: Buffer
   readonly #open: number[] = []
+  readonly #end = new StringEnd()
   #read = 0
   #inString = false
 
@@ -70,18 +68,18 @@ class Marks {
 
   /** Reads on. @returns true at the end */
   read(most: number): boolean {
-    const text = this.#text
-    const to = Math.min(this.#read + most, text.length)
-    while (this.#read < to) this.#read = this.#inString ? this.#string(this.#read, to) : this.#structure(this.#read, to)
-    return to === text.length
+    const to = Math.min(this.#read + most, this.#text.length)
+    const piece = this.#text.subarray(0, to)
+    while (this.#read < to)
+      this.#read = this.#inString ? this.#string(piece, this.#read) : this.#structure(piece, this.#read)
+    return to === this.#text.length
   }
 
-  #structure(from: number, to: number): number {
-    const text = this.#text
+  #structure(piece: Buffer, from: number): number {
     let i = from
-    while (i < to && structural[text[i] as number] === 0) i++
-    if (i >= to) return to
-    const byte = text[i] as number
+    while (i < piece.length && structural[piece[i] as number] === 0) i++
+    if (i === piece.length) return i
+    const byte = piece[i] as number
     if (byte === quote) this.#inString = true
     else this.#mark(byte, i)
     return i + 1
@@ -94,14 +92,11 @@ class Marks {
     else if (byte === openObject + 2 || byte === openArray + 2) this.closing[this.#open.pop() as number] = mark
   }
 
-  #string(from: number, to: number): number {
-    const text = this.#text
-    let i = from
-    while (i < to && inString[text[i] as number] === 0) i++
-    if (i >= to) return to
-    if (text[i] === backslash) return i + 2
+  #string(piece: Buffer, from: number): number {
+    const end = this.#end.find(piece, from)
+    if (end === unended) return piece.length
     this.#inString = false
-    return i + 1
+    return end + 1
   }
 }
 

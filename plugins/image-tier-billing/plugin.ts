@@ -17,7 +17,7 @@ import {
   type TierRule,
   useChargeId,
 } from '../../src/kit/index.ts'
-import { Allowance, wholeEventsBytesMax } from './allowance.ts'
+import { ByteBudget } from '../../src/wire/index.ts'
 import { BillingStage } from './billing-stage.ts'
 import { checkQuery } from './check-query.ts'
 import { countPaths } from './count-paths.ts'
@@ -41,6 +41,7 @@ import { ToolEventScanner } from './scan-tool-events.ts'
 import type { Scanner } from './scanned.ts'
 import { type BillingFacet, facetSchema, optionsSchema } from './schema.ts'
 import { askedSize, chargesImages, shapeOf, textOf } from './what-charges.ts'
+import { wholeEventsBytesMax } from './whole-record.ts'
 
 const unavailableMs = 5_000
 const runningMs = 2_000
@@ -72,7 +73,7 @@ export const imageTierBilling = definePlugin({
   create(_options, host) {
     const { log, stores } = host
     const { ledger } = stores
-    const allowance = host.keep('whole-events', () => new Allowance(wholeEventsBytesMax))
+    const wholeEvents = host.keep('whole-events', () => new ByteBudget(wholeEventsBytesMax))
 
     return {
       onTarget(ex, target, facet) {
@@ -114,8 +115,8 @@ export const imageTierBilling = definePlugin({
         const events = isEventStream(contentType, target)
         const endUnknown = reply.endUnknown === true
         const scanner = isTool
-          ? openToolScanner(events, allowance, endUnknown)
-          : openScanner(events, allowance, { asUrl, endUnknown, ...wordsOf(facet) })
+          ? openToolScanner(events, wholeEvents, endUnknown)
+          : openScanner(events, wholeEvents, { asUrl, endUnknown, ...wordsOf(facet) })
         const answer = { status: reply.status, contentType, keep: billing.keyed }
         billing.stage = new BillingStage(scanner, billing.charge, answer)
         const headers = asUrl ? withoutLength(reply.headers) : reply.headers
@@ -217,12 +218,12 @@ function withUse(rule: TierRule, id: string): TierRule {
   return { ...rule, warnings: [...rule.warnings, warning] }
 }
 
-function openToolScanner(events: boolean, allowance: Allowance, endUnknown: boolean): Scanner {
-  return events ? new ToolEventScanner(allowance) : new ToolAnswerScanner({ endUnknown })
+function openToolScanner(events: boolean, budget: ByteBudget, endUnknown: boolean): Scanner {
+  return events ? new ToolEventScanner(budget) : new ToolAnswerScanner({ endUnknown })
 }
 
-function openScanner(events: boolean, allowance: Allowance, options: ImageScannerOptions): Scanner {
-  return events ? new EventScanner(allowance, options) : new ImageScanner(options)
+function openScanner(events: boolean, budget: ByteBudget, options: ImageScannerOptions): Scanner {
+  return events ? new EventScanner(budget, options) : new ImageScanner(options)
 }
 
 function wordsOf({ texts, refusals }: BillingFacet): AnswerWords {

@@ -1,6 +1,6 @@
+import type { JsonWalk } from '../../src/wire/index.ts'
 import { findBase64, findPicture, isBase64, isLink, isLinkAlone, unescapeText } from './judge-text.ts'
 import { linkBytesMax, Unrecognised } from './scanned.ts'
-import type { JsonWalk } from './walk-json.ts'
 import { wordSet } from './word-set.ts'
 
 /** One string that is none of the images may be so long. */

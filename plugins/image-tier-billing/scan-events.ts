@@ -1,11 +1,17 @@
-import { type Allowance, Borne } from './allowance.ts'
-import { Holdback } from './holdback.ts'
+import {
+  type ByteBudget,
+  fieldCharsMax,
+  Holdback,
+  type JsonVisitor,
+  JsonWalk,
+  RecordReader,
+  type RecordVisitor,
+} from '../../src/wire/index.ts'
 import { ImageDigest } from './image-digest.ts'
 import { ImageHead } from './image-head.ts'
 import { findPicture, isLink } from './judge-text.ts'
 import { LinkText } from './link-text.ts'
 import { sizeOf } from './measure.ts'
-import { fieldCharsMax, RecordReader, type RecordVisitor } from './read-records.ts'
 import { type AnswerWords, Remainder } from './remainder.ts'
 import {
   afterImageBytesMax,
@@ -16,7 +22,7 @@ import {
   Unreadable,
   Unrecognised,
 } from './scanned.ts'
-import { JsonWalk, type JsonVisitor } from './walk-json.ts'
+import { WholeRecord } from './whole-record.ts'
 
 /** The records that carry a finished image (wire facts 1.4). */
 const finishedTypes: ReadonlySet<string> = new Set(['image_generation.completed', 'image_edit.completed'])
@@ -45,11 +51,11 @@ type Image = {
  *
  * Every record is held whole up to the blank line that ends it, before which no reader of events can use it, until what it
  * holds is known and its images are committed. A record with something that may be an image, and is of no kind that is known,
- * is not handed out. When the allowance for whole records is used up, all but the image's last 4 KiB and what follows them
+ * is not handed out. When the budget for whole records is used up, all but the image's last 4 KiB and what follows them
  * passes, as in a JSON answer: memory stays bounded and what leaked is still no image.
  */
 export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
-  readonly #borne: Borne
+  readonly #whole: WholeRecord
   readonly #holdback = new Holdback()
   readonly #records = new RecordReader(this)
   readonly #remainder: Remainder
@@ -76,8 +82,8 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   /** What stands in the data where it is no object. */
   #text = ''
 
-  constructor(allowance: Allowance, words?: AnswerWords) {
-    this.#borne = new Borne(allowance)
+  constructor(budget: ByteBudget, words?: AnswerWords) {
+    this.#whole = new WholeRecord(budget)
     this.#remainder = new Remainder(words)
   }
 
@@ -95,7 +101,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   }
 
   close(): void {
-    this.#borne.drop()
+    this.#whole.drop()
   }
 
   #scanned(safe: number): Scanned {
@@ -110,7 +116,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   #safe(): number {
     const { end } = this.#holdback
     const { from } = this.#records
-    if (this.#borne.holds(end - from)) return from
+    if (this.#whole.holds(end - from)) return from
     const image = this.#image
     const judged = Math.min(this.#remainder.from ?? end, this.#linkFrom ?? end)
     if (!image) return judged
@@ -178,7 +184,7 @@ export class EventScanner implements JsonVisitor, RecordVisitor, Scanner {
   }
 
   #forget(): void {
-    this.#borne.renew()
+    this.#whole.renew()
     this.#remainder.forget()
     this.#walk = new JsonWalk(this)
     this.#event = ''

@@ -1,4 +1,4 @@
-import { Holdback } from './holdback.ts'
+import { Holdback, type JsonVisitor, JsonWalk } from '../../src/wire/index.ts'
 import { ImageHead } from './image-head.ts'
 import { findPicture } from './judge-text.ts'
 import { LinkText } from './link-text.ts'
@@ -13,7 +13,6 @@ import {
   Unreadable,
   Unrecognised,
 } from './scanned.ts'
-import { JsonWalk, type JsonVisitor } from './walk-json.ts'
 
 const none: readonly FoundImage[] = []
 const listName = 'data'

@@ -1,7 +1,6 @@
-import { Holdback } from './holdback.ts'
+import { Holdback, JsonWalk } from '../../src/wire/index.ts'
 import { type Scanned, type Scanner, Unreadable, Unrecognised } from './scanned.ts'
 import { ToolResults } from './tool-results.ts'
-import { JsonWalk } from './walk-json.ts'
 
 /**
  * Finds the images that tools have made in an answer `{"output":[{"type":…,"result":…}, …]}` as it passes, and holds back

@@ -1,9 +1,7 @@
-import { type Allowance, Borne } from './allowance.ts'
-import { Holdback } from './holdback.ts'
-import { RecordReader, type RecordVisitor } from './read-records.ts'
+import { type ByteBudget, Holdback, JsonWalk, RecordReader, type RecordVisitor } from '../../src/wire/index.ts'
 import { type FoundImage, type Scanned, type Scanner, Unreadable, Unrecognised } from './scanned.ts'
 import { ToolResults } from './tool-results.ts'
-import { JsonWalk } from './walk-json.ts'
+import { WholeRecord } from './whole-record.ts'
 
 /** `response`, `output`, its list, an object of it. */
 const listed = 4
@@ -11,19 +9,19 @@ const listed = 4
 /**
  * Finds the images that tools have made in an event stream as it passes: of `item`, and of `response.output`, where only
  * those count that no event brought before. Every record is held whole up to the blank line that ends it, before which no
- * reader of events could use it, until its images are committed. When the allowance for whole records is used up, all but
+ * reader of events could use it, until its images are committed. When the budget for whole records is used up, all but
  * an image's last 4 KiB and what follows passes. Previews have no `result` and are never billed.
  */
 export class ToolEventScanner implements RecordVisitor, Scanner {
-  readonly #borne: Borne
+  readonly #whole: WholeRecord
   readonly #holdback = new Holdback()
   readonly #records = new RecordReader(this)
   readonly #results = new ToolResults(placeOf)
   #walk = new JsonWalk(this.#results)
   #done: FoundImage[] = []
 
-  constructor(allowance: Allowance) {
-    this.#borne = new Borne(allowance)
+  constructor(budget: ByteBudget) {
+    this.#whole = new WholeRecord(budget)
   }
 
   write(chunk: Buffer): Scanned {
@@ -31,7 +29,7 @@ export class ToolEventScanner implements RecordVisitor, Scanner {
     this.#holdback.push(chunk)
     this.#records.read(chunk, base)
     const { end } = this.#holdback
-    const isWhole = this.#borne.holds(end - this.#records.from)
+    const isWhole = this.#whole.holds(end - this.#records.from)
     const out = this.#holdback.release(isWhole ? this.#records.from : this.#results.safe(end))
     // Of a record that is held whole nothing is charged before it can go.
     if (!isWhole) this.#done.push(...this.#results.take())
@@ -44,7 +42,7 @@ export class ToolEventScanner implements RecordVisitor, Scanner {
   }
 
   close(): void {
-    this.#borne.drop()
+    this.#whole.drop()
   }
 
   #take(): readonly FoundImage[] {
@@ -65,7 +63,7 @@ export class ToolEventScanner implements RecordVisitor, Scanner {
   recordEnd(): void {
     if (this.#walk.open) throw new Unreadable('an event ends before its JSON does')
     this.#done.push(...this.#results.take())
-    this.#borne.renew()
+    this.#whole.renew()
     this.#results.begin()
     this.#walk = new JsonWalk(this.#results)
   }

@@ -1,5 +1,5 @@
+import type { JsonWalk } from '../../src/wire/index.ts'
 import { Unrecognised } from './scanned.ts'
-import type { JsonWalk } from './walk-json.ts'
 
 /** Members by whose name a link leads to an image. */
 const imageName = /image|picture|photo|^result$/i

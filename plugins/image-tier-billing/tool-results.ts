@@ -1,10 +1,10 @@
+import type { JsonVisitor, JsonWalk } from '../../src/wire/index.ts'
 import { findPicture, isLink, unescapeText } from './judge-text.ts'
 import { ImageDigest } from './image-digest.ts'
 import { ImageHead } from './image-head.ts'
 import { sizeOf } from './measure.ts'
 import { afterImageBytesMax, type FoundImage, tailBytes, Unreadable, Unrecognised } from './scanned.ts'
 import { ToolLinks } from './tool-links.ts'
-import type { JsonVisitor, JsonWalk } from './walk-json.ts'
 import { wordSet } from './word-set.ts'
 
 const resultType = 'image_generation_call'

@@ -14,14 +14,12 @@ const lastLineEnds = blankLine
 const cr = 0x0d
 const nothing = Buffer.alloc(0)
 
-/** What becomes of the bytes of a form. */
+/** What becomes of the parts of a form. Bytes are lent: they may be others once the call has returned. */
 export type FrameSink = {
-  /** The header lines of the next part, without the blank one. Returns what is passed on in their place, blank line and all. */
-  head(block: Buffer): Buffer
-  /** So many more bytes of the part's content are known. */
-  content(bytes: number): void
-  /** Bytes for the parser behind: boundaries and contents as they came, heads as `head` gave them. */
-  pass(bytes: Buffer): void
+  /** The header lines of the next part, without the blank one. */
+  head(block: Buffer): void
+  /** More of that part's content. */
+  content(bytes: Buffer): void
 }
 
 /** `mark`: the two bytes after a boundary, which say whether a part or the end follows. */
@@ -40,8 +38,6 @@ export class FormFrames {
   #matched = 0
   /** How much of that is no content whatever follows: the line end that a content begins after. */
   #borrowed = 0
-  /** Bytes that the last search found to be no part of a delimiter. */
-  #passed = 0
   /** A preamble, a mark or a head that is not complete. */
   #held: Buffer = nothing
   /** Where heads are put together that do not come in one chunk. */
@@ -89,7 +85,6 @@ export class FormFrames {
     // Some readers take it for a boundary, others go on to the next and lose a part.
     if (found > 0 && !joined.subarray(0, found).subarray(-crlf.length).equals(crlf))
       throw fail('form_malformed', { where: 'the first boundary', why: 'does not begin its line' })
-    this.#sink.pass(this.#delimiter)
     this.#enter('mark')
     return at + found + line.length - before
   }
@@ -101,7 +96,6 @@ export class FormFrames {
     const text = this.#held.toString('latin1')
     if (text !== '\r\n' && text !== '--')
       throw fail('form_malformed', { where: 'a line', why: 'begins like a boundary and goes on' })
-    this.#sink.pass(this.#held)
     this.#enter(text === '--' ? 'epilogue' : 'head')
     return at + mark.length
   }
@@ -127,7 +121,7 @@ export class FormFrames {
     if (joined.subarray(0, end).includes(this.#delimiter))
       throw fail('form_malformed', { where: 'a part', why: 'has a boundary among its headers' })
     const used = end + blankLine.length - this.#held.length
-    this.#sink.pass(this.#sink.head(joined.subarray(Math.min(crlf.length, end), end)))
+    this.#sink.head(joined.subarray(Math.min(crlf.length, end), end))
     this.#enter('content')
     return at + used
   }
@@ -146,8 +140,6 @@ export class FormFrames {
 
   #content(chunk: Buffer, at: number): number {
     const end = this.#search(chunk, at)
-    this.#sink.content(this.#passed)
-    this.#sink.pass(chunk.subarray(at, end))
     if (end === undefined) return chunk.length
     // Some readers take a head's line end as the boundary's too, others read on.
     if (this.#borrowed > 0)
@@ -170,28 +162,31 @@ export class FormFrames {
     this.#borrowed = this.#matched
   }
 
-  /** Where the delimiter ends that is found from a place on; undefined when it is not complete in this chunk. */
+  /** Gives content away. @returns where the delimiter ends that is found; undefined when it is not complete in this chunk */
   #search(chunk: Buffer, at: number): number | undefined {
     const delimiter = this.#delimiter
-    this.#passed = 0
     if (this.#matched > 0) {
       const end = Math.min(at + delimiter.length - this.#matched, chunk.length)
       if (delimiter.compare(chunk, at, end, this.#matched, this.#matched + end - at) === 0) {
         this.#matched += end - at
         return this.#matched === delimiter.length ? end : undefined
       }
-      this.#passed = this.#matched - this.#borrowed
+      this.#give(delimiter, this.#borrowed, this.#matched)
       this.#matched = 0
       this.#borrowed = 0
     }
     const found = chunk.indexOf(delimiter, at)
     if (found >= 0) {
-      this.#passed += found - at
+      this.#give(chunk, at, found)
       return found + delimiter.length
     }
     this.#matched = this.#beginning(chunk, Math.max(at, chunk.length - delimiter.length + 1))
-    this.#passed += chunk.length - at - this.#matched
+    this.#give(chunk, at, chunk.length - this.#matched)
     return undefined
+  }
+
+  #give(bytes: Buffer, from: number, to: number): void {
+    if (to > from) this.#sink.content(bytes.subarray(from, to))
   }
 
   /** How many of the chunk's last bytes are the beginning of a delimiter. A boundary holds no CR: only the last one counts. */

@@ -10,9 +10,9 @@ import {
   type Part,
   parseBytes,
   type Diagnostic,
-  ByteBudget,
   type ServerPlan,
 } from '../../src/kit/index.ts'
+import { ByteBudget, ByteClaim } from '../../src/wire/index.ts'
 import { fail } from './errors.ts'
 import { nameFile } from './name-file.ts'
 import { parseBoundary } from './parse-boundary.ts'
@@ -114,39 +114,31 @@ type Rooms = {
 
 /** What one upload may take of the memory and the disk that all share. */
 class Reserve {
-  readonly #rooms: Rooms
-  #held: number
-  #spooled: number
+  readonly #memory: ByteClaim
+  readonly #disk: ByteClaim
 
   /**
    * @param expected bytes that may come
    * @throws Failure form_over_capacity, before a byte of the body is read
    */
-  constructor(rooms: Rooms, expected: number) {
-    const { memory, disk, server, payer } = rooms
-    this.#rooms = rooms
-    this.#held = Math.min(expected, heldBytesMax + textsBytesMax)
-    this.#spooled = expected > heldBytesMax ? expected : 0
-    if (!memory.take(this.#held, server.memoryBytesMax, payer))
-      throw fail('form_over_capacity', {}, { retryAfterMs: busyMs })
-    if (disk.take(this.#spooled, server.spoolBytesMax, payer)) return
-    memory.give(this.#held, payer)
+  constructor({ memory, disk, server, payer }: Rooms, expected: number) {
+    this.#memory = new ByteClaim(memory, server.memoryBytesMax, payer)
+    this.#disk = new ByteClaim(disk, server.spoolBytesMax, payer)
+    const held = Math.min(expected, heldBytesMax + textsBytesMax)
+    const spooled = expected > heldBytesMax ? expected : 0
+    if (this.#memory.hold(held) && this.#disk.hold(spooled)) return
+    this.free()
     throw fail('form_over_capacity', {}, { retryAfterMs: busyMs })
   }
 
   /** The form is here: gives back what it turned out not to need. */
   shrink(spool: Spool): void {
-    const spooled = spool.onDisk ? Math.min(spool.bytes, this.#spooled) : 0
-    this.#rooms.disk.give(this.#spooled - spooled, this.#rooms.payer)
-    this.#spooled = spooled
+    this.#disk.hold(spool.onDisk ? Math.min(spool.bytes, this.#disk.bytes) : 0)
   }
 
   free(): void {
-    const { memory, disk, payer } = this.#rooms
-    memory.give(this.#held, payer)
-    disk.give(this.#spooled, payer)
-    this.#held = 0
-    this.#spooled = 0
+    this.#memory.free()
+    this.#disk.free()
   }
 }
 

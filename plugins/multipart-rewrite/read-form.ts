@@ -1,7 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import busboy from 'busboy'
 import type { Part, TextPart } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
 import { FormFrames } from './frame-form.ts'
@@ -30,9 +29,9 @@ export const emptyPartsMax = 64
 
 const headBytes = 64
 const hashBytes = 256 * 1024
-/** Pieces up to this size are put together before they are parsed. */
-const smallBytes = 2048
-const gatherBytes = 8192
+const nothing = Buffer.alloc(0)
+/** The room that texts are put together in begins with so many bytes. */
+const textRoomBytes = 1024
 
 /**
  * Reads a form to its end: texts into memory, files into the spool, parts in the order received. When it throws, the
@@ -50,73 +49,48 @@ export async function readForm(
   return reading.end()
 }
 
-/** One part: what its head said, how much content its frame has, and what the parser made of that. */
+/** One part: what its head said, and its content. */
 type Found = PartHead & {
-  readonly where: string
-  framedBytes: number
-  parsedBytes: number
+  bytes: number
   /** Of a file: where it begins in the spool, and its first bytes. */
-  start: number
+  readonly start: number
   head: Buffer
-  /** Of a text: its bytes, one to a character. */
-  latin1: string
+  /** Of a text; undefined when it has not ended, or its bytes are none in its charset. */
+  text: string | undefined
 }
 
-/**
- * Two readers of the same bytes. `FormFrames` walks the boundaries strictly and judges every head; busboy, which would
- * drop, merge or truncate silently what it cannot read, is given the contents as they came under heads that it cannot
- * misread: a part's number for a name. At the end both must have seen the same parts with the same lengths.
- */
+/** What `FormFrames` finds: heads are judged, texts put together, files appended to the spool. */
 class FormReading {
   readonly #spool: Spool
   readonly #limits: FormLimits
   readonly #frames: FormFrames
-  readonly #parser: busboy.Busboy
   readonly #found: Found[] = []
   readonly #names = new Set<string>()
   #texts = 0
   #textsBytes = 0
   #empties = 0
-  #small: Buffer = Buffer.alloc(0)
-  #smallUsed = 0
-  #parserError: unknown
+  /** Where the text is put together that is being read: it may come byte by byte. */
+  #room = Buffer.allocUnsafe(textRoomBytes)
 
   constructor(boundary: string, spool: Spool, limits: FormLimits) {
     this.#spool = spool
     this.#limits = limits
     this.#frames = new FormFrames(boundary, {
       head: block => this.#begin(block),
-      content: bytes => this.#count(bytes),
-      pass: bytes => this.#pass(bytes),
-    })
-    this.#parser = busboy({
-      headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
-      defCharset: 'latin1',
-      fileHwm: gatherBytes * 128,
-      limits: { fieldSize: limits.textBytesMax + 1 },
-    })
-    this.#parser.on('file', (name, stream) => this.#file(Number(name), stream))
-    this.#parser.on('field', (name, value) => this.#text(Number(name), value))
-    this.#parser.on('error', error => {
-      this.#parserError ??= error
+      content: bytes => this.#add(bytes),
     })
   }
 
   /** @throws Failure. A promise says that the disk is behind. */
   take(chunk: Buffer): Promise<void> | undefined {
     this.#frames.take(chunk)
-    if (this.#parserError !== undefined) throw this.#unlike()
     return this.#spool.backlog()
   }
 
   async end(): Promise<readonly Part[]> {
     this.#frames.end()
     this.#finishPart()
-    this.#flush()
-    await this.#endParser()
     await this.#spool.finish()
-    if (this.#parserError !== undefined || this.#found.some(part => part.parsedBytes !== part.framedBytes))
-      throw this.#unlike()
     const parts: Part[] = []
     for (const part of this.#found) parts.push(await this.#toPart(part))
     return parts
@@ -128,32 +102,20 @@ class FormReading {
     const file = this.#toFile(part)
     if (!part.claimsText || isKnown(part.head)) return file
     this.#countText(part.name)
-    this.#countTextBytes(part.name, part.framedBytes, part.framedBytes)
+    this.#countTextBytes(part.name, part.bytes, part.bytes)
     const pieces: Buffer[] = []
-    for (let at = 0; at < part.framedBytes; ) {
-      const piece = await file.read(at, part.framedBytes - at)
+    for (let at = 0; at < part.bytes; ) {
+      const piece = await file.read(at, part.bytes - at)
       pieces.push(Buffer.from(piece))
       at += piece.length
     }
-    return toText({ ...part, latin1: Buffer.concat(pieces).toString('latin1') })
+    return toText({ ...part, text: decode(Buffer.concat(pieces), part) })
   }
 
-  #endParser(): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    // A parser that fails does not always close, and one that has closed says so only once.
-    if (this.#parserError !== undefined) reject(this.#unlike())
-    this.#parser.once('error', () => reject(this.#unlike()))
-    this.#parser.once('close', resolve)
-    this.#parser.end()
-    return promise
-  }
-
-  /** A part begins: judges its head, and returns the head that the parser is given. */
-  #begin(block: Buffer): Buffer {
+  /** A part begins: judges its head. */
+  #begin(block: Buffer): void {
     this.#finishPart()
-    const index = this.#found.length
-    const where = `part ${index + 1}`
-    const head = parsePartHead(block, where, this.#isFileField)
+    const head = parsePartHead(block, `part ${this.#found.length + 1}`, this.#isFileField)
     const { name, file } = head
     const base = stripIndex(name)
     if (this.#limits.textFields.has(base)) {
@@ -161,8 +123,7 @@ class FormReading {
       if (base !== name) throw fail('form_field_not_list', { name, wanted: base }, { param: name })
     }
     if (!file) this.#countText(name)
-    this.#found.push({ ...head, where, framedBytes: 0, parsedBytes: 0, start: 0, head: Buffer.alloc(0), latin1: '' })
-    return Buffer.from(`Content-Disposition: form-data; name="${index}"${file ? '; filename="f"' : ''}\r\n\r\n`)
+    this.#found.push({ ...head, bytes: 0, start: this.#spool.bytes, head: nothing, text: undefined })
   }
 
   readonly #isFileField = (name: string): boolean => {
@@ -178,10 +139,24 @@ class FormReading {
     if (++this.#texts > textPartsMax) throw fail('form_too_complex', { what: 'more text fields', max: textPartsMax })
   }
 
-  #count(bytes: number): void {
+  #add(bytes: Buffer): void {
     const part = this.#found.at(-1) as Found
-    part.framedBytes += bytes
-    if (!part.file) this.#countTextBytes(part.name, part.framedBytes, bytes)
+    const before = part.bytes
+    part.bytes += bytes.length
+    if (part.file) {
+      if (before < headBytes) part.head = Buffer.concat([part.head, bytes.subarray(0, headBytes - before)])
+      this.#spool.append(bytes)
+      return
+    }
+    this.#countTextBytes(part.name, part.bytes, bytes.length)
+    if (part.bytes > this.#room.length) this.#widen(part.bytes, before)
+    bytes.copy(this.#room, before)
+  }
+
+  #widen(bytes: number, used: number): void {
+    const room = Buffer.allocUnsafe(2 * bytes)
+    this.#room.copy(room, 0, 0, used)
+    this.#room = room
   }
 
   /** @param whole of the field so far, `bytes` of which are new */
@@ -194,66 +169,14 @@ class FormReading {
   }
 
   #finishPart(): void {
-    if (this.#found.at(-1)?.framedBytes !== 0) return
-    if (++this.#empties > emptyPartsMax)
+    const part = this.#found.at(-1)
+    if (!part) return
+    if (!part.file) part.text = decode(this.#room.subarray(0, part.bytes), part)
+    if (part.bytes === 0 && ++this.#empties > emptyPartsMax)
       throw fail('form_too_complex', { what: 'more parts without content', max: emptyPartsMax })
   }
 
-  /**
-   * To the parser. Contents of files come out of it in the same turn and are lent; all else it keeps until a part ends,
-   * and gets as a copy, small pieces together, since each costs it a microsecond.
-   */
-  #pass(bytes: Buffer): void {
-    if (bytes.length > smallBytes) {
-      this.#flush()
-      this.#parser.write(this.#found.at(-1)?.file ? bytes : Buffer.from(bytes))
-      return
-    }
-    if (this.#smallUsed + bytes.length > this.#small.length) {
-      this.#flush()
-      this.#small = Buffer.allocUnsafe(gatherBytes)
-    }
-    this.#smallUsed += bytes.copy(this.#small, this.#smallUsed)
-  }
-
-  #flush(): void {
-    if (this.#smallUsed === 0) return
-    this.#parser.write(this.#small.subarray(0, this.#smallUsed))
-    this.#small = this.#small.subarray(this.#smallUsed)
-    this.#smallUsed = 0
-  }
-
-  #file(index: number, stream: Readable): void {
-    const part = this.#found[index]
-    if (!part?.file) throw this.#unlike()
-    stream.on('error', () => undefined)
-    stream.on('data', (chunk: Buffer) => {
-      if (part.parsedBytes === 0) part.start = this.#spool.bytes
-      // One file after the other, or the ranges in the spool would be wrong. Not thrown: this may run in a turn of its own.
-      if (part.start + part.parsedBytes !== this.#spool.bytes) this.#parserError ??= new Error('files came interleaved')
-      if (part.head.length < headBytes)
-        part.head = Buffer.concat([part.head, chunk.subarray(0, headBytes - part.head.length)])
-      part.parsedBytes += chunk.length
-      this.#spool.append(chunk)
-    })
-  }
-
-  #text(index: number, latin1: string): void {
-    const part = this.#found[index]
-    if (!part || part.file) throw this.#unlike()
-    part.latin1 = latin1
-    part.parsedBytes = latin1.length
-  }
-
-  #unlike(): Error {
-    return fail(
-      'form_malformed',
-      { where: 'it', why: 'is read differently by two readers' },
-      { cause: this.#parserError },
-    )
-  }
-
-  #toFile({ name, framedBytes: bytes, start, head }: Found): StoredFile {
+  #toFile({ name, bytes, start, head }: Found): StoredFile {
     const spool = this.#spool
     const read: StoredFile['read'] = (at, most, target) => spool.read(start + at, most, target)
     const open = () => new PieceStream([{ bytes, read }])
@@ -273,8 +196,12 @@ async function hashPiece(bytes: number, read: StoredFile['read']): Promise<strin
   return hash.digest('hex')
 }
 
-function toText({ name, latin1, asciiOnly }: Found): TextPart {
-  const bytes = Buffer.from(latin1, 'latin1')
-  if (!(asciiOnly ? isAscii(bytes) : isUtf8(bytes))) throw fail('form_text_undecodable', { name }, { param: name })
-  return { kind: 'text', name, value: bytes.toString() }
+/** The text that bytes are; undefined when they are none. */
+function decode(bytes: Buffer, { asciiOnly }: PartHead): string | undefined {
+  return (asciiOnly ? isAscii(bytes) : isUtf8(bytes)) ? bytes.toString() : undefined
+}
+
+function toText({ name, text }: Found): TextPart {
+  if (text === undefined) throw fail('form_text_undecodable', { name }, { param: name })
+  return { kind: 'text', name, value: text }
 }

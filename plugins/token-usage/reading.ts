@@ -148,7 +148,7 @@ export class EventReading implements Reading {
   #record(data: Buffer, event: string): boolean {
     this.#estimate.add(data)
     if (event !== 'error' && !tells(data, usageName) && !tells(data, errorName)) return false
-    const json = parse(data.length > shortBytesMax * 4 ? pruneEvent(data) : data)
+    const json = data.length > shortBytesMax * 4 ? pruneEvent(data) : parse(data)
     if (event === 'error') this.fault ??= faultOf(json) ?? 'error'
     if (!isObject(json)) return false
     this.fault ??= faultOf(json)

@@ -20,12 +20,12 @@ import {
   type Plan,
   type Random,
   type Reach,
-  ByteBudget,
   Slots,
   type Stage,
   type Target,
   type Upstream,
 } from '../kit/index.ts'
+import { ByteBudget, ByteClaim } from '../wire/index.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import { DecodedAnswer, type Source } from './decode.ts'
@@ -33,7 +33,7 @@ import { fail } from './errors.ts'
 import { readHead } from './front.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { replyHeaders, requestHeaders, upstreamQuery } from './headers.ts'
-import { BodyMemory, type BodyPace, type BodyPatience, bodyPace, discardRest, type Taken, takeBody } from './intake.ts'
+import { type BodyPace, type BodyPatience, bodyPace, discardRest, type Taken, takeBody } from './intake.ts'
 import { orderCandidates } from './order-candidates.ts'
 import { HookFault, type Pipeline } from './pipeline.ts'
 import { createRedaction } from './redact.ts'
@@ -285,7 +285,7 @@ export class Engine {
 
     const guarded = pipeline.onRequest(ex)
     if (isPromise(guarded)) await stopwatch.wait('request', guarded)
-    const memory = new BodyMemory(this.#budget, plan.server.memoryBytesMax, ex.payer)
+    const memory = new ByteClaim(this.#budget, plan.server.memoryBytesMax, ex.payer)
     const taking = takeBody(req, res, ex.route, memory, this.#bodyPatience, stopwatch)
     const taken = isPromise(taking) ? await stopwatch.wait('request', taking) : taking
     state.taken = taken

@@ -1,11 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Json, JsonObjectView } from '../kit/index.ts'
+import {
+  createShift,
+  cutOut,
+  type Drops,
+  findCuts,
+  type Member,
+  ObjectScan,
+  parseJson,
+  type TextRefusals,
+} from '../wire/index.ts'
 import { fail } from './errors.ts'
-import { parseJson } from './parse-json.ts'
-import { createShift, cutOut, type Drops, findCuts } from './prune.ts'
-import { type Member, ObjectScan } from './scan-json.ts'
-
-export { depthMax, structuralTokensMax } from './scan-json.ts'
 
 /** Read at once: what may take half a millisecond on a slow machine. Longer texts are read in slices of it. */
 const turnBytes = 262_144
@@ -14,13 +19,20 @@ const readTokensMax = 50_000
 /** With more members than this they are looked up by name. */
 const listedMax = 16
 
+/** What is wrong with a request's body, in words for its caller. */
+export const bodyRefusals: TextRefusals = {
+  malformed: (why, at) => fail('invalid_json', { why, at }),
+  doubled: name => fail('duplicate_field', { name: name.slice(0, 64) }, { param: name.slice(0, 64) }),
+  tooComplex: (what, max) => fail('body_too_complex', { what, max }),
+}
+
 /**
  * Finds the top-level members of a JSON object without parsing their values. The whole text is validated as RFC 8259
  * and JSON.parse would, at a cost that grows with its length and with nothing else.
  * @throws Failure invalid_json, duplicate_field, body_too_complex
  */
 export function scanObject(bytes: Buffer): JsonObjectView {
-  const scan = new ObjectScan(bytes)
+  const scan = new ObjectScan(bytes, bodyRefusals)
   scan.read(bytes.length)
   return new ScannedObject(scan.members, bytes)
 }
@@ -34,7 +46,7 @@ export async function scanObjectInTurns(
   work: (slice: () => boolean) => boolean,
 ): Promise<JsonObjectView> {
   if (bytes.length <= turnBytes) return scanObject(bytes)
-  const scan = new ObjectScan(bytes)
+  const scan = new ObjectScan(bytes, bodyRefusals)
   const slice = (): boolean => scan.read(turnBytes)
   while (!work(slice)) await nextTurn()
   await nextTurn()

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Transform, type TransformCallback } from 'node:stream'
-import { type Body, type Clock, formatBytes, type ByteBudget, type Route } from '../kit/index.ts'
+import { type Body, type Clock, formatBytes, type Route } from '../kit/index.ts'
+import type { ByteClaim } from '../wire/index.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
 import { fail } from './errors.ts'
 import { scanObjectInTurns } from './fields.ts'
@@ -21,28 +22,6 @@ const gatheredBytes = 16_384
 const discardBytesMax = 64 * 1024 * 1024
 const discardMs = 10_000
 
-/** The memory for bodies, as one exchange sees it: checked before a body is read. */
-export class BodyMemory {
-  readonly #budget: ByteBudget
-  readonly #max: number
-  readonly #payer: string
-
-  constructor(budget: ByteBudget, max: number, payer: string) {
-    this.#budget = budget
-    this.#max = max
-    this.#payer = payer
-  }
-
-  /** @throws Failure over_capacity */
-  take(bytes: number): void {
-    if (!this.#budget.take(bytes, this.#max, this.#payer)) throw fail('over_capacity', {}, { retryAfterMs: 2_000 })
-  }
-
-  give(bytes: number): void {
-    this.#budget.give(bytes, this.#payer)
-  }
-}
-
 /** A body together with what has to be given back when the exchange has ended. */
 export type Taken = { readonly body: Body; release(): void }
 
@@ -51,6 +30,7 @@ const nothing: Taken = { body: { kind: 'none' }, release: () => undefined }
 /**
  * Reads what the route says the body is: nothing, one JSON object whole in memory, or the unread bytes of a form.
  * Bytes received are counted, with or without Content-Length.
+ * @param memory holds what a body takes from before it is read until it is released
  * @throws Failure body_unexpected, unsupported_content_type, body_too_large, invalid_json, body_incomplete, body_too_slow,
  *   over_capacity
  */
@@ -58,7 +38,7 @@ export function takeBody(
   req: IncomingMessage,
   res: ServerResponse,
   route: Route,
-  memory: BodyMemory,
+  memory: ByteClaim,
   patience: BodyPatience,
   stopwatch: Stopwatch,
 ): Taken | Promise<Taken> {
@@ -112,26 +92,27 @@ async function readJson(
   res: ServerResponse,
   route: Route,
   announced: number | undefined,
-  memory: BodyMemory,
+  memory: ByteClaim,
   patience: BodyPatience,
   stopwatch: Stopwatch,
 ): Promise<Taken> {
-  let taken = announced ?? 0
-  memory.take(taken)
+  holdMemory(memory, announced ?? 0)
   try {
     if (waitsForContinue(req)) res.writeContinue()
     const bytes = await readWhole(req, route, announced, patience, size => {
-      if (size <= taken) return
-      const more = Math.max(size - taken, 65_536)
-      memory.take(more)
-      taken += more
+      if (size > memory.bytes) holdMemory(memory, Math.max(size, memory.bytes + 65_536))
     })
     const json = await scanObjectInTurns(bytes, slice => stopwatch.run('body', slice))
-    return { body: { kind: 'json', json }, release: () => memory.give(taken) }
+    return { body: { kind: 'json', json }, release: () => memory.free() }
   } catch (error) {
-    memory.give(taken)
+    memory.free()
     throw error
   }
+}
+
+/** @throws Failure over_capacity */
+function holdMemory(memory: ByteClaim, bytes: number): void {
+  if (!memory.hold(bytes)) throw fail('over_capacity', {}, { retryAfterMs: 2_000 })
 }
 
 function readWhole(

@@ -1,9 +1,10 @@
-import { Allowance, wholeEventsBytesMax } from '../../plugins/image-tier-billing/allowance.ts'
 import { EventScanner } from '../../plugins/image-tier-billing/scan-events.ts'
 import { ImageScanner } from '../../plugins/image-tier-billing/scan-images.ts'
 import { ToolAnswerScanner } from '../../plugins/image-tier-billing/scan-tool-answer.ts'
 import { ToolEventScanner } from '../../plugins/image-tier-billing/scan-tool-events.ts'
 import { type Scanner, Unreadable, Unrecognised } from '../../plugins/image-tier-billing/scanned.ts'
+import { wholeEventsBytesMax } from '../../plugins/image-tier-billing/whole-record.ts'
+import { ByteBudget } from '../../src/wire/index.ts'
 import { around, fill, type Generator } from './bodies.ts'
 import type { Reader } from './readers.ts'
 
@@ -83,16 +84,16 @@ export const scanners: readonly Reader[] = [
   ...pair('answer with images', images, () => new ImageScanner()),
   ...pair('answer with images, to links', images, () => new ImageScanner({ asUrl: true })),
   ...pair('answer of tools', results, () => new ToolAnswerScanner()),
-  ...pair('events with images', imageEvents, () => new EventScanner(new Allowance(wholeEventsBytesMax))),
+  ...pair('events with images', imageEvents, () => new EventScanner(new ByteBudget(wholeEventsBytesMax))),
   ...pair(
     'events of tools',
     { ...toolEvents, ...oneResult(results) },
-    () => new ToolEventScanner(new Allowance(wholeEventsBytesMax)),
+    () => new ToolEventScanner(new ByteBudget(wholeEventsBytesMax)),
   ),
   {
     name: 'events of tools, by tails',
     kinds: { ...toolEvents, ...oneResult(results) },
-    read: bytes => scan(bytes, 65_536, new ToolEventScanner(new Allowance(0))),
+    read: bytes => scan(bytes, 65_536, new ToolEventScanner(new ByteBudget(0))),
   },
 ]
 

@@ -25,11 +25,11 @@ import { gatherSecrets } from '../../src/config/secrets.ts'
 import { Failure } from '../../src/kit/index.ts'
 import { provenStyle } from '../../src/dialects/caller-style.ts'
 import { openai } from '../../src/dialects/openai.ts'
-import { scanObject } from '../../src/engine/fields.ts'
+import { bodyRefusals, scanObject } from '../../src/engine/fields.ts'
 import { Gather } from '../../src/engine/gather.ts'
 import { createRedaction } from '../../src/engine/redact.ts'
 import { takeOriginForm } from '../../src/engine/request-target.ts'
-import { ObjectScan } from '../../src/engine/scan-json.ts'
+import { ObjectScan } from '../../src/wire/index.ts'
 import { around, boundary, eventStreams, fill, forms, type Generator, jsonBodies } from './bodies.ts'
 
 /** Something that reads bytes, and all that it is tried with. */
@@ -189,7 +189,7 @@ function never(): boolean {
 }
 
 function scanSliced(bytes: Buffer, sliceBytes: number): void {
-  const scan = new ObjectScan(bytes)
+  const scan = new ObjectScan(bytes, bodyRefusals)
   while (!scan.read(sliceBytes));
 }
 
@@ -229,7 +229,7 @@ function estimateTwice(bytes: Buffer): number {
 }
 
 function inFrames(bytes: Buffer, chunkBytes: number): void {
-  const frames = new FormFrames(boundary, { head: block => block, content: ignore, pass: ignore })
+  const frames = new FormFrames(boundary, { head: ignore, content: ignore })
   attempt(() => {
     for (let at = 0; at < bytes.length; at += chunkBytes) frames.take(bytes.subarray(at, at + chunkBytes))
   })

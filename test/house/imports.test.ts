@@ -21,7 +21,11 @@ async function brokenRules(folder: string): Promise<string[]> {
 
 const slips: readonly { readonly rule: string; readonly file: string; readonly line: string }[] = [
   { rule: 'kit-imports-nothing-of-ours', file: 'src/kit/slip.ts', line: "import '../engine/part.ts'" },
+  { rule: 'wire-imports-nothing-of-ours', file: 'src/wire/slip.ts', line: "import '../engine/part.ts'" },
+  { rule: 'wire-runs-nothing-of-the-kit', file: 'src/wire/kit-slip.ts', line: "import '../kit/part.ts'" },
   { rule: 'engine-imports-only-the-kit', file: 'src/engine/slip.ts', line: "import '../config/part.ts'" },
+  { rule: 'engine-imports-only-the-kit', file: 'src/engine/wire-slip.ts', line: "import '../wire/part.ts'" },
+  { rule: 'plugin-imports-only-the-kit', file: 'plugins/one/wire-slip.ts', line: "import '../../src/wire/part.ts'" },
   { rule: 'config-imports-only-the-kit', file: 'src/config/slip.ts', line: "import '../engine/part.ts'" },
   { rule: 'operations-imports-only-the-kit', file: 'src/operations/slip.ts', line: "import '../dialects/part.ts'" },
   { rule: 'engine-imports-only-the-kit', file: 'src/engine/name-slip.ts', line: "import '../operations/index.ts'" },
@@ -89,7 +93,7 @@ t.test('a slip of each kind is caught', async t => {
     'src/config/typed-trip.ts': "import type { round } from './typed-round.ts'",
     'test/harness.ts': '',
   }
-  for (const folder of ['kit', 'engine', 'config', 'dialects', 'observe', 'operations', 'storage', 'tools']) {
+  for (const folder of ['kit', 'engine', 'config', 'dialects', 'observe', 'operations', 'storage', 'tools', 'wire']) {
     tree[`src/${folder}/part.ts`] = 'export const part = 1'
   }
   tree['src/operations/index.ts'] = "export { part } from './part.ts'"

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { Allowance } from '../../plugins/image-tier-billing/allowance.ts'
 import { EventScanner } from '../../plugins/image-tier-billing/scan-events.ts'
 import { ImageScanner } from '../../plugins/image-tier-billing/scan-images.ts'
 import { type FoundImage, type Scanned, tailBytes } from '../../plugins/image-tier-billing/scanned.ts'
+import { ByteBudget } from '../../src/wire/index.ts'
 import { seeded } from '../harness/exchange.ts'
 import { avifHead, gifHead, jpegHead, pngHead, webpHead } from '../harness/image-heads.ts'
 
@@ -475,9 +475,9 @@ function runEvents(
   text: string,
   cut: () => number,
   planted: readonly Planted[] = [],
-  allowance = 1e9,
+  budget = 1e9,
 ): ReturnType<typeof run> {
-  return run(new EventScanner(new Allowance(allowance)), Buffer.from(text), cut, planted)
+  return run(new EventScanner(new ByteBudget(budget)), Buffer.from(text), cut, planted)
 }
 
 t.test('only a completed event is an image; partial ones never are', async t => {
@@ -517,7 +517,7 @@ t.test('only a completed event is an image; partial ones never are', async t => 
 })
 
 t.test('nothing of a completed event goes before its charge', async t => {
-  const scanner = new EventScanner(new Allowance(1e6))
+  const scanner = new EventScanner(new ByteBudget(1e6))
   const completed = event('image_generation.completed', { b64_json: png })
   for (const byte of completed.slice(0, -1)) t.same(scanner.write(Buffer.from(byte)).out, [])
   const { out, done } = scanner.write(Buffer.from('\n'))
@@ -527,10 +527,10 @@ t.test('nothing of a completed event goes before its charge', async t => {
 
 t.test('a preview passes with the end of its event, and as it comes where there is no room to hold it', async t => {
   const text = event('image_generation.partial_image', { b64_json: 'A'.repeat(10_000) })
-  const scanner = new EventScanner(new Allowance(1e6))
+  const scanner = new EventScanner(new ByteBudget(1e6))
   t.same(scanner.write(Buffer.from(text.slice(0, -1))).out, [])
   t.equal(Buffer.concat(scanner.write(Buffer.from('\n')).out).toString(), text)
-  const crowded = new EventScanner(new Allowance(0))
+  const crowded = new EventScanner(new ByteBudget(0))
   t.ok(Buffer.concat(crowded.write(Buffer.from(text.slice(0, 9_000))).out).length >= 9_000 - tailBytes)
 })
 
@@ -609,7 +609,7 @@ t.test('[6.11] an index that comes again with the same bytes is the same image; 
   for (const [what, text, count] of rows) t.equal(runEvents(text, () => 9).done.length, count, what)
 })
 
-t.test('beyond the allowance an event is held by its end, and what it took is given back', async t => {
+t.test('beyond the budget an event is held by its end, and what it took is given back', async t => {
   t.comment(`SEED=${seed}`)
   const random = seeded(seed + 2)
   for (let i = 0; i < 300; i++) {
@@ -633,13 +633,13 @@ t.test('beyond the allowance an event is held by its end, and what it took is gi
     const expected = planted.map(({ kind, size }, index) => ({ index, kind, size }))
     if (JSON.stringify(done) !== JSON.stringify(expected)) t.same(done, expected, `stream ${i}`)
   }
-  const allowance = new Allowance(1_000)
-  const scanner = new EventScanner(allowance)
+  const budget = new ByteBudget(1_000)
+  const scanner = new EventScanner(budget)
   scanner.write(Buffer.from('event: image_edit.completed\n'))
-  t.notOk(allowance.take(1_000))
+  t.notOk(budget.take(1_000))
   scanner.close()
   scanner.close()
-  t.ok(allowance.take(1_000))
+  t.ok(budget.take(1_000))
 })
 
 t.test('a completed event whose JSON is cut is not let through', async t => {
@@ -649,7 +649,7 @@ t.test('a completed event whose JSON is cut is not let through', async t => {
 })
 
 t.test('a 16 MB line passes in bounded memory', async t => {
-  const scanner = new EventScanner(new Allowance(1024 * 1024))
+  const scanner = new EventScanner(new ByteBudget(1024 * 1024))
   const chunk = Buffer.alloc(65_536, 'A')
   let [came, went, held] = [0, 0, 0]
   const write = (bytes: Buffer): number => {

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { Allowance } from '../../plugins/image-tier-billing/allowance.ts'
 import { type FoundImage, type Scanned, tailBytes } from '../../plugins/image-tier-billing/scanned.ts'
 import { ToolAnswerScanner } from '../../plugins/image-tier-billing/scan-tool-answer.ts'
 import { ToolEventScanner } from '../../plugins/image-tier-billing/scan-tool-events.ts'
+import { ByteBudget } from '../../src/wire/index.ts'
 import { pngHead } from '../harness/image-heads.ts'
 
 const unreadable = { name: 'Unreadable' }
@@ -109,7 +109,7 @@ for (const [title, text, images] of streams) {
   ] as const) {
     t.test(`images of tools in a stream, split at every byte, ${held}: ${title}`, async t => {
       for (const parts of splits(text)) {
-        const scanned = scan(new ToolEventScanner(new Allowance(bytes)), parts)
+        const scanned = scan(new ToolEventScanner(new ByteBudget(bytes)), parts)
         if (scanned.out !== text || JSON.stringify(scanned.done) !== JSON.stringify(images))
           t.same(scanned, { out: text, done: images })
       }
@@ -133,8 +133,8 @@ t.test(
   async t => {
     const text = done(call('a', image(7, 9_000)))
     const cut = Buffer.from(text.slice(0, -2))
-    t.equal(Buffer.concat(new ToolEventScanner(new Allowance(1e6)).write(cut).out).length, 0)
-    const crowded = new ToolEventScanner(new Allowance(10))
+    t.equal(Buffer.concat(new ToolEventScanner(new ByteBudget(1e6)).write(cut).out).length, 0)
+    const crowded = new ToolEventScanner(new ByteBudget(10))
     const out = Buffer.concat(crowded.write(Buffer.from(text.slice(0, text.lastIndexOf('"')))).out)
     t.ok(out.length > 4_000)
     t.ok(out.length <= text.lastIndexOf('"') - tailBytes)
@@ -142,13 +142,13 @@ t.test(
 )
 
 t.test('what was taken for whole events is given back', async t => {
-  const allowance = new Allowance(1_000)
-  const scanner = new ToolEventScanner(allowance)
+  const budget = new ByteBudget(1_000)
+  const scanner = new ToolEventScanner(budget)
   scanner.write(Buffer.from('data: {"type":"a"}\n\ndata: {"ty'))
-  t.notOk(allowance.take(1_000))
+  t.notOk(budget.take(1_000))
   scanner.close()
   scanner.close()
-  t.ok(allowance.take(1_000))
+  t.ok(budget.take(1_000))
 })
 
 t.test('an answer or an event that is cut or bent is never let through to its end', async t => {
@@ -157,8 +157,8 @@ t.test('an answer or an event that is cut or bent is never let through to its en
     t.throws(() => scan(new ToolAnswerScanner(), [Buffer.from(answer.slice(0, at))]), unreadable)
   t.throws(() => scan(new ToolAnswerScanner({ endUnknown: true }), []), unreadable)
   const text = done(call('a', image(7)))
-  t.throws(() => scan(new ToolEventScanner(new Allowance(1e6)), [Buffer.from(text.slice(0, 80))]), unreadable)
-  t.throws(() => scan(new ToolEventScanner(new Allowance(1e6)), [Buffer.from('data: {"a":1]}\n\n')]), unreadable)
+  t.throws(() => scan(new ToolEventScanner(new ByteBudget(1e6)), [Buffer.from(text.slice(0, 80))]), unreadable)
+  t.throws(() => scan(new ToolEventScanner(new ByteBudget(1e6)), [Buffer.from('data: {"a":1]}\n\n')]), unreadable)
 })
 
 t.test('[6.2] an image of a tool that stands where none is known to stand does not go out', async t => {
@@ -181,7 +181,7 @@ t.test('[6.2] an image of a tool that stands where none is known to stand does n
   for (const [what, text] of rows)
     for (const parts of splits(text)) t.throws(() => scan(new ToolAnswerScanner(), parts), unrecognised, what)
   const strange = event({ type: 'response.image.done', image: image(7) })
-  t.throws(() => scan(new ToolEventScanner(new Allowance(1e6)), [Buffer.from(strange)]), unrecognised)
+  t.throws(() => scan(new ToolEventScanner(new ByteBudget(1e6)), [Buffer.from(strange)]), unrecognised)
 })
 
 t.test('[6.2] what a model wrote, and what is told again of the request, is no image of a tool', async t => {
@@ -219,7 +219,7 @@ t.test('[6.11] results without ids, or of one id, are one image as long as their
     ],
   ]
   for (const [what, text, count] of rows)
-    t.equal(scan(new ToolEventScanner(new Allowance(1e6)), [Buffer.from(text)]).done.length, count, what)
+    t.equal(scan(new ToolEventScanner(new ByteBudget(1e6)), [Buffer.from(text)]).done.length, count, what)
 })
 
 // No picture by itself: where it stands decides alone.
@@ -240,7 +240,7 @@ const places: readonly (readonly [name: string, text: string, count: number])[] 
 ]
 for (const [name, text, count] of places)
   t.test(`a result of a tool counts where it is known to stand: ${name}`, async t => {
-    const scanned = scan(new ToolEventScanner(new Allowance(1e6)), [Buffer.from(`data: ${text}\n\n`)])
+    const scanned = scan(new ToolEventScanner(new ByteBudget(1e6)), [Buffer.from(`data: ${text}\n\n`)])
     t.same(
       scanned.done,
       Array.from({ length: count }, (_, index) => ({ index, kind: 'bytes', size: null })),
@@ -261,7 +261,7 @@ for (const [name, text, count] of wholePlaces)
   })
 
 t.test('what is bent or followed ends an answer or an event at once, and says why', async t => {
-  const events = (text: string) => () => new ToolEventScanner(new Allowance(1e6)).write(Buffer.from(text))
+  const events = (text: string) => () => new ToolEventScanner(new ByteBudget(1e6)).write(Buffer.from(text))
   const answer = (text: string) => () => new ToolAnswerScanner().write(Buffer.from(text))
   t.throws(events('data: {"a":1]'), { ...unreadable, message: 'its brackets do not match' })
   t.throws(events('data: {}{}'), { ...unrecognised, shape: 'something behind the JSON object of an event' })
@@ -283,15 +283,15 @@ t.test('what is bent or followed ends an answer or an event at once, and says wh
 
 t.test('an image is charged when its event goes: at its end, or at once where there is no room to hold it', async t => {
   const cut = done(call('a', image(7))).slice(0, -1)
-  const held = new ToolEventScanner(new Allowance(1e6))
+  const held = new ToolEventScanner(new ByteBudget(1e6))
   t.same(held.write(Buffer.from(cut)), { out: [], done: [] })
   t.same(held.write(Buffer.from('\n')).done, [found(0, 7)])
-  t.same(new ToolEventScanner(new Allowance(0)).write(Buffer.from(cut)).done, [found(0, 7)])
+  t.same(new ToolEventScanner(new ByteBudget(0)).write(Buffer.from(cut)).done, [found(0, 7)])
 })
 
 t.test('each event is held whole where there is room for it, whatever came before', async t => {
   const text = done(call('a', image(7)))
-  const scanner = new ToolEventScanner(new Allowance(text.length))
+  const scanner = new ToolEventScanner(new ByteBudget(text.length))
   t.equal(
     Buffer.concat(scanner.write(Buffer.from(event({ type: 'x', delta: 'y'.repeat(text.length) }))).out).length > 0,
     true,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseJson } from '../../src/engine/parse-json.ts'
+import { parseJson } from '../../src/wire/index.ts'
 import { scanObject } from '../../src/engine/fields.ts'
 import { asksForImageTool } from '../../src/kit/index.ts'
 

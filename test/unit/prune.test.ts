@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { scanObject } from '../../src/engine/fields.ts'
-import { findCuts } from '../../src/engine/prune.ts'
+import { findCuts } from '../../src/wire/index.ts'
 import type { Json, JsonObjectView } from '../../src/kit/index.ts'
 import { seeded } from '../harness/exchange.ts'
 

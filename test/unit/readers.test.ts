@@ -7,12 +7,11 @@ import { measureInTurns, measureText } from '../../plugins/token-usage/measure-t
 import { pruneEvent } from '../../plugins/token-usage/prune-event.ts'
 import { EventReader } from '../../plugins/token-usage/read-events.ts'
 import { StreamEstimate } from '../../plugins/token-usage/stream-estimate.ts'
-import { scanObject, scanObjectInTurns } from '../../src/engine/fields.ts'
+import { bodyRefusals, scanObject, scanObjectInTurns } from '../../src/engine/fields.ts'
 import { Gather } from '../../src/engine/gather.ts'
-import { parseJson } from '../../src/engine/parse-json.ts'
-import { ObjectScan } from '../../src/engine/scan-json.ts'
 import { type LongTurn, Stopwatch, Turns } from '../../src/engine/turns.ts'
 import { asksForImageTool, Failure, type Json, systemClock } from '../../src/kit/index.ts'
+import { ObjectScan, parseJson } from '../../src/wire/index.ts'
 import { jsonTexts } from '../cases/json-texts.ts'
 import { around, fill, jsonBodies } from '../growth/bodies.ts'
 import { seeded } from '../harness/exchange.ts'
@@ -29,7 +28,7 @@ function bodyOf(bytes: Buffer) {
 
 /** What a scan says of a text, read in slices of a size. */
 function verdictOf(bytes: Buffer, sliceBytes: number): string {
-  const scan = new ObjectScan(bytes)
+  const scan = new ObjectScan(bytes, bodyRefusals)
   try {
     while (!scan.read(sliceBytes));
   } catch (error) {
@@ -268,8 +267,9 @@ t.test('[6.1] a large event keeps what tells its use, and nothing that is long',
     },
   }
   const pruned = pruneEvent(Buffer.from(JSON.stringify(event, undefined, 1)))
-  t.ok(pruned.length < 2_000, `${pruned.length} bytes`)
-  t.match(JSON.parse(pruned.toString()), {
+  const { length } = JSON.stringify(pruned)
+  t.ok(length < 2_000, `${length} bytes`)
+  t.match(pruned, {
     type: 'response.completed',
     candidates: [{ finishReason: 'STOP' }],
     choices: [],

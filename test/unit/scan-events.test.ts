@@ -1,7 +1,7 @@
 import t from 'tap'
-import { Allowance } from '../../plugins/image-tier-billing/allowance.ts'
 import { EventScanner } from '../../plugins/image-tier-billing/scan-events.ts'
 import { afterImageBytesMax, linkBytesMax, tailBytes } from '../../plugins/image-tier-billing/scanned.ts'
+import { ByteBudget } from '../../src/wire/index.ts'
 import { pngHead } from '../harness/image-heads.ts'
 
 // What the scanner of event streams does at each of its borders; `image-tier-billing-scan.test.ts` tries it at random.
@@ -23,7 +23,7 @@ const stepsOf = (text: string): readonly number[] => (text.length > 50_000 ? [1e
 const rooms = [1e9, 0]
 
 function scan(text: string, step: number, room: number): { out: string; widths: readonly (number | null)[] } {
-  const scanner = new EventScanner(new Allowance(room))
+  const scanner = new EventScanner(new ByteBudget(room))
   const bytes = Buffer.from(text)
   const all = Array.from({ length: Math.ceil(bytes.length / step) }, (_, i) =>
     scanner.write(bytes.subarray(i * step, (i + 1) * step)),
@@ -37,7 +37,7 @@ function scan(text: string, step: number, room: number): { out: string; widths: 
 
 /** What goes out of pieces, one after the other, and the widths of what is found by then. */
 function follow(pieces: readonly string[], room: number): readonly (readonly [string, ...unknown[]])[] {
-  const scanner = new EventScanner(new Allowance(room))
+  const scanner = new EventScanner(new ByteBudget(room))
   return pieces.map(piece => {
     const { out, done } = scanner.write(Buffer.from(piece))
     return [Buffer.concat(out).toString(), ...done.map(({ size }) => size && size.width)]

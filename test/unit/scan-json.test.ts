@@ -1,12 +1,13 @@
 import t from 'tap'
-import { depthMax, ObjectScan, structuralTokensMax } from '../../src/engine/scan-json.ts'
+import { bodyRefusals } from '../../src/engine/fields.ts'
 import { Failure } from '../../src/kit/index.ts'
+import { depthMax, ObjectScan, structuralTokensMax } from '../../src/wire/index.ts'
 import { jsonTexts } from '../cases/json-texts.ts'
 
 /** What a scan says of a text that is read in slices: its members with all that is known of them, or why it is refused. */
 function read(text: Buffer | string, sliceBytes = Number.POSITIVE_INFINITY): readonly string[] | string {
   const bytes = Buffer.from(text)
-  const scan = new ObjectScan(bytes)
+  const scan = new ObjectScan(bytes, bodyRefusals)
   try {
     while (!scan.read(Math.min(sliceBytes, bytes.length + 1)));
   } catch (error) {
@@ -124,7 +125,7 @@ t.test('a byte that may not stand in a string is found wherever it stands, and a
       const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(text)]).subarray(offset)
       for (let byte = 0; byte < 0x80; byte++) {
         bytes[6 + length] = byte
-        const scan = new ObjectScan(bytes)
+        const scan = new ObjectScan(bytes, bodyRefusals)
         let passes = true
         try {
           passes = scan.read(1_000)
@@ -135,7 +136,7 @@ t.test('a byte that may not stand in a string is found wherever it stands, and a
         if (passes !== expected) t.fail(`byte ${byte} behind ${length}, ${offset} off a word`)
       }
       bytes.write('\\n', 6 + length)
-      if (!new ObjectScan(bytes).read(1_000)) t.fail(`an escape behind ${length}, ${offset} off a word`)
+      if (!new ObjectScan(bytes, bodyRefusals).read(1_000)) t.fail(`an escape behind ${length}, ${offset} off a word`)
     }
   t.pass('all of ASCII')
 })

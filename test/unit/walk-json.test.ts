@@ -1,5 +1,5 @@
 import t from 'tap'
-import { JsonWalk, type JsonVisitor } from '../../plugins/image-tier-billing/walk-json.ts'
+import { JsonWalk, type JsonVisitor } from '../../src/wire/index.ts'
 import { jsonTexts } from '../cases/json-texts.ts'
 
 /** Walks a text in two pieces. */
@@ -223,7 +223,95 @@ t.test('a name is what it says, up to 192 characters, and where it is escaped wr
   t.equal(nameOf('\\u0075r\\u006c'), 'url')
   t.equal(nameOf('a\\"\\\\'), 'a"\\')
   t.equal(nameOf('a\\x'), '')
+  for (const isCut of [false, true]) t.equal(nameOf('naïve 港\\u6e2f', isCut), 'naïve 港港')
   t.equal(nameOf('a\tb'), 'a\tb', 'as it stands')
+})
+
+/** Writes down what is told by a walk whose visitor answers by what is named, listed or said. */
+function tellPassed(text: string, cuts: readonly number[], loose = false) {
+  const told: string[] = []
+  const walked = new JsonWalk({
+    loose,
+    name({ name }) {
+      if (name.startsWith('keep')) return Number(name.slice(4))
+      return name === 'skip' ? 'skip' : undefined
+    },
+    kept: (walk, bytes) => void told.push(`${walk.path()} kept ${bytes.toString()}`),
+    string: walk => (walk.path() === 'rest[]' && told.includes('2') ? 'rest' : 'skip'),
+    bytes: () => undefined,
+    bytesEnd: () => undefined,
+    scalar(_, value) {
+      told.push(value)
+      return value === '-1' ? 'rest' : undefined
+    },
+    opened(walk, isObject) {
+      told.push(`${walk.path()} begins`)
+      if (walk.path() === 'rest[]' && isObject) return 'rest'
+      return walk.path() === 'skipped' ? 'skip' : undefined
+    },
+    closed: (walk, depth) => void told.push(`${walk.path()} ends, ${depth} deep`),
+  })
+  const bytes = Buffer.from(text)
+  const places = [0, ...cuts, bytes.length]
+  for (let i = 1; i < places.length; i++) walked.walk(bytes.subarray(places[i - 1], places[i]), places[i - 1] as number)
+  return { walk: walked, told }
+}
+
+/** What is told of each, but that the object ends. */
+const passed: readonly (readonly [name: string, text: string, told: readonly string[]])[] = [
+  ['a value that is not wanted', '{"skip":[1,{"a":"]\\"}"},[]],"b":2,"skip": 3 ,"skip":"\\\\"}', ['2']],
+  [
+    'a value that is kept',
+    '{"keep20": {"a":["}",1]} ,"keep4":true}',
+    ['keep20 kept  {"a":["}",1]} ', 'keep4 kept true'],
+  ],
+  ['a value longer than what is kept', '{"keep4":12345,"keep4":"123","a":1}', ['1']],
+  ['a list by its brackets', '{"skipped":[1,[{"a":"]"}]],"b":2}', ['skipped begins', '2']],
+  [
+    'the rest of a list behind a number',
+    '{"rest":[1,-1,3,{"a":"}"},"]"],"b":4}',
+    ['rest begins', '1', '-1', 'rest[] ends, 2 deep', '4'],
+  ],
+  [
+    'the rest of a list from a string on',
+    '{"rest":["a",2,"]\\"",3],"b":4}',
+    ['rest begins', '2', 'rest[] ends, 2 deep', '4'],
+  ],
+  [
+    'the rest of a list from an object on',
+    '{"rest":[1,{"a":[1]},3,[]],"b":4}',
+    ['rest begins', '1', 'rest[] begins', 'rest[] ends, 2 deep', '4'],
+  ],
+]
+for (const [name, text, told] of passed)
+  t.test(`what is passed over is not told, wherever the pieces are cut: ${name}`, async t => {
+    for (const cuts of [[], every(text), ...every(text).map(cut => [cut])]) {
+      const { walk, told: found } = tellPassed(text, cuts)
+      t.match(walk, { complete: true, fault: undefined, followed: false })
+      t.match(found.pop(), / ends, 1 deep$/)
+      t.strictSame(found, told, `${text} cut at ${cuts.length > 1 ? 'every byte' : cuts.join('')}`)
+    }
+  })
+
+t.test('a loose walk takes a list too, and one text after another', async t => {
+  const text = '\ufeff[{"a":1},2]\n{"b":3}\r\n[4]'
+  for (const cuts of [[], every(text), ...every(text).map(cut => [cut])]) {
+    const { walk, told } = tellPassed(text, cuts, true)
+    t.match(walk, { complete: true, fault: undefined, followed: false, foreign: false })
+    t.strictSame(told, [
+      '[] begins',
+      '1',
+      '[].a ends, 2 deep',
+      '2',
+      '[] ends, 1 deep',
+      '3',
+      'b ends, 1 deep',
+      '4',
+      '[] ends, 1 deep',
+    ])
+  }
+  t.equal(tellPassed('[1] x', [], true).walk.followed, true)
+  t.equal(tellPassed('"a"', [], true).walk.foreign, true)
 })
 
 t.test('it is known at each byte whether a name is due its value, and whether the object is open', async t => {

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as fc from 'fast-check'
-import { depthMax, scanObject, structuralTokensMax } from '../../../src/engine/fields.ts'
+import { scanObject } from '../../../src/engine/fields.ts'
 import { Failure, type Json, type JsonObjectView } from '../../../src/kit/index.ts'
+import { depthMax, structuralTokensMax } from '../../../src/wire/index.ts'
 import { Disagreement, type Fuzzer, insist } from '../fuzzer.ts'
 import { readJson, valueOf } from '../readers/read-json.ts'
 

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer'
-import { fail } from './errors.ts'
 
 /** Deepest nesting accepted in a request body. */
 export const depthMax = 64
@@ -7,6 +6,15 @@ export const depthMax = 64
 export const structuralTokensMax = 200_000
 /** The longest name of a field: it is read as text, in one turn of the event loop. */
 const nameBytesMax = 4 * 1024 * 1024
+
+/** The errors for a text that is refused, in the words of whoever asked for it to be read. */
+export type TextRefusals = {
+  /** No JSON object: `why`, and the byte where that shows. */
+  malformed(why: string, at: number): Error
+  /** Two members at the top have one name. */
+  doubled(name: string): Error
+  tooComplex(what: string, max: string): Error
+}
 
 /** One top-level member: its decoded name and where it stands, `"name":value`, in a text. */
 export type Member = {
@@ -66,11 +74,13 @@ const words = { 0x74: 'true', 0x66: 'false', 0x6e: 'null' } as const
 /**
  * One pass over a JSON object that can be had in slices: validates the whole text as RFC 8259 and JSON.parse would, and
  * finds the top-level members without parsing their values. Each byte is looked at once, whatever stands beside it;
- * stretches of strings four at a time. Depth is kept in a stack of bytes, never in the call stack.
+ * stretches of strings four at a time. Depth is kept in a stack of bytes, never in the call stack. It finds the ends of strings
+ * by itself: with a search for them in front it costs up to twice as much (`docs/decisions/0015-one-of-each-reader.md`).
  */
 export class ObjectScan {
   readonly members: Member[] = []
   readonly #bytes: Buffer
+  readonly #refuse: TextRefusals
   readonly #names = new Set<string>()
   readonly #kinds = new Uint8Array(depthMax)
   #words: Int32Array | undefined
@@ -96,13 +106,14 @@ export class ObjectScan {
   /** The list or object that ended last had nothing in it. */
   #isEmpty = false
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, refuse: TextRefusals) {
     this.#bytes = bytes
+    this.#refuse = refuse
   }
 
   /**
    * Reads the next `most` bytes, a few more or less. @returns true when the object has been read to its end
-   * @throws Failure invalid_json, duplicate_field, body_too_complex
+   * @throws what `refuse` makes of a text that is not to be read
    */
   read(most: number): boolean {
     this.#advance(most)
@@ -119,7 +130,7 @@ export class ObjectScan {
     let until = Math.min(from + most, bytes.length)
     while (until < bytes.length && ((bytes[until] as number) & 0xc0) === 0x80) until++
     const slice = from === 0 && until === bytes.length ? bytes : bytes.subarray(from, until)
-    if (!isUtf8(slice)) throw fail('invalid_json', { why: 'not UTF-8', at: from })
+    if (!isUtf8(slice)) throw this.#refuse.malformed('not UTF-8', from)
     this.#until = until
   }
 
@@ -237,12 +248,11 @@ export class ObjectScan {
   #takeName(): void {
     const start = this.#from
     const end = this.#at
-    if (end - start > nameBytesMax)
-      throw fail('body_too_complex', { what: 'a field with a longer name', max: `${nameBytesMax} bytes` })
+    if (end - start > nameBytesMax) throw this.#refuse.tooComplex('a field with a longer name', `${nameBytesMax} bytes`)
     const text = this.#escaped
       ? (JSON.parse(this.#bytes.toString('utf8', start, end)) as string)
       : this.#bytes.toString('utf8', start + 1, end - 1)
-    if (this.#names.has(text)) throw fail('duplicate_field', { name: text.slice(0, 64) }, { param: text.slice(0, 64) })
+    if (this.#names.has(text)) throw this.#refuse.doubled(text)
     this.#names.add(text)
     this.#name = text
     this.#nameStart = start
@@ -379,7 +389,7 @@ export class ObjectScan {
   }
 
   #open(kind: typeof object | typeof array): true {
-    if (this.#depth === depthMax) throw fail('body_too_complex', { what: 'deeper nesting', max: `${depthMax} levels` })
+    if (this.#depth === depthMax) throw this.#refuse.tooComplex('deeper nesting', `${depthMax} levels`)
     this.#kinds[this.#depth++] = kind
     this.#token()
     this.#state = kind === object ? nameOrEnd : valueOrEnd
@@ -407,10 +417,7 @@ export class ObjectScan {
   #token(): void {
     this.#at++
     if (++this.#tokens > structuralTokensMax)
-      throw fail('body_too_complex', {
-        what: 'too many members',
-        max: `${structuralTokensMax} brackets, colons and commas`,
-      })
+      throw this.#refuse.tooComplex('too many members', `${structuralTokensMax} brackets, colons and commas`)
   }
 
   /** Skips blanks as far as the slice goes. @returns the byte behind them, undefined at the end of the text */
@@ -424,7 +431,7 @@ export class ObjectScan {
   }
 
   #wrong(why: string): Error {
-    return fail('invalid_json', { why: this.#at >= this.#bytes.length ? 'it ends too early' : why, at: this.#at })
+    return this.#refuse.malformed(this.#at >= this.#bytes.length ? 'it ends too early' : why, this.#at)
   }
 }
 

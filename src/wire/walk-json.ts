@@ -1,5 +1,7 @@
+import { PassedValue } from './passed-value.ts'
+import { StringEnd, unended } from './string-end.ts'
+
 const quote = 0x22
-const backslash = 0x5c
 const openObject = 0x7b
 const closeObject = 0x7d
 const openArray = 0x5b
@@ -15,30 +17,40 @@ const nameCharsMax = 192
 const scalarCharsMax = 256
 const scalarText = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/
 
-type State = 'structure' | 'scalar' | 'name' | 'skip' | 'bytes'
+type State = 'structure' | 'scalar' | 'name' | 'skip' | 'bytes' | 'passed'
 /** What the grammar lets come next. */
 type Due = 'value' | 'value or end' | 'name' | 'name or end' | 'colon' | 'comma or end' | 'nothing'
 
-/** What is told about every value while it passes. */
+/**
+ * What is told about every value while it passes. A visitor may answer that a value is to be passed over by its brackets
+ * alone, which is far cheaper: nothing of it is told or checked. `rest` says so of all that follows in the same list, too.
+ */
 export type JsonVisitor = {
-  /** A member's name has been read: `walk.name`, which stands from `walk.nameFrom` to `walk.nameTo`. */
-  name?(walk: JsonWalk): void
+  /** The text may be a list too, and others may follow it. */
+  readonly loose?: boolean
+  /**
+   * A member's name has been read: `walk.name`, which stands from `walk.nameFrom` to `walk.nameTo`. Its value is told, passed
+   * over, or passed over and `kept` when it has no more bytes than the number that is answered.
+   */
+  name?(walk: JsonWalk): 'skip' | number | void
+  /** The value of the member that the walk is in, as it was written, blanks and all. */
+  kept?(walk: JsonWalk, bytes: Buffer): void
   /** A string begins; its opening quote stands at `at`. How is it to be read? */
-  string(walk: JsonWalk, at: number): 'skip' | 'bytes'
+  string(walk: JsonWalk, at: number): 'skip' | 'bytes' | 'rest'
   /** Content of a `bytes` string, still escaped: `piece` from `from` to `to`, which is never empty. */
   bytes(piece: Buffer, from: number, to: number, walk: JsonWalk): void
   /** Such a string is over; its closing quote stands at `at`. */
   bytesEnd(walk: JsonWalk, at: number): void
   /** A number or a word, whole. */
-  scalar?(walk: JsonWalk, value: string): void
+  scalar?(walk: JsonWalk, value: string): 'rest' | void
   /** An object or array begins as the value at the walk's place; it is not counted in `depth` yet. */
-  opened?(walk: JsonWalk, isObject: boolean): void
+  opened?(walk: JsonWalk, isObject: boolean): 'skip' | 'rest' | void
   /** An object or array that was `depth` deep is over. */
   closed?(walk: JsonWalk, depth: number): void
 }
 
 /**
- * Walks one JSON object as it passes, in pieces of any size, and tells of every value at its place, whatever its depth and
+ * Walks a JSON object as it passes, in pieces of any size, and tells of every value at its place, whatever its depth and
  * however its name is escaped. The grammar of RFC 8259 is checked but for what may stand inside strings, which are skipped
  * by `Buffer.indexOf`: what it takes for one text no reader takes for another.
  */
@@ -46,8 +58,10 @@ export class JsonWalk {
   readonly #visitor: JsonVisitor
   #state: State = 'structure'
   #due: Due = 'value'
-  /** An odd number of backslashes stood at the end of the last piece. */
-  #odd = false
+  readonly #stringEnd = new StringEnd()
+  readonly #passed = new PassedValue()
+  /** The next value is passed over; how much of it is kept. */
+  #keeps: number | undefined
   #raw = ''
 
   depth = 0
@@ -100,6 +114,7 @@ export class JsonWalk {
     for (let at = 0; at < piece.length && !this.foreign && !this.followed && this.fault === undefined; ) {
       if (this.#state === 'structure') at = this.#structure(piece, base, at)
       else if (this.#state === 'scalar') at = this.#scalar(piece, at)
+      else if (this.#state === 'passed') at = this.#passOver(piece, at)
       else at = this.#string(piece, base, at)
     }
   }
@@ -118,7 +133,7 @@ export class JsonWalk {
           return i + 1
         case openObject:
         case openArray:
-          this.#open(byte === openObject)
+          if (this.#open(byte === openObject)) return i + 1
           break
         case closeObject:
         case closeArray:
@@ -131,6 +146,11 @@ export class JsonWalk {
         case colon:
           if (this.#due !== 'colon') this.fault = 'a colon stands where none may'
           else this.#due = 'value'
+          if (this.#keeps !== undefined) {
+            this.#passed.begin(this.#keeps)
+            this.#state = 'passed'
+            return i + 1
+          }
           break
         default:
           if (byte === 0) this.foreign = true
@@ -148,21 +168,33 @@ export class JsonWalk {
 
   /** Outside of any container: the one byte that may begin the object. A byte order mark may precede it. */
   #isOpening(byte: number): boolean {
-    if (byte === openObject && !this.complete) return true
+    const { loose } = this.#visitor
+    if ((byte === openObject || (loose === true && byte === openArray)) && (loose === true || !this.complete)) {
+      this.complete = false
+      this.#due = 'value'
+      return true
+    }
     if (this.complete) this.followed = true
     else if (byte !== 0xef && byte !== 0xbb && byte !== 0xbf) this.foreign = true
     return false
   }
 
-  #open(isObject: boolean): void {
+  /** @returns true when it is passed over */
+  #open(isObject: boolean): boolean {
     if (this.#due !== 'value' && this.#due !== 'value or end') this.fault = 'a bracket stands where none may'
     else if (this.depth === depthMax) this.fault = `it is nested deeper than ${depthMax} levels`
-    if (this.fault !== undefined) return
-    if (this.depth > 0) this.#visitor.opened?.(this, isObject)
+    if (this.fault !== undefined) return false
+    const answer = this.depth > 0 ? this.#visitor.opened?.(this, isObject) : undefined
+    if (answer !== undefined) {
+      this.#passed.beginOpened(answer === 'rest')
+      this.#state = 'passed'
+      return true
+    }
     this.depth++
     this.objects[this.depth] = isObject
     this.names[this.depth] = ''
     this.#due = isObject ? 'name or end' : 'value or end'
+    return false
   }
 
   #close(isObject: boolean): void {
@@ -187,9 +219,23 @@ export class JsonWalk {
     if (at === piece.length || this.fault !== undefined) return at
     this.#state = 'structure'
     this.#due = 'comma or end'
-    if (scalarText.test(this.#raw)) this.#visitor.scalar?.(this, this.#raw)
-    else this.fault = 'a value is neither a number nor a word'
+    if (!scalarText.test(this.#raw)) this.fault = 'a value is neither a number nor a word'
+    else if (this.#visitor.scalar?.(this, this.#raw) === 'rest') {
+      this.#passed.beginRest(false)
+      this.#state = 'passed'
+    }
     return at
+  }
+
+  #passOver(piece: Buffer, from: number): number {
+    const end = this.#passed.read(piece, from)
+    if (end === unended) return piece.length
+    this.#state = 'structure'
+    this.#due = 'comma or end'
+    this.#keeps = undefined
+    const kept = this.#passed.take()
+    if (kept) this.#visitor.kept?.(this, kept)
+    return end
   }
 
   #begin(at: number): void {
@@ -198,50 +244,34 @@ export class JsonWalk {
       this.#state = 'name'
       this.nameFrom = at
     } else if (this.#due === 'value' || this.#due === 'value or end') {
-      this.#state = this.#visitor.string(this, at)
+      const answer = this.#visitor.string(this, at)
+      this.#state = answer === 'rest' ? 'passed' : answer
+      if (answer === 'rest') this.#passed.beginRest(true)
     } else this.fault = 'a string stands where none may'
   }
 
   #string(piece: Buffer, base: number, from: number): number {
-    const closing = this.#closing(piece, from)
-    const to = closing === -1 ? piece.length : closing
+    const closing = this.#stringEnd.find(piece, from)
+    const to = closing === unended ? piece.length : closing
     if (this.#state === 'bytes') {
       if (to > from) this.#visitor.bytes(piece, from, to, this)
     } else if (this.#state === 'name' && this.#raw.length <= nameCharsMax) {
       this.#raw += piece.toString('latin1', from, Math.min(to, from + nameCharsMax + 1))
     }
-    if (closing === -1) return piece.length
+    if (closing === unended) return piece.length
     const state = this.#state
     this.#state = 'structure'
     if (state === 'name') {
       this.names[this.depth] = unescape(this.#raw)
       this.nameTo = base + closing + 1
       this.#due = 'colon'
-      this.#visitor.name?.(this)
+      const answer = this.#visitor.name?.(this)
+      if (answer !== undefined) this.#keeps = answer === 'skip' ? 0 : answer
       return closing + 1
     }
     this.#due = 'comma or end'
     if (state === 'bytes') this.#visitor.bytesEnd(this, base + closing)
     return closing + 1
-  }
-
-  /** The place of the quote that ends the string, or -1: the first before which stands an even number of backslashes. */
-  #closing(piece: Buffer, from: number): number {
-    for (let start = from; ; ) {
-      const found = piece.indexOf(quote, start)
-      const end = found === -1 ? piece.length : found
-      let first = end
-      while (first > start && piece[first - 1] === backslash) first--
-      // A run that reaches back to the piece's beginning goes on from the piece before.
-      const odd = ((end - first) % 2 === 1) !== (first === from && this.#odd)
-      if (found === -1) {
-        this.#odd = odd
-        return -1
-      }
-      this.#odd = false
-      if (!odd) return found
-      start = found + 1
-    }
   }
 }
 
@@ -250,12 +280,13 @@ function endsScalar(byte: number): boolean {
   return byte <= 0x20 || byte === comma || byte === closeObject || byte === closeArray
 }
 
-/** What a name says; '' for one that is too long or escaped wrongly, which is none of those looked for. */
+/** What a name says, whose bytes are one to a character; '' for one that is too long or escaped wrongly, which is none of those looked for. */
 function unescape(raw: string): string {
   if (raw.length > nameCharsMax) return ''
-  if (!raw.includes('\\')) return raw
+  const text = /^[\0-\x7f]*$/.test(raw) ? raw : Buffer.from(raw, 'latin1').toString()
+  if (!text.includes('\\')) return text
   try {
-    return JSON.parse(`"${raw}"`) as string
+    return JSON.parse(`"${text}"`) as string
   } catch {
     return ''
   }

@@ -38,6 +38,12 @@ export class Holdback {
     this.#pieces.push(piece)
   }
 
+  /** So many bytes have passed by, while none were held. */
+  pass(bytes: number): void {
+    this.#end += bytes
+    this.#from = this.#end
+  }
+
   /** Puts `bytes` in the place of those from `from` to `to`, none of which has gone; edits are made in their order. */
   replace(from: number, to: number, bytes: Buffer): void {
     this.#edits.push({ from, to, bytes })
@@ -49,7 +55,7 @@ export class Holdback {
     for (let edit = this.#edits[0]; edit && edit.from < until; edit = this.#edits[0]) {
       this.#take(edit.from, out)
       this.#take(edit.to, undefined)
-      out.push(edit.bytes)
+      if (edit.bytes.length > 0) out.push(edit.bytes)
       this.#edits.shift()
     }
     this.#take(until, out)

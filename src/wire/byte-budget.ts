@@ -1,0 +1,72 @@
+/** Of what all share, one may hold so much when holding more than once: the others find room, whatever it does. */
+const share = 0.75
+
+/**
+ * A budget of bytes for bodies, which all requests share. A taking may name the most there is: a reload can change it.
+ * A payer that holds something already may not go beyond three quarters, so that one key that announces uploads and does
+ * not send them leaves a quarter to everybody else.
+ */
+export class ByteBudget {
+  readonly #max: number
+  readonly #byPayer = new Map<string, number>()
+  #held = 0
+
+  /** @param max bytes, for whoever names no other bound */
+  constructor(max = Number.POSITIVE_INFINITY) {
+    this.#max = max
+  }
+
+  /** Bytes, all together. */
+  get held(): number {
+    return this.#held
+  }
+
+  /** False, and nothing taken, when there is not so much left, or not for this payer. */
+  take(bytes: number, max = this.#max, payer?: string): boolean {
+    const own = payer === undefined ? 0 : (this.#byPayer.get(payer) ?? 0)
+    if (this.#held + bytes > max || (own > 0 && own + bytes > max * share)) return false
+    this.#held += bytes
+    if (payer !== undefined && bytes > 0) this.#byPayer.set(payer, own + bytes)
+    return true
+  }
+
+  give(bytes: number, payer?: string): void {
+    this.#held -= bytes
+    if (payer === undefined) return
+    const own = (this.#byPayer.get(payer) ?? 0) - bytes
+    if (own > 0) this.#byPayer.set(payer, own)
+    else this.#byPayer.delete(payer)
+  }
+}
+
+/** What one body has taken of a budget. Whoever opens a claim frees it, whatever happens. */
+export class ByteClaim {
+  readonly #budget: ByteBudget
+  readonly #max: number | undefined
+  readonly #payer: string | undefined
+  #bytes = 0
+
+  constructor(budget: ByteBudget, max?: number, payer?: string) {
+    this.#budget = budget
+    this.#max = max
+    this.#payer = payer
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** So many bytes from now on, more or fewer than before. False, and nothing changed, when the budget has not so much. */
+  hold(bytes: number): boolean {
+    const more = bytes - this.#bytes
+    if (more > 0 && !this.#budget.take(more, this.#max, this.#payer)) return false
+    if (more < 0) this.#budget.give(-more, this.#payer)
+    this.#bytes = bytes
+    return true
+  }
+
+  /** Gives all of it back. Idempotent. */
+  free(): void {
+    this.hold(0)
+  }
+}

@@ -1,0 +1,8 @@
+export * from './byte-budget.ts'
+export * from './holdback.ts'
+export * from './parse-json.ts'
+export * from './prune.ts'
+export * from './read-records.ts'
+export * from './scan-json.ts'
+export { StringEnd, unended } from './string-end.ts'
+export * from './walk-json.ts'

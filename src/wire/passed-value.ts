@@ -1,0 +1,105 @@
+import { StringEnd, unended } from './string-end.ts'
+
+const quote = 0x22
+const openObject = 0x7b
+const closeObject = 0x7d
+const openArray = 0x5b
+const closeArray = 0x5d
+const comma = 0x2c
+
+/** Bytes that are looked at: inside of a list or an object, and beside a value, where a comma ends it. */
+const within = tableOf([quote, openObject, closeObject, openArray, closeArray])
+const beside = tableOf([quote, openObject, closeObject, openArray, closeArray, comma])
+
+/**
+ * Passes over a JSON value, or the rest of a list, by its brackets and strings alone: nothing of it is checked, and a million
+ * numbers cost no more than so many bytes. Some of it may be kept.
+ */
+export class PassedValue {
+  readonly #end = new StringEnd()
+  #depth = 0
+  #inString = false
+  #isRest = false
+  #kept: Buffer[] | undefined
+  #keptBytes = 0
+  #keptMax = 0
+
+  /** A value follows, of which up to `keptMax` bytes are kept. */
+  begin(keptMax: number): void {
+    this.#enter(0, false, false)
+    this.#kept = keptMax > 0 ? [] : undefined
+    this.#keptBytes = 0
+    this.#keptMax = keptMax
+  }
+
+  /** A list or an object has been opened: all of it is passed; with `isRest` also what follows in the list around it. */
+  beginOpened(isRest: boolean): void {
+    this.#enter(1, false, isRest)
+  }
+
+  /** What follows in a list is passed, behind a string that has been opened or behind a value. */
+  beginRest(inString: boolean): void {
+    this.#enter(0, inString, true)
+  }
+
+  /** The place of the comma or bracket that follows, or `unended` when it is not in this piece. */
+  read(piece: Buffer, from: number): number {
+    const end = this.#pass(piece, from)
+    if (this.#kept) this.#keep(this.#kept, piece, from, end === unended ? piece.length : end)
+    return end
+  }
+
+  /** What was kept of the value, which is over; undefined when it was longer, or nothing was to be kept. */
+  take(): Buffer | undefined {
+    const kept = this.#kept
+    this.#kept = undefined
+    return kept?.length === 1 ? kept[0] : kept && Buffer.concat(kept)
+  }
+
+  #enter(depth: number, inString: boolean, isRest: boolean): void {
+    this.#depth = depth
+    this.#inString = inString
+    this.#isRest = isRest
+    this.#kept = undefined
+  }
+
+  #pass(piece: Buffer, from: number): number {
+    const { length } = piece
+    const outside = this.#isRest ? within : beside
+    let depth = this.#depth
+    let table = depth === 0 ? outside : within
+    for (let at = from; at < length; at++) {
+      if (this.#inString) {
+        at = this.#end.find(piece, at)
+        if (at === unended) break
+        this.#inString = false
+        continue
+      }
+      while (at < length && table[piece[at] as number] === 0) at++
+      const byte = piece[at]
+      if (byte === quote) this.#inString = true
+      else if (byte === openObject || byte === openArray) {
+        depth++
+        table = within
+      } else if (byte !== undefined) {
+        if (depth === 0) return at
+        depth--
+        if (depth === 0) table = outside
+      }
+    }
+    this.#depth = depth
+    return unended
+  }
+
+  #keep(kept: Buffer[], piece: Buffer, from: number, to: number): void {
+    this.#keptBytes += to - from
+    if (this.#keptBytes > this.#keptMax) this.#kept = undefined
+    else if (to > from) kept.push(piece.subarray(from, to))
+  }
+}
+
+function tableOf(bytes: readonly number[]): Uint8Array {
+  const table = new Uint8Array(256)
+  for (const byte of bytes) table[byte] = 1
+  return table
+}

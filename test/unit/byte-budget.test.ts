@@ -1,0 +1,48 @@
+import t from 'tap'
+import { ByteBudget, ByteClaim } from '../../src/wire/index.ts'
+
+t.test('what claims hold is held of the budget, and a claim that is refused holds what it held', async t => {
+  const budget = new ByteBudget(100)
+  const one = new ByteClaim(budget)
+  const other = new ByteClaim(budget)
+  t.ok(one.hold(60))
+  t.notOk(other.hold(41))
+  t.same([budget.held, one.bytes, other.bytes], [60, 60, 0])
+  t.ok(other.hold(40))
+  t.notOk(one.hold(61))
+  t.same([budget.held, one.bytes], [100, 60])
+  t.ok(one.hold(10), 'fewer than before')
+  t.ok(other.hold(90))
+  other.free()
+  other.free()
+  t.equal(budget.held, 10, 'what was freed twice was given back once')
+})
+
+t.test(
+  'a payer that holds something may not go beyond three quarters; its first body may, and so may the next payer',
+  async t => {
+    const budget = new ByteBudget()
+    const claim = (payer?: string) => new ByteClaim(budget, 100, payer)
+    const first = claim('a')
+    t.ok(first.hold(80))
+    t.notOk(claim('a').hold(1))
+    t.notOk(first.hold(81))
+    t.ok(claim('b').hold(20))
+    first.free()
+    t.ok(claim('a').hold(75), 'all was given back')
+    t.notOk(claim('a').hold(1))
+    t.notOk(claim().hold(6))
+    t.ok(claim().hold(5), 'nobody pays for what has no payer')
+    t.equal(budget.held, 100)
+  },
+)
+
+t.test('each claim goes by the bound that it was made with: a reload may lower it', async t => {
+  const budget = new ByteBudget()
+  const before = new ByteClaim(budget, 100, 'a')
+  t.ok(before.hold(50))
+  const after = new ByteClaim(budget, 10, 'b')
+  t.notOk(after.hold(1))
+  t.ok(after.hold(0), 'nothing is never too much')
+  t.ok(before.hold(70))
+})
