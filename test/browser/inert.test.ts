@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { browseAsAdmin, type Browsing, browserMissing } from '../harness/browser.ts'
 import { enterAsUser, passwordOfTests } from '../harness/visitor.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const skip = browserMissing
 t.setTimeout(110_000)
@@ -43,7 +44,7 @@ t.test('C what callers wrote is shown as it is, and does nothing', { skip }, asy
   t.ok(rows >= 8, `${rows} rows`)
   const links = await page.locator('.sheet tbody a').evaluateAll(all => all.map(one => one.getAttribute('href') ?? ''))
   for (const link of links) {
-    t.match(link, /^\/console\//)
+    t.match(link, /^\/console\//, caseName({ link }))
     await page.goto(url + link)
     await page.locator('dialog .facts, dialog dl').first().waitFor()
   }

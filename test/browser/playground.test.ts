@@ -5,6 +5,7 @@ import { filesOf, readParts, textsOf } from '../harness/edits.ts'
 import { picture, pngFile } from '../harness/pictures.ts'
 import { sha256, startUpstream } from '../harness/upstream.ts'
 import { enterAsAdmin } from '../harness/visitor.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const skip = browserMissing
 t.setTimeout(110_000)
@@ -56,16 +57,20 @@ t.test('pictures of both families are quoted before and billed after, generated 
       if (quote.expected === quote.at_most) t.equal(amount, atMost, `${what}: the quote was no range`)
       const [charge] = await charges()
       t.equal(line, charge?.text, `${what}: the bill is the charge`)
-      t.match(line, /^大小 .*, 请求品质 .*, 生成数量 .*, 图片档位 .*, 来源 .*, 实际尺寸 /)
+      t.match(
+        line,
+        /^大小 .*, 请求品质 .*, 生成数量 .*, 图片档位 .*, 来源 .*, 实际尺寸 /,
+        caseName({ model, operation }),
+      )
       if (model === 'alpha-image-2') {
-        t.equal(await page.locator('.pictures img').count(), 2)
+        t.equal(await page.locator('.pictures img').count(), 2, caseName({ model, operation }))
         await page
           .getByText(/^\d+x\d+ · /)
           .first()
           .waitFor()
       } else {
         t.equal(await page.locator('.pictures img').count(), 0, 'a link is not followed')
-        t.equal(await page.locator('.pictures .unopened a').count(), 2)
+        t.equal(await page.locator('.pictures .unopened a').count(), 2, caseName({ model, operation }))
       }
     }
   }

@@ -5,6 +5,7 @@ import { browse, browserMissing, logIn } from '../harness/browser.ts'
 import { until } from '../harness/edits.ts'
 import { picture } from '../harness/pictures.ts'
 import { offerToken, passwordOfTests } from '../harness/visitor.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const skip = browserMissing
 t.setTimeout(110_000)
@@ -72,7 +73,7 @@ t.test('from the setup link to a bill that is understood, and the key that is ta
       labels,
       'the six labels, each once, in their order',
     )
-    t.strictSame(await page.locator('.six dt span').allTextContents(), labels)
+    t.strictSame(await page.locator('.six dt span').allTextContents(), labels, caseName({ id }))
   }
 
   await page.goto(`${url}/console/tokens`)

@@ -3,6 +3,7 @@ import { picture } from '../harness/pictures.ts'
 import { type Postgres, startPostgres } from '../harness/postgres.ts'
 import { checkBooks, openShop, type Shop } from '../harness/shop.ts'
 import { until } from '../harness/works.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const alpha = { model: 'alpha-image-2', prompt: 'a boat' }
 const chat = { model: 'sim-chat', messages: [{ role: 'user', content: 'Say hello.' }] }
@@ -36,14 +37,14 @@ async function refuses(t: Parameters<typeof openShop>[0], shop: Shop): Promise<v
     return { ...answer, ms: performance.now() - began }
   })
   for (let i = 0; i < 5; i++) {
-    t.equal((await shop.ask(chat, { path: '/v1/chat/completions' })).status, 200)
-    t.equal((await shop.get('/v1/models')).status, 200)
+    t.equal((await shop.ask(chat, { path: '/v1/chat/completions' })).status, 200, caseName({ i }))
+    t.equal((await shop.get('/v1/models')).status, 200, caseName({ i }))
   }
   t.comment(`five of what costs nothing took ${Math.round(performance.now() - began)} ms`)
   const answers = await Promise.all(images)
   for (const answer of answers) {
-    t.match(answer, { status: 503, headers: { 'retry-after': /^\d+$/ } })
-    t.match(answer.json(), { error: { code: 'storage_unavailable' } })
+    t.match(answer, { status: 503, headers: { 'retry-after': /^\d+$/ } }, caseName({ answer }))
+    t.match(answer.json(), { error: { code: 'storage_unavailable' } }, caseName({ answer }))
   }
   t.comment(`images were refused after ${Math.round(Math.max(...answers.map(({ ms }) => ms)))} ms at most`)
   t.equal(shop.upstreams['alpha']?.received.length, calls, 'nothing was sent')

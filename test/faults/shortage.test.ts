@@ -15,6 +15,7 @@ import { checkBooks } from '../harness/shop.ts'
 import { start } from '../harness/start.ts'
 import { startUpstream } from '../harness/upstream.ts'
 import { startWorks } from '../harness/works.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const ask = { model: 'alpha-image-2', prompt: 'a boat' }
 const free = [/default: \{ rpm: 60,/, 'default: { rpm: 100000,'] as const
@@ -89,16 +90,16 @@ t.test(
       const culprit = askOnce(url, ask, { key: site.key, headers: { 'x-trap': trap } })
       await gateway.hears(/a fault that nobody handled: finishing and ending/)
       go.resolve()
-      t.equal((await asked).status, 200)
+      t.equal((await asked).status, 200, caseName({ trap }))
       await culprit
-      t.equal(await gateway.gone, 1)
-      t.match(gateway.said(), /nobody catches this/)
+      t.equal(await gateway.gone, 1, caseName({ trap }))
+      t.match(gateway.said(), /nobody catches this/, caseName({ trap }))
       const before = performance.now()
       const next = site.start()
-      t.equal((await askOnce(await next.ready, ask, { key: site.key })).status, 200)
+      t.equal((await askOnce(await next.ready, ask, { key: site.key })).status, 200, caseName({ trap }))
       t.comment(`served again ${Math.round(performance.now() - before)} ms after its start`)
       await next.stop()
-      t.equal((await runCli(site, 'ledger', 'verify')).code, 0)
+      t.equal((await runCli(site, 'ledger', 'verify')).code, 0, caseName({ trap }))
     }
   },
 )

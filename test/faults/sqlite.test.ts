@@ -14,6 +14,7 @@ import { picture } from '../harness/pictures.ts'
 import { allCharges, checkBooks, openShop } from '../harness/shop.ts'
 import { startUpstream, type Upstream } from '../harness/upstream.ts'
 import { until } from '../harness/works.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const alpha = { model: 'alpha-image-2', prompt: 'a boat' }
 const chat = { model: 'sim-chat', messages: [{ role: 'user', content: 'Say hello.' }] }
@@ -57,8 +58,8 @@ async function refuses(t: Test, { ask, upstream, stranger }: Omit<Small, 'site' 
   const calls = upstream.received.length
   for (const key of [undefined, stranger, stranger]) {
     const answer = await ask(alpha, key)
-    t.match(answer, { status: 503, headers: { 'retry-after': /^\d+$/ } })
-    t.match(answer.json(), { error: { code: 'storage_unavailable' } })
+    t.match(answer, { status: 503, headers: { 'retry-after': /^\d+$/ } }, caseName({ key }))
+    t.match(answer.json(), { error: { code: 'storage_unavailable' } }, caseName({ key }))
     t.equal((await ask(chat)).status, 200, 'what costs nothing is answered')
   }
   t.equal(upstream.received.length, calls, 'nothing was sent')

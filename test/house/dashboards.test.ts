@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { picture } from '../harness/pictures.ts'
 import { start } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const run = promisify(execFile)
 /** There where several processes serve, or telemetry is sent. */
@@ -85,7 +86,11 @@ t.test('what is told of the figures is what a running gateway has', async t => {
     const rules = groups.flatMap(group => group.rules)
     t.ok(rules.length > 10)
     for (const { alert, expr, labels, annotations } of rules) {
-      t.match({ labels, annotations }, { labels: { severity: /^(?:page|ticket)$/ }, annotations: { summary: /./ } })
+      t.match(
+        { labels, annotations },
+        { labels: { severity: /^(?:page|ticket)$/ }, annotations: { summary: /./ } },
+        caseName({ alert, expr, labels, annotations }),
+      )
       for (const name of expr.match(figure) ?? []) t.ok(families.has(base(name)), `${alert}: ${name}`)
     }
     const told = (await read('deploy/prometheus/alerts.yaml')).match(/\btollgate_[a-z_]+\b/g) ?? []

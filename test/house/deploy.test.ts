@@ -11,6 +11,7 @@ import { parseAllDocuments } from 'yaml'
 import { loadConfig, parseBytes, parseDuration, type Plan } from '../../src/index.ts'
 import { nginxMissing, startFront } from '../harness/nginx.ts'
 import { start } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const run = promisify(execFile)
@@ -98,7 +99,7 @@ t.test('Docker Compose', async t => {
       servers.map(([, address]) => address),
       addresses,
     )
-    for (const [, , port] of servers) t.equal(Number(port), plan.server.listen.port)
+    for (const [, , port] of servers) t.equal(Number(port), plan.server.listen.port, caseName({ port }))
     // An idle connection that outlives the wait could be closed under a request.
     const idleMs = parseDuration(/keepalive 128;\s+keepalive_timeout (\w+);/.exec(conf)?.[1] ?? '') ?? Infinity
     t.ok(idleMs < plan.server.drainWaitMs)
@@ -228,7 +229,7 @@ t.test('a sidecar listens on loopback alone, and has as long to stop as its conf
 t.test('the unit of systemd names nothing that systemd does not know, and lets a gateway drain', async t => {
   const unit = await read('deploy/systemd/tollgate.service')
   const lines = unit.split('\n').filter(line => line !== '' && !line.startsWith('#'))
-  for (const line of lines) t.match(line, /^(?:\[(?:Unit|Service|Install)\]|[A-Z]\w+=.*)$/)
+  for (const line of lines) t.match(line, /^(?:\[(?:Unit|Service|Install)\]|[A-Z]\w+=.*)$/, caseName({ line }))
   const secondsOf = (name: string) => Number(new RegExp(`^${name}=(\\d+)$`, 'm').exec(unit)?.[1])
   const compose = await check(t, 'deploy/compose/gateway.yaml', await makeSecrets(t.testdir()))
   t.ok(secondsOf('TimeoutStopSec') * 1000 >= stopMs(compose), 'as long as the longest drain that is shipped')

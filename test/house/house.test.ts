@@ -7,6 +7,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { sharedRows } from '../../src/kit/index.ts'
 import { errorsPagePath, readErrorTables, writeErrorsPage } from './errors-page.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const { stdout } = await promisify(execFile)('git', ['ls-files', '-z'], { cwd: root })
@@ -128,7 +129,7 @@ t.test('an older Node is refused with the remedy before anything else is read', 
     const exit = (n: number) => void (code = n)
     runInNewContext(guard, { process: { versions: { node: version }, version, execPath: 'node', stderr, exit } })
     t.equal(code, refused ? 1 : undefined, version)
-    if (refused) t.match(said, /24\.14\.1 or newer[^]*npm ci/)
+    if (refused) t.match(said, /24\.14\.1 or newer[^]*npm ci/, caseName({ version, refused }))
   }
   t.notMatch(guard, /\b(?:const|let)\b|=>/, 'only what an old Node can read')
 })
@@ -157,7 +158,8 @@ t.test('errors', async t => {
       [],
     )
     for (const table of tables.values()) {
-      for (const [code, row] of Object.entries(sharedRows)) if (code in table) t.same(table[code], row)
+      for (const [code, row] of Object.entries(sharedRows))
+        if (code in table) t.same(table[code], row, caseName({ table, code, row }))
     }
   })
 

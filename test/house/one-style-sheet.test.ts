@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { caseName } from '../harness/case-name.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const { stdout } = await promisify(execFile)('git', ['ls-files', '-z', 'src', 'plugins'], { cwd: root })
@@ -40,8 +41,9 @@ t.test('colours stand in one place: the theme of the console', async t => {
 })
 
 t.test('rules of style stand in files of style, and in no text of code', async t => {
-  for (const line of ['<style>', '<p style="x">', 'p { margin: 0; }', '  padding-inline: 4px;']) t.match(line, rules)
-  for (const line of ["{ display: 'a' }", 'font: Font', 'const style = 1']) t.notMatch(line, rules)
+  for (const line of ['<style>', '<p style="x">', 'p { margin: 0; }', '  padding-inline: 4px;'])
+    t.match(line, rules, caseName({ line }))
+  for (const line of ["{ display: 'a' }", 'font: Font', 'const style = 1']) t.notMatch(line, rules, caseName({ line }))
   const code = tracked.filter(file => /\.(?:tsx?|cjs|html|json)$/.test(file))
   t.ok(code.length > 300)
   for (const file of code) t.notMatch(await read(file), rules, file)

@@ -5,6 +5,7 @@ import { parse, stringify } from 'yaml'
 import { createGateway, explainRequest, loadConfig } from '../../src/index.ts'
 import { editShipped, readBlocks } from '../harness/project.ts'
 import { quietLog } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 type Tree = { readonly [key: string]: unknown }
 
@@ -41,7 +42,7 @@ for (const page of pages)
       const storage = { TOLLGATE_STORAGE: 'sqlite::memory:', TOLLGATE_OPS: 'off' }
       await writeFile(file, stringify(merge(shipped, fragment), { lineWidth: 0 }))
       const loaded = await loadConfig(file, { ...storage, ...variables(text) })
-      t.strictSame(loaded.ok ? loaded.notes : loaded.findings, [])
+      t.strictSame(loaded.ok ? loaded.notes : loaded.findings, [], caseName({ text }))
       const names = Object.keys(fragment['models'] ?? {})
       if (!loaded.ok || names.length === 0) continue
       const { plan } = loaded
@@ -50,7 +51,7 @@ for (const page of pages)
         t.ok(model, name)
         if (!model?.family.forward.has('image.generate')) continue
         const request = { model: name, operation: 'image.generate', size: '1024x1024', quality: undefined, n: 1 }
-        t.match(await explainRequest(plan, request), { quote: { tier: '1K', n: 1 } })
+        t.match(await explainRequest(plan, request), { quote: { tier: '1K', n: 1 } }, caseName({ text, name }))
       }
       const gateway = await createGateway(file, { plan, env: storage, log: quietLog() })
       t.ok(gateway.ready, 'and a gateway starts on it')

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { writeBill } from './bill-of-materials.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const readJson = async <T>(file: string) => JSON.parse(await readFile(join(root, file), 'utf8')) as T
@@ -18,7 +19,7 @@ t.test('the bill of materials names every package that is installed with this on
   const installed = Object.entries(packages).filter(([path, { dev }]) => path !== '' && dev !== true)
   for (const [path] of installed) t.ok(named.has(path.replace(/.*node_modules\//, '')), path)
   for (const tool of ['tap', 'typescript', 'vite']) {
-    t.ok(tool in devDependencies)
+    t.ok(tool in devDependencies, caseName({ tool }))
     t.notOk(named.has(tool), tool)
   }
   const refs = new Set(bill.components.map(component => component['bom-ref']))

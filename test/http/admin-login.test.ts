@@ -3,6 +3,7 @@ import { HashQueue } from '../../src/admin/session/hash-queue.ts'
 import { LoginGuard } from '../../src/admin/session/login-guard.ts'
 import { start } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser, movableClock, newVisitor, offerToken, passwordOfTests } from '../harness/visitor.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const minuteMs = 60_000
 const wrong = (name: string) => ({ name, password: 'not the password' })
@@ -20,7 +21,11 @@ t.test('C11 there is no default password: the first administrator comes from a l
   t.match(before.body, { error: { code: 'not_logged_in', setup_needed: true } })
   for (const name of ['admin', 'root', 'local'])
     for (const password of ['', 'admin', 'password', 'tollgate'])
-      t.equal((await newVisitor(started.url).post('/api/session', { name, password })).status === 200, false)
+      t.equal(
+        (await newVisitor(started.url).post('/api/session', { name, password })).status === 200,
+        false,
+        caseName({ name, password }),
+      )
   const guess = await visitor.post('/api/setup', { token: 'x'.repeat(43), ...right('root') })
   t.match([guess.status, guess.code], [400, 'invalid'])
 
@@ -55,9 +60,9 @@ t.test('C1 wrong passwords cost twice the wait each time, and the right one work
   const visitor = newVisitor(started.url)
   const waits: number[] = []
   for (let i = 0; i < 8; i++) {
-    t.equal((await visitor.post('/api/session', wrong('ann'))).status, 401)
+    t.equal((await visitor.post('/api/session', wrong('ann'))).status, 401, caseName({ i }))
     const soon = await visitor.post('/api/session', right('ann'))
-    t.match([soon.status, soon.code], [429, 'slow_down'])
+    t.match([soon.status, soon.code], [429, 'slow_down'], caseName({ i }))
     const waitS = Number(soon.headers.get('retry-after'))
     waits.push(waitS)
     clock.forward(waitS * 1_000)

@@ -7,6 +7,7 @@ import { runCli } from '../harness/cli.ts'
 import { until } from '../harness/edits.ts'
 import { type Edits, start, type Started, type StartOptions } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser, newVisitor, type Visitor } from '../harness/visitor.ts'
+import { caseName } from '../harness/case-name.ts'
 
 type Page = { readonly records: readonly Row[]; readonly next: string | null }
 
@@ -145,9 +146,13 @@ t.test('refunds and decisions need a reason, happen once, and show at once', asy
   })
   t.match((await admin.get('/api/overview')).body, { review: { count: 1, held: [{ amount: '0.00' }] } }, '[6.2]')
   for (const row of open)
-    t.match((await admin.post(`/api/logs/${row.id}/resolve`, { as: 'void', reason: 'nothing came' })).body, {
-      billing: { state: 'voided', amount: '0.00' },
-    })
+    t.match(
+      (await admin.post(`/api/logs/${row.id}/resolve`, { as: 'void', reason: 'nothing came' })).body,
+      {
+        billing: { state: 'voided', amount: '0.00' },
+      },
+      caseName({ row }),
+    )
   t.match((await admin.get('/api/system')).body, { needs_review: 0 })
 })
 
@@ -322,7 +327,7 @@ t.test('C13 a fault is told by its request id alone; a storage that is gone is s
   for (const path of ['/api/session', '/api/keys', '/api/logs']) {
     const down = await admin.get(path)
     t.match([down.status, down.code], [503, 'storage_unavailable'], path)
-    t.ok(Number(down.headers.get('retry-after')) > 0)
+    t.ok(Number(down.headers.get('retry-after')) > 0, caseName({ path }))
   }
   t.equal((await admin.get('/pricing')).status, 200, 'what needs no storage is there')
   const login = await newVisitor(started.url).post('/api/session', { name: 'root', password: 'whatever it may be' })

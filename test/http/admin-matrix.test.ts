@@ -5,6 +5,7 @@ import { type AnyRoute, apiRoutes } from '../../src/admin/index.ts'
 import { png } from '../harness/pictures.ts'
 import { start, type Started } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser, newVisitor, passwordOfTests, type Visitor } from '../harness/visitor.ts'
+import { caseName } from '../harness/case-name.ts'
 
 type Cast = {
   readonly started: Started
@@ -233,7 +234,7 @@ t.test('bad input is told with its field', async t => {
   for (const [body, field] of cases) {
     const answer = await admin.post('/api/keys', body)
     t.match(answer.body, { error: { code: 'invalid', field } }, JSON.stringify(body))
-    t.equal(answer.status, 400)
+    t.equal(answer.status, 400, caseName({ body, field }))
   }
   for (const [path, field] of [
     ['/api/logs?limit=x', 'limit'],

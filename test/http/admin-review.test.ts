@@ -7,6 +7,7 @@ import { until } from '../harness/edits.ts'
 import { listen } from '../harness/listen.ts'
 import { start } from '../harness/start.ts'
 import { enterAsAdmin, enterAsUser, movableClock } from '../harness/visitor.ts'
+import { caseName } from '../harness/case-name.ts'
 
 t.test('a pasted configuration tells nothing of what variables hold, and waits for no pipe or device', async t => {
   const secret = `plain-looking-${'0123456789'.repeat(8)}`
@@ -118,7 +119,11 @@ t.test('what is wrong with a field is said in words', async t => {
     [{ name: 'two\nlines' }, "'name' must have no line breaks and no invisible characters."],
     [{ name: 'a', budget: '1,50' }, `'budget' must be a decimal of at most six places, such as "12.50".`],
   ] as const)
-    t.match((await admin.post('/api/keys', fields)).body, { error: { code: 'invalid', message } })
+    t.match(
+      (await admin.post('/api/keys', fields)).body,
+      { error: { code: 'invalid', message } },
+      caseName({ fields, message }),
+    )
 })
 
 t.test('nobody is told the price of a model that is not offered, whatever operation they name', async t => {
@@ -130,7 +135,11 @@ t.test('nobody is told the price of a model that is not offered, whatever operat
   for (const operation of ['image.generate', 'image.edit', 'nothing']) {
     const page = await (await fetch(`${started.url}/pricing?model=alpha-image-2&operation=${operation}`)).text()
     t.match(page, 'does not exist or is not offered here', operation)
-    t.equal((await admin.post('/api/explain', { model: 'alpha-image-2', operation })).code, 'model_not_found')
+    t.equal(
+      (await admin.post('/api/explain', { model: 'alpha-image-2', operation })).code,
+      'model_not_found',
+      caseName({ operation }),
+    )
   }
 })
 

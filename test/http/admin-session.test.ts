@@ -10,6 +10,7 @@ import {
   passwordOfTests,
   type Visitor,
 } from '../harness/visitor.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const minuteMs = 60_000
 const right = (name: string) => ({ name, password: passwordOfTests })
@@ -91,7 +92,7 @@ t.test('C4 a change from elsewhere, or in a form, is refused', async t => {
       'content-type': 'application/json; charset=utf-8',
     },
   ])
-    t.equal((await ask(headers)).status, 201)
+    t.equal((await ask(headers)).status, 201, caseName({ headers }))
   const logout = await fetch(`${started.url}/api/session`, { method: 'DELETE', headers: { cookie: admin.cookie } })
   t.equal(logout.status, 403, 'logging out is a change too')
 })
@@ -101,7 +102,7 @@ t.test('C5 a session is worth nothing at /v1, a key nothing at /api', async t =>
   const admin = await enterAsAdmin(started)
   t.equal((await fetch(`${started.url}/v1/models`, { headers: { cookie: admin.cookie } })).status, 401)
   for (const headers of [{ authorization: `Bearer ${started.key}` }, { 'x-api-key': started.key }])
-    t.equal((await fetch(`${started.url}/api/keys`, { headers })).status, 401)
+    t.equal((await fetch(`${started.url}/api/keys`, { headers })).status, 401, caseName({ headers }))
   const token = admin.cookie.split('=')[1] ?? ''
   t.equal((await started.get('/v1/models', { authorization: `Bearer ${token}` })).status, 401)
 })
@@ -194,7 +195,7 @@ t.test('C10 a session ends: idle, old, logged out, password changed, user disabl
   const long = await again('root')
   for (let i = 0; i < 12 * 3 - 1; i++) {
     clock.forward(20 * minuteMs)
-    t.equal(await open(long), true)
+    t.equal(await open(long), true, caseName({ i }))
   }
   clock.forward(20 * minuteMs)
   t.equal(await open(long), false, 'twelve hours, however much it was used')

@@ -6,6 +6,7 @@ import { askOnce } from '../harness/ask.ts'
 import { prepareSite, runTollgate } from '../harness/child.ts'
 import { picture } from '../harness/pictures.ts'
 import { startUpstream } from '../harness/upstream.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const ask = { model: 'alpha-image-2', prompt: 'a boat' }
 
@@ -47,7 +48,11 @@ t.test('a copy made under load adds up, and can be put in the place of the datab
   t.same(audit.problems, [])
   t.ok(charges.length >= 20)
   for (const { state, amount, lines } of charges)
-    t.equal(state === 'settled' ? amount : 0, state === 'settled' ? lines.reduce((sum, one) => sum + one.price, 0) : 0)
+    t.equal(
+      state === 'settled' ? amount : 0,
+      state === 'settled' ? lines.reduce((sum, one) => sum + one.price, 0) : 0,
+      caseName({ state, amount, lines }),
+    )
 
   t.equal((await stat(join(folder, 'tollgate.db'))).mode & 0o007, 0, 'nor may everybody read the database')
   t.match(await tollgate('restore', copy), { code: 1, stderr: /another gateway already works on .*; stop it first/ })

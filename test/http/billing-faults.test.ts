@@ -8,6 +8,7 @@ import { form } from '../harness/forms.ts'
 import { jpeg, picture, png } from '../harness/pictures.ts'
 import { askOnce, billed, type Shop } from '../harness/shop.ts'
 import type { Reaction } from '../harness/upstream.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const alpha = { model: 'alpha-image-2', prompt: 'a boat' }
 const json = { 'content-type': 'application/json' }
@@ -55,7 +56,7 @@ billed(
       left.resolve()
       const [charge] = await shop.charges(1)
       t.match(charge, { state: 'settled', count: 2, amount: '0.12' }, `left before piece ${point}`)
-      t.not(charge?.delivery, 'confirmed')
+      t.not(charge?.delivery, 'confirmed', caseName({ point }))
       t.equal(shop.upstreams['alpha']?.received.length, point + 1, 'the upstream was called once')
     }
     t.match(await shop.logs(1), [{ outcome: 'caller_gone' }])
@@ -203,7 +204,7 @@ billed('what an upstream refuses costs nothing, and its status is the caller’s
       res => void res.writeHead(status, { ...json, 'retry-after': '9' }).end('{"error":{"message":"no"}}'),
     )
     const answer = await shop.ask(alpha)
-    t.match(answer, { status, headers: { 'retry-after': '9' } })
+    t.match(answer, { status, headers: { 'retry-after': '9' } }, caseName({ status }))
     t.match(await shop.charges(1), [{ state: 'voided', reason: 'upstream_refused', amount: '0.00' }], String(status))
   }
 })
@@ -226,8 +227,12 @@ billed(
         res.write(text, () => (how === 'reset' ? res.socket?.resetAndDestroy() : res.socket?.end()))
       })
       const answer = await shop.ask({ ...alpha, n: 3 })
-      t.match(answer, { status: 200, whole: false })
-      t.match(await shop.charges(1), [{ state: 'settled', count, delivery: 'partial', reason: 'cut_by_upstream' }])
+      t.match(answer, { status: 200, whole: false }, caseName({ text, count, how }))
+      t.match(
+        await shop.charges(1),
+        [{ state: 'settled', count, delivery: 'partial', reason: 'cut_by_upstream' }],
+        caseName({ text, count, how }),
+      )
     }
   },
 )
@@ -328,7 +333,7 @@ billed(
         const charges = await shop.charges(200)
         if (charge === undefined) t.equal(charges.length, known + before.count, `${hook} ${how}: no charge`)
         else t.match(charges[0], charge, `${hook} ${how}`)
-        if (hook.endsWith('onSettle')) t.equal(answer.status, 200)
+        if (hook.endsWith('onSettle')) t.equal(answer.status, 200, caseName({ hook, charge, how }))
         else t.notOk(answer.status === 200 && answer.whole, `${hook} ${how}: the caller is not told that all is well`)
         if (charge === review)
           t.equal(answer.headers['x-should-retry'], 'false', `${hook} ${how}: not to be tried again`)
@@ -367,8 +372,8 @@ billed(
     await ledger.away()
     for (let i = 0; i < 3; i++) {
       const answer = await shop.ask(alpha)
-      t.match(answer, { status: 503, headers: { 'retry-after': '5' } })
-      t.match(answer.json(), { error: { code: 'storage_unavailable' } })
+      t.match(answer, { status: 503, headers: { 'retry-after': '5' } }, caseName({ i }))
+      t.match(answer.json(), { error: { code: 'storage_unavailable' } }, caseName({ i }))
     }
     t.equal(shop.upstreams['alpha']?.received.length, 1)
     t.equal((await fetch(`${shop.opsUrl}/readyz`)).status, 503, 'and no more are sent here')
@@ -431,14 +436,22 @@ billed(
       while (shop.gateway.storage.ledger.healthy()) await new Promise(resolve => setImmediate(resolve))
       clock.move(10_001)
       const answer = await asked
-      t.notOk(answer.whole && answer.status === 200)
+      t.notOk(answer.whole && answer.status === 200, caseName({ body }))
       if (answer.status === 503) {
-        t.match(answer.json(), { error: { code: 'charge_not_recorded', message: new RegExp(answer.id) } })
-        t.match(answer.headers, { 'x-should-retry': 'false' })
+        t.match(
+          answer.json(),
+          { error: { code: 'charge_not_recorded', message: new RegExp(answer.id) } },
+          caseName({ body }),
+        )
+        t.match(answer.headers, { 'x-should-retry': 'false' }, caseName({ body }))
       }
       await ledger.back()
       while (!shop.gateway.storage.ledger.healthy()) await new Promise(resolve => setImmediate(resolve))
-      t.match(await shop.charges(1), [{ state: 'needs_review', count: 0, amount: '0.00', reason: 'line_not_recorded' }])
+      t.match(
+        await shop.charges(1),
+        [{ state: 'needs_review', count: 0, amount: '0.00', reason: 'line_not_recorded' }],
+        caseName({ body }),
+      )
     }
   },
 )

@@ -3,6 +3,7 @@ import { form } from '../harness/forms.ts'
 import { picture, png } from '../harness/pictures.ts'
 import { billed, type Shop } from '../harness/shop.ts'
 import type { Reaction } from '../harness/upstream.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const alpha = { model: 'alpha-image-2', prompt: 'a boat' }
 const beta = { model: 'beta-imagine-image', prompt: 'a boat' }
@@ -221,11 +222,16 @@ for (const { name, react, calls, status, paid } of failures) {
       shop.upstreams['alpha']?.answer(react)
       const error = await generate(shop, 2)
       t.ok(error instanceof Error, 'the caller sees an error')
-      if (status !== undefined) t.equal(error instanceof APIError ? error.status : error, status)
-      t.equal(shop.upstreams['alpha']?.received.length, calls)
+      if (status !== undefined)
+        t.equal(error instanceof APIError ? error.status : error, status, caseName({ name, react, calls, status }))
+      t.equal(shop.upstreams['alpha']?.received.length, calls, caseName({ name, react, calls, status }))
       for (const charge of await shop.charges()) {
         const unpaid = { amount: '0.00', count: 0, state: calls === 1 ? 'needs_review' : 'voided' }
-        t.match(charge, paid ? { amount: '0.04', count: 1, state: 'settled' } : unpaid)
+        t.match(
+          charge,
+          paid ? { amount: '0.04', count: 1, state: 'settled' } : unpaid,
+          caseName({ name, react, calls, status }),
+        )
       }
     },
   )

@@ -1,6 +1,7 @@
 import { form } from '../harness/forms.ts'
 import { jpeg, picture, png, webp } from '../harness/pictures.ts'
 import { billed, type Shop } from '../harness/shop.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const alpha = { model: 'alpha-image-2', prompt: 'a boat' }
 const beta = { model: 'beta-imagine-image', prompt: 'a boat' }
@@ -199,7 +200,7 @@ billed('the details record says what was sent, what came back and what it cost [
     shop.upstreams[ask.model.startsWith('alpha') ? 'alpha' : 'beta']?.answer({ data })
     await shop.ask(ask)
     const [charge] = await shop.charges(1)
-    t.equal(charge?.text, text)
+    t.equal(charge?.text, text, caseName({ ask, data, text }))
   }
 })
 

@@ -10,6 +10,7 @@ import { HandClock } from '../harness/exchange.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { checkBooks } from '../harness/shop.ts'
 import { type Edits, type Started, start, type StartOptions } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const day = 86_400_000
 /** An image of family B in this size. */
@@ -52,7 +53,7 @@ t.test('a budget of a day is 402 when it is spent, says when it begins anew, and
   const settings = { name: 'daily', user: 'local', budget: 2 * price, budgetPeriod: 'day' } as const
   const { key, secret } = await createKey(storage, settings)
   clock.move(day - 1)
-  for (let i = 0; i < 2; i++) t.equal((await ask(started, secret)).status, 200)
+  for (let i = 0; i < 2; i++) t.equal((await ask(started, secret)).status, 200, caseName({ i }))
   const refused = await ask(started, secret)
   t.equal(refused.status, 402)
   t.match(refused.headers, { 'x-should-retry': 'false' })
@@ -135,7 +136,7 @@ async function tenOfProcesses(t: Test, harness: StorageHarness, processes: numbe
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
     return { say: () => child.stdin.end('go\n'), line: async () => (await lines.next()).value ?? '' }
   })
-  for (const child of children) t.equal(await child.line(), 'ready')
+  for (const child of children) t.equal(await child.line(), 'ready', caseName({ child }))
   for (const child of children) child.say()
   const told = await Promise.all(
     children.map(async child => JSON.parse(await child.line()) as { admitted: number; least: number }),

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { type BareEngine, type BareOptions, modelName, patient, startEngine } from '../harness/engine.ts'
 import type { Reaction, Upstream } from '../harness/upstream.ts'
 import type { Outcome } from '../../src/kit/index.ts'
+import { caseName } from '../harness/case-name.ts'
 
 /** Refuses as an upstream does that is too busy. */
 function refuse(status: number, headers: Record<string, string> = {}): Reaction {
@@ -45,7 +46,7 @@ t.test(
       first.answerOnce(refuse(status))
       const answer = await post()
       t.equal(answer.status, 200, String(status))
-      t.strictSame(await answer.json(), { from: 'second' })
+      t.strictSame(await answer.json(), { from: 'second' }, caseName({ i, status }))
       await settled()
       t.match(rows[i], { upstream: 'upstream-1', status: 200, outcome: 'answered' }, 'the log names who answered')
     }
@@ -213,7 +214,7 @@ t.test('Retry-After of a refusal is respected: seconds, or a date', async t => {
 t.test('an upstream that is alone is asked, however often it has failed', async t => {
   const { post, upstreams } = await startEngine(t, { upstreams: [{ cooldown: { failures: 1, forMs: 60_000 } }] })
   upstreams[0]?.answer(refuse(503, { 'retry-after': '60' }))
-  for (let i = 0; i < 3; i++) t.equal((await post()).status, 503)
+  for (let i = 0; i < 3; i++) t.equal((await post()).status, 503, caseName({ i }))
   t.equal(upstreams[0]?.received.length, 3)
 })
 

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { start } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 // What clients in other languages look for in the gateway's own answers; `npm run test:clients` runs the clients.
 
@@ -9,7 +10,11 @@ t.test('[6.8] a model in the style of messages has every member that the types o
   const { data } = (await answer.json()) as { data: readonly object[] }
   t.ok(data.length > 0)
   for (const model of data)
-    t.match(model, { type: 'model', id: String, display_name: String, created_at: String, lifecycle: 'active' })
+    t.match(
+      model,
+      { type: 'model', id: String, display_name: String, created_at: String, lifecycle: 'active' },
+      caseName({ model }),
+    )
 })
 
 t.test('[6.8] a wrong key is refused in the words by which LiteLLM tells 401 from 400', async t => {

@@ -7,6 +7,7 @@ import { HandClock, KeptLog, someExchange } from '../harness/exchange.ts'
 import { picture } from '../harness/pictures.ts'
 import { start } from '../harness/start.ts'
 import { logRow } from '../contract/storage.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const day = 86_400_000
 const far = 400 * day
@@ -113,5 +114,5 @@ t.test('[6.7] figures that are sent begin before they end, whatever the clock di
   const points = JSON.stringify(sent).matchAll(/"startTimeUnixNano":"(\d+)","timeUnixNano":"(\d+)"/g)
   const spans = [...points]
   t.ok(spans.length > 0)
-  for (const [, from, to] of spans) t.ok(BigInt(from ?? 1) <= BigInt(to ?? 0))
+  for (const [, from, to] of spans) t.ok(BigInt(from ?? 1) <= BigInt(to ?? 0), caseName({ from, to }))
 })

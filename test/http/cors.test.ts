@@ -1,5 +1,6 @@
 import t from 'tap'
 import { startEngine } from '../harness/engine.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const chat = '/v1/chat/completions'
 const mine = 'https://app.example'
@@ -80,7 +81,7 @@ t.test(
       [400, await fetch(`${url}/v1/x%00`, { headers })],
     ] as const) {
       await answer.text()
-      t.equal(answer.status, status)
+      t.equal(answer.status, status, caseName({ status, answer }))
       t.equal(answer.headers.get('access-control-allow-origin'), mine, `${status} of ours, not of the upstream’s`)
       t.match(answer.headers.get('access-control-expose-headers'), /x-request-id.*retry-after/, String(status))
     }
@@ -98,7 +99,7 @@ t.test('where no origin is configured, nothing speaks of origins', async t => {
     [200, await post(chat, { origin: mine })],
     [404, await fetch(`${url}/nothing`, { headers: { origin: mine } })],
   ] as const) {
-    t.equal(answer.status, status)
+    t.equal(answer.status, status, caseName({ status, answer }))
     t.strictSame(corsNames(answer.headers), [], String(status))
   }
 })

@@ -5,6 +5,7 @@ import { checkBooks } from '../harness/shop.ts'
 import { type Edits, start } from '../harness/start.ts'
 import { picture, png } from '../harness/pictures.ts'
 import { contentType, fileHead, rawForm, textHead } from '../unit/multipart-rewrite-kit.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const generations = '/v1/images/generations'
 const nested = 'sequential_image_generation_options'
@@ -31,7 +32,11 @@ t.test('[6.4] a request that asks for ten images in a place of its own overdraws
   t.equal(upstreams['beta']?.received.length, 0)
   for (const max_images of [129, 0, 1.5, '3']) {
     const wrong = await ask({ [nested]: { max_images } })
-    t.match([wrong.status, await wrong.json()], [400, { error: { code: 'invalid_n', param: `${nested}.max_images` } }])
+    t.match(
+      [wrong.status, await wrong.json()],
+      [400, { error: { code: 'invalid_n', param: `${nested}.max_images` } }],
+      caseName({ max_images }),
+    )
   }
   t.equal((await ask({ [nested]: { max_images: 2 } })).status, 200)
   t.match(upstreams['beta']?.received.at(-1)?.json(), { [nested]: { max_images: 2 } }, 'what is declared goes on')
@@ -112,10 +117,14 @@ t.test('[6.8] in JSON empty text is absent too, and n of 0 is still none', async
     const body = { model, prompt: 'a boat', n: '', size: '', quality: '', response_format: '' }
     t.equal((await post(generations, body)).status, 200, model)
     const sent = Object.keys(upstreams[name]?.received.at(-1)?.json() as object)
-    t.same(sent.filter(field => field in body).toSorted(), ['model', 'prompt'])
-    t.match((await charges(1))[0], { size: null, quality: null })
+    t.same(sent.filter(field => field in body).toSorted(), ['model', 'prompt'], caseName({ model, name }))
+    t.match((await charges(1))[0], { size: null, quality: null }, caseName({ model, name }))
     const wrong = await post(generations, { ...body, n: 0 })
-    t.match([wrong.status, await wrong.json()], [400, { error: { code: 'invalid_n', param: 'n' } }])
+    t.match(
+      [wrong.status, await wrong.json()],
+      [400, { error: { code: 'invalid_n', param: 'n' } }],
+      caseName({ model, name }),
+    )
   }
 })
 

@@ -7,6 +7,7 @@ import { checkBooks } from '../harness/shop.ts'
 import { type Edits, type Started, start } from '../harness/start.ts'
 import type { Upstream } from '../harness/upstream.ts'
 import { openWire, requestHead } from '../harness/wire.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const free: Edits = [[/default: \{ rpm: 60,/, 'default: { rpm: 100000,']]
 const image = { model: 'alpha-image-2', prompt: 'a boat' }
@@ -169,9 +170,9 @@ t.test('an upstream that is stuck is cut at the deadline, and its charges are re
   await gateway.close()
   t.comment(`closed after ${Math.round(performance.now() - before)} ms`)
   for (const answer of await Promise.all(waiting)) {
-    t.equal(answer.status, 503)
+    t.equal(answer.status, 503, caseName({ answer }))
     t.equal(answer.headers['x-should-retry'], 'false', 'it may have been made: a second try could be a second sale')
-    t.match(answer.json(), { error: { code: 'drain_deadline' } })
+    t.match(answer.json(), { error: { code: 'drain_deadline' } }, caseName({ answer }))
   }
   await answering.ended
   const again = await started.reopen()

@@ -22,6 +22,7 @@ import { jpeg, picture, png, webp } from '../harness/pictures.ts'
 import { sha256 } from '../harness/upstream.ts'
 import { exchangeRaw, openWire, requestHead } from '../harness/wire.ts'
 import { boundary, contentType, fileHead, MiB, rawForm, textHead } from '../unit/multipart-rewrite-kit.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const edits = '/v1/images/edits'
 const alpha = [textHead('model'), 'alpha-image-2'] as const
@@ -619,7 +620,7 @@ t.test('a caller who leaves while uploading is charged nothing, and no upstream 
     wire.socket.destroy()
     await until(() => gateway.open === 0)
     t.match(await logs(1), [{ outcome: 'caller_gone', upstream: null, billing: null }], framing)
-    t.strictSame(await spooled(), [])
+    t.strictSame(await spooled(), [], caseName({ framing }))
   }
   await wantNothing(t, edited)
 })
@@ -642,7 +643,7 @@ t.test('exactly 32 MiB of form pass, one byte more is 413, with and without a le
     [32 * MiB + 1, 413],
   ] as const) {
     const body = bodyOf(bytes)
-    t.equal(body.length, bytes)
+    t.equal(body.length, bytes, caseName({ bytes, status }))
     t.equal((await edited.postForm(body, contentType)).status, status, `${bytes} with their length`)
     const lines = [`authorization: Bearer ${edited.key}`, `content-type: ${contentType}`, 'transfer-encoding: chunked']
     const chunked = Buffer.concat([
@@ -671,8 +672,8 @@ t.test('family A answers response_format=url of an edit with an inline data: URL
     const answered = (await (await postForm(body, contentType)).json()) as {
       data: { url?: string; b64_json?: string }[]
     }
-    t.equal(answered.data[0]?.url, `data:image/${kind};base64,${bytes.toString('base64')}`)
-    t.notOk('b64_json' in (answered.data[0] ?? {}))
+    t.equal(answered.data[0]?.url, `data:image/${kind};base64,${bytes.toString('base64')}`, caseName({ kind, bytes }))
+    t.notOk('b64_json' in (answered.data[0] ?? {}), caseName({ kind, bytes }))
     t.notOk('response_format' in textsOf(await sent()), 'it is ours to render, and not the upstream’s to refuse')
   }
   t.match(await charges(), [{ tier: '1K' }, { tier: '2K' }, { tier: '2K' }])
@@ -716,8 +717,8 @@ t.test('an edit streams when the form says stream=true, and its completed pictur
   ] as const) {
     const { body, contentType } = form({ prompt: 'p', image: png(9, 9), ...fields })
     const answered = await postForm(body, contentType)
-    t.equal(answered.status, 400)
-    t.match(await answered.json(), { error: { code } })
+    t.equal(answered.status, 400, caseName({ fields, code }))
+    t.match(await answered.json(), { error: { code } }, caseName({ fields, code }))
   }
   t.equal(upstreams['alpha']?.received.length, asked)
   t.equal((await charges()).length, 1)

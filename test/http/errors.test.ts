@@ -7,6 +7,7 @@ import { jpeg, picture } from '../harness/pictures.ts'
 import { askOnce } from '../harness/shop.ts'
 import { type Started, start, type StartOptions } from '../harness/start.ts'
 import { exchangeRaw, requestHead } from '../harness/wire.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const generations = '/v1/images/generations'
 const good = { model: 'alpha-image-2', prompt: 'a boat' }
@@ -91,7 +92,7 @@ t.test('an unknown model is 404 in the shape that the OpenAI SDK reads', async t
     requestID: /^req_/,
     message: /'gamma-image-9'/,
   })
-  for (const upstream of Object.values(upstreams)) t.equal(upstream.received.length, 0)
+  for (const upstream of Object.values(upstreams)) t.equal(upstream.received.length, 0, caseName({ upstream }))
   t.strictSame(await charges(), [])
 })
 
@@ -144,10 +145,10 @@ t.test('every answer names its request by x-request-id and request-id, of our ma
   for (const [status, ask] of rows) {
     const answer = await ask()
     await answer.arrayBuffer()
-    t.equal(answer.status, status)
+    t.equal(answer.status, status, caseName({ status, ask }))
     const id = answer.headers.get('x-request-id') ?? ''
-    t.match(id, /^req_[0-9a-z]{20}$/)
-    t.equal(answer.headers.get('request-id'), id)
+    t.match(id, /^req_[0-9a-z]{20}$/, caseName({ status, ask }))
+    t.equal(answer.headers.get('request-id'), id, caseName({ status, ask }))
     seen.push(id)
   }
   t.equal(new Set(seen).size, rows.length, 'no two alike')
@@ -167,10 +168,10 @@ t.test('errors are JSON objects of message, type, param and code, and nothing mo
     [{}, ''],
   ] as const) {
     const answer = await fetch(url + generations, { method: 'POST', headers, body })
-    t.equal(answer.headers.get('content-type'), 'application/json')
+    t.equal(answer.headers.get('content-type'), 'application/json', caseName({ headers, body }))
     const { error } = (await answer.json()) as { error: object }
-    t.strictSame(Object.keys(error), ['message', 'type', 'param', 'code'])
-    t.match(error, { message: /\S/, type: 'invalid_request_error', code: /^[a-z_]+$/ })
+    t.strictSame(Object.keys(error), ['message', 'type', 'param', 'code'], caseName({ headers, body }))
+    t.match(error, { message: /\S/, type: 'invalid_request_error', code: /^[a-z_]+$/ }, caseName({ headers, body }))
   }
 })
 
@@ -190,11 +191,15 @@ t.test('an unknown path is 404 in a body that the SDKs of both styles read', asy
       const answer = await fetch(url + path, { headers })
       t.equal(answer.status, 404, path)
       const body = (await answer.json()) as { request_id: string }
-      t.match(body, {
-        type: 'error',
-        error: { type: 'invalid_request_error', code: 'not_found', param: null, message: /GET/ },
-      })
-      t.equal(body.request_id, answer.headers.get('request-id'))
+      t.match(
+        body,
+        {
+          type: 'error',
+          error: { type: 'invalid_request_error', code: 'not_found', param: null, message: /GET/ },
+        },
+        caseName({ path, headers }),
+      )
+      t.equal(body.request_id, answer.headers.get('request-id'), caseName({ path, headers }))
     }
   }
   const openai = new OpenAI({ baseURL: `${url}/v1/nothing`, apiKey: key, maxRetries: 0 })
@@ -214,8 +219,13 @@ t.test('a known path under another method is 405, and Allow says which', async t
       if (allow.split(', ').includes(method)) continue
       const answer = await exchangeRaw(url, requestHead(method, path, [`x-api-key: ${key}`, 'Connection: close']))
       t.equal(answer.status, 405, `${method} ${path}`)
-      t.equal(answer.headers['allow'], allow)
-      if (method !== 'HEAD') t.match(JSON.parse(answer.body.toString()), { error: { code: 'method_not_allowed' } })
+      t.equal(answer.headers['allow'], allow, caseName({ path, allow, method }))
+      if (method !== 'HEAD')
+        t.match(
+          JSON.parse(answer.body.toString()),
+          { error: { code: 'method_not_allowed' } },
+          caseName({ path, allow, method }),
+        )
     }
   }
   t.equal(upstream.received.length, 0)
@@ -298,7 +308,11 @@ t.test('a GET with a body and a POST without one are 400 [H16]', async t => {
       url,
       requestHead('POST', generations, [auth, 'Content-Type: application/json', ...more]),
     )
-    t.match([post.status, JSON.parse(post.body.toString())], [400, { error: { code: 'body_missing' } }])
+    t.match(
+      [post.status, JSON.parse(post.body.toString())],
+      [400, { error: { code: 'body_missing' } }],
+      caseName({ more }),
+    )
   }
 })
 
@@ -339,9 +353,9 @@ t.test('an upstream that breaks off before it answers is 502, and says not to tr
     upstream.answerOnce(res => sendRaw(res, '', how))
     const error: unknown = await openai.images.generate(good).catch((cause: unknown) => cause)
     t.match(error, { status: 502, code: 'upstream_cut', type: 'server_error' }, how)
-    t.equal((error as InternalServerError).headers?.get('x-should-retry'), 'false')
+    t.equal((error as InternalServerError).headers?.get('x-should-retry'), 'false', caseName({ how }))
     t.equal((await logs()).length, before + 1, 'it has not tried again')
-    t.match(await charges(1), [{ state: 'needs_review', amount: '0.00' }])
+    t.match(await charges(1), [{ state: 'needs_review', amount: '0.00' }], caseName({ how }))
   }
 })
 
@@ -387,7 +401,11 @@ t.test(
       upstream.answer(res => sendRaw(res, frame(text, text.length)))
       const answer = await post(generations, { ...good, response_format })
       t.match(await answer.json(), { data: [{}] }, response_format)
-      t.match(await charges(1), [{ state: 'settled', amount: '0.04', delivery: 'confirmed', reason: null }])
+      t.match(
+        await charges(1),
+        [{ state: 'settled', amount: '0.04', delivery: 'confirmed', reason: null }],
+        caseName({ response_format }),
+      )
     }
   },
 )
@@ -462,7 +480,7 @@ t.test('of an upstream’s headers only those that callers read pass [U9]', asyn
     })
     const answer = await post(generations, good)
     await answer.arrayBuffer()
-    t.equal(answer.status, status)
+    t.equal(answer.status, status, caseName({ status }))
     const names = [...answer.headers.keys()]
     const ours = new Set(['x-request-id', 'connection', 'x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests'])
     t.strictSame(
@@ -471,8 +489,8 @@ t.test('of an upstream’s headers only those that callers read pass [U9]', asyn
       `${status}: none of them`,
     )
     t.equal(answer.headers.get('x-ratelimit-limit-requests'), '100000', 'limits are those of this gateway')
-    t.match(answer.headers.get('x-request-id'), /^req_/)
-    t.notMatch(answer.headers.get('connection') ?? '', /internal/)
+    t.match(answer.headers.get('x-request-id'), /^req_/, caseName({ status }))
+    t.notMatch(answer.headers.get('connection') ?? '', /internal/, caseName({ status }))
     t.equal(answer.headers.get('openai-processing-ms'), '12', 'what the style’s callers read passes')
   }
 })
@@ -501,10 +519,14 @@ t.test('an answer in a coding that is not known is 502, and never counted as no 
     })
     const answer = await post(generations, good)
     t.equal(answer.status, 502, coding)
-    t.match(await answer.json(), {
-      error: { type: 'server_error', code: 'upstream_invalid', message: /content-encoding/ },
-    })
-    t.equal(answer.headers.get('x-should-retry'), 'false')
+    t.match(
+      await answer.json(),
+      {
+        error: { type: 'server_error', code: 'upstream_invalid', message: /content-encoding/ },
+      },
+      caseName({ coding }),
+    )
+    t.equal(answer.headers.get('x-should-retry'), 'false', caseName({ coding }))
     t.match(await charges(1), [{ state: 'needs_review', amount: '0.00' }], 'a person has to look at it')
   }
   t.equal(upstream.received[0]?.headers['accept-encoding'], 'identity')
@@ -517,11 +539,11 @@ t.test(
     for (const type of ['image/jpeg', 'application/octet-stream']) {
       upstream.answerOnce(res => void res.writeHead(200, { 'content-type': type }).end(jpeg(1254, 1254)))
       const answer = await post(generations, good)
-      t.equal(answer.status, 502)
-      t.equal(answer.headers.get('x-should-retry'), 'false')
-      t.match(await answer.json(), { error: { code: 'upstream_answer_unrecognised' } })
-      t.match(await charges(1), [{ state: 'needs_review', amount: '0.00', count: 0 }])
-      t.match(await logs(1), [{ status: 502, outcome: 'refused' }])
+      t.equal(answer.status, 502, caseName({ type }))
+      t.equal(answer.headers.get('x-should-retry'), 'false', caseName({ type }))
+      t.match(await answer.json(), { error: { code: 'upstream_answer_unrecognised' } }, caseName({ type }))
+      t.match(await charges(1), [{ state: 'needs_review', amount: '0.00', count: 0 }], caseName({ type }))
+      t.match(await logs(1), [{ status: 502, outcome: 'refused' }], caseName({ type }))
     }
   },
 )
@@ -566,7 +588,7 @@ t.test('[6.2] a 200 of a shape that is not known is not handed out, and its char
     upstream.answerOnce(res => void res.writeHead(200, { 'content-type': type }).end(body))
     const answer = await post(generations, good)
     t.equal(answer.status, 502, name)
-    t.equal(answer.headers.get('x-should-retry'), 'false')
+    t.equal(answer.headers.get('x-should-retry'), 'false', caseName({ name, type, body }))
     t.match(await answer.json(), { error: { code: 'upstream_answer_unrecognised' } }, name)
     t.match(await charges(1), [{ state: 'needs_review', amount: '0.00', count: 0 }], name)
     held++
@@ -594,9 +616,9 @@ t.test('a redirect is not followed: 502, wherever it points [U15]', async t => {
     )
     const answer = await post(generations, good)
     t.equal(answer.status, 502, String(status))
-    t.match(await answer.json(), { error: { code: 'upstream_invalid', message: /redirect/ } })
-    t.equal(answer.headers.get('location'), null)
-    t.match(await charges(1), [{ amount: '0.00' }])
+    t.match(await answer.json(), { error: { code: 'upstream_invalid', message: /redirect/ } }, caseName({ status }))
+    t.equal(answer.headers.get('location'), null, caseName({ status }))
+    t.match(await charges(1), [{ amount: '0.00' }], caseName({ status }))
   }
   t.equal(upstreams['beta']?.received.length, 0)
 })
@@ -611,9 +633,13 @@ t.test('an upstream’s refusal reaches the caller as it is, and costs nothing',
       )
     })
     const error: unknown = await openai.images.generate(good).catch((cause: unknown) => cause)
-    t.match(error, { status, code: 'moderation_blocked', type: 'image_generation_user_error', param: 'prompt' })
-    t.equal((error as InternalServerError).headers?.get('retry-after'), '7')
-    t.match(await charges(1), [{ state: 'voided', reason: 'upstream_refused', amount: '0.00' }])
+    t.match(
+      error,
+      { status, code: 'moderation_blocked', type: 'image_generation_user_error', param: 'prompt' },
+      caseName({ status }),
+    )
+    t.equal((error as InternalServerError).headers?.get('retry-after'), '7', caseName({ status }))
+    t.match(await charges(1), [{ state: 'voided', reason: 'upstream_refused', amount: '0.00' }], caseName({ status }))
   }
 })
 
@@ -637,8 +663,8 @@ t.test('what is not HTTP is 502 [U5, U6, U7]', async t => {
     const answer = await post(generations, good)
     t.equal(answer.status, 502, JSON.stringify(bytes.slice(0, 90)))
     await answer.arrayBuffer()
-    t.equal(answer.headers.get('x-should-retry'), 'false')
-    t.match(await charges(1), [{ amount: '0.00' }])
+    t.equal(answer.headers.get('x-should-retry'), 'false', caseName({ bytes }))
+    t.match(await charges(1), [{ amount: '0.00' }], caseName({ bytes }))
   }
   t.equal((await post(generations, good)).status, 200, 'and the process lives')
 })

@@ -5,6 +5,7 @@ import { familyA, familyB } from '../cases/sizes.ts'
 import { png } from '../harness/pictures.ts'
 import { type Started, start, type StartOptions } from '../harness/start.ts'
 import type { Reaction } from '../harness/upstream.ts'
+import { caseName } from '../harness/case-name.ts'
 
 /** A gateway whose upstreams record what they receive and leave the answer to the simulator. */
 async function startOnSimulator(t: Test, options: StartOptions = {}): Promise<Started> {
@@ -151,12 +152,16 @@ t.test('family B: the labels 1k and 2k set resolution and tier, and nothing else
     ['2K', '2K', '0.04'],
   ] as const) {
     await openai.images.generate({ model: 'beta-imagine-image', prompt: 'a boat', size })
-    t.strictSame(upstreams['beta']?.received.at(-1)?.json(), {
-      model: 'beta-imagine-image',
-      prompt: 'a boat',
-      resolution: size.toLowerCase(),
-    })
-    t.match(await charges(1), [{ size, tier, source: 'request', amount }])
+    t.strictSame(
+      upstreams['beta']?.received.at(-1)?.json(),
+      {
+        model: 'beta-imagine-image',
+        prompt: 'a boat',
+        resolution: size.toLowerCase(),
+      },
+      caseName({ size, tier, amount }),
+    )
+    t.match(await charges(1), [{ size, tier, source: 'request', amount }], caseName({ size, tier, amount }))
   }
 })
 
@@ -182,9 +187,9 @@ t.test('family A renders response_format by itself: base64 by default, a data: U
     )
     const [image] = answer.data ?? []
     if (format === 'url') {
-      t.match(image?.url, /^data:image\/png;base64,iVBOR/)
-      t.equal(image?.b64_json, undefined)
-    } else t.match(image?.b64_json, /^iVBOR/)
+      t.match(image?.url, /^data:image\/png;base64,iVBOR/, caseName({ format }))
+      t.equal(image?.b64_json, undefined, caseName({ format }))
+    } else t.match(image?.b64_json, /^iVBOR/, caseName({ format }))
   }
 })
 

@@ -2,6 +2,7 @@ import t from 'tap'
 import { picture, png } from '../harness/pictures.ts'
 import { checkBooks } from '../harness/shop.ts'
 import { type Edits, start } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const generations = '/v1/images/generations'
 const asked = { model: 'beta-imagine-image', prompt: 'a boat' }
@@ -24,7 +25,11 @@ t.test('[6.2] an image in an answer of a status that says refused does not leave
     upstreams['beta']?.answer(res => void res.writeHead(status, { 'content-type': type }).end(body))
     const refused = await post(generations, asked)
     t.match([refused.status, await refused.json()], [502, { error: { code: 'upstream_answer_unrecognised' } }], type)
-    t.match((await charges(1))[0], { state: 'needs_review', reason: 'answer_unrecognised', held: '0.04' })
+    t.match(
+      (await charges(1))[0],
+      { state: 'needs_review', reason: 'answer_unrecognised', held: '0.04' },
+      caseName({ status, type, body }),
+    )
   }
   const { problems } = await gateway.storage.books.verify()
   t.same(problems, [])
@@ -48,8 +53,8 @@ t.test('[6.2] a refusal passes in its own words, and is free', async t => {
     upstreams['beta']?.answer(res => void res.writeHead(status, { 'content-type': type }).end(body))
     const refused = await post(generations, asked)
     t.equal(refused.status, status, body)
-    t.equal(await refused.text(), body)
-    t.match((await charges(1))[0], { state: 'voided', reason: 'upstream_refused' })
+    t.equal(await refused.text(), body, caseName({ status, type, body }))
+    t.match((await charges(1))[0], { state: 'voided', reason: 'upstream_refused' }, caseName({ status, type, body }))
   }
   t.same(await checkBooks(gateway), [])
 })

@@ -4,6 +4,7 @@ import { png } from '../harness/pictures.ts'
 import { allCharges, checkBooks } from '../harness/shop.ts'
 import { type Started, start } from '../harness/start.ts'
 import type { Reaction } from '../harness/upstream.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const yaml = `
 version: 1
@@ -191,10 +192,10 @@ t.test('where nobody would charge the images the tool is refused, and nothing is
   const before = shared.upstream.received.length
   for (const more of [{ model: 'writes-one' }, { model: 'unsaid-one' }, { background: true }]) {
     const { images, status, text, use } = await ask(shared, more)
-    t.equal(status, 400)
-    t.match(JSON.parse(text), { error: { code: 'image_tool_refused', param: 'tools' } })
-    t.equal(images, undefined)
-    t.equal(use, undefined)
+    t.equal(status, 400, caseName({ more }))
+    t.match(JSON.parse(text), { error: { code: 'image_tool_refused', param: 'tools' } }, caseName({ more }))
+    t.equal(images, undefined, caseName({ more }))
+    t.equal(use, undefined, caseName({ more }))
   }
   t.equal(shared.upstream.received.length, before)
 })

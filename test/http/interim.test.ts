@@ -4,6 +4,7 @@ import { startEngine } from '../harness/engine.ts'
 import { picture } from '../harness/pictures.ts'
 import { startRaw } from '../harness/raw-upstream.ts'
 import { start } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const interim: { readonly [what: string]: string } = {
   'a 100': 'HTTP/1.1 100 Continue\r\n\r\n',
@@ -96,7 +97,7 @@ t.test('an interim answer behind an answer, on an idle connection, is nobody’s
     socket.write(count % 2 === 0 ? final + evil + poison : final),
   )
   const { post } = await startEngine(t, { upstreams: [{ url }] })
-  for (let i = 0; i < 20; i++) t.equal(await (await post()).text(), '{"ok":true}')
+  for (let i = 0; i < 20; i++) t.equal(await (await post()).text(), '{"ok":true}', caseName({ i }))
 })
 
 t.test('a body that looks like an interim answer is a body [6.5]', async t => {
@@ -107,7 +108,7 @@ t.test('a body that looks like an interim answer is a body [6.5]', async t => {
     await send(socket, body)
   })
   const { post } = await startEngine(t, { upstreams: [{ url }] })
-  for (let i = 0; i < 3; i++) t.equal(await (await post()).text(), body)
+  for (let i = 0; i < 3; i++) t.equal(await (await post()).text(), body, caseName({ i }))
 })
 
 function pour(socket: Socket): void {

@@ -10,6 +10,7 @@ import { seeded } from '../harness/exchange.ts'
 import { picture, png } from '../harness/pictures.ts'
 import { type Started, start, type StartOptions } from '../harness/start.ts'
 import { exchangeRaw, openWire, requestHead } from '../harness/wire.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const generations = '/v1/images/generations'
 const good = { model: 'alpha-image-2', prompt: 'a boat' }
@@ -162,11 +163,15 @@ t.test(`a body nested more than ${depthMax} deep is refused [J2]`, async t => {
       answer = await started.post(generations, body)
     })
     t.equal(answer?.status, 400, `${levels} levels`)
-    t.match(await errorOf(answer as Response), {
-      type: 'invalid_request_error',
-      code: 'body_too_complex',
-      message: /64 levels/,
-    })
+    t.match(
+      await errorOf(answer as Response),
+      {
+        type: 'invalid_request_error',
+        code: 'body_too_complex',
+        message: /64 levels/,
+      },
+      caseName({ levels }),
+    )
     t.comment(`${levels} levels: longest turn ${delay} ms`)
   }
   await wantUntouched(t, started)
@@ -249,7 +254,11 @@ t.test('names of the language’s own objects are fields like others, and change
   )
   t.match(await logs(1), [{ dropped: ['__proto__', 'constructor'] }], 'as fields of their own they are dropped')
   for (const size of [trick, '"__proto__"'])
-    t.equal((await post(generations, `{"model":"alpha-image-2","prompt":"","size":${size}}`)).status, 200)
+    t.equal(
+      (await post(generations, `{"model":"alpha-image-2","prompt":"","size":${size}}`)).status,
+      200,
+      caseName({ size }),
+    )
   for (const model of ['__proto__', 'constructor', 'toString', 'hasOwnProperty'])
     t.equal((await post(generations, { model, prompt: '' })).status, 404, `the model ${model}`)
   t.equal(({} as { polluted?: unknown }).polluted, undefined)
@@ -374,14 +383,18 @@ t.test('what a caller makes up by the megabyte goes upstream and is not kept', a
       [long]: 1,
       ...many,
     })
-    t.equal(answer.status, 200)
+    t.equal(answer.status, 200, caseName({ value }))
     await answer.text()
     t.strictSame(upstreams['alpha']?.received.at(-1)?.json()['quality'], value, 'whole')
     const [row] = await logs(1)
     const [charge] = await charges(1)
     t.ok(JSON.stringify(row).length < 8_192, `the row has ${JSON.stringify(row).length} characters`)
-    t.equal(row?.dropped.at(-1), '… 4901 more')
-    t.equal(charge?.quality, `${(typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 100)}…`)
+    t.equal(row?.dropped.at(-1), '… 4901 more', caseName({ value }))
+    t.equal(
+      charge?.quality,
+      `${(typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 100)}…`,
+      caseName({ value }),
+    )
   }
 })
 
@@ -469,7 +482,11 @@ t.test('n of a form is its digits [J10]', async t => {
       t.match(await errorOf(answer), { code: 'invalid_n', param: 'n' }, `n ${n}`)
     } else {
       t.equal(answer.status, 200, `n ${n}`)
-      t.equal((await upstream.received.at(-1)?.form())?.get('n') ?? undefined, n === '' || n === '0' ? undefined : n)
+      t.equal(
+        (await upstream.received.at(-1)?.form())?.get('n') ?? undefined,
+        n === '' || n === '0' ? undefined : n,
+        caseName({ n, asked }),
+      )
     }
   }
   const accepted = formCounts.filter(({ asked }) => asked !== 'refused').length
@@ -482,10 +499,15 @@ t.test('stream is true or false: other values are refused, and null is false [J1
   for (const stream of ['true', 'false', '', 1, 0, [], {}]) {
     const answer = await post(generations, { ...good, stream })
     t.equal(answer.status, 400, JSON.stringify(stream))
-    t.match(await errorOf(answer), { type: 'invalid_request_error', code: 'invalid_type', param: 'stream' })
+    t.match(
+      await errorOf(answer),
+      { type: 'invalid_request_error', code: 'invalid_type', param: 'stream' },
+      caseName({ stream }),
+    )
   }
   t.equal(upstream.received.length, 0)
-  for (const stream of [false, null]) t.equal((await post(generations, { ...good, stream })).status, 200)
+  for (const stream of [false, null])
+    t.equal((await post(generations, { ...good, stream })).status, 200, caseName({ stream }))
 })
 
 t.test('a body that ends early or goes on after its end is refused [J12]', async t => {
@@ -536,7 +558,11 @@ t.test(
       const name = JSON.stringify(size)
       const answer = await post(generations, { model: 'beta-imagine-image', prompt: 'a boat', size })
       t.equal(answer.status, 400, `family B, ${name}`)
-      t.match(await errorOf(answer), { type: 'invalid_request_error', code: 'invalid_size', param: 'size' })
+      t.match(
+        await errorOf(answer),
+        { type: 'invalid_request_error', code: 'invalid_size', param: 'size' },
+        caseName({ size }),
+      )
       t.equal((await post(generations, { ...good, size })).status, 200, `family A, ${name}`)
       t.strictSame(upstreams['alpha']?.received.at(-1)?.json()['size'], size, `family A, ${name}: as it was sent`)
       t.match(await charges(1), [{ tier: '1K', source: 'output', amount: '0.02' }], 'and it decides no price')
@@ -549,17 +575,21 @@ t.test('a request without a model, or with one that is no text, is refused by th
   const started = await startOpen(t)
   for (const model of [undefined, null, '']) {
     const answer = await started.post(generations, { prompt: 'a boat', model })
-    t.equal(answer.status, 400)
-    t.match(await errorOf(answer), {
-      type: 'invalid_request_error',
-      code: 'missing_required_parameter',
-      param: 'model',
-    })
+    t.equal(answer.status, 400, caseName({ model }))
+    t.match(
+      await errorOf(answer),
+      {
+        type: 'invalid_request_error',
+        code: 'missing_required_parameter',
+        param: 'model',
+      },
+      caseName({ model }),
+    )
   }
   for (const model of [1, true, ['alpha-image-2'], { name: 'alpha-image-2' }]) {
     const answer = await started.post(generations, { prompt: 'a boat', model })
-    t.equal(answer.status, 400)
-    t.match(await errorOf(answer), { code: 'invalid_type', param: 'model' })
+    t.equal(answer.status, 400, caseName({ model }))
+    t.match(await errorOf(answer), { code: 'invalid_type', param: 'model' }, caseName({ model }))
   }
   await wantUntouched(t, started)
 })

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { createKey, openStorage, rotateKey, type Storage } from '../../src/index.ts'
 import { HandClock } from '../harness/exchange.ts'
 import { type Started, start, type StartOptions } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const bearer = (key: string): { authorization: string } => ({ authorization: `Bearer ${key}` })
 const settings = { name: 'changed', user: 'ada' } as const
@@ -72,7 +73,7 @@ t.test(
     const { storage } = started.gateway
     for (const { name, status, make, mend } of changes) {
       const { key, secret } = await createKey(storage, settings)
-      t.equal(await ask(started, secret), 200)
+      t.equal(await ask(started, secret), 200, caseName({ name, status, make, mend }))
       await make(storage, key.id)
       t.equal(await ask(started, secret), status, name)
       await mend?.(storage, key.id)

@@ -12,6 +12,7 @@ import { HandClock } from '../harness/exchange.ts'
 import { picture, png } from '../harness/pictures.ts'
 import { type Started, start, type StartOptions } from '../harness/start.ts'
 import { openWire, requestHead } from '../harness/wire.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const generations = '/v1/images/generations'
 const good = { model: 'alpha-image-2', prompt: 'a boat' }
@@ -128,8 +129,12 @@ t.test('two different keys in one request are 400, whichever of them is good [A1
     [createSecret(), key],
   ] as const) {
     const answer = await ask(url, { ...bearer(first), 'x-api-key': second })
-    t.equal(answer.status, 400)
-    t.match(await answer.json(), { error: { type: 'invalid_request_error', code: 'conflicting_api_keys' } })
+    t.equal(answer.status, 400, caseName({ first, second }))
+    t.match(
+      await answer.json(),
+      { error: { type: 'invalid_request_error', code: 'conflicting_api_keys' } },
+      caseName({ first, second }),
+    )
   }
 })
 
@@ -149,7 +154,7 @@ t.test('a key that fails its own checksum, or is too long or short, never reache
   const asked = t.capture(keys, 'findByHash', (hash: string) => find(hash))
   const last = key.at(-1) === '0' ? '1' : '0'
   for (const bad of [key.slice(0, -1) + last, `sk-${'A'.repeat(49)}`, `sk-${'A'.repeat(10_000)}`, 'sk-', 'nonsense'])
-    t.equal((await ask(url, bearer(bad))).status, 401)
+    t.equal((await ask(url, bearer(bad))).status, 401, caseName({ bad }))
   t.strictSame(asked(), [], 'the storage was not asked')
   t.equal((await ask(url, bearer(createSecret()))).status, 401)
   t.equal(asked().length, 1, 'a well-formed one has to be looked up')
@@ -300,9 +305,9 @@ t.test('a bad key is refused before a byte of the body is read, and the connecti
       const head = requestHead('POST', path, [line, `Content-Type: ${type}`, `Content-Length: ${bytes}`])
       await wire.write(head)
       const answer = await wire.read()
-      t.equal(answer.status, 401)
+      t.equal(answer.status, 401, caseName({ path, type, line }))
       t.equal(taken.at(-1), head.length, 'the head alone was taken')
-      t.notOk(answer.headers['connection']?.includes('close'))
+      t.notOk(answer.headers['connection']?.includes('close'), caseName({ path, type, line }))
       await wire.write(Buffer.alloc(bytes))
       await wire.write(requestHead('GET', '/v1/models', [`x-api-key: ${key}`]))
       t.equal((await wire.read()).status, 200, 'what the client sent all the same is thrown away')
@@ -357,7 +362,8 @@ t.test(
       ['alpha-image-2'],
       'the list names what may be used',
     )
-    for (const upstream of Object.values(started.upstreams)) t.equal(upstream.received.length, 0)
+    for (const upstream of Object.values(started.upstreams))
+      t.equal(upstream.received.length, 0, caseName({ upstream }))
     t.strictSame(await started.charges(), [])
   },
 )
@@ -466,7 +472,7 @@ t.test('the caller’s key reaches no upstream, in no header, address or body', 
   t.equal((await fetch(`${url}/v1/images/edits`, { method: 'POST', headers: trick, body: form })).status, 200)
   t.equal(upstream.received.length, 2)
   for (const { rawHeaders, url, body } of upstream.received) {
-    t.notOk([...rawHeaders, url, body.toString('latin1')].join('\n').includes(key))
+    t.notOk([...rawHeaders, url, body.toString('latin1')].join('\n').includes(key), caseName({ rawHeaders, url, body }))
     t.equal(
       rawHeaders[rawHeaders.indexOf('authorization') + 1],
       'Bearer upstream-secret-of-alpha',
@@ -494,7 +500,7 @@ t.test('the upstream’s key reaches no caller, log line or file, not even when 
       res.end(`${secret.slice(9)}).","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`)
     })
     const answer = await ask(url, bearer(key))
-    t.equal(answer.status, status)
+    t.equal(answer.status, status, caseName({ status }))
     const text = await answer.text()
     t.match(
       JSON.parse(text),

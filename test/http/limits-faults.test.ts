@@ -7,6 +7,7 @@ import { HandClock, KeptLog, RunningClock, seeded } from '../harness/exchange.ts
 import { redisMissing, startRedis } from '../harness/redis.ts'
 import { type Edits, type Started, start, type StartOptions } from '../harness/start.ts'
 import type { Reaction } from '../harness/upstream.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const skip = redisMissing()
 /** `LEAK_REQUESTS=10000 node test/http/limits-faults.test.ts` for a long run. */
@@ -163,8 +164,8 @@ t.test(
     // Keys are of two stores; what both count together is the model's.
     const edited: Edits = [['sim-chat: { ', 'sim-chat: { limits: { rpm: 10 }, ']]
     for (const { gateway, reload, upstreams } of [first, second]) {
-      t.match(await reload(edited), { ok: true })
-      t.equal(gateway.plan.models.get('sim-chat')?.limits.rpm, 10)
+      t.match(await reload(edited), { ok: true }, caseName({ gateway, reload, upstreams }))
+      t.equal(gateway.plan.models.get('sim-chat')?.limits.rpm, 10, caseName({ gateway, reload, upstreams }))
       upstreams['text']?.answer({ choices: [] })
     }
     const ask = async (times: number) => {
@@ -199,9 +200,9 @@ t.test('on_store_failure: refuse answers 503 while Redis is frozen, and goes on 
   t.teardown(() => redis.thaw())
   for (let i = 0; i < 5; i++) {
     const answer = await post(path, body)
-    t.equal(answer.status, 503)
-    t.equal(answer.headers.get('retry-after'), '1')
-    t.match(await answer.json(), { error: { code: 'counters_unavailable' } })
+    t.equal(answer.status, 503, caseName({ i }))
+    t.equal(answer.headers.get('retry-after'), '1', caseName({ i }))
+    t.match(await answer.json(), { error: { code: 'counters_unavailable' } }, caseName({ i }))
   }
   t.equal((await get('/v1/models')).status, 200, 'what is not limited is not refused')
   t.equal(upstreams['text']?.received.length, 1)

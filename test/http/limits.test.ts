@@ -6,6 +6,7 @@ import { type Started, start, type StartOptions } from '../harness/start.ts'
 import { createKey } from '../../src/index.ts'
 import { sha256 } from '../harness/upstream.ts'
 import { openWire, requestHead, type Wire } from '../harness/wire.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const generations = '/v1/images/generations'
 const edits = '/v1/images/edits'
@@ -329,7 +330,11 @@ t.test('a body that is compressed is 415, however small [L6]', async t => {
         body: new Uint8Array(sent.body),
       })
       t.equal(answer.status, 415, `${coding} on ${sent.path}`)
-      t.match(await answer.json(), { error: { type: 'invalid_request_error', code: 'unsupported_content_encoding' } })
+      t.match(
+        await answer.json(),
+        { error: { type: 'invalid_request_error', code: 'unsupported_content_encoding' } },
+        caseName({ coding, sent }),
+      )
     }
   }
   t.equal(started.upstream.received.length, 0)
@@ -438,9 +443,13 @@ t.test('JSON on edits and a form on generations are 415, and the message says wh
   ] as const) {
     const answer = await post(started, { path, contentType, body: Buffer.from(body) })
     t.equal(answer.status, 415, `${contentType} on ${path}`)
-    t.match(await answer.json(), {
-      error: { type: 'invalid_request_error', code: 'unsupported_content_type', message: wanted },
-    })
+    t.match(
+      await answer.json(),
+      {
+        error: { type: 'invalid_request_error', code: 'unsupported_content_type', message: wanted },
+      },
+      caseName({ path, contentType, body, wanted }),
+    )
   }
   for (const path of [edits, generations]) {
     const wire = await openWire(started.url)
@@ -448,7 +457,7 @@ t.test('JSON on edits and a form on generations are 415, and the message says wh
     await wire.write('{}')
     const answer = await wire.read()
     t.equal(answer.status, 415, `no content type on ${path}`)
-    t.match(answer.body.toString(), /missing/)
+    t.match(answer.body.toString(), /missing/, caseName({ path }))
     wire.socket.destroy()
   }
   t.equal(started.upstream.received.length, 0)
@@ -519,5 +528,5 @@ t.test('a form whose caller resets the connection when all of it has arrived is 
   }
   // Less than the time after which a body that stops arriving is given up.
   await started.settled()
-  for (const { state } of await started.charges(100)) t.not(state, 'reserved')
+  for (const { state } of await started.charges(100)) t.not(state, 'reserved', caseName({ state }))
 })

@@ -9,6 +9,7 @@ import t from 'tap'
 import { callerAddress, createKey } from '../../src/index.ts'
 import { makeCertificate, opensslMissing } from '../harness/certificates.ts'
 import { start } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 /** The name in the certificate that a caller is shown. */
 async function shownAt(url: string): Promise<string | undefined> {
@@ -127,8 +128,12 @@ t.test('connections beyond the bound are closed; those that are there are served
     if (admitted) t.match(await answer(fourth), /^HTTP\/1\.1 200/, 'a trusted proxy has as many as it likes')
     else t.notMatch(await answer(fourth), /^HTTP/, 'one more is closed')
     const metrics = await (await fetch(`${opsUrl}/metrics`)).text()
-    t.match(metrics, new RegExp(`^tollgate_connections_refused_total ${admitted ? 0 : 1}$`, 'm'))
-    t.match(await answer(kept[1] as Socket), /^HTTP\/1\.1 200/)
+    t.match(
+      metrics,
+      new RegExp(`^tollgate_connections_refused_total ${admitted ? 0 : 1}$`, 'm'),
+      caseName({ word, trusts }),
+    )
+    t.match(await answer(kept[1] as Socket), /^HTTP\/1\.1 200/, caseName({ word, trusts }))
     for (const socket of [...kept, fourth]) socket.destroy()
   }
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { start } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 type Api = { readonly paths: { readonly [path: string]: { readonly post?: object } } }
 
@@ -12,9 +13,9 @@ t.test('a moderation passes as it was sent, at every spelling of its path', asyn
   for (const path of ['/v1/moderations', '/v1/v1/moderations', '/moderations']) {
     const answer = await post(path, body)
     t.equal(answer.status, 200, path)
-    t.same(await answer.json(), verdict)
-    t.match(upstreams['text']?.received.at(-1), { method: 'POST', url: '/v1/moderations' })
-    t.same(JSON.parse(String(upstreams['text']?.received.at(-1)?.body)), body)
+    t.same(await answer.json(), verdict, caseName({ path }))
+    t.match(upstreams['text']?.received.at(-1), { method: 'POST', url: '/v1/moderations' }, caseName({ path }))
+    t.same(JSON.parse(String(upstreams['text']?.received.at(-1)?.body)), body, caseName({ path }))
   }
 })
 
@@ -61,7 +62,11 @@ t.test('the reference describes moderations by itself, in both languages', async
     ['zh', '检查文本和图片中的有害内容'],
   ]) {
     const { paths } = (await (await fetch(`${url}/openapi.json?lang=${language}`)).json()) as Api
-    t.match(paths['/v1/moderations']?.post, { summary, 'x-models': ['sim-moderation'] })
-    t.match(await (await fetch(`${url}/docs?lang=${language}`)).text(), summary)
+    t.match(
+      paths['/v1/moderations']?.post,
+      { summary, 'x-models': ['sim-moderation'] },
+      caseName({ language, summary }),
+    )
+    t.match(await (await fetch(`${url}/docs?lang=${language}`)).text(), summary, caseName({ language, summary }))
   }
 })

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { picture } from '../unit/multipart-rewrite-kit.ts'
 import { type Started, start } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const edits = '/v1/images/edits'
 const bytes = picture('png', 4_000)
@@ -77,7 +78,7 @@ t.test(
     for (const [row, code] of wrong) {
       const answer = await send(started, edits, [model, row])
       t.equal(answer.status, 400, code)
-      t.match(await answer.json(), { error: { code } })
+      t.match(await answer.json(), { error: { code } }, caseName({ row, code }))
     }
     const twice = await send(started, edits, [model, [part('mask'), 'a'], [part('mask'), 'b']])
     t.match(await twice.json(), { error: { code: 'form_field_duplicate' } })

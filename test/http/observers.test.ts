@@ -4,6 +4,7 @@ import t from 'tap'
 import type { Gateway } from '../../src/index.ts'
 import { picture } from '../harness/pictures.ts'
 import { quietLog, start } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const image = { created: 1, data: [picture(1254, 1254)] }
 const asked = { model: 'alpha-image-2', prompt: 'a boat' }
@@ -55,7 +56,7 @@ t.test('a journal, a log and a tracer that throw end no request, and the fault i
   throwAlways(gateway)
   for (let i = 0; i < 3; i++) {
     const answer = await post('/v1/images/generations', asked)
-    t.equal(answer.status, 200)
+    t.equal(answer.status, 200, caseName({ i }))
     await answer.text()
   }
   await settled()

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { prepareSite, runTollgate } from '../harness/child.ts'
 import { openOperated } from '../harness/operated.ts'
+import { caseName } from '../harness/case-name.ts'
 
 t.test('commands look at a running gateway and its storage', async t => {
   const { gateway, tollgate } = await openOperated(t)
@@ -13,7 +14,7 @@ t.test('commands look at a running gateway and its storage', async t => {
     const { code, stdout, stderr } = await tollgate('doctor')
     t.equal(code, 0, stdout + stderr)
     for (const line of [/^ok +node/m, /^ok +storage +reached, writable/m, /^ok +upstream alpha +reached/m])
-      t.match(stdout, line)
+      t.match(stdout, line, caseName({ line }))
     t.match(stdout, /^ok +server\.listen +\S+ is held by the running gateway/m)
     t.match(stdout, /^warn +upstream beta +is simulated/m)
   })

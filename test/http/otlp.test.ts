@@ -4,6 +4,7 @@ import { json } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { picture } from '../harness/pictures.ts'
 import { start } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 type Attribute = {
   readonly key: string
@@ -138,7 +139,7 @@ t.test('a receiver that is not there costs spans and no requests, and both are c
   const receiver = await startReceiver(t)
   receiver.answer(503)
   const { gateway, opsUrl, post, settled } = await start(t, { simulated: true, edit: withOtlp(receiver.url) })
-  for (let i = 0; i < 3; i++) t.equal((await post('/v1/chat/completions', chat)).status, 200)
+  for (let i = 0; i < 3; i++) t.equal((await post('/v1/chat/completions', chat)).status, 200, caseName({ i }))
   await settled()
   await gateway.close()
   t.equal(receiver.received.length, 0)
@@ -169,7 +170,7 @@ t.test('upstreams are told of the trace where the operator wants it, and only th
     text?.answer({ choices: [] })
     await post('/v1/chat/completions', chat, { traceparent: `00-${traceId}-${parent}-01` })
     const seen = text?.received.at(-1)?.headers['traceparent']
-    t.equal(String(seen ?? '').split('-')[1], told)
+    t.equal(String(seen ?? '').split('-')[1], told, caseName({ more, told }))
     if (told !== undefined) t.not(String(seen).split('-')[2], parent, 'by a span of ours')
     await gateway.close()
   }

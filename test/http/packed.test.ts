@@ -14,6 +14,7 @@ import { modelName, patient, startEngine } from '../harness/engine.ts'
 import { picture } from '../harness/pictures.ts'
 import { askOnce } from '../harness/shop.ts'
 import { start } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const chat = '/v1/chat/completions'
 const json = { 'content-type': 'application/json' }
@@ -47,7 +48,11 @@ t.test('an answer that was packed unasked arrives as it was before [6.5]', async
         t.ok(Buffer.from(await answer.arrayBuffer()).equals(content), `${name}, ${framing}, ${content.length} bytes`)
         for (const header of ['content-encoding', 'etag', 'digest', 'content-digest'])
           t.equal(answer.headers.get(header), null, header)
-        t.not(answer.headers.get('content-length'), String(pack(content).length))
+        t.not(
+          answer.headers.get('content-length'),
+          String(pack(content).length),
+          caseName({ name, pack, framing, content }),
+        )
       }
   }
   await settled()
@@ -204,9 +209,9 @@ t.test('an endless answer is bounded in bytes, as it comes and as it is unpacked
     })
     const { whole, text: got } = await askOnce(url, { model: modelName }, { key: 'any', path: chat })
     await settled()
-    t.notOk(whole)
+    t.notOk(whole, caseName({ coding }))
     t.ok(got.length <= max, `${got.length} bytes`)
-    t.equal(rows.at(-1)?.errorCode, 'upstream_answer_too_large')
+    t.equal(rows.at(-1)?.errorCode, 'upstream_answer_too_large', caseName({ coding }))
   }
   upstreams[0]?.answerOnce(res => void res.writeHead(200, { ...json, 'content-length': max + 1 }).write('{'))
   const told = await askOnce(url, { model: modelName }, { key: 'any', path: chat })

@@ -6,6 +6,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import t from 'tap'
 import { explainRequest, type Plan } from '../../src/index.ts'
 import { start } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')
@@ -67,12 +68,13 @@ t.test('per-tier prices are published on a page of their own, for every model (4
       const answer = await fetch(`${url}/pricing?lang=${language}`)
       const markup = await answer.text()
       const page = readPage(markup)
-      t.equal(answer.status, 200)
-      t.match(answer.headers.get('content-type'), /^text\/html/)
+      t.equal(answer.status, 200, caseName({ language }))
+      t.match(answer.headers.get('content-type'), /^text\/html/, caseName({ language }))
       const { models } = (await (await fetch(`${url}/api/pricing`)).json()) as PriceJson
       t.same(
         models.map(model => model.name),
         enabled(plan).map(model => model.name),
+        caseName({ language }),
       )
       for (const { name, tiers, units } of models) {
         t.ok(markup.includes(`>${name}<`), name)
@@ -94,7 +96,8 @@ t.test('per-tier prices are published on a page of their own, for every model (4
           [expected_size, quote?.tier, quote?.price],
           `${name} ${operation} ${asked}`,
         )
-        for (const row of tiers ?? []) t.equal(row.price, quote?.prices[row.tier])
+        for (const row of tiers ?? [])
+          t.equal(row.price, quote?.prices[row.tier], caseName({ name, sizes, tiers, operation }))
         compared++
       }
     t.ok(compared > 20)
@@ -124,7 +127,7 @@ t.test('per-tier prices are published on a page of their own, for every model (4
       ],
       ['zh', /按 4K 计费，但最多只生成 2K 的图片（2816x1584）。改为请求 2048x1152/],
     ] as const)
-      t.match(await (await fetch(`${url}/pricing?lang=${language}`)).text(), words)
+      t.match(await (await fetch(`${url}/pricing?lang=${language}`)).text(), words, caseName({ language, words }))
     const { models } = (await (await fetch(`${url}/api/pricing`)).json()) as PriceJson
     t.match(
       models.find(model => model.name === 'beta-imagine-image')?.warnings.join(),
@@ -150,7 +153,7 @@ t.test('per-tier prices are published on a page of their own, for every model (4
     )
     t.match(await page('model=nobody&size=&n=1'), /would refuse this request:.*does not exist/s)
     for (const n of ['0', '-1', '1.5', 'many', ''])
-      t.match(await page(`model=alpha-image-2&n=${n}`), /whole number of 1 or more/)
+      t.match(await page(`model=alpha-image-2&n=${n}`), /whole number of 1 or more/, caseName({ n }))
     t.match(await page('model=alpha-image-2&n=1000000'), /would refuse this request/)
   })
 })
@@ -196,12 +199,12 @@ t.test('a page speaks the language that the address names, else the one that the
     return /<html lang="([^"]+)"/.exec(page)?.[1]
   }
   for (const path of ['/pricing', '/docs']) {
-    t.equal(await language(path, 'zh-CN,zh;q=0.9,en;q=0.8'), 'zh-CN')
-    t.equal(await language(path, 'fr, en;q=0.7, zh;q=0.8'), 'zh-CN')
-    t.equal(await language(path, 'en-GB, zh;q=0.8'), 'en')
-    t.equal(await language(path, 'fr'), 'en')
-    t.equal(await language(`${path}?lang=en`, 'zh'), 'en')
-    t.equal(await language(`${path}?lang=zh`), 'zh-CN')
+    t.equal(await language(path, 'zh-CN,zh;q=0.9,en;q=0.8'), 'zh-CN', caseName({ path }))
+    t.equal(await language(path, 'fr, en;q=0.7, zh;q=0.8'), 'zh-CN', caseName({ path }))
+    t.equal(await language(path, 'en-GB, zh;q=0.8'), 'en', caseName({ path }))
+    t.equal(await language(path, 'fr'), 'en', caseName({ path }))
+    t.equal(await language(`${path}?lang=en`, 'zh'), 'en', caseName({ path }))
+    t.equal(await language(`${path}?lang=zh`), 'zh-CN', caseName({ path }))
     t.equal(await language(`${path}?lang=zh&lang=en`, 'en'), 'en', 'a query that says two things says nothing')
   }
 })
@@ -212,10 +215,14 @@ t.test('the pages need no script, and load nothing from elsewhere', async t => {
     for (const language of languages) {
       const answer = await fetch(url + withLanguage(path, language))
       const page = await answer.text()
-      t.match(answer.headers.get('content-security-policy'), /^default-src 'none'; style-src 'self'/)
+      t.match(
+        answer.headers.get('content-security-policy'),
+        /^default-src 'none'; style-src 'self'/,
+        caseName({ path, language }),
+      )
       t.notMatch(page, /<script|<iframe|<style|\sstyle=|\son\w+="|javascript:/i, path)
       const links = [...page.matchAll(/\s(?:href|src|action)="([^"]*)"/g)].map(([, link = '']) => link)
-      t.ok(links.length > 5)
+      t.ok(links.length > 5, caseName({ path, language }))
       t.strictSame(
         links.filter(link => !/^(?:\/(?!\/)|#)/.test(link)),
         [],
@@ -314,8 +321,8 @@ t.test('the reference is written once for a configuration, and follows it when i
     t.not(etag, '', path)
     const again = await fetch(url + path, { headers: { 'if-none-match': `"other", ${etag}` } })
     t.equal(again.status, 304, path)
-    t.equal(await again.text(), '')
-    t.equal((await fetch(url + path, { headers: { 'if-none-match': '"other"' } })).status, 200)
+    t.equal(await again.text(), '', caseName({ path }))
+    t.equal((await fetch(url + path, { headers: { 'if-none-match': '"other"' } })).status, 200, caseName({ path }))
   }
   t.notMatch(first, /sim-tomorrow/)
   t.match(
@@ -336,7 +343,8 @@ t.test('the reference has every endpoint, the notes of every family and what siz
     for (const size of ['1254x1254', '1672x941', '2816x1584']) t.ok(page.includes(size), size)
     t.ok(
       page.includes('Idempotency-Key') && page.includes('x-ratelimit-limit-requests') && page.includes('retry-after'),
+      caseName({ language }),
     )
-    t.ok(page.includes(`${url}/v1`))
+    t.ok(page.includes(`${url}/v1`), caseName({ language }))
   }
 })

@@ -15,6 +15,7 @@ import {
 import { until } from '../harness/edits.ts'
 import { layProject, type Project } from '../harness/project.ts'
 import { quietLog, start } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const env = { TOLLGATE_LISTEN: '127.0.0.1:0', TOLLGATE_OPS: 'off', TOLLGATE_STORAGE: 'sqlite::memory:' }
 
@@ -125,7 +126,7 @@ t.test(
       const project = await lay(t, `export default definePlugin({ name: 'mine', create: () => (${written}) })`)
       const findings = await check(project)
       t.match(findings, found ? [{ ...found, line: project.line }] : [], written)
-      t.equal(findings.length, found ? 1 : 0)
+      t.equal(findings.length, found ? 1 : 0, caseName({ written, found }))
     }
     const misspelt = await lay(t, `export default definePlugin({ name: 'mine', qote() {}, create: () => ({}) })`)
     t.match(await check(misspelt), [{ code: 'hook_unknown', line: misspelt.line, remedy: "did you mean 'quote'?" }])

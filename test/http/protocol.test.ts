@@ -2,6 +2,7 @@ import t from 'tap'
 import { startEngine } from '../harness/engine.ts'
 import { start } from '../harness/start.ts'
 import { exchangeRaw, openWire } from '../harness/wire.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const body = '{"model":"anything"}'
 const post = (target: string, ...lines: readonly string[]): string =>
@@ -84,8 +85,12 @@ t.test('a Host that is none, or two, is 400 in the caller’s style, wherever it
       const method = path === chat ? post(path, ...lines) : `GET ${path} HTTP/1.1\r\n${[...lines, '', ''].join('\r\n')}`
       const answer = await exchangeRaw(url, Buffer.from(method, 'latin1'))
       t.equal(answer.status, 400, `${path} ${lines.join(' and ')}`)
-      t.match(JSON.parse(answer.body.toString()), { error: { code: /^header_(?:invalid|duplicate)$/ } })
-      t.match(answer.headers['x-request-id'], /^req_/)
+      t.match(
+        JSON.parse(answer.body.toString()),
+        { error: { code: /^header_(?:invalid|duplicate)$/ } },
+        caseName({ path, lines }),
+      )
+      t.match(answer.headers['x-request-id'], /^req_/, caseName({ path, lines }))
     }
   for (const host of ['a', 'a:1', 'my_service:8080', '127.0.0.1', '[::1]', '[::1]:80', 'a.b.', 'xn--bcher-kva.example'])
     t.equal((await exchangeRaw(url, `GET /nowhere HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).status, 404, host)
@@ -102,10 +107,10 @@ t.test('CONNECT, TRACE, OPTIONS * and an upgrade are answered, and nothing hangs
     await wire.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\nGET / HTTP/1.1\r\n\r\n`)
     const answer = await wire.read()
     t.ok(answer.status === 501 || answer.status === 400, `CONNECT ${target}: ${answer.status}`)
-    t.ok(answer.complete)
-    t.equal(answer.headers['connection'], 'close')
-    t.match(answer.headers['x-request-id'], /^req_/)
-    t.match(JSON.parse(answer.body.toString()), { error: { code: /\S/, message: /\S/ } })
+    t.ok(answer.complete, caseName({ target }))
+    t.equal(answer.headers['connection'], 'close', caseName({ target }))
+    t.match(answer.headers['x-request-id'], /^req_/, caseName({ target }))
+    t.match(JSON.parse(answer.body.toString()), { error: { code: /\S/, message: /\S/ } }, caseName({ target }))
     t.equal(await wire.ended, 'end', 'and the connection closes')
     wire.socket.destroy()
   }

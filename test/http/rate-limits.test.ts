@@ -6,6 +6,7 @@ import { HandClock, KeptLog } from '../harness/exchange.ts'
 import { form } from '../harness/forms.ts'
 import { type Edits, quietLog, type Started, start, type StartOptions } from '../harness/start.ts'
 import type { Reaction } from '../harness/upstream.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const minute = 60_000
 const limited: Edits = [['default: { rpm: 60, tpm: 500000 }', 'default: { rpm: 1000, tpm: 6000 }']]
@@ -135,10 +136,11 @@ t.test('on every route, streamed or not, what was used makes the next request wa
     const second = await post()
     t.equal(second.status, 429, name)
     const refusal = await second.text()
-    t.match(refusal, /user_tpm reached: 6000 tokens in any 60 seconds/)
-    if (path.startsWith('/v1/chat')) t.match(JSON.parse(refusal), { error: { type: 'tokens' } })
-    t.match(Number(second.headers.get('retry-after-ms')), minute)
-    t.equal(second.headers.get('retry-after'), '60')
+    t.match(refusal, /user_tpm reached: 6000 tokens in any 60 seconds/, caseName({ name, path, body, answer }))
+    if (path.startsWith('/v1/chat'))
+      t.match(JSON.parse(refusal), { error: { type: 'tokens' } }, caseName({ name, path, body, answer }))
+    t.match(Number(second.headers.get('retry-after-ms')), minute, caseName({ name, path, body, answer }))
+    t.equal(second.headers.get('retry-after'), '60', caseName({ name, path, body, answer }))
     // What is still being written would be a minute late at once.
     await settled()
     await started.gateway.storage.flush()
@@ -306,17 +308,17 @@ t.test(
     t.same([one.held.length, other.held.length], [1, 2])
     for (const model of ['both', 'alone']) {
       const full = await ask(model)
-      t.equal(full.status, 429)
-      t.equal(full.headers.get('retry-after'), '1')
-      t.match(await full.json(), { error: { message: /upstream_concurrency reached/ } })
+      t.equal(full.status, 429, caseName({ model }))
+      t.equal(full.headers.get('retry-after'), '1', caseName({ model }))
+      t.match(await full.json(), { error: { message: /upstream_concurrency reached/ } }, caseName({ model }))
     }
     for (const res of [...one.held, ...other.held]) res.writeHead(200, { 'content-type': 'application/json' }).end('{}')
-    for (const answer of await Promise.all(asked)) t.equal(answer.status, 200)
+    for (const answer of await Promise.all(asked)) t.equal(answer.status, 200, caseName({ answer }))
     await settled()
     // The one upstream refuses and gives its place back; the other is asked.
     upstreams['one']?.answer(res => void res.writeHead(503).end('{}'))
     upstreams['two']?.answer({ choices: [] })
-    for (let i = 0; i < 5; i++) t.equal((await ask()).status, 200)
+    for (let i = 0; i < 5; i++) t.equal((await ask()).status, 200, caseName({ i }))
     upstreams['one']?.answer({ choices: [] })
     const alone = await ask('alone')
     t.equal(alone.status, 200, 'its place is free')
@@ -334,7 +336,7 @@ t.test('a limit in shadow mode lets everybody pass and says once a minute how ma
   upstreams['text']?.answer({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } })
   for (let i = 0; i < 5; i++) {
     const answer = await post('/v1/chat/completions', { model: 'sim-chat', messages })
-    t.equal(answer.status, 200)
+    t.equal(answer.status, 200, caseName({ i }))
     t.equal(answer.headers.get('x-ratelimit-limit-requests'), null, 'who is not limited is told no limit')
     await answer.text()
     await settled()

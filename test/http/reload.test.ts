@@ -6,6 +6,7 @@ import { reloadUnderLoad } from '../faults/reload-under-load.ts'
 import { askOnce } from '../harness/ask.ts'
 import { prepareSite } from '../harness/child.ts'
 import { runCli } from '../harness/cli.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const folders: string[] = []
 async function makeFolder(): Promise<string> {
@@ -44,10 +45,14 @@ t.test('a file that is not right stays without effect, and is told with its plac
     gateway.signal('SIGHUP')
     await gateway.hears(/the new configuration is refused; the old one stays/, from)
     t.match(await gateway.hears(told, from), [told], name)
-    t.equal((await askOnce(url, { model: 'alpha-image-2', prompt: 'a' }, { key: site.key })).status, 200)
+    t.equal(
+      (await askOnce(url, { model: 'alpha-image-2', prompt: 'a' }, { key: site.key })).status,
+      200,
+      caseName({ name, text, told }),
+    )
     const bad = join(site.folder, 'bad')
     await writeFile(join(site.folder, 'bad.yaml'), text)
-    t.equal((await runCli(site, 'check', `${bad}.yaml`)).code, 3)
+    t.equal((await runCli(site, 'check', `${bad}.yaml`)).code, 3, caseName({ name, text, told }))
   }
   t.notMatch(gateway.said(), /^reloaded/m)
   await gateway.stop()

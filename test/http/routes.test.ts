@@ -1,6 +1,7 @@
 import t from 'tap'
 import { png } from '../harness/pictures.ts'
 import { start } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const text = { model: 'sim-chat', input: 'hi', query: 'q', documents: ['a'], messages: [], max_tokens: 1 }
 /** Spelling by spelling: what a client asks for, and where its upstream is asked. */
@@ -33,11 +34,11 @@ t.test('a path that a client doubles or shortens reaches the upstream as it is m
   upstream?.answer({})
   for (const [sent, asked, model] of spelled) {
     t.equal((await post(sent, { ...text, model })).status, 200, sent)
-    t.equal(upstream?.received.at(-1)?.url, asked)
+    t.equal(upstream?.received.at(-1)?.url, asked, caseName({ sent, asked, model }))
   }
   for (const [sent, asked] of generative) {
     t.equal((await post(sent, { contents: [] })).status, 200, sent)
-    t.equal(upstream?.received.at(-1)?.url, asked)
+    t.equal(upstream?.received.at(-1)?.url, asked, caseName({ sent, asked }))
   }
   upstreams['alpha']?.answer({ data: [{ b64_json: png(8, 8).toString('base64') }] })
   t.equal((await post('/images/generations', { model: 'alpha-image-2', prompt: 'p' })).status, 200)
@@ -55,7 +56,7 @@ t.test('a model in the path goes upstream under the name that the upstream knows
   })
   for (const name of ['vendor/m-1', 'vendor%2Fm-1']) {
     t.equal((await post(`/v1/models/${name}:generateContent`, { contents: [] })).status, 200, name)
-    t.equal(upstreams['text']?.received.at(-1)?.url, '/v1beta/models/v/m%201:generateContent')
+    t.equal(upstreams['text']?.received.at(-1)?.url, '/v1beta/models/v/m%201:generateContent', caseName({ name }))
     t.same(upstreams['text']?.received.at(-1)?.json(), { contents: [] }, 'nothing is added to its body')
   }
 })
@@ -69,8 +70,16 @@ t.test('a body that names another model than the path does reaches the upstream 
       [['dearer'], 'known'],
       ['models/sim-generative', 'models/known'],
     ]) {
-      t.equal((await post(`/v1beta/models/sim-generative:${method}`, { contents: [], model })).status, 200)
-      t.same(upstreams['text']?.received.at(-1)?.json(), { contents: [], model: sent })
+      t.equal(
+        (await post(`/v1beta/models/sim-generative:${method}`, { contents: [], model })).status,
+        200,
+        caseName({ method, model, sent }),
+      )
+      t.same(
+        upstreams['text']?.received.at(-1)?.json(),
+        { contents: [], model: sent },
+        caseName({ method, model, sent }),
+      )
     }
   const plain = await start(t)
   await plain.post('/v1beta/models/sim-generative:generateContent', { contents: [], model: 'dearer' })
@@ -107,9 +116,9 @@ t.test('a model serves the operations of its family and no other', async t => {
   ] as const) {
     const answer = await post(path, { ...text, prompt: 'p', model })
     t.ok(answer.status === 400 || answer.status === 404, `${path} ${model}: ${answer.status}`)
-    t.match(await answer.text(), model)
+    t.match(await answer.text(), model, caseName({ path, model }))
   }
-  for (const upstream of Object.values(upstreams)) t.equal(upstream.received.length, 0)
+  for (const upstream of Object.values(upstreams)) t.equal(upstream.received.length, 0, caseName({ upstream }))
 })
 
 t.test('models are listed in the style of whoever asks, at every spelling of the path', async t => {

@@ -2,6 +2,7 @@ import { connect as connectTcp, type Socket } from 'node:net'
 import t from 'tap'
 import type { Connect, Dialled } from '../../src/kit/index.ts'
 import { modelName, patient, startEngine } from '../harness/engine.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const begin = Date.UTC(2026, 10, 20, 12)
 
@@ -99,7 +100,7 @@ await t.test('which upstream is asked first is decided by the chance that was ha
     const random = { bytes: (size: number) => Buffer.alloc(size), unit: () => unit[drawn++ % 2] as number }
     const { post, upstreams } = await startEngine(t, { random, upstreams: [{}, {}] })
     await (await post()).text()
-    t.equal(upstreams[first]?.received.length, 1)
+    t.equal(upstreams[first]?.received.length, 1, caseName({ unit, first }))
   }
 })
 
@@ -128,6 +129,6 @@ await t.test('a connection that cannot be opened is told as the engine’s own a
   ]) {
     const open: Connect = () => Promise.reject(Object.assign(new Error('no'), { code }))
     const { post } = await startEngine(t, { connect: open, upstreams: [{ url: 'https://vendor.example' }] })
-    t.match(await (await post()).json(), { error: { code: told } })
+    t.match(await (await post()).json(), { error: { code: told } }, caseName({ code, told }))
   }
 })

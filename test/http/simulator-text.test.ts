@@ -1,5 +1,6 @@
 import t from 'tap'
 import { startSimulator } from '../../src/simulator/index.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const model = 'any-model'
 /** One simulator for all: what a test sees depends on its own request alone. */
@@ -154,14 +155,14 @@ t.test('[6.8] an answer satisfies the schema that it shall have, in every style'
   t.same(JSON.parse(textIn(await json(post('/v1/responses', { model, input: prompt, text: { format } })))), cooked)
   for (const place of [{ output_config: { format } }, { output_format: format }]) {
     const order = { model, max_tokens: 99, messages: say(prompt), ...place }
-    t.same(JSON.parse(textIn(await json(post('/v1/messages', order, version)))), cooked)
+    t.same(JSON.parse(textIn(await json(post('/v1/messages', order, version)))), cooked, caseName({ place }))
   }
   for (const config of [
     { generationConfig: { responseMimeType: 'application/json', responseJsonSchema: recipe } },
     { generation_config: { response_mime_type: 'application/json', response_schema: recipe } },
   ]) {
     const answer = await json(post('/v1/models/m:generateContent', { contents: contents(prompt), ...config }))
-    t.same(JSON.parse(textIn(answer)), cooked)
+    t.same(JSON.parse(textIn(answer)), cooked, caseName({ config }))
   }
 })
 
@@ -194,7 +195,7 @@ t.test('[6.8] a schema that branches into itself is answered at once, and one th
     }
     const text = textIn(await json(post('/v1/chat/completions', order)))
     t.ok(text.length < 500_000, `${name}: ${text.length} characters`)
-    t.type(JSON.parse(text), 'object')
+    t.type(JSON.parse(text), 'object', caseName({ name, of }))
   }
 })
 
@@ -318,8 +319,12 @@ t.test('messages calls a tool, needs its version, and refuses what a version no 
     [version, { messages: [] }, /messages/],
   ] as const) {
     const answer = await post('/v1/messages', { ...order, ...more }, headers)
-    t.equal(answer.status, 400)
-    t.match(await answer.json(), { type: 'error', error: { type: 'invalid_request_error', message } })
+    t.equal(answer.status, 400, caseName({ headers, more, message }))
+    t.match(
+      await answer.json(),
+      { type: 'error', error: { type: 'invalid_request_error', message } },
+      caseName({ headers, more, message }),
+    )
   }
   t.equal((await post('/v1/messages', { ...order, temperature: 0.5 }, version)).status, 200)
 })
@@ -342,7 +347,7 @@ t.test('embeddings come as floats or base64, of the dimensions asked for, one fo
   const one = await json(post('/v1/embeddings', { model, input: [11, 12, 13] }))
   t.match(one, { data: [{ index: 0 }], usage: { prompt_tokens: 3 } }, 'numbers are the tokens of one text')
   for (const wrong of [undefined, [], '', [true]]) {
-    t.equal((await post('/v1/embeddings', { model, input: wrong })).status, 400)
+    t.equal((await post('/v1/embeddings', { model, input: wrong })).status, 400, caseName({ wrong }))
   }
 })
 
@@ -350,27 +355,32 @@ t.test('generative-language methods answer under both versions, and count in eve
   const order = { contents: contents('a red boat'), systemInstruction: { parts: [{ text: 'be brief' }] } }
   const usageMetadata = { promptTokenCount: 5, candidatesTokenCount: 6, totalTokenCount: 11 }
   for (const prefix of ['/v1/models/m', '/v1beta/models/vendor/m-1']) {
-    t.match(await json(post(`${prefix}:generateContent`, order)), {
-      candidates: [{ content: { parts: [{ text: said }], role: 'model' }, finishReason: 'STOP', index: 0 }],
-      usageMetadata,
-      modelVersion: prefix.split('models/')[1],
-    })
-    t.match(await json(post(`${prefix}:countTokens`, order)), { totalTokens: 5 })
+    t.match(
+      await json(post(`${prefix}:generateContent`, order)),
+      {
+        candidates: [{ content: { parts: [{ text: said }], role: 'model' }, finishReason: 'STOP', index: 0 }],
+        usageMetadata,
+        modelVersion: prefix.split('models/')[1],
+      },
+      caseName({ prefix }),
+    )
+    t.match(await json(post(`${prefix}:countTokens`, order)), { totalTokens: 5 }, caseName({ prefix }))
     const events = await records(post(`${prefix}:streamGenerateContent?alt=sse`, order))
     const chunks = events.map(({ data }) => JSON.parse(data) as Generated)
     const array = (await (await post(`${prefix}:streamGenerateContent`, order)).json()) as Generated[]
     for (const list of [chunks, array]) {
-      t.equal(list.map(textOfChunk).join(''), said)
+      t.equal(list.map(textOfChunk).join(''), said, caseName({ prefix, list }))
       t.same(
         list.map(chunk => chunk.usageMetadata.candidatesTokenCount),
         [1, 2, 3, 4, 5, 6],
+        caseName({ prefix, list }),
       )
-      t.match(list.at(-1), { candidates: [{ finishReason: 'STOP' }], usageMetadata })
+      t.match(list.at(-1), { candidates: [{ finishReason: 'STOP' }], usageMetadata }, caseName({ prefix, list }))
     }
     const content = { parts: [{ text: 'a red boat' }] }
     const one = await json(post(`${prefix}:embedContent`, { content, outputDimensionality: 8 }))
     const many = await json(post(`${prefix}:batchEmbedContents`, { requests: [{ content, outputDimensionality: 8 }] }))
-    t.same(many['embeddings'], [one['embedding']])
+    t.same(many['embeddings'], [one['embedding']], caseName({ prefix }))
   }
 })
 
@@ -438,8 +448,8 @@ t.test('a transcription comes in every format it has, and as a stream', async t 
     ['vtt', `WEBVTT\n\n00:00:00.000 --> 00:00:00.360\n${text}\n\n`],
   ] as const) {
     const answer = await send({ response_format })
-    t.match(answer.headers.get('content-type'), /^text\/plain/)
-    t.equal(await answer.text(), expected)
+    t.match(answer.headers.get('content-type'), /^text\/plain/, caseName({ response_format, expected }))
+    t.equal(await answer.text(), expected, caseName({ response_format, expected }))
   }
   const events = (await records(send({ stream: 'true' }))).slice(0, -1)
   const values = events.map(({ data }) => JSON.parse(data) as Event)

@@ -5,6 +5,7 @@ import OpenAI, { APIError, toFile } from 'openai'
 import t from 'tap'
 import { systemTimers } from '../../src/kit/index.ts'
 import { startSimulator } from '../../src/simulator/index.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const model = 'any-model'
 /** One simulator for all: what a test sees depends on its own request alone. */
@@ -79,7 +80,7 @@ t.test('n is honoured, each picture is another, and more than ten are refused', 
   for (const client of [alpha, beta]) {
     for (const n of [0, 11]) {
       const refusal = await refused(() => client.images.generate({ model, prompt: 'a boat', n }))
-      t.match(refusal, { status: 400, code: 'integer_out_of_range', param: 'n' })
+      t.match(refusal, { status: 400, code: 'integer_out_of_range', param: 'n' }, caseName({ client, n }))
     }
   }
 })
@@ -112,7 +113,7 @@ t.test('family A streams partial pictures and one completed event a picture', as
   t.same(Object.keys(completed[0] ?? {}).sort(), [...facts, 'usage'].sort())
   for (const event of events) {
     const { width, height } = decodePng(Buffer.from(event.b64_json, 'base64'))
-    t.equal(`${width}x${height}`, event.size)
+    t.equal(`${width}x${height}`, event.size, caseName({ event }))
   }
   t.equal(new Set(events.map(event => event.b64_json)).size, 6, 'every picture is another')
   const plain = await alpha.images.generate({ model, prompt: 'a boat', size: '1536x1024' })
@@ -135,8 +136,8 @@ t.test('an edit of family A streams with events named for edits, each record wit
     ['event: image_edit.partial_image', 'event: image_edit.completed'],
   )
   for (const [event, data = '', ...rest] of lines) {
-    t.equal(`event: ${JSON.parse(data.replace('data: ', '')).type}`, event)
-    t.same(rest, [])
+    t.equal(`event: ${JSON.parse(data.replace('data: ', '')).type}`, event, caseName({ event, data, rest }))
+    t.same(rest, [], caseName({ event, data, rest }))
   }
 })
 
@@ -151,7 +152,7 @@ t.test('an edit of family A follows the first reference image, whatever size say
     const image = [await file(picture(width, height)), await file(picture(64, 64))]
     const answer = await alpha.images.edit({ model, prompt: 'a boat', image, size: '1024x1024', quality: 'low' })
     const made = decodePng(inline(answer))
-    t.equal(`${made.width}x${made.height}`, output)
+    t.equal(`${made.width}x${made.height}`, output, caseName({ width, height, output }))
   }
 })
 
@@ -160,7 +161,7 @@ t.test('an edit of family A reads the shape of JPEG and WebP references too', as
     const size = '1536x1024' as const
     const reference = inline(await alpha.images.generate({ model, prompt: 'a boat', size, output_format }))
     const answer = await alpha.images.edit({ model, prompt: 'a boat', image: await file(reference) })
-    t.equal(answer.size, size)
+    t.equal(answer.size, size, caseName({ output_format }))
   }
 })
 
@@ -191,7 +192,7 @@ t.test('an edit takes image once or image[] any number of times, a mask once, an
       'missing_required_parameter',
     ],
   ] as const satisfies readonly (readonly [Form, string])[]) {
-    t.match(await postForm('alpha', form), { status: 400, code })
+    t.match(await postForm('alpha', form), { status: 400, code }, caseName({ form, code }))
   }
 })
 
@@ -209,7 +210,7 @@ t.test('a malformed form is refused, so that a sloppy sender is found out', asyn
     `--XX\r\nno end of headers--XX--`,
     '',
   ]) {
-    t.match(await send(body), { status: 400, code: 'invalid_form' })
+    t.match(await send(body), { status: 400, code: 'invalid_form' }, caseName({ body }))
   }
   t.match(await postJson('alpha', { model, prompt: 'p' }, '/v1/images/edits'), {
     status: 415,
@@ -301,7 +302,7 @@ t.test('an edit of family B always returns a link, follows the reference unless 
   ] as const) {
     const image = await file(picture(30, 30))
     const answer = await beta.images.edit({ model, prompt: 'a boat', image, size })
-    t.equal(await dimensions(link(answer)), output)
+    t.equal(await dimensions(link(answer)), output, caseName({ size, output }))
   }
 })
 
@@ -335,8 +336,12 @@ t.test('family B takes three reference images and refuses a fourth', async t => 
 t.test('family B refuses fields it does not know, so that a gateway that forwards them is found out', async t => {
   for (const name of ['quality', 'output_format', 'background', 'moderation', 'output_compression', 'seed', 'stream']) {
     const expected = { status: 400, code: 'unknown_parameter', param: name }
-    t.match(await postJson('beta', { model, prompt: 'a boat', [name]: 'auto' }), expected)
-    t.match(await postForm('beta', [...texts(), [name, 'auto'], ['image', picture(9, 9)]]), expected)
+    t.match(await postJson('beta', { model, prompt: 'a boat', [name]: 'auto' }), expected, caseName({ name }))
+    t.match(
+      await postForm('beta', [...texts(), [name, 'auto'], ['image', picture(9, 9)]]),
+      expected,
+      caseName({ name }),
+    )
   }
   t.match(await postJson('alpha', { model, prompt: 'a boat', seed: 1 }), { status: 400, param: 'seed' })
 })
@@ -351,7 +356,11 @@ t.test('family B refuses a size it cannot read, a ratio it does not have, and bo
     [{ size: '1k', resolution: '1k' }, 'size'],
     [{ response_format: 'png' }, 'response_format'],
   ] as const) {
-    t.match(await postJson('beta', { model, prompt: 'a boat', ...fields }), { status: 400, param })
+    t.match(
+      await postJson('beta', { model, prompt: 'a boat', ...fields }),
+      { status: 400, param },
+      caseName({ fields, param }),
+    )
   }
 })
 
@@ -370,17 +379,25 @@ t.test('values of the wrong kind are refused with the field to blame; null is no
     [{ output_compression: 101 }, 'output_compression'],
     [{ moderation: 'high' }, 'moderation'],
   ] as const) {
-    t.match(await postJson('alpha', { model, prompt: 'a boat', ...fields }), { status: 400, param })
+    t.match(
+      await postJson('alpha', { model, prompt: 'a boat', ...fields }),
+      { status: 400, param },
+      caseName({ fields, param }),
+    )
   }
   t.equal((await postJson('alpha', { model, prompt: 'a boat', n: null, size: null, stream: null })).status, 200)
 })
 
 t.test('a body that is not a JSON object is refused', async t => {
   for (const body of ['', '{', '[]', 'null', '"a boat"']) {
-    t.match(await post('alpha', '/v1/images/generations', body, { 'content-type': 'application/json' }), {
-      status: 400,
-      code: 'invalid_json',
-    })
+    t.match(
+      await post('alpha', '/v1/images/generations', body, { 'content-type': 'application/json' }),
+      {
+        status: 400,
+        code: 'invalid_json',
+      },
+      caseName({ body }),
+    )
   }
   t.match(await post('alpha', '/v1/images/generations', '{}', { 'content-type': 'text/plain' }), { status: 415 })
 })
@@ -397,8 +414,12 @@ t.test('everything says that it is simulated, and takes any credential or none',
   const origin = new URL(String(simulator.url('alpha'))).origin
   for (const path of ['/', '/simulator', '/alpha', '/beta']) {
     const response = await fetch(origin + path)
-    t.match(await response.json(), { simulated: true, upstreams: { alpha: ['POST /v1/images/generations'] } })
-    t.equal(response.headers.get('x-simulated'), 'true')
+    t.match(
+      await response.json(),
+      { simulated: true, upstreams: { alpha: ['POST /v1/images/generations'] } },
+      caseName({ path }),
+    )
+    t.equal(response.headers.get('x-simulated'), 'true', caseName({ path }))
   }
   const missing = await fetch(`${origin}/alpha/v1/nothing`)
   t.match([missing.status, missing.headers.get('x-simulated')], [404, 'true'])
@@ -414,14 +435,14 @@ t.test('many callers at once each get the whole of their own picture', async t =
     Array.from({ length: 12 }, (_, i) => alpha.images.generate({ model, prompt: `boat ${i % 4}`, size: '1536x1024' })),
   )
   const pictures = answers.map(inline)
-  for (const [i, png] of pictures.entries()) t.ok(png.equals(pictures[i % 4] as Buffer))
+  for (const [i, png] of pictures.entries()) t.ok(png.equals(pictures[i % 4] as Buffer), caseName({ i, png }))
   t.equal(new Set(pictures.slice(0, 4).map(png => decodePng(png).rgb.toString('base64'))).size, 4)
 })
 
 t.test('a caller that leaves in mid-stream does no harm', async t => {
   const order = { model, prompt: 'somebody leaves', n: 10, partial_images: 3, stream: true } as const
   for await (const event of await alpha.images.generate(order)) {
-    t.equal(event.type, 'image_generation.partial_image')
+    t.equal(event.type, 'image_generation.partial_image', caseName({ event }))
     break
   }
   t.equal((await postJson('beta', { model, prompt: 'a boat' })).status, 200)

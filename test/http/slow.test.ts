@@ -7,6 +7,7 @@ import { picture } from '../harness/pictures.ts'
 import { start } from '../harness/start.ts'
 import type { Upstream } from '../harness/upstream.ts'
 import { exchangeRaw, openWire, requestHead } from '../harness/wire.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const chat = '/v1/chat/completions'
 const body = JSON.stringify({ model: modelName, stream: true })
@@ -67,8 +68,8 @@ t.test('who sends no request, or drips its head, is answered 408 after ten secon
     const seconds = (performance.now() - from) / 1000
     t.comment(`${what}: closed after ${seconds.toFixed(1)} s`)
     t.equal(answer.status, 408, what)
-    t.match(answer.headers['x-request-id'], /^req_/)
-    t.match(JSON.parse(answer.body.toString()), { error: { code: 'request_too_slow' } })
+    t.match(answer.headers['x-request-id'], /^req_/, caseName({ what, wire }))
+    t.match(JSON.parse(answer.body.toString()), { error: { code: 'request_too_slow' } }, caseName({ what, wire }))
     t.ok(seconds > 9 && seconds < 20, String(seconds))
     await wire.ended
     wire.socket.destroy()
@@ -91,8 +92,8 @@ t.test('a body that drips is given up, and one that keeps the pace is not [S2]',
     clearInterval(drip)
     wire.socket.destroy()
     t.equal(answer.status, 408, `${framing} ${JSON.stringify(piece)}`)
-    t.match(JSON.parse(answer.body.toString()), { error: { code: 'body_too_slow' } })
-    t.equal(answer.headers['x-should-retry'], 'false')
+    t.match(JSON.parse(answer.body.toString()), { error: { code: 'body_too_slow' } }, caseName({ framing, piece }))
+    t.equal(answer.headers['x-should-retry'], 'false', caseName({ framing, piece }))
   }
   await settled()
   t.equal(rows.length, 3)
@@ -116,7 +117,7 @@ t.test('500 callers who never end their heads do not keep others waiting [S3]', 
       const from = performance.now()
       const answer = await post()
       await answer.text()
-      t.equal(answer.status, 200)
+      t.equal(answer.status, 200, caseName({ i }))
       times.push(performance.now() - from)
     }
     return times.sort((a, b) => a - b)[30] as number

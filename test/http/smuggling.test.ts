@@ -3,6 +3,7 @@ import { carried, smugglePath, smuggling } from '../cases/smuggling.ts'
 import { startEngine } from '../harness/engine.ts'
 import { start } from '../harness/start.ts'
 import { exchangeRaw, openWire, requestHead, type Wire } from '../harness/wire.ts'
+import { caseName } from '../harness/case-name.ts'
 
 /** An incomplete request gets no answer; nothing tells that none will come. */
 const silentMs = 150
@@ -83,11 +84,11 @@ t.test('what is refused before it is a request gets an error with an id, as JSON
     const wire = await openWire(url)
     await wire.write(bytes)
     const answer = await wire.read()
-    t.equal(answer.status, status)
-    t.match(answer.headers['x-request-id'], /^req_/)
-    t.equal(answer.headers['request-id'], answer.headers['x-request-id'])
-    t.equal(answer.headers['connection'], 'close')
-    t.match(JSON.parse(answer.body.toString()), { error: { code, message: /\S/ } })
+    t.equal(answer.status, status, caseName({ bytes, status, code }))
+    t.match(answer.headers['x-request-id'], /^req_/, caseName({ bytes, status, code }))
+    t.equal(answer.headers['request-id'], answer.headers['x-request-id'], caseName({ bytes, status, code }))
+    t.equal(answer.headers['connection'], 'close', caseName({ bytes, status, code }))
+    t.match(JSON.parse(answer.body.toString()), { error: { code, message: /\S/ } }, caseName({ bytes, status, code }))
     await wire.ended
     wire.socket.destroy()
   }
@@ -107,9 +108,9 @@ t.test(
       const first = await wire.read()
       t.match([first.status, first.body.toString()], [200, '{"first":true}'], 'the first gets its own answer')
       const second = await wire.read()
-      t.equal(second.status, 400)
-      t.match(JSON.parse(second.body.toString()), { error: { code: 'request_malformed' } })
-      t.equal(await wire.ended, 'end')
+      t.equal(second.status, 400, caseName({ slow }))
+      t.match(JSON.parse(second.body.toString()), { error: { code: 'request_malformed' } }, caseName({ slow }))
+      t.equal(await wire.ended, 'end', caseName({ slow }))
       wire.socket.destroy()
       await settled()
       t.equal((upstreams[0]?.received.length ?? 0) - before, 1, 'upstream = 1')
@@ -178,7 +179,7 @@ t.test('an upstream gets our key and what is on the list, whatever the caller se
     // An underscore is refused by a rule of its own; here the rest is looked at.
     const sent = [...lines, ...expect].filter(line => !line.startsWith('__'))
     const answer = await exchangeRaw(url, requestHead('POST', '/v1/images/generations', sent) + body)
-    t.equal(answer.status, 200)
+    t.equal(answer.status, 200, caseName({ expect }))
     const headers = upstream.received.at(-1)?.headers ?? {}
     leaked += Object.keys(headers).filter(name => !allowed.has(name)).length
     t.strictSame(
@@ -186,11 +187,11 @@ t.test('an upstream gets our key and what is on the list, whatever the caller se
       [],
       'nothing that is not on the list',
     )
-    t.equal(headers['authorization'], 'Bearer upstream-secret-of-alpha')
-    t.equal(headers['accept-encoding'], 'identity')
-    t.equal(headers['user-agent'], 'tollgate')
-    t.equal(headers['content-type'], 'application/json')
-    t.equal(headers.host, new URL(upstream.url).host)
+    t.equal(headers['authorization'], 'Bearer upstream-secret-of-alpha', caseName({ expect }))
+    t.equal(headers['accept-encoding'], 'identity', caseName({ expect }))
+    t.equal(headers['user-agent'], 'tollgate', caseName({ expect }))
+    t.equal(headers['content-type'], 'application/json', caseName({ expect }))
+    t.equal(headers.host, new URL(upstream.url).host, caseName({ expect }))
     t.notOk(JSON.stringify(upstream.received.at(-1)).includes(key), 'the caller’s key is nowhere')
   }
   t.comment(`leaked headers = ${leaked}`)
@@ -227,9 +228,13 @@ t.test('100 header lines are taken and 101 are 431; so are more than 16 KiB of t
     const answer = await exchangeRaw(url, requestHead('POST', smugglePath, [...fixed, ...many(count)]) + carried)
     t.equal(answer.status, status, `${count} lines`)
     if (status !== 200)
-      t.match(JSON.parse(answer.body.toString()), {
-        error: { code: count === 101 ? 'too_many_headers' : 'headers_too_large' },
-      })
+      t.match(
+        JSON.parse(answer.body.toString()),
+        {
+          error: { code: count === 101 ? 'too_many_headers' : 'headers_too_large' },
+        },
+        caseName({ count, status }),
+      )
   }
   for (const [bytes, status] of [
     [15_000, 200],
@@ -288,7 +293,7 @@ t.test('nothing is upgraded, and CONNECT is refused [H17]', async t => {
     ]
     const answer = await exchangeRaw(url, requestHead('POST', smugglePath, lines) + carried)
     t.equal(answer.status, 200, protocol)
-    t.equal(upstreams[0]?.received.at(-1)?.headers.upgrade, undefined)
+    t.equal(upstreams[0]?.received.at(-1)?.headers.upgrade, undefined, caseName({ protocol }))
   }
   const wire = await openWire(url)
   await wire.write('CONNECT inner:80 HTTP/1.1\r\nHost: inner:80\r\n\r\n')

@@ -3,6 +3,7 @@ import { runCli } from '../harness/cli.ts'
 import { picture } from '../harness/pictures.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { billed, checkBooks, openShop } from '../harness/shop.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const postgres = await startPostgres(['fsync=off'])
 t.teardown(() => postgres.close())
@@ -45,8 +46,8 @@ t.test(
     await postgres.stop('immediate')
     for (const by of [shop.key, key, key]) {
       const refused = await shop.ask(alpha, { key: by })
-      t.match(refused, { status: 503, headers: { 'retry-after': /^\d+$/ } })
-      t.match(refused.json(), { error: { code: 'storage_unavailable' } })
+      t.match(refused, { status: 503, headers: { 'retry-after': /^\d+$/ } }, caseName({ by }))
+      t.match(refused.json(), { error: { code: 'storage_unavailable' } }, caseName({ by }))
     }
     t.equal(shop.upstreams['alpha']?.received.length, asked, 'nothing was sent')
     t.equal((await shop.get('/v1/models')).status, 200, 'what costs nothing is answered')

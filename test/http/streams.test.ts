@@ -4,6 +4,7 @@ import OpenAI, { APIError } from 'openai'
 import t from 'tap'
 import { type BareEngine, countSockets, modelName, patient, startEngine } from '../harness/engine.ts'
 import type { Reaction, Upstream } from '../harness/upstream.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const chat = '/v1/chat/completions'
 const events = { 'content-type': 'text/event-stream' }
@@ -127,7 +128,7 @@ t.test('the head of a stream and each of its events go on at once [STR-8]', asyn
     upstream.write(`data: ${i}\n\n`)
     const [chunk] = (await once(res, 'data')) as [Buffer]
     waits.push(performance.now() - from)
-    t.equal(chunk.toString(), `data: ${i}\n\n`)
+    t.equal(chunk.toString(), `data: ${i}\n\n`, caseName({ i }))
   }
   upstream.end()
   await readAll(res)
@@ -209,9 +210,12 @@ t.test('while the head is waited for, 102 goes to those whose client understands
     ['', 0],
   ] as const) {
     const { res, interim } = await openStream(url, agent === '' ? {} : { 'user-agent': agent })
-    t.equal(res.statusCode, 200)
+    t.equal(res.statusCode, 200, caseName({ agent, count }))
     t.ok(count === 0 ? interim.length === 0 : interim.length >= count, `${agent}: ${interim.length}`)
-    t.ok(interim.every(status => status === 102))
+    t.ok(
+      interim.every(status => status === 102),
+      caseName({ agent, count }),
+    )
     await readAll(res)
   }
 })
@@ -246,11 +250,19 @@ t.test('an error in the middle of a stream is one event of the style, then the e
       t.equal(marks, 1, `${title}: one error event`)
       const last = /(?:^|\n\n|\r\n\r\n)data: (\{"error":.*\})\n\n$/.exec(text)
       t.ok(last, `${title}: an event of its own, at the end: ${JSON.stringify(text)}`)
-      t.match(JSON.parse(last?.[1] ?? '{}'), { error: { type: 'server_error', code: /^(upstream_|deadline_)/ } })
+      t.match(
+        JSON.parse(last?.[1] ?? '{}'),
+        { error: { type: 'server_error', code: /^(upstream_|deadline_)/ } },
+        caseName({ what, fail, sent }),
+      )
       t.ok(text.startsWith(sent), 'what had come is kept')
-      t.notOk(text.includes('[DONE]'))
+      t.notOk(text.includes('[DONE]'), caseName({ what, fail, sent }))
       await settled()
-      t.match(rows, [{ outcome: what === 'the idle limit' ? 'deadline' : 'upstream_cut' }])
+      t.match(
+        rows,
+        [{ outcome: what === 'the idle limit' ? 'deadline' : 'upstream_cut' }],
+        caseName({ what, fail, sent }),
+      )
     }
   }
 })
@@ -345,7 +357,7 @@ t.test('a caller who leaves while he uploads never was an upstream’s business 
     while (engine.open === 0) await new Promise(resolve => setTimeout(resolve, 1))
     req.destroy()
     await settled()
-    t.equal(engine.heldBytes, 0)
+    t.equal(engine.heldBytes, 0, caseName({ lines }))
   }
   t.match(rows, [{ outcome: 'caller_gone' }, { outcome: 'caller_gone' }])
   t.equal(upstreams[0]?.received.length, 0)

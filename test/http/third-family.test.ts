@@ -8,6 +8,7 @@ import { picture, png } from '../harness/pictures.ts'
 import { checkBooks } from '../harness/shop.ts'
 import { type Edits, start } from '../harness/start.ts'
 import { sha256 } from '../harness/upstream.ts'
+import { caseName } from '../harness/case-name.ts'
 
 /** Everything that this gateway is told of a vendor it has never heard of. */
 const third: Edits = [
@@ -103,12 +104,18 @@ sketched('its fields, its sizes, its tiers and its prices', async (t, { post, up
     const { model, ...sent } = received?.json() ?? {}
     t.equal(model, 'vendor/sketch-v1-20260901', 'under the name that the upstream knows')
     t.strictSame(sent, { prompt: 'a boat', n: 1, style: 'ink', ...heard }, `${size}`)
-    t.match(received?.headers, { 'x-gamma-key': 'upstream-secret-of-gamma', 'x-gamma-version': '2026-09-01' })
-    t.equal(received?.headers.authorization, undefined)
+    t.match(
+      received?.headers,
+      { 'x-gamma-key': 'upstream-secret-of-gamma', 'x-gamma-version': '2026-09-01' },
+      caseName({ size, heard, back, tier }),
+    )
+    t.equal(received?.headers.authorization, undefined, caseName({ size, heard, back, tier }))
     const [width, height] = back
-    t.match(await charges(1), [
-      { state: 'settled', size: size ?? null, tier, source: 'output', actual_size: `${width}x${height}`, amount },
-    ])
+    t.match(
+      await charges(1),
+      [{ state: 'settled', size: size ?? null, tier, source: 'output', actual_size: `${width}x${height}`, amount }],
+      caseName({ size, heard, back, tier }),
+    )
   }
   t.match(await logs(1), [{ model: 'gamma-sketch-1', upstream: 'gamma' }])
   t.strictSame(new Set((await logs(1))[0]?.dropped), new Set(['quality', 'response_format']))
@@ -130,7 +137,7 @@ sketched(
     for (const [asked, image, tier, source, amount] of cases) {
       upstreams['gamma']?.answer({ data: [image] })
       const answered = await post('/v1/images/generations', { model: 'gamma-sketch-1', prompt: 'a boat', ...asked })
-      t.strictSame(await answered.json(), { data: [image] })
+      t.strictSame(await answered.json(), { data: [image] }, caseName({ asked, image, tier, source }))
       t.match(await charges(1), [{ tier, source, actual_size: null, amount }], JSON.stringify(asked))
     }
   },

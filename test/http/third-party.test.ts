@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { createGateway, createKey, loadConfig } from '../../src/index.ts'
 import { addPackage, editShipped, layProject, type Project, readBlocks } from '../harness/project.ts'
 import { type Edits, quietLog } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const example = new URL('../../docs/examples/plugin-prompt-guard/', import.meta.url)
 const name = 'tollgate-plugin-prompt-guard'
@@ -76,7 +77,7 @@ t.test('what is wrong with its options or its section is told at its line', asyn
     const before = text.slice(0, text.indexOf(at, text.indexOf(put))).split('\n')
     const place = findings.find(({ line, col }) => line === before.length && col === (before.at(-1)?.length ?? 0) + 1)
     t.ok(place, `${put}: ${JSON.stringify(findings.map(({ line, col, message }) => [line, col, message]))}`)
-    t.match(place?.code, code)
+    t.match(place?.code, code, caseName({ find, put, at, code }))
   }
 })
 

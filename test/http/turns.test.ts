@@ -2,6 +2,7 @@ import t from 'tap'
 import { definePlugin, Failure } from '../../src/kit/index.ts'
 import { fill, around } from '../growth/bodies.ts'
 import { quietLog, start } from '../harness/start.ts'
+import { caseName } from '../harness/case-name.ts'
 
 /** A plugin that thinks for too long about what it is told to. */
 const slow = definePlugin({
@@ -39,7 +40,7 @@ t.test('[6.1] a request that keeps all others waiting is counted, and logged by 
     await new Promise(resolve => setImmediate(resolve))
     const mine = warned.filter(({ request }) => request === answer.headers.get('x-request-id'))
     t.match(mine, [{ ms: Number }], think)
-    t.ok((mine[0]?.ms ?? 0) >= 60)
+    t.ok((mine[0]?.ms ?? 0) >= 60, caseName({ think }))
   }
   const metrics = await (await fetch(`${opsUrl}/metrics`)).text()
   const counted = [...metrics.matchAll(/^tollgate_long_turns_total\{step="\w+"\} (\d+)/gm)].map(match =>

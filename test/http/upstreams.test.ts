@@ -12,6 +12,7 @@ import { askOnce } from '../harness/shop.ts'
 import { start } from '../harness/start.ts'
 import type { Upstream } from '../harness/upstream.ts'
 import { exchangeRaw, requestHead } from '../harness/wire.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const chat = '/v1/chat/completions'
 const ask = { model: modelName }
@@ -182,9 +183,9 @@ t.test('an upstream that cannot be found or reached is 502 or 504, and nothing w
     const { post, rows, settled } = await startOne(t, { upstreams: [{ url: address }] })
     const answer = await post()
     t.equal(answer.status, status, address)
-    t.match(await answer.json(), { error: { code } })
+    t.match(await answer.json(), { error: { code } }, caseName({ address, status, code }))
     await settled()
-    t.match(rows, [{ outcome: 'refused', errorCode: code }])
+    t.match(rows, [{ outcome: 'refused', errorCode: code }], caseName({ address, status, code }))
   }
 })
 
@@ -253,7 +254,7 @@ t.test('the ten faults of http-proxy-3 2.0.1', async t => {
           res.writeHead(200, head).write('first')
           setTimeout(() => res.destroy(), 20)
         })
-        t.equal(await outcomeOf(url), 'cut')
+        t.equal(await outcomeOf(url), 'cut', caseName({ head }))
       }
     },
   )
@@ -301,9 +302,9 @@ t.test('the ten faults of http-proxy-3 2.0.1', async t => {
       const fixed = ['Content-Type: application/json', `Content-Length: ${body.length}`]
       await exchangeRaw(url, requestHead('POST', chat, [...lines, ...fixed]) + body)
       const received = upstream.received.at(-1)
-      t.equal(received?.headers['authorization'], 'Bearer OURS')
-      t.notOk(received?.rawHeaders.join().includes('CALLER'))
-      t.equal(received?.headers.expect, undefined)
+      t.equal(received?.headers['authorization'], 'Bearer OURS', caseName({ more }))
+      t.notOk(received?.rawHeaders.join().includes('CALLER'), caseName({ more }))
+      t.equal(received?.headers.expect, undefined, caseName({ more }))
     }
   })
 
@@ -351,8 +352,8 @@ t.test('the ten faults of http-proxy-3 2.0.1', async t => {
       [502, 'upstream_cut'],
     ] as const) {
       const answer = await post()
-      t.equal(answer.status, status)
-      t.match(await answer.json(), { error: { code } })
+      t.equal(answer.status, status, caseName({ status, code }))
+      t.match(await answer.json(), { error: { code } }, caseName({ status, code }))
     }
   })
 
@@ -425,10 +426,10 @@ t.test('pictures are asked of a second upstream only where the first took none [
     alpha.answerOnce(res => void res.writeHead(503).end())
     const from = beta.received.length
     const answer = await send()
-    t.equal(answer.status, 200)
+    t.equal(answer.status, 200, caseName({ send }))
     await answer.text()
-    t.equal(beta.received.length, from + 1)
-    t.match(await charges(1), [{ state: 'settled', count: 1, amount: '0.04' }])
+    t.equal(beta.received.length, from + 1, caseName({ send }))
+    t.match(await charges(1), [{ state: 'settled', count: 1, amount: '0.04' }], caseName({ send }))
     t.match(await logs(1), [{ upstream: 'beta' }], 'the log names who answered')
   }
   const [first, second] = await Promise.all([alpha.received.at(-1)?.form(), beta.received.at(-1)?.form()])
@@ -448,7 +449,7 @@ t.test('pictures are asked of a second upstream only where the first took none [
     ]) {
       alpha.answerOnce(reaction)
       const answer = await send()
-      t.ok(answer.status >= 500)
+      t.ok(answer.status >= 500, caseName({ send, reaction }))
       await answer.text()
     }
   }

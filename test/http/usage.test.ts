@@ -5,6 +5,7 @@ import { formatBill } from '../../src/cli/commands/logs.ts'
 import { replayCharge } from '../../src/index.ts'
 import { type Started, start } from '../harness/start.ts'
 import type { Reaction } from '../harness/upstream.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const yaml = `
 version: 1
@@ -194,10 +195,10 @@ t.test('a chat stream tells its usage though the caller did not ask, who sees no
   upstream.answer(events(shown[0] as string, shown[1] as string, usageEvent, finished))
   for (const asked of [{}, { stream_options: null }, { stream_options: { include_usage: false } }]) {
     const res = await post('/v1/chat/completions', { model: 'chat-one', messages, stream: true, ...asked })
-    t.equal(await res.text(), shown.join(''))
-    t.match(upstream.received.at(-1)?.json(), { stream_options: { include_usage: true } })
-    t.match(await charges(1), [{ amount: '0.0561', delivery: 'confirmed' }])
-    t.match(await logs(1), [{ usage: { input_tokens: 12, output_tokens: 34 } }])
+    t.equal(await res.text(), shown.join(''), caseName({ asked }))
+    t.match(upstream.received.at(-1)?.json(), { stream_options: { include_usage: true } }, caseName({ asked }))
+    t.match(await charges(1), [{ amount: '0.0561', delivery: 'confirmed' }], caseName({ asked }))
+    t.match(await logs(1), [{ usage: { input_tokens: 12, output_tokens: 34 } }], caseName({ asked }))
   }
 })
 
@@ -416,10 +417,14 @@ t.test('a request whose tools make images is refused with a remedy: it is never 
   const tools = [{ type: 'web_search' }, { type: 'image_generation' }]
   for (const model of ['chat-one', 'chat-free']) {
     const res = await post('/v1/responses', { model, input: 'draw', tools })
-    t.equal(res.status, 400)
-    t.match(await res.json(), {
-      error: { code: 'image_tool_refused', param: 'tools', message: /\/v1\/images\/generations/ },
-    })
+    t.equal(res.status, 400, caseName({ model }))
+    t.match(
+      await res.json(),
+      {
+        error: { code: 'image_tool_refused', param: 'tools', message: /\/v1\/images\/generations/ },
+      },
+      caseName({ model }),
+    )
   }
   t.equal(started.asked(), 0)
   upstream.answer({ id: 'r', object: 'response', output: [], usage: { input_tokens: 3, output_tokens: 4 } })
@@ -573,11 +578,12 @@ t.test(
         t.match(charge?.lines, [{ tier: 'input' }, { tier: 'output' }], usage)
         t.ok(Number(charge?.amount) > 0 && Number(charge?.amount) < 1, `${charge?.amount} is the estimate`)
         const how = headers ? 'settle' : 'void'
-        t.ok(await gateway.storage.books.resolve(charge?.id ?? '', how, 'ann', 'seen'))
+        t.ok(await gateway.storage.books.resolve(charge?.id ?? '', how, 'ann', 'seen'), caseName({ headers, usage }))
         const [ended] = await charges(1)
         t.match(
           ended,
           how === 'settle' ? { state: 'settled', amount: charge?.amount } : { state: 'voided', amount: '0' },
+          caseName({ headers, usage }),
         )
       }
     t.same((await gateway.storage.books.verify()).problems, [])

@@ -6,6 +6,7 @@ import { runCli } from '../harness/cli.ts'
 import { picture } from '../harness/pictures.ts'
 import { redisMissing } from '../harness/redis.ts'
 import { figure, isAlive, startWorks, until, workersOf } from '../harness/works.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const skip = redisMissing()
 const ask = { model: 'alpha-image-2', prompt: 'a boat' }
@@ -16,7 +17,7 @@ t.test('a worker that is killed is replaced, and what it has counted stays count
   const { site, gateway, url } = await startWorks(t, 2)
   const before = await workersOf(gateway)
   const [victim = 0] = before
-  for (let i = 0; i < 6; i++) t.equal((await askOnce(url, ask, { key: site.key })).status, 200)
+  for (let i = 0; i < 6; i++) t.equal((await askOnce(url, ask, { key: site.key })).status, 200, caseName({ i }))
   await until(async () => (await figure(gateway, requests)) === 6)
   process.kill(victim, 'SIGKILL')
   await gateway.hears(/a worker ended; another takes its place/)
@@ -50,6 +51,7 @@ t.test(
       t.same(
         (await Promise.all(others)).map(({ status }) => status),
         [200, 200, 200, 200],
+        caseName({ trap }),
       )
       t.ok([200, 503].includes((await asked).status ?? 0), 'the one that did it is answered too')
       await gateway.hears(/a worker ended; another takes its place/, from)

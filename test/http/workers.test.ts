@@ -6,6 +6,7 @@ import { runCli } from '../harness/cli.ts'
 import { picture } from '../harness/pictures.ts'
 import { redisMissing } from '../harness/redis.ts'
 import { figure, startWorks, until, workersOf } from '../harness/works.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const skip = redisMissing()
 const ask = { model: 'alpha-image-2', prompt: 'a boat' }
@@ -46,8 +47,8 @@ t.test('several processes are one gateway: one address, one storage, one set of 
       const text = await readFile(site.config, 'utf8')
       if (edit) await writeFile(site.config, text.replace(edit, ''))
       const second = site.start()
-      await t.rejects(second.ready, /another gateway already works on/)
-      t.equal(await second.gone, 1)
+      await t.rejects(second.ready, /another gateway already works on/, caseName({ edit }))
+      t.equal(await second.gone, 1, caseName({ edit }))
       await writeFile(site.config, text)
     }
   })

@@ -2,6 +2,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import Anthropic0 from 'anthropic0'
 import t, { type Test } from 'tap'
 import { bodyBytesMax, caught, collect, headerOf, readOut, type SdkGateway, startForSdk } from './sdk-gateway.ts'
+import { caseName } from '../harness/case-name.ts'
 
 /** The versions in use, read as the newest: the older sends its key as `x-api-key` and asks for another API version. */
 const versions = [
@@ -27,10 +28,17 @@ for (const { version, Sdk } of versions) {
       for (const baseURL of [gateway.url, `${gateway.url}/v1`]) {
         const other = connect({ baseURL })
         t.match(await other.messages.create(order), { content: [{ text: said }] }, baseURL)
-        t.equal(await other.messages.stream(order).finalText(), said)
-        t.match(await other.messages.countTokens({ model, messages: order.messages }), { input_tokens: 3 })
-        t.ok((await collect(other.models.list())).some(({ id }) => id === model))
-        t.equal((await other.models.retrieve(model)).id, model)
+        t.equal(await other.messages.stream(order).finalText(), said, caseName({ baseURL }))
+        t.match(
+          await other.messages.countTokens({ model, messages: order.messages }),
+          { input_tokens: 3 },
+          caseName({ baseURL }),
+        )
+        t.ok(
+          (await collect(other.models.list())).some(({ id }) => id === model),
+          caseName({ baseURL }),
+        )
+        t.equal((await other.models.retrieve(model)).id, model, caseName({ baseURL }))
       }
       const token = new Sdk({ baseURL: gateway.url, apiKey: null, authToken: gateway.key, maxRetries: 0 })
       t.match(await token.messages.create(order), { content: [{ text: said }] })
@@ -114,8 +122,9 @@ async function callModels(t: Test, client: Anthropic): Promise<void> {
       t.match(
         all.find(one => one.id === id),
         { type: 'model', id, display_name: String, created_at: /^\d{4}-\d\d-\d\dT/, lifecycle: 'active' },
+        caseName({ id }),
       )
-      t.match(await client.models.retrieve(id), { type: 'model', id })
+      t.match(await client.models.retrieve(id), { type: 'model', id }, caseName({ id }))
     }
     t.match(await caught(client.models.retrieve('missing')), { status: 404 })
   })

@@ -1,6 +1,7 @@
 import { Cohere, CohereClient, CohereClientV2, CohereError } from 'cohere-ai'
 import t from 'tap'
 import { bodyBytesMax, caught, startForSdk } from './sdk-gateway.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const model = 'sim-rerank'
 const query = 'red boat'
@@ -41,8 +42,8 @@ t.test('cohere 8', async t => {
   await t.test('rerank of the second version, by either client', async t => {
     for (const client of [second, first.v2]) {
       const answer = await client.rerank(order)
-      t.match(answer, { results: ranked, meta: { apiVersion: { version: '2' }, ...meta } })
-      t.equal((await client.rerank({ ...order, topN: 1 })).results.length, 1)
+      t.match(answer, { results: ranked, meta: { apiVersion: { version: '2' }, ...meta } }, caseName({ client }))
+      t.equal((await client.rerank({ ...order, topN: 1 })).results.length, 1, caseName({ client }))
     }
   })
 

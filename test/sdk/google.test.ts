@@ -2,6 +2,7 @@ import { ApiError, type GenerateContentResponse, GoogleGenAI, Type } from '@goog
 import { ApiError as ApiError1, GoogleGenAI as GoogleGenAI1 } from 'genai1'
 import t, { type Test } from 'tap'
 import { bodyBytesMax, caught, collect, readOut, type SdkGateway, startForSdk } from './sdk-gateway.ts'
+import { caseName } from '../harness/case-name.ts'
 
 /** The versions in use, read as the newest: the older asks at `/v1beta`, the newer at `/v1`. */
 const versions = [
@@ -35,11 +36,22 @@ for (const { version, Sdk, SdkError } of versions) {
         for (const apiVersion of ['v1', 'v1beta']) {
           const { models } = connect({ baseUrl, apiVersion })
           t.equal((await models.generateContent({ model, contents })).text, said, `${baseUrl} ${apiVersion}`)
-          t.equal(textOf(await collect(await models.generateContentStream({ model, contents }))), said)
-          t.match(await models.countTokens({ model, contents }), { totalTokens: 3 })
-          t.equal((await models.embedContent({ model, contents })).embeddings?.length, 1)
-          t.ok((await collect(await models.list())).some(({ name }) => name === `models/${model}`))
-          t.equal((await models.get({ model })).name, `models/${model}`)
+          t.equal(
+            textOf(await collect(await models.generateContentStream({ model, contents }))),
+            said,
+            caseName({ baseUrl, apiVersion }),
+          )
+          t.match(await models.countTokens({ model, contents }), { totalTokens: 3 }, caseName({ baseUrl, apiVersion }))
+          t.equal(
+            (await models.embedContent({ model, contents })).embeddings?.length,
+            1,
+            caseName({ baseUrl, apiVersion }),
+          )
+          t.ok(
+            (await collect(await models.list())).some(({ name }) => name === `models/${model}`),
+            caseName({ baseUrl, apiVersion }),
+          )
+          t.equal((await models.get({ model })).name, `models/${model}`, caseName({ baseUrl, apiVersion }))
         }
       }
     })

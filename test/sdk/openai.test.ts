@@ -4,6 +4,7 @@ import OpenAI6, { toFile as toFile6 } from 'openai6'
 import t, { type Test } from 'tap'
 import { png } from '../harness/pictures.ts'
 import { bodyBytesMax, caught, collect, headerOf, readOut, type SdkGateway, startForSdk } from './sdk-gateway.ts'
+import { caseName } from '../harness/case-name.ts'
 
 /** The versions in use, read as the newest: what they have in common is what is called here. */
 const versions = [
@@ -32,16 +33,43 @@ for (const { version, Sdk, toFile } of versions) {
       for (const baseURL of [`${gateway.url}/v1`, gateway.url, `${gateway.url}/v1/v1`]) {
         const other = connect({ baseURL })
         t.equal((await other.chat.completions.create({ model, messages })).choices[0]?.message.content, said, baseURL)
-        t.match(await other.responses.create({ model, input: 'a red boat' }), { status: 'completed' })
-        t.equal((await other.embeddings.create({ model: 'sim-embedding', input: 'a' })).data.length, 1)
-        t.ok((await collect(other.models.list())).some(({ id }) => id === model))
-        t.equal((await other.models.retrieve(model)).id, model)
-        t.equal((await other.images.generate({ model: 'beta-imagine-image', prompt: 'a boat' })).data?.length, 1)
+        t.match(
+          await other.responses.create({ model, input: 'a red boat' }),
+          { status: 'completed' },
+          caseName({ baseURL }),
+        )
+        t.equal(
+          (await other.embeddings.create({ model: 'sim-embedding', input: 'a' })).data.length,
+          1,
+          caseName({ baseURL }),
+        )
+        t.ok(
+          (await collect(other.models.list())).some(({ id }) => id === model),
+          caseName({ baseURL }),
+        )
+        t.equal((await other.models.retrieve(model)).id, model, caseName({ baseURL }))
+        t.equal(
+          (await other.images.generate({ model: 'beta-imagine-image', prompt: 'a boat' })).data?.length,
+          1,
+          caseName({ baseURL }),
+        )
         const image = await toFile(png(8, 8), 'a.png', { type: 'image/png' })
-        t.equal((await other.images.edit({ model: 'beta-imagine-image', prompt: 'a', image })).data?.length, 1)
-        t.equal((await other.audio.speech.create({ model: 'sim-speech', voice: 'alloy', input: 'a' })).status, 200)
+        t.equal(
+          (await other.images.edit({ model: 'beta-imagine-image', prompt: 'a', image })).data?.length,
+          1,
+          caseName({ baseURL }),
+        )
+        t.equal(
+          (await other.audio.speech.create({ model: 'sim-speech', voice: 'alloy', input: 'a' })).status,
+          200,
+          caseName({ baseURL }),
+        )
         const file = await toFile(Buffer.alloc(1600), 'a.mp3')
-        t.match(await other.audio.transcriptions.create({ model: 'sim-transcription', file }), { text: /^simulated/ })
+        t.match(
+          await other.audio.transcriptions.create({ model: 'sim-transcription', file }),
+          { text: /^simulated/ },
+          caseName({ baseURL }),
+        )
       }
     })
     t.comment(`openai ${version}: ${await gateway.requests()} requests`)
@@ -200,8 +228,9 @@ async function callModels(t: Test, client: OpenAI): Promise<void> {
       t.match(
         all.find(one => one.id === id),
         { id, object: 'model', created: Number, owned_by: String },
+        caseName({ id }),
       )
-      t.match(await client.models.retrieve(id), { id, object: 'model' })
+      t.match(await client.models.retrieve(id), { id, object: 'model' }, caseName({ id }))
     }
     const answer = await client.chat.completions.create({ model: 'vendor/sim-chat', messages })
     t.equal(answer.choices[0]?.message.content, said)

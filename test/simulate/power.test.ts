@@ -5,6 +5,7 @@ import t from 'tap'
 import type { PowerResult } from './power/battery.ts'
 import { Random } from './world/random.ts'
 import { type Loss, UnsyncedDisk } from './world/unsynced.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const script = resolve(import.meta.dirname, 'run.ts')
 
@@ -43,7 +44,7 @@ t.test('of what was not synced any sectors may be there, and others not', async 
         .lose(new Random(seed, 't'), { ...everything, kept: 0.5 })
         .get('db')
         ?.toString() ?? ''
-    t.match(left, /^(?:-{512}|\+{512}){3}$/)
+    t.match(left, /^(?:-{512}|\+{512}){3}$/, caseName({ seed }))
     seen.add(left)
   }
   t.equal(seen.size, 8, 'all that three sectors can come to')

@@ -9,6 +9,7 @@ import { drawPlan } from './play/plan.ts'
 import type { Outcome } from './play/play.ts'
 import { readRecorded, recordPlan, type Recorded } from './play/record.ts'
 import { unfitting } from './try-sabotages.ts'
+import { caseName } from '../harness/case-name.ts'
 
 /** A fault that a seed has found, and what became of it. */
 type FoundFault = {
@@ -67,8 +68,8 @@ t.test('a story that was written down is the one that was drawn', t => {
   for (const seed of [1, 2, 10]) {
     const plan = drawPlan(seed)
     const read = readRecorded(JSON.parse(JSON.stringify(recordPlan(plan))) as Recorded)
-    t.strictSame(recordPlan(read), recordPlan(plan))
-    t.equal(read.operations.length, plan.operations.length)
+    t.strictSame(recordPlan(read), recordPlan(plan), caseName({ seed }))
+    t.equal(read.operations.length, plan.operations.length, caseName({ seed }))
   }
   t.end()
 })
@@ -87,7 +88,7 @@ t.test('what a seed decides happens once more in the same way, in another proces
     const [one, two] = await Promise.all([runSeed(seed), runSeed(seed)])
     t.equal(one.trace, two.trace, `trace of seed ${seed}`)
     t.equal(one.books, two.books, `books of seed ${seed}`)
-    t.ok(one.happened > 1_000)
+    t.ok(one.happened > 1_000, caseName({ seed }))
   }
 })
 

@@ -2,6 +2,7 @@ import t from 'tap'
 import { Anchors } from '../../src/gateway/anchors.ts'
 import { type Anchor, type Log, systemClock } from '../../src/kit/index.ts'
 import { parseAnchors } from '../../src/tools/parse-anchors.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const facts = { time: '2026-11-21T00:00:00.000Z', database: '0123456789abcd' }
 
@@ -65,6 +66,6 @@ t.test('[6.6] anchors are read one a line, and from a log of the gateway; anythi
     ['3', /^line 1 is no anchor$/],
     [one.replace('"position":3', '"position":"3"'), /^line 1 is no anchor$/],
   ] as const)
-    t.throws(() => parseAnchors(bad), { message: says })
+    t.throws(() => parseAnchors(bad), { message: says }, caseName({ bad, says }))
   t.end()
 })

@@ -18,6 +18,7 @@ import {
   somePlan,
   someTarget,
 } from '../harness/exchange.ts'
+import { caseName } from '../harness/case-name.ts'
 
 /** Keys in a Map, with what was asked of them. `answer` decides how a lookup comes back. */
 class MapKeys implements Pick<KeyStore, 'findByHash' | 'revision' | 'ownChanges'> {
@@ -90,7 +91,7 @@ t.test('a key with one character changed is no key', async t => {
   const secret = createSecret()
   for (let i = 3; i < secret.length; i++) {
     const other = secret[i] === 'a' ? 'b' : 'a'
-    t.equal(readSecret(secret.slice(0, i) + other + secret.slice(i + 1)), undefined)
+    t.equal(readSecret(secret.slice(0, i) + other + secret.slice(i + 1)), undefined, caseName({ i }))
   }
 })
 
@@ -142,7 +143,7 @@ t.test('what cannot be a key is 401 without the store being asked', async t => {
   for (const headers of cases) {
     const failure = await refusalOf(() => ask(headers))
     t.match(failure, { status: 401, code: 'invalid_api_key' }, JSON.stringify(headers).slice(0, 60))
-    t.notMatch(failure.message, secret.slice(3, 20))
+    t.notMatch(failure.message, secret.slice(3, 20), caseName({ headers }))
   }
   t.equal(keys.lookups, 0)
 })
@@ -200,7 +201,11 @@ t.test(
     const { keys, log, secret, ask } = setUp(t)
     keys.put(secret, someKey({ group: 'gone' }))
     for (let i = 0; i < 3; i++)
-      t.match(await refusalOf(() => ask(bearer(secret))), { status: 403, code: 'group_unknown', message: /'gone'/ })
+      t.match(
+        await refusalOf(() => ask(bearer(secret))),
+        { status: 403, code: 'group_unknown', message: /'gone'/ },
+        caseName({ i }),
+      )
     t.equal(log.lines.filter(([level]) => level === 'warn').length, 1)
   },
 )

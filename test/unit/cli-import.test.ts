@@ -5,6 +5,7 @@ import t from 'tap'
 import { formatText } from '../../src/config/format-text.ts'
 import { shiftPoint, toDecimal, toPrice } from '../../src/tools/import/decimals.ts'
 import { importConfig, loadConfig } from '../../src/index.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'tollgate-import-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -38,7 +39,8 @@ t.test('prices each become prices per million, exactly', async t => {
   ]
   for (const [given, million] of cases)
     t.equal(toPrice(shiftPoint(toDecimal(given) ?? 'none', 6)), million, String(given))
-  for (const none of [undefined, null, 'a lot', -1, Number.NaN, '']) t.equal(toDecimal(none), undefined)
+  for (const none of [undefined, null, 'a lot', -1, Number.NaN, ''])
+    t.equal(toDecimal(none), undefined, caseName({ none }))
 })
 
 t.test('a model list becomes upstreams, families and models with what each costs', async t => {

@@ -5,6 +5,7 @@ import t from 'tap'
 import { createGateway } from '../../src/index.ts'
 import { createLog } from '../../src/observe/index.ts'
 import { bin, makeFolder } from '../harness/folder.ts'
+import { caseName } from '../harness/case-name.ts'
 
 /** It gives a command a terminal. */
 const hasScript = spawnSync('script', ['--version']).status === 0
@@ -60,7 +61,7 @@ t.test('init refuses answers that do not fit, and writes nothing then', async t 
     [['--currency', 'dollars'], /currency/],
   ]
   for (const [args, says] of cases)
-    t.match(await place.run('init', '--yes', ...args), { code: 2, stdout: '', stderr: says })
+    t.match(await place.run('init', '--yes', ...args), { code: 2, stdout: '', stderr: says }, caseName({ args, says }))
   await t.rejects(readFile(place.path('gateway.yaml')))
 })
 
@@ -156,8 +157,8 @@ t.test('init writes no password down', async t => {
     ['--counters', 'redis://:pass-word-1@redis.example:6379'],
   ] as const) {
     const refused = await place.run('init', '--yes', flag, url)
-    t.match(refused, { code: 2, stdout: '', stderr: /holds a password.*start with TOLLGATE_/ })
-    t.notMatch(refused.stderr, 'pass-word-1')
+    t.match(refused, { code: 2, stdout: '', stderr: /holds a password.*start with TOLLGATE_/ }, caseName({ flag, url }))
+    t.notMatch(refused.stderr, 'pass-word-1', caseName({ flag, url }))
   }
   await t.rejects(readFile(place.path('gateway.yaml')), { code: 'ENOENT' })
   t.match(await place.run('init', '--yes', '--storage', 'postgres://u@db.example/x'), { code: 0 })

@@ -3,6 +3,7 @@ import t from 'tap'
 import { formatText } from '../../src/config/format-text.ts'
 import { readYaml } from '../../src/config/load.ts'
 import { toValue } from '../../src/config/tree.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const shipped = readFileSync(new URL('../../gateway.yaml', import.meta.url), 'utf8')
 const broken = new URL('../cases/config-errors/', import.meta.url)
@@ -59,7 +60,7 @@ for (const [title, given, wanted] of cases)
 
 t.test('a file that cannot be read is left alone, and its faults are told', async t => {
   for (const text of ['a: [1', 'a: 1\na: 2', 'a: &x 1', '', 'a:\n\t- 1'])
-    t.match(formatText(text), { ok: false, diagnostics: [{}] })
+    t.match(formatText(text), { ok: false, diagnostics: [{}] }, caseName({ text }))
 })
 
 t.test('whatever blanks a file has, the layout keeps its meaning and is found in one step', async t => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { type LintFinding, lintConfig, listLintRules, reportFindings } from '../../src/index.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const shipped = await readFile(new URL('../../gateway.yaml', import.meta.url), 'utf8')
 const folder = await mkdtemp(join(tmpdir(), 'tollgate-lint-'))
@@ -116,7 +117,8 @@ t.test('every rule has a case, a reason and a remedy', async t => {
     rules.map(rule => rule.id).toSorted((a, b) => (a < b ? -1 : 1)),
     [...new Set(cases.map(([rule]) => rule))].toSorted((a, b) => (a < b ? -1 : 1)),
   )
-  for (const { description, remedy } of rules) t.ok(description.length > 20 && remedy.length > 10)
+  for (const { description, remedy } of rules)
+    t.ok(description.length > 20 && remedy.length > 10, caseName({ description, remedy }))
 })
 
 t.test('a comment beside a line or above it silences a rule there, with a reason', async t => {
@@ -210,7 +212,7 @@ t.test('findings as SARIF 2.1.0: every result names its rule, level and place', 
   t.match(log, { version: '2.1.0', $schema: /sarif-2\.1\.0/, runs: [{ columnKind: 'utf16CodeUnits' }] })
   const [{ tool, results }] = log.runs
   t.match(tool.driver, { name: 'tollgate', semanticVersion: /^\d+\.\d+\.\d+/ })
-  for (const result of results) t.equal(tool.driver.rules[result.ruleIndex].id, result.ruleId)
+  for (const result of results) t.equal(tool.driver.rules[result.ruleIndex].id, result.ruleId, caseName({ result }))
   t.match(results, [
     {
       ruleId: 'cors-any',

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { picture } from '../harness/pictures.ts'
 import { startUpstream } from '../harness/upstream.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const bin = join(root, 'src/cli/bin.ts')
@@ -127,8 +128,8 @@ t.test('what cannot be understood is answered with a suggestion and exit 2, on s
   for (const [i, [args, says]] of cases.entries()) {
     const { code, stdout, stderr } = ran[i] as Ran
     t.equal(code, 2, `tollgate ${args.join(' ')}`)
-    t.match(stderr, says)
-    t.equal(stdout, '')
+    t.match(stderr, says, caseName({ i, args, says }))
+    t.equal(stdout, '', caseName({ i, args, says }))
   }
 })
 
@@ -160,7 +161,7 @@ t.test('commands that need no gateway print data to stdout and words to stderr',
     /^bill {7}2 × 0\.08 = 0\.16 USD expected, at most 0\.16; no group multiplier applies$/m,
     /^note .*2048x1152 is billed 2K$/m,
   ])
-    t.match(image.stdout, says)
+    t.match(image.stdout, says, caseName({ says }))
   t.match(jsonLines(imageJson.stdout), [
     {
       sent: { resolution: '2k', aspect_ratio: '16:9' },
@@ -267,9 +268,9 @@ t.test('a gateway is served, and every command works beside it', async t => {
     await forger.text()
     const forged = String(forger.headers.get('x-request-id'))
     for (const { code, stdout } of await Promise.all([run('logs'), run('logs', 'show', forged)])) {
-      t.equal(code, 0)
-      t.notMatch(stdout.replaceAll('\n', ''), /[\p{Cc}\u202e]/u)
-      t.notMatch(stdout, /^(?:2026-11-20T00:00:00\.000Z {2}req_forged|high)/m)
+      t.equal(code, 0, caseName({ code, stdout }))
+      t.notMatch(stdout.replaceAll('\n', ''), /[\p{Cc}\u202e]/u, caseName({ code, stdout }))
+      t.notMatch(stdout, /^(?:2026-11-20T00:00:00\.000Z {2}req_forged|high)/m, caseName({ code, stdout }))
       t.match(stdout, String.raw`请求品质 high\u001b[2J\u000d\u000a2026`, 'it is shown as what it is')
     }
   })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { type Format, type FormatName, formats, isOf, patternOf } from '../../src/config/formats.ts'
+import { caseName } from '../harness/case-name.ts'
 
 type Samples = { readonly fits: readonly string[]; readonly others: readonly string[] }
 
@@ -44,7 +45,7 @@ for (const [name, { fits, others }] of Object.entries(samples))
     const pattern = new RegExp(patternOf(format), 'u')
     for (const text of fits) {
       t.ok(isOf(format, text), text)
-      t.match(text, pattern)
+      t.match(text, pattern, caseName({ text }))
     }
     for (const text of others) t.notOk(isOf(format, text), text)
   })

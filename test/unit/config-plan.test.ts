@@ -10,6 +10,7 @@ import type { AnyPlugin, OperationsByName, Plan, Route } from '../../src/kit/ind
 import { operationTraits } from '../../src/operations/index.ts'
 import { readFileSync } from 'node:fs'
 import { resolveSample, sampleText } from './config-sample.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const key = 'k-1234567890'
 
@@ -195,8 +196,12 @@ t.test('every spelling of a route is a route of its own that asks upstreams at t
     ],
   )
   for (const route of routes) {
-    t.match(route, { method: 'POST', upstreamPath: `/v1beta${path}`, stream: 'always', dialect: 'by-caller' })
-    t.match(route, { body: 'json', bodyBytesMax: 1024 })
+    t.match(
+      route,
+      { method: 'POST', upstreamPath: `/v1beta${path}`, stream: 'always', dialect: 'by-caller' },
+      caseName({ route }),
+    )
+    t.match(route, { body: 'json', bodyBytesMax: 1024 }, caseName({ route }))
   }
   t.match(
     describeChanges(await planOf(sampleText), plan).join('\n'),
@@ -406,7 +411,7 @@ t.test('the shipped gateway.yaml', async t => {
   const lines = text.split('\n')
   for (const model of plan.models.values()) {
     for (const price of model.prices.values()) t.equal(price.origin.line, model.origin.line, 'its price is on its line')
-    t.match(lines[model.origin.line - 1], model.name)
+    t.match(lines[model.origin.line - 1], model.name, caseName({ model }))
   }
   const { server } = plan
   t.match(server, { heartbeatMs: 15_000, agentsAccepting102: ['OpenAI/JS', 'Anthropic/JS'], corsOrigins: [] })

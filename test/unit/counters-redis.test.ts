@@ -11,6 +11,7 @@ import { fresh, places, ticketOf, window } from '../contract/counters.ts'
 import type { Job } from '../contract/counters-child.ts'
 import { HandClock, KeptLog } from '../harness/exchange.ts'
 import { redisMissing, startRedis } from '../harness/redis.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const skip = redisMissing()
 const minute = 60_000
@@ -220,11 +221,11 @@ t.test('an answer that is lost on its way is asked for again and counts once [D9
     await until(() => counters.healthy())
     cuts = true
     ticketOf(await counters.take(demands, 'refuse'))
-    t.match(await other.peek(demands, 'refuse'), [
-      { remaining: 49 - i },
-      { remaining: 4_900 - 100 * i },
-      { remaining: 49 - i },
-    ])
+    t.match(
+      await other.peek(demands, 'refuse'),
+      [{ remaining: 49 - i }, { remaining: 4_900 - 100 * i }, { remaining: 49 - i }],
+      caseName({ i }),
+    )
   }
   t.equal(lost, 10)
 })
@@ -241,13 +242,13 @@ t.test(
     const { counters: other } = await open(t, redis.url, { clock, serverTime })
     for (const step of [-60 * minute, 60 * minute, -90 * minute]) {
       const requests = [window(10)]
-      t.equal(await count(counters, 20, requests), 10)
+      t.equal(await count(counters, 20, requests), 10, caseName({ step }))
       ahead += step
-      t.equal(await count(counters, 20, requests), 0)
+      t.equal(await count(counters, 20, requests), 0, caseName({ step }))
       const { standings } = await other.take(requests, 'refuse')
-      t.ok((standings[0]?.waitMs ?? 0) <= minute)
+      t.ok((standings[0]?.waitMs ?? 0) <= minute, caseName({ step }))
       clock.move(minute)
-      t.ok(ticketOf(await counters.take(requests, 'refuse')))
+      t.ok(ticketOf(await counters.take(requests, 'refuse')), caseName({ step }))
     }
   },
 )

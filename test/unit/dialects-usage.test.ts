@@ -1,6 +1,7 @@
 import t from 'tap'
 import { dialects } from '../../src/dialects/index.ts'
 import type { Dialect, Json, Usage } from '../../src/kit/index.ts'
+import { caseName } from '../harness/case-name.ts'
 
 function style(name: string): Dialect {
   const dialect = dialects.get(name)
@@ -381,7 +382,11 @@ t.test('later reports of a stream stand in for earlier ones, member by member', 
 t.test('[6.3] what is no count is no report; one that is too large is, for others to judge', async t => {
   const body = (count: unknown): Json => ({ usage: { prompt_tokens: count as Json, completion_tokens: 1 } })
   for (const count of [1e9 + 1, Number.MAX_SAFE_INTEGER])
-    t.strictSame(style('openai').usageOf('chat', body(count)), told({ inputTokens: count, outputTokens: 1 }))
+    t.strictSame(
+      style('openai').usageOf('chat', body(count)),
+      told({ inputTokens: count, outputTokens: 1 }),
+      caseName({ count }),
+    )
   for (const count of [-1, 1.5, '12', null, true, Number.POSITIVE_INFINITY, Number.NaN, 1e300, [1], {}])
     t.strictSame(style('openai').usageOf('chat', body(count)), told({ outputTokens: 1 }), typeof count)
   for (const duration of [-1, Number.POSITIVE_INFINITY, Number.NaN, '3'])

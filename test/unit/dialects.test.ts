@@ -19,6 +19,7 @@ import {
   type Upstream,
 } from '../../src/kit/index.ts'
 import { someTarget } from '../harness/exchange.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const fail = failures({
   invalid_api_key: { status: 401, type: 'invalid_request_error', text: 'The API key is not valid.' },
@@ -243,7 +244,8 @@ t.test("by-caller is the caller's own style", async t => {
   ]
   for (const [name, head] of rows)
     t.equal(findDialect('by-caller', someHead({ path: '/v1/models', ...head }))?.name, name, JSON.stringify(head))
-  for (const name of dialects.keys()) t.equal(findDialect(name, someHead({ path: '/v1beta/x' }))?.name, name)
+  for (const name of dialects.keys())
+    t.equal(findDialect(name, someHead({ path: '/v1beta/x' }))?.name, name, caseName({ name }))
   t.equal(findDialect('nobody', someHead({})), undefined)
 })
 
@@ -269,17 +271,21 @@ t.test('before a route is known the path or a header may prove the style, and in
 t.test('the SDKs of the chat-completions style read every error whole', async t => {
   for (const failure of every) {
     const { status, body, headers } = style('openai').error(failure, id)
-    t.equal(headers['content-type'], 'application/json')
+    t.equal(headers['content-type'], 'application/json', caseName({ failure }))
     const { error } = JSON.parse(body.toString()) as { error: object }
-    t.strictSame(Object.keys(error), ['message', 'type', 'param', 'code'])
-    t.match(OpenaiApiError.generate(status, { error }, undefined, new Headers({ 'x-request-id': id })), {
-      status: failure.status,
-      type: failure.type,
-      code: failure.code,
-      param: failure.param,
-      requestID: id,
-      message: `${failure.status} ${failure.message}`,
-    })
+    t.strictSame(Object.keys(error), ['message', 'type', 'param', 'code'], caseName({ failure }))
+    t.match(
+      OpenaiApiError.generate(status, { error }, undefined, new Headers({ 'x-request-id': id })),
+      {
+        status: failure.status,
+        type: failure.type,
+        code: failure.code,
+        param: failure.param,
+        requestID: id,
+        message: `${failure.status} ${failure.message}`,
+      },
+      caseName({ failure }),
+    )
   }
 })
 
@@ -308,18 +314,22 @@ t.test('errors of the messages style name the words of their status', async t =>
     const { status, code, message } = failure
     const answer = style('anthropic').error(failure, id)
     const type = words[status]
-    t.strictSame(bodyOf(answer), {
-      type: 'error',
-      error: { type, message, details: { error_code: code } },
-      request_id: id,
-    })
+    t.strictSame(
+      bodyOf(answer),
+      {
+        type: 'error',
+        error: { type, message, details: { error_code: code } },
+        request_id: id,
+      },
+      caseName({ failure }),
+    )
     const error = AnthropicApiError.generate(
       status,
       bodyOf(answer) as object,
       undefined,
       new Headers({ 'request-id': id }),
     )
-    t.match(error, { status, type, errorCode: code, apiMessage: message, requestID: id })
+    t.match(error, { status, type, errorCode: code, apiMessage: message, requestID: id }, caseName({ failure }))
   }
 })
 
@@ -327,13 +337,21 @@ t.test('both SDKs of the messages style, and those of the chat-completions style
   const failure = fail('model_not_found', { model: 'm' })
   const { status, body } = style('hybrid').error(failure, id)
   for (const one of anthropics(network(status, body.toString())))
-    t.match(await thrown(() => one.retrieve()), {
-      status: 404,
-      requestID: id,
-      error: bodyOf({ status, headers: {}, body }),
-    })
+    t.match(
+      await thrown(() => one.retrieve()),
+      {
+        status: 404,
+        requestID: id,
+        error: bodyOf({ status, headers: {}, body }),
+      },
+      caseName({ one }),
+    )
   for (const one of openais(network(status, body.toString())))
-    t.match(await thrown(() => one.retrieve()), { status: 404, code: 'model_not_found', param: 'model' })
+    t.match(
+      await thrown(() => one.retrieve()),
+      { status: 404, code: 'model_not_found', param: 'model' },
+      caseName({ one }),
+    )
 })
 
 t.test('errors of the generative-language style name the words of their status, and why', async t => {
@@ -359,8 +377,8 @@ t.test('errors of the generative-language style name the words of their status, 
   for (const failure of every) {
     const { status, message, code } = failure
     const answer = style('google').error(failure, id)
-    t.match(bodyOf(answer), { error: { code: status, message, status: words[status] } })
-    t.equal(answer.status, status)
+    t.match(bodyOf(answer), { error: { code: status, message, status: words[status] } }, caseName({ failure }))
+    t.equal(answer.status, status, caseName({ failure }))
     const errors = await withGoogle(network(status, answer.body.toString()), one =>
       thrown(() => one.models.generateContent({ model: 'm', contents: 'hi' })),
     )
@@ -404,7 +422,7 @@ t.test('the SDK of the rerank style raises its own class of every status, with m
   }
   for (const failure of every) {
     const { status, body } = style('cohere').error(failure, id)
-    t.strictSame(JSON.parse(body.toString()), { message: failure.message, id })
+    t.strictSame(JSON.parse(body.toString()), { message: failure.message, id }, caseName({ failure }))
     const client = new CohereClient({
       token: 'sk-x',
       environment: 'http://127.0.0.1:9',
@@ -413,8 +431,8 @@ t.test('the SDK of the rerank style raises its own class of every status, with m
     })
     const error = await thrown(() => client.rerank({ model: 'm', query: 'q', documents: ['a'] }))
     t.ok(error instanceof CohereError, String(status))
-    t.match(error, { statusCode: status, body: { message: failure.message, id } })
-    if (classes[status]) t.equal((error as Error).name, classes[status])
+    t.match(error, { statusCode: status, body: { message: failure.message, id } }, caseName({ failure }))
+    if (classes[status]) t.equal((error as Error).name, classes[status], caseName({ failure }))
   }
 })
 
@@ -429,7 +447,7 @@ t.test('an error in a stream of chats, pictures or audio makes the SDKs throw it
   const stream = `data: {"id":"c","choices":[]}\n\n${style('openai').heartbeat}${text}`
   for (const one of openais(network(200, stream, 'text/event-stream'))) {
     const error = await thrown(async () => drain(await one.stream()))
-    t.match(error, { type: 'server_error', code: 'upstream_cut' })
+    t.match(error, { type: 'server_error', code: 'upstream_cut' }, caseName({ one }))
   }
 })
 
@@ -475,7 +493,11 @@ t.test('an error in a stream of messages makes both SDKs throw it, and a ping be
   t.equal(style('anthropic').heartbeat, 'event: ping\ndata: {"type":"ping"}\n\n')
   for (const one of anthropics(network(200, `${style('anthropic').heartbeat}${text}`, 'text/event-stream'))) {
     const error = await thrown(async () => drain(await one.stream()))
-    t.match(error, { type: 'api_error', error: { error: { message: 'The upstream broke off.' }, request_id: id } })
+    t.match(
+      error,
+      { type: 'api_error', error: { error: { message: 'The upstream broke off.' }, request_id: id } },
+      caseName({ one }),
+    )
   }
 })
 
@@ -545,7 +567,7 @@ t.test('models are listed in the chat-completions style without pages', async t 
     created,
     owned_by: 'text',
   })
-  for (const one of openais(pages('openai'))) t.strictSame(await idsOf(one.list(0)), names)
+  for (const one of openais(pages('openai'))) t.strictSame(await idsOf(one.list(0)), names, caseName({ one }))
 })
 
 t.test('models are listed in the messages style in pages that its SDKs follow to the end', async t => {
@@ -570,7 +592,7 @@ t.test('models are listed in the messages style in pages that its SDKs follow to
   t.match(style('anthropic').modelList(models, 'after_id=gone'), { data: [], last_id: null, has_more: false })
   t.match(style('anthropic').modelList(models, 'limit=0'), { first_id: 'a', last_id: 'e', has_more: false })
   for (const one of anthropics(pages('anthropic')))
-    for (const limit of [1, 2, 3, 5, 100]) t.strictSame(await idsOf(one.list(limit)), names)
+    for (const limit of [1, 2, 3, 5, 100]) t.strictSame(await idsOf(one.list(limit)), names, caseName({ one, limit }))
 })
 
 t.test('models are listed in the generative-language style in pages that its SDKs follow to the end', async t => {
@@ -588,6 +610,7 @@ t.test('models are listed in the generative-language style in pages that its SDK
       t.strictSame(
         found,
         names.map(name => `models/${name}`),
+        caseName({ pageSize, found }),
       )
   }
 })

@@ -2,6 +2,7 @@ import t from 'tap'
 import { CircuitBreaker } from '../../src/engine/circuit-breaker.ts'
 import { orderCandidates } from '../../src/engine/order-candidates.ts'
 import type { Candidate, Upstream } from '../../src/kit/index.ts'
+import { caseName } from '../harness/case-name.ts'
 
 function candidate(name: string, weight = 1, priority = 1, cooldown = { failures: 3, forMs: 1_000 }): Candidate {
   const upstream: Upstream = {
@@ -35,7 +36,7 @@ t.test('the upstreams of the lowest priority number come first, whatever their w
   const candidates = [candidate('late', 1_000, 2), candidate('early', 0.001, 1), candidate('last', 9, 3)]
   const random = randomFrom(1)
   for (let i = 0; i < 100; i++)
-    t.strictSame(names(orderCandidates(candidates, open, random)), ['early', 'late', 'last'])
+    t.strictSame(names(orderCandidates(candidates, open, random)), ['early', 'late', 'last'], caseName({ i }))
 })
 
 t.test('among equals the first is drawn by weight, and the rest follow by theirs', async t => {
@@ -119,6 +120,6 @@ t.test('an upstream that says for how long is paused for as long, at most a minu
     const { upstream } = candidate('one')
     breaker.failed(upstream, 0, asked)
     t.notOk(breaker.admits(upstream, rest - 1), `${asked} ms asked, after the first failure`)
-    t.ok(breaker.admits(upstream, rest))
+    t.ok(breaker.admits(upstream, rest), caseName({ asked, rest }))
   }
 })

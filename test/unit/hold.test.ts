@@ -12,6 +12,7 @@ import { migrations } from '../../src/storage/migrations/list.ts'
 import type { Query, Row } from '../../src/storage/query.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { holdOf, line, newKey } from '../contract/storage.ts'
+import { caseName } from '../harness/case-name.ts'
 
 // The steps of a hold on a connection of the test's own: every moment is a number, and what is written is looked at as it stands.
 
@@ -145,7 +146,8 @@ t.test('an idempotency key', async t => {
 
   t.test('of a charge that runs is running, however long', async t => {
     const { id, again } = start()
-    for (const at of [now, now + day, now + 400 * day]) t.same(again(at), { kind: 'running', chargeId: id })
+    for (const at of [now, now + day, now + 400 * day])
+      t.same(again(at), { kind: 'running', chargeId: id }, caseName({ at }))
   })
 
   t.test('of another request is a mismatch, before and after the end', async t => {

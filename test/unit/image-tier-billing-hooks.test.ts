@@ -24,6 +24,7 @@ import {
 } from '../../src/kit/index.ts'
 import { KeptLog, refusalOf, someExchange, someGroup, someHost, someKey, someTarget } from '../harness/exchange.ts'
 import { pngHead } from '../harness/image-heads.ts'
+import { caseName } from '../harness/case-name.ts'
 
 /** A ledger in memory that writes down what it was asked, and whose commits wait until they are let go. */
 class MemoryLedger implements Ledger {
@@ -182,9 +183,9 @@ t.test('a line that is not known to be durable cuts the caller, and its image st
     if (how === 'fails') on.ledger.fails = true
     else on.ledger.open = false
     const refusal = await refusalOf(() => stage.write(Buffer.from(answerOf(1254))))
-    t.match(refusal, { code: 'charge_not_recorded', status: 503, retry: false })
+    t.match(refusal, { code: 'charge_not_recorded', status: 503, retry: false }, caseName({ how }))
     await settle(on, { kind: 'cut', by: 'gateway', status: 200, reach: 'complete' })
-    t.match(on.ledger.asked.at(-1), 'review line_not_recorded')
+    t.match(on.ledger.asked.at(-1), 'review line_not_recorded', caseName({ how }))
   }
 })
 
@@ -222,9 +223,9 @@ t.test('an answer without images costs nothing, even as a 200', async t => {
     await admit(on)
     const { stage } = await replied(on)
     const out = textOf(await stage.write(Buffer.from(text))) + textOf(await stage.end())
-    t.equal(out, text)
+    t.equal(out, text, caseName({ text }))
     await settle(on, answered)
-    t.same(on.ledger.asked.slice(1), ['void zero_images', 'delivered'])
+    t.same(on.ledger.asked.slice(1), ['void zero_images', 'delivered'], caseName({ text }))
   }
 })
 
@@ -268,10 +269,10 @@ t.test('[6.2] an answer that is not recognised is refused, and its charge waits 
       await stage.write(Buffer.from(text))
       await stage.end()
     })
-    t.match(failure, { code: 'upstream_answer_unrecognised', status: 502, retry: false })
+    t.match(failure, { code: 'upstream_answer_unrecognised', status: 502, retry: false }, caseName({ text, shape }))
     await settle(on, { kind: 'refused', status: 502, reach: 'truncated', failure })
-    t.same(on.ledger.asked.slice(1), [`review answer_unrecognised: ${shape} kept`])
-    t.same(on.ex.notes.unrecognised, { shape })
+    t.same(on.ledger.asked.slice(1), [`review answer_unrecognised: ${shape} kept`], caseName({ text, shape }))
+    t.same(on.ex.notes.unrecognised, { shape }, caseName({ text, shape }))
   }
   const later = course({ n: 2 })
   await admit(later)
@@ -339,11 +340,15 @@ t.test('response_format of a family that renders is ours (2.4)', async t => {
   t.same(JSON.parse(sent), { data: [{ url: `data:image/png;base64,${image(1254)}` }] })
   for (const format of ['png', 1, [], ' ']) {
     const wrong = course({ response_format: format })
-    t.match(await refusalOf(() => admit(wrong)), {
-      code: 'invalid_response_format',
-      status: 400,
-      param: 'response_format',
-    })
+    t.match(
+      await refusalOf(() => admit(wrong)),
+      {
+        code: 'invalid_response_format',
+        status: 400,
+        param: 'response_format',
+      },
+      caseName({ format }),
+    )
   }
   const streamed = course({ response_format: 'url' }, { stream: true })
   t.match(await refusalOf(() => admit(streamed)), { code: 'response_format_not_streamed', status: 400 })
@@ -421,7 +426,7 @@ t.test('an Idempotency-Key buys once', async t => {
   for (const [held, refusal] of rows) {
     const on = course({}, { headers })
     on.ledger.answer = held
-    t.match(await refusalOf(() => admit(on)), refusal)
+    t.match(await refusalOf(() => admit(on)), refusal, caseName({ held, refusal }))
   }
 
   const large = course({}, { headers })

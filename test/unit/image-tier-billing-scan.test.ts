@@ -5,6 +5,7 @@ import { type FoundImage, type Scanned, tailBytes } from '../../plugins/image-ti
 import { ByteBudget } from '../../src/wire/index.ts'
 import { seeded } from '../harness/exchange.ts'
 import { avifHead, gifHead, jpegHead, pngHead, webpHead } from '../harness/image-heads.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
 const documents = Number(process.env['FUZZ'] ?? 800)
@@ -261,7 +262,7 @@ t.test('an element counts once, whatever it has', async t => {
   for (const [what, text, count] of rows) {
     const { out, done } = scanBoth(text)
     t.equal(done.length, count, what)
-    t.equal(out, text)
+    t.equal(out, text, caseName({ what, text, count }))
   }
 })
 
@@ -285,7 +286,7 @@ t.test('[6.2] what is known to hold no image passes', async t => {
   for (const [what, text] of rows) {
     const { out, done } = scanBoth(text)
     t.equal(done.length, 0, what)
-    t.equal(out, text)
+    t.equal(out, text, caseName({ what, text }))
   }
 })
 
@@ -339,7 +340,11 @@ t.test('[6.2] what may hold an image at a place that is not known does not go ou
 t.test('[6.2] an image as a list of numbers is not known to be none', async t => {
   const bytes = [...jpegHead(64, 64), ...Buffer.alloc(1_000)]
   for (const answer of [{ image: bytes }, { data: [bytes] }, { image: { type: 'Buffer', data: bytes } }])
-    t.throws(() => run(new ImageScanner(), Buffer.from(JSON.stringify(answer)), () => 100, []), unrecognised)
+    t.throws(
+      () => run(new ImageScanner(), Buffer.from(JSON.stringify(answer)), () => 100, []),
+      unrecognised,
+      caseName({ answer }),
+    )
   const refused = {
     created: '2026-11-21T09:14:03Z',
     data: [{ url: null, is_image_safe: false, seed: 3, style_type: 'AUTO' }],
@@ -362,8 +367,8 @@ t.test('[6.2] a refusal in words of the vendor passes where the family declares 
     '{"code":"DataInspectionFailed","message":"no","request_id":"r-1"}',
   ]
   for (const text of rows) {
-    t.equal(run(new ImageScanner(options), Buffer.from(text), () => 9, []).out, text)
-    t.throws(() => run(new ImageScanner(), Buffer.from(text), () => 9, []), unrecognised)
+    t.equal(run(new ImageScanner(options), Buffer.from(text), () => 9, []).out, text, caseName({ text }))
+    t.throws(() => run(new ImageScanner(), Buffer.from(text), () => 9, []), unrecognised, caseName({ text }))
   }
   for (const text of [
     '{"base_resp":{"status_code":0},"image":"file-1"}',
@@ -427,7 +432,7 @@ t.test('as links: names change only where a string with something in it follows'
       '{"b64_json":4,"url":null,"data":[{"a":{"b64_json":4}}]}',
     ],
   ]
-  for (const [text, expected] of rows) t.equal(scanBoth(text, true).out, expected)
+  for (const [text, expected] of rows) t.equal(scanBoth(text, true).out, expected, caseName({ text, expected }))
 })
 
 t.test('an answer that is cut or bent is never let through to its end', async t => {
@@ -435,7 +440,10 @@ t.test('an answer that is cut or bent is never let through to its end', async t 
   for (const length of [5, 20, 3_000, 8_000, full.length - 4, full.length - 1]) {
     const scanner = new ImageScanner({ asUrl: false })
     const { out } = scanner.write(Buffer.from(full.slice(0, length)))
-    t.ok(Buffer.concat(out).length <= Math.max(length - tailBytes, 22) || length >= full.length - 4)
+    t.ok(
+      Buffer.concat(out).length <= Math.max(length - tailBytes, 22) || length >= full.length - 4,
+      caseName({ length }),
+    )
     t.throws(() => scanner.end(), unreadable, `cut at ${length}`)
   }
   for (const text of [
@@ -511,7 +519,7 @@ t.test('only a completed event is an image; partial ones never are', async t => 
     for (const cut of [() => text.length * 2, () => 1, () => 5]) {
       const { out, done } = runEvents(text, cut)
       t.equal(done.length, count, what)
-      t.equal(out, text)
+      t.equal(out, text, caseName({ what, text, count, cut }))
     }
   }
 })
@@ -519,7 +527,7 @@ t.test('only a completed event is an image; partial ones never are', async t => 
 t.test('nothing of a completed event goes before its charge', async t => {
   const scanner = new EventScanner(new ByteBudget(1e6))
   const completed = event('image_generation.completed', { b64_json: png })
-  for (const byte of completed.slice(0, -1)) t.same(scanner.write(Buffer.from(byte)).out, [])
+  for (const byte of completed.slice(0, -1)) t.same(scanner.write(Buffer.from(byte)).out, [], caseName({ byte }))
   const { out, done } = scanner.write(Buffer.from('\n'))
   t.equal(Buffer.concat(out).toString(), completed)
   t.same(done, [{ index: 0, kind: 'bytes', size: { width: 1254, height: 1254 } }])
@@ -592,8 +600,8 @@ t.test('[6.2] what streams say beside images passes', async t => {
   ].join('')
   for (const step of [text.length, 1, 7]) {
     const { out, done } = runEvents(text, () => step)
-    t.equal(out, text)
-    t.equal(done.length, 1)
+    t.equal(out, text, caseName({ step }))
+    t.equal(done.length, 1, caseName({ step }))
   }
 })
 

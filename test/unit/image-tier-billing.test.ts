@@ -36,6 +36,7 @@ import {
   tiffHead,
   webpHead,
 } from '../harness/image-heads.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
 const mutations = Number(process.env['MUTATIONS'] ?? 10_000)
@@ -100,6 +101,7 @@ t.test('the long edge decides the tier: 1024 or less, 1025 to 2048, more (4.4.2)
               measured.size,
             ).tier,
           tier,
+          caseName({ name, head, edge, tier }),
         )
       }
     }
@@ -238,7 +240,7 @@ t.test('base64 is read leniently, in pieces of any size', async t => {
       const raw = Buffer.from(text)
       for (let at = 0; at < raw.length; at += step) head.write(raw, at, Math.min(raw.length, at + step))
       t.equal(sizeOf(head.end()), '1254x941', name)
-      t.equal(head.mime, 'image/png')
+      t.equal(head.mime, 'image/png', caseName({ name, text, step }))
     }
   }
   for (const text of ['', '=', 'data:', 'data:image/png;base64,', 'data:image/svg+xml,<svg/>', 'hello', '\\']) {
@@ -337,7 +339,7 @@ t.test('[6.9] what is known and not measured is named', async t => {
   for (const [bytes, mime] of cases) {
     const measured = headOf(bytes).end()
     t.match(measured, { kind: 'undecodable', mime }, String(mime))
-    t.same(readSizeOf(measured).unread ?? [], mime === null ? [] : [mime])
+    t.same(readSizeOf(measured).unread ?? [], mime === null ? [] : [mime], caseName({ bytes, mime }))
   }
 })
 
@@ -385,7 +387,7 @@ t.test('family B is billed by the size asked for (4.4.4), 2K without one', async
     const { rule, expected, atMost } = quote({ facet: ofRequest, family, model, asked, n: 3 })
     const line = rateImage({ index: 0, kind: 'link', size: null }, { rule, n: 3, overReturn: 'bill' })
     t.match(line, { tier, source, width: null, height: null, flags: [] }, String(asked.text))
-    t.match(expected, { tier, source })
+    t.match(expected, { tier, source }, caseName({ asked, tier, source }))
     t.equal(atMost, 3 * line.price, 'exactly that is held')
   }
 })
@@ -399,16 +401,20 @@ t.test('family A is billed by the image that came, whatever was asked for; one t
     [1672, 941],
     [1536, 1024],
   ] as const) {
-    t.same(rateImage({ index: 0, kind: 'bytes', size: { width, height } }, terms), {
-      index: 0,
-      tier: '2K',
-      source: 'output',
-      width,
-      height,
-      price: 40_000,
-      flags: [],
-      quantity: null,
-    })
+    t.same(
+      rateImage({ index: 0, kind: 'bytes', size: { width, height } }, terms),
+      {
+        index: 0,
+        tier: '2K',
+        source: 'output',
+        width,
+        height,
+        price: 40_000,
+        flags: [],
+        quantity: null,
+      },
+      caseName({ width, height }),
+    )
   }
   t.same(rateImage({ index: 1, kind: 'bytes', size: null }, terms), {
     index: 1,
@@ -510,7 +516,7 @@ t.test('n is a whole number from 1 to what the family takes, 1 when absent', asy
     [form(), 1],
     [form(text('n', '2')), 2],
   ]
-  for (const [body, count] of right) t.equal(readCount(body, 10), count)
+  for (const [body, count] of right) t.equal(readCount(body, 10), count, caseName({ body, count }))
   for (const n of [0, -1, 1.5, '2', '0', ' ', 1e9, true, [], {}, 2 ** 31, 11]) {
     t.throws(() => readCount(json({ n }), 10), { code: 'invalid_n', status: 400, param: 'n' }, JSON.stringify(n))
   }
@@ -559,7 +565,7 @@ t.test('[6.4] the count is the highest that any declared place says', async t =>
     [form(text('options', '{"max_images":6}'), text('a', '{"b":{"c":2}}')), 6],
     [form(text('options', 'max_images')), 1],
   ]
-  for (const [body, count] of right) t.equal(readCount(body, 10, paths), count)
+  for (const [body, count] of right) t.equal(readCount(body, 10, paths), count, caseName({ body, count }))
   const wrong: [Body, string][] = [
     [json({ n: 1, options: { max_images: 11 } }), 'options.max_images'],
     [json({ options: { max_images: 0 } }), 'options.max_images'],
@@ -570,7 +576,11 @@ t.test('[6.4] the count is the highest that any declared place says', async t =>
   ]
   for (const [body, param] of wrong) {
     const message = new RegExp(`^${param} must be a whole number from 1 to 10`)
-    t.throws(() => readCount(body, 10, paths), { code: 'invalid_n', status: 400, param, message })
+    t.throws(
+      () => readCount(body, 10, paths),
+      { code: 'invalid_n', status: 400, param, message },
+      caseName({ body, param }),
+    )
   }
 })
 
@@ -648,7 +658,7 @@ t.test('two requests are one when path, fields and files are, whatever their byt
   t.equal(readIdempotencyKey(undefined), null)
   t.equal(readIdempotencyKey('a'.repeat(255)), 'a'.repeat(255))
   for (const key of ['', 'a'.repeat(256), 'ä', 'a\u0000b', ['a', 'b']]) {
-    t.throws(() => readIdempotencyKey(key), { code: 'invalid_idempotency_key', status: 400 })
+    t.throws(() => readIdempotencyKey(key), { code: 'invalid_idempotency_key', status: 400 }, caseName({ key }))
   }
 })
 

@@ -4,6 +4,7 @@ import { ToolAnswerScanner } from '../../plugins/image-tier-billing/scan-tool-an
 import { ToolEventScanner } from '../../plugins/image-tier-billing/scan-tool-events.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
 import { pngHead } from '../harness/image-heads.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const unreadable = { name: 'Unreadable' }
 const unrecognised = { name: 'Unrecognised' }
@@ -62,7 +63,7 @@ for (const [title, text, images] of answers) {
     for (const parts of splits(text)) {
       const scanned = scan(new ToolAnswerScanner(), parts)
       if (scanned.out !== text || JSON.stringify(scanned.done) !== JSON.stringify(images))
-        t.same(scanned, { out: text, done: images })
+        t.same(scanned, { out: text, done: images }, caseName({ parts }))
     }
   })
 }
@@ -111,7 +112,7 @@ for (const [title, text, images] of streams) {
       for (const parts of splits(text)) {
         const scanned = scan(new ToolEventScanner(new ByteBudget(bytes)), parts)
         if (scanned.out !== text || JSON.stringify(scanned.done) !== JSON.stringify(images))
-          t.same(scanned, { out: text, done: images })
+          t.same(scanned, { out: text, done: images }, caseName({ parts }))
       }
     })
   }
@@ -154,7 +155,7 @@ t.test('what was taken for whole events is given back', async t => {
 t.test('an answer or an event that is cut or bent is never let through to its end', async t => {
   const answer = JSON.stringify({ output: [call('a', image(7))] })
   for (let at = 1; at < answer.length; at++)
-    t.throws(() => scan(new ToolAnswerScanner(), [Buffer.from(answer.slice(0, at))]), unreadable)
+    t.throws(() => scan(new ToolAnswerScanner(), [Buffer.from(answer.slice(0, at))]), unreadable, caseName({ at }))
   t.throws(() => scan(new ToolAnswerScanner({ endUnknown: true }), []), unreadable)
   const text = done(call('a', image(7)))
   t.throws(() => scan(new ToolEventScanner(new ByteBudget(1e6)), [Buffer.from(text.slice(0, 80))]), unreadable)
@@ -199,7 +200,8 @@ t.test('[6.2] what a model wrote, and what is told again of the request, is no i
   })
   for (const parts of splits(answer)) {
     const scanned = scan(new ToolAnswerScanner(), parts)
-    if (scanned.out !== answer || scanned.done.length !== 1) t.same(scanned, { out: answer, done: [found(0, 7)] })
+    if (scanned.out !== answer || scanned.done.length !== 1)
+      t.same(scanned, { out: answer, done: [found(0, 7)] }, caseName({ parts }))
   }
 })
 
@@ -298,6 +300,6 @@ t.test('each event is held whole where there is room for it, whatever came befor
   )
   for (let i = 0; i < 3; i++) {
     t.same(scanner.write(Buffer.from(text.slice(0, -1))).out, [], 'nothing before its end')
-    t.equal(Buffer.concat(scanner.write(Buffer.from('\n')).out).toString(), text)
+    t.equal(Buffer.concat(scanner.write(Buffer.from('\n')).out).toString(), text, caseName({ i }))
   }
 })

@@ -28,6 +28,7 @@ import {
   textHead,
   texts,
 } from './multipart-rewrite-kit.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const facet: Admits<typeof facetSchema> = {
   files: {
@@ -107,7 +108,7 @@ t.test('a body cut off by its caller or refused on its way', async t => {
       source.write(good.subarray(0, -20))
       const reading = plugin.read(source, { bytes: 20 * MiB })
       setImmediate(() => source.destroy(error))
-      await t.rejects(reading, { code: 'form_incomplete', status: 400 })
+      await t.rejects(reading, { code: 'form_incomplete', status: 400 }, caseName({ error }))
     }
     t.same(await plugin.leftovers(), [])
   })
@@ -168,7 +169,7 @@ t.test('what bodies hold together is limited before they are read', async t => {
 
   t.test('and is given back by a form that was refused', async t => {
     const { read } = await startPlugin(t, { memoryBytesMax: 3 * MiB, spoolBytesMax: 3 * MiB })
-    for (let i = 0; i < 5; i++) await t.rejects(read(big.subarray(0, -5)), { code: 'form_incomplete' })
+    for (let i = 0; i < 5; i++) await t.rejects(read(big.subarray(0, -5)), { code: 'form_incomplete' }, caseName({ i }))
     const form = await read(big)
     form.discard()
   })
@@ -234,10 +235,14 @@ t.test('a family says what becomes of files', async t => {
 
   t.test('one image goes under the name for one, in all three naming styles', async t => {
     for (const name of ['image', 'image[]', 'image[0]', 'image[7]'])
-      t.same((await forward(rawForm([model, part(name, one)]))).parts, [
-        ['model', 'm'],
-        ['image', 'image-0.png', 'image/png', one],
-      ])
+      t.same(
+        (await forward(rawForm([model, part(name, one)]))).parts,
+        [
+          ['model', 'm'],
+          ['image', 'image-0.png', 'image/png', one],
+        ],
+        caseName({ name }),
+      )
   })
 
   t.test('several images go under the name for many in the order sent, not in the order of their numbers', async t => {
@@ -277,7 +282,11 @@ t.test('a family says what becomes of files', async t => {
 
   t.test('a picture sent as text is refused', async t => {
     for (const name of ['image', 'image[]', 'mask'])
-      await t.rejects(forward(rawForm([model, [textHead(name), 'aGk=']])), { code: 'form_field_is_file', param: name })
+      await t.rejects(
+        forward(rawForm([model, [textHead(name), 'aGk=']])),
+        { code: 'form_field_is_file', param: name },
+        caseName({ name }),
+      )
   })
 
   t.test('a file that nobody knows is sent as bytes', async t => {
@@ -325,7 +334,7 @@ t.test('the same form can be written more than once', async t => {
     const form = await read(rawForm([model, [fileHead('image'), picture('png', bytes)]]))
     const encoded = form.encode(form.parts)
     const [first, second] = await Promise.all([readAll(encoded.open()), readAll(encoded.open())])
-    t.ok(first?.equals(second))
+    t.ok(first?.equals(second), caseName({ bytes }))
     t.not(encoded.contentType, form.encode(form.parts).contentType, 'each time with a boundary of its own')
     form.discard()
   }
@@ -362,7 +371,8 @@ t.test('what a file is shows in its first bytes', async t => {
     ['\xff', 'application/octet-stream', 'bin'],
     ['', 'application/octet-stream', 'bin'],
   ]
-  for (const [head, type, extension] of rows) t.same(sniff(Buffer.from(head, 'latin1')), { type, extension })
+  for (const [head, type, extension] of rows)
+    t.same(sniff(Buffer.from(head, 'latin1')), { type, extension }, caseName({ head, type, extension }))
 })
 
 t.test('forms are read as real clients send them', async t => {

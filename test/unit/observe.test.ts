@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import t from 'tap'
 import type { Charge, LogRow } from '../../src/kit/index.ts'
 import { createLog, createMetrics } from '../../src/observe/index.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const row: LogRow = {
   id: 'req_1',
@@ -119,7 +120,7 @@ t.test('no string of a line is longer than 2 KiB', async t => {
   const { log, lines } = keptLog()
   log.error({ body: 'b'.repeat(1_000_000), deep: { list: ['l'.repeat(5000)] } }, 'm'.repeat(5000))
   const line = JSON.parse(lines.join('')) as { body: string; deep: { list: string[] }; msg: string }
-  for (const text of [line.body, line.deep.list[0], line.msg]) t.ok(text && text.length <= 2048)
+  for (const text of [line.body, line.deep.list[0], line.msg]) t.ok(text && text.length <= 2048, caseName({ text }))
   t.match(line.body, '[1000000 characters]')
 })
 

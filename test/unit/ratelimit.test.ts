@@ -21,6 +21,7 @@ import {
   someKey,
   someTarget,
 } from '../harness/exchange.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const minute = 60_000
 const answered: Outcome = { kind: 'answered', status: 200, reach: 'complete' }
@@ -344,6 +345,7 @@ t.test('limits of a group count each key by itself', async t => {
     t.equal(
       count(10, () => ask(caller({ rpm: 4 }, { key }))),
       4,
+      caseName({ key }),
     )
 })
 
@@ -405,6 +407,7 @@ t.test("a model's limit counts the whole gateway's requests, or each key's where
     t.equal(
       count(10, () => ask(who, each)),
       4,
+      caseName({ who }),
     )
 })
 

@@ -15,6 +15,7 @@ import { ObjectScan, parseJson } from '../../src/wire/index.ts'
 import { jsonTexts } from '../cases/json-texts.ts'
 import { around, fill, jsonBodies } from '../growth/bodies.ts'
 import { seeded } from '../harness/exchange.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const seed = Number(process.env['TOLLGATE_TEST_SEED'] ?? Date.now() % 1_000_000)
 const random = seeded(seed)
@@ -211,7 +212,7 @@ t.test('[6.1] a text that comes byte by byte is put together, announced or not',
         gather.add(text.subarray(at, at + size))
         at += size
       }
-      t.equal(gather.length, text.length)
+      t.equal(gather.length, text.length, caseName({ announced, sizes }))
       t.ok(
         gather.take().equals(text),
         `${announced === undefined ? 'of unknown length' : 'announced'}, ${sizes.join(' ')}`,

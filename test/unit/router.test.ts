@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Router } from '../../src/engine/router.ts'
 import { someRoute } from '../harness/exchange.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const routes = [
   ['POST', '/v1/images/generations'],
@@ -35,11 +36,12 @@ t.test('a model in a path is found whatever its name holds, as every SDK writes 
     ['models/x', 'models/x'],
   ] as const
   for (const [sent, model] of names) {
-    t.same(find('POST', `/v1beta/models/${sent}:generateContent`), [
-      '/v1beta/models/{model}:generateContent',
-      { model },
-    ])
-    t.same(find('GET', `/v1/models/${sent}`), ['/v1/models/{id}', { id: model }])
+    t.same(
+      find('POST', `/v1beta/models/${sent}:generateContent`),
+      ['/v1beta/models/{model}:generateContent', { model }],
+      caseName({ sent, model }),
+    )
+    t.same(find('GET', `/v1/models/${sent}`), ['/v1/models/{id}', { id: model }], caseName({ sent, model }))
   }
   t.end()
 })

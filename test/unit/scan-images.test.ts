@@ -2,6 +2,7 @@ import t from 'tap'
 import { ImageScanner, type ImageScannerOptions } from '../../plugins/image-tier-billing/scan-images.ts'
 import { linkBytesMax, tailBytes } from '../../plugins/image-tier-billing/scanned.ts'
 import { pngHead } from '../harness/image-heads.ts'
+import { caseName } from '../harness/case-name.ts'
 
 // What the scanner of JSON answers does at each of its borders; `image-tier-billing-scan.test.ts` tries it at random.
 
@@ -163,19 +164,19 @@ const broken: readonly (readonly [string, string, ImageScannerOptions, RegExp])[
 for (const [name, text, options, message] of broken)
   t.test(`an answer is bent: ${name}`, async t => {
     for (const step of stepsOf(text).slice(1))
-      t.throws(() => scan(text, step, options), { name: 'Unreadable', message })
+      t.throws(() => scan(text, step, options), { name: 'Unreadable', message }, caseName({ step }))
   })
 
 t.test('what is known of an answer makes no room for what is not', async t => {
   const prompt = 'a boat '.repeat(3_000)
   const text = `{"data":[{"revised_prompt":"${prompt}","b64_json":"${picture(100, 9_000)}"}]${' '.repeat(30_000)}}`
   for (const step of stepsOf(text))
-    t.throws(() => scan(text, step), { name: 'Unrecognised', shape: /^\d\d KiB beside 2 images$/ })
+    t.throws(() => scan(text, step), { name: 'Unrecognised', shape: /^\d\d KiB beside 2 images$/ }, caseName({ step }))
 })
 
 t.test('where the end is not told an object that closes is the end', async t => {
   const text = `{"data":[{"b64_json":"${png}"}]}`
-  for (const step of stepsOf(text)) t.equal(scan(text, step, { endUnknown: true }).out, text)
+  for (const step of stepsOf(text)) t.equal(scan(text, step, { endUnknown: true }).out, text, caseName({ step }))
 })
 
 t.test('without images nothing goes before the end', async t => {
@@ -280,7 +281,7 @@ t.test('as a link: a name waits until its value has begun, and changes in every 
   ])
   const two = `{"data":[{"b64_json":"${png}"},{"b64_json":"${png2}"}]}`
   const out = `{"data":[{"url":"data:image/png;base64,${png}"},{"url":"${url}"}]}`
-  for (const step of stepsOf(two)) t.same(scan(two, step, open), { out, widths: [100, 200] })
+  for (const step of stepsOf(two)) t.same(scan(two, step, open), { out, widths: [100, 200] }, caseName({ step }))
   const plain = `{"url":null,"data":[{"seed":null,"url":"${url}"}]}`
-  for (const step of stepsOf(plain)) t.equal(scan(plain, step, open).out, plain)
+  for (const step of stepsOf(plain)) t.equal(scan(plain, step, open).out, plain, caseName({ step }))
 })

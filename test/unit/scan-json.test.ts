@@ -3,6 +3,7 @@ import { bodyRefusals } from '../../src/engine/fields.ts'
 import { Failure } from '../../src/kit/index.ts'
 import { depthMax, ObjectScan, structuralTokensMax } from '../../src/wire/index.ts'
 import { jsonTexts } from '../cases/json-texts.ts'
+import { caseName } from '../harness/case-name.ts'
 
 /** What a scan says of a text that is read in slices: its members with all that is known of them, or why it is refused. */
 function read(text: Buffer | string, sliceBytes = Number.POSITIVE_INFINITY): readonly string[] | string {
@@ -145,7 +146,8 @@ t.test('the same words at any place of a long string, of more bytes than one eac
   for (const char of ['é', '港', '😀', '\u2028'])
     for (let length = 0; length < 34; length++) {
       const text = `{"a":"${'x'.repeat(length)}${char.repeat(9)}"}`
-      for (const sliceBytes of [1, 5, 21, 90]) t.type(read(text, sliceBytes), Array)
+      for (const sliceBytes of [1, 5, 21, 90])
+        t.type(read(text, sliceBytes), Array, caseName({ char, length, sliceBytes }))
     }
 })
 

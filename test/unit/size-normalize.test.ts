@@ -10,6 +10,7 @@ import { nearestRatio, parseRatio, resolutionOf } from '../../plugins/size-norma
 import { scanObject } from '../../src/engine/fields.ts'
 import { askedSizeSlot, type Body, type Json, readField, type Target } from '../../src/kit/index.ts'
 import { refusalOf, someExchange, someHost, someTarget } from '../harness/exchange.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const admits = new Ajv({ useDefaults: true, allowUnionTypes: true }).compile<SizeFacet>(facetSchema)
 
@@ -153,13 +154,13 @@ t.test('what family B is sent and returns for a size (4.3)', async t => {
       const { sent, asked } = await pass(familyB, body, operation)
       t.same(sent, { size: undefined, resolution, aspect_ratio }, `${operation} ${name}`)
       t.equal(written(asked.expected), expected, `${operation} ${name}`)
-      t.equal(asked.resolution, resolution)
-      t.equal(asked.text, size === '' ? null : (size ?? null))
+      t.equal(asked.resolution, resolution, caseName({ size, resolution, aspect_ratio, expected }))
+      t.equal(asked.text, size === '' ? null : (size ?? null), caseName({ size, resolution, aspect_ratio, expected }))
     }
     const asSent = await pass(familyBAsSent, jsonBody(fields))
     t.equal(asSent.sent.size, size, `as-sent ${name}`)
-    t.equal(asSent.sent.resolution, undefined)
-    t.equal(written(asSent.asked.expected), expected)
+    t.equal(asSent.sent.resolution, undefined, caseName({ size, resolution, aspect_ratio, expected }))
+    t.equal(written(asSent.asked.expected), expected, caseName({ size, resolution, aspect_ratio, expected }))
   }
 })
 
@@ -204,7 +205,7 @@ t.test('a size that cannot be read is 400 for a family that snaps, and names wha
     for (const family of [familyB, familyBAsSent]) {
       const failure = await refusalOf(() => pass(family, jsonBody({ model: 'm', size })))
       t.match(failure, { status: 400, code: 'invalid_size', param: 'size' }, JSON.stringify(size))
-      t.match(failure.message, /1024x1024, or one of 1k, 2k, or leave size out/)
+      t.match(failure.message, /1024x1024, or one of 1k, 2k, or leave size out/, caseName({ size, family }))
     }
   t.equal((await refusalOf(() => pass(familyB, formBody({ size: 'tiny' }), 'image.edit'))).status, 400)
 })
@@ -244,7 +245,8 @@ t.test('readable sizes', async t => {
 t.test('the nearest ratio is the nearest by logarithm, and of two equally near the first listed', async t => {
   const ratios = writtenB.ratios.map(text => parseRatio(text) ?? { text, value: NaN })
   const nearest = (width: number, height: number, list = ratios) => nearestRatio(width, height, list)?.text
-  for (const { text, value } of ratios) t.equal(nearest(Math.round(value * 90_000), 90_000), text)
+  for (const { text, value } of ratios)
+    t.equal(nearest(Math.round(value * 90_000), 90_000), text, caseName({ text, value }))
   t.equal(nearest(1, 1_000_000), '9:20')
   t.equal(nearest(1_000_000, 1), '20:9')
   // √2 is half way from 1:1 to 2:1 by logarithm, 1.5 by difference.
@@ -272,7 +274,7 @@ t.test('the long edge decides the resolution: 1024 is the smaller, 1025 the larg
     [1025, '2k'],
     [1e9, '2k'],
   ] as const)
-    t.equal(resolutionOf(edge, rows)?.label, label)
+    t.equal(resolutionOf(edge, rows)?.label, label, caseName({ edge, label }))
   t.equal((await pass(familyB, jsonBody({ size: '576x1024' }))).sent.resolution, '1k')
   t.equal((await pass(familyB, jsonBody({ size: '576x1025' }))).sent.resolution, '2k')
 })
@@ -312,8 +314,8 @@ t.test('an operation to which the rule does not apply is left alone', async t =>
   for (const size of ['2k', 'tiny', '1024x1024', undefined]) {
     const body = jsonBody({ model: 'm', ...(size !== undefined && { size }) })
     const { body: sent, asked } = await pass(familyB, body, 'chat')
-    t.equal(sent, body)
-    t.equal(asked.expected, null)
+    t.equal(sent, body, caseName({ size }))
+    t.equal(asked.expected, null, caseName({ size }))
   }
 })
 
@@ -401,7 +403,10 @@ t.test('meaning is checked when the configuration is read', async t => {
       [{ code, path, severity: 'error' }],
       `${code} at ${path.join('.')}`,
     )
-    t.ok(problems.every(problem => problem.message && problem.remedy))
+    t.ok(
+      problems.every(problem => problem.message && problem.remedy),
+      caseName({ wrong, code, path }),
+    )
   }
   t.same(
     inspect(facet({ ...writtenB, applies_to: ['image.make'] }), {

@@ -13,6 +13,7 @@ import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { migrate } from '../../src/storage/sqlite/migrate.ts'
 import { holdOf, line, logRow, newKey, silentLog } from '../contract/storage.ts'
+import { caseName } from '../harness/case-name.ts'
 
 function makeFile(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-faults-'))
@@ -86,7 +87,7 @@ await t.test('a file of a newer version is refused [D12]', async t => {
   db.close()
   for (const role of ['gateway', 'tool'] as const) {
     const open = openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role })
-    await t.rejects(open, { code: 'storage_newer' })
+    await t.rejects(open, { code: 'storage_newer' }, caseName({ role }))
   }
 })
 
@@ -383,7 +384,7 @@ await t.test('recovery killed before its commit leaves everything to the next on
   for (let attempt = 0; attempt < 3; attempt++) {
     const connection = new Connection(path)
     connection.db.exec('BEGIN IMMEDIATE')
-    t.match(connection.run(begin(self, 5, true)), { settled: 1_100, toReview: 400 })
+    t.match(connection.run(begin(self, 5, true)), { settled: 1_100, toReview: 400 }, caseName({ attempt }))
     connection.close()
   }
   const { storage, readKey } = await start(t, path)

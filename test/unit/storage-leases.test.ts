@@ -15,6 +15,7 @@ import { anchorsContract } from '../contract/anchors.ts'
 import { postgresHarness, sqliteHarness } from '../contract/harnesses.ts'
 import { clockAt, holdOf, newKey, silentLog } from '../contract/storage.ts'
 import { startPostgres } from '../harness/postgres.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const postgres = await startPostgres(['fsync=off'])
 t.teardown(() => postgres.close())
@@ -169,12 +170,20 @@ await t.test(
       db.exec('UPDATE replica SET lease_until = 1 WHERE lease_until < 9007199254740991')
       db.close()
       const tool = await openStorage({ url: `sqlite:${copy}`, clock: systemClock, log: silentLog, role: 'tool' })
-      t.match(await tool.books.verify(), { problems: [], left: role === 'worker' ? 1 : 0 })
+      t.match(await tool.books.verify(), { problems: [], left: role === 'worker' ? 1 : 0 }, caseName({ role }))
       await tool.close()
-      t.match((await restoreStorage({ url: `sqlite:${back}`, from: copy })).audit, { problems: [], charges: 1 })
+      t.match(
+        (await restoreStorage({ url: `sqlite:${back}`, from: copy })).audit,
+        { problems: [], charges: 1 },
+        caseName({ role }),
+      )
       const again = await openStorage({ url: `sqlite:${back}`, clock: systemClock, log: silentLog, role: 'gateway' })
-      t.match(await again.books.all(null, 5), [{ state: 'needs_review', reason: 'gateway_stopped' }])
-      t.match(await again.keys.list(), [{ held: 0 }])
+      t.match(
+        await again.books.all(null, 5),
+        [{ state: 'needs_review', reason: 'gateway_stopped' }],
+        caseName({ role }),
+      )
+      t.match(await again.keys.list(), [{ held: 0 }], caseName({ role }))
       await again.close()
     }
   },

@@ -8,6 +8,7 @@ import { listKeys } from '../../src/storage/keys/list.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { openKysely } from '../../src/storage/sqlite/kysely.ts'
 import type { Tables } from '../../src/storage/tables.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const db = new DatabaseSync(':memory:')
 for (const statement of migrations.flat()) db.exec(statement)
@@ -64,14 +65,14 @@ for (const [name, filter, wanted] of indexed)
 t.test('a page of the log by what most rows are walks it from its newest row', async t => {
   for (const filter of [{}, { status: 200 }, { outcome: 'answered' }, { group: 'x' }] as const) {
     await listLogs(lists, { limit: 20, ...filter })
-    t.equal(planOf(asked), 'SCAN log')
+    t.equal(planOf(asked), 'SCAN log', caseName({ filter }))
   }
 })
 
 t.test('a page of keys walks them in order, however many there are', async t => {
   for (const filter of [{}, { user: 'x' }, { before: 'x' }]) {
     await listKeys(lists, { limit: 20, ...filter })
-    t.notMatch(planOf(asked), /TEMP B-TREE/)
+    t.notMatch(planOf(asked), /TEMP B-TREE/, caseName({ filter }))
   }
 })
 
@@ -89,5 +90,9 @@ t.test('a secret is looked up by an index, the present one and the one before', 
     [present, 'sqlite_autoindex_key_2 (hash=?)'],
     [before, 'key_old_hash (old_hash=?)'],
   ] as const)
-    t.equal(step.done ? '' : planOf(step.value.sql), `SEARCH k USING INDEX ${index} | ${user}`)
+    t.equal(
+      step.done ? '' : planOf(step.value.sql),
+      `SEARCH k USING INDEX ${index} | ${user}`,
+      caseName({ step, index }),
+    )
 })

@@ -6,6 +6,7 @@ import { claimStorage, openStorage } from '../../src/storage/index.ts'
 import { translateSchema } from '../../src/storage/postgres/translate.ts'
 import { holdOf, line, newKey, silentLog } from '../contract/storage.ts'
 import { startPostgres } from '../harness/postgres.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const postgres = await startPostgres(['fsync=off'])
 t.teardown(() => postgres.close())
@@ -95,7 +96,7 @@ await t.test(
       await until(() => work.acknowledged.length > before + 50)
       await postgres.stop('immediate')
       await until(() => !storage.ledger.healthy())
-      await t.rejects(storage.ledger.hold(holdOf(key, 1)), unavailable)
+      await t.rejects(storage.ledger.hold(holdOf(key, 1)), unavailable, caseName({ round }))
       await t.rejects(readKey(), unavailable, 'not to know a key is not to refuse it')
       await postgres.start()
       await recovered(storage)
@@ -283,10 +284,14 @@ await t.test('a database of a newer version is refused, and says where without t
   await foreign.query('UPDATE tollgate_schema SET version = 99')
   await foreign.end()
   for (const role of ['gateway', 'tool'] as const)
-    await t.rejects(open(url, role), {
-      code: 'storage_newer',
-      message: /^postgres:\/\/127\.0\.0\.1:\d+\/test\d+ was written/,
-    })
+    await t.rejects(
+      open(url, role),
+      {
+        code: 'storage_newer',
+        message: /^postgres:\/\/127\.0\.0\.1:\d+\/test\d+ was written/,
+      },
+      caseName({ role }),
+    )
 })
 
 await t.test('a database that is not there is told at the start, without the password', async t => {

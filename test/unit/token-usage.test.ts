@@ -34,6 +34,7 @@ import {
   type UsageRule,
 } from '../../src/kit/index.ts'
 import { KeptLog, seeded, someTarget } from '../harness/exchange.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const facet: UsageFacet = {
   include_usage: true,
@@ -403,7 +404,7 @@ t.test('megabytes without usage are read without being kept', t => {
   const reading = new JsonReading({ dialect: openai, operation: 'embeddings', bytesPerToken: 4, removesUsage: false })
   const row = Buffer.from(`{"embedding":[${'0.0123456789,'.repeat(5_000)}0],"index":0},`)
   reading.write(Buffer.from('{"object":"list","data":['))
-  for (let i = 0; i < 100; i++) t.equal(reading.write(row), row)
+  for (let i = 0; i < 100; i++) t.equal(reading.write(row), row, caseName({ i }))
   reading.write(Buffer.from('{}],"usage":{"prompt_tokens":8,"total_tokens":8}}'))
   t.match(reading.usage(), { inputTokens: 8, outputTokens: null })
   t.end()
@@ -432,7 +433,8 @@ for (const [name, end] of [
       const reading = readingOf(true)
       const out = passed(stageOf(reading), bytes, [at])
       if (out !== expected) t.equal(out, expected, `split at ${at}`)
-      if (reading.usage()?.outputTokens !== 3) t.match(reading.usage(), { inputTokens: 12, outputTokens: 3 })
+      if (reading.usage()?.outputTokens !== 3)
+        t.match(reading.usage(), { inputTokens: 12, outputTokens: 3 }, caseName({ at }))
     }
     const every = readingOf(true)
     t.equal(
@@ -453,7 +455,7 @@ t.test('a stream whose caller asked for the usage passes as it is, chunk for chu
   const reading = readingOf(false)
   for (const text of [chunk('a').slice(0, 30), chunk('a').slice(30), usageChunk]) {
     const bytes = Buffer.from(text)
-    t.equal(reading.write(bytes), bytes)
+    t.equal(reading.write(bytes), bytes, caseName({ text }))
   }
   t.match(reading.usage(), { inputTokens: 12, outputTokens: 3 })
   t.end()
@@ -567,8 +569,8 @@ for (const [name, text, fault] of errors) {
   t.test(`an error ${name} inside a stream of status 200 is seen, and passes`, t => {
     for (const cuts of [[], [3], [40]]) {
       const reading = readingOf(true)
-      t.equal(passed(stageOf(reading), Buffer.from(chunk('a') + text), cuts), chunk('a') + text)
-      t.equal(reading.fault, fault)
+      t.equal(passed(stageOf(reading), Buffer.from(chunk('a') + text), cuts), chunk('a') + text, caseName({ cuts }))
+      t.equal(reading.fault, fault, caseName({ cuts }))
     }
     t.end()
   })

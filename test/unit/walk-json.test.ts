@@ -1,6 +1,7 @@
 import t from 'tap'
 import { JsonWalk, type JsonVisitor } from '../../src/wire/index.ts'
 import { jsonTexts } from '../cases/json-texts.ts'
+import { caseName } from '../harness/case-name.ts'
 
 /** Walks a text in two pieces. */
 function walk(text: string, cut: number): { readonly walk: JsonWalk; readonly scalars: readonly string[] } {
@@ -94,7 +95,7 @@ t.test('a string may begin and end anywhere, with any backslashes', async t => {
     for (const cuts of [[], every(text), ...every(text).map(cut => [cut])]) {
       const { walk, told } = tell(text, cuts)
       t.ok(walk.complete && walk.fault === undefined, `${text} cut at ${cuts.join()}`)
-      t.equal(told.filter(one => one.includes(` is ${content}, to `)).length, 2)
+      t.equal(told.filter(one => one.includes(` is ${content}, to `)).length, 2, caseName({ content, cuts }))
     }
   }
 })
@@ -183,10 +184,10 @@ for (const [text, why] of faults)
     async t => {
       for (const cuts of [[], every(text)]) {
         const { walk } = tell(text, cuts)
-        t.equal(walk.foreign ? 'no object' : walk.fault, why)
+        t.equal(walk.foreign ? 'no object' : walk.fault, why, caseName({ cuts }))
         t.equal(tell(text.slice(0, -1), []).walk.fault, undefined, 'not before')
         const more = tell(`${text}"x":1,{"y":2}]}`, cuts)
-        t.strictSame(more.told, tell(text, cuts).told)
+        t.strictSame(more.told, tell(text, cuts).told, caseName({ cuts }))
       }
     },
   )
@@ -200,7 +201,7 @@ t.test('what begins as no object is foreign, and what follows one is seen', asyn
   for (const text of ['[', 'x', '"', '1', ':', '\0', '\ufeff[', '\xa0{}', '{"a"\0:1}', '{\0']) {
     const { walk, told } = tell(`${text}{"a":1}`, [])
     t.equal(walk.foreign, true, JSON.stringify(text))
-    t.notOk(told.includes('a is 1'))
+    t.notOk(told.includes('a is 1'), caseName({ text }))
   }
   for (const text of ['\ufeff{}', ' \r\n\t{}', '{} \r\n\t'])
     for (const cuts of [[], every(text)])
@@ -216,14 +217,14 @@ t.test('a name is what it says, up to 192 characters, and where it is escaped wr
     return tell(text, isCut ? every(text) : []).walk.name
   }
   for (const isCut of [false, true]) {
-    t.equal(nameOf('x'.repeat(192), isCut), 'x'.repeat(192))
-    t.equal(nameOf('x'.repeat(193), isCut), '')
-    t.equal(nameOf('x'.repeat(1_000), isCut), '')
+    t.equal(nameOf('x'.repeat(192), isCut), 'x'.repeat(192), caseName({ isCut }))
+    t.equal(nameOf('x'.repeat(193), isCut), '', caseName({ isCut }))
+    t.equal(nameOf('x'.repeat(1_000), isCut), '', caseName({ isCut }))
   }
   t.equal(nameOf('\\u0075r\\u006c'), 'url')
   t.equal(nameOf('a\\"\\\\'), 'a"\\')
   t.equal(nameOf('a\\x'), '')
-  for (const isCut of [false, true]) t.equal(nameOf('naïve 港\\u6e2f', isCut), 'naïve 港港')
+  for (const isCut of [false, true]) t.equal(nameOf('naïve 港\\u6e2f', isCut), 'naïve 港港', caseName({ isCut }))
   t.equal(nameOf('a\tb'), 'a\tb', 'as it stands')
 })
 
@@ -287,8 +288,8 @@ for (const [name, text, told] of passed)
   t.test(`what is passed over is not told, wherever the pieces are cut: ${name}`, async t => {
     for (const cuts of [[], every(text), ...every(text).map(cut => [cut])]) {
       const { walk, told: found } = tellPassed(text, cuts)
-      t.match(walk, { complete: true, fault: undefined, followed: false })
-      t.match(found.pop(), / ends, 1 deep$/)
+      t.match(walk, { complete: true, fault: undefined, followed: false }, caseName({ cuts }))
+      t.match(found.pop(), / ends, 1 deep$/, caseName({ cuts }))
       t.strictSame(found, told, `${text} cut at ${cuts.length > 1 ? 'every byte' : cuts.join('')}`)
     }
   })
@@ -297,18 +298,12 @@ t.test('a loose walk takes a list too, and one text after another', async t => {
   const text = '\ufeff[{"a":1},2]\n{"b":3}\r\n[4]'
   for (const cuts of [[], every(text), ...every(text).map(cut => [cut])]) {
     const { walk, told } = tellPassed(text, cuts, true)
-    t.match(walk, { complete: true, fault: undefined, followed: false, foreign: false })
-    t.strictSame(told, [
-      '[] begins',
-      '1',
-      '[].a ends, 2 deep',
-      '2',
-      '[] ends, 1 deep',
-      '3',
-      'b ends, 1 deep',
-      '4',
-      '[] ends, 1 deep',
-    ])
+    t.match(walk, { complete: true, fault: undefined, followed: false, foreign: false }, caseName({ cuts }))
+    t.strictSame(
+      told,
+      ['[] begins', '1', '[].a ends, 2 deep', '2', '[] ends, 1 deep', '3', 'b ends, 1 deep', '4', '[] ends, 1 deep'],
+      caseName({ cuts }),
+    )
   }
   t.equal(tellPassed('[1] x', [], true).walk.followed, true)
   t.equal(tellPassed('"a"', [], true).walk.foreign, true)

@@ -10,6 +10,7 @@ import { drawFleetPlan } from './plan.ts'
 import { readFleet, recordFleet, type RecordedFleet } from './record.ts'
 import { fleetSabotages } from './sabotages.ts'
 import { startServers } from './servers.ts'
+import { caseName } from '../../harness/case-name.ts'
 
 /**
  * A fault that a seed of several gateways has found. What several do at one server at once goes one way or another by the
@@ -39,8 +40,8 @@ t.test('a story of several gateways that was written down is the one that was dr
   for (const seed of [1, 2, 10]) {
     const plan = drawFleetPlan(seed)
     const read = readFleet(JSON.parse(JSON.stringify(recordFleet(plan))) as RecordedFleet)
-    t.strictSame(recordFleet(read), recordFleet(plan))
-    t.equal(read.operations.length, plan.operations.length)
+    t.strictSame(recordFleet(read), recordFleet(plan), caseName({ seed }))
+    t.equal(read.operations.length, plan.operations.length, caseName({ seed }))
   }
   t.end()
 })

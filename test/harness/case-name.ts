@@ -1,0 +1,19 @@
+import { inspect } from 'node:util'
+
+const charsMax = 120
+
+/** Which case of a loop an assertion is of: the loop's variables in one short line. */
+export function caseName(variables: { readonly [name: string]: unknown }): string {
+  const texts = Object.entries(variables).map(([name, value]) => `${name} ${textOf(value)}`)
+  return cut(texts.join(', '))
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(cut(value))
+  if (Buffer.isBuffer(value)) return `${value.length} bytes`
+  return inspect(value, { depth: 1, compact: true, breakLength: Infinity, maxArrayLength: 6, maxStringLength: 40 })
+}
+
+function cut(text: string): string {
+  return text.length > charsMax ? `${text.slice(0, charsMax)}…` : text
+}

@@ -1,0 +1,66 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { parseSync } from '@swc/core'
+import t from 'tap'
+
+// A loop over cases whose assertions do not say which case leaves whoever sees one fail to count.
+
+/** How many arguments an assertion has when it says what it is about. */
+const told: { readonly [assertion: string]: number } = {
+  ...Object.fromEntries(['ok', 'notOk', 'doesNotThrow'].map(name => [name, 2])),
+  ...Object.fromEntries(
+    ['equal', 'not', 'same', 'notSame', 'strictSame', 'strictNotSame', 'match', 'notMatch', 'has', 'hasStrict'].map(
+      name => [name, 3],
+    ),
+  ),
+  ...Object.fromEntries(['throws', 'rejects', 'type'].map(name => [name, 3])),
+}
+
+type Node = { readonly type?: string; readonly [member: string]: unknown }
+
+/** The assertions in loops of a test's source that do not say which case they are of, by what they are. */
+function untold(source: string): readonly string[] {
+  const found: string[] = []
+  const walk = (at: unknown, isInLoop: boolean): void => {
+    if (Array.isArray(at)) return at.forEach(one => walk(one, isInLoop))
+    if (typeof at !== 'object' || at === null) return
+    const node = at as Node
+    const { object, method, given } = callOf(node)
+    if (isInLoop && object === 't' && given < (told[method] ?? 0)) found.push(method)
+    const inside =
+      method === 'test' ? false : isInLoop || /^For(?:Of|In)?Statement$/.test(node.type ?? '') || method === 'forEach'
+    for (const [name, value] of Object.entries(node)) if (name !== 'span') walk(value, inside)
+  }
+  walk(parseSync(source, { syntax: 'typescript', target: 'es2024' }).body, false)
+  return found
+}
+
+function callOf(node: Node): { readonly object: string; readonly method: string; readonly given: number } {
+  const callee = node['callee'] as Node | undefined
+  if (node.type !== 'CallExpression' || callee?.type !== 'MemberExpression') return { object: '', method: '', given: 0 }
+  const nameOf = (part: unknown): string => {
+    const { value } = part as { readonly value?: unknown }
+    return typeof value === 'string' ? value : ''
+  }
+  return {
+    object: nameOf(callee['object']),
+    method: nameOf(callee['property']),
+    given: (node['arguments'] as unknown[]).length,
+  }
+}
+
+const files = execFileSync('git', ['ls-files', 'test/**/*.test.ts'], { encoding: 'utf8' }).trim().split('\n')
+
+t.test('what is asserted in a loop says of which case', t => {
+  t.ok(files.length > 100)
+  for (const file of files) t.strictSame(untold(readFileSync(file, 'utf8')), [], file)
+  t.end()
+})
+
+t.test('an assertion that does not say it is found, and one in a test of its own is not', t => {
+  t.strictSame(untold('for (const a of b) t.equal(a, 1)'), ['equal'])
+  t.strictSame(untold('b.forEach(a => t.ok(a))'), ['ok'])
+  t.strictSame(untold('for (const a of b) t.equal(a, 1, a)'), [])
+  t.strictSame(untold('for (const a of b) t.test(a, t => { t.equal(a, 1) })'), [])
+  t.end()
+})
