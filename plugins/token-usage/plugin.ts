@@ -21,14 +21,13 @@ import {
   withField,
 } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
-import { estimateRequest } from './estimate-request.ts'
 import { inspect } from './inspect.ts'
 import { isObject } from './is-object.ts'
 import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
 import { measureInTurns } from './measure-text.ts'
 import { PlainReading } from './plain-reading.ts'
 import { missingUnits, rateExchange } from './rate-exchange.ts'
-import { rateUse } from './rate-use.ts'
+import { quoteRequest, rateMost } from './quote-request.ts'
 import { record } from './record.ts'
 import { replay } from './replay.ts'
 import { Reports } from './reports.ts'
@@ -70,6 +69,7 @@ export const tokenUsage = definePlugin({
   needs: [callerSlot],
   rule: 'usage',
   inspect,
+  quote: quoteRequest,
   prices({ model }) {
     // A page has no group, so it tells prices without a factor.
     const rule = usageRule(model, '1')
@@ -158,7 +158,7 @@ export const tokenUsage = definePlugin({
 async function hold({ ledger }: Tools, ex: Exchange, counting: Counting, rule: UsageRule): Promise<undefined> {
   const { facet, target } = counting
   const facts = chargeFacts(ex, target, { id: chargeId(ex), rule })
-  const most = rateUse(rule, estimateRequest(target.body, facet)).reduce((sum, line) => sum + line.price, 0)
+  const { amount: most } = rateMost(rule, target.body, facet)
   // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
   counting.held = true
   const held = await ledger.hold({ facts, hold: most, idempotency: null }).catch((cause: unknown) => {

@@ -29,7 +29,8 @@ export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExp
   const { family } = model
   const sendAs = model.upstreams[0]?.sendAs ?? model.name
   const shaped = applyForward(body, family.forward.get(operation), { model, sendAs })
-  const { out, quotes } = askPlugins(plan, { operation, model, family, body, out: shaped.body, slots: new Slots() })
+  const imagined = { operation, traits: route?.traits, model, family, body, out: shaped.body, slots: new Slots() }
+  const { out, quotes } = askPlugins(plan, imagined)
   const dropped = quotes.flatMap(quote => quote.dropped ?? [])
   const expected = quotes.findLast(quote => quote.expected)?.expected
   const price = quotes.find(quote => quote.price)?.price

@@ -2,6 +2,7 @@ import type { Body } from './body.ts'
 import type { TierSource } from './charge.ts'
 import type { ImaginedRequest, RequestExplanation, SizeMismatch } from './explanation.ts'
 import type { Family, Model } from './model.ts'
+import type { OperationTraits } from './operation.ts'
 import type { ImagePrices, UnitPrice } from './price-list.ts'
 import type { Slots } from './slots.ts'
 import type { Micros } from './units.ts'
@@ -9,6 +10,8 @@ import type { Micros } from './units.ts'
 /** A request that nobody has made, as plugins are asked about it in the pipeline's order: nothing is held or sent for it. */
 export type Imagined = {
   readonly operation: string
+  /** What is known of the operation; undefined where no route has it. */
+  readonly traits: OperationTraits | undefined
   readonly model: Model
   readonly family: Family
   /** As the caller would send it. */
@@ -52,7 +55,7 @@ export type PriceQuote = {
   readonly expected: Micros | null
   /** What is held before the upstream is called. */
   readonly atMost: Micros
-  /** Every row that it may come to. */
+  /** Every row that one may come to; none where what is used is priced by the unit. */
   readonly prices: readonly { readonly tier: string; readonly price: Micros }[]
 }
 

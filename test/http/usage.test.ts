@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import t from 'tap'
 import { formatBill } from '../../src/cli/commands/logs.ts'
-import { replayCharge } from '../../src/index.ts'
+import { explainRequest, replayCharge } from '../../src/index.ts'
 import { type Started, start } from '../harness/start.ts'
 import type { Reaction } from '../harness/upstream.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -391,6 +391,35 @@ t.test('a key with a budget holds an estimate before the upstream is called, and
   t.match(await charges(1), [{ state: 'voided', reason: 'upstream_refused', amount: '0.00', text: '-' }])
   t.match(await readKey(), { spent: 56_100, held: 0 })
   t.same((await gateway.storage.books.verify()).problems, [])
+})
+
+t.test('[8.1] a quote of text is what its budget reserves, to the last micro-unit', async t => {
+  const { plan, post, newKey, upstream } = await begin()
+  upstream.answer(answer)
+  const unsaid = { size: undefined, quality: undefined }
+  const fields = { messages: [{ role: 'user', content: 'how long is a boat?' }], max_tokens: 100 }
+  const quoted = await explainRequest(plan, { model: 'chat-one', operation: 'chat', n: 1, fields, ...unsaid })
+  t.match(quoted, { quote: { expected: null, tier: null, prices: {} }, warnings: [/100 output/] })
+  const most = Math.round(Number(quoted.quote?.at_most) * 1_000_000)
+  const body = { model: 'chat-one', prompt: '…', n: 1, ...fields }
+  for (const [budget, status] of [
+    [most - 1, 402],
+    [most, 200],
+  ] as const) {
+    const { key } = await newKey({ budget })
+    const answer = await post('/v1/chat/completions', body, { authorization: `Bearer ${key}` })
+    t.equal(answer.status, status, `a budget of ${budget}`)
+    await answer.text()
+  }
+  for (const [model, operation] of [
+    ['chat-free', 'chat'],
+    ['messages-one', 'messages.count'],
+  ] as const)
+    t.equal(
+      (await explainRequest(plan, { model, operation, n: 1, ...unsaid })).quote,
+      null,
+      `${operation} of ${model} is free`,
+    )
 })
 
 t.test('a budget key that leaves a stream pays the estimate, and its hold ends', async t => {

@@ -66,11 +66,14 @@ function describe(found: RequestExplanation): string {
   if (quote) {
     const source =
       quote.source === null ? '' : `, ${sourceLabels[quote.source as keyof typeof sourceLabels]} (${quote.source})`
+    const rows = Object.entries(quote.prices)
     lines.push(
       quote.tier === null
-        ? `price      by what comes back: ${Object.entries(quote.prices)
-            .map(([tier, price]) => `${tier} ${price}`)
-            .join(', ')} ${quote.currency} each`
+        ? rows.length === 0
+          ? 'price      by what is used'
+          : `price      by what comes back: ${rows
+              .map(([tier, price]) => `${tier} ${price}`)
+              .join(', ')} ${quote.currency} each`
         : `price      ${quote.tier}${source}: ${quote.price} ${quote.currency} each (${quote.price_at})`,
       quote.expected === null
         ? `bill       at most ${quote.at_most} ${quote.currency} for ${quote.n}`
