@@ -45,10 +45,10 @@ export class Fleet extends Stage {
   constructor(world: World, plan: FleetPlan, stores: Stores, story?: (line: string) => void) {
     super(world, plan, '.', story)
     this.stores = stores
-    const { errors } = this.lives
+    const { errors, crashes } = this.lives
     const { policy } = plan
     this.policy = policy
-    this.seats = plan.skews.map((skewMs, no) => new Seat(no, { world, stores, policy, errors, skewMs }))
+    this.seats = plan.skews.map((skewMs, no) => new Seat(no, { world, stores, policy, errors, crashes, skewMs }))
   }
 
   /** Rows as of the last `mirror`. */

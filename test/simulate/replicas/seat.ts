@@ -22,6 +22,16 @@ const expected: ReadonlySet<string> = new Set([
   'the store of the limits does not answer',
 ])
 
+type SeatParts = {
+  readonly world: World
+  readonly stores: Stores
+  readonly policy: Policy
+  readonly skewMs: number
+  /** What all gateways together have logged as errors, and when one of them was killed. */
+  readonly errors: Logged[]
+  readonly crashes: number[]
+}
+
 /** A place in which one gateway runs after another. */
 export class Seat {
   readonly no: number
@@ -39,13 +49,15 @@ export class Seat {
   readonly #stores: Stores
   readonly #policy: Policy
   readonly #errors: Logged[]
+  readonly #crashes: number[]
 
-  constructor(no: number, parts: { world: World; stores: Stores; policy: Policy; errors: Logged[]; skewMs: number }) {
+  constructor(no: number, parts: SeatParts) {
     this.no = no
     this.#world = parts.world
     this.#stores = parts.stores
     this.#policy = parts.policy
     this.#errors = parts.errors
+    this.#crashes = parts.crashes
     this.skewMs = parts.skewMs
     this.versions = new Versions(() => parts.world.time.tick, plainSettings)
     this.process = new Process(`gateway ${no}.0`)
@@ -99,6 +111,8 @@ export class Seat {
   }
 
   kill(): void {
+    // Charges that nobody waited for, and that were not written yet, went with it: that is said in the README.
+    this.#crashes.push(this.#world.time.tick)
     this.gateway = undefined
     this.process.crash()
   }
