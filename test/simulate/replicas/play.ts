@@ -79,11 +79,17 @@ async function rest(fleet: Fleet): Promise<void> {
   for (const { gateway, process } of seats) if (gateway && !process.dead) await fleet.admin(storage => storage.flush())
 }
 
-/** Every second, until nobody waits any more: for a vendor who never answers that is a quarter of an hour. */
+/**
+ * Every second, until nobody waits any more: for a vendor who never answers that is a quarter of an hour. A slow answer whose
+ * caller has left is read on for its charge's sake, which is open until then.
+ */
 async function untilAnswered(fleet: Fleet): Promise<void> {
   const { time } = fleet.world
   const end = time.tick + 20 * minute
-  while (time.tick < end && fleet.asks.some(ask => ask.endedAt === undefined)) await time.pass(1_000)
+  const isUnderWay = (): boolean =>
+    fleet.asks.some(ask => ask.endedAt === undefined) ||
+    fleet.seats.some(({ gateway, process }) => !process.dead && (gateway?.open ?? 0) > 0)
+  while (time.tick < end && isUnderWay()) await time.pass(1_000)
   await time.pass(2_000)
 }
 
