@@ -137,7 +137,7 @@ const decided: Oracle = {
       if (refunds > 1) yield ['given back twice', `${id}: ${refunds} entries`]
     }
     for (const { id, why } of fleet.refusals)
-      if (!/storage|database|writ/i.test(why)) yield [`whoever decides second is told: ${why}`, id]
+      if (!/storage|database|writ|in the way/i.test(why)) yield [`whoever decides second is told: ${why}`, id]
   },
 }
 
