@@ -10,7 +10,7 @@ import { Page } from '../kit/page.tsx'
 import { Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
-import { readPassword } from '../read-password.ts'
+import { NewPassword, readPassword } from '../kit/new-password.tsx'
 import { type Theme, theme, themes } from '../theme.ts'
 import { type Language, language, languageChoices, t } from '../words/index.ts'
 import { speak } from '../words/load.ts'
@@ -76,14 +76,7 @@ function ChangePassword({ onDone }: { readonly onDone: () => void }) {
       }}
     >
       <TextField name="current" label={t('password.current')} type="password" autocomplete="current-password" />
-      <TextField
-        name="password"
-        label={t('password.new')}
-        hint={t('password.hint')}
-        type="password"
-        autocomplete="new-password"
-      />
-      <TextField name="again" label={t('password.again')} type="password" autocomplete="new-password" />
+      <NewPassword label={t('password.new')} />
     </Form>
   )
 }

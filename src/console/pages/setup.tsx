@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { setUp } from '../api/session.ts'
 import { Form, SelectField, TextField, type Values } from '../kit/form.tsx'
 import { Page } from '../kit/page.tsx'
-import { readPassword } from '../read-password.ts'
+import { NewPassword, readPassword } from '../kit/new-password.tsx'
 import { type Language, language, languageChoices, t } from '../words/index.ts'
 import { speak } from '../words/load.ts'
 
@@ -31,14 +31,7 @@ export function Setup() {
         />
         {!token && <TextField name="token" label={t('setup.token')} />}
         <TextField name="name" label={t('user.name')} value="admin" autocomplete="username" />
-        <TextField
-          name="password"
-          label={t('password')}
-          hint={t('password.hint')}
-          type="password"
-          autocomplete="new-password"
-        />
-        <TextField name="again" label={t('password.again')} type="password" autocomplete="new-password" />
+        <NewPassword label={t('password')} />
       </Form>
     </div>
   )

@@ -12,7 +12,7 @@ import { Table } from '../kit/table.tsx'
 import { Tabs } from '../kit/tabs.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
-import { readPassword } from '../read-password.ts'
+import { NewPassword, readPassword } from '../kit/new-password.tsx'
 import { setQuery, useQuery } from '../query.ts'
 import { t } from '../words/index.ts'
 import { limitText } from './tokens/key-drawer.tsx'
@@ -160,14 +160,7 @@ function CreateUser({
             options={groups.map(name => [name, name] as const)}
           />
         </div>
-        <TextField
-          name="password"
-          label={t('password')}
-          hint={t('users.password.hint')}
-          type="password"
-          autocomplete="new-password"
-        />
-        <TextField name="again" label={t('password.again')} type="password" autocomplete="new-password" />
+        <NewPassword label={t('password')} hint={t('users.password.hint')} />
       </Form>
     </Dialog>
   )
@@ -241,14 +234,7 @@ function EditUser({
               onDone()
             }}
           >
-            <TextField
-              name="password"
-              label={t('password.new')}
-              hint={t('password.hint')}
-              type="password"
-              autocomplete="new-password"
-            />
-            <TextField name="again" label={t('password.again')} type="password" autocomplete="new-password" />
+            <NewPassword label={t('password.new')} />
           </Form>
         )}
       </Tabs>
