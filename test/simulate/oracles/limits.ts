@@ -114,24 +114,32 @@ function mayCount(one: Ask, refused: Ask): boolean {
   return (one.endedAt ?? Infinity) + givenBackMs > refused.sentAt
 }
 
-/** Under way at a vendor is under way here. */
+/** An ask while a vendor worked for it. */
+type Span = { readonly ask: Ask; readonly from: number; readonly until: number; readonly life: number }
+
+/** Under way at a vendor is under way here: until the answer is whole, or nobody takes it any more. */
+export function spansOf(asks: readonly Ask[]): readonly Span[] {
+  return asks.flatMap(ask =>
+    ask.arrivals.flatMap(({ at, wholeAt, cutOffAt, life }) =>
+      wholeAt === undefined ? [] : [{ ask, from: at, until: cutOffAt ?? wholeAt, life }],
+    ),
+  )
+}
+
+/** How many requests were under way when one began; a vendor may still be writing its refusal when it is at the next one. */
+export function countTogether(one: Span, spans: readonly Span[]): number {
+  return new Set(spans.filter(other => other.from <= one.from && other.until > one.from).map(({ ask }) => ask)).size
+}
+
 function* judgePlaces(number: number, most: number, stage: Stage): Iterable<readonly [string, string]> {
-  const spans = stage.asks
-    .filter(ask => ask.wish.key === number)
-    .flatMap(ask =>
-      ask.arrivals.flatMap(({ at, wholeAt, cutOffAt, life }) =>
-        wholeAt === undefined ? [] : [{ ask, from: at, until: cutOffAt ?? wholeAt, life }],
-      ),
-    )
+  const spans = spansOf(stage.asks.filter(ask => ask.wish.key === number))
   for (const one of spans) {
-    const others = spans.filter(other => other.life === one.life && other.from <= one.from && other.until > one.from)
-    // A vendor may still be writing its refusal when the request is at the next one.
-    const together = new Set(others.map(other => other.ask))
-    if (together.size <= most) continue
-    yield [
-      'more requests at once than allowed',
-      `key ${number}: ${together.size} of ${most} at ${Math.round(one.from)}`,
-    ]
+    const together = countTogether(
+      one,
+      spans.filter(other => other.life === one.life),
+    )
+    if (together <= most) continue
+    yield ['more requests at once than allowed', `key ${number}: ${together} of ${most} at ${Math.round(one.from)}`]
     return
   }
 }

@@ -1,7 +1,7 @@
-import { codeOf, statusOf } from '../play/asks.ts'
+import { type Ask, codeOf, statusOf } from '../play/asks.ts'
 import { limitsOf } from '../play/settings.ts'
 import { commonOracles } from '../oracles/index.ts'
-import { judgeRefusals, subjectsOf } from '../oracles/limits.ts'
+import { countTogether, judgeRefusals, spansOf, subjectsOf } from '../oracles/limits.ts'
 import type { Evidence, Finding, Oracle } from '../oracles/oracle.ts'
 import { judgeTokens } from '../oracles/tokens.ts'
 import { Fleet } from './fleet.ts'
@@ -79,13 +79,10 @@ function isApart(fleet: Fleet, from: number, until: number): boolean {
 
 /** Under way at a vendor is under way here; places of a gateway that cannot renew them are given away after half a minute. */
 function* judgePlaces(fleet: Fleet, number: number, most: number): Iterable<Finding> {
-  const spans = fleet.asks
-    .filter(ask => ask.wish.key === number && ask.disturbed === undefined && !ask.left)
-    .flatMap(ask =>
-      ask.arrivals.flatMap(({ at, wholeAt }) => (wholeAt === undefined ? [] : [{ from: at, until: wholeAt }])),
-    )
+  const isJudged = (ask: Ask): boolean => ask.wish.key === number && ask.disturbed === undefined && !ask.left
+  const spans = spansOf(fleet.asks.filter(isJudged))
   for (const one of spans) {
-    const together = spans.filter(other => other.from <= one.from && other.until > one.from).length
+    const together = countTogether(one, spans)
     const bound = most * boundOf(fleet, one.from - windowMs, one.from)
     if (together > bound)
       yield ['more requests at once than allowed', `key ${number}: ${together} of ${bound} at ${Math.round(one.from)}`]
