@@ -33,10 +33,12 @@ export function* judgeTokens(stage: Stage, knowledge: Knowledge): Iterable<Findi
   for (const [number, key] of stage.keys.entries()) {
     const { tpm } = limitsOf[key.group]
     if (tpm === undefined || key.groups.length > 1) continue
-    const asks = stage.asks.filter(ask => ask.wish.key === number && ask.first === ask)
+    const all = stage.asks.filter(ask => ask.wish.key === number)
+    const asks = all.filter(ask => ask.first === ask)
     for (const ask of asks) {
       yield* judgeExcess(stage, asks, ask, knowledge)
-      yield* judgeRefusal(stage, asks, ask)
+      // What was asked again has taken tokens too: text has no answer that is kept for it.
+      yield* judgeRefusal(stage, all, ask)
     }
   }
 }
