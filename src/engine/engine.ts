@@ -110,8 +110,8 @@ type RequestState = {
   taken: Taken | undefined
   target: Target | undefined
   call: UpstreamCall | undefined
-  /** An upstream has refused it, and another was asked. */
-  wasRefused: boolean
+  /** The last call that its upstream refused, and that another upstream was to follow. */
+  refused: UpstreamCall | undefined
   /** The caller has left and the answer is read on. */
   detached: boolean
   /** The model's upstreams, in the order in which they are tried. */
@@ -246,7 +246,7 @@ export class Engine {
       taken: undefined,
       target: undefined,
       call: undefined,
-      wasRefused: false,
+      refused: undefined,
       detached: false,
       order: [],
     }
@@ -439,7 +439,7 @@ export class Engine {
       }
       this.#breaker.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
       if (last || !isDefiniteRefusal(head.status)) return head
-      state.wasRefused = true
+      state.refused = call
       call.abort(fail('upstream_cut', { reason: 'another upstream is asked' }))
       log.warn(
         { request: ex.id, upstream: upstream.name, status: head.status },
@@ -637,10 +637,13 @@ export class Engine {
   }
 }
 
-/** How far the request came: what one upstream has refused is not untouched because the next could not be reached. */
-function reachOf({ call, wasRefused }: RequestState): Reach {
+/**
+ * How far the request came: what one upstream has refused is not untouched because the next could not be reached, and is
+ * not in doubt because the next was not asked at all.
+ */
+function reachOf({ call, refused }: RequestState): Reach {
   const reach = call?.reach ?? 'untouched'
-  return reach === 'untouched' && wasRefused ? 'refused' : reach
+  return refused && (call === refused || reach === 'untouched') ? 'refused' : reach
 }
 
 function unreadFailure(code: string | undefined): Failure {

@@ -261,3 +261,38 @@ async function generate(shop: Shop, maxRetries: number): Promise<unknown> {
     (error: unknown) => error,
   )
 }
+
+const shared =
+  'alpha-image-2: { family: alpha-image, upstreams: [{ upstream: alpha }, { upstream: beta, priority: 2 }],'
+
+billed(
+  'an upstream refuses and the next has no room: the charge is void, and the caller may try again',
+  {
+    edit: [
+      ['  beta:\n', '  beta:\n    concurrency: 1\n'],
+      ['alpha-image-2: { family: alpha-image, upstream: alpha,', shared],
+    ],
+  },
+  async (t, shop) => {
+    const arrived = Promise.withResolvers<void>()
+    const gate = Promise.withResolvers<void>()
+    shop.upstreams['beta']?.answer(async res => {
+      arrived.resolve()
+      await gate.promise
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data: [link] }))
+    })
+    shop.upstreams['alpha']?.answer(res => void res.writeHead(503).end('{}'))
+    const other = shop.ask(beta)
+    await arrived.promise
+    const refused = await shop.ask(alpha)
+    t.equal(refused.status, 429)
+    t.not(refused.headers['x-should-retry'], 'false')
+    gate.resolve()
+    t.equal((await other).status, 200)
+    await shop.settled()
+    t.match(await shop.charges(), [
+      { state: 'voided', reason: 'upstream_refused', held: '0.00', amount: '0.00' },
+      { state: 'settled' },
+    ])
+  },
+)

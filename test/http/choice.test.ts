@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { type BareEngine, type BareOptions, modelName, patient, startEngine } from '../harness/engine.ts'
 import type { Reaction, Upstream } from '../harness/upstream.ts'
+import { fail } from '../../src/engine/errors.ts'
 import type { Outcome } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -77,6 +78,25 @@ t.test('what one upstream has refused counts as asked, though the next cannot be
   t.match(await answer.json(), { error: { code: 'upstream_unreachable' } })
   await settled()
   t.match(outcomes, [{ kind: 'refused', reach: 'refused' }], 'limits keep its place')
+})
+
+t.test('what one upstream has refused is refused, though the next has no room and is not asked at all', async t => {
+  const outcomes: Outcome[] = []
+  const { post, upstreams, settled } = await startEngine(t, {
+    upstreams: [{}, { priority: 2 }],
+    hooks: {
+      onForward(_ex, out, _facet, { upstream }) {
+        if (upstream.name === 'upstream-1') throw fail('over_capacity', {}, { elsewhere: true })
+        return out
+      },
+      onSettle: (_ex, outcome) => void outcomes.push(outcome),
+    },
+  })
+  upstreams[0]?.answer(refuse(429))
+  await (await post()).text()
+  await settled()
+  t.equal(upstreams[1]?.received.length, 0)
+  t.match(outcomes, [{ kind: 'refused', reach: 'refused' }], 'nobody has to look whether something was made')
 })
 
 t.test('each upstream is asked for the model by the name that it knows, with its own key', async t => {
