@@ -626,7 +626,7 @@ export class Engine {
       outcome: outcome.kind === 'answered' && ex.notes.failed !== undefined ? 'upstream_cut' : outcomeName(outcome),
       errorCode: ('failure' in outcome && outcome.failure ? outcome.failure.code : ex.notes.failed) ?? null,
       durationMs: Math.round(this.#parts.clock.tick() - state.startedTick),
-      upstream: state.call ? (target?.upstream.name ?? null) : null,
+      upstream: state.call?.request.upstream.name ?? null,
       configRevision: ex.plan.revision,
       forwarded: clipNames(ex.notes.forwarded),
       dropped: clipNames(ex.notes.dropped),

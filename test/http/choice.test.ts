@@ -82,7 +82,7 @@ t.test('what one upstream has refused counts as asked, though the next cannot be
 
 t.test('what one upstream has refused is refused, though the next has no room and is not asked at all', async t => {
   const outcomes: Outcome[] = []
-  const { post, upstreams, settled } = await startEngine(t, {
+  const { post, upstreams, rows, settled } = await startEngine(t, {
     upstreams: [{}, { priority: 2 }],
     hooks: {
       onForward(_ex, out, _facet, { upstream }) {
@@ -97,6 +97,7 @@ t.test('what one upstream has refused is refused, though the next has no room an
   await settled()
   t.equal(upstreams[1]?.received.length, 0)
   t.match(outcomes, [{ kind: 'refused', reach: 'refused' }], 'nobody has to look whether something was made')
+  t.match(rows, [{ upstream: 'upstream-0' }], 'the log names who was asked')
 })
 
 t.test('each upstream is asked for the model by the name that it knows, with its own key', async t => {

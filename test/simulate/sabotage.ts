@@ -292,7 +292,13 @@ export const sabotages: readonly Sabotage[] = [
     oracle: 'limits',
     says: 'what one upstream has refused counts for nothing when the next cannot be reached',
     isRare: true,
-    edits: [['src/engine/engine.ts', "return reach === 'untouched' && wasRefused ? 'refused' : reach", 'return reach']],
+    edits: [
+      [
+        'src/engine/engine.ts',
+        "return refused && (call === refused || reach === 'untouched') ? 'refused' : reach",
+        'return reach',
+      ],
+    ],
   },
   {
     name: 'given-up-behind-another',
