@@ -31,8 +31,8 @@ export const fleetSabotages: readonly FleetSabotage[] = [
       ],
       [
         'src/storage/ledger/hold.ts',
-        '  yield ask(\n    `INSERT INTO charge',
-        "  yield ask('UPDATE key SET held = held + ? WHERE id = ?', request.hold, facts.keyId)\n  yield ask(\n    `INSERT INTO charge",
+        '  yield ask(\n    insertReserved,',
+        "  yield ask('UPDATE key SET held = held + ? WHERE id = ?', request.hold, facts.keyId)\n  yield ask(\n    insertReserved,",
       ],
     ],
   },
