@@ -45,7 +45,7 @@ export async function runScript(
   { story, ...options }: ScriptOptions,
 ): Promise<Outcome> {
   let outcome: Outcome | undefined
-  const end = await startScript(path, more, { ...options, ...(story && { story }) }, one => {
+  const end = await startScript(path, more, { ...options, seed, ...(story && { story }) }, one => {
     outcome = one
   })
   return outcome ?? lost(seed, end)

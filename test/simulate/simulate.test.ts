@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
 import { runPlan, runSeed, runSeeds } from './children.ts'
+import { Coverage } from './coverage.ts'
 import type { Alarm } from './oracles/oracle.ts'
 import { nthPlan } from './play/nth-plan.ts'
 import { drawPlan } from './play/plan.ts'
@@ -72,6 +73,15 @@ t.test('a story that was written down is the one that was drawn', t => {
     t.equal(read.operations.length, plan.operations.length, caseName({ seed }))
   }
   t.end()
+})
+
+t.test('what a seed reaches of the program is written down', async t => {
+  const folder = t.testdir()
+  await runSeed(1, { coverage: folder })
+  const coverage = new Coverage(resolve(import.meta.dirname, '../..'))
+  coverage.take(resolve(folder, '1'))
+  for (const [part, { lines, linesAll }] of Object.entries(coverage.sum()))
+    t.ok(lines > linesAll / 3 && lines < linesAll, `${part}: ${lines} of ${linesAll}`)
 })
 
 t.test('a statement or a commit that fails, whichever it is, breaks no promise', async t => {
