@@ -22,6 +22,7 @@ import {
 } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
 import { inspect } from './inspect.ts'
+import { isFree } from './is-free.ts'
 import { isObject } from './is-object.ts'
 import { judgeUsage, withoutPretence, type Judged } from './judge-usage.ts'
 import { measureInTurns } from './measure-text.ts'
@@ -97,7 +98,7 @@ export const tokenUsage = definePlugin({
           throw fail('image_tool_refused', { model: target.model.name })
         if (!ledger.healthy() && ruleOf(ex, target, facet))
           throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
-        if (!isFree(ex, facet))
+        if (!isFree(ex.route, facet))
           ex.slots.put(
             tokenUseSlot,
             new TokenCount(target, facet, () => ({
@@ -241,14 +242,9 @@ function refuseUntold({ rule }: Counting, reading: Reading): void {
   if (missing.length > 0) throw fail('upstream_usage_missing', { units: missing.join(', ') })
 }
 
-/** The operation costs nothing, here or anywhere. */
-function isFree({ route }: Exchange, facet: UsageFacet): boolean {
-  return route.traits?.free === true || facet.free_operations.includes(route.operation)
-}
-
 /** By what the request is charged; undefined when it costs nothing. */
 function ruleOf(ex: Exchange, target: Target, facet: UsageFacet): UsageRule | undefined {
-  if (isFree(ex, facet)) return undefined
+  if (isFree(ex.route, facet)) return undefined
   return usageRule(target.model, ex.slots.need(callerSlot).group.multiplier)
 }
 

@@ -1,5 +1,6 @@
 import type { Body, Imagined, Line, Quote, UsageRule } from '../../src/kit/index.ts'
 import { estimateRequest } from './estimate-request.ts'
+import { isFree } from './is-free.ts'
 import { rateUse } from './rate-use.ts'
 import type { UsageFacet } from './schema.ts'
 import { usageRule } from './usage-rule.ts'
@@ -14,8 +15,8 @@ export function rateMost(rule: UsageRule, body: Body, facet: UsageFacet): Most {
 
 /** What a request would be held for; what it costs is known from what was used alone. A question has no group, so no factor. */
 export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | undefined {
-  const { body, model, operation, traits } = request
-  if (traits?.free === true || facet.free_operations.includes(operation)) return undefined
+  const { body, model } = request
+  if (isFree(request, facet)) return undefined
   const rule = usageRule(model, '1')
   if (!rule) return undefined
   const { lines, amount } = rateMost(rule, body, facet)
