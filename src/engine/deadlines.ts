@@ -1,10 +1,10 @@
-import type { Clock, Pending } from '../kit/index.ts'
+import { type Clock, type Member, type Pending, Roster } from '../kit/index.ts'
 
 /** Deadlines are looked at this often; none fires early. */
 const sweepMs = 100
 
 /** Something that may take only so long. */
-export type Timed = {
+export type Timed = Member & {
   /** By the clock's `tick`. */
   deadlineAt: number
   /** The next deadline, for what recurs; nothing ends the watch. */
@@ -14,7 +14,7 @@ export type Timed = {
 /** Watches over whatever is open, with one timer for all: a timer for each request costs more than the request's routing. */
 export class Deadlines {
   readonly clock: Clock
-  readonly #open = new Set<Timed>()
+  readonly #open = new Roster<Timed>()
   #timer: Pending | undefined
 
   constructor(clock: Clock) {
@@ -42,11 +42,11 @@ export class Deadlines {
       return
     }
     const now = this.clock.tick()
-    for (const timed of this.#open) {
-      if (timed.deadlineAt > now) continue
+    this.#open.each(timed => {
+      if (timed.deadlineAt > now) return
       const next = timed.onDeadline()
       if (typeof next === 'number') timed.deadlineAt = next
       else this.#open.delete(timed)
-    }
+    })
   }
 }

@@ -14,12 +14,14 @@ import {
   isPromise,
   type Log,
   type LogRow,
+  type Member,
   type Notes,
   type Outbound,
   type Outcome,
   type Plan,
   type Random,
   type Reach,
+  Roster,
   Slots,
   type Stage,
   type Target,
@@ -97,7 +99,7 @@ export type EngineParts = {
 }
 
 /** One request while it runs: what the steps below have found so far. Plugins see its exchange. */
-type RequestState = {
+type RequestState = Member & {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   readonly running: Running
@@ -136,7 +138,7 @@ export class Engine {
   /** Configurations that have been replaced, with the requests that still use them. */
   readonly #users = new Map<Running, number>()
   /** The exchanges that have not settled yet. */
-  readonly #requests = new Set<RequestState>()
+  readonly #requests = new Roster<RequestState>()
 
   constructor(parts: EngineParts, running: Running) {
     this.#parts = parts
@@ -194,7 +196,8 @@ export class Engine {
   /** Ends the requests that are still under way, those too whose callers have left; their charges end as they stand. */
   stop(): void {
     this.#stopped = fail('drain_deadline')
-    for (const { call } of this.#requests) call?.stop(this.#stopped)
+    const reason = this.#stopped
+    this.#requests.each(({ call }) => call?.stop(reason))
   }
 
   async close(): Promise<void> {
@@ -234,6 +237,7 @@ export class Engine {
     const stopwatch = new Stopwatch(this.#turns, id)
     stopwatch.start()
     const state: RequestState = {
+      place: -1,
       req,
       res,
       running: this.#running,
@@ -708,6 +712,7 @@ function createPatience(ex: Exchange, res: ServerResponse, deadlines: Deadlines)
   if (!agentsAccepting102.some(part => agent.includes(part)) || res.req.httpVersionMinor === 0) return undefined
   const everyMs = heartbeatMs
   return {
+    place: -1,
     deadlineAt: deadlines.in(everyMs),
     onDeadline() {
       if (res.headersSent || res.destroyed) return undefined

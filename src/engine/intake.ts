@@ -283,6 +283,7 @@ class CountedBody extends Transform {
 
 /** Fires once when too few bytes came in time; each time that enough have come, the time begins anew. */
 class PaceWatch implements Timed {
+  place = -1
   deadlineAt: number
   readonly onDeadline: () => void
   readonly #deadlines: Deadlines

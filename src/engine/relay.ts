@@ -104,6 +104,7 @@ export class Relay implements Sink {
     this.#writeIdleMs = patience.writeIdleMs
     this.#stopwatch = stopwatch
     this.#giveUp = {
+      place: -1,
       deadlineAt: 0,
       onDeadline: () => {
         if (this.#isBehind) return this.#deadlines.in(this.#writeIdleMs)
@@ -122,6 +123,7 @@ export class Relay implements Sink {
   /** Sends `text` after every `everyMs` of silence, between two events and never inside one. */
   keepAlive(text: string, everyMs: number): void {
     const pulse: Timed = {
+      place: -1,
       deadlineAt: this.#deadlines.in(everyMs),
       onDeadline: () => {
         if (this.#settled || this.#detached) return undefined

@@ -194,6 +194,7 @@ function makePatient(socket: Socket): void {
 
 /** A call under way: undici's handler on one side, the relay's sink on the other. Methods, not closures: one object a request. */
 export class UpstreamCall implements Dispatcher.DispatchHandler, Timed {
+  place = -1
   readonly request: CallRequest
   /** Settles when the answer's head has come, or never will. */
   readonly head: Promise<AnswerHead>

@@ -1,17 +1,25 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http'
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Certificate } from './certificate.ts'
-import type { Address, Answer, Clock } from '../kit/index.ts'
+import { type Address, type Answer, type Clock, type Member, Roster } from '../kit/index.ts'
 
 export type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
 /** What a caller has to take the answer to something that was no request. */
 const lingerMs = 1_000
 
+/** An answer that is owed to a caller from when its request's head has come. */
+class OwedResponse extends ServerResponse implements Member {
+  place = -1
+  /** Which one of all it is: on one connection answers go in the order of their requests. */
+  turn = 0
+}
+
 /** Node's own invite slow clients. */
-const patience = {
+const options = {
+  ServerResponse: OwedResponse as typeof ServerResponse,
   headersTimeout: 10_000,
   requestTimeout: 300_000,
   connectionsCheckingInterval: 1_000,
@@ -51,23 +59,29 @@ export function createCallerServer(
   refuse: (code: string | undefined) => Answer,
   { certificate, admits, clock }: CallerDoor,
 ): CallerServer {
-  /** Answers that have not gone, in the order of their requests. */
-  const owed = new Set<ServerResponse>()
-  const owedOn = (socket: Duplex): ServerResponse[] => [...owed].filter(res => res.req.socket === socket)
+  /** Answers that have not gone. */
+  const owed = new Roster<OwedResponse>()
+  let turns = 0
   let released = false
-  const handle: Listener = (req, res) => {
+  function leave(this: OwedResponse): void {
+    owed.delete(this)
+  }
+  const handle: Listener = (req, answer) => {
+    // Made by the server as its options say.
+    const res = answer as OwedResponse
     if (released) {
       // An answer before this one says that the connection closes, so this one was not received (RFC 9112 9.6).
-      if (owedOn(req.socket).some(before => !before.shouldKeepAlive)) return
+      if (owedOn(owed, req.socket).some(before => !before.shouldKeepAlive)) return
       res.shouldKeepAlive = false
     }
+    res.turn = turns++
     owed.add(res)
-    res.once('close', () => owed.delete(res))
+    res.on('close', leave)
     listener(req, res)
   }
   const server = certificate
-    ? createTlsServer({ ...patience, ...certificate.options, ALPNProtocols: ['http/1.1'] }, handle)
-    : createServer(patience, handle)
+    ? createTlsServer({ ...options, ...certificate.options, ALPNProtocols: ['http/1.1'] }, handle)
+    : createServer(options, handle)
   if (server instanceof TlsServer) certificate?.follow(server)
   // Before Node's own, which reads.
   if (admits) server.prependListener('connection', (socket: Socket) => void admits(socket))
@@ -78,23 +92,34 @@ export function createCallerServer(
   // Without a listener Node closes the connection without a word.
   server.on('connect', (_req, socket) => {
     socket.on('error', () => undefined)
-    refuseRest(socket, owedOn(socket), () => sendLast(socket, refuse('CONNECT'), clock))
+    refuseRest(socket, owedOn(owed, socket), () => sendLast(socket, refuse('CONNECT'), clock))
   })
   const refused = new WeakSet<Duplex>()
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (refused.has(socket)) return
     refused.add(socket)
     const say = (): void => sendLast(socket, refuse(error.code), clock)
-    refuseRest(socket, owedOn(socket), say)
+    refuseRest(socket, owedOn(owed, socket), say)
   })
   function release(): void {
     released = true
-    // Of several on one connection the last one closes it.
-    const last = new Map([...owed].map(res => [res.req.socket, res]))
-    // One that has begun said that its connection stays: a proxy may send the next request in the moment it ends.
+    // Of several on one connection the last one closes it. One that has begun said that its connection stays: a proxy
+    // may send the next request in the moment it ends.
+    const last = new Map<Duplex, OwedResponse>()
+    owed.each(res => {
+      const other = last.get(res.req.socket)
+      if (!other || other.turn < res.turn) last.set(res.req.socket, res)
+    })
     for (const res of last.values()) if (!res.headersSent) res.shouldKeepAlive = false
   }
   return { server, release }
+}
+
+/** Answers that one connection still owes, in the order of their requests. */
+function owedOn(owed: Roster<OwedResponse>, socket: Duplex): readonly OwedResponse[] {
+  const found: OwedResponse[] = []
+  owed.each(res => void (res.req.socket === socket && found.push(res)))
+  return found.toSorted((a, b) => a.turn - b.turn)
 }
 
 /**
