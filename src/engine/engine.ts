@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   type Answer,
-  type Body,
+  type Awaitable,
   type Candidate,
-  callerSlot,
   type Clock,
   type Connect,
   type Dialect,
@@ -14,56 +13,41 @@ import {
   isPromise,
   type Log,
   type LogRow,
-  type Member,
   type Notes,
   type Outbound,
   type Outcome,
-  type Plan,
+  type Reply,
   type Random,
   type Reach,
   Roster,
   Slots,
-  type Stage,
   type Target,
   type Upstream,
 } from '../kit/index.ts'
 import { ByteBudget, ByteClaim } from '../wire/index.ts'
+import { firstStages, openSource, withoutMeasures } from './answer-source.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
-import { DecodedAnswer, type Source } from './decode.ts'
+import type { Source } from './decode.ts'
 import { fail } from './errors.ts'
 import { readHead } from './front.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
-import { replyHeaders, requestHeaders, upstreamQuery } from './headers.ts'
+import { replyHeaders } from './headers.ts'
 import { type BodyPace, type BodyPatience, bodyPace, discardRest, type Taken, takeBody } from './intake.ts'
+import { toLogRow } from './log-row.ts'
 import { orderCandidates } from './order-candidates.ts'
-import { HookFault, type Pipeline } from './pipeline.ts'
-import { createRedaction } from './redact.ts'
-import { Relay, writeIdleMs } from './relay.ts'
-import { errorAnswer, idHeaders, sendAnswer } from './respond.ts'
-import { Router } from './router.ts'
-import { applyForward, findTarget } from './target.ts'
+import { outgoingHeaders, shapeOutbound, upstreamPath } from './outbound.ts'
+import { HookFault } from './pipeline.ts'
+import { Relay, type Relayed, writeIdleMs } from './relay.ts'
+import { CallerGone, RequestState, type Running, type Shared } from './request-state.ts'
+import { errorAnswer, idHeaders, ownHeaders, sendAnswer, unbuffered } from './respond.ts'
+import { findTarget } from './target.ts'
 import { type AnswerHead, Transport, type UpstreamCall } from './transport.ts'
 import { type LongTurn, Stopwatch, Turns } from './turns.ts'
-
-/** Answers whose callers have left and that are still read, at most. */
-const detachedMax = 64
-/** Of a request's field names a row keeps so many, and so much of each. */
-const namesMax = 100
-const nameCharsMax = 100
-
-/** What keeps proxies between us and the caller from collecting events, or changing them. */
-const unbuffered = { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }
+import { isDefiniteRefusal, retryAfterMs, saysNo } from './verdict.ts'
 
 /** A route that the gateway answers by itself. */
 export type LocalAnswer = (ex: Exchange) => Answer | Promise<Answer>
-
-/** Everything that a configuration decides; swapped whole. A request keeps the one it began with. */
-export type Running = {
-  readonly plan: Plan
-  readonly pipeline: Pipeline
-  readonly router: Router
-}
 
 export type EngineParts = {
   /** The dialect of a route, by the name that the route gives; for `by-caller` it is the caller's. */
@@ -98,28 +82,6 @@ export type EngineParts = {
   readonly callers?: { readonly bodyPace?: BodyPace; readonly writeIdleMs?: number }
 }
 
-/** One request while it runs: what the steps below have found so far. Plugins see its exchange. */
-type RequestState = Member & {
-  readonly req: IncomingMessage
-  readonly res: ServerResponse
-  readonly running: Running
-  readonly id: string
-  readonly startedAt: number
-  readonly startedTick: number
-  readonly stopwatch: Stopwatch
-  ex: Exchange | undefined
-  body: Body | undefined
-  taken: Taken | undefined
-  target: Target | undefined
-  call: UpstreamCall | undefined
-  /** The last call that its upstream refused, and that another upstream was to follow. */
-  refused: UpstreamCall | undefined
-  /** The caller has left and the answer is read on. */
-  detached: boolean
-  /** The model's upstreams, in the order in which they are tried. */
-  order: readonly Candidate[]
-}
-
 /** Moves bytes between callers and upstreams by a plan, and knows nothing of what they mean. */
 export class Engine {
   readonly #parts: EngineParts
@@ -130,7 +92,6 @@ export class Engine {
   readonly #bodyPatience: BodyPatience
   readonly #turns: Turns
   #running: Running
-  #detached = 0
   #draining = false
   /** Why no request goes on any more, once that is so. */
   #stopped: Failure | undefined
@@ -139,11 +100,13 @@ export class Engine {
   readonly #users = new Map<Running, number>()
   /** The exchanges that have not settled yet. */
   readonly #requests = new Roster<RequestState>()
+  readonly #shared: Shared
 
   constructor(parts: EngineParts, running: Running) {
     this.#parts = parts
     this.#running = running
     const { clock } = parts
+    this.#shared = { clock, detached: 0 }
     this.#patience = new Deadlines(clock)
     this.#bodyPatience = { deadlines: new Deadlines(clock), pace: parts.callers?.bodyPace ?? bodyPace }
     this.#transport = new Transport(url => parts.resolveUrl(url), clock, parts.connect)
@@ -236,24 +199,7 @@ export class Engine {
     const id = ids.next('req_', now)
     const stopwatch = new Stopwatch(this.#turns, id)
     stopwatch.start()
-    const state: RequestState = {
-      place: -1,
-      req,
-      res,
-      running: this.#running,
-      id,
-      stopwatch,
-      startedAt: now,
-      startedTick: clock.tick(),
-      ex: undefined,
-      body: undefined,
-      taken: undefined,
-      target: undefined,
-      call: undefined,
-      refused: undefined,
-      detached: false,
-      order: [],
-    }
+    const state = new RequestState(req, res, this.#running, id, now, stopwatch, this.#shared)
     this.#enter(state)
     this.#parts.began()
     let outcome: Outcome
@@ -264,7 +210,8 @@ export class Engine {
       outcome = this.#refuse(state, error)
     }
     try {
-      await this.#settle(state, outcome)
+      const settling = this.#settle(state, outcome)
+      if (settling) await settling
     } catch (error) {
       const stack = error instanceof Error ? error.stack : String(error)
       this.#parts.log.error({ request: state.id, stack }, 'fault after the end of a request')
@@ -281,73 +228,83 @@ export class Engine {
     return { ...answer, headers: { ...idHeaders(id), ...answer.headers } }
   }
 
-  /** The whole way of a request; every step may refuse by throwing. */
+  /**
+   * The whole way of a request; every step may refuse by throwing. It waits for three things in the life of most requests:
+   * the body, the head of the answer, and its end.
+   */
   async #run(state: RequestState): Promise<Outcome> {
-    const { req, res, running, stopwatch } = state
-    const { plan, pipeline } = running
+    const { running, stopwatch } = state
+    const { pipeline } = running
     const ex = this.#begin(state)
-
     const guarded = pipeline.onRequest(ex)
     if (isPromise(guarded)) await stopwatch.wait('request', guarded)
-    const memory = new ByteClaim(this.#budget, plan.server.memoryBytesMax, ex.payer)
-    const taking = takeBody(req, res, ex.route, memory, this.#bodyPatience, stopwatch)
-    const taken = isPromise(taking) ? await stopwatch.wait('request', taking) : taking
-    state.taken = taken
+    const taking = this.#take(state, ex)
+    if (isPromise(taking)) {
+      stopwatch.stop('request')
+      state.taken = await taking
+      stopwatch.start()
+    } else state.taken = taking
     if (ex.route.serve !== undefined) return this.#serve(state, ex, ex.route.serve)
 
-    const reading = pipeline.onBody(ex, taken.body)
+    const reading = pipeline.onBody(ex, state.taken.body)
     const body = isPromise(reading) ? await stopwatch.wait('request', reading) : reading
     state.body = body
 
-    const target = this.#firstChoice(findTarget(plan, ex.route, body, ex.params['model']), state)
+    const target = this.#firstChoice(findTarget(running.plan, ex.route, body, ex.params['model']), state)
     state.target = target
     const checked = pipeline.onTarget(ex, target)
     if (isPromise(checked)) await stopwatch.wait('request', checked)
     const admitting = pipeline.onAdmit(ex, target)
     const answer = isPromise(admitting) ? await stopwatch.wait('request', admitting) : admitting
     if (answer) return this.#answer(state, ex, answer)
-    return this.#forward(state, ex, target)
-  }
 
-  /** Tries the upstreams in their order until one takes the request, and carries its answer back. */
-  async #forward(state: RequestState, ex: Exchange, target: Target): Promise<Outcome> {
-    for (const [i, candidate] of state.order.entries()) {
-      const tried = i === 0 ? target : withCandidate(target, candidate)
+    for (let i = 0; i < state.order.length; i++) {
+      const tried = i === 0 ? target : withCandidate(target, state.order[i] as Candidate)
       state.target = tried
-      const last = i === state.order.length - 1
-      const out = await this.#shape(state, ex, tried, last)
-      const outcome = out && (await this.#attempt(state, ex, tried, out, last))
-      if (outcome) return outcome
+      const isLast = i === state.order.length - 1
+      const shaping = this.#shape(state, ex, tried, isLast)
+      const out = isPromise(shaping) ? await stopwatch.wait('request', shaping) : shaping
+      if (!out) continue
+      const head = await this.#ask(state, ex, tried, out, isLast)
+      if (!head) continue
+      const relaying = this.#relay(state, ex, tried, head)
+      const relay = isPromise(relaying) ? await stopwatch.wait('answer', relaying) : relaying
+      relay.start()
+      stopwatch.stop('answer')
+      const relayed = await relay.done
+      stopwatch.start()
+      return outcomeOf(state.res, head.status, relayed)
     }
     throw new Error('the last attempt neither answered nor failed')
   }
 
+  #take(state: RequestState, ex: Exchange): Awaitable<Taken> {
+    const { req, res, running, stopwatch } = state
+    const memory = new ByteClaim(this.#budget, running.plan.server.memoryBytesMax, ex.payer)
+    return takeBody(req, res, ex.route, memory, this.#bodyPatience, stopwatch)
+  }
+
   /** What the upstream is to receive; undefined when a hook says that it cannot take it now, and another may be asked. */
-  async #shape(state: RequestState, ex: Exchange, target: Target, last: boolean): Promise<Outbound | undefined> {
+  #shape(state: RequestState, ex: Exchange, target: Target, isLast: boolean): Awaitable<Outbound | undefined> {
+    const goElsewhere = (error: unknown): undefined => {
+      if (isLast || !(error instanceof Failure) || !error.elsewhere) throw error
+    }
     try {
       const shaping = state.running.pipeline.onForward(ex, shapeOutbound(ex, target), target)
-      return isPromise(shaping) ? await state.stopwatch.wait('request', shaping) : shaping
+      return isPromise(shaping) ? shaping.catch(goElsewhere) : shaping
     } catch (error) {
-      if (last || !(error instanceof Failure) || !error.elsewhere) throw error
-      return undefined
+      return goElsewhere(error)
     }
   }
 
-  /** One upstream's try: undefined when it took nothing and said so, and another may be asked without doubt. */
-  async #attempt(
-    state: RequestState,
-    ex: Exchange,
-    target: Target,
-    out: Outbound,
-    last: boolean,
-  ): Promise<Outcome | undefined> {
+  #send(state: RequestState, ex: Exchange, target: Target, out: Outbound): UpstreamCall {
     const { req, res } = state
     if (res.destroyed) throw fail('body_incomplete')
     if (this.#stopped) throw this.#stopped
     const { upstream } = target
     this.#breaker.began(upstream, this.#parts.clock.tick())
     const traced = this.#parts.trace?.began(ex, upstream.name)
-    const call = this.#transport.send(req, res, {
+    return this.#transport.send(req, res, {
       upstream,
       method: ex.route.method,
       path: upstreamPath(ex, target),
@@ -355,113 +312,122 @@ export class Engine {
       body: out.body,
       reuse: upstream.reuse ?? ex.route.reuse ?? true,
     })
-    state.call = call
-    const detach = (): boolean => {
-      if (!state.detached) {
-        if (!out.detach || this.#detached >= detachedMax) return false
-        this.#detached++
-        state.detached = true
-      }
-      call.leave()
+  }
+
+  /**
+   * Asks one upstream and waits for the head of its answer; a caller who leaves meanwhile ends the wait, unless the answer
+   * is to be read anyway. Undefined when another upstream is to be asked: where no byte of the request was sent, or a
+   * definite refusal came. Never after a byte that may have been taken: a second request could be a second sale.
+   */
+  async #ask(
+    state: RequestState,
+    ex: Exchange,
+    target: Target,
+    out: Outbound,
+    isLast: boolean,
+  ): Promise<AnswerHead | undefined> {
+    const { clock } = this.#parts
+    const { upstream } = target
+    const call = this.#send(state, ex, target, out)
+    const sentTick = clock.tick()
+    const waiting = createPatience(ex, state.res, this.#patience)
+    if (waiting) this.#patience.watch(waiting)
+    state.asks(call, out)
+    let head: AnswerHead
+    state.stopwatch.stop('request')
+    try {
+      head = await call.head
+    } catch (error) {
+      state.stopwatch.start()
+      this.#noHead(ex, upstream, sentTick, error)
+      if (isLast || call.reach !== 'untouched' || !(error instanceof Failure)) throw error
+      this.#parts.log.warn(
+        { request: ex.id, upstream: upstream.name, code: error.code },
+        'an upstream could not be reached; the next is asked',
+      )
+      return undefined
+    } finally {
+      if (waiting) this.#patience.forget(waiting)
+    }
+    state.stopwatch.start()
+    return this.#accept(state, ex, upstream, head, clock.tick() - sentTick, isLast) ? head : undefined
+  }
+
+  #noHead(ex: Exchange, upstream: Upstream, sentTick: number, error: unknown): void {
+    const now = this.#parts.clock.tick()
+    this.#parts.upstreamAnswered(upstream.name, null, now - sentTick)
+    this.#parts.trace?.answered(ex, null)
+    if (error instanceof CallerGone) this.#breaker.undecided(upstream)
+    else this.#breaker.failed(upstream, now)
+  }
+
+  /** Whether this upstream's answer is the caller's; false when the next is to be asked. */
+  #accept(
+    state: RequestState,
+    ex: Exchange,
+    upstream: Upstream,
+    head: AnswerHead,
+    tookMs: number,
+    isLast: boolean,
+  ): boolean {
+    const { clock, log } = this.#parts
+    const { status } = head
+    this.#parts.upstreamAnswered(upstream.name, status, tookMs)
+    this.#parts.trace?.answered(ex, status)
+    if (!saysNo(status)) {
+      this.#breaker.succeeded(upstream)
       return true
     }
-    const { stopwatch } = state
-    const head = await stopwatch.wait('request', this.#headOrNext(state, ex, upstream, call, detach, last))
-    if (!head) return undefined
+    this.#breaker.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
+    if (isLast || !isDefiniteRefusal(status)) return true
+    state.refused = state.call
+    state.call?.abort(fail('upstream_cut', { reason: 'another upstream is asked' }))
+    log.warn({ request: ex.id, upstream: upstream.name, status }, 'an upstream refused; the next is asked')
+    return false
+  }
+
+  /** Shapes the answer and makes what carries it to the caller. */
+  #relay(state: RequestState, ex: Exchange, target: Target, head: AnswerHead): Awaitable<Relay> {
+    const { upstream } = target
+    const call = state.call as UpstreamCall
     const source = openSource(call, head, upstream)
     // A coding has an end of its own: half of what was packed is told from all of it.
-    const endUnknown = head.endsWithConnection && source === call
+    state.endUnknown = head.endsWithConnection && source === call
     const headers = replyHeaders(head.headers, ex.dialect)
-    const shaped = state.running.pipeline.onReply(
+    const shaping = state.running.pipeline.onReply(
       ex,
       {
         status: head.status,
         headers: source === call ? headers : withoutMeasures(headers),
         stages: firstStages(head.status, upstream),
-        endUnknown,
+        endUnknown: state.endUnknown,
       },
       target,
     )
-    const reply = isPromise(shaped) ? await stopwatch.wait('answer', shaped) : shaped
+    if (!isPromise(shaping)) return this.#openRelay(state, ex, source, shaping, upstream)
+    return shaping.then(reply => this.#openRelay(state, ex, source, reply, upstream))
+  }
+
+  #openRelay(state: RequestState, ex: Exchange, source: Source, reply: Reply, upstream: Upstream): Relay {
     const isStream = reply.headers['content-type']?.startsWith('text/event-stream') === true
-    const shown = isStream ? { ...reply.headers, ...unbuffered } : reply.headers
-    const begin = (): void =>
-      sendHead(
-        res,
-        reply.status,
-        { ...idHeaders(ex.id), ...shown, ...this.#ownHeaders(ex) },
-        endUnknown && reply.provesEnd !== true,
-      )
+    state.reply = isStream ? { ...reply, headers: { ...reply.headers, ...unbuffered } } : reply
     // Events are worth little late: their head goes at once. Others travel with their first bytes, so that what fails
     // before those is an error that says whether to try again, and not a connection that SDKs take up once more.
-    if (isStream) begin()
+    if (isStream) {
+      state.begin()
+      state.res.flushHeaders()
+    }
     // A caller may be silent for no longer than an upstream may.
     const callerIdleMs = this.#parts.callers?.writeIdleMs ?? writeIdleMs
-    const relay = new Relay(
-      res,
-      source,
-      reply,
-      detach,
-      begin,
-      isStream ? failure => ex.dialect.streamError(failure, ex.id, ex.route.operation) : undefined,
-      { deadlines: this.#patience, writeIdleMs: Math.min(callerIdleMs, upstream.timeouts.idleMs) },
-      stopwatch,
-    )
+    const relay = new Relay(state, source, reply, isStream, {
+      deadlines: this.#patience,
+      writeIdleMs: Math.min(callerIdleMs, upstream.timeouts.idleMs),
+    })
+    state.relays(relay)
     const { heartbeatMs } = ex.plan.server
     if (isStream && heartbeatMs !== undefined && ex.dialect.heartbeat !== undefined)
       relay.keepAlive(ex.dialect.heartbeat, heartbeatMs)
-    const relayed = await stopwatch.wait('answer', relay.done)
-    const answered: Reach = head.status < 400 ? 'complete' : 'refused'
-    if (relayed.kind === 'whole') return { kind: 'answered', status: head.status, reach: answered }
-    const { by, failure } = relayed
-    if (failure && !res.headersSent && !res.destroyed) throw failure
-    const reach = relayed.complete ? answered : 'truncated'
-    return { kind: 'cut', by, status: head.status, reach, ...(failure && { failure }) }
-  }
-
-  /**
-   * The head of the answer, or undefined when another upstream is to be asked: where no byte of the request was sent, or a
-   * definite refusal came. Never after a byte that may have been taken: a second request could be a second sale.
-   */
-  async #headOrNext(
-    state: RequestState,
-    ex: Exchange,
-    upstream: Upstream,
-    call: UpstreamCall,
-    detach: () => boolean,
-    last: boolean,
-  ): Promise<AnswerHead | undefined> {
-    const { clock, log } = this.#parts
-    const sentTick = clock.tick()
-    try {
-      const head = await this.#awaitHead(call, ex, state.res, detach)
-      this.#parts.upstreamAnswered(upstream.name, head.status, clock.tick() - sentTick)
-      this.#parts.trace?.answered(ex, head.status)
-      if (!saysNo(head.status)) {
-        this.#breaker.succeeded(upstream)
-        return head
-      }
-      this.#breaker.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
-      if (last || !isDefiniteRefusal(head.status)) return head
-      state.refused = call
-      call.abort(fail('upstream_cut', { reason: 'another upstream is asked' }))
-      log.warn(
-        { request: ex.id, upstream: upstream.name, status: head.status },
-        'an upstream refused; the next is asked',
-      )
-      return undefined
-    } catch (error) {
-      this.#parts.upstreamAnswered(upstream.name, null, clock.tick() - sentTick)
-      this.#parts.trace?.answered(ex, null)
-      if (error instanceof CallerGone) this.#breaker.undecided(upstream)
-      else this.#breaker.failed(upstream, clock.tick())
-      if (last || call.reach !== 'untouched' || !(error instanceof Failure)) throw error
-      log.warn(
-        { request: ex.id, upstream: upstream.name, code: error.code },
-        'an upstream could not be reached; the next is asked',
-      )
-      return undefined
-    }
+    return relay
   }
 
   /** Puts the model's upstreams in their order, and the target on the first. */
@@ -479,23 +445,6 @@ export class Engine {
     }
     state.order = upstreams
     return target
-  }
-
-  /** Waits for the answer's head; a caller who leaves meanwhile ends the wait, unless the answer is to be read anyway. */
-  async #awaitHead(call: UpstreamCall, ex: Exchange, res: ServerResponse, detach: () => boolean): Promise<AnswerHead> {
-    const patience = createPatience(ex, res, this.#patience)
-    if (patience) this.#patience.watch(patience)
-    const onGone = (): void => {
-      if (!detach()) call.abort(new CallerGone())
-    }
-    if (res.destroyed) onGone()
-    else res.once('close', onGone)
-    try {
-      return await call.head
-    } finally {
-      res.off('close', onGone)
-      if (patience) this.#patience.forget(patience)
-    }
   }
 
   #begin(state: RequestState): Exchange {
@@ -545,7 +494,7 @@ export class Engine {
   }
 
   #answer(state: RequestState, ex: Exchange, answer: Answer): Outcome {
-    sendAnswer(state.res, ex.id, answer, this.#ownHeaders(ex))
+    sendAnswer(state.res, ex.id, answer, ownHeaders(ex, this.#parts.clock.now()))
     discardRest(state.req, this.#parts.clock)
     return { kind: 'answered', status: answer.status, reach: 'untouched' }
   }
@@ -573,7 +522,7 @@ export class Engine {
     const inDoubt = reach === 'unknown' || reach === 'truncated'
     const shown = inDoubt && ex?.notes.charge ? withoutRetry(failure) : failure
     sendAnswer(res, state.id, errorAnswer(dialect, shown, state.id), {
-      ...(ex ? this.#ownHeaders(ex) : corsHeaders(req, state.running.plan.server.corsOrigins)),
+      ...(ex ? ownHeaders(ex, this.#parts.clock.now()) : corsHeaders(req, state.running.plan.server.corsOrigins)),
     })
     discardRest(req, this.#parts.clock)
     return { kind: 'refused', status: failure.status, failure, reach }
@@ -593,51 +542,20 @@ export class Engine {
     return fail('internal_error', {}, { cause: error })
   }
 
-  /** What every answer to an exchange carries: its limits in the dialect's words, and what plugins put there. */
-  #ownHeaders({ answerHeaders, dialect, limits }: Exchange): { readonly [name: string]: string } {
-    if (limits.length === 0) return answerHeaders
-    return { ...dialect.limitHeaders(limits, this.#parts.clock.now()), ...answerHeaders }
-  }
+  readonly #onSettleFault = (fault: HookFault, { id }: Exchange): void =>
+    this.#parts.log.error({ request: id, stack: fault.stack }, fault.message)
 
-  async #settle(state: RequestState, outcome: Outcome): Promise<void> {
+  #settle(state: RequestState, outcome: Outcome): Promise<void> | undefined {
     const { ex, running, target } = state
-    if (ex) {
-      const settled = running.pipeline.onSettle(ex, outcome, target, fault =>
-        this.#parts.log.error({ request: ex.id, stack: fault.stack }, fault.message),
-      )
-      if (isPromise(settled)) await state.stopwatch.wait('end', settled)
-    }
-    if (state.body?.kind === 'form') state.body.discard()
-    state.taken?.release()
-    if (state.detached) this.#detached--
-    if (!ex) return
-    this.#parts.record(this.#row(state, ex, outcome), ex)
+    const settling = ex && running.pipeline.onSettle(ex, outcome, target, this.#onSettleFault)
+    if (settling === undefined || !isPromise(settling)) return this.#end(state, outcome)
+    return state.stopwatch.wait('end', settling).then(() => this.#end(state, outcome))
   }
 
-  #row(state: RequestState, ex: Exchange, outcome: Outcome): LogRow {
-    const { target } = state
-    const caller = ex.slots.get(callerSlot)
-    const client = ex.head.headers['x-request-id']
-    return {
-      id: ex.id,
-      time: ex.startedAt,
-      keyId: caller?.key.id ?? null,
-      user: caller?.key.user ?? null,
-      group: caller?.group.name ?? null,
-      model: target?.model.name ?? null,
-      operation: ex.route.operation,
-      status: outcome.status ?? null,
-      outcome: outcome.kind === 'answered' && ex.notes.failed !== undefined ? 'upstream_cut' : outcomeName(outcome),
-      errorCode: ('failure' in outcome && outcome.failure ? outcome.failure.code : ex.notes.failed) ?? null,
-      durationMs: Math.round(this.#parts.clock.tick() - state.startedTick),
-      upstream: state.call?.request.upstream.name ?? null,
-      configRevision: ex.plan.revision,
-      forwarded: clipNames(ex.notes.forwarded),
-      dropped: clipNames(ex.notes.dropped),
-      clientRequestId: typeof client === 'string' ? client.slice(0, 128) : null,
-      inputTokens: ex.notes.inputTokens,
-      outputTokens: ex.notes.outputTokens,
-    }
+  #end(state: RequestState, outcome: Outcome): undefined {
+    const { ex } = state
+    state.letGo()
+    if (ex) this.#parts.record(toLogRow(state, ex, outcome, this.#parts.clock.tick() - state.startedTick), ex)
   }
 }
 
@@ -660,18 +578,6 @@ function unreadFailure(code: string | undefined): Failure {
   })
 }
 
-/** The names as a row keeps them: callers make them up, and may make up megabytes of them. */
-function clipNames(names: readonly string[]): readonly string[] {
-  if (names.length <= namesMax && names.every(name => name.length <= nameCharsMax)) return names
-  const kept = names
-    .slice(0, namesMax)
-    .map(name => (name.length > nameCharsMax ? `${name.slice(0, nameCharsMax)}…` : name))
-  return names.length > namesMax ? [...kept, `… ${names.length - namesMax} more`] : kept
-}
-
-/** The caller left while we waited. */
-class CallerGone extends Error {}
-
 /** A question about what may be asked, a browser's for one: answered before anybody looks for a key. */
 class Preflight extends Error {
   readonly headers: { readonly [name: string]: string }
@@ -682,22 +588,13 @@ class Preflight extends Error {
   }
 }
 
-/** Statuses by which an upstream says that it cannot, whoever asks. */
-function saysNo(status: number): boolean {
-  return status === 429 || status === 529 || (status >= 500 && status !== 501)
-}
-
-/** Statuses that say that nothing was begun: another upstream may be asked without doubt. */
-function isDefiniteRefusal(status: number): boolean {
-  return status === 429 || status === 503 || status === 529
-}
-
-/** Retry-After in milliseconds: seconds or a date (RFC 9110 10.2.3); undefined where it says nothing. */
-function retryAfterMs(value: string | string[] | undefined, nowMs: number): number | undefined {
-  if (typeof value !== 'string') return undefined
-  const seconds = Number(value)
-  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - nowMs
-  return ms > 0 ? ms : undefined
+function outcomeOf(res: ServerResponse, status: number, relayed: Relayed): Outcome {
+  const answered: Reach = status < 400 ? 'complete' : 'refused'
+  if (relayed.kind === 'whole') return { kind: 'answered', status, reach: answered }
+  const { by, failure } = relayed
+  if (failure && !res.headersSent && !res.destroyed) throw failure
+  const reach = relayed.complete ? answered : 'truncated'
+  return { kind: 'cut', by, status, reach, ...(failure && { failure }) }
 }
 
 function withCandidate(target: Target, candidate: Candidate): Target {
@@ -732,79 +629,6 @@ function createNotes(): Notes {
   }
 }
 
-function shapeOutbound(ex: Exchange, target: Target): Outbound {
-  const rule = target.family.forward.get(ex.route.operation)
-  const { body, forwarded, dropped } = applyForward(target.body, rule, target)
-  ex.notes.forwarded = forwarded
-  ex.notes.dropped = dropped
-  return { body, headers: {}, detach: false }
-}
-
-function upstreamPath(ex: Exchange, target: Target): string {
-  const { upstreamPath: template } = ex.route
-  const path = template.includes('{') ? fillPath(template, { ...ex.params, model: target.sendAs }) : template
-  const query = upstreamQuery(ex.head.query)
-  return query === '' ? path : `${path}?${query}`
-}
-
-/** The template with its names filled in; slashes and colons of a value stay, everything else is escaped. */
-function fillPath(template: string, params: { readonly [name: string]: string }): string {
-  return template.replaceAll(/\{(\w+)\}/g, (_whole, name: string) =>
-    encodeURIComponent(params[name] ?? '')
-      .replaceAll('%2F', '/')
-      .replaceAll('%3A', ':'),
-  )
-}
-
-/** Where the answer's bytes come from: the call, or what undoes the codings that nobody asked for. */
-function openSource(call: UpstreamCall, head: AnswerHead, upstream: Upstream): Source {
-  return head.codings.length === 0 ? call : new DecodedAnswer(call, head.codings, upstream.answerBytesMax)
-}
-
-/** Headers that measure the bytes as they were packed. */
-const measures: ReadonlySet<string> = new Set([
-  'content-length',
-  'content-encoding',
-  'etag',
-  'digest',
-  'content-digest',
-  'repr-digest',
-  'content-md5',
-  'accept-ranges',
-])
-
-function withoutMeasures(headers: { readonly [name: string]: string }): { readonly [name: string]: string } {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !measures.has(name)))
-}
-
-/** What stands before every plugin's stages: upstreams quote the key that they refuse. */
-function firstStages(status: number, upstream: Upstream): readonly Stage[] {
-  const redaction = status < 400 ? undefined : createRedaction(upstream.credential)
-  return redaction ? [redaction] : []
-}
-
-function outgoingHeaders(ex: Exchange, target: Target, out: Outbound): string[] {
-  const headers = requestHeaders(ex.head, ex.dialect, target.upstream, out.headers)
-  if (out.body.kind === 'json') headers.push('content-type', 'application/json')
-  else if (out.body.kind === 'stream') headers.push('content-type', out.body.contentType)
-  return headers
-}
-
-function sendHead(
-  res: ServerResponse,
-  status: number,
-  headers: { readonly [name: string]: string },
-  endsWithConnection: boolean,
-): void {
-  if (res.destroyed) return
-  if (endsWithConnection) {
-    res.shouldKeepAlive = false
-    res.useChunkedEncodingByDefault = false
-  }
-  res.writeHead(status, headers)
-  if (headers['content-length'] === undefined) res.flushHeaders()
-}
-
 function withoutRetry(failure: Failure): Failure {
   const { code, status, type, param, message } = failure
   return new Failure(code, { status, type, text: message, retry: false }, message, {
@@ -815,10 +639,4 @@ function withoutRetry(failure: Failure): Failure {
 
 function causeText(error: Error): string | undefined {
   return error.cause instanceof Error ? error.cause.message : undefined
-}
-
-function outcomeName(outcome: Outcome): LogRow['outcome'] {
-  if (outcome.kind !== 'cut') return outcome.kind
-  if (outcome.by === 'caller') return 'caller_gone'
-  return outcome.by === 'deadline' ? 'deadline' : 'upstream_cut'
 }

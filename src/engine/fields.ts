@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Json, JsonObjectView } from '../kit/index.ts'
+import type { Awaitable, Json, JsonObjectView } from '../kit/index.ts'
 import {
   createShift,
   cutOut,
@@ -41,11 +41,11 @@ export function scanObject(bytes: Buffer): JsonObjectView {
  * The same for a text of any length: a long one is read in slices, each in a turn of the event loop of its own.
  * @param work runs each slice that is not in the caller's own turn, for whoever measures what turns are spent on
  */
-export async function scanObjectInTurns(
-  bytes: Buffer,
-  work: (slice: () => boolean) => boolean,
-): Promise<JsonObjectView> {
-  if (bytes.length <= turnBytes) return scanObject(bytes)
+export function scanObjectInTurns(bytes: Buffer, work: (slice: () => boolean) => boolean): Awaitable<JsonObjectView> {
+  return bytes.length <= turnBytes ? scanObject(bytes) : scanSlices(bytes, work)
+}
+
+async function scanSlices(bytes: Buffer, work: (slice: () => boolean) => boolean): Promise<JsonObjectView> {
   const scan = new ObjectScan(bytes, bodyRefusals)
   const slice = (): boolean => scan.read(turnBytes)
   while (!work(slice)) await nextTurn()

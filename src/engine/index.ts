@@ -1,3 +1,5 @@
-export { Engine, type EngineParts, type LocalAnswer, type Running } from './engine.ts'
+export { DirectRequest } from './direct-request.ts'
+export { Engine, type EngineParts, type LocalAnswer } from './engine.ts'
 export { Pipeline, type Step } from './pipeline.ts'
+export type { Running } from './request-state.ts'
 export { Router } from './router.ts'

@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Transform, type TransformCallback } from 'node:stream'
-import { type Body, type Clock, formatBytes, type Route } from '../kit/index.ts'
+import { type Body, type Clock, formatBytes, isPromise, type JsonObjectView, type Route } from '../kit/index.ts'
 import type { ByteClaim } from '../wire/index.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
+import { type BodyTaker, DirectRequest } from './direct-request.ts'
 import { fail } from './errors.ts'
 import { scanObjectInTurns } from './fields.ts'
 import { Gather } from './gather.ts'
@@ -21,6 +22,8 @@ const gatheredBytes = 16_384
 /** What is still taken of a body that was refused, so that the caller's client gets to read the answer. */
 const discardBytesMax = 64 * 1024 * 1024
 const discardMs = 10_000
+/** A body of unknown length takes memory in steps of this. */
+const growBytes = 65_536
 
 /** A body together with what has to be given back when the exchange has ended. */
 export type Taken = { readonly body: Body; release(): void }
@@ -50,7 +53,13 @@ export function takeBody(
   checkType(req, route)
   if (announced === 0) throw fail('body_missing')
   if (announced !== undefined && announced > route.bodyBytesMax) throw tooLarge(route, announced)
-  if (route.body === 'json') return readJson(req, res, route, announced, memory, patience, stopwatch)
+  if (route.body === 'json') {
+    if (!memory.hold(announced ?? 0)) throw noRoom()
+    const intake = new JsonIntake(req, route, announced, memory, patience, stopwatch)
+    if (waitsForContinue(req)) res.writeContinue()
+    intake.begin()
+    return intake.done
+  }
   const source = new CountedBody(req, res, route, patience, stopwatch)
   return {
     body: { kind: 'stream', source, contentType: req.headers['content-type'] ?? '', bytes: announced },
@@ -87,73 +96,117 @@ function tooLarge(route: Route, announced: number | undefined): Error {
   return fail('body_too_large', { max: formatBytes(route.bodyBytesMax), path: route.path, received })
 }
 
-async function readJson(
-  req: IncomingMessage,
-  res: ServerResponse,
-  route: Route,
-  announced: number | undefined,
-  memory: ByteClaim,
-  patience: BodyPatience,
-  stopwatch: Stopwatch,
-): Promise<Taken> {
-  holdMemory(memory, announced ?? 0)
-  try {
-    if (waitsForContinue(req)) res.writeContinue()
-    const bytes = await readWhole(req, route, announced, patience, size => {
-      if (size > memory.bytes) holdMemory(memory, Math.max(size, memory.bytes + 65_536))
+/** A JSON body on its way into memory, and what it takes there until it is released. */
+class JsonIntake implements BodyTaker, Taken {
+  readonly done: Promise<Taken>
+  readonly #req: IncomingMessage
+  readonly #route: Route
+  readonly #memory: ByteClaim
+  readonly #stopwatch: Stopwatch
+  readonly #gather: Gather
+  readonly #rest: SocketRest
+  readonly #watch: PaceWatch
+  #resolve!: (taken: Taken) => void
+  #reject!: (error: unknown) => void
+  #stopListening: (() => void) | undefined
+  #isOver = false
+  #body: Body = nothing.body
+
+  constructor(
+    req: IncomingMessage,
+    route: Route,
+    announced: number | undefined,
+    memory: ByteClaim,
+    patience: BodyPatience,
+    stopwatch: Stopwatch,
+  ) {
+    this.#req = req
+    this.#route = route
+    this.#memory = memory
+    this.#stopwatch = stopwatch
+    this.#gather = new Gather(announced)
+    this.#rest = new SocketRest(req.socket)
+    this.#watch = new PaceWatch(patience, () => this.#giveUp(tooSlow(patience.pace)))
+    this.done = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
     })
-    const json = await scanObjectInTurns(bytes, slice => stopwatch.run('body', slice))
-    return { body: { kind: 'json', json }, release: () => memory.free() }
-  } catch (error) {
-    memory.free()
-    throw error
+  }
+
+  get body(): Body {
+    return this.#body
+  }
+
+  release(): void {
+    this.#memory.free()
+  }
+
+  begin(): void {
+    const req = this.#req
+    // Gone while a hook waited for something: nothing more is heard of it.
+    if (req.destroyed) return this.gone()
+    if (req instanceof DirectRequest && req.handTo(this)) return
+    const early = readBacklog(req)
+    if (early) this.data(early)
+    if (!this.#isOver) this.#listen()
+  }
+
+  #listen(): void {
+    const [onData, onEnd, onClose] = [this.data.bind(this), this.end.bind(this), this.gone.bind(this)]
+    const req = this.#req.on('data', onData).on('end', onEnd).on('close', onClose)
+    this.#stopListening = () => void req.off('data', onData).off('end', onEnd).off('close', onClose)
+  }
+
+  data(chunk: Buffer): void {
+    const size = this.#gather.length + chunk.length
+    this.#watch.count(chunk.length)
+    this.#rest.count()
+    if (size > this.#route.bodyBytesMax) return this.#giveUp(tooLarge(this.#route, undefined))
+    const { bytes } = this.#memory
+    if (size > bytes && !this.#memory.hold(Math.max(size, bytes + growBytes))) return this.#giveUp(noRoom())
+    this.#gather.add(chunk)
+  }
+
+  end(): void {
+    this.#stop()
+    this.#stopwatch.start()
+    try {
+      const bytes = this.#gather.take()
+      const reading = scanObjectInTurns(bytes, slice => this.#stopwatch.run('body', slice))
+      if (isPromise(reading)) reading.then(this.#read, error => this.#giveUp(error))
+      else this.#read(reading)
+    } catch (error) {
+      this.#giveUp(error)
+    }
+    this.#stopwatch.stop('body')
+  }
+
+  gone(): void {
+    this.#giveUp(fail('body_incomplete'))
+  }
+
+  readonly #read = (json: JsonObjectView): void => {
+    this.#body = { kind: 'json', json }
+    this.#resolve(this)
+  }
+
+  #stop(): void {
+    this.#isOver = true
+    this.#watch.stop()
+    this.#stopListening?.()
+    // What still comes of a body that is given up is read and forgotten, as a stream.
+    if (this.#req instanceof DirectRequest) this.#req.keep()
+  }
+
+  #giveUp(error: unknown): void {
+    this.#stop()
+    this.#memory.free()
+    this.#reject(error)
   }
 }
 
-/** @throws Failure over_capacity */
-function holdMemory(memory: ByteClaim, bytes: number): void {
-  if (!memory.hold(bytes)) throw fail('over_capacity', {}, { retryAfterMs: 2_000 })
-}
-
-function readWhole(
-  req: IncomingMessage,
-  route: Route,
-  announced: number | undefined,
-  patience: BodyPatience,
-  onSize: (bytes: number) => void,
-): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    // Gone while a hook waited for something: nothing more is heard of it.
-    if (req.destroyed) return reject(fail('body_incomplete'))
-    const gather = new Gather(announced)
-    const rest = new SocketRest(req.socket)
-    const watch = new PaceWatch(patience, () => finish(tooSlow(patience.pace)))
-    let over = false
-    const finish = (error?: Error): void => {
-      over = true
-      watch.stop()
-      req.off('data', onData).off('end', onEnd).off('close', onClose)
-      if (error) reject(error)
-      else resolve(gather.take())
-    }
-    const onData = (chunk: Buffer): void => {
-      const size = gather.length + chunk.length
-      watch.count(chunk.length)
-      rest.count()
-      if (size > route.bodyBytesMax) return finish(tooLarge(route, undefined))
-      try {
-        onSize(size)
-      } catch (error) {
-        return finish(error as Error)
-      }
-      gather.add(chunk)
-    }
-    const onEnd = (): void => finish()
-    const onClose = (): void => finish(fail('body_incomplete'))
-    const early = readBacklog(req)
-    if (early) onData(early)
-    if (!over) req.on('data', onData).on('end', onEnd).on('close', onClose)
-  })
+function noRoom(): Error {
+  return fail('over_capacity', {}, { retryAfterMs: 2_000 })
 }
 
 /**

@@ -29,63 +29,107 @@ export class HookFault extends Error {
   }
 }
 
+/** One plugin's part in one hook, bound to it once for all requests. */
+type Call<Value> = (ex: Exchange, value: Value, target: Target | undefined) => Awaitable<Value>
+
+/**
+ * One hook of a plan's plugins, in the order in which they are called: each is given what the one before it gave. Nothing
+ * is made per request, and nothing is waited for while nobody waits.
+ */
+class HookRun<Value> {
+  readonly #hook: string
+  readonly #steps: readonly Step[]
+  readonly #calls: readonly Call<Value>[]
+
+  constructor(hook: keyof Hooks, steps: readonly Step[], bind: (step: Step) => Call<Value>) {
+    this.#hook = hook
+    this.#steps = steps
+    this.#calls = steps.map(bind)
+  }
+
+  run(ex: Exchange, first: Value, target: Target | undefined): Awaitable<Value> {
+    const calls = this.#calls
+    let value = first
+    for (let i = 0; i < calls.length; i++) {
+      let next: Awaitable<Value>
+      try {
+        next = (calls[i] as Call<Value>)(ex, value, target)
+      } catch (cause) {
+        throw this.#asFault(i, cause)
+      }
+      if (isPromise(next)) return this.#goOn(i, next, ex, target)
+      value = next
+    }
+    return value
+  }
+
+  async #goOn(from: number, waited: Promise<Value>, ex: Exchange, target: Target | undefined): Promise<Value> {
+    let at = from
+    try {
+      let value = await waited
+      for (at++; at < this.#calls.length; at++) value = await (this.#calls[at] as Call<Value>)(ex, value, target)
+      return value
+    } catch (cause) {
+      throw this.#asFault(at, cause)
+    }
+  }
+
+  /** Refusals pass as they are; anything else is named by the plugin and hook it came from, once. */
+  #asFault(at: number, cause: unknown): Error {
+    if (cause instanceof Failure || cause instanceof HookFault) return cause
+    return new HookFault((this.#steps[at] as Step).plugin, this.#hook, cause)
+  }
+}
+
 /**
  * The plugins of a plan in the order written. Each method runs one hook through all of them and stays synchronous as
  * long as they do; a hook that throws ends the exchange (guards and reducers fail closed).
  */
 export class Pipeline {
   readonly #steps: readonly Step[]
-  readonly #onRequest: readonly Step[]
-  readonly #onBody: readonly Step[]
-  readonly #onTarget: readonly Step[]
-  readonly #onAdmit: readonly Step[]
-  readonly #onForward: readonly Step[]
-  readonly #onReply: readonly Step[]
+  readonly #onRequest: HookRun<undefined>
+  readonly #onBody: HookRun<Body>
+  readonly #onTarget: HookRun<undefined>
+  readonly #onAdmit: HookRun<Answer | undefined>
+  readonly #onForward: HookRun<Outbound>
+  readonly #onReply: HookRun<Reply>
   readonly #onSettle: readonly Step[]
 
   constructor(steps: readonly Step[]) {
     const having = (hook: keyof Hooks): readonly Step[] => steps.filter(step => step.hooks[hook] !== undefined)
     this.#steps = steps
-    this.#onRequest = having('onRequest')
-    this.#onBody = having('onBody')
-    this.#onTarget = having('onTarget')
-    this.#onAdmit = having('onAdmit')
-    this.#onForward = having('onForward')
-    this.#onReply = having('onReply').toReversed()
+    this.#onRequest = new HookRun('onRequest', having('onRequest'), bindRequest)
+    this.#onBody = new HookRun('onBody', having('onBody'), bindBody)
+    this.#onTarget = new HookRun('onTarget', having('onTarget'), bindTarget)
+    this.#onAdmit = new HookRun('onAdmit', having('onAdmit'), bindAdmit)
+    this.#onForward = new HookRun('onForward', having('onForward'), bindForward)
+    this.#onReply = new HookRun('onReply', having('onReply').toReversed(), bindReply)
     this.#onSettle = inSettlingOrder(having('onSettle'))
   }
 
   onRequest(ex: Exchange): Awaitable<void> {
-    return this.#each(this.#onRequest, 'onRequest', 0, step => step.hooks.onRequest?.(ex))
+    return this.#onRequest.run(ex, undefined, undefined)
   }
 
   onBody(ex: Exchange, body: Body): Awaitable<Body> {
-    return this.#fold(this.#onBody, 'onBody', 0, body, (step, value) => step.hooks.onBody?.(ex, value) ?? value)
+    return this.#onBody.run(ex, body, undefined)
   }
 
   onTarget(ex: Exchange, target: Target): Awaitable<void> {
-    return this.#each(this.#onTarget, 'onTarget', 0, step =>
-      concerns(step, target) ? step.hooks.onTarget?.(ex, target, facetOf(step, target)) : undefined,
-    )
+    return this.#onTarget.run(ex, undefined, target)
   }
 
   /** The first answer that a hook gives ends the pipeline. */
   onAdmit(ex: Exchange, target: Target): Awaitable<Answer | undefined> {
-    return this.#fold<Answer | undefined>(this.#onAdmit, 'onAdmit', 0, undefined, (step, answer) =>
-      answer === undefined && concerns(step, target) ? step.hooks.onAdmit?.(ex, target, facetOf(step, target)) : answer,
-    )
+    return this.#onAdmit.run(ex, undefined, target)
   }
 
   onForward(ex: Exchange, out: Outbound, target: Target): Awaitable<Outbound> {
-    return this.#fold(this.#onForward, 'onForward', 0, out, (step, value) =>
-      concerns(step, target) ? (step.hooks.onForward?.(ex, value, facetOf(step, target), target) ?? value) : value,
-    )
+    return this.#onForward.run(ex, out, target)
   }
 
   onReply(ex: Exchange, reply: Reply, target: Target): Awaitable<Reply> {
-    return this.#fold(this.#onReply, 'onReply', 0, reply, (step, value) =>
-      concerns(step, target) ? (step.hooks.onReply?.(ex, value, facetOf(step, target), target) ?? value) : value,
-    )
+    return this.#onReply.run(ex, reply, target)
   }
 
   /**
@@ -96,7 +140,7 @@ export class Pipeline {
     ex: Exchange,
     outcome: Outcome,
     target: Target | undefined,
-    onFault: (fault: HookFault) => void,
+    onFault: (fault: HookFault, ex: Exchange) => void,
   ): Awaitable<void> {
     let waits: Map<string, Promise<void>> | undefined
     for (const step of this.#onSettle) {
@@ -113,55 +157,46 @@ export class Pipeline {
   async close(): Promise<void> {
     for (const step of this.#steps) await step.hooks.close?.()
   }
+}
 
-  #each(
-    steps: readonly Step[],
-    hook: string,
-    from: number,
-    run: (step: Step) => Awaitable<void> | undefined,
-  ): Awaitable<void> {
-    for (let i = from; i < steps.length; i++) {
-      const step = steps[i] as Step
-      try {
-        const wait = run(step)
-        if (wait !== undefined && isPromise(wait))
-          return wait.then(
-            () => this.#each(steps, hook, i + 1, run),
-            (cause: unknown) => {
-              throw asFault(step, hook, cause)
-            },
-          )
-      } catch (cause) {
-        throw asFault(step, hook, cause)
-      }
-    }
+function bindRequest({ hooks }: Step): Call<undefined> {
+  return ex => hooks.onRequest?.(ex) as Awaitable<undefined>
+}
+
+function bindBody({ hooks }: Step): Call<Body> {
+  return (ex, body) => hooks.onBody?.(ex, body) ?? body
+}
+
+function bindTarget(step: Step): Call<undefined> {
+  const { hooks } = step
+  return (ex, _value, target) => {
+    const known = target as Target
+    if (!concerns(step, known)) return undefined
+    return hooks.onTarget?.(ex, known, facetOf(step, known)) as Awaitable<undefined>
   }
+}
 
-  #fold<T>(
-    steps: readonly Step[],
-    hook: string,
-    from: number,
-    first: T,
-    run: (step: Step, value: T) => Awaitable<T>,
-  ): Awaitable<T> {
-    let value = first
-    for (let i = from; i < steps.length; i++) {
-      const step = steps[i] as Step
-      try {
-        const next = run(step, value)
-        if (isPromise(next))
-          return next.then(
-            settled => this.#fold(steps, hook, i + 1, settled, run),
-            (cause: unknown) => {
-              throw asFault(step, hook, cause)
-            },
-          )
-        value = next
-      } catch (cause) {
-        throw asFault(step, hook, cause)
-      }
-    }
-    return value
+function bindAdmit(step: Step): Call<Answer | undefined> {
+  const { hooks } = step
+  return (ex, answer, target) => {
+    const known = target as Target
+    return answer === undefined && concerns(step, known) ? hooks.onAdmit?.(ex, known, facetOf(step, known)) : answer
+  }
+}
+
+function bindForward(step: Step): Call<Outbound> {
+  const { hooks } = step
+  return (ex, out, target) => {
+    const known = target as Target
+    return concerns(step, known) ? (hooks.onForward?.(ex, out, facetOf(step, known), known) ?? out) : out
+  }
+}
+
+function bindReply(step: Step): Call<Reply> {
+  const { hooks } = step
+  return (ex, reply, target) => {
+    const known = target as Target
+    return concerns(step, known) ? (hooks.onReply?.(ex, reply, facetOf(step, known), known) ?? reply) : reply
   }
 }
 
@@ -177,14 +212,14 @@ function settleStep(
   ex: Exchange,
   outcome: Outcome,
   facet: unknown,
-  onFault: (fault: HookFault) => void,
+  onFault: (fault: HookFault, ex: Exchange) => void,
 ): Promise<void> | undefined {
   try {
     const wait = step.hooks.onSettle?.(ex, outcome, facet)
     if (wait === undefined || !isPromise(wait)) return undefined
-    return wait.catch((cause: unknown) => onFault(new HookFault(step.plugin, 'onSettle', cause)))
+    return wait.catch((cause: unknown) => onFault(new HookFault(step.plugin, 'onSettle', cause), ex))
   } catch (cause) {
-    onFault(new HookFault(step.plugin, 'onSettle', cause))
+    onFault(new HookFault(step.plugin, 'onSettle', cause), ex)
     return undefined
   }
 }
@@ -209,9 +244,4 @@ function concerns(step: Step, target: Target): boolean {
 
 function facetOf(step: Step, target: Target): unknown {
   return target.family.facets.get(step.plugin)
-}
-
-/** Refusals pass as they are; anything else is named by the plugin and hook it came from, once. */
-function asFault(step: Step, hook: string, cause: unknown): Error {
-  return cause instanceof Failure || cause instanceof HookFault ? cause : new HookFault(step.plugin, hook, cause)
 }

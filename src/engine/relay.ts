@@ -32,26 +32,43 @@ export type Relayed =
       readonly failure?: Failure
     }
 
+const arrived: Relayed = { kind: 'whole' }
+/** The upstream's answer had come whole. */
+const goneWithAll: Relayed = { kind: 'cut', by: 'caller', complete: true }
+
+/** Whose answer it is, and how it reaches its caller. */
+export type Answering = {
+  readonly res: ServerResponse
+  readonly stopwatch: Stopwatch
+  /** Puts the answer's head before what is written next. */
+  begin(): void
+  /** The caller leaves: true reads on without a caller, false aborts the upstream. */
+  detach(): boolean
+  /** What tells a stream's reader of an error; undefined cuts the connection. */
+  streamError(failure: Failure): string | undefined
+}
+
 /**
  * Carries an answer from an upstream through its stages to the caller: the upstream is read only while no stage is
  * being waited for, the caller takes what is written, and it is this answer's turn. One predicate decides; three
  * separate resumes once cut an answer whose commit was still awaited.
  */
-export class Relay implements Sink {
+export class Relay implements Sink, Timed {
+  place = -1
+  deadlineAt = 0
   readonly done: Promise<Relayed>
   readonly #res: ServerResponse
   readonly #source: Source
   readonly #stages: readonly Stage[]
   readonly #hasLength: boolean
-  readonly #detach: () => boolean
-  readonly #begin: () => void
-  readonly #streamError: ((failure: Failure) => string | undefined) | undefined
+  readonly #answering: Answering
   readonly #deadlines: Deadlines
   readonly #writeIdleMs: number
-  readonly #giveUp: Timed
   readonly #stopwatch: Stopwatch
   #resolve!: (relayed: Relayed) => void
-  #queue: Buffer[] = []
+  readonly #queue: Buffer[] = []
+  /** The whole answer, which leaves with its head in one write when the upstream's end has come. */
+  #whole: Buffer | undefined
   #upstreamEnded = false
   /** The upstream broke off; told to the caller after what came before has been handled. */
   #upstreamFailure: Failure | undefined
@@ -68,56 +85,54 @@ export class Relay implements Sink {
   /** The caller has left with all that it was promised: it need not wait for our end to know that it has everything. */
   #served = false
   #settled = false
+  /** Everything is written, and on its way to the caller. */
+  #ending = false
   /** The last characters written of a stream of events: where one ends, something of ours may stand. */
   #recent: string | undefined
   #wroteAt: number
 
   /**
-   * `detach` is asked when the caller leaves: true reads on without a caller, false aborts the upstream.
-   * `begin` sends the answer's head; it is called before the first byte, unless the head has gone already. Until then a
-   * failure leaves the response untouched, for whoever waits for `done` to answer with it.
-   * `streamError` gives the bytes that tell a stream's reader of an error; undefined cuts the connection.
+   * `Answering.begin` is called before the first byte, unless the head has gone already. Until then a failure leaves the
+   * response untouched, for whoever waits for `done` to answer with it. Whoever answers tells of a caller who leaves.
    * `patience` watches how long the caller leaves lie what is written for him.
    */
   constructor(
-    res: ServerResponse,
+    answering: Answering,
     source: Source,
     reply: Reply,
-    detach: () => boolean,
-    begin: () => void,
-    streamError: ((failure: Failure) => string | undefined) | undefined,
+    isStream: boolean,
     patience: { readonly deadlines: Deadlines; readonly writeIdleMs: number },
-    stopwatch: Stopwatch,
   ) {
+    const { res, stopwatch } = answering
+    this.#answering = answering
     this.#res = res
+    this.#stopwatch = stopwatch
     this.#source = source
     this.#stages = reply.stages
     const length = reply.headers['content-length']
     this.#owed = length === undefined ? undefined : Number(length)
     this.#hasLength = length !== undefined
-    this.#detach = detach
-    this.#begin = begin
-    this.#streamError = streamError
-    if (streamError) this.#recent = ''
+    if (isStream) this.#recent = ''
     this.#deadlines = patience.deadlines
     this.#wroteAt = patience.deadlines.clock.tick()
     this.#writeIdleMs = patience.writeIdleMs
-    this.#stopwatch = stopwatch
-    this.#giveUp = {
-      place: -1,
-      deadlineAt: 0,
-      onDeadline: () => {
-        if (this.#isBehind) return this.#deadlines.in(this.#writeIdleMs)
-        // Destroying the response is the caller's leaving: what has to be read for the charge's sake is read on.
-        return void res.destroy()
-      },
-    }
     this.done = new Promise(resolve => {
       this.#resolve = resolve
     })
-    if (res.destroyed) this.#onCallerGone()
-    else res.on('close', this.#onCallerGone).on('drain', this.#onDrain)
-    source.start(this)
+  }
+
+  /** Begins to read the upstream's answer. */
+  start(): void {
+    if (this.#res.destroyed) this.callerGone()
+    this.#source.start(this)
+  }
+
+  /** The caller has not taken for long what was written for him. */
+  onDeadline(): number | undefined {
+    if (this.#isBehind) return this.#deadlines.in(this.#writeIdleMs)
+    // Destroying the response is the caller's leaving: what has to be read for the charge's sake is read on.
+    this.#res.destroy()
+    return undefined
   }
 
   /** Sends `text` after every `everyMs` of silence, between two events and never inside one. */
@@ -154,11 +169,15 @@ export class Relay implements Sink {
   }
 
   #work(): void {
-    if (!this.#working && !this.#settled) this.#stopwatch.run('answer', this.#handle)
+    if (this.#working || this.#settled) return
+    // Work inside of work is part of it.
+    const isFirst = this.#stopwatch.start()
+    this.#handle()
+    if (isFirst) this.#stopwatch.stop('answer')
   }
 
   /** Handles what has arrived, as far as that is possible without waiting. */
-  readonly #handle = (): void => {
+  #handle(): void {
     this.#working = true
     try {
       while (this.#queue.length > 0) {
@@ -243,15 +262,31 @@ export class Relay implements Sink {
 
   #writeOne(chunk: Buffer): void {
     if (chunk.length === 0) return
-    if (!this.#res.headersSent) this.#begin()
+    if (!this.#res.headersSent) {
+      // All that is owed: the end comes next, and then nothing more is to be written.
+      if (chunk.length === this.#owed && this.#whole === undefined) {
+        this.#whole = chunk
+        return
+      }
+      this.#answering.begin()
+      this.#writeHeld()
+    }
     if (this.#owed !== undefined) this.#owed -= chunk.length
     if (!this.#res.write(chunk)) this.#waitForCaller()
     if (this.#recent !== undefined) this.#remember(chunk)
   }
 
+  /** What was taken for the whole answer, and something follows. */
+  #writeHeld(): void {
+    const whole = this.#whole
+    this.#whole = undefined
+    if (whole) this.#writeOne(whole)
+  }
+
   #waitForCaller(): void {
     if (this.#draining) return
     this.#draining = true
+    this.#res.once('drain', this.#onDrain)
     this.#limitWait()
   }
 
@@ -263,8 +298,8 @@ export class Relay implements Sink {
   /** From when the answer has the connection. */
   #limitWait(): void {
     if (this.#isBehind) this.#res.once('socket', () => this.#settled || this.#limitWait())
-    this.#giveUp.deadlineAt = this.#deadlines.in(this.#writeIdleMs)
-    this.#deadlines.watch(this.#giveUp)
+    this.deadlineAt = this.#deadlines.in(this.#writeIdleMs)
+    this.#deadlines.watch(this)
   }
 
   #remember(chunk: Buffer): void {
@@ -306,17 +341,22 @@ export class Relay implements Sink {
     if (this.#settled) return
     this.#write(passed)
     this.#complete = true
-    if (this.#served) return this.#settle({ kind: 'whole' })
-    if (this.#detached) return this.#settle({ kind: 'cut', by: 'caller', complete: true })
-    this.#res.off('close', this.#onCallerGone)
-    if (!this.#res.headersSent) this.#begin()
-    const gone: Relayed = { kind: 'cut', by: 'caller', complete: true }
-    // Node calls a response finished also when its connection broke with bytes unwritten.
-    const { socket } = this.#res.req
-    this.#res.end(() => this.#settle(socket.destroyed ? gone : { kind: 'whole' }))
-    if (!this.#res.writableFinished) this.#limitWait()
-    // A caller that leaves between our last byte and its arrival has left all the same.
-    this.#res.once('close', () => this.#settle(gone))
+    if (this.#served) return this.#settle(arrived)
+    if (this.#detached) return this.#settle(goneWithAll)
+    this.#ending = true
+    const res = this.#res
+    const whole = this.#whole
+    this.#whole = undefined
+    if (!res.headersSent) this.#answering.begin()
+    res.once('finish', this.#onFinish)
+    if (whole) res.end(whole)
+    else res.end()
+    if (!res.writableFinished) this.#limitWait()
+  }
+
+  /** Node calls a response finished also when its connection broke with bytes unwritten. */
+  readonly #onFinish = (): void => {
+    this.#settle(this.#res.req.socket.destroyed ? goneWithAll : arrived)
   }
 
   #fault(error: unknown): void {
@@ -327,9 +367,10 @@ export class Relay implements Sink {
 
   #cut(by: 'upstream' | 'deadline' | 'gateway', failure: Failure): void {
     if (this.#settled) return
-    this.#res.off('close', this.#onCallerGone)
     if (!this.#detached && this.#res.headersSent) {
-      const told = by === 'gateway' ? undefined : this.#streamError?.(failure)
+      // Where events stand; anything else says by its end that it is not whole.
+      const mayTell = by !== 'gateway' && this.#recent !== undefined
+      const told = mayTell ? this.#answering.streamError(failure) : undefined
       if (told === undefined) this.#breakOff()
       else this.#endWith(told)
     }
@@ -360,13 +401,16 @@ export class Relay implements Sink {
     this.#deadlines.clock.after(lingerMs, () => socket.destroy())
   }
 
-  readonly #onCallerGone = (): void => {
+  /** The caller's connection is closed. */
+  callerGone(): void {
     if (this.#settled || this.#detached) return
+    // A caller that leaves between our last byte and its arrival has left all the same.
+    if (this.#ending) return this.#settle(goneWithAll)
     this.#served = this.#owed === 0 && !this.#draining
-    if (this.#served || this.#detach()) {
+    if (this.#served || this.#answering.detach()) {
       this.#detached = true
       this.#draining = false
-      this.#deadlines.forget(this.#giveUp)
+      this.#deadlines.forget(this)
       this.#steer()
       return
     }
@@ -376,7 +420,7 @@ export class Relay implements Sink {
 
   readonly #onDrain = (): void => {
     this.#draining = false
-    this.#deadlines.forget(this.#giveUp)
+    this.#deadlines.forget(this)
     this.#steer()
   }
 
@@ -389,9 +433,9 @@ export class Relay implements Sink {
   #settle(relayed: Relayed): void {
     if (this.#settled) return
     this.#settled = true
-    this.#queue = []
-    this.#deadlines.forget(this.#giveUp)
-    this.#res.off('drain', this.#onDrain)
+    this.#queue.length = 0
+    this.#deadlines.forget(this)
+    if (this.#draining) this.#res.off('drain', this.#onDrain)
     this.#resolve(relayed)
   }
 }

@@ -1,9 +1,32 @@
 import type { ServerResponse } from 'node:http'
-import type { Answer, Dialect, Failure } from '../kit/index.ts'
+import type { Answer, Dialect, Exchange, Failure } from '../kit/index.ts'
 
 /** The two names under which SDKs look for a request's id. */
 export function idHeaders(id: string): { 'x-request-id': string; 'request-id': string } {
   return { 'x-request-id': id, 'request-id': id }
+}
+
+/** What keeps proxies between us and the caller from collecting events, or changing them. */
+export const unbuffered = { 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }
+
+/** What every answer to an exchange carries: its limits in the dialect's words, and what plugins put there. */
+export function ownHeaders(
+  { answerHeaders: given, dialect, limits }: Exchange,
+  now: number,
+): { readonly [name: string]: string } {
+  return limits.length === 0 ? given : { ...dialect.limitHeaders(limits, now), ...given }
+}
+
+/** The head of an upstream's answer as the caller gets it: what is ours stands in the place of what is the upstream's. */
+export function answerHeaders(
+  ex: Exchange,
+  shown: { readonly [name: string]: string },
+  now: number,
+): { readonly [name: string]: string } {
+  const headers: { [name: string]: string } = idHeaders(ex.id)
+  Object.assign(headers, shown)
+  if (ex.limits.length > 0) Object.assign(headers, ex.dialect.limitHeaders(ex.limits, now))
+  return Object.assign(headers, ex.answerHeaders)
 }
 
 /** Sends a whole answer of ours. */

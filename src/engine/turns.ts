@@ -65,11 +65,12 @@ export class Stopwatch {
     this.#request = request
   }
 
-  /** The request's work begins, or goes on. */
-  start(): void {
-    if (this.#running) return
+  /** The request's work begins, or goes on. @returns false when it is under way */
+  start(): boolean {
+    if (this.#running) return false
     this.#running = true
     this.#since = this.#turns.clock.tick()
+    return true
   }
 
   /** The request waits, or is over. */

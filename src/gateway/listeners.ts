@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { DirectRequest } from '../engine/direct-request.ts'
 import type { Certificate } from './certificate.ts'
 import { type Address, type Answer, type Clock, type Member, Roster } from '../kit/index.ts'
 
@@ -19,6 +20,7 @@ class OwedResponse extends ServerResponse implements Member {
 
 /** Node's own invite slow clients. */
 const options = {
+  IncomingMessage: DirectRequest as typeof IncomingMessage,
   ServerResponse: OwedResponse as typeof ServerResponse,
   headersTimeout: 10_000,
   requestTimeout: 300_000,

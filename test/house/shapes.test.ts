@@ -91,7 +91,7 @@ function isListed(text: string, { names, most }: Thing): boolean {
 const exceptions: { readonly [found: string]: string } = {
   'charge: src/kit/charge-facts.ts': 'makes the facts of a charge from an exchange',
   'charge: src/storage/ledger/entries.ts': 'the order in which an entry vouches for them, for ever',
-  'row of the log: src/engine/engine.ts': 'makes the row from an exchange',
+  'row of the log: src/engine/log-row.ts': 'makes the row from an exchange',
   'row of the log: src/kit/log-record.ts': 'names the member of the row that each member of the record shows',
   'record of the log: src/observe/log.ts': 'a line of the log: nothing that is null, and texts cut to a length',
   'user: src/storage/people/users.ts': 'inserts a user',

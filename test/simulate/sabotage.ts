@@ -53,7 +53,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'asked-again-in-doubt',
     oracle: 'phantom',
     says: 'another upstream is asked although the first may have begun',
-    edits: [['src/engine/engine.ts', "if (last || call.reach !== 'untouched' ||", 'if (last ||']],
+    edits: [['src/engine/engine.ts', "if (isLast || call.reach !== 'untouched' ||", 'if (isLast ||']],
   },
   {
     name: 'rounded-down',
@@ -335,10 +335,10 @@ export const sabotages: readonly Sabotage[] = [
     says: 'no second upstream is ever asked',
     mark: 'another upstream answered',
     edits: [
-      ['src/engine/engine.ts', 'if (last || !isDefiniteRefusal(head.status)) return head', 'return head'],
+      ['src/engine/engine.ts', 'if (isLast || !isDefiniteRefusal(status)) return true', 'return true'],
       [
         'src/engine/engine.ts',
-        "if (last || call.reach !== 'untouched' || !(error instanceof Failure)) throw error",
+        "if (isLast || call.reach !== 'untouched' || !(error instanceof Failure)) throw error",
         'throw error',
       ],
     ],

@@ -1,0 +1,48 @@
+import { callerSlot, type Exchange, type LogRow, type Outcome } from '../kit/index.ts'
+import type { RequestState } from './request-state.ts'
+
+/** Of a request's field names a row keeps so many, and so much of each. */
+const namesMax = 100
+const nameCharsMax = 100
+
+/** What the log keeps of a request that has settled. `durationMs` is what it took. */
+export function toLogRow(state: RequestState, ex: Exchange, outcome: Outcome, durationMs: number): LogRow {
+  const { target } = state
+  const caller = ex.slots.get(callerSlot)
+  const client = ex.head.headers['x-request-id']
+  return {
+    id: ex.id,
+    time: ex.startedAt,
+    keyId: caller?.key.id ?? null,
+    user: caller?.key.user ?? null,
+    group: caller?.group.name ?? null,
+    model: target?.model.name ?? null,
+    operation: ex.route.operation,
+    status: outcome.status ?? null,
+    outcome: outcome.kind === 'answered' && ex.notes.failed !== undefined ? 'upstream_cut' : outcomeName(outcome),
+    errorCode: ('failure' in outcome && outcome.failure ? outcome.failure.code : ex.notes.failed) ?? null,
+    durationMs: Math.round(durationMs),
+    upstream: state.call?.request.upstream.name ?? null,
+    configRevision: ex.plan.revision,
+    forwarded: clipNames(ex.notes.forwarded),
+    dropped: clipNames(ex.notes.dropped),
+    clientRequestId: typeof client === 'string' ? client.slice(0, 128) : null,
+    inputTokens: ex.notes.inputTokens,
+    outputTokens: ex.notes.outputTokens,
+  }
+}
+
+/** The names as a row keeps them: callers make them up, and may make up megabytes of them. */
+function clipNames(names: readonly string[]): readonly string[] {
+  if (names.length <= namesMax && names.every(name => name.length <= nameCharsMax)) return names
+  const kept = names
+    .slice(0, namesMax)
+    .map(name => (name.length > nameCharsMax ? `${name.slice(0, nameCharsMax)}…` : name))
+  return names.length > namesMax ? [...kept, `… ${names.length - namesMax} more`] : kept
+}
+
+function outcomeName(outcome: Outcome): LogRow['outcome'] {
+  if (outcome.kind !== 'cut') return outcome.kind
+  if (outcome.by === 'caller') return 'caller_gone'
+  return outcome.by === 'deadline' ? 'deadline' : 'upstream_cut'
+}

@@ -1,0 +1,133 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Body, Candidate, Clock, Exchange, Failure, Member, Outbound, Plan, Reply, Target } from '../kit/index.ts'
+import type { Taken } from './intake.ts'
+import type { Pipeline } from './pipeline.ts'
+import type { Answering, Relay } from './relay.ts'
+import { answerHeaders } from './respond.ts'
+import type { Router } from './router.ts'
+import type { UpstreamCall } from './transport.ts'
+import type { Stopwatch } from './turns.ts'
+
+/** Answers whose callers have left and that are still read, at most. */
+const detachedMax = 64
+
+/** Everything that a configuration decides; swapped whole. A request keeps the one it began with. */
+export type Running = {
+  readonly plan: Plan
+  readonly pipeline: Pipeline
+  readonly router: Router
+}
+
+/** The caller left while we waited. */
+export class CallerGone extends Error {}
+
+/** What all requests of an engine share. */
+export type Shared = {
+  readonly clock: Clock
+  /** Answers that are read though their callers have left. */
+  detached: number
+}
+
+/** One request while it runs: what the steps have found so far, and how its answer reaches its caller. Plugins see its exchange. */
+export class RequestState implements Member, Answering {
+  place = -1
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  readonly running: Running
+  readonly id: string
+  readonly startedAt: number
+  readonly startedTick: number
+  readonly stopwatch: Stopwatch
+  readonly #shared: Shared
+  ex: Exchange | undefined
+  body: Body | undefined
+  taken: Taken | undefined
+  target: Target | undefined
+  call: UpstreamCall | undefined
+  /** The last call that its upstream refused, and that another upstream was to follow. */
+  refused: UpstreamCall | undefined
+  /** The caller has left and the answer is read on. */
+  detached = false
+  /** The model's upstreams, in the order in which they are tried. */
+  order: readonly Candidate[] = []
+  /** The answer as the caller gets it, once its head is known. */
+  reply: Reply | undefined
+  /** Nothing but the connection's end says where the answer ends. */
+  endUnknown = false
+  #out: Outbound | undefined
+  #relay: Relay | undefined
+  #isFollowed = false
+
+  constructor(
+    req: IncomingMessage,
+    res: ServerResponse,
+    running: Running,
+    id: string,
+    startedAt: number,
+    stopwatch: Stopwatch,
+    shared: Shared,
+  ) {
+    this.req = req
+    this.res = res
+    this.running = running
+    this.id = id
+    this.stopwatch = stopwatch
+    this.#shared = shared
+    this.startedAt = startedAt
+    this.startedTick = shared.clock.tick()
+  }
+
+  /** An upstream is asked; from now on the caller's leaving is its matter too. */
+  asks(call: UpstreamCall, out: Outbound): void {
+    this.call = call
+    this.#out = out
+    if (!this.#isFollowed) {
+      this.#isFollowed = true
+      this.res.once('close', this.#onClose)
+    }
+    if (this.res.destroyed) this.#onClose()
+  }
+
+  /** From now on the answer is the relay's. */
+  relays(relay: Relay): void {
+    this.#relay = relay
+  }
+
+  readonly #onClose = (): void => {
+    if (this.#relay) this.#relay.callerGone()
+    else if (!this.detach()) this.call?.abort(new CallerGone())
+  }
+
+  detach(): boolean {
+    const shared = this.#shared
+    if (!this.detached) {
+      if (this.#out?.detach !== true || shared.detached >= detachedMax) return false
+      shared.detached++
+      this.detached = true
+    }
+    this.call?.leave()
+    return true
+  }
+
+  /** Nothing of it is held any more. */
+  letGo(): void {
+    if (this.body?.kind === 'form') this.body.discard()
+    this.taken?.release()
+    if (this.detached) this.#shared.detached--
+  }
+
+  begin(): void {
+    const { res, reply, ex } = this
+    if (res.destroyed || !reply || !ex) return
+    if (this.endUnknown && reply.provesEnd !== true) {
+      res.shouldKeepAlive = false
+      res.useChunkedEncodingByDefault = false
+    }
+    res.writeHead(reply.status, answerHeaders(ex, reply.headers, this.#shared.clock.now()))
+  }
+
+  streamError(failure: Failure): string | undefined {
+    const { ex } = this
+    return ex?.dialect.streamError(failure, ex.id, ex.route.operation)
+  }
+}
