@@ -6,6 +6,7 @@ import {
   defineSlot,
   definePlugin,
   type Exchange,
+  type Outcome,
   type HoldResult,
   type Host,
   imageChargeSlot,
@@ -75,6 +76,19 @@ export const imageTierBilling = definePlugin({
     const { ledger } = stores
     const wholeEvents = host.keep('whole-events', () => new ByteBudget(wholeEventsBytesMax))
 
+    async function settle(ex: Exchange, outcome: Outcome, { charge, stage }: Billing): Promise<void> {
+      try {
+        await charge.settle(outcome)
+      } catch (cause) {
+        // Nothing is lost: the hold stays until recovery or the lease ends it.
+        log.error({ charge: ex.id, err: cause }, 'a charge could not be ended; recovery will')
+      } finally {
+        const { shape } = charge
+        if (shape !== undefined) ex.notes.unrecognised = { shape }
+        stage?.close()
+      }
+    }
+
     return {
       onTarget(ex, target, facet) {
         const isTool = shapeOf(ex.route.operation, facet) === 'output'
@@ -129,19 +143,9 @@ export const imageTierBilling = definePlugin({
         }
       },
 
-      async onSettle(ex, outcome) {
+      onSettle(ex, outcome) {
         const billing = ex.slots.get(billingSlot)
-        if (!billing) return
-        try {
-          await billing.charge.settle(outcome)
-        } catch (cause) {
-          // Nothing is lost: the hold stays until recovery or the lease ends it.
-          log.error({ charge: ex.id, err: cause }, 'a charge could not be ended; recovery will')
-        } finally {
-          const { shape } = billing.charge
-          if (shape !== undefined) ex.notes.unrecognised = { shape }
-          billing.stage?.close()
-        }
+        return billing && settle(ex, outcome, billing)
       },
     }
   },

@@ -4,6 +4,7 @@ import {
   defineSlot,
   definePlugin,
   type EncodedForm,
+  type Exchange,
   type Family,
   type FilePart,
   type Outbound,
@@ -57,27 +58,28 @@ export const multipartRewrite = definePlugin({
     for (const { operation } of host.plan.routes)
       limitsOf.set(operation, { ...limits, fileFields: fileFieldsOf(host.plan.families.values(), operation) })
 
+    async function readWhole(ex: Exchange, body: Extract<Body, { kind: 'stream' }>): Promise<Form> {
+      const boundary = parseBoundary(body.contentType)
+      const reserve = new Reserve({ memory, disk, server, payer: ex.payer }, body.bytes ?? ex.route.bodyBytesMax)
+      const spool = new Spool(() => folder.openFile(), body.bytes)
+      const discard = () => {
+        spool.discard()
+        reserve.free()
+      }
+      try {
+        const parts = await readForm(body.source, boundary, spool, limitsOf.get(ex.route.operation) ?? limits)
+        reserve.shrink(spool)
+        const form: Form = { kind: 'form', parts, encode, discard }
+        ex.slots.put(formSlot, form)
+        return form
+      } catch (error) {
+        discard()
+        throw error
+      }
+    }
+
     return {
-      async onBody(ex, body) {
-        if (body.kind !== 'stream' || ex.route.body !== 'form') return body
-        const boundary = parseBoundary(body.contentType)
-        const reserve = new Reserve({ memory, disk, server, payer: ex.payer }, body.bytes ?? ex.route.bodyBytesMax)
-        const spool = new Spool(() => folder.openFile(), body.bytes)
-        const discard = () => {
-          spool.discard()
-          reserve.free()
-        }
-        try {
-          const parts = await readForm(body.source, boundary, spool, limitsOf.get(ex.route.operation) ?? limits)
-          reserve.shrink(spool)
-          const form: Form = { kind: 'form', parts, encode, discard }
-          ex.slots.put(formSlot, form)
-          return form
-        } catch (error) {
-          discard()
-          throw error
-        }
-      },
+      onBody: (ex, body) => (body.kind === 'stream' && ex.route.body === 'form' ? readWhole(ex, body) : body),
 
       onTarget(_ex, target, facet: Facet | undefined) {
         if (target.body.kind !== 'form' || !facet) return

@@ -9,7 +9,7 @@ export type BodyTaker = {
 }
 
 /** What of Node's inside is used here; `test/unit/direct-request.test.ts` holds it against the version in use. */
-type Inside = { _consumed: boolean; readonly _readableState: { ended: boolean; endEmitted: boolean } }
+type Inside = { readonly _readableState: { ended: boolean; endEmitted: boolean }; _dump(): void }
 
 /**
  * A request whose body can be handed over as Node's parser reads it. A small body that passes through a stream costs more
@@ -18,13 +18,12 @@ type Inside = { _consumed: boolean; readonly _readableState: { ended: boolean; e
  */
 export class DirectRequest extends IncomingMessage {
   #taker: BodyTaker | undefined
+  #isTaken = false
 
   /** Hands the body over, unless some of it is in the stream already. @returns whether it does */
   handTo(taker: BodyTaker): boolean {
     if (this.complete || this.destroyed || this.readableLength > 0 || this.readableFlowing !== null) return false
     this.#taker = taker
-    // Otherwise Node reads and forgets, after the answer, what it takes for unread.
-    inside(this)._consumed = true
     return true
   }
 
@@ -40,12 +39,18 @@ export class DirectRequest extends IncomingMessage {
     if (chunk !== null) taker.data(chunk)
     else {
       this.#taker = undefined
+      this.#isTaken = true
       const state = inside(this)._readableState
       state.ended = true
       state.endEmitted = true
       taker.end()
     }
     return true
+  }
+
+  /** Called by Node after the answer, to read and forget what nobody has read. */
+  _dump(): void {
+    if (!this.#isTaken) inherited._dump.call(this)
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
@@ -55,6 +60,8 @@ export class DirectRequest extends IncomingMessage {
     super._destroy(error, done)
   }
 }
+
+const inherited = IncomingMessage.prototype as unknown as Inside
 
 function inside(request: DirectRequest): Inside {
   return request as unknown as Inside
