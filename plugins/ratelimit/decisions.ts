@@ -8,9 +8,13 @@ export function decisions(
   standings: readonly LimitStatus[],
   isAdmitted: boolean,
 ): readonly LimitDecision[] {
-  return limits.flatMap((limit, i): readonly LimitDecision[] => {
+  const said: LimitDecision[] = []
+  for (let i = 0; i < limits.length; i++) {
+    const limit = limits[i] as Limit
     const standing = standings[i] as LimitStatus
-    if (!isAdmitted) return refuses(limit, standing) ? [{ limit: limit.name, decision: 'refused' }] : []
-    return [{ limit: limit.name, decision: limit.shadow && standing.waitMs > 0 ? 'shadow' : 'admitted' }]
-  })
+    if (isAdmitted)
+      said.push({ limit: limit.name, decision: limit.shadow && standing.waitMs > 0 ? 'shadow' : 'admitted' })
+    else if (refuses(limit, standing)) said.push({ limit: limit.name, decision: 'refused' })
+  }
+  return said
 }

@@ -1,6 +1,8 @@
 import type { LimitState, LimitStatus } from '../../src/kit/index.ts'
 import type { Limit } from './limits.ts'
 
+const none: readonly LimitState[] = []
+
 /** Where the tightest limit of each kind stands, as callers are told. Of what refuses nobody they are told nothing. */
 export function limitStates(limits: readonly Limit[], standings: readonly LimitStatus[]): readonly LimitState[] {
   let requests: LimitState | undefined
@@ -13,7 +15,8 @@ export function limitStates(limits: readonly Limit[], standings: readonly LimitS
     if (counts === 'requests') requests = tighter(requests, state)
     else tokens = tighter(tokens, state)
   }
-  return [requests, tokens].filter(state => state !== undefined)
+  if (!tokens) return requests ? [requests] : none
+  return requests ? [requests, tokens] : [tokens]
 }
 
 /** The one with the least left; of equals the one that takes longest to be free again. */

@@ -120,7 +120,8 @@ export const ratelimit = definePlugin({
 
       onAdmit(ex, target) {
         const caller = ex.slots.need(callerSlot)
-        const limits = [...userLimits(caller), ...modelLimits(target.model, caller)]
+        const [ofUser, ofModel] = [userLimits(caller), modelLimits(target.model, caller)]
+        const limits = ofModel.length > 0 ? [...ofUser, ...ofModel] : ofUser
         return admit(ex, target, withTokens(limits, ex.slots.get(tokenUseSlot)), upstreamLimit(target.upstream))
       },
 

@@ -13,8 +13,10 @@ export class ShadowLog {
 
   /** Takes note of a request that was admitted: `standings` as they were before it. */
   note(limits: readonly Limit[], standings: readonly LimitStatus[]): void {
-    for (const [i, limit] of limits.entries())
+    for (let i = 0; i < limits.length; i++) {
+      const limit = limits[i] as Limit
       if (limit.shadow && (standings[i] as LimitStatus).waitMs > 0) this.#count(limit)
+    }
   }
 
   #count({ name, of, limit }: Limit): void {

@@ -1,6 +1,11 @@
 import { type Random, systemRandom } from './random.ts'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+/** Every two characters, by the ten bits that they stand for. */
+const pairs: readonly string[] = Array.from(
+  { length: 1024 },
+  (_, i) => alphabet.charAt(i >> 5) + alphabet.charAt(i & 31),
+)
 /** So far ids may be ahead of the clock, where many are made in a millisecond; beyond it the clock went back. */
 const aheadMs = 1_000
 
@@ -8,6 +13,8 @@ const aheadMs = 1_000
 export class Ids {
   readonly #random: Pick<Random, 'bytes'>
   #lastMs = 0
+  /** The characters of `#lastMs`. */
+  #spelled = spell(0)
   #counter = 0
   #pool: Buffer = Buffer.alloc(0)
   #at = 0
@@ -22,26 +29,31 @@ export class Ids {
    */
   next(prefix: string, nowMs: number): string {
     this.#advance(nowMs)
-    let text = spell(this.#lastMs)
-    text += alphabet.charAt(this.#counter >> 5) + alphabet.charAt(this.#counter & 31)
     if (this.#at + 8 > this.#pool.length) {
       this.#pool = this.#random.bytes(4096)
       this.#at = 0
     }
-    for (let i = 0; i < 8; i++) text += alphabet.charAt((this.#pool[this.#at++] as number) & 31)
-    return prefix + text
+    const text = prefix + this.#spelled + pairs[this.#counter]
+    return text + this.#pair() + this.#pair() + this.#pair() + this.#pair()
+  }
+
+  #pair(): string {
+    const high = (this.#pool[this.#at++] as number) & 31
+    return pairs[(high << 5) | ((this.#pool[this.#at++] as number) & 31)] as string
   }
 
   #advance(nowMs: number): void {
     // A clock that was ahead for a moment and has been put right: ids go on from the time that it tells now.
     if (nowMs > this.#lastMs || this.#lastMs - nowMs > aheadMs) {
       this.#lastMs = nowMs
+      this.#spelled = spell(nowMs)
       this.#counter = 0
       return
     }
     this.#counter++
     if (this.#counter <= 1023) return
     this.#lastMs++
+    this.#spelled = spell(this.#lastMs)
     this.#counter = 0
   }
 }

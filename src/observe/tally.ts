@@ -17,12 +17,21 @@ export type Snapshot = {
 
 const seriesMax = 2000
 
+/** Where labels lead that are known up to here. */
+type Place<Cell> = { readonly next: Map<string, Place<Cell>>; readonly cells: Map<string, Cell> }
+
+function createPlace<Cell>(): Place<Cell> {
+  return { next: new Map(), cells: new Map() }
+}
+
 /** A counter or a histogram that is held by reference, so that counting hashes nothing. */
 export class Family<Cell> {
   readonly name: string
   readonly help: string
   readonly labels: readonly string[]
-  readonly cells = new Map<string, { readonly labels: Labels; readonly cell: Cell }>()
+  readonly cells: { readonly labels: Labels; readonly cell: Cell }[] = []
+  /** The same cells by their labels, one after the other: a key of all of them would be made anew for each look. */
+  readonly #places = createPlace<Cell>()
   #create: () => Cell
 
   constructor(name: string, help: string, labels: readonly string[], create: () => Cell) {
@@ -34,14 +43,28 @@ export class Family<Cell> {
 
   /** The cell of one combination of labels. Past 2,000 combinations all new ones share the cell `other`. */
   at(...labels: Labels): Cell {
-    const key = labels.join('\u0000')
-    const found = this.cells.get(key)
-    if (found) return found.cell
-    if (this.cells.size >= seriesMax && labels.some(label => label !== 'other')) {
-      return this.at(...labels.map(() => 'other'))
+    let place = this.#places
+    const last = labels.length - 1
+    for (let i = 0; i < last; i++) {
+      const next = place.next.get(labels[i] as string)
+      if (!next) return this.#add(labels)
+      place = next
     }
+    return place.cells.get(labels[last] as string) ?? this.#add(labels)
+  }
+
+  #add(labels: Labels): Cell {
+    if (this.cells.length >= seriesMax && labels.some(label => label !== 'other'))
+      return this.at(...labels.map(() => 'other'))
     const cell = this.#create()
-    this.cells.set(key, { labels, cell })
+    let place = this.#places
+    for (const label of labels.slice(0, -1)) {
+      const next = place.next.get(label) ?? createPlace<Cell>()
+      place.next.set(label, next)
+      place = next
+    }
+    place.cells.set(labels.at(-1) as string, cell)
+    this.cells.push({ labels, cell })
     return cell
   }
 
@@ -94,7 +117,7 @@ export function countersSnapshot(family: Family<Count>): Snapshot {
     help: family.help,
     type: 'counter',
     aggregator: 'sum',
-    values: [...family.cells.values()].map(({ labels, cell }) => ({
+    values: family.cells.map(({ labels, cell }) => ({
       labels: family.labelled(labels),
       value: cell.value,
     })),
@@ -102,7 +125,7 @@ export function countersSnapshot(family: Family<Count>): Snapshot {
 }
 
 export function histogramsSnapshot(family: Family<Histogram>): Snapshot {
-  const values = [...family.cells.values()].flatMap(({ labels, cell }) => {
+  const values = family.cells.flatMap(({ labels, cell }) => {
     const named = family.labelled(labels)
     let below = 0
     const buckets = cell.bounds.map((bound, i) => {

@@ -47,7 +47,7 @@ export function encodeSpread(family: Family<Histogram>, unit: string, startedAt:
     unit,
     histogram: {
       aggregationTemporality: cumulative,
-      dataPoints: [...family.cells.values()].map(({ labels, cell }) => ({
+      dataPoints: family.cells.map(({ labels, cell }) => ({
         ...times,
         attributes: attributes(
           Object.fromEntries(Object.entries(family.labelled(labels)).filter(([, value]) => value !== '')),

@@ -26,10 +26,18 @@ export class MemoryCounters implements Counters {
   take(demands: readonly LimitRequest[]): LimitReservation {
     const now = this.#clock.tick()
     this.#dropIdle(now)
-    const waits = demands.map(demand => this.#waitMs(demand, now))
-    const isFull = waits.some((waitMs, i) => waitMs > 0 && demands[i]?.shadow === false)
+    const waits: number[] = []
+    let isFull = false
+    for (const demand of demands) {
+      const waitMs = this.#waitMs(demand, now)
+      waits.push(waitMs)
+      if (waitMs > 0 && !demand.shadow) isFull = true
+    }
     const ticket = isFull ? undefined : this.record(demands, now)
-    return { ticket, standings: demands.map((demand, i) => this.#standingOf(demand, waits[i] as number, now)) }
+    const standings: LimitStatus[] = []
+    for (let i = 0; i < demands.length; i++)
+      standings.push(this.#standingOf(demands[i] as LimitRequest, waits[i] as number, now))
+    return { ticket, standings }
   }
 
   /** Counts what somebody else has admitted at `stamp`, whatever the limits. */
