@@ -41,7 +41,6 @@ const homes = {
   pino: '^src/observe/log[.]ts$',
   pg: '^src/storage/postgres/',
   'prom-client': '^src/observe/metrics[.]ts$',
-  undici: '^src/engine/(transport|interim|undici[.]d)[.]ts$',
   yaml: '^src/config/load[.]ts$',
 }
 

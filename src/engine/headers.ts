@@ -15,7 +15,7 @@ const replyPass = new Set([
 ])
 
 /**
- * The head of a request to an upstream as undici's flat list, built from an allow-list and never copied: the caller's
+ * The head of a request to an upstream as a flat list, built from an allow-list and never copied: the caller's
  * key, cookies, ranges and hop-by-hop headers have no way in.
  */
 export function requestHeaders(
@@ -89,7 +89,7 @@ function fixedHeaders(upstream: Upstream): FixedHeaders {
   return fixed
 }
 
-/** What a header line cannot carry: an answer is not lost over one that undici reads as UTF-8. */
+/** What a header line cannot carry: an answer is not lost over it. */
 const unsendable = /[^\t\x20-\x7e\x80-\xff]/
 
 /** The head of an answer reduced to what may pass. */

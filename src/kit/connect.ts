@@ -5,6 +5,6 @@ export type Dialled = { readonly host: string; readonly port: number; readonly i
 
 /**
  * Opens a connection to an upstream, ready for its first byte, within so many milliseconds.
- * @throws Error with a `code`: Node's own, or `UND_ERR_CONNECT_TIMEOUT` when that took too long
+ * @throws Error with a `code`: Node's own; `ETIMEDOUT` when that took too long
  */
 export type Connect = (to: Dialled, timeoutMs: number) => Promise<Socket>

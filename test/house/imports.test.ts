@@ -75,7 +75,7 @@ const slips: readonly { readonly rule: string; readonly file: string; readonly l
   { rule: 'one-loose-file', file: 'src/loose.ts', line: "import './kit/part.ts'" },
   { rule: 'product-never-imports-tests', file: 'src/gateway/gateway.ts', line: "import '../../test/harness.ts'" },
   { rule: 'one-home-for-pino', file: 'src/engine/log-slip.ts', line: "import 'pino'" },
-  { rule: 'one-home-for-undici', file: 'plugins/one/fetch-slip.ts', line: "import 'undici'" },
+  { rule: 'one-home-for-http-proxy-3', file: 'plugins/one/fetch-slip.ts', line: "import 'http-proxy-3'" },
   { rule: 'packages-have-a-home', file: 'src/storage/package-slip.ts', line: "import 'tap'" },
   { rule: 'no-dev-packages', file: 'src/storage/package-slip.ts', line: "import 'tap'" },
   { rule: 'resolvable', file: 'src/observe/lost-slip.ts', line: "import './nowhere.ts'" },

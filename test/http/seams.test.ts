@@ -125,6 +125,7 @@ await t.test('connections to upstreams are opened by whoever was handed in', asy
 await t.test('a connection that cannot be opened is told as the engine’s own are', async t => {
   for (const [code, told] of [
     ['ECONNREFUSED', 'upstream_unreachable'],
+    ['ETIMEDOUT', 'upstream_connect_timeout'],
     ['UND_ERR_CONNECT_TIMEOUT', 'upstream_connect_timeout'],
   ]) {
     const open: Connect = () => Promise.reject(Object.assign(new Error('no'), { code }))

@@ -135,7 +135,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'hints-are-fatal',
     oracle: 'delivered',
     says: 'an informational answer ends the request',
-    edits: [['src/engine/transport.ts', 'if (!socket.destroyed) acceptInterim(socket)', 'undefined']],
+    edits: [['src/engine/upstream-call.ts', 'this.#interimBytes += bytes', "return this.#refuse('a hint')"]],
   },
   {
     name: 'no-deadlines',

@@ -1,4 +1,3 @@
-import timers from 'undici/lib/util/timers.js'
 import type { Happening, Time } from './time.ts'
 
 /** A timer of the world, with what Node's own have. */
@@ -75,17 +74,4 @@ export function timersOf(time: Time) {
     if (timer instanceof WorldTimer) timer.cancel()
   }
   return { setTimeout: arm(false), setInterval: arm(true), clearTimeout: clear, clearInterval: clear }
-}
-
-/**
- * Puts the world's timers in the place of `setTimeout` and `clearTimeout`, for good or until the next world: undici bounds by them how
- * long it keeps an idle connection and waits for the next piece of an answer, and it takes them from nowhere else. Everything
- * of the gateway's own is handed the world's clock, random numbers, connections and threads (test/house/seams.test.ts).
- * Not the world's: `Date` headers of Node's server, whose clock is inside of Node; all of them are of one length.
- */
-export function replaceTimers(time: Time): void {
-  // Undici has one timer for all of its own, which may stand in a world that is over.
-  timers.reset()
-  const { setTimeout, clearTimeout } = timersOf(time)
-  Object.assign(globalThis, { setTimeout, clearTimeout })
 }

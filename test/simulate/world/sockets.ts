@@ -13,7 +13,7 @@ export type Wires = {
   readonly whole?: boolean
 }
 
-/** An end of a connection, with what `node:http` and undici use of a socket. */
+/** An end of a connection, with what `node:http` and the engine use of a socket. */
 export class SimSocket extends Duplex {
   peer!: SimSocket
   connecting = false

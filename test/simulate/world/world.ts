@@ -1,5 +1,4 @@
 import type { Clock, Connect } from '../../../src/index.ts'
-import { replaceTimers } from './globals.ts'
 import { type Process, runAs } from './process.ts'
 import { Random } from './random.ts'
 import { connectPair, failure, type SimSocket, type Wires } from './sockets.ts'
@@ -38,13 +37,13 @@ export class World {
   }
 
   /**
-   * Takes the place of what of this process nobody hands to a gateway, or that of the world before: its disk, and the timers
-   * that undici finds.
+   * Takes the place of what of this process nobody hands to a gateway, or that of the world before: its disk. Everything else
+   * is handed in: clock, random numbers, connections and threads (test/house/seams.test.ts). Not the world's: `Date` headers
+   * of Node's server, whose clock is inside of Node; all of them are of one length.
    */
   install(): void {
     installDisk(this.disk)
     watchUnpacking()
-    replaceTimers(this.time)
   }
 
   mark(name: string): void {
@@ -91,7 +90,7 @@ export class World {
       const socket = this.#connect(host, port)
       const limit = this.time.after(timeoutMs, `connect ${host}:${port} too late`, () => {
         socket.destroy()
-        reject(failure('UND_ERR_CONNECT_TIMEOUT'))
+        reject(failure('ETIMEDOUT'))
       })
       const settle = (error?: Error): void => {
         limit.cancelled = true

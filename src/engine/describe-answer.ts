@@ -1,0 +1,32 @@
+import type { Reach, Upstream } from '../kit/index.ts'
+import { fail } from './errors.ts'
+import { type AnswerHeaders, UnsendableRequest, WireFault } from './upstream/index.ts'
+
+/** What makes an answer's head unusable, if anything does. */
+export function findFault(status: number, headers: AnswerHeaders): string | undefined {
+  if (status < 200 || status > 599) return `status ${status}`
+  const transfer = headers['transfer-encoding']
+  if (transfer !== undefined) {
+    if (typeof transfer !== 'string' || transfer.toLowerCase() !== 'chunked')
+      return 'a transfer-encoding other than chunked'
+    if (headers['content-length'] !== undefined) return 'both content-length and transfer-encoding'
+  }
+  if (Array.isArray(headers['content-length'])) return 'two content-lengths'
+  if (status >= 300 && status < 400 && status !== 304) return `a redirect (${status}); redirects are not followed`
+  return undefined
+}
+
+/** What a call that failed is called, by how far it had come. */
+export function describeFailure(error: Error, reach: Reach, upstream: Upstream): Error {
+  const { code } = error as NodeJS.ErrnoException
+  const extra = { cause: error }
+  if (error instanceof UnsendableRequest) return fail('internal_error', {}, extra)
+  if (reach === 'untouched') {
+    if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT')
+      return fail('upstream_connect_timeout', { ms: upstream.timeouts.connectMs }, extra)
+    return fail('upstream_unreachable', { reason: code ?? error.name }, extra)
+  }
+  if (error instanceof WireFault)
+    return fail('upstream_invalid', { reason: 'it is not HTTP/1.1 as it should be' }, extra)
+  return fail('upstream_cut', { reason: code ?? error.message }, extra)
+}

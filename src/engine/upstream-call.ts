@@ -1,0 +1,309 @@
+import type { Body, EncodedForm, Reach, Upstream } from '../kit/index.ts'
+import { type Coding, parseCodings } from './codings.ts'
+import type { Deadlines, Timed } from './deadlines.ts'
+import { describeFailure, findFault } from './describe-answer.ts'
+import { fail } from './errors.ts'
+import {
+  type AnswerHeaders,
+  type Connection,
+  type ParsedHead,
+  type Pool,
+  type Waiter,
+  type WaitingLine,
+  writeHead,
+} from './upstream/index.ts'
+
+/** Interim answers (1xx) before the answer: any number, and together at most so many bytes. */
+const interimBytesMax = 4 * 1024 * 1024
+/** What of an answer may have come before anybody takes it. */
+const earlyBytesMax = 65_536
+
+/** What reads an upstream's answer. Chunks come only after `start` was called, in order, and never after `cut`. */
+export type Sink = {
+  data(chunk: Buffer): void
+  end(): void
+  cut(failure: Error): void
+}
+
+/** One request to an upstream, with everything that is needed to send it. */
+export type CallRequest = {
+  readonly upstream: Upstream
+  readonly method: string
+  /** Path and query as the upstream gets them. */
+  readonly path: string
+  /** Flat list of names and values. */
+  readonly headers: string[]
+  readonly body: Body
+  /** Whether the socket may carry another request, and may have carried one. */
+  readonly reuse: boolean
+}
+
+/** The head of an answer. */
+export type AnswerHead = {
+  readonly status: number
+  readonly headers: AnswerHeaders
+  /** The answer ends when the connection does: nothing says where it is complete. */
+  readonly endsWithConnection: boolean
+  /** What the content was packed with, in that order, though that was not asked for. */
+  readonly codings: readonly Coding[]
+}
+
+/** Where an upstream's requests go. */
+export type Destination = {
+  readonly origin: URL
+  readonly prefix: string
+  /** For the line `host`. */
+  readonly host: string
+  /** The operator's own headers ask that no connection is used again. */
+  readonly closes: boolean
+  readonly pool: Pool
+}
+
+/** A call under way: a connection's asker on one side, the relay's source on the other. Methods, not closures: one object a request. */
+export class UpstreamCall implements Waiter, Timed {
+  place = -1
+  line: WaitingLine | undefined
+  ahead: Waiter | undefined
+  behind: Waiter | undefined
+  turn = 0
+  readonly request: CallRequest
+  /** Settles when the answer's head has come, or never will. */
+  readonly head: Promise<AnswerHead>
+  /** `unknown` from before the first byte is written. */
+  reach: Reach = 'untouched'
+  isFresh = false
+  #resolveHead!: (head: AnswerHead) => void
+  #rejectHead!: (error: Error) => void
+  /** While it has one. */
+  #connection: Connection | undefined
+  /** What is written first: all of the head but how long the body is. */
+  #lines = ''
+  #form: EncodedForm | undefined
+  #sink: Sink | undefined
+  #early: Buffer[] = []
+  #isOver = false
+  #isWhole = false
+  #error: Error | undefined
+  #interimBytes = 0
+  #isPaused = false
+  /** Paused by nobody: nobody takes what has come. */
+  #isHeld = false
+  #answered = false
+  /** Bytes that Content-Length promises and that have not come; undefined where it promises none. */
+  #owed: number | undefined
+  #received = 0
+  /** The caller has left, and the rest is read for the charge's sake. */
+  #isLeft = false
+  readonly #deadlines: Deadlines
+  readonly #startedAt: number
+  /** When the whole is over. */
+  #totalAt: number
+  /** When the upstream was last heard of, of an answer that has begun. */
+  #heardAt = 0
+  deadlineAt: number
+
+  constructor(request: CallRequest, deadlines: Deadlines) {
+    const { firstByteMs, totalMs } = request.upstream.timeouts
+    this.request = request
+    this.#deadlines = deadlines
+    this.#startedAt = deadlines.clock.tick()
+    this.#totalAt = this.#startedAt + totalMs
+    this.deadlineAt = this.#startedAt + Math.min(firstByteMs, totalMs)
+    this.head = new Promise((resolve, reject) => {
+      this.#resolveHead = resolve
+      this.#rejectHead = reject
+    })
+    // Whoever awaits it sees the error; a call that nobody awaits any more must not take the process down.
+    this.head.catch(() => undefined)
+  }
+
+  /** @throws UnsendableRequest */
+  dispatch({ pool, prefix, host, closes }: Destination): void {
+    const { method, path, headers, reuse, body } = this.request
+    this.isFresh = !reuse || closes
+    if (body.kind === 'form') {
+      this.#form = body.encode(body.parts)
+      headers.push('content-type', this.#form.contentType)
+    }
+    this.#lines = writeHead({ method, path: joinPath(prefix, path), host, headers, reuse: !this.isFresh })
+    this.#deadlines.watch(this)
+    pool.ask(this, this.#startedAt)
+  }
+
+  onStart(connection: Connection): void {
+    const { method, body } = this.request
+    const reuse = !this.isFresh
+    this.#connection = connection
+    this.reach = 'unknown'
+    if (this.#form) connection.sendStream(method, this.#lines, this.#form.open(true), this.#form.bytes, reuse)
+    else if (body.kind === 'stream') connection.sendStream(method, this.#lines, body.source, undefined, reuse)
+    else connection.send(method, this.#lines, body.kind === 'json' ? body.json.bytes : undefined, reuse)
+  }
+
+  /** Begins to hand over the answer. */
+  start(sink: Sink): void {
+    this.#sink = sink
+    const early = this.#early
+    this.#early = []
+    for (const chunk of early) sink.data(chunk)
+    if (this.#error) sink.cut(this.#error)
+    else if (this.#isWhole) sink.end()
+    else if (this.#isHeld) {
+      this.#isHeld = false
+      if (!this.#isPaused) this.#goOn()
+    }
+  }
+
+  /** Ends the call as its own deadline would: whoever waits for the head, or for the rest, is told why. */
+  stop(failure: Error): void {
+    this.#giveUp(failure)
+  }
+
+  /** The caller has left: the rest of the answer, once it has begun, has only so long. */
+  leave(): void {
+    this.#isLeft = true
+    if (this.#answered) this.#hasten()
+  }
+
+  #hasten(): void {
+    const { afterLeaveMs } = this.request.upstream.timeouts
+    this.#totalAt = Math.min(this.#totalAt, this.#deadlines.in(afterLeaveMs))
+    this.deadlineAt = Math.min(this.deadlineAt, this.#totalAt)
+  }
+
+  #giveUpSize(): void {
+    const max = this.request.upstream.answerBytesMax
+    this.#giveUp(fail('upstream_answer_too_large', { why: `it has more than ${max} bytes` }))
+  }
+
+  /** Gives the call up; the upstream's socket is closed. Nothing more reaches the sink. */
+  abort(reason: Error): void {
+    if (this.#isOver) return
+    this.#sink = undefined
+    this.#conclude()
+    this.#rejectHead(reason)
+  }
+
+  pause(): void {
+    if (this.#isPaused) return
+    this.#isPaused = true
+    this.#connection?.pause()
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    if (!this.#isHeld) this.#goOn()
+  }
+
+  #goOn(): void {
+    // Silence counts from now on: what was not read was not waited for.
+    this.#heardAt = this.#deadlines.clock.tick()
+    this.#connection?.resume()
+  }
+
+  /** The call could not even be tried. */
+  fail(error: Error): void {
+    this.onError(error)
+  }
+
+  onHead({ status, headers }: ParsedHead, bytes: number): void {
+    if (status === 101) return this.#refuse('it switched protocols unasked')
+    if (status >= 100 && status < 200) {
+      this.#interimBytes += bytes
+      if (this.#interimBytes > interimBytesMax) this.#refuse('interim answers without end')
+      return
+    }
+    const codings = parseCodings(headers['content-encoding'])
+    if (!codings) return this.#refuse('a content-encoding that was not asked for and is not known')
+    const wrong = findFault(status, headers)
+    if (wrong) return this.#refuse(wrong)
+    this.reach = 'truncated'
+    this.#answered = true
+    const length = headers['content-length']
+    this.#owed = typeof length === 'string' ? Number(length) : undefined
+    this.#heardAt = this.#deadlines.clock.tick()
+    this.deadlineAt = Math.min(this.#totalAt, this.#heardAt + this.request.upstream.timeouts.idleMs)
+    if (this.#isLeft) this.#hasten()
+    if (this.#owed !== undefined && this.#owed > this.request.upstream.answerBytesMax) return this.#giveUpSize()
+    const hasBody = status !== 204 && status !== 304
+    this.#resolveHead({
+      status,
+      headers,
+      endsWithConnection: hasBody && length === undefined && headers['transfer-encoding'] === undefined,
+      codings: hasBody ? codings : [],
+    })
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#owed !== undefined) this.#owed -= chunk.length
+    this.#received += chunk.length
+    if (this.#received > this.request.upstream.answerBytesMax) return this.#giveUpSize()
+    this.#heardAt = this.#deadlines.clock.tick()
+    if (this.#sink) return this.#sink.data(chunk)
+    this.#early.push(chunk)
+    if (this.#isHeld || this.#received <= earlyBytesMax) return
+    this.#isHeld = true
+    this.#connection?.pause()
+  }
+
+  onEnd(): void {
+    this.#connection = undefined
+    this.#isWhole = true
+    this.#conclude()
+    this.#sink?.end()
+  }
+
+  onError(error: Error): void {
+    this.#connection = undefined
+    if (this.#isOver) return
+    // It closed without saying that it would, while we were reading slower than it wrote: all it promised is here.
+    if (this.#owed === 0) return this.onEnd()
+    this.#giveUp(describeFailure(error, this.reach, this.request.upstream))
+  }
+
+  #refuse(reason: string): void {
+    this.#giveUp(fail('upstream_invalid', { reason }))
+  }
+
+  onDeadline(): number | undefined {
+    const { firstByteMs, totalMs, idleMs } = this.request.upstream.timeouts
+    if (!this.#answered) {
+      this.#giveUp(fail('upstream_timeout', { ms: Math.min(firstByteMs, totalMs) }))
+      return undefined
+    }
+    const now = this.#deadlines.clock.tick()
+    // What is not read is not waited for.
+    if (this.#isPaused || this.#isHeld) this.#heardAt = now
+    const nextAt = Math.min(this.#totalAt, this.#heardAt + idleMs)
+    if (nextAt > now) return nextAt
+    const ms = this.#totalAt <= now ? Math.round(this.#totalAt - this.#startedAt) : idleMs
+    this.#giveUp(fail('deadline_exceeded', { ms }))
+    return undefined
+  }
+
+  #giveUp(failure: Error): void {
+    if (this.#isOver) return
+    this.#error = failure
+    this.#conclude()
+    this.#rejectHead(failure)
+    this.#sink?.cut(failure)
+  }
+
+  /** Nothing is heard of its connection any more, or waited for. */
+  #conclude(): void {
+    this.#isOver = true
+    this.#deadlines.forget(this)
+    this.line?.leave(this)
+    const connection = this.#connection
+    this.#connection = undefined
+    connection?.abort()
+  }
+}
+
+/** `/v1` + `/v1/x` → `/v1/x`: a version that base address and path both carry is meant once. */
+function joinPath(prefix: string, path: string): string {
+  if (prefix === '') return path
+  const last = prefix.slice(prefix.lastIndexOf('/'))
+  return /^\/v\d\w*$/.test(last) && path.startsWith(`${last}/`) ? prefix.slice(0, -last.length) + path : prefix + path
+}

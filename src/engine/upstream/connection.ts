@@ -1,0 +1,254 @@
+import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
+import type { Member } from '../../kit/index.ts'
+import { AnswerReader, type Reading } from './read-answer.ts'
+import type { ParsedHead } from './parse-head.ts'
+import { makePatient } from './patient-socket.ts'
+import { allocatePiece, common, largeBytes } from './read-memory.ts'
+import { type BodySender, PieceSender, StreamSender } from './send-body.ts'
+import { ConnectionClosed } from './wire-fault.ts'
+import { framing } from './write-head.ts'
+
+/**
+ * Who asks. It is told, in this order: `onStart`, once; `onHead`, for each interim answer and then for the answer; `onData`
+ * any number of times; `onEnd` or, at any time, `onError`. Nothing more after either, or after it gave the connection up.
+ */
+export type Asker = {
+  /** It has the connection, and writes its request; no byte of it was written before. */
+  onStart(connection: Connection): void
+  /** `bytes`: how long the head was on the wire. */
+  onHead(head: ParsedHead, bytes: number): void
+  /** The chunk is the asker's own. */
+  onData(chunk: Buffer): void
+  onEnd(): void
+  onError(error: Error): void
+}
+
+/** What a connection tells whoever keeps it. */
+export type Keeper = {
+  /** Its answer has been read; it may carry another request. */
+  onRest(connection: Connection): void
+  /** It is closed, or about to be, and carries nothing more. */
+  onGone(connection: Connection): void
+}
+
+/** Up to this a head and its body are one piece of memory; larger ones are handed to the system as two. */
+const joinedBytesMax = 16_384
+/** Larger bodies are written piece by piece. */
+const wholeBytesMax = 65_536
+
+/** One connection to an upstream: a request at a time, and its answer. */
+export class Connection implements Member, Reading {
+  place = -1
+  /** By the clock's `tick`: since when it has been idle, and until when it may be used. */
+  idleSince = 0
+  idleUntil = 0
+  /** For how long the upstream keeps it when it is idle, where it says so. */
+  keptMs: number | undefined
+  readonly #keeper: Keeper
+  readonly #reader = new AnswerReader(this)
+  #socket: Socket | undefined
+  #asker: Asker | undefined
+  #sender: BodySender | undefined
+  /** The request that it carries allows another one behind it. */
+  #reuse = false
+  /** A write was lost: where the request ends for the upstream is not known. */
+  #isDeaf = false
+  #isGone = false
+  #isPaused = false
+  #error: Error | undefined
+  /** Memory that the socket reads into, when it is not the common one. */
+  #piece: Buffer | undefined
+
+  constructor(keeper: Keeper) {
+    this.#keeper = keeper
+  }
+
+  get isGone(): boolean {
+    return this.#isGone
+  }
+
+  /** Takes a socket over that is connected. One that reads into `nextMemory` has no events of its own for what it reads. */
+  open(socket: Socket, readsItself: boolean): void {
+    this.#socket = socket
+    // It was given up while it was opened.
+    if (this.#isGone) return void socket.on('error', () => undefined).destroy()
+    makePatient(socket, this.#onDeaf)
+    socket.on('error', this.#onError).on('end', this.#onEnd).on('close', this.#onClose).on('drain', this.#onDrain)
+    if (!readsItself) socket.on('data', this.#onData)
+    if (socket.destroyed) this.#lose()
+  }
+
+  /** Where the socket reads next: memory of its own for a piece that is handed on as it is, else the common one. */
+  nextMemory(): Buffer {
+    if (this.#piece) return this.#piece
+    const expected = this.#asker ? this.#reader.expectedBytes : 0
+    if (expected < largeBytes) return common
+    this.#piece = allocatePiece(expected)
+    return this.#piece
+  }
+
+  /** So many bytes stand at the beginning of what `nextMemory` gave. */
+  onRead(bytes: number, memory: Buffer): void {
+    const read = bytes === memory.length ? memory : memory.subarray(0, bytes)
+    // Half empty, it would keep twice the memory that is used.
+    const isHandedOn = memory === this.#piece && bytes * 2 >= memory.length
+    if (isHandedOn) this.#piece = undefined
+    this.#take(read, isHandedOn)
+  }
+
+  readonly #onData = (bytes: Buffer): void => this.#take(bytes, true)
+
+  /** @param isOwn the memory belongs to whoever takes it, and to nobody else */
+  #take(bytes: Buffer, isOwn: boolean): void {
+    // What is said unasked is for nobody.
+    if (!this.#asker) return this.close()
+    try {
+      this.#reader.read(bytes, isOwn)
+    } catch (error) {
+      this.break(error as Error)
+    }
+    if (!this.#asker) this.#piece = undefined
+  }
+
+  /** Gives it to a request. */
+  begin(asker: Asker): void {
+    this.#asker = asker
+    this.#sender = undefined
+    asker.onStart(this)
+  }
+
+  /** Writes a request whose body is at hand, or that has none. To be called once, from `onStart`. */
+  send(method: string, head: string, body: Buffer | undefined, reuse: boolean): void {
+    const socket = this.#start(method, reuse)
+    if (!body) {
+      const expectsBody = method === 'POST' || method === 'PUT' || method === 'PATCH'
+      socket.write(head + (expectsBody ? framing.counted(0) : framing.none), 'latin1')
+    } else if (body.length > wholeBytesMax) this.#sender = new PieceSender(socket, head, body)
+    else sendWhole(socket, head + framing.counted(body.length), body)
+  }
+
+  /** Writes a request whose body is read or made meanwhile; of unknown length without `bytes`. To be called once, from `onStart`. */
+  sendStream(method: string, head: string, source: Readable, bytes: number | undefined, reuse: boolean): void {
+    this.#sender = new StreamSender(this.#start(method, reuse), head, source, bytes, this.#onSourceError)
+  }
+
+  #start(method: string, reuse: boolean): Socket {
+    this.#reuse = reuse
+    this.#reader.begin(method === 'HEAD')
+    return this.#socket as Socket
+  }
+
+  pause(): void {
+    if (this.#isPaused) return
+    this.#isPaused = true
+    this.#socket?.pause()
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.#socket?.resume()
+  }
+
+  /** The asker gives its request up: it is told of nothing more. */
+  abort(): void {
+    this.#asker = undefined
+    this.close()
+  }
+
+  /** Ends it. Whoever has it is told by others. */
+  close(): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    this.#sender?.stop()
+    this.#socket?.destroy()
+    this.#keeper.onGone(this)
+  }
+
+  ref(): void {
+    this.#socket?.ref()
+  }
+
+  unref(): void {
+    this.#socket?.unref()
+  }
+
+  onHead(head: ParsedHead, bytes: number): boolean {
+    const asker = this.#asker
+    if (head.status >= 200) this.keptMs = parseKept(head.headers['keep-alive'])
+    asker?.onHead(head, bytes)
+    return asker !== undefined && this.#asker === asker
+  }
+
+  onContents(chunk: Buffer): boolean {
+    const asker = this.#asker
+    asker?.onData(chunk)
+    return asker !== undefined && this.#asker === asker
+  }
+
+  onWhole(persists: boolean): void {
+    const asker = this.#asker
+    this.#asker = undefined
+    const isSent = this.#sender?.isDone !== false && this.#socket?.writableLength === 0
+    if (persists && this.#reuse && isSent && !this.#isDeaf && !this.#isGone) {
+      // An idle connection is read: that it ends is to be heard.
+      this.resume()
+      this.#keeper.onRest(this)
+    } else this.close()
+    asker?.onEnd()
+  }
+
+  /** Ends it; whoever has it is told why. */
+  break(error: Error): void {
+    const asker = this.#asker
+    this.abort()
+    asker?.onError(error)
+  }
+
+  /** The other side is gone; for an answer that ends with its connection that is its end. */
+  #lose(): void {
+    if (this.#asker) this.break(this.#error ?? new ConnectionClosed())
+    else this.close()
+  }
+
+  readonly #onDeaf = (): void => {
+    this.#isDeaf = true
+    this.#sender?.stop()
+  }
+
+  readonly #onSourceError = (error: Error): void => this.break(error)
+
+  readonly #onDrain = (): void => this.#sender?.goOn()
+
+  readonly #onError = (error: Error): void => {
+    this.#error = error
+  }
+
+  readonly #onEnd = (): void => {
+    if (!this.#asker || !this.#reader.endsWithConnection) return this.#lose()
+    this.onWhole(false)
+  }
+
+  readonly #onClose = (): void => this.#lose()
+}
+
+function sendWhole(socket: Socket, head: string, body: Buffer): void {
+  if (head.length + body.length <= joinedBytesMax) {
+    const whole = Buffer.allocUnsafe(head.length + body.length)
+    whole.write(head, 'latin1')
+    body.copy(whole, head.length)
+    socket.write(whole)
+    return
+  }
+  socket.cork()
+  socket.write(head, 'latin1')
+  socket.write(body)
+  socket.uncork()
+}
+
+/** `timeout=5, max=100`, in milliseconds. */
+function parseKept(value: string | string[] | undefined): number | undefined {
+  const seconds = value === undefined ? undefined : /(?:^|,)[\t ]*timeout=(\d{1,9})/i.exec(String(value))?.[1]
+  return seconds === undefined ? undefined : Number(seconds) * 1_000
+}

@@ -1,0 +1,116 @@
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { Clock, Connect } from '../../kit/index.ts'
+import type { Connection } from './connection.ts'
+
+/** Where connections lead. */
+export type Address = {
+  readonly host: string
+  readonly port: number
+  readonly isEncrypted: boolean
+  /** For whom the certificate has to be, and what the greeting names; undefined where an IP address is asked. */
+  readonly serverName: string | undefined
+}
+
+/** How often a silent connection is probed: a peer that is gone without a word is found. */
+const probeAfterMs = 60_000
+
+/** Where a url leads, asked under a name of its own where `host` is given. */
+export function addressOf(url: URL, host?: string): Address {
+  const isEncrypted = url.protocol === 'https:'
+  const dialled = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const named = host === undefined ? dialled : host.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1')
+  return {
+    host: dialled,
+    port: Number(url.port || (isEncrypted ? 443 : 80)),
+    isEncrypted,
+    serverName: isIP(named) === 0 ? named : undefined,
+  }
+}
+
+/** Opens connections to one place. */
+export class Dialler {
+  readonly #address: Address
+  readonly #timeoutMs: number
+  readonly #clock: Clock
+  readonly #connect: Connect | undefined
+  /** What the last greeting gave for the next one. */
+  #session: Buffer | undefined
+
+  /** @param connect takes the place of this machine's network */
+  constructor(address: Address, timeoutMs: number, clock: Clock, connect: Connect | undefined) {
+    this.#address = address
+    this.#timeoutMs = timeoutMs
+    this.#clock = clock
+    this.#connect = connect
+  }
+
+  /** Opens a connection. @throws Error with a `code`: Node's own, or `ETIMEDOUT` when that took too long */
+  async dial(connection: Connection): Promise<void> {
+    const { host, port, isEncrypted } = this.#address
+    if (this.#connect) {
+      const socket = await this.#connect({ host, port, isEncrypted }, this.#timeoutMs)
+      return connection.open(socket, false)
+    }
+    const socket = isEncrypted ? this.#greet() : this.#reach(connection)
+    const limit = this.#clock.after(this.#timeoutMs, () => socket.destroy(timedOut()))
+    return new Promise((resolve, reject) => {
+      const onError = (error: Error): void => {
+        limit.cancel()
+        reject(nameTimeout(error))
+      }
+      socket.once('error', onError).once(isEncrypted ? 'secureConnect' : 'connect', () => {
+        limit.cancel()
+        connection.open(socket, !isEncrypted)
+        socket.off('error', onError)
+        resolve()
+      })
+    })
+  }
+
+  #reach(connection: Connection): Socket {
+    const { host, port } = this.#address
+    return connectTcp({
+      host,
+      port,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: probeAfterMs,
+      onread: {
+        buffer: () => connection.nextMemory(),
+        callback: (bytes, memory) => {
+          connection.onRead(bytes, memory as Buffer)
+          return true
+        },
+      },
+    })
+  }
+
+  #greet(): Socket {
+    const { host, port, serverName } = this.#address
+    const socket = connectTls({
+      host,
+      port,
+      ALPNProtocols: ['http/1.1'],
+      ...(serverName !== undefined && { servername: serverName }),
+      ...(this.#session && { session: this.#session }),
+    })
+    return socket
+      .setNoDelay(true)
+      .setKeepAlive(true, probeAfterMs)
+      .on('session', (session: Buffer) => {
+        this.#session = session
+      })
+  }
+}
+
+function timedOut(): Error {
+  return Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' })
+}
+
+/** Of several addresses that all failed, one was too slow: that is what it is called, whoever's timer was the first. */
+function nameTimeout(error: Error): Error {
+  const isTimeout =
+    error instanceof AggregateError && error.errors.some(one => (one as { code?: string }).code === 'ETIMEDOUT')
+  return isTimeout ? Object.assign(timedOut(), { cause: error }) : error
+}

@@ -1,0 +1,85 @@
+import { WireFault } from './wire-fault.ts'
+
+/** Names in lower case; a name that stands more than once has a list. */
+export type AnswerHeaders = { readonly [name: string]: string | string[] | undefined }
+
+/** The head of an answer, or of an interim one, as it stood on the wire. */
+export type ParsedHead = {
+  readonly status: number
+  readonly headers: AnswerHeaders
+  /** By its version and its `Connection` the connection may carry another request. */
+  readonly persists: boolean
+}
+
+const statusLine = /^HTTP\/1\.([01]) ([0-9]{3})(?: [\t\x20-\x7e\x80-\xff]*)?$/
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+const unreadable = /[^\t\x20-\x7e\x80-\xff]/
+/** Up to 15 digits: more is no number that can be counted to. */
+const length = /^[0-9]{1,15}$/
+const closes = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i
+const keeps = /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/i
+
+/** Names as upstreams write them, with what they are in lower case: few, and the same ones again and again. */
+const known = new Map<string, string>()
+const knownMax = 512
+
+/**
+ * Reads a head strictly (RFC 9112 4 and 5): no folded lines, no lone CR or LF, nothing between a name and its colon.
+ * @param text latin1, from the status line to the last header, without the blank line that ends it
+ * @throws WireFault
+ */
+export function parseHead(text: string): ParsedHead {
+  let end = lineEnd(text, 0)
+  const first = statusLine.exec(text.slice(0, end))
+  if (!first) throw new WireFault('its first line is no status line')
+  // No prototype: a name that means something there is a name like any other.
+  const headers: { [name: string]: string | string[] | undefined } = Object.create(null)
+  while (end < text.length) {
+    const start = end + 2
+    end = lineEnd(text, start)
+    const colon = text.indexOf(':', start)
+    if (colon < 0 || colon >= end) throw new WireFault('a header has no colon')
+    const name = readName(text.slice(start, colon))
+    const value = readValue(text, colon + 1, end)
+    if (name === 'content-length' && !length.test(value)) throw new WireFault('its content-length is no number')
+    const before = headers[name]
+    if (before === undefined) headers[name] = value
+    else if (typeof before === 'string') headers[name] = [before, value]
+    else before.push(value)
+  }
+  return { status: Number(first[2]), headers, persists: persists(first[1] === '1', headers['connection']) }
+}
+
+function lineEnd(text: string, from: number): number {
+  const end = text.indexOf('\r\n', from)
+  return end < 0 ? text.length : end
+}
+
+function readName(text: string): string {
+  const seen = known.get(text)
+  if (seen !== undefined) return seen
+  if (!token.test(text)) throw new WireFault('the name of a header is none')
+  const name = text.toLowerCase()
+  if (known.size < knownMax) known.set(text, name)
+  return name
+}
+
+function readValue(text: string, from: number, to: number): string {
+  let start = from
+  let end = to
+  while (start < end && isBlank(text.charCodeAt(start))) start++
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
+  const value = text.slice(start, end)
+  if (unreadable.test(value)) throw new WireFault('the value of a header holds what none may')
+  return value
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09
+}
+
+function persists(isNew: boolean, connection: string | string[] | undefined): boolean {
+  if (connection === undefined) return isNew
+  const options = String(connection)
+  return !closes.test(options) && (isNew || keeps.test(options))
+}

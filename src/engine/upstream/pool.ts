@@ -1,0 +1,195 @@
+import { Roster } from '../../kit/index.ts'
+import type { Deadlines, Timed } from '../deadlines.ts'
+import { Connection, type Keeper } from './connection.ts'
+import type { Dialler } from './dial.ts'
+import { type Waiter, WaitingLine } from './waiting-line.ts'
+import { ConnectionClosed } from './wire-fault.ts'
+
+/** An idle connection is kept so long where the upstream does not say how long it keeps it. */
+const idleMs = 4_000
+/** Where it says so, it is closed so much earlier, so that a request does not meet its end. */
+const earlierMs = 2_000
+const idleMsMax = 30_000
+/** Idle connections are looked at this often. */
+const sweepMs = 500
+/** One that was idle for longer may have been closed meanwhile: what there is to hear of it is heard before it is used. */
+const trustedMs = 50
+
+/** The connections to one place: each carries one request at a time, and what was used last is used first. */
+export class Pool implements Keeper, Timed {
+  place = -1
+  deadlineAt = 0
+  readonly #dialler: Dialler
+  readonly #deadlines: Deadlines
+  readonly #max: number
+  readonly #all = new Roster<Connection>()
+  /** The last one is the one used last. */
+  readonly #idle: Connection[] = []
+  /** They carry nothing, and are to be listened to until the end of this turn of the event loop. */
+  #resting: Connection[] = []
+  #dialled = 0
+  readonly #waiting = new WaitingLine()
+  readonly #waitingFresh = new WaitingLine()
+  #turns = 0
+  #isClosed = false
+
+  /** @param connectionsMax the most that are open, or being opened, at a time */
+  constructor(dialler: Dialler, deadlines: Deadlines, connectionsMax: number) {
+    this.#dialler = dialler
+    this.#deadlines = deadlines
+    this.#max = connectionsMax
+  }
+
+  /** Gives a connection to who asks: now, or when it is his turn. */
+  ask(waiter: Waiter, now: number): void {
+    if (this.#isClosed) return waiter.onError(new ConnectionClosed())
+    const connection = waiter.isFresh ? undefined : this.#takeIdle(now)
+    if (connection) return this.#begin(connection, waiter)
+    waiter.turn = this.#turns++
+    if (waiter.isFresh) this.#waitingFresh.join(waiter)
+    else this.#waiting.join(waiter)
+    this.#dial()
+  }
+
+  /** Closes all connections; who has one, or waits for one, is told. */
+  close(): void {
+    this.#isClosed = true
+    this.#deadlines.forget(this)
+    this.#all.each(connection => connection.break(new ConnectionClosed()))
+    for (let next = this.#nextWaiting(); next; next = this.#nextWaiting()) this.#dismiss(next, new ConnectionClosed())
+  }
+
+  onRest(connection: Connection): void {
+    this.#rest(connection)
+  }
+
+  onGone(connection: Connection): void {
+    this.#all.delete(connection)
+    // One that is being opened, or carried a request, stands nowhere else.
+    removeFrom(this.#idle, connection)
+    removeFrom(this.#resting, connection)
+    this.#dial()
+  }
+
+  /** Closes what was idle for too long. */
+  onDeadline(): number | undefined {
+    const now = this.#deadlines.clock.tick()
+    for (const connection of this.#idle.filter(({ idleUntil }) => idleUntil <= now)) connection.close()
+    return this.#idle.length > 0 ? now + sweepMs : undefined
+  }
+
+  #takeIdle(now: number): Connection | undefined {
+    for (let connection = this.#idle.pop(); connection; connection = this.#idle.pop()) {
+      if (connection.idleUntil <= now) connection.close()
+      else if (now - connection.idleSince <= trustedMs) return connection
+      else {
+        this.#rest(connection)
+        return undefined
+      }
+    }
+    return undefined
+  }
+
+  #begin(connection: Connection, waiter: Waiter): void {
+    connection.ref()
+    connection.idleUntil = 0
+    connection.begin(waiter)
+  }
+
+  /** One immediate for all that rest in a turn. */
+  #rest(connection: Connection): void {
+    if (this.#resting.push(connection) === 1) setImmediate(this.#endTurn)
+  }
+
+  /** What was to be heard in this turn has been heard: what rested is ready. */
+  readonly #endTurn = (): void => {
+    const rested = this.#resting
+    this.#resting = []
+    const now = this.#deadlines.clock.tick()
+    for (const connection of rested) if (!connection.isGone) this.#offer(connection, now)
+  }
+
+  /** A connection that carried something is ready for more. */
+  #offer(connection: Connection, now: number): void {
+    const waiter = this.#waiting.first
+    if (waiter) {
+      this.#waiting.leave(waiter)
+      return this.#begin(connection, waiter)
+    }
+    // What rested only to be listened to has been idle before.
+    if (connection.idleUntil === 0) connection.idleUntil = now + keepFor(connection.keptMs)
+    // Whoever waits for a connection of his own has the place of this one.
+    const isInTheWay = this.#waitingFresh.size > this.#dialled && this.#all.size >= this.#max
+    if (isInTheWay || connection.idleUntil <= now) return connection.close()
+    connection.unref()
+    connection.idleSince = now
+    this.#idle.push(connection)
+    if (this.place < 0) this.deadlineAt = now + sweepMs
+    this.#deadlines.watch(this)
+  }
+
+  /** Opens as many connections as are waited for, and as there may be. */
+  #dial(): void {
+    while (!this.#isClosed && this.#wanted > 0) {
+      if (this.#all.size >= this.#max) {
+        // Who waits for one of his own does not wait for what idles.
+        const idle = this.#waitingFresh.size > this.#dialled ? this.#idle.shift() : undefined
+        if (!idle) return
+        idle.close()
+        continue
+      }
+      const connection = new Connection(this)
+      this.#all.add(connection)
+      this.#dialled++
+      this.#dialler.dial(connection).then(
+        () => this.#onDialled(connection),
+        (error: Error) => this.#onDialFailed(connection, error),
+      )
+    }
+  }
+
+  get #wanted(): number {
+    const forAny = Math.max(0, this.#waiting.size - this.#resting.length)
+    return forAny + this.#waitingFresh.size - this.#dialled
+  }
+
+  #onDialled(connection: Connection): void {
+    this.#dialled--
+    if (connection.isGone) return this.#dial()
+    const waiter = this.#nextWaiting()
+    if (!waiter) return this.#offer(connection, this.#deadlines.clock.tick())
+    waiter.line?.leave(waiter)
+    this.#begin(connection, waiter)
+  }
+
+  /** It would have been for whoever came first: he is told. */
+  #onDialFailed(connection: Connection, error: Error): void {
+    this.#dialled--
+    this.#all.delete(connection)
+    const waiter = this.#nextWaiting()
+    if (waiter) this.#dismiss(waiter, error)
+    this.#dial()
+  }
+
+  /** Who came first. */
+  #nextWaiting(): Waiter | undefined {
+    const { first: any } = this.#waiting
+    const { first: fresh } = this.#waitingFresh
+    return any && fresh ? (any.turn < fresh.turn ? any : fresh) : (any ?? fresh)
+  }
+
+  #dismiss(waiter: Waiter, error: Error): void {
+    waiter.line?.leave(waiter)
+    waiter.onError(error)
+  }
+}
+
+/** For how long an idle connection is kept, whose upstream says or does not say for how long it keeps it. */
+function keepFor(keptMs: number | undefined): number {
+  return keptMs === undefined ? idleMs : Math.min(keptMs - earlierMs, idleMsMax)
+}
+
+function removeFrom(list: Connection[], connection: Connection): void {
+  const at = list.indexOf(connection)
+  if (at >= 0) list.splice(at, 1)
+}

@@ -1,0 +1,197 @@
+import { type ParsedHead, parseHead } from './parse-head.ts'
+import { ChunkFrames } from './read-chunks.ts'
+import { copyOf, largeBytes, pieceBytes } from './read-memory.ts'
+import { WireFault } from './wire-fault.ts'
+
+/** A head with its lines' ends; an interim one counts by itself. */
+const headBytesMax = 16_384
+const headEnd = Buffer.from('\r\n\r\n', 'latin1')
+/** What every head begins with: what begins otherwise is not waited for. */
+const beginning = Buffer.from('HTTP/1.', 'latin1')
+/** Contents of chunks in one read are joined, unless they are longer: a copy costs less than a piece does. */
+const joinedBytesMax = 4_096
+
+/** Who is told of an answer, while it is read. False: it is given up, and nothing more of it is read. */
+export type Reading = {
+  onHead(head: ParsedHead, bytes: number): boolean
+  onContents(chunk: Buffer): boolean
+  /** It is complete; `persists`: the connection stands where another answer may begin, as far as both sides have said. */
+  onWhole(persists: boolean): void
+}
+
+const atHead = 0
+const counted = 1
+const chunked = 2
+const untilClose = 3
+const over = 4
+
+/** Reads one answer after another out of a connection's bytes, however they are cut (RFC 9112 6 and 7). */
+export class AnswerReader {
+  readonly #to: Reading
+  #phase: number = over
+  #isForHead = false
+  #persists = false
+  /** Of counted contents. */
+  #left = 0
+  #chunks: ChunkFrames | undefined
+  /** A head that has not come whole. */
+  #part: Buffer | undefined
+  #partBytes = 0
+  /** The last read was of this length. */
+  #readBytes = 0
+
+  constructor(to: Reading) {
+    this.#to = to
+  }
+
+  /** Another answer is to come. @param isForHead it has no contents, whatever its head says */
+  begin(isForHead: boolean): void {
+    this.#phase = atHead
+    this.#isForHead = isForHead
+    this.#readBytes = 0
+  }
+
+  /** The connection's end would be that of the answer. */
+  get endsWithConnection(): boolean {
+    return this.#phase === untilClose
+  }
+
+  /** How many bytes of contents may come next, as far as is known. */
+  get expectedBytes(): number {
+    if (this.#phase === counted) return this.#left
+    if (this.#phase === chunked && this.#chunks && this.#chunks.left >= largeBytes) return pieceBytes
+    return this.#phase === over || this.#phase === atHead || this.#readBytes < largeBytes ? 0 : pieceBytes
+  }
+
+  /**
+   * Reads what has come. What is told of it is in memory of its own; of `bytes` itself where `isOwn`.
+   * @throws WireFault
+   */
+  read(bytes: Buffer, isOwn: boolean): void {
+    this.#readBytes = bytes.length
+    let at = 0
+    while (at < bytes.length && this.#phase !== over) {
+      if (this.#phase === atHead) at = this.#readHead(bytes, at)
+      else if (this.#phase === chunked) at = this.#readChunks(bytes, at, isOwn)
+      else at = this.#readPlain(bytes, at, isOwn)
+    }
+  }
+
+  #readHead(bytes: Buffer, at: number): number {
+    if (this.#part) return this.#joinHead(this.#part, bytes, at)
+    const end = bytes.indexOf(headEnd, at)
+    if (end < 0) return this.#keepHead(bytes, at)
+    const next = end + headEnd.length
+    this.#heard(bytes.toString('latin1', at, end), next - at, next === bytes.length)
+    return next
+  }
+
+  #keepHead(bytes: Buffer, at: number): number {
+    const part = Buffer.allocUnsafe(headBytesMax)
+    this.#part = part
+    this.#partBytes = 0
+    return this.#joinHead(part, bytes, at)
+  }
+
+  #joinHead(part: Buffer, bytes: Buffer, at: number): number {
+    const before = this.#partBytes
+    const copied = bytes.copy(part, before, at, Math.min(bytes.length, at + part.length - before))
+    this.#partBytes = before + copied
+    const compared = Math.min(this.#partBytes, beginning.length)
+    if (beginning.compare(part, 0, compared, 0, compared) !== 0) throw new WireFault('it is another protocol')
+    const end = part.subarray(0, this.#partBytes).indexOf(headEnd, Math.max(0, before - headEnd.length + 1))
+    if (end < 0) {
+      if (this.#partBytes === part.length) throw new WireFault('its head is too long')
+      return bytes.length
+    }
+    const next = at + end + headEnd.length - before
+    this.#part = undefined
+    this.#heard(part.toString('latin1', 0, end), end + headEnd.length, next === bytes.length)
+    return next
+  }
+
+  #heard(text: string, bytes: number, isLast: boolean): void {
+    if (bytes > headBytesMax) throw new WireFault('its head is too long')
+    const head = parseHead(text)
+    if (!this.#to.onHead(head, bytes)) {
+      this.#phase = over
+      return
+    }
+    if (head.status < 200) return
+    this.#persists = head.persists
+    const { 'content-length': length, 'transfer-encoding': coding } = head.headers
+    if (this.#isForHead || head.status === 204 || head.status === 304) {
+      // One that should have no contents, and tells of some, may have sent them.
+      if (!this.#isForHead && (coding !== undefined || (length !== undefined && length !== '0'))) this.#persists = false
+      return this.#end(isLast)
+    }
+    if (coding !== undefined) return this.#beginChunks(coding, length)
+    if (length === undefined) {
+      this.#phase = untilClose
+      return
+    }
+    if (typeof length !== 'string') throw new WireFault('it has two lengths')
+    this.#phase = counted
+    this.#left = Number(length)
+    if (this.#left === 0) this.#end(isLast)
+  }
+
+  #beginChunks(coding: string | string[], length: string | string[] | undefined): void {
+    if (typeof coding !== 'string' || coding.toLowerCase() !== 'chunked' || length !== undefined)
+      throw new WireFault('where it ends is said in two ways, or in one that is not known')
+    this.#phase = chunked
+    this.#chunks = new ChunkFrames()
+  }
+
+  /** Contents without frames: so many, or all that come. */
+  #readPlain(bytes: Buffer, at: number, isOwn: boolean): number {
+    const isCounted = this.#phase === counted
+    const end = isCounted ? Math.min(bytes.length, at + this.#left) : bytes.length
+    if (isCounted) this.#left -= end - at
+    if (!this.#tell(bytes, at, end, isOwn)) return end
+    if (isCounted && this.#left === 0) this.#end(end === bytes.length)
+    return end
+  }
+
+  #readChunks(bytes: Buffer, from: number, isOwn: boolean): number {
+    const chunks = this.#chunks as ChunkFrames
+    let at = from
+    // What has been read and not told yet.
+    let start = from
+    let end = from
+    while (at < bytes.length && !chunks.isDone) {
+      if (chunks.left === 0) {
+        at = chunks.read(bytes, at)
+        continue
+      }
+      const taken = Math.min(chunks.left, bytes.length - at)
+      if (end > start && taken <= joinedBytesMax) bytes.copyWithin(end, at, at + taken)
+      else {
+        if (end > start && !this.#tell(bytes, start, end, isOwn)) return at
+        start = at
+        end = at
+      }
+      end += taken
+      at += taken
+      chunks.taken(taken)
+    }
+    if (end > start && !this.#tell(bytes, start, end, isOwn)) return at
+    if (chunks.isDone) this.#end(at === bytes.length)
+    return at
+  }
+
+  /** False when the answer has been given up. */
+  #tell(bytes: Buffer, from: number, to: number, isOwn: boolean): boolean {
+    const isWhole = from === 0 && to === bytes.length
+    const chunk = isOwn ? (isWhole ? bytes : bytes.subarray(from, to)) : copyOf(bytes, from, to)
+    if (this.#to.onContents(chunk)) return true
+    this.#phase = over
+    return false
+  }
+
+  #end(isLast: boolean): void {
+    this.#phase = over
+    this.#chunks = undefined
+    this.#to.onWhole(this.#persists && isLast)
+  }
+}

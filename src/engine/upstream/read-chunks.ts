@@ -1,0 +1,137 @@
+import { WireFault } from './wire-fault.ts'
+
+/** Extensions of chunks, all that come before so many bytes of contents have come. */
+const extensionBytesFree = 16_384
+/** Fields behind the last chunk, which nobody reads. */
+const trailerBytesMax = 16_384
+/** Hexadecimal digits of a chunk's size: more is no number that can be counted to. */
+const digitsMax = 12
+
+const cr = 0x0d
+const lf = 0x0a
+
+const size = 0
+const extension = 1
+const sizeEnd = 2
+const contents = 3
+const contentsCr = 4
+const contentsLf = 5
+const trailerStart = 6
+const trailer = 7
+const trailerLf = 8
+const lastLf = 9
+const done = 10
+
+/** Where one chunk ends and the next begins (RFC 9112 7.1), strictly: each line ends with CR LF. */
+export class ChunkFrames {
+  /** Bytes of contents that the current chunk still owes. */
+  left = 0
+  #state = size
+  #digits = 0
+  #size = 0
+  #extensionBytes = 0
+  #contentBytes = 0
+  #trailerBytes = 0
+
+  /** The last chunk and what stands behind it have been read. */
+  get isDone(): boolean {
+    return this.#state === done
+  }
+
+  /** So many bytes of contents, at most `left`, have been taken. */
+  taken(bytes: number): void {
+    this.left -= bytes
+    if (this.left === 0) this.#state = contentsCr
+  }
+
+  /**
+   * Reads what frames contents, from a place on; only while `left` is 0 and it is not done.
+   * @returns where contents begin, where the answer ends, or the end of the bytes
+   * @throws WireFault
+   */
+  read(bytes: Buffer, from: number): number {
+    let at = from
+    while (at < bytes.length && this.#state !== contents && this.#state !== done) this.#step(bytes[at++] as number)
+    return at
+  }
+
+  #step(byte: number): void {
+    switch (this.#state) {
+      case size:
+        return this.#readSize(byte)
+      case extension:
+        return this.#readExtension(byte)
+      case sizeEnd:
+        return this.#endSize(byte)
+      case contentsCr:
+        return this.#expect(byte, cr, contentsLf)
+      case contentsLf:
+        this.#digits = 0
+        this.#size = 0
+        return this.#expect(byte, lf, size)
+      case trailerStart:
+        if (byte === cr) this.#state = lastLf
+        else this.#readTrailer(byte)
+        return
+      case trailer:
+        if (byte === cr) this.#state = trailerLf
+        else this.#readTrailer(byte)
+        return
+      case trailerLf:
+        return this.#expect(byte, lf, trailerStart)
+      default:
+        return this.#expect(byte, lf, done)
+    }
+  }
+
+  #expect(byte: number, wanted: number, next: number): void {
+    if (byte !== wanted) throw new WireFault('a chunk does not end where it says')
+    this.#state = next
+  }
+
+  #readSize(byte: number): void {
+    const digit = hexDigit(byte)
+    if (digit >= 0) {
+      if (++this.#digits > digitsMax) throw new WireFault('the size of a chunk is too large')
+      this.#size = this.#size * 16 + digit
+      return
+    }
+    if (this.#digits === 0) throw new WireFault('a chunk has no size')
+    if (byte === cr) this.#state = sizeEnd
+    else if (byte === 0x3b) this.#state = extension
+    else throw new WireFault('the size of a chunk is no number')
+  }
+
+  #readExtension(byte: number): void {
+    if (byte === cr) {
+      this.#state = sizeEnd
+      return
+    }
+    if (!isText(byte)) throw new WireFault('the extension of a chunk holds what none may')
+    if (++this.#extensionBytes > extensionBytesFree + this.#contentBytes)
+      throw new WireFault('the extensions of chunks are too long')
+  }
+
+  #endSize(byte: number): void {
+    this.#expect(byte, lf, this.#size === 0 ? trailerStart : contents)
+    this.left = this.#size
+    this.#contentBytes += this.#size
+  }
+
+  #readTrailer(byte: number): void {
+    if (!isText(byte)) throw new WireFault('a trailer holds what none may')
+    if (++this.#trailerBytes > trailerBytesMax) throw new WireFault('the trailers are too long')
+    this.#state = trailer
+  }
+}
+
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30
+  const letter = byte | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
+}
+
+/** What may stand in a line beside its end (RFC 9110 5.5). */
+function isText(byte: number): boolean {
+  return byte >= 0x20 ? byte !== 0x7f : byte === 0x09
+}
