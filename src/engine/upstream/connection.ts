@@ -84,7 +84,7 @@ export class Connection implements Member, Reading {
     if (this.#piece) return this.#piece
     const expected = this.#asker ? this.#reader.expectedBytes : 0
     if (expected < largeBytes) return common
-    this.#piece = allocatePiece(expected)
+    this.#piece = allocatePiece(expected, this.#reader.lastReadBytes)
     return this.#piece
   }
 

@@ -1,6 +1,6 @@
 import { type ParsedHead, parseHead } from './parse-head.ts'
 import { ChunkFrames } from './read-chunks.ts'
-import { copyOf, largeBytes, pieceBytes } from './read-memory.ts'
+import { copyOf, largeBytes } from './read-memory.ts'
 import { WireFault } from './wire-fault.ts'
 
 /** A head with its lines' ends; an interim one counts by itself. */
@@ -8,8 +8,6 @@ const headBytesMax = 16_384
 const headEnd = Buffer.from('\r\n\r\n', 'latin1')
 /** What every head begins with: what begins otherwise is not waited for. */
 const beginning = Buffer.from('HTTP/1.', 'latin1')
-/** Contents of chunks in one read are joined, unless they are longer: a copy costs less than a piece does. */
-const joinedBytesMax = 4_096
 
 /** Who is told of an answer, while it is read. False: it is given up, and nothing more of it is read. */
 export type Reading = {
@@ -27,6 +25,8 @@ const over = 4
 
 /** Reads one answer after another out of a connection's bytes, however they are cut (RFC 9112 6 and 7). */
 export class AnswerReader {
+  /** How long the last read of this answer was. */
+  lastReadBytes = 0
   readonly #to: Reading
   #phase: number = over
   #isForHead = false
@@ -37,8 +37,6 @@ export class AnswerReader {
   /** A head that has not come whole. */
   #part: Buffer | undefined
   #partBytes = 0
-  /** The last read was of this length. */
-  #readBytes = 0
 
   constructor(to: Reading) {
     this.#to = to
@@ -48,7 +46,7 @@ export class AnswerReader {
   begin(isForHead: boolean): void {
     this.#phase = atHead
     this.#isForHead = isForHead
-    this.#readBytes = 0
+    this.lastReadBytes = 0
   }
 
   /** The connection's end would be that of the answer. */
@@ -56,11 +54,11 @@ export class AnswerReader {
     return this.#phase === untilClose
   }
 
-  /** How many bytes of contents may come next, as far as is known. */
+  /** How many bytes of contents may come next, as far as is known: Infinity where many came and nothing says where they end. */
   get expectedBytes(): number {
     if (this.#phase === counted) return this.#left
-    if (this.#phase === chunked && this.#chunks && this.#chunks.left >= largeBytes) return pieceBytes
-    return this.#phase === over || this.#phase === atHead || this.#readBytes < largeBytes ? 0 : pieceBytes
+    if (this.#phase !== chunked && this.#phase !== untilClose) return 0
+    return this.lastReadBytes >= largeBytes || (this.#chunks?.left ?? 0) >= largeBytes ? Infinity : 0
   }
 
   /**
@@ -68,7 +66,7 @@ export class AnswerReader {
    * @throws WireFault
    */
   read(bytes: Buffer, isOwn: boolean): void {
-    this.#readBytes = bytes.length
+    this.lastReadBytes = bytes.length
     let at = 0
     while (at < bytes.length && this.#phase !== over) {
       if (this.#phase === atHead) at = this.#readHead(bytes, at)
@@ -153,29 +151,34 @@ export class AnswerReader {
     return end
   }
 
+  /** The contents of chunks that came together are told together: to move the smaller part costs less than a piece does. */
   #readChunks(bytes: Buffer, from: number, isOwn: boolean): number {
     const chunks = this.#chunks as ChunkFrames
     let at = from
-    // What has been read and not told yet.
     let start = from
-    let end = from
-    while (at < bytes.length && !chunks.isDone) {
-      if (chunks.left === 0) {
-        at = chunks.read(bytes, at)
-        continue
+    let length = 0
+    let fault: unknown
+    try {
+      while (at < bytes.length && !chunks.isDone) {
+        if (chunks.left === 0) {
+          at = chunks.read(bytes, at)
+          continue
+        }
+        const taken = chunks.take(bytes.length - at)
+        if (length > taken) bytes.copyWithin(start + length, at, at + taken)
+        else {
+          bytes.copyWithin(at - length, start, start + length)
+          start = at - length
+        }
+        length += taken
+        at += taken
       }
-      const taken = Math.min(chunks.left, bytes.length - at)
-      if (end > start && taken <= joinedBytesMax) bytes.copyWithin(end, at, at + taken)
-      else {
-        if (end > start && !this.#tell(bytes, start, end, isOwn)) return at
-        start = at
-        end = at
-      }
-      end += taken
-      at += taken
-      chunks.taken(taken)
+    } catch (error) {
+      fault = error
     }
-    if (end > start && !this.#tell(bytes, start, end, isOwn)) return at
+    // What came before the fault has come.
+    if (length > 0 && !this.#tell(bytes, start, start + length, isOwn)) return at
+    if (fault) throw fault
     if (chunks.isDone) this.#end(at === bytes.length)
     return at
   }

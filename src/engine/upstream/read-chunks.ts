@@ -38,10 +38,12 @@ export class ChunkFrames {
     return this.#state === done
   }
 
-  /** So many bytes of contents, at most `left`, have been taken. */
-  taken(bytes: number): void {
-    this.left -= bytes
+  /** Takes contents, of which so many bytes are at hand; how many of them belong to the chunk. */
+  take(bytes: number): number {
+    const taken = Math.min(this.left, bytes)
+    this.left -= taken
     if (this.left === 0) this.#state = contentsCr
+    return taken
   }
 
   /**
