@@ -146,7 +146,8 @@ function readWhole(
       } catch (error) {
         return finish(error as Error)
       }
-      gather.add(chunk)
+      // In a server of somebody else's others may listen.
+      gather.add(chunk, req.listenerCount('data') < 2)
     }
     const onEnd = (): void => finish()
     const onClose = (): void => finish(fail('body_incomplete'))

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { Failure, isPromise, type Passed, type Reply, type Stage } from '../kit/index.ts'
+import { freeMemory, ownsMemory } from '../wire/index.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
 import type { Source } from './decode.ts'
 import { fail } from './errors.ts'
@@ -12,8 +13,6 @@ const fairBytes = 16_384
 const chunkCostBytes = 256
 /** Pieces are joined up to this: no more than a chunk and what was held back of the one before. */
 const joinedBytesMax = 131_072
-/** Written chunks from this size on are freed by hand. */
-const freedBytesMin = 16_384
 /** What a caller has to take what was written before his answer was cut. */
 const lingerMs = 10_000
 /** A caller who does not take what waits for him in this time is given up. */
@@ -428,18 +427,10 @@ function whenConnected(res: ServerResponse, act: () => void): void {
   else res.once('socket', () => process.nextTick(act))
 }
 
-/** Whether a chunk is large and no slice of something larger, such as Node's pool. */
-function ownsMemory(chunk: Buffer): boolean {
-  return chunk.length >= freedBytesMin && chunk.length === chunk.buffer.byteLength
-}
-
-/**
- * Left to the collector, what passes counts as growth of the heap and brings on full collections: half the CPU of an
- * answer of 22 MB. A chunk that was not written may still be read by a write that is under way.
- */
+/** A chunk that could not be written may still be read by a write that is under way. */
 function freeWhenWritten(chunk: Buffer): (error?: Error | null) => void {
   return error => {
-    if (!error) (chunk.buffer as ArrayBuffer).transfer(0)
+    if (!error) freeMemory(chunk)
   }
 }
 

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { request, type IncomingMessage } from 'node:http'
+import { createServer, request, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { definePlugin, type Stage } from '../../src/index.ts'
-import { png } from '../harness/pictures.ts'
+import { picture, png } from '../harness/pictures.ts'
 import { readImages } from '../harness/read-images.ts'
-import { billed, type Shop } from '../harness/shop.ts'
+import { askOnce, billed, type Shop } from '../harness/shop.ts'
 
 const alpha = { model: 'alpha-image-2', prompt: 'a boat' }
 const json = { 'content-type': 'application/json' }
@@ -98,6 +99,20 @@ billed('[13.5] an answer that is kept for its idempotency key is told again as i
   const again = await shop.ask(alpha, { headers })
   t.equal(again.headers['idempotent-replayed'], 'true')
   t.equal(again.text, first.text)
+})
+
+billed('[13.5] whoever listens to a request beside the gateway sees all of its body', {}, async (t, shop) => {
+  const seen: Buffer[] = []
+  const server = createServer((req, res) => {
+    shop.gateway.listener(req, res)
+    req.on('data', (chunk: Buffer) => seen.push(chunk))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const body = Buffer.from(JSON.stringify({ ...alpha, prompt: randomBytes(300_000).toString('base64') }))
+  shop.upstreams['alpha']?.answer({ data: [picture(8, 8)] })
+  await askOnce(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, body, shop)
+  t.equal(Buffer.concat(seen).equals(body), true)
 })
 
 billed('[13.5] an answer that came packed arrives as it was', {}, async (t, shop) => {

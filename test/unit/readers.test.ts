@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import { canonical } from '../../plugins/image-tier-billing/canonical.ts'
@@ -219,6 +220,26 @@ t.test('[6.1] a text that comes byte by byte is put together, announced or not',
       )
     }
   t.equal(new Gather(0).take().length, 0)
+  t.end()
+})
+
+t.test('[13.5] what is copied of a body is freed where nobody else has it, and nothing else is', t => {
+  const text = randomBytes(200_000)
+  for (const announced of [undefined, text.length])
+    for (const isOurs of [true, false]) {
+      const gather = new Gather(announced)
+      const chunks: Buffer[] = []
+      for (let at = 0; at < text.length; at += 50_000) {
+        const chunk = Buffer.allocUnsafeSlow(50_000)
+        text.copy(chunk, 0, at)
+        chunks.push(chunk)
+        gather.add(chunk, isOurs)
+      }
+      const name = caseName({ announced, isOurs })
+      t.ok(gather.take().equals(text), name)
+      const isFreed = isOurs && announced !== undefined
+      t.same(new Set(chunks.map(chunk => chunk.length)), new Set([isFreed ? 0 : 50_000]), name)
+    }
   t.end()
 })
 
