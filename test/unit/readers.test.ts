@@ -276,6 +276,22 @@ t.test('[6.1] what a long body holds is measured in turns as it is at once', asy
   t.equal(measureInTurns(body.subarray(0, 1000)), undefined, 'a short one waits for nobody')
 })
 
+t.test('[13.5] a file ends at the same byte wherever it stands in memory, in whatever slices it is read', async t => {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_'
+  for (let offset = 0; offset < 2; offset++)
+    for (let more = 0; more < 12; more++)
+      for (const after of ['"', ' ', ',.', '.,', '\\"', '\u00ff', '@', '`', '']) {
+        const file = alphabet.repeat(40).slice(0, 2_048 + more)
+        const text = Buffer.from(`${' '.repeat(offset)}${file}${after}`)
+        const moved = Buffer.concat([Buffer.alloc(offset), text]).subarray(offset)
+        t.same(
+          measureText(moved),
+          { textBytes: text.length - file.length, files: 1 },
+          caseName({ offset, more, after }),
+        )
+      }
+})
+
 t.test('[6.1] a large event keeps what tells its use, and nothing that is long', t => {
   const event = {
     type: 'response.completed',
