@@ -15,6 +15,8 @@ export class BillingStage implements Stage {
   readonly #charge: ImageCharge
   readonly #status: number
   readonly #contentType: string
+  /** An answer that is kept is read again. */
+  readonly letsGo: boolean
   /** A copy of what went out, for the idempotency key; undefined when none is to be kept. */
   #kept: Buffer[] | undefined
   #keptBytes = 0
@@ -29,6 +31,7 @@ export class BillingStage implements Stage {
     this.#status = answer.status
     this.#contentType = answer.contentType
     this.#kept = answer.keep ? [] : undefined
+    this.letsGo = !answer.keep && scanner.letsGo === true
   }
 
   write(chunk: Buffer): Awaitable<Passed> {

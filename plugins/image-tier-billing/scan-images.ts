@@ -50,6 +50,8 @@ export type ImageScannerOptions = AnswerWords & {
  * first).
  */
 export class ImageScanner implements JsonVisitor, Scanner {
+  /** Texts and links are pieces of what is held until they have been judged; of an image nothing is kept. */
+  readonly letsGo = true
   readonly #asUrl: boolean
   readonly #endUnknown: boolean
   readonly #holdback = new Holdback()
@@ -117,7 +119,9 @@ export class ImageScanner implements JsonVisitor, Scanner {
   }
 
   #scanned(safe: number): Scanned {
-    const out = this.#holdback.release(safe)
+    // Of an image that goes on the tail is held with the piece that it begins in.
+    const within = this.#open?.begun === true ? this.#open.from : undefined
+    const out = this.#holdback.release(safe, within)
     if (this.#done.length === 0) return { out, done: none }
     const done = this.#done
     this.#done = []

@@ -32,6 +32,8 @@ export type Scanner = {
   end(): Scanned
   /** Gives back what was taken of memory that all share. Idempotent. */
   close?(): void
+  /** Nothing of what went out is kept or read again (`Stage`). */
+  readonly letsGo?: boolean
 }
 
 /** The answer breaks off or is bent, and nothing more of it may go out. */

@@ -1,11 +1,10 @@
 import type { Readable } from 'node:stream'
 import { Failure } from '../../src/kit/index.ts'
+import { freeMemory, ownsMemory } from '../../src/wire/index.ts'
 import { fail } from './errors.ts'
 
 /** What one upload may take of a turn of the event loop, so that others get theirs. */
 const turnBytes = 65_536
-/** Chunks from this size on are freed by hand. */
-const freedBytesMin = 16_384
 
 /**
  * Gives every chunk of a stream to `take`, and at most 64 KiB or one chunk in a turn. Where `take` returns a promise,
@@ -31,9 +30,7 @@ export function takeChunks(source: Readable, take: (chunk: Buffer) => Promise<vo
     refuse(error instanceof Failure ? error : fail('form_incomplete', {}, { cause: error }))
   const goOn = () =>
     setImmediate(() => {
-      // Left to the collector, the 30 MB of an upload count as growth of the heap and bring on a full collection: with
-      // eight at once a sixth of the CPU, and 60 MB more resident.
-      for (const chunk of taken) (chunk.buffer as ArrayBuffer).transfer(0)
+      for (const chunk of taken) freeMemory(chunk)
       taken = []
       takenBytes = 0
       if (!over) source.resume()
@@ -61,9 +58,4 @@ export function takeChunks(source: Readable, take: (chunk: Buffer) => Promise<vo
   else if (source.destroyed || source.readableEnded) refuse(fail('form_incomplete'))
   else source.on('data', onData).on('end', onEnd).on('close', onClose).resume()
   return promise
-}
-
-/** Whether a chunk is large and no slice of something larger, such as Node's pool. */
-function ownsMemory(chunk: Buffer): boolean {
-  return chunk.length >= freedBytesMin && chunk.length === chunk.buffer.byteLength
 }

@@ -8,8 +8,10 @@ const ratioFreeBytes = 4 * 1024 * 1024
 /** Why zlib says that its input ended too soon. */
 const endedEarly: ReadonlySet<string> = new Set(['Z_BUF_ERROR'])
 
-/** Where an answer's bytes come from. */
+/** Where an answer's bytes come from. What it hands over is the sink's: it neither keeps nor reads it again. */
 export type Source = {
+  /** Its chunks are not the sink's alone, as those of zlib are not. */
+  readonly sharesChunks?: boolean
   /** Begins to hand over the answer. */
   start(sink: Sink): void
   pause(): void
@@ -23,6 +25,7 @@ export type Source = {
  * in memory than the codings' windows and one piece for each. What it comes to is bounded, by itself and by what was sent.
  */
 export class DecodedAnswer implements Source, Sink {
+  readonly sharesChunks = true
   readonly #source: Source
   readonly #bytesMax: number
   /** In the order in which they are undone. */

@@ -1,3 +1,5 @@
+import { freeMemory } from '../wire/index.ts'
+
 /** Chunks up to this size are put together: each Buffer costs more than a hundred bytes, whatever it holds. */
 const smallBytes = 4_096
 const blockBytes = 65_536
@@ -23,13 +25,16 @@ export class Gather {
     return this.#length
   }
 
-  add(chunk: Buffer): void {
+  /** @param isOurs nobody else has the chunk: once it is copied its memory is given back */
+  add(chunk: Buffer, isOurs = false): void {
     const announced = this.#announced
+    const before = this.#length
     this.#length += chunk.length
     // Node's parser ends a body where it was announced to end; the only chunk of a small one is the body.
     if (announced !== undefined && chunk.length < announced) {
       this.#whole ??= Buffer.allocUnsafeSlow(announced)
-      chunk.copy(this.#whole, this.#length - chunk.length)
+      chunk.copy(this.#whole, before)
+      if (isOurs) freeMemory(chunk)
     } else if (chunk.length <= smallBytes && this.#chunks.length > 0) this.#addSmall(chunk)
     else this.#addLarge(chunk)
   }

@@ -110,6 +110,7 @@ class JsonIntake implements BodyTaker, Taken {
   #reject!: (error: unknown) => void
   #stopListening: (() => void) | undefined
   #isOver = false
+  #isDirect = false
   #body: Body = nothing.body
 
   constructor(
@@ -145,7 +146,8 @@ class JsonIntake implements BodyTaker, Taken {
     const req = this.#req
     // Gone while a hook waited for something: nothing more is heard of it.
     if (req.destroyed) return this.gone()
-    if (req instanceof DirectRequest && req.handTo(this)) return
+    this.#isDirect = req instanceof DirectRequest && req.handTo(this)
+    if (this.#isDirect) return
     const early = readBacklog(req)
     if (early) this.data(early)
     if (!this.#isOver) this.#listen()
@@ -164,7 +166,8 @@ class JsonIntake implements BodyTaker, Taken {
     if (size > this.#route.bodyBytesMax) return this.#giveUp(tooLarge(this.#route, undefined))
     const { bytes } = this.#memory
     if (size > bytes && !this.#memory.hold(Math.max(size, bytes + growBytes))) return this.#giveUp(noRoom())
-    this.#gather.add(chunk)
+    // In a server of somebody else's others may listen.
+    this.#gather.add(chunk, this.#isDirect || this.#req.listenerCount('data') < 2)
   }
 
   end(): void {

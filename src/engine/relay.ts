@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { Failure, isPromise, type Passed, type Reply, type Stage } from '../kit/index.ts'
+import { freeMemory, ownsMemory } from '../wire/index.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
 import type { Source } from './decode.ts'
 import { fail } from './errors.ts'
@@ -62,6 +63,8 @@ export class Relay implements Sink, Timed {
   readonly #stages: readonly Stage[]
   readonly #hasLength: boolean
   readonly #answering: Answering
+  /** What has been written nobody else has. */
+  readonly #isOurs: boolean
   readonly #deadlines: Deadlines
   readonly #writeIdleMs: number
   readonly #stopwatch: Stopwatch
@@ -113,6 +116,7 @@ export class Relay implements Sink, Timed {
     this.#owed = length === undefined ? undefined : Number(length)
     this.#hasLength = length !== undefined
     if (isStream) this.#recent = ''
+    this.#isOurs = source.sharesChunks !== true && reply.stages.every(stage => stage.letsGo === true)
     this.#deadlines = patience.deadlines
     this.#wroteAt = patience.deadlines.clock.tick()
     this.#writeIdleMs = patience.writeIdleMs
@@ -271,16 +275,21 @@ export class Relay implements Sink, Timed {
       this.#answering.begin()
       this.#writeHeld()
     }
-    if (this.#owed !== undefined) this.#owed -= chunk.length
-    if (!this.#res.write(chunk)) this.#waitForCaller()
-    if (this.#recent !== undefined) this.#remember(chunk)
+    this.#put(chunk)
   }
 
-  /** What was taken for the whole answer, and something follows. */
+  /** What was taken for the whole answer, when its end does not come yet, or more than was promised. */
   #writeHeld(): void {
     const whole = this.#whole
     this.#whole = undefined
-    if (whole) this.#writeOne(whole)
+    if (whole && !this.#detached) this.#put(whole)
+  }
+
+  #put(chunk: Buffer): void {
+    if (this.#owed !== undefined) this.#owed -= chunk.length
+    const written = this.#isOurs && ownsMemory(chunk) ? freeWhenWritten(chunk) : undefined
+    if (!this.#res.write(chunk, written)) this.#waitForCaller()
+    if (this.#recent !== undefined) this.#remember(chunk)
   }
 
   #waitForCaller(): void {
@@ -310,8 +319,13 @@ export class Relay implements Sink, Timed {
   /** The upstream's answer is complete: lets each stage say its last, then ends the caller's. */
   #finish(): void {
     const last = this.#endStages(0)
-    if (isPromise(last)) last.then(passed => this.#end(passed)).catch((error: unknown) => this.#fault(error))
-    else this.#end(last)
+    if (!isPromise(last)) return this.#end(last)
+    // Nobody waits for a commit with all that he was promised in our hands.
+    if (this.#whole) {
+      this.#answering.begin()
+      this.#writeHeld()
+    }
+    last.then(passed => this.#end(passed)).catch((error: unknown) => this.#fault(error))
   }
 
   #endStages(from: number): Passed | Promise<Passed> {
@@ -466,6 +480,13 @@ async function finishWriteAll(
 function whenConnected(res: ServerResponse, act: () => void): void {
   if (res.socket) act()
   else res.once('socket', () => process.nextTick(act))
+}
+
+/** A chunk that could not be written may still be read by a write that is under way. */
+function freeWhenWritten(chunk: Buffer): (error?: Error | null) => void {
+  return error => {
+    if (!error) freeMemory(chunk)
+  }
 }
 
 function bytesOf(chunks: readonly Buffer[]): number {

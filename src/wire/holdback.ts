@@ -3,6 +3,8 @@ type Edit = { readonly from: number; readonly to: number; readonly bytes: Buffer
 /** Smaller pieces are put together: an upstream may write byte by byte. */
 const smallBytes = 512
 const blockBytes = 8192
+/** From this size on a piece is better not cut. */
+const largeBytes = 16_384
 
 /**
  * Bytes on their way through, some of them held back. Places are counted from the first byte that ever came; but for small
@@ -49,8 +51,11 @@ export class Holdback {
     this.#edits.push({ from, to, bytes })
   }
 
-  /** All that is held before the place `until`. An edit goes with the byte that it stands before. */
-  release(until: number): Buffer[] {
+  /**
+   * All that is held before the place `until`. An edit goes with the byte that it stands before. A large piece that begins
+   * at `wholeFrom` or behind it goes whole or not yet: cut, it would be copied, and could not be freed once it is written.
+   */
+  release(until: number, wholeFrom = Number.POSITIVE_INFINITY): Buffer[] {
     const out: Buffer[] = []
     for (let edit = this.#edits[0]; edit && edit.from < until; edit = this.#edits[0]) {
       this.#take(edit.from, out)
@@ -58,7 +63,7 @@ export class Holdback {
       if (edit.bytes.length > 0) out.push(edit.bytes)
       this.#edits.shift()
     }
-    this.#take(until, out)
+    this.#take(until, out, wholeFrom)
     return out
   }
 
@@ -79,11 +84,12 @@ export class Holdback {
     this.#pieces[this.#pieces.length - 1] = this.#block.subarray(this.#begun, this.#taken)
   }
 
-  #take(until: number, out: Buffer[] | undefined): void {
+  #take(until: number, out: Buffer[] | undefined, wholeFrom = Number.POSITIVE_INFINITY): void {
     for (let piece = this.#pieces[this.#gone]; piece; piece = this.#pieces[this.#gone]) {
       const rest = until - this.#from
       if (rest <= 0) break
       if (piece.length > rest) {
+        if (this.#from >= wholeFrom && piece.length >= largeBytes) break
         out?.push(piece.subarray(0, rest))
         this.#pieces[this.#gone] = piece.subarray(rest)
         if (this.#gone === this.#pieces.length - 1) this.#begun += rest

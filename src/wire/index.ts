@@ -1,5 +1,6 @@
 export * from './byte-budget.ts'
 export * from './holdback.ts'
+export * from './own-memory.ts'
 export * from './parse-json.ts'
 export * from './prune.ts'
 export * from './read-records.ts'

@@ -68,14 +68,16 @@ for (const byte of Buffer.from('0123456789abcdefABCDEF')) hex[byte] = 1
 
 /** Stretches of a string up to this long are over before the search by words has begun. */
 const byteLoop = 16
+/** So many words are looked at before the search is native. */
+const nearWords = 64
 /** A longer word is none. */
 const words = { 0x74: 'true', 0x66: 'false', 0x6e: 'null' } as const
 
 /**
  * One pass over a JSON object that can be had in slices: validates the whole text as RFC 8259 and JSON.parse would, and
  * finds the top-level members without parsing their values. Each byte is looked at once, whatever stands beside it;
- * stretches of strings four at a time. Depth is kept in a stack of bytes, never in the call stack. It finds the ends of strings
- * by itself: with a search for them in front it costs up to twice as much (`docs/decisions/0015-one-of-each-reader.md`).
+ * stretches of strings four at a time, long ones sixteen. Depth is kept in a stack of bytes, never in the call stack. It finds the
+ * ends of short strings by itself: with a search in front they cost up to twice as much (`docs/decisions/0015-one-of-each-reader.md`).
  */
 export class ObjectScan {
   readonly members: Member[] = []
@@ -86,6 +88,9 @@ export class ObjectScan {
   #words: Int32Array | undefined
   /** Where the first whole word of four bytes begins. */
   #wordsFrom = 0
+  /** Where the next one stands that is not before the last place it was searched from. */
+  #nextQuote = -1
+  #nextBackslash = -1
   #state = begin
   #at = 0
   /** The slice ends here; what has begun before may be read to its end beyond, if that is near. */
@@ -307,9 +312,35 @@ export class ObjectScan {
     }
     let word = (i - first) >> 2
     const last = (until - first) >> 2
-    while (word < last && !holdsStop(view[word] as number)) word++
+    const near = Math.min(last, word + nearWords)
+    while (word < near && markStops(view[word] as number) === 0) word++
     i = Math.max(i, first + (word << 2))
+    if (word === near && word < last) return this.#plainFar(i, until)
     while (i < until && stops[bytes[i] as number] === 0) i++
+    return i
+  }
+
+  /** The same for a long stretch: quote and backslash are searched natively, control characters by sixteen bytes. */
+  #plainFar(at: number, until: number): number {
+    const bytes = this.#bytes
+    if (this.#nextQuote < at) this.#nextQuote = place(bytes.indexOf(quote, at), bytes.length)
+    if (this.#nextBackslash < at) this.#nextBackslash = place(bytes.indexOf(backslash, at), bytes.length)
+    const end = Math.min(this.#nextQuote, this.#nextBackslash, until)
+    const view = this.#words as Int32Array
+    const first = this.#wordsFrom
+    let word = (at - first) >> 2
+    const last = ((end - first) >> 2) - 3
+    for (; word < last; word += 4) {
+      const a = view[word] as number
+      const b = view[word + 1] as number
+      const c = view[word + 2] as number
+      const d = view[word + 3] as number
+      const marks =
+        ((a - 0x20202020) & ~a) | ((b - 0x20202020) & ~b) | ((c - 0x20202020) & ~c) | ((d - 0x20202020) & ~d)
+      if ((marks & 0x80808080) !== 0) break
+    }
+    let i = Math.max(at, first + (word << 2))
+    while (i < end && stops[bytes[i] as number] === 0) i++
     return i
   }
 
@@ -440,12 +471,16 @@ function isDigit(byte: number | undefined): boolean {
 }
 
 /**
- * Whether one of four bytes is a quote, a backslash or a control character: of each, subtracting borrows from the
- * highest bit of a byte exactly where it is none of the others (Hacker's Delight 6-1).
+ * The highest bit of the first of four bytes that is a quote, a backslash or a control character, and perhaps of some behind
+ * it: of each, subtracting borrows from the highest bit of a byte where it is none of the others (Hacker's Delight 6-1).
  */
-function holdsStop(word: number): boolean {
+function markStops(word: number): number {
   const quotes = word ^ 0x22222222
   const slashes = word ^ 0x5c5c5c5c
   const marks = ((quotes - 0x01010101) & ~quotes) | ((slashes - 0x01010101) & ~slashes) | ((word - 0x20202020) & ~word)
-  return (marks & 0x80808080) !== 0
+  return marks & 0x80808080
+}
+
+function place(found: number, otherwise: number): number {
+  return found === -1 ? otherwise : found
 }

@@ -146,7 +146,7 @@ t.test('what has come already is not handed over', async t => {
 })
 
 t.test('what is used of the inside of Node is there', async t => {
-  let seen: object | undefined
+  const closed = Promise.withResolvers<object>()
   const { socket, text } = await open(t, (req, res) => {
     const taker = new Told()
     req.handTo(taker)
@@ -154,15 +154,14 @@ t.test('what is used of the inside of Node is there', async t => {
       res.end('done')
       res.once('close', () => {
         const { complete, readableEnded, readableFlowing } = req
-        seen = { complete, readableEnded, readableFlowing }
+        closed.resolve({ complete, readableEnded, readableFlowing })
       })
     })
   })
   socket.write(post('abc'))
   while (!text().includes('done')) await once(socket, 'data')
-  while (!seen) await new Promise(resolve => setImmediate(resolve))
   t.same(
-    seen,
+    await closed.promise,
     { complete: true, readableEnded: true, readableFlowing: null },
     `Node ${process.version} reads nothing on`,
   )

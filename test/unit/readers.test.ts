@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import { canonical } from '../../plugins/image-tier-billing/canonical.ts'
@@ -222,6 +223,26 @@ t.test('[6.1] a text that comes byte by byte is put together, announced or not',
   t.end()
 })
 
+t.test('[13.5] what is copied of a body is freed where nobody else has it, and nothing else is', t => {
+  const text = randomBytes(200_000)
+  for (const announced of [undefined, text.length])
+    for (const isOurs of [true, false]) {
+      const gather = new Gather(announced)
+      const chunks: Buffer[] = []
+      for (let at = 0; at < text.length; at += 50_000) {
+        const chunk = Buffer.allocUnsafeSlow(50_000)
+        text.copy(chunk, 0, at)
+        chunks.push(chunk)
+        gather.add(chunk, isOurs)
+      }
+      const name = caseName({ announced, isOurs })
+      t.ok(gather.take().equals(text), name)
+      const isFreed = isOurs && announced !== undefined
+      t.same(new Set(chunks.map(chunk => chunk.length)), new Set([isFreed ? 0 : 50_000]), name)
+    }
+  t.end()
+})
+
 t.test('[6.1] characters are counted as they are written, without parsing a long text', t => {
   for (const unit of [
     'abc',
@@ -253,6 +274,22 @@ t.test('[6.1] what a long body holds is measured in turns as it is at once', asy
   t.same(measureText(body), measureText(Buffer.from(body)))
   t.equal(measureText(body).files, 2)
   t.equal(measureInTurns(body.subarray(0, 1000)), undefined, 'a short one waits for nobody')
+})
+
+t.test('[13.5] a file ends at the same byte wherever it stands in memory, in whatever slices it is read', async t => {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_'
+  for (let offset = 0; offset < 2; offset++)
+    for (let more = 0; more < 12; more++)
+      for (const after of ['"', ' ', ',.', '.,', '\\"', '\u00ff', '@', '`', '']) {
+        const file = alphabet.repeat(40).slice(0, 2_048 + more)
+        const text = Buffer.from(`${' '.repeat(offset)}${file}${after}`)
+        const moved = Buffer.concat([Buffer.alloc(offset), text]).subarray(offset)
+        t.same(
+          measureText(moved),
+          { textBytes: text.length - file.length, files: 1 },
+          caseName({ offset, more, after }),
+        )
+      }
 })
 
 t.test('[6.1] a large event keeps what tells its use, and nothing that is long', t => {

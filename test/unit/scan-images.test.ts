@@ -185,7 +185,7 @@ t.test('without images nothing goes before the end', async t => {
 })
 
 t.test('of an image all but the last 4 KiB goes as it comes, with what stands before it', async t => {
-  const long = picture(100, 30_000)
+  const long = picture(100, 12_000)
   const head = '{"created":1,"data":[{"b64_json":"'
   const [first, rest] = [long.slice(0, tailBytes), long.slice(tailBytes)]
   t.same(follow([head, first, rest.slice(0, 1), rest.slice(1, 11), rest.slice(11), '"', ',"seed":7', '}]}']), [
@@ -198,6 +198,41 @@ t.test('of an image all but the last 4 KiB goes as it comes, with what stands be
     [',"seed":7'],
     ['}]}'],
   ])
+})
+
+t.test(
+  '[13.5] of an image a large piece goes as it came, and is held whole as long as the tail begins in it',
+  async t => {
+    const long = picture(100, 90_000)
+    const head = '{"created":1,"data":[{"b64_json":"'
+    const pieces = [head + long.slice(0, 20_000), long.slice(20_000, 50_000), long.slice(50_000, 90_000)].map(text =>
+      Buffer.from(text),
+    )
+    const [, second, third] = pieces
+    const scanner = new ImageScanner()
+    const out = pieces.map(piece => scanner.write(piece).out)
+    t.equal(String(out[0]), head + long.slice(0, 20_000 - tailBytes), 'what stands before the image does not wait')
+    t.equal(String(out[1]), long.slice(20_000 - tailBytes, 20_000))
+    t.equal(out[2]?.length, 1)
+    t.equal(out[2]?.[0], second, 'the very piece, no copy and no part of it')
+    const rest = scanner.write(Buffer.from(`${long.slice(90_000)}"}]}`))
+    t.equal(rest.out[0], third)
+    t.equal(String(Buffer.concat(rest.out)), `${long.slice(50_000)}"}]}`)
+    t.match(rest.done, [{ kind: 'bytes' }])
+  },
+)
+
+t.test('[13.5] a large piece that an image ends in is not held for the next one', async t => {
+  const long = picture(100, 90_000)
+  const open = '{"created":1,"data":[{"b64_json":"'
+  const scanner = new ImageScanner()
+  scanner.write(Buffer.from(open + long.slice(0, 40_000)))
+  const { out, done } = scanner.write(Buffer.from(`${long.slice(40_000)}"},{"b64_json":"${long.slice(0, 10_000)}`))
+  t.equal(done.length, 1)
+  t.equal(
+    String(Buffer.concat(out)),
+    `${long.slice(40_000 - tailBytes)}"},{"b64_json":"${long.slice(0, 10_000 - tailBytes)}`,
+  )
 })
 
 t.test(

@@ -4,6 +4,7 @@ import { Failure } from '../../src/kit/index.ts'
 import { depthMax, ObjectScan, structuralTokensMax } from '../../src/wire/index.ts'
 import { jsonTexts } from '../cases/json-texts.ts'
 import { caseName } from '../harness/case-name.ts'
+import { seeded } from '../harness/exchange.ts'
 
 /** What a scan says of a text that is read in slices: its members with all that is known of them, or why it is refused. */
 function read(text: Buffer | string, sliceBytes = Number.POSITIVE_INFINITY): readonly string[] | string {
@@ -118,9 +119,12 @@ t.test('bytes that are no UTF-8 are refused with where their slice begins', asyn
   t.match(read(text, 9), /not UTF-8.*\b10\b/, 'behind a whole character')
 })
 
+/** Stretches that are read byte by byte, by words, and so long that they are searched natively. */
+const lengths = [...Array(34).keys(), ...Array.from({ length: 34 }, (_, i) => 262 + i)]
+
 t.test('a byte that may not stand in a string is found wherever it stands, and all others pass', async t => {
   for (let offset = 0; offset < 4; offset++)
-    for (let length = 0; length < 34; length++) {
+    for (const length of lengths) {
       const text = `{"a":"${'x'.repeat(length)}!${'y'.repeat(11)}","b":1}`
       // A view of a larger buffer, at each distance from a whole word of it.
       const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(text)]).subarray(offset)
@@ -144,12 +148,37 @@ t.test('a byte that may not stand in a string is found wherever it stands, and a
 
 t.test('the same words at any place of a long string, of more bytes than one each', async t => {
   for (const char of ['é', '港', '😀', '\u2028'])
-    for (let length = 0; length < 34; length++) {
+    for (const length of lengths) {
       const text = `{"a":"${'x'.repeat(length)}${char.repeat(9)}"}`
-      for (const sliceBytes of [1, 5, 21, 90])
+      for (const sliceBytes of [1, 5, 21, 90, 300])
         t.type(read(text, sliceBytes), Array, caseName({ char, length, sliceBytes }))
     }
 })
+
+t.test('[13.5] long stretches with anything between them are read as JSON.parse reads them, in any slices', async t => {
+  const random = seeded(13)
+  const between = ['\\n', '\\"', '\\\\', 'é', '港', '","b":"', '\\u00e9', '\t', '\\x', '"', '']
+  for (let round = 0; round < 400; round++) {
+    let text = '{"a":"'
+    for (let i = 0; i < 4; i++) {
+      text += 'x'.repeat(Math.floor(random() * 1_200))
+      text += between[Math.floor(random() * (random() < 0.1 ? between.length : 5))] ?? ''
+    }
+    text += '"}'
+    const whole = read(text)
+    t.equal(typeof whole === 'string', !parses(text) || text.split('"b":').length > 2, text)
+    for (const sliceBytes of [7, 300, 1_000]) t.same(read(text, sliceBytes), whole)
+  }
+})
+
+function parses(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
 
 t.test('as deep and as much as is allowed is read, and no more', async t => {
   const deep = (levels: number) => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`

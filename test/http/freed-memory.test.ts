@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto'
+import { createServer, request, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { definePlugin, type Stage } from '../../src/index.ts'
+import { picture, png } from '../harness/pictures.ts'
+import { readImages } from '../harness/read-images.ts'
+import { askOnce, billed, type Shop } from '../harness/shop.ts'
+
+const alpha = { model: 'alpha-image-2', prompt: 'a boat' }
+const json = { 'content-type': 'application/json' }
+const after = 'image-tier-billing, token-usage]'
+
+/** An answer with two images of so many bytes of noise: no piece of it is like another. */
+function largeAnswer(bytes: number): Buffer {
+  const image = () => Buffer.concat([png(1254, 1254), randomBytes(bytes)]).toString('base64')
+  return Buffer.from(JSON.stringify({ created: 1, data: [{ b64_json: image() }, { b64_json: image() }] }))
+}
+
+/** Keeps every chunk that passes, and what it held. */
+function keeping(letsGo: boolean): { plugin: ReturnType<typeof definePlugin>; kept: Buffer[]; copies: Buffer[] } {
+  const kept: Buffer[] = []
+  const copies: Buffer[] = []
+  const stage: Stage = {
+    letsGo,
+    write: chunk => {
+      kept.push(chunk)
+      copies.push(Buffer.from(chunk))
+      return chunk
+    },
+    end: () => [],
+  }
+  const plugin = definePlugin({
+    name: 'keeping',
+    create: () => ({ onReply: (_ex, reply) => ({ ...reply, stages: [...reply.stages, stage] }) }),
+  })
+  return { plugin, kept, copies }
+}
+
+function answerWith(shop: Shop, body: Buffer, headers: { readonly [name: string]: string } = {}): void {
+  shop.upstreams['alpha']?.answer(res => {
+    res.writeHead(200, { ...json, 'content-length': String(body.length), ...headers }).end(body)
+  })
+}
+
+/** The body of an answer, by a caller who takes some turns of the event loop for each chunk. */
+async function readIn(shop: Shop, turns: number): Promise<string> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const headers = { ...json, authorization: `Bearer ${shop.key}` }
+    const sent = request(`${shop.url}/v1/images/generations`, { method: 'POST', agent: false, headers }, resolve)
+    sent.on('error', reject).end(JSON.stringify(alpha))
+  })
+  let text = ''
+  for await (const chunk of response.setEncoding('latin1')) {
+    text += chunk as string
+    for (let turn = 0; turn < turns; turn++) await nextTurn()
+  }
+  return text
+}
+
+const gone = keeping(true)
+billed(
+  '[13.5] a large piece of an answer is freed once it is written, where every stage lets it go',
+  { plugins: [gone.plugin], edit: [[after, 'image-tier-billing, token-usage, keeping]']] },
+  async (t, shop) => {
+    const body = largeAnswer(1_500_000)
+    answerWith(shop, body)
+    t.equal((await shop.ask(alpha)).text, body.toString('latin1'))
+    await shop.settled()
+    t.ok(
+      gone.copies.some((copy, i) => copy.length >= 16_384 && gone.kept[i]?.length === 0),
+      'pieces that fill their memory have none any more',
+    )
+    t.ok(gone.kept.every((piece, i) => piece.length === 0 || piece.equals(gone.copies[i] as Buffer)))
+  },
+)
+
+const held = keeping(false)
+billed(
+  '[13.5] a stage that does not say that it lets go finds what it kept as it was',
+  { plugins: [held.plugin], edit: [[after, 'image-tier-billing, token-usage, keeping]']] },
+  async (t, shop) => {
+    const body = largeAnswer(1_500_000)
+    answerWith(shop, body)
+    t.equal((await shop.ask(alpha)).text, body.toString('latin1'))
+    await shop.settled()
+    t.equal(Buffer.concat(held.kept).equals(body), true)
+  },
+)
+
+billed('[13.5] an answer that is kept for its idempotency key is told again as it was', {}, async (t, shop) => {
+  const body = largeAnswer(300_000)
+  answerWith(shop, body)
+  const headers = { 'idempotency-key': 'large' }
+  const first = await shop.ask(alpha, { headers })
+  t.equal(first.text, body.toString('latin1'))
+  answerWith(shop, largeAnswer(10))
+  const again = await shop.ask(alpha, { headers })
+  t.equal(again.headers['idempotent-replayed'], 'true')
+  t.equal(again.text, first.text)
+})
+
+billed('[13.5] whoever listens to a request beside the gateway sees all of its body', {}, async (t, shop) => {
+  const seen: Buffer[] = []
+  const server = createServer((req, res) => {
+    shop.gateway.listener(req, res)
+    req.on('data', (chunk: Buffer) => seen.push(chunk))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const body = Buffer.from(JSON.stringify({ ...alpha, prompt: randomBytes(300_000).toString('base64') }))
+  shop.upstreams['alpha']?.answer({ data: [picture(8, 8)] })
+  await askOnce(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, body, shop)
+  t.equal(Buffer.concat(seen).equals(body), true)
+})
+
+billed('[13.5] an answer that came packed arrives as it was', {}, async (t, shop) => {
+  const body = largeAnswer(1_500_000)
+  const packed = gzipSync(body)
+  answerWith(shop, packed, { 'content-encoding': 'gzip', 'content-length': String(packed.length) })
+  const { text } = await shop.ask(alpha)
+  t.equal(text, body.toString('latin1'))
+  shop.overrule(readImages(text))
+})
+
+billed('[13.5] eight callers at once, some of them slow, each get their own bytes', {}, async (t, shop) => {
+  const bodies = Array.from({ length: 8 }, () => largeAnswer(1_000_000))
+  let next = 0
+  shop.upstreams['alpha']?.answer(res => void res.writeHead(200, json).end(bodies[next++]))
+  const texts = await Promise.all(bodies.map((_, i) => readIn(shop, i * 4)))
+  t.same(new Set(texts), new Set(bodies.map(body => body.toString('latin1'))))
+  shop.overrule(bodies.flatMap(body => readImages(body.toString('latin1'))))
+})
