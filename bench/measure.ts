@@ -27,11 +27,38 @@ export function parentOf(pid: number): number {
 
 /** User and system time that the processes have used, in seconds. */
 export function cpuSeconds(pids: readonly number[]): number {
-  const ticks = pids.map(pid => {
+  return sumTicks(pids, [11, 12]) / ticksPerSecond
+}
+
+/** The same with what processes that they started, and that have ended, have used. */
+function cpuSecondsOfAll(pids: readonly number[]): number {
+  return sumTicks(pids, [11, 12, 13, 14]) / ticksPerSecond
+}
+
+function sumTicks(pids: readonly number[], places: readonly number[]): number {
+  let sum = 0
+  for (const pid of pids) {
     const fields = statFields(pid)
-    return Number(fields?.[11] ?? 0) + Number(fields?.[12] ?? 0)
-  })
-  return ticks.reduce((sum, one) => sum + one, 0) / ticksPerSecond
+    for (const place of places) sum += Number(fields?.[place] ?? 0)
+  }
+  return sum
+}
+
+/** Cores that somebody else kept busy since `start`: what the machine did, without what our own processes did. */
+export function watchForeignCpu(): () => number {
+  const began = { at: performance.now(), busy: busySeconds(), own: cpuSecondsOfAll(family(process.pid)) }
+  return () => {
+    const seconds = (performance.now() - began.at) / 1000
+    const own = cpuSecondsOfAll(family(process.pid)) - began.own
+    return Math.max(0, (busySeconds() - began.busy - own) / seconds)
+  }
+}
+
+/** What all cores have worked since the machine began, in seconds: all but idle and waiting for disks. */
+function busySeconds(): number {
+  const [line = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1)
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line.split(/\s+/).slice(1).map(Number)
+  return (user + nice + system + irq + softirq + steal) / ticksPerSecond
 }
 
 /** Forgets the largest resident set so far. */

@@ -16,13 +16,13 @@ import {
   measureGrowthOnPostgres,
 } from './growth.ts'
 import { ledgerRow, type LedgerMeasured, measureLedger } from './ledger.ts'
-import { cpuSeconds, load, loadCounted, median, peakMegabytes, resetPeak } from './measure.ts'
+import { cpuSeconds, load, loadCounted, median, peakMegabytes, resetPeak, watchForeignCpu } from './measure.ts'
 import { type Measured, type Row, rows, type Verdict } from './rows.ts'
 import { measureStart, startRow, type StartMeasured } from './start.ts'
 import { type Running, type Site, starters, startUpstream, type TargetName } from './targets.ts'
 
-// `npm run bench [-- --only chat,latency --runs 5 --seconds 3 --targets nginx,tollgate --against COMMIT]`: the figures
-// of the performance table as one table, and as JSON under bench/out. Every target of a row is started once; then they
+// `npm run bench [-- --only chat,latency --runs 5 --seconds 3 --warm 10 --targets nginx,tollgate --against COMMIT --keep]`:
+// the figures of the performance table as one table, and as JSON under bench/out, with `--keep` under bench/results. Every target of a row is started once; then they
 // take turns, so that whatever else the machine does falls on all alike. With `--against` another commit of this
 // repository takes its turns too.
 
@@ -32,18 +32,25 @@ const { values: options } = parseArgs({
     targets: { type: 'string' },
     runs: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '3' },
+    warm: { type: 'string', default: '10' },
+    keep: { type: 'boolean', default: false },
     'log-rows': { type: 'string', default: '10000000' },
     against: { type: 'string' },
   },
 })
 const runs = Number(options.runs)
 const seconds = Number(options.seconds)
+const warmSeconds = Number(options.warm)
+/** So many cores at work for somebody else spoil a row. */
+const foreignMax = 0.1
 const wanted = options.only?.split(',')
 const wantedTargets = options.targets?.split(',')
 
 type RowResult = {
   readonly row: string
   readonly measured: { [target: string]: Measured }
+  /** Cores that somebody else kept busy meanwhile. */
+  readonly foreignCores: number
   verdicts: readonly Verdict[]
 }
 
@@ -112,19 +119,24 @@ async function measureRow(row: Row): Promise<RowResult> {
     await writeFile(bodyFile, row.body)
     const taken = new Map<TargetName, Measured[]>(targets.map(target => [target.name, []]))
     process.stderr.write(`\n${row.title}\n`)
-    for (const target of targets) await measureOnce(row, target, bodyFile, 1)
+    // Compilers and collectors have to have seen the work before it is measured.
+    for (const target of targets) await measureOnce(row, target, bodyFile, warmSeconds)
+    const foreignCpu = watchForeignCpu()
     for (let run = 0; run < runs; run++) {
       for (const target of targets) taken.get(target.name)?.push(await measureOnce(row, target, bodyFile, seconds))
       process.stderr.write(`  run ${run + 1} of ${runs}\n`)
     }
+    const foreignCores = foreignCpu()
     const measured = Object.fromEntries([...taken].map(([name, all]) => [name, medians(all)]))
     printTable(measured)
+    const beside = foreignCores > foreignMax ? ': measured beside other work' : ''
+    process.stdout.write(`  others kept ${foreignCores.toFixed(2)} cores busy${beside}\n`)
     const of = (name: TargetName) => measured[name] ?? nothing
     const paired = before
       ? [{ text: `CPU over ${before.commit}`, value: of('tollgate').cpuMicros / of('against').cpuMicros, atMost: 1.03 }]
       : []
     const verdicts = [...row.judge(of), ...paired].filter(verdict => Number.isFinite(verdict.value))
-    return print({ row: row.name, measured, verdicts })
+    return print({ row: row.name, measured, foreignCores, verdicts })
   } finally {
     stop.abort()
     await rm(folder, { recursive: true, force: true, maxRetries: 5 })
@@ -155,7 +167,12 @@ async function measureOnce(row: Row, target: Running, bodyFile: string, forSecon
   const result = await (row.count ? loadCounted(what, Buffer.from(row.body), row.count) : load(what))
   const used = cpuSeconds(pids) - before
   const loopP99Ms = await loopDelay(target)
-  if (result.errors > 0) process.stderr.write(`bench: ${target.name}: ${result.errors} of ${result.requests} failed\n`)
+  const refused = row.isRefused === true && target.name !== 'bare-undici' ? result.requests : 0
+  // The first one of a minute has its place.
+  if (Math.abs(result.errors - refused) > 2)
+    process.stderr.write(
+      `bench: ${target.name}: ${result.errors} of ${result.requests} failed, ${refused} were to be refused\n`,
+    )
   return {
     requestsPerSecond: result.requests / result.seconds,
     cpuMicros: (used * 1e6) / result.requests,
@@ -281,11 +298,15 @@ function judged(verdict: Verdict): string {
 }
 
 async function write(all: readonly (RowResult | FigureResult)[]): Promise<void> {
-  const folder = new URL('out/', import.meta.url).pathname
+  const folder = new URL(options.keep ? 'results/' : 'out/', import.meta.url).pathname
   await mkdir(folder, { recursive: true })
   const time = new Date().toISOString()
+  const commit = spawnSync('git', ['describe', '--always', '--dirty'], { encoding: 'utf8' }).stdout.trim()
   const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version, loadBefore }
   const file = join(folder, `${time.replaceAll(':', '-')}.json`)
-  await writeFile(file, `${JSON.stringify({ time, machine, runs, seconds, results: all }, null, 2)}\n`)
+  await writeFile(
+    file,
+    `${JSON.stringify({ time, commit, against: before?.commit, machine, runs, seconds, results: all }, null, 2)}\n`,
+  )
   process.stderr.write(`\nwritten: ${file}\n`)
 }

@@ -6,7 +6,15 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { family } from './measure.ts'
 
-export type TargetName = 'direct' | 'nginx' | 'bare-undici' | 'bare-http-proxy' | 'portkey' | 'against' | 'tollgate'
+export type TargetName =
+  | 'direct'
+  | 'nginx'
+  | 'haproxy'
+  | 'bare-undici'
+  | 'bare-http-proxy'
+  | 'portkey'
+  | 'against'
+  | 'tollgate'
 
 /** Something that load can be sent to. */
 export type Running = {
@@ -34,6 +42,7 @@ const root = new URL('..', import.meta.url).pathname
 export const starters: { readonly [name in TargetName]: (site: Site) => Promise<Running> } = {
   direct: async site => ({ name: 'direct', url: site.upstream, headers: {}, ops: undefined, pids: () => [] }),
   nginx: startNginx,
+  haproxy: startHaproxy,
   'bare-undici': site => startPeer('bare-undici', site),
   'bare-http-proxy': site => startPeer('bare-http-proxy', site),
   portkey: startPortkey,
@@ -82,6 +91,32 @@ http {
   const pid = run(site, 'nginx', ['-c', file, '-e', join(site.folder, 'nginx.log')])
   await answering(port)
   return { name: 'nginx', url: `http://127.0.0.1:${port}`, headers: {}, ops: undefined, pids: () => family(pid) }
+}
+
+async function startHaproxy(site: Site): Promise<Running> {
+  const port = await freePort()
+  const file = join(site.folder, 'haproxy.cfg')
+  await writeFile(
+    file,
+    `global
+  maxconn 4096
+  nbthread 1
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+  http-reuse always
+frontend in
+  bind 127.0.0.1:${port}
+  default_backend fake
+backend fake
+  server fake ${site.upstream.slice('http://'.length)}
+`,
+  )
+  const pid = run(site, 'haproxy', ['-db', '-f', file])
+  await answering(port)
+  return { name: 'haproxy', url: `http://127.0.0.1:${port}`, headers: {}, ops: undefined, pids: () => family(pid) }
 }
 
 async function startPortkey(site: Site): Promise<Running> {
