@@ -13,6 +13,8 @@ const fairBytes = 16_384
 const chunkCostBytes = 256
 /** Pieces are joined up to this: no more than a chunk and what was held back of the one before. */
 const joinedBytesMax = 131_072
+/** Up to this a whole answer is written as text: joined to its head it is one write, where a buffer beside it is gathered. */
+const asTextBytesMax = 16_384
 /** What a caller has to take what was written before his answer was cut. */
 const lingerMs = 10_000
 /** A caller who does not take what waits for him in this time is given up. */
@@ -363,8 +365,9 @@ export class Relay implements Sink, Timed {
     this.#whole = undefined
     if (!res.headersSent) this.#answering.begin()
     res.once('finish', this.#onFinish)
-    if (whole) res.end(whole)
-    else res.end()
+    if (!whole) res.end()
+    else if (whole.length <= asTextBytesMax) res.end(whole.toString('latin1'), 'latin1')
+    else res.end(whole)
     if (!res.writableFinished) this.#limitWait()
   }
 

@@ -36,14 +36,12 @@ export function sendAnswer(
   answer: Answer,
   more: { readonly [name: string]: string },
 ): void {
-  const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body
-  res.writeHead(answer.status, {
-    ...idHeaders(id),
-    ...answer.headers,
-    ...more,
-    // RFC 9110 8.6: a 204 carries none.
-    ...(answer.status !== 204 && { 'content-length': String(body.length) }),
-  })
+  const { body, status } = answer
+  const headers: { [name: string]: string } = idHeaders(id)
+  Object.assign(headers, answer.headers, more)
+  // RFC 9110 8.6: a 204 carries none.
+  if (status !== 204) headers['content-length'] = String(Buffer.byteLength(body))
+  res.writeHead(status, headers)
   res.end(body)
 }
 

@@ -82,10 +82,33 @@ export type Fail<Table extends ErrorTable> = <Code extends keyof Table & string>
 
 /** Makes the `fail` function of a table: `throw fail('model_not_found', { model })`. */
 export function failures<const Table extends ErrorTable>(table: Table): Fail<Table> {
+  const texts = new Map(Object.entries(table).map(([code, row]) => [code, row.text.split(placeholder)]))
   return function fail(code, ...rest) {
     const row = table[code] as ErrorRow
-    const params = (rest[0] ?? {}) as { readonly [name: string]: string | number }
-    const message = row.text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => String(params[name] ?? whole))
-    return new Failure(code, row, message, rest[1])
+    const message = fillText(texts.get(code) ?? [], (rest[0] ?? {}) as { readonly [name: string]: string | number })
+    return withoutStack(() => new Failure(code, row, message, rest[1]))
+  }
+}
+
+const placeholder = /\{(\w+)\}/
+
+/** A text split at its placeholders: every second piece is the name of one. */
+function fillText(pieces: readonly string[], params: { readonly [name: string]: string | number }): string {
+  let text = pieces[0] ?? ''
+  for (let i = 1; i < pieces.length; i += 2) {
+    const name = pieces[i] as string
+    text += String(params[name] ?? `{${name}}`) + (pieces[i + 1] as string)
+  }
+  return text
+}
+
+/** Its code says where a refusal comes from; to walk the stack for it costs as much as all else that it takes. */
+function withoutStack<T>(make: () => T): T {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return make()
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
   }
 }
