@@ -11,7 +11,6 @@ export function findFault(status: number, headers: AnswerHeaders): string | unde
       return 'a transfer-encoding other than chunked'
     if (headers['content-length'] !== undefined) return 'both content-length and transfer-encoding'
   }
-  if (Array.isArray(headers['content-length'])) return 'two content-lengths'
   if (status >= 300 && status < 400 && status !== 304) return `a redirect (${status}); redirects are not followed`
   return undefined
 }

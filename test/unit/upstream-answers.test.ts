@@ -142,6 +142,9 @@ t.test('[9.3] what is not HTTP/1.1 as it should be is refused, at once and howev
     'contents before a lone LF': `${chunked}2\r\n{}\n0\r\n\r\n`,
     'a lone CR in an extension': `${chunked}2;a\rb\r\n{}\r\n0\r\n\r\n`,
     'a NUL in an extension': `${chunked}2;a\u0000\r\n{}\r\n0\r\n\r\n`,
+    'a trailer without a name': `${chunked}2\r\n{}\r\n0\r\n: b\r\n\r\n`,
+    'a folded trailer': `${chunked}2\r\n{}\r\n0\r\n X-A: b\r\n\r\n`,
+    'a trailer without a colon': `${chunked}2\r\n{}\r\n0\r\nnonsense\r\n\r\n`,
     'a lone LF in a trailer': `${chunked}2\r\n{}\r\n0\r\nX-A: b\n\r\n`,
     'no line behind the last chunk': `${chunked}2\r\n{}\r\n0\r\nx\u0000`,
   }
@@ -161,7 +164,7 @@ t.test('[9.3] heads, interim heads, extensions of chunks and trailers have bound
   }
   const interim = (bytes: number): string => head(bytes).replace('200 OK', '103 OK')
   const body = (extension: number, trailer: number): string =>
-    `${ok}Transfer-Encoding: chunked\r\n\r\n1;${'e'.repeat(extension)}\r\nx\r\n0\r\n${'t'.repeat(trailer)}\r\n\r\n`
+    `${ok}Transfer-Encoding: chunked\r\n\r\n1;${'e'.repeat(extension)}\r\nx\r\n0\r\n${trailer ? `t:${'t'.repeat(trailer - 1)}\r\n` : ''}\r\n`
   const cases: readonly (readonly [what: string, bytes: string, isRead: boolean])[] = [
     ['a head of 16,384 bytes', head(16_384), true],
     ['a head of 16,385 bytes', head(16_385), false],
