@@ -19,7 +19,8 @@ export function findFault(status: number, headers: AnswerHeaders): string | unde
 export function describeFailure(error: Error, reach: Reach, upstream: Upstream): Error {
   const { code } = error as NodeJS.ErrnoException
   const extra = { cause: error }
-  if (error instanceof UnsendableRequest) return fail('internal_error', {}, extra)
+  // A fault of ours, or of a plugin, and none of the upstream's.
+  if (error instanceof UnsendableRequest) return error
   if (reach === 'untouched') {
     if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT')
       return fail('upstream_connect_timeout', { ms: upstream.timeouts.connectMs }, extra)
