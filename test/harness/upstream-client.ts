@@ -12,7 +12,7 @@ import {
   type WaitingLine,
   writeHead,
 } from '../../src/engine/upstream/index.ts'
-import type { Clock, Connect } from '../../src/kit/index.ts'
+import type { Connect } from '../../src/kit/index.ts'
 import { HandTime } from './hand-time.ts'
 
 /** What is asked. */
@@ -108,9 +108,9 @@ export type Client = {
   /** The server's ends of all connections, in the order in which they were opened. */
   readonly sockets: readonly Socket[]
   readonly port: number
-  ask(question?: Question): Asked
+  readonly ask: (question?: Question) => Asked
   /** Asks, and waits for the end. */
-  answer(question?: Question): Promise<Asked>
+  readonly answer: (question?: Question) => Promise<Asked>
 }
 
 export type ClientOptions = {
@@ -146,9 +146,9 @@ export async function startClient(
 export function openClient(t: Test, server: RawServer, options: ClientOptions = {}): Client {
   const { port, sockets } = server
   const clock = options.clock ?? new HandTime()
-  const deadlines = new Deadlines(clock as Clock)
+  const deadlines = new Deadlines(clock)
   const url = new URL(options.origin ?? `http://127.0.0.1:${port}`)
-  const dialler = new Dialler(addressOf(url), options.timeoutMs ?? 5_000, clock as Clock, options.connect)
+  const dialler = new Dialler(addressOf(url), options.timeoutMs ?? 5_000, clock, options.connect)
   const pool = new Pool(dialler, deadlines, options.connectionsMax ?? 256)
   t.teardown(() => pool.close())
   const ask = (question: Question = {}): Asked => {

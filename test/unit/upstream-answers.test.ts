@@ -18,29 +18,29 @@ const ok = 'HTTP/1.1 200 OK\r\n'
 async function read(
   t: Test,
   bytes: string,
-  { pieces = bytes.length || 1, then = 'stay', question = {} }: Told = {},
+  { pieces = bytes.length || 1, after = 'stay', question = {} }: Told = {},
 ): Promise<Asked> {
-  const { answer } = await startClient(t, socket => void write(socket, bytes, pieces, then))
+  const { answer } = await startClient(t, socket => void write(socket, bytes, pieces, after))
   return answer(question)
 }
 
 type Told = {
   readonly pieces?: number
-  readonly then?: 'stay' | 'end' | 'reset'
+  readonly after?: 'stay' | 'end' | 'reset'
   readonly question?: Question
 }
 
-async function write(socket: Socket, bytes: string, pieces: number, then: string): Promise<void> {
+async function write(socket: Socket, bytes: string, pieces: number, after: string): Promise<void> {
   await writePieces(socket, Buffer.from(bytes, 'latin1'), pieces)
-  if (then === 'end') socket.end()
-  if (then === 'reset') socket.resetAndDestroy()
+  if (after === 'end') socket.end()
+  if (after === 'reset') socket.resetAndDestroy()
 }
 
 t.test('[9.3] an answer is read alike however its bytes are cut', async t => {
   const long = 'x'.repeat(1_000)
   const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`
   const answers: {
-    readonly [what: string]: readonly [bytes: string, body: string, then?: 'end' | 'stay', method?: string]
+    readonly [what: string]: readonly [bytes: string, body: string, after?: 'end' | 'stay', method?: string]
   } = {
     counted: [`${ok}Content-Length: 1000\r\n\r\n${long}`, long],
     'of no length': [`${ok}Content-Length: 0\r\n\r\n`, ''],
@@ -60,9 +60,9 @@ t.test('[9.3] an answer is read alike however its bytes are cut', async t => {
       '{}',
     ],
   }
-  for (const [what, [bytes, body, then = 'stay', method = 'POST']] of Object.entries(answers))
+  for (const [what, [bytes, body, after = 'stay', method = 'POST']] of Object.entries(answers))
     for (const pieces of [bytes.length, 1, 7]) {
-      const asked = await read(t, bytes, { pieces, then, question: { method } })
+      const asked = await read(t, bytes, { pieces, after, question: { method } })
       const at = `${what}, ${pieces} bytes at a time`
       t.equal(asked.error, undefined, at)
       t.equal(asked.body.toString('latin1'), body, at)
@@ -195,14 +195,14 @@ t.test('[9.3] what breaks off is no whole answer, and what came before is told b
     'half a last chunk': [`${ok}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n`, 'hello'],
   }
   for (const [what, [bytes, body]] of Object.entries(cut))
-    for (const then of ['end', 'reset'] as const) {
-      const asked = await read(t, bytes, { then })
-      t.ok(asked.error, `${what}, ${then}`)
-      if (then === 'end') t.ok(asked.error instanceof ConnectionClosed, caseName({ what, then }))
+    for (const after of ['end', 'reset'] as const) {
+      const asked = await read(t, bytes, { after })
+      t.ok(asked.error, `${what}, ${after}`)
+      if (after === 'end') t.ok(asked.error instanceof ConnectionClosed, caseName({ what, after }))
       // A reset may overtake what was sent before it.
-      if (then === 'end') t.equal(asked.body.toString(), body, caseName({ what, then }))
+      if (after === 'end') t.equal(asked.body.toString(), body, caseName({ what, after }))
     }
-  const reset = await read(t, `${ok}\r\nhello`, { then: 'reset' })
+  const reset = await read(t, `${ok}\r\nhello`, { after: 'reset' })
   t.match(reset.error, { code: 'ECONNRESET' }, 'nor is one without a length, when the connection is reset')
 })
 

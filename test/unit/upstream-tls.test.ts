@@ -24,7 +24,7 @@ t.test('[9.3] upstreams are asked over TLS', { skip: missing }, async t => {
   const pems = { cert: await readFile(cert), key: await readFile(key) }
   const server = createServer({ ...pems, ALPNProtocols: ['h2', 'http/1.1'] }, socket => {
     sockets.push(socket)
-    const { servername = false, alpnProtocol } = socket as TLSSocket & { servername?: string | false }
+    const { servername, alpnProtocol } = socket as TLSSocket & { servername: string | false }
     greeted.push({ name: servername, protocol: alpnProtocol ?? false, isResumed: socket.isSessionReused() })
     let text = ''
     socket

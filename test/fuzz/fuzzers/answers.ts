@@ -178,7 +178,7 @@ export const answers: Fuzzer<AnswerCase> = {
   async open({ planted, meter }) {
     return {
       async try({ text: written, cuts: lengths, method }) {
-        const bytes = Buffer.from(String(written), 'latin1')
+        const bytes = Buffer.from(written, 'latin1')
         const theirs = await readByNode(bytes, method)
         for (const reads of ['own', 'common'] as const) {
           const ours = await meter.turn(() => readByUs(bytes, lengths, method, reads))

@@ -1,5 +1,4 @@
 import { request } from 'node:http'
-import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 
 /** What a reader makes of the bytes of one answer. */
@@ -63,7 +62,7 @@ export function readByNode(bytes: Buffer, method: string): Promise<ReadAnswer> {
     if (code?.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') finish('fault', `${code} ${error.message}`)
     else finish('cut')
   }
-  const req = request({ method, host: 'x', createConnection: () => wire as unknown as Socket })
+  const req = request({ method, host: 'x', createConnection: () => wire })
   req
     .on('error', fail)
     .on('information', ({ statusCode }) => void interim.push(statusCode))
