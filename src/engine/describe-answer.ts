@@ -11,7 +11,6 @@ export function findFault(status: number, headers: AnswerHeaders): string | unde
       return 'a transfer-encoding other than chunked'
     if (headers['content-length'] !== undefined) return 'both content-length and transfer-encoding'
   }
-  if (Array.isArray(headers['content-length'])) return 'two content-lengths'
   if (status >= 300 && status < 400 && status !== 304) return `a redirect (${status}); redirects are not followed`
   return undefined
 }
@@ -20,7 +19,8 @@ export function findFault(status: number, headers: AnswerHeaders): string | unde
 export function describeFailure(error: Error, reach: Reach, upstream: Upstream): Error {
   const { code } = error as NodeJS.ErrnoException
   const extra = { cause: error }
-  if (error instanceof UnsendableRequest) return fail('internal_error', {}, extra)
+  // A fault of ours, or of a plugin, and none of the upstream's.
+  if (error instanceof UnsendableRequest) return error
   if (reach === 'untouched') {
     if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT')
       return fail('upstream_connect_timeout', { ms: upstream.timeouts.connectMs }, extra)

@@ -125,6 +125,8 @@ export class UpstreamCall implements Waiter, Timed {
       this.#form = body.encode(body.parts)
       headers.push('content-type', this.#form.contentType)
     }
+    // It may break off while a connection is waited for, when nobody reads it yet.
+    if (body.kind === 'stream') body.source.on('error', ignore)
     this.#lines = writeHead({ method, path: joinPath(prefix, path), host, headers, reuse: !this.isFresh })
     this.#deadlines.watch(this)
     pool.ask(this, this.#startedAt)
@@ -300,6 +302,8 @@ export class UpstreamCall implements Waiter, Timed {
     connection?.abort()
   }
 }
+
+const ignore = (): void => undefined
 
 /** `/v1` + `/v1/x` → `/v1/x`: a version that base address and path both carry is meant once. */
 function joinPath(prefix: string, path: string): string {

@@ -1,4 +1,5 @@
 import type { Fuzzer } from './fuzzer.ts'
+import { answers } from './fuzzers/answers.ts'
 import { config } from './fuzzers/config.ts'
 import { forms } from './fuzzers/forms.ts'
 import { heads } from './fuzzers/heads.ts'
@@ -8,7 +9,7 @@ import { json } from './fuzzers/json.ts'
 import { tools } from './fuzzers/tools.ts'
 import { usage } from './fuzzers/usage.ts'
 
-export const fuzzers: readonly Fuzzer[] = [json, forms, images, imageStreams, tools, usage, config, heads]
+export const fuzzers: readonly Fuzzer[] = [json, forms, images, imageStreams, tools, usage, config, heads, answers]
 
 /**
  * Promises that do not hold yet. The suite tries them all the same and says loudly what it finds, but does not fail for it;

@@ -133,7 +133,7 @@ export async function countSockets(upstream: Upstream): Promise<number> {
   return upstream.sockets
 }
 
-function planUpstream(name: string, url: string, own: Partial<UpstreamPlan>): UpstreamPlan {
+export function planUpstream(name: string, url: string, own: Partial<UpstreamPlan>): UpstreamPlan {
   return {
     name,
     url,

@@ -41,8 +41,9 @@ export function parseHead(text: string): ParsedHead {
     if (colon < 0 || colon >= end) throw new WireFault('a header has no colon')
     const name = readName(text.slice(start, colon))
     const value = readValue(text, colon + 1, end)
-    if (name === 'content-length' && !length.test(value)) throw new WireFault('its content-length is no number')
     const before = headers[name]
+    if (name === 'content-length' && (before !== undefined || !length.test(value)))
+      throw new WireFault('its content-length is not one number')
     if (before === undefined) headers[name] = value
     else if (typeof before === 'string') headers[name] = [before, value]
     else before.push(value)

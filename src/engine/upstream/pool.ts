@@ -25,8 +25,13 @@ export class Pool implements Keeper, Timed {
   readonly #all = new Roster<Connection>()
   /** The last one is the one used last. */
   readonly #idle: Connection[] = []
-  /** They carry nothing, and are to be listened to until the end of this turn of the event loop. */
+  /**
+   * They carry nothing, and are to be listened to for a whole turn of the event loop before they are used: what a server says
+   * behind its answer, and that it closes, is heard by then. First those that this turn of the loop has brought.
+   */
   #resting: Connection[] = []
+  #listened: Connection[] = []
+  #isTurnAwaited = false
   #dialled = 0
   readonly #waiting = new WaitingLine()
   readonly #waitingFresh = new WaitingLine()
@@ -60,7 +65,8 @@ export class Pool implements Keeper, Timed {
   }
 
   onRest(connection: Connection): void {
-    this.#rest(connection)
+    if (keepFor(connection.keptMs) > 0) this.#rest(connection)
+    else connection.close()
   }
 
   onGone(connection: Connection): void {
@@ -68,6 +74,7 @@ export class Pool implements Keeper, Timed {
     // One that is being opened, or carried a request, stands nowhere else.
     removeFrom(this.#idle, connection)
     removeFrom(this.#resting, connection)
+    removeFrom(this.#listened, connection)
     this.#dial()
   }
 
@@ -98,15 +105,24 @@ export class Pool implements Keeper, Timed {
 
   /** One immediate for all that rest in a turn. */
   #rest(connection: Connection): void {
-    if (this.#resting.push(connection) === 1) setImmediate(this.#endTurn)
+    this.#resting.push(connection)
+    this.#awaitTurn()
   }
 
-  /** What was to be heard in this turn has been heard: what rested is ready. */
+  #awaitTurn(): void {
+    if (this.#isTurnAwaited) return
+    this.#isTurnAwaited = true
+    setImmediate(this.#endTurn)
+  }
+
   readonly #endTurn = (): void => {
-    const rested = this.#resting
+    this.#isTurnAwaited = false
+    const rested = this.#listened
+    this.#listened = this.#resting
     this.#resting = []
     const now = this.#deadlines.clock.tick()
     for (const connection of rested) if (!connection.isGone) this.#offer(connection, now)
+    if (this.#listened.length > 0) this.#awaitTurn()
   }
 
   /** A connection that carried something is ready for more. */
@@ -149,7 +165,7 @@ export class Pool implements Keeper, Timed {
   }
 
   get #wanted(): number {
-    const forAny = Math.max(0, this.#waiting.size - this.#resting.length)
+    const forAny = Math.max(0, this.#waiting.size - this.#resting.length - this.#listened.length)
     return forAny + this.#waitingFresh.size - this.#dialled
   }
 

@@ -118,25 +118,25 @@ export class AnswerReader {
     if (head.status < 200) return
     this.#persists = head.persists
     const { 'content-length': length, 'transfer-encoding': coding } = head.headers
+    if (coding !== undefined && length !== undefined) throw new WireFault('where it ends is said in two ways')
     if (this.#isForHead || head.status === 204 || head.status === 304) {
       // One that should have no contents, and tells of some, may have sent them.
       if (!this.#isForHead && (coding !== undefined || (length !== undefined && length !== '0'))) this.#persists = false
       return this.#end(isLast)
     }
-    if (coding !== undefined) return this.#beginChunks(coding, length)
+    if (coding !== undefined) return this.#beginChunks(coding)
     if (length === undefined) {
       this.#phase = untilClose
       return
     }
-    if (typeof length !== 'string') throw new WireFault('it has two lengths')
     this.#phase = counted
     this.#left = Number(length)
     if (this.#left === 0) this.#end(isLast)
   }
 
-  #beginChunks(coding: string | string[], length: string | string[] | undefined): void {
-    if (typeof coding !== 'string' || coding.toLowerCase() !== 'chunked' || length !== undefined)
-      throw new WireFault('where it ends is said in two ways, or in one that is not known')
+  #beginChunks(coding: string | string[]): void {
+    if (typeof coding !== 'string' || coding.toLowerCase() !== 'chunked')
+      throw new WireFault('it is coded in a way that is not known')
     this.#phase = chunked
     this.#chunks = new ChunkFrames()
   }

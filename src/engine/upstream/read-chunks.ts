@@ -9,6 +9,8 @@ const digitsMax = 12
 
 const cr = 0x0d
 const lf = 0x0a
+const colon = 0x3a
+const semicolon = 0x3b
 
 const size = 0
 const extension = 1
@@ -17,10 +19,11 @@ const contents = 3
 const contentsCr = 4
 const contentsLf = 5
 const trailerStart = 6
-const trailer = 7
-const trailerLf = 8
-const lastLf = 9
-const done = 10
+const trailerName = 7
+const trailerValue = 8
+const trailerLf = 9
+const lastLf = 10
+const done = 11
 
 /** Where one chunk ends and the next begins (RFC 9112 7.1), strictly: each line ends with CR LF. */
 export class ChunkFrames {
@@ -73,11 +76,15 @@ export class ChunkFrames {
         return this.#expect(byte, lf, size)
       case trailerStart:
         if (byte === cr) this.#state = lastLf
-        else this.#readTrailer(byte)
+        else this.#readTrailerName(byte)
         return
-      case trailer:
+      case trailerName:
+        if (byte === colon) this.#state = trailerValue
+        else this.#readTrailerName(byte)
+        return
+      case trailerValue:
         if (byte === cr) this.#state = trailerLf
-        else this.#readTrailer(byte)
+        else this.#countTrailer(isText(byte))
         return
       case trailerLf:
         return this.#expect(byte, lf, trailerStart)
@@ -100,7 +107,7 @@ export class ChunkFrames {
     }
     if (this.#digits === 0) throw new WireFault('a chunk has no size')
     if (byte === cr) this.#state = sizeEnd
-    else if (byte === 0x3b) this.#state = extension
+    else if (byte === semicolon) this.#state = extension
     else throw new WireFault('the size of a chunk is no number')
   }
 
@@ -120,12 +127,21 @@ export class ChunkFrames {
     this.#contentBytes += this.#size
   }
 
-  #readTrailer(byte: number): void {
-    if (!isText(byte)) throw new WireFault('a trailer holds what none may')
+  #readTrailerName(byte: number): void {
+    this.#countTrailer(isToken[byte] === 1)
+    this.#state = trailerName
+  }
+
+  #countTrailer(isSound: boolean): void {
+    if (!isSound) throw new WireFault('a trailer holds what none may')
     if (++this.#trailerBytes > trailerBytesMax) throw new WireFault('the trailers are too long')
-    this.#state = trailer
   }
 }
+
+/** What names are made of (RFC 9110 5.6.2). */
+const isToken = new Uint8Array(256)
+for (let byte = 0; byte < 256; byte++)
+  if (/[!#$%&'*+.^_`|~0-9A-Za-z-]/.test(String.fromCharCode(byte))) isToken[byte] = 1
 
 function hexDigit(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30

@@ -71,6 +71,8 @@ export class StreamSender implements BodySender {
     this.#bytes = bytes
     this.#fail = fail
     source.on('error', this.#onError).on('close', this.#onClose).on('end', this.#onEnd).on('data', this.#onData)
+    // What has happened to it while a connection was waited for is told to nobody again.
+    if (source.destroyed) process.nextTick(this.#onClose)
   }
 
   goOn(): void {
@@ -113,7 +115,7 @@ export class StreamSender implements BodySender {
   }
 
   readonly #onClose = (): void => {
-    if (!this.#isOver) this.#breakOff(new Error('the body of the request broke off'))
+    if (!this.#isOver) this.#breakOff(this.#source.errored ?? new Error('the body of the request broke off'))
   }
 
   #writeHead(): void {

@@ -1,0 +1,243 @@
+import { type Socket } from 'node:net'
+import t from 'tap'
+import { ConnectionClosed } from '../../src/engine/upstream/wire-fault.ts'
+import { caseName } from '../harness/case-name.ts'
+import { type Asked, type Client, listenRaw, openClient, startClient, until } from '../harness/upstream-client.ts'
+
+const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}'
+const say =
+  (text = answer) =>
+  (socket: Socket): void =>
+    void socket.write(text)
+
+/** A server that answers when it is told to. */
+function startSlow(options: { readonly connectionsMax?: number } = {}) {
+  const waiting: Socket[] = []
+  const client = startClient(t, socket => void waiting.push(socket), options)
+  return client.then(one => ({
+    ...one,
+    waiting,
+    /** Answers whoever came first, once he has come. */
+    async next(): Promise<void> {
+      await until(() => waiting.length > 0, 'a request')
+      waiting.shift()?.write(answer)
+    },
+  }))
+}
+
+/** Whatever was written has come, and was handled. */
+async function turns(): Promise<void> {
+  for (let i = 0; i < 20; i++) await new Promise(resolve => setImmediate(resolve))
+}
+
+/** What the server's ends of the connections that are open are. */
+const open = ({ sockets }: Client): number =>
+  sockets.filter(socket => !socket.readableEnded && !socket.destroyed).length
+
+t.test('[9.3] one after the other is asked over one connection', async t => {
+  const client = await startClient(t, say())
+  for (let i = 0; i < 20; i++) t.equal((await client.answer()).body.toString(), '{}', caseName({ i }))
+  t.equal(client.sockets.length, 1)
+})
+
+t.test('[9.3] what was used last is used first, and a connection carries one request at a time', async t => {
+  const client = await startSlow()
+  const three = [client.ask(), client.ask(), client.ask()]
+  await until(() => client.waiting.length === 3, 'all')
+  const used = [...client.waiting]
+  for (const _ of three) {
+    await client.next()
+    // One after the other: what ends in one turn has no order.
+    await turns()
+  }
+  for (const one of three) t.equal((await one.over.promise).error, undefined, 'answered')
+  for (let i = 0; i < 5; i++) {
+    const asked = client.ask()
+    await until(() => client.waiting.length > 0, 'the next')
+    t.ok(client.waiting[0] === used[2], caseName({ i }))
+    await client.next()
+    await asked.over.promise
+    await turns()
+  }
+  t.equal(client.sockets.length, 3)
+})
+
+t.test('[9.3] of more than there may be connections the rest waits, in order', async t => {
+  const client = await startSlow({ connectionsMax: 2 })
+  const begun: number[] = []
+  const asked = Array.from({ length: 7 }, (_, i) => client.ask({ onStart: () => void begun.push(i) }))
+  for (const _ of asked) await client.next()
+  for (const one of asked) t.equal((await one.over.promise).error, undefined, 'answered')
+  t.strictSame(begun, [0, 1, 2, 3, 4, 5, 6])
+  t.equal(client.sockets.length, 2)
+})
+
+t.test('[9.3] who leaves the line leaves it at once, from any place, and no byte of his is sent', async t => {
+  const client = await startSlow({ connectionsMax: 1 })
+  const asked = ['one', 'two', 'three', 'four', 'five'].map(name => client.ask({ path: `/${name}` }))
+  await until(() => client.waiting.length === 1, 'the first')
+  for (const place of [1, 3, 4]) {
+    const one = asked[place] as Asked
+    t.equal(one.line?.size, { 1: 4, 3: 3, 4: 2 }[place], caseName({ place }))
+    one.line?.leave(one)
+    t.equal(one.line, undefined, caseName({ place }))
+  }
+  const text: string[] = []
+  client.sockets[0]?.on('data', bytes => void text.push(bytes.toString()))
+  await client.next()
+  await client.next()
+  await asked[2]?.over.promise
+  t.strictSame(
+    asked.map(one => one.told.at(-1)),
+    ['end', undefined, 'end', undefined, undefined],
+  )
+  t.notMatch(text.join(''), /two|four|five/)
+})
+
+t.test('[9.3] a connection that is to end, or whose answer says nothing of it and is old, carries no more', async t => {
+  const cases: readonly (readonly [what: string, answer: string, connections: number])[] = [
+    ['close', answer.replace('Content', 'Connection: close\r\nContent'), 3],
+    ['close in a list', answer.replace('Content', 'Connection: x-a, Close\r\nContent'), 3],
+    ['close in a second line', answer.replace('Content', 'Connection: x-a\r\nConnection: close\r\nContent'), 3],
+    ['something else that has it in its name', answer.replace('Content', 'Connection: close-not\r\nContent'), 1],
+    ['HTTP/1.0', answer.replace('1.1', '1.0'), 3],
+    ['HTTP/1.0 that stays', answer.replace('1.1', '1.0').replace('Content', 'Connection: keep-alive\r\nContent'), 1],
+    ['a 204', 'HTTP/1.1 204 No Content\r\n\r\n', 1],
+    ['a 204 of some length', 'HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n', 3],
+    ['bytes behind it', `${answer}HTTP/1.1 200 OK\r\n`, 3],
+    ['an interim answer that closes', `HTTP/1.1 100 Continue\r\nConnection: close\r\n\r\n${answer}`, 1],
+    ['no time to stay', answer.replace('Content', 'Keep-Alive: timeout=2\r\nContent'), 3],
+  ]
+  for (const [what, text, connections] of cases) {
+    const client = await startClient(t, say(text))
+    for (let i = 0; i < 3; i++) t.equal((await client.answer()).error, undefined, caseName({ what, i }))
+    t.equal(client.sockets.length, connections, what)
+  }
+})
+
+t.test('[9.3] an idle connection is closed after four seconds, or before its upstream would', async t => {
+  const cases: readonly (readonly [header: string, ms: number])[] = [
+    ['X: y', 4_000],
+    ['Keep-Alive: timeout=5', 3_000],
+    ['Keep-Alive: max=100, Timeout=12', 10_000],
+    ['Keep-Alive: timeout=75', 30_000],
+    ['Keep-Alive: timeout=x', 4_000],
+  ]
+  for (const [header, ms] of cases) {
+    const client = await startClient(t, say(answer.replace('Content', `${header}\r\nContent`)))
+    await client.answer()
+    await turns()
+    client.clock.pass(ms - 100)
+    await turns()
+    t.equal(open(client), 1, `${header}: just before`)
+    client.clock.pass(700)
+    await until(() => open(client) === 0, `${header}: its end`)
+    await client.answer()
+    t.equal(client.sockets.length, 2, caseName({ header, ms }))
+  }
+})
+
+t.test('[9.3] a connection past its time is not used, though nobody has looked at it yet', async t => {
+  const client = await startClient(t, say())
+  await client.answer()
+  await turns()
+  client.clock.ms += 4_001
+  await client.answer()
+  t.equal(client.sockets.length, 2)
+})
+
+t.test('[9.3] what an upstream says unasked ends the connection, and is nobody’s answer', async t => {
+  const client = await startClient(t, (socket, text) => {
+    socket.write(answer.replace('{}', text.includes('/b') ? '[]' : '{}'))
+    // It comes by itself, behind the answer.
+    if (!text.includes('/b')) setImmediate(() => socket.write(answer.replace('{}', '!!')))
+  })
+  for (let i = 0; i < 20; i++) {
+    await client.answer({ path: '/a' })
+    const { length } = client.sockets
+    await until(() => client.sockets[length - 1]?.readableEnded === true, 'the end of what said too much')
+    t.equal((await client.answer({ path: '/b' })).body.toString(), '[]', caseName({ i }))
+  }
+})
+
+t.test('[9.3] a connection that was idle is listened to before it is used: one that has ended is not', async t => {
+  const client = await startClient(t, say())
+  let failed = 0
+  for (let i = 0; i < 50; i++) {
+    const asked = await client.answer()
+    if (asked.error) failed++
+    // Longer than it would be trusted without a look.
+    client.clock.ms += 1_000
+    const end = client.sockets.at(-1) as Socket
+    await new Promise<void>(resolve => end.end(resolve))
+  }
+  t.equal(failed, 0)
+  t.equal(client.sockets.length, 50)
+})
+
+t.test('[9.3] who wants a connection of his own gets one that has carried nothing, and leaves none behind', async t => {
+  const client = await startClient(t, say(), { connectionsMax: 2 })
+  await Promise.all([client.answer(), client.answer()])
+  await turns()
+  t.equal(open(client), 2)
+  for (let i = 0; i < 5; i++) {
+    t.equal((await client.answer({ fresh: true })).error, undefined, caseName({ i }))
+    t.equal(client.sockets.length, 3 + i, caseName({ i }))
+  }
+  await until(() => open(client) === 1, 'one that idles: the others had to go')
+  // Beside others that wait for any, and more than there may be.
+  const many = Array.from({ length: 20 }, (_, i) => client.answer({ fresh: i % 2 === 0 }))
+  for (const one of await Promise.all(many)) t.equal(one.error, undefined, 'answered')
+})
+
+t.test('[9.3] a connection that cannot be opened is told to one who waits, and the others are tried for', async t => {
+  let dials = 0
+  const server = await listenRaw(t, socket => void socket.on('data', () => socket.write(answer)))
+  const { connect } = await import('node:net')
+  const client = openClient(t, server, {
+    connect: () =>
+      dials++ % 2 === 0
+        ? Promise.reject(Object.assign(new Error('no'), { code: 'ECONNREFUSED' }))
+        : new Promise(resolve => {
+            const socket: Socket = connect({ port: server.port, host: '127.0.0.1' }, () => resolve(socket))
+          }),
+    connectionsMax: 4,
+  })
+  const all = await Promise.all(Array.from({ length: 8 }, () => client.answer()))
+  const failed = all.filter(({ error }) => error)
+  t.ok(failed.length >= 2 && failed.length < 8, `${failed.length} of 8`)
+  for (const { told, error } of failed) {
+    t.strictSame(told, ['error'], 'and had not begun')
+    t.match(error, { code: 'ECONNREFUSED' }, 'why')
+  }
+})
+
+t.test('[9.3] a connection that is not there in time is given up by the clock that was handed in', async t => {
+  // It takes the connection, and does not greet.
+  const server = await listenRaw(t, socket => void socket.resume())
+  const client = openClient(t, server, { timeoutMs: 1_000, origin: `https://127.0.0.1:${server.port}` })
+  const asked = client.ask()
+  await until(() => server.sockets.length === 1, 'the connection')
+  client.clock.pass(900)
+  await turns()
+  t.strictSame(asked.told, [])
+  client.clock.pass(200)
+  t.match((await asked.over.promise).error, { code: 'ETIMEDOUT' })
+  t.strictSame(asked.told, ['error'])
+  await until(() => open(client) === 0, 'its end')
+})
+
+t.test('[9.3] a pool that closes tells everybody, and asks nobody any more', async t => {
+  const client = await startSlow({ connectionsMax: 1 })
+  const asked = [client.ask(), client.ask(), client.ask()]
+  await until(() => client.waiting.length === 1, 'the first')
+  client.pool.close()
+  asked.push(client.ask())
+  for (const one of asked) t.ok((await one.over.promise).error instanceof ConnectionClosed, 'told')
+  t.strictSame(
+    asked.map(({ told }) => told),
+    [['start', 'error'], ['error'], ['error'], ['error']],
+  )
+  await until(() => open(client) === 0, 'the end of its connection')
+  t.equal(client.sockets.length, 1)
+})
