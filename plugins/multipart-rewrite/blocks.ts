@@ -4,7 +4,7 @@
  */
 export const blockBytes = 256 * 1024
 /** Blocks kept for the next upload: what eight at once have in use. */
-const sparesMax = 40
+const sparesMax = 200
 
 const spares: Buffer[] = []
 

@@ -140,9 +140,10 @@ class Reserve {
     throw fail('form_over_capacity', {}, { retryAfterMs: busyMs })
   }
 
-  /** The form is here: gives back what it turned out not to need. */
+  /** The form is here: gives back what it turned out not to need, or needs no more. */
   shrink(spool: Spool): void {
     this.#disk.hold(spool.onDisk ? Math.min(spool.bytes, this.#disk.bytes) : 0)
+    if (spool.onDisk) this.#memory.hold(Math.min(textsBytesMax, this.#memory.bytes))
   }
 
   free(): void {
