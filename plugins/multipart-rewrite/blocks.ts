@@ -3,8 +3,8 @@
  * no larger, because each upload has several: with 512 KiB, 64 uploads took 20 MB more and nobody was faster.
  */
 export const blockBytes = 256 * 1024
-/** Blocks kept for the next upload: what eight at once have in use. */
-const sparesMax = 200
+/** Blocks kept for the next upload: 24 MiB. */
+const sparesMax = 96
 
 const spares: Buffer[] = []
 
