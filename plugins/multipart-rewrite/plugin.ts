@@ -48,7 +48,7 @@ export const multipartRewrite = definePlugin({
     const encode = (parts: readonly Part[]): EncodedForm => writeForm(parts, random)
     const memory = host.keep('memory', () => new ByteBudget())
     const disk = host.keep('disk', () => new ByteBudget())
-    const folder = new SpoolFolder(options.spool_dir, random)
+    const folder = new SpoolFolder(options.spool_dir, random, new ByteClaim(disk, server.spoolBytesMax))
     const limits: FormLimits = {
       textBytesMax: bytesOf(options.text_bytes_max),
       textFields: new Set(options.text_fields),
@@ -60,8 +60,9 @@ export const multipartRewrite = definePlugin({
 
     async function readWhole(ex: Exchange, body: Extract<Body, { kind: 'stream' }>): Promise<Form> {
       const boundary = parseBoundary(body.contentType)
-      const reserve = new Reserve({ memory, disk, server, payer: ex.payer }, body.bytes ?? ex.route.bodyBytesMax)
-      const spool = new Spool(() => folder.openFile(), body.bytes)
+      const bytesMax = body.bytes ?? ex.route.bodyBytesMax
+      const reserve = new Reserve({ memory, disk, folder, server, payer: ex.payer }, bytesMax)
+      const spool = new Spool(folder, body.bytes, bytesMax)
       const discard = () => {
         spool.discard()
         reserve.free()
@@ -110,6 +111,7 @@ export const multipartRewrite = definePlugin({
 type Rooms = {
   readonly memory: ByteBudget
   readonly disk: ByteBudget
+  readonly folder: SpoolFolder
   readonly server: ServerPlan
   readonly payer: string
 }
@@ -123,19 +125,25 @@ class Reserve {
    * @param expected bytes that may come
    * @throws Failure form_over_capacity, before a byte of the body is read
    */
-  constructor({ memory, disk, server, payer }: Rooms, expected: number) {
+  constructor({ memory, disk, folder, server, payer }: Rooms, expected: number) {
     this.#memory = new ByteClaim(memory, server.memoryBytesMax, payer)
     this.#disk = new ByteClaim(disk, server.spoolBytesMax, payer)
     const held = Math.min(expected, heldBytesMax + textsBytesMax)
     const spooled = expected > heldBytesMax ? expected : 0
-    if (this.#memory.hold(held) && this.#disk.hold(spooled)) return
+    if (this.#memory.hold(held)) {
+      if (this.#disk.hold(spooled)) return
+      // What is kept for uploads to come gives way to one that is here.
+      folder.clear()
+      if (this.#disk.hold(spooled)) return
+    }
     this.free()
     throw fail('form_over_capacity', {}, { retryAfterMs: busyMs })
   }
 
-  /** The form is here: gives back what it turned out not to need. */
+  /** The form is here: gives back what it turned out not to need, or needs no more. */
   shrink(spool: Spool): void {
     this.#disk.hold(spool.onDisk ? Math.min(spool.bytes, this.#disk.bytes) : 0)
+    if (spool.onDisk) this.#memory.hold(Math.min(textsBytesMax, this.#memory.bytes))
   }
 
   free(): void {

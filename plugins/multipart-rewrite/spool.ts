@@ -1,26 +1,18 @@
-import { close, read, write } from 'node:fs'
+import { read, write } from 'node:fs'
 import { promisify } from 'node:util'
 import type { Awaitable } from '../../src/kit/index.ts'
+import { blockBytes, giveBlock, takeBlock } from './blocks.ts'
 import { fail } from './errors.ts'
+import type { SpoolFile, SpoolFiles } from './spool-folder.ts'
 
 const writeFile = promisify(write)
 const readFile = promisify(read)
 
 /** Most bytes of one form that are kept in memory. */
 export const heldBytesMax = 1024 * 1024
-/**
- * One write to disk: large, because a trip through the thread pool costs as much as copying 100 KiB, and no larger,
- * because each upload has two: with 512 KiB, 64 uploads took 20 MB more and nobody was faster.
- */
-const blockBytes = 256 * 1024
-/** Most bytes of one read from disk. */
-export const readBytesMax = 256 * 1024
 /** The first block of a form whose length is not known. */
 const firstBytes = 64 * 1024
-/** Written blocks kept for the next upload. */
-const sparesMax = 8
 
-const spares: Buffer[] = []
 const nothing = Buffer.alloc(0)
 
 /**
@@ -28,14 +20,15 @@ const nothing = Buffer.alloc(0)
  * that neither a network buffer nor thousands of tiny ones are held. Reading begins after `finish`.
  */
 export class Spool {
-  readonly #openFile: () => Promise<number>
+  readonly #files: SpoolFiles
+  readonly #bytesMax: number
   /** Full blocks that are kept or wait to be written. */
   #blocks: Buffer[] = []
   #tail: Buffer
   #used = 0
   #bytes = 0
   #onDisk: boolean
-  #file: number | undefined
+  #file: SpoolFile | undefined
   #written = 0
   #writing: Promise<void> | undefined
   #failed = false
@@ -44,11 +37,12 @@ export class Spool {
   #discarded = false
 
   /**
-   * @param openFile opens an empty file for reading and writing, which is ours to close
    * @param expected bytes that may come, when that is known
+   * @param bytesMax bytes that may come at most
    */
-  constructor(openFile: () => Promise<number>, expected: number | undefined) {
-    this.#openFile = openFile
+  constructor(files: SpoolFiles, expected: number | undefined, bytesMax: number) {
+    this.#files = files
+    this.#bytesMax = bytesMax
     this.#onDisk = expected !== undefined && expected > heldBytesMax
     this.#tail = this.#onDisk ? takeBlock() : Buffer.allocUnsafeSlow(expected ?? firstBytes)
   }
@@ -95,11 +89,11 @@ export class Spool {
 
   /**
    * From 1 to `most` bytes from a place on. What is in memory comes as it lies there and may not be changed; what is on
-   * disk is read, whole, into what `target` gives, of at least `readBytesMax`.
+   * disk is read, whole, into what `target` gives, of at least `blockBytes`.
    */
   read(at: number, most: number, target?: () => Buffer): Awaitable<Buffer> {
     if (this.#discarded) throw new Error('a form was read after it was discarded')
-    return this.#onDisk ? this.#readFile(at, Math.min(most, readBytesMax), target) : this.#readBlock(at, most)
+    return this.#onDisk ? this.#readFile(at, Math.min(most, blockBytes), target) : this.#readBlock(at, most)
   }
 
   /** Frees memory and disk. Idempotent; reads that are under way end first. */
@@ -121,10 +115,11 @@ export class Spool {
 
   async #write(): Promise<void> {
     try {
-      this.#file ??= await this.#call(this.#openFile())
+      this.#file ??= await this.#call(this.#files.take(this.#bytesMax))
+      const { fd } = this.#file
       for (let block = this.#blocks.shift(); block && !this.#discarded; block = this.#blocks.shift()) {
         for (let at = 0; at < block.length; ) {
-          const { bytesWritten } = await this.#call(writeFile(this.#file, block, at, block.length - at, this.#written))
+          const { bytesWritten } = await this.#call(writeFile(fd, block, at, block.length - at, this.#written))
           this.#written += bytesWritten
           at += bytesWritten
         }
@@ -151,11 +146,15 @@ export class Spool {
   }
 
   async #readFile(at: number, most: number, give: () => Buffer = () => Buffer.allocUnsafeSlow(most)): Promise<Buffer> {
+    // Behind its end an upload before may still stand.
+    if (at + most > this.#written) throw new RangeError(`a form of ${this.#bytes} bytes was read at ${at}`)
     const target = give()
     try {
       let read = 0
       while (read < most) {
-        const { bytesRead } = await this.#call(readFile(this.#file as number, target, read, most - read, at + read))
+        const { bytesRead } = await this.#call(
+          readFile((this.#file as SpoolFile).fd, target, read, most - read, at + read),
+        )
         if (bytesRead === 0) throw new RangeError(`a form of ${this.#bytes} bytes was read at ${at}`)
         read += bytesRead
       }
@@ -175,17 +174,10 @@ export class Spool {
   }
 
   #close(): void {
-    if (!this.#discarded || this.#calls > 0 || this.#file === undefined) return
-    close(this.#file, () => undefined)
+    const file = this.#file
+    if (!this.#discarded || this.#calls > 0 || file === undefined) return
     this.#file = undefined
+    if (this.#failed) this.#files.drop(file)
+    else this.#files.give({ fd: file.fd, bytes: Math.max(file.bytes, this.#written) })
   }
-}
-
-function takeBlock(): Buffer {
-  return spares.pop() ?? Buffer.allocUnsafeSlow(blockBytes)
-}
-
-/** Takes back a block that nobody else has seen. */
-function giveBlock(block: Buffer): void {
-  if (block.buffer.byteLength === blockBytes && spares.length < sparesMax) spares.push(Buffer.from(block.buffer))
 }

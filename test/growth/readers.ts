@@ -236,7 +236,8 @@ function inFrames(bytes: Buffer, chunkBytes: number): void {
 }
 
 async function readWholeForm(bytes: Buffer): Promise<void> {
-  const spool = new Spool(() => Promise.reject(new Error('no file is wanted')), bytes.length)
+  const files = { take: () => Promise.reject(new Error('no file is wanted')), give: ignore, drop: ignore }
+  const spool = new Spool(files, bytes.length, bytes.length)
   const chunks = Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, i) =>
     Buffer.from(bytes.subarray(i * 65_536, (i + 1) * 65_536)),
   )

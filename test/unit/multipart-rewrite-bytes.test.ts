@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { existsSync, openSync } from 'node:fs'
+import { once } from 'node:events'
+import { closeSync, existsSync, fstatSync, openSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
@@ -8,8 +9,15 @@ import { runInNewContext } from 'node:vm'
 import busboy from 'busboy'
 import t from 'tap'
 import { Pool } from 'undici'
+import { blockBytes, giveBlock, takeBlock } from '../../plugins/multipart-rewrite/blocks.ts'
+import { FormFrames } from '../../plugins/multipart-rewrite/frame-form.ts'
+import { PieceStream } from '../../plugins/multipart-rewrite/piece-stream.ts'
 import { Spool } from '../../plugins/multipart-rewrite/spool.ts'
-import { Failure, type Part } from '../../src/kit/index.ts'
+import { type SpoolFiles, SpoolFolder } from '../../plugins/multipart-rewrite/spool-folder.ts'
+import { Failure, type Part, systemRandom } from '../../src/kit/index.ts'
+import { ByteBudget, ByteClaim } from '../../src/wire/index.ts'
+import { caseName } from '../harness/case-name.ts'
+import { until } from '../harness/edits.ts'
 import {
   boundary,
   contentType,
@@ -231,13 +239,22 @@ t.test(
   'a full disk is a Failure 503, whoever waits for it',
   { skip: !existsSync('/dev/full') && 'no /dev/full' },
   async t => {
-    const full = async () => openSync('/dev/full', 'r+')
-    const finished = new Spool(full, 4 * MiB)
+    const dropped: number[] = []
+    const full: SpoolFiles = {
+      take: async () => ({ fd: openSync('/dev/full', 'r+'), bytes: 0 }),
+      give: ({ fd }) => closeSync(fd),
+      drop: ({ fd }) => {
+        closeSync(fd)
+        dropped.push(fd)
+      },
+    }
+    const finished = new Spool(full, 4 * MiB, 4 * MiB)
     finished.append(Buffer.alloc(2 * MiB))
     await t.rejects(finished.backlog() ?? Promise.resolve(), { status: 503, code: 'form_spool_failed' })
     await t.rejects(finished.finish(), { status: 503, message: /ENOSPC/ })
     finished.discard()
-    const left = new Spool(full, 4 * MiB)
+    t.equal(dropped.length, 1, 'a file that the disk refused something of is not used again')
+    const left = new Spool(full, 4 * MiB, 4 * MiB)
     left.append(Buffer.alloc(2 * MiB))
     left.discard()
     await new Promise(setImmediate)
@@ -256,6 +273,145 @@ t.test('a form that is discarded while it is read ends the reading, and its desc
   await new Promise(resolve => stream.once('data', resolve))
   form.discard()
   await t.rejects(readAll(stream), /discarded/)
+})
+
+t.test('[13.5] a file is used again while other uploads are under way, and none is left after the last', async t => {
+  const { read, leftovers } = await startPlugin(t)
+  const open = async () => (process.platform === 'linux' ? (await leftovers()).length : -1)
+  const expected = (count: number) => (process.platform === 'linux' ? count : -1)
+  const upload = (bytes: number) => {
+    const content = picture('png', bytes)
+    const form = read(
+      rawForm([
+        [fileHead('image'), content],
+        [textHead('model'), 'm'],
+      ]),
+    )
+    return form.then(form => ({ form, content }))
+  }
+  const [first, second] = [await upload(5 * MiB), await upload(3 * MiB)]
+  t.equal(await open(), expected(2))
+  first.form.discard()
+  first.form.discard()
+  t.equal(await open(), expected(2), 'it is kept')
+  const third = await upload(2 * MiB)
+  t.equal(await open(), expected(2), 'and used')
+  for (const { form, content } of [second, third]) {
+    const [file] = files(form.parts)
+    t.equal(await file?.sha256(), sha256(content))
+    t.ok((await readAll(form.encode(form.parts).open())).includes(content))
+  }
+  const fourth = await upload(4 * MiB)
+  t.equal(await open(), expected(3))
+  third.form.discard()
+  fourth.form.discard()
+  t.equal(await open(), expected(3))
+  second.form.discard()
+  await until(async () => (await leftovers()).length === 0)
+})
+
+t.test('[13.5] of what stood in a file before nothing can be read', async t => {
+  const folder = new SpoolFolder(undefined, systemRandom)
+  t.teardown(() => folder.close())
+  const other = await folder.take(4 * MiB)
+  const before = new Spool(folder, 4 * MiB, 4 * MiB)
+  before.append(Buffer.alloc(4 * MiB, 'secret'))
+  await before.finish()
+  before.discard()
+  const spool = new Spool(folder, 2 * MiB, 3 * MiB)
+  spool.append(Buffer.alloc(2 * MiB, 'x'))
+  await spool.finish()
+  t.equal(String(await spool.read(2 * MiB - 4, 4)), 'xxxx')
+  await t.rejects(Promise.resolve(spool.read(2 * MiB - 4, 5)), RangeError)
+  await t.rejects(Promise.resolve(spool.read(2 * MiB, 1)), RangeError)
+  spool.discard()
+  const again = await folder.take(3 * MiB)
+  t.equal(again.bytes, 3 * MiB, 'and it is no longer than the upload may be')
+  t.equal(fstatSync(again.fd).size, 3 * MiB)
+  folder.give(again)
+  folder.give(other)
+})
+
+t.test('[13.5] what is kept of the disk counts, and gives way to an upload that is here', async t => {
+  const budget = new ByteBudget(10)
+  const folder = new SpoolFolder(undefined, systemRandom, new ByteClaim(budget))
+  t.teardown(() => folder.close())
+  const [a, b, c] = [await folder.take(9), await folder.take(9), await folder.take(9)]
+  folder.give({ ...a, bytes: 6 })
+  t.equal(budget.held, 6)
+  folder.give({ ...b, bytes: 6 })
+  t.equal(budget.held, 6, 'there is no room for another')
+  folder.clear()
+  t.equal(budget.held, 0)
+  const d = await folder.take(9)
+  folder.give({ ...d, bytes: 6 })
+  await folder.close()
+  t.equal(budget.held, 0)
+  folder.give({ ...c, bytes: 6 })
+  t.equal(budget.held, 0, 'and nothing is kept once it is closed')
+
+  const { begin, read } = await startPlugin(t, { spoolBytesMax: 10.1 * MiB })
+  const upload = (payer: string, bytes: number) => {
+    const body = rawForm([
+      [fileHead('image'), Buffer.alloc(bytes)],
+      [textHead('model'), 'm'],
+    ])
+    return read(body, { exchange: { ...begin(), payer } })
+  }
+  const forms = [await upload('a', 2.5 * MiB), await upload('b', 2.5 * MiB), await upload('c', 2.5 * MiB)]
+  forms.shift()?.discard()
+  forms.push(await upload('d', 2.9 * MiB))
+  for (const form of forms) form.discard()
+})
+
+t.test(
+  '[13.5] memory that was lent is used by others once its stream has been taken, but for what was filled last',
+  async t => {
+    // All that others have left.
+    const taken = Array.from({ length: 200 }, takeBlock)
+    const piece = {
+      bytes: 5 * blockBytes,
+      read: (_at: number, most: number, target?: () => Buffer) =>
+        Promise.resolve((target as () => Buffer)().subarray(0, most)),
+    }
+    const lent = new Set<ArrayBufferLike>()
+    const last: ArrayBufferLike[] = []
+    const stream = new PieceStream([piece, Buffer.from('end')], true)
+    stream.on('data', (chunk: Buffer) => {
+      if (chunk.length < blockBytes) return
+      lent.add(chunk.buffer)
+      last.push(chunk.buffer)
+    })
+    await until(() => stream.closed)
+    t.equal(lent.size, 3)
+    const after = new Set([takeBlock().buffer, takeBlock().buffer, takeBlock().buffer])
+    t.equal([...lent].filter(one => after.has(one)).length, 2)
+    t.notOk(after.has(last.at(-1) as ArrayBufferLike), 'a socket may have the last one yet')
+
+    const broken = new PieceStream([piece, Buffer.from('end')], true)
+    const [chunk] = (await once(broken, 'data')) as [Buffer]
+    broken.destroy()
+    await until(() => broken.closed)
+    const others = Array.from({ length: 10 }, () => takeBlock().buffer)
+    t.notOk(others.includes(chunk.buffer), 'nothing of a stream that was left is anybody’s')
+    for (const block of taken.slice(0, 8)) giveBlock(block)
+  },
+)
+
+t.test('[13.5] lines that begin like a boundary do not hide it, however many there are', async t => {
+  for (const lines of [0, 1, 7, 8, 9, 50])
+    for (const cut of [1, 3, 17, 1_000_000]) {
+      const content = `${'\r\n--bound '.repeat(lines)}\r\n--boundar\r\n--bounda`
+      const text = Buffer.from(`--boundary\r\nContent-Disposition: x\r\n\r\n${content}\r\n--boundary--\r\n`)
+      let seen = ''
+      const frames = new FormFrames('boundary', {
+        head: () => undefined,
+        content: bytes => void (seen += bytes.toString()),
+      })
+      for (let at = 0; at < text.length; at += cut) frames.take(text.subarray(at, at + cut))
+      frames.end()
+      t.equal(seen, content, caseName({ lines, cut }))
+    }
 })
 
 t.test('no mutation of a form breaks the reader, and what it accepts no other reader reads otherwise', async t => {
