@@ -14,7 +14,7 @@ export type StartMeasured = {
   readonly checkMs: number
 }
 
-const bin = new URL('../src/cli/bin.ts', import.meta.url).pathname
+const bin = new URL('../src/cli/tollgate.cjs', import.meta.url).pathname
 const config = new URL('gateway.yaml', import.meta.url).pathname
 
 /** How long the gateway takes to listen, and a configuration to be checked. */

@@ -85,7 +85,7 @@ export function failures<const Table extends ErrorTable>(table: Table): Fail<Tab
   const texts = new Map(Object.entries(table).map(([code, row]) => [code, row.text.split(placeholder)]))
   return function fail(code, ...rest) {
     const row = table[code] as ErrorRow
-    const message = fillText(texts.get(code) ?? [], (rest[0] ?? {}) as { readonly [name: string]: string | number })
+    const message = fillText(texts.get(code) as readonly string[], rest[0] ?? {})
     return withoutStack(() => new Failure(code, row, message, rest[1]))
   }
 }

@@ -137,10 +137,13 @@ t.test('an older Node is refused with the remedy before anything else is read', 
 t.test('every npm script asks for the right Node first', async t => {
   const { scripts } = JSON.parse(await read('package.json')) as { scripts: { [name: string]: string } }
   for (const [name, script] of Object.entries(scripts)) {
-    const guarded = /^node (?:-r \.\/)?src\/cli\/guard\.cjs/.test(script)
+    // The command asks before anything else.
+    const guarded = /^node (?:(?:-r \.\/)?src\/cli\/guard|src\/cli\/tollgate)\.cjs/.test(script)
     const chained = script.startsWith('npm run -s ') || (name === 'test' && scripts['pretest'] !== undefined)
     t.ok(guarded || chained, name)
   }
+  const [first] = (await read('src/cli/tollgate.cjs')).match(/^(?:require|void|const).*$/gm) ?? []
+  t.equal(first, "require('./guard.cjs')", 'the command asks first')
 })
 
 t.test('errors', async t => {
