@@ -1,12 +1,13 @@
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
+import { PageOfSegments } from '../segments/page.ts'
 import { hashSegment } from '../segments/write.ts'
 import type { Findings } from './findings.ts'
 import { chainTables } from './chain.ts'
 import { hashEntry, toEntry } from './entries.ts'
 
-/** Rows of one statement; segments are long. */
-const together = { entry: 1_000, reversal: 1_000, segment: 32 } as const
+/** Rows of one statement. */
+const together = 1_000
 
 type Table = (typeof chainTables)[number]
 /** A place of a chain. */
@@ -62,6 +63,7 @@ class Links {
   readonly #read = new Map<Table, Row[]>()
   readonly #through = new Map<Table, number>()
   readonly #over = new Set<Table>()
+  readonly #page = new PageOfSegments()
 
   constructor(chain: string) {
     this.#chain = chain
@@ -80,15 +82,17 @@ class Links {
   *#peek(table: Table): QueryProgram<Row | undefined> {
     const read = this.#read.get(table)?.at(-1)
     if (read || this.#over.has(table)) return read
+    const most = table === 'segment' ? this.#page.size : together
     const rows = yield ask(
       `SELECT * FROM ${table} WHERE chain = ? AND position > ? ORDER BY position LIMIT ?`,
       this.#chain,
       this.#through.get(table) ?? -Number.MAX_SAFE_INTEGER,
-      together[table],
+      most,
     )
     const last = rows.at(-1)
-    if (!last || rows.length < together[table]) this.#over.add(table)
+    if (!last || rows.length < most) this.#over.add(table)
     if (last) this.#through.set(table, whole(last, 'position'))
+    if (table === 'segment') this.#page.had(rows.reduce((charges, row) => charges + whole(row, 'count'), 0))
     this.#read.set(table, rows.toReversed())
     return rows[0]
   }

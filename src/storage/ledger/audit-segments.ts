@@ -3,15 +3,14 @@ import { askIn } from '../ask-in.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { findBooked, readSegment } from '../segments/find.ts'
+import { PageOfSegments } from '../segments/page.ts'
 import { type Booked, rowsOf } from '../segments/parse.ts'
 import { begunAt, reachMs, reachOf } from '../segments/reach.ts'
 import { type Findings, totalsOf } from './findings.ts'
 import { accountOf, digestCharge, sales, toEntry } from './entries.ts'
 
-/** Segments of one statement. */
-const together = 16
 const nextSegments = `SELECT chain, position, first_id, last_id, count, body FROM segment WHERE last_id > ?
-  ORDER BY last_id LIMIT ${together}`
+  ORDER BY last_id LIMIT ?`
 
 /**
  * Proves every segment against its own row and its reversals: it has as many charges as it says, each of them once and in no
@@ -20,13 +19,15 @@ const nextSegments = `SELECT chain, position, first_id, last_id, count, body FRO
 export function* auditSegments(findings: Findings): QueryProgram<void> {
   // Charges that a segment yet to come may have too.
   const recent = new Map<string, string>()
+  const page = new PageOfSegments()
   let after = ''
   let reversals = 0
   for (;;) {
-    const rows = yield ask(nextSegments, after)
+    const rows = yield ask(nextSegments, after, page.size)
     const last = rows.at(-1)
     if (!last) break
     const booked = rows.flatMap(row => auditSegment(findings, row, recent))
+    page.had(booked.length)
     const ids = booked.map(({ id }) => id)
     yield* reportTwice(findings, ids)
     reversals += yield* auditReversals(findings, booked)

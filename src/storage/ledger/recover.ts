@@ -30,6 +30,10 @@ const lookedAt = 5_000
 const missingColumns = `id, time, key_id, user_name, group_name, model, operation, outcome, error_code, duration_ms, upstream,
   config_revision, forwarded, dropped`
 
+const segmentsTogether = 64
+const lastSegments = `SELECT s.*, r.epoch AS alive FROM segment s
+  LEFT JOIN replica r ON r.owner = s.owner AND r.epoch = s.epoch WHERE s.last_id < ? ORDER BY s.last_id DESC LIMIT ${segmentsTogether}`
+
 /** Of a charge whose process is gone or was silent for too long. */
 const isLeft = `NOT EXISTS (SELECT 1 FROM replica WHERE replica.owner = charge.owner AND replica.epoch = charge.epoch)`
 
@@ -134,16 +138,14 @@ function* writeMissingOfSegments(at: number): QueryProgram<void> {
   const since = pruned ? whole(pruned, 'value') : 0
   let before = afterAll
   for (let looked = 0; looked < lookedAt; ) {
-    const [segment] = yield ask(`SELECT * FROM segment WHERE last_id < ? ORDER BY last_id DESC LIMIT 1`, before)
-    if (!segment) return
-    before = text(segment, 'last_id')
-    looked += whole(segment, 'count')
-    const [alive] = yield ask(
-      'SELECT 1 AS alive FROM replica WHERE owner = ? AND epoch = ?',
-      text(segment, 'owner'),
-      whole(segment, 'epoch'),
-    )
-    if (!alive) yield* writeMissing(readSound(segment).filter(booked => booked.at >= since))
+    const segments = yield ask(lastSegments, before)
+    const left = segments.filter(row => row['alive'] === null)
+    const booked = left.flatMap(readSound).filter(one => one.at >= since)
+    yield* writeMissing(booked)
+    looked += segments.reduce((sum, row) => sum + whole(row, 'count'), 0)
+    const last = segments.at(-1)
+    if (!last || segments.length < segmentsTogether) return
+    before = text(last, 'last_id')
   }
 }
 

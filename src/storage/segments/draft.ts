@@ -1,7 +1,7 @@
 import type { ChargeFacts, ChargeRule, Line } from '../../kit/charge.ts'
 import { cellsOf } from '../../kit/shapes/member.ts'
 import type { Posting } from '../ledger/posting.ts'
-import { payerMembers, termMembers } from './members.ts'
+import { type Payer, termMembers } from './members.ts'
 import { begunAt, reachMs } from './reach.ts'
 
 const dayMs = 86_400_000
@@ -21,13 +21,13 @@ export type Segment = {
 export type Spent = readonly [keyId: string, amount: number, at: number]
 
 /** Who pays, on one day: in the body once for all of the segment. */
-type Payer = { readonly place: number; readonly facts: ChargeFacts; readonly day: number; amount: number; at: number }
+type Paying = { readonly place: number; readonly facts: ChargeFacts; readonly day: number; amount: number; at: number }
 /** For what: in the body once for all charges that differ in nothing but who, when and how much. */
 type Terms = { readonly place: number; readonly posting: Posting }
 
 /** Many charges as one text, written while they are gone through. */
 export class Draft {
-  readonly #payers = new Map<string, Payer[]>()
+  readonly #payers = new Map<string, Paying[]>()
   readonly #terms = new Map<ChargeRule, Terms[]>()
   #oldest = Infinity
   #newest = -Infinity
@@ -81,13 +81,15 @@ export class Draft {
     return this.#places++
   }
 
-  #payerOf(facts: ChargeFacts, at: number): Payer {
+  #payerOf(facts: ChargeFacts, at: number): Paying {
     const { keyId, user, group } = facts
     const day = Math.floor(at / dayMs)
     const known = this.#payers.get(keyId)
     const found = known?.find(one => one.facts.user === user && one.facts.group === group && one.day === day)
     if (found) return found
-    const payer = { place: this.#put(JSON.stringify(cellsOf(payerMembers, facts))), facts, day, amount: 0, at }
+    // Of many keys nearly every charge has one of its own: no way round by the members.
+    const names: Payer = { key_id: keyId, user_name: user, group_name: group }
+    const payer = { place: this.#put(JSON.stringify(names)), facts, day, amount: 0, at }
     if (known) known.push(payer)
     else this.#payers.set(keyId, [payer])
     return payer

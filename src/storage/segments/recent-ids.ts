@@ -61,9 +61,13 @@ class Tags {
   }
 }
 
-/** FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv */
+/** Where ids differ that were made in one minute. */
+const tailLength = 16
+
+/** FNV-1a of the end: http://www.isthe.com/chongo/tech/comp/fnv */
 function tagOf(id: string): number {
   let tag = 0x811c9dc5
-  for (let i = 0; i < id.length; i++) tag = Math.imul(tag ^ id.charCodeAt(i), 0x01000193)
+  for (let i = Math.max(0, id.length - tailLength); i < id.length; i++)
+    tag = Math.imul(tag ^ id.charCodeAt(i), 0x01000193)
   return tag === 0 ? 1 : tag
 }

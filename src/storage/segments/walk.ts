@@ -1,19 +1,19 @@
 import { ask, type QueryProgram } from '../query.ts'
 import { text } from '../rows.ts'
 import { readSegment } from './find.ts'
+import { PageOfSegments } from './page.ts'
 import type { Booked } from './parse.ts'
 import { afterAll, reachOf } from './reach.ts'
 
-/** Segments of one statement. */
-const together = 8
 const next = `SELECT chain, position, last_id, body FROM segment WHERE last_id > ? AND last_id < ? AND first_id < ?
-  ORDER BY last_id LIMIT ${together}`
+  ORDER BY last_id LIMIT ?`
 const earliest = 'SELECT min(first_id) AS first_id FROM segment WHERE last_id > ? AND last_id < ?'
 
 /** Goes through the charges in segments in the order of their ids, however the segments overlap. */
 export class SegmentWalk {
   readonly #after: string
   readonly #until: string
+  readonly #page = new PageOfSegments()
   #through: string
   #read: Booked[] = []
   #isOver = false
@@ -36,12 +36,17 @@ export class SegmentWalk {
 
   /** @returns what all that has not been read sorts at or behind */
   *#readOn(): QueryProgram<string> {
-    const segments = yield ask(next, this.#through, reachOf(this.#until), this.#until)
+    const { size } = this.#page
+    const segments = yield ask(next, this.#through, reachOf(this.#until), this.#until, size)
+    let charges = 0
     for (const segment of segments)
-      for (const booked of readSegment(segment))
+      for (const booked of readSegment(segment)) {
+        charges++
         if (booked.id > this.#after && booked.id < this.#until) this.#read.push(booked)
+      }
+    this.#page.had(charges)
     const last = segments.at(-1)
-    this.#isOver = segments.length < together
+    this.#isOver = segments.length < size
     if (!last || this.#isOver) return afterAll
     this.#through = text(last, 'last_id')
     const [behind] = yield ask(earliest, this.#through, reachOf(this.#through))
