@@ -63,6 +63,21 @@ export function firstIdAt(prefix: string, ms: number): string {
   return prefix + spell(Math.max(0, Math.floor(ms)))
 }
 
+/** By the code of a character; -1 for one that no id has. */
+const places = Int8Array.from({ length: 128 }, (_, code) => alphabet.indexOf(String.fromCharCode(code)))
+
+/** When an id that begins with `prefix` was made, in milliseconds; NaN for what is no id. */
+export function timeOfId(prefix: string, id: string): number {
+  if (!id.startsWith(prefix) || id.length < prefix.length + 10) return Number.NaN
+  let ms = 0
+  for (let i = prefix.length; i < prefix.length + 10; i++) {
+    const place = places[id.charCodeAt(i)] ?? -1
+    if (place < 0) return Number.NaN
+    ms = ms * 32 + place
+  }
+  return ms
+}
+
 function spell(ms: number): string {
   let rest = ms
   let text = ''

@@ -197,6 +197,7 @@ function createLedger(parts: StorageParts, endings: Endings): Storage['ledger'] 
     async hold(request) {
       if (!writer.healthy()) throw new StorageError('storage_unavailable', { reason: 'writing failed a moment ago' })
       const at = clock.now()
+      chargeQueue.opened(request.facts.id, at)
       try {
         return withBuffer(await writer.submit('hold', { request, at }))
       } catch (error) {

@@ -23,6 +23,7 @@ import { lapse } from './ledger/lapse.ts'
 import { addLine } from './ledger/line.ts'
 import { markDelivered } from './ledger/mark-delivered.ts'
 import { type Decision, refund, resolve } from './ledger/resolve.ts'
+import type { Posted } from './ledger/charge-queue.ts'
 import { postCharges } from './ledger/post-charges.ts'
 import { beat, type Recovery } from './ledger/recover.ts'
 import { settle } from './ledger/settle.ts'
@@ -62,8 +63,7 @@ export type Changes = {
   endSession: { given: { readonly hash: string }; gives: null }
   note: { given: { readonly row: Omit<TrailRow, 'id' | 'at'>; readonly at: number }; gives: null }
   pruneLogs: { given: { readonly until: number; readonly limit: number }; gives: number }
-  /** Charges as the JSON of a list. */
-  post: { given: { readonly postings: string }; gives: null }
+  post: { given: Posted; gives: null }
   batch: { given: Batch; gives: null }
   probe: { given: null; gives: null }
 }
@@ -98,7 +98,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   endSession: (_self, given) => endSession(given),
   note,
   pruneLogs: (_self, given) => pruneLogs(given),
-  post: (identity, { postings }) => postCharges(identity, postings),
+  post: postCharges,
   batch: (_self, batch) => writeBatch(batch),
   probe,
 }

@@ -18,3 +18,6 @@ export function ask(sql: string, ...params: readonly Value[]): Query {
 
 /** Behind a SELECT of rows that another process may be changing: PostgreSQL passes those by; SQLite has one writer. */
 export const skipLocked = '/* skip locked */'
+
+/** Behind a SELECT of rows that are written next: PostgreSQL locks them in the order asked for; SQLite has one writer. */
+export const lockRows = '/* lock rows */'

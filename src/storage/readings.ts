@@ -70,19 +70,19 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     },
     async steps({ match, stepMs }) {
       const { db, countSteps } = await load()
-      return countSteps(db, match, stepMs)
+      return countSteps(db, run, match, stepMs)
     },
     async summary(span) {
       const { db, summarize } = await load()
-      return summarize(db, span)
+      return summarize(db, run, span)
     },
     async usage(match) {
       const { db, sumUsage } = await load()
-      return sumUsage(db, match)
+      return sumUsage(db, run, match)
     },
     async logs(filter) {
       const { db, listLogs } = await load()
-      const rows = await listLogs(db, filter)
+      const rows = await listLogs(db, run, filter)
       const charges = await run(findCharges(rows.map(row => row.id)))
       return rows.map(row => ({ row, charge: charges.get(row.id) ?? null }))
     },

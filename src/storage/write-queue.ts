@@ -1,7 +1,7 @@
 import type { Log } from '../kit/index.ts'
 import { StorageError } from './errors.ts'
 import type { LogQueue, Batch } from './journal/log-queue.ts'
-import type { ChargeQueue } from './ledger/charge-queue.ts'
+import type { ChargeQueue, Posted } from './ledger/charge-queue.ts'
 
 /** Somebody waits until what was handed in so far is durable. */
 type Flush = {
@@ -59,7 +59,7 @@ export class WriteQueue {
   }
 
   /** The next charges; undefined when there are none, or others are on their way. */
-  takePost(): string | undefined {
+  takePost(): Posted | undefined {
     const charges = this.hasPost ? undefined : this.#chargeQueue.take()
     this.hasPost ||= charges !== undefined
     return charges

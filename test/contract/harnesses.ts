@@ -32,6 +32,14 @@ export async function sqliteHarness(): Promise<StorageHarness> {
     child: async (role, job) => runChild(url, role, job),
     lapse: async () => edit(lapseOthers, true, false),
     edit: async sql => edit(sql, true, false),
+    read: async sql => {
+      const db = new DatabaseSync(path, { timeout: 5_000, readOnly: true })
+      try {
+        return db.prepare(sql).all()
+      } finally {
+        db.close()
+      }
+    },
     tamper: async sql => edit(sql, false, true),
     close: async () => rmSync(folder, { recursive: true, force: true }),
   }
@@ -55,6 +63,20 @@ export function postgresHarness(postgres: Postgres): Harness {
       child: async (role, job) => runChild(url, role, job),
       lapse: () => edit(lapseOthers),
       edit: sql => edit(sql),
+      async read(sql) {
+        const client = await postgres.connect(url)
+        try {
+          // Whole numbers of 64 bits come as texts.
+          const { rows } = await client.query(sql)
+          return rows.map(row =>
+            Object.fromEntries(
+              Object.entries(row).map(([name, value]) => [name, name === 'count' ? Number(value) : value]),
+            ),
+          )
+        } finally {
+          await client.end()
+        }
+      },
       // Past triggers and foreign keys.
       tamper: sql => edit('SET session_replication_role = replica', sql),
       close: async () => undefined,

@@ -16,6 +16,8 @@ export type StorageHarness = {
   lapse(): Promise<void>
   /** Changes the rows by hand, as far as the guards let it. */
   edit(sql: string): Promise<void>
+  /** Reads rows by hand. */
+  read(sql: string): Promise<readonly { readonly [column: string]: unknown }[]>
   /** Changes the rows by hand, past every guard. */
   tamper(sql: string): Promise<void>
   close(): Promise<void>

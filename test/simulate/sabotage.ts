@@ -321,6 +321,27 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
+    name: 'segment-on-the-house',
+    oracle: 'exactly-once',
+    says: 'what charges in a segment come to is booked on no key',
+    edits: [
+      [
+        'src/storage/segments/write.ts',
+        'yield* spendAll(JSON.parse(segment.spent) as Spent[])',
+        'void [spendAll, JSON.parse(segment.spent) as Spent[]]',
+      ],
+    ],
+  },
+  {
+    name: 'resent-anew',
+    oracle: 'audit',
+    says: 'a group whose commit was in doubt is written again, whether or not it is there',
+    edits: [
+      ['src/storage/segments/write.ts', 'if (there.length > 0) return', ''],
+      ['src/storage/migrations/0006-segments.ts', 'CREATE UNIQUE INDEX segment_ids', 'CREATE INDEX segment_ids'],
+    ],
+  },
+  {
     name: 'lease-runs-out',
     oracle: 'audit',
     says: 'the lease of a gateway alone on its file runs out, and is not renewed',

@@ -32,6 +32,24 @@ export const usageMembers = {
 
 export type UsageRow = Values<typeof usageMembers>
 
+/** What use is added up by. */
+type Place = Pick<UsageRow, 'day' | 'user' | 'keyId' | 'model' | 'currency'>
+/** What is added up. */
+export type UsageCounts = Omit<UsageRow, keyof Place>
+
+const nothing: UsageCounts = { requests: 0, images: 0, inputTokens: 0, outputTokens: 0, amount: 0, refunded: 0 }
+const counts = Object.keys(nothing) as (keyof UsageCounts)[]
+
+/** A row to which nothing has been added yet. */
+export function beginUse(place: Place): UsageRow {
+  return { ...place, ...nothing }
+}
+
+/** The same row with more in it. */
+export function addUse(row: UsageRow, more: Partial<UsageCounts>): UsageRow {
+  return { ...row, ...Object.fromEntries(counts.map(name => [name, row[name] + (more[name] ?? 0)])) }
+}
+
 const own = shownOf(usageMembers, (row: UsageRow) => row)
 
 /** A row of use as the console's interface shows it. */

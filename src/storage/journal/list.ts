@@ -3,14 +3,18 @@ import type { LogFilter, LogRow } from '../../kit/index.ts'
 import type { Row } from '../query.ts'
 import { logColumns, toLogRow } from '../rows.ts'
 import type { Tables } from '../tables.ts'
-import { conditionsOf, within } from './match.ts'
+import { type Run, listSettled } from './booked.ts'
+import { conditionsOf, rowsMax, within } from './match.ts'
 
-/** No page is larger, whatever is asked for. */
-const rowsMax = 1_000
 const columns = logColumns.map(name => `log.${name}` as const)
 
 /** Newest first, which is by id: ids are ordered by time. The next page begins `before` the last id of this one. */
-export async function listLogs(db: Kysely<Tables>, filter: LogFilter): Promise<readonly LogRow[]> {
+export async function listLogs(db: Kysely<Tables>, run: Run, filter: LogFilter): Promise<readonly LogRow[]> {
+  if (filter.charge === 'settled') return listSettled(others => listRows(db, others), run, filter)
+  return listRows(db, filter)
+}
+
+async function listRows(db: Kysely<Tables>, filter: LogFilter): Promise<readonly LogRow[]> {
   const rows: readonly Row[] = await pageOf(db, filter).execute()
   const found = rows.map(toLogRow)
   return filter.after === undefined ? found : found.toReversed()
@@ -45,10 +49,9 @@ function pageOf(db: Kysely<Tables>, filter: LogFilter) {
     return (
       page
         .innerJoin('charge', 'charge.id', 'log.id')
-        .$if(charge !== undefined, charges => charges.where('charge.state', '=', charge ?? 'settled'))
         // Word for word as in the index of these.
-        .$if(charge !== undefined && charge !== 'settled', charges =>
-          charges.where(sql<boolean>`charge.state <> 'settled'`),
+        .$if(charge !== undefined, charges =>
+          charges.where('charge.state', '=', charge ?? '').where(sql<boolean>`charge.state <> 'settled'`),
         )
         .$if(otherSize === true, charges => charges.where('charge.size', 'is not', null))
         .where(is => is.and(within('charge.id', filter)))

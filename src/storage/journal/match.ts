@@ -5,6 +5,8 @@ import type { Tables } from '../tables.ts'
 
 type Build = ExpressionBuilder<Tables, 'log'>
 
+/** No page is larger, whatever is asked for. */
+export const rowsMax = 1_000
 /** Of requests' ids. */
 const prefix = 'req_'
 

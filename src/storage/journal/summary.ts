@@ -2,9 +2,11 @@ import { type Kysely, sql } from 'kysely'
 import { firstIdAt } from '../../kit/ids.ts'
 import { useChargeId } from '../../kit/image-tool.ts'
 import type { LogMatch, LogStep, Summary, UsageMatch, UsageRow } from '../../kit/index.ts'
+import { addUse } from '../../kit/shapes/usage-row.ts'
 import type { Row } from '../query.ts'
 import { text, toUsageRow, whole } from '../rows.ts'
 import type { Tables } from '../tables.ts'
+import { countBookedSteps, type Run, sumBooked, sumBookedUse } from './booked.ts'
 import { conditionsOf, within } from './match.ts'
 
 const failed = sql<number>`CASE WHEN status >= 400 OR outcome <> 'answered' THEN 1 ELSE 0 END`
@@ -14,6 +16,22 @@ export type Span = { readonly since: number; readonly until: number; readonly us
 
 /** Requests by steps of time, oldest first; steps without any are left out. */
 export async function countSteps(
+  db: Kysely<Tables>,
+  run: Run,
+  match: LogMatch & { since: number; until: number },
+  stepMs: number,
+): Promise<readonly LogStep[]> {
+  const inRows = await countRowSteps(db, match, stepMs)
+  if (match.charge !== 'settled') return inRows
+  const steps = new Map(inRows.map(step => [step.from, step]))
+  for (const { from, requests, errors } of await countBookedSteps(db, run, match, stepMs)) {
+    const step = steps.get(from)
+    steps.set(from, { from, requests: requests + (step?.requests ?? 0), errors: errors + (step?.errors ?? 0) })
+  }
+  return [...steps.values()].sort((a, b) => a.from - b.from)
+}
+
+async function countRowSteps(
   db: Kysely<Tables>,
   match: LogMatch & { since: number; until: number },
   stepMs: number,
@@ -33,11 +51,11 @@ export async function countSteps(
   }))
 }
 
-export async function summarize(db: Kysely<Tables>, span: Span): Promise<Summary> {
+export async function summarize(db: Kysely<Tables>, run: Run, span: Span): Promise<Summary> {
   const [total, durations, spent, images] = await Promise.all([
     countAll(db, span),
     countDurations(db, span),
-    sumSpent(db, span),
+    sumSpent(db, run, span),
     countImages(db, span),
   ])
   return { ...total, p50Ms: quantile(durations, 0.5), p95Ms: quantile(durations, 0.95), spent, images }
@@ -89,7 +107,7 @@ function quantile(durations: readonly Duration[], share: number): number | null 
   return null
 }
 
-async function sumSpent(db: Kysely<Tables>, { since, until, user }: Span): Promise<Summary['spent']> {
+async function sumSpent(db: Kysely<Tables>, run: Run, { since, until, user }: Span): Promise<Summary['spent']> {
   let query = db
     .selectFrom('charge')
     .select(({ fn }) => ['currency', fn.sum<number>('amount').as('amount')])
@@ -97,10 +115,14 @@ async function sumSpent(db: Kysely<Tables>, { since, until, user }: Span): Promi
     .where('id', '>=', firstIdAt('req_', since))
     .where('id', '<', firstIdAt('req_', until))
     .groupBy('currency')
-    .orderBy('currency')
   if (user !== undefined) query = query.where('user_name', '=', user)
   const rows: readonly Row[] = await query.execute()
-  return rows.map(row => ({ currency: text(row, 'currency'), amount: whole(row, 'amount') }))
+  const sums = new Map(await run(sumBooked(since, until, user)))
+  for (const row of rows) {
+    const currency = text(row, 'currency')
+    sums.set(currency, (sums.get(currency) ?? 0) + whole(row, 'amount'))
+  }
+  return [...sums].map(([currency, amount]) => ({ currency, amount })).sort(by(({ currency }) => [currency]))
 }
 
 async function countImages(db: Kysely<Tables>, { since, until, user }: Span): Promise<Summary['images']> {
@@ -118,8 +140,31 @@ async function countImages(db: Kysely<Tables>, { since, until, user }: Span): Pr
   return rows.map(row => ({ tier: text(row, 'tier'), count: whole(row, 'count') }))
 }
 
-/** Charged use by day, key and model, oldest first. */
-export async function sumUsage(db: Kysely<Tables>, match: UsageMatch): Promise<readonly UsageRow[]> {
+/** Charged use by day, key and model, oldest first: of charges in rows and of those in segments. */
+export async function sumUsage(db: Kysely<Tables>, run: Run, match: UsageMatch): Promise<readonly UsageRow[]> {
+  const order = by((row: UsageRow) => [row.day, row.user, row.keyId, row.model, row.currency])
+  const uses: UsageRow[] = []
+  for (const use of [...(await sumRowUse(db, match)), ...(await run(sumBookedUse(match)))].sort(order)) {
+    const last = uses.at(-1)
+    if (last && order(last, use) === 0) uses[uses.length - 1] = addUse(last, use)
+    else uses.push(use)
+  }
+  return uses
+}
+
+/** By one word after the other, as the database sorts them. */
+function by<T>(words: (one: T) => readonly string[]): (a: T, b: T) => number {
+  return (a, b) => {
+    const others = words(b)
+    for (const [i, word] of words(a).entries()) {
+      const other = others[i] ?? ''
+      if (word !== other) return word < other ? -1 : 1
+    }
+    return 0
+  }
+}
+
+async function sumRowUse(db: Kysely<Tables>, match: UsageMatch): Promise<readonly UsageRow[]> {
   let query = db
     .selectFrom('charge')
     .leftJoin('log', 'log.id', 'charge.id')
@@ -145,10 +190,6 @@ export async function sumUsage(db: Kysely<Tables>, match: UsageMatch): Promise<r
     .where('charge.id', '>=', firstIdAt('req_', match.since))
     .where('charge.id', '<', firstIdAt('req_', match.until))
     .groupBy(['day', 'charge.user_name', 'charge.key_id', 'charge.model', 'charge.currency'])
-    .orderBy('day')
-    .orderBy('charge.user_name')
-    .orderBy('charge.key_id')
-    .orderBy('charge.model')
   if (match.user !== undefined) query = query.where('charge.user_name', '=', match.user)
   if (match.keyId !== undefined) query = query.where('charge.key_id', '=', match.keyId)
   const rows: readonly Row[] = await query.execute()

@@ -1,4 +1,5 @@
-import { ask, type QueryProgram, type Value } from '../query.ts'
+import { noteUsed } from '../keys/note-used.ts'
+import type { QueryProgram, Value } from '../query.ts'
 import { logColumns } from '../rows.ts'
 
 /** Rows of one statement; a statement costs as much as three rows. */
@@ -27,9 +28,6 @@ export function* writeLogs(text: string): QueryProgram<null> {
     const key = values[at + keyAt]
     if (typeof key === 'string') usedAt.set(key, Math.max(usedAt.get(key) ?? 0, Number(values[at + timeAt])))
   }
-  // In the order of their ids: two that lock the same keys do so in the same order.
-  for (const [key, at] of [...usedAt].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    yield ask('UPDATE key SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?', at, key, at)
-  }
+  yield* noteUsed(usedAt)
   return null
 }

@@ -26,32 +26,27 @@ const before = (period: Period): string =>
 const spentNow = (period: Period): string =>
   `CASE WHEN ${isNow(period)} THEN ${period}_spent ELSE ${before(period)} END`
 
-/** Books on all of a key's life, on the day and on the month. What is left behind of those is kept (table `spell`). */
-export function spend({ keyId, amount, heldBack, at }: Spending): Query {
+/** Books an amount, as SQL, on all of a key's life, on the day and on the month; `bookingParams` are its parameters. */
+export const booking = (amount: string): string =>
+  `spent = spent + ${amount},
+   day_spent = ${spentNow('day')} + ${amount}, day_start = CASE WHEN ${isNow('day')} THEN day_start ELSE ? END,
+   month_spent = ${spentNow('month')} + ${amount}, month_start = CASE WHEN ${isNow('month')} THEN month_start ELSE ? END`
+
+/** @param amount where it is a parameter too */
+export function bookingParams(at: number, ...amount: readonly [] | readonly [number]): readonly number[] {
   const [day, dayAhead, month, monthAhead] = bounds(at)
-  return ask(
-    `UPDATE key SET spent = spent + ?, held = held - ?,
-       day_spent = ${spentNow('day')} + ?, day_start = CASE WHEN ${isNow('day')} THEN day_start ELSE ? END,
-       month_spent = ${spentNow('month')} + ?, month_start = CASE WHEN ${isNow('month')} THEN month_start ELSE ? END
-     WHERE id = ?`,
-    amount,
-    heldBack,
-    day,
-    dayAhead,
-    day,
-    amount,
-    day,
-    dayAhead,
-    day,
-    month,
-    monthAhead,
-    month,
-    amount,
-    month,
-    monthAhead,
-    month,
-    keyId,
-  )
+  const [ofDay, ofMonth] = [
+    [day, dayAhead, day],
+    [month, monthAhead, month],
+  ]
+  return [...amount, ...ofDay, ...amount, ...ofDay, ...ofMonth, ...amount, ...ofMonth]
+}
+
+const spendOne = `UPDATE key SET ${booking('?')}, held = held - ? WHERE id = ?`
+
+/** What is left behind of a day and a month is kept (table `spell`). */
+export function spend({ keyId, amount, heldBack, at }: Spending): Query {
+  return ask(spendOne, ...bookingParams(at, amount), heldBack, keyId)
 }
 
 /** Gives back what was spent at `since`: of all, and of the day and the month that it was spent in. */

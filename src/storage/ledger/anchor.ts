@@ -1,6 +1,7 @@
 import type { Anchor, ChainEnd } from '../../kit/index.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
+import { chainTables } from './chain.ts'
 
 /** Where every chain ends. Run on one snapshot. */
 export function* readAnchor(at: number): QueryProgram<Anchor> {
@@ -38,10 +39,14 @@ export function* auditAnchors(anchors: readonly Anchor[], report: (problem: stri
 }
 
 function* compareEnd({ chain, position, head }: ChainEnd): QueryProgram<string | undefined> {
-  const [entry] = yield ask('SELECT hash FROM entry WHERE chain = ? AND position = ?', chain, position)
-  if (entry) return text(entry, 'hash') === head ? undefined : `${position} is not the one that was there`
-  const [last] = yield ask('SELECT max(position) AS position FROM entry WHERE chain = ?', chain)
-  return `${position} was there and is gone; they end at ${last ? whole(last, 'position') : 0}`
+  let last = 0
+  for (const table of chainTables) {
+    const [entry] = yield ask(`SELECT hash FROM ${table} WHERE chain = ? AND position = ?`, chain, position)
+    if (entry) return text(entry, 'hash') === head ? undefined : `${position} is not the one that was there`
+    const [end] = yield ask(`SELECT max(position) AS position FROM ${table} WHERE chain = ?`, chain)
+    last = Math.max(last, end ? whole(end, 'position') : 0)
+  }
+  return `${position} was there and is gone; they end at ${last}`
 }
 
 function* readIdentity(): QueryProgram<string> {

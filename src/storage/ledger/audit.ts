@@ -3,7 +3,10 @@ import type { Anchor, Audit } from '../../kit/index.ts'
 import { auditAnchors } from './anchor.ts'
 import { ask, type Row, type Rows, type QueryProgram } from '../query.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
-import { accountOf, digestCharge, type Entry, hashEntry, sales, toEntry } from './entries.ts'
+import { type Findings, totalsOf } from './findings.ts'
+import { auditChains } from './audit-chains.ts'
+import { auditSegments } from './audit-segments.ts'
+import { accountOf, digestCharge, type Entry, sales, toEntry } from './entries.ts'
 import { groupRows } from './find.ts'
 
 /** More than anybody reads; the rest are counted. */
@@ -14,16 +17,6 @@ const holdsEndMs = 60_000
 
 /** Who decides by himself: a person does not. */
 const byItself = new Set(['gateway', 'recovery'])
-
-type Totals = { spent: number; held: number }
-type Findings = {
-  charges: number
-  lines: number
-  entries: number
-  left: number
-  readonly totals: Map<string, Totals>
-  report(problem: string): void
-}
 
 /**
  * Proves the books from nothing but their rows: every charge against its lines and entries, every key against its
@@ -50,6 +43,7 @@ export function* audit({
     },
   }
   yield* auditCharges(findings, yield* findLive(at))
+  yield* auditSegments(findings)
   yield* auditChains(findings)
   yield* auditAnchors(anchors, problem => findings.report(problem))
   yield* auditKeys(findings)
@@ -154,41 +148,6 @@ function reportStray(findings: Findings, table: 'line' | 'entry', id: string): v
   findings.report(`charge ${id}: is gone, but has a row in ${table}`)
 }
 
-function* auditChains(findings: Findings): QueryProgram<void> {
-  const ends = yield ask(
-    'SELECT id, position, head FROM chain UNION SELECT chain, 0, NULL FROM entry WHERE chain NOT IN (SELECT id FROM chain)',
-  )
-  for (const end of ends) {
-    const chain = text(end, 'id')
-    let position = 0
-    let head = ''
-    for (;;) {
-      const rows = yield ask(
-        'SELECT * FROM entry WHERE chain = ? AND position > ? ORDER BY position LIMIT ?',
-        chain,
-        position,
-        pageRows,
-      )
-      if (rows.length === 0) break
-      findings.entries += rows.length
-      for (const row of rows) {
-        const at = whole(row, 'position')
-        if (at !== position + 1) findings.report(`entries of ${chain}: ${position + 1} to ${at - 1} are missing`)
-        if (text(row, 'prev_hash') !== head)
-          findings.report(`entries of ${chain}: ${at} does not follow the one before`)
-        if (hashEntry(chain, at, text(row, 'prev_hash'), toEntry(row)) !== text(row, 'hash')) {
-          findings.report(`entries of ${chain}: ${at} has been changed`)
-        }
-        position = at
-        head = text(row, 'hash')
-      }
-    }
-    if (position !== whole(end, 'position') || head !== (end['head'] ?? '')) {
-      findings.report(`entries of ${chain}: end at ${position}, ${whole(end, 'position')} were written`)
-    }
-  }
-}
-
 function* auditKeys(findings: Findings): QueryProgram<void> {
   const keys = yield ask('SELECT id, spent, held FROM key')
   for (const key of keys) {
@@ -201,10 +160,4 @@ function* auditKeys(findings: Findings): QueryProgram<void> {
     findings.totals.delete(id)
   }
   for (const id of findings.totals.keys()) findings.report(`key ${id}: is gone, but has charges`)
-}
-
-function totalsOf(findings: Findings, keyId: string): Totals {
-  let totals = findings.totals.get(keyId)
-  if (!totals) findings.totals.set(keyId, (totals = { spent: 0, held: 0 }))
-  return totals
 }

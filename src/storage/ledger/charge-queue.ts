@@ -1,48 +1,62 @@
-import type { Charge, ChargeFacts, ChargeRule, Line, Settlement } from '../../kit/index.ts'
+import type { Charge, ChargeRule, Line } from '../../kit/index.ts'
 import type { Value } from '../query.ts'
 import { factValues } from './fact-values.ts'
 import { lineValues } from './line.ts'
+import type { Posting } from './posting.ts'
+import { Draft, type Segment } from '../segments/draft.ts'
+import { fits } from '../segments/fits.ts'
+import { ageMaxMs, aheadMs } from '../segments/reach.ts'
+import { RecentIds } from '../segments/recent-ids.ts'
 
 /** As many wait at most before new charges are refused; those of requests under way still come on top. */
 const waitingMax = 50_000
 /** One group of charges costs its commit a few milliseconds. */
 const together = 256
 
-/** A charge that is known wholly: what it is for, and what it comes to. */
-export type Posting = {
-  readonly facts: ChargeFacts
-  readonly lines: readonly Line[]
-  readonly delivery: Settlement['delivery']
-  readonly at: number
-}
+/** What is kept of one until it is written. `hasRows`: no segment can hold it, or it may have been written before. */
+type Waiting = Posting & { readonly hasRows: boolean }
 
 /** A charge as plain values: its facts in their order, the place of its rule, amount, number of lines, delivery, time. */
 export type PostedCharge = readonly [id: string, ...Value[]]
 /** A line as plain values: its charge, and the columns of `line` in their order. */
 export type PostedLine = readonly [chargeId: string, ...Value[]]
-/** Charges as they cross to the thread: plain values, and every rule once. */
-export type Posted = {
+/** Charges with rows of their own as they cross to the thread: plain values, and every rule once. */
+export type PostedRows = {
   readonly rules: readonly string[]
   readonly charges: readonly PostedCharge[]
   readonly lines: readonly PostedLine[]
 }
+/** A group of charges as it crosses to the thread: as texts, which cost a fraction of what objects do. */
+export type Posted = {
+  /** Nearly all of them. */
+  readonly segment: Segment | null
+  /** The JSON of `PostedRows`: those that were held, or are no matter of counting, or may have been posted before. */
+  readonly rows: string | null
+}
+
+type Group = { readonly postings: readonly Waiting[]; readonly posted: Posted }
 
 /**
  * Charges that nobody waits for, in the order they came. They are money: none is dropped while the process lives, one
  * whose commit is not known to have happened is written again, and when too many wait the ledger is not healthy.
+ * Lists and no maps: what is handed in and gone again within a moment must not grow old.
  */
 export class ChargeQueue {
-  readonly #waiting = new Map<string, Posting>()
-  #taken: readonly Posting[] = []
+  #waiting: Waiting[] = []
+  #taken: Group | undefined
+  /** A group whose commit is in doubt: it goes again exactly as it went, for only so is it known where it is there. */
+  #owed: Group | undefined
   /** A group was refused for what one of them holds: they go one by one until it is found. */
   #apart = 0
+  /** Ids that may have a charge already: opened by a hold, or posted. */
+  readonly #known = new RecentIds(ageMaxMs + aheadMs)
   #onRefused: (posting: Posting) => void = () => undefined
   /** Postings handed in, and postings that are through: written, or refused for what they hold. */
   appended = 0
   through = 0
 
   get size(): number {
-    return this.#waiting.size - this.#taken.length
+    return this.#waiting.length + (this.#owed?.postings.length ?? 0)
   }
 
   get full(): boolean {
@@ -50,7 +64,7 @@ export class ChargeQueue {
   }
 
   get overfull(): boolean {
-    return this.#waiting.size >= waitingMax
+    return this.size + (this.#taken?.postings.length ?? 0) >= waitingMax
   }
 
   /** Called with each that can never be written. */
@@ -58,34 +72,37 @@ export class ChargeQueue {
     this.#onRefused = call
   }
 
+  /** A hold opens a charge of this id, or tries to. */
+  opened(id: string, at: number): void {
+    this.#known.note(id, at)
+  }
+
   /** A second posting under one id is the first one again. */
   append(posting: Posting): void {
-    if (this.#waiting.has(posting.facts.id)) return
-    this.#waiting.set(posting.facts.id, posting)
+    const { facts, lines, delivery, at } = posting
+    const mayBeThere = this.#known.note(facts.id, at)
+    this.#waiting.push({ facts, lines, delivery, at, hasRows: mayBeThere || !fits(posting) })
     this.appended++
   }
 
-  /** The next group as one text, which crosses to a thread at a fraction of what objects cost. */
-  take(): string | undefined {
-    if (this.size === 0) return undefined
-    const taken: Posting[] = []
-    const most = this.#apart > 0 ? 1 : together
-    for (const posting of this.#waiting.values()) if (taken.push(posting) >= most) break
-    this.#taken = taken
-    return JSON.stringify(flatten(taken))
+  /** The next group; undefined where none waits. */
+  take(): Posted | undefined {
+    this.#taken = this.#owed ?? this.#next()
+    this.#owed = undefined
+    return this.#taken?.posted
   }
 
   /** The group taken last is durable. */
   done(): void {
-    const taken = this.#release()
-    for (const { facts } of taken) this.#waiting.delete(facts.id)
-    this.through += taken.length
-    if (this.#apart > 0) this.#apart -= taken.length
+    const { length } = this.#release()
+    this.through += length
+    if (this.#apart > 0) this.#apart -= length
   }
 
   /** The group taken last is not known to be durable and will be written again. */
   giveBack(): void {
-    this.#release()
+    this.#owed = this.#taken
+    this.#taken = undefined
   }
 
   /** The group taken last was refused for what it holds. @returns the one that cannot be written, when it is known. */
@@ -93,19 +110,20 @@ export class ChargeQueue {
     const taken = this.#release()
     const [only] = taken
     if (only && taken.length === 1) {
-      this.#waiting.delete(only.facts.id)
       this.through++
       if (this.#apart > 0) this.#apart--
       this.#onRefused(only)
       return only
     }
+    this.#waiting = [...taken, ...this.#waiting]
     this.#apart = taken.length
     return undefined
   }
 
   /** A charge that still waits, as it will be. */
   find(id: string): Charge | undefined {
-    const posting = this.#waiting.get(id)
+    const isIt = ({ facts }: Posting): boolean => facts.id === id
+    const posting = this.#taken?.postings.find(isIt) ?? this.#owed?.postings.find(isIt) ?? this.#waiting.find(isIt)
     if (!posting) return undefined
     const { facts, lines, delivery, at } = posting
     return {
@@ -123,18 +141,40 @@ export class ChargeQueue {
     }
   }
 
-  #release(): readonly Posting[] {
-    const taken = this.#taken
-    this.#taken = []
+  #next(): Group | undefined {
+    const { length } = this.#waiting
+    if (length === 0) return undefined
+    const draft = new Draft()
+    const rows: Posting[] = []
+    const most = Math.min(length, this.#apart > 0 ? 1 : together)
+    let count = 0
+    for (; count < most; count++) {
+      const posting = this.#waiting[count] as Waiting
+      if (posting.hasRows) rows.push(posting)
+      else if (!draft.add(posting)) break
+    }
+    const postings = count === length ? this.#waiting : this.#waiting.splice(0, count)
+    if (count === length) this.#waiting = []
+    const segment = draft.count > 0 ? draft.finish() : null
+    return { postings, posted: { segment, rows: rows.length > 0 ? JSON.stringify(flatten(rows)) : null } }
+  }
+
+  #release(): readonly Waiting[] {
+    const taken = this.#taken?.postings ?? []
+    this.#taken = undefined
     return taken
   }
 }
 
-function flatten(postings: readonly Posting[]): Posted {
+/** Of two under one id the first counts. */
+function flatten(postings: readonly Posting[]): PostedRows {
   const places = new Map<ChargeRule, number>()
+  const ids = new Set<string>()
   const charges: PostedCharge[] = []
   const lines: PostedLine[] = []
   for (const { facts, lines: own, delivery, at } of postings) {
+    if (ids.has(facts.id)) continue
+    ids.add(facts.id)
     let place = places.get(facts.rule)
     if (place === undefined) places.set(facts.rule, (place = places.size))
     charges.push([...factValues(facts), place, sumOf(own), own.length, delivery, at])

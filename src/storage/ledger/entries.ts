@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { insertRows } from '../insert-rows.ts'
-import { ask, type Row, type Rows, type QueryProgram } from '../query.ts'
+import type { Row, Rows, QueryProgram } from '../query.ts'
 import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'
+import { moveEnd, readEnd } from './chain.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
 /** `settle` takes from the key, `refund` gives back, `void` records that somebody decided against a charge. */
@@ -33,13 +34,17 @@ export function post(identity: WriterIdentity, entry: Entry): QueryProgram<void>
 const columns = `chain, position, charge_id, kind, debit, credit, amount, actor, reason, created_at, digest, prev_hash,
   hash`.split(/,\s+/)
 
-/** Appends entries to this writer's chain: each carries the hash of the one before it. */
-export function* postAll(identity: WriterIdentity, entries: readonly Entry[]): QueryProgram<void> {
+/**
+ * Appends entries to this writer's chain: each carries the hash of the one before it. Those about charges that are in segments
+ * stand in `reversal`.
+ */
+export function* postAll(
+  { chain }: WriterIdentity,
+  entries: readonly Entry[],
+  table: 'entry' | 'reversal' = 'entry',
+): QueryProgram<void> {
   if (entries.length === 0) return
-  const { chain } = identity
-  const [end] = yield ask('SELECT position, head FROM chain WHERE id = ?', chain)
-  let position = end ? whole(end, 'position') : 0
-  let head = end ? text(end, 'head') : ''
+  let { position, head } = yield* readEnd(chain)
   const rows: Row[] = []
   for (const entry of entries) {
     const before = head
@@ -49,14 +54,8 @@ export function* postAll(identity: WriterIdentity, entries: readonly Entry[]): Q
     const names = { chain, position, charge_id: chargeId, kind, debit, credit, amount, actor, reason }
     rows.push({ ...names, created_at: at, digest, prev_hash: before, hash: head })
   }
-  yield* insertRows('entry', columns, rows)
-  yield ask(
-    `INSERT INTO chain (id, position, head) VALUES (?, ?, ?)
-     ON CONFLICT (id) DO UPDATE SET position = excluded.position, head = excluded.head`,
-    chain,
-    position,
-    head,
-  )
+  yield* insertRows(table, columns, rows)
+  yield* moveEnd(chain, { position, head })
 }
 
 export function hashEntry(chain: string, position: number, before: string, entry: Entry): string {

@@ -1,37 +1,58 @@
 import type { Charge } from '../../kit/index.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, toCharge } from '../rows.ts'
+import { findBooked, findRefunds } from '../segments/find.ts'
+import { type Booked, chargeOf } from '../segments/parse.ts'
+import { SegmentWalk } from '../segments/walk.ts'
 
 const columns = `c.*, (SELECT coalesce(sum(e.amount), 0) FROM entry e WHERE e.charge_id = c.id AND e.kind = 'refund') AS refunded`
 
 export function* findCharge(id: string): QueryProgram<Charge | undefined> {
-  const [charge] = yield ask(`SELECT ${columns} FROM charge c WHERE c.id = ?`, id)
-  if (!charge) return undefined
-  return toCharge(charge, yield ask('SELECT * FROM line WHERE charge_id = ? ORDER BY idx', id))
+  return (yield* findCharges([id])).get(id)
 }
 
-/** The charges of some requests, by id; requests without one are left out. */
+/** The charges of some requests, by id, in rows or in segments; requests without one are left out. */
 export function* findCharges(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Charge>> {
   const found = new Map<string, Charge>()
   for (const id of ids) {
-    const charge = yield* findCharge(id)
-    if (charge) found.set(id, charge)
+    const [charge] = yield ask(`SELECT ${columns} FROM charge c WHERE c.id = ?`, id)
+    if (charge) found.set(id, toCharge(charge, yield ask('SELECT * FROM line WHERE charge_id = ? ORDER BY idx', id)))
   }
+  const booked = yield* findBooked(ids.filter(id => !found.has(id)))
+  for (const charge of yield* toCharges([...booked.values()])) found.set(charge.id, charge)
   return found
 }
 
 /** Charges in the order of their ids, after `after`. */
 export function* pageCharges(after: string | null, limit: number): QueryProgram<readonly Charge[]> {
-  const charges = yield ask(`SELECT ${columns} FROM charge c WHERE c.id > ? ORDER BY c.id LIMIT ?`, after ?? '', limit)
+  const inRows = yield* pageRows(after ?? '', limit)
+  const walk = new SegmentWalk(after ?? '')
+  const booked: Booked[] = []
+  while (booked.length < limit) {
+    const some = yield* walk.next()
+    if (some.length === 0) break
+    booked.push(...some)
+  }
+  const inSegments = yield* toCharges(booked.slice(0, limit))
+  return [...inRows, ...inSegments].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
+}
+
+function* pageRows(after: string, limit: number): QueryProgram<readonly Charge[]> {
+  const charges = yield ask(`SELECT ${columns} FROM charge c WHERE c.id > ? ORDER BY c.id LIMIT ?`, after, limit)
   const last = charges.at(-1)
   if (!last) return []
   const lines = yield ask(
     'SELECT * FROM line WHERE charge_id > ? AND charge_id <= ? ORDER BY charge_id, idx',
-    after ?? '',
+    after,
     text(last, 'id'),
   )
   const byCharge = groupRows(lines, 'charge_id')
   return charges.map(charge => toCharge(charge, byCharge.get(text(charge, 'id')) ?? []))
+}
+
+function* toCharges(booked: readonly Booked[]): QueryProgram<readonly Charge[]> {
+  const refunds = yield* findRefunds(booked.map(({ id }) => id))
+  return booked.map(one => chargeOf(one, refunds.get(one.id) ?? 0))
 }
 
 export function groupRows(rows: readonly Row[], column: string): Map<string, Row[]> {

@@ -1,41 +1,47 @@
+import { askIn } from '../ask-in.ts'
 import { insertRows } from '../insert-rows.ts'
-import { spellsAt } from '../../kit/budget.ts'
-import { spend } from '../keys/spend.ts'
+import { spendAll } from '../keys/spend-all.ts'
 import { ask, type Row, type QueryProgram, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
+import type { Spent } from '../segments/draft.ts'
+import { findBooked } from '../segments/find.ts'
+import { totalMax } from '../segments/fits.ts'
+import { writeSegment } from '../segments/write.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { accountOf, digestCharge, type Entry, postAll, sales } from './entries.ts'
-import type { PostedCharge, PostedLine, Posted } from './charge-queue.ts'
+import type { Posted, PostedCharge, PostedLine, PostedRows } from './charge-queue.ts'
 import { lineColumns } from './line.ts'
 import { factColumns } from './fact-values.ts'
 import { book } from './settle.ts'
 
-const idsTogether = 16
-/** A thousand million of the currency: thousands of these still add up exactly. */
-const totalMax = 1e15
-const findOne = 'SELECT id FROM charge WHERE id IN (?)'
-const findMany = `SELECT id FROM charge WHERE id IN (${Array(idsTogether).fill('?').join(', ')})`
 const ended = 'rule state reason hold amount line_count delivery owner epoch created_at ended_at'.split(' ')
 const chargeColumns = [...factColumns, ...ended]
 
 /**
- * Opens and settles charges in one step, given as the JSON of what `ChargeQueue` has taken. One that is reserved by us already
- * is settled with its lines and gives its hold back; one that has ended stays as it is, so nothing is ever booked twice.
- * New ones, nearly all, are written many rows at a time: done one by one they cost four times as much.
+ * Opens and settles charges in one step, as `ChargeQueue` has taken them: nearly all as one segment. Of the others one that is
+ * reserved by us already is settled with its lines and gives its hold back; one that has ended, or is in a segment, stays as it
+ * is: so nothing is ever booked twice. New ones are written many rows at a time: one by one they cost four times as much.
  */
-export function* postCharges(identity: WriterIdentity, given: string): QueryProgram<null> {
-  const { rules, charges, lines } = JSON.parse(given) as Posted
+export function* postCharges(identity: WriterIdentity, { segment, rows }: Posted): QueryProgram<null> {
+  if (segment) yield* writeSegment(identity, segment)
+  if (rows !== null) yield* postRows(identity, JSON.parse(rows) as PostedRows)
+  return null
+}
+
+function* postRows(identity: WriterIdentity, { rules, charges, lines }: PostedRows): QueryProgram<void> {
   const linesOf = new Map<string, Row[]>(charges.map(([id]) => [id, []]))
   for (const line of lines) linesOf.get(line[0])?.push(toRow(lineColumns, line))
   const known = yield* findKnown(charges.map(([id]) => id))
+  const booked = yield* findBooked(charges.flatMap(([id]) => (known.has(id) ? [] : [id])))
   const fresh: Row[] = []
   for (const posted of charges) {
+    const [id] = posted
+    if (booked.has(id)) continue
     const charge = chargeRow(identity, posted, rules)
-    if (known.has(posted[0])) yield* endHeld(identity, charge, linesOf.get(posted[0]) ?? [])
+    if (known.has(id)) yield* endHeld(identity, charge, linesOf.get(id) ?? [])
     else fresh.push(charge)
   }
   yield* insertSettled(identity, fresh, linesOf)
-  return null
 }
 
 /** @throws Error for an amount that could be written and never be read again */
@@ -61,14 +67,8 @@ function chargeRow({ owner, epoch }: WriterIdentity, posted: PostedCharge, rules
 }
 
 function* findKnown(ids: readonly string[]): QueryProgram<ReadonlySet<string>> {
-  const known = new Set<string>()
-  for (let at = 0; at < ids.length; ) {
-    const many = ids.length - at >= idsTogether
-    for (const row of yield ask(many ? findMany : findOne, ...ids.slice(at, at + (many ? idsTogether : 1))))
-      known.add(text(row, 'id'))
-    at += many ? idsTogether : 1
-  }
-  return known
+  const rows = yield* askIn('SELECT id FROM charge WHERE id IN (…)', ids)
+  return new Set(rows.map(row => text(row, 'id')))
 }
 
 /** Ends a charge that a hold has opened. */
@@ -102,24 +102,18 @@ function* insertSettled(
   charges: readonly Row[],
   linesOf: ReadonlyMap<string, readonly Row[]>,
 ): QueryProgram<void> {
-  // By key and day, which is another one within a group where the clock jumps.
-  const spent = new Map<string, { keyId: string; amount: number; at: number }>()
+  const spent: Spent[] = []
   const entries: Entry[] = []
   const lines: Row[] = []
   for (const charge of charges) {
     const own = linesOf.get(text(charge, 'id')) ?? []
     lines.push(...own)
     entries.push(settleEntry(charge, own))
-    const keyId = text(charge, 'key_id')
-    const at = whole(charge, 'ended_at')
-    const place = `${keyId} ${spellsAt(at).day}`
-    spent.set(place, { keyId, amount: (spent.get(place)?.amount ?? 0) + whole(charge, 'amount'), at })
+    spent.push([text(charge, 'key_id'), whole(charge, 'amount'), whole(charge, 'ended_at')])
   }
   yield* insertRows('line', lineColumns, lines)
   yield* insertRows('charge', chargeColumns, charges)
-  // In the order of their ids: two that lock the same keys do so in the same order.
-  const inOrder = [...spent].sort(([a], [b]) => (a < b ? -1 : 1))
-  for (const [, { keyId, amount, at }] of inOrder) yield spend({ keyId, amount, heldBack: 0, at })
+  yield* spendAll(spent)
   yield* postAll(identity, entries)
 }
 

@@ -1,6 +1,11 @@
+import { useChargeId } from '../../kit/image-tool.ts'
+import { askIn } from '../ask-in.ts'
 import { prunedUntil } from '../journal/prune.ts'
-import { ask, skipLocked, type QueryProgram } from '../query.ts'
+import { ask, type Row, skipLocked, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
+import { readSegment } from '../segments/find.ts'
+import type { Booked } from '../segments/parse.ts'
+import { afterAll } from '../segments/reach.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { giveHoldsBack } from './give-holds-back.ts'
 import { dropAll, dropLapsed, join, renew } from './replicas.ts'
@@ -19,6 +24,15 @@ export type Recovery = {
 const stopped = 'gateway_stopped'
 /** Rows of one statement. */
 const together = 1_000
+
+/** Of the charges that ended last. */
+const lookedAt = 5_000
+const missingColumns = `id, time, key_id, user_name, group_name, model, operation, outcome, error_code, duration_ms, upstream,
+  config_revision, forwarded, dropped`
+
+const segmentsTogether = 64
+const lastSegments = `SELECT s.*, r.epoch AS alive FROM segment s
+  LEFT JOIN replica r ON r.owner = s.owner AND r.epoch = s.epoch WHERE s.last_id < ? ORDER BY s.last_id DESC LIMIT ${segmentsTogether}`
 
 /** Of a charge whose process is gone or was silent for too long. */
 const isLeft = `NOT EXISTS (SELECT 1 FROM replica WHERE replica.owner = charge.owner AND replica.epoch = charge.epoch)`
@@ -101,8 +115,7 @@ function* settleLined(identity: WriterIdentity, at: number): QueryProgram<number
  * were deleted for their age stay away, unless a clock that was ahead has said so.
  */
 function* writeMissingLogs(at: number): QueryProgram<void> {
-  const copy = `INSERT INTO log (id, time, key_id, user_name, group_name, model, operation, outcome, error_code,
-      duration_ms, upstream, config_revision, forwarded, dropped)
+  const copy = `INSERT INTO log (${missingColumns})
     SELECT id, created_at, key_id, user_name, group_name, model, operation,
       CASE delivery WHEN 'confirmed' THEN 'answered' ELSE 'upstream_cut' END,
       CASE delivery WHEN 'confirmed' THEN NULL ELSE '${stopped}' END,
@@ -112,8 +125,62 @@ function* writeMissingLogs(at: number): QueryProgram<void> {
   yield ask(`${copy} AND state = 'reserved' ${once}`)
   yield ask(
     `${copy} AND state <> 'reserved' AND id >=
-    coalesce((SELECT id FROM charge ORDER BY id DESC LIMIT 1 OFFSET 5000), '')
+    coalesce((SELECT id FROM charge ORDER BY id DESC LIMIT 1 OFFSET ${lookedAt}), '')
     AND created_at >= coalesce((SELECT value FROM meta WHERE name = '${prunedUntil}' AND value <= ?), 0) ${once}`,
     at,
   )
+  yield* writeMissingOfSegments(at)
+}
+
+/** The same for the last charges that are in segments. */
+function* writeMissingOfSegments(at: number): QueryProgram<void> {
+  const [pruned] = yield ask(`SELECT value FROM meta WHERE name = '${prunedUntil}' AND value <= ?`, at)
+  const since = pruned ? whole(pruned, 'value') : 0
+  let before = afterAll
+  for (let looked = 0; looked < lookedAt; ) {
+    const segments = yield ask(lastSegments, before)
+    const left = segments.filter(row => row['alive'] === null)
+    const booked = left.flatMap(readSound).filter(one => one.at >= since)
+    yield* writeMissing(booked)
+    looked += segments.reduce((sum, row) => sum + whole(row, 'count'), 0)
+    const last = segments.at(-1)
+    if (!last || segments.length < segmentsTogether) return
+    before = text(last, 'last_id')
+  }
+}
+
+/** A gateway starts whatever somebody has done to a segment; an audit tells. */
+function readSound(segment: Row): readonly Booked[] {
+  try {
+    return readSegment(segment)
+  } catch {
+    return []
+  }
+}
+
+function* writeMissing(booked: readonly Booked[]): QueryProgram<void> {
+  const ids = booked.map(({ id }) => id)
+  const there = new Set((yield* askIn('SELECT id FROM log WHERE id IN (…)', ids)).map(row => text(row, 'id')))
+  for (const { id, payer, terms, at } of booked) {
+    // What is charged beside images has the images' row.
+    if (there.has(id) || id.endsWith(useChargeId(''))) continue
+    const isWhole = terms.delivery === 'confirmed'
+    yield ask(
+      `INSERT INTO log (${missingColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+      id,
+      at,
+      payer.key_id,
+      payer.user_name,
+      payer.group_name,
+      terms.model,
+      terms.operation,
+      isWhole ? 'answered' : 'upstream_cut',
+      isWhole ? null : stopped,
+      0,
+      terms.upstream,
+      terms.config_revision,
+      '[]',
+      '[]',
+    )
+  }
 }

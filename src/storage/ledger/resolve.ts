@@ -1,10 +1,12 @@
 import { decidedTier } from '../../kit/charge.ts'
 import { giveBack } from '../keys/spend.ts'
 import { leave } from '../people/trail.ts'
-import { ask, type QueryProgram } from '../query.ts'
+import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
-import { accountOf, digestCharge, post, sales } from './entries.ts'
+import { findBooked } from '../segments/find.ts'
+import { rowsOf } from '../segments/parse.ts'
+import { accountOf, digestCharge, post, postAll, sales } from './entries.ts'
 import { giveHoldsBack } from './give-holds-back.ts'
 import { insertLine } from './line.ts'
 import { book } from './settle.ts'
@@ -85,28 +87,35 @@ export function* refund(
   identity: Scribe,
   { id, by, reason, at }: Omit<Decision, 'how' | 'amount'>,
 ): QueryProgram<number> {
+  const sold = yield* findSold(id)
+  if (!sold) return 0
+  const { charge, lines, table } = sold
+  const amount = whole(charge, 'amount')
+  const keyId = text(charge, 'key_id')
+  const digest = digestCharge(charge, lines)
+  const entry = { chargeId: id, debit: sales, credit: accountOf(keyId), amount, actor: by, reason, at, digest }
+  // Its entry first: of two who give back at once the second finds that it is there, before any money has moved.
+  yield* postAll(identity, [{ ...entry, kind: 'refund' }], table)
+  yield* giveBack(keyId, amount, whole(charge, 'ended_at'))
+  yield* leave(identity, { by, at }, 'charge.refund', id, { refunded: 0 }, { refunded: amount }, reason)
+  return amount
+}
+
+type Sold = { readonly charge: Row; readonly lines: Rows; readonly table: 'entry' | 'reversal' }
+
+/** A settled charge that cost something and was not given back, and where the entry goes that gives it back. */
+function* findSold(id: string): QueryProgram<Sold | undefined> {
   const [charge] = yield ask(
     `SELECT * FROM charge WHERE id = ? AND state = 'settled' AND amount > 0
        AND NOT EXISTS (SELECT 1 FROM entry WHERE charge_id = charge.id AND kind = 'refund')`,
     id,
   )
-  if (!charge) return 0
-  const amount = whole(charge, 'amount')
-  const keyId = text(charge, 'key_id')
-  const lines = yield ask('SELECT * FROM line WHERE charge_id = ? ORDER BY idx', id)
-  // Its entry first: of two who give back at once the second finds that it is there, before any money has moved.
-  yield* post(identity, {
-    chargeId: id,
-    kind: 'refund',
-    debit: sales,
-    credit: accountOf(keyId),
-    amount,
-    actor: by,
-    reason,
-    at,
-    digest: digestCharge(charge, lines),
-  })
-  yield* giveBack(keyId, amount, whole(charge, 'ended_at'))
-  yield* leave(identity, { by, at }, 'charge.refund', id, { refunded: 0 }, { refunded: amount }, reason)
-  return amount
+  if (charge) {
+    const lines = yield ask('SELECT * FROM line WHERE charge_id = ? ORDER BY idx', id)
+    return { charge, lines, table: 'entry' }
+  }
+  const booked = (yield* findBooked([id])).get(id)
+  if (!booked || booked.amount === 0) return undefined
+  const [given] = yield ask(`SELECT 1 AS given FROM reversal WHERE charge_id = ? AND kind = 'refund'`, id)
+  return given ? undefined : { ...rowsOf(booked), table: 'reversal' }
 }

@@ -3,9 +3,10 @@ import { people } from './0002-people.ts'
 import { replicas } from './0003-replicas.ts'
 import { lists } from './0004-lists.ts'
 import { reviews } from './0005-reviews.ts'
+import { segments } from './0006-segments.ts'
 
 /**
  * Every migration as its statements, oldest first, for both databases: they are written as SQLite has them and translated
  * for PostgreSQL. A schema is as new as the number of its migrations.
  */
-export const migrations: readonly (readonly string[])[] = [start, people, replicas, lists, reviews]
+export const migrations: readonly (readonly string[])[] = [start, people, replicas, lists, reviews, segments]

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { skipLocked } from '../query.ts'
+import { lockRows, skipLocked } from '../query.ts'
 
 /** Types and functions of the migrations that PostgreSQL calls otherwise. Ids are compared byte by byte, as in SQLite. */
 const words: readonly (readonly [RegExp, string])[] = [
@@ -41,6 +41,13 @@ export type Prepared = {
 }
 
 const prepared = new Map<string, Prepared>()
+/** What queries call otherwise here. Foreign keys may point to a row that is locked so. */
+const queryWords = [
+  [skipLocked, 'FOR UPDATE SKIP LOCKED'],
+  [lockRows, 'FOR NO KEY UPDATE'],
+  ['now_ms(?)', 'coalesce(now_ms(), ?)'],
+  ['instr(', 'strpos('],
+] as const
 
 /**
  * A query with `?` for its parameters as PostgreSQL numbers them. No text in our queries holds a question mark. Where a
@@ -50,7 +57,7 @@ export function prepare(sql: string): Prepared {
   let found = prepared.get(sql)
   if (!found) {
     let parameters = 0
-    const ours = sql.replaceAll(skipLocked, 'FOR UPDATE SKIP LOCKED').replaceAll('now_ms(?)', 'coalesce(now_ms(), ?)')
+    const ours = queryWords.reduce((text, [from, to]) => text.replaceAll(from, to), sql)
     const text = ours.replaceAll('?', () => `$${++parameters}`)
     const givesRows = /^\s*(?:SELECT|WITH)\b|\bRETURNING\b/i.test(sql)
     prepared.set(sql, (found = { name: `q${hash('sha1', text)}`, text, givesRows }))

@@ -191,7 +191,7 @@ export class Writer implements Writing {
     const group = this.#queue.splice(0, groupOpsMax)
     const ops = group.map(waiting => waiting.op)
     const charges = this.#outage.reason === undefined ? this.#writeQueue.takePost() : undefined
-    if (charges !== undefined) ops.push({ change: 'post', given: { postings: charges } })
+    if (charges !== undefined) ops.push({ change: 'post', given: charges })
     const batch = this.#outage.reason === undefined ? this.#writeQueue.takeBatch() : undefined
     if (batch) ops.push({ change: 'batch', given: batch })
     this.#inFlight = group

@@ -34,7 +34,7 @@ export const exactlyOnce: Oracle = {
       if (key['spent'] !== wanted)
         yield ['a key has spent another sum', `${key['name']}: ${key['spent']}, not ${wanted}`]
     }
-    for (const [chain, entries] of Map.groupBy(books.entries, entry => entry['chain']))
+    for (const [chain, entries] of Map.groupBy(books.links, link => link['chain']))
       for (const [i, entry] of entries.entries()) {
         const before = entries[i - 1]
         if (before && entry['prev_hash'] !== before['hash'])

@@ -6,6 +6,8 @@ import type { Stage } from './stage.ts'
 export type Books = {
   readonly charges: ReadonlyMap<string, Row>
   readonly entries: readonly Row[]
+  /** Places of chains in their order: an entry, or a segment with all its charges. */
+  readonly links: readonly Row[]
   readonly keys: readonly Row[]
   linesOf(charge: string): readonly Row[]
   /** The charge of an ask's images or, for text, of its use. */
@@ -18,6 +20,7 @@ export function readBooks(stage: Stage): Books {
   return {
     charges,
     entries: stage.look('SELECT * FROM entry ORDER BY chain, position'),
+    links: stage.look('SELECT DISTINCT chain, position, prev_hash, hash FROM entry ORDER BY chain, position'),
     keys: stage.look('SELECT * FROM key'),
     linesOf: charge => lines.get(charge) ?? [],
     chargeOf: (ask, suffix = '') => charges.get(`${idOf(ask) ?? ''}${suffix}`),

@@ -7,6 +7,7 @@ import { type LiveKey, Stage } from '../play/stage.ts'
 import { Talk } from '../play/talk.ts'
 import { Process, runAs } from '../world/process.ts'
 import type { Row } from '../world/storage.ts'
+import { unfoldSegments } from '../world/unfold.ts'
 import type { World } from '../world/world.ts'
 import type { FleetPlan } from './plan.ts'
 import { type Policy, Seat } from './seat.ts'
@@ -19,7 +20,15 @@ export type Closing = { readonly key: number; readonly from: number; until: numb
 /** Charges that a frozen gateway had, as they were when it was thawed. */
 export type Fenced = { readonly gateway: number; readonly at: number; readonly charges: ReadonlyMap<string, Row> }
 
-const tables = ['charge', 'line', 'entry', 'key', 'log'] as const
+/** Where charges stand. */
+export const bookTables = ['charge', 'line', 'entry', 'segment', 'reversal'] as const
+const tables = [...bookTables, 'key', 'log'] as const
+
+function openMirror(): DatabaseSync {
+  const mirror = new DatabaseSync(':memory:')
+  unfoldSegments(mirror)
+  return mirror
+}
 
 /** Several gateways on one PostgreSQL and one Redis, and everything that callers and vendors saw of all of them. */
 export class Fleet extends Stage {
@@ -40,7 +49,7 @@ export class Fleet extends Stage {
   /** A person's command line, on a machine where nothing goes wrong. */
   readonly #desk = new Process('desk')
   #tool: Storage | undefined
-  #mirror = new DatabaseSync(':memory:')
+  #mirror = openMirror()
 
   constructor(world: World, plan: FleetPlan, stores: Stores, story?: (line: string) => void) {
     super(world, plan, '.', story)
@@ -74,13 +83,13 @@ export class Fleet extends Stage {
   async mirror(names: readonly string[] = tables): Promise<void> {
     if (names === tables) {
       this.#mirror.close()
-      this.#mirror = new DatabaseSync(':memory:')
+      this.#mirror = openMirror()
     }
     for (const name of names) {
       const rows = await this.stores.rows(`SELECT * FROM ${name}`)
       const columns = await this.#columns(name)
-      this.#mirror.exec(`DROP TABLE IF EXISTS ${name}; CREATE TABLE ${name} (${columns.join(', ')})`)
-      const insert = this.#mirror.prepare(`INSERT INTO ${name} VALUES (${columns.map(() => '?').join(', ')})`)
+      this.#mirror.exec(`DROP TABLE IF EXISTS main.${name}; CREATE TABLE main.${name} (${columns.join(', ')})`)
+      const insert = this.#mirror.prepare(`INSERT INTO main.${name} VALUES (${columns.map(() => '?').join(', ')})`)
       for (const row of rows) insert.run(...columns.map(column => asText(row[column])))
     }
   }

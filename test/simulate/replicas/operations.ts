@@ -4,7 +4,7 @@ import { acts } from '../play/operations.ts'
 import type { Wish } from '../play/asks.ts'
 import { plainWish } from '../play/record.ts'
 import type { Settings } from '../play/settings.ts'
-import type { Fleet } from './fleet.ts'
+import { bookTables, type Fleet } from './fleet.ts'
 import type { FleetKind, FleetOperated } from './plan.ts'
 import type { Seat } from './seat.ts'
 import type { Store } from './relay.ts'
@@ -180,7 +180,7 @@ export async function perform(fleet: Fleet, operated: FleetOperated): Promise<vo
   const what = `${wish.operation} n=${wish.n} key ${wish.key} ${wish.shapes.join(' ')} × ${count}`
   fleet.tell(`${(time.tick / 1_000).toFixed(1).padStart(8)}s  ${kind.padEnd(24)} gateway ${seat}, ${lasts} ms; ${what}`)
   await own[kind](fleet, operated, at(fleet, seat))
-  await fleet.mirror(['charge', 'entry'])
+  await fleet.mirror(bookTables)
   lookForOverdrafts(fleet)
   fleet.watchReviews()
 }
@@ -237,7 +237,7 @@ async function freeze(fleet: Fleet, seat: Seat, ms: number): Promise<void> {
 
 /** What others have ended of a gateway that says nothing must be as it is when it is back. */
 async function keepEnded(fleet: Fleet, seat: Seat): Promise<void> {
-  await fleet.mirror(['charge', 'line'])
+  await fleet.mirror(bookTables)
   const rows = fleet.look(
     `SELECT charge.*, (SELECT count(*) FROM line WHERE charge_id = charge.id) AS lines FROM charge
      WHERE reason = 'gateway_stopped'`,
@@ -288,7 +288,7 @@ function mendLater(fleet: Fleet, { process }: Seat, store: Store, ms: number): v
 
 /** Two people decide about one charge at two gateways, at once. */
 async function decide(fleet: Fleet, { choice }: FleetOperated, state: 'needs_review' | 'settled'): Promise<void> {
-  await fleet.mirror(['charge'])
+  await fleet.mirror(bookTables)
   const rows = fleet.look('SELECT id FROM charge WHERE state = ? ORDER BY id', state)
   const id = rows[choice % Math.max(1, rows.length)]?.['id']
   if (typeof id !== 'string') return

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { DatabaseSync, StatementSync, type SQLInputValue } from 'node:sqlite'
 import type { Random } from './random.ts'
 import { RecordedDisk } from './recorded.ts'
+import { unfoldSegments } from './unfold.ts'
 
 /** What is wrong with the disk just now. */
 export type Disk = {
@@ -81,6 +82,7 @@ export class FaultyDisk {
   /** Looks of one moment, over one connection: it is gone before the gateway goes on, whose log ends with its last reader. */
   looking<T>(path: string, act: () => T): T {
     const reader = this.past(() => new DatabaseSync(path, { readOnly: true }))
+    this.past(() => unfoldSegments(reader))
     this.#reader = reader
     try {
       return act()

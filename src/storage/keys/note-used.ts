@@ -1,0 +1,23 @@
+import { askIn } from '../ask-in.ts'
+import { ask, lockRows, type QueryProgram } from '../query.ts'
+
+/** Keys of one statement; a statement costs as much as three. */
+const together = 16
+// The first row says of what types all of them are.
+const rows = ['(CAST(? AS TEXT), CAST(? AS BIGINT))', ...Array<string>(together - 1).fill('(?, ?)')]
+const noteMany = `UPDATE key SET last_used_at = v.column2 FROM (VALUES ${rows.join(', ')}) AS v
+  WHERE key.id = v.column1 AND coalesce(last_used_at, 0) < v.column2`
+const noteOne = 'UPDATE key SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?'
+
+/** Notes when keys were last used. In the order of their ids: two that lock the same keys do so in the same order. */
+export function* noteUsed(usedAt: ReadonlyMap<string, number>): QueryProgram<void> {
+  const used = [...usedAt].sort(([a], [b]) => (a < b ? -1 : 1))
+  const inMany = used.length - (used.length % together)
+  if (inMany > 0)
+    yield* askIn(
+      `SELECT id FROM key WHERE id IN (…) ORDER BY id ${lockRows}`,
+      used.slice(0, inMany).map(([id]) => id),
+    )
+  for (let next = 0; next < inMany; next += together) yield ask(noteMany, ...used.slice(next, next + together).flat())
+  for (const [id, at] of used.slice(inMany)) yield ask(noteOne, at, id, at)
+}

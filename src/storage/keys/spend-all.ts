@@ -1,0 +1,43 @@
+import { spellsAt } from '../../kit/budget.ts'
+import { askIn } from '../ask-in.ts'
+import { ask, lockRows, type QueryProgram } from '../query.ts'
+import { booking, bookingParams, spend } from './spend.ts'
+
+/** Keys of one statement; a statement costs as much as three. */
+const together = 16
+// The first row says of what types all of them are.
+const rows = ['(CAST(? AS TEXT), CAST(? AS BIGINT))', ...Array<string>(together - 1).fill('(?, ?)')]
+const spendMany = `UPDATE key SET ${booking('v.column2')} FROM (VALUES ${rows.join(', ')}) AS v WHERE key.id = v.column1`
+
+/**
+ * Books what several keys have spent, many with a statement. Keys are locked in the order of their ids: two that book on the
+ * same keys do so in the same order.
+ * @throws Error when there is no such key
+ */
+export function* spendAll(
+  spent: readonly (readonly [keyId: string, amount: number, at: number])[],
+): QueryProgram<void> {
+  const keyIds = [...new Set(spent.map(([keyId]) => keyId))].sort()
+  const there = yield* askIn(`SELECT id FROM key WHERE id IN (…) ORDER BY id ${lockRows}`, keyIds)
+  if (there.length < keyIds.length) {
+    const known = new Set(there.map(({ id }) => id))
+    throw new Error(`there is no key ${keyIds.find(id => !known.has(id))} to charge`)
+  }
+  // By day, which is another one within a group at midnight and where the clock jumps.
+  for (const ofDay of Map.groupBy(spent, ([, , at]) => spellsAt(at).day).values()) {
+    const sums = new Map<string, number>()
+    let last = 0
+    for (const [keyId, amount, at] of ofDay) {
+      sums.set(keyId, (sums.get(keyId) ?? 0) + amount)
+      last = Math.max(last, at)
+    }
+    yield* bookSums([...sums], last)
+  }
+}
+
+function* bookSums(sums: readonly (readonly [keyId: string, amount: number])[], at: number): QueryProgram<void> {
+  const inMany = sums.length - (sums.length % together)
+  for (let next = 0; next < inMany; next += together)
+    yield ask(spendMany, ...bookingParams(at), ...sums.slice(next, next + together).flat())
+  for (const [keyId, amount] of sums.slice(inMany)) yield spend({ keyId, amount, heldBack: 0, at })
+}

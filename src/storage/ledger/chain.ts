@@ -1,0 +1,23 @@
+import { ask, type QueryProgram } from '../query.ts'
+import { text, whole } from '../rows.ts'
+
+/** Where a chain ends: its last place, and the hash of what stands there. */
+export type End = { readonly position: number; readonly head: string }
+
+/** What stands in chains: entries, groups of charges, entries about one of those. Each place is in one of them. */
+export const chainTables = ['entry', 'segment', 'reversal'] as const
+
+export function* readEnd(chain: string): QueryProgram<End> {
+  const [end] = yield ask('SELECT position, head FROM chain WHERE id = ?', chain)
+  return end ? { position: whole(end, 'position'), head: text(end, 'head') } : { position: 0, head: '' }
+}
+
+export function* moveEnd(chain: string, { position, head }: End): QueryProgram<void> {
+  yield ask(
+    `INSERT INTO chain (id, position, head) VALUES (?, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET position = excluded.position, head = excluded.head`,
+    chain,
+    position,
+    head,
+  )
+}

@@ -1,0 +1,131 @@
+import type { ChargeFacts, ChargeRule, Line } from '../../kit/charge.ts'
+import { cellsOf } from '../../kit/shapes/member.ts'
+import type { Posting } from '../ledger/posting.ts'
+import { type Payer, termMembers } from './members.ts'
+import { begunAt, reachMs } from './reach.ts'
+
+const dayMs = 86_400_000
+const termNames = Object.keys(termMembers) as (keyof typeof termMembers)[]
+
+/** A segment on its way to the writer: text alone, which crosses to a thread at the cost of a copy. */
+export type Segment = {
+  readonly firstId: string
+  readonly lastId: string
+  readonly count: number
+  /** As it is kept; `docs/storage.md` says how it reads. */
+  readonly body: string
+  /** What keys have spent, as the JSON of `Spent[]`: one for each key and day, in the order of the keys' ids. */
+  readonly spent: string
+}
+
+export type Spent = readonly [keyId: string, amount: number, at: number]
+
+/** Who pays, on one day: in the body once for all of the segment. */
+type Paying = { readonly place: number; readonly facts: ChargeFacts; readonly day: number; amount: number; at: number }
+/** For what: in the body once for all charges that differ in nothing but who, when and how much. */
+type Terms = { readonly place: number; readonly posting: Posting }
+
+/** Many charges as one text, written while they are gone through. */
+export class Draft {
+  readonly #payers = new Map<string, Paying[]>()
+  readonly #terms = new Map<ChargeRule, Terms[]>()
+  #oldest = Infinity
+  #newest = -Infinity
+  #firstId = ''
+  #lastId = ''
+  #base = 0
+  #places = 0
+  #body = ''
+  count = 0
+
+  /** @returns false for one that is too far from the others in time: it goes with the next */
+  add(posting: Posting): boolean {
+    const { facts, lines, at } = posting
+    const { id } = facts
+    const begun = begunAt(id)
+    const [oldest, newest] = [Math.min(this.#oldest, begun), Math.max(this.#newest, begun)]
+    if (newest - oldest > reachMs) return false
+    this.#oldest = oldest
+    this.#newest = newest
+    if (this.count++ === 0) {
+      this.#base = at
+      this.#firstId = this.#lastId = id
+      this.#put(`{"at":${at}}`)
+    } else if (id < this.#firstId) this.#firstId = id
+    else if (id > this.#lastId) this.#lastId = id
+    const payer = this.#payerOf(facts, at)
+    payer.at = at
+    let row = `["${id}",${payer.place},${this.#termsOf(posting).place},${at - this.#base}`
+    for (const { price, quantity } of lines) {
+      row += `,${price},${quantity}`
+      payer.amount += price
+    }
+    this.#put(`${row}]`)
+    return true
+  }
+
+  finish(): Segment {
+    const spent: Spent[] = []
+    for (const payers of this.#payers.values())
+      for (const { facts, amount, at } of payers) spent.push([facts.keyId, amount, at])
+    // Two that lock the same keys do so in the same order.
+    spent.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    const { count } = this
+    const texts = { firstId: this.#firstId, lastId: this.#lastId, body: `${this.#body}]` }
+    return { ...texts, count, spent: JSON.stringify(spent) }
+  }
+
+  /** One item to a line. @returns its place among them */
+  #put(item: string): number {
+    this.#body += this.#places === 0 ? `[${item}` : `,\n${item}`
+    return this.#places++
+  }
+
+  #payerOf(facts: ChargeFacts, at: number): Paying {
+    const { keyId, user, group } = facts
+    const day = Math.floor(at / dayMs)
+    const known = this.#payers.get(keyId)
+    const found = known?.find(one => one.facts.user === user && one.facts.group === group && one.day === day)
+    if (found) return found
+    // Of many keys nearly every charge has one of its own: no way round by the members.
+    const names: Payer = { key_id: keyId, user_name: user, group_name: group }
+    const payer = { place: this.#put(JSON.stringify(names)), facts, day, amount: 0, at }
+    if (known) known.push(payer)
+    else this.#payers.set(keyId, [payer])
+    return payer
+  }
+
+  #termsOf(posting: Posting): Terms {
+    const { rule } = posting.facts
+    const known = this.#terms.get(rule)
+    const found = known?.find(one => sameTerms(one.posting, posting))
+    if (found) return found
+    const terms = { place: this.#put(JSON.stringify(writeTerms(posting))), posting }
+    if (known) known.push(terms)
+    else this.#terms.set(rule, [terms])
+    return terms
+  }
+}
+
+function writeTerms({ facts, lines, delivery }: Posting): object {
+  const kinds = lines.map(({ tier, source, flags }) => [tier, source, flags])
+  return { ...cellsOf(termMembers, facts), rule: facts.rule, delivery, lines: kinds }
+}
+
+function sameTerms(a: Posting, b: Posting): boolean {
+  for (const name of termNames) if (a.facts[name] !== b.facts[name]) return false
+  return (
+    a.delivery === b.delivery &&
+    a.lines.length === b.lines.length &&
+    a.lines.every((line, i) => sameKind(line, b.lines[i] as Line))
+  )
+}
+
+function sameKind(a: Line, b: Line): boolean {
+  return (
+    a.tier === b.tier &&
+    a.source === b.source &&
+    a.flags.length === b.flags.length &&
+    a.flags.every((flag, i) => flag === b.flags[i])
+  )
+}

@@ -1,0 +1,31 @@
+import type { Line } from '../../kit/charge.ts'
+import type { Posting } from '../ledger/posting.ts'
+import { ageMaxMs, aheadMs, begunAt } from './reach.ts'
+
+/** A thousand million of the currency: thousands of these still add up exactly. */
+export const totalMax = 1e15
+const plainId = /^req_[0-9a-z]+(?:\.u)?$/
+
+/**
+ * A charge that a segment can hold: of things that are counted, for a request that began not long ago. All others have rows of
+ * their own, which say what is wrong with them too.
+ */
+export function fits({ facts, lines, at }: Posting): boolean {
+  const age = at - begunAt(facts.id)
+  return (
+    age <= ageMaxMs &&
+    age >= -aheadMs &&
+    plainId.test(facts.id) &&
+    lines.every(isCounted) &&
+    lines.reduce((sum, { price }) => sum + price, 0) <= totalMax &&
+    Number.isSafeInteger(facts.n)
+  )
+}
+
+function isCounted({ index, width, height, price, quantity }: Line, place: number): boolean {
+  return index === place && width === null && height === null && isCount(price) && isCount(quantity)
+}
+
+function isCount(value: number | null): boolean {
+  return value !== null && Number.isSafeInteger(value) && value >= 0
+}

@@ -1,0 +1,27 @@
+import { firstIdAt, timeOfId } from '../../kit/ids.ts'
+
+/** Of requests' ids, which their charges have. */
+const prefix = 'req_'
+
+/** A charge whose request began longer before its end has rows of its own. */
+export const ageMaxMs = 60_000
+/** By how much a clock may be behind the ids that are made by it. */
+export const aheadMs = 2_000
+/**
+ * From the oldest request of a segment to its newest, at most: whoever looks for a charge looks at the segments that end
+ * within so much of it.
+ */
+export const reachMs = 2 * ageMaxMs
+/** Sorts behind every id. */
+export const afterAll = '~'
+
+/** When the request of a charge began; NaN for an id that no gateway has made. */
+export function begunAt(id: string): number {
+  return timeOfId(prefix, id)
+}
+
+/** Where the last id of a segment sorts before, that an id stands in which sorts at or before `id`. */
+export function reachOf(id: string): string {
+  const at = begunAt(id)
+  return Number.isNaN(at) ? afterAll : firstIdAt(prefix, at + reachMs + 1)
+}

@@ -1,0 +1,72 @@
+import { ask, type QueryProgram } from '../query.ts'
+import { text } from '../rows.ts'
+import { readSegment } from './find.ts'
+import { PageOfSegments } from './page.ts'
+import type { Booked } from './parse.ts'
+import { afterAll, reachOf } from './reach.ts'
+
+const next = `SELECT chain, position, last_id, body FROM segment WHERE last_id > ? AND last_id < ? AND first_id < ?
+  ORDER BY last_id LIMIT ?`
+const earliest = 'SELECT min(first_id) AS first_id FROM segment WHERE last_id > ? AND last_id < ?'
+
+/** Goes through the charges in segments in the order of their ids, however the segments overlap. */
+export class SegmentWalk {
+  readonly #after: string
+  readonly #until: string
+  readonly #page = new PageOfSegments()
+  #through: string
+  #read: Booked[] = []
+  #isOver = false
+
+  /** Of ids behind `after` and before `until`, as they sort. */
+  constructor(after: string, until = afterAll) {
+    this.#after = after
+    this.#until = until
+    this.#through = after
+  }
+
+  /** Some more, in order: each sorts before all that come later. Empty when there are no more. */
+  *next(): QueryProgram<readonly Booked[]> {
+    while (!this.#isOver) {
+      const ready = this.#takeBefore(yield* this.#readOn())
+      if (ready.length > 0) return ready
+    }
+    return []
+  }
+
+  /** @returns what all that has not been read sorts at or behind */
+  *#readOn(): QueryProgram<string> {
+    const { size } = this.#page
+    const segments = yield ask(next, this.#through, reachOf(this.#until), this.#until, size)
+    let charges = 0
+    for (const segment of segments)
+      for (const booked of readSegment(segment)) {
+        charges++
+        if (booked.id > this.#after && booked.id < this.#until) this.#read.push(booked)
+      }
+    this.#page.had(charges)
+    const last = segments.at(-1)
+    this.#isOver = segments.length < size
+    if (!last || this.#isOver) return afterAll
+    this.#through = text(last, 'last_id')
+    const [behind] = yield ask(earliest, this.#through, reachOf(this.#through))
+    const first = behind?.['first_id']
+    return typeof first === 'string' && first < this.#through ? first : this.#through
+  }
+
+  #takeBefore(bound: string): readonly Booked[] {
+    const ready = this.#read.filter(({ id }) => id < bound)
+    this.#read = this.#read.filter(({ id }) => id >= bound)
+    return ready.sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
+  }
+}
+
+/** All of them, some at a time, for whoever needs no pauses. */
+export function* eachBooked(after: string, until: string, take: (booked: Booked) => void): QueryProgram<void> {
+  const walk = new SegmentWalk(after, until)
+  for (;;) {
+    const some = yield* walk.next()
+    if (some.length === 0) return
+    for (const one of some) take(one)
+  }
+}

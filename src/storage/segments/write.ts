@@ -1,0 +1,31 @@
+import { hash } from 'node:crypto'
+import { ask, type QueryProgram } from '../query.ts'
+import { spendAll } from '../keys/spend-all.ts'
+import { moveEnd, readEnd } from '../ledger/chain.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
+import type { Segment, Spent } from './draft.ts'
+
+const insert = `INSERT INTO segment (chain, position, first_id, last_id, count, owner, epoch, prev_hash, hash, body)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+/**
+ * Books a group of charges: one row of this writer's chain, and what the keys have spent. One that is there already is not
+ * written again: a group whose commit was in doubt comes as it went, so its first and its last id tell it from all others.
+ * @throws Error when one of the keys is gone
+ */
+export function* writeSegment({ chain, owner, epoch }: WriterIdentity, segment: Segment): QueryProgram<void> {
+  const { firstId, lastId, count, body } = segment
+  const there = yield ask('SELECT 1 AS there FROM segment WHERE last_id = ? AND first_id = ?', lastId, firstId)
+  if (there.length > 0) return
+  yield* spendAll(JSON.parse(segment.spent) as Spent[])
+  const end = yield* readEnd(chain)
+  const position = end.position + 1
+  const head = hashSegment(chain, position, end.head, body)
+  yield ask(insert, chain, position, firstId, lastId, count, owner, epoch, end.head, head, body)
+  yield* moveEnd(chain, { position, head })
+}
+
+/** Of `segment CHAIN POSITION BEFORE`, a line break, and the body: easily made by hand. */
+export function hashSegment(chain: string, position: number, before: string, body: string): string {
+  return hash('sha256', `segment ${chain} ${position} ${before}\n${body}`, 'hex')
+}
