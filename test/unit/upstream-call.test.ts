@@ -74,7 +74,7 @@ t.test('[9.3] a call is untouched until its first byte is written, and what wait
   const waiting = [call(server), call(server), call(server)]
   waiting[0]?.abort(new Error('gone'))
   await pass(server, 10_100)
-  for (const one of waiting) t.equal(one.reach, 'untouched')
+  for (const [place, one] of waiting.entries()) t.equal(one.reach, 'untouched', caseName({ place }))
   await t.rejects(waiting[0]?.head as Promise<unknown>, { message: 'gone' })
   t.equal(codeOf(await waiting[1]?.head.catch((error: unknown) => error)), 'upstream_timeout')
   t.equal(codeOf(await first.head.catch((error: unknown) => error)), 'upstream_timeout')
