@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { type CallRequest, UpstreamCall } from '../../src/engine/upstream-call.ts'
+import type { CallRequest } from '../../src/engine/call-request.ts'
+import { UpstreamCall } from '../../src/engine/upstream-call.ts'
 import { Failure } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { patient, planUpstream, startEngine } from '../harness/engine.ts'
