@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import httpProxy from 'http-proxy-3'
 import type { Clock, Connect, Upstream } from '../kit/index.ts'
+import type { CallRequest, Destination } from './call-request.ts'
 import { Deadlines } from './deadlines.ts'
 import { addressOf, Dialler, Pool } from './upstream/index.ts'
-import { type CallRequest, type Destination, UpstreamCall } from './upstream-call.ts'
+import { UpstreamCall } from './upstream-call.ts'
 
-export type { AnswerHead, Sink } from './upstream-call.ts'
+export type { AnswerHead, Sink } from './call-request.ts'
 export { UpstreamCall } from './upstream-call.ts'
 
 const connectionsMax = 256

@@ -1,63 +1,15 @@
-import type { Body, EncodedForm, Reach, Upstream } from '../kit/index.ts'
-import { type Coding, parseCodings } from './codings.ts'
+import type { EncodedForm, Reach } from '../kit/index.ts'
+import type { AnswerHead, CallRequest, Destination, Sink } from './call-request.ts'
+import { parseCodings } from './codings.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
 import { describeFailure, findFault } from './describe-answer.ts'
 import { fail } from './errors.ts'
-import {
-  type AnswerHeaders,
-  type Connection,
-  type ParsedHead,
-  type Pool,
-  type Waiter,
-  type WaitingLine,
-  writeHead,
-} from './upstream/index.ts'
+import { type Connection, type ParsedHead, type Waiter, type WaitingLine, writeHead } from './upstream/index.ts'
 
 /** Interim answers (1xx) before the answer: any number, and together at most so many bytes. */
 const interimBytesMax = 4 * 1024 * 1024
 /** What of an answer may have come before anybody takes it. */
 const earlyBytesMax = 65_536
-
-/** What reads an upstream's answer. Chunks come only after `start` was called, in order, and never after `cut`. */
-export type Sink = {
-  data(chunk: Buffer): void
-  end(): void
-  cut(failure: Error): void
-}
-
-/** One request to an upstream, with everything that is needed to send it. */
-export type CallRequest = {
-  readonly upstream: Upstream
-  readonly method: string
-  /** Path and query as the upstream gets them. */
-  readonly path: string
-  /** Flat list of names and values. */
-  readonly headers: string[]
-  readonly body: Body
-  /** Whether the socket may carry another request, and may have carried one. */
-  readonly reuse: boolean
-}
-
-/** The head of an answer. */
-export type AnswerHead = {
-  readonly status: number
-  readonly headers: AnswerHeaders
-  /** The answer ends when the connection does: nothing says where it is complete. */
-  readonly endsWithConnection: boolean
-  /** What the content was packed with, in that order, though that was not asked for. */
-  readonly codings: readonly Coding[]
-}
-
-/** Where an upstream's requests go. */
-export type Destination = {
-  readonly origin: URL
-  readonly prefix: string
-  /** For the line `host`. */
-  readonly host: string
-  /** The operator's own headers ask that no connection is used again. */
-  readonly closes: boolean
-  readonly pool: Pool
-}
 
 /** A call under way: a connection's asker on one side, the relay's source on the other. Methods, not closures: one object a request. */
 export class UpstreamCall implements Waiter, Timed {
@@ -67,13 +19,12 @@ export class UpstreamCall implements Waiter, Timed {
   behind: Waiter | undefined
   turn = 0
   readonly request: CallRequest
-  /** Settles when the answer's head has come, or never will. */
-  readonly head: Promise<AnswerHead>
   /** `unknown` from before the first byte is written. */
   reach: Reach = 'untouched'
   isFresh = false
-  #resolveHead!: (head: AnswerHead) => void
-  #rejectHead!: (error: Error) => void
+  #head: AnswerHead | undefined
+  #noHead: Error | undefined
+  #headAwaited: PromiseWithResolvers<AnswerHead> | undefined
   /** While it has one. */
   #connection: Connection | undefined
   /** What is written first: all of the head but how long the body is. */
@@ -109,12 +60,27 @@ export class UpstreamCall implements Waiter, Timed {
     this.#startedAt = deadlines.clock.tick()
     this.#totalAt = this.#startedAt + totalMs
     this.deadlineAt = this.#startedAt + Math.min(firstByteMs, totalMs)
-    this.head = new Promise((resolve, reject) => {
-      this.#resolveHead = resolve
-      this.#rejectHead = reject
-    })
-    // Whoever awaits it sees the error; a call that nobody awaits any more must not take the process down.
-    this.head.catch(() => undefined)
+  }
+
+  /** Settles when the answer's head has come, or never will. To be awaited by whoever reads it. */
+  get head(): Promise<AnswerHead> {
+    if (!this.#headAwaited) {
+      this.#headAwaited = Promise.withResolvers()
+      if (this.#head) this.#headAwaited.resolve(this.#head)
+      else if (this.#noHead) this.#headAwaited.reject(this.#noHead)
+    }
+    return this.#headAwaited.promise
+  }
+
+  #resolveHead(head: AnswerHead): void {
+    this.#head = head
+    this.#headAwaited?.resolve(head)
+  }
+
+  #rejectHead(error: Error): void {
+    if (this.#head) return
+    this.#noHead = error
+    this.#headAwaited?.reject(error)
   }
 
   /** @throws UnsendableRequest */

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { type CallRequest, UpstreamCall } from '../../src/engine/upstream-call.ts'
+import type { CallRequest } from '../../src/engine/call-request.ts'
+import { UpstreamCall } from '../../src/engine/upstream-call.ts'
 import { Failure } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { patient, planUpstream, startEngine } from '../harness/engine.ts'
@@ -74,7 +75,7 @@ t.test('[9.3] a call is untouched until its first byte is written, and what wait
   const waiting = [call(server), call(server), call(server)]
   waiting[0]?.abort(new Error('gone'))
   await pass(server, 10_100)
-  for (const one of waiting) t.equal(one.reach, 'untouched')
+  for (const [place, one] of waiting.entries()) t.equal(one.reach, 'untouched', caseName({ place }))
   await t.rejects(waiting[0]?.head as Promise<unknown>, { message: 'gone' })
   t.equal(codeOf(await waiting[1]?.head.catch((error: unknown) => error)), 'upstream_timeout')
   t.equal(codeOf(await first.head.catch((error: unknown) => error)), 'upstream_timeout')

@@ -227,6 +227,25 @@ t.test('[9.3] a connection that is not there in time is given up by the clock th
   await until(() => open(client) === 0, 'its end')
 })
 
+t.test('[9.3] a request that fails while it is written fails alone', async t => {
+  const client = await startClient(t, say(), { connectionsMax: 1 })
+  const onStart = (): void => {
+    throw new Error('its form is gone')
+  }
+  const asked = [client.answer({ onStart }), client.answer(), client.answer({ onStart }), client.answer()]
+  t.strictSame(
+    (await Promise.all(asked)).map(({ error, body }) => error?.message ?? body.toString()),
+    ['its form is gone', '{}', 'its form is gone', '{}'],
+  )
+})
+
+t.test('[9.3] of a name with several addresses one that answers is enough', async t => {
+  // It listens at 127.0.0.1 alone; where `localhost` is [::1] too, that one refuses.
+  const server = await listenRaw(t, socket => void socket.on('data', () => socket.write(answer)))
+  const client = openClient(t, server, { origin: `http://localhost:${server.port}` })
+  t.equal((await client.answer()).body.toString(), '{}')
+})
+
 t.test('[9.3] a pool that closes tells everybody, and asks nobody any more', async t => {
   const client = await startSlow({ connectionsMax: 1 })
   const asked = [client.ask(), client.ask(), client.ask()]

@@ -142,7 +142,7 @@ t.test('[9.3] a request whose body is small is one write', async t => {
   const { answer } = openClient(t, server, { connect: open })
   for (const body of [undefined, Buffer.from('{}'), Buffer.alloc(15_000), Buffer.alloc(65_000)]) {
     sizes.length = 0
-    t.equal((await answer({ body: body as Buffer })).error, undefined)
+    t.equal((await answer({ body: body as Buffer })).error, undefined, `${body?.length} bytes`)
     t.equal(sizes.length, 1, `${body?.length} bytes`)
   }
 })

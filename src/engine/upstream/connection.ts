@@ -115,7 +115,11 @@ export class Connection implements Member, Reading {
   begin(asker: Asker): void {
     this.#asker = asker
     this.#sender = undefined
-    asker.onStart(this)
+    try {
+      asker.onStart(this)
+    } catch (error) {
+      this.break(error as Error)
+    }
   }
 
   /** Writes a request whose body is at hand, or that has none. To be called once, from `onStart`. */

@@ -1,0 +1,44 @@
+import type { Body, Upstream } from '../kit/index.ts'
+import type { Coding } from './codings.ts'
+import type { AnswerHeaders, Pool } from './upstream/index.ts'
+
+/** What reads an upstream's answer. Chunks come only after `start` was called, in order, and never after `cut`. */
+export type Sink = {
+  data(chunk: Buffer): void
+  end(): void
+  cut(failure: Error): void
+}
+
+/** One request to an upstream, with everything that is needed to send it. */
+export type CallRequest = {
+  readonly upstream: Upstream
+  readonly method: string
+  /** Path and query as the upstream gets them. */
+  readonly path: string
+  /** Flat list of names and values. */
+  readonly headers: string[]
+  readonly body: Body
+  /** Whether the socket may carry another request, and may have carried one. */
+  readonly reuse: boolean
+}
+
+/** The head of an answer. */
+export type AnswerHead = {
+  readonly status: number
+  readonly headers: AnswerHeaders
+  /** The answer ends when the connection does: nothing says where it is complete. */
+  readonly endsWithConnection: boolean
+  /** What the content was packed with, in that order, though that was not asked for. */
+  readonly codings: readonly Coding[]
+}
+
+/** Where an upstream's requests go. */
+export type Destination = {
+  readonly origin: URL
+  readonly prefix: string
+  /** For the line `host`. */
+  readonly host: string
+  /** The operator's own headers ask that no connection is used again. */
+  readonly closes: boolean
+  readonly pool: Pool
+}
