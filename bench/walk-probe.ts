@@ -1,5 +1,6 @@
 import { createHook } from 'node:async_hooks'
 import { Session } from 'node:inspector'
+import { Socket } from 'node:net'
 
 // Loaded before a gateway that `walk.ts` asks: counts what happens in this process between two messages.
 
@@ -9,12 +10,22 @@ type Heap = { readonly profile: { readonly samples: readonly { readonly size: nu
 
 const session = new Session()
 session.connect()
-let promises = 0
+let waits = { promises: 0, ticks: 0, timers: 0, writes: 0 }
 const hook = createHook({
   init(_id, type) {
-    if (type === 'PROMISE') promises++
+    if (type === 'PROMISE') waits.promises++
+    else if (type === 'TickObject' || type === 'Microtask') waits.ticks++
+    else if (type === 'Timeout' || type === 'Immediate') waits.timers++
   },
 })
+// Each is one system call, where the socket takes it at once.
+for (const name of ['_write', '_writev'] as const) {
+  const write = Socket.prototype[name] as (...given: unknown[]) => void
+  Socket.prototype[name] = function (this: Socket, ...given: unknown[]) {
+    waits.writes++
+    write.apply(this, given)
+  }
+}
 
 const counting: { readonly [what: string]: { begin(): void; end(): object } } = {
   calls: {
@@ -36,14 +47,14 @@ const counting: { readonly [what: string]: { begin(): void; end(): object } } = 
       )
     },
   },
-  promises: {
+  waits: {
     begin() {
-      promises = 0
+      waits = { promises: 0, ticks: 0, timers: 0, writes: 0 }
       hook.enable()
     },
     end() {
       hook.disable()
-      return { promises }
+      return waits
     },
   },
   heap: {

@@ -1,0 +1,95 @@
+import { fork, type ChildProcess, execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { answering, freePort } from './targets.ts'
+
+const root = new URL('..', import.meta.url).pathname
+
+/** A request, and how often it is sent while one thing is counted: an answer of megabytes is walked slowly. */
+export type Asked = { readonly path: string; readonly body: string | Buffer; readonly times: number }
+
+/** What one request costs. */
+export type Counted = { readonly files: readonly string[]; readonly figures: { readonly [name: string]: number } }
+
+type Waits = { readonly promises: number; readonly ticks: number; readonly timers: number; readonly writes: number }
+
+/** Counts one kind of request at a gateway of its own, each thing by itself, since counting one changes the others. */
+export async function walkGateway(at: string, folder: string, upstream: string, asked: Asked): Promise<Counted> {
+  const { times } = asked
+  const config = join(at, 'bench/gateway.yaml')
+  const port = await freePort()
+  const env = {
+    ...process.env,
+    TOLLGATE_LISTEN: `127.0.0.1:${port}`,
+    TOLLGATE_OPS: `127.0.0.1:${await freePort()}`,
+    TOLLGATE_STORAGE: `sqlite:${join(folder, `${port}.db`)}`,
+    BENCH_UPSTREAM: upstream,
+  }
+  const bin = join(at, 'src/cli/bin.ts')
+  const execArgv = ['--import', join(root, 'bench/walk-probe.ts')]
+  const gateway = fork(bin, ['serve', '-c', config], {
+    env,
+    cwd: at,
+    execArgv,
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  })
+  try {
+    await answering(port)
+    const words = [bin, 'keys', 'create', '-c', config, '--name', 'walk', '--format', 'json']
+    const { stdout } = await promisify(execFile)(process.execPath, words, { env })
+    const { key } = JSON.parse(stdout) as { key: string }
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const ask = async (): Promise<void> => {
+      for (let i = 0; i < times; i++) await send({ port, agent, key, ...asked })
+    }
+    await ask()
+    const calls = (await count(gateway, 'calls', ask)) as { [url: string]: number }
+    const waits = (await count(gateway, 'waits', ask)) as Waits
+    const { objects, bytes } = (await count(gateway, 'heap', ask)) as { objects: number; bytes: number }
+    agent.destroy()
+    // What runs less than once in two requests belongs to the batches behind them.
+    const entered = Object.entries(calls).filter(([, called]) => called >= times / 2)
+    const called = entered.reduce((sum, [, one]) => sum + one, 0)
+    const figures = {
+      files: entered.length,
+      calls: called / times,
+      promises: waits.promises / times,
+      ticks: waits.ticks / times,
+      timers: waits.timers / times,
+      writes: waits.writes / times,
+      objects: objects / times,
+      bytes: bytes / times,
+    }
+    return { files: entered.map(([url]) => url.slice(url.indexOf(at) + at.length)).sort(), figures }
+  } finally {
+    gateway.kill()
+    await once(gateway, 'exit')
+  }
+}
+
+async function count(gateway: ChildProcess, what: string, act: () => Promise<void>): Promise<unknown> {
+  gateway.send({ begin: what })
+  await once(gateway, 'message')
+  await act()
+  gateway.send({ end: what })
+  const [counted] = (await once(gateway, 'message')) as [unknown]
+  return counted
+}
+
+function send(what: { port: number; agent: Agent; key: string; path: string; body: string | Buffer }): Promise<void> {
+  const { port, agent, key, path, body } = what
+  return new Promise((resolve, reject) => {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+    }
+    const req = request({ host: '127.0.0.1', port, agent, path, method: 'POST', headers }, res => {
+      if (res.statusCode !== 200) reject(new Error(`${path}: status ${res.statusCode}`))
+      res.resume().on('end', resolve)
+    })
+    req.on('error', reject).end(body)
+  })
+}

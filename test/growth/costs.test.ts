@@ -1,0 +1,36 @@
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { chatRequest } from '../../bench/bodies.ts'
+import { startUpstream } from '../../bench/targets.ts'
+import { walkGateway } from '../../bench/walk-gateway.ts'
+
+// What one request of a chat costs, as counts that no other work on the machine moves: `npm run bench` tells the time, and
+// only where it is quiet. A change that costs more raises a number here, and says why.
+
+/** Most of each, for a chat of 1 KiB that is charged, limited and logged. */
+const most: { readonly [figure: string]: number } = {
+  // The body, the head and the end are waited for; each wait is a promise, and what it resumes is one or two.
+  promises: 12,
+  ticks: 4,
+  timers: 4,
+  // One to the upstream, one to the caller.
+  writes: 2.1,
+  // These two by a tenth more than they were, since collections and compilers have a part in them.
+  objects: 1_300,
+  bytes: 68_000,
+  calls: 1_020,
+}
+
+t.test('a chat makes no more promises, ticks, timers, writes, objects and calls than it did', async t => {
+  const stop = new AbortController()
+  t.teardown(() => stop.abort())
+  const folder = t.testdir()
+  const upstream = await startUpstream({ folder, stop })
+  const asked = { path: '/v1/chat/completions', body: chatRequest('bench-chat', false), times: 200 }
+  const { figures } = await walkGateway(fileURLToPath(new URL('../..', import.meta.url)), folder, upstream, asked)
+  for (const [figure, bound] of Object.entries(most)) {
+    const value = figures[figure] ?? Number.NaN
+    t.ok(value <= bound, `${figure}: ${value.toFixed(1)}, at most ${bound}`)
+    t.ok(value > bound / 2, `${figure}: ${value.toFixed(1)}, or what counts has gone blind`)
+  }
+})
