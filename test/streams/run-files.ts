@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const http = new URL('../http/', import.meta.url).pathname
+const preload = new URL('plain-requests.ts', import.meta.url).href
+/** As much of what a file said as helps. */
+const saidMax = 4_000
+
+/** What a test file came to whose requests were all read as streams. */
+export type Ran = {
+  readonly file: string
+  readonly isGood: boolean
+  readonly assertions: number
+  readonly said: string
+}
+
+/** The files of tests over HTTP, in order. */
+export async function httpFiles(): Promise<readonly string[]> {
+  return (await readdir(http)).filter(name => name.endsWith('.test.ts')).sort()
+}
+
+/** Runs a file of `test/http` with requests that are read as streams. */
+export async function runOnStreams(file: string): Promise<Ran> {
+  const child = spawn(process.execPath, ['--import', preload, join(http, file)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // By itself, whoever runs this: a test of a test says no sum.
+    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^_?TAP/.test(name))),
+  })
+  let said = ''
+  for (const pipe of [child.stdout, child.stderr]) pipe.setEncoding('utf8').on('data', (text: string) => (said += text))
+  const code = await new Promise(resolve => child.once('close', resolve))
+  const assertions = Number(/^# \{ total: (\d+)/m.exec(said)?.[1] ?? 0)
+  return { file, isGood: code === 0 && assertions > 0, assertions, said: said.slice(-saidMax) }
+}

@@ -1,0 +1,22 @@
+import { httpFiles, runOnStreams } from './run-files.ts'
+
+// `npm run test:streams [-- FILE …]`: every test over HTTP once more, with bodies that come through streams. The suite
+// itself has them handed over by the parser, and runs a few of its files this way too.
+
+const named = process.argv.slice(2)
+const waiting = [...(named.length > 0 ? named : await httpFiles())]
+const failed: string[] = []
+
+async function runInTurn(): Promise<void> {
+  for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+    const { isGood, assertions, said } = await runOnStreams(file)
+    process.stdout.write(`${isGood ? 'ok    ' : 'not ok'} ${file}: ${assertions} assertions\n`)
+    if (isGood) continue
+    failed.push(file)
+    process.stdout.write(`${said}\n`)
+  }
+}
+
+await Promise.all([runInTurn(), runInTurn()])
+process.stdout.write(failed.length > 0 ? `failed: ${failed.join(', ')}\n` : 'all of them passed\n')
+process.exitCode = failed.length > 0 ? 1 : 0
