@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { definePlugin, type Stage } from '../../src/index.ts'
+import { caseName } from '../harness/case-name.ts'
 import { picture, png } from '../harness/pictures.ts'
 import { readImages } from '../harness/read-images.ts'
 import { askOnce, billed, type Shop } from '../harness/shop.ts'
@@ -186,9 +187,9 @@ billed(
       if (isRead) first?.answerOnce(res => void res.writeHead(503).end())
       else first?.server.prependOnceListener('request', (_req, res) => void res.writeHead(503).end())
       const { status } = await shop.ask(largeRequest(900_000))
-      t.equal(status, 200)
+      t.equal(status, 200, caseName({ isRead }))
       await shop.settled()
-      t.equal(second?.received.at(-1)?.body.equals(refused.copies.at(-1) as Buffer), true)
+      t.equal(second?.received.at(-1)?.body.equals(refused.copies.at(-1) as Buffer), true, caseName({ isRead }))
     }
   },
 )
