@@ -25,6 +25,11 @@ export class Gather {
     return this.#length
   }
 
+  /** What has been put together is in memory of its own. */
+  get isCopy(): boolean {
+    return this.#whole !== undefined
+  }
+
   /** @param isOurs nobody else has the chunk: once it is copied its memory is given back */
   add(chunk: Buffer, isOurs = false): void {
     const announced = this.#announced

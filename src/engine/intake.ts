@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Transform, type TransformCallback } from 'node:stream'
 import { type Body, type Clock, formatBytes, isPromise, type JsonObjectView, type Route } from '../kit/index.ts'
-import type { ByteClaim } from '../wire/index.ts'
+import { type ByteClaim, freeMemory } from '../wire/index.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
 import { type BodyTaker, DirectRequest } from './direct-request.ts'
 import { fail } from './errors.ts'
@@ -26,7 +26,11 @@ const discardMs = 10_000
 const growBytes = 65_536
 
 /** A body together with what has to be given back when the exchange has ended. */
-export type Taken = { readonly body: Body; release(): void }
+export type Taken = {
+  readonly body: Body
+  /** @param isUnread nobody reads the body any more, not even a write that is under way: its memory may be freed at once */
+  release(isUnread: boolean): void
+}
 
 const nothing: Taken = { body: { kind: 'none' }, release: () => undefined }
 
@@ -138,7 +142,9 @@ class JsonIntake implements BodyTaker, Taken {
     return this.#body
   }
 
-  release(): void {
+  release(isUnread: boolean): void {
+    if (isUnread && this.#gather.isCopy && this.#body.kind === 'json') freeMemory(this.#body.json.bytes)
+    this.#body = nothing.body
     this.#memory.free()
   }
 

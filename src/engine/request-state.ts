@@ -112,8 +112,14 @@ export class RequestState implements Member, Answering {
   /** Nothing of it is held any more. */
   letGo(): void {
     if (this.body?.kind === 'form') this.body.discard()
-    this.taken?.release()
+    this.taken?.release(this.#isUnread)
     if (this.detached) this.#shared.detached--
+  }
+
+  /** Nobody reads the caller's body any more: an upstream that was sent it has all of it, and none gave it up on the way. */
+  get #isUnread(): boolean {
+    const { call, refused } = this
+    return call === undefined || (call.isSent && refused === undefined)
   }
 
   begin(): void {

@@ -22,6 +22,8 @@ export class UpstreamCall implements Waiter, Timed {
   /** `unknown` from before the first byte is written. */
   reach: Reach = 'untouched'
   isFresh = false
+  /** Its answer has come whole, and its request is with the system, to the last byte. */
+  isSent = false
   #head: AnswerHead | undefined
   #noHead: Error | undefined
   #headAwaited: PromiseWithResolvers<AnswerHead> | undefined
@@ -215,7 +217,8 @@ export class UpstreamCall implements Waiter, Timed {
     this.#connection?.pause()
   }
 
-  onEnd(): void {
+  onEnd(isSent: boolean): void {
+    this.isSent = isSent
     this.#connection = undefined
     this.#isWhole = true
     this.#conclude()
@@ -226,7 +229,7 @@ export class UpstreamCall implements Waiter, Timed {
     this.#connection = undefined
     if (this.#isOver) return
     // It closed without saying that it would, while we were reading slower than it wrote: all it promised is here.
-    if (this.#owed === 0) return this.onEnd()
+    if (this.#owed === 0) return this.onEnd(false)
     this.#giveUp(describeFailure(error, this.reach, this.request.upstream))
   }
 

@@ -4,9 +4,11 @@ import type { AddressInfo } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { definePlugin, type Stage } from '../../src/index.ts'
+import { caseName } from '../harness/case-name.ts'
 import { picture, png } from '../harness/pictures.ts'
 import { readImages } from '../harness/read-images.ts'
 import { askOnce, billed, type Shop } from '../harness/shop.ts'
+import type { Edits } from '../harness/start.ts'
 
 const alpha = { model: 'alpha-image-2', prompt: 'a boat' }
 const json = { 'content-type': 'application/json' }
@@ -132,3 +134,79 @@ billed('[13.5] eight callers at once, some of them slow, each get their own byte
   t.same(new Set(texts), new Set(bodies.map(body => body.toString('latin1'))))
   shop.overrule(bodies.flatMap(body => readImages(body.toString('latin1'))))
 })
+
+/** Keeps the bytes of every JSON body, and a copy of them. */
+function keepingBodies(): { plugin: ReturnType<typeof definePlugin>; kept: Buffer[]; copies: Buffer[] } {
+  const kept: Buffer[] = []
+  const copies: Buffer[] = []
+  const plugin = definePlugin({
+    name: 'keeping',
+    create: () => ({
+      onBody: (_ex, body) => {
+        if (body.kind === 'json') {
+          kept.push(body.json.bytes)
+          copies.push(Buffer.from(body.json.bytes))
+        }
+        return body
+      },
+    }),
+  })
+  return { plugin, kept, copies }
+}
+
+const keepsBodies: Edits = [['pipeline: [auth', 'pipeline: [auth, keeping']]
+const twoUpstreams = '{ family: alpha-image, upstreams: [{ upstream: alpha }, { upstream: beta, priority: 2 }],'
+const largeRequest = (bytes: number) => ({ ...alpha, prompt: randomBytes(bytes).toString('base64') })
+
+const sent = keepingBodies()
+billed(
+  '[13.5] the memory of a large JSON body is given back when its request has settled, and not before',
+  { plugins: [sent.plugin], edit: keepsBodies },
+  async (t, shop) => {
+    shop.upstreams['alpha']?.answer({ data: [picture(8, 8)] })
+    await shop.ask(largeRequest(400_000))
+    await shop.settled()
+    t.equal(sent.kept[0]?.length, 0)
+    const received = shop.upstreams['alpha']?.received[0]
+    t.equal(received?.body.equals(sent.copies[0] as Buffer), true, 'the upstream had all of it')
+  },
+)
+
+const refused = keepingBodies()
+billed(
+  '[13.5] a body that one upstream refused reaches the next as it was',
+  {
+    plugins: [refused.plugin],
+    edit: [...keepsBodies, ['{ family: alpha-image, upstream: alpha,', twoUpstreams]],
+  },
+  async (t, shop) => {
+    const { alpha: first, beta: second } = shop.upstreams
+    second?.answer({ data: [picture(8, 8)] })
+    for (const isRead of [true, false]) {
+      // The one reads the whole request before it refuses, the other nothing of it.
+      if (isRead) first?.answerOnce(res => void res.writeHead(503).end())
+      else first?.server.prependOnceListener('request', (_req, res) => void res.writeHead(503).end())
+      const { status } = await shop.ask(largeRequest(900_000))
+      t.equal(status, 200, caseName({ isRead }))
+      await shop.settled()
+      t.equal(second?.received.at(-1)?.body.equals(refused.copies.at(-1) as Buffer), true, caseName({ isRead }))
+    }
+  },
+)
+
+const unread = keepingBodies()
+billed(
+  '[13.5] a body that its upstream has not taken to its end is not freed',
+  { plugins: [unread.plugin], edit: keepsBodies },
+  async (t, shop) => {
+    // Answers the head alone: more than all buffers on the way hold is still to be written.
+    const server = createServer((_req, res) => void res.writeHead(400, json).end('{"error":{"message":"no"}}'))
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => server.close().closeAllConnections())
+    const { port } = server.address() as AddressInfo
+    await shop.reload([['"${ALPHA_URL:-simulator:alpha}"', `"http://127.0.0.1:${port}"`]])
+    await shop.ask(largeRequest(16_000_000))
+    await shop.settled()
+    t.equal(unread.kept[0]?.equals(unread.copies[0] as Buffer), true)
+  },
+)

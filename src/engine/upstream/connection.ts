@@ -20,7 +20,8 @@ export type Asker = {
   onHead(head: ParsedHead, bytes: number): void
   /** The chunk is the asker's own. */
   onData(chunk: Buffer): void
-  onEnd(): void
+  /** @param isSent nothing of the request waits to be written any more */
+  onEnd(isSent: boolean): void
   onError(error: Error): void
 }
 
@@ -200,7 +201,7 @@ export class Connection implements Member, Reading {
       this.resume()
       this.#keeper.onRest(this)
     } else this.close()
-    asker?.onEnd()
+    asker?.onEnd(isSent)
   }
 
   /** Ends it; whoever has it is told why. */
