@@ -292,6 +292,23 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     },
   )
 
+  await t.test('[9.4] killed while charges are posted, what was flushed is there, whole and once', async t => {
+    const harness = await make()
+    t.teardown(() => harness.close())
+    for (let round = 0; round < 3; round++) {
+      const child = await harness.child('gateway', 'post')
+      const flushed: string[] = []
+      while (flushed.length < 100 + 37 * round) flushed.push(await child.line())
+      await child.kill()
+      await harness.lapse()
+      const storage = await harness.open('gateway')
+      for (const id of flushed) t.match(await storage.ledger.find(id), { id, state: 'settled', amount: 100 })
+      t.same(await problemsOf(storage), [])
+      await storage.close()
+    }
+    t.same(await harness.read('SELECT 1 FROM charge'), [], 'all of them in segments')
+  })
+
   await t.test('[9.4] what many keys spend in one moment is booked on each, of a day and of a month too', async t => {
     const { storage, keys, ledger } = await start(t)
     const made = Array.from({ length: 37 }, () => newKey({ budgetPeriod: 'day' }))

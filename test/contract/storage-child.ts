@@ -1,6 +1,7 @@
 import { openStorage } from '../../src/storage/index.ts'
 import { systemClock } from '../../src/kit/index.ts'
-import { holdOf, line, newKey, silentLog } from './storage.ts'
+import { used } from './segments.ts'
+import { facts, holdOf, line, newKey, silentLog } from './storage.ts'
 
 // A process of its own for the storage's contract: `node storage-child.ts URL ROLE JOB [ARGUMENT]`. It says what it has done
 // and then waits to be killed.
@@ -51,6 +52,20 @@ if (job === 'load') {
     return bill()
   }
   await Promise.all(Array.from({ length: 32 }, bill))
+}
+if (job === 'post') {
+  const key = await keys.create(newKey())
+  // Some wait when it is killed, some are on their way; of those that were flushed somebody is told.
+  const more = (): void => {
+    const one = facts(key)
+    ledger.post(one, used, 'confirmed')
+    storage.flush().then(
+      () => process.stdout.write(`${one.id}\n`),
+      () => undefined,
+    )
+    setTimeout(more, 1)
+  }
+  more()
 }
 if (job === 'budget') {
   const key = (await keys.list()).find(one => one.id === argument)

@@ -89,6 +89,34 @@ t.test('[9.4] a group whose commit is in doubt goes again as it went, and is wri
   db.close()
 })
 
+t.test('[9.4] charges wait while nothing can be written, and are written once when it can', async t => {
+  const path = makeFile(t)
+  const storage = await openStorage({
+    url: `sqlite:${path}`,
+    clock: systemClock,
+    log: silentLog,
+    role: 'gateway',
+    busyMs: 100,
+  })
+  t.teardown(() => storage.close())
+  const secret = newKey()
+  const key = await storage.keys.create(secret)
+  const foreign = new DatabaseSync(path)
+  foreign.exec('BEGIN IMMEDIATE')
+  const posted = Array.from({ length: 600 }, () => facts(key))
+  for (const one of posted) storage.ledger.post(one, used, 'confirmed')
+  await t.rejects(storage.flush(), { code: 'storage_unavailable' })
+  t.equal(storage.ledger.healthy(), false)
+  t.equal(storage.waiting().charges, 600)
+  for (const { id } of posted) t.match(await storage.ledger.find(id), { amount: 100 })
+  foreign.exec('ROLLBACK')
+  foreign.close()
+  while (!storage.ledger.healthy()) await new Promise(resolve => setTimeout(resolve, 10))
+  await storage.flush()
+  t.match(await storage.keys.findByHash(secret.hash), { spent: 60_000 })
+  t.match(await storage.books.verify(), { charges: 600, problems: [] })
+})
+
 t.test('[9.4] a group that is written twice at once, on two connections, is there once', async t => {
   const postgres = await startPostgres(['fsync=off'])
   t.teardown(() => postgres.close())
