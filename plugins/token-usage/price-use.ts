@@ -3,10 +3,21 @@ import type { Micros, UsageRule } from '../../src/kit/index.ts'
 /** A decimal as a fraction of whole numbers. */
 export type Factor = { readonly over: number; readonly under: number }
 
+/** Multipliers that have been read: a configuration has a few. */
+const known = new Map<string, Factor>()
+const knownMax = 256
 const factorText = /^(\d{1,6})(?:\.(\d{1,6}))?$/
 
 /** Reads a multiplier such as `0.9`: 9 over 10. @throws Error when it is no decimal, which a checked configuration never holds */
 export function parseFactor(text: string): Factor {
+  const seen = known.get(text)
+  if (seen) return seen
+  const factor = readFactor(text)
+  if (known.size < knownMax) known.set(text, factor)
+  return factor
+}
+
+function readFactor(text: string): Factor {
   const match = factorText.exec(text)
   if (!match) throw new Error(`'${text}' is no multiplier: a decimal of at most six places is`)
   const places = match[2] ?? ''

@@ -40,8 +40,13 @@ export function makeUsage(reported: Partial<Usage>): Usage | null {
     seconds = null,
     searchUnits = null,
   } = reported
-  const usage: Usage = { inputTokens, cachedInputTokens, outputTokens, seconds, searchUnits }
-  return Object.values(usage).every(member => member === null) ? null : usage
+  const isNone =
+    inputTokens === null &&
+    cachedInputTokens === null &&
+    outputTokens === null &&
+    seconds === null &&
+    searchUnits === null
+  return isNone ? null : { inputTokens, cachedInputTokens, outputTokens, seconds, searchUnits }
 }
 
 /** A count of tokens tells what a request would take, and takes none itself; null where nothing was counted. */

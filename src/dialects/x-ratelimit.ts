@@ -8,9 +8,16 @@ import { formatGoDuration } from './durations.ts'
 export function xRateLimitHeaders(limits: readonly LimitState[]): { readonly [name: string]: string } {
   const headers: { [name: string]: string } = {}
   for (const { kind, limit, remaining, resetMs } of limits) {
-    headers[`x-ratelimit-limit-${kind}`] = String(limit)
-    headers[`x-ratelimit-remaining-${kind}`] = String(remaining)
-    headers[`x-ratelimit-reset-${kind}`] = formatGoDuration(resetMs)
+    const [ofLimit, ofRemaining, ofReset] = names[kind]
+    headers[ofLimit] = String(limit)
+    headers[ofRemaining] = String(remaining)
+    headers[ofReset] = formatGoDuration(resetMs)
   }
   return headers
+}
+
+type Names = readonly [limit: string, remaining: string, reset: string]
+const names: { readonly [kind in LimitState['kind']]: Names } = {
+  requests: ['x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests'],
+  tokens: ['x-ratelimit-limit-tokens', 'x-ratelimit-remaining-tokens', 'x-ratelimit-reset-tokens'],
 }

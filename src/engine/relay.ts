@@ -81,8 +81,9 @@ export class Relay implements Sink, Timed {
   #working = false
   #draining = false
   #turn = true
-  /** Bytes and chunks of this turn, as bytes. */
+  /** Bytes and chunks of the turn `turnOf`, as bytes. */
   #spent = 0
+  #turnOf = -1
   /** The caller has left, and the rest is read for the charge's sake only. */
   #detached = false
   /** Bytes that the caller was promised by Content-Length and has not been given. */
@@ -218,8 +219,9 @@ export class Relay implements Sink, Timed {
 
   /** After a large chunk, or many, leaves the rest to the next turn; true when it did. */
   #yieldTurn(bytes: number): boolean {
-    // What is called in one turn is called before the promises of that turn.
-    if (this.#spent === 0) queueMicrotask(this.#forgetTurn)
+    const turn = turnNow()
+    if (this.#turnOf !== turn) this.#spent = 0
+    this.#turnOf = turn
     this.#spent += bytes + chunkCostBytes
     if (this.#spent < fairBytes) return false
     this.#turn = false
@@ -230,10 +232,6 @@ export class Relay implements Sink, Timed {
       this.#work()
     })
     return true
-  }
-
-  readonly #forgetTurn = (): void => {
-    this.#spent = 0
   }
 
   #through(chunk: Buffer, from: number): Passed | Promise<Passed> {
@@ -498,4 +496,21 @@ function bytesOf(chunks: readonly Buffer[]): number {
 
 function toList(passed: Passed): readonly Buffer[] {
   return Buffer.isBuffer(passed) ? [passed] : passed
+}
+
+let turns = 0
+let isTurnCounted = false
+
+/** Which turn of the event loop this is: what is called in one turn is called before the promises of that turn. */
+function turnNow(): number {
+  if (!isTurnCounted) {
+    isTurnCounted = true
+    queueMicrotask(endTurn)
+  }
+  return turns
+}
+
+function endTurn(): void {
+  isTurnCounted = false
+  turns++
 }
