@@ -37,6 +37,10 @@ export class EventReader implements RecordVisitor {
   #gone = false
   /** Behind the record that was taken out last. */
   #takenTo = -1
+  /** Where the records of the chunk end that is read. */
+  readonly #ends: number[] = []
+  /** The record that is told stands in the chunk that was written last, all of it. */
+  isInside = false
   /** Data of records that were too long to be looked at. */
   unreadBytes = 0
 
@@ -47,8 +51,7 @@ export class EventReader implements RecordVisitor {
   }
 
   write(chunk: Buffer): Passed {
-    if (this.#isBetween && isOneRecord(chunk, this.#dataBytesMax))
-      return this.#onRecord(chunk.subarray(plainStart.length, -2), '') && this.#holdback ? none : chunk
+    if (this.#isBetween && findPlainRecords(chunk, this.#dataBytesMax, this.#ends)) return this.#readPlain(chunk)
     const passed = this.#holdback ? this.#readHeld(this.#holdback, chunk) : this.#read(chunk)
     this.#isBetween = this.#records.isBetween && this.#records.from === this.#end
     return passed
@@ -58,6 +61,22 @@ export class EventReader implements RecordVisitor {
   end(): Passed {
     this.#records.end(this.#end)
     return this.#holdback?.release(this.#end) ?? none
+  }
+
+  /** Whole records of one line of data each. */
+  #readPlain(chunk: Buffer): Passed {
+    let kept: Buffer[] | undefined
+    let from = 0
+    this.isInside = true
+    for (const end of this.#ends) {
+      const isTaken =
+        this.#onRecord(chunk.subarray(from + plainStart.length, end - 2), '') && this.#holdback !== undefined
+      if (isTaken) kept ??= from > 0 ? [chunk.subarray(0, from)] : []
+      else kept?.push(chunk.subarray(from, end))
+      from = end
+    }
+    this.isInside = false
+    return kept ?? chunk
   }
 
   #read(chunk: Buffer): Buffer {
@@ -118,24 +137,23 @@ export class EventReader implements RecordVisitor {
   }
 }
 
-/** How nearly every chunk of a stream begins: one record of one line of data. */
+/** How nearly every record begins: one line of data. */
 const plainStart = Buffer.from('data: ')
 
-/** One record of one line of data, and nothing else. */
-function isOneRecord(chunk: Buffer, bytesMax: number): boolean {
-  const feed = chunk.length - 2
-  return (
-    feed >= plainStart.length &&
-    feed <= bytesMax &&
-    chunk[feed] === lineFeed &&
-    startsWith(chunk, plainStart) &&
-    chunk.indexOf(lineFeed) === feed &&
-    chunk[feed + 1] === lineFeed &&
-    !chunk.includes(carriageReturn)
-  )
+/** Whether a chunk is whole records of one line of data and nothing else; where each ends is put into `ends`. */
+function findPlainRecords(chunk: Buffer, bytesMax: number, ends: number[]): boolean {
+  ends.length = 0
+  for (let at = 0; at < chunk.length; ) {
+    if (!startsWith(chunk, at, plainStart)) return false
+    const feed = chunk.indexOf(lineFeed, at + plainStart.length)
+    if (feed < 0 || feed - at - plainStart.length > bytesMax || chunk[feed + 1] !== lineFeed) return false
+    at = feed + 2
+    ends.push(at)
+  }
+  return ends.length > 0 && !chunk.includes(carriageReturn)
 }
 
-function startsWith(line: Buffer, name: Buffer): boolean {
-  for (let i = 0; i < name.length; i++) if (line[i] !== name[i]) return false
+function startsWith(chunk: Buffer, at: number, name: Buffer): boolean {
+  for (let i = 0; i < name.length; i++) if (chunk[at + i] !== name[i]) return false
   return true
 }

@@ -112,6 +112,8 @@ export class EventReading implements Reading {
   readonly #reader: EventReader
   readonly #estimate: StreamEstimate
   #usage: Usage | null = null
+  /** The chunk that was written last has what a use or an error is told by. */
+  #tells = false
   bytes = 0
   fault: string | undefined
 
@@ -126,6 +128,7 @@ export class EventReading implements Reading {
 
   write(chunk: Buffer): Passed {
     this.bytes += chunk.length
+    this.#tells = tells(chunk, usageName) || tells(chunk, errorName)
     return this.#reader.write(chunk)
   }
 
@@ -145,9 +148,15 @@ export class EventReading implements Reading {
     return this.#estimate.all + Math.ceil(this.#reader.unreadBytes / this.#options.bytesPerToken)
   }
 
+  /** One look at a chunk is enough for all records that stand in it. */
+  #mayTell(data: Buffer): boolean {
+    if (this.#reader.isInside && !this.#tells) return false
+    return tells(data, usageName) || tells(data, errorName)
+  }
+
   #record(data: Buffer, event: string): boolean {
     this.#estimate.add(data)
-    if (event !== 'error' && !tells(data, usageName) && !tells(data, errorName)) return false
+    if (event !== 'error' && !this.#mayTell(data)) return false
     const json = data.length > shortBytesMax * 4 ? pruneEvent(data) : parse(data)
     if (event === 'error') this.fault ??= faultOf(json) ?? 'error'
     if (!isObject(json)) return false
