@@ -4,6 +4,7 @@ import { PassThrough, Readable } from 'node:stream'
 import t, { type Test } from 'tap'
 import { UnsendableRequest } from '../../src/engine/upstream/wire-fault.ts'
 import { type RequestHead, writeHead } from '../../src/engine/upstream/write-head.ts'
+import { Wire } from '../fuzz/readers/read-answer.ts'
 import { caseName } from '../harness/case-name.ts'
 import { type Client, type Question, listenRaw, openClient, startClient, until } from '../harness/upstream-client.ts'
 
@@ -195,6 +196,36 @@ t.test('[9.3] what is answered before it was asked to its end is read, and its c
       }
       if (kind === 'as it comes') t.ok(source.destroyed, 'who makes the body is told to stop')
       else t.equal(client.sockets.length, 2, caseName({ how, kind }))
+    }
+})
+
+t.test('[9.3] an answer that lies there when a write fails is read', async t => {
+  const refusal = 'HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno'
+  for (const code of ['EPIPE', 'ECONNRESET'])
+    for (const size of [10, 100_000]) {
+      /** Nothing can be written on it; what was said before is still to be read. */
+      class Deaf extends Wire {
+        override _write(_chunk: unknown, _encoding: BufferEncoding, done: (error?: Error) => void): void {
+          setImmediate(() => this.push(refusal))
+          done(Object.assign(new Error('no'), { code }))
+        }
+        override _writev(_chunks: unknown, done: (error?: Error) => void): void {
+          this._write(_chunks, 'utf8', done)
+        }
+      }
+      let dials = 0
+      const server = await listenRaw(t, () => undefined)
+      const client = openClient(t, server, {
+        connect: () => {
+          dials++
+          return Promise.resolve(new Deaf() as unknown as Socket)
+        },
+      })
+      for (let i = 0; i < 2; i++) {
+        const { head, body } = await client.answer({ body: Buffer.alloc(size) })
+        t.match([head?.status, body.toString()], [413, 'no'], caseName({ code, size, i }))
+      }
+      t.equal(dials, 2, 'where its request ended is not known')
     }
 })
 
