@@ -18,6 +18,17 @@ export type Tables = {
   log: Columns<typeof logMembers>
   charge: Columns<typeof factMembers> & Columns<typeof courseMembers>
   line: Columns<typeof lineMembers> & { charge_id: string }
+  segment: {
+    first_id: string
+    last_id: string
+    at: number | null
+    key_id: string | null
+    user_name: string | null
+    model: string | null
+    currency: string | null
+    amount: number | null
+  }
+  reversal: { charge_id: string; amount: number }
   trail: {
     id: string
     at: number

@@ -20,6 +20,8 @@ export function runChild(url: string, role: Role, job: string): Child {
     async kill() {
       child.kill('SIGKILL')
       await ended
+      // What it has said and nobody has read would keep this process.
+      child.stdout.destroy()
     },
     signal(signal) {
       child.kill(signal)

@@ -209,9 +209,14 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
       ],
       [
         'a charge that is there twice',
-        id => `INSERT INTO segment SELECT chain, position + 1000, first_id, last_id || '0', count, owner, epoch, prev_hash,
-          hash, body FROM segment WHERE first_id = '${id}'`,
+        id => `INSERT INTO segment (chain, position, first_id, last_id, count, owner, epoch, prev_hash, hash, body)
+          SELECT chain, position + 1000, first_id, last_id || '0', count, owner, epoch, prev_hash, hash, body FROM segment WHERE first_id = '${id}'`,
         /is in segment \d+ of \S+ and in segment \d+ of/,
+      ],
+      [
+        'what is added up of one that is alone',
+        () => 'UPDATE segment SET amount = amount - 1 WHERE amount IS NOT NULL',
+        /segment \d+ of \S+: what is added up of it is not what it says/,
       ],
       [
         'the amount of a refund',

@@ -8,7 +8,7 @@ import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { findBooked } from '../segments/find.ts'
 import type { Booked } from '../segments/parse.ts'
-import { eachBooked, SegmentWalk } from '../segments/walk.ts'
+import { eachOfSeveral, SegmentWalk } from '../segments/walk.ts'
 import type { Tables } from '../tables.ts'
 import { conditionsOf, rowsMax, within } from './match.ts'
 
@@ -19,20 +19,20 @@ const pageRowsMin = 100
 /** Runs steps on the connection that the lists are made on. */
 export type Run = <T>(steps: QueryProgram<T>) => T | Promise<T>
 
-/** What charges in segments come to, by currency; of a user's alone where one is named. */
+/** What charges in segments of several come to, by currency; of a user's alone where one is named. */
 export function* sumBooked(since: number, until: number, user?: string): QueryProgram<ReadonlyMap<string, number>> {
   const sums = new Map<string, number>()
-  yield* eachBooked(firstIdAt('req_', since), firstIdAt('req_', until), ({ payer, terms, amount }) => {
+  yield* eachOfSeveral(firstIdAt('req_', since), firstIdAt('req_', until), ({ payer, terms, amount }) => {
     if (user === undefined || payer.user_name === user)
       sums.set(terms.currency, (sums.get(terms.currency) ?? 0) + amount)
   })
   return sums
 }
 
-/** Use by charges in segments, by day, key, model and currency, in no order. */
+/** Use by charges in segments of several, by day, key, model and currency, in no order. */
 export function* sumBookedUse(match: UsageMatch): QueryProgram<readonly UsageRow[]> {
   const uses = new Map<string, UsageRow>()
-  const walk = new SegmentWalk(firstIdAt('req_', match.since), firstIdAt('req_', match.until))
+  const walk = new SegmentWalk(firstIdAt('req_', match.since), firstIdAt('req_', match.until), 'several')
   for (;;) {
     const some = yield* walk.next()
     if (some.length === 0) return [...uses.values()]
@@ -108,7 +108,7 @@ function* findGivenBack(booked: readonly Booked[]): QueryProgram<ReadonlyMap<str
   return new Map(rows.map(row => [text(row, 'charge_id'), whole(row, 'amount')]))
 }
 
-/** Requests with a charge in a segment by steps of time, in no order. */
+/** Requests with a charge in a segment of several by steps of time, in no order. */
 export async function countBookedSteps(
   db: Kysely<Tables>,
   run: Run,
@@ -117,7 +117,7 @@ export async function countBookedSteps(
 ): Promise<readonly LogStep[]> {
   const { charge: _, ...others } = match
   const steps = new Map<number, { requests: number; errors: number }>()
-  const walk = new SegmentWalk(firstIdAt('req_', match.since), firstIdAt('req_', match.until))
+  const walk = new SegmentWalk(firstIdAt('req_', match.since), firstIdAt('req_', match.until), 'several')
   for (;;) {
     const some = await run(walk.next())
     const [first, last] = [some[0], some.at(-1)]

@@ -30,17 +30,25 @@ export function conditionsOf(is: Build, match: LogMatch): Expression<SqlBool>[] 
   if (match.status !== undefined) all.push(...statusIn(is, match.status))
   if (match.endedFrom !== undefined) all.push(sql`log.time + log.duration_ms >= ${match.endedFrom}`)
   if (match.tier !== undefined || match.source !== undefined || match.otherSize === true) all.push(hasImage(is, match))
-  if (match.charge !== undefined)
-    all.push(
-      is.exists(
-        is
-          .selectFrom('charge')
-          .select('charge.id')
-          .whereRef('charge.id', '=', 'log.id')
-          .where('state', '=', match.charge),
-      ),
-    )
+  if (match.charge !== undefined) all.push(hasCharge(is, match.charge))
   return all
+}
+
+/** In rows, or alone in a segment; others are looked for in the texts of segments (`booked.ts`). */
+function hasCharge(is: Build, state: NonNullable<LogMatch['charge']>): Expression<SqlBool> {
+  const inRows = is
+    .selectFrom('charge')
+    .select('charge.id')
+    .whereRef('charge.id', '=', 'log.id')
+    .where('state', '=', state)
+  if (state !== 'settled') return is.exists(inRows)
+  const alone = is
+    .selectFrom('segment')
+    .select('segment.first_id')
+    .whereRef('segment.last_id', '=', 'log.id')
+    .whereRef('segment.first_id', '=', 'log.id')
+    .where('segment.amount', 'is not', null)
+  return is.or([is.exists(inRows), is.exists(alone)])
 }
 
 /** Times become ids, which are in order of time and indexed. */

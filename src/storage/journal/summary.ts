@@ -115,8 +115,18 @@ async function sumSpent(db: Kysely<Tables>, run: Run, { since, until, user }: Sp
     .where('id', '>=', firstIdAt('req_', since))
     .where('id', '<', firstIdAt('req_', until))
     .groupBy('currency')
-  if (user !== undefined) query = query.where('user_name', '=', user)
-  const rows: readonly Row[] = await query.execute()
+  let alone = db
+    .selectFrom('segment')
+    .select(({ fn }) => ['currency', fn.sum<number>('amount').as('amount')])
+    .where('amount', 'is not', null)
+    .where('last_id', '>=', firstIdAt('req_', since))
+    .where('last_id', '<', firstIdAt('req_', until))
+    .groupBy('currency')
+  if (user !== undefined) {
+    query = query.where('user_name', '=', user)
+    alone = alone.where('user_name', '=', user)
+  }
+  const rows: readonly Row[] = [...(await query.execute()), ...(await alone.execute())]
   const sums = new Map(await run(sumBooked(since, until, user)))
   for (const row of rows) {
     const currency = text(row, 'currency')
@@ -144,7 +154,11 @@ async function countImages(db: Kysely<Tables>, { since, until, user }: Span): Pr
 export async function sumUsage(db: Kysely<Tables>, run: Run, match: UsageMatch): Promise<readonly UsageRow[]> {
   const order = by((row: UsageRow) => [row.day, row.user, row.keyId, row.model, row.currency])
   const uses: UsageRow[] = []
-  for (const use of [...(await sumRowUse(db, match)), ...(await run(sumBookedUse(match)))].sort(order)) {
+  for (const use of [
+    ...(await sumRowUse(db, match)),
+    ...(await sumAloneUse(db, match)),
+    ...(await run(sumBookedUse(match))),
+  ].sort(order)) {
     const last = uses.at(-1)
     if (last && order(last, use) === 0) uses[uses.length - 1] = addUse(last, use)
     else uses.push(use)
@@ -192,6 +206,35 @@ async function sumRowUse(db: Kysely<Tables>, match: UsageMatch): Promise<readonl
     .groupBy(['day', 'charge.user_name', 'charge.key_id', 'charge.model', 'charge.currency'])
   if (match.user !== undefined) query = query.where('charge.user_name', '=', match.user)
   if (match.keyId !== undefined) query = query.where('charge.key_id', '=', match.keyId)
+  const rows: readonly Row[] = await query.execute()
+  return rows.map(toUsageRow)
+}
+
+/** Of charges that are alone in their segments. */
+async function sumAloneUse(db: Kysely<Tables>, match: UsageMatch): Promise<readonly UsageRow[]> {
+  let query = db
+    .selectFrom('segment')
+    .leftJoin('log', 'log.id', 'segment.first_id')
+    .leftJoin('reversal', 'reversal.charge_id', 'segment.first_id')
+    .select(({ fn }) => [
+      sql<number>`segment.at / ${sql.lit(dayMs)}`.as('day'),
+      'segment.user_name',
+      'segment.key_id',
+      'segment.model',
+      'segment.currency',
+      fn.countAll<number>().as('requests'),
+      fn.sum<number>('segment.amount').as('amount'),
+      fn.sum<number>('log.input_tokens').as('input_tokens'),
+      fn.sum<number>('log.output_tokens').as('output_tokens'),
+      sql<number>`0`.as('images'),
+      fn.sum<number>('reversal.amount').as('refunded'),
+    ])
+    .where('segment.amount', 'is not', null)
+    .where('segment.last_id', '>=', firstIdAt('req_', match.since))
+    .where('segment.last_id', '<', firstIdAt('req_', match.until))
+    .groupBy(['day', 'segment.user_name', 'segment.key_id', 'segment.model', 'segment.currency'])
+  if (match.user !== undefined) query = query.where('segment.user_name', '=', match.user)
+  if (match.keyId !== undefined) query = query.where('segment.key_id', '=', match.keyId)
   const rows: readonly Row[] = await query.execute()
   return rows.map(toUsageRow)
 }

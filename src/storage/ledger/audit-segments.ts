@@ -3,13 +3,14 @@ import { askIn } from '../ask-in.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { findBooked, readSegment } from '../segments/find.ts'
+import { aloneColumns } from '../segments/members.ts'
 import { PageOfSegments } from '../segments/page.ts'
 import { type Booked, rowsOf } from '../segments/parse.ts'
 import { begunAt, reachMs, reachOf } from '../segments/reach.ts'
 import { type Findings, totalsOf } from './findings.ts'
 import { accountOf, digestCharge, sales, toEntry } from './entries.ts'
 
-const nextSegments = `SELECT chain, position, first_id, last_id, count, body FROM segment WHERE last_id > ?
+const nextSegments = `SELECT chain, position, first_id, last_id, count, ${aloneColumns.join(', ')}, body FROM segment WHERE last_id > ?
   ORDER BY last_id LIMIT ?`
 
 /**
@@ -66,6 +67,7 @@ function auditSegment(findings: Findings, row: Row, recent: Map<string, string>)
     findings.report(`${name}: its first or its last charge is gone`)
   if (!(begunAt(last) - begunAt(first) <= reachMs))
     findings.report(`${name}: it goes further than anybody looks, from ${first} to ${last}`)
+  if (!isAddedUp(row, booked)) findings.report(`${name}: what is added up of it is not what it says`)
   for (const one of booked) {
     const { id, payer, terms, amount } = one
     const other = recent.get(id)
@@ -80,6 +82,16 @@ function auditSegment(findings: Findings, row: Row, recent: Map<string, string>)
     totalsOf(findings, payer.key_id).spent += amount
   }
   return booked
+}
+
+/** The columns by which SQL adds up a charge that is alone are its own. */
+function isAddedUp(row: Row, [only, ...others]: readonly Booked[]): boolean {
+  const found = aloneColumns.map(column => row[column])
+  if (found.every(cell => cell === null)) return true
+  if (!only || others.length > 0) return false
+  const { payer, terms, at, amount } = only
+  const wanted = [at, payer.key_id, payer.user_name, terms.model, terms.currency, amount]
+  return wanted.every((cell, i) => String(cell) === String(found[i]))
 }
 
 /** Charges that have rows of their own beside their place in a segment. */

@@ -1,10 +1,12 @@
 export const segments: readonly string[] = [
   // Charges that were known wholly when they were written, many to a row: a place in the chain of entries. The body is JSON,
-  // one item to a line; docs/storage.md says how it reads. The hash is of chain, position, prev_hash and body.
+  // one item to a line; docs/storage.md says how it reads. The hash is of chain, position, prev_hash and body. Where nobody
+  // else came, the charge that is alone can be added up by SQL: `at` to `amount` are its own, and null in all others.
   `CREATE TABLE segment (
     chain TEXT NOT NULL, position INTEGER NOT NULL, first_id TEXT NOT NULL, last_id TEXT NOT NULL,
     count INTEGER NOT NULL CHECK (count > 0), owner TEXT NOT NULL, epoch INTEGER NOT NULL, prev_hash TEXT NOT NULL,
-    hash TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (chain, position)) STRICT`,
+    hash TEXT NOT NULL, at INTEGER, key_id TEXT, user_name TEXT, model TEXT, currency TEXT, amount INTEGER, body TEXT NOT NULL,
+    PRIMARY KEY (chain, position)) STRICT`,
   // A group that is written again for a commit in doubt has the same ids.
   `CREATE UNIQUE INDEX segment_ids ON segment (last_id, first_id)`,
 

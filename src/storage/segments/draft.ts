@@ -1,10 +1,12 @@
 import type { ChargeFacts, ChargeRule, Line } from '../../kit/charge.ts'
+import { useChargeId } from '../../kit/image-tool.ts'
 import { cellsOf } from '../../kit/shapes/member.ts'
 import type { Posting } from '../ledger/posting.ts'
 import { type Payer, termMembers } from './members.ts'
 import { begunAt, reachMs } from './reach.ts'
 
 const dayMs = 86_400_000
+const usePart = useChargeId('')
 const termNames = Object.keys(termMembers) as (keyof typeof termMembers)[]
 
 /** A segment on its way to the writer: text alone, which crosses to a thread at the cost of a copy. */
@@ -16,7 +18,12 @@ export type Segment = {
   readonly body: string
   /** What keys have spent, as the JSON of `Spent[]`: one for each key and day, in the order of the keys' ids. */
   readonly spent: string
+  /** The charge that is alone in it, as far as sums need it. */
+  readonly alone: Alone | null
 }
+
+/** Columns of a segment with one charge, in their order. */
+export type Alone = readonly [at: number, keyId: string, user: string, model: string, currency: string, amount: number]
 
 export type Spent = readonly [keyId: string, amount: number, at: number]
 
@@ -71,8 +78,19 @@ export class Draft {
     // Two that lock the same keys do so in the same order.
     spent.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
     const { count } = this
+    const alone = count === 1 ? this.#alone() : null
     const texts = { firstId: this.#firstId, lastId: this.#lastId, body: `${this.#body}]` }
-    return { ...texts, count, spent: JSON.stringify(spent) }
+    return { ...texts, count, alone, spent: JSON.stringify(spent) }
+  }
+
+  /** Of what is charged beside images, whoever adds up has to look at those. */
+  #alone(): Alone | null {
+    const [[terms] = []] = this.#terms.values()
+    const [[payer] = []] = this.#payers.values()
+    if (!terms || !payer || this.#firstId.endsWith(usePart)) return null
+    const { keyId, user } = payer.facts
+    const { model, currency } = terms.posting.facts
+    return [payer.at, keyId, user, model, currency, payer.amount]
   }
 
   /** One item to a line. @returns its place among them */

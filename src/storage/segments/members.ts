@@ -8,6 +8,9 @@ export const payerMembers = { keyId, user, group } as const
 /** What for, beside the rule, which is JSON and stands in the text as it is. */
 export const termMembers = plain
 
+/** Of a segment with one charge: what sums by SQL need of it. */
+export const aloneColumns = ['at', 'key_id', 'user_name', 'model', 'currency', 'amount'] as const
+
 /** Items of a segment's text by the names of their columns in `charge`. */
 export type Payer = Columns<typeof payerMembers>
 export type Terms = Columns<typeof termMembers> & {

@@ -5,21 +5,26 @@ import { PageOfSegments } from './page.ts'
 import type { Booked } from './parse.ts'
 import { afterAll, reachOf } from './reach.ts'
 
-const next = `SELECT chain, position, last_id, body FROM segment WHERE last_id > ? AND last_id < ? AND first_id < ?
-  ORDER BY last_id LIMIT ?`
+const next = (which: string): string => `SELECT chain, position, last_id, body FROM segment
+  WHERE last_id > ? AND last_id < ? AND first_id < ? ${which} ORDER BY last_id LIMIT ?`
+const nextOfAll = next('')
+/** Those whose charges SQL cannot add up. */
+const nextOfSeveral = next('AND amount IS NULL')
 const earliest = 'SELECT min(first_id) AS first_id FROM segment WHERE last_id > ? AND last_id < ?'
 
 /** Goes through the charges in segments in the order of their ids, however the segments overlap. */
 export class SegmentWalk {
   readonly #after: string
   readonly #until: string
+  readonly #next: string
   readonly #page = new PageOfSegments()
   #through: string
   #read: Booked[] = []
   #isOver = false
 
-  /** Of ids behind `after` and before `until`, as they sort. */
-  constructor(after: string, until = afterAll) {
+  /** Of ids behind `after` and before `until`, as they sort; without those that are alone in a segment where these are added up. */
+  constructor(after: string, until = afterAll, which: 'all' | 'several' = 'all') {
+    this.#next = which === 'all' ? nextOfAll : nextOfSeveral
     this.#after = after
     this.#until = until
     this.#through = after
@@ -37,7 +42,7 @@ export class SegmentWalk {
   /** @returns what all that has not been read sorts at or behind */
   *#readOn(): QueryProgram<string> {
     const { size } = this.#page
-    const segments = yield ask(next, this.#through, reachOf(this.#until), this.#until, size)
+    const segments = yield ask(this.#next, this.#through, reachOf(this.#until), this.#until, size)
     let charges = 0
     for (const segment of segments)
       for (const booked of readSegment(segment)) {
@@ -61,9 +66,9 @@ export class SegmentWalk {
   }
 }
 
-/** All of them, some at a time, for whoever needs no pauses. */
-export function* eachBooked(after: string, until: string, take: (booked: Booked) => void): QueryProgram<void> {
-  const walk = new SegmentWalk(after, until)
+/** All of those in segments of several, for whoever needs no pauses. */
+export function* eachOfSeveral(after: string, until: string, take: (booked: Booked) => void): QueryProgram<void> {
+  const walk = new SegmentWalk(after, until, 'several')
   for (;;) {
     const some = yield* walk.next()
     if (some.length === 0) return

@@ -4,9 +4,11 @@ import { spendAll } from '../keys/spend-all.ts'
 import { moveEnd, readEnd } from '../ledger/chain.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import type { Segment, Spent } from './draft.ts'
+import { aloneColumns } from './members.ts'
 
-const insert = `INSERT INTO segment (chain, position, first_id, last_id, count, owner, epoch, prev_hash, hash, body)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const insert = `INSERT INTO segment (chain, position, first_id, last_id, count, owner, epoch, prev_hash, hash, ${aloneColumns.join(', ')}, body)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const several = aloneColumns.map(() => null)
 
 /**
  * Books a group of charges: one row of this writer's chain, and what the keys have spent. One that is there already is not
@@ -14,14 +16,14 @@ const insert = `INSERT INTO segment (chain, position, first_id, last_id, count, 
  * @throws Error when one of the keys is gone
  */
 export function* writeSegment({ chain, owner, epoch }: WriterIdentity, segment: Segment): QueryProgram<void> {
-  const { firstId, lastId, count, body } = segment
+  const { firstId, lastId, count, alone, body } = segment
   const there = yield ask('SELECT 1 AS there FROM segment WHERE last_id = ? AND first_id = ?', lastId, firstId)
   if (there.length > 0) return
   yield* spendAll(JSON.parse(segment.spent) as Spent[])
   const end = yield* readEnd(chain)
   const position = end.position + 1
   const head = hashSegment(chain, position, end.head, body)
-  yield ask(insert, chain, position, firstId, lastId, count, owner, epoch, end.head, head, body)
+  yield ask(insert, chain, position, firstId, lastId, count, owner, epoch, end.head, head, ...(alone ?? several), body)
   yield* moveEnd(chain, { position, head })
 }
 

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 
 /** Of a segment: one row for each charge in it, with who pays and the terms beside it. SQL of the test's own. */
-const booked = `SELECT s.*, json_extract(item.value, '$[0]') AS id, item.value AS item,
+const booked = `SELECT s.chain, s.position, s.owner, s.epoch, s.prev_hash, s.hash, s.body, json_extract(item.value, '$[0]') AS id, item.value AS item,
     json_extract(s.body, '$[' || json_extract(item.value, '$[1]') || ']') AS payer,
     json_extract(s.body, '$[' || json_extract(item.value, '$[2]') || ']') AS terms,
     json_extract(s.body, '$[0].at') + json_extract(item.value, '$[3]') AS at
