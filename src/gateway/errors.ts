@@ -1,7 +1,8 @@
-import { failures, type ErrorTable } from '../kit/index.ts'
+import { failures, type ErrorTable, sharedRows } from '../kit/index.ts'
 
 /** Refusals of the answers that the gateway gives by itself. */
 export const errors = {
+  storage_unavailable: sharedRows.storage_unavailable,
   charge_not_found: {
     status: 404,
     type: 'invalid_request_error',

@@ -3,6 +3,7 @@ import { fail } from './errors.ts'
 import {
   type Answer,
   billingRecord,
+  type Charge,
   callerSlot,
   type Exchange,
   type Family,
@@ -11,6 +12,8 @@ import {
   type Storage,
 } from '../kit/index.ts'
 import { modelNotFound } from '../engine/target.ts'
+
+const unavailableMs = 1_000
 
 /** The routes with `serve:` in `gateway.yaml`, by name: answered here, with the key that asks. */
 export function createLocalAnswers(storage: Storage, startedAt: number): ReadonlyMap<string, LocalAnswer> {
@@ -29,7 +32,7 @@ export function createLocalAnswers(storage: Storage, startedAt: number): Readonl
       'charge',
       async ex => {
         const id = ex.params['id'] ?? ''
-        const charge = await storage.ledger.find(id)
+        const charge = await findCharge(storage, id)
         // Another key's charge is answered as one that does not exist.
         if (!charge || charge.keyId !== ex.slots.need(callerSlot).key.id)
           throw fail('charge_not_found', { id: id.slice(0, 80) })
@@ -37,6 +40,15 @@ export function createLocalAnswers(storage: Storage, startedAt: number): Readonl
       },
     ],
   ])
+}
+
+/** @throws Failure storage_unavailable */
+async function findCharge(storage: Storage, id: string): Promise<Charge | undefined> {
+  try {
+    return await storage.ledger.find(id)
+  } catch (cause) {
+    throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
+  }
 }
 
 function offered(ex: Exchange, since: number): readonly ListedModel[] {

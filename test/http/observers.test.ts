@@ -102,3 +102,22 @@ t.test('what an answer says of limits goes by the clock that was handed in [6.11
   t.equal(answer.status, 200)
   t.match(answer.headers.get('anthropic-ratelimit-requests-reset'), /^2001-09-09T/)
 })
+
+t.test(
+  'whoever asks for a charge that cannot be read now is told to ask again, and not that something broke',
+  async t => {
+    const faults: string[] = []
+    const log = { ...quietLog(), error: (_facts: object, text: string) => void faults.push(text) }
+    const { gateway, get } = await start(t, { log })
+    Object.assign(gateway.storage.ledger, {
+      find() {
+        throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 10 })
+      },
+    })
+    const answer = await get('/v1/charges/req_nobody')
+    t.equal(answer.status, 503)
+    t.equal(answer.headers.get('retry-after'), '1')
+    t.match(await answer.json(), { error: { code: 'storage_unavailable' } })
+    t.same(faults, [])
+  },
+)

@@ -135,7 +135,13 @@ export const sabotages: readonly Sabotage[] = [
     name: 'hints-are-fatal',
     oracle: 'delivered',
     says: 'an informational answer ends the request',
-    edits: [['src/engine/upstream-call.ts', 'this.#interimBytes += bytes', "return this.#refuse('a hint')"]],
+    edits: [
+      [
+        'src/engine/upstream-call.ts',
+        'this.#interimBytes += bytes',
+        "return this.#giveUp(fail('upstream_cut', { reason: 'a hint' }))",
+      ],
+    ],
   },
   {
     name: 'no-deadlines',

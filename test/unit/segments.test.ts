@@ -108,7 +108,7 @@ t.test('[9.4] charges wait while nothing can be written, and are written once wh
   await t.rejects(storage.flush(), { code: 'storage_unavailable' })
   t.equal(storage.ledger.healthy(), false)
   t.equal(storage.waiting().charges, 600)
-  for (const { id } of posted) t.match(await storage.ledger.find(id), { amount: 100 })
+  for (const { id } of posted) t.match(await storage.ledger.find(id), { amount: 100 }, id)
   foreign.exec('ROLLBACK')
   foreign.close()
   while (!storage.ledger.healthy()) await new Promise(resolve => setTimeout(resolve, 10))
@@ -137,6 +137,7 @@ t.test('[9.4] a group that is written twice at once, on two connections, is ther
         [[], undefined],
         [[], undefined],
       ],
+      `round ${round}`,
     )
   }
   t.match(await storage.keys.findByHash(secret.hash), { spent: 2_500 })
