@@ -1,6 +1,7 @@
 import {
   type Awaitable,
   callerSlot,
+  type Counters,
   CountersDown,
   definePlugin,
   defineSlot,
@@ -14,6 +15,7 @@ import {
   type Ticket,
   type TokenUse,
   tokenUseSlot,
+  type WhenDown,
 } from '../../src/kit/index.ts'
 import { decisions } from './decisions.ts'
 import { fail } from './errors.ts'
@@ -110,7 +112,7 @@ export const ratelimit = definePlugin({
         if (ex.route.serve !== undefined) return
         const limits = userLimits(ex.slots.need(callerSlot))
         if (limits.length === 0) return
-        const known = attempt(() => counters.known(limits, whenDown))
+        const known = knownOf(counters, limits, whenDown)
         if (known) return look(ex, limits, known)
         // What is as short as this has arrived before a store across the network would have answered: `onAdmit` asks it, once.
         if (bodyBytesOf(ex.head) <= shortBodyBytes) return
@@ -158,9 +160,9 @@ function then<T, U>(asked: Awaitable<T>, goOn: (value: T) => Awaitable<U>): Awai
 }
 
 /** @throws Failure counters_unavailable */
-function attempt<T>(ask: () => T): T {
+function knownOf(counters: Counters, limits: readonly Limit[], whenDown: WhenDown) {
   try {
-    return ask()
+    return counters.known(limits, whenDown)
   } catch (cause) {
     return refuseWithout(cause)
   }
