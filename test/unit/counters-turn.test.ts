@@ -1,6 +1,8 @@
 import t, { type Test } from 'tap'
-import { type LimitRequest, systemClock } from '../../src/kit/index.ts'
+import { type LimitRequest, systemClock, windowMs } from '../../src/kit/index.ts'
 import { RedisCounters } from '../../src/storage/counters/redis/counters.ts'
+import { turnScript } from '../../src/storage/counters/redis/scripts.ts'
+import { Turn } from '../../src/storage/counters/redis/turn.ts'
 import { fresh, places, ticketOf, window } from '../contract/counters.ts'
 import { KeptLog } from '../harness/exchange.ts'
 import { type RedisServer, redisMissing, startRedis } from '../harness/redis.ts'
@@ -119,5 +121,35 @@ t.test(
     if (ticket) await counters.settle(ticket, [700, 0])
     t.match(await redis.text('GET', `${key}:sum`), '1200')
     t.match(await counters.peek([{ ...tokens, amount: 1 }, place], 'refuse'), [{ remaining: 0 }, { remaining: 1 }])
+  },
+)
+
+t.test(
+  'a turn whose answer was lost is said again and has happened once, also where it filled its limits [13.6]',
+  { skip },
+  async t => {
+    const redis = await startRedis(t)
+    const turn = new Turn(async (keys, args) => {
+      const words = ['EVAL', turnScript, keys.length, ...keys, '', windowMs * 1_000, 30_000_000, ...args].map(String)
+      await redis.text(...words)
+      return Array.from((await redis.text(...words)).matchAll(/^:(\d+)/gm), ([, number]) => Number(number))
+    })
+    const [request, tokens, place] = [window(1), window(100, 60), places(1)]
+    t.match(await turn.ask('take', 'one.0', [request, tokens, place]), {
+      taken: true,
+      standings: [
+        { remaining: 0, waitMs: 0 },
+        { remaining: 40, waitMs: 0 },
+        { remaining: 0, waitMs: 0 },
+      ],
+    })
+    t.match(await turn.ask('take', 'one.1', [request, tokens, place]), { taken: false })
+    await turn.settle('one.0', [
+      [tokens, 90],
+      [place, 0],
+    ])
+    t.match(await turn.ask('peek', '', [request, tokens, place]), {
+      standings: [{ remaining: 0 }, { remaining: 10 }, { remaining: 1 }],
+    })
   },
 )
