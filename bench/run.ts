@@ -218,7 +218,7 @@ async function measureStartRow(): Promise<FigureResult> {
 }
 
 async function measureCountersRow(): Promise<FigureResult> {
-  process.stderr.write('\ncounters in Redis: a request with four limits, asked, taken and settled, 64 at once\n')
+  process.stderr.write('\ncounters in Redis: a request with four limits, taken and settled, 64 at once\n')
   const measured = await measureCounters(runs, seconds)
   const { requestsPerSecond, redisCpuMicros, p50Ms, unanswered } = measured
   if (unanswered > 0) process.stderr.write(`bench: Redis left ${unanswered} unanswered\n`)

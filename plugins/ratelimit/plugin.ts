@@ -1,10 +1,12 @@
 import {
   type Awaitable,
   callerSlot,
+  type Counters,
   CountersDown,
   definePlugin,
   defineSlot,
   type Exchange,
+  type Head,
   isPromise,
   type Outcome,
   type LimitStatus,
@@ -13,6 +15,7 @@ import {
   type Ticket,
   type TokenUse,
   tokenUseSlot,
+  type WhenDown,
 } from '../../src/kit/index.ts'
 import { decisions } from './decisions.ts'
 import { fail } from './errors.ts'
@@ -23,6 +26,8 @@ import { optionsSchema } from './schema.ts'
 import { ShadowLog } from './shadow-log.ts'
 
 const unavailableMs = 1_000
+/** As much as a caller on a slow line (10 Mbit/s) sends in some 50 ms. */
+const shortBodyBytes = 65_536
 
 /** What one exchange has taken. */
 type Taken = {
@@ -45,14 +50,6 @@ export const ratelimit = definePlugin({
   create({ on_store_failure: whenDown }, host) {
     const { counters } = host.stores
     const shadows = host.keep('shadows', () => new ShadowLog(host.clock, host.log))
-
-    /** @throws Failure rate_limit_exceeded */
-    function look(ex: Exchange, limits: readonly Limit[], standings: readonly LimitStatus[]): void {
-      ex.limits = limitStates(limits, standings)
-      if (!limits.some((limit, i) => refuses(limit, standings[i] as LimitStatus))) return
-      ex.notes.limits = decisions(limits, standings, false)
-      throw refusal(limits, standings)
-    }
 
     /** Takes all limits of the request and the place at the first upstream in one step. */
     function admit(ex: Exchange, target: Target, limits: readonly Limit[], place: Limit | undefined) {
@@ -115,6 +112,10 @@ export const ratelimit = definePlugin({
         if (ex.route.serve !== undefined) return
         const limits = userLimits(ex.slots.need(callerSlot))
         if (limits.length === 0) return
+        const known = knownOf(counters, limits, whenDown)
+        if (known) return look(ex, limits, known)
+        // What is as short as this has arrived before a store across the network would have answered: `onAdmit` asks it, once.
+        if (bodyBytesOf(ex.head) <= shortBodyBytes) return
         return then(counters.peek(limits, whenDown), standings => look(ex, limits, standings))
       },
 
@@ -144,14 +145,37 @@ export const ratelimit = definePlugin({
   },
 })
 
+/** @throws Failure rate_limit_exceeded */
+function look(ex: Exchange, limits: readonly Limit[], standings: readonly LimitStatus[]): void {
+  ex.limits = limitStates(limits, standings)
+  if (!limits.some((limit, i) => refuses(limit, standings[i] as LimitStatus))) return
+  ex.notes.limits = decisions(limits, standings, false)
+  throw refusal(limits, standings)
+}
+
 /** Goes on with what was asked of the counters, at once where they are in memory. @throws Failure counters_unavailable */
 function then<T, U>(asked: Awaitable<T>, goOn: (value: T) => Awaitable<U>): Awaitable<U> {
   if (!isPromise(asked)) return goOn(asked)
-  return asked.then(goOn, (cause: unknown) => {
-    throw cause instanceof CountersDown
-      ? fail('counters_unavailable', {}, { cause, retryAfterMs: unavailableMs })
-      : cause
-  })
+  return asked.then(goOn, refuseWithout)
+}
+
+/** @throws Failure counters_unavailable */
+function knownOf(counters: Counters, limits: readonly Limit[], whenDown: WhenDown) {
+  try {
+    return counters.known(limits, whenDown)
+  } catch (cause) {
+    return refuseWithout(cause)
+  }
+}
+
+function refuseWithout(cause: unknown): never {
+  throw cause instanceof CountersDown ? fail('counters_unavailable', {}, { cause, retryAfterMs: unavailableMs }) : cause
+}
+
+/** As it was announced: Infinity where it was not, and what comes in chunks ends when it likes. */
+function bodyBytesOf({ headers }: Head): number {
+  if (headers['transfer-encoding'] !== undefined) return Infinity
+  return Number(headers['content-length'] ?? 0)
 }
 
 /** Limits of tokens ask for what the request may come to. @throws Failure tokens_over_limit */

@@ -47,6 +47,12 @@ export class CountersDown extends Error {}
 
 /** Where requests are counted. Memory counts within one process, at once; a shared store for several, after a round trip. */
 export type Counters = {
+  /**
+   * Where the limits stand, as far as this process can say without asking a shared store: of memory always; of a shared one only
+   * that a limit is full which this process has filled alone, and its own counts while the store does not answer. Undefined
+   * where the store has to say. @throws CountersDown
+   */
+  known(demands: readonly LimitRequest[], whenDown: WhenDown): readonly LimitStatus[] | undefined
   /** Where the limits stand. @throws CountersDown */
   peek(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<readonly LimitStatus[]>
   /** All demands or none, in one step that nothing can come between. @throws CountersDown */

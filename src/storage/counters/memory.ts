@@ -23,6 +23,10 @@ export class MemoryCounters implements Counters {
     return demands.map(demand => this.#standingOf(demand, this.#waitMs(demand, now), now))
   }
 
+  known(demands: readonly LimitRequest[]): readonly LimitStatus[] {
+    return this.peek(demands)
+  }
+
   take(demands: readonly LimitRequest[]): LimitReservation {
     const now = this.#clock.tick()
     this.#dropIdle(now)

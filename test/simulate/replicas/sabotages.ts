@@ -159,9 +159,9 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     likes: ['words'],
     edits: [
       [
-        'src/storage/counters/redis/counters.ts',
-        'args.push(kind, limit, amount, Number(shadow))',
-        'args.push(kind, limit, Math.min(1, amount), Number(shadow))',
+        'src/storage/counters/redis/turn.ts',
+        'words.push(numbers.of(demand), limit, amount, Number(shadow))',
+        'words.push(numbers.of(demand), limit, Math.min(1, amount), Number(shadow))',
       ],
     ],
   },

@@ -16,15 +16,13 @@ import {
 } from '../../../kit/index.ts'
 import { MemoryCounters } from '../memory.ts'
 import { Breaker } from './breaker.ts'
-import { connect, type Link, script } from './connect.ts'
-import { askScript, renewScript, settleScript } from './scripts.ts'
+import { connect, type Link, type Script, script } from './connect.ts'
+import { renewScript, turnScript } from './scripts.ts'
+import { type Asked, keyOf, prefix, sumKeyOf, Turn, type Used } from './turn.ts'
 
-const ask = script(askScript)
-const settle = script(settleScript)
+const turn = script(turnScript)
 const renew = script(renewScript)
 
-/** Every key is in one slot of a cluster: what a request asks for can be one step only on one node. */
-const prefix = '{tollgate}'
 const probeKey = `${prefix}:probe`
 const failuresMax = 3
 const probeEveryMs = 250
@@ -61,6 +59,7 @@ export class RedisCounters implements Counters {
   readonly #clock: Clock
   readonly #log: Log
   readonly #breaker: Breaker
+  readonly #turn: Turn
   readonly #leaseMs: number
   readonly #serverTime: (() => number) | undefined
   readonly #process: string
@@ -96,6 +95,7 @@ export class RedisCounters implements Counters {
       this.#why = why
       this.#breaker.failed()
     })
+    this.#turn = new Turn((keys, args, operations) => this.#send(turn, keys, args, operations))
     this.#renewing = clock.every(leaseMs / 3, () => this.#renew())
   }
 
@@ -110,6 +110,14 @@ export class RedisCounters implements Counters {
       await this.#clock.sleep(readyEveryMs)
     }
     this.#breaker.open()
+  }
+
+  known(demands: readonly LimitRequest[], whenDown: WhenDown): readonly LimitStatus[] | undefined {
+    const own = this.#own.peek(demands)
+    if (this.#isFull(demands, own)) return own
+    if (!this.#breaker.isOpen) return undefined
+    if (whenDown === 'refuse') throw new CountersDown(`the counters do not answer: ${this.#why}`)
+    return own
   }
 
   peek(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<readonly LimitStatus[]> {
@@ -139,7 +147,7 @@ export class RedisCounters implements Counters {
     this.#own.settle(ticket, amounts)
     const { member } = ticket as SharedTicket
     if (member === undefined) return
-    const changed: [LimitRequest, number][] = []
+    const changed: Used[] = []
     for (const [i, demand] of ticket.demands.entries()) {
       const amount = amounts[i] ?? demand.amount
       if (demand.kind === 'places') this.#held.delete(`${keyOf(demand)} ${member}`)
@@ -152,11 +160,12 @@ export class RedisCounters implements Counters {
     return !this.#breaker.isOpen
   }
 
-  close(): Promise<void> {
+  /** What was to be told is told first, where somebody answers. */
+  async close(): Promise<void> {
     this.#renewing.cancel()
+    if (!this.#breaker.isOpen) await this.#turn.end()
     this.#breaker.close()
     this.#link.close()
-    return Promise.resolve()
   }
 
   async #takeShared(demands: readonly LimitRequest[], whenDown: WhenDown): Promise<LimitReservation> {
@@ -174,7 +183,7 @@ export class RedisCounters implements Counters {
       // It may have been taken all the same, by a store that was only slow.
       void this.#tellUsed(
         member,
-        demands.map(demand => [demand, 0]),
+        demands.map(demand => [demand, 0] as const),
       )
       if (whenDown === 'refuse') throw new CountersDown('the counters do not answer', { cause: error })
       return this.#own.take(demands)
@@ -189,29 +198,18 @@ export class RedisCounters implements Counters {
     })
   }
 
-  async #ask(
-    how: 'peek' | 'take',
-    member: string,
-    demands: readonly LimitRequest[],
-  ): Promise<{ taken: boolean; standings: readonly LimitStatus[] }> {
-    const args: (string | number)[] = [how, member]
-    for (const { kind, limit, amount, shadow } of demands) args.push(kind, limit, amount, Number(shadow))
-    const [taken, ...numbers] = (await this.#run(ask, demands, args)) as readonly number[]
-    const standings = demands.map((_, i) => ({
-      remaining: numbers[3 * i] as number,
-      waitMs: Math.ceil((numbers[3 * i + 1] as number) / 1000),
-      resetMs: Math.ceil((numbers[3 * i + 2] as number) / 1000),
-    }))
-    return { taken: taken === 1, standings }
+  #ask(how: 'peek' | 'take', member: string, demands: readonly LimitRequest[]): Promise<Asked> {
+    if (this.#breaker.isOpen) return Promise.reject(new Error(`the counters do not answer: ${this.#why}`))
+    return this.#turn.ask(how, member, demands)
   }
 
   /** What cannot be told is forgotten by the store in a minute. */
-  async #tellUsed(member: string, used: readonly (readonly [LimitRequest, number])[]): Promise<void> {
-    const demands = used.map(([demand]) => demand)
-    const args = used.flatMap(([{ kind, amount: taken }, amount]) => [kind, taken, amount])
-    await this.#send(settle, keysOf(demands), [member, ...args]).catch((error: unknown) =>
-      this.#log.debug({ error: String(error) }, 'the counters were not told what a request used'),
-    )
+  async #tellUsed(member: string, used: readonly Used[]): Promise<void> {
+    await this.#turn
+      .settle(member, used)
+      .catch((error: unknown) =>
+        this.#log.debug({ error: String(error) }, 'the counters were not told what a request used'),
+      )
   }
 
   #renew(): void {
@@ -239,12 +237,12 @@ export class RedisCounters implements Counters {
     }
   }
 
-  #run(which: typeof ask, demands: readonly LimitRequest[], args: readonly (string | number)[]): Promise<unknown> {
-    if (this.#breaker.isOpen) return Promise.reject(new Error(`the counters do not answer: ${this.#why}`))
-    return this.#send(which, keysOf(demands), args)
-  }
-
-  async #send(which: typeof ask, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  async #send(
+    which: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+    operations = 1,
+  ): Promise<unknown> {
     const now = this.#serverTime?.() ?? ''
     try {
       const reply = await this.#link.run(which, keys, [now, windowMs * 1000, this.#leaseMs * 1000, ...args])
@@ -252,7 +250,7 @@ export class RedisCounters implements Counters {
       return reply
     } catch (error) {
       this.#why = error instanceof Error ? error.message : String(error)
-      this.#breaker.failed()
+      for (let i = 0; i < operations; i++) this.#breaker.failed()
       throw error
     }
   }
@@ -274,17 +272,4 @@ function tighter(one: LimitStatus | undefined, other: LimitStatus): LimitStatus 
     waitMs: Math.max(one.waitMs, other.waitMs),
     resetMs: Math.max(one.resetMs, other.resetMs),
   }
-}
-
-function keyOf({ id, kind }: LimitRequest): string {
-  return `${prefix}:${kind}:${id}`
-}
-
-/** Two of each demand, as the scripts expect them. */
-function keysOf(demands: readonly LimitRequest[]): readonly string[] {
-  return demands.flatMap(demand => [keyOf(demand), sumKeyOf(keyOf(demand))])
-}
-
-function sumKeyOf(key: string): string {
-  return `${key}:sum`
 }

@@ -1,0 +1,161 @@
+import type { LimitRequest, LimitStatus } from '../../../kit/index.ts'
+
+/** More in one script would keep everybody else waiting. */
+const operationsMax = 64
+
+export type Asked = { readonly taken: boolean; readonly standings: readonly LimitStatus[] }
+
+/** What was taken of a demand by a ticket, and what was used of it. */
+export type Used = readonly [demand: LimitRequest, amount: number]
+
+/** Runs the script of a turn; `operations` is how many failed with it when it rejects. */
+export type SendTurn = (
+  keys: readonly string[],
+  args: readonly (string | number)[],
+  operations: number,
+) => Promise<unknown>
+
+type Asking = {
+  readonly how: 'peek' | 'take'
+  readonly ticket: string
+  readonly demands: readonly LimitRequest[]
+  readonly resolve: (asked: Asked) => void
+  readonly reject: (error: unknown) => void
+}
+
+type Settling = {
+  readonly ticket: string
+  readonly used: readonly Used[]
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Gathers what is said within one turn of the event loop, and says it in one script: what has come together goes together,
+ * and a request that is alone waits for nobody.
+ */
+export class Turn {
+  readonly #send: SendTurn
+  #asking: Asking[] = []
+  #settling: Settling[] = []
+  #isDue = false
+  /** Of the newest that was sent; those before it were answered earlier, or failed by themselves. */
+  #sent: Promise<unknown> = Promise.resolve()
+
+  constructor(send: SendTurn) {
+    this.#send = send
+  }
+
+  ask(how: 'peek' | 'take', ticket: string, demands: readonly LimitRequest[]): Promise<Asked> {
+    return new Promise((resolve, reject) => {
+      this.#asking.push({ how, ticket, demands, resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  /** Resolves when it was told. */
+  settle(ticket: string, used: readonly Used[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#settling.push({ ticket, used, resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  /** Says what is left to say; resolves when all of it was answered or has failed. */
+  async end(): Promise<void> {
+    this.#flush()
+    await this.#sent
+  }
+
+  #schedule(): void {
+    if (this.#asking.length + this.#settling.length >= operationsMax) this.#flush()
+    if (this.#isDue) return
+    this.#isDue = true
+    setImmediate(() => {
+      this.#isDue = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    const [asking, settling] = [this.#asking, this.#settling]
+    if (asking.length + settling.length === 0) return
+    this.#asking = []
+    this.#settling = []
+    const { keys, args } = wordsOf(asking, settling)
+    this.#sent = this.#send(keys, args, asking.length + settling.length).then(
+      reply => {
+        for (const { resolve } of settling) resolve()
+        answer(asking, reply as readonly number[])
+      },
+      (error: unknown) => {
+        for (const { reject } of settling) reject(error)
+        for (const { reject } of asking) reject(error)
+      },
+    )
+  }
+}
+
+export function keyOf({ id, kind }: LimitRequest): string {
+  return `${prefix}:${kind}:${id}`
+}
+
+export function sumKeyOf(key: string): string {
+  return `${key}:sum`
+}
+
+/** Every key is in one slot of a cluster: what a request asks for can be one step only on one node. */
+export const prefix = '{tollgate}'
+
+/** Each counter once, however many ask for it. */
+class CounterNumbers {
+  readonly windows = new Map<string, number>()
+  readonly places = new Map<string, number>()
+
+  of(demand: LimitRequest): number {
+    const [numbers, sign] = demand.kind === 'window' ? [this.windows, 1] : [this.places, -1]
+    const key = keyOf(demand)
+    let number = numbers.get(key)
+    if (number === undefined) {
+      number = sign * (numbers.size + 1)
+      numbers.set(key, number)
+    }
+    return number
+  }
+
+  get keys(): string[] {
+    const windows = [...this.windows.keys()]
+    return [...windows, ...windows.map(sumKeyOf), ...this.places.keys()]
+  }
+}
+
+/** As `turnScript` expects them. */
+function wordsOf(asking: readonly Asking[], settling: readonly Settling[]) {
+  const numbers = new CounterNumbers()
+  const words: (string | number)[] = []
+  for (const { ticket, used } of settling) {
+    words.push(ticket, used.length)
+    for (const [demand, amount] of used) words.push(numbers.of(demand), demand.amount, amount)
+  }
+  for (const { how, ticket, demands } of asking) {
+    words.push(how, ticket, demands.length)
+    for (const demand of demands) {
+      const { limit, amount, shadow } = demand
+      words.push(numbers.of(demand), limit, amount, Number(shadow))
+    }
+  }
+  return { keys: numbers.keys, args: [numbers.windows.size, settling.length, ...words] }
+}
+
+function answer(asking: readonly Asking[], reply: readonly number[]): void {
+  let at = 0
+  for (const { demands, resolve } of asking) {
+    const taken = reply[at++] === 1
+    const standings = demands.map(() => ({
+      remaining: reply[at++] as number,
+      waitMs: Math.ceil((reply[at++] as number) / 1000),
+      resetMs: Math.ceil((reply[at++] as number) / 1000),
+    }))
+    resolve({ taken, standings })
+  }
+}
