@@ -236,6 +236,14 @@ t.test('[9.3] a connection that is not there in time is given up by the clock th
   await until(() => open(client) === 0, 'its end')
 })
 
+t.test('[9.3] a process that was stopped past the time takes the connection that came meanwhile', async t => {
+  const client = await startClient(t, say(), { timeoutMs: 1_000 })
+  const asked = client.ask()
+  // All at once, as for whoever was frozen: the timer is due, and nothing of the network has been looked at.
+  client.clock.pass(5_000)
+  t.strictSame((await asked.over.promise).told, ['start', '200', 'data', 'end'])
+})
+
 t.test('[9.3] a request that fails while it is written fails alone', async t => {
   const client = await startClient(t, say(), { connectionsMax: 1 })
   const onStart = (): void => {

@@ -53,13 +53,18 @@ export class Dialler {
       return connection.open(socket, false)
     }
     const socket = isEncrypted ? this.#greet() : this.#reach(connection)
-    const limit = this.#clock.after(this.#timeoutMs, () => socket.destroy(timedOut()))
+    let isOver = false
+    const giveUp = (): void => void (isOver || socket.destroy(timedOut()))
+    // A process that was stopped for longer finds its timer due before it has heard of the connection, which is there.
+    const limit = this.#clock.after(this.#timeoutMs, () => void setImmediate(giveUp))
     return new Promise((resolve, reject) => {
       const onError = (error: Error): void => {
+        isOver = true
         limit.cancel()
         reject(nameTimeout(error))
       }
       socket.once('error', onError).once(isEncrypted ? 'secureConnect' : 'connect', () => {
+        isOver = true
         limit.cancel()
         connection.open(socket, !isEncrypted)
         socket.off('error', onError)
