@@ -1,4 +1,4 @@
-import { read, write } from 'node:fs'
+import { ftruncate, read, write } from 'node:fs'
 import { promisify } from 'node:util'
 import type { Awaitable } from '../../src/kit/index.ts'
 import { blockBytes, giveBlock, takeBlock } from './blocks.ts'
@@ -7,6 +7,7 @@ import type { SpoolFile, SpoolFiles } from './spool-folder.ts'
 
 const writeFile = promisify(write)
 const readFile = promisify(read)
+const truncateFile = promisify(ftruncate)
 
 /** Most bytes of one form that are kept in memory. */
 export const heldBytesMax = 1024 * 1024
@@ -85,6 +86,7 @@ export class Spool {
     await this.#writing
     this.#writing = this.#write()
     await this.#writing
+    await this.#shorten()
   }
 
   /**
@@ -113,6 +115,21 @@ export class Spool {
     this.#used = 0
   }
 
+  /** What an upload before has left behind the end would take room on the disk that nobody accounts for. */
+  async #shorten(): Promise<void> {
+    const file = this.#file
+    if (!file || file.bytes <= this.#written) return
+    try {
+      await this.#call(truncateFile(file.fd, this.#written))
+      this.#file = { fd: file.fd, bytes: this.#written }
+    } catch (error) {
+      this.#failed = true
+      throw spoolFailure(error)
+    } finally {
+      this.#close()
+    }
+  }
+
   async #write(): Promise<void> {
     try {
       this.#file ??= await this.#call(this.#files.take(this.#bytesMax))
@@ -129,8 +146,7 @@ export class Spool {
     } catch (error) {
       this.#blocks = []
       this.#failed = true
-      const reason = (error as NodeJS.ErrnoException).code ?? 'unknown'
-      throw fail('form_spool_failed', { reason }, { cause: error, retryAfterMs: 5_000 })
+      throw spoolFailure(error)
     } finally {
       this.#close()
     }
@@ -180,4 +196,9 @@ export class Spool {
     if (this.#failed) this.#files.drop(file)
     else this.#files.give({ fd: file.fd, bytes: Math.max(file.bytes, this.#written) })
   }
+}
+
+function spoolFailure(error: unknown): Error {
+  const reason = (error as NodeJS.ErrnoException).code ?? 'unknown'
+  return fail('form_spool_failed', { reason }, { cause: error, retryAfterMs: 5_000 })
 }

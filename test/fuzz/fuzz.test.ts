@@ -12,12 +12,18 @@ const plantedCases = 200
 /** What is pending fails soon, and shrinking would take longer than looking. */
 const pendingCases = 100
 
+/** Shrinking ends before the file is given up, or what was found would be lost with it. */
+const msMax = 60_000
+
+// First, so that it is known of a run that does not end.
+t.comment(`SEED=${seed}`)
+
 for (const fuzzer of fuzzers) {
   const { name, promise } = fuzzer
   const isPending = pending.has(name)
 
   t.test(`[6.2] ${name}: ${promise}`, async t => {
-    const report = await tryOut(fuzzer, { cases: isPending ? pendingCases : fuzzer.short, seed })
+    const report = await tryOut(fuzzer, { cases: isPending ? pendingCases : fuzzer.short, seed, msMax })
     t.comment(`${name}: ${report.cases} cases, ${report.bytes} bytes in ${Math.round(report.ms)} ms; SEED=${seed}`)
     if (isPending) return t.comment(`PENDING ${name}: ${tell(report)}`)
     t.equal(report.fault, undefined, tell(report))

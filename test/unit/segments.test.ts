@@ -291,3 +291,29 @@ t.test('[9.4] what is noted is known for as long as it is asked for, however man
   t.ok(recent.note(noted.at(-1)?.id ?? '', from - 1_000_000), 'a clock that goes back makes nobody forget')
   t.end()
 })
+
+t.test('[9.4] a group that was in doubt and is then refused goes on as rows, each of which is looked for', async t => {
+  const storage = await open(t, `sqlite:${makeFile(t)}`)
+  const someKey = await storage.keys.create(newKey())
+  const queue = new ChargeQueue()
+  const all = [1, 2, 3].map(() => ({
+    facts: facts(someKey),
+    lines: used,
+    delivery: 'confirmed' as const,
+    at: Date.now(),
+  }))
+  for (const one of all) queue.append(one)
+  t.equal(queue.take()?.segment?.count, 3)
+  queue.giveBack()
+  t.equal(queue.take()?.segment?.count, 3, 'it goes as it went')
+  t.equal(queue.refused(), undefined)
+  for (const {
+    facts: { id },
+  } of all) {
+    const posted = queue.take()
+    t.equal(posted?.segment, null, id)
+    t.match(posted?.rows, id, id)
+    queue.done()
+  }
+  t.equal(queue.size, 0)
+})

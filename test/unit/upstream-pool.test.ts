@@ -244,6 +244,19 @@ t.test('[9.3] a process that was stopped past the time takes the connection that
   t.strictSame((await asked.over.promise).told, ['start', '200', 'data', 'end'])
 })
 
+t.test(
+  '[9.3] who wants a connection of his own gets it beside one who takes the dial that was made for him',
+  async t => {
+    const client = await startClient(t, say())
+    await client.answer()
+    // Idle for long enough to be listened to before it is used.
+    client.clock.pass(100)
+    const [shared, own] = [client.ask(), client.ask({ fresh: true })]
+    await until(() => shared.told.includes('end') && own.told.includes('end'), 'both, without waiting for anything')
+    t.strictSame([shared.error, own.error], [undefined, undefined])
+  },
+)
+
 t.test('[9.3] a request that fails while it is written fails alone', async t => {
   const client = await startClient(t, say(), { connectionsMax: 1 })
   const onStart = (): void => {

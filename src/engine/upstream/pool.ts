@@ -176,6 +176,8 @@ export class Pool implements Keeper, Timed {
     if (!waiter) return this.#offer(connection, this.#deadlines.clock.tick())
     waiter.line?.leave(waiter)
     this.#begin(connection, waiter)
+    // Who came first may have been one whom a resting connection would have served: then somebody else waits for his own.
+    this.#dial()
   }
 
   /** It would have been for whoever came first: he is told. */

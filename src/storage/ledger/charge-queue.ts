@@ -34,7 +34,7 @@ export type Posted = {
   readonly rows: string | null
 }
 
-type Group = { readonly postings: readonly Waiting[]; readonly posted: Posted }
+type Group = { readonly postings: readonly Waiting[]; readonly posted: Posted; readonly wasGivenBack?: boolean }
 
 /**
  * Charges that nobody waits for, in the order they came. They are money: none is dropped while the process lives, one
@@ -101,12 +101,13 @@ export class ChargeQueue {
 
   /** The group taken last is not known to be durable and will be written again. */
   giveBack(): void {
-    this.#owed = this.#taken
+    this.#owed = this.#taken && { ...this.#taken, wasGivenBack: true }
     this.#taken = undefined
   }
 
   /** The group taken last was refused for what it holds. @returns the one that cannot be written, when it is known. */
   refused(): Posting | undefined {
+    const isInDoubt = this.#taken?.wasGivenBack === true
     const taken = this.#release()
     const [only] = taken
     if (only && taken.length === 1) {
@@ -115,7 +116,9 @@ export class ChargeQueue {
       this.#onRefused(only)
       return only
     }
-    this.#waiting = [...taken, ...this.#waiting]
+    // One whose commit was in doubt may be there after all: a segment knows only its whole group again, rows know each.
+    const apart = isInDoubt ? taken.map(one => ({ ...one, hasRows: true })) : taken
+    this.#waiting = [...apart, ...this.#waiting]
     this.#apart = taken.length
     return undefined
   }

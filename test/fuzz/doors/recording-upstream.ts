@@ -85,7 +85,9 @@ function readRequest(bytes: Buffer): { readonly request: Recorded; readonly end:
   if (length.length + coded.length > 1) throw new Error(`the upstream was sent two lengths: ${head}`)
   const start = mark + 4
   if (coded.length === 1) return readChunks(bytes, start, { method, target, head })
-  const end = start + Number(length[0] ?? 0)
+  const counted = length[0] ?? '0'
+  if (!/^\d+$/.test(counted)) throw new Error(`the upstream was sent a length that is none: ${head}`)
+  const end = start + Number(counted)
   return bytes.length < end
     ? undefined
     : { request: { method, target, head, body: bytes.toString('latin1', start, end) }, end }
@@ -96,7 +98,9 @@ function readChunks(bytes: Buffer, from: number, request: Omit<Recorded, 'body'>
   for (let at = from; ; ) {
     const mark = bytes.indexOf('\r\n', at)
     if (mark < 0) return undefined
-    const size = Number.parseInt(bytes.toString('latin1', at, mark), 16)
+    const told = bytes.toString('latin1', at, mark)
+    if (!/^[\da-f]+/i.test(told)) throw new Error(`the upstream was sent a chunk without a size: ${request.head}`)
+    const size = Number.parseInt(told, 16)
     const end = mark + 2 + size + 2
     if (bytes.length < end) return undefined
     body += bytes.toString('latin1', mark + 2, mark + 2 + size)
