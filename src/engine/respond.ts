@@ -23,10 +23,7 @@ export function answerHeaders(
   shown: { readonly [name: string]: string },
   now: number,
 ): { readonly [name: string]: string } {
-  const headers: { [name: string]: string } = idHeaders(ex.id)
-  Object.assign(headers, shown)
-  if (ex.limits.length > 0) Object.assign(headers, ex.dialect.limitHeaders(ex.limits, now))
-  return Object.assign(headers, ex.answerHeaders)
+  return Object.assign(idHeaders(ex.id), shown, ownHeaders(ex, now))
 }
 
 /** Sends a whole answer of ours. */

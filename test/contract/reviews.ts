@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { Clock } from '../../src/kit/index.ts'
-import { clockAt, type Harness, holdOf, line, newKey } from './storage.ts'
+import { clockAt, type Harness, holdOf, line, newKey, openHarness } from './storage.ts'
 
 const now = 1_800_000_000_000
 const day = 24 * 3_600_000
@@ -8,12 +8,7 @@ const day = 24 * 3_600_000
 /** What charges under review keep to, on every driver. */
 export async function reviewsContract(t: Test, make: Harness): Promise<void> {
   async function start(t: Test, clock?: Clock) {
-    const harness = await make()
-    const storage = await harness.open('gateway', clock)
-    t.teardown(async () => {
-      await storage.close()
-      await harness.close()
-    })
+    const { harness, storage } = await openHarness(t, make, clock)
     const made = newKey({ budget: 100_000 })
     const key = await storage.keys.create(made)
     const { ledger, books } = storage

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import type { Anchor, Charge, ChargeFacts, Clock, Key, Storage } from '../../src/kit/index.ts'
 import { firstIdAt, useChargeId } from '../../src/kit/index.ts'
-import { clockAt, facts, type Harness, holdOf, line, logRow, newKey } from './storage.ts'
+import { clockAt, facts, type Harness, holdOf, line, logRow, newKey, openHarness } from './storage.ts'
 
 const minute = 60_000
 
@@ -14,12 +14,7 @@ export const used = [
 /** What every storage driver keeps to of charges that stand in segments. */
 export async function segmentsContract(t: Test, make: Harness): Promise<void> {
   async function start(t: Test, clock?: Clock) {
-    const harness = await make()
-    const storage = await harness.open('gateway', clock)
-    t.teardown(async () => {
-      await storage.close()
-      await harness.close()
-    })
+    const { harness, storage } = await openHarness(t, make, clock)
     const secret = newKey({ budget: null })
     const key = await storage.keys.create(secret)
     return { harness, storage, key, ...storage, readKey: async () => storage.keys.findByHash(secret.hash) }

@@ -132,15 +132,21 @@ export function clockAt(now: number): Clock & { set(now: number): void } {
   }
 }
 
+/** A driver and a storage on it, as a gateway opens it; both end with the test. */
+export async function openHarness(t: Test, make: Harness, clock?: Clock) {
+  const harness = await make()
+  const storage = await harness.open('gateway', clock)
+  t.teardown(async () => {
+    await storage.close()
+    await harness.close()
+  })
+  return { harness, storage }
+}
+
 /** What every storage driver keeps to, seen through the port alone. */
 export async function storageContract(t: Test, make: Harness): Promise<void> {
   async function start(t: Test, clock?: Clock) {
-    const harness = await make()
-    const storage = await harness.open('gateway', clock)
-    t.teardown(async () => {
-      await storage.close()
-      await harness.close()
-    })
+    const { harness, storage } = await openHarness(t, make, clock)
     return { harness, storage, ...storage }
   }
 
