@@ -1,6 +1,7 @@
 import { aheadMs, type Awaitable, type Clock, type Log, type Pending, type Storage } from '../kit/index.ts'
 
-const batchRows = 500
+/** As many as a page of the log has: then most of them go whole. */
+const batchRows = 4_096
 /** Between two batches the storage is everybody else's. */
 const pauseMs = 200
 const everyMs = 3_600_000

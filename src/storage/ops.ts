@@ -15,7 +15,6 @@ import type {
 } from '../kit/index.ts'
 import type { Batch } from './journal/log-queue.ts'
 import { pruneLogs } from './journal/prune.ts'
-import { writeLogs } from './journal/write.ts'
 import { changeKey, createKey, revokeKey, rotateKey } from './keys/write.ts'
 import { type EmptyEnd, endEmpty } from './ledger/end-empty.ts'
 import { hold } from './ledger/hold.ts'
@@ -32,6 +31,8 @@ import { createSession, endSession, touchSession } from './people/sessions.ts'
 import { claimSetup, offerSetup, type SetupClaim } from './people/setup.ts'
 import { leave, type Signed } from './people/trail.ts'
 import { changeUser, createUser, setPassword } from './people/users.ts'
+import { takeInRows } from './pages/move.ts'
+import { writeLogs } from './pages/write.ts'
 import { ask, type QueryProgram } from './query.ts'
 import type { Scribe } from './writer-identity.ts'
 
@@ -81,7 +82,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   endEmpty,
   resolve,
   refund,
-  sweep: (_self, { at }) => sweep(at),
+  sweep: (_self, { at }) => sweepAll(at),
   lapse: (_self, given) => lapse(given),
   beat: (identity, { at }) => beat(identity, at),
   createKey,
@@ -99,7 +100,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   note,
   pruneLogs: (_self, given) => pruneLogs(given),
   post: postCharges,
-  batch: (_self, batch) => writeBatch(batch),
+  batch: writeBatch,
   probe,
 }
 
@@ -108,8 +109,13 @@ export function stepsOf<C extends Change>(change: C, given: Given<C>, identity: 
   return stepsByChange[change](identity, given)
 }
 
-function* writeBatch({ logs, delivered }: Batch): QueryProgram<null> {
-  yield* writeLogs(logs)
+function* sweepAll(at: number): QueryProgram<null> {
+  yield* takeInRows()
+  return yield* sweep(at)
+}
+
+function* writeBatch({ loose }: Scribe, { logs, delivered }: Batch): QueryProgram<null> {
+  if (logs) yield* writeLogs(loose, logs)
   yield* markDelivered(delivered)
   return null
 }

@@ -14,6 +14,8 @@ export type StorageOptions = {
   readonly owner?: string
   /** Makes its ids; ones of its own by default. */
   readonly ids?: Ids
+  /** Rows of a page of the log that is bound; 4,096 by default. */
+  readonly logPageRows?: number | undefined
   /** Is told of each change that somebody waited for, once it is committed or is not. */
   readonly onCommit?: CommitWatch
 }

@@ -17,7 +17,10 @@ import type {
   UsageMatch,
   UsageRow,
 } from '../kit/index.ts'
-import type { Span } from './journal/summary.ts'
+import { listLogs } from './journal/list.ts'
+import { countSteps } from './journal/steps.ts'
+import { type Span, summarize } from './journal/summary.ts'
+import { sumUsage } from './journal/usage.ts'
 import { readAnchor } from './ledger/anchor.ts'
 import { audit } from './ledger/audit.ts'
 import { findCharges, pageCharges } from './ledger/find.ts'
@@ -68,24 +71,10 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
       const { db, listTrail } = await load()
       return listTrail(db, filter)
     },
-    async steps({ match, stepMs }) {
-      const { db, countSteps } = await load()
-      return countSteps(db, run, match, stepMs)
-    },
-    async summary(span) {
-      const { db, summarize } = await load()
-      return summarize(db, run, span)
-    },
-    async usage(match) {
-      const { db, sumUsage } = await load()
-      return sumUsage(db, run, match)
-    },
-    async logs(filter) {
-      const { db, listLogs } = await load()
-      const rows = await listLogs(db, run, filter)
-      const charges = await run(findCharges(rows.map(row => row.id)))
-      return rows.map(row => ({ row, charge: charges.get(row.id) ?? null }))
-    },
+    steps: ({ match, stepMs }) => snapshot(countSteps(match, stepMs)),
+    summary: span => snapshot(summarize(span)),
+    usage: match => snapshot(sumUsage(match)),
+    logs: filter => snapshot(listCharged(filter)),
     charges: ({ after, limit }) => snapshot(pageCharges(after, limit)),
     audit: given => snapshot(audit(given)),
     anchor: ({ at }) => snapshot(readAnchor(at)),
@@ -93,13 +82,17 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
   }
 }
 
+function* listCharged(filter: LogFilter): QueryProgram<Readings['logs']['gives']> {
+  const rows = yield* listLogs(filter)
+  const charges = yield* findCharges(rows.map(row => row.id))
+  return rows.map(row => ({ row, charge: charges.get(row.id) ?? null }))
+}
+
 async function loadLists(openKysely: ReadTools['openKysely']) {
-  const [db, { listKeys }, { listTrail }, { listLogs }, sums] = await Promise.all([
+  const [db, { listKeys }, { listTrail }] = await Promise.all([
     openKysely(),
     import('./keys/list.ts'),
     import('./people/trail.ts'),
-    import('./journal/list.ts'),
-    import('./journal/summary.ts'),
   ])
-  return { db, listKeys, listTrail, listLogs, ...sums }
+  return { db, listKeys, listTrail }
 }

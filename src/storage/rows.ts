@@ -2,10 +2,10 @@ import { courseMembers, factMembers, lineMembers } from '../kit/charge.ts'
 import type { Charge, Key, Line, LogRow, StoredAnswer, UsageRow, User } from '../kit/index.ts'
 import { keyMembers, ownerMembers } from '../kit/shapes/key.ts'
 import { logMembers } from '../kit/shapes/log-row.ts'
-import { columnsOf, pushCells, readRow } from '../kit/shapes/member.ts'
+import { columnsOf, readRow } from '../kit/shapes/member.ts'
 import { usageMembers } from '../kit/shapes/usage-row.ts'
 import { userMembers } from '../kit/shapes/user.ts'
-import type { Row, Rows, Value } from './query.ts'
+import type { Row, Rows } from './query.ts'
 
 export function text(row: Row, column: string): string {
   return row[column] as string
@@ -64,13 +64,8 @@ export function toAnswer(row: Row): StoredAnswer {
   }
 }
 
-/** The columns of `log`, in the order of `pushLogCells`. */
+/** The columns of `log`. */
 export const logColumns = columnsOf(logMembers)
-
-/** Adds a row's cells to a flat list: a list of plain values crosses to a thread at half the cost of objects. */
-export function pushLogCells(row: LogRow, into: Value[]): void {
-  pushCells(logMembers, row, into)
-}
 
 export function toLogRow(row: Row): LogRow {
   return readRow(logMembers, row)

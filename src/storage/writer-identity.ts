@@ -1,4 +1,5 @@
 import type { Ids } from '../kit/ids.ts'
+import type { LoosePages } from './pages/loose.ts'
 
 /** Who writes: charges belong to an owner and an epoch, entries to a chain. */
 export type WriterIdentity = {
@@ -12,5 +13,5 @@ export type WriterIdentity = {
   readonly chain: string
 }
 
-/** Who writes, with what makes the ids of what is written. */
-export type Scribe = WriterIdentity & { readonly ids: Ids }
+/** Who writes, with what makes the ids of what is written, and what it knows of the log's loose pages. */
+export type Scribe = WriterIdentity & { readonly ids: Ids; readonly loose: LoosePages }

@@ -28,7 +28,7 @@ export async function sqliteHarness(): Promise<StorageHarness> {
   }
   return {
     url,
-    open: (role, clock = systemClock) => openStorage({ url, clock, log: silentLog, role }),
+    open: (role, clock = systemClock, logPageRows) => openStorage({ url, clock, log: silentLog, role, logPageRows }),
     child: async (role, job) => runChild(url, role, job),
     lapse: async () => edit(lapseOthers, true, false),
     edit: async sql => edit(sql, true, false),
@@ -59,7 +59,7 @@ export function postgresHarness(postgres: Postgres): Harness {
     }
     return {
       url,
-      open: (role, clock = systemClock) => openStorage({ url, clock, log: silentLog, role }),
+      open: (role, clock = systemClock, logPageRows) => openStorage({ url, clock, log: silentLog, role, logPageRows }),
       child: async (role, job) => runChild(url, role, job),
       lapse: () => edit(lapseOthers),
       edit: sql => edit(sql),

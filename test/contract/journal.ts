@@ -11,11 +11,14 @@ const rows = 240
 /** What was written, as the test itself knows it. */
 type Written = { readonly row: LogRow; readonly charge: Pick<Charge, 'state' | 'size'> | null; readonly lines: Line[] }
 
-/** What every storage driver keeps to of the log: filters, sums and pruning, against the test's own counting. */
-export async function journalContract(t: Test, make: Harness): Promise<void> {
+/**
+ * What every storage driver keeps to of the log: filters, sums and pruning, against the test's own counting. With pages of
+ * `pageRows`, which rows come to in no order.
+ */
+export async function journalContract(t: Test, make: Harness, pageRows?: number): Promise<void> {
   const clock = clockAt(from)
   const harness = await make()
-  const storage = await harness.open('gateway', clock)
+  const storage = await harness.open('gateway', clock, pageRows)
   t.teardown(async () => {
     await storage.close()
     await harness.close()
@@ -26,9 +29,13 @@ export async function journalContract(t: Test, make: Harness): Promise<void> {
 
   const written: Written[] = []
   const refunded = new Map<string, number>()
+  /** Of requests that end long after others that began with them. */
+  const late: LogRow[] = []
   for (let i = 0; i < rows; i++) {
     clock.set(from + Math.floor((i * days * day) / rows))
     written.push(await write(i, owners[i % 2] as Key))
+    if (i % 12 === 11) await storage.flush()
+    if (i % 48 === 47) for (const row of late.splice(0)) journal.append(row)
   }
   await storage.flush()
   for (const { row, charge } of written.filter((_, i) => i % 17 === 2)) {
@@ -60,7 +67,8 @@ export async function journalContract(t: Test, make: Harness): Promise<void> {
       inputTokens: i % 3 ? null : i,
       outputTokens: i % 3 ? null : 2 * i,
     })
-    journal.append(row)
+    if (i % 9 === 4) late.push(row)
+    else journal.append(row)
     if (status >= 400) return { row, charge: null, lines: [] }
     const size = i % 4 ? '1254X1254' : i % 16 ? '1024x1024' : 'auto'
     const own = facts(key, { id, user: key.user, model: row.model ?? '', size, currency: i % 6 ? 'USD' : 'EUR' })

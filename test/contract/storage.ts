@@ -9,7 +9,8 @@ export type Role = 'gateway' | 'worker' | 'tool'
 export type StorageHarness = {
   readonly url: string
   /** Opens the database that this harness stands for. */
-  open(role: Role, clock?: Clock): Promise<Storage>
+  /** `logPageRows`: of a page of the log that is bound. */
+  open(role: Role, clock?: Clock, logPageRows?: number): Promise<Storage>
   /** Runs `test/contract/storage-child.ts` on the same database in a process of its own. */
   child(role: Role, job: string): Promise<Child>
   /** Ends the lease of every other process, as if half a minute had passed without a word of it. */

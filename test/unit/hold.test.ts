@@ -9,6 +9,7 @@ import { addLine } from '../../src/storage/ledger/line.ts'
 import { resolve } from '../../src/storage/ledger/resolve.ts'
 import { settle } from '../../src/storage/ledger/settle.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
+import { LoosePages } from '../../src/storage/pages/loose.ts'
 import type { Query, Row } from '../../src/storage/query.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { holdOf, line, newKey } from '../contract/storage.ts'
@@ -19,7 +20,7 @@ import { caseName } from '../harness/case-name.ts'
 const hour = 3_600_000
 const day = 24 * hour
 const now = Date.UTC(2027, 4, 16, 12)
-const self = { owner: 'a writer', host: 'here', epoch: 7, chain: 'a chain', ids: new Ids() }
+const self = { owner: 'a writer', host: 'here', epoch: 7, chain: 'a chain', ids: new Ids(), loose: new LoosePages() }
 
 const connection = new Connection(join(t.testdir(), 'books.db'))
 // Nothing is committed: the test waits for no disk.

@@ -9,6 +9,7 @@ import { firstIdAt, Ids, type Key, type Storage, systemClock } from '../../src/k
 import { openStorage } from '../../src/storage/index.ts'
 import { ChargeQueue, type Posted } from '../../src/storage/ledger/charge-queue.ts'
 import { postCharges } from '../../src/storage/ledger/post-charges.ts'
+import { LoosePages } from '../../src/storage/pages/loose.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { commitGroup } from '../../src/storage/postgres/commit.ts'
 import { findBooked } from '../../src/storage/segments/find.ts'
@@ -41,7 +42,14 @@ function groupOf(key: Key, count: number): Posted {
   return posted
 }
 
-const scribe = (chain: string) => ({ owner: 'test', host: 'here', epoch: 0, chain, ids: new Ids() })
+const scribe = (chain: string) => ({
+  owner: 'test',
+  host: 'here',
+  epoch: 0,
+  chain,
+  ids: new Ids(),
+  loose: new LoosePages(),
+})
 
 t.test('[9.4] a group whose commit is in doubt goes again as it went, and is written once', async t => {
   const path = makeFile(t)

@@ -9,7 +9,6 @@ import { migrations } from '../../src/storage/migrations/list.ts'
 import { findBooked } from '../../src/storage/segments/find.ts'
 import { SegmentWalk } from '../../src/storage/segments/walk.ts'
 import { openKysely } from '../../src/storage/sqlite/kysely.ts'
-import type { QueryProgram, Rows } from '../../src/storage/query.ts'
 import type { Tables } from '../../src/storage/tables.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -24,13 +23,6 @@ db.prepare = sql => {
 const lists = openKysely<Tables>(db)
 t.teardown(() => lists.destroy())
 
-/** Runs steps on the same database. */
-function run<T>(steps: QueryProgram<T>): T {
-  let next = steps.next()
-  while (next.done !== true) next = steps.next(prepare(next.value.sql).all(...next.value.params) as Rows)
-  return next.value
-}
-
 /** How SQLite goes about the statement that was asked last. */
 function planOf(sql: string): string {
   const parameters = Array<number>(sql.split('?').length - 1).fill(1)
@@ -40,22 +32,29 @@ function planOf(sql: string): string {
     .join(' | ')
 }
 
+const byTime = /^SEARCH log_page USING COVERING INDEX log_page_time \(last_ms>\?\)$/
+const byWord =
+  /SCAN log_page USING INDEX log_page_loose .* SEARCH log_word USING PRIMARY KEY \(word=\?\) \| SEARCH log_page USING INTEGER PRIMARY KEY \(rowid=\?\)$/
 const indexed: readonly (readonly [string, Partial<LogFilter>, RegExp])[] = [
-  ['id', { id: 'x' }, /^SEARCH log USING PRIMARY KEY \(id=\?\)/],
-  ['key', { keyId: 'x' }, /^SEARCH log USING INDEX log_key/],
-  ['user', { user: 'x' }, /^SEARCH log USING INDEX log_user/],
-  ['model', { model: 'x' }, /^SEARCH log USING INDEX log_model/],
-  ['status', { status: 429 }, /^SEARCH log USING INDEX log_failed/],
-  ['class of status', { status: '5xx' }, /^SEARCH log USING INDEX log_failed/],
-  ['outcome', { outcome: 'deadline' }, /^SEARCH log USING INDEX log_cut/],
+  ['nothing', {}, byTime],
+  ['id', { id: 'x' }, byTime],
+  ['key', { keyId: 'x' }, byWord],
+  ['user', { user: 'x' }, byWord],
+  ['model', { model: 'x' }, byWord],
+  ['status', { status: 429 }, byWord],
+  ['class of status', { status: '5xx' }, byWord],
+  ['the status that most have', { status: 200 }, byTime],
+  ['outcome', { outcome: 'deadline' }, byWord],
+  ['the outcome that most have', { outcome: 'answered' }, byTime],
+  ['the state that most have', { charge: 'settled' }, byTime],
   ['tier', { tier: '4K' }, /^SEARCH line USING INDEX line_tier/],
   ['source', { source: 'default' }, /^SEARCH line USING INDEX line_source/],
-  ['another size', { otherSize: true }, /^SCAN charge USING INDEX charge_sized/],
+  ['another size', { otherSize: true }, /^SEARCH charge USING INDEX charge_sized/],
   ['charges in review', { charge: 'needs_review' }, /^SEARCH charge USING COVERING INDEX charge_unsettled/],
   ['void charges', { charge: 'voided' }, /^SEARCH charge USING COVERING INDEX charge_unsettled/],
-  ['time', { since: 1, until: 2 }, /^SEARCH log USING PRIMARY KEY/],
-  ['a row before', { before: 'x' }, /^SEARCH log USING PRIMARY KEY/],
-  ['a row after', { after: 'x' }, /^SEARCH log USING PRIMARY KEY/],
+  ['time', { since: 1, until: 2 }, byTime],
+  ['a row before', { before: 'x' }, byTime],
+  ['a row after', { after: 'x' }, byTime],
   [
     'a tier in a time',
     { tier: '4K', since: 1, until: 2 },
@@ -64,19 +63,16 @@ const indexed: readonly (readonly [string, Partial<LogFilter>, RegExp])[] = [
 ]
 
 for (const [name, filter, wanted] of indexed)
-  t.test(`a page of the log by ${name} walks an index in order and stops`, async t => {
-    await listLogs(lists, run, { limit: 20, ...filter })
-    const plan = planOf(asked)
+  t.test(`a page of the log by ${name} is found by an index`, async t => {
+    const first = listLogs({ limit: 20, ...filter }).next()
+    const plan = first.done ? '' : planOf(first.value.sql)
     t.match(plan, wanted)
-    t.notMatch(plan, /SCAN log|TEMP B-TREE/, 'no scan of the log, and nothing is sorted')
+    t.notMatch(
+      plan.replace('SCAN log_page USING INDEX log_page_loose', ''),
+      /SCAN|TEMP B-TREE/,
+      'nothing else is gone through',
+    )
   })
-
-t.test('a page of the log by what most rows are walks it from its newest row', async t => {
-  for (const filter of [{}, { charge: 'settled' }, { status: 200 }, { outcome: 'answered' }, { group: 'x' }] as const) {
-    await listLogs(lists, run, { limit: 20, ...filter })
-    t.equal(planOf(asked), 'SCAN log', caseName({ filter }))
-  }
-})
 
 t.test('a charge in a segment is looked for in an index alone, and so is what overlaps it', async t => {
   const found = findBooked(['req_01kabcdefg0000000000']).next()

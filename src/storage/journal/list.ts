@@ -1,61 +1,51 @@
-import { type Kysely, sql } from 'kysely'
 import type { LogFilter, LogRow } from '../../kit/index.ts'
-import type { Row } from '../query.ts'
-import { logColumns, toLogRow } from '../rows.ts'
-import type { Tables } from '../tables.ts'
-import { type Run, listSettled } from './booked.ts'
-import { conditionsOf, rowsMax, within } from './match.ts'
+import { findRows } from '../pages/find.ts'
+import { LogWalk } from '../pages/walk.ts'
+import type { QueryProgram } from '../query.ts'
+import { asksForCharge, idsOfFew, keepCharged } from './charged.ts'
 
-const columns = logColumns.map(name => `log.${name}` as const)
+/** No page is larger, whatever is asked for. */
+const rowsMax = 1_000
+/** Charges that are looked up at once. */
+const idsTogether = 256
 
 /** Newest first, which is by id: ids are ordered by time. The next page begins `before` the last id of this one. */
-export async function listLogs(db: Kysely<Tables>, run: Run, filter: LogFilter): Promise<readonly LogRow[]> {
-  if (filter.charge === 'settled') return listSettled(others => listRows(db, others), run, filter)
-  return listRows(db, filter)
-}
-
-async function listRows(db: Kysely<Tables>, filter: LogFilter): Promise<readonly LogRow[]> {
-  const rows: readonly Row[] = await pageOf(db, filter).execute()
-  const found = rows.map(toLogRow)
-  return filter.after === undefined ? found : found.toReversed()
-}
-
-/** Walks the index in which the rows asked for stand closest together, in order of time, and stops with the page. */
-function pageOf(db: Kysely<Tables>, filter: LogFilter) {
+export function* listLogs(filter: LogFilter): QueryProgram<readonly LogRow[]> {
   // Of what is newer than a row, the oldest come first: a tail that falls behind goes on where it was.
-  const order = filter.after === undefined ? 'desc' : 'asc'
-  const page = db
-    .selectFrom('log')
-    .select(columns)
-    .where(is => is.and([...conditionsOf(is, filter), ...within('log.id', filter)]))
-    .limit(Math.min(Math.max(filter.limit, 0), rowsMax))
-  const { id, keyId, user, model, tier, source, otherSize, charge } = filter
-  if ([id, keyId, user, model].some(word => word !== undefined)) return page.orderBy('log.id', order)
-  if (tier !== undefined || source !== undefined) {
-    // A request stands once in a page, however many of its images match.
-    const isFirst = sql<boolean>`line.idx = (SELECT min(same.idx) FROM line same WHERE same.charge_id = line.charge_id
-      AND same.quantity IS NULL AND same.tier = ${tier ?? sql.ref('same.tier')}
-      AND same.source = ${source ?? sql.ref('same.source')})`
-    return page
-      .innerJoin('line', 'line.charge_id', 'log.id')
-      .where('line.quantity', 'is', null)
-      .$if(tier !== undefined, images => images.where('line.tier', '=', tier ?? ''))
-      .$if(source !== undefined, images => images.where('line.source', '=', source ?? ''))
-      .where(isFirst)
-      .where(is => is.and(within('line.charge_id', filter)))
-      .orderBy('line.charge_id', order)
+  const isOnward = filter.after !== undefined
+  const most = Math.min(Math.max(filter.limit, 0), rowsMax)
+  const next = createSource(filter)
+  const found: LogRow[] = []
+  while (found.length < most) {
+    const some = yield* next()
+    if (!some) break
+    found.push(...some.slice(0, most - found.length))
   }
-  if (charge !== undefined || otherSize === true)
-    return (
-      page
-        .innerJoin('charge', 'charge.id', 'log.id')
-        // Word for word as in the index of these.
-        .$if(charge !== undefined, charges =>
-          charges.where('charge.state', '=', charge ?? '').where(sql<boolean>`charge.state <> 'settled'`),
-        )
-        .$if(otherSize === true, charges => charges.where('charge.size', 'is not', null))
-        .where(is => is.and(within('charge.id', filter)))
-        .orderBy('charge.id', order)
+  return isOnward ? found.toReversed() : found
+}
+
+/** Some more rows at each call, in order; undefined at the end. */
+function createSource(filter: LogFilter): () => QueryProgram<readonly LogRow[] | undefined> {
+  const few = idsOfFew(filter)
+  if (few) return byCharges(filter, few)
+  const walk = new LogWalk(filter, filter.after === undefined ? 'newest' : 'oldest')
+  return function* next() {
+    const rows = yield* walk.next()
+    if (rows.length === 0) return undefined
+    return asksForCharge(filter) ? yield* keepCharged(rows, filter) : rows
+  }
+}
+
+function byCharges(filter: LogFilter, few: NonNullable<ReturnType<typeof idsOfFew>>): ReturnType<typeof createSource> {
+  let last: string | undefined
+  return function* next() {
+    const ids = yield* few(idsTogether, last)
+    if (ids.length === 0) return undefined
+    last = ids.at(-1)
+    const rows = yield* findRows(ids, filter)
+    return yield* keepCharged(
+      ids.flatMap(id => rows.get(id) ?? []),
+      filter,
     )
-  return page.orderBy('log.id', order)
+  }
 }

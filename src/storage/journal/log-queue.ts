@@ -1,14 +1,14 @@
 import type { LogRow } from '../../kit/index.ts'
-import type { Value } from '../query.ts'
-import { pushLogCells } from '../rows.ts'
+import { draftPage } from '../pages/draft.ts'
+import type { LogBatch } from '../pages/write.ts'
 
 const rowsMax = 50_000
 const idsMax = 50_000
 /** One batch costs its group a millisecond or two; charges wait no longer than that for the log. */
 const batchRows = 256
 
-/** Rows as one text: a JSON list of plain values crosses to a thread at a fraction of what the list itself costs. */
-export type Batch = { readonly logs: string; readonly delivered: readonly string[] }
+/** Rows as one text, which crosses to a thread at a fraction of what objects cost. */
+export type Batch = { readonly logs: LogBatch | null; readonly delivered: readonly string[] }
 
 /**
  * What nobody waits for: log rows and notes of delivery, in order, bounded. When writing falls behind, the oldest rows
@@ -17,6 +17,8 @@ export type Batch = { readonly logs: string; readonly delivered: readonly string
 export class LogQueue {
   #rows: LogRow[] = []
   #delivered: string[] = []
+  /** Rows at the front whose commit is not known to have happened. */
+  #inDoubt = 0
   #taken: { readonly rows: LogRow[]; readonly delivered: string[] } | undefined
   /** Rows appended, and rows that are through: written or dropped. */
   appended = 0
@@ -49,9 +51,9 @@ export class LogQueue {
     const rows = this.#rows.splice(0, batchRows)
     const delivered = this.#delivered.splice(0, batchRows)
     this.#taken = { rows, delivered }
-    const logs: Value[] = []
-    for (const row of rows) pushLogCells(row, logs)
-    return { logs: JSON.stringify(logs), delivered }
+    const again = this.#inDoubt > 0
+    this.#inDoubt = Math.max(this.#inDoubt - rows.length, 0)
+    return { logs: rows.length > 0 ? { page: draftPage(rows), again } : null, delivered }
   }
 
   /** The batch taken last is durable, or will never be. */
@@ -69,6 +71,7 @@ export class LogQueue {
     if (!taken) return
     this.#taken = undefined
     this.#rows = [...taken.rows, ...this.#rows]
+    this.#inDoubt += taken.rows.length
     this.#delivered = [...taken.delivered, ...this.#delivered]
     if (this.#rows.length > rowsMax) this.#drop(this.#rows.splice(0, this.#rows.length - rowsMax).length)
   }

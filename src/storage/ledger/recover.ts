@@ -1,8 +1,10 @@
 import { useChargeId } from '../../kit/image-tool.ts'
-import { askIn } from '../ask-in.ts'
+import type { LogRow } from '../../kit/index.ts'
 import { prunedUntil } from '../journal/prune.ts'
 import { ask, type Row, skipLocked, type QueryProgram } from '../query.ts'
-import { text, whole } from '../rows.ts'
+import { findRows } from '../pages/find.ts'
+import { writeRows } from '../pages/write.ts'
+import { text, whole, wholeOrNull } from '../rows.ts'
 import { readSegment } from '../segments/find.ts'
 import type { Booked } from '../segments/parse.ts'
 import { afterAll } from '../segments/reach.ts'
@@ -27,8 +29,6 @@ const together = 1_000
 
 /** Of the charges that ended last. */
 const lookedAt = 5_000
-const missingColumns = `id, time, key_id, user_name, group_name, model, operation, outcome, error_code, duration_ms, upstream,
-  config_revision, forwarded, dropped`
 
 const segmentsTogether = 64
 const lastSegments = `SELECT s.*, r.epoch AS alive FROM segment s
@@ -115,20 +115,16 @@ function* settleLined(identity: WriterIdentity, at: number): QueryProgram<number
  * were deleted for their age stay away, unless a clock that was ahead has said so.
  */
 function* writeMissingLogs(at: number): QueryProgram<void> {
-  const copy = `INSERT INTO log (${missingColumns})
-    SELECT id, created_at, key_id, user_name, group_name, model, operation,
-      CASE delivery WHEN 'confirmed' THEN 'answered' ELSE 'upstream_cut' END,
-      CASE delivery WHEN 'confirmed' THEN NULL ELSE '${stopped}' END,
-      coalesce(ended_at - created_at, 0), upstream, config_revision, '[]', '[]'
-    FROM charge WHERE NOT EXISTS (SELECT 1 FROM log WHERE log.id = charge.id) AND ${isLeft}`
-  const once = 'ON CONFLICT (id) DO NOTHING'
-  yield ask(`${copy} AND state = 'reserved' ${once}`)
-  yield ask(
-    `${copy} AND state <> 'reserved' AND id >=
+  const left = `SELECT id, created_at, ended_at, key_id, user_name, group_name, model, operation, delivery, upstream,
+    config_revision FROM charge WHERE ${isLeft}`
+  yield* writeMissing((yield ask(`${left} AND state = 'reserved'`)).map(logOfCharge))
+  const ended = yield ask(
+    `${left} AND state <> 'reserved' AND id >=
     coalesce((SELECT id FROM charge ORDER BY id DESC LIMIT 1 OFFSET ${lookedAt}), '')
-    AND created_at >= coalesce((SELECT value FROM meta WHERE name = '${prunedUntil}' AND value <= ?), 0) ${once}`,
+    AND created_at >= coalesce((SELECT value FROM meta WHERE name = '${prunedUntil}' AND value <= ?), 0)`,
     at,
   )
+  yield* writeMissing(ended.map(logOfCharge))
   yield* writeMissingOfSegments(at)
 }
 
@@ -141,7 +137,7 @@ function* writeMissingOfSegments(at: number): QueryProgram<void> {
     const segments = yield ask(lastSegments, before)
     const left = segments.filter(row => row['alive'] === null)
     const booked = left.flatMap(readSound).filter(one => one.at >= since)
-    yield* writeMissing(booked)
+    yield* writeMissing(booked.map(logOfBooked))
     looked += segments.reduce((sum, row) => sum + whole(row, 'count'), 0)
     const last = segments.at(-1)
     if (!last || segments.length < segmentsTogether) return
@@ -158,29 +154,56 @@ function readSound(segment: Row): readonly Booked[] {
   }
 }
 
-function* writeMissing(booked: readonly Booked[]): QueryProgram<void> {
-  const ids = booked.map(({ id }) => id)
-  const there = new Set((yield* askIn('SELECT id FROM log WHERE id IN (…)', ids)).map(row => text(row, 'id')))
-  for (const { id, payer, terms, at } of booked) {
-    // What is charged beside images has the images' row.
-    if (there.has(id) || id.endsWith(useChargeId(''))) continue
-    const isWhole = terms.delivery === 'confirmed'
-    yield ask(
-      `INSERT INTO log (${missingColumns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-      id,
-      at,
-      payer.key_id,
-      payer.user_name,
-      payer.group_name,
-      terms.model,
-      terms.operation,
-      isWhole ? 'answered' : 'upstream_cut',
-      isWhole ? null : stopped,
-      0,
-      terms.upstream,
-      terms.config_revision,
-      '[]',
-      '[]',
-    )
+function* writeMissing(rows: readonly LogRow[]): QueryProgram<void> {
+  const there = yield* findRows(rows.map(({ id }) => id))
+  // What is charged beside images has the images' row.
+  yield* writeRows(rows.filter(({ id }) => !there.has(id) && !id.endsWith(useChargeId(''))))
+}
+
+function logOfCharge(charge: Row): LogRow {
+  const [createdAt, endedAt] = [whole(charge, 'created_at'), wholeOrNull(charge, 'ended_at')]
+  return {
+    id: text(charge, 'id'),
+    time: createdAt,
+    keyId: text(charge, 'key_id'),
+    user: text(charge, 'user_name'),
+    group: text(charge, 'group_name'),
+    model: text(charge, 'model'),
+    operation: text(charge, 'operation'),
+    upstream: text(charge, 'upstream'),
+    configRevision: text(charge, 'config_revision'),
+    durationMs: endedAt === null ? 0 : endedAt - createdAt,
+    ...outcomeOf(text(charge, 'delivery')),
   }
+}
+
+function logOfBooked({ id, payer, terms, at }: Booked): LogRow {
+  return {
+    id,
+    time: at,
+    keyId: payer.key_id,
+    user: payer.user_name,
+    group: payer.group_name,
+    model: terms.model,
+    operation: terms.operation,
+    upstream: terms.upstream,
+    configRevision: terms.config_revision,
+    durationMs: 0,
+    ...outcomeOf(terms.delivery),
+  }
+}
+
+/** As far as a charge knows it. */
+function outcomeOf(delivery: string) {
+  const isWhole = delivery === 'confirmed'
+  return {
+    status: null,
+    outcome: isWhole ? 'answered' : 'upstream_cut',
+    errorCode: isWhole ? null : stopped,
+    forwarded: [],
+    dropped: [],
+    clientRequestId: null,
+    inputTokens: null,
+    outputTokens: null,
+  } as const
 }

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { StorageError } from '../errors.ts'
-import { migrations } from '../migrations/list.ts'
-import { describePlace } from './connect.ts'
+import { migrations, moves } from '../migrations/list.ts'
+import { describePlace, Session } from './connect.ts'
 import { translateSchema } from './translate.ts'
 
 /** Of the lock that those who migrate wait for: `tollgate` in bytes, as a number of 32 bits. */
@@ -20,7 +20,11 @@ export async function migrate(client: pg.PoolClient, url: string): Promise<void>
     await client.query(`SELECT pg_advisory_xact_lock(${lockId})`)
     const found = await readVersion(client, url)
     if (found === 0) await prepare(client)
-    for (const statement of migrations.slice(found).flat()) await client.query(translateSchema(statement))
+    for (let version = found; version < migrations.length; ) {
+      for (const statement of migrations[version] ?? []) await client.query(translateSchema(statement))
+      const move = moves[++version]
+      if (move) await new Session(client).run(move())
+    }
     await client.query(`UPDATE tollgate_schema SET version = ${migrations.length}`)
     await client.query('COMMIT')
   } catch (error) {

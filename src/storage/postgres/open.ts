@@ -33,6 +33,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     owner: options.owner ?? ids.next(`${role}_`, clock.now()),
     host: `${hostname()}:${process.pid}`,
     ids,
+    logPageRows: options.logPageRows,
     logQueue,
     chargeQueue,
     clock,

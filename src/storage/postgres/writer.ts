@@ -9,6 +9,7 @@ import { forget } from '../ledger/replicas.ts'
 import type { Change, Given, Gives, Op } from '../ops.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { Outage } from '../outage.ts'
+import { LoosePages } from '../pages/loose.ts'
 import { WriteQueue } from '../write-queue.ts'
 import { commitGroup, type GroupResult, transact, useClient } from './commit.ts'
 import { toStorageError } from './failure.ts'
@@ -40,6 +41,7 @@ export type WriterOptions = {
   readonly logQueue: LogQueue
   readonly chargeQueue: ChargeQueue
   readonly ids: Ids
+  readonly logPageRows?: number | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -61,7 +63,7 @@ export class Writer implements Writing {
   #lazy: Pending | undefined
 
   constructor(options: WriterOptions) {
-    const { owner, host, ids } = options
+    const { owner, host, ids, logPageRows } = options
     this.#options = options
     this.#writeQueue = new WriteQueue(options)
     this.#outage = new Outage({
@@ -70,7 +72,7 @@ export class Writer implements Writing {
       probe: () => this.submit('probe', null),
       ended: () => (this.#writeQueue.waits ? this.touch() : undefined),
     })
-    this.#identity = { owner, host, epoch: 0, chain: owner, ids }
+    this.#identity = { owner, host, epoch: 0, chain: owner, ids, loose: new LoosePages(logPageRows) }
     this.#lanes = new Lanes({
       runningMax: options.connectionsMax,
       groupMax: groupOpsMax,

@@ -21,6 +21,7 @@ export type WriterStart = {
   readonly epoch: number | null
   /** Bytes that must be free on the disk for new charges to be opened. */
   readonly diskBytesMin: number
+  readonly logPageRows?: number | undefined
 }
 
 export type ReaderStart = { readonly path: string }

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { StorageError } from '../errors.ts'
 import type { Connection } from './connect.ts'
 import { storageFailure } from './failure.ts'
-import { migrations } from '../migrations/list.ts'
+import { migrations, moves } from '../migrations/list.ts'
 
 /**
  * Brings the schema up to this version in one transaction: a process killed half-way leaves the file as it was. A file that an
@@ -15,8 +15,10 @@ export function migrate(connection: Connection, path: string, isCopy = false): v
   if (!isCopy) keepCopy(connection, path)
   connection.transact(() => {
     // Another process may have been faster.
-    for (const statements of migrations.slice(readVersion(connection))) {
-      for (const statement of statements) connection.db.exec(statement)
+    for (let version = readVersion(connection); version < migrations.length; ) {
+      for (const statement of migrations[version] ?? []) connection.db.exec(statement)
+      const move = moves[++version]
+      if (move) connection.run(move())
     }
     connection.db.exec(`PRAGMA user_version = ${migrations.length}`)
   })

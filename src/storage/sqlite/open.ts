@@ -45,6 +45,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
       isAlone,
       epoch: null,
       diskBytesMin: options.path === ':memory:' ? 0 : (options.diskBytesMin ?? diskBytesMin),
+      logPageRows: options.logPageRows,
     },
     startThread: options.startThread ?? startThread,
     logQueue,

@@ -7,6 +7,7 @@ import { StorageError } from '../errors.ts'
 import { begin, type Recovery } from '../ledger/recover.ts'
 import { forget } from '../ledger/replicas.ts'
 import { type Op, stepsOf } from '../ops.ts'
+import { LoosePages } from '../pages/loose.ts'
 import { ask } from '../query.ts'
 import { whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
@@ -44,7 +45,7 @@ class WriterCore {
   }
 
   begin(): void {
-    const { path, epoch, connect, owner, host, chain } = this.#start
+    const { path, epoch, connect, owner, host, chain, logPageRows } = this.#start
     try {
       // A writer that takes the place of another must not begin an empty file where the old one has gone.
       if (epoch !== null && !existsSync(path)) throw new Error(fileGone)
@@ -52,7 +53,7 @@ class WriterCore {
       const connection = new Connection(path, connect)
       migrate(connection, path)
       const recovery = this.#beginOn(connection)
-      this.#identity = { owner, host, chain, epoch: recovery.epoch, ids: this.#ids }
+      this.#identity = { owner, host, chain, epoch: recovery.epoch, ids: this.#ids, loose: new LoosePages(logPageRows) }
       this.#port.on('message', message => {
         if ('close' in message) return this.#close(connection)
         this.#port.postMessage(this.#commitGroup(connection, message.ops), [])

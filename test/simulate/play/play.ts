@@ -180,7 +180,7 @@ async function close(stage: Stage): Promise<readonly string[]> {
 
 function digest(stage: Stage): string {
   const hash = createHash('sha256')
-  for (const table of ['charge', 'line', 'entry', 'segment', 'key', 'log'])
+  for (const table of ['charge', 'line', 'entry', 'segment', 'key', 'log_page'])
     for (const row of stage.look(`SELECT * FROM ${table} ORDER BY 1, 2`)) hash.update(JSON.stringify(row))
   return hash.digest('hex').slice(0, 16)
 }

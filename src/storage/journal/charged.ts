@@ -1,0 +1,110 @@
+import type { LogFilter, LogMatch, LogRow } from '../../kit/index.ts'
+import { askIn } from '../ask-in.ts'
+import { ask, type QueryProgram, type Value } from '../query.ts'
+import { text } from '../rows.ts'
+import { rangeOf } from '../pages/match.ts'
+import { wordOf } from '../pages/words.ts'
+import { findBooked } from '../segments/find.ts'
+import { afterAll, begunAt } from '../segments/reach.ts'
+import { SegmentWalk } from '../segments/walk.ts'
+import { firstIdAt } from '../../kit/ids.ts'
+
+/** What an image of a charge has to be: SQL on `line` and, where a size is asked about, `asked`. */
+type Images = { readonly from: string; readonly where: string; readonly params: readonly Value[] }
+
+/** A size as it would be measured, where the caller named one in pixels. */
+const askedSize = "replace(lower(trim(asked.size)), '×', 'x')"
+const isOtherSize = `line.width IS NOT NULL AND ${askedSize} LIKE '%_x_%' AND substr(${askedSize}, 1, 1) BETWEEN '0' AND '9'
+  AND ${askedSize} <> line.width || 'x' || line.height`
+
+function imagesOf({ tier, source, otherSize }: LogMatch): Images | undefined {
+  if (tier === undefined && source === undefined && otherSize !== true) return undefined
+  const conditions = ['line.quantity IS NULL']
+  const params: string[] = []
+  if (tier !== undefined) {
+    conditions.push('line.tier = ?')
+    params.push(tier)
+  }
+  if (source !== undefined) {
+    conditions.push('line.source = ?')
+    params.push(source)
+  }
+  if (otherSize === true) conditions.push(isOtherSize)
+  const from = otherSize === true ? 'line JOIN charge asked ON asked.id = line.charge_id' : 'line'
+  return { from, where: conditions.join(' AND '), params }
+}
+
+/** Whether a question asks for what only charges say. */
+export function asksForCharge({ tier, source, otherSize, charge }: LogMatch): boolean {
+  return tier !== undefined || source !== undefined || otherSize === true || charge !== undefined
+}
+
+/** Of some rows, in the order of their ids either way, those whose charges are as asked. */
+export function* keepCharged(rows: readonly LogRow[], match: LogMatch): QueryProgram<readonly LogRow[]> {
+  let kept = rows
+  const images = imagesOf(match)
+  if (images) {
+    const { from, where, params } = images
+    const sql = `SELECT DISTINCT line.charge_id AS id FROM ${from} WHERE ${where} AND line.charge_id IN (…)`
+    kept = keep(kept, yield* askIn(sql, idsOf(kept), params))
+  }
+  if (match.charge === undefined) return kept
+  const ofState = yield* askIn('SELECT id FROM charge WHERE state = ? AND id IN (…)', idsOf(kept), [match.charge])
+  if (match.charge !== 'settled') return keep(kept, ofState)
+  const inRows = new Set(ofState.map(row => text(row, 'id')))
+  const others = idsOf(kept).filter(id => !inRows.has(id))
+  const booked = yield* findSegmented(others, match)
+  return kept.filter(({ id }) => inRows.has(id) || booked.has(id))
+}
+
+function idsOf(rows: readonly LogRow[]): readonly string[] {
+  return rows.map(({ id }) => id)
+}
+
+function keep(rows: readonly LogRow[], found: readonly { readonly [column: string]: unknown }[]): readonly LogRow[] {
+  const ids = new Set(found.map(row => row['id']))
+  return rows.filter(({ id }) => ids.has(id))
+}
+
+/** Those of some ids that have a charge in a segment. */
+function* findSegmented(ids: readonly string[], match: LogMatch): QueryProgram<{ has(id: string): boolean }> {
+  // Of what is spread thinly among others, each by itself.
+  if (ids.length < 16 || wordOf(match) !== undefined) return yield* findBooked(ids)
+  const inOrder = ids.toSorted()
+  const begun = begunAt(inOrder[0] as string)
+  const found = new Set<string>()
+  const walk = new SegmentWalk(Number.isNaN(begun) ? '' : firstIdAt('req_', begun), `${inOrder.at(-1)}\0`)
+  for (;;) {
+    const some = yield* walk.next()
+    if (some.length === 0) return found
+    for (const { id } of some) found.add(id)
+  }
+}
+
+/**
+ * The next ids of charges as asked, by an index that has few others; undefined where there is none, or the log is found by
+ * something closer.
+ */
+export function idsOfFew(
+  match: LogFilter,
+): ((limit: number, last?: string) => QueryProgram<readonly string[]>) | undefined {
+  const { id, tier, source, otherSize, charge, after } = match
+  if (id !== undefined || wordOf(match) !== undefined) return undefined
+  const isOfImages = tier !== undefined || source !== undefined
+  if (!isOfImages && otherSize !== true && (charge === undefined || charge === 'settled')) return undefined
+  const images = imagesOf({ ...match, otherSize: false })
+  const [table, column] = isOfImages ? ['line', 'line.charge_id'] : ['charge', 'charge.id']
+  // Word for word as in the indexes of these.
+  const state = charge === undefined ? 'charge.size IS NOT NULL' : `charge.state = ? AND charge.state <> 'settled'`
+  const where = isOfImages ? images?.where : state
+  const params = isOfImages ? (images?.params ?? []) : charge === undefined ? [] : [charge]
+  const { from, before = afterAll } = rangeOf(match)
+  const isOnward = after !== undefined
+  const sql = `SELECT ${column} AS id FROM ${table} WHERE ${where} AND ${column} >= ? AND ${column} < ?
+    GROUP BY ${column} ORDER BY ${column} ${isOnward ? 'ASC' : 'DESC'} LIMIT ?`
+  return function* next(limit, last) {
+    const bounds = last === undefined ? [from, before] : isOnward ? [`${last}\0`, before] : [from, last]
+    const rows = yield ask(sql, ...params, ...bounds, limit)
+    return rows.map(row => text(row, 'id'))
+  }
+}

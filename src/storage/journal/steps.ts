@@ -1,0 +1,72 @@
+import type { LogMatch, LogStep } from '../../kit/index.ts'
+import { readPages, readSums, takeTogether } from '../pages/find.ts'
+import { placesIn } from '../pages/match.ts'
+import type { Page } from '../pages/parse.ts'
+import { failuresOf } from '../pages/sums.ts'
+import { findPages } from '../pages/walk.ts'
+import type { QueryProgram } from '../query.ts'
+import { asksForCharge, keepCharged } from './charged.ts'
+
+type Match = LogMatch & { readonly since: number; readonly until: number }
+
+/** Requests by steps of time, oldest first; steps without any are left out. */
+export function* countSteps(match: Match, stepMs: number): QueryProgram<readonly LogStep[]> {
+  const steps = new Steps(stepMs)
+  const { since, until, ...others } = match
+  const isOfAll = Object.values(others).every(value => value === undefined)
+  const kept = isOfAll ? yield* readSums(since, until - 1) : new Map<number, never>()
+  const pages = (yield* findPages(match)).filter(({ number, firstMs, lastMs }) => {
+    const sums = kept.get(number)
+    if (!sums || firstMs < since || lastMs >= until || !steps.isOneStep(sums.from, sums.to)) return true
+    steps.add(sums.from, sums.requests, sums.errors)
+    return false
+  })
+  for (let from = 0; from < pages.length; ) {
+    const together = takeTogether(pages, from)
+    from += together.length
+    for (const page of yield* readPages(together)) yield* addPage(steps, page, match)
+  }
+  return steps.inOrder()
+}
+
+function* addPage(steps: Steps, page: Page, match: Match): QueryProgram<void> {
+  const failures = failuresOf(page)
+  let places = placesIn(page, match)
+  if (asksForCharge(match)) {
+    const rows = yield* keepCharged(
+      places.map(at => page.rowOf(at)),
+      match,
+    )
+    places = rows.map(({ id }) => page.firstAt(id))
+  }
+  for (const at of places) steps.add(page.timeOf(at), 1, failures[page.whatOf(at)] === true ? 1 : 0)
+}
+
+class Steps {
+  readonly #stepMs: number
+  readonly #counts = new Map<number, { requests: number; errors: number }>()
+
+  constructor(stepMs: number) {
+    this.#stepMs = Math.floor(stepMs)
+  }
+
+  isOneStep(from: number, to: number): boolean {
+    return this.#startOf(from) === this.#startOf(to)
+  }
+
+  add(time: number, requests: number, errors: number): void {
+    const start = this.#startOf(time)
+    const counts = this.#counts.get(start)
+    if (!counts) return void this.#counts.set(start, { requests, errors })
+    counts.requests += requests
+    counts.errors += errors
+  }
+
+  inOrder(): readonly LogStep[] {
+    return [...this.#counts].map(([from, counts]) => ({ from, ...counts })).sort((a, b) => a.from - b.from)
+  }
+
+  #startOf(time: number): number {
+    return Math.floor(time / this.#stepMs) * this.#stepMs
+  }
+}

@@ -1,0 +1,29 @@
+import type { LogRow, UsageMatch } from '../../kit/index.ts'
+import { LogWalk } from '../pages/walk.ts'
+import type { QueryProgram } from '../query.ts'
+
+export type Tokens = Pick<LogRow, 'inputTokens' | 'outputTokens'>
+
+/** What the log has of requests' tokens, for whoever goes through charges in the order of their ids. */
+export class TokenWalk {
+  readonly #walk: LogWalk
+  #isOver = false
+  #waiting: LogRow[] = []
+
+  constructor(match: UsageMatch) {
+    this.#walk = new LogWalk(match, 'oldest')
+  }
+
+  /** Tokens by the ids of requests behind those of the last call, up to this one. */
+  *upTo(id: string): QueryProgram<ReadonlyMap<string, Tokens>> {
+    while (!this.#isOver && (this.#waiting.at(-1)?.id ?? '') <= id) {
+      const some = yield* this.#walk.next()
+      this.#isOver = some.length === 0
+      for (const row of some) if (row.inputTokens !== null || row.outputTokens !== null) this.#waiting.push(row)
+    }
+    const found = new Map<string, Tokens>()
+    for (const row of this.#waiting) if (row.id <= id) found.set(row.id, row)
+    this.#waiting = this.#waiting.filter(row => row.id > id)
+    return found
+  }
+}

@@ -1,0 +1,118 @@
+import type { LogMatch, LogRow } from '../../kit/index.ts'
+import { askIn } from '../ask-in.ts'
+import { ask, type QueryProgram, type Row } from '../query.ts'
+import { text, whole } from '../rows.ts'
+import { begunAt } from '../segments/reach.ts'
+import { placesIn } from './match.ts'
+import { Page } from './parse.ts'
+import type { KeptSums } from './sums.ts'
+
+/** A page as the index has it. */
+export type PageHead = {
+  readonly number: number
+  readonly firstMs: number
+  readonly lastMs: number
+  readonly count: number
+}
+
+const pagesTogether = 128
+/** Of pages that are read together. */
+export const rowsTogether = 8_192
+const columns = 'number, first_ms, last_ms, count'
+const heads = `SELECT ${columns} FROM log_page WHERE last_ms >= ? AND first_ms <= ?`
+/** A loose page may have any word. The plus keeps SQLite from the index of all pages, which says nothing of which are loose. */
+const headsOfWord = `SELECT ${columns} FROM log_page WHERE sums IS NULL AND +last_ms >= ? AND +first_ms <= ?
+  UNION ALL SELECT ${columns} FROM log_word JOIN log_page ON number = page
+  WHERE word = ? AND sums IS NOT NULL AND last_ms >= ? AND first_ms <= ?`
+
+/** Pages with requests from one moment to another, both included; of those that may have a word. In no order. */
+export function* findHeads(firstMs: number, lastMs: number, word?: string): QueryProgram<readonly PageHead[]> {
+  const rows = yield word === undefined
+    ? ask(heads, firstMs, lastMs)
+    : ask(headsOfWord, firstMs, lastMs, word, firstMs, lastMs)
+  return rows.map(row => ({
+    number: whole(row, 'number'),
+    firstMs: whole(row, 'first_ms'),
+    lastMs: whole(row, 'last_ms'),
+    count: whole(row, 'count'),
+  }))
+}
+
+/** @throws Error that names the page when it cannot be read */
+export function readPage(row: Row): Page {
+  try {
+    return new Page(text(row, 'body'))
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Error(`page ${whole(row, 'number')} of the log cannot be read: ${why}`, { cause: error })
+  }
+}
+
+/** The next of some pages to read with one statement: a few thousand rows together, or fewer where fewer may do. */
+export function takeTogether(pages: readonly PageHead[], from: number, rowsMax = rowsTogether): readonly PageHead[] {
+  let to = from
+  for (let rows = 0; to < pages.length && to - from < pagesTogether && rows < rowsMax; to++)
+    rows += (pages[to] as PageHead).count
+  return pages.slice(from, to)
+}
+
+/** Some pages in the order in which they are named; those that are gone are left out. */
+export function* readPages(wanted: readonly PageHead[]): QueryProgram<readonly Page[]> {
+  const rows = yield* askIn(
+    'SELECT number, body FROM log_page WHERE number IN (…)',
+    wanted.map(({ number }) => number),
+  )
+  const bodies = new Map(rows.map(row => [whole(row, 'number'), row]))
+  return wanted.flatMap(({ number }) => {
+    const row = bodies.get(number)
+    return row ? [readPage(row)] : []
+  })
+}
+
+/** Kept sums of bound pages that lie between two moments, by the numbers of the pages. */
+export function* readSums(firstMs: number, lastMs: number): QueryProgram<ReadonlyMap<number, KeptSums>> {
+  const rows = yield ask(
+    'SELECT number, sums FROM log_page WHERE last_ms >= ? AND first_ms <= ? AND sums IS NOT NULL',
+    firstMs,
+    lastMs,
+  )
+  return new Map(rows.map(row => [whole(row, 'number'), JSON.parse(text(row, 'sums')) as KeptSums]))
+}
+
+/** Rows by their ids, of those that match; those that are in no page are left out. */
+export function* findRows(ids: readonly string[], match: LogMatch = {}): QueryProgram<ReadonlyMap<string, LogRow>> {
+  const found = new Map<string, LogRow>()
+  const heads = ids.length > 0 ? yield* findHeadsOf(ids) : []
+  for (let from = 0; from < heads.length; ) {
+    const together = takeTogether(heads, from)
+    from += together.length
+    for (const page of yield* readPages(together)) {
+      const places = new Set(placesIn(page, match))
+      for (const id of ids) {
+        const at = page.placeOf(id)
+        if (at !== undefined && places.has(at)) found.set(id, page.rowOf(at))
+      }
+    }
+  }
+  return found
+}
+
+/** Pages that may have rows of some ids. */
+function* findHeadsOf(ids: readonly string[]): QueryProgram<readonly PageHead[]> {
+  const times = ids.map(begunAt).sort((a, b) => a - b)
+  // An id that no gateway has made says nothing of its time.
+  if (times.some(Number.isNaN)) return yield* findHeads(0, Number.MAX_SAFE_INTEGER)
+  const heads = yield* findHeads(times[0] as number, times.at(-1) as number)
+  return heads.filter(head => hasTime(times, head))
+}
+
+/** Whether one of some moments, in order, lies in a page. */
+function hasTime(times: readonly number[], { firstMs, lastMs }: PageHead): boolean {
+  let [low, high] = [0, times.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((times[middle] as number) < firstMs) low = middle + 1
+    else high = middle
+  }
+  return low < times.length && (times[low] as number) <= lastMs
+}

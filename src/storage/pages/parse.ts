@@ -1,0 +1,97 @@
+import type { LogRow } from '../../kit/index.ts'
+import { readRow } from '../../kit/shapes/member.ts'
+import { type PageBody, type What, whatMembers, type Who, whoMembers } from './members.ts'
+
+/** A page that has been read: its rows one by one, or by what many of them share. */
+export class Page {
+  readonly #body: PageBody
+  readonly #whos: ReturnType<typeof readWho>[] = []
+  readonly #whats: ReturnType<typeof readWhat>[] = []
+
+  /** @throws Error that says what is wrong with the text */
+  constructor(text: string) {
+    this.#body = JSON.parse(text) as PageBody
+    const { ids, times, who, what, duration_ms: durations } = this.#body
+    const isWhole = [ids, times, who, what, durations].every(list => Array.isArray(list) && list.length === ids.length)
+    if (!isWhole) throw new Error('its lists are not of one length')
+  }
+
+  get count(): number {
+    return this.#body.ids.length
+  }
+
+  get whos(): readonly Who[] {
+    return this.#body.whos
+  }
+
+  get whats(): readonly What[] {
+    return this.#body.whats
+  }
+
+  whoOf(at: number): number {
+    return this.#body.who[at] as number
+  }
+
+  whatOf(at: number): number {
+    return this.#body.what[at] as number
+  }
+
+  idOf(at: number): string {
+    return this.#body.id + (this.#body.ids[at] as string)
+  }
+
+  timeOf(at: number): number {
+    return this.#body.time + (this.#body.times[at] as number)
+  }
+
+  durationOf(at: number): number {
+    return this.#body.duration_ms[at] as number
+  }
+
+  inputTokensOf(at: number): number | null {
+    return this.#body.input_tokens?.[at] ?? null
+  }
+
+  outputTokensOf(at: number): number | null {
+    return this.#body.output_tokens?.[at] ?? null
+  }
+
+  rowOf(at: number): LogRow {
+    const { whos, whats, client_request_id: clientIds } = this.#body
+    const [who, what] = [this.whoOf(at), this.whatOf(at)]
+    return {
+      id: this.idOf(at),
+      time: this.timeOf(at),
+      ...(this.#whos[who] ??= readWho(whos[who] as Who)),
+      ...(this.#whats[what] ??= readWhat(whats[what] as What)),
+      durationMs: this.durationOf(at),
+      clientRequestId: clientIds?.[at] ?? null,
+      inputTokens: this.inputTokensOf(at),
+      outputTokens: this.outputTokensOf(at),
+    }
+  }
+
+  rows(): readonly LogRow[] {
+    return Array.from({ length: this.count }, (_, at) => this.rowOf(at))
+  }
+
+  /** Where the first row stands whose id is this one or sorts behind it; `count` where there is none. */
+  firstAt(id: string): number {
+    let [low, high] = [0, this.count]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.idOf(middle) < id) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  /** Where the row with this id stands; undefined where there is none. */
+  placeOf(id: string): number | undefined {
+    const at = this.firstAt(id)
+    return at < this.count && this.idOf(at) === id ? at : undefined
+  }
+}
+
+const readWho = (who: Who) => readRow(whoMembers, who)
+const readWhat = (what: What) => readRow(whatMembers, what)

@@ -1,0 +1,123 @@
+import type { LogRow } from '../../kit/index.ts'
+import { insertRows } from '../insert-rows.ts'
+import { noteUsed } from '../keys/note-used.ts'
+import { ask, type QueryProgram, skipLocked } from '../query.ts'
+import { whole } from '../rows.ts'
+import type { LoosePages } from './loose.ts'
+import { draftPage, type PageText, placeMs, sortById } from './draft.ts'
+import { findRows, readPage } from './find.ts'
+import { Page } from './parse.ts'
+import { sumPage } from './sums.ts'
+import { wordsOf } from './words.ts'
+
+/** From the first request of a bound page to its last, at most: a question about an hour reads few pages of others. */
+const spanMaxMs = 3_600_000
+
+const insertLoose = 'INSERT INTO log_page (first_ms, last_ms, count, body) VALUES (?, ?, ?, ?)'
+const insertBound =
+  'INSERT INTO log_page (first_ms, last_ms, count, sums, body) VALUES (?, ?, ?, ?, ?) RETURNING number'
+
+/** Rows as they cross to the writer. `again`: they were written before, as far as anybody knows. */
+export type LogBatch = { readonly page: PageText; readonly again: boolean }
+
+/**
+ * Writes a batch as a page of its own, and notes when each key was last used. Such loose pages are found by going through all
+ * of them; once there are enough they are bound: their rows, in the order of their ids, become large pages with an index of
+ * their words. A row in four trees costs ten times as much as its share of a page.
+ */
+export function* writeLogs(loose: LoosePages, { page, again }: LogBatch): QueryProgram<void> {
+  const missing = again ? yield* withoutThose(page) : page
+  if (!missing) return
+  yield* insertPage(missing)
+  yield* noteUsed(new Map(missing.used))
+  if (!loose.isDue(missing.count)) return
+  yield* bindLoose(loose)
+}
+
+/** Rows that somebody else makes a page of: they wait for the next binding like all others. */
+export function* writeRows(rows: readonly LogRow[]): QueryProgram<void> {
+  if (rows.length > 0) yield* insertPage(draftPage(rows))
+}
+
+function* insertPage({ firstMs, lastMs, count, body }: PageText): QueryProgram<void> {
+  yield ask(insertLoose, firstMs, lastMs, count, body)
+}
+
+/** What of a page is not in the log yet. */
+function* withoutThose(page: PageText): QueryProgram<PageText | undefined> {
+  const rows = new Page(page.body).rows()
+  const there = yield* findRows(rows.map(row => row.id))
+  if (there.size === 0) return page
+  const missing = rows.filter(row => !there.has(row.id))
+  return missing.length > 0 ? draftPage(missing) : undefined
+}
+
+/** Binds all loose pages, whoever wrote them, once there are enough together. */
+function* bindLoose(loose: LoosePages): QueryProgram<void> {
+  const found = yield ask(`SELECT number, count FROM log_page WHERE sums IS NULL ORDER BY number ${skipLocked}`)
+  const count = found.reduce((sum, row) => sum + whole(row, 'count'), 0)
+  if (!loose.areEnough(found.length, count)) return
+  const rows: LogRow[] = []
+  for (const { number } of found) {
+    const [gone] = yield ask('DELETE FROM log_page WHERE number = ? RETURNING number, body', Number(number))
+    if (gone) rows.push(...readPage(gone).rows())
+  }
+  yield* bind(rows, loose.boundRows)
+  loose.bound()
+}
+
+/** Writes rows as bound pages. */
+export function* bind(rows: readonly LogRow[], rowsMax: number): QueryProgram<void> {
+  const sorted = sortById(rows)
+  for (let from = 0; from < sorted.length; ) {
+    const to = endOfPage(sorted, from, rowsMax)
+    yield* bindPage(sorted.slice(from, to))
+    from = to
+  }
+}
+
+function endOfPage(rows: readonly LogRow[], from: number, rowsMax: number): number {
+  const firstMs = placeMs(rows[from] as LogRow)
+  let to = from + 1
+  while (to < rows.length && to - from < rowsMax && Math.abs(placeMs(rows[to] as LogRow) - firstMs) <= spanMaxMs) to++
+  return to
+}
+
+function* bindPage(rows: readonly LogRow[]): QueryProgram<void> {
+  const { firstMs, lastMs, count, body } = draftPage(rows)
+  const page = new Page(body)
+  const [inserted] = yield ask(insertBound, firstMs, lastMs, count, JSON.stringify(sumPage(page)), body)
+  const number = whole(inserted ?? {}, 'number')
+  const words = wordsOf(page).map(word => ({ word, page: number }))
+  yield* insertRows('log_word', ['word', 'page'], words)
+}
+
+/** Leaves some of a page's rows in it. */
+export function* shortenPage(number: number, page: Page, rows: readonly LogRow[]): QueryProgram<void> {
+  const { firstMs, lastMs, count, body } = draftPage(rows)
+  const left = new Page(body)
+  const set = 'first_ms = ?, last_ms = ?, count = ?, body = ?'
+  yield ask(`UPDATE log_page SET ${set} WHERE number = ?`, firstMs, lastMs, count, body, number)
+  const sums = JSON.stringify(sumPage(left))
+  const [bound] = yield ask(
+    'UPDATE log_page SET sums = ? WHERE number = ? AND sums IS NOT NULL RETURNING number',
+    sums,
+    number,
+  )
+  if (!bound) return
+  const words = new Set(wordsOf(left))
+  yield* dropWords(
+    number,
+    wordsOf(page).filter(word => !words.has(word)),
+  )
+}
+
+/** Takes a page away, with its words. */
+export function* deletePage(number: number, page: Page): QueryProgram<void> {
+  yield ask('DELETE FROM log_page WHERE number = ?', number)
+  yield* dropWords(number, wordsOf(page))
+}
+
+function* dropWords(number: number, words: readonly string[]): QueryProgram<void> {
+  for (const word of words) yield ask('DELETE FROM log_word WHERE word = ? AND page = ?', word, number)
+}
