@@ -1,9 +1,8 @@
 import { courseMembers, factMembers, lineMembers } from '../kit/charge.ts'
-import type { Charge, Key, Line, LogRow, StoredAnswer, UsageRow, User } from '../kit/index.ts'
+import type { Charge, Key, Line, LogRow, StoredAnswer, User } from '../kit/index.ts'
 import { keyMembers, ownerMembers } from '../kit/shapes/key.ts'
 import { logMembers } from '../kit/shapes/log-row.ts'
 import { columnsOf, readRow } from '../kit/shapes/member.ts'
-import { usageMembers } from '../kit/shapes/usage-row.ts'
 import { userMembers } from '../kit/shapes/user.ts'
 import type { Row, Rows } from './query.ts'
 
@@ -69,8 +68,4 @@ export const logColumns = columnsOf(logMembers)
 
 export function toLogRow(row: Row): LogRow {
   return readRow(logMembers, row)
-}
-
-export function toUsageRow(row: Row): UsageRow {
-  return readRow(usageMembers, row)
 }

@@ -309,7 +309,7 @@ t.test('C13 a fault is told by its request id alone; a storage that is gone is s
   }
   const { started, admin } = await openDesk(t, { log })
   const db = new DatabaseSync(`${started.folder}/tollgate.db`)
-  db.exec('ALTER TABLE log RENAME TO hidden_away')
+  db.exec('ALTER TABLE log_page RENAME TO hidden_away')
   const broken = await admin.get('/api/logs')
   t.match([broken.status, broken.code], [500, 'internal'])
   t.notMatch(broken.text, /sql|hidden|table|\.ts|\n/i)
@@ -319,7 +319,7 @@ t.test('C13 a fault is told by its request id alone; a storage that is gone is s
     logged.some(facts => JSON.stringify(facts).includes(error.request_id)),
     'the log has it',
   )
-  db.exec('ALTER TABLE hidden_away RENAME TO log')
+  db.exec('ALTER TABLE hidden_away RENAME TO log_page')
   db.close()
   t.equal((await admin.get('/api/logs')).status, 200)
 

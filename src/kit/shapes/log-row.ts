@@ -26,3 +26,13 @@ export const logMembers = {
 
 /** One row of the request log. */
 export type LogRow = Values<typeof logMembers>
+
+/** Of a request whose row was lost: what only that row said. */
+export const lostOfLogRow = {
+  status: null,
+  forwarded: [],
+  dropped: [],
+  clientRequestId: null,
+  inputTokens: null,
+  outputTokens: null,
+} as const

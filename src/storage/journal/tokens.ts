@@ -1,8 +1,8 @@
-import type { LogRow, UsageMatch } from '../../kit/index.ts'
+import type { LogRow, UsageMatch, UsageRow } from '../../kit/index.ts'
 import { LogWalk } from '../pages/walk.ts'
 import type { QueryProgram } from '../query.ts'
 
-export type Tokens = Pick<LogRow, 'inputTokens' | 'outputTokens'>
+type Tokens = Pick<UsageRow, 'inputTokens' | 'outputTokens'>
 
 /** What the log has of requests' tokens, for whoever goes through charges in the order of their ids. */
 export class TokenWalk {
@@ -22,8 +22,12 @@ export class TokenWalk {
       for (const row of some) if (row.inputTokens !== null || row.outputTokens !== null) this.#waiting.push(row)
     }
     const found = new Map<string, Tokens>()
-    for (const row of this.#waiting) if (row.id <= id) found.set(row.id, row)
+    for (const row of this.#waiting) if (row.id <= id) found.set(row.id, tokensOf(row))
     this.#waiting = this.#waiting.filter(row => row.id > id)
     return found
   }
+}
+
+function tokensOf({ inputTokens, outputTokens }: LogRow): Tokens {
+  return { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 }
 }

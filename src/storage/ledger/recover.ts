@@ -1,4 +1,5 @@
 import { useChargeId } from '../../kit/image-tool.ts'
+import { lostOfLogRow } from '../../kit/shapes/log-row.ts'
 import type { LogRow } from '../../kit/index.ts'
 import { prunedUntil } from '../journal/prune.ts'
 import { ask, type Row, skipLocked, type QueryProgram } from '../query.ts'
@@ -197,13 +198,8 @@ function logOfBooked({ id, payer, terms, at }: Booked): LogRow {
 function outcomeOf(delivery: string) {
   const isWhole = delivery === 'confirmed'
   return {
-    status: null,
+    ...lostOfLogRow,
     outcome: isWhole ? 'answered' : 'upstream_cut',
     errorCode: isWhole ? null : stopped,
-    forwarded: [],
-    dropped: [],
-    clientRequestId: null,
-    inputTokens: null,
-    outputTokens: null,
   } as const
 }

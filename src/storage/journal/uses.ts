@@ -1,0 +1,41 @@
+import { addUse, beginUse, type UsageCounts, usageMembers, type UsageRow } from '../../kit/shapes/usage-row.ts'
+import type { Row } from '../query.ts'
+import { text } from '../rows.ts'
+
+/** What use is added up under, in the order in which it is listed. */
+const names = ['day', 'user', 'keyId', 'model', 'currency'] as const
+
+export type Place = Parameters<typeof beginUse>[0]
+
+/** Rows of use, of each kind one. */
+export class Uses {
+  readonly #uses = new Map<string, UsageRow>()
+
+  add(place: Place, counts: Partial<UsageCounts>): void {
+    const name = names.map(one => place[one]).join('\n')
+    this.#uses.set(name, addUse(this.#uses.get(name) ?? beginUse(place), counts))
+  }
+
+  inOrder(): readonly UsageRow[] {
+    return [...this.#uses.values()].sort((a, b) => {
+      for (const name of names) if (a[name] !== b[name]) return a[name] < b[name] ? -1 : 1
+      return 0
+    })
+  }
+}
+
+/** `day` as days since the epoch. */
+export function placeOfRow(row: Row): Place {
+  const [user, keyId] = [text(row, 'user_name'), text(row, 'key_id')]
+  return {
+    day: usageMembers.day.read(row['day']),
+    user,
+    keyId,
+    model: text(row, 'model'),
+    currency: text(row, 'currency'),
+  }
+}
+
+export function samePlace(a: Place | undefined, b: Place): boolean {
+  return a !== undefined && names.every(name => a[name] === b[name])
+}
