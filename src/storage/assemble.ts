@@ -16,6 +16,7 @@ import type { Writing } from './writing.ts'
 
 /** Answers are forgotten a day later; a minute more is no matter. */
 const sweepMs = 60_000
+const sumMs = 60_000
 /** Who makes a change that nobody puts a name to. */
 const nobody = 'gateway'
 
@@ -114,6 +115,8 @@ function startChores(parts: StorageParts, endings: Endings) {
   const { clock, log, role, isAlone, writer } = parts
   const bills = role !== 'tool'
   const sweeper = bills ? clock.every(sweepMs, sweep) : undefined
+  const adder = bills ? clock.every(sumMs, () => void sumUp()) : undefined
+  const chores = { isAdding: false, isOver: false }
   // One that is alone needs no lease, and an idle one writes nothing.
   const heart = bills && !isAlone ? clock.every(beatMs, beat) : undefined
 
@@ -122,6 +125,20 @@ function startChores(parts: StorageParts, endings: Endings) {
     writer
       .submit('sweep', { at: clock.now() })
       .catch(error => log.warn({ err: error }, 'the sweep of old charges failed'))
+  }
+
+  /** As much at a time as nobody notices, until there is no more: use is asked for by days and months. */
+  async function sumUp(): Promise<void> {
+    if (chores.isAdding) return
+    chores.isAdding = true
+    try {
+      for (let count = 1; count > 0 && !chores.isOver && writer.healthy(); )
+        count = await writer.submit('sumUp', { at: clock.now() })
+    } catch (error) {
+      log.warn({ err: error }, 'charges could not be added up')
+    } finally {
+      chores.isAdding = false
+    }
   }
 
   function beat(): void {
@@ -136,6 +153,8 @@ function startChores(parts: StorageParts, endings: Endings) {
   /** The chores end, what waits is written, and everything is let go. */
   return async function stop(): Promise<void> {
     sweeper?.cancel()
+    adder?.cancel()
+    chores.isOver = true
     heart?.cancel()
     await parts.close()
   }

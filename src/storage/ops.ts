@@ -15,6 +15,7 @@ import type {
 } from '../kit/index.ts'
 import type { Batch } from './journal/log-queue.ts'
 import { pruneLogs } from './journal/prune.ts'
+import { sumUp } from './journal/sum-up.ts'
 import { changeKey, createKey, revokeKey, rotateKey } from './keys/write.ts'
 import { type EmptyEnd, endEmpty } from './ledger/end-empty.ts'
 import { hold } from './ledger/hold.ts'
@@ -63,6 +64,7 @@ export type Changes = {
   touchSession: { given: { readonly hash: string; readonly at: number }; gives: null }
   endSession: { given: { readonly hash: string }; gives: null }
   note: { given: { readonly row: Omit<TrailRow, 'id' | 'at'>; readonly at: number }; gives: null }
+  sumUp: { given: { readonly at: number }; gives: number }
   pruneLogs: { given: { readonly until: number; readonly limit: number }; gives: number }
   post: { given: Posted; gives: null }
   batch: { given: Batch; gives: null }
@@ -98,6 +100,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   touchSession: (_self, given) => touchSession(given),
   endSession: (_self, given) => endSession(given),
   note,
+  sumUp: (_self, { at }) => sumUp(at),
   pruneLogs: (_self, given) => pruneLogs(given),
   post: postCharges,
   batch: writeBatch,

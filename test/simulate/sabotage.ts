@@ -370,6 +370,20 @@ export const sabotages: readonly Sabotage[] = [
       ],
     ],
   },
+  {
+    name: 'half-summed',
+    oracle: 'told',
+    says: 'charges that were added up are left out of what users spent',
+    edits: [
+      ['src/storage/journal/sum-up.ts', 'for (const row of spent.rows())', 'for (const row of spent.rows().slice(1))'],
+    ],
+  },
+  {
+    name: 'log-page-cut',
+    oracle: 'told',
+    says: 'the last row of a page that is bound is lost',
+    edits: [['src/storage/pages/write.ts', 'sorted.slice(from, to)', 'sorted.slice(from, Math.max(to - 1, from + 1))']],
+  },
 ]
 
 /** Plants a fault in this process, before the modules that it is in are loaded. @throws Error when it does not fit any more */

@@ -181,6 +181,7 @@ t.test('[9.4] a database of before segments goes on with what was in it, beside 
   old.db.exec(`ATTACH '${source}' AS source; DELETE FROM "user"; DELETE FROM meta`)
   for (const table of ['meta', '"user"', 'key', 'charge', 'entry', 'chain', 'log', 'trail'])
     old.db.exec(`INSERT INTO main.${table} SELECT * FROM source.${table}`)
+  old.db.exec(`DELETE FROM main.meta WHERE name = 'summed'`)
   old.db.exec('DROP TRIGGER line_open; INSERT INTO main.line SELECT * FROM source.line')
   old.db.exec(migrations[4]?.find(statement => statement.startsWith('CREATE TRIGGER line_open')) ?? '')
   old.db.exec('DETACH source; PRAGMA user_version = 5')

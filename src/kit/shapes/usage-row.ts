@@ -21,7 +21,7 @@ export const usageMembers = {
   model: text('model'),
   requests: whole('requests'),
   images: whole('images'),
-  /** Of those requests that the log still has. */
+  /** As the log has them, or had them when they were added up. */
   inputTokens: whole('input_tokens'),
   outputTokens: whole('output_tokens'),
   currency: text('currency'),

@@ -1,41 +1,73 @@
 import { firstIdAt } from '../../kit/ids.ts'
 import { useChargeId } from '../../kit/image-tool.ts'
 import type { UsageMatch } from '../../kit/index.ts'
-import { usageMembers } from '../../kit/shapes/usage-row.ts'
+import { type UsageCounts, usageMembers } from '../../kit/shapes/usage-row.ts'
 import { askIn } from '../ask-in.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
+import { findBooked } from '../segments/find.ts'
 import type { Booked } from '../segments/parse.ts'
-import { SegmentWalk } from '../segments/walk.ts'
+import { begunAt } from '../segments/reach.ts'
+import { dayMs, eachBooking, partsBeside, wholeSteps } from './summed.ts'
 import { TokenWalk } from './tokens.ts'
 import { type Place, placeOfRow, samePlace, type Uses } from './uses.ts'
 
-const dayMs = 86_400_000
 const usePart = useChargeId('')
 
-/** Of charges in segments of several. */
+/** Of charges in segments: whole days as far as they have been added up, and what is left one by one. */
 export function* addBooked(uses: Uses, match: UsageMatch): QueryProgram<void> {
-  const walk = new SegmentWalk(firstIdAt('req_', match.since), firstIdAt('req_', match.until), 'several')
-  const log = new TokenWalk(match)
-  for (;;) {
-    const some = yield* walk.next()
-    const last = some.at(-1)
-    if (!last) return
-    const own = some.filter(one => isOf(one, match))
-    const placed = yield* findPlaces(own)
-    const tokens = yield* log.upTo(last.id)
-    const refunds = yield* findGivenBack(own)
-    for (const one of own) {
-      const place = placeOf(one)
+  const { since, until, user, keyId } = match
+  const days = wholeSteps(since, until, dayMs)
+  const conditions = [user !== undefined && 'AND user_name = ?', keyId !== undefined && 'AND key_id = ?']
+  const own = [user, keyId].filter(one => one !== undefined)
+  const sums = yield ask(
+    `SELECT day, user_name, key_id, model, currency, sum(requests) AS requests, sum(amount) AS amount,
+     sum(input_tokens) AS input, sum(output_tokens) AS output FROM usage_sum
+     WHERE begun >= ? AND begun < ? ${conditions.filter(Boolean).join(' ')} GROUP BY 1, 2, 3, 4, 5`,
+    days.from,
+    days.to,
+    ...own,
+  )
+  for (const row of sums) {
+    const [inputTokens, outputTokens] = [whole(row, 'input'), whole(row, 'output')]
+    uses.add(placeOfRow(row), {
+      requests: whole(row, 'requests'),
+      amount: whole(row, 'amount'),
+      inputTokens,
+      outputTokens,
+    })
+  }
+  for (const part of partsBeside(days, since, until)) {
+    const counter = new Counter(match)
+    yield* eachBooking(part, function* (some) {
+      for (const [one, counts] of yield* counter.count(some.filter(booked => isOf(booked, match))))
+        uses.add(placeOf(one), counts)
+    })
+  }
+  yield* addGivenBack(uses, match)
+}
+
+/** What charges come to as use, for whoever goes through them in the order of their ids. */
+export class Counter {
+  readonly #match: UsageMatch
+  #tokens: TokenWalk | undefined
+
+  /** Of charges that match, as the log of those has them. */
+  constructor(match: UsageMatch) {
+    this.#match = match
+  }
+
+  *count(some: readonly Booked[]): QueryProgram<readonly (readonly [Booked, Partial<UsageCounts>])[]> {
+    const [first, last] = [some[0], some.at(-1)]
+    if (!first || !last) return []
+    this.#tokens ??= new TokenWalk({ ...this.#match, since: begunAt(first.id) })
+    const tokens = yield* this.#tokens.upTo(last.id)
+    const placed = yield* findPlaces(some)
+    return some.map(one => {
       // The tokens of a request whose images are charged too have a charge of their own.
-      const isBeside = one.id.endsWith(usePart) && samePlace(placed.get(one.id.slice(0, -usePart.length)), place)
-      uses.add(place, {
-        requests: isBeside ? 0 : 1,
-        amount: one.amount,
-        ...tokens.get(one.id),
-        refunded: refunds.get(one.id) ?? 0,
-      })
-    }
+      const isBeside = one.id.endsWith(usePart) && samePlace(placed.get(one.id.slice(0, -usePart.length)), placeOf(one))
+      return [one, { requests: isBeside ? 0 : 1, amount: one.amount, ...tokens.get(one.id) }]
+    })
   }
 }
 
@@ -43,7 +75,7 @@ function isOf({ payer }: Booked, { user, keyId }: UsageMatch): boolean {
   return (user === undefined || payer.user_name === user) && (keyId === undefined || payer.key_id === keyId)
 }
 
-function placeOf({ payer, terms, at }: Booked): Place {
+export function placeOf({ payer, terms, at }: Booked): Place {
   const day = usageMembers.day.read(Math.floor(at / dayMs))
   return { day, user: payer.user_name, keyId: payer.key_id, model: terms.model, currency: terms.currency }
 }
@@ -58,13 +90,16 @@ function* findPlaces(booked: readonly Booked[]): QueryProgram<ReadonlyMap<string
   return new Map(rows.map(row => [text(row, 'id'), placeOfRow(row)]))
 }
 
-function* findGivenBack(booked: readonly Booked[]): QueryProgram<ReadonlyMap<string, number>> {
-  const [first, last] = [booked[0], booked.at(-1)]
-  if (!first || !last) return new Map()
+/** Refunds are few, and come when they come: they are in no sum. */
+function* addGivenBack(uses: Uses, match: UsageMatch): QueryProgram<void> {
   const rows = yield ask(
-    'SELECT charge_id, amount FROM reversal WHERE charge_id >= ? AND charge_id <= ?',
-    first.id,
-    last.id,
+    'SELECT charge_id, amount FROM reversal WHERE charge_id >= ? AND charge_id < ?',
+    firstIdAt('req_', match.since),
+    firstIdAt('req_', match.until),
   )
-  return new Map(rows.map(row => [text(row, 'charge_id'), whole(row, 'amount')]))
+  const booked = yield* findBooked(rows.map(row => text(row, 'charge_id')))
+  for (const row of rows) {
+    const one = booked.get(text(row, 'charge_id'))
+    if (one && isOf(one, match)) uses.add(placeOf(one), { refunded: whole(row, 'amount') })
+  }
 }

@@ -6,7 +6,7 @@ import { addKept, addRow, emptySums, failuresOf, type Sums } from '../pages/sums
 import { findPages } from '../pages/walk.ts'
 import { ask, type QueryProgram, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { eachOfSeveral } from '../segments/walk.ts'
+import { eachBooking, hourMs, partsBeside, wholeSteps } from './summed.ts'
 
 export type Span = { readonly since: number; readonly until: number; readonly user?: string }
 
@@ -50,21 +50,27 @@ function quantile(durations: Sums['durations'], share: number): number | null {
   return null
 }
 
-/** What charges in rows, alone in their segments, and in segments of several come to. */
+/** What charges in rows come to, and those in segments: whole hours as far as they have been added up, the others one by one. */
 function* sumSpent({ since, until, user }: Span): QueryProgram<Summary['spent']> {
-  const [from, to] = [firstIdAt('req_', since), firstIdAt('req_', until)]
+  const hours = wholeSteps(since, until, hourMs)
+  const own = user === undefined ? [] : [user]
+  const sumOf = (where: string): string =>
+    `SELECT currency, sum(amount) AS amount ${where} ${user === undefined ? '' : 'AND user_name = ?'} GROUP BY currency`
+  const inRows = sumOf(`FROM charge WHERE state = 'settled' AND id >= ? AND id < ?`)
+  const summed = sumOf('FROM spent_sum WHERE hour >= ? AND hour < ?')
+  const rows: Rows = [
+    ...(yield ask(inRows, firstIdAt('req_', since), firstIdAt('req_', until), ...own)),
+    ...(yield ask(summed, hours.from, hours.to, ...own)),
+  ]
   const sums = new Map<string, number>()
   const add = (currency: string, amount: number): void => void sums.set(currency, (sums.get(currency) ?? 0) + amount)
-  const ofUser = user === undefined ? '' : 'AND user_name = ?'
-  const own = user === undefined ? [] : [user]
-  const sumOf = (where: string): string => `SELECT currency, sum(amount) AS amount ${where} ${ofUser} GROUP BY currency`
-  const inRows = sumOf(`FROM charge WHERE state = 'settled' AND id >= ? AND id < ?`)
-  const alone = sumOf('FROM segment WHERE amount IS NOT NULL AND last_id >= ? AND last_id < ?')
-  const rows: Rows = [...(yield ask(inRows, from, to, ...own)), ...(yield ask(alone, from, to, ...own))]
   for (const row of rows) add(text(row, 'currency'), whole(row, 'amount'))
-  yield* eachOfSeveral(from, to, ({ payer, terms, amount }) => {
-    if (user === undefined || payer.user_name === user) add(terms.currency, amount)
-  })
+  for (const part of partsBeside(hours, since, until))
+    yield* eachBooking(part, some => {
+      for (const { payer, terms, amount } of some)
+        if (user === undefined || payer.user_name === user) add(terms.currency, amount)
+      return undefined
+    })
   return [...sums]
     .map(([currency, amount]) => ({ currency, amount }))
     .sort((a, b) => (a.currency < b.currency ? -1 : 1))

@@ -5,26 +5,25 @@ import type { UsageCounts } from '../../kit/shapes/usage-row.ts'
 import { ask, type QueryProgram, type Row, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { addBooked } from './booked.ts'
+import { dayMs } from './summed.ts'
 import { TokenWalk } from './tokens.ts'
 import { placeOfRow, Uses } from './uses.ts'
 
-const dayMs = 86_400_000
 const usePart = useChargeId('')
 const rowsTogether = 2_000
 
 /** Charged use by day, key and model, oldest first: of charges in rows and of those in segments. */
 export function* sumUsage(match: UsageMatch): QueryProgram<readonly UsageRow[]> {
   const uses = new Uses()
-  for (const sql of [ofRows(match), ofAlone(match)]) {
-    const found = yield ask(sql.sums, ...sql.params)
-    for (const row of found) uses.add(placeOfRow(row), countsOf(row))
-    if (found.length > 0) yield* addTokens(uses, match, sql)
-  }
+  const sql = ofRows(match)
+  const found = yield ask(sql.sums, ...sql.params)
+  for (const row of found) uses.add(placeOfRow(row), countsOf(row))
+  if (found.length > 0) yield* addTokens(uses, match, sql)
   yield* addBooked(uses, match)
   return uses.inOrder()
 }
 
-/** How charges of one table are added up, and how they are listed by their ids. */
+/** How charges in rows are added up, and how they are listed by their ids. */
 type Sums = {
   readonly sums: string
   readonly list: string
@@ -34,7 +33,7 @@ type Sums = {
 
 /** Of charges in rows of their own. */
 function ofRows(match: UsageMatch): Sums {
-  const { where, params } = conditions('charge', 'id', match)
+  const { where, params } = conditions(match)
   return {
     params,
     sums: `SELECT created_at / ${dayMs} AS day, user_name, key_id, model, currency,
@@ -47,34 +46,20 @@ function ofRows(match: UsageMatch): Sums {
   }
 }
 
-/** Of charges that are alone in their segments. */
-function ofAlone(match: UsageMatch): Sums {
-  const { where, params } = conditions('segment', 'last_id', match)
-  return {
-    params,
-    sums: `SELECT at / ${dayMs} AS day, user_name, key_id, model, currency, count(*) AS requests, sum(segment.amount) AS amount, 0 AS images,
-      coalesce(sum(reversal.amount), 0) AS refunded
-      FROM segment LEFT JOIN reversal ON reversal.charge_id = segment.first_id
-      WHERE segment.amount IS NOT NULL AND ${where} GROUP BY 1, 2, 3, 4, 5`,
-    list: `SELECT last_id AS id, at / ${dayMs} AS day, user_name, key_id, model, currency FROM segment
-      WHERE amount IS NOT NULL AND ${where} ORDER BY last_id LIMIT ${rowsTogether}`,
-  }
-}
-
 function countsOf(row: Row): Partial<UsageCounts> {
   const [requests, amount] = [whole(row, 'requests'), whole(row, 'amount')]
   return { requests, amount, images: whole(row, 'images'), refunded: whole(row, 'refunded') }
 }
 
-function conditions(table: string, id: string, { since, until, user, keyId }: UsageMatch) {
-  const all = [`${table}.${id} >= ?`, `${table}.${id} < ?`]
+function conditions({ since, until, user, keyId }: UsageMatch) {
+  const all = ['id >= ?', 'id < ?']
   const own: string[] = []
   for (const [column, word] of [
     ['user_name', user],
     ['key_id', keyId],
   ] as const) {
     if (word === undefined) continue
-    all.push(`${table}.${column} = ?`)
+    all.push(`${column} = ?`)
     own.push(word)
   }
   const params = [firstIdAt('req_', since), firstIdAt('req_', until), ...own] as const

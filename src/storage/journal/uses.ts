@@ -7,17 +7,25 @@ const names = ['day', 'user', 'keyId', 'model', 'currency'] as const
 
 export type Place = Parameters<typeof beginUse>[0]
 
+type Use = { readonly place: Place; readonly counts: { -readonly [N in keyof UsageCounts]?: number } }
+
 /** Rows of use, of each kind one. */
 export class Uses {
-  readonly #uses = new Map<string, UsageRow>()
+  readonly #uses = new Map<string, Use>()
 
   add(place: Place, counts: Partial<UsageCounts>): void {
-    const name = names.map(one => place[one]).join('\n')
-    this.#uses.set(name, addUse(this.#uses.get(name) ?? beginUse(place), counts))
+    const name = `${place.day}\n${place.user}\n${place.keyId}\n${place.model}\n${place.currency}`
+    const use = this.#uses.get(name)
+    if (!use) return void this.#uses.set(name, { place, counts: { ...counts } })
+    for (const one in counts) {
+      const count = one as keyof UsageCounts
+      use.counts[count] = (use.counts[count] ?? 0) + (counts[count] ?? 0)
+    }
   }
 
   inOrder(): readonly UsageRow[] {
-    return [...this.#uses.values()].sort((a, b) => {
+    const rows = [...this.#uses.values()].map(({ place, counts }) => addUse(beginUse(place), counts))
+    return rows.sort((a, b) => {
       for (const name of names) if (a[name] !== b[name]) return a[name] < b[name] ? -1 : 1
       return 0
     })

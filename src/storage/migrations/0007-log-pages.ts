@@ -14,6 +14,18 @@ export const logPages: readonly string[] = [
   `CREATE INDEX log_page_loose ON log_page (number, count) WHERE sums IS NULL`,
   `CREATE TABLE log_word (word TEXT NOT NULL, page INTEGER NOT NULL, PRIMARY KEY (word, page)) STRICT, WITHOUT ROWID`,
 
+  // What charges in segments come to, by when their requests began: use by days, which is listed by the days that they were
+  // charged in, and what users spent by hours. `usage_chain` says how far each chain has been added up.
+  `CREATE TABLE usage_sum (
+    begun INTEGER NOT NULL, day INTEGER NOT NULL, user_name TEXT NOT NULL, key_id TEXT NOT NULL, model TEXT NOT NULL,
+    currency TEXT NOT NULL, requests INTEGER NOT NULL, amount INTEGER NOT NULL, input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL, PRIMARY KEY (begun, day, key_id, model, user_name, currency)) STRICT, WITHOUT ROWID`,
+  `CREATE TABLE spent_sum (
+    hour INTEGER NOT NULL, user_name TEXT NOT NULL, currency TEXT NOT NULL, amount INTEGER NOT NULL,
+    PRIMARY KEY (hour, user_name, currency)) STRICT, WITHOUT ROWID`,
+  `CREATE TABLE usage_chain (chain TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID`,
+  `INSERT INTO meta (name, value) VALUES ('summed', 0)`,
+
   // A gateway of an older version that is still at work goes on writing rows: they are moved from here.
   `ALTER TABLE log RENAME TO log_before`,
   `CREATE TABLE log (

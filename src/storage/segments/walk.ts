@@ -8,8 +8,10 @@ import { afterAll, reachOf } from './reach.ts'
 const next = (which: string): string => `SELECT chain, position, last_id, body FROM segment
   WHERE last_id > ? AND last_id < ? AND first_id < ? ${which} ORDER BY last_id LIMIT ?`
 const nextOfAll = next('')
-/** Those whose charges SQL cannot add up. */
-const nextOfSeveral = next('AND amount IS NULL')
+/** Those whose charges nobody has added up (`usage_sum`). */
+const nextNotSummed = next(
+  'AND position > coalesce((SELECT u.position FROM usage_chain u WHERE u.chain = segment.chain), 0)',
+)
 const earliest = 'SELECT min(first_id) AS first_id FROM segment WHERE last_id > ? AND last_id < ?'
 
 /** Goes through the charges in segments in the order of their ids, however the segments overlap. */
@@ -22,9 +24,9 @@ export class SegmentWalk {
   #read: Booked[] = []
   #isOver = false
 
-  /** Of ids behind `after` and before `until`, as they sort; without those that are alone in a segment where these are added up. */
-  constructor(after: string, until = afterAll, which: 'all' | 'several' = 'all') {
-    this.#next = which === 'all' ? nextOfAll : nextOfSeveral
+  /** Of ids behind `after` and before `until`, as they sort; where asked, without those that have been added up. */
+  constructor(after: string, until = afterAll, which: 'all' | 'not summed' = 'all') {
+    this.#next = which === 'all' ? nextOfAll : nextNotSummed
     this.#after = after
     this.#until = until
     this.#through = after
@@ -63,15 +65,5 @@ export class SegmentWalk {
     const ready = this.#read.filter(({ id }) => id < bound)
     this.#read = this.#read.filter(({ id }) => id >= bound)
     return ready.sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
-  }
-}
-
-/** All of those in segments of several, for whoever needs no pauses. */
-export function* eachOfSeveral(after: string, until: string, take: (booked: Booked) => void): QueryProgram<void> {
-  const walk = new SegmentWalk(after, until, 'several')
-  for (;;) {
-    const some = yield* walk.next()
-    if (some.length === 0) return
-    for (const one of some) take(one)
   }
 }

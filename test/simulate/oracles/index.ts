@@ -18,6 +18,7 @@ import { spendable } from './spendable.ts'
 import { stuckMoney } from './stuck-money.ts'
 import { text } from './text.ts'
 import { time } from './time.ts'
+import { told } from './told.ts'
 import { tokens } from './tokens.ts'
 import { unrecognised } from './unrecognised.ts'
 
@@ -42,4 +43,4 @@ export const commonOracles: readonly Oracle[] = [
 ]
 
 /** All that judge one seed; `sometimes` judges many together. */
-export const oracles: readonly Oracle[] = [...commonOracles, durable, limits, tokens, keys, time]
+export const oracles: readonly Oracle[] = [...commonOracles, durable, limits, tokens, keys, told, time]

@@ -1,4 +1,5 @@
 import { createKey, rotateKey } from '../../../src/index.ts'
+import { firstIdAt } from '../../../src/kit/index.ts'
 import { runAs } from '../world/process.ts'
 import type { Row } from '../world/storage.ts'
 import type { SimSocket } from '../world/sockets.ts'
@@ -58,6 +59,8 @@ export class Stage {
   readonly keys: LiveKey[] = []
   readonly findings: Finding[] = []
   readonly decisions: Decision[] = []
+  /** What the console would tell at rest. */
+  told: Told | undefined
   /** Sums that were wrong in the middle of it. */
   readonly overdrafts: Finding[] = []
   /** Times of jumps of the clock. */
@@ -283,4 +286,50 @@ export class Stage {
       for (const problem of problems) this.findings.push({ at: time.tick, when, problem })
     })
   }
+
+  /** Asks at rest for what the console shows, and looks at what it should be. */
+  async askForSums(): Promise<void> {
+    await this.admin(async storage => {
+      const { journal } = storage
+      await storage.flush()
+      const span = { since: 0, until: this.world.time.wall + 800 * dayMs }
+      const logged: string[] = []
+      for (let before: string | undefined; ; before = logged.at(-1)) {
+        const page = await journal.list({ limit: 1_000, ...(before !== undefined && { before }) })
+        logged.push(...page.map(({ row }) => row.id))
+        if (page.length < 1_000) break
+      }
+      const used = new Map<string, number>()
+      for (const { currency, amount } of await journal.usage(span))
+        used.set(currency, (used.get(currency) ?? 0) + amount)
+      const { spent } = await journal.summary(span)
+      const charged = this.look(
+        `SELECT currency, sum(amount) AS amount FROM charge WHERE state = 'settled' GROUP BY currency ORDER BY currency`,
+      )
+      const [pruned] = this.look(`SELECT value FROM meta WHERE name = 'pruned_until'`)
+      const settled = this.look(
+        `SELECT id FROM charge WHERE state = 'settled' AND id NOT LIKE '%.u' AND id >= ?`,
+        firstIdAt('req_', Number(pruned?.['value'] ?? 0)),
+      )
+      this.told = {
+        used: [...used].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+        spent: spent.map(({ currency, amount }) => [currency, amount]),
+        charged: charged.map(row => [String(row['currency']), Number(row['amount'])]),
+        logged,
+        settled: settled.map(row => String(row['id'])),
+      }
+    })
+  }
 }
+
+type Sums = readonly (readonly [currency: string, amount: number])[]
+/** `logged`: ids of the log's rows; `settled`: of settled charges. */
+export type Told = {
+  readonly used: Sums
+  readonly spent: Sums
+  readonly charged: Sums
+  readonly logged: readonly string[]
+  readonly settled: readonly string[]
+}
+
+const dayMs = 86_400_000

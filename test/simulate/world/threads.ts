@@ -29,7 +29,9 @@ export type Acknowledged = {
  */
 export function createThreads(parts: ThreadParts, path: string, acknowledged: Acknowledged): StartThread {
   return (name, workerData) => {
-    const thread = new SimThread(name, workerData, parts, path, acknowledged)
+    // Pages of the log that even a short play fills.
+    const start = { ...(workerData as object), logPageRows: 12 }
+    const thread = new SimThread(name, start, parts, path, acknowledged)
     return thread.outside as unknown as ReturnType<StartThread>
   }
 }

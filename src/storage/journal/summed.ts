@@ -1,0 +1,44 @@
+import { firstIdAt } from '../../kit/ids.ts'
+import type { QueryProgram } from '../query.ts'
+import type { Booked } from '../segments/parse.ts'
+import { SegmentWalk } from '../segments/walk.ts'
+
+export const dayMs = 86_400_000
+export const hourMs = 3_600_000
+
+/** Steps of time by their numbers since the epoch: from one on, and before another. */
+export type Steps = { readonly from: number; readonly to: number; readonly stepMs: number }
+/** Charges in segments between two moments: all of them, or those that have not been added up. */
+export type Part = { readonly since: number; readonly until: number; readonly which: 'all' | 'not summed' }
+
+/** The steps that lie wholly between two moments. */
+export function wholeSteps(since: number, until: number, stepMs: number): Steps {
+  const from = Math.ceil(since / stepMs)
+  return { from, to: Math.max(Math.floor(until / stepMs), from), stepMs }
+}
+
+/** What is left to be gone through between two moments where whole steps have been added up. */
+export function partsBeside({ from, to, stepMs }: Steps, since: number, until: number): readonly Part[] {
+  const [begin, end] = [from * stepMs, to * stepMs]
+  if (begin >= end) return [{ since, until, which: 'all' }]
+  const parts: readonly Part[] = [
+    { since, until: begin, which: 'all' },
+    { since: begin, until: end, which: 'not summed' },
+    { since: end, until, which: 'all' },
+  ]
+  return parts.filter(part => part.since < part.until)
+}
+
+/** Goes through the charges of a part, some at a time, in the order of their ids. */
+export function* eachBooking(
+  { since, until, which }: Part,
+  take: (some: readonly Booked[]) => QueryProgram<void> | undefined,
+): QueryProgram<void> {
+  const walk = new SegmentWalk(firstIdAt('req_', since), firstIdAt('req_', until), which)
+  for (;;) {
+    const some = yield* walk.next()
+    if (some.length === 0) return
+    const more = take(some)
+    if (more) yield* more
+  }
+}
