@@ -313,6 +313,8 @@ t.test(
     }
     t.match(await both[1].counters.peek([alive], 'refuse'), [{ remaining: 7 }], 'what was taken of it is given back')
     t.equal(await admittedOf(both[0].counters, 9, [alive], 'refuse'), 7)
+    const inFlight = ownPlaces(here[1] as string, 5)
+    const held = ticketOf(await both[0].counters.take([inFlight, ownWindow(elsewhere, 5)], 'local'))
     const node = new URL(lost.url).host
     t.match(
       both[0].log.lines.filter(([level]) => level === 'error'),
@@ -320,6 +322,10 @@ t.test(
     )
     await lost.start()
     for (const { counters } of both) await until(() => counters.healthy())
+    const count = () => lost.command('ZCARD', `${tagOf(here[1])}:places:${inFlight.id}`)
+    await until(async () => (await count()) === ':1')
+    await both[0].counters.settle(held, [0, 0])
+    t.equal(await count(), ':0', 'what is in flight it is told when it is back, and when that ends')
     t.equal(
       sum(await all(40, [ownWindow(here[1] as string, 30), ownWindow(elsewhere, 35)])),
       30,

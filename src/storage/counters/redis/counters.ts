@@ -37,11 +37,8 @@ export type RedisCountersOptions = {
   readonly serverTime?: () => number
 }
 
-/**
- * A ticket that other processes see too. `member` is undefined of one that was given while they could not be asked; `unseen`
- * are the tags of what they could not be asked for.
- */
-type SharedTicket = Ticket & { readonly member: string | undefined; readonly unseen?: readonly string[] }
+/** A ticket that other processes see too. `member` is undefined of one that was given while they could not be asked. */
+type SharedTicket = Ticket & { readonly member: string | undefined }
 
 /**
  * Counters of many processes, in Redis. This process counts beside them what it admits by itself: what fills a limit alone
@@ -108,15 +105,14 @@ export class RedisCounters implements Counters {
 
   settle(ticket: Ticket, amounts: readonly number[]): Awaitable<void> {
     this.#own.settle(ticket, amounts)
-    const { member, unseen } = ticket as SharedTicket
+    const { member } = ticket as SharedTicket
     if (member === undefined) return
     const changed: Used[] = []
     for (const [i, demand] of ticket.demands.entries()) {
       const amount = amounts[i] ?? demand.amount
       if (demand.kind === 'places') this.#leases.end(demand, member)
       else if (amount === demand.amount) continue
-      const tag = this.#store.tagOf(demand)
-      if (!unseen?.includes(tag) && !this.#store.isAway(tag)) changed.push([demand, amount])
+      if (!this.#store.isAway(this.#store.tagOf(demand))) changed.push([demand, amount])
     }
     if (changed.length > 0) return this.#store.settle(member, changed)
   }
@@ -171,15 +167,13 @@ export class RedisCounters implements Counters {
       await withdraw()
       return { ticket, standings: own }
     }
-    const unseen = parts.flatMap(({ tag }, i) => (answers[i]?.kind === 'away' ? [tag] : []))
-    return { ticket: this.#shared(ticket, member, unseen), standings: merged(own, parts, answers) }
+    return { ticket: this.#shared(ticket, member), standings: merged(own, parts, answers) }
   }
 
-  /** Holds the places that the store has granted of what is counted here by now. */
-  #shared(own: Ticket, member: string, unseen?: readonly string[]): SharedTicket {
-    for (const demand of own.demands)
-      if (demand.kind === 'places' && !unseen?.includes(this.#store.tagOf(demand))) this.#leases.hold(demand, member)
-    return unseen ? { ...own, member, unseen } : { ...own, member }
+  /** Holds the places of what is counted here by now; a store that was away learns of them when it is back. */
+  #shared(own: Ticket, member: string): SharedTicket {
+    for (const demand of own.demands) if (demand.kind === 'places') this.#leases.hold(demand, member)
+    return { ...own, member }
   }
 
   /** A limit that this process has filled by itself, by far enough that no difference of clocks explains it. */
