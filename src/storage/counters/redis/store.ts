@@ -11,7 +11,7 @@ import { Breaker } from './breaker.ts'
 import { connect, type Link, type Script, script } from './connect.ts'
 import { renewScript, turnScript } from './scripts.ts'
 import { type Part, partsOf, tagOf, tagOfAll } from './slots.ts'
-import { type Asked, keyOf, sumKeyOf, Turn, type Used } from './turn.ts'
+import { type Asked, keyOf, type SendTurn, sumKeyOf, Turn, type Used } from './turn.ts'
 
 const turnOfStore = script(turnScript)
 const renew = script(renewScript)
@@ -52,6 +52,19 @@ export class Store {
   /** Of each slot that somebody has something to say to, or waits for. */
   readonly #turns = new Map<string, Turn>()
   #away = 0
+  /** What the turns of several slots have to say when this one of the event loop ends. */
+  #due: (() => void)[] = []
+  readonly #later = (say: () => void): void => {
+    this.#due.push(say)
+    if (this.#due.length > 1) return
+    setImmediate(() => {
+      const due = this.#due
+      this.#due = []
+      this.#link.together(() => {
+        for (const one of due) one()
+      })
+    })
+  }
 
   constructor(parts: StoreParts) {
     this.#parts = parts
@@ -171,12 +184,10 @@ export class Store {
   #turnAt(tag: string): Turn {
     const known = this.#turns.get(tag)
     if (known) return known
-    const forget = this.#link.isSpread ? () => void this.#turns.delete(tag) : undefined
-    const turn = new Turn(
-      tag,
-      (keys, args, operations) => this.#send(turnOfStore, { tag, keys, args, operations }),
-      forget,
-    )
+    const send: SendTurn = (keys, args, operations) => this.#send(turnOfStore, { tag, keys, args, operations })
+    const turn = this.#link.isSpread
+      ? new Turn(tag, send, this.#later, () => void this.#turns.delete(tag))
+      : new Turn(tag, send)
     this.#turns.set(tag, turn)
     return turn
   }

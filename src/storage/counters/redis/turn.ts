@@ -37,6 +37,7 @@ type Settling = {
 export class Turn {
   readonly #tag: string
   readonly #send: SendTurn
+  readonly #later: (say: () => void) => void
   readonly #onIdle: (() => void) | undefined
   #asking: Asking[] = []
   #settling: Settling[] = []
@@ -45,10 +46,14 @@ export class Turn {
   /** Of the newest that was sent; those before it were answered earlier, or failed by themselves. */
   #sent: Promise<unknown> = Promise.resolve()
 
-  /** All that is said here stands under the hash tag. `onIdle` is told when nothing is left to say, and all was answered. */
-  constructor(tag: string, send: SendTurn, onIdle?: () => void) {
+  /**
+   * All that is said here stands under the hash tag. `later` runs what it is given when the event loop has turned; `onIdle` is
+   * told when nothing is left to say, and all was answered.
+   */
+  constructor(tag: string, send: SendTurn, later: (say: () => void) => void = setImmediate, onIdle?: () => void) {
     this.#tag = tag
     this.#send = send
+    this.#later = later
     this.#onIdle = onIdle
   }
 
@@ -77,7 +82,7 @@ export class Turn {
     if (this.#asking.length + this.#settling.length >= operationsMax) this.#flush()
     if (this.#isDue) return
     this.#isDue = true
-    setImmediate(() => {
+    this.#later(() => {
       this.#isDue = false
       this.#flush()
       this.#rest()
