@@ -10,6 +10,8 @@ export type RedisCluster = {
   readonly nodes: readonly RedisServer[]
   /** The node that the keys with this tag are on. */
   nodeOf(tag: string): Promise<RedisServer>
+  /** A copy of the node, which takes its place when the node is gone and it is told to (`CLUSTER FAILOVER TAKEOVER`). */
+  addReplica(of: RedisServer): Promise<RedisServer>
   /** The names of all keys of each node, in the order of the nodes. */
   keys(): Promise<readonly (readonly string[])[]>
 }
@@ -29,19 +31,32 @@ export async function startRedisCluster(t: Pick<Test, 'teardown'>, count = 3): P
   const [first, ...others] = nodes as [RedisServer, ...RedisServer[]]
   for (const [i, { url }] of others.entries())
     await first.command('CLUSTER', 'MEET', '127.0.0.1', new URL(url).port, String(busPorts[i + 1]))
-  const end = performance.now() + togetherMs
-  for (const node of nodes)
-    while (!(await knowsAll(node, count))) {
-      if (performance.now() > end) throw new Error('the nodes of the cluster did not come together')
-      await sleep(20)
-    }
+  for (const node of nodes) await until(() => knowsAll(node, count))
   return {
     nodes,
     async nodeOf(tag) {
       const slot = Number((await first.command('CLUSTER', 'KEYSLOT', tag)).slice(1))
       return nodes[Math.floor(slot / share)] as RedisServer
     },
+    async addReplica(of) {
+      const busPort = await freePort()
+      const replica = await startRedis(t, ...optionsOf(busPort))
+      await of.command('CLUSTER', 'MEET', '127.0.0.1', new URL(replica.url).port, String(busPort))
+      const id = linesOf(await of.text('CLUSTER', 'MYID'))[0] as string
+      await until(async () => (await replica.command('CLUSTER', 'REPLICATE', id)) === '+OK')
+      await until(async () => (await replica.text('INFO', 'replication')).includes('master_link_status:up'))
+      for (const node of nodes) await until(async () => (await node.text('CLUSTER', 'NODES')).includes(`slave ${id}`))
+      return replica
+    },
     keys: () => Promise.all(nodes.map(async node => linesOf(await node.text('KEYS', '*')))),
+  }
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + togetherMs
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error('the nodes of the cluster did not come together')
+    await sleep(20)
   }
 }
 
