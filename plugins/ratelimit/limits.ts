@@ -6,6 +6,7 @@ export type Limit = LimitRequest & {
   readonly counts: 'requests' | 'tokens' | 'places'
   /** Whose limit it is, for the log: a group, a model, an upstream. */
   readonly of: string
+  readonly owner: string
 }
 
 type Shape = Pick<Limit, 'name' | 'counts' | 'kind'>
@@ -35,6 +36,7 @@ export function userLimits({ key, group }: Caller): readonly Limit[] {
 
 function findUserLimits(key: Key, group: Group): readonly Limit[] {
   const limits: Limit[] = []
+  const owner = ownerOf(key, group)
   const add = (kind: LimitKind, who: string, from: Limits): void => {
     const limit = from[kind]
     if (limit === undefined) return
@@ -43,7 +45,8 @@ function findUserLimits(key: Key, group: Group): readonly Limit[] {
     const id = `${shadow ? 'shadow ' : ''}${kind} ${who}`
     const at = limits.findIndex(one => one.id === id)
     if (at !== -1 && (limits[at] as Limit).limit <= limit) return
-    const tighter = { ...ofUsers[kind], id, limit, amount: asked[ofUsers[kind].counts], shadow, of: group.name }
+    const amount = asked[ofUsers[kind].counts]
+    const tighter = { ...ofUsers[kind], id, owner, limit, amount, shadow, of: group.name }
     if (at === -1) limits.push(tighter)
     else limits[at] = tighter
   }
@@ -55,8 +58,13 @@ function findUserLimits(key: Key, group: Group): readonly Limit[] {
   return limits
 }
 
+/** What a key is counted together with: all keys of its user where any limit is of the user, else nothing. */
+function ownerOf({ id, user }: Key, { limitScope }: Group): string {
+  return limitScope === 'user' ? `user ${user}` : `key ${id}`
+}
+
 /** The limits of the model: everybody's requests together, or each key's (`docs/rules.md#limits`). */
-export function modelLimits(model: Model, { key }: Caller): readonly Limit[] {
+export function modelLimits(model: Model, { key, group }: Caller): readonly Limit[] {
   const { rpm, scope, shadow } = model.limits
   if (rpm === undefined) return []
   const isShadow = shadow?.includes('rpm') === true
@@ -67,6 +75,7 @@ export function modelLimits(model: Model, { key }: Caller): readonly Limit[] {
       counts: 'requests',
       kind: 'window',
       id: `${isShadow ? 'shadow ' : ''}rpm model ${model.name}${whose}`,
+      owner: scope === 'key' ? ownerOf(key, group) : `model ${model.name}`,
       limit: rpm,
       amount: asked.requests,
       shadow: isShadow,
@@ -83,6 +92,7 @@ export function upstreamLimit({ name, concurrency, shadow }: Upstream): Limit | 
     counts: 'places',
     kind: 'places',
     id: `concurrency upstream ${name}`,
+    owner: `upstream ${name}`,
     limit: concurrency,
     amount: asked.places,
     shadow: shadow?.includes('concurrency') === true,

@@ -86,7 +86,7 @@ export const formats = {
     remedy: 'write sqlite:PATH or postgres://HOST/DATABASE',
   },
   counters: {
-    shape: /^rediss?:\/\/[^\s?#]+(\?cluster)?$/,
+    shape: /^rediss?:\/\/[^\s?#]+(\?cluster(=spread)?)?$/,
     word: 'memory:',
     also: isRedisUrl,
     name: 'a place to count in',

@@ -5,8 +5,10 @@ export const windowMs = 60_000
 
 /** Something that a request asks of one limit. */
 export type LimitRequest = {
-  /** What is counted: demands with one id are counted together, whatever limit each brings. */
+  /** What is counted: demands with one id are counted together, whatever limit each brings. Always of the same owner. */
   readonly id: string
+  /** Whose limit it is (`user anna`, `model alpha`): those of one owner stand together, wherever they are counted. */
+  readonly owner?: string
   /** `window`: amounts of any 60 seconds, each as long as that. `places`: what is in flight, each until its end. */
   readonly kind: 'window' | 'places'
   readonly limit: number
@@ -55,7 +57,11 @@ export type Counters = {
   known(demands: readonly LimitRequest[], whenDown: WhenDown): readonly LimitStatus[] | undefined
   /** Where the limits stand. @throws CountersDown */
   peek(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<readonly LimitStatus[]>
-  /** All demands or none, in one step that nothing can come between. @throws CountersDown */
+  /**
+   * All demands or none, in one step that nothing can come between. Where owners are counted apart, one step each: the owner
+   * of the first demand decides before the others are asked, and what was taken of some is given back when one refuses; so
+   * the narrowest comes first. Never is more taken than a limit allows. @throws CountersDown
+   */
   take(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<LimitReservation>
   /**
    * What was really used of each demand, when it is known: more delays those who come later, less is free again, 0 makes

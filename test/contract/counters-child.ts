@@ -1,19 +1,18 @@
-import { systemClock } from '../../src/kit/index.ts'
+import { type LimitRequest, systemClock } from '../../src/kit/index.ts'
 import { RedisCounters } from '../../src/storage/counters/redis/counters.ts'
 import { silentLog } from './storage.ts'
 
 // One of several processes on one Redis: for each job it is sent, it asks as often as told, all at once, and says how many
 // were admitted.
-export type Job = { readonly id: string; readonly limit: number; readonly times: number }
+export type Job = { readonly demands: readonly LimitRequest[]; readonly times: number }
 
 // How fast the machine is decides nothing here.
 const commandMs = 20_000
 const counters = new RedisCounters({ url: process.argv[2] ?? '', clock: systemClock, log: silentLog, commandMs })
 await counters.ready()
 
-async function run({ id, limit, times }: Job): Promise<number> {
-  const demand = { id, kind: 'window', limit, amount: 1, shadow: false } as const
-  const asked = Array.from({ length: times }, async () => counters.take([demand], 'refuse'))
+async function run({ demands, times }: Job): Promise<number> {
+  const asked = Array.from({ length: times }, async () => counters.take(demands, 'refuse'))
   return (await Promise.all(asked)).filter(({ ticket }) => ticket).length
 }
 

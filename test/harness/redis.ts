@@ -78,7 +78,7 @@ export async function startRedis(t: Pick<Test, 'teardown'>, ...options: readonly
   }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

@@ -17,8 +17,8 @@ const samples: { readonly [name in FormatName]: Samples } = {
   network: { fits: ['10.0.0.0/8', '2001:db8::/32', '::1', 'fe80::1%eth0'], others: ['10.0.0/8', '::/129', 'h'] },
   storage: { fits: ['sqlite:./a.db', 'postgres://h/db', 'postgresql://h/db'], others: ['sqlite:', 'mysql://h/db'] },
   counters: {
-    fits: ['memory:', 'redis://h:6379', 'rediss://u:p@h/1', 'redis://h:1?cluster'],
-    others: ['memory', 'redis://h:1?other', 'redis://h/x', 'redis://u:%zz@h', 'redis://'],
+    fits: ['memory:', 'redis://h:6379', 'rediss://u:p@h/1', 'redis://h:1?cluster', 'redis://h:1?cluster=spread'],
+    others: ['memory', 'redis://h:1?other', 'redis://h:1?cluster=other', 'redis://h/x', 'redis://u:%zz@h', 'redis://'],
   },
   'upstream-url': {
     fits: ['https://h', 'http://h:1/v1', 'https://h/models/a@001', 'simulator:alpha'],

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { type Counters, CountersDown, type LimitRequest, systemClock, type WhenDown } from '../../src/kit/index.ts'
 import { openCounters } from '../../src/storage/counters/index.ts'
 import { RedisCounters, type RedisCountersOptions } from '../../src/storage/counters/redis/counters.ts'
-import { fresh, places, ticketOf, window } from '../contract/counters.ts'
+import { places, ticketOf, window } from '../contract/counters.ts'
 import type { Job } from '../contract/counters-child.ts'
 import { HandClock, KeptLog } from '../harness/exchange.ts'
 import { redisMissing, startRedis } from '../harness/redis.ts'
@@ -64,7 +64,7 @@ t.test('1,000 at once in four processes at a limit of 100: exactly 100 [R2]', { 
   await Promise.all(children.map(child => once(child, 'message')))
   const admitted = new Set<number>()
   for (let i = 0; i < repeats; i++) {
-    const job: Job = { id: fresh(), limit: 100, times: 250 }
+    const job: Job = { demands: [window(100)], times: 250 }
     const answers = children.map(async child => {
       const answer = once(child, 'message')
       child.send(job)

@@ -129,7 +129,7 @@ t.test(
   { skip },
   async t => {
     const redis = await startRedis(t)
-    const turn = new Turn(async (keys, args) => {
+    const turn = new Turn('{tollgate}', async (keys, args) => {
       const words = ['EVAL', turnScript, keys.length, ...keys, '', windowMs * 1_000, 30_000_000, ...args].map(String)
       await redis.text(...words)
       return Array.from((await redis.text(...words)).matchAll(/^:(\d+)/gm), ([, number]) => Number(number))

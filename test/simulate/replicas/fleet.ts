@@ -22,7 +22,7 @@ export type Fenced = { readonly gateway: number; readonly at: number; readonly c
 
 /** Where charges stand. */
 export const bookTables = ['charge', 'line', 'entry', 'segment', 'reversal'] as const
-const tables = [...bookTables, 'key'] as const
+const tables = [...bookTables, 'key', 'log_page'] as const
 
 function openMirror(): DatabaseSync {
   const mirror = new DatabaseSync(':memory:')

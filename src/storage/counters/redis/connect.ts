@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Cluster, Redis } from 'ioredis'
 import type { Clock } from '../../../kit/index.ts'
+import { slotOf } from './slots.ts'
 
 const connectMs = 1_000
 const reconnectMsMax = 1_000
@@ -10,6 +11,14 @@ export type Script = { readonly text: string; readonly sha: string }
 
 /** A connection that is made again whenever it is lost. Questions meanwhile fail at once. */
 export type Link = {
+  /** Whether keys are meant to stand on all nodes of a cluster. */
+  readonly isSpread: boolean
+  /** The address of the node that has the slot of a hash tag now; undefined where that is not known. Of a spread cluster. */
+  nodeOf(tag: string): string | undefined
+  /** Sends what `say` sends to each node of a spread cluster in one write. */
+  together(say: () => void): void
+  /** How many keys a spread cluster has in the slot of a hash tag. */
+  countKeys(tag: string): Promise<number>
   /** Runs a script; a server that does not know it yet is sent its text. */
   run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>
   close(): void
@@ -21,7 +30,7 @@ export function script(text: string): Script {
 
 /**
  * Connects to `redis://[USER:PASSWORD@]HOST[:PORT][/DB]`, `rediss://` with TLS; with `?cluster` HOST is any node of a
- * cluster. No question takes longer than `commandMs`. `onLost` is told each time that the connection breaks or cannot be
+ * cluster, and `?cluster=spread` means to use all of them. No question takes longer than `commandMs`. `onLost` is told each time that the connection breaks or cannot be
  * made. Does not wait until it is there.
  */
 export function connect(
@@ -29,7 +38,7 @@ export function connect(
   { commandMs, clock }: { readonly commandMs: number; readonly clock: Pick<Clock, 'after'> },
   onLost: (why: string) => void,
 ): Link {
-  const { isCluster, host, port, ...options } = readUrl(url)
+  const { isCluster, isSpread, host, port, ...options } = readUrl(url)
   const shared = {
     ...options,
     protocol: 2 as const,
@@ -41,9 +50,10 @@ export function connect(
     reconnectOnError: (error: Error) => error.message.includes('READONLY'),
   }
   const retry = (times: number): number => Math.min(times * 50, reconnectMsMax)
-  const redis = isCluster
+  const cluster = isCluster
     ? new Cluster([{ host, port }], { redisOptions: shared, enableOfflineQueue: false, clusterRetryStrategy: retry })
-    : new Redis({ ...shared, host, port, retryStrategy: retry })
+    : undefined
+  const redis = cluster ?? new Redis({ ...shared, host, port, retryStrategy: retry })
   redis.on('error', (error: Error) => onLost(error.message))
   redis.on('close', () => onLost('the connection was closed'))
   async function run({ text, sha }: Script, keys: readonly string[], args: readonly (string | number)[]) {
@@ -54,7 +64,27 @@ export function connect(
       return redis.eval(text, keys.length, ...keys, ...args)
     }
   }
+  async function countKeys(tag: string): Promise<number> {
+    const nodes = cluster?.nodes('master') ?? []
+    const counts = await Promise.all(nodes.map(node => node.cluster('COUNTKEYSINSLOT', slotOf(tag))))
+    return counts.reduce((all, one) => all + one, 0)
+  }
+  function together(say: () => void): void {
+    const sockets = (cluster?.nodes('master') ?? []).flatMap(({ status, stream }) =>
+      status === 'ready' ? [stream] : [],
+    )
+    for (const socket of sockets) socket.cork()
+    try {
+      say()
+    } finally {
+      for (const socket of sockets) socket.uncork()
+    }
+  }
   return {
+    isSpread,
+    together,
+    nodeOf: tag => cluster?.slots[slotOf(tag)]?.[0],
+    countKeys: tag => within(clock, commandMs, countKeys(tag)),
     run: (which, keys, args) => within(clock, commandMs, run(which, keys, args)),
     close: () => redis.disconnect(),
   }
@@ -73,6 +103,7 @@ function readUrl(text: string) {
   const db = Number(pathname.slice(1))
   return {
     isCluster: searchParams.has('cluster'),
+    isSpread: searchParams.get('cluster') === 'spread',
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port || 6379),
     ...(username !== '' && { username: decodeURIComponent(username) }),

@@ -4,34 +4,25 @@ import {
   type Counters,
   CountersDown,
   type LimitRequest,
+  type LimitReservation,
+  type LimitStatus,
   type Log,
   type Pending,
   type Random,
-  type LimitStatus,
   systemRandom,
-  type LimitReservation,
   type Ticket,
   type WhenDown,
-  windowMs,
 } from '../../../kit/index.ts'
 import { MemoryCounters } from '../memory.ts'
-import { Breaker } from './breaker.ts'
-import { connect, type Link, type Script, script } from './connect.ts'
-import { renewScript, turnScript } from './scripts.ts'
-import { type Asked, keyOf, prefix, sumKeyOf, Turn, type Used } from './turn.ts'
+import { giveBack, merged, takeApart, untake } from './apart.ts'
+import { Leases } from './leases.ts'
+import type { Part } from './slots.ts'
+import { Store } from './store.ts'
+import type { Used } from './turn.ts'
 
-const turn = script(turnScript)
-const renew = script(renewScript)
-
-const probeKey = `${prefix}:probe`
-const failuresMax = 3
-const probeEveryMs = 250
-const renewedAtOnce = 500
-/** A start waits a second at most. */
-const readyAsksMax = 40
-const readyEveryMs = 25
 /** This process and the store measure the same minute with two clocks; a second is more than they come apart in it. */
 const clocksApartMs = 1_000
+const noStandings: readonly LimitStatus[] = []
 
 export type RedisCountersOptions = {
   readonly url: string
@@ -54,20 +45,13 @@ type SharedTicket = Ticket & { readonly member: string | undefined }
  * needs no store to be refused, and when the store fails the counts are there, warm, for as long as it takes.
  */
 export class RedisCounters implements Counters {
-  readonly #link: Link
+  readonly #store: Store
   readonly #own: MemoryCounters
   readonly #clock: Clock
-  readonly #log: Log
-  readonly #breaker: Breaker
-  readonly #turn: Turn
-  readonly #leaseMs: number
-  readonly #serverTime: (() => number) | undefined
+  readonly #leases: Leases
   readonly #process: string
-  /** Places that this process holds in the store, by key and ticket. */
-  readonly #held = new Map<string, { readonly key: string; readonly member: string }>()
   readonly #renewing: Pending
   #tickets = 0
-  #why = ''
 
   constructor({
     url,
@@ -80,56 +64,33 @@ export class RedisCounters implements Counters {
   }: RedisCountersOptions) {
     this.#process = random.bytes(9).toString('base64url')
     this.#clock = clock
-    this.#log = log
-    this.#leaseMs = leaseMs
-    this.#serverTime = serverTime
     this.#own = new MemoryCounters(clock)
-    this.#breaker = new Breaker({
-      clock,
-      probe: () => this.#probe(),
-      onChange: isOpen => this.#tell(isOpen),
-      failuresMax,
-      probeEveryMs,
-    })
-    this.#link = connect(url, { commandMs, clock }, why => {
-      this.#why = why
-      this.#breaker.failed()
-    })
-    this.#turn = new Turn((keys, args, operations) => this.#send(turn, keys, args, operations))
-    this.#renewing = clock.every(leaseMs / 3, () => this.#renew())
+    const onBack = (): void => this.#leases.renew()
+    this.#store = new Store({ url, clock, log, leaseMs, commandMs, serverTime, onBack })
+    this.#leases = new Leases(this.#store)
+    this.#renewing = clock.every(leaseMs / 3, () => this.#leases.renew())
   }
 
   /** Waits until the store answers, or is known not to. */
-  async ready(): Promise<void> {
-    for (let asked = 0; asked < readyAsksMax && !this.#breaker.isOpen; asked++) {
-      const isThere = await this.#probe().then(
-        () => true,
-        () => false,
-      )
-      if (isThere) return this.#breaker.succeeded()
-      await this.#clock.sleep(readyEveryMs)
-    }
-    this.#breaker.open()
+  ready(): Promise<void> {
+    return this.#store.ready()
   }
 
   known(demands: readonly LimitRequest[], whenDown: WhenDown): readonly LimitStatus[] | undefined {
     const own = this.#own.peek(demands)
     if (this.#isFull(demands, own)) return own
-    if (!this.#breaker.isOpen) return undefined
-    if (whenDown === 'refuse') throw new CountersDown(`the counters do not answer: ${this.#why}`)
-    return own
+    if (this.#store.healthy()) return undefined
+    const away = demands.filter(demand => this.#store.isAway(this.#store.tagOf(demand)))
+    const [first] = away
+    if (!first) return undefined
+    if (whenDown === 'refuse')
+      throw new CountersDown(`the counters do not answer: ${this.#store.whyAway(this.#store.tagOf(first))}`)
+    return away.length === demands.length ? own : undefined
   }
 
   peek(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<readonly LimitStatus[]> {
     const own = this.#own.peek(demands)
-    if (this.#isFull(demands, own)) return own
-    return this.#ask('peek', '', demands).then(
-      ({ standings }) => standings,
-      (error: unknown) => {
-        if (whenDown === 'refuse') throw new CountersDown('the counters do not answer', { cause: error })
-        return own
-      },
-    )
+    return this.#isFull(demands, own) ? own : this.#store.look(demands, own, whenDown)
   }
 
   take(demands: readonly LimitRequest[], whenDown: WhenDown): Awaitable<LimitReservation> {
@@ -137,10 +98,9 @@ export class RedisCounters implements Counters {
     if (!this.#isFull(demands, own)) return this.#takeShared(demands, whenDown)
     // Requests fill a limit here alone where nobody else has any of it; tokens of others may have to leave besides ours.
     if (demands.every(({ amount }) => amount <= 1)) return { ticket: undefined, standings: own }
-    return this.#ask('peek', '', demands).then(
-      ({ standings }) => ({ ticket: undefined, standings: standings.map((shared, i) => tighter(own[i], shared)) }),
-      () => ({ ticket: undefined, standings: own }),
-    )
+    return this.#store
+      .look(demands, own, 'local')
+      .then(shared => ({ ticket: undefined, standings: shared.map((one, i) => tighter(own[i], one)) }))
   }
 
   settle(ticket: Ticket, amounts: readonly number[]): Awaitable<void> {
@@ -150,44 +110,70 @@ export class RedisCounters implements Counters {
     const changed: Used[] = []
     for (const [i, demand] of ticket.demands.entries()) {
       const amount = amounts[i] ?? demand.amount
-      if (demand.kind === 'places') this.#held.delete(`${keyOf(demand)} ${member}`)
-      if (demand.kind === 'places' || amount !== demand.amount) changed.push([demand, amount])
+      if (demand.kind === 'places') this.#leases.end(demand, member)
+      else if (amount === demand.amount) continue
+      if (!this.#store.isAway(this.#store.tagOf(demand))) changed.push([demand, amount])
     }
-    if (changed.length > 0 && !this.#breaker.isOpen) return this.#tellUsed(member, changed)
+    if (changed.length > 0) return this.#store.settle(member, changed)
   }
 
   healthy(): boolean {
-    return !this.#breaker.isOpen
+    return this.#store.healthy()
   }
 
-  /** What was to be told is told first, where somebody answers. */
   async close(): Promise<void> {
     this.#renewing.cancel()
-    if (!this.#breaker.isOpen) await this.#turn.end()
-    this.#breaker.close()
-    this.#link.close()
+    await this.#store.close()
   }
 
   async #takeShared(demands: readonly LimitRequest[], whenDown: WhenDown): Promise<LimitReservation> {
     const member = `${this.#process}.${(this.#tickets++).toString(36)}`
     // Stamped before it is sent: nothing may stay longer in the counts of this process than in those of all.
     const sentAt = this.#clock.tick()
+    const parts = this.#store.partsOf(demands)
+    if (parts.length > 1) return this.#takeApart(parts, demands, { member, sentAt, whenDown })
     try {
-      const { taken, standings } = await this.#ask('take', member, demands)
-      if (!taken) return { ticket: undefined, standings }
-      for (const demand of demands)
-        if (demand.kind === 'places') this.#held.set(`${keyOf(demand)} ${member}`, { key: keyOf(demand), member })
-      const ticket: SharedTicket = { ...this.#own.record(demands, sentAt), member }
-      return { ticket, standings }
+      const { taken, standings } = await this.#store.ask(parts[0].tag, 'take', member, demands)
+      return { ticket: taken ? this.#shared(this.#own.record(demands, sentAt), member) : undefined, standings }
     } catch (error) {
-      // It may have been taken all the same, by a store that was only slow.
-      void this.#tellUsed(
-        member,
-        demands.map(demand => [demand, 0] as const),
-      )
+      untake(this.#store, demands, member, error)
       if (whenDown === 'refuse') throw new CountersDown('the counters do not answer', { cause: error })
       return this.#own.take(demands)
     }
+  }
+
+  /** Of what stands in several slots: where one refuses, the others get back what was taken of them. */
+  async #takeApart(
+    parts: readonly [Part, ...Part[]],
+    demands: readonly LimitRequest[],
+    { member, sentAt, whenDown }: { readonly member: string; readonly sentAt: number; readonly whenDown: WhenDown },
+  ): Promise<LimitReservation> {
+    const answers = await takeApart(this.#store, parts, member)
+    const withdraw = (): Promise<readonly LimitStatus[]> =>
+      giveBack(this.#store, parts, answers, member, this.#own.peek(demands))
+    if (answers.some(({ kind }) => kind === 'full')) return { ticket: undefined, standings: await withdraw() }
+    const away = answers.find(answer => answer.kind === 'away')
+    if (away && whenDown === 'refuse') {
+      await withdraw()
+      throw new CountersDown('the counters do not answer', { cause: away.error })
+    }
+    if (!away) {
+      const ticket = this.#shared(this.#own.record(demands, sentAt), member)
+      return { ticket, standings: merged(noStandings, parts, answers) }
+    }
+    // What is away this process holds by itself, in one step with counting the rest here.
+    const { ticket, standings: own } = this.#own.take(demands)
+    if (!ticket) {
+      await withdraw()
+      return { ticket, standings: own }
+    }
+    return { ticket: this.#shared(ticket, member), standings: merged(own, parts, answers) }
+  }
+
+  /** Holds the places of what is counted here by now; a store that was away learns of them when it is back. */
+  #shared(own: Ticket, member: string): SharedTicket {
+    for (const demand of own.demands) if (demand.kind === 'places') this.#leases.hold(demand, member)
+    return { ...own, member }
   }
 
   /** A limit that this process has filled by itself, by far enough that no difference of clocks explains it. */
@@ -196,71 +182,6 @@ export class RedisCounters implements Counters {
       const { waitMs } = own[i] as LimitStatus
       return !shadow && waitMs > (kind === 'places' ? 0 : clocksApartMs)
     })
-  }
-
-  #ask(how: 'peek' | 'take', member: string, demands: readonly LimitRequest[]): Promise<Asked> {
-    if (this.#breaker.isOpen) return Promise.reject(new Error(`the counters do not answer: ${this.#why}`))
-    return this.#turn.ask(how, member, demands)
-  }
-
-  /** What cannot be told is forgotten by the store in a minute. */
-  async #tellUsed(member: string, used: readonly Used[]): Promise<void> {
-    await this.#turn
-      .settle(member, used)
-      .catch((error: unknown) =>
-        this.#log.debug({ error: String(error) }, 'the counters were not told what a request used'),
-      )
-  }
-
-  #renew(): void {
-    if (this.#breaker.isOpen) return
-    const held = [...this.#held.values()]
-    for (let from = 0; from < held.length; from += renewedAtOnce) {
-      const some = held.slice(from, from + renewedAtOnce)
-      const keys = some.flatMap(({ key }) => [key, sumKeyOf(key)])
-      this.#send(
-        renew,
-        keys,
-        some.map(({ member }) => member),
-      ).catch((error: unknown) => this.#log.warn({ error: String(error) }, 'places in flight could not be renewed'))
-    }
-  }
-
-  /** Counts something nobody asks for: a store that answers and takes no writes, or not ours, cannot be counted in. */
-  async #probe(): Promise<void> {
-    const now = this.#serverTime?.() ?? ''
-    try {
-      await this.#link.run(renew, [probeKey, sumKeyOf(probeKey)], [now, windowMs * 1000, this.#leaseMs * 1000, 'probe'])
-    } catch (error) {
-      this.#why = error instanceof Error ? error.message : String(error)
-      throw error
-    }
-  }
-
-  async #send(
-    which: Script,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-    operations = 1,
-  ): Promise<unknown> {
-    const now = this.#serverTime?.() ?? ''
-    try {
-      const reply = await this.#link.run(which, keys, [now, windowMs * 1000, this.#leaseMs * 1000, ...args])
-      this.#breaker.succeeded()
-      return reply
-    } catch (error) {
-      this.#why = error instanceof Error ? error.message : String(error)
-      for (let i = 0; i < operations; i++) this.#breaker.failed()
-      throw error
-    }
-  }
-
-  #tell(isOpen: boolean): void {
-    if (isOpen) this.#log.error({ why: this.#why }, 'the store of the limits does not answer')
-    else {
-      this.#log.info({}, 'the store of the limits answers again')
-      this.#renew()
-    }
   }
 }
 

@@ -35,15 +35,26 @@ type Settling = {
  * and a request that is alone waits for nobody.
  */
 export class Turn {
+  readonly #tag: string
   readonly #send: SendTurn
+  readonly #later: (say: () => void) => void
+  readonly #onIdle: (() => void) | undefined
   #asking: Asking[] = []
   #settling: Settling[] = []
   #isDue = false
+  #unanswered = 0
   /** Of the newest that was sent; those before it were answered earlier, or failed by themselves. */
   #sent: Promise<unknown> = Promise.resolve()
 
-  constructor(send: SendTurn) {
+  /**
+   * All that is said here stands under the hash tag. `later` runs what it is given when the event loop has turned; `onIdle` is
+   * told when nothing is left to say, and all was answered.
+   */
+  constructor(tag: string, send: SendTurn, later: (say: () => void) => void = setImmediate, onIdle?: () => void) {
+    this.#tag = tag
     this.#send = send
+    this.#later = later
+    this.#onIdle = onIdle
   }
 
   ask(how: 'peek' | 'take', ticket: string, demands: readonly LimitRequest[]): Promise<Asked> {
@@ -71,10 +82,15 @@ export class Turn {
     if (this.#asking.length + this.#settling.length >= operationsMax) this.#flush()
     if (this.#isDue) return
     this.#isDue = true
-    setImmediate(() => {
+    this.#later(() => {
       this.#isDue = false
       this.#flush()
+      this.#rest()
     })
+  }
+
+  #rest(): void {
+    if (this.#unanswered === 0 && !this.#isDue) this.#onIdle?.()
   }
 
   #flush(): void {
@@ -82,39 +98,46 @@ export class Turn {
     if (asking.length + settling.length === 0) return
     this.#asking = []
     this.#settling = []
-    const { keys, args } = wordsOf(asking, settling)
+    const { keys, args } = wordsOf(this.#tag, asking, settling)
+    this.#unanswered++
     this.#sent = this.#send(keys, args, asking.length + settling.length).then(
       reply => {
+        this.#unanswered--
         for (const { resolve } of settling) resolve()
         answer(asking, reply as readonly number[])
+        this.#rest()
       },
       (error: unknown) => {
+        this.#unanswered--
         for (const { reject } of settling) reject(error)
         for (const { reject } of asking) reject(error)
+        this.#rest()
       },
     )
   }
 }
 
-export function keyOf({ id, kind }: LimitRequest): string {
-  return `${prefix}:${kind}:${id}`
+export function keyOf(tag: string, { id, kind }: LimitRequest): string {
+  return `${tag}:${kind}:${id}`
 }
 
 export function sumKeyOf(key: string): string {
   return `${key}:sum`
 }
 
-/** Every key is in one slot of a cluster: what a request asks for can be one step only on one node. */
-export const prefix = '{tollgate}'
-
 /** Each counter once, however many ask for it. */
 class CounterNumbers {
   readonly windows = new Map<string, number>()
   readonly places = new Map<string, number>()
+  readonly #tag: string
+
+  constructor(tag: string) {
+    this.#tag = tag
+  }
 
   of(demand: LimitRequest): number {
     const [numbers, sign] = demand.kind === 'window' ? [this.windows, 1] : [this.places, -1]
-    const key = keyOf(demand)
+    const key = keyOf(this.#tag, demand)
     let number = numbers.get(key)
     if (number === undefined) {
       number = sign * (numbers.size + 1)
@@ -130,8 +153,8 @@ class CounterNumbers {
 }
 
 /** As `turnScript` expects them. */
-function wordsOf(asking: readonly Asking[], settling: readonly Settling[]) {
-  const numbers = new CounterNumbers()
+function wordsOf(tag: string, asking: readonly Asking[], settling: readonly Settling[]) {
+  const numbers = new CounterNumbers(tag)
   const words: (string | number)[] = []
   for (const { ticket, used } of settling) {
     words.push(ticket, used.length)

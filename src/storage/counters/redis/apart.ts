@@ -1,0 +1,74 @@
+import type { LimitRequest, LimitStatus } from '../../../kit/index.ts'
+import type { Part } from './slots.ts'
+import { NotAsked, put, type Store } from './store.ts'
+
+/** What a slot has said to who would take: `away` where it has said nothing. */
+export type Answer =
+  | { readonly kind: 'taken' | 'full'; readonly standings: readonly LimitStatus[] }
+  | { readonly kind: 'away'; readonly error: unknown }
+
+/**
+ * Takes of several slots, which cannot be one step. The first decides alone whether the others are asked at all: who has
+ * used up his own does not take, not even for a moment, of what is everybody's. Answers of those that were asked, in order.
+ */
+export async function takeApart(store: Store, parts: readonly [Part, ...Part[]], member: string): Promise<Answer[]> {
+  const [first, ...others] = parts
+  const answer = await takePart(store, first, member)
+  if (answer.kind === 'full') return [answer]
+  return [answer, ...(await Promise.all(others.map(part => takePart(store, part, member))))]
+}
+
+/** As all stand when nothing is taken: gives back what was, in one step with the look at it. `own` where nobody answers. */
+export async function giveBack(
+  store: Store,
+  parts: readonly Part[],
+  answers: readonly Answer[],
+  member: string,
+  own: readonly LimitStatus[],
+): Promise<readonly LimitStatus[]> {
+  const standings = [...own]
+  await Promise.all(
+    parts.map(async (part, i) => {
+      const answer = answers[i]
+      if (answer?.kind === 'away') return
+      if (answer?.kind === 'full') return put(standings, part, answer.standings)
+      if (answer) void store.settle(member, part.demands.map(nothingOf))
+      const asked = await store.ask(part.tag, 'peek', '', part.demands).catch(() => undefined)
+      if (asked) put(standings, part, asked.standings)
+    }),
+  )
+  return standings
+}
+
+/** What was said of each demand; of what is away, as `own` has it. */
+export function merged(
+  own: readonly LimitStatus[],
+  parts: readonly Part[],
+  answers: readonly Answer[],
+): readonly LimitStatus[] {
+  const standings = [...own]
+  for (const [i, part] of parts.entries()) {
+    const answer = answers[i]
+    if (answer && answer.kind !== 'away') put(standings, part, answer.standings)
+  }
+  return standings
+}
+
+async function takePart(store: Store, { tag, demands }: Part, member: string): Promise<Answer> {
+  try {
+    const { taken, standings } = await store.ask(tag, 'take', member, demands)
+    return { kind: taken ? 'taken' : 'full', standings }
+  } catch (error) {
+    untake(store, demands, member, error)
+    return { kind: 'away', error }
+  }
+}
+
+/** What failed may have been taken all the same, by a store that was only slow. */
+export function untake(store: Store, demands: readonly LimitRequest[], member: string, error: unknown): void {
+  if (!(error instanceof NotAsked)) void store.settle(member, demands.map(nothingOf))
+}
+
+function nothingOf(demand: LimitRequest): readonly [LimitRequest, number] {
+  return [demand, 0]
+}

@@ -1,0 +1,282 @@
+import {
+  type Clock,
+  CountersDown,
+  type LimitRequest,
+  type LimitStatus,
+  type Log,
+  type WhenDown,
+  windowMs,
+} from '../../../kit/index.ts'
+import { Breaker } from './breaker.ts'
+import { connect, type Link, type Script, script } from './connect.ts'
+import { renewScript, turnScript } from './scripts.ts'
+import { type Part, partsOf, tagOf, tagOfAll } from './slots.ts'
+import { type Asked, keyOf, type SendTurn, sumKeyOf, Turn, type Used } from './turn.ts'
+
+const turnOfStore = script(turnScript)
+const renew = script(renewScript)
+
+const failuresMax = 3
+const probeEveryMs = 250
+/** A start waits a second at most. */
+const readyAsksMax = 40
+const readyEveryMs = 25
+
+export type StoreParts = {
+  readonly url: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly leaseMs: number
+  readonly commandMs: number
+  /** Stands in for the server's clock. Microseconds. */
+  readonly serverTime: (() => number) | undefined
+  /** It, or one of its nodes, answers again. */
+  readonly onBack: () => void
+}
+
+/** Nothing was sent, since the store is known not to answer. */
+export class NotAsked extends Error {}
+
+/** What is known of a node, or of the store as a whole. `tag` is one that it has. */
+type Node = { readonly breaker: Breaker; why: string; tag: string }
+
+/**
+ * The Redis that counts for many processes. Where it is a cluster over which counters are spread, each owner's stand in a slot
+ * of their own, are asked by themselves, and wait for nobody else's node: one that does not answer is left alone, not the others.
+ */
+export class Store {
+  readonly #parts: StoreParts
+  readonly #link: Link
+  readonly #whole: Node
+  readonly #nodes = new Map<string, Node>()
+  /** Of each slot that somebody has something to say to, or waits for. */
+  readonly #turns = new Map<string, Turn>()
+  #away = 0
+  /** What the turns of several slots have to say when this one of the event loop ends. */
+  #due: (() => void)[] = []
+  readonly #later = (say: () => void): void => {
+    this.#due.push(say)
+    if (this.#due.length > 1) return
+    setImmediate(() => {
+      const due = this.#due
+      this.#due = []
+      this.#link.together(() => {
+        for (const one of due) one()
+      })
+    })
+  }
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts
+    this.#whole = this.#nodeAs({}, tagOfAll)
+    this.#link = connect(parts.url, parts, why => {
+      this.#whole.why = why
+      this.#whole.breaker.failed()
+    })
+    if (this.#link.isSpread) this.#whole.tag = tagOf(undefined)
+  }
+
+  /** Waits until the store answers, or is known not to. */
+  async ready(): Promise<void> {
+    const { clock } = this.#parts
+    for (let asked = 0; asked < readyAsksMax && !this.#whole.breaker.isOpen; asked++) {
+      const isThere = await this.#probe(this.#whole).then(
+        () => true,
+        () => false,
+      )
+      if (isThere) {
+        this.#whole.breaker.succeeded()
+        return this.#lookForOthers()
+      }
+      await clock.sleep(readyEveryMs)
+    }
+    this.#whole.breaker.open()
+  }
+
+  /** False while any node of it does not answer. */
+  healthy(): boolean {
+    return this.#away === 0
+  }
+
+  tagOf({ owner }: LimitRequest): string {
+    return this.#link.isSpread ? tagOf(owner) : tagOfAll
+  }
+
+  keyOf(demand: LimitRequest): string {
+    return keyOf(this.tagOf(demand), demand)
+  }
+
+  /** What can be one step each: all of it, unless it is spread. */
+  partsOf(demands: readonly LimitRequest[]): readonly [Part, ...Part[]] {
+    if (this.#link.isSpread) return partsOf(demands)
+    return [{ tag: tagOfAll, demands }]
+  }
+
+  /** Whether what stands under the tag is known not to answer. */
+  isAway(tag: string): boolean {
+    return this.#away > 0 && (this.#whole.breaker.isOpen || this.#nodeAt(tag).breaker.isOpen)
+  }
+
+  whyAway(tag: string): string {
+    return this.#whole.breaker.isOpen ? this.#whole.why : this.#nodeAt(tag).why
+  }
+
+  /** @throws NotAsked, or whatever came between */
+  ask(tag: string, how: 'peek' | 'take', member: string, demands: readonly LimitRequest[]): Promise<Asked> {
+    if (!this.isAway(tag)) return this.#turnAt(tag).ask(how, member, demands)
+    return Promise.reject(new NotAsked(`the counters do not answer: ${this.whyAway(tag)}`))
+  }
+
+  /**
+   * Where all stand. Where nobody answers `own` stands in, by its place among the demands, or nothing.
+   * @throws CountersDown
+   */
+  async look(
+    demands: readonly LimitRequest[],
+    own: readonly LimitStatus[],
+    whenDown: WhenDown,
+  ): Promise<readonly LimitStatus[]> {
+    const standings = [...own]
+    await Promise.all(
+      this.partsOf(demands).map(async part => {
+        try {
+          put(standings, part, (await this.ask(part.tag, 'peek', '', part.demands)).standings)
+        } catch (error) {
+          if (whenDown === 'refuse') throw new CountersDown('the counters do not answer', { cause: error })
+        }
+      }),
+    )
+    return standings
+  }
+
+  /** Tells what was used. Never rejects: what cannot be told is forgotten by the store in a minute. */
+  settle(member: string, used: readonly Used[]): Promise<void> {
+    if (!this.#link.isSpread) return this.#settleAt(tagOfAll, member, used)
+    const byTag = Map.groupBy(used, ([demand]) => tagOf(demand.owner))
+    return Promise.all(Array.from(byTag, ([tag, some]) => this.#settleAt(tag, member, some))).then(() => undefined)
+  }
+
+  /** Says that tickets still hold their places: `members` one for each of the keys, which stand under one tag. */
+  async renew(tag: string, keys: readonly string[], members: readonly string[]): Promise<void> {
+    if (this.isAway(tag)) return
+    const words = keys.flatMap(key => [key, sumKeyOf(key)])
+    await this.#send(renew, { tag, keys: words, args: members, operations: 1 }).catch((error: unknown) =>
+      this.#parts.log.warn({ error: String(error) }, 'places in flight could not be renewed'),
+    )
+  }
+
+  /** What was to be told is told first, where somebody answers. */
+  async close(): Promise<void> {
+    const told = [...this.#turns].filter(([tag]) => !this.isAway(tag))
+    await Promise.all(told.map(([, turn]) => turn.end()))
+    for (const { breaker } of [this.#whole, ...this.#nodes.values()]) breaker.close()
+    this.#link.close()
+  }
+
+  async #settleAt(tag: string, member: string, used: readonly Used[]): Promise<void> {
+    await this.#turnAt(tag)
+      .settle(member, used)
+      .catch((error: unknown) =>
+        this.#parts.log.debug({ error: String(error) }, 'the counters were not told what a request used'),
+      )
+  }
+
+  #turnAt(tag: string): Turn {
+    const known = this.#turns.get(tag)
+    if (known) return known
+    const send: SendTurn = (keys, args, operations) => this.#send(turnOfStore, { tag, keys, args, operations })
+    const turn = this.#link.isSpread
+      ? new Turn(tag, send, this.#later, () => void this.#turns.delete(tag))
+      : new Turn(tag, send)
+    this.#turns.set(tag, turn)
+    return turn
+  }
+
+  #nodeAt(tag: string): Node {
+    const address = this.#link.isSpread ? this.#link.nodeOf(tag) : undefined
+    if (address === undefined) return this.#whole
+    let node = this.#nodes.get(address)
+    if (!node) {
+      node = this.#nodeAs({ node: address }, tag)
+      this.#nodes.set(address, node)
+    }
+    return node
+  }
+
+  #nodeAs(facts: { readonly node?: string }, tag: string): Node {
+    const { clock, log, onBack } = this.#parts
+    const onChange = (isOpen: boolean): void => {
+      this.#away += isOpen ? 1 : -1
+      if (isOpen) return log.error({ ...facts, why: node.why }, 'the store of the limits does not answer')
+      log.info(facts, 'the store of the limits answers again')
+      onBack()
+    }
+    const breaker = new Breaker({ clock, probe: () => this.#probe(node), onChange, failuresMax, probeEveryMs })
+    const node: Node = { breaker, why: '', tag }
+    return node
+  }
+
+  /** Counts something nobody asks for: a store that answers and takes no writes, or not ours, cannot be counted in. */
+  async #probe(node: Node): Promise<void> {
+    const key = `${node.tag}:probe`
+    try {
+      await this.#link.run(renew, [key, sumKeyOf(key)], [...this.#times(), 'probe'])
+    } catch (error) {
+      node.why = messageOf(error)
+      throw error
+    }
+  }
+
+  async #send(
+    which: Script,
+    {
+      tag,
+      keys,
+      args,
+      operations,
+    }: {
+      readonly tag: string
+      readonly keys: readonly string[]
+      readonly args: readonly (string | number)[]
+      readonly operations: number
+    },
+  ): Promise<unknown> {
+    const node = this.#nodeAt(tag)
+    try {
+      const reply = await this.#link.run(which, keys, [...this.#times(), ...args])
+      node.breaker.succeeded()
+      // Of a cluster that could not be reached for a moment nothing is left when one of its nodes answers.
+      if (node !== this.#whole) this.#whole.breaker.succeeded()
+      return reply
+    } catch (error) {
+      node.why = messageOf(error)
+      node.tag = tag
+      for (let i = 0; i < operations; i++) node.breaker.failed()
+      throw error
+    }
+  }
+
+  #times(): readonly (string | number)[] {
+    return [this.#parts.serverTime?.() ?? '', windowMs * 1000, this.#parts.leaseMs * 1000]
+  }
+
+  /** Who counts everything in one slot does not see what is counted here, nor the other way round. */
+  async #lookForOthers(): Promise<void> {
+    if (!this.#link.isSpread) return
+    const keys = await this.#link.countKeys(tagOfAll).catch(() => 0)
+    if (keys > 0)
+      this.#parts.log.warn(
+        { keys },
+        'other processes count limits in one slot of this cluster: together with them twice the limit may be admitted, until a minute after the last has gone',
+      )
+  }
+}
+
+/** Puts what one part has said where it belongs among all. */
+export function put(standings: LimitStatus[], { places }: Part, some: readonly LimitStatus[]): void {
+  for (const [i, standing] of some.entries()) standings[places?.[i] ?? i] = standing
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
