@@ -326,3 +326,15 @@ t.test('[9.4] a group that was in doubt and is then refused goes on as rows, eac
   }
   t.equal(queue.size, 0)
 })
+
+t.test('[9.4] charges whose sum with others could not be counted exactly have rows of their own', async t => {
+  const storage = await open(t, `sqlite:${makeFile(t)}`)
+  const key = await storage.keys.create(newKey())
+  const queue = new ChargeQueue()
+  const priced = (price: number) => [line(0, { tier: 'input', width: null, height: null, price, quantity: 1 })]
+  for (const price of [1e13, 1e13 + 1])
+    queue.append({ facts: facts(key), lines: priced(price), delivery: 'confirmed', at: Date.now() })
+  const posted = queue.take()
+  t.equal(posted?.segment?.count, 1)
+  t.match(posted?.rows, /10000000000001/)
+})

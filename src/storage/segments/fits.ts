@@ -2,8 +2,10 @@ import type { Line } from '../../kit/charge.ts'
 import type { Posting } from '../ledger/posting.ts'
 import { ageMaxMs, aheadMs, begunAt } from './reach.ts'
 
-/** A thousand million of the currency: thousands of these still add up exactly. */
+/** A thousand million of the currency: as much as one charge may come to. */
 export const totalMax = 1e15
+/** Ten million of it: all of a group together are still counted exactly. */
+const togetherMax = 1e13
 const plainId = /^req_[0-9a-z]+(?:\.u)?$/
 
 /**
@@ -17,7 +19,7 @@ export function fits({ facts, lines, at }: Posting): boolean {
     age >= -aheadMs &&
     plainId.test(facts.id) &&
     lines.every(isCounted) &&
-    lines.reduce((sum, { price }) => sum + price, 0) <= totalMax &&
+    lines.reduce((sum, { price }) => sum + price, 0) <= togetherMax &&
     Number.isSafeInteger(facts.n)
   )
 }
