@@ -1,20 +1,28 @@
 import { ask, type QueryProgram, type Row, type Rows, type Value } from './query.ts'
 
 /** Values of one statement: few forms, each of which is prepared once. */
-const sizes = [128, 16, 1] as const
-const placesOf = new Map(sizes.map(size => [size, `(${Array(size).fill('?').join(', ')})`]))
+const sizes = [1, 4, 16, 64, 256, 512] as const
+const placesOf = new Map<number, string>(sizes.map(size => [size, `(${Array(size).fill('?').join(', ')})`]))
 
 /**
- * Rows of a query that asks for any of many values: `… WHERE id IN (…)`, which a few statements ask for in turn.
- * `first`: of parameters that stand before these.
+ * Rows of a query that asks for any of many values: `… WHERE id IN (…)`, which a few statements ask for in turn. Each is waited
+ * for, so one that says its last value again and again is better than several. `first`: of parameters that stand before these.
  */
 export function* askIn(sql: string, values: readonly Value[], first: readonly Value[] = []): QueryProgram<Rows> {
   const found: Row[] = []
   for (let at = 0; at < values.length; ) {
-    const size = sizes.find(one => one <= values.length - at) ?? 1
+    const left = values.length - at
+    const size = sizeFor(left)
     const places = placesOf.get(size) ?? '(?)'
-    for (const row of yield ask(sql.replace('(…)', places), ...first, ...values.slice(at, at + size))) found.push(row)
+    const asked = values.slice(at, at + size)
+    while (asked.length < size) asked.push(values.at(-1) as Value)
+    for (const row of yield ask(sql.replace('(…)', places), ...first, ...asked)) found.push(row)
     at += size
   }
   return found
+}
+
+/** Twice as many as there are at most, or else fewer. */
+function sizeFor(left: number): number {
+  return sizes.find(one => one >= left && one <= left * 2) ?? sizes.findLast(one => one <= left) ?? 1
 }

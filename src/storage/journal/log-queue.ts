@@ -24,6 +24,12 @@ export class LogQueue {
   appended = 0
   through = 0
   dropped = 0
+  readonly #together: number
+
+  /** `batchMax`: rows of one batch at most, where as many wait. */
+  constructor(batchMax = batchRows) {
+    this.#together = batchMax
+  }
 
   get size(): number {
     return this.#rows.length + this.#delivered.length
@@ -48,8 +54,8 @@ export class LogQueue {
 
   take(): Batch | undefined {
     if (this.size === 0) return undefined
-    const rows = this.#rows.splice(0, batchRows)
-    const delivered = this.#delivered.splice(0, batchRows)
+    const rows = this.#rows.splice(0, this.#together)
+    const delivered = this.#delivered.splice(0, this.#together)
     this.#taken = { rows, delivered }
     const again = this.#inDoubt > 0
     this.#inDoubt = Math.max(this.#inDoubt - rows.length, 0)

@@ -12,6 +12,8 @@ import { RecentIds } from '../segments/recent-ids.ts'
 const waitingMax = 50_000
 /** One group of charges costs its commit a few milliseconds. */
 const together = 256
+/** What a group may grow to where each waits for answers of a server: while it does, more come than one group takes. */
+export const togetherFar = 2_048
 
 /** What is kept of one until it is written. `hasRows`: no segment can hold it, or it may have been written before. */
 type Waiting = Posting & { readonly hasRows: boolean }
@@ -50,10 +52,16 @@ export class ChargeQueue {
   #apart = 0
   /** Ids that may have a charge already: opened by a hold, or posted. */
   readonly #known = new RecentIds(ageMaxMs + aheadMs)
+  readonly #together: number
   #onRefused: (posting: Posting) => void = () => undefined
   /** Postings handed in, and postings that are through: written, or refused for what they hold. */
   appended = 0
   through = 0
+
+  /** `groupMax`: charges of one group at most, where as many wait. */
+  constructor(groupMax = together) {
+    this.#together = groupMax
+  }
 
   get size(): number {
     return this.#waiting.length + (this.#owed?.postings.length ?? 0)
@@ -149,7 +157,7 @@ export class ChargeQueue {
     if (length === 0) return undefined
     const draft = new Draft()
     const rows: Posting[] = []
-    const most = Math.min(length, this.#apart > 0 ? 1 : together)
+    const most = Math.min(length, this.#apart > 0 ? 1 : this.#together)
     let count = 0
     for (; count < most; count++) {
       const posting = this.#waiting[count] as Waiting

@@ -4,7 +4,7 @@ import type { Storage } from '../../kit/index.ts'
 import { assembleStorage } from '../assemble.ts'
 import type { StorageOptions } from '../options.ts'
 import { LogQueue } from '../journal/log-queue.ts'
-import { ChargeQueue } from '../ledger/charge-queue.ts'
+import { ChargeQueue, togetherFar } from '../ledger/charge-queue.ts'
 import { createPool } from './connect.ts'
 import { prepareDatabase } from './prepare.ts'
 import { Lookups, Reader } from './reader.ts'
@@ -25,8 +25,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   const pool = createPool(url, writersMax)
   const lookups = createPool(url, lookupsMax)
   const lists = createPool(url, listsMax, listMs)
-  const logQueue = new LogQueue()
-  const chargeQueue = new ChargeQueue()
+  const logQueue = new LogQueue(togetherFar)
+  const chargeQueue = new ChargeQueue(togetherFar)
   const writer = new Writer({
     pool,
     connectionsMax: writersMax,
