@@ -11,8 +11,6 @@ import { fillKeys, fillLogs, onlyErrors, prepareDatabase } from './fill.ts'
 import { load, type LoadResult, median } from './measure.ts'
 import { startGateway, startUpstream } from './targets.ts'
 
-export const consoleRow = 'console'
-
 const logRows = 1_000_000
 const keys = 1_000
 /** Few enough that what is measured is an answer, not a queue. */
@@ -47,7 +45,7 @@ export async function measureConsole(runs: number, seconds: number): Promise<Con
     const storage = `sqlite:${file}`
     await prepareDatabase(storage)
     const [secret = ''] = fillKeys(file, keys)
-    fillLogs(file, logRows)
+    await fillLogs(storage, logRows)
     const token = await offerToken(storage)
     const site = { folder, stop, upstream: await startUpstream({ folder, stop }) }
     const { url } = await startGateway(site, { config, storage })

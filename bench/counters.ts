@@ -6,8 +6,6 @@ import { openCounters } from '../src/storage/counters/index.ts'
 import { cpuSeconds, median } from './measure.ts'
 import { answering, freePort } from './targets.ts'
 
-export const countersRow = 'counters'
-
 const requestsAtOnce = 64
 const keys = 1_000
 

@@ -2,10 +2,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { inspect } from 'node:util'
 import type { Client } from 'pg'
 import { createSecret, hashSecret, hintOfSecret } from '../src/index.ts'
-import { type Log, systemClock } from '../src/kit/index.ts'
+import { Ids, type Log, type LogRow, systemClock } from '../src/kit/index.ts'
 import { openStorage } from '../src/storage/index.ts'
 
-// Rows by the million, past the gateway: through it they would take hours.
+// Rows by the million, past the gateway: through it they would take hours. Keys go past the storage too.
 
 export const onlyErrors: Log = {
   debug() {},
@@ -53,41 +53,52 @@ export async function fillKeysOfPostgres(client: Client, count: number): Promise
 
 const createSecrets = (count: number): readonly string[] => Array.from({ length: count }, createSecret)
 
-/**
- * So many rows of the log, older than any that will come, of 1,000 keys and 10 models. The indexes are taken away
- * meanwhile: built at the end they cost a quarter.
- */
-export function fillLogs(path: string, count: number): void {
+/** The rows of the log are spread over so many days before today. */
+const logDays = 30
+/** The log's queue holds 50,000 rows and drops those before. */
+const rowsAtOnce = 20_000
+
+/** So many rows of the log, older than any that will come, of 1,000 keys and 10 models: by the storage's own way, however it keeps them. */
+export async function fillLogs(url: string, count: number): Promise<void> {
   if (count === 0) return
-  const db = openLoose(path)
-  const indexes = db
-    .prepare(`SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'log' AND sql IS NOT NULL`)
-    .all() as { name: string; sql: string }[]
-  for (const { name } of indexes) db.exec(`DROP INDEX ${name}`)
-  db.prepare(
-    `WITH RECURSIVE number (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM number WHERE n + 1 < ?)
-     INSERT INTO log (id, time, key_id, user_name, group_name, model, operation, status, outcome, error_code, duration_ms,
-       upstream, config_revision, forwarded, dropped, client_request_id, input_tokens, output_tokens)
-     SELECT printf('req_%020d', n), ${firstTime} + n, printf('key_%020d', n % 1000), 'local', 'default',
-       'bench-chat-' || (n % 10), 'chat', CASE WHEN n % 50 = 0 THEN 429 ELSE 200 END,
-       CASE WHEN n % 50 = 0 THEN 'refused' ELSE 'answered' END, CASE WHEN n % 50 = 0 THEN 'rate_limited' END, 812,
-       'fake', '0123456789ab', '["model","stream","messages"]', '[]', NULL, 230, 180 FROM number`,
-  ).run(count)
-  for (const { sql } of indexes) db.exec(sql)
-  db.close()
+  const storage = await openStorage({ url, clock: systemClock, log: onlyErrors, role: 'gateway' })
+  try {
+    const ids = new Ids()
+    const spread = logDays * 86_400_000
+    const first = Date.now() - spread - 60_000
+    for (let n = 0; n < count; n++) {
+      const time = first + Math.floor((n * spread) / count)
+      storage.journal.append(logRow(n, time, ids.next('req_', time)))
+      if (n % rowsAtOnce === rowsAtOnce - 1) await storage.flush()
+    }
+    await storage.flush()
+  } finally {
+    await storage.close()
+  }
 }
 
-export async function fillLogsOfPostgres(client: Client, count: number): Promise<void> {
-  await client.query(
-    `INSERT INTO log (id, time, key_id, user_name, group_name, model, operation, status, outcome, error_code, duration_ms,
-       upstream, config_revision, forwarded, dropped, input_tokens, output_tokens)
-     SELECT 'req_' || lpad(n::text, 20, '0'), ${firstTime} + n, 'key_' || lpad((n % 1000)::text, 20, '0'), 'local', 'default',
-       'bench-chat-' || (n % 10), 'chat', CASE WHEN n % 50 = 0 THEN 429 ELSE 200 END,
-       CASE WHEN n % 50 = 0 THEN 'refused' ELSE 'answered' END, CASE WHEN n % 50 = 0 THEN 'rate_limited' END, 812,
-       'fake', '0123456789ab', '["model","stream","messages"]', '[]', 230, 180 FROM generate_series(0, $1 - 1) AS n`,
-    [count],
-  )
-  await client.query('VACUUM ANALYZE')
+function logRow(n: number, time: number, id: string): LogRow {
+  const isRefused = n % 50 === 0
+  return {
+    id,
+    time,
+    keyId: keyId(n % 1000),
+    user: 'local',
+    group: 'default',
+    model: `bench-chat-${n % 10}`,
+    operation: 'chat',
+    status: isRefused ? 429 : 200,
+    outcome: isRefused ? 'refused' : 'answered',
+    errorCode: isRefused ? 'rate_limited' : null,
+    durationMs: 812,
+    upstream: 'fake',
+    configRevision: '0123456789ab',
+    forwarded: ['model', 'stream', 'messages'],
+    dropped: [],
+    clientRequestId: null,
+    inputTokens: 230,
+    outputTokens: 180,
+  }
 }
 
 /** A connection that does not care for crashes. From the write-ahead log there is no way to no log but by the other one. */

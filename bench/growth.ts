@@ -1,45 +1,27 @@
-import { mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startPostgres } from '../test/harness/postgres.ts'
-import { chatRequest } from './bodies.ts'
-import { fillKeys, fillKeysOfPostgres, fillLogs, fillLogsOfPostgres, prepareDatabase } from './fill.ts'
-import { cpuSeconds, family, load, median, parentOf } from './measure.ts'
+import { type Charged, type Cost, type Extent, startCharged, takeTurns } from './charged.ts'
+import { fillKeys, fillKeysOfPostgres, fillLogs, prepareDatabase } from './fill.ts'
 import type { Verdict } from './rows.ts'
-import { type Site, startGateway, startUpstream } from './targets.ts'
+import { startServer } from './postgres.ts'
+import { type Site, startUpstream } from './targets.ts'
 
-export const growthRow = 'growth'
-export const growthPostgresRow = 'growth-postgres'
-
-/** What there is much of. */
-type Extent = { readonly keys: number; readonly logRows: number; readonly models: number }
-
-const small: Extent = { keys: 1_000, logRows: 0, models: 10 }
+const few: Extent = { keys: 1_000, logRows: 10_000, models: 10 }
 /** So many keys are in use, however many there are. */
 const keysInUse = 1_000
-const connections = 64
-const diskBytesMin = 12 * 1024 ** 3
-
-/** One kind of load on one of the gateways. */
-type Target = {
-  readonly name: string
-  readonly url: string
-  readonly keysFile: string
-  readonly allKeysFile: string
-  readonly bodiesFile: string
-  pids(): readonly number[]
-}
-
-type Cost = {
-  /** Of the gateway, for each request. */
-  readonly cpuMicros: number
-  /** Of the database's own processes, where it has some. */
-  readonly databaseCpuMicros: number
-  readonly p50Ms: number
-}
+const warmSeconds = 5
+/** A key with its index, and a row of the log with what it is found by. */
+const bytesOf = { key: 1_000, logRow: 1_000 }
 
 /** What a request costs, by what there is much of. */
 export type GrowthMeasured = { readonly [name: string]: Cost }
+
+export type GrowthAsked = {
+  readonly runs: number
+  readonly seconds: number
+  readonly many: Extent
+}
 
 /** Makes a database, fills it and says where it is; the secrets of its keys. */
 type Fill = (file: string, extent: Extent) => Promise<{ readonly storage: string; readonly secrets: readonly string[] }>
@@ -48,59 +30,56 @@ type Fill = (file: string, extent: Extent) => Promise<{ readonly storage: string
  * What a chat request that is charged costs a gateway with little in its store, and others with much: all run at once and
  * take turns, so that whatever else the machine does falls on all alike.
  */
-export function measureGrowth(runs: number, seconds: number, logRows: number): Promise<GrowthMeasured> {
+export function measureGrowth(asked: GrowthAsked): Promise<GrowthMeasured> {
   const fill: Fill = async (file, { keys, logRows }) => {
     const storage = `sqlite:${file}`
     await prepareDatabase(storage)
     const secrets = fillKeys(file, keys)
-    fillLogs(file, logRows)
+    await fillLogs(storage, logRows)
     return { storage, secrets }
   }
-  const many = { keys: 1_000_000, logRows, models: 1_000 }
-  return onSite(site => compare({ site, fill, many, runs, seconds, databasePids: () => [] }))
+  return onSite(asked.many, site => compare({ ...asked, site, fill }))
 }
 
-/** The same over a PostgreSQL on this machine, with a tenth of the rows. */
-export async function measureGrowthOnPostgres(runs: number, seconds: number): Promise<GrowthMeasured> {
-  const postgres = await startPostgres(['max_connections=60', 'shared_buffers=512MB'])
+/** The same over a PostgreSQL on this machine. */
+export async function measureGrowthOnPostgres(asked: GrowthAsked): Promise<GrowthMeasured> {
+  const { postgres, pids } = await startServer()
   try {
-    const client = await postgres.connect(await postgres.createDatabase())
-    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
-    await client.end()
-    const server = parentOf(rows[0]?.pid ?? 0)
     const fill: Fill = async (_file, { keys, logRows }) => {
       const storage = await postgres.createDatabase()
       await prepareDatabase(storage)
       const filling = await postgres.connect(storage)
       const secrets = await fillKeysOfPostgres(filling, keys)
-      await fillLogsOfPostgres(filling, logRows)
+      await fillLogs(storage, logRows)
+      await filling.query('VACUUM ANALYZE')
       await filling.end()
       return { storage, secrets }
     }
-    const many = { keys: 100_000, logRows: 1_000_000, models: 1_000 }
-    return await onSite(site => compare({ site, fill, many, runs, seconds, databasePids: () => family(server) }))
+    return await onSite(asked.many, site => compare({ ...asked, site, fill, databasePids: pids }))
   } finally {
     await postgres.close()
   }
 }
 
 export function judgeGrowth(measured: GrowthMeasured): readonly Verdict[] {
-  const few = measured['few']
+  const base = measured['few']
   return Object.entries(measured)
     .filter(([name]) => name !== 'few')
     .map(([name, { cpuMicros }]) => ({
-      text: `CPU with many ${name}, over with few`,
-      value: cpuMicros / (few?.cpuMicros ?? Number.NaN),
+      text: `CPU with ${name === 'a second like it' ? name : `many ${name}`}, over with few`,
+      value: cpuMicros / (base?.cpuMicros ?? Number.NaN),
       atMost: 1.1,
     }))
 }
 
-async function onSite<T>(work: (site: Site) => Promise<T>): Promise<T> {
+async function onSite<T>(many: Extent, work: (site: Site) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-growth-'))
   const stop = new AbortController()
   try {
     const { bavail, bsize } = await statfs(folder)
-    if (bavail * bsize < diskBytesMin) throw new Error(`growth needs 12 GiB of disk in ${folder}`)
+    const needed = 2 * 1024 ** 3 + many.keys * bytesOf.key + many.logRows * bytesOf.logRow
+    if (bavail * bsize < needed)
+      throw new Error(`growth needs ${Math.ceil(needed / 1024 ** 3)} GiB of disk in ${folder}`)
     return await work({ folder, stop, upstream: await startUpstream({ folder, stop }) })
   } finally {
     stop.abort()
@@ -108,94 +87,30 @@ async function onSite<T>(work: (site: Site) => Promise<T>): Promise<T> {
   }
 }
 
-type Comparison = {
+type Comparison = GrowthAsked & {
   readonly site: Site
   readonly fill: Fill
-  readonly many: Extent
-  readonly runs: number
-  readonly seconds: number
-  databasePids(this: void): readonly number[]
+  databasePids?(this: void): readonly number[]
 }
 
+/** A second gateway with little says what of a ratio is chance. */
 async function compare({ site, fill, many, runs, seconds, databasePids }: Comparison): Promise<GrowthMeasured> {
-  const start = (name: string, extent: Extent) => startTarget({ site, fill, name, extent })
-  const few = await start('few', small)
-  const keys = await start('keys', { ...small, keys: many.keys })
-  const targets: readonly Target[] = [
-    few,
-    keys,
-    { ...keys, name: 'keys, each in use', keysFile: keys.allKeysFile },
-    await start('models', { ...small, models: many.models }),
-    await start('log rows', { ...small, logRows: many.logRows }),
-  ]
-  const taken = new Map<string, Cost[]>(targets.map(({ name }) => [name, []]))
-  for (const target of targets) await measureOnce(target, databasePids, 1)
-  for (let run = 0; run < runs; run++) {
-    for (const target of shuffle(targets))
-      taken.get(target.name)?.push(await measureOnce(target, databasePids, seconds))
-    process.stderr.write(`  run ${run + 1} of ${runs}\n`)
+  const start = async (name: string, extent: Extent): Promise<readonly [inUse: Charged, all: Charged]> => {
+    const began = performance.now()
+    const file = join(site.folder, `${name.replaceAll(' ', '-')}.db`)
+    const { storage, secrets } = await fill(file, extent)
+    process.stderr.write(`  filled: ${name}, ${Math.round((performance.now() - began) / 1000)} s\n`)
+    const every = extent.keys / keysInUse
+    const inUse = secrets.filter((_, i) => i % every === 0)
+    const { models } = extent
+    const target = await startCharged({ site, name, storage, secrets: inUse, models, allSecrets: secrets })
+    return [target, { ...target, name: `${name}, each in use`, keysFile: target.allKeysFile }]
   }
-  return Object.fromEntries([...taken].map(([name, costs]) => [name, medians(costs)]))
-}
-
-/** By chance: in turns each would always follow the same one, which may leave work behind. */
-function shuffle<T>(all: readonly T[]): readonly T[] {
-  return all
-    .map(one => [Math.random(), one] as const)
-    .toSorted(([a], [b]) => a - b)
-    .map(([, one]) => one)
-}
-
-function medians(costs: readonly Cost[]): Cost {
-  return {
-    cpuMicros: median(costs.map(cost => cost.cpuMicros)),
-    databaseCpuMicros: median(costs.map(cost => cost.databaseCpuMicros)),
-    p50Ms: median(costs.map(cost => cost.p50Ms)),
-  }
-}
-
-async function measureOnce(target: Target, databasePids: () => readonly number[], seconds: number): Promise<Cost> {
-  const { url, keysFile, bodiesFile } = target
-  const [own, database] = [target.pids(), databasePids()]
-  const [ownBefore, databaseBefore] = [cpuSeconds(own), cpuSeconds(database)]
-  const result = await load({
-    url: `${url}/v1/chat/completions`,
-    headers: { 'content-type': 'application/json' },
-    bodyFile: bodiesFile,
-    keysFile,
-    connections,
-    seconds,
-  })
-  if (result.errors > 0) process.stderr.write(`bench: ${target.name}: ${result.errors} of ${result.requests} failed\n`)
-  return {
-    cpuMicros: ((cpuSeconds(own) - ownBefore) * 1e6) / result.requests,
-    databaseCpuMicros: ((cpuSeconds(database) - databaseBefore) * 1e6) / result.requests,
-    p50Ms: result.p50Ms,
-  }
-}
-
-type TargetParts = { readonly site: Site; readonly fill: Fill; readonly name: string; readonly extent: Extent }
-
-/** Fills a database of its own and starts a gateway on it. */
-async function startTarget({ site, fill, name, extent }: TargetParts): Promise<Target> {
-  const at = (what: string): string => join(site.folder, `${name.replaceAll(' ', '-')}-${what}`)
-  const began = performance.now()
-  const { storage, secrets } = await fill(at('tollgate.db'), extent)
-  process.stderr.write(`  filled: ${name}, ${Math.round((performance.now() - began) / 1000)} s\n`)
-  const every = extent.keys / keysInUse
-  await writeFile(at('keys'), secrets.filter((_, i) => i % every === 0).join('\n'))
-  await writeFile(at('all-keys'), secrets.join('\n'))
-  const models = Array.from({ length: extent.models }, (_, i) => `bench-chat-${i}`)
-  await writeFile(at('bodies'), models.map(model => chatRequest(model, false)).join('\n'))
-  await writeFile(at('gateway.yaml'), await describeModels(models))
-  const { url, pids } = await startGateway(site, { config: at('gateway.yaml'), storage })
-  return { name, url, pids, keysFile: at('keys'), allKeysFile: at('all-keys'), bodiesFile: at('bodies') }
-}
-
-/** The configuration of the other rows, with so many models in the place of its one for chat. */
-async function describeModels(models: readonly string[]): Promise<string> {
-  const text = await readFile(new URL('gateway.yaml', import.meta.url), 'utf8')
-  const [line, rest] = /^ {2}bench-chat(: .*)$/m.exec(text) ?? []
-  if (line === undefined) throw new Error('bench/gateway.yaml has no bench-chat')
-  return text.replace(line, models.map(model => `  ${model}${rest}`).join('\n'))
+  const [base] = await start('few', few)
+  const [second] = await start('a second like it', few)
+  const [keys, eachKey] = await start('keys', { ...few, keys: many.keys })
+  const [models] = await start('models', { ...few, models: many.models })
+  const [logRows] = await start('log rows', { ...few, logRows: many.logRows })
+  const targets = [base, second, keys, eachKey, models, logRows]
+  return takeTurns(targets, { runs, seconds, warmSeconds }, databasePids)
 }

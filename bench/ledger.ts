@@ -6,8 +6,6 @@ import { type ChargeFacts, type Log, type Storage, Ids, systemClock } from '../s
 import { openStorage } from '../src/storage/index.ts'
 import { median } from './measure.ts'
 
-export const ledgerRow = 'charges'
-
 /** Charges in flight while the most that goes through is measured. */
 const ids = new Ids()
 const chargesAtOnce = 64

@@ -30,18 +30,22 @@ export function cpuSeconds(pids: readonly number[]): number {
   return sumTicks(pids, [11, 12]) / ticksPerSecond
 }
 
+/** The same of their main threads alone: the event loops. */
+export function mainThreadSeconds(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + ticksOf(readStat(`${pid}/task/${pid}`), [11, 12]), 0) / ticksPerSecond
+}
+
 /** The same with what processes that they started, and that have ended, have used. */
 function cpuSecondsOfAll(pids: readonly number[]): number {
   return sumTicks(pids, [11, 12, 13, 14]) / ticksPerSecond
 }
 
 function sumTicks(pids: readonly number[], places: readonly number[]): number {
-  let sum = 0
-  for (const pid of pids) {
-    const fields = statFields(pid)
-    for (const place of places) sum += Number(fields?.[place] ?? 0)
-  }
-  return sum
+  return pids.reduce((sum, pid) => sum + ticksOf(statFields(pid), places), 0)
+}
+
+function ticksOf(fields: readonly string[] | undefined, places: readonly number[]): number {
+  return places.reduce((sum, place) => sum + Number(fields?.[place] ?? 0), 0)
 }
 
 /** Cores that somebody else kept busy since `start`: what the machine did, without what our own processes did. */
@@ -74,10 +78,24 @@ export function peakMegabytes(pids: readonly number[]): number {
   return kilobytes.reduce((sum, one) => sum + one, 0) / 1024
 }
 
+/**
+ * The 99th percentile of a process's event-loop delay since the last time somebody asked, in milliseconds; asking begins a
+ * new period. `ops` has metrics of this name, a gateway's or those of `peers/loop-probe.ts`.
+ */
+export async function readLoopDelay(ops: string): Promise<number> {
+  const text = await (await fetch(`${ops}/metrics`)).text()
+  const match = /event_loop_delay_seconds\{quantile="0\.99"\} (\S+)/.exec(text)
+  return Number(match?.[1]) * 1000
+}
+
 /** The fields of /proc/PID/stat after the command's name, which may hold blanks; undefined when the process is gone. */
 function statFields(pid: number): readonly string[] | undefined {
+  return readStat(String(pid))
+}
+
+function readStat(place: string): readonly string[] | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const stat = readFileSync(`/proc/${place}/stat`, 'utf8')
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   } catch {
     return undefined

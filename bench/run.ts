@@ -5,20 +5,18 @@ import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Checkout, openCheckout } from './checkout.ts'
-import { type ConsoleMeasured, consoleRow, measureConsole } from './console.ts'
-import { type CountersMeasured, countersRow, measureCounters } from './counters.ts'
+import { type Figure, figure, figures, type Found } from './figures.ts'
 import {
-  type GrowthMeasured,
-  growthPostgresRow,
-  growthRow,
-  judgeGrowth,
-  measureGrowth,
-  measureGrowthOnPostgres,
-} from './growth.ts'
-import { ledgerRow, type LedgerMeasured, measureLedger } from './ledger.ts'
-import { cpuSeconds, load, loadCounted, median, peakMegabytes, resetPeak, watchForeignCpu } from './measure.ts'
+  cpuSeconds,
+  load,
+  loadCounted,
+  median,
+  peakMegabytes,
+  readLoopDelay,
+  resetPeak,
+  watchForeignCpu,
+} from './measure.ts'
 import { type Measured, type Row, rows, type Verdict } from './rows.ts'
-import { measureStart, startRow, type StartMeasured } from './start.ts'
 import { type Running, type Site, starters, startUpstream, type TargetName } from './targets.ts'
 
 // `npm run bench [-- --only chat,latency --runs 5 --seconds 3 --warm 10 --targets nginx,tollgate --against COMMIT --keep]`:
@@ -34,7 +32,9 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '3' },
     warm: { type: 'string', default: '10' },
     keep: { type: 'boolean', default: false },
-    'log-rows': { type: 'string', default: '10000000' },
+    'log-rows': { type: 'string', default: '1000000' },
+    keys: { type: 'string', default: '1000000' },
+    minutes: { type: 'string', default: '10' },
     against: { type: 'string' },
   },
 })
@@ -64,11 +64,7 @@ const nothing: Measured = {
   loopP99Ms: Number.NaN,
 }
 
-type FigureResult = {
-  readonly row: string
-  readonly measured: ConsoleMeasured | CountersMeasured | GrowthMeasured | LedgerMeasured | StartMeasured
-  readonly verdicts: readonly Verdict[]
-}
+type FigureResult = Pick<Found, 'measured' | 'verdicts'> & { readonly row: string; readonly foreignCores: number }
 
 const lacking = ['wrk', 'nginx'].filter(tool => spawnSync(tool, ['-v']).error)
 if (lacking.length > 0) {
@@ -86,12 +82,7 @@ if (loadBefore > 0.5) {
 const before = options.against === undefined ? undefined : await openBefore(options.against)
 const results: (RowResult | FigureResult)[] = []
 for (const row of rows) if (!wanted || wanted.includes(row.name)) results.push(await measureRow(row))
-if (!wanted || wanted.includes(ledgerRow)) results.push(await measureLedgerRow())
-if (!wanted || wanted.includes(startRow)) results.push(await measureStartRow())
-if (!wanted || wanted.includes(countersRow)) results.push(await measureCountersRow())
-if (!wanted || wanted.includes(consoleRow)) results.push(await measureConsoleRow())
-if (!wanted || wanted.includes(growthRow)) results.push(await measureGrowthRow())
-if (!wanted || wanted.includes(growthPostgresRow)) results.push(await measureGrowthPostgresRow())
+for (const one of figures) if (isWanted(one)) results.push(await measureFigure(one))
 await write(results)
 
 /** The other commit, in a folder that goes when this process ends, however it does. */
@@ -129,8 +120,7 @@ async function measureRow(row: Row): Promise<RowResult> {
     const foreignCores = foreignCpu()
     const measured = Object.fromEntries([...taken].map(([name, all]) => [name, medians(all)]))
     printTable(measured)
-    const beside = foreignCores > foreignMax ? ': measured beside other work' : ''
-    process.stdout.write(`  others kept ${foreignCores.toFixed(2)} cores busy${beside}\n`)
+    printForeign(foreignCores)
     const of = (name: TargetName) => measured[name] ?? nothing
     const paired = before
       ? [{ text: `CPU over ${before.commit}`, value: of('tollgate').cpuMicros / of('against').cpuMicros, atMost: 1.03 }]
@@ -183,12 +173,9 @@ async function measureOnce(row: Row, target: Running, bodyFile: string, forSecon
   }
 }
 
-/** The 99th percentile since the last time somebody asked; asking begins a new period. */
-async function loopDelay(target: Running): Promise<number> {
-  if (!target.ops) return Number.NaN
-  const text = await (await fetch(`${target.ops}/metrics`)).text()
-  const match = /event_loop_delay_seconds\{quantile="0\.99"\} (\S+)/.exec(text)
-  return Number(match?.[1]) * 1000
+/** In milliseconds, where it can be had; asking begins a new period. */
+async function loopDelay({ ops }: Running): Promise<number> {
+  return ops === undefined ? Number.NaN : readLoopDelay(ops)
 }
 
 function medians(all: readonly Measured[]): Measured {
@@ -196,73 +183,31 @@ function medians(all: readonly Measured[]): Measured {
   return Object.fromEntries(names.map(name => [name, median(all.map(one => one[name]))])) as Measured
 }
 
-async function measureLedgerRow(): Promise<FigureResult> {
-  process.stderr.write('\ncharges: held, given a line and settled, each step durable\n')
-  const measured = await measureLedger(runs, seconds)
-  const verdicts: readonly Verdict[] = [
-    { text: 'charges a second', value: measured.chargesPerSecond, atLeast: 1000 },
-    { text: 'commit that holds back a tail, p50 ms', value: measured.commitP50Ms, atMost: 1 },
-    { text: 'commit that holds back a tail, p99 ms', value: measured.commitP99Ms, atMost: 10 },
-  ]
-  return print({ row: ledgerRow, measured, verdicts })
+/** One that takes many minutes is measured only when somebody names it. */
+function isWanted({ name, isLong }: Figure): boolean {
+  return wanted ? wanted.includes(name) : isLong !== true
 }
 
-async function measureStartRow(): Promise<FigureResult> {
-  process.stderr.write('\nstart\n')
-  const measured = await measureStart(runs)
-  const verdicts: readonly Verdict[] = [
-    { text: 'listening, ms', value: measured.listeningMs, atMost: 300 },
-    { text: 'check, ms', value: measured.checkMs, atMost: 250 },
-  ]
-  return print({ row: startRow, measured, verdicts })
+async function measureFigure({ name, title, measure }: Figure): Promise<FigureResult> {
+  process.stderr.write(`\n${title}\n`)
+  const foreignCpu = watchForeignCpu()
+  const { measured, verdicts, lines } = await measure({
+    runs,
+    seconds,
+    warmSeconds,
+    logRows: Number(options['log-rows']),
+    keys: Number(options.keys),
+    minutes: Number(options.minutes),
+  })
+  const foreignCores = foreignCpu()
+  for (const line of lines) process.stdout.write(`  ${line}\n`)
+  printForeign(foreignCores)
+  return print({ row: name, measured, foreignCores, verdicts })
 }
 
-async function measureCountersRow(): Promise<FigureResult> {
-  process.stderr.write('\ncounters in Redis: a request with four limits, taken and settled, 64 at once\n')
-  const measured = await measureCounters(runs, seconds)
-  const { requestsPerSecond, redisCpuMicros, p50Ms, unanswered } = measured
-  if (unanswered > 0) process.stderr.write(`bench: Redis left ${unanswered} unanswered\n`)
-  process.stdout.write(
-    `  ${figure(requestsPerSecond)} requests/s, Redis CPU µs/request ${figure(redisCpuMicros)}; p50 ${figure(p50Ms)} ms\n`,
-  )
-  return print({ row: countersRow, measured, verdicts: [] })
-}
-
-async function measureConsoleRow(): Promise<FigureResult> {
-  process.stderr.write('\nconsole: 1,000,000 rows in the log, 4 connections of callers\n')
-  const measured = await measureConsole(runs, seconds)
-  for (const [filter, ms] of Object.entries(measured.pagesMs)) process.stdout.write(`  ${filter}: ${figure(ms)} ms\n`)
-  const { p99AloneMs, p99PagingMs, pagesASecond } = measured
-  process.stdout.write(
-    `  callers' p99: ${figure(p99AloneMs)} ms alone, ${figure(p99PagingMs)} ms beside ${figure(pagesASecond)} pages/s\n`,
-  )
-  const verdicts: readonly Verdict[] = [
-    { text: 'slowest first page, ms', value: Math.max(...Object.values(measured.pagesMs)), atMost: 200 },
-    { text: "added to callers' p99, ms", value: p99PagingMs - p99AloneMs, atMost: 10 },
-  ]
-  return print({ row: consoleRow, measured, verdicts })
-}
-
-async function measureGrowthRow(): Promise<FigureResult> {
-  process.stderr.write(
-    '\ngrowth: a chat request that is charged, 64 connections; filling takes minutes and 5 GB of disk\n',
-  )
-  return printGrowth(growthRow, await measureGrowth(runs, seconds, Number(options['log-rows'])))
-}
-
-async function measureGrowthPostgresRow(): Promise<FigureResult> {
-  process.stderr.write('\ngrowth on PostgreSQL: 100,000 keys, 1,000,000 log rows, 1,000 models\n')
-  return printGrowth(growthPostgresRow, await measureGrowthOnPostgres(runs, seconds))
-}
-
-function printGrowth(row: string, measured: GrowthMeasured): FigureResult {
-  for (const [name, { cpuMicros, databaseCpuMicros, p50Ms }] of Object.entries(measured)) {
-    const database = databaseCpuMicros > 0 ? `, database ${figure(databaseCpuMicros)}` : ''
-    process.stdout.write(
-      `  ${name.padEnd(18)} CPU µs/request ${figure(cpuMicros)}${database}; p50 ${figure(p50Ms)} ms\n`,
-    )
-  }
-  return print({ row, measured, verdicts: judgeGrowth(measured) })
+function printForeign(foreignCores: number): void {
+  const beside = foreignCores > foreignMax ? ': measured beside other work' : ''
+  process.stdout.write(`  others kept ${foreignCores.toFixed(2)} cores busy${beside}\n`)
 }
 
 function print<Result extends RowResult | FigureResult>(result: Result): Result {
@@ -283,11 +228,6 @@ function printTable(measured: { readonly [target: string]: Measured }): void {
       `  ${line.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  ')}\n`,
     )
   }
-}
-
-function figure(value: number): string {
-  if (!Number.isFinite(value)) return '–'
-  return value >= 100 ? String(Math.round(value)) : value.toPrecision(3)
 }
 
 function judged(verdict: Verdict): string {

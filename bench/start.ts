@@ -6,8 +6,6 @@ import { performance } from 'node:perf_hooks'
 import { median } from './measure.ts'
 import { answering, freePort } from './targets.ts'
 
-export const startRow = 'start'
-
 export type StartMeasured = {
   /** From the start of the process to the first connection it accepts, on a database that is there already. */
   readonly listeningMs: number

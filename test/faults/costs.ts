@@ -110,7 +110,7 @@ async function waitedMs({ pid }: ChildGateway): Promise<number> {
 /** From its start to its first readiness, with so many rows of the log (O15). */
 export async function measureStart(t: Stops, rows: number) {
   const place = await prepare(t, unlimited)
-  fillLogs(place.site.database, rows)
+  await fillLogs(`sqlite:${place.site.database}`, rows)
   // Once to fill the cache of compiled code.
   await (await begin(t, place)).gateway.stop()
   const at = performance.now()

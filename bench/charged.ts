@@ -1,0 +1,171 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { chatRequest } from './bodies.ts'
+import { cpuSeconds, load, mainThreadSeconds, median } from './measure.ts'
+import { type Site, startGateway } from './targets.ts'
+
+// Chat requests that are charged, of many keys and models by chance, at gateways whose stores were filled before.
+
+/** What there is much of. */
+export type Extent = { readonly keys: number; readonly logRows: number; readonly models: number }
+
+/** One kind of load on one of the gateways. */
+export type Charged = {
+  readonly name: string
+  readonly url: string
+  readonly ops: string
+  readonly keysFile: string
+  readonly allKeysFile: string
+  readonly bodiesFile: string
+  readonly connections: number
+  pids(): readonly number[]
+}
+
+/** Medians of one of them. */
+export type Cost = {
+  readonly requestsPerSecond: number
+  /** Of the gateway, for each request. */
+  readonly cpuMicros: number
+  /** Of that, what its event loops use; the rest is writers' threads and V8's helpers. */
+  readonly mainMicros: number
+  /** Of the database's own processes, where it has some. */
+  readonly databaseCpuMicros: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Charges and log rows that were not yet written when the last answer had gone: the storage falls behind. */
+  readonly behind: number
+}
+
+/** Of one process that serves. */
+const connectionsEach = 64
+/** What is behind is waited for, so that its CPU is counted. */
+const drainMs = 60_000
+
+/** Sends requests for so long. `databasePids` are the processes of the database, where it has some of its own. */
+export async function loadCharged(
+  target: Charged,
+  seconds: number,
+  databasePids: () => readonly number[] = () => [],
+): Promise<Cost & { readonly requests: number }> {
+  const { url, keysFile, bodiesFile, connections } = target
+  const [own, database] = [target.pids(), databasePids()]
+  const [ownBefore, mainBefore, databaseBefore] = [cpuSeconds(own), mainThreadSeconds(own), cpuSeconds(database)]
+  const result = await load({
+    url: `${url}/v1/chat/completions`,
+    headers: { 'content-type': 'application/json' },
+    bodyFile: bodiesFile,
+    keysFile,
+    connections,
+    seconds,
+  })
+  if (result.errors > 0) process.stderr.write(`bench: ${target.name}: ${result.errors} of ${result.requests} failed\n`)
+  const behind = await drain(target)
+  return {
+    requests: result.requests,
+    requestsPerSecond: result.requests / result.seconds,
+    cpuMicros: ((cpuSeconds(own) - ownBefore) * 1e6) / result.requests,
+    mainMicros: ((mainThreadSeconds(own) - mainBefore) * 1e6) / result.requests,
+    databaseCpuMicros: ((cpuSeconds(database) - databaseBefore) * 1e6) / result.requests,
+    p50Ms: result.p50Ms,
+    p99Ms: result.p99Ms,
+    behind,
+  }
+}
+
+/** Waits until everything is written; how much was not at first. @throws Error when that takes more than a minute */
+async function drain({ name, ops }: Charged): Promise<number> {
+  const atFirst = await readWaiting(ops)
+  for (const deadline = performance.now() + drainMs; performance.now() < deadline; ) {
+    if ((await readWaiting(ops)) === 0) return atFirst
+    await sleep(50)
+  }
+  throw new Error(`${name} has not written in ${drainMs} ms what it owes`)
+}
+
+async function readWaiting(ops: string): Promise<number> {
+  const text = await (await fetch(`${ops}/metrics`)).text()
+  const waiting = [...text.matchAll(/^tollgate_storage_(?:changes|rows|charges)_waiting (\d+)$/gm)]
+  if (waiting.length !== 3) throw new Error('the metrics do not tell what waits for the storage')
+  return waiting.reduce((sum, [, value]) => sum + Number(value), 0)
+}
+
+/** Lets them take turns by chance: in one order each would always follow the same one, which may leave work behind. */
+export async function takeTurns(
+  targets: readonly Charged[],
+  { runs, seconds, warmSeconds }: { readonly runs: number; readonly seconds: number; readonly warmSeconds: number },
+  databasePids?: () => readonly number[],
+): Promise<{ readonly [name: string]: Cost }> {
+  const taken = new Map<string, Cost[]>(targets.map(({ name }) => [name, []]))
+  for (const target of targets) await loadCharged(target, warmSeconds, databasePids)
+  for (let run = 0; run < runs; run++) {
+    for (const target of shuffle(targets))
+      taken.get(target.name)?.push(await loadCharged(target, seconds, databasePids))
+    process.stderr.write(`  run ${run + 1} of ${runs}\n`)
+  }
+  return Object.fromEntries([...taken].map(([name, costs]) => [name, medians(costs)]))
+}
+
+function shuffle<T>(all: readonly T[]): readonly T[] {
+  return all
+    .map(one => [Math.random(), one] as const)
+    .toSorted(([a], [b]) => a - b)
+    .map(([, one]) => one)
+}
+
+function medians(costs: readonly Cost[]): Cost {
+  return {
+    requestsPerSecond: median(costs.map(cost => cost.requestsPerSecond)),
+    cpuMicros: median(costs.map(cost => cost.cpuMicros)),
+    mainMicros: median(costs.map(cost => cost.mainMicros)),
+    databaseCpuMicros: median(costs.map(cost => cost.databaseCpuMicros)),
+    p50Ms: median(costs.map(cost => cost.p50Ms)),
+    p99Ms: median(costs.map(cost => cost.p99Ms)),
+    behind: median(costs.map(cost => cost.behind)),
+  }
+}
+
+export type ChargedParts = {
+  readonly site: Site
+  readonly name: string
+  /** A storage that is filled, and the secrets of its keys that are in use. */
+  readonly storage: string
+  readonly secrets: readonly string[]
+  /** Those of all its keys, where others are there. */
+  readonly allSecrets?: readonly string[]
+  readonly models?: number
+  /** Where limits are counted; in memory unless it is said. */
+  readonly counters?: string
+  /** Processes that serve; one unless it is said. */
+  readonly workers?: number
+}
+
+/** Starts a gateway on a storage, with the files that requests to it are made of. */
+export async function startCharged(parts: ChargedParts): Promise<Charged> {
+  const { site, name, storage, secrets, allSecrets = secrets, models: count = 10, workers = 1 } = parts
+  const at = (what: string): string => join(site.folder, `${name.replaceAll(/\W+/g, '-')}-${what}`)
+  const models = Array.from({ length: count }, (_, i) => `bench-chat-${i}`)
+  await writeFile(at('keys'), secrets.join('\n'))
+  await writeFile(at('all-keys'), allSecrets.join('\n'))
+  await writeFile(at('bodies'), models.map(model => chatRequest(model, false)).join('\n'))
+  const text = await readFile(new URL('gateway.yaml', import.meta.url), 'utf8')
+  await writeFile(at('gateway.yaml'), describe(text, { ...parts, models }))
+  const { url, ops, pids } = await startGateway(site, { config: at('gateway.yaml'), storage })
+  const files = { keysFile: at('keys'), allKeysFile: at('all-keys'), bodiesFile: at('bodies') }
+  return { name, url, ops, pids, ...files, connections: connectionsEach * workers }
+}
+
+type Described = { readonly models: readonly string[]; readonly counters?: string; readonly workers?: number }
+
+/** The configuration of the other rows, with so many models in the place of its one for chat. @throws Error when it has changed */
+export function describe(text: string, { models, counters = 'memory:', workers = 1 }: Described): string {
+  const changes: readonly (readonly [RegExp, (...found: string[]) => string])[] = [
+    [/^ {2}bench-chat(: .*)$/m, (_, rest) => models.map(model => `  ${model}${rest}`).join('\n')],
+    [/^counters: .*$/m, () => `counters: "${counters}"`],
+    [/^server: \{ /m, line => `${line}workers: ${workers}, `],
+  ]
+  return changes.reduce((so, [line, change]) => {
+    if (!line.test(so)) throw new Error(`bench/gateway.yaml has nothing like ${line}`)
+    return so.replace(line, change)
+  }, text)
+}
