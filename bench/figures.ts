@@ -154,9 +154,9 @@ function grown(measured: GrowthMeasured): Found {
 
 function describeCosts(costs: { readonly [name: string]: Cost }): readonly string[] {
   return Object.entries(costs).map(
-    ([name, { cpuMicros, mainMicros, databaseCpuMicros, requestsPerSecond, p50Ms, p99Ms, behind }]) => {
+    ([name, { cpuMicros, mainMicros, databaseCpuMicros, requestsPerSecond, p50Ms, p99Ms, drainMs }]) => {
       const database = databaseCpuMicros > 0 ? `, database ${figure(databaseCpuMicros)}` : ''
-      const waits = `p50 ${figure(p50Ms)}, p99 ${figure(p99Ms)} ms, ${figure(requestsPerSecond)} requests/s, ${behind} behind`
+      const waits = `p50 ${figure(p50Ms)}, p99 ${figure(p99Ms)} ms, ${figure(requestsPerSecond)} requests/s, written ${figure(drainMs)} ms later`
       return `${name.padEnd(25)} CPU µs/request ${figure(cpuMicros)} (main ${figure(mainMicros)})${database}; ${waits}`
     },
   )

@@ -52,7 +52,7 @@ export const rows: readonly Row[] = [
     contentType: json,
     body: chatRequest('bench-chat', false),
     connections: 64,
-    targets: ['nginx', 'haproxy', 'bare-undici', 'bare-http-proxy', 'portkey', 'tollgate'],
+    targets: ['nginx', 'haproxy', 'bare-undici', 'bare-http-proxy', 'portkey', 'litellm', 'tollgate'],
     judge: of => [
       ratio('CPU over the bare undici pass', of('tollgate').cpuMicros, of('bare-undici').cpuMicros, 1.6),
       ratio('CPU over bare http-proxy-3', of('tollgate').cpuMicros, of('bare-http-proxy').cpuMicros, 1),

@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { family } from './measure.ts'
+import { peersFolder } from './peers/folder.ts'
 
 export type TargetName =
   | 'direct'
@@ -13,6 +14,7 @@ export type TargetName =
   | 'bare-undici'
   | 'bare-http-proxy'
   | 'portkey'
+  | 'litellm'
   | 'against'
   | 'tollgate'
 
@@ -22,7 +24,7 @@ export type Running = {
   readonly url: string
   /** What it wants to be told beside the request itself. */
   readonly headers: { readonly [name: string]: string }
-  /** Address of the metrics, where there are some. */
+  /** Address of metrics that tell the delay of the event loop, where there are some. */
   readonly ops: string | undefined
   pids(): readonly number[]
 }
@@ -38,6 +40,7 @@ export type Site = {
 
 const here = new URL('.', import.meta.url).pathname
 const root = new URL('..', import.meta.url).pathname
+const howToInstall = 'node bench/peers/install.ts'
 
 export const starters: { readonly [name in TargetName]: (site: Site) => Promise<Running> } = {
   direct: async site => ({ name: 'direct', url: site.upstream, headers: {}, ops: undefined, pids: () => [] }),
@@ -46,6 +49,7 @@ export const starters: { readonly [name in TargetName]: (site: Site) => Promise<
   'bare-undici': site => startPeer('bare-undici', site),
   'bare-http-proxy': site => startPeer('bare-http-proxy', site),
   portkey: startPortkey,
+  litellm: startLitellm,
   against: site => startTollgate(site, 'against', site.against),
   tollgate: site => startTollgate(site, 'tollgate', root),
 }
@@ -59,10 +63,21 @@ export async function startUpstream(site: Omit<Site, 'upstream'>): Promise<strin
 }
 
 async function startPeer(name: 'bare-undici' | 'bare-http-proxy', site: Site): Promise<Running> {
-  const port = await freePort()
-  const pid = run(site, process.execPath, [join(here, 'peers', `${name}.ts`), String(port), site.upstream])
+  const script = join(here, 'peers', `${name}.ts`)
+  return { name, headers: {}, ...(await startNode(site, port => [script, String(port), site.upstream])) }
+}
+
+/** Starts a peer that is Node, with a probe in it that tells the delay of its event loop. */
+async function startNode(
+  site: Site,
+  args: (port: number) => readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Pick<Running, 'url' | 'ops' | 'pids'>> {
+  const [port, probe] = [await freePort(), await freePort()]
+  const given = ['--import', join(here, 'peers/loop-probe.ts'), ...args(port)]
+  const pid = run(site, process.execPath, given, { ...env, BENCH_PROBE_PORT: String(probe) })
   await answering(port)
-  return { name, url: `http://127.0.0.1:${port}`, headers: {}, ops: undefined, pids: () => family(pid) }
+  return { url: `http://127.0.0.1:${port}`, ops: `http://127.0.0.1:${probe}`, pids: () => family(pid) }
 }
 
 async function startNginx(site: Site): Promise<Running> {
@@ -121,21 +136,40 @@ backend fake
 
 async function startPortkey(site: Site): Promise<Running> {
   const script = join(here, 'node_modules/@portkey-ai/gateway/build/start-server.js')
-  if (!existsSync(script)) throw new Error('Portkey is not installed: npm ci --ignore-scripts --prefix bench')
+  if (!existsSync(script)) throw new Error(`Portkey is not installed: ${howToInstall}`)
+  const env = { TRUSTED_CUSTOM_HOSTS: '127.0.0.1,localhost', NODE_ENV: 'production' }
+  const started = await startNode(site, port => [script, `--port=${port}`, '--headless'], env)
+  const headers = {
+    'x-portkey-provider': 'openai',
+    'x-portkey-custom-host': `${site.upstream}/v1`,
+    authorization: 'Bearer upstream-key',
+  }
+  return { name: 'portkey', headers, ...started }
+}
+
+/** LiteLLM's proxy in one process, without a database: it passes on, counts nothing and keeps nothing. */
+async function startLitellm(site: Site): Promise<Running> {
+  const program = join(peersFolder, 'litellm/bin/litellm')
+  if (!existsSync(program)) throw new Error(`LiteLLM is not installed: ${howToInstall}`)
+  const file = join(site.folder, 'litellm.yaml')
+  const model = (name: string): string =>
+    `{ model_name: ${name}, litellm_params: { model: openai/${name}, api_base: "${site.upstream}/v1", api_key: upstream-key } }`
+  await writeFile(
+    file,
+    `model_list: [${model('bench-chat')}]
+litellm_settings: { telemetry: false, num_retries: 0, request_timeout: 60 }
+general_settings: { master_key: sk-bench }
+`,
+  )
   const port = await freePort()
-  const pid = run(site, process.execPath, [script, `--port=${port}`, '--headless'], {
-    TRUSTED_CUSTOM_HOSTS: '127.0.0.1,localhost',
-    NODE_ENV: 'production',
-  })
-  await answering(port)
+  const args = ['--config', file, '--host', '127.0.0.1', '--port', String(port), '--num_workers', '1']
+  // It would ask a server far away for prices at its start.
+  const pid = run(site, program, args, { LITELLM_LOG: 'ERROR', LITELLM_LOCAL_MODEL_COST_MAP: 'True' })
+  await answering(port, 250, 60_000)
   return {
-    name: 'portkey',
+    name: 'litellm',
     url: `http://127.0.0.1:${port}`,
-    headers: {
-      'x-portkey-provider': 'openai',
-      'x-portkey-custom-host': `${site.upstream}/v1`,
-      authorization: 'Bearer upstream-key',
-    },
+    headers: { authorization: 'Bearer sk-bench' },
     ops: undefined,
     pids: () => family(pid),
   }
@@ -209,9 +243,9 @@ export async function freePort(): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0
 }
 
-/** Waits, at most 20 s, until somebody listens on a port. */
-export async function answering(port: number, everyMs = 50): Promise<void> {
-  for (const deadline = Date.now() + 20_000; Date.now() < deadline; ) {
+/** Waits until somebody listens on a port. @throws Error when nobody does in time */
+export async function answering(port: number, everyMs = 50, mostMs = 20_000): Promise<void> {
+  for (const deadline = Date.now() + mostMs; Date.now() < deadline; ) {
     const open = await new Promise<boolean>(resolve => {
       const socket = connect(port, '127.0.0.1')
       socket.once('connect', () => resolve(true) ?? socket.destroy())
@@ -220,5 +254,5 @@ export async function answering(port: number, everyMs = 50): Promise<void> {
     if (open) return
     await new Promise(resolve => setTimeout(resolve, everyMs))
   }
-  throw new Error(`nothing listens on port ${port} after 20 s`)
+  throw new Error(`nothing listens on port ${port} after ${mostMs / 1000} s`)
 }
