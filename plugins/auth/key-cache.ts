@@ -5,6 +5,7 @@ import {
   type Clock,
   isPromise,
   type Key,
+  type KeyChanges,
   type KeyStore,
   type Log,
   type Pending,
@@ -53,21 +54,22 @@ export class KeyCache {
   find(hash: string): Awaitable<KnownKey | undefined> {
     const changes = this.#store.ownChanges()
     if (changes !== this.#ownChanges) {
+      const changed = this.#store.ownChangesSince(this.#ownChanges)
       this.#ownChanges = changes
-      this.#empty()
+      this.#forget(changed)
     }
     const known = this.#known.get(hash)
     if (known !== undefined || this.#unknown.has(hash)) return known
     return this.#waiting.get(hash) ?? this.#load(hash)
   }
 
-  /** Empties the cache when a key was changed by anybody. */
+  /** Forgets what was changed by anybody. */
   async poll(): Promise<void> {
     if (this.#polling) return
     this.#polling = true
     try {
       const revision = await this.#store.revision()
-      if (revision !== this.#revision) this.#empty()
+      if (revision !== this.#revision) this.#forget(await this.#changesSince(this.#revision))
       this.#revision = revision
       this.#blind = false
     } catch (cause) {
@@ -107,6 +109,21 @@ export class KeyCache {
     if (known) this.#known.set(hash, known)
     else this.#unknown.set(hash, true)
     return known
+  }
+
+  #changesSince(revision: number | undefined): Awaitable<KeyChanges | undefined> {
+    return revision === undefined ? undefined : this.#store.changesSince(revision)
+  }
+
+  /** Those that have changed; all of them where nobody can say which. What is looked up meanwhile is not kept. */
+  #forget(changed: KeyChanges | undefined): void {
+    if (!changed) return this.#empty()
+    const gone: string[] = []
+    for (const [hash, { key }] of this.#known.entries())
+      if (changed.keys.has(key.id) || changed.users.has(key.user)) gone.push(hash)
+    for (const hash of gone) this.#known.delete(hash)
+    this.#unknown.clear()
+    this.#waiting = new Map()
   }
 
   #empty(): void {

@@ -29,6 +29,9 @@ export type KeyFilter = {
   readonly sessions?: boolean
 }
 
+/** What was changed: keys by their ids, and all keys of users. */
+export type KeyChanges = { readonly keys: ReadonlySet<string>; readonly users: ReadonlySet<string> }
+
 /** Every change names who makes it, and leaves a row in the trail in the same transaction. */
 export type KeyStore = {
   /** The key whose secret this is, or was before its last rotation: then `expiresAt` is when that one ends. */
@@ -44,8 +47,12 @@ export type KeyStore = {
   /** Newest first; all of them unless a limit is given. */
   list(filter?: KeyFilter): Awaitable<readonly Key[]>
   count(): Awaitable<number>
-  /** A number that moves when a key or user is changed, by any process: caches are emptied then. New ones move nothing. */
+  /** A number that moves when a key or user is changed, by any process: copies of it are no good then. New ones move nothing. */
   revision(): Awaitable<number>
+  /** What has changed since the number was so; undefined where that is not known, and all may have. */
+  changesSince(revision: number): Awaitable<KeyChanges | undefined>
   /** Moves at once with every such change that this process makes: a key revoked here is refused at its next request. */
   ownChanges(): number
+  /** What this process has changed since it had made so many changes; undefined as with `changesSince`. */
+  ownChangesSince(count: number): KeyChanges | undefined
 }

@@ -2,7 +2,8 @@ import type { Awaitable, Clock, HoldResult, Log, Settlement, Storage } from '../
 import { StorageError } from './errors.ts'
 import type { StorageOptions } from './options.ts'
 import type { LogQueue } from './journal/log-queue.ts'
-import { countKeys, findKeyByHash, readKey, readKeyRevision } from './keys/find.ts'
+import { countKeys, findKeyByHash, readKey, readKeyChanges, readKeyRevision } from './keys/find.ts'
+import { OwnChanges } from './keys/own-changes.ts'
 import { findCharge } from './ledger/find.ts'
 import { Endings } from './ledger/endings.ts'
 import type { ChargeQueue } from './ledger/charge-queue.ts'
@@ -50,7 +51,7 @@ export type StorageParts = {
 export function assembleStorage(parts: StorageParts): Storage {
   const { clock, logQueue, chargeQueue, reader } = parts
   const { writer, underWay } = watchCommits(parts.writer, clock, parts.onCommit)
-  const changes = new Changes()
+  const changes = new OwnChanges()
   const endings = new Endings(writer, clock)
   const stopChores = startChores({ ...parts, writer }, endings)
   let closing: Promise<void> | undefined
@@ -94,19 +95,6 @@ export function assembleStorage(parts: StorageParts): Storage {
     waiting: () => ({ changes: underWay(), rows: logQueue.size, charges: chargeQueue.size }),
     flush: () => writer.flush(),
     close: () => (closing ??= stopChores()),
-  }
-}
-
-/** How many changes of keys and users this process has made or tried: whoever keeps copies of keys looks at it. */
-class Changes {
-  count = 0
-
-  async counted<T>(change: Promise<T>): Promise<T> {
-    try {
-      return await change
-    } finally {
-      this.count++
-    }
   }
 }
 
@@ -160,22 +148,26 @@ function startChores(parts: StorageParts, endings: Endings) {
   }
 }
 
-function createKeys({ clock, reads, reader, writer }: StorageParts, changes: Changes): Storage['keys'] {
+function createKeys({ clock, reads, reader, writer }: StorageParts, changes: OwnChanges): Storage['keys'] {
   return {
     findByHash: hash => reads.run(findKeyByHash(hash)),
     find: id => reads.run(readKey(id)),
     create: (key, by = nobody) => writer.submit('createKey', { key, by, at: clock.now() }),
-    change: (id, change, by) => changes.counted(writer.submit('changeKey', { id, change, by, at: clock.now() })),
-    rotate: (id, rotation, by) => changes.counted(writer.submit('rotateKey', { id, rotation, by, at: clock.now() })),
+    change: (id, change, by) =>
+      changes.counted({ key: id }, writer.submit('changeKey', { id, change, by, at: clock.now() })),
+    rotate: (id, rotation, by) =>
+      changes.counted({ key: id }, writer.submit('rotateKey', { id, rotation, by, at: clock.now() })),
     list: (filter = {}) => reader.ask('keys', filter),
-    revoke: (id, by = nobody) => changes.counted(writer.submit('revokeKey', { id, by, at: clock.now() })),
+    revoke: (id, by = nobody) => changes.counted({ key: id }, writer.submit('revokeKey', { id, by, at: clock.now() })),
     count: () => reads.run(countKeys()),
     revision: () => reads.run(readKeyRevision()),
+    changesSince: revision => reads.run(readKeyChanges(revision)),
     ownChanges: () => changes.count,
+    ownChangesSince: count => changes.since(count),
   }
 }
 
-function createUsers({ clock, reads, writer }: StorageParts, changes: Changes): Storage['users'] {
+function createUsers({ clock, reads, writer }: StorageParts, changes: OwnChanges): Storage['users'] {
   return {
     async create(user, by = nobody) {
       await writer.submit('createUser', { user, by, at: clock.now() })
@@ -183,14 +175,18 @@ function createUsers({ clock, reads, writer }: StorageParts, changes: Changes): 
     find: name => reads.run(findUser(name)),
     passwordHash: name => reads.run(readPasswordHash(name)),
     list: () => reads.run(listUsers()),
-    change: (name, change, by) => changes.counted(writer.submit('changeUser', { name, change, by, at: clock.now() })),
+    change: (name, change, by) =>
+      changes.counted({ user: name }, writer.submit('changeUser', { name, change, by, at: clock.now() })),
     setPassword: (name, passwordHash, by = nobody, keep) =>
-      changes.counted(writer.submit('setPassword', { name, passwordHash, keep: keep ?? null, by, at: clock.now() })),
+      changes.counted(
+        { user: name },
+        writer.submit('setPassword', { name, passwordHash, keep: keep ?? null, by, at: clock.now() }),
+      ),
     hasAdmin: () => reads.run(hasAdmin()),
     async offerSetup(tokenHash, expiresAt) {
       await writer.submit('offerSetup', { tokenHash, expiresAt })
     },
-    claimSetup: claim => changes.counted(writer.submit('claimSetup', { ...claim, at: clock.now() })),
+    claimSetup: claim => changes.counted(null, writer.submit('claimSetup', { ...claim, at: clock.now() })),
   }
 }
 

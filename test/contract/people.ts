@@ -134,6 +134,38 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     await users.change('local', { group: 'default' }, by)
   })
 
+  await t.test('[9.7] what has changed since a revision is told by name, as long as it is not too much', async t => {
+    const [one, two] = [await keys.create(newKey()), await keys.create(newKey())]
+    const [before, own] = [await keys.revision(), keys.ownChanges()]
+    const told = async () => [await keys.changesSince(before), keys.ownChangesSince(own)]
+    const changed = (ids: readonly string[], names: readonly string[] = []) => {
+      const changes = { keys: new Set(ids), users: new Set(names) }
+      return [changes, changes]
+    }
+    t.same(keys.ownChangesSince(own), { keys: new Set(), users: new Set() })
+    await keys.change(two.id, { budget: 7 }, by)
+    await keys.rotate(two.id, { hash: 'changes', hint: 'x', overlapMs: 1 }, by)
+    t.same(await told(), changed([two.id]))
+    await users.change('local', { group: 'partner' }, by)
+    await keys.revoke(one.id, by)
+    t.same(await told(), changed([one.id, two.id], ['local']))
+    await users.change('local', { group: 'default' }, by)
+    t.same(await keys.changesSince((await keys.revision()) - 1), { keys: new Set(), users: new Set(['local']) })
+    t.equal(await keys.changesSince((await keys.revision()) + 1), undefined, 'a copy from before was put back')
+    t.equal(await keys.changesSince(-1), undefined)
+    t.equal(keys.ownChangesSince(keys.ownChanges() + 1), undefined)
+    await harness.edit(`UPDATE meta SET value = value + 1 WHERE name = 'key_revision'`)
+    t.equal(await keys.changesSince(before), undefined, 'nobody says what moved it')
+    t.equal(await keys.changesSince((await keys.revision()) - 1), undefined)
+    t.same(await keys.changesSince(await keys.revision()), { keys: new Set(), users: new Set() })
+    const later = await keys.revision()
+    for (let i = 0; i < 1_000; i++) await keys.change(two.id, { budget: i }, by)
+    t.equal(await keys.changesSince(later), undefined, 'very many')
+    t.equal(keys.ownChangesSince(own), undefined)
+    const rows = await harness.read('SELECT count(*) AS count FROM key_change')
+    t.ok(Number(rows[0]?.['count']) <= 1_000, 'old ones go')
+  })
+
   await t.test('keys are paged newest first, by user too; those of sessions only when asked for', async t => {
     await users.create({ name: 'pages', group: 'default', role: 'user', passwordHash: null })
     const made: Key[] = []

@@ -4,7 +4,15 @@ import { createSecret, hashSecret, hintOfSecret, networkOf, readSecret, secretPa
 import { listHas, readAddressList } from '../../plugins/auth/address.ts'
 import { BadKeyLog } from '../../plugins/auth/bad-key-log.ts'
 import { auth } from '../../plugins/auth/plugin.ts'
-import { type Awaitable, callerSlot, type Exchange, type Key, type KeyStore, type Stores } from '../../src/kit/index.ts'
+import {
+  type Awaitable,
+  callerSlot,
+  type Exchange,
+  type Key,
+  type KeyChanges,
+  type KeyStore,
+  type Stores,
+} from '../../src/kit/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { MemoryCounters } from '../../src/storage/counters/memory.ts'
 import {
@@ -21,8 +29,10 @@ import {
 import { caseName } from '../harness/case-name.ts'
 
 /** Keys in a Map, with what was asked of them. `answer` decides how a lookup comes back. */
-class MapKeys implements Pick<KeyStore, 'findByHash' | 'revision' | 'ownChanges'> {
+class MapKeys implements Pick<KeyStore, 'findByHash' | 'revision' | 'changesSince' | 'ownChanges' | 'ownChangesSince'> {
   readonly rows = new Map<string, Key>()
+  /** What moved the revision, in its order. */
+  readonly changed: string[] = []
   lookups = 0
   answer: (key: Key | undefined) => Awaitable<Key | undefined> = key => key
   #revision = 1
@@ -37,12 +47,21 @@ class MapKeys implements Pick<KeyStore, 'findByHash' | 'revision' | 'ownChanges'
     return 0
   }
 
+  ownChangesSince(): KeyChanges {
+    return { keys: new Set(), users: new Set() }
+  }
+
+  changesSince(revision: number): KeyChanges {
+    return { keys: new Set(this.changed.slice(revision - 1)), users: new Set() }
+  }
+
   revision(): number {
     if (this.failing) throw new Error('disk I/O error')
     return this.#revision
   }
   put(secret: string, key: Key): void {
     this.rows.set(hashSecret(secret), key)
+    this.changed.push(key.id)
     this.#revision++
   }
 }
@@ -51,7 +70,7 @@ function setUp(t: Test, keys: MapKeys = new MapKeys(), badKeysPerMinute = 20) {
   const clock = new HandClock()
   const log = new KeptLog()
   const plan = somePlan([someGroup(), someGroup({ name: 'partner' })])
-  // The plugin asks the store for these two alone.
+  // The plugin asks the store for these alone.
   const stores = { keys } as unknown as Stores
   const hooks = auth.create({ bad_keys_per_minute: badKeysPerMinute }, someHost({ stores, clock, log, plan }))
   t.teardown(() => hooks.close?.())

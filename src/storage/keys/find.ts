@@ -1,6 +1,6 @@
-import type { Key } from '../../kit/index.ts'
+import type { Key, KeyChanges } from '../../kit/index.ts'
 import { ask, type QueryProgram } from '../query.ts'
-import { toKey, whole } from '../rows.ts'
+import { textOrNull, toKey, whole } from '../rows.ts'
 
 /** Columns of a key with those of its user that go with it; `toKey` reads them. */
 const keyQuery = `SELECT k.*, u.group_name AS user_group, u.status AS user_status FROM key k JOIN "user" u ON u.name = k.user_name`
@@ -32,4 +32,30 @@ export function* countKeys(): QueryProgram<number> {
 export function* readKeyRevision(): QueryProgram<number> {
   const [row] = yield ask(`SELECT value FROM meta WHERE name = 'key_revision'`)
   return row ? whole(row, 'value') : 0
+}
+
+/** More than these are as good as all. */
+const changesMax = 1_000
+
+/** What moved the revision since it was `since`; undefined where a change is not told any more, or there were very many. */
+export function* readKeyChanges(since: number): QueryProgram<KeyChanges | undefined> {
+  const rows = yield ask(
+    `SELECT value, key_id, user_name FROM meta LEFT JOIN key_change ON revision > ?
+     WHERE name = 'key_revision' ORDER BY revision LIMIT ?`,
+    since,
+    changesMax,
+  )
+  const [first] = rows
+  const keys = new Set<string>()
+  const users = new Set<string>()
+  let told = 0
+  for (const row of rows) {
+    const [key, user] = [textOrNull(row, 'key_id'), textOrNull(row, 'user_name')]
+    if (key !== null) keys.add(key)
+    if (user !== null) users.add(user)
+    if (key !== null || user !== null) told++
+  }
+  const moved = first ? whole(first, 'value') - since : Number.NaN
+  // One that has no row was moved by something else, or its row has gone.
+  return moved === told && told < changesMax ? { keys, users } : undefined
 }

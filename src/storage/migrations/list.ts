@@ -5,13 +5,23 @@ import { lists } from './0004-lists.ts'
 import { reviews } from './0005-reviews.ts'
 import { segments } from './0006-segments.ts'
 import { bindOldLog, logPages } from './0007-log-pages.ts'
+import { keyChanges } from './0008-key-changes.ts'
 import type { QueryProgram } from '../query.ts'
 
 /**
  * Every migration as its statements, oldest first, for both databases: they are written as SQLite has them and translated
  * for PostgreSQL. A schema is as new as the number of its migrations.
  */
-export const migrations: readonly (readonly string[])[] = [start, people, replicas, lists, reviews, segments, logPages]
+export const migrations: readonly (readonly string[])[] = [
+  start,
+  people,
+  replicas,
+  lists,
+  reviews,
+  segments,
+  logPages,
+  keyChanges,
+]
 
 /** What no statement can say, by the number of the migration that it belongs behind. */
 export const moves: { readonly [version: number]: () => QueryProgram<void> } = { 7: bindOldLog }

@@ -75,7 +75,13 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     oracle: 'known',
     says: 'a gateway does not hear of keys that were changed at another',
     likes: ['disable', 'burst'],
-    edits: [['plugins/auth/key-cache.ts', 'if (revision !== this.#revision) this.#empty()', '']],
+    edits: [
+      [
+        'plugins/auth/key-cache.ts',
+        'if (revision !== this.#revision) this.#forget(await this.#changesSince(this.#revision))',
+        '',
+      ],
+    ],
   },
   {
     name: 'refund-unchecked',

@@ -1,0 +1,38 @@
+import type { KeyChanges } from '../../kit/index.ts'
+
+/** More than these are as good as all. */
+const toldMax = 1_000
+
+/** A key or a user; null for what nobody can name. */
+type Subject = { readonly key: string } | { readonly user: string } | null
+
+/** The changes of keys and users that this process has made or tried: whoever keeps copies of keys looks at it. */
+export class OwnChanges {
+  #told: Subject[] = []
+  count = 0
+
+  async counted<T>(subject: Subject, change: Promise<T>): Promise<T> {
+    try {
+      return await change
+    } finally {
+      this.count++
+      this.#told.push(subject)
+      if (this.#told.length > toldMax) this.#told.shift()
+    }
+  }
+
+  /** Since there were so many; undefined where not all of them are known. */
+  since(count: number): KeyChanges | undefined {
+    const made = this.count - count
+    if (made < 0 || made > this.#told.length) return undefined
+    const subjects = made === 0 ? [] : this.#told.slice(-made)
+    const keys = new Set<string>()
+    const users = new Set<string>()
+    for (const subject of subjects) {
+      if (subject === null) return undefined
+      if ('key' in subject) keys.add(subject.key)
+      else users.add(subject.user)
+    }
+    return { keys, users }
+  }
+}

@@ -1,0 +1,58 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { fillKeys, onlyErrors, prepareDatabase } from '../../bench/fill.ts'
+import { KeyCache } from '../../plugins/auth/key-cache.ts'
+import { hashSecret } from '../../src/index.ts'
+import { type KeyStore, systemClock } from '../../src/kit/index.ts'
+import { openStorage } from '../../src/storage/index.ts'
+
+// What a change of one key costs those of all others: a count, not a time.
+
+for (const count of [100, 10_000]) {
+  t.test(`[9.7] of ${count} keys at hand one that is changed is looked up again, and no other`, async t => {
+    const path = join(t.testdir(), 'keys.db')
+    const url = `sqlite:${path}`
+    await prepareDatabase(url)
+    const hashes = fillKeys(path, count).map(hashSecret)
+    const open = (role: 'gateway' | 'tool') => openStorage({ url, clock: systemClock, log: onlyErrors, role })
+    const [storage, elsewhere] = [await open('gateway'), await open('tool')]
+    let lookups = 0
+    const keys: KeyStore = {
+      ...storage.keys,
+      findByHash(hash) {
+        lookups++
+        return storage.keys.findByHash(hash)
+      },
+    }
+    const cache = new KeyCache(keys, systemClock, onlyErrors)
+    t.teardown(async () => {
+      cache.close()
+      await elsewhere.close()
+      await storage.close()
+    })
+    const askAll = async (): Promise<number> => {
+      lookups = 0
+      for (const hash of hashes) await cache.find(hash)
+      return lookups
+    }
+    await cache.poll()
+    t.equal(await askAll(), count, 'each once')
+    t.equal(await askAll(), 0)
+    const [first = '', second = ''] = hashes
+    const [one, other] = [await storage.keys.findByHash(first), await storage.keys.findByHash(second)]
+
+    await storage.keys.change(one?.id ?? '', { name: 'changed here' }, 'a test')
+    t.equal(await askAll(), 1)
+    t.equal((await cache.find(first))?.key.name, 'changed here')
+    await cache.poll()
+    t.ok((await askAll()) <= 1, 'it may be told twice: by this process and by the database')
+
+    await elsewhere.keys.revoke(other?.id ?? '', 'a test')
+    await cache.poll()
+    t.equal(await askAll(), 1)
+    t.equal((await cache.find(second))?.key.status, 'revoked')
+
+    await storage.users.change('local', { group: 'partner' }, 'a test')
+    t.equal(await askAll(), count, 'a user has all of these')
+  })
+}
