@@ -8,7 +8,17 @@ import { answering, freePort } from './targets.ts'
 const root = new URL('..', import.meta.url).pathname
 
 /** A request, and how often it is sent while one thing is counted: an answer of megabytes is walked slowly. */
-export type Asked = { readonly path: string; readonly body: string | Buffer; readonly times: number }
+export type Asked = {
+  readonly path: string
+  readonly body: string | Buffer
+  readonly times: number
+  /** In the place of the one key that is made for it, and of `body`: each request takes the next. */
+  readonly secrets?: readonly string[]
+  readonly bodies?: readonly string[]
+}
+
+/** In the place of the configuration of the other rows, and of an empty storage. */
+export type Store = { readonly config?: string; readonly storage?: string }
 
 /** What one request costs. */
 export type Counted = { readonly files: readonly string[]; readonly figures: { readonly [name: string]: number } }
@@ -16,15 +26,19 @@ export type Counted = { readonly files: readonly string[]; readonly figures: { r
 type Waits = { readonly promises: number; readonly ticks: number; readonly timers: number; readonly writes: number }
 
 /** Counts one kind of request at a gateway of its own, each thing by itself, since counting one changes the others. */
-export async function walkGateway(at: string, folder: string, upstream: string, asked: Asked): Promise<Counted> {
-  const { times } = asked
-  const config = join(at, 'bench/gateway.yaml')
+export async function walkGateway(
+  at: string,
+  folder: string,
+  upstream: string,
+  { times, ...asked }: Asked,
+  { config = join(at, 'bench/gateway.yaml'), storage }: Store = {},
+): Promise<Counted> {
   const port = await freePort()
   const env = {
     ...process.env,
     TOLLGATE_LISTEN: `127.0.0.1:${port}`,
     TOLLGATE_OPS: `127.0.0.1:${await freePort()}`,
-    TOLLGATE_STORAGE: `sqlite:${join(folder, `${port}.db`)}`,
+    TOLLGATE_STORAGE: storage ?? `sqlite:${join(folder, `${port}.db`)}`,
     BENCH_UPSTREAM: upstream,
   }
   const bin = join(at, 'src/cli/bin.ts')
@@ -41,8 +55,11 @@ export async function walkGateway(at: string, folder: string, upstream: string, 
     const { stdout } = await promisify(execFile)(process.execPath, words, { env })
     const { key } = JSON.parse(stdout) as { key: string }
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    const { path, secrets = [key], bodies = [asked.body] } = asked
+    let sent = 0
     const ask = async (): Promise<void> => {
-      for (let i = 0; i < times; i++) await send({ port, agent, key, ...asked })
+      for (let i = 0; i < times; i++, sent++)
+        await send({ port, agent, path, key: turnOf(secrets, sent), body: turnOf(bodies, sent) })
     }
     await ask()
     const calls = (await count(gateway, 'calls', ask)) as { [url: string]: number }
@@ -67,6 +84,10 @@ export async function walkGateway(at: string, folder: string, upstream: string, 
     gateway.kill()
     await once(gateway, 'exit')
   }
+}
+
+function turnOf<T>(all: readonly T[], turn: number): T {
+  return all[turn % all.length] as T
 }
 
 async function count(gateway: ChildProcess, what: string, act: () => Promise<void>): Promise<unknown> {
