@@ -19,10 +19,10 @@ import {
 import { type Measured, type Row, rows, type Verdict } from './rows.ts'
 import { type Running, type Site, starters, startUpstream, type TargetName } from './targets.ts'
 
-// `npm run bench [-- --only chat,latency --runs 5 --seconds 3 --warm 10 --targets nginx,tollgate --against COMMIT --keep]`:
-// the figures of the performance table as one table, and as JSON under bench/out, with `--keep` under bench/results. Every target of a row is started once; then they
-// take turns, so that whatever else the machine does falls on all alike. With `--against` another commit of this
-// repository takes its turns too.
+// `npm run bench [-- --only chat,latency --runs 5 --seconds 3 --warm 10 --targets nginx,tollgate --against COMMIT --keep]`: the figures of
+// the performance table as one table, and as JSON under bench/out, with `--keep` under bench/results; README.md has the rows.
+// Every target of a row is started once; then they take turns, so that whatever else the machine does falls on all alike. With
+// `--against` another commit of this repository takes its turns too.
 
 const { values: options } = parseArgs({
   options: {
