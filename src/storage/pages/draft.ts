@@ -18,7 +18,7 @@ export type PageText = {
 type WhoPlace = { readonly place: number; readonly row: LogRow; usedAt: number }
 type WhatPlace = { readonly place: number; readonly row: LogRow }
 
-const whatNames = ['operation', 'status', 'outcome', 'errorCode', 'upstream', 'configRevision'] as const
+const whatNames = Object.keys(whatMembers) as (keyof typeof whatMembers)[]
 
 /** When the request of a row began: what its place in the log goes by. */
 export function placeMs({ id, time }: Pick<LogRow, 'id' | 'time'>): number {
@@ -127,10 +127,13 @@ class Dictionary {
 }
 
 function sameWhat(a: LogRow, b: LogRow): boolean {
-  for (const name of whatNames) if (a[name] !== b[name]) return false
-  return sameNames(a.forwarded, b.forwarded) && sameNames(a.dropped, b.dropped)
+  for (const name of whatNames) {
+    const [one, other] = [a[name], b[name]]
+    if (one !== other && !(Array.isArray(one) && Array.isArray(other) && sameNames(one, other))) return false
+  }
+  return true
 }
 
 function sameNames(a: readonly string[], b: readonly string[]): boolean {
-  return a === b || (a.length === b.length && a.every((name, i) => name === b[i]))
+  return a.length === b.length && a.every((name, i) => name === b[i])
 }
