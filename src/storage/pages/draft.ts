@@ -11,9 +11,11 @@ export type PageText = {
   readonly count: number
   /** The JSON of a `PageBody`; `docs/storage.md` says how it reads. */
   readonly body: string
-  /** When each key was last used. */
-  readonly used: readonly (readonly [keyId: string, at: number])[]
+  /** When each key was last used, as the JSON of `Used[]`: text crosses to a thread at the cost of a copy. */
+  readonly used: string
 }
+
+export type Used = readonly [keyId: string, at: number]
 
 type WhoPlace = { readonly place: number; readonly row: LogRow; usedAt: number }
 type WhatPlace = { readonly place: number; readonly row: LogRow }
@@ -34,33 +36,17 @@ export function draftPage(rows: readonly LogRow[]): PageText {
   const first = sorted[0] as LogRow
   const id = sharedStart(first.id, (sorted[length - 1] as LogRow).id)
   const { time } = first
-  const [who, what, ids, times, durations] = [[], [], [], [], []] as [number[], number[], string[], number[], number[]]
+  const columns = new Columns()
   let [firstMs, lastMs] = [Infinity, -Infinity]
   for (const row of sorted) {
     const ms = placeMs(row)
     if (ms < firstMs) firstMs = ms
     if (ms > lastMs) lastMs = ms
-    who.push(dictionary.placeOfWho(row))
-    what.push(dictionary.placeOfWhat(row))
-    ids.push(row.id.slice(id.length))
-    times.push(row.time - time)
-    durations.push(Math.round(row.durationMs))
+    columns.add(row, id.length, time, dictionary)
   }
-  const body: PageBody = {
-    id,
-    ids,
-    time,
-    times,
-    duration_ms: durations,
-    ...column('client_request_id', sorted, row => row.clientRequestId),
-    ...column('input_tokens', sorted, row => row.inputTokens),
-    ...column('output_tokens', sorted, row => row.outputTokens),
-    who,
-    what,
-    whos: dictionary.whos,
-    whats: dictionary.whats,
-  }
-  return { firstMs, lastMs, count: length, body: JSON.stringify(body), used: dictionary.used() }
+  const { whos, whats } = dictionary
+  const body: PageBody = { id, time, ...columns.lists(), whos, whats }
+  return { firstMs, lastMs, count: length, body: JSON.stringify(body), used: JSON.stringify(dictionary.used()) }
 }
 
 /** Rows in the order of their ids, each id once. Nearly all come so. */
@@ -72,13 +58,47 @@ export function sortById(rows: readonly LogRow[]): readonly LogRow[] {
   return sorted.filter((row, i) => row.id !== sorted[i - 1]?.id)
 }
 
-function column<N extends string, V>(
-  name: N,
-  rows: readonly LogRow[],
-  of: (row: LogRow) => V | null,
-): { readonly [name in N]?: readonly (V | null)[] } {
-  const values = rows.map(of)
-  return (values.every(value => value === null) ? {} : { [name]: values }) as { readonly [name in N]?: (V | null)[] }
+/** One list for each thing that a row has of its own. */
+class Columns {
+  readonly #ids: string[] = []
+  readonly #times: number[] = []
+  readonly #durations: number[] = []
+  readonly #clientIds: (string | null)[] = []
+  readonly #inputs: (number | null)[] = []
+  readonly #outputs: (number | null)[] = []
+  readonly #who: number[] = []
+  readonly #what: number[] = []
+  #hasClientIds = false
+  #hasInputs = false
+  #hasOutputs = false
+
+  add(row: LogRow, idStart: number, since: number, dictionary: Dictionary): void {
+    this.#ids.push(row.id.slice(idStart))
+    this.#times.push(row.time - since)
+    this.#durations.push(Math.round(row.durationMs))
+    this.#clientIds.push(row.clientRequestId)
+    this.#inputs.push(row.inputTokens)
+    this.#outputs.push(row.outputTokens)
+    this.#hasClientIds ||= row.clientRequestId !== null
+    this.#hasInputs ||= row.inputTokens !== null
+    this.#hasOutputs ||= row.outputTokens !== null
+    this.#who.push(dictionary.placeOfWho(row))
+    this.#what.push(dictionary.placeOfWhat(row))
+  }
+
+  /** Without those that say nothing. */
+  lists() {
+    return {
+      ids: this.#ids,
+      times: this.#times,
+      duration_ms: this.#durations,
+      ...(this.#hasClientIds && { client_request_id: this.#clientIds }),
+      ...(this.#hasInputs && { input_tokens: this.#inputs }),
+      ...(this.#hasOutputs && { output_tokens: this.#outputs }),
+      who: this.#who,
+      what: this.#what,
+    }
+  }
 }
 
 function sharedStart(a: string, b: string): string {
@@ -96,10 +116,10 @@ class Dictionary {
 
   placeOfWho(row: LogRow): number {
     const known = this.#whos.get(row.keyId)
-    const found = known?.find(one => one.row.user === row.user && one.row.group === row.group)
-    if (found) {
-      if (row.time > found.usedAt) found.usedAt = row.time
-      return found.place
+    for (const one of known ?? []) {
+      if (one.row.user !== row.user || one.row.group !== row.group) continue
+      if (row.time > one.usedAt) one.usedAt = row.time
+      return one.place
     }
     const place = this.whos.push(cellsOf(whoMembers, row) as Who) - 1
     const one = { place, row, usedAt: row.time }
@@ -110,16 +130,15 @@ class Dictionary {
 
   placeOfWhat(row: LogRow): number {
     const known = this.#whats.get(row.model)
-    const found = known?.find(one => sameWhat(one.row, row))
-    if (found) return found.place
+    for (const one of known ?? []) if (sameWhat(one.row, row)) return one.place
     const place = this.whats.push(cellsOf(whatMembers, row) as What) - 1
     if (known) known.push({ place, row })
     else this.#whats.set(row.model, [{ place, row }])
     return place
   }
 
-  used(): PageText['used'] {
-    const used: (readonly [string, number])[] = []
+  used(): readonly Used[] {
+    const used: Used[] = []
     for (const [keyId, places] of this.#whos)
       if (keyId !== null) used.push([keyId, Math.max(...places.map(({ usedAt }) => usedAt))])
     return used

@@ -4,7 +4,7 @@ import { noteUsed } from '../keys/note-used.ts'
 import { ask, type QueryProgram, skipLocked } from '../query.ts'
 import { whole } from '../rows.ts'
 import type { LoosePages } from './loose.ts'
-import { draftPage, type PageText, placeMs, sortById } from './draft.ts'
+import { draftPage, type PageText, placeMs, sortById, type Used } from './draft.ts'
 import { findRows, readPage } from './find.ts'
 import { Page } from './parse.ts'
 import { sumPage } from './sums.ts'
@@ -29,7 +29,7 @@ export function* writeLogs(loose: LoosePages, { page, again }: LogBatch): QueryP
   const missing = again ? yield* withoutThose(page) : page
   if (!missing) return
   yield* insertPage(missing)
-  yield* noteUsed(new Map(missing.used))
+  yield* noteUsed(new Map(JSON.parse(missing.used) as Used[]))
   if (!loose.isDue(missing.count)) return
   yield* bindLoose(loose)
 }
