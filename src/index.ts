@@ -201,6 +201,14 @@ export async function openStorage(options: {
 }
 
 /**
+ * Starts what a gateway on a file of SQLite needs longest for, before its configuration has been read. What it returns ends
+ * what no gateway has taken by then.
+ */
+export async function prepareStorage(): Promise<() => Promise<void>> {
+  return (await import('./storage/sqlite/thread.ts')).prepareThread()
+}
+
+/**
  * Makes a key; `by` says to the trail who does. The secret is returned this once and stored only as its hash.
  * @throws StorageError `user_unknown`
  */
