@@ -201,11 +201,13 @@ export async function openStorage(options: {
 }
 
 /**
- * Starts what a gateway on a file of SQLite needs longest for, before its configuration has been read. What it returns ends
- * what no gateway has taken by then.
+ * For a process that does nothing but serve, before its configuration is read: starts what a gateway on a file of SQLite
+ * needs longest for, and keeps what none needs from being loaded. What it returns ends what no gateway has taken by then.
  */
-export async function prepareStorage(): Promise<() => Promise<void>> {
-  return (await import('./storage/sqlite/thread.ts')).prepareThread()
+export async function prepareProcess(): Promise<() => Promise<void>> {
+  const release = (await import('./storage/sqlite/thread.ts')).prepareThread()
+  await (await import('./gateway/import-http.ts')).importHttp()
+  return release
 }
 
 /**
