@@ -1,3 +1,4 @@
+import { boundYoungSpace } from './bound-young-space.ts'
 import { endOnFault } from './end-on-fault.ts'
 import type { Gateway } from './gateway.ts'
 import { importHttp } from './import-http.ts'
@@ -28,6 +29,7 @@ function end(): void {
 async function start({ file, first, current, owner }: WorkerConfig): Promise<void> {
   const config: Text = { file, text: first }
   await importHttp()
+  boundYoungSpace()
   const { createGateway } = await import('./gateway.ts')
   const gateway = await createGateway(config, { role: 'worker', owner })
   if (current !== first) {
