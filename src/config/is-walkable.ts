@@ -1,4 +1,5 @@
 import { formats } from './formats.ts'
+import { compilePattern } from './walk-schema.ts'
 
 /**
  * Whether a schema is a sound one made of no more than `walkSchema` knows. Of any other, which somebody's plugin may
@@ -74,7 +75,7 @@ function isMapping(value: unknown): value is { readonly [key: string]: unknown }
 
 function isPattern(text: string): boolean {
   try {
-    return new RegExp(text, 'u').unicode
+    return compilePattern(text).unicode
   } catch {
     return false
   }

@@ -193,7 +193,8 @@ function countCharacters(text: string): number {
 
 const patterns = new Map<string, RegExp>()
 
-function compilePattern(pattern: string): RegExp {
+/** @throws SyntaxError */
+export function compilePattern(pattern: string): RegExp {
   const known = patterns.get(pattern)
   if (known) return known
   const compiled = new RegExp(pattern, 'u')
