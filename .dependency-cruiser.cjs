@@ -28,7 +28,7 @@ const doors = {
 /** Package → the one place that may name it. */
 const homes = {
   '@clack/prompts': '^src/cli/ask-setup[.]ts$',
-  ajv: '^src/config/validate[.]ts$',
+  ajv: '^src/config/compile-schema[.]ts$',
   commander: '^src/cli/',
   'fastest-levenshtein': '^src/config/',
   fastify: '^src/admin/server[.]ts$',

@@ -17,6 +17,7 @@ import {
   tellOverdrawn,
   type TierRule,
   useChargeId,
+  withoutLength,
 } from '../../src/kit/index.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
 import { BillingStage } from './billing-stage.ts'
@@ -273,18 +274,4 @@ function typeOf(contentType: string): string {
 /** Types of answers that are read for images; text of any kind may be JSON, and is looked at as such. */
 function mayTell(type: string): boolean {
   return type === '' || type === 'application/json' || type.endsWith('+json') || type.startsWith('text/')
-}
-
-/** The headers of an answer that is not the bytes the upstream measured. */
-function withoutLength(headers: { readonly [name: string]: string }): { readonly [name: string]: string } {
-  const gone = new Set([
-    'content-length',
-    'etag',
-    'digest',
-    'content-digest',
-    'repr-digest',
-    'content-md5',
-    'accept-ranges',
-  ])
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !gone.has(name)))
 }

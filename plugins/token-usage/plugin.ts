@@ -19,6 +19,7 @@ import {
   type UsageRule,
   useChargeId,
   withField,
+  withoutLength,
 } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
 import { inspect } from './inspect.ts'
@@ -281,8 +282,4 @@ function openReading(reply: Reply, options: ReadingOptions & { readonly fileToke
   if (isPlain && type.startsWith('text/event-stream')) return new EventReading(options)
   if (isPlain && type.includes('json')) return new JsonReading(options)
   return new PlainReading({ ...options, isText: !isPlain || type.startsWith('text/') })
-}
-
-function withoutLength(headers: Reply['headers']): Reply['headers'] {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'content-length'))
 }

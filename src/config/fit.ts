@@ -5,14 +5,15 @@ import { reportSchemaErrors } from './report-schema-errors.ts'
 import type { Report } from './report.ts'
 import type { Source } from './source.ts'
 import { mapScalars, type Path, type ScalarTree, toValue, type Tree } from './tree.ts'
-import { createValidator, type SchemaError, type Validator } from './validate.ts'
+import type { SchemaError, Validator } from './schema-error.ts'
+import { createValidator } from './validate.ts'
 
 type Compiled = { readonly validator: Validator; readonly schema: SchemaData }
 type Fitted = { readonly settings: unknown; readonly schema: SchemaData }
 
 /** Holds the tree against the schema and hands over its value with defaults filled in, as far as it fits. */
-export function fitTree(root: Tree, pipeline: Pipeline, source: Source, report: Report): Fitted {
-  const { validator, schema } = compileFor(pipeline, report)
+export async function fitTree(root: Tree, pipeline: Pipeline, source: Source, report: Report): Promise<Fitted> {
+  const { validator, schema } = await compileFor(pipeline, report)
   let value = spellOutSteps(toValue(root), pipeline)
   let schemaErrors = validator.validate(value)
   const retyped = retypeFilled(root, schemaErrors)
@@ -25,14 +26,14 @@ export function fitTree(root: Tree, pipeline: Pipeline, source: Source, report: 
 }
 
 /** A plugin whose schema is none is reported, and its options and sections are then taken as they are. */
-function compileFor({ steps, plugins, unopened }: Pipeline, report: Report): Compiled {
+async function compileFor({ steps, plugins, unopened }: Pipeline, report: Report): Promise<Compiled> {
   try {
-    return compile(composeSchema(plugins, unopened))
+    return await compile(composeSchema(plugins, unopened))
   } catch (error) {
     const sound = new Map(plugins)
     const failed: string[] = []
     for (const { name, path, plugin } of steps) {
-      const diagnostic = plugin && compileFault(name, plugin)
+      const diagnostic = plugin && (await compileFault(name, plugin))
       if (diagnostic === undefined) continue
       const message = `the schema of the plugin '${name}' cannot be used: ${diagnostic}`
       report.atValue(path, { code: 'plugin_failed', message, remedy: 'this is for its author to mend' })
@@ -44,13 +45,13 @@ function compileFor({ steps, plugins, unopened }: Pipeline, report: Report): Com
   }
 }
 
-function compile(schema: SchemaData): Compiled {
-  return { validator: createValidator(schema), schema }
+async function compile(schema: SchemaData): Promise<Compiled> {
+  return { validator: await createValidator(schema), schema }
 }
 
-function compileFault(step: string, plugin: AnyPlugin): string | undefined {
+async function compileFault(step: string, plugin: AnyPlugin): Promise<string | undefined> {
   try {
-    createValidator(composeSchema(new Map([[step, plugin]])))
+    await createValidator(composeSchema(new Map([[step, plugin]])))
     return undefined
   } catch (error) {
     return error instanceof Error ? error.message : String(error)

@@ -1,4 +1,16 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, parseDocument } from 'yaml'
+import {
+  type Document,
+  type DocumentOptions,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  type ParseOptions,
+  parseDocument,
+  type SchemaOptions,
+} from 'yaml'
 import type { PlacedDiagnostic } from './report.ts'
 import type { Entry, MapTree, Path, ScalarTree, Span, Tree } from './tree.ts'
 
@@ -10,15 +22,22 @@ export type ReadResult = {
 
 const whole: Span = { start: 0, end: 1 }
 const faultsMax = 20
+/** Levels of lists and mappings; a configuration has fewer than twenty. What is below is not read. */
+const depthMax = 100
+const tooDeep = {
+  code: 'yaml_deep',
+  message: `lists and mappings are nested more than ${depthMax} levels deep`,
+  remedy: 'look for brackets, colons or dashes that repeat here, and take them out',
+}
 
 /**
  * Reads YAML 1.2 (core schema) into a tree with places. Refused, each at its place: syntax errors, several documents,
  * keys set twice or not plain text, tags, and anchors, aliases and merge keys: a price stands on the line it is charged by.
  */
 export function readYaml(text: string): ReadResult {
-  const document = parseDocument(text, { version: '1.2', merge: false, uniqueKeys: false, prettyErrors: false })
-  const syntax = syntaxDiagnostics(document, text)
-  if (syntax.length > 0) return { root: undefined, diagnostics: syntax }
+  const document = parse(text, { merge: false, uniqueKeys: false })
+  const syntax = document ? syntaxDiagnostics(document, text) : [{ ...tooDeep, path: [], span: whole }]
+  if (!document || syntax.length > 0) return { root: undefined, diagnostics: syntax }
   if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) {
     const remedy = 'write at least `version: 1`, groups, upstreams, families, models and routes'
     return {
@@ -36,9 +55,20 @@ export function readForeignYaml(text: string): {
   readonly value: unknown
   readonly diagnostics: readonly PlacedDiagnostic[]
 } {
-  const document = parseDocument(text, { version: '1.2', merge: true, prettyErrors: false })
+  const document = parse(text, { merge: true })
+  if (!document) return { value: undefined, diagnostics: [{ ...tooDeep, path: [], span: whole }] }
   const diagnostics = syntaxDiagnostics(document, text)
   return { value: diagnostics.length > 0 ? undefined : document.toJS({ maxAliasCount: 100 }), diagnostics }
+}
+
+/** Undefined for a text that is nested so deeply that the package runs out of stack where it does not expect to. */
+function parse(text: string, options: ParseOptions & DocumentOptions & SchemaOptions): Document.Parsed | undefined {
+  try {
+    return parseDocument(text, { version: '1.2', prettyErrors: false, ...options })
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
 }
 
 /** The first diagnostic of each line, and nothing that follows from one: the rest of a text whose beginning was not understood. */
@@ -50,6 +80,7 @@ function syntaxDiagnostics(document: Document.Parsed, text: string): PlacedDiagn
     const follows = diagnostics.length > 0 && message.includes(' in YAML stream')
     if (follows || lines.has(lineStart) || diagnostics.length === faultsMax) continue
     lines.add(lineStart)
+    if (code === 'RESOURCE_EXHAUSTION') return [{ ...tooDeep, path: [], span: { start: pos[0], end: pos[1] } }]
     const remedy = syntaxRemedy(code, message, /^.*/.exec(text.slice(lineStart))?.[0] ?? '')
     const span = { start: pos[0], end: pos[1] }
     const kind = code === 'TAG_RESOLVE_FAILED' ? 'yaml_tag' : 'yaml_syntax'
@@ -107,6 +138,10 @@ class Reader {
     const span = spanOf(node)
     const refused = this.#refuse(node)
     if (refused) this.diagnostics.push({ ...refused, path })
+    if (path.length > depthMax) {
+      this.diagnostics.push({ ...tooDeep, path, span })
+      return scalar(span, null, true)
+    }
     if (isMap(node)) return this.#convertMap(node.items as YamlPair[], span, path)
     if (isSeq(node)) {
       const elements = node.items.map((element, i) => this.convert(element as Node | null, [...path, i]))

@@ -8,22 +8,6 @@ export function openSource(call: UpstreamCall, head: AnswerHead, upstream: Upstr
   return head.codings.length === 0 ? call : new DecodedAnswer(call, head.codings, upstream.answerBytesMax)
 }
 
-/** Headers that measure the bytes as they were packed. */
-const measures: ReadonlySet<string> = new Set([
-  'content-length',
-  'content-encoding',
-  'etag',
-  'digest',
-  'content-digest',
-  'repr-digest',
-  'content-md5',
-  'accept-ranges',
-])
-
-export function withoutMeasures(headers: { readonly [name: string]: string }): { readonly [name: string]: string } {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !measures.has(name)))
-}
-
 /** What stands before every plugin's stages: upstreams quote the key that they refuse. */
 export function firstStages(status: number, upstream: Upstream): readonly Stage[] {
   const redaction = status < 400 ? undefined : createRedaction(upstream.credential)

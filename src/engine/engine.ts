@@ -23,9 +23,10 @@ import {
   Slots,
   type Target,
   type Upstream,
+  withoutLength,
 } from '../kit/index.ts'
 import { ByteBudget, ByteClaim } from '../wire/index.ts'
-import { firstStages, openSource, withoutMeasures } from './answer-source.ts'
+import { firstStages, openSource } from './answer-source.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import type { Source } from './decode.ts'
@@ -398,7 +399,7 @@ export class Engine {
       ex,
       {
         status: head.status,
-        headers: source === call ? headers : withoutMeasures(headers),
+        headers: source === call ? headers : withoutLength(headers),
         stages: firstStages(head.status, upstream),
         endUnknown: state.endUnknown,
       },

@@ -1,5 +1,7 @@
+import { boundYoungSpace } from './bound-young-space.ts'
 import { endOnFault } from './end-on-fault.ts'
-import { createGateway, type Gateway } from './gateway.ts'
+import type { Gateway } from './gateway.ts'
+import { importHttp } from './import-http.ts'
 import type { FromWorker, Question, Questions, StartFailure, ToWorker, WorkerConfig } from './worker-messages.ts'
 
 /** The process that a supervisor starts: a whole gateway on an address and a storage that it shares with its like. */
@@ -26,6 +28,9 @@ function end(): void {
 
 async function start({ file, first, current, owner }: WorkerConfig): Promise<void> {
   const config: Text = { file, text: first }
+  await importHttp()
+  boundYoungSpace()
+  const { createGateway } = await import('./gateway.ts')
   const gateway = await createGateway(config, { role: 'worker', owner })
   if (current !== first) {
     config.text = current

@@ -31,6 +31,12 @@ export type Reply = {
   readonly provesEnd?: boolean
 }
 
+/** The headers of an answer whose bytes are no longer those that the upstream counted: of what measures them no other passes. */
+export function withoutLength(headers: Reply['headers']): Reply['headers'] {
+  const { 'content-length': _, ...kept } = headers
+  return kept
+}
+
 /** An answer that the gateway gives without an upstream. */
 export type Answer = {
   readonly status: number

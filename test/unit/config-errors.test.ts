@@ -37,6 +37,22 @@ t.test('every error is listed, at the place an editor shows, with what would be 
   }
 })
 
+t.test('a text that is nested without end is refused at a place, however it is nested and however deeply', async t => {
+  const units = ['b: ', '- ', '? ', '[', '{a: ', '- a: ', '? - ', '[{']
+  for (const depth of [50, 300, 1_400, 5_461])
+    for (const unit of units) {
+      const found = await findingsOf(`version: 1\nx:\n  ${unit.repeat(depth)}`)
+      t.ok(found.length > 0 && found.every(({ line, col }) => line > 0 && col > 0), `${depth} times '${unit}'`)
+      for (const { message } of found) t.notMatch(message, /stack/, `${depth} times '${unit}'`)
+    }
+  for (const depth of [120, 840, 1_400]) {
+    const names = Array.from({ length: depth }, (_, i) => `${' '.repeat(i)}a:`).join('\n')
+    const [deep] = (await findingsOf(`version: 1\n${names}`)).filter(({ code }) => code === 'yaml_deep')
+    t.match(deep, { line: Number, message: /more than 100 levels/, remedy: /take them out/ }, `${depth} names`)
+    t.ok(deep && deep.line > 100, `${depth} names: where they are too deep`)
+  }
+})
+
 t.test('a finding shows the line it is about, with a caret under the place', async t => {
   const [finding] = await findingsOf(readFileSync(new URL('not-a-whole-number.yaml', folder), 'utf8'))
   t.equal(finding?.path, 'groups.default.rpm')

@@ -156,6 +156,24 @@ t.test('what bodies hold together is limited before they are read', async t => {
     second.discard()
   })
 
+  t.test(
+    'memory of one key, whose uploads take two MiB each while they come, one when they are on the disk',
+    async t => {
+      const { read } = await startPlugin(t, { memoryBytesMax: 8 * MiB })
+      const coming = Array.from({ length: 3 }, () => new PassThrough())
+      const reading = coming.map(source => read(source, { bytes: big.length }))
+      await t.rejects(
+        read(Buffer.from(big)),
+        { code: 'form_over_capacity' },
+        'three quarters are taken: a quarter is for other keys',
+      )
+      for (const source of coming) source.end(Buffer.from(big))
+      const kept = await Promise.all(reading)
+      kept.push(await read(Buffer.from(big)))
+      for (const form of kept) form.discard()
+    },
+  )
+
   t.test('disk, where a body of unknown length counts as the longest', async t => {
     const { read } = await startPlugin(t, { spoolBytesMax: 33 * MiB })
     const first = await read(streamOf(big))

@@ -102,6 +102,11 @@ t.test('[9.3] a connection that is to end, or whose answer says nothing of it an
     ['something else that has it in its name', answer.replace('Content', 'Connection: close-not\r\nContent'), 1],
     ['HTTP/1.0', answer.replace('1.1', '1.0'), 3],
     ['HTTP/1.0 that stays', answer.replace('1.1', '1.0').replace('Content', 'Connection: keep-alive\r\nContent'), 1],
+    [
+      'HTTP/1.0 that stays, in chunks, which it does not know',
+      'HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
+      3,
+    ],
     ['a 204', 'HTTP/1.1 204 No Content\r\n\r\n', 1],
     ['a 204 of some length', 'HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n', 3],
     ['bytes behind it', `${answer}HTTP/1.1 200 OK\r\n`, 3],
@@ -219,6 +224,27 @@ t.test('[9.3] a connection that cannot be opened is told to one who waits, and t
     t.strictSame(told, ['error'], 'and had not begun')
     t.match(error, { code: 'ECONNREFUSED' }, 'why')
   }
+})
+
+t.test('[9.3] a connection that cannot be opened is not told to one whom another will serve', async t => {
+  let dials = 0
+  const server = await listenRaw(t, socket => void socket.on('data', () => socket.write(answer)))
+  const { connect } = await import('node:net')
+  const client = openClient(t, server, {
+    connect: () =>
+      dials++ > 0
+        ? Promise.reject(Object.assign(new Error('no'), { code: 'ECONNREFUSED' }))
+        : new Promise(resolve => {
+            const socket: Socket = connect({ port: server.port, host: '127.0.0.1' }, () => resolve(socket))
+          }),
+  })
+  await client.answer()
+  // Idle for long enough to be listened to before it is used: meanwhile a dial fails that was made for somebody else.
+  client.clock.pass(100)
+  const [shared, own] = await Promise.all([client.answer(), client.answer({ fresh: true })])
+  t.strictSame(shared.told, ['start', '200', 'data', 'end'], 'he came first, and has the one that was idle')
+  t.match(own.error, { code: 'ECONNREFUSED' }, 'his dial it was')
+  t.equal(dials, 2)
 })
 
 t.test('[9.3] a connection that is not there in time is given up by the clock that was handed in', async t => {

@@ -47,8 +47,7 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
     const plan = ask.parts.plan()
     const { plain, zipped, etag } = shelf.take(plan, name, () => make(plan))
     const tagged = { ...headers, etag }
-    const known = String(ask.headers['if-none-match']).split(',')
-    if (known.some(one => one.trim() === etag)) return new Reply(304, tagged)
+    if (isKnown(String(ask.headers['if-none-match']), etag)) return new Reply(304, tagged)
     const zips = /\bgzip\b/.test(String(ask.headers['accept-encoding']))
     if (!zips) return new Reply(200, tagged, plain)
     return new Reply(200, { ...tagged, 'content-encoding': 'gzip' }, zipped)
@@ -145,4 +144,13 @@ function calculate({ parts }: PageAsk, { model, operation, size, n }: Calculatio
     if (!(error instanceof Failure)) throw error
     return { kind: 'refused', message: error.message }
   }
+}
+
+/** Whether a caller who has what `known` says has this already (RFC 9110 13.1.2). */
+function isKnown(known: string, etag: string): boolean {
+  return known.trim() === '*' || known.split(',').some(one => opaque(one.trim()) === opaque(etag))
+}
+
+function opaque(etag: string): string {
+  return etag.replace(/^W\//, '')
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { loadConfig, type Plan } from '../../index.ts'
+import { loadConfig, type Plan, prepareProcess } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { offerFirstKey } from '../offer-first-key.ts'
 import { offerSetup } from '../offer-setup.ts'
@@ -9,7 +9,8 @@ import { watchFile } from '../watch-file.ts'
 
 /** Runs the gateway until a signal ends it: SIGTERM and SIGINT drain, a second one ends at once, SIGHUP reloads. */
 export async function serve({ config }: { readonly config: string }): Promise<void> {
-  const served = await open(config)
+  const release = await prepareProcess()
+  const served = await open(config).finally(release)
   handleSignals(served)
   watchFile(config, () => void reload(served))
   announce(served, config)

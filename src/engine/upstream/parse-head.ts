@@ -48,7 +48,10 @@ export function parseHead(text: string): ParsedHead {
     else if (typeof before === 'string') headers[name] = [before, value]
     else before.push(value)
   }
-  return { status: Number(first[2]), headers, persists: persists(first[1] === '1', headers['connection']) }
+  const isNew = first[1] === '1'
+  // HTTP/1.0 knows no codings: whoever passed it on may have seen another end of it (RFC 9112 6.1).
+  const isFramed = isNew || headers['transfer-encoding'] === undefined
+  return { status: Number(first[2]), headers, persists: isFramed && persists(isNew, headers['connection']) }
 }
 
 function lineEnd(text: string, from: number): number {

@@ -180,26 +180,36 @@ export class Pool implements Keeper, Timed {
     this.#dial()
   }
 
-  /** It would have been for whoever came first: he is told. */
+  /** Who came first of those for whom it was is told, and nobody whom a connection that rests will serve. */
   #onDialFailed(connection: Connection, error: Error): void {
     this.#dialled--
     this.#all.delete(connection)
-    const waiter = this.#nextWaiting()
+    const waiter = earlier(this.#firstUnserved, this.#waitingFresh.first)
     if (waiter) this.#dismiss(waiter, error)
     this.#dial()
   }
 
   /** Who came first. */
   #nextWaiting(): Waiter | undefined {
-    const { first: any } = this.#waiting
-    const { first: fresh } = this.#waitingFresh
-    return any && fresh ? (any.turn < fresh.turn ? any : fresh) : (any ?? fresh)
+    return earlier(this.#waiting.first, this.#waitingFresh.first)
+  }
+
+  /** Who came first of those that take any connection, behind as many as connections rest. */
+  get #firstUnserved(): Waiter | undefined {
+    let waiter = this.#waiting.first
+    for (let left = this.#resting.length + this.#listened.length; waiter && left > 0; left--) waiter = waiter.behind
+    return waiter
   }
 
   #dismiss(waiter: Waiter, error: Error): void {
     waiter.line?.leave(waiter)
     waiter.onError(error)
   }
+}
+
+/** Who of two came first, where there are two. */
+function earlier(one: Waiter | undefined, other: Waiter | undefined): Waiter | undefined {
+  return one && other ? (one.turn < other.turn ? one : other) : (one ?? other)
 }
 
 /** For how long an idle connection is kept, whose upstream says or does not say for how long it keeps it. */

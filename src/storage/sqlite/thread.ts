@@ -7,11 +7,46 @@ export type StorageThread = Pick<Worker, 'on' | 'once' | 'postMessage' | 'termin
 /** Starts the thread of a name, `writer-thread` or `reader-thread`, with what it is given to begin with. */
 export type StartThread = (name: string, workerData: unknown) => StorageThread
 
+/** A writer's thread that is told later what it writes. */
+let spare: Worker | undefined
+
 /**
  * Starts the thread whose file stands beside this one: `.ts` here, `.js` once compiled. Where the process keeps compiled
  * code on disk the thread does too, which halves the time it takes to start; by itself it would not.
  */
 export function startThread(name: string, workerData: unknown): Worker {
+  if (name === 'writer-thread' && spare) return takeSpare(spare, workerData)
+  return create(name, workerData)
+}
+
+/**
+ * Starts a writer's thread before it is known what it shall write: Node needs as long for that as a gateway to read its
+ * configuration, and has another core to do it on. @returns what ends it, unless it has been taken by then
+ */
+export function prepareThread(): () => Promise<void> {
+  const thread = create('writer-thread', undefined)
+  // Nobody waits for it: a process that ends for its configuration takes it along, and one that lost it starts another.
+  thread.unref()
+  thread.once('error', forget).once('exit', forget)
+  spare = thread
+  return async () => {
+    if (spare === thread) await thread.terminate()
+  }
+}
+
+function forget(): void {
+  spare = undefined
+}
+
+function takeSpare(thread: Worker, workerData: unknown): Worker {
+  spare = undefined
+  thread.off('error', forget).off('exit', forget)
+  thread.ref()
+  thread.postMessage(workerData, [])
+  return thread
+}
+
+function create(name: string, workerData: unknown): Worker {
   const cache = getCompileCacheDir()
   const env = cache === undefined ? process.env : { ...process.env, NODE_COMPILE_CACHE: dirname(cache) }
   return new Worker(new URL(`./${name}${extname(import.meta.url)}`, import.meta.url), { workerData, env, name })

@@ -2,4 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { runWriter } from './writer-core.ts'
 
 if (!parentPort) throw new Error('the writer runs as a thread')
-runWriter(workerData, parentPort)
+const port = parentPort
+// One that was started ahead is told later what it writes.
+if (workerData === undefined || workerData === null) port.once('message', start => runWriter(start, port))
+else runWriter(workerData, port)

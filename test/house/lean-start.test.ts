@@ -1,0 +1,64 @@
+import { execFile } from 'node:child_process'
+import { resolve } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** What a process says that runs this as a module, without the hooks that tap puts into every child. */
+async function run(code: string, options: readonly string[] = []): Promise<unknown> {
+  const { stdout } = await promisify(execFile)(process.execPath, [...options, '--input-type=module', '-e', code], {
+    cwd: root,
+    env: { ...process.env, NODE_OPTIONS: '' },
+  })
+  return JSON.parse(stdout)
+}
+
+t.test('a process that serves does not load undici, and whoever wants it has it', async t => {
+  const told = await run(`
+    const { createRequire } = await import('node:module')
+    const { prepareProcess } = await import('./src/index.ts')
+    const has = () => process.moduleLoadList.some(name => name.endsWith('deps/undici/undici'))
+    const release = await prepareProcess()
+    await import('./src/gateway/gateway.ts')
+    await import('./src/engine/index.ts')
+    await release()
+    const before = has()
+    const http = createRequire(import.meta.url)('node:http')
+    const names = [typeof http.WebSocket, typeof http.CloseEvent, typeof http.MessageEvent, typeof WebSocket, typeof fetch]
+    console.log(JSON.stringify({ before, names, after: has() }))
+  `)
+  t.strictSame(told, { before: false, names: Array(5).fill('function'), after: true })
+})
+
+t.test('a configuration of what comes with the gateway is read without a compiler of schemas', async t => {
+  const told = await run(`
+    const { loadConfig } = await import('./src/index.ts')
+    const { ok } = await loadConfig('gateway.yaml', {})
+    const { createRequire } = await import('node:module')
+    const loaded = Object.keys(createRequire(import.meta.url).cache).filter(name => name.includes('/ajv/'))
+    console.log(JSON.stringify({ ok, loaded }))
+  `)
+  t.strictSame(told, { ok: true, loaded: [] })
+})
+
+/** What V8 has given young objects, in MiB, once many have been made of which some live for a while. */
+const churn = `
+  const kept = []
+  for (let turn = 0; turn < 300; turn++) {
+    for (let i = 0; i < 20000; i++) kept[(turn * 20000 + i) % 600000] = { i, text: [i, turn] }
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  const { getHeapSpaceStatistics } = await import('node:v8')
+  console.log(getHeapSpaceStatistics().find(space => space.space_name === 'new_space').space_size / 1048576)
+`
+const bound = `(await import('./src/gateway/bound-young-space.ts')).boundYoungSpace()\n`
+
+t.test('young objects get no more than 64 MiB, where nobody has said otherwise', async t => {
+  const free = (await run(churn)) as number
+  const bounded = (await run(bound + churn)) as number
+  t.ok(bounded >= 16 && bounded <= 64, `bounded: ${bounded} MiB`)
+  t.ok(free >= 1.5 * bounded, `V8 by itself: ${free} MiB`)
+  const asked = (await run(bound + churn, ['--max-semi-space-size=48'])) as number
+  t.ok(asked > bounded, `by the operator's own bound: ${asked} MiB`)
+})
