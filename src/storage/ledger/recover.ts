@@ -3,7 +3,7 @@ import { lostOfLogRow } from '../../kit/shapes/log-row.ts'
 import type { LogRow } from '../../kit/index.ts'
 import { prunedUntil } from '../journal/prune.ts'
 import { ask, type Row, skipLocked, type QueryProgram } from '../query.ts'
-import { findRows } from '../pages/find.ts'
+import { findMissing } from '../pages/missing.ts'
 import { writeRows } from '../pages/write.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
 import { readSegment } from '../segments/find.ts'
@@ -156,9 +156,8 @@ function readSound(segment: Row): readonly Booked[] {
 }
 
 function* writeMissing(rows: readonly LogRow[]): QueryProgram<void> {
-  const there = yield* findRows(rows.map(({ id }) => id))
   // What is charged beside images has the images' row.
-  yield* writeRows(rows.filter(({ id }) => !there.has(id) && !id.endsWith(useChargeId(''))))
+  yield* writeRows(yield* findMissing(rows.filter(({ id }) => !id.endsWith(useChargeId('')))))
 }
 
 function logOfCharge(charge: Row): LogRow {
