@@ -7,6 +7,7 @@ import { migrations } from '../../src/storage/migrations/list.ts'
 import { draftPage } from '../../src/storage/pages/draft.ts'
 import type { LoosePages } from '../../src/storage/pages/loose.ts'
 import { writeLogs } from '../../src/storage/pages/write.ts'
+import type { QueryProgram, Rows } from '../../src/storage/query.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 
 export const noon = Date.UTC(2026, 10, 22, 12)
@@ -62,6 +63,21 @@ export function write(connection: Connection, rows: readonly LogRow[], together:
 
 export const count = (connection: Connection, sql: string): number =>
   Number(connection.all({ sql, params: [] })[0]?.['n'])
+
+/** Runs steps, and gives what each statement gave. */
+export function watch<T>(
+  connection: Connection,
+  steps: QueryProgram<T>,
+): { readonly value: T; readonly given: readonly Rows[] } {
+  const given: Rows[] = []
+  let next = steps.next()
+  while (next.done !== true) {
+    const rows = connection.all(next.value)
+    given.push(rows)
+    next = steps.next(rows)
+  }
+  return { value: next.value, given }
+}
 
 /** A row as an older gateway writes it. */
 export const insertOld = (

@@ -16,23 +16,8 @@ import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { used } from '../contract/segments.ts'
 import { facts, logRow, newKey, silentLog } from '../contract/storage.ts'
 import { caseName } from '../harness/case-name.ts'
-import { count, insertOld, makeFile, minute, noon, open, rowAt, write } from '../harness/log-pages.ts'
+import { count, insertOld, makeFile, minute, noon, open, rowAt, watch, write } from '../harness/log-pages.ts'
 import { startPostgres } from '../harness/postgres.ts'
-
-/** Runs steps, and gives what each statement gave. */
-function watch<T>(
-  connection: Connection,
-  steps: QueryProgram<T>,
-): { readonly value: T; readonly given: readonly Rows[] } {
-  const given: Rows[] = []
-  let next = steps.next()
-  while (next.done !== true) {
-    const rows = connection.all(next.value)
-    given.push(rows)
-    next = steps.next(rows)
-  }
-  return { value: next.value, given }
-}
 
 const bodiesOf = (given: readonly Rows[]): number => given.flat().filter(row => row['body'] !== undefined).length
 

@@ -6,7 +6,7 @@ import { ask, type Row, skipLocked, type QueryProgram } from '../query.ts'
 import { findMissing } from '../pages/missing.ts'
 import { writeRows } from '../pages/write.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
-import { readSegment } from '../segments/find.ts'
+import { readSound } from '../segments/find.ts'
 import type { Booked } from '../segments/parse.ts'
 import { afterAll } from '../segments/reach.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
@@ -137,21 +137,13 @@ function* writeMissingOfSegments(at: number): QueryProgram<void> {
   for (let looked = 0; looked < lookedAt; ) {
     const segments = yield ask(lastSegments, before)
     const left = segments.filter(row => row['alive'] === null)
-    const booked = left.flatMap(readSound).filter(one => one.at >= since)
+    // A gateway starts whatever somebody has done to a segment; an audit tells.
+    const booked = left.flatMap(row => readSound(row) ?? []).filter(one => one.at >= since)
     yield* writeMissing(booked.map(logOfBooked))
     looked += segments.reduce((sum, row) => sum + whole(row, 'count'), 0)
     const last = segments.at(-1)
     if (!last || segments.length < segmentsTogether) return
     before = text(last, 'last_id')
-  }
-}
-
-/** A gateway starts whatever somebody has done to a segment; an audit tells. */
-function readSound(segment: Row): readonly Booked[] {
-  try {
-    return readSegment(segment)
-  } catch {
-    return []
   }
 }
 
