@@ -4,6 +4,7 @@ import { systemClock } from '../../src/kit/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { listLogs } from '../../src/storage/journal/list.ts'
 import { pruneLogs } from '../../src/storage/journal/prune.ts'
+import { beat } from '../../src/storage/ledger/recover.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { draftPage } from '../../src/storage/pages/draft.ts'
 import { LoosePages } from '../../src/storage/pages/loose.ts'
@@ -14,7 +15,7 @@ import { translateSchema } from '../../src/storage/postgres/translate.ts'
 import type { QueryProgram, Rows } from '../../src/storage/query.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { used } from '../contract/segments.ts'
-import { facts, logRow, newKey, silentLog } from '../contract/storage.ts'
+import { facts, holdOf, logRow, newKey, silentLog } from '../contract/storage.ts'
 import { caseName } from '../harness/case-name.ts'
 import { count, insertOld, makeFile, minute, noon, open, rowAt, watch, write } from '../harness/log-pages.ts'
 import { startPostgres } from '../harness/postgres.ts'
@@ -76,6 +77,21 @@ t.test('[9.4] rows that nobody else is like cost no more each the more of them t
   const few = Math.min(...[1, 2, 3, 4].map(() => timeOf(1_000)))
   const many = Math.min(...[1, 2, 3, 4].map(() => timeOf(8_000)))
   t.ok(many / few < 40, caseName({ few, many }))
+})
+
+t.test('[9.4] a few rows by what their images were are found in as few pages', async t => {
+  const connection = open(t)
+  const rows = Array.from({ length: 1_000 }, (_, i) => rowAt(noon + i * minute, i))
+  write(connection, rows, 10, new LoosePages())
+  connection.db.exec('PRAGMA foreign_keys = OFF; DROP TRIGGER line_open')
+  for (const { id } of rows)
+    connection.db.exec(
+      `INSERT INTO line (charge_id, idx, tier, source, price, flags) VALUES ('${id}', 0, '4K', 'output', 1, '[]')`,
+    )
+  const { value, given } = watch(connection, listLogs({ tier: '4K', limit: 20 }))
+  t.same(value, rows.slice(-20).toReversed())
+  t.ok(bodiesOf(given) < 8, caseName({ bodies: bodiesOf(given) }))
+  t.same(connection.run(listLogs({ tier: '4K', limit: 700 })), rows.slice(-700).toReversed())
 })
 
 t.test('[9.4] several at once on PostgreSQL', async t => {
@@ -150,6 +166,32 @@ t.test('[9.4] several at once on PostgreSQL', async t => {
     }
     await first.query('COMMIT')
     t.equal(await sumOf(), 40)
+  })
+
+  t.test('two that find what a third has left write its lost rows once', async t => {
+    const own = await postgres.createDatabase()
+    const gone = await openStorage({ url: own, clock: systemClock, log: silentLog, role: 'gateway' })
+    await gone.ledger.hold(holdOf(await gone.keys.create(newKey()), 40_000))
+    await gone.close()
+    const ownPool = createPool(own, 2)
+    t.teardown(() => ownPool.end())
+    const clients = [await ownPool.connect(), await ownPool.connect()] as const
+    await clients[0].query(
+      `INSERT INTO replica (owner, epoch, host, started_at, lease_until)
+       SELECT owner, 1, 'here', 0, now_ms() + 20000 FROM unnest(ARRAY['a', 'b']) AS owner`,
+    )
+    const beatAs = (client: (typeof clients)[number], owner: string) =>
+      new Session(client).run(beat({ owner, epoch: 1, host: 'here', chain: owner }, Date.now()))
+    for (const client of clients) await client.query('BEGIN')
+    await beatAs(clients[0], 'a')
+    const second = beatAs(clients[1], 'b')
+    await Promise.race([second, postgresWaits()])
+    await clients[0].query('COMMIT')
+    await second
+    await clients[1].query('COMMIT')
+    const { rows } = await clients[0].query('SELECT sum(count) AS n FROM log_page')
+    t.equal(Number(rows[0]?.n), 1)
+    for (const client of clients) client.release()
   })
 
   async function postgresWaits(): Promise<void> {

@@ -31,6 +31,10 @@ const together = 1_000
 /** Of the charges that ended last. */
 const lookedAt = 5_000
 
+/** Two that find the same rows missing would both write them: the second waits for this row. */
+const oneAtATime = `INSERT INTO meta (name, value) VALUES ('recoveries', 1)
+  ON CONFLICT (name) DO UPDATE SET value = meta.value + 1`
+
 const segmentsTogether = 64
 const lastSegments = `SELECT s.*, r.epoch AS alive FROM segment s
   LEFT JOIN replica r ON r.owner = s.owner AND r.epoch = s.epoch WHERE s.last_id < ? ORDER BY s.last_id DESC LIMIT ${segmentsTogether}`
@@ -116,6 +120,7 @@ function* settleLined(identity: WriterIdentity, at: number): QueryProgram<number
  * were deleted for their age stay away, unless a clock that was ahead has said so.
  */
 function* writeMissingLogs(at: number): QueryProgram<void> {
+  yield ask(oneAtATime)
   const left = `SELECT id, created_at, ended_at, key_id, user_name, group_name, model, operation, delivery, upstream,
     config_revision FROM charge WHERE ${isLeft}`
   yield* writeMissing((yield ask(`${left} AND state = 'reserved'`)).map(logOfCharge))
