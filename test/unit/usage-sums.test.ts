@@ -96,7 +96,8 @@ t.test('[9.4] use is the same before charges are added up, half-way, and after',
   const now = clock.now() + day
   const sum = (at: number) => connection.transact(() => connection.run(sumUp(at)))
   const added: number[] = []
-  added.push(sum(from + 2 * day))
+  for (let count = 1; count > 0; added.push(count)) count = sum(from + 2 * day)
+  const half = added.reduce((all, one) => all + one, 0)
   t.same(tell(asked), before, 'half-way')
   for (;;) {
     const count = sum(now)
@@ -108,7 +109,7 @@ t.test('[9.4] use is the same before charges are added up, half-way, and after',
     requests,
     'each once',
   )
-  t.ok((added[0] ?? 0) > 50 && (added[0] ?? 0) < requests, caseName({ added }))
+  t.ok(half > 50 && half < requests, caseName({ half }))
   t.same(tell(asked), before, 'after')
   connection.db.exec('DELETE FROM log_page; DELETE FROM log_word')
   const full = { since: from - 2 * day, until: from + 40 * day }

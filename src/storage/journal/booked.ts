@@ -7,9 +7,8 @@ import { ask, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { findBooked } from '../segments/find.ts'
 import type { Booked } from '../segments/parse.ts'
-import { begunAt } from '../segments/reach.ts'
 import { dayMs, eachBooking, partsBeside, wholeSteps } from './summed.ts'
-import { TokenWalk } from './tokens.ts'
+import { type Tokens, TokenWalk } from './tokens.ts'
 import { type Place, placeOfRow, samePlace, type Uses } from './uses.ts'
 
 const usePart = useChargeId('')
@@ -38,37 +37,28 @@ export function* addBooked(uses: Uses, match: UsageMatch): QueryProgram<void> {
     })
   }
   for (const part of partsBeside(days, since, until)) {
-    const counter = new Counter(match)
+    const walk = new TokenWalk({ ...match, since: part.since })
     yield* eachBooking(part, function* (some) {
-      for (const [one, counts] of yield* counter.count(some.filter(booked => isOf(booked, match))))
-        uses.add(placeOf(one), counts)
+      const own = some.filter(booked => isOf(booked, match))
+      const last = own.at(-1)
+      if (!last) return
+      for (const [one, counts] of yield* countUses(own, yield* walk.upTo(last.id))) uses.add(placeOf(one), counts)
     })
   }
   yield* addGivenBack(uses, match)
 }
 
-/** What charges come to as use, for whoever goes through them in the order of their ids. */
-export class Counter {
-  readonly #match: UsageMatch
-  #tokens: TokenWalk | undefined
-
-  /** Of charges that match, as the log of those has them. */
-  constructor(match: UsageMatch) {
-    this.#match = match
-  }
-
-  *count(some: readonly Booked[]): QueryProgram<readonly (readonly [Booked, Partial<UsageCounts>])[]> {
-    const [first, last] = [some[0], some.at(-1)]
-    if (!first || !last) return []
-    this.#tokens ??= new TokenWalk({ ...this.#match, since: begunAt(first.id) })
-    const tokens = yield* this.#tokens.upTo(last.id)
-    const placed = yield* findPlaces(some)
-    return some.map(one => {
-      // The tokens of a request whose images are charged too have a charge of their own.
-      const isBeside = one.id.endsWith(usePart) && samePlace(placed.get(one.id.slice(0, -usePart.length)), placeOf(one))
-      return [one, { requests: isBeside ? 0 : 1, amount: one.amount, ...tokens.get(one.id) }]
-    })
-  }
+/** What charges come to as use, with the tokens that the log has of their requests. */
+export function* countUses(
+  some: readonly Booked[],
+  tokens: ReadonlyMap<string, Tokens>,
+): QueryProgram<readonly (readonly [Booked, Partial<UsageCounts>])[]> {
+  const placed = yield* findPlaces(some)
+  return some.map(one => {
+    // The tokens of a request whose images are charged too have a charge of their own.
+    const isBeside = one.id.endsWith(usePart) && samePlace(placed.get(one.id.slice(0, -usePart.length)), placeOf(one))
+    return [one, { requests: isBeside ? 0 : 1, amount: one.amount, ...tokens.get(one.id) }]
+  })
 }
 
 function isOf({ payer }: Booked, { user, keyId }: UsageMatch): boolean {

@@ -6,8 +6,9 @@ import { asksForCharge, idsOfFew, keepCharged } from './charged.ts'
 
 /** No page is larger, whatever is asked for. */
 const rowsMax = 1_000
-/** Charges that are looked up at once. */
-const idsTogether = 256
+/** Charges that are looked up at once: as few as may do at first, for each may be in a page of its own. */
+const idsFirst = 16
+const idsMost = 256
 
 /** Newest first, which is by id: ids are ordered by time. The next page begins `before` the last id of this one. */
 export function* listLogs(filter: LogFilter): QueryProgram<readonly LogRow[]> {
@@ -38,8 +39,10 @@ function createSource(filter: LogFilter): () => QueryProgram<readonly LogRow[] |
 
 function byCharges(filter: LogFilter, few: NonNullable<ReturnType<typeof idsOfFew>>): ReturnType<typeof createSource> {
   let last: string | undefined
+  let together = Math.min(Math.max(filter.limit, idsFirst), idsMost)
   return function* next() {
-    const ids = yield* few(idsTogether, last)
+    const ids = yield* few(together, last)
+    together = Math.min(together * 2, idsMost)
     if (ids.length === 0) return undefined
     last = ids.at(-1)
     const rows = yield* findRows(ids, filter)

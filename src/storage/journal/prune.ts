@@ -1,8 +1,9 @@
 import { firstIdAt } from '../../kit/ids.ts'
-import { findHeads, readPages } from '../pages/find.ts'
+import { findHeads, type PageHead, readSound } from '../pages/find.ts'
 import { LogWalk } from '../pages/walk.ts'
 import { deletePage, shortenPage } from '../pages/write.ts'
-import { ask, type QueryProgram } from '../query.ts'
+import { ask, lockRows, type QueryProgram } from '../query.ts'
+import { begunAt } from '../segments/reach.ts'
 
 /** Where `meta` keeps how far the log was pruned. */
 export const prunedUntil = 'pruned_until'
@@ -16,21 +17,35 @@ export function* pruneLogs({ until, limit }: { readonly until: number; readonly 
     Math.floor(until),
   )
   const end = yield* endOfOldest(until, limit)
+  const heads = yield* findHeads(0, placeOfEnd(end, until))
   let gone = 0
-  for (const head of yield* findHeads(0, until)) {
-    const [page] = yield* readPages([head])
-    const old = page?.firstAt(end) ?? 0
-    if (!page || old === 0) continue
-    if (old === page.count) yield* deletePage(head.number, page)
-    else yield* shortenPage(head.number, page, page.rows().slice(old))
-    gone += old
-  }
+  for (const head of heads.toSorted((a, b) => a.number - b.number)) gone += yield* prunePage(head, end, until)
   return gone
+}
+
+/** Nothing that sorts before the end is in a page that begins later. */
+function placeOfEnd(end: string, until: number): number {
+  const ms = begunAt(end)
+  return Number.isNaN(ms) ? until : ms
+}
+
+/** @returns how many rows went */
+function* prunePage({ number, count, lastMs }: PageHead, end: string, until: number): QueryProgram<number> {
+  // Somebody else who prunes, or binds, may be at it.
+  const [row] = yield ask(`SELECT number, body FROM log_page WHERE number = ? ${lockRows}`, number)
+  if (!row) return 0
+  const page = readSound(row)
+  // What nobody can read goes when all of it is out of date.
+  const old = page ? page.firstAt(end) : lastMs < until ? count : 0
+  if (old === 0) return 0
+  if (!page || old === page.count) yield* deletePage(number, page)
+  else yield* shortenPage(number, page, page.rows().slice(old))
+  return old
 }
 
 /** What the oldest rows sort before: pages overlap, so they are in no one page. */
 function* endOfOldest(until: number, limit: number): QueryProgram<string> {
-  const walk = new LogWalk({ until }, 'oldest')
+  const walk = new LogWalk({ until }, 'oldest', 'left out')
   for (let found = 0; found < limit; ) {
     const some = yield* walk.next()
     if (some.length === 0) break

@@ -1,18 +1,32 @@
 import { firstIdAt } from '../../kit/ids.ts'
-import { ask, type QueryProgram, type Value } from '../query.ts'
+import { keepLoose } from '../pages/missing.ts'
+import { ask, lockRows, type QueryProgram, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import { readSegment } from '../segments/find.ts'
+import { readSound } from '../segments/find.ts'
 import type { Booked } from '../segments/parse.ts'
 import { begunAt } from '../segments/reach.ts'
-import { Counter } from './booked.ts'
+import { countUses } from './booked.ts'
 import { dayMs, hourMs } from './summed.ts'
+import { findTokens } from './tokens.ts'
 
 /** Of one commit: it takes some milliseconds, and others wait. */
 const chargesTogether = 1_000
 const segmentsTogether = 16
 /** By then the log has the rows of charges, or never will. */
 const ripeMs = 300_000
+/** From the first charge of a commit on: the log of so much time is looked through for their tokens, whatever else is in it. */
+const spanMs = 3_600_000
 
+/** One at a time: others wait for this row. */
+const wait = `SELECT value FROM meta WHERE name = 'summed' ${lockRows}`
+/** Chains whose first segment that has not been added up is not one of these last minutes. */
+const ripeChains = `SELECT id, upto FROM
+  (SELECT c.id, c.position AS last, coalesce(u.position, 0) AS upto FROM chain c LEFT JOIN usage_chain u ON u.chain = c.id) ends
+  WHERE last > upto AND (SELECT s.last_id FROM segment s WHERE s.chain = ends.id AND s.position > ends.upto
+    ORDER BY s.position LIMIT 1) NOT BETWEEN ? AND ?`
+
+const nextSegments =
+  'SELECT chain, position, last_id, body FROM segment WHERE chain = ? AND position > ? ORDER BY position LIMIT ?'
 const addUse = `INSERT INTO usage_sum (begun, day, user_name, key_id, model, currency, requests, amount, input_tokens, output_tokens)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (begun, day, key_id, model, user_name, currency) DO UPDATE SET
   requests = usage_sum.requests + excluded.requests, amount = usage_sum.amount + excluded.amount,
@@ -28,54 +42,60 @@ const moveOn = `INSERT INTO usage_chain (chain, position) VALUES (?, ?)
  * @returns how many charges; 0 when there is nothing left to do
  */
 export function* sumUp(at: number): QueryProgram<number> {
-  // One at a time: others wait for this row.
-  yield ask(`UPDATE meta SET value = value + 1 WHERE name = 'summed' RETURNING value`)
-  const chains = yield ask(
-    `SELECT c.id, c.position AS last, coalesce(u.position, 0) AS upto FROM chain c LEFT JOIN usage_chain u ON u.chain = c.id
-     WHERE c.position > coalesce(u.position, 0)`,
-  )
-  for (const chain of chains) {
-    const [id, from] = [text(chain, 'id'), whole(chain, 'upto')]
-    const { booked, upto } = yield* readOn(id, from, whole(chain, 'last'), firstIdAt('req_', at - ripeMs))
+  yield ask(wait)
+  const unripe = unripeAt(at)
+  for (const row of yield ask(ripeChains, unripe.from, unripe.to)) {
+    const [chain, from] = [text(row, 'id'), whole(row, 'upto')]
+    const { booked, upto } = yield* readOn(chain, from, unripe)
+    // Somebody has damaged what comes next: an audit tells.
     if (upto === from) continue
-    yield ask(moveOn, id, upto)
+    yield ask(moveOn, chain, upto)
     yield* add(booked.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
-    if (booked.length > 0) return booked.length
+    return booked.length
   }
   return 0
+}
+
+/** Ids of segments that come too early. One that is a day ahead was made by a clock that has been put right since. */
+type Unripe = { readonly from: string; readonly to: string }
+
+function unripeAt(at: number): Unripe {
+  return { from: firstIdAt('req_', at - ripeMs), to: firstIdAt('req_', at + dayMs) }
 }
 
 /** The next charges of a chain that are ripe, and the place up to which that is all of them. */
 function* readOn(
   chain: string,
   from: number,
-  last: number,
-  ripe: string,
+  unripe: Unripe,
 ): QueryProgram<{ readonly booked: readonly Booked[]; readonly upto: number }> {
   const booked: Booked[] = []
   for (let upto = from; ; ) {
-    const segments = yield ask(
-      'SELECT chain, position, last_id, body FROM segment WHERE chain = ? AND position > ? ORDER BY position LIMIT ?',
-      chain,
-      upto,
-      segmentsTogether,
-    )
+    const segments = yield ask(nextSegments, chain, upto, segmentsTogether)
     for (const segment of segments) {
-      if (booked.length >= chargesTogether || text(segment, 'last_id') >= ripe) return { booked, upto }
-      for (const one of readSegment(segment)) booked.push(one)
+      const last = text(segment, 'last_id')
+      const isUnripe = last >= unripe.from && last <= unripe.to
+      if (isUnripe || booked.length >= chargesTogether || isFar(booked[0], last)) return { booked, upto }
+      const charges = readSound(segment)
+      if (!charges) return { booked, upto }
+      for (const one of charges) booked.push(one)
       upto = whole(segment, 'position')
     }
-    // What else there is up to its end is no segment.
-    if (segments.length < segmentsTogether) return { booked, upto: last }
+    if (segments.length < segmentsTogether) return { booked, upto }
   }
+}
+
+function isFar(first: Booked | undefined, id: string): boolean {
+  return first !== undefined && Math.abs(begunAt(id) - begunAt(first.id)) > spanMs
 }
 
 function* add(booked: readonly Booked[]): QueryProgram<void> {
   const [first, last] = [booked[0], booked.at(-1)]
   if (!first || !last) return
+  yield* keepLoose(begunAt(first.id), begunAt(last.id))
   const [uses, spent] = [new Sums(), new Sums()]
-  const counter = new Counter({ since: begunAt(first.id), until: begunAt(last.id) + 1 })
-  for (const [one, counts] of yield* counter.count(booked)) {
+  const tokens = yield* findTokens(booked.map(({ id }) => id))
+  for (const [one, counts] of yield* countUses(booked, tokens)) {
     const { payer, terms, at, amount } = one
     const begun = begunAt(one.id)
     const { requests = 0, inputTokens = 0, outputTokens = 0 } = counts

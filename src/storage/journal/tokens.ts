@@ -1,8 +1,9 @@
 import type { LogRow, UsageMatch, UsageRow } from '../../kit/index.ts'
+import { findRows } from '../pages/find.ts'
 import { LogWalk } from '../pages/walk.ts'
 import type { QueryProgram } from '../query.ts'
 
-type Tokens = Pick<UsageRow, 'inputTokens' | 'outputTokens'>
+export type Tokens = Pick<UsageRow, 'inputTokens' | 'outputTokens'>
 
 /** What the log has of requests' tokens, for whoever goes through charges in the order of their ids. */
 export class TokenWalk {
@@ -26,6 +27,12 @@ export class TokenWalk {
     this.#waiting = this.#waiting.filter(row => row.id > id)
     return found
   }
+}
+
+/** Tokens of some requests, by their ids: of those that are spread thinly among others. */
+export function* findTokens(ids: readonly string[]): QueryProgram<ReadonlyMap<string, Tokens>> {
+  const rows = yield* findRows(ids, {}, 'left out')
+  return new Map([...rows].map(([id, row]) => [id, tokensOf(row)]))
 }
 
 function tokensOf({ inputTokens, outputTokens }: LogRow): Tokens {

@@ -3,10 +3,10 @@ import { lostOfLogRow } from '../../kit/shapes/log-row.ts'
 import type { LogRow } from '../../kit/index.ts'
 import { prunedUntil } from '../journal/prune.ts'
 import { ask, type Row, skipLocked, type QueryProgram } from '../query.ts'
-import { findRows } from '../pages/find.ts'
+import { findMissing } from '../pages/missing.ts'
 import { writeRows } from '../pages/write.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
-import { readSegment } from '../segments/find.ts'
+import { readSound } from '../segments/find.ts'
 import type { Booked } from '../segments/parse.ts'
 import { afterAll } from '../segments/reach.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
@@ -30,6 +30,10 @@ const together = 1_000
 
 /** Of the charges that ended last. */
 const lookedAt = 5_000
+
+/** Two that find the same rows missing would both write them: the second waits for this row. */
+const oneAtATime = `INSERT INTO meta (name, value) VALUES ('recoveries', 1)
+  ON CONFLICT (name) DO UPDATE SET value = meta.value + 1`
 
 const segmentsTogether = 64
 const lastSegments = `SELECT s.*, r.epoch AS alive FROM segment s
@@ -116,6 +120,7 @@ function* settleLined(identity: WriterIdentity, at: number): QueryProgram<number
  * were deleted for their age stay away, unless a clock that was ahead has said so.
  */
 function* writeMissingLogs(at: number): QueryProgram<void> {
+  yield ask(oneAtATime)
   const left = `SELECT id, created_at, ended_at, key_id, user_name, group_name, model, operation, delivery, upstream,
     config_revision FROM charge WHERE ${isLeft}`
   yield* writeMissing((yield ask(`${left} AND state = 'reserved'`)).map(logOfCharge))
@@ -137,7 +142,8 @@ function* writeMissingOfSegments(at: number): QueryProgram<void> {
   for (let looked = 0; looked < lookedAt; ) {
     const segments = yield ask(lastSegments, before)
     const left = segments.filter(row => row['alive'] === null)
-    const booked = left.flatMap(readSound).filter(one => one.at >= since)
+    // A gateway starts whatever somebody has done to a segment; an audit tells.
+    const booked = left.flatMap(row => readSound(row) ?? []).filter(one => one.at >= since)
     yield* writeMissing(booked.map(logOfBooked))
     looked += segments.reduce((sum, row) => sum + whole(row, 'count'), 0)
     const last = segments.at(-1)
@@ -146,19 +152,9 @@ function* writeMissingOfSegments(at: number): QueryProgram<void> {
   }
 }
 
-/** A gateway starts whatever somebody has done to a segment; an audit tells. */
-function readSound(segment: Row): readonly Booked[] {
-  try {
-    return readSegment(segment)
-  } catch {
-    return []
-  }
-}
-
 function* writeMissing(rows: readonly LogRow[]): QueryProgram<void> {
-  const there = yield* findRows(rows.map(({ id }) => id))
   // What is charged beside images has the images' row.
-  yield* writeRows(rows.filter(({ id }) => !there.has(id) && !id.endsWith(useChargeId(''))))
+  yield* writeRows(yield* findMissing(rows.filter(({ id }) => !id.endsWith(useChargeId('')))))
 }
 
 function logOfCharge(charge: Row): LogRow {

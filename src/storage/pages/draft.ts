@@ -20,6 +20,9 @@ export type Used = readonly [keyId: string, at: number]
 type WhoPlace = { readonly place: number; readonly row: LogRow; usedAt: number }
 type WhatPlace = { readonly place: number; readonly row: LogRow }
 
+/** Of one model, what is looked for by comparing: it is faster, as long as there is little of it. */
+const comparedMax = 16
+
 const whatNames = Object.keys(whatMembers) as (keyof typeof whatMembers)[]
 
 /** When the request of a row began: what its place in the log goes by. */
@@ -111,6 +114,8 @@ function sharedStart(a: string, b: string): string {
 class Dictionary {
   readonly #whos = new Map<string | null, WhoPlace[]>()
   readonly #whats = new Map<string | null, WhatPlace[]>()
+  /** By its text, what is beyond those: callers make up names of fields, and may make up new ones for every request. */
+  readonly #otherWhats = new Map<string, number>()
   readonly whos: Who[] = []
   readonly whats: What[] = []
 
@@ -131,9 +136,18 @@ class Dictionary {
   placeOfWhat(row: LogRow): number {
     const known = this.#whats.get(row.model)
     for (const one of known ?? []) if (sameWhat(one.row, row)) return one.place
-    const place = this.whats.push(cellsOf(whatMembers, row) as What) - 1
+    const what = cellsOf(whatMembers, row) as What
+    if (known && known.length >= comparedMax) return this.#placeOfOther(what)
+    const place = this.whats.push(what) - 1
     if (known) known.push({ place, row })
     else this.#whats.set(row.model, [{ place, row }])
+    return place
+  }
+
+  #placeOfOther(what: What): number {
+    const name = JSON.stringify(what)
+    let place = this.#otherWhats.get(name)
+    if (place === undefined) this.#otherWhats.set(name, (place = this.whats.push(what) - 1))
     return place
   }
 

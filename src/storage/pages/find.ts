@@ -48,6 +48,15 @@ export function readPage(row: Row): Page {
   }
 }
 
+/** undefined for a page that cannot be read. */
+export function readSound(row: Row): Page | undefined {
+  try {
+    return readPage(row)
+  } catch {
+    return undefined
+  }
+}
+
 /** The next of some pages to read with one statement: a few thousand rows together, or fewer where fewer may do. */
 export function takeTogether(pages: readonly PageHead[], from: number, rowsMax = rowsTogether): readonly PageHead[] {
   let to = from
@@ -56,8 +65,11 @@ export function takeTogether(pages: readonly PageHead[], from: number, rowsMax =
   return pages.slice(from, to)
 }
 
+/** What is done about a page that somebody has damaged: whoever asked is told, or does without it. */
+export type Damaged = 'told' | 'left out'
+
 /** Some pages in the order in which they are named; those that are gone are left out. */
-export function* readPages(wanted: readonly PageHead[]): QueryProgram<readonly Page[]> {
+export function* readPages(wanted: readonly PageHead[], damaged: Damaged = 'told'): QueryProgram<readonly Page[]> {
   const rows = yield* askIn(
     'SELECT number, body FROM log_page WHERE number IN (…)',
     wanted.map(({ number }) => number),
@@ -65,7 +77,8 @@ export function* readPages(wanted: readonly PageHead[]): QueryProgram<readonly P
   const bodies = new Map(rows.map(row => [whole(row, 'number'), row]))
   return wanted.flatMap(({ number }) => {
     const row = bodies.get(number)
-    return row ? [readPage(row)] : []
+    const page = row && (damaged === 'told' ? readPage(row) : readSound(row))
+    return page ? [page] : []
   })
 }
 
@@ -80,15 +93,23 @@ export function* readSums(firstMs: number, lastMs: number): QueryProgram<Readonl
 }
 
 /** Rows by their ids, of those that match; those that are in no page are left out. */
-export function* findRows(ids: readonly string[], match: LogMatch = {}): QueryProgram<ReadonlyMap<string, LogRow>> {
+export function* findRows(
+  ids: readonly string[],
+  match: LogMatch = {},
+  damaged: Damaged = 'told',
+): QueryProgram<ReadonlyMap<string, LogRow>> {
   const found = new Map<string, LogRow>()
+  const inOrder = ids.toSorted()
   const heads = ids.length > 0 ? yield* findHeadsOf(ids) : []
   for (let from = 0; from < heads.length; ) {
     const together = takeTogether(heads, from)
     from += together.length
-    for (const page of yield* readPages(together)) {
+    for (const page of yield* readPages(together, damaged)) {
       const places = new Set(placesIn(page, match))
-      for (const id of ids) {
+      const last = page.idOf(page.count - 1)
+      for (let next = firstOf(inOrder, page.idOf(0)); next < inOrder.length; next++) {
+        const id = inOrder[next] as string
+        if (id > last) break
         const at = page.placeOf(id)
         if (at !== undefined && places.has(at)) found.set(id, page.rowOf(at))
       }
@@ -108,11 +129,17 @@ function* findHeadsOf(ids: readonly string[]): QueryProgram<readonly PageHead[]>
 
 /** Whether one of some moments, in order, lies in a page. */
 function hasTime(times: readonly number[], { firstMs, lastMs }: PageHead): boolean {
-  let [low, high] = [0, times.length]
+  const at = firstOf(times, firstMs)
+  return at < times.length && (times[at] as number) <= lastMs
+}
+
+/** Where the first of some stands, in order, that is this one or behind it. */
+function firstOf<T extends string | number>(inOrder: readonly T[], wanted: T): number {
+  let [low, high] = [0, inOrder.length]
   while (low < high) {
     const middle = (low + high) >> 1
-    if ((times[middle] as number) < firstMs) low = middle + 1
+    if ((inOrder[middle] as T) < wanted) low = middle + 1
     else high = middle
   }
-  return low < times.length && (times[low] as number) <= lastMs
+  return low
 }

@@ -2,7 +2,7 @@ import type { LogFilter, LogMatch, LogRow } from '../../kit/index.ts'
 import type { QueryProgram } from '../query.ts'
 import { begunAt } from '../segments/reach.ts'
 import { placeMs } from './draft.ts'
-import { findHeads, type PageHead, readPages, takeTogether } from './find.ts'
+import { type Damaged, findHeads, type PageHead, readPages, takeTogether } from './find.ts'
 import { placesIn, rangeOf } from './match.ts'
 import type { Page } from './parse.ts'
 import { wordOf } from './words.ts'
@@ -33,6 +33,7 @@ function orElse(ms: number, other: number): number {
 export class LogWalk {
   readonly #question: Question
   readonly #isOnward: boolean
+  readonly #damaged: Damaged
   #pages: readonly PageHead[] | undefined
   #read = 0
   #rowsTogether = rowsFirst
@@ -40,8 +41,9 @@ export class LogWalk {
   #lastId: string | undefined
 
   /** Oldest first, or newest first. */
-  constructor(question: Question, order: 'oldest' | 'newest') {
+  constructor(question: Question, order: 'oldest' | 'newest', damaged: Damaged = 'told') {
     this.#question = question
+    this.#damaged = damaged
     this.#isOnward = order === 'oldest'
   }
 
@@ -52,7 +54,7 @@ export class LogWalk {
       const together = takeTogether(pages, this.#read, this.#rowsTogether)
       this.#read += together.length
       this.#rowsTogether = Math.min(this.#rowsTogether * 2, rowsMost)
-      for (const page of yield* readPages(together)) this.#take(page)
+      for (const page of yield* readPages(together, this.#damaged)) this.#take(page)
       const ready = this.#takeReady(pages[this.#read])
       if (ready.length > 0) return ready
     }

@@ -1,11 +1,13 @@
 import type { LogRow } from '../../kit/index.ts'
+import { askIn } from '../ask-in.ts'
 import { insertRows } from '../insert-rows.ts'
 import { noteUsed } from '../keys/note-used.ts'
 import { ask, type QueryProgram, skipLocked } from '../query.ts'
 import { whole } from '../rows.ts'
 import type { LoosePages } from './loose.ts'
 import { draftPage, type PageText, placeMs, sortById, type Used } from './draft.ts'
-import { findRows, readPage } from './find.ts'
+import { readSound } from './find.ts'
+import { findMissing } from './missing.ts'
 import { Page } from './parse.ts'
 import { sumPage } from './sums.ts'
 import { wordsOf } from './words.ts'
@@ -45,10 +47,8 @@ function* insertPage({ firstMs, lastMs, count, body }: PageText): QueryProgram<v
 
 /** What of a page is not in the log yet. */
 function* withoutThose(page: PageText): QueryProgram<PageText | undefined> {
-  const rows = new Page(page.body).rows()
-  const there = yield* findRows(rows.map(row => row.id))
-  if (there.size === 0) return page
-  const missing = rows.filter(row => !there.has(row.id))
+  const missing = yield* findMissing(new Page(page.body).rows())
+  if (missing.length === page.count) return page
   return missing.length > 0 ? draftPage(missing) : undefined
 }
 
@@ -57,13 +57,21 @@ function* bindLoose(loose: LoosePages): QueryProgram<void> {
   const found = yield ask(`SELECT number, count FROM log_page WHERE sums IS NULL ORDER BY number ${skipLocked}`)
   const count = found.reduce((sum, row) => sum + whole(row, 'count'), 0)
   if (!loose.areEnough(found.length, count)) return
-  const rows: LogRow[] = []
-  for (const { number } of found) {
-    const [gone] = yield ask('DELETE FROM log_page WHERE number = ? RETURNING number, body', Number(number))
-    if (gone) rows.push(...readPage(gone).rows())
-  }
-  yield* bind(rows, loose.boundRows)
+  yield* bind(yield* takeRows(found.map(row => whole(row, 'number'))), loose.boundRows)
   loose.bound()
+}
+
+/** Takes the rows out of some pages. One that somebody has damaged stays as it is. */
+function* takeRows(numbers: readonly number[]): QueryProgram<readonly LogRow[]> {
+  const found = yield* askIn('SELECT number, body FROM log_page WHERE number IN (…)', numbers)
+  const pages = new Map<number, Page>()
+  for (const row of found) {
+    const page = readSound(row)
+    if (page) pages.set(whole(row, 'number'), page)
+  }
+  const sound = numbers.filter(number => pages.has(number))
+  yield* askIn('DELETE FROM log_page WHERE number IN (…)', sound)
+  return sound.flatMap(number => pages.get(number)?.rows() ?? [])
 }
 
 /** Writes rows as bound pages. */
@@ -112,10 +120,11 @@ export function* shortenPage(number: number, page: Page, rows: readonly LogRow[]
   )
 }
 
-/** Takes a page away, with its words. */
-export function* deletePage(number: number, page: Page): QueryProgram<void> {
+/** Takes a page away, with its words; which those were, one that somebody has damaged does not say. */
+export function* deletePage(number: number, page: Page | undefined): QueryProgram<void> {
   yield ask('DELETE FROM log_page WHERE number = ?', number)
-  yield* dropWords(number, wordsOf(page))
+  if (page) yield* dropWords(number, wordsOf(page))
+  else yield ask('DELETE FROM log_word WHERE page = ?', number)
 }
 
 function* dropWords(number: number, words: readonly string[]): QueryProgram<void> {

@@ -33,6 +33,15 @@ export function readSegment(row: Row): readonly Booked[] {
   }
 }
 
+/** undefined for a segment that cannot be read. */
+export function readSound(row: Row): readonly Booked[] | undefined {
+  try {
+    return readSegment(row)
+  } catch {
+    return undefined
+  }
+}
+
 /** What was given back of charges that are in segments, by their ids. */
 export function* findRefunds(ids: readonly string[]): QueryProgram<ReadonlyMap<string, number>> {
   const rows = yield* askIn(`SELECT charge_id, amount FROM reversal WHERE charge_id IN (…)`, ids)

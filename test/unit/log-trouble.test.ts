@@ -1,0 +1,207 @@
+import { performance } from 'node:perf_hooks'
+import t from 'tap'
+import { systemClock } from '../../src/kit/index.ts'
+import { openStorage } from '../../src/storage/index.ts'
+import { listLogs } from '../../src/storage/journal/list.ts'
+import { pruneLogs } from '../../src/storage/journal/prune.ts'
+import { beat } from '../../src/storage/ledger/recover.ts'
+import { migrations } from '../../src/storage/migrations/list.ts'
+import { draftPage } from '../../src/storage/pages/draft.ts'
+import { LoosePages } from '../../src/storage/pages/loose.ts'
+import { takeInRows } from '../../src/storage/pages/move.ts'
+import { writeLogs } from '../../src/storage/pages/write.ts'
+import { createPool, Session } from '../../src/storage/postgres/connect.ts'
+import { translateSchema } from '../../src/storage/postgres/translate.ts'
+import type { QueryProgram, Rows } from '../../src/storage/query.ts'
+import { Connection } from '../../src/storage/sqlite/connect.ts'
+import { used } from '../contract/segments.ts'
+import { facts, holdOf, logRow, newKey, silentLog } from '../contract/storage.ts'
+import { caseName } from '../harness/case-name.ts'
+import { count, insertOld, makeFile, minute, noon, open, rowAt, watch, write } from '../harness/log-pages.ts'
+import { startPostgres } from '../harness/postgres.ts'
+
+const bodiesOf = (given: readonly Rows[]): number => given.flat().filter(row => row['body'] !== undefined).length
+
+t.test('[9.4] a few old rows are deleted without a look at every page that is out of date', async t => {
+  const connection = open(t)
+  write(
+    connection,
+    Array.from({ length: 3_000 }, (_, i) => rowAt(noon + i * minute, i)),
+    50,
+    new LoosePages(60),
+  )
+  t.ok(count(connection, 'SELECT count(*) AS n FROM log_page') > 45)
+  const { value, given } = watch(connection, pruneLogs({ until: noon + 3_000 * minute, limit: 60 }))
+  t.equal(value, 60)
+  t.ok(bodiesOf(given) < 20, caseName({ bodies: bodiesOf(given) }))
+})
+
+t.test('[9.4] a page that somebody has damaged does not keep a gateway from starting', async t => {
+  const path = makeFile(t)
+  const start = () => openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'gateway' })
+  const first = await start()
+  const key = await first.keys.create(newKey())
+  const own = facts(key)
+  first.ledger.post(own, used, 'confirmed')
+  first.journal.append(logRow({ id: own.id, time: Date.now() }))
+  await first.close()
+  const connection = new Connection(path)
+  connection.db.exec(`UPDATE log_page SET body = 'no page'`)
+  connection.close()
+  await t.resolves(start().then(storage => storage.close()))
+})
+
+t.test('[9.4] a loose page that somebody has damaged stays as it is, and the others are bound', async t => {
+  const connection = open(t)
+  const loose = new LoosePages(30)
+  write(connection, [rowAt(noon, 1)], 1, loose)
+  connection.db.exec(`UPDATE log_page SET body = 'no page'`)
+  const rows = Array.from({ length: 40 }, (_, i) => rowAt(noon + minute + i, i))
+  write(connection, rows, 10, loose)
+  t.equal(count(connection, `SELECT count(*) AS n FROM log_page WHERE body = 'no page' AND sums IS NULL`), 1)
+  t.ok(count(connection, 'SELECT count(*) AS n FROM log_page WHERE sums IS NOT NULL') > 0)
+  t.same(connection.run(listLogs({ limit: 100, since: noon + minute })).toReversed(), rows)
+  t.equal(connection.run(pruneLogs({ until: noon + minute, limit: 100 })), 1, 'it goes when its time has come')
+  t.equal(connection.run(pruneLogs({ until: noon + 2 * minute, limit: 100 })), 40)
+  t.equal(count(connection, 'SELECT count(*) AS n FROM log_page'), 0)
+})
+
+t.test('[9.4] rows that nobody else is like cost no more each the more of them there are', async t => {
+  const timeOf = (rows: number): number => {
+    const list = Array.from({ length: rows }, (_, i) => rowAt(noon + i, 1, { dropped: [`own ${i}`] }))
+    const beganAt = performance.now()
+    draftPage(list)
+    return performance.now() - beganAt
+  }
+  timeOf(500)
+  const few = Math.min(...[1, 2, 3, 4].map(() => timeOf(1_000)))
+  const many = Math.min(...[1, 2, 3, 4].map(() => timeOf(8_000)))
+  t.ok(many / few < 40, caseName({ few, many }))
+})
+
+t.test('[9.4] a few rows by what their images were are found in as few pages', async t => {
+  const connection = open(t)
+  const rows = Array.from({ length: 1_000 }, (_, i) => rowAt(noon + i * minute, i))
+  write(connection, rows, 10, new LoosePages())
+  connection.db.exec('PRAGMA foreign_keys = OFF; DROP TRIGGER line_open')
+  for (const { id } of rows)
+    connection.db.exec(
+      `INSERT INTO line (charge_id, idx, tier, source, price, flags) VALUES ('${id}', 0, '4K', 'output', 1, '[]')`,
+    )
+  const { value, given } = watch(connection, listLogs({ tier: '4K', limit: 20 }))
+  t.same(value, rows.slice(-20).toReversed())
+  t.ok(bodiesOf(given) < 8, caseName({ bodies: bodiesOf(given) }))
+  t.same(connection.run(listLogs({ tier: '4K', limit: 700 })), rows.slice(-700).toReversed())
+})
+
+t.test('[9.4] several at once on PostgreSQL', async t => {
+  const postgres = await startPostgres(['fsync=off'])
+  t.teardown(() => postgres.close())
+  const url = await postgres.createDatabase()
+  const pool = createPool(url, 4)
+  t.teardown(() => pool.end())
+  const first = await pool.connect()
+  await first.query(
+    'CREATE FUNCTION now_ms() RETURNS BIGINT LANGUAGE sql AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$',
+  )
+  for (const statement of migrations.flat()) await first.query(translateSchema(statement))
+  const other = await pool.connect()
+  t.teardown(() => {
+    first.release()
+    other.release()
+  })
+  const sumOf = async (): Promise<number> =>
+    Number((await first.query('SELECT sum(count) AS n FROM log_page')).rows[0].n)
+  t.beforeEach(() => first.query('DELETE FROM log_page; DELETE FROM log_word; DELETE FROM log'))
+
+  t.test('what an older gateway writes while its rows are taken in stays', async t => {
+    const rows = Array.from({ length: 5 }, (_, i) => rowAt(noon + i, i, { clientRequestId: null }))
+    for (const row of rows.slice(1)) await first.query(insertOld(row))
+    await first.query('BEGIN')
+    const session = new Session(first)
+    const steps = takeInRows()
+    let next = steps.next()
+    for (let statement = 1; next.done !== true; statement++) {
+      const given = await session.run(once(next.value))
+      if (statement === 1) await other.query(insertOld(rows[0] ?? rowAt(noon, 1)))
+      next = steps.next(given)
+    }
+    await first.query('COMMIT')
+    const left = await first.query('SELECT id FROM log')
+    t.equal((await sumOf()) + left.rows.length, 5)
+  })
+
+  t.test('two that take in what an older gateway wrote take each row once', async t => {
+    for (let i = 0; i < 5; i++) await first.query(insertOld(rowAt(noon + i, i, { clientRequestId: null })))
+    await Promise.all([first.query('BEGIN'), other.query('BEGIN')])
+    await new Session(first).run(takeInRows())
+    const second = new Session(other).run(takeInRows())
+    // It is through, or waits for the first.
+    await Promise.race([second, postgresWaits()])
+    await first.query('COMMIT')
+    await second
+    await other.query('COMMIT')
+    t.equal(await sumOf(), 5)
+    t.equal((await first.query('SELECT 1 FROM log')).rows.length, 0)
+  })
+
+  t.test('a batch in doubt is looked for in pages that are being bound', async t => {
+    const rows = Array.from({ length: 40 }, (_, i) => rowAt(noon + i, i, { clientRequestId: null }))
+    const loose = new LoosePages(1_000)
+    const page = (from: number, to: number) => ({ page: draftPage(rows.slice(from, to)), again: false })
+    await new Session(first).run(writeLogs(loose, page(0, 20)))
+    await first.query('BEGIN')
+    const steps = writeLogs(loose, { page: draftPage(rows.slice(0, 20)), again: true })
+    const session = new Session(first)
+    let next = steps.next()
+    let binding: Promise<unknown> | undefined
+    while (next.done !== true) {
+      const { sql } = next.value
+      const given = await session.run(once(next.value))
+      if (!binding && sql.includes('first_ms, last_ms, count FROM log_page')) {
+        binding = new Session(other).run(writeLogs(new LoosePages(10), page(20, 40)))
+        await binding
+      }
+      next = steps.next(given)
+    }
+    await first.query('COMMIT')
+    t.equal(await sumOf(), 40)
+  })
+
+  t.test('two that find what a third has left write its lost rows once', async t => {
+    const own = await postgres.createDatabase()
+    const gone = await openStorage({ url: own, clock: systemClock, log: silentLog, role: 'gateway' })
+    await gone.ledger.hold(holdOf(await gone.keys.create(newKey()), 40_000))
+    await gone.close()
+    const ownPool = createPool(own, 2)
+    t.teardown(() => ownPool.end())
+    const clients = [await ownPool.connect(), await ownPool.connect()] as const
+    await clients[0].query(
+      `INSERT INTO replica (owner, epoch, host, started_at, lease_until)
+       SELECT owner, 1, 'here', 0, now_ms() + 20000 FROM unnest(ARRAY['a', 'b']) AS owner`,
+    )
+    const beatAs = (client: (typeof clients)[number], owner: string) =>
+      new Session(client).run(beat({ owner, epoch: 1, host: 'here', chain: owner }, Date.now()))
+    for (const client of clients) await client.query('BEGIN')
+    await beatAs(clients[0], 'a')
+    const second = beatAs(clients[1], 'b')
+    await Promise.race([second, postgresWaits()])
+    await clients[0].query('COMMIT')
+    await second
+    await clients[1].query('COMMIT')
+    const { rows } = await clients[0].query('SELECT sum(count) AS n FROM log_page')
+    t.equal(Number(rows[0]?.n), 1)
+    for (const client of clients) client.release()
+  })
+
+  async function postgresWaits(): Promise<void> {
+    for (;;) {
+      const { rows } = await pool.query(`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'`)
+      if (rows.length > 0) return
+    }
+  }
+})
+
+function* once(query: Parameters<Connection['all']>[0]): QueryProgram<Rows> {
+  return yield query
+}

@@ -1,0 +1,142 @@
+import t, { type Test } from 'tap'
+import { firstIdAt } from '../../src/kit/index.ts'
+import { openStorage } from '../../src/storage/index.ts'
+import { sumUp } from '../../src/storage/journal/sum-up.ts'
+import { summarize } from '../../src/storage/journal/summary.ts'
+import { Connection } from '../../src/storage/sqlite/connect.ts'
+import { used } from '../contract/segments.ts'
+import { clockAt, facts, logRow, newKey, silentLog } from '../contract/storage.ts'
+import { makeFile, minute, noon, watch } from '../harness/log-pages.ts'
+
+const day = 86_400_000
+
+async function open(t: Test) {
+  const path = makeFile(t)
+  const clock = clockAt(noon)
+  const storage = await openStorage({ url: `sqlite:${path}`, clock, log: silentLog, role: 'gateway', logPageRows: 16 })
+  const key = await storage.keys.create(newKey())
+  const connection = new Connection(path)
+  t.teardown(async () => {
+    connection.close()
+    await storage.close()
+  })
+  let made = 0
+  return {
+    clock,
+    connection,
+    /** Charges in a segment of their own, a second from one to the next. */
+    post: async (count: number): Promise<void> => {
+      for (let i = 0; i < count; i++) {
+        clock.set(clock.now() + 1_000)
+        const id = firstIdAt('req_', clock.now()) + String(made++).padStart(10, '0')
+        storage.ledger.post(facts(key, { id }), used, 'confirmed')
+        storage.journal.append(logRow({ id, time: clock.now(), keyId: key.id, inputTokens: 1 }))
+        await storage.flush()
+      }
+    },
+  }
+}
+
+function spentIn(connection: Connection): number {
+  const { spent } = connection.run(summarize({ since: 0, until: noon + 30_000 * day }))
+  return spent[0]?.amount ?? 0
+}
+
+function sumAll(connection: Connection, at: number): number {
+  let all = 0
+  for (;;) {
+    const count = connection.transact(() => connection.run(sumUp(at)))
+    if (count === 0) return all
+    all += count
+  }
+}
+
+t.test('[9.4] a charge that comes while its chain is added up counts once', async t => {
+  const { connection, clock, post } = await open(t)
+  await post(3)
+  const at = clock.now() + day
+  const steps = sumUp(at)
+  let next = steps.next()
+  let isThere = false
+  while (next.done !== true) {
+    const rows = connection.all(next.value)
+    if (next.value.sql.includes('FROM chain') && !isThere) {
+      isThere = true
+      await post(1)
+    }
+    next = steps.next(rows)
+  }
+  sumAll(connection, at)
+  t.equal(connection.all({ sql: 'SELECT sum(amount) AS n FROM spent_sum', params: [] })[0]?.['n'], 400)
+  t.equal(spentIn(connection), 400)
+})
+
+t.test('[9.4] a chain that somebody has damaged does not keep the others from being added up', async t => {
+  const { connection, clock, post } = await open(t)
+  await post(12)
+  connection.db.exec(
+    `DROP TRIGGER segment_same; UPDATE segment SET chain = 'c' || (position % 4);
+     INSERT INTO chain SELECT chain, max(position), '' FROM segment GROUP BY chain;
+     UPDATE segment SET body = 'no segment' WHERE position > 4 AND chain IN ('c0', 'c3')`,
+  )
+  t.equal(sumAll(connection, clock.now() + day), 2 * 3 + 2)
+})
+
+t.test('[9.4] a page of the log that somebody has damaged keeps nothing from being added up', async t => {
+  const { connection, clock, post } = await open(t)
+  await post(20)
+  connection.db.exec(`UPDATE log_page SET body = 'no page' WHERE number = (SELECT min(number) FROM log_page)`)
+  t.equal(sumAll(connection, clock.now() + day), 20)
+})
+
+t.test('[9.4] charges of a clock that was years ahead do not keep those after them from being added up', async t => {
+  const { connection, clock, post } = await open(t)
+  await post(2)
+  clock.set(noon + 4_000 * day)
+  await post(1)
+  clock.set(noon + minute)
+  await post(2)
+  t.equal(sumAll(connection, clock.now() + 10 * minute), 5)
+  t.equal(spentIn(connection), 500)
+})
+
+t.test('[9.4] whoever finds nothing to add up writes nothing', async t => {
+  const { connection, clock, post } = await open(t)
+  await post(2)
+  sumAll(connection, clock.now() + day)
+  const changes = () => connection.all({ sql: 'SELECT total_changes() AS n', params: [] })[0]?.['n']
+  const before = changes()
+  t.equal(sumAll(connection, clock.now() + 2 * day), 0)
+  t.equal(changes(), before)
+})
+
+t.test('[9.4] charges that are few among many requests are added up without a look at all of those', async t => {
+  const { connection, clock, post } = await open(t)
+  await post(1)
+  connection.db.exec('BEGIN')
+  for (let page = 0; page < 300; page++) {
+    const ms = noon + 2_000 + page * 1_000
+    const ids = Array.from({ length: 10 }, (_, i) => firstIdAt('', ms + i) + String(i).padStart(10, '0'))
+    const body = JSON.stringify({
+      id: 'req_',
+      ids,
+      time: ms,
+      times: ids.map((_, i) => i),
+      duration_ms: ids.map(() => 1),
+      who: ids.map(() => 0),
+      what: ids.map(() => 0),
+      whos: [{ key_id: null, user_name: null, group_name: null }],
+      whats: [{ operation: 'chat', status: 200, outcome: 'answered', forwarded: '[]', dropped: '[]' }],
+    })
+    connection.all({
+      sql: 'INSERT INTO log_page (first_ms, last_ms, count, sums, body) VALUES (?, ?, 10, ?, ?)',
+      params: [ms, ms + 9, '{}', body],
+    })
+  }
+  connection.db.exec('COMMIT')
+  clock.set(noon + 400_000)
+  await post(1)
+  const { given } = watch(connection, sumUp(clock.now() + day))
+  const pages = given.flat().filter(row => row['body'] !== undefined && row['chain'] === undefined)
+  t.ok(pages.length < 10, `${pages.length} pages`)
+})
