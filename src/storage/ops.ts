@@ -26,6 +26,7 @@ import { type Decision, refund, resolve } from './ledger/resolve.ts'
 import type { Posted } from './ledger/charge-queue.ts'
 import { postCharges } from './ledger/post-charges.ts'
 import { beat, type Recovery } from './ledger/recover.ts'
+import { keepLease } from './ledger/replicas.ts'
 import { settle } from './ledger/settle.ts'
 import { sweep } from './ledger/sweep.ts'
 import { createSession, endSession, touchSession } from './people/sessions.ts'
@@ -117,8 +118,9 @@ function* sweepAll(at: number): QueryProgram<null> {
   return yield* sweep(at)
 }
 
-function* writeBatch({ loose }: Scribe, { logs, delivered }: Batch): QueryProgram<null> {
-  if (logs) yield* writeLogs(loose, logs)
+function* writeBatch(identity: Scribe, { logs, delivered }: Batch): QueryProgram<null> {
+  // Of one that was silent for too long, somebody else has written rows.
+  if (logs) yield* writeLogs(identity.loose, { ...logs, again: logs.again || !(yield* keepLease(identity)) })
   yield* markDelivered(delivered)
   return null
 }

@@ -15,7 +15,7 @@ import { translateSchema } from '../../src/storage/postgres/translate.ts'
 import type { QueryProgram, Rows } from '../../src/storage/query.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { used } from '../contract/segments.ts'
-import { facts, holdOf, logRow, newKey, silentLog } from '../contract/storage.ts'
+import { clockAt, facts, holdOf, logRow, newKey, silentLog } from '../contract/storage.ts'
 import { caseName } from '../harness/case-name.ts'
 import { count, insertOld, makeFile, minute, noon, open, rowAt, watch, write } from '../harness/log-pages.ts'
 import { startPostgres } from '../harness/postgres.ts'
@@ -193,6 +193,44 @@ t.test('[9.4] several at once on PostgreSQL', async t => {
     t.equal(Number(rows[0]?.n), 1)
     for (const client of clients) client.release()
   })
+
+  for (const isBackFirst of [false, true])
+    t.test(
+      `${isBackFirst ? 'once it has begun anew, ' : ''}one that was silent for too long writes no row twice`,
+      async t => {
+        const own = await postgres.createDatabase()
+        const client = await postgres.connect(own)
+        const repeated: (() => void)[] = []
+        const never = { cancel() {} }
+        const still = {
+          ...clockAt(Date.now()),
+          after: () => never,
+          every: (_ms: number, call: () => void) => {
+            repeated.push(call)
+            return never
+          },
+        }
+        const silent = await openStorage({ url: own, clock: still, log: silentLog, role: 'gateway' })
+        const request = holdOf(await silent.keys.create(newKey()), 40_000)
+        await silent.ledger.hold(request)
+        silent.journal.append(logRow({ id: request.facts.id }))
+        const before = await client.query('UPDATE replica SET lease_until = 0 RETURNING epoch')
+        const other = await openStorage({ url: own, clock: systemClock, log: silentLog, role: 'gateway' })
+        if (isBackFirst) {
+          for (const call of repeated) call()
+          for (let epochs = 0; epochs < 2; ) {
+            const later = await client.query('SELECT 1 FROM replica WHERE epoch > $1', [before.rows[0]?.epoch])
+            epochs = later.rows.length
+          }
+        }
+        await silent.flush()
+        const { rows } = await client.query('SELECT sum(count) AS n FROM log_page')
+        t.equal(Number(rows[0]?.n), 1)
+        await client.end()
+        await silent.close()
+        await other.close()
+      },
+    )
 
   async function postgresWaits(): Promise<void> {
     for (;;) {

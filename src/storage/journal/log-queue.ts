@@ -17,7 +17,7 @@ export type Batch = { readonly logs: LogBatch | null; readonly delivered: readon
 export class LogQueue {
   #rows: LogRow[] = []
   #delivered: string[] = []
-  /** Rows at the front whose commit is not known to have happened. */
+  /** Rows at the front that may have been written: so many at most, for those that are dropped are among them. */
   #inDoubt = 0
   #taken: { readonly rows: LogRow[]; readonly delivered: string[] } | undefined
   /** Rows appended, and rows that are through: written or dropped. */
@@ -80,6 +80,11 @@ export class LogQueue {
     this.#inDoubt += taken.rows.length
     this.#delivered = [...taken.delivered, ...this.#delivered]
     if (this.#rows.length > rowsMax) this.#drop(this.#rows.splice(0, this.#rows.length - rowsMax).length)
+  }
+
+  /** What waits may have been written by somebody else: this process was taken for gone. */
+  doubt(): void {
+    this.#inDoubt = this.#rows.length
   }
 
   #drop(rows: number): void {

@@ -1,4 +1,4 @@
-import { ask, type QueryProgram } from '../query.ts'
+import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
@@ -72,6 +72,12 @@ export function* renew(
   )
   const epoch = renewed ? identity.epoch : yield* join(identity, at, false)
   return { epoch, lapsed: yield* dropLapsed(at) }
+}
+
+/** Whether a process has its lease; if so, nobody ends it before this transaction ends. */
+export function* keepLease({ owner, epoch }: WriterIdentity): QueryProgram<boolean> {
+  const rows = yield ask(`SELECT epoch FROM replica WHERE owner = ? AND epoch = ? ${lockRows}`, owner, epoch)
+  return rows.length > 0
 }
 
 /** Ends the lease of a process that is gone: what it left reserved is ended by whoever looks next. */

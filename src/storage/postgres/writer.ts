@@ -222,6 +222,7 @@ export class Writer implements Writing {
     if (epoch === this.#identity.epoch) return
     this.#options.log.error({ epoch }, 'this gateway was silent for longer than its lease; its open charges were ended')
     this.#identity = { ...this.#identity, epoch }
+    this.#options.logQueue.doubt()
   }
 
   #writeLazy(): void {
