@@ -1,3 +1,4 @@
+import './nameable-language.ts'
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { applyTheme } from './theme.ts'

@@ -3,6 +3,7 @@ import { call } from '../../api/call.ts'
 import { useGroups } from '../../api/groups.ts'
 import { useLoad } from '../../api/load.ts'
 import type { Key, KeyWithSecret, Limits } from '../../api/shapes.ts'
+import { count } from '../../numbers.ts'
 import { Button } from '../../kit/button.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Facts } from '../../kit/facts.tsx'
@@ -145,7 +146,7 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
 
 export function limitText(limits: Limits | null | undefined): string {
   return (['rpm', 'tpm', 'concurrency'] as const)
-    .flatMap(name => (limits?.[name] ? [`${t(`limit.${name}`)} ${limits[name].toLocaleString()}`] : []))
+    .flatMap(name => (limits?.[name] ? [`${t(`limit.${name}`)} ${count(limits[name])}`] : []))
     .join(' · ')
 }
 
