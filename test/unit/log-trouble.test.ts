@@ -79,6 +79,35 @@ t.test('[9.4] rows that nobody else is like cost no more each the more of them t
   t.ok(many / few < 40, caseName({ few, many }))
 })
 
+t.test('[9.4] what is no whole id stands where it sorts, and no page is read in vain for it', async t => {
+  const connection = open(t)
+  const rows = Array.from({ length: 300 }, (_, i) => rowAt(noon + i * minute, i))
+  write(connection, rows, 10, new LoosePages())
+  const middle = rows[150]?.id ?? ''
+  const odd = [
+    'a_0',
+    'req_',
+    'req_0',
+    'req_zz',
+    'z_9',
+    'req_01!',
+    middle.slice(0, 9),
+    middle.slice(0, 13),
+    `${middle}0`,
+  ]
+  for (const id of odd) {
+    const before = rows.filter(row => row.id < id)
+    const after = rows.filter(row => row.id > id)
+    const limit = 400
+    t.same(connection.run(listLogs({ before: id, limit })), before.toReversed(), caseName({ before: id }))
+    t.same(connection.run(listLogs({ after: id, limit })), after.toReversed(), caseName({ after: id }))
+    const { value, given } = watch(connection, listLogs({ id, limit }))
+    t.same(value, [], caseName({ id }))
+    t.ok(bodiesOf(given) < 3, caseName({ id, bodies: bodiesOf(given) }))
+  }
+  t.equal(bodiesOf(watch(connection, listLogs({ before: 'a_0', limit: 1 })).given), 0)
+})
+
 t.test('[9.4] a few rows by what their images were are found in as few pages', async t => {
   const connection = open(t)
   const rows = Array.from({ length: 1_000 }, (_, i) => rowAt(noon + i * minute, i))

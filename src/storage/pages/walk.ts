@@ -1,6 +1,6 @@
 import type { LogFilter, LogMatch, LogRow } from '../../kit/index.ts'
 import type { QueryProgram } from '../query.ts'
-import { begunAt } from '../segments/reach.ts'
+import { standsAt } from '../segments/reach.ts'
 import { placeMs } from './draft.ts'
 import { type Damaged, findHeads, type PageHead, readPages, takeTogether } from './find.ts'
 import { placesIn, rangeOf } from './match.ts'
@@ -18,15 +18,8 @@ const rowsMost = 8_192
 /** Pages that may have rows of a question, in no order. */
 export function* findPages(question: Question): QueryProgram<readonly PageHead[]> {
   const { from, before } = rangeOf(question)
-  return yield* findHeads(
-    orElse(begunAt(from), 0),
-    orElse(begunAt(before ?? ''), Number.MAX_SAFE_INTEGER),
-    wordOf(question),
-  )
-}
-
-function orElse(ms: number, other: number): number {
-  return Number.isNaN(ms) ? other : ms
+  const beforeMs = before === undefined ? Number.MAX_SAFE_INTEGER : standsAt(before)
+  return yield* findHeads(standsAt(from), beforeMs, wordOf(question))
 }
 
 /** Goes through the rows of the log that match, in the order of their ids, however the pages overlap. */

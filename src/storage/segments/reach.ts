@@ -20,6 +20,22 @@ export function begunAt(id: string): number {
   return timeOfId(prefix, id)
 }
 
+/** Behind all moments that an id can tell. */
+const endMs = 32 ** 10
+
+/** When a request began whose id sorts directly at or before a text, which may be no id; -1 for what sorts before all ids. */
+export function standsAt(text: string): number {
+  const begun = begunAt(text)
+  if (!Number.isNaN(begun)) return begun
+  let [low, high] = [0, endMs]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    if (firstIdAt(prefix, middle) <= text) low = middle + 1
+    else high = middle
+  }
+  return low - 1
+}
+
 /** Where the last id of a segment sorts before, that an id stands in which sorts at or before `id`. */
 export function reachOf(id: string): string {
   const at = begunAt(id)
