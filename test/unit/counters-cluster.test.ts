@@ -139,7 +139,7 @@ t.test('limits on a cluster that is spread over', { skip }, async t => {
       for (const [j, [requests, place]] of users.entries()) {
         const left = await both[0]?.counters.peek([requests, place], 'refuse')
         const used = admitted[j] as number
-        t.match(left, [{ remaining: 30 - used }, { remaining: 40 - used }], 'what the model refused was given back')
+        t.match(left, [{ remaining: 30 - used }, { remaining: 40 - used }], caseName({ i, j, used }))
       }
     }
   })
@@ -308,7 +308,8 @@ t.test(
     const [dead, alive] = [ownWindow(here[1] as string, 9), ownWindow(elsewhere, 7)]
     for (const { counters } of both) {
       t.equal(counters.known([alive], 'refuse'), undefined, 'of the living only they can say')
-      t.ok((await errorOf(async () => counters.known([dead], 'refuse'))) instanceof CountersDown)
+      const unknown = await errorOf(async () => counters.known([dead], 'refuse'))
+      t.ok(unknown instanceof CountersDown, 'of the dead nobody can')
       t.ok(
         (await errorOf(async () => counters.take([alive, dead], 'refuse'))) instanceof CountersDown,
         'the living asked first',
