@@ -393,9 +393,11 @@ t.test('a replica takes the place of its node: what was counted there goes on be
   t.notOk(counters.healthy())
   await replica.command('CLUSTER', 'FAILOVER', 'TAKEOVER')
   await until(() => counters.healthy())
-  // Who has asked nothing meanwhile still takes the dead node for alive.
-  await until(async () => (await errorOf(async () => other.peek([requests], 'refuse'))) === undefined)
-  t.equal(await admittedOf(other, 20, [requests], 'refuse'), 4, 'of the ten, six of which were told before')
+  // What was on its way when the node died may arrive at the other, and is given back there a moment later.
+  let admitted = 0
+  await until(async () => (admitted += await admittedOf(other, 20, [requests], 'refuse')) >= 4)
+  admitted += await admittedOf(other, 20, [requests], 'refuse')
+  t.equal(admitted, 4, 'of the ten, six of which were told before')
   t.equal(counters.known([requests], 'refuse')?.[0]?.remaining, 0)
   t.match(log.lines.at(-1), ['info', { node: new URL(lost.url).host }, 'the store of the limits answers again'])
 })
