@@ -4,10 +4,7 @@ import type { Dialect, Head, Upstream } from '../kit/index.ts'
 const requestPass = ['accept'] as const
 /** Asks for an answer in which no usage could be read: some upstreams write protocol buffers for whoever accepts them. */
 const unreadable = /protobuf|application\/grpc/i
-/**
- * Of an upstream's headers, those that any caller may see; a dialect adds its own. Of what measures bytes `content-length`
- * alone, which goes where they change (`withoutLength`).
- */
+/** Of an upstream's headers, those that any caller may see; a dialect adds its own. What measures bytes goes where they change. */
 const replyPass = new Set([
   'content-type',
   'content-length',

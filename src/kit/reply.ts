@@ -31,10 +31,21 @@ export type Reply = {
   readonly provesEnd?: boolean
 }
 
-/** The headers of an answer whose bytes are no longer those that the upstream counted: of what measures them no other passes. */
+/** What an upstream says of the bytes of its answer. Most of it passes to a caller only where a dialect lets it. */
+const measuring: ReadonlySet<string> = new Set([
+  'content-length',
+  'content-encoding',
+  'etag',
+  'digest',
+  'content-digest',
+  'repr-digest',
+  'content-md5',
+  'accept-ranges',
+])
+
+/** The headers of an answer whose bytes are no longer those that the upstream measured. */
 export function withoutLength(headers: Reply['headers']): Reply['headers'] {
-  const { 'content-length': _, ...kept } = headers
-  return kept
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !measuring.has(name)))
 }
 
 /** An answer that the gateway gives without an upstream. */

@@ -334,7 +334,7 @@ t.test('response_format of a family that renders is ours (2.4)', async t => {
   )
   t.same(out?.body.kind === 'json' && out.body.json.names(), ['model', 'prompt'])
   t.equal(out?.detach, true)
-  const { stage, reply } = await replied(on, { 'content-type': 'application/json', 'content-length': '9' })
+  const { stage, reply } = await replied(on, { 'content-type': 'application/json', 'content-length': '9', etag: 'x' })
   t.same(reply.headers, { 'content-type': 'application/json' })
   const sent = textOf(await stage.write(Buffer.from(answerOf(1254)))) + textOf(await stage.end())
   t.same(JSON.parse(sent), { data: [{ url: `data:image/png;base64,${image(1254)}` }] })
