@@ -1,5 +1,5 @@
 import type { LogMatch, LogStep } from '../../kit/index.ts'
-import { readPages, readSums, takeTogether } from '../pages/find.ts'
+import { eachPage, readSums } from '../pages/find.ts'
 import { placesIn } from '../pages/match.ts'
 import type { Page } from '../pages/parse.ts'
 import { failuresOf } from '../pages/sums.ts'
@@ -21,11 +21,7 @@ export function* countSteps(match: Match, stepMs: number): QueryProgram<readonly
     steps.add(sums.from, sums.requests, sums.errors)
     return false
   })
-  for (let from = 0; from < pages.length; ) {
-    const together = takeTogether(pages, from)
-    from += together.length
-    for (const page of yield* readPages(together)) yield* addPage(steps, page, match)
-  }
+  yield* eachPage(pages, page => addPage(steps, page, match))
   return steps.inOrder()
 }
 

@@ -1,6 +1,6 @@
 import { firstIdAt } from '../../kit/ids.ts'
 import type { Summary } from '../../kit/index.ts'
-import { readPages, readSums, takeTogether } from '../pages/find.ts'
+import { eachPage, readSums } from '../pages/find.ts'
 import { placesIn } from '../pages/match.ts'
 import { addKept, addRow, emptySums, failuresOf, type Sums } from '../pages/sums.ts'
 import { findPages } from '../pages/walk.ts'
@@ -28,14 +28,11 @@ function* sumLogs(span: Span): QueryProgram<Sums> {
     addKept(sums, known)
     return false
   })
-  for (let from = 0; from < pages.length; ) {
-    const together = takeTogether(pages, from)
-    from += together.length
-    for (const page of yield* readPages(together)) {
-      const failures = failuresOf(page)
-      for (const at of placesIn(page, span)) addRow(sums, page, at, failures[page.whatOf(at)] === true)
-    }
-  }
+  yield* eachPage(pages, page => {
+    const failures = failuresOf(page)
+    for (const at of placesIn(page, span)) addRow(sums, page, at, failures[page.whatOf(at)] === true)
+    return undefined
+  })
   return sums
 }
 

@@ -82,6 +82,22 @@ export function* readPages(wanted: readonly PageHead[], damaged: Damaged = 'told
   })
 }
 
+/** Goes through some pages in the order in which they are named, a few thousand rows at a time. */
+export function* eachPage(
+  wanted: readonly PageHead[],
+  take: (page: Page) => QueryProgram<void> | undefined,
+  damaged: Damaged = 'told',
+): QueryProgram<void> {
+  for (let from = 0; from < wanted.length; ) {
+    const together = takeTogether(wanted, from)
+    from += together.length
+    for (const page of yield* readPages(together, damaged)) {
+      const more = take(page)
+      if (more) yield* more
+    }
+  }
+}
+
 /** Kept sums of bound pages that lie between two moments, by the numbers of the pages. */
 export function* readSums(firstMs: number, lastMs: number): QueryProgram<ReadonlyMap<number, KeptSums>> {
   const rows = yield ask(
@@ -101,20 +117,17 @@ export function* findRows(
   const found = new Map<string, LogRow>()
   const inOrder = ids.toSorted()
   const heads = ids.length > 0 ? yield* findHeadsOf(ids) : []
-  for (let from = 0; from < heads.length; ) {
-    const together = takeTogether(heads, from)
-    from += together.length
-    for (const page of yield* readPages(together, damaged)) {
-      const places = new Set(placesIn(page, match))
-      const last = page.idOf(page.count - 1)
-      for (let next = firstOf(inOrder, page.idOf(0)); next < inOrder.length; next++) {
-        const id = inOrder[next] as string
-        if (id > last) break
-        const at = page.placeOf(id)
-        if (at !== undefined && places.has(at)) found.set(id, page.rowOf(at))
-      }
+  const take = (page: Page): undefined => {
+    const places = new Set(placesIn(page, match))
+    const last = page.idOf(page.count - 1)
+    for (let next = firstOf(inOrder, page.idOf(0)); next < inOrder.length; next++) {
+      const id = inOrder[next] as string
+      if (id > last) break
+      const at = page.placeOf(id)
+      if (at !== undefined && places.has(at)) found.set(id, page.rowOf(at))
     }
   }
+  yield* eachPage(heads, take, damaged)
   return found
 }
 
