@@ -1,5 +1,6 @@
 import type { LogMatch, LogRow } from '../../kit/index.ts'
 import { askIn } from '../ask-in.ts'
+import { firstAt } from '../first-at.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { begunAt } from '../segments/reach.ts'
@@ -119,8 +120,8 @@ export function* findRows(
   const heads = ids.length > 0 ? yield* findHeadsOf(ids) : []
   const take = (page: Page): undefined => {
     const places = new Set(placesIn(page, match))
-    const last = page.idOf(page.count - 1)
-    for (let next = firstOf(inOrder, page.idOf(0)); next < inOrder.length; next++) {
+    const [first, last] = [page.idOf(0), page.idOf(page.count - 1)]
+    for (let next = firstAt(inOrder.length, i => (inOrder[i] as string) < first); next < inOrder.length; next++) {
       const id = inOrder[next] as string
       if (id > last) break
       const at = page.placeOf(id)
@@ -142,17 +143,6 @@ function* findHeadsOf(ids: readonly string[]): QueryProgram<readonly PageHead[]>
 
 /** Whether one of some moments, in order, lies in a page. */
 function hasTime(times: readonly number[], { firstMs, lastMs }: PageHead): boolean {
-  const at = firstOf(times, firstMs)
+  const at = firstAt(times.length, i => (times[i] as number) < firstMs)
   return at < times.length && (times[at] as number) <= lastMs
-}
-
-/** Where the first of some stands, in order, that is this one or behind it. */
-function firstOf<T extends string | number>(inOrder: readonly T[], wanted: T): number {
-  let [low, high] = [0, inOrder.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((inOrder[middle] as T) < wanted) low = middle + 1
-    else high = middle
-  }
-  return low
 }

@@ -1,5 +1,6 @@
 import type { LogRow } from '../../kit/index.ts'
 import { readRow } from '../../kit/shapes/member.ts'
+import { firstAt } from '../first-at.ts'
 import { type PageBody, type What, whatMembers, type Who, whoMembers } from './members.ts'
 
 /** A page that has been read: its rows one by one, or by what many of them share. */
@@ -77,13 +78,7 @@ export class Page {
 
   /** Where the first row stands whose id is this one or sorts behind it; `count` where there is none. */
   firstAt(id: string): number {
-    let [low, high] = [0, this.count]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.idOf(middle) < id) low = middle + 1
-      else high = middle
-    }
-    return low
+    return firstAt(this.count, at => this.idOf(at) < id)
   }
 
   /** Where the row with this id stands; undefined where there is none. */

@@ -1,4 +1,5 @@
 import { firstIdAt, timeOfId } from '../../kit/ids.ts'
+import { firstAt } from '../first-at.ts'
 
 /** Of requests' ids, which their charges have. */
 const prefix = 'req_'
@@ -27,13 +28,7 @@ const endMs = 32 ** 10
 export function standsAt(text: string): number {
   const begun = begunAt(text)
   if (!Number.isNaN(begun)) return begun
-  let [low, high] = [0, endMs]
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    if (firstIdAt(prefix, middle) <= text) low = middle + 1
-    else high = middle
-  }
-  return low - 1
+  return firstAt(endMs, ms => firstIdAt(prefix, ms) <= text) - 1
 }
 
 /** Where the last id of a segment sorts before, that an id stands in which sorts at or before `id`. */
