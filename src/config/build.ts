@@ -1,9 +1,11 @@
 import {
   type Address,
+  type Call,
   type Candidate,
   type Family,
   type ForwardRule,
   type Group,
+  type Json,
   type KnownPlugin,
   type LimitKind,
   type Limits,
@@ -27,6 +29,7 @@ import { isAllFree } from './free-operations.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
 import type {
+  CallSettings,
   FamilySettings,
   ForwardSettings,
   GroupSettings,
@@ -132,7 +135,7 @@ function soundEntries<Section extends 'upstreams' | 'families' | 'models'>(
 }
 
 function coreKeys({ pipeline }: Sketch): readonly string[] {
-  return ['streams', 'n_max', 'forward', 'notes'].filter(key => !pipeline.plugins.has(key))
+  return ['streams', 'n_max', 'forward', 'defaults', 'calls', 'notes'].filter(key => !pipeline.plugins.has(key))
 }
 
 function buildServer(own: ServerSettings): ServerPlan {
@@ -182,7 +185,8 @@ function buildUpstream(name: string, own: UpstreamSettings): Upstream {
     name,
     url: own.url,
     credential: credential && { header: credential.header.toLowerCase(), value: credential.value },
-    headers: Object.fromEntries(Object.entries(own.headers).map(([header, value]) => [header.toLowerCase(), value])),
+    headers: lowerCased(own.headers),
+    ...callsOf(own.calls),
     timeouts: {
       connectMs: ms(timeouts.connect),
       firstByteMs: ms(timeouts.first_byte),
@@ -211,9 +215,33 @@ function buildFamily(name: string, own: FamilySettings & ByName<unknown>, sketch
     streams: new Set(own.streams),
     nMax: own.n_max,
     forward: new Map(Object.entries(own.forward).map(([operation, rule]) => [operation, buildForward(rule)])),
+    ...(Object.keys(own.defaults).length > 0 && { defaults: new Map(Object.entries(own.defaults as ByName<Json>)) }),
+    ...callsOf(own.calls),
     facets,
     notes: own.notes,
   }
+}
+
+function callsOf(own: ByName<CallSettings>): { readonly calls?: ReadonlyMap<string, Call> } {
+  const entries = Object.entries(own)
+  if (entries.length === 0) return {}
+  return { calls: new Map(entries.map(([operation, call]) => [operation, buildCall(call)])) }
+}
+
+function buildCall(own: CallSettings): Call {
+  if (typeof own === 'string') return { path: own, query: {}, headers: {}, stream: {} }
+  const { path, method, query, headers, stream } = own as Exclude<CallSettings, string> & Partial<Call>
+  return {
+    path,
+    ...(method !== undefined && { method }),
+    query: query ?? {},
+    headers: lowerCased(headers ?? {}),
+    stream: stream ?? {},
+  }
+}
+
+function lowerCased(headers: ByName<string>): ByName<string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }
 
 function buildForward(rule: ForwardSettings): ForwardRule {

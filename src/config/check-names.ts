@@ -138,16 +138,20 @@ function checkOperations(root: Tree, known: readonly string[], report: Report): 
   for (const { key: family } of entriesOf(root, ['families'])) {
     const streams = ['families', family, 'streams']
     for (const i of positionsOf(root, streams)) checkName(root, [...streams, i], 'operation', known, report)
-    for (const { key } of entriesOf(root, ['families', family, 'forward'])) {
-      if (known.includes(key)) continue
-      const remedy = suggest(key, known)
-      const message = `no route has the operation '${key}'`
-      report.atKey(['families', family, 'forward', key], {
-        code: 'operation_unknown',
-        message,
-        ...(remedy && { remedy }),
-      })
-    }
+    checkOperationKeys(root, ['families', family, 'forward'], known, report)
+    checkOperationKeys(root, ['families', family, 'calls'], known, report)
+  }
+  for (const { key } of entriesOf(root, ['upstreams']))
+    checkOperationKeys(root, ['upstreams', key, 'calls'], known, report)
+}
+
+/** A mapping by operation speaks of those alone that routes have. */
+function checkOperationKeys(root: Tree, path: Path, known: readonly string[], report: Report): void {
+  for (const { key } of entriesOf(root, path)) {
+    if (known.includes(key)) continue
+    const remedy = suggest(key, known)
+    const message = `no route has the operation '${key}'`
+    report.atKey([...path, key], { code: 'operation_unknown', message, ...(remedy && { remedy }) })
   }
 }
 

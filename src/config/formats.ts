@@ -98,6 +98,11 @@ export const formats = {
     name: 'the address of an upstream',
     remedy: 'write https://HOST[/PATH] or simulator:NAME; a key belongs into `credential`',
   },
+  'call-path': {
+    shape: /^\/(?:[^\s?#{}]|\{\w+(?::segment)?\})*$/,
+    name: 'a path to ask at',
+    remedy: 'write a path: /v1/{model}/edit; a query belongs into `query`',
+  },
   'otlp-endpoint': {
     shape: /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/,
     also: text => URL.canParse(text),

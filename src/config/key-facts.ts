@@ -123,6 +123,7 @@ const written: { readonly [name in FormatName]?: string } = {
   storage: 'sqlite:./data/tollgate.db',
   counters: 'redis://127.0.0.1:6379',
   'upstream-url': 'https://api.example.com',
+  'call-path': '/v1/models/{model}:run',
   'otlp-endpoint': 'http://127.0.0.1:4318',
   'header-name': 'authorization',
   'header-value': '"Bearer ${ALPHA_API_KEY}"',

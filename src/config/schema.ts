@@ -238,6 +238,53 @@ const group = {
   },
 } as const satisfies Schema
 
+const callPath = {
+  type: 'string',
+  format: 'call-path',
+  description:
+    'Where the upstream is asked: a path with {model}, whose slashes stay, {model:segment}, where they are escaped, and the {names} of the route.',
+} as const satisfies Schema
+
+const callQuery = {
+  type: 'object',
+  description: 'Its query, in place of what the caller sent.',
+  additionalProperties: { type: 'string', description: 'Value of the parameter.' },
+} as const satisfies Schema
+
+const call = {
+  ...callPath,
+  type: ['string', 'object'],
+  additionalProperties: false,
+  required: ['path'],
+  properties: {
+    path: callPath,
+    method: {
+      type: 'string',
+      enum: ['GET', 'POST', 'PUT', 'PATCH'],
+      description: "Its method; the route's when absent.",
+    },
+    query: callQuery,
+    headers: {
+      type: 'object',
+      description: 'More fixed headers for it.',
+      propertyNames: { type: 'string', format: 'header-name' },
+      additionalProperties: { type: 'string', format: 'header-value', description: 'Value of the header.' },
+    },
+    stream: {
+      type: 'object',
+      additionalProperties: false,
+      description: 'What differs when a stream is asked for.',
+      properties: { path: callPath, query: callQuery },
+    },
+  },
+} as const satisfies Schema
+
+const calls = {
+  type: 'object',
+  default: {},
+  additionalProperties: call,
+} as const satisfies Schema
+
 const upstream = {
   type: 'object',
   additionalProperties: false,
@@ -269,6 +316,11 @@ const upstream = {
       propertyNames: { type: 'string', format: 'header-name' },
       additionalProperties: { type: 'string', format: 'header-value', description: 'Value of the header.' },
       default: {},
+    },
+    calls: {
+      ...calls,
+      description:
+        "By operation: where this upstream is asked, where that is another path than the family's and the route's. What stands here comes before what the family says.",
     },
     timeouts: {
       type: 'object',
@@ -358,6 +410,20 @@ const family = {
       description: "By operation: which of the caller's fields go upstream. An operation left out forwards them all.",
       default: {},
       additionalProperties: forwardRule,
+    },
+    defaults: {
+      type: 'object',
+      description:
+        'Fields that are set where the caller sends none, or null: priced and sent on as if it had. A field that forward leaves out is not sent.',
+      default: {},
+      additionalProperties: {
+        type: ['string', 'number', 'boolean', 'object', 'array'],
+        description: 'Value of the field.',
+      },
+    },
+    calls: {
+      ...calls,
+      description: "By operation: where upstreams are asked for these models; else at the route's own path.",
     },
     notes: {
       type: 'object',
@@ -507,6 +573,7 @@ export type ObservabilitySettings = Admits<typeof observability>
 export type GroupSettings = Admits<typeof group>
 export type UpstreamSettings = Admits<typeof upstream>
 export type FamilySettings = Admits<typeof family>
+export type CallSettings = Admits<typeof call>
 export type ForwardSettings = Admits<typeof forwardRule>
 export type ModelSettings = Admits<typeof model>
 export type RouteSettings = Admits<typeof route>

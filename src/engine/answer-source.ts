@@ -1,10 +1,10 @@
 import type { Stage, Upstream } from '../kit/index.ts'
 import { DecodedAnswer, type Source } from './decode.ts'
 import { createRedaction } from './redact.ts'
-import type { AnswerHead, UpstreamCall } from './transport.ts'
+import type { AnswerHead, Call } from './transport.ts'
 
 /** Where the answer's bytes come from: the call, or what undoes the codings that nobody asked for. */
-export function openSource(call: UpstreamCall, head: AnswerHead, upstream: Upstream): Source {
+export function openSource(call: Call, head: AnswerHead, upstream: Upstream): Source {
   return head.codings.length === 0 ? call : new DecodedAnswer(call, head.codings, upstream.answerBytesMax)
 }
 

@@ -1,4 +1,4 @@
-import type { Body, Upstream } from '../kit/index.ts'
+import type { Body, Reach, Upstream } from '../kit/index.ts'
 import type { Coding } from './codings.ts'
 import type { AnswerHeaders, Pool } from './upstream/index.ts'
 
@@ -20,6 +20,26 @@ export type CallRequest = {
   readonly body: Body
   /** Whether the socket may carry another request, and may have carried one. */
   readonly reuse: boolean
+}
+
+/** An answer under way, whoever gives it: one request to an upstream, or several. */
+export type Call = {
+  readonly upstream: Upstream
+  /** Settles when the answer's head has come, or never will. */
+  readonly head: Promise<AnswerHead>
+  readonly reach: Reach
+  /** Its answer has come whole, and its request is with the system, to the last byte. */
+  readonly isSent: boolean
+  /** Begins to hand over the answer. */
+  start(sink: Sink): void
+  pause(): void
+  resume(): void
+  /** The caller has left: the rest of the answer, once it has begun, has only so long. */
+  leave(): void
+  /** Ends it as its own deadline would: whoever waits is told why. */
+  stop(failure: Error): void
+  /** Gives it up; nothing more reaches the sink. */
+  abort(reason: Error): void
 }
 
 /** The head of an answer. */

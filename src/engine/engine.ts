@@ -16,6 +16,7 @@ import {
   type Notes,
   type Outbound,
   type Outcome,
+  type Question,
   type Reply,
   type Random,
   type Reach,
@@ -33,17 +34,19 @@ import type { Source } from './decode.ts'
 import { fail } from './errors.ts'
 import { readHead } from './front.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
+import { Conversation, type Sent } from './conversation.ts'
 import { replyHeaders } from './headers.ts'
 import { type BodyPace, type BodyPatience, bodyPace, discardRest, type Taken, takeBody } from './intake.ts'
 import { toLogRow } from './log-row.ts'
 import { orderCandidates } from './order-candidates.ts'
-import { outgoingHeaders, shapeOutbound, upstreamPath } from './outbound.ts'
+import { addressOf, outgoingHeaders, shapeOutbound } from './outbound.ts'
 import { HookFault } from './pipeline.ts'
 import { Relay, type Relayed, writeIdleMs } from './relay.ts'
 import { CallerGone, RequestState, type Running, type Shared } from './request-state.ts'
 import { errorAnswer, idHeaders, ownHeaders, sendAnswer, unbuffered } from './respond.ts'
 import { findTarget } from './target.ts'
-import { type AnswerHead, Transport, type UpstreamCall } from './transport.ts'
+import { toRequest } from './question.ts'
+import { type AnswerHead, type Call, Transport } from './transport.ts'
 import { type LongTurn, Stopwatch, Turns } from './turns.ts'
 import { isDefiniteRefusal, retryAfterMs, saysNo } from './verdict.ts'
 
@@ -298,20 +301,34 @@ export class Engine {
     }
   }
 
-  #send(state: RequestState, ex: Exchange, target: Target, out: Outbound): UpstreamCall {
+  #send(state: RequestState, ex: Exchange, target: Target, out: Outbound): Call {
     const { req, res } = state
     if (res.destroyed) throw fail('body_incomplete')
     if (this.#stopped) throw this.#stopped
     const { upstream } = target
     this.#breaker.began(upstream, this.#parts.clock.tick())
     const traced = this.#parts.trace?.began(ex, upstream.name)
+    const converse = state.running.pipeline.onAsk(ex, out, target)
+    const address = addressOf(ex, target)
+    const reuse = upstream.reuse ?? ex.route.reuse ?? true
+    if (converse) {
+      const resolve = (url: string): string => this.#parts.resolveUrl(url)
+      const send = (question: Question): Sent => {
+        const request = toRequest(question, { upstream, address, reuse, headers: traced ?? {}, resolve })
+        const call = this.#transport.send(req, res, request)
+        return { call, open: head => openSource(call, head, upstream) }
+      }
+      return new Conversation(converse, { upstream, send, clock: this.#parts.clock })
+    }
+    const { method, path, headers } = address
+    const more = { ...headers, ...out.headers, ...traced }
     return this.#transport.send(req, res, {
       upstream,
-      method: ex.route.method,
-      path: upstreamPath(ex, target),
-      headers: outgoingHeaders(ex, target, traced ? { ...out, headers: { ...out.headers, ...traced } } : out),
+      method,
+      path,
+      headers: outgoingHeaders(ex, target, { ...out, headers: more }),
       body: out.body,
-      reuse: upstream.reuse ?? ex.route.reuse ?? true,
+      reuse,
     })
   }
 
@@ -390,7 +407,7 @@ export class Engine {
   /** Shapes the answer and makes what carries it to the caller. */
   #relay(state: RequestState, ex: Exchange, target: Target, head: AnswerHead): Awaitable<Relay> {
     const { upstream } = target
-    const call = state.call as UpstreamCall
+    const call = state.call as Call
     const source = openSource(call, head, upstream)
     // A coding has an end of its own: half of what was packed is told from all of it.
     state.endUnknown = head.endsWithConnection && source === call

@@ -105,6 +105,11 @@ export const errors = {
   upstream_timeout: { status: 504, type: server, text: 'The upstream did not answer within {ms} ms.' },
   upstream_cut: { status: 502, type: server, text: 'The upstream broke off ({reason}).' },
   upstream_invalid: { status: 502, type: server, text: "The upstream's answer is not usable: {reason}." },
+  upstream_address_refused: {
+    status: 502,
+    type: server,
+    text: "The upstream's answer names an address that is not asked: {url}.",
+  },
   upstream_answer_too_large: {
     status: 502,
     type: server,

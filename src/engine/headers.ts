@@ -77,7 +77,7 @@ type FixedHeaders = { readonly list: readonly string[]; readonly names: Readonly
 const known = new WeakMap<Upstream, FixedHeaders>()
 
 /** What every request to an upstream carries, worked out once. */
-function fixedHeaders(upstream: Upstream): FixedHeaders {
+export function fixedHeaders(upstream: Upstream): FixedHeaders {
   let fixed = known.get(upstream)
   if (!fixed) {
     const list = ['user-agent', 'tollgate', 'accept-encoding', 'identity']

@@ -22,7 +22,7 @@ export function toLogRow(state: RequestState, ex: Exchange, outcome: Outcome, du
     outcome: outcome.kind === 'answered' && ex.notes.failed !== undefined ? 'upstream_cut' : outcomeName(outcome),
     errorCode: ('failure' in outcome && outcome.failure ? outcome.failure.code : ex.notes.failed) ?? null,
     durationMs: Math.round(durationMs),
-    upstream: state.call?.request.upstream.name ?? null,
+    upstream: state.call?.upstream.name ?? null,
     configRevision: ex.plan.revision,
     forwarded: clipNames(ex.notes.forwarded),
     dropped: clipNames(ex.notes.dropped),

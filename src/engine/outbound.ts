@@ -1,4 +1,4 @@
-import type { Exchange, Outbound, Target } from '../kit/index.ts'
+import type { Call, Exchange, Outbound, Target } from '../kit/index.ts'
 import { requestHeaders, upstreamQuery } from './headers.ts'
 import { applyForward } from './target.ts'
 
@@ -11,21 +11,47 @@ export function shapeOutbound(ex: Exchange, target: Target): Outbound {
   return { body, headers: {}, detach: false }
 }
 
-/** Path and query as the upstream gets them. */
-export function upstreamPath(ex: Exchange, target: Target): string {
-  const { upstreamPath: template } = ex.route
+/** Where a request goes, as the upstream gets it. */
+export type Address = {
+  readonly method: string
+  /** Path and query. */
+  readonly path: string
+  readonly headers: { readonly [name: string]: string }
+}
+
+/** What the upstream says of the operation comes before what the family says, and that before the route. */
+export function addressOf(ex: Exchange, target: Target): Address {
+  const { route } = ex
+  const { upstream, family } = target
+  const call = upstream.calls?.get(route.operation) ?? family.calls?.get(route.operation)
+  if (call) return callAddress(call, ex, target)
+  const { upstreamPath: template } = route
   const path = template.includes('{') ? fillPath(template, { ...ex.params, model: target.sendAs }) : template
-  const query = upstreamQuery(ex.head.query)
+  return { method: route.method, path: withQuery(path, upstreamQuery(ex.head.query)), headers: noHeaders }
+}
+
+function callAddress({ path, method, query, headers, stream }: Call, ex: Exchange, target: Target): Address {
+  const template = (target.stream ? stream.path : undefined) ?? path
+  const given = new URLSearchParams((target.stream ? stream.query : undefined) ?? query)
+  return {
+    method: method ?? ex.route.method,
+    path: withQuery(fillPath(template, { ...ex.params, model: target.sendAs }), given.toString()),
+    headers,
+  }
+}
+
+const noHeaders = {}
+
+function withQuery(path: string, query: string): string {
   return query === '' ? path : `${path}?${query}`
 }
 
-/** The template with its names filled in; slashes and colons of a value stay, everything else is escaped. */
-function fillPath(template: string, params: { readonly [name: string]: string }): string {
-  return template.replaceAll(/\{(\w+)\}/g, (_whole, name: string) =>
-    encodeURIComponent(params[name] ?? '')
-      .replaceAll('%2F', '/')
-      .replaceAll('%3A', ':'),
-  )
+/** The template with its names filled in; slashes and colons of a value stay unless it is to be one segment; all else is escaped. */
+export function fillPath(template: string, params: { readonly [name: string]: string }): string {
+  return template.replaceAll(/\{(\w+)(:segment)?\}/g, (_whole, name: string, segment: string | undefined) => {
+    const escaped = encodeURIComponent(params[name] ?? '')
+    return segment === undefined ? escaped.replaceAll('%2F', '/').replaceAll('%3A', ':') : escaped
+  })
 }
 
 /** Flat list of names and values. */

@@ -2,6 +2,7 @@ import {
   type Answer,
   type Awaitable,
   type Body,
+  type Converse,
   type Exchange,
   Failure,
   type Hooks,
@@ -92,6 +93,7 @@ export class Pipeline {
   readonly #onTarget: HookRun<undefined>
   readonly #onAdmit: HookRun<Answer | undefined>
   readonly #onForward: HookRun<Outbound>
+  readonly #onAsk: readonly Step[]
   readonly #onReply: HookRun<Reply>
   readonly #onSettle: readonly Step[]
 
@@ -103,6 +105,7 @@ export class Pipeline {
     this.#onTarget = new HookRun('onTarget', having('onTarget'), bindTarget)
     this.#onAdmit = new HookRun('onAdmit', having('onAdmit'), bindAdmit)
     this.#onForward = new HookRun('onForward', having('onForward'), bindForward)
+    this.#onAsk = having('onAsk')
     this.#onReply = new HookRun('onReply', having('onReply').toReversed(), bindReply)
     this.#onSettle = inSettlingOrder(having('onSettle'))
   }
@@ -126,6 +129,20 @@ export class Pipeline {
 
   onForward(ex: Exchange, out: Outbound, target: Target): Awaitable<Outbound> {
     return this.#onForward.run(ex, out, target)
+  }
+
+  /** How a plugin asks the upstream in the engine's place; undefined where none does. */
+  onAsk(ex: Exchange, out: Outbound, target: Target): Converse | undefined {
+    for (const step of this.#onAsk) {
+      if (!concerns(step, target)) continue
+      try {
+        const converse = step.hooks.onAsk?.(ex, out, facetOf(step, target), target)
+        if (converse) return converse
+      } catch (cause) {
+        throw cause instanceof Failure ? cause : new HookFault(step.plugin, 'onAsk', cause)
+      }
+    }
+    return undefined
   }
 
   onReply(ex: Exchange, reply: Reply, target: Target): Awaitable<Reply> {

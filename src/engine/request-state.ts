@@ -5,7 +5,7 @@ import type { Pipeline } from './pipeline.ts'
 import type { Answering, Relay } from './relay.ts'
 import { answerHeaders } from './respond.ts'
 import type { Router } from './router.ts'
-import type { UpstreamCall } from './transport.ts'
+import type { Call } from './transport.ts'
 import type { Stopwatch } from './turns.ts'
 
 /** Answers whose callers have left and that are still read, at most. */
@@ -43,9 +43,9 @@ export class RequestState implements Member, Answering {
   body: Body | undefined
   taken: Taken | undefined
   target: Target | undefined
-  call: UpstreamCall | undefined
+  call: Call | undefined
   /** The last call that its upstream refused, and that another upstream was to follow. */
-  refused: UpstreamCall | undefined
+  refused: Call | undefined
   /** The caller has left and the answer is read on. */
   detached = false
   /** The model's upstreams, in the order in which they are tried. */
@@ -78,7 +78,7 @@ export class RequestState implements Member, Answering {
   }
 
   /** An upstream is asked; from now on the caller's leaving is its matter too. */
-  asks(call: UpstreamCall, out: Outbound): void {
+  asks(call: Call, out: Outbound): void {
     this.call = call
     this.#out = out
     if (!this.#isFollowed) {

@@ -3,12 +3,14 @@ import {
   type Failure,
   fieldNames,
   type ForwardRule,
+  type Json,
   type Model,
   type Plan,
   readField,
   type Route,
   type Target,
   withField,
+  withFields,
 } from '../kit/index.ts'
 import { fail } from './errors.ts'
 
@@ -28,11 +30,18 @@ export function findTarget(plan: Plan, route: Route, body: Body, named: string |
   if (family.forward.size > 0 && !family.forward.has(route.operation))
     throw fail('operation_unsupported', { model: name, operation: `${route.method} ${route.path}` })
   const stream = route.stream === 'field' ? wantsStream(body) : route.stream === 'always'
+  const filled = family.defaults ? withDefaults(body, family.defaults) : body
   // An SDK that asked for a stream reads a plain answer as an empty one: refuse, never downgrade silently.
   if (stream && !family.streams.has(route.operation)) throw fail('streaming_unsupported', { model: name })
   const [first] = model.upstreams
   if (!first) throw new Error(`model ${model.name} has no upstream`)
-  return { model, family, upstream: first.upstream, sendAs: first.sendAs, body, stream }
+  return { model, family, upstream: first.upstream, sendAs: first.sendAs, body: filled, stream }
+}
+
+/** The body as if the caller had sent what it left out. */
+function withDefaults(body: Body, defaults: ReadonlyMap<string, Json>): Body {
+  const missing = [...defaults].filter(([name]) => (readField(body, name) ?? null) === null)
+  return missing.length === 0 ? body : withFields(body, new Map(missing))
 }
 
 /** The refusal of a model that is not offered, the same wherever one is named. */

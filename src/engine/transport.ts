@@ -6,7 +6,7 @@ import { Deadlines } from './deadlines.ts'
 import { addressOf, Dialler, Pool } from './upstream/index.ts'
 import { UpstreamCall } from './upstream-call.ts'
 
-export type { AnswerHead, Sink } from './call-request.ts'
+export type { AnswerHead, Call, Sink } from './call-request.ts'
 export { UpstreamCall } from './upstream-call.ts'
 
 const connectionsMax = 256

@@ -1,5 +1,5 @@
-import type { EncodedForm, Reach } from '../kit/index.ts'
-import type { AnswerHead, CallRequest, Destination, Sink } from './call-request.ts'
+import type { EncodedForm, Reach, Upstream } from '../kit/index.ts'
+import type { AnswerHead, Call, CallRequest, Destination, Sink } from './call-request.ts'
 import { parseCodings } from './codings.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
 import { describeFailure, findFault } from './describe-answer.ts'
@@ -12,7 +12,7 @@ const interimBytesMax = 4 * 1024 * 1024
 const earlyBytesMax = 65_536
 
 /** A call under way: a connection's asker on one side, the relay's source on the other. Methods, not closures: one object a request. */
-export class UpstreamCall implements Waiter, Timed {
+export class UpstreamCall implements Call, Waiter, Timed {
   place = -1
   line: WaitingLine | undefined
   ahead: Waiter | undefined
@@ -62,6 +62,10 @@ export class UpstreamCall implements Waiter, Timed {
     this.#startedAt = deadlines.clock.tick()
     this.#totalAt = this.#startedAt + totalMs
     this.deadlineAt = this.#startedAt + Math.min(firstByteMs, totalMs)
+  }
+
+  get upstream(): Upstream {
+    return this.request.upstream
   }
 
   /** Settles when the answer's head has come, or never will. To be awaited by whoever reads it. */

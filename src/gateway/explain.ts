@@ -23,8 +23,10 @@ import {
 export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExplanation {
   const { operation } = request
   const route = plan.routes.find(one => one.operation === operation)
-  const body = imagineBody(request)
-  const model = route ? findTarget(plan, route, body, undefined).model : plan.models.get(request.model)
+  const asked = imagineBody(request)
+  const target = route && findTarget(plan, route, asked, undefined)
+  const model = target ? target.model : plan.models.get(request.model)
+  const body = target?.body ?? asked
   if (!model?.enabled) throw modelNotFound(request.model)
   const { family } = model
   const sendAs = model.upstreams[0]?.sendAs ?? model.name

@@ -1,6 +1,7 @@
 export * from './account.ts'
 export * from './address-range.ts'
 export * from './asked-size.ts'
+export * from './asking.ts'
 export * from './awaitable.ts'
 export * from './billing-record.ts'
 export * from './body.ts'

@@ -1,3 +1,4 @@
+import type { Json } from './json.ts'
 import type { Micros } from './units.ts'
 
 /** A place in a configuration file; lines and columns count from 1. */
@@ -37,6 +38,20 @@ export type Timeouts = {
   readonly afterLeaveMs: number
 }
 
+/** Where an operation is asked for upstream, where that is not at the route's own path. */
+export type Call = {
+  /** With `{model}`, `{model:segment}` and the names of the route. */
+  readonly path: string
+  /** The route's where it is absent. */
+  readonly method?: string
+  /** Stands in place of the caller's. */
+  readonly query: { readonly [name: string]: string }
+  /** Lower-case names. */
+  readonly headers: { readonly [name: string]: string }
+  /** What differs for a stream. */
+  readonly stream: { readonly path?: string; readonly query?: { readonly [name: string]: string } }
+}
+
 export type Upstream = {
   readonly name: string
   /** As written: `https://…` or `simulator:NAME`. */
@@ -44,6 +59,8 @@ export type Upstream = {
   readonly credential: { readonly header: string; readonly value: string } | undefined
   /** More fixed headers for every request. */
   readonly headers: { readonly [name: string]: string }
+  /** By operation; before what the family says. */
+  readonly calls?: ReadonlyMap<string, Call>
   readonly timeouts: Timeouts
   /** An answer of more bytes is cut, as they come and as they are once unpacked. */
   readonly answerBytesMax: number
@@ -70,6 +87,10 @@ export type Family = {
   /** The largest `n` a caller may ask for. */
   readonly nMax: number
   readonly forward: ReadonlyMap<string, ForwardRule>
+  /** Fields that are set where the caller sends none; absent for none. */
+  readonly defaults?: ReadonlyMap<string, Json>
+  /** By operation. */
+  readonly calls?: ReadonlyMap<string, Call>
   /** One section per plugin, by the plugin's name, already checked against its schema. */
   readonly facets: ReadonlyMap<string, unknown>
   /** What callers should know of its models, in sentences of each language. */

@@ -1,3 +1,4 @@
+import type { Converse } from './asking.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { Body } from './body.ts'
 import type { EndedCharge } from './charge.ts'
@@ -29,6 +30,11 @@ export type Hooks<Facet = unknown> = {
   onAdmit?(ex: Exchange, target: Target, facet: Facet): Awaitable<Answer | undefined>
   /** Shapes what the upstream receives. */
   onForward?(ex: Exchange, out: Outbound, facet: Facet, target: Target): Awaitable<Outbound>
+  /**
+   * Asks the upstream by itself, where one request and its answer as they are do not do: what it gives back does it. The
+   * first plugin that gives something asks. `out` is what all have shaped.
+   */
+  onAsk?(ex: Exchange, out: Outbound, facet: Facet, target: Target): Converse | undefined
   /** The upstream's head is here; adds stages to what follows. Never waits for the whole body. */
   onReply?(ex: Exchange, reply: Reply, facet: Facet, target: Target): Awaitable<Reply>
   /** Once, always, last: whatever happened. All are told beside one another, but for what `settlesAfter` says. */
@@ -49,6 +55,7 @@ export const hookNames = [
   'onTarget',
   'onAdmit',
   'onForward',
+  'onAsk',
   'onReply',
   'onSettle',
   'onCharge',

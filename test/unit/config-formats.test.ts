@@ -24,6 +24,10 @@ const samples: { readonly [name in FormatName]: Samples } = {
     fits: ['https://h', 'http://h:1/v1', 'https://h/models/a@001', 'simulator:alpha'],
     others: ['https://u:p@h', 'https://h?key=1', 'https://h/#x', 'https://', 'ftp://h', 'simulator:a b'],
   },
+  'call-path': {
+    fits: ['/', '/v1/{model}:run', '/m/{model:segment}/invoke'],
+    others: ['v1', '/v1?x=1', '/v1/{}', '/v1/{model', '/a b'],
+  },
   'otlp-endpoint': { fits: ['http://h:4318', 'https://h/p'], others: ['http://u@h', 'simulator:alpha', 'h:1'] },
   'header-name': { fits: ['authorization', 'X-Api_Key'], others: ['', 'a b', 'a:b', 'é'] },
   'header-value': { fits: ['', 'Bearer x'], others: ['a\nb', 'é'] },

@@ -1,0 +1,188 @@
+import {
+  type Asker,
+  type Clock,
+  type Converse,
+  Failure,
+  type Heard,
+  type Question,
+  type Reach,
+  type Upstream,
+} from '../kit/index.ts'
+import type { AnswerHead, Call, Sink } from './call-request.ts'
+import { fail } from './errors.ts'
+import { HeardBody } from './heard-body.ts'
+
+/** A request that has been sent, with what opens its answer. */
+export type Sent = {
+  readonly call: Call
+  /** What the answer's bytes come from, unpacked. */
+  readonly open: (head: AnswerHead) => Pick<Call, 'start' | 'pause' | 'resume' | 'abort'>
+}
+
+/**
+ * An answer that a plugin gives, who asks the upstream as often as it takes. To the engine it is one call: it reaches as far
+ * as the farthest of its requests, ends when the caller's leaving or a deadline ends it, and is read no faster than the
+ * caller takes it.
+ */
+export class Conversation implements Call, Asker {
+  readonly upstream: Upstream
+  readonly head: Promise<AnswerHead>
+  readonly #send: (question: Question) => Promise<Sent> | Sent
+  readonly #clock: Clock
+  readonly #calls = new Set<Call>()
+  readonly #ended = Promise.withResolvers<never>()
+  #over: Error | undefined
+  #isLeft = false
+  #isSent = false
+  #isAnswered = false
+  #sink: Sink | undefined
+  #body: AsyncIterable<Buffer> | undefined
+  #goOn: (() => void) | undefined
+  #isPaused = false
+
+  constructor(
+    converse: Converse,
+    {
+      upstream,
+      send,
+      clock,
+    }: {
+      readonly upstream: Upstream
+      readonly send: (question: Question) => Promise<Sent> | Sent
+      readonly clock: Clock
+    },
+  ) {
+    this.upstream = upstream
+    this.#send = send
+    this.#clock = clock
+    this.#ended.promise.catch(ignore)
+    this.head = this.#begin(converse)
+    this.head.catch(ignore)
+  }
+
+  get isLeft(): boolean {
+    return this.#isLeft
+  }
+
+  get isSent(): boolean {
+    return this.#isSent
+  }
+
+  get reach(): Reach {
+    if (this.#isAnswered) return 'truncated'
+    let reach: Reach = 'untouched'
+    for (const call of this.#calls) {
+      if (call.reach === 'unknown') return 'unknown'
+      if (call.reach !== 'untouched') reach = 'unknown'
+    }
+    return reach
+  }
+
+  async #begin(converse: Converse): Promise<AnswerHead> {
+    try {
+      const { status, headers, body } = await this.#race(Promise.resolve(converse(this)))
+      this.#body = body
+      this.#isAnswered = true
+      return { status, headers, endsWithConnection: false, codings: [] }
+    } catch (error) {
+      this.#end(error as Error)
+      throw error
+    }
+  }
+
+  async ask(question: Question): Promise<Heard> {
+    if (this.#over) throw this.#over
+    const { call, open } = await this.#send(question)
+    this.#calls.add(call)
+    if (this.#over) call.abort(this.#over)
+    if (this.#isLeft) call.leave()
+    const head = await this.#race(call.head)
+    const source = open(head)
+    const { bytesMax } = question
+    const body = new HeardBody(source, bytesMax, () => {
+      this.#isSent = call.isSent
+    })
+    return { status: head.status, headers: plain(head.headers), body }
+  }
+
+  async sleep(ms: number): Promise<void> {
+    await this.#race(this.#clock.sleep(ms))
+  }
+
+  #race<T>(work: Promise<T>): Promise<T> {
+    return Promise.race([work, this.#ended.promise])
+  }
+
+  start(sink: Sink): void {
+    this.#sink = sink
+    void this.#pump(sink)
+  }
+
+  async #pump(sink: Sink): Promise<void> {
+    try {
+      for await (const chunk of this.#body ?? []) {
+        if (this.#over) return
+        if (chunk.length > 0) sink.data(chunk)
+        while (this.#isPaused && !this.#over) await this.#resumed()
+      }
+      this.#isSent = true
+      this.#sink?.end()
+      this.#over ??= fail('upstream_cut', { reason: 'its answer is over' })
+    } catch (error) {
+      const failure = error instanceof Failure ? error : fail('internal_error', {}, { cause: error })
+      this.#sink?.cut(failure)
+      this.#end(failure)
+    }
+  }
+
+  #resumed(): Promise<void> {
+    return new Promise(resolve => {
+      this.#goOn = resolve
+    })
+  }
+
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    const goOn = this.#goOn
+    this.#goOn = undefined
+    goOn?.()
+  }
+
+  leave(): void {
+    this.#isLeft = true
+    for (const call of this.#calls) call.leave()
+  }
+
+  stop(failure: Error): void {
+    if (this.#over) return
+    this.#end(failure)
+    const sink = this.#sink
+    this.#sink = undefined
+    sink?.cut(failure)
+  }
+
+  abort(reason: Error): void {
+    if (this.#over) return
+    this.#sink = undefined
+    this.#end(reason)
+  }
+
+  #end(reason: Error): void {
+    this.#over ??= reason
+    this.#ended.reject(reason)
+    for (const call of this.#calls) call.abort(reason)
+    this.resume()
+  }
+}
+
+const ignore = (): void => undefined
+
+function plain(headers: AnswerHead['headers']): Heard['headers'] {
+  const kept: { [name: string]: string } = {}
+  for (const [name, value] of Object.entries(headers)) if (typeof value === 'string') kept[name] = value
+  return kept
+}

@@ -1,0 +1,51 @@
+import type { Awaitable } from './awaitable.ts'
+import type { Body } from './body.ts'
+
+/** One of the requests of which an exchange with an upstream consists. What is left out is as the operation's call says. */
+export type Question = {
+  readonly method?: string
+  /** Path and query below the upstream's address. */
+  readonly path?: string
+  /**
+   * A whole address, as an answer named it: asked only where `hosts` or the upstream's own address allows it, and with the
+   * credential only where it is the upstream's own origin.
+   */
+  readonly url?: string
+  /** Hosts that `url` may name beside the upstream's own: `*.vendor.example`. */
+  readonly hosts?: readonly string[]
+  /** More headers, lower-case. */
+  readonly headers?: { readonly [name: string]: string }
+  readonly body: Body
+  /** The answer is given up once more bytes of it have come. */
+  readonly bytesMax?: number
+}
+
+/** An answer of the upstream, unpacked. Its body is read once, or given up by leaving the loop. */
+export type Heard = {
+  readonly status: number
+  /** Lower-case names. */
+  readonly headers: { readonly [name: string]: string }
+  /** @throws Failure when it breaks off */
+  readonly body: AsyncIterable<Buffer>
+}
+
+/** The target's upstream, for a plugin that asks it by itself: with its credential, its time limits, its caller's leaving. */
+export type Asker = {
+  /** @throws Failure when no answer comes, or the address is not to be asked */
+  ask(question: Question): Promise<Heard>
+  /** @throws Failure when the exchange ends meanwhile */
+  sleep(ms: number): Promise<void>
+  /** The caller has left, and the rest is read for the charge's sake alone. */
+  readonly isLeft: boolean
+}
+
+/** The answer that a plugin gives in the upstream's place. What its body throws cuts the caller. */
+export type Spoken = {
+  readonly status: number
+  /** Lower-case names. */
+  readonly headers: { readonly [name: string]: string }
+  readonly body: AsyncIterable<Buffer>
+}
+
+/** Asks the upstream, as often as it likes. @throws Failure */
+export type Converse = (asker: Asker) => Awaitable<Spoken>
