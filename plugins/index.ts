@@ -5,6 +5,7 @@ import { multipartRewrite } from './multipart-rewrite/plugin.ts'
 import { ratelimit } from './ratelimit/plugin.ts'
 import { sizeNormalize } from './size-normalize/plugin.ts'
 import { tokenUsage } from './token-usage/plugin.ts'
+import { translate } from './translate/plugin.ts'
 
 /** The plugins that come with the gateway; a pipeline names them in the order it wants. */
 export const builtins: readonly AnyPlugin[] = [
@@ -14,4 +15,5 @@ export const builtins: readonly AnyPlugin[] = [
   sizeNormalize,
   imageTierBilling,
   tokenUsage,
+  translate,
 ]

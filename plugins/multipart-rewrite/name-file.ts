@@ -1,5 +1,4 @@
-import type { FilePart } from '../../src/kit/index.ts'
-import { sniff } from './sniff.ts'
+import { type FilePart, sniff } from '../../src/kit/index.ts'
 
 const unsafe = /[^0-9A-Za-z_-]+/g
 

@@ -16,6 +16,6 @@ export function foresee(facet: SizeFacet, operation: string, size: AskedSize['si
 export function readAskedSize(facet: SizeFacet, operation: string, value: Json | undefined): AskedSize {
   const rule = readRule(facet)
   const { text, size } = readSize(value, rule.labels)
-  const { resolution } = chooseShape(rule, operation, size)
-  return { text, size, expected: foresee(facet, operation, size), resolution }
+  const { resolution, ratio } = chooseShape(rule, operation, size)
+  return { text, size, expected: foresee(facet, operation, size), resolution, ratio }
 }

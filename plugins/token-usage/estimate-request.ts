@@ -59,7 +59,7 @@ function largest(values: readonly (Json | undefined)[]): number | undefined {
 /** A form is text, and files that count as any file does; what nobody has read counts as one. */
 function estimateOther(body: Exclude<Body, { kind: 'json' }>, { estimate }: UsageFacet): number {
   if (body.kind === 'none') return 0
-  if (body.kind === 'stream') return estimate.file_tokens
+  if (body.kind === 'stream' || body.kind === 'composed') return estimate.file_tokens
   let tokens = 0
   for (const part of body.parts)
     tokens += part.kind === 'file' ? estimate.file_tokens : Buffer.byteLength(part.value) / estimate.bytes_per_token

@@ -53,7 +53,7 @@ export function withoutPretence(told: Usage | null): Usage | null {
 function bytesOf(body: Body): number {
   if (body.kind === 'none') return 0
   if (body.kind === 'json') return body.json.bytes.length
-  if (body.kind === 'stream') return body.bytes ?? Number.POSITIVE_INFINITY
+  if (body.kind === 'stream' || body.kind === 'composed') return body.bytes ?? Number.POSITIVE_INFINITY
   return body.parts.reduce((sum, part) => sum + (part.kind === 'file' ? part.bytes : Buffer.byteLength(part.value)), 0)
 }
 

@@ -58,6 +58,7 @@ export function fillPath(template: string, params: { readonly [name: string]: st
 export function outgoingHeaders(ex: Exchange, target: Target, out: Outbound): string[] {
   const headers = requestHeaders(ex.head, ex.dialect, target.upstream, out.headers)
   if (out.body.kind === 'json') headers.push('content-type', 'application/json')
-  else if (out.body.kind === 'stream') headers.push('content-type', out.body.contentType)
+  else if (out.body.kind === 'stream' || out.body.kind === 'composed')
+    headers.push('content-type', out.body.contentType)
   return headers
 }

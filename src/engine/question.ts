@@ -38,7 +38,7 @@ export function toRequest(question: Question, { upstream, address, reuse, header
 
 function contentType(body: Body): { readonly [name: string]: string } {
   if (body.kind === 'json') return { 'content-type': 'application/json' }
-  return body.kind === 'stream' ? { 'content-type': body.contentType } : {}
+  return body.kind === 'stream' || body.kind === 'composed' ? { 'content-type': body.contentType } : {}
 }
 
 function toList(upstream: Upstream, more: { readonly [name: string]: string }): string[] {

@@ -14,6 +14,8 @@ export type AskedSize = {
   readonly expected: { readonly width: number; readonly height: number } | null
   /** The label of the resolution that the family makes of it, where it has resolutions and the table says. */
   readonly resolution: string | null
+  /** The shape that the family makes of it, `16:9`; null where the upstream chooses, absent where nobody has looked. */
+  readonly ratio?: string | null
 }
 
 export const askedSizeSlot = defineSlot<AskedSize>('asked-size')

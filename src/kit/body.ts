@@ -32,10 +32,20 @@ export type EncodedForm = {
   open(lend?: boolean): Readable
 }
 
+/** A body that a plugin has put together, of what stands in memory and in files; its bytes can be had more than once. */
+export type Composed = {
+  readonly kind: 'composed'
+  readonly contentType: string
+  readonly bytes: number
+  /** All of it, where it is in memory. */
+  readonly whole?: Buffer
+  open(): Readable
+}
+
 /**
  * What the caller sent.
  * `none`: nothing. `json`: one object, whole in memory. `form`: read and kept by the plugin that knows forms,
- * which also knows how to write it again. `stream`: bytes that nobody has read yet.
+ * which also knows how to write it again. `composed`: made for the upstream. `stream`: bytes that nobody has read yet.
  */
 export type Body =
   | { readonly kind: 'none' }
@@ -47,6 +57,7 @@ export type Body =
       /** Frees memory and disk; idempotent. */
       discard(): void
     }
+  | Composed
   | {
       readonly kind: 'stream'
       /** Its chunks belong to whoever reads them, who may free them. */

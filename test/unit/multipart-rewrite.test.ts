@@ -10,7 +10,7 @@ import OpenAI, { toFile } from 'openai'
 import t from 'tap'
 import { multipartRewrite } from '../../plugins/multipart-rewrite/plugin.ts'
 import { facet as facetSchema } from '../../plugins/multipart-rewrite/schema.ts'
-import { sniff } from '../../plugins/multipart-rewrite/sniff.ts'
+import { sniff } from '../../src/kit/sniff.ts'
 import { type Admits, Failure, readField, withField } from '../../src/kit/index.ts'
 import { acceptedForms, good, headOf, image, model, refusedForms, type } from '../cases/forms.ts'
 import {

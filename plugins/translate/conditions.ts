@@ -1,0 +1,27 @@
+import type { Path } from './paths.ts'
+
+type Word = string | number | boolean
+
+/** What must stand at a path: one of the values; `any` of them; or nothing at all. */
+export type Condition = { readonly path: Path; readonly is: 'any' | 'none' | ReadonlySet<string> }
+
+export type ConditionSettings = { readonly [path: string]: unknown }
+
+export function compileConditions(
+  settings: ConditionSettings | undefined,
+  toPath: (path: string) => Path,
+): readonly Condition[] {
+  return Object.entries(settings ?? {}).map(([path, wanted]) => {
+    const is = wanted === 'any' || wanted === 'none' ? wanted : new Set([wanted as Word].flat().map(String))
+    return { path: toPath(path), is }
+  })
+}
+
+/** Whether all of them hold. `valuesOf` gives what stands at a path, as texts. */
+export function hold(conditions: readonly Condition[], valuesOf: (path: Path) => readonly string[]): boolean {
+  return conditions.every(({ path, is }) => {
+    const values = valuesOf(path)
+    if (is === 'none') return values.length === 0
+    return is === 'any' ? values.length > 0 : values.some(value => is.has(value))
+  })
+}

@@ -1,0 +1,132 @@
+import { type Asker, type Converse, Failure, type Heard, type Spoken, type Told } from '../../src/kit/index.ts'
+import type { Claim } from './answer-reader.ts'
+import type { Reading } from './describe.ts'
+import { fail } from './errors.ts'
+import { PictureWriter } from './picture-writer.ts'
+import { readAnswer, type Reader } from './read-answer.ts'
+import { Refused } from './refused.ts'
+
+/** What an exchange with an upstream needs to know. */
+export type Terms = {
+  readonly reading: Reading
+  readonly told: Told
+  /** Requests, each with its number. */
+  readonly asks: readonly ((asker: Asker) => Promise<Heard>)[]
+  /** So many of them at once. */
+  readonly atOnce: number
+  /** Name of the events that carry pictures, where the caller wants a stream. */
+  readonly event: string | undefined
+  /** Seconds since the epoch. */
+  readonly created: number
+  readonly claim: Claim
+  /** Told once, when all has been read. */
+  readonly onUsage: (usage: { readonly [name: string]: number }) => void
+  readonly onUnrecognised: (shape: string) => void
+  readonly close: () => void
+}
+
+/** Asks an upstream as its description says, and answers in the one style that everything behind reads. */
+export function createConverse(terms: Terms): Converse {
+  return async asker => {
+    const answer = speak(asker, terms)
+    try {
+      // Until the first picture has begun, a refusal is an answer of its own.
+      const first = await answer.next()
+      return spoken(terms, first, answer)
+    } catch (error) {
+      terms.close()
+      if (error instanceof Refused) return refusal(error)
+      throw error
+    }
+  }
+}
+
+function spoken(terms: Terms, first: IteratorResult<Buffer>, rest: AsyncGenerator<Buffer>): Spoken {
+  const type = terms.event === undefined ? 'application/json' : 'text/event-stream'
+  return { status: 200, headers: { 'content-type': type }, body: goOn(terms, first, rest) }
+}
+
+async function* goOn(
+  terms: Terms,
+  first: IteratorResult<Buffer>,
+  rest: AsyncGenerator<Buffer>,
+): AsyncGenerator<Buffer> {
+  try {
+    if (!first.done) yield first.value
+    if (!first.done) yield* rest
+  } catch (error) {
+    throw error instanceof Refused ? error.failure : error
+  } finally {
+    terms.close()
+  }
+}
+
+function refusal({ status, headers, body }: Refused): Spoken {
+  return {
+    status,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: (async function* () {
+      yield body
+    })(),
+  }
+}
+
+/** The answers of all requests as one; what is told of all of them goes before the last word. */
+async function* speak(asker: Asker, terms: Terms): AsyncGenerator<Buffer> {
+  const { reading, told, event, created } = terms
+  const writer = new PictureWriter(told, { created, event })
+  const sums = { usage: new Map<string, number>() }
+  const reader: Reader = { reading, writer, told, sums, claim: terms.claim }
+  const spoken = readAll(asker, terms, reader)
+  if (reading.waits) yield* await hear(spoken, terms.claim)
+  else yield* spoken
+  const usage = sums.usage.size > 0 ? Object.fromEntries(sums.usage) : undefined
+  if (usage) terms.onUsage(usage)
+  writer.finish({ usage })
+  yield* writer.take()
+}
+
+/** All of it, before any of it goes on. */
+async function hear(answer: AsyncGenerator<Buffer>, claim: Claim): Promise<readonly Buffer[]> {
+  const held: Buffer[] = []
+  for await (const chunk of answer) {
+    if (!claim(chunk.length)) throw fail('upstream_busy')
+    held.push(chunk)
+  }
+  return held
+}
+
+/** Every request's answer in turn. Of several some may fail: what came is the answer. @throws the first failure where nothing came */
+async function* readAll(asker: Asker, terms: Terms, reader: Reader): AsyncGenerator<Buffer> {
+  const { asks, atOnce } = terms
+  const waiting: Promise<Heard>[] = []
+  let failure: unknown
+  let isGivenUp = false
+  for (let i = 0; i < asks.length; i++) {
+    const until = isGivenUp ? 0 : Math.min(i + atOnce, asks.length)
+    while (waiting.length < until) waiting.push(begin(asker, asks, waiting.length))
+    const asked = waiting[i]
+    if (!asked) break
+    try {
+      yield* readAnswer(await asked, reader)
+    } catch (error) {
+      const isWhole = error instanceof Refused || (error instanceof Failure && !reader.writer.isOpen)
+      if (!isWhole || asks.length === 1) throw recognised(error, terms)
+      failure ??= error
+      // Who says no to one says no to all: a key that is refused, a quota that is used up.
+      isGivenUp ||= error instanceof Refused && error.isFinal
+    }
+  }
+  if (reader.writer.count === 0 && failure !== undefined) throw recognised(failure, terms)
+}
+
+function begin(asker: Asker, asks: Terms['asks'], i: number): Promise<Heard> {
+  const asked = (asks[i] as Terms['asks'][number])(asker)
+  asked.catch(() => undefined)
+  return asked
+}
+
+function recognised(error: unknown, { onUnrecognised }: Terms): unknown {
+  if (error instanceof Failure && error.code === 'upstream_answer_undescribed') onUnrecognised(error.message)
+  return error
+}

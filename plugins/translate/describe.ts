@@ -1,0 +1,214 @@
+import { parseBytes, parseDuration } from '../../src/kit/index.ts'
+import { compileConditions, type Condition } from './conditions.ts'
+import { joinPath, normalPath, type Path, toPaths } from './paths.ts'
+import type { JobSettings, PlaceSettings, Section, StepSettings, TranslateFacet } from './schema.ts'
+
+/** Where pictures stand in an answer; all paths are from its top. */
+export type Place = {
+  readonly at: Path
+  readonly pictures: readonly Path[]
+  readonly bytes: boolean
+  readonly size: readonly Path[]
+  readonly skip: readonly Condition[]
+  readonly keep: readonly Condition[]
+  readonly error: Path | undefined
+  readonly texts: readonly (readonly [name: string, path: Path])[]
+}
+
+export type Refusal = {
+  readonly conditions: readonly Condition[]
+  readonly message: readonly Path[]
+  readonly code: string
+  readonly status: number
+  readonly charge: string | undefined
+}
+
+export type Role = 'partial' | 'image' | 'failed' | 'done' | 'error' | 'ignore'
+
+export type StreamReading =
+  | { readonly kind: 'answers' }
+  | {
+      readonly kind: 'events'
+      readonly type: Path
+      readonly roles: ReadonlyMap<string, Role>
+      readonly place: Place
+      readonly error: Path | undefined
+    }
+
+export type JobReading = {
+  readonly id: Path
+  readonly keep: readonly (readonly [name: string, path: Path])[]
+  readonly poll: StepSettings
+  readonly result: StepSettings | undefined
+  readonly state: Path
+  readonly running: ReadonlySet<string>
+  readonly done: ReadonlySet<string>
+  readonly failed: ReadonlySet<string>
+  readonly everyMs: number
+  readonly withinMs: number
+}
+
+export type Named = readonly (readonly [name: string, path: Path])[]
+
+/** How answers of one operation are read, worked out once. */
+export type Reading = {
+  readonly places: readonly Place[]
+  readonly facts: Named
+  readonly count: Path | undefined
+  readonly cost: { readonly path: Path; readonly unit: string } | undefined
+  readonly usage: Named
+  readonly refused: readonly Refusal[]
+  readonly messages: readonly Path[]
+  readonly codes: readonly Path[]
+  readonly stream: StreamReading | undefined
+  readonly job: JobReading | undefined
+  /** Of the answer these are read, by their paths. */
+  readonly wanted: ReadonlySet<Path>
+  /** What the answer says as a whole decides about prices: nothing goes on before its end. */
+  readonly waits: boolean
+  readonly linkBytesMax: number
+}
+
+/** Where most vendors tell what is wrong. */
+const messages = ['error.message', 'message', 'error', 'detail', 'detail.msg', 'errors', 'msg'] as const
+const codes = ['error.code', 'code', 'error.type', 'type'] as const
+
+const usual: PlaceSettings = { at: 'data', picture: ['b64_json', 'url'], text: { revised_prompt: 'revised_prompt' } }
+
+/** What the section says of one operation. */
+export function sectionOf(facet: TranslateFacet, operation: string): Section {
+  const { per_operation: own, ...all } = facet
+  return { ...all, ...own?.[operation] }
+}
+
+const readings = new WeakMap<TranslateFacet, Map<string, Reading>>()
+
+export function readingOf(facet: TranslateFacet, operation: string): Reading {
+  let known = readings.get(facet)
+  if (!known) readings.set(facet, (known = new Map<string, Reading>()))
+  let reading = known.get(operation)
+  if (!reading) known.set(operation, (reading = describe(sectionOf(facet, operation))))
+  return reading
+}
+
+/** @returns how the answers that a section describes are read */
+export function describe(section: Section): Reading {
+  const settings = section.answer === undefined ? [usual] : ([section.answer].flat() as readonly PlaceSettings[])
+  const places = settings.map(compilePlace)
+  const refused = (section.refused ?? []).map(one => ({
+    conditions: compileConditions(one.if, normalPath),
+    message: toPaths(one.message as string | readonly string[] | undefined),
+    code: one.code,
+    status: one.status,
+    charge: one.charge,
+  }))
+  const facts = namedPaths(section.facts)
+  const usage = namedPaths(section.usage)
+  const { count, cost, job } = section
+  const stream = section.stream && compileStream(section.stream)
+  const own = {
+    messages: [...toPaths(section.errors?.message), ...messages],
+    codes: [...toPaths(section.errors?.code), ...codes],
+  }
+  const parts = {
+    places,
+    facts,
+    count,
+    cost: cost && { path: cost.at, unit: cost.unit },
+    usage,
+    refused,
+    ...own,
+    stream,
+    job: job && compileJob(job),
+    waits: facts.some(([, path]) => !isHeader(path)) || count !== undefined,
+    linkBytesMax: parseBytes(section.links?.max ?? '40MiB') ?? 0,
+  }
+  return { ...parts, wanted: new Set(pathsOf(parts)) }
+}
+
+/** A path of the answer's head, which is known before its first byte. */
+export function isHeader(path: Path): boolean {
+  return path.startsWith('header.') || path === 'status'
+}
+
+function compilePlace(own: PlaceSettings): Place {
+  const at = normalPath(own.at ?? '.')
+  const within = (path: string): Path => joinPath(at, path)
+  return {
+    at,
+    pictures: toPaths(own.picture as string | readonly string[] | undefined).map(within),
+    bytes: own.bytes === true,
+    size: toPaths(own.size as string | readonly string[] | undefined).map(within),
+    skip: compileConditions(own.skip_if, within),
+    keep: compileConditions(own.keep_if, within),
+    error: own.error === undefined ? undefined : within(own.error),
+    texts: Object.entries(own.text ?? {}).map(([name, path]) => [name, within(path)]),
+  }
+}
+
+function compileStream(own: NonNullable<Section['stream']>): StreamReading {
+  if (own.each === 'answer') return { kind: 'answers' }
+  return {
+    kind: 'events',
+    type: own.type ?? 'type',
+    roles: new Map(Object.entries(own.events ?? {})),
+    place: compilePlace({
+      at: own.at ?? '.',
+      picture: own.picture ?? ['b64_json', 'url'],
+      ...(own.size !== undefined && { size: own.size }),
+    }),
+    error: own.error,
+  }
+}
+
+function compileJob(own: JobSettings): JobReading {
+  const wordsOf = (words: unknown): ReadonlySet<string> => new Set([words ?? []].flat().map(String))
+  return {
+    id: own.id,
+    keep: namedPaths(own.keep),
+    poll: own.poll,
+    result: own.result,
+    state: own.state,
+    running: wordsOf(own.running),
+    done: wordsOf(own.done),
+    failed: wordsOf(own.failed),
+    everyMs: parseDuration(own.every) ?? 0,
+    withinMs: parseDuration(own.within) ?? 0,
+  }
+}
+
+function namedPaths(own: { readonly [name: string]: unknown } | undefined): Named {
+  return Object.entries(own ?? {}).map(([name, path]) => [name, normalPath(path as string)])
+}
+
+function* pathsOf(parts: Omit<Reading, 'wanted'>): Generator<Path> {
+  const { places, facts, usage, count, cost, refused, stream, job } = parts
+  const event = stream?.kind === 'events' ? [stream.place] : []
+  for (const place of [...places, ...event]) {
+    yield* place.size
+    for (const { path } of [...place.skip, ...place.keep]) yield path
+    if (place.error !== undefined) {
+      yield place.error
+      yield joinPath(place.error, 'message')
+      yield joinPath(place.error, 'code')
+    }
+    for (const [, path] of place.texts) yield path
+  }
+  for (const [, path] of [...facts, ...usage]) yield path
+  if (count !== undefined) yield count
+  if (cost) yield cost.path
+  for (const { conditions, message } of refused) {
+    for (const { path } of conditions) yield path
+    yield* message
+  }
+  yield* parts.messages
+  yield* parts.codes
+  if (stream?.kind === 'events') {
+    yield stream.type
+    if (stream.error !== undefined) yield stream.error
+  }
+  if (!job) return
+  yield job.id
+  yield job.state
+  for (const [, path] of job.keep) yield path
+}

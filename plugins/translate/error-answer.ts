@@ -1,0 +1,51 @@
+import type { Heard } from '../../src/kit/index.ts'
+import type { Reading } from './describe.ts'
+import { valuesAt } from './paths.ts'
+import { Refused } from './refused.ts'
+
+/** No upstream takes more words to say no. */
+const errorBytesMax = 64 * 1024
+const messageCharsMax = 2_000
+
+/** What an answer with an error status says, in its caller's words. */
+export async function readError(heard: Heard, reading: Reading): Promise<Refused> {
+  const { status, headers } = heard
+  const body = await gather(heard, errorBytesMax)
+  const value = parse(body)
+  const message = firstText(value, reading.messages) ?? `it answered with status ${status}`
+  const retry = headers['retry-after']
+  return new Refused(message.slice(0, messageCharsMax), {
+    status,
+    code: firstText(value, reading.codes)?.slice(0, 64) ?? null,
+    ...(retry !== undefined && { headers: { 'retry-after': retry } }),
+  })
+}
+
+/** The body of an answer, as far as it is wanted. */
+export async function gather({ body }: Heard, bytesMax: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    chunks.push(chunk)
+    if (bytes > bytesMax) break
+  }
+  return Buffer.concat(chunks).subarray(0, bytesMax)
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString()) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+function firstText(value: unknown, paths: readonly string[]): string | undefined {
+  for (const path of paths)
+    for (const one of valuesAt(value, path)) {
+      if (typeof one === 'string' && one !== '') return one
+      if (typeof one === 'number') return String(one)
+    }
+  return undefined
+}

@@ -1,0 +1,40 @@
+import { type ErrorTable, failures } from '../../src/kit/index.ts'
+
+export const errors = {
+  picture_is_link: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: 'This model takes pictures themselves, not links to them: send {name} as a file or as a data: URL.',
+  },
+  picture_unreadable: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: '{name} is no picture: send a file, a data: URL, an https:// link, or an object with image_url.',
+  },
+  upstream_refused: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: 'The upstream refused: {message}',
+    retry: false,
+  },
+  upstream_failed: { status: 502, type: 'server_error', text: 'The upstream failed: {message}', retry: false },
+  upstream_answer_undescribed: {
+    status: 502,
+    type: 'server_error',
+    text: "The upstream's answer is none that its description covers ({shape}), so it was not handed out.",
+    retry: false,
+  },
+  upstream_answer_unreadable: {
+    status: 502,
+    type: 'server_error',
+    text: "The upstream's answer could not be read: {why}.",
+    retry: false,
+  },
+  upstream_busy: {
+    status: 503,
+    type: 'server_error',
+    text: 'Too many answers are held in memory at once. Try again shortly.',
+  },
+} as const satisfies ErrorTable
+
+export const fail = failures(errors)

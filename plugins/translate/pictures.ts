@@ -1,0 +1,83 @@
+import { type Body, type FilePart, type Json, readField, sniff } from '../../src/kit/index.ts'
+import { fail } from './errors.ts'
+import { absent, Mixed } from './template.ts'
+
+/** A picture that the caller sent. */
+export type Picture =
+  | { readonly kind: 'file'; readonly part: FilePart }
+  | { readonly kind: 'data'; readonly mime: string; readonly base64: string }
+  | { readonly kind: 'link'; readonly url: string }
+
+/** The bytes of a file as they stand in the body that is sent. */
+export class FileBytes {
+  readonly part: FilePart
+  readonly as: 'base64' | 'bytes'
+
+  constructor(part: FilePart, as: 'base64' | 'bytes') {
+    this.part = part
+    this.as = as
+  }
+}
+
+const bracketed = /^(.+?)\[\d*\]$/s
+
+/**
+ * The pictures of a field, in the order sent: files of a form, and in JSON data: URLs, links, objects with one, and lists
+ * of these, under the field's name or its plural. @throws Failure picture_unreadable
+ */
+export function picturesOf(body: Body, name: string): readonly Picture[] {
+  if (body.kind === 'form') {
+    const parts = body.parts.filter(part => (bracketed.exec(part.name)?.[1] ?? part.name) === name)
+    return parts.map(part => (part.kind === 'file' ? { kind: 'file', part } : parsePicture(part.value, part.name)))
+  }
+  for (const field of [name, `${name}s`]) {
+    const value = readField(body, field)
+    if (value !== undefined && value !== null) return [value].flat().map(one => parsePicture(one, field))
+  }
+  return []
+}
+
+function parsePicture(value: Json, name: string): Picture {
+  const text = textOf(value)
+  if (text === undefined) throw fail('picture_unreadable', { name }, { param: name })
+  const data = parseDataUrl(text)
+  if (data) return data
+  if (/^https:\/\/[^\s]+$/i.test(text)) return { kind: 'link', url: text }
+  throw fail('picture_unreadable', { name }, { param: name })
+}
+
+function parseDataUrl(text: string): Picture | undefined {
+  if (text.slice(0, 5).toLowerCase() !== 'data:') return undefined
+  const comma = text.indexOf(',')
+  const [mime = '', ...parameters] = text.slice('data:'.length, comma).split(';')
+  if (comma < 0 || parameters.at(-1)?.trim().toLowerCase() !== 'base64') return undefined
+  return { kind: 'data', mime: mime === '' ? 'image/png' : mime, base64: text.slice(comma + 1) }
+}
+
+function textOf(value: Json): string | undefined {
+  if (typeof value === 'string') return value
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const own = value as { readonly [name: string]: Json }
+  for (const member of ['image_url', 'url', 'data']) {
+    const one = own[member]
+    if (typeof one === 'string') return one
+    if (typeof one === 'object' && one !== null) return textOf(one)
+  }
+  return undefined
+}
+
+/** What a template gets of a picture. @throws Failure picture_is_link */
+export function tellPicture(picture: Picture, what: string, name: string): unknown {
+  if (what === 'url' && picture.kind === 'link') return picture.url
+  if (picture.kind === 'link') throw fail('picture_is_link', { name }, { param: name })
+  const mime = picture.kind === 'file' ? mimeOf(picture.part) : picture.mime
+  if (what === 'mime') return mime
+  if (what === 'file') return picture.kind === 'file' ? new FileBytes(picture.part, 'bytes') : absent
+  const base64 = picture.kind === 'file' ? new FileBytes(picture.part, 'base64') : picture.base64
+  if (what === 'base64') return base64
+  return typeof base64 === 'string' ? `data:${mime};base64,${base64}` : new Mixed([`data:${mime};base64,`, base64])
+}
+
+function mimeOf(part: FilePart): string {
+  return part.contentType ?? sniff(part.head).type
+}

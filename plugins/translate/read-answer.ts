@@ -1,0 +1,114 @@
+import type { Heard, Told } from '../../src/kit/index.ts'
+import { AnswerReader, type Claim } from './answer-reader.ts'
+import { hold } from './conditions.ts'
+import { isHeader, type Reading } from './describe.ts'
+import { add, multiply } from './decimal.ts'
+import { readError } from './error-answer.ts'
+import { fail } from './errors.ts'
+import { EventReader } from './event-reader.ts'
+import type { PictureWriter } from './picture-writer.ts'
+import { readBytes } from './read-bytes.ts'
+import { Refused } from './refused.ts'
+import { Values } from './values.ts'
+
+/** What the answers of one request have said together. */
+export type Sums = { readonly usage: Map<string, number> }
+
+export type Reader = {
+  readonly reading: Reading
+  readonly writer: PictureWriter
+  readonly told: Told
+  readonly sums: Sums
+  readonly claim: Claim
+}
+
+/**
+ * One answer of the upstream as the writer writes it, while it passes.
+ * @throws Refused where it says no, or nothing that is a picture; Failure where it cannot be read
+ */
+export async function* readAnswer(heard: Heard, reader: Reader): AsyncGenerator<Buffer> {
+  const { reading, writer } = reader
+  if (heard.status >= 300) throw await readError(heard, reading)
+  const values = new Values()
+  values.addHead(heard.status, heard.headers)
+  tellFacts(reader, values, isHeader)
+  const refusal = refusalOf(reader, values)
+  if (refusal && reading.places.some(place => place.bytes)) throw refusal
+  const before = writer.count
+  const rest = yield* passOn(heard, reader, values)
+  tell(reader, values)
+  if (writer.count > before) return
+  throw whyNothing(reader, values, rest)
+}
+
+type Rest = { readonly failed: readonly string[]; readonly shape: string }
+
+async function* passOn(heard: Heard, reader: Reader, values: Values): AsyncGenerator<Buffer, Rest> {
+  const { reading, writer, claim } = reader
+  const type = heard.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  if (type.startsWith('image/') || type === 'application/octet-stream') {
+    if (!reading.places.some(place => place.bytes)) throw unrecognised(`content-type ${type}`)
+    yield* readBytes(heard, writer)
+    return { failed: [], shape: type }
+  }
+  const source = type === 'text/event-stream' ? new EventReader(reading, writer, claim, values) : undefined
+  const answer = source ?? new AnswerReader(reading, writer, claim)
+  let isEmpty = true
+  for await (const chunk of heard.body) {
+    isEmpty &&= chunk.length === 0
+    answer.write(chunk)
+    yield* writer.take()
+  }
+  if (isEmpty) throw unrecognised('an empty answer')
+  answer.end()
+  if (answer instanceof AnswerReader)
+    for (const path of reading.wanted) for (const value of answer.values.of(path)) values.add(path, value)
+  yield* writer.take()
+  return { failed: answer.failed, shape: answer.shape }
+}
+
+function unrecognised(shape: string): Error {
+  return fail('upstream_answer_undescribed', { shape: shape.slice(0, 120) })
+}
+
+/** The answer had no picture: it is a refusal, or none that is known. */
+function whyNothing(reader: Reader, values: Values, { failed, shape }: Rest): Error {
+  const refusal = refusalOf(reader, values)
+  if (refusal) return refusal
+  const [first] = failed
+  if (first !== undefined) return new Refused(first, { status: 400, code: 'content_refused' })
+  return unrecognised(`no picture; ${shape}`)
+}
+
+function refusalOf({ reading, told }: Reader, values: Values): Refused | undefined {
+  const rule = reading.refused.find(({ conditions }) => hold(conditions, values.of))
+  if (!rule) return undefined
+  if (rule.charge !== undefined) told.refusalPrice = rule.charge
+  const message = values.first([...rule.message, ...reading.messages]) ?? 'it made no picture, and does not say why'
+  return new Refused(message.slice(0, 2_000), { status: rule.status, code: rule.code })
+}
+
+function tell(reader: Reader, values: Values): void {
+  const { reading, told, sums } = reader
+  tellFacts(reader, values, () => true)
+  const count = reading.count === undefined ? undefined : Number(values.last(reading.count))
+  if (count !== undefined && Number.isInteger(count)) told.count = (told.count ?? 0) + count
+  const cost = reading.cost && costOf(reading.cost, values)
+  if (cost !== undefined) told.cost = told.cost === undefined ? cost : add(told.cost, cost)
+  for (const [name, path] of reading.usage) {
+    const used = Number(values.last(path))
+    if (Number.isSafeInteger(used)) sums.usage.set(name, (sums.usage.get(name) ?? 0) + used)
+  }
+}
+
+function costOf({ path, unit }: NonNullable<Reading['cost']>, values: Values): string | undefined {
+  const said = values.last(path)
+  return said === undefined ? undefined : multiply(said, unit)
+}
+
+function tellFacts({ reading, told }: Reader, values: Values, which: (path: string) => boolean): void {
+  for (const [name, path] of reading.facts) {
+    const value = which(path) ? values.last(path) : undefined
+    if (value !== undefined) told.facts.set(name, value)
+  }
+}

@@ -1,0 +1,41 @@
+import { Failure } from '../../src/kit/index.ts'
+import { fail } from './errors.ts'
+
+/** The upstream has said no, with what a caller should know of it. */
+export class Refused extends Error {
+  override readonly name = 'Refused'
+  readonly status: number
+  readonly code: string | null
+  readonly headers: { readonly [name: string]: string }
+
+  constructor(
+    message: string,
+    answer: {
+      readonly status: number
+      readonly code: string | null
+      readonly headers?: { readonly [name: string]: string }
+    },
+  ) {
+    super(message)
+    this.status = answer.status
+    this.code = answer.code
+    this.headers = answer.headers ?? {}
+  }
+
+  /** It is about who asks, and no other request fares better. */
+  get isFinal(): boolean {
+    return [401, 402, 403, 404, 429].includes(this.status)
+  }
+
+  /** For a caller whose answer has begun. */
+  get failure(): Failure {
+    const { message } = this
+    return this.status >= 500 ? fail('upstream_failed', { message }) : fail('upstream_refused', { message })
+  }
+
+  /** The answer in the one style that everything behind reads. */
+  get body(): Buffer {
+    const type = this.status >= 500 ? 'server_error' : 'invalid_request_error'
+    return Buffer.from(JSON.stringify({ error: { message: this.message, type, param: null, code: this.code } }))
+  }
+}

@@ -1,0 +1,117 @@
+import { type AskedSize, type Body, type Json, readField } from '../../src/kit/index.ts'
+import { type Picture, picturesOf, tellPicture } from './pictures.ts'
+import type { Section } from './schema.ts'
+import { absent, type Ref, type Scope } from './template.ts'
+
+/** The fields that hold pictures. */
+export const pictureFields = ['image', 'mask'] as const
+const pictureRef = /^(image|mask)\.(?:(\d+|only|several)\.)?(data_url|base64|mime|url|file)$/
+/** Texts that stay texts, whatever they look like. */
+const texts: ReadonlySet<string> = new Set(['prompt', 'negative_prompt', 'user'])
+
+/** What is asked for, as a template is filled from it. */
+export type Request = {
+  readonly body: Body
+  /** How many pictures this one request is for. */
+  readonly n: number
+  readonly model: string
+  readonly asked: AskedSize | undefined
+  readonly values: Section['values']
+}
+
+/** Whether a placeholder is one of a picture; what it wants of which. */
+export function parsePictureRef(
+  ref: Ref,
+): { readonly field: string; readonly which: string | undefined; readonly what: string } | undefined {
+  const [, field, which, what] = pictureRef.exec(ref) ?? []
+  return field === undefined || what === undefined ? undefined : { field, which, what }
+}
+
+export class RequestScope implements Scope {
+  readonly #request: Request
+  readonly #pictures = new Map<string, readonly Picture[]>()
+
+  constructor(request: Request) {
+    this.#request = request
+  }
+
+  pictures(field: string): readonly Picture[] {
+    let known = this.#pictures.get(field)
+    if (!known) this.#pictures.set(field, (known = picturesOf(this.#request.body, field)))
+    return known
+  }
+
+  turnsOf(ref: Ref): number | undefined {
+    const wanted = parsePictureRef(ref)
+    return wanted && wanted.which === undefined && wanted.field === 'image'
+      ? this.pictures(wanted.field).length
+      : undefined
+  }
+
+  isOptional(ref: Ref): boolean {
+    return parsePictureRef(ref) !== undefined
+  }
+
+  valueOf(ref: Ref, turn: number | undefined): unknown {
+    const wanted = parsePictureRef(ref)
+    if (wanted) return this.#pictureOf(wanted, turn)
+    return this.#mapped(ref, this.#plain(ref))
+  }
+
+  #pictureOf(
+    { field, which, what }: NonNullable<ReturnType<typeof parsePictureRef>>,
+    turn: number | undefined,
+  ): unknown {
+    const all = this.pictures(field)
+    const isThere = which === 'only' ? all.length === 1 : which === 'several' ? all.length > 1 : true
+    const at = which === undefined || which === 'several' ? (turn ?? 0) : which === 'only' ? 0 : Number(which) - 1
+    const picture = isThere ? all[at] : undefined
+    return picture ? tellPicture(picture, what, field) : absent
+  }
+
+  #plain(ref: Ref): unknown {
+    const { n, model, asked } = this.#request
+    const [first = '', ...rest] = ref.split('.')
+    if (ref === 'n') return n
+    if (ref === 'model') return model
+    const size = sizeOf(asked)
+    if (ref === 'width' || ref === 'height') return size?.[ref] ?? absent
+    if (first === 'expected')
+      return (asked?.expected as { readonly [side: string]: number } | null)?.[rest[0] ?? ''] ?? absent
+    if (ref === 'ratio') return asked?.ratio ?? absent
+    if (ref === 'ratio.width' || ref === 'ratio.height')
+      return asked?.ratio?.split(':')[ref === 'ratio.width' ? 0 : 1] ?? absent
+    if (ref === 'resolution') return asked?.resolution ?? absent
+    return this.#field(first, rest)
+  }
+
+  #field(first: string, rest: readonly string[]): unknown {
+    const { body } = this.#request
+    let value: Json | undefined = readField(body, first)
+    for (const name of rest) {
+      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return absent
+      value = (value as { readonly [name: string]: Json })[name]
+    }
+    if (value === undefined || value === null || value === '') return absent
+    return body.kind === 'form' && typeof value === 'string' && !texts.has(first) ? unwritten(value) : value
+  }
+
+  #mapped(ref: Ref, value: unknown): unknown {
+    const own = this.#request.values?.[ref] as { readonly [value: string]: unknown } | undefined
+    if (!own || (value === absent && own['absent'] === undefined)) return value
+    if (value === absent) return own['absent']
+    return own[String(value)] ?? own['otherwise'] ?? value
+  }
+}
+
+/** The pixels asked for; those that the family's table says will come, where a resolution was asked for. */
+function sizeOf(asked: AskedSize | undefined): { readonly width: number; readonly height: number } | undefined {
+  if (!asked) return undefined
+  return asked.size.kind === 'pixels' ? asked.size : (asked.expected ?? undefined)
+}
+
+/** A form has texts alone: what reads as a number or a word of JSON is one. */
+function unwritten(text: string): unknown {
+  if (/^-?\d{1,15}(\.\d{1,15})?$/.test(text)) return Number(text)
+  return text === 'true' ? true : text === 'false' ? false : text
+}

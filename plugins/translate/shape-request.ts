@@ -1,0 +1,75 @@
+import {
+  type AskedSize,
+  type Body,
+  fieldNames,
+  type Json,
+  type Random,
+  readField,
+  withField,
+} from '../../src/kit/index.ts'
+import { composeForm, composeJson } from './compose.ts'
+import { normalPath } from './paths.ts'
+import type { Section } from './schema.ts'
+import { pictureFields, RequestScope } from './scope.ts'
+import { absent, compileTemplate, fillTemplate, type Template } from './template.ts'
+
+export type Asked = {
+  readonly body: Body
+  readonly model: string
+  readonly n: number
+  readonly asked: AskedSize | undefined
+}
+
+/** A body for the upstream, and the caller's fields that are not in it. */
+export type Shaped = { readonly body: Body; readonly value: unknown; readonly dropped: readonly string[] }
+
+const templates = new WeakMap<object, Template>()
+
+export function templateOf(request: object): Template {
+  let template = templates.get(request)
+  if (!template) templates.set(request, (template = compileTemplate(request)))
+  return template
+}
+
+/**
+ * What the upstream is sent: the section's template filled in, or the body as it is where there is none.
+ * @throws Failure picture_is_link, picture_unreadable
+ */
+export function shapeRequest(section: Section, asked: Asked, random: Pick<Random, 'bytes'>): Shaped {
+  const { body } = asked
+  if (section.request === undefined) return { body: withCount(section, asked), value: undefined, dropped: [] }
+  const template = templateOf(section.request)
+  const scope = new RequestScope({ ...asked, values: section.values })
+  const filled = fillTemplate(template, scope)
+  const value = (filled === absent ? {} : filled) as { [name: string]: unknown }
+  const named = new Set([...template.refs].map(ref => ref.split('.', 1)[0] as string))
+  for (const field of pictureFields) if (named.has(field)) named.add(`${field}s`)
+  // What {width} and the like say is the size, in other words.
+  if (sizeRefs.some(ref => named.has(ref))) named.add('size')
+  const rest = fieldNames(body).filter(name => !named.has(name) && !ours.has(name))
+  if (section.rest === undefined) return { body: compose(section, value, random), value, dropped: rest }
+  const whole = withRest(value, normalPath(section.rest), rest, body)
+  return { body: compose(section, whole, random), value: whole, dropped: [] }
+}
+
+const sizeRefs = ['width', 'height', 'ratio', 'resolution', 'expected']
+/** Pictures have placeholders of their own, the rest is read here. */
+const ours: ReadonlySet<string> = new Set(['model', 'image', 'images', 'image[]', 'mask'])
+
+function compose(section: Section, value: unknown, random: Pick<Random, 'bytes'>): Body {
+  return section.body === 'form' ? composeForm(value, random) : composeJson(value, random)
+}
+
+/** Where each request is for one picture, none says so. */
+function withCount({ fan_out: fanOut }: Section, { body }: Asked): Body {
+  return fanOut === undefined || readField(body, 'n') === undefined ? body : withField(body, 'n', undefined)
+}
+
+function withRest(value: { [name: string]: unknown }, path: string, names: readonly string[], body: Body): unknown {
+  const fields: { [name: string]: Json | undefined } = {}
+  for (const name of names) fields[name] = readField(body, name)
+  if (path === '') return { ...fields, ...value }
+  const [first = '', ...more] = path.split('.')
+  const own = (value[first] ?? {}) as { [name: string]: unknown }
+  return { ...value, [first]: withRest(own, more.join('.'), names, body) }
+}

@@ -1,0 +1,128 @@
+/** What a placeholder names: names with dots between them. */
+export type Ref = string
+
+type Node =
+  | { readonly kind: 'literal'; readonly value: unknown }
+  | { readonly kind: 'text'; readonly parts: readonly (string | { readonly ref: Ref })[] }
+  | { readonly kind: 'list'; readonly items: readonly Node[] }
+  | { readonly kind: 'map'; readonly entries: readonly (readonly [name: string, node: Node])[] }
+
+/** A template with its placeholders found. */
+export type Template = { readonly root: Node; readonly refs: ReadonlySet<Ref> }
+
+/** Stands where a placeholder has no value. */
+export const absent = Symbol('absent')
+
+/** A text of which some parts are no text: what fills the template knows what they are. */
+export class Mixed {
+  readonly parts: readonly unknown[]
+
+  constructor(parts: readonly unknown[]) {
+    this.parts = parts
+  }
+}
+
+/** What a template is filled from. */
+export type Scope = {
+  /** The value of a placeholder; `absent` where there is none. `turn` is which of the repeated entries it stands in. */
+  valueOf(ref: Ref, turn: number | undefined): unknown
+  /** How often an entry of a list is repeated that names this placeholder; undefined for once. */
+  turnsOf(ref: Ref): number | undefined
+  /** The placeholder is of something that may not be there, and with it goes what is said of it. */
+  isOptional(ref: Ref): boolean
+}
+
+const placeholder = /\{\{|\}\}|\{([A-Za-z_][\w.-]*)\}/g
+
+export function compileTemplate(value: unknown): Template {
+  const refs = new Set<Ref>()
+  return { root: compile(value, refs), refs }
+}
+
+function compile(value: unknown, refs: Set<Ref>): Node {
+  if (typeof value === 'string') return compileText(value, refs)
+  if (Array.isArray(value)) return { kind: 'list', items: value.map(item => compile(item, refs)) }
+  if (typeof value !== 'object' || value === null) return { kind: 'literal', value }
+  return { kind: 'map', entries: Object.entries(value).map(([name, own]) => [name, compile(own, refs)]) }
+}
+
+function compileText(text: string, refs: Set<Ref>): Node {
+  const parts: (string | { readonly ref: Ref })[] = []
+  let from = 0
+  let plain = ''
+  for (const match of text.matchAll(placeholder)) {
+    plain += text.slice(from, match.index)
+    from = match.index + match[0].length
+    const [whole, ref] = match
+    if (ref === undefined) {
+      plain += whole.slice(1)
+      continue
+    }
+    refs.add(ref)
+    if (plain !== '') parts.push(plain)
+    plain = ''
+    parts.push({ ref })
+  }
+  plain += text.slice(from)
+  if (plain !== '') parts.push(plain)
+  return parts.some(part => typeof part !== 'string') ? { kind: 'text', parts } : { kind: 'literal', value: plain }
+}
+
+/** The template's value, without the entries that have none; `absent` when nothing is left of it. */
+export function fillTemplate({ root }: Template, scope: Scope): unknown {
+  return fill(root, scope, undefined)
+}
+
+function fill(node: Node, scope: Scope, turn: number | undefined): unknown {
+  if (node.kind === 'literal') return node.value
+  if (node.kind === 'text') return fillText(node.parts, scope, turn)
+  if (node.kind === 'list') return fillList(node.items, scope, turn)
+  return fillMap(node, scope, turn)
+}
+
+function fillText(parts: readonly (string | { readonly ref: Ref })[], scope: Scope, turn: number | undefined): unknown {
+  const values = parts.map(part => (typeof part === 'string' ? part : scope.valueOf(part.ref, turn)))
+  if (values.includes(absent)) return absent
+  if (values.length === 1) return values[0]
+  const flat = values.flatMap(value => (value instanceof Mixed ? value.parts : [value]))
+  return flat.every(isPlain) ? flat.map(String).join('') : new Mixed(flat)
+}
+
+function isPlain(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}
+
+function fillList(items: readonly Node[], scope: Scope, turn: number | undefined): unknown {
+  const filled = items.flatMap(item => {
+    const turns = turn === undefined ? turnsOf(item, scope) : undefined
+    const all = turns === undefined ? [turn] : [...Array(turns).keys()]
+    return all.map(one => fill(item, scope, one)).filter(value => value !== absent)
+  })
+  return filled.length === 0 && items.length > 0 ? absent : filled
+}
+
+/** Of lists within each other the innermost is repeated. */
+function turnsOf(node: Node, scope: Scope): number | undefined {
+  for (const ref of refsOf(node, 'outside lists')) {
+    const turns = scope.turnsOf(ref)
+    if (turns !== undefined) return turns
+  }
+  return undefined
+}
+
+function fillMap(node: Extract<Node, { kind: 'map' }>, scope: Scope, turn: number | undefined): unknown {
+  const refs = refsOf(node)
+  // What is said of something that is not there goes with it: the type of a picture, say.
+  const isLost = refs.some(ref => scope.isOptional(ref)) && refs.every(ref => scope.valueOf(ref, turn) === absent)
+  if (isLost) return absent
+  const entries = node.entries
+    .map(([name, own]) => [name, fill(own, scope, turn)] as const)
+    .filter(([, value]) => value !== absent)
+  return entries.length === 0 && node.entries.length > 0 ? absent : Object.fromEntries(entries)
+}
+
+function refsOf(node: Node, which: 'all' | 'outside lists' = 'all'): readonly Ref[] {
+  if (node.kind === 'text') return node.parts.flatMap(part => (typeof part === 'string' ? [] : [part.ref]))
+  if (node.kind === 'list') return which === 'all' ? node.items.flatMap(item => refsOf(item)) : []
+  return node.kind === 'map' ? node.entries.flatMap(([, own]) => refsOf(own, which)) : []
+}

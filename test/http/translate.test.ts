@@ -1,0 +1,357 @@
+import type { ServerResponse } from 'node:http'
+import t, { type Test } from 'tap'
+import { toFile } from 'openai'
+import { jpeg, png } from '../harness/pictures.ts'
+import { checkBooks } from '../harness/shop.ts'
+import { type Edits, start, type Started } from '../harness/start.ts'
+import type { Reaction, Received } from '../harness/upstream.ts'
+
+/** A vendor that is described in the file and nowhere else; `translate` and more is what a test says of it. */
+function vendor(translate: string, more = ''): Edits {
+  return [
+    ['size-normalize, image-tier-billing, token-usage]', 'size-normalize, image-tier-billing, token-usage, translate]'],
+    [
+      '\nupstreams:\n',
+      '\nupstreams:\n  maker:\n    url: "${MAKER_URL}/base"\n    credential: { header: x-maker-key, value: "secret-1" }\n',
+    ],
+    [
+      '\nfamilies:\n',
+      `
+families:
+  maker-picture:
+    n_max: 4
+    streams: [image.generate]
+    forward:
+      image.generate: { all: true }
+      image.edit: { all: true }
+    multipart-rewrite:
+      files: { image: { send_as: "image" }, mask: { keep: first } }
+    size-normalize:
+      rule: snap
+      resolutions: [{ label: 1K, long_edge_max: 1024 }, { label: 2K }]
+      ratios: ["1:1", "16:9", "9:16"]
+      otherwise: 1K
+    image-tier-billing:
+      tiers: [{ tier: 1K, long_edge_max: 1024 }, { tier: 2K }]
+      tier_from: [output]
+      otherwise: 2K
+${more}
+    translate:
+${translate}
+`,
+    ],
+    [
+      '\nmodels:\n',
+      '\nmodels:\n  maker-1: { family: maker-picture, upstream: maker, send_as: lab/maker-one, prices: { 1K: "0.01", 2K: "0.03" } }\n',
+    ],
+  ]
+}
+
+function described(title: string, edit: Edits, run: (t: Test, started: Started) => Promise<void>): void {
+  void t.test(`[10] ${title}`, async t => {
+    const started = await start(t, { edit, upstreams: ['maker'] })
+    await run(t, started)
+    await started.settled()
+    t.strictSame(await checkBooks(started.gateway), [], 'the books hold')
+  })
+}
+
+const small = png(512, 512).toString('base64')
+const large = png(1600, 900).toString('base64')
+const ask = (more: object = {}) => ({ model: 'maker-1', prompt: 'a cat', ...more })
+
+const parts = `
+      request:
+        contents: [{ role: user, parts: [{ text: "{prompt}" }, { inlineData: { mimeType: "{image.mime}", data: "{image.base64}" } }] }]
+        generationConfig: { responseModalities: [IMAGE], imageConfig: { aspectRatio: "{ratio}", imageSize: "{resolution}" } }
+      answer: { at: candidates.content.parts, picture: inlineData.data, skip_if: { thought: true } }
+      usage: { input_tokens: usageMetadata.promptTokenCount, output_tokens: usageMetadata.candidatesTokenCount }
+      fan_out: 2
+      refused: [{ if: { promptFeedback.blockReason: any }, message: promptFeedback.blockReason }]
+      stream: { each: answer }`
+const calls = `
+    calls:
+      image.generate: { path: "/v1beta/models/{model:segment}:make", stream: { path: "/v1beta/models/{model}:stream", query: { alt: sse } } }
+      image.edit: "/v1beta/models/{model}:make"`
+
+const answer = (...pictures: string[]) => ({
+  candidates: [
+    {
+      content: {
+        parts: [{ text: 'Here it is' }, ...pictures.map(data => ({ inlineData: { mimeType: 'image/png', data } }))],
+      },
+    },
+  ],
+  usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 1290 },
+})
+
+described(
+  'a request becomes the body of the vendor, at its path',
+  vendor(parts, calls),
+  async (t, { post, upstreams }) => {
+    upstreams['maker']?.answer(answer(small))
+    const res = await post('/v1/images/generations', ask({ size: '1920x1080', n: 1 }))
+    t.equal(res.status, 200)
+    t.match(await res.json(), { data: [{ b64_json: small }], usage: { input_tokens: 5, output_tokens: 1290 } })
+    const [sent] = upstreams['maker']?.received ?? []
+    t.match(sent, {
+      method: 'POST',
+      url: '/base/v1beta/models/lab%2Fmaker-one:make',
+      headers: { 'x-maker-key': 'secret-1', 'content-type': 'application/json' },
+    })
+    t.strictSame(sent?.json(), {
+      contents: [{ role: 'user', parts: [{ text: 'a cat' }] }],
+      generationConfig: { responseModalities: ['IMAGE'], imageConfig: { aspectRatio: '16:9', imageSize: '2K' } },
+    })
+  },
+)
+
+described('files of a form become what stands in the JSON', vendor(parts, calls), async (t, { openai, upstreams }) => {
+  upstreams['maker']?.answer(answer(small))
+  const files = await Promise.all([toFile(png(40, 30), 'a.png'), toFile(jpeg(50, 60), 'b.jpg')])
+  await openai.images.edit({ model: 'maker-1', prompt: 'wider', image: files })
+  const [sent] = upstreams['maker']?.received ?? []
+  t.match(sent?.json(), {
+    contents: [
+      {
+        parts: [
+          { text: 'wider' },
+          { inlineData: { mimeType: 'image/png', data: png(40, 30).toString('base64') } },
+          { inlineData: { mimeType: 'image/jpeg', data: jpeg(50, 60).toString('base64') } },
+        ],
+      },
+    ],
+  })
+  t.equal(sent?.headers['content-length'], String(sent?.body.length), 'its length is told before it')
+})
+
+described(
+  'pictures that are asked for together are made one by one, and charged by their own pixels',
+  vendor(parts, calls),
+  async (t, { post, upstreams, charges }) => {
+    const pictures = [small, large, small]
+    upstreams['maker']?.answer((res: ServerResponse) => res.end(JSON.stringify(answer(pictures.shift() ?? ''))))
+    const res = await post('/v1/images/generations', ask({ n: 3 }))
+    const { data } = (await res.json()) as { data: { b64_json: string }[] }
+    t.equal(data.length, 3)
+    t.equal(upstreams['maker']?.received.length, 3)
+    const [charge] = await charges()
+    t.match(charge, { state: 'settled', amount: '0.05' })
+  },
+)
+
+described(
+  'a part that failed takes nothing from those that came',
+  vendor(parts, calls),
+  async (t, { post, upstreams, charges }) => {
+    let asked = 0
+    upstreams['maker']?.answer((res: ServerResponse) => {
+      if (++asked === 2) res.statusCode = 500
+      res.end(JSON.stringify(asked === 2 ? { error: { message: 'out of paint' } } : answer(small)))
+    })
+    const res = await post('/v1/images/generations', ask({ n: 3 }))
+    t.equal(res.status, 200)
+    t.equal(((await res.json()) as { data: unknown[] }).data.length, 2)
+    t.match(await charges(), [{ state: 'settled', amount: '0.02' }])
+  },
+)
+
+described(
+  'where all fail the caller reads what the vendor says, and pays nothing',
+  vendor(parts, calls),
+  async (t, { post, upstreams, charges }) => {
+    upstreams['maker']?.answer((res: ServerResponse) => {
+      res.statusCode = 429
+      res.setHeader('retry-after', '7')
+      res.end(JSON.stringify([{ error: { message: 'slow down', code: 'RESOURCE_EXHAUSTED' } }]))
+    })
+    const res = await post('/v1/images/generations', ask({ n: 3 }))
+    t.equal(res.status, 429)
+    t.equal(res.headers.get('retry-after'), '7')
+    t.match(await res.json(), { error: { message: 'slow down', code: 'RESOURCE_EXHAUSTED' } })
+    t.match(await charges(), [{ state: 'voided' }])
+  },
+)
+
+described('pictures of a thought are none', vendor(parts, calls), async (t, { post, upstreams, charges }) => {
+  upstreams['maker']?.answer({
+    candidates: [
+      {
+        content: {
+          parts: [
+            { thought: true, inlineData: { data: large } },
+            { inlineData: { data: large }, thought: true },
+            { inlineData: { data: small } },
+          ],
+        },
+      },
+    ],
+  })
+  const res = await post('/v1/images/generations', ask())
+  t.match(await res.json(), { data: [{ b64_json: small }] })
+  t.match(await charges(), [{ amount: '0.01' }])
+})
+
+described(
+  'a refusal of status 200 is one, and costs nothing',
+  vendor(parts, calls),
+  async (t, { post, upstreams, charges }) => {
+    upstreams['maker']?.answer({ promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } })
+    const res = await post('/v1/images/generations', ask())
+    t.equal(res.status, 400)
+    t.match(await res.json(), { error: { code: 'content_refused', message: 'PROHIBITED_CONTENT' } })
+    t.match(await charges(), [{ state: 'voided', reason: 'upstream_refused' }])
+  },
+)
+
+described(
+  'an answer that no description covers goes nowhere, and is for a person to see',
+  vendor(parts, calls),
+  async (t, { post, upstreams, charges, logs }) => {
+    upstreams['maker']?.answer({ output: { picture: large } })
+    const res = await post('/v1/images/generations', ask())
+    t.equal(res.status, 502)
+    const text = await res.text()
+    t.match(text, 'upstream_answer_undescribed')
+    t.match(text, 'output.picture')
+    t.notMatch(text, large.slice(100, 200))
+    t.match(await charges(), [{ state: 'needs_review' }])
+    t.match(await logs(), [{ error: 'upstream_answer_undescribed' }])
+  },
+)
+
+described(
+  'a stream of whole answers becomes events of pictures',
+  vendor(parts, calls),
+  async (t, { openai, upstreams, charges }) => {
+    upstreams['maker']?.answer((res: ServerResponse, { url }: Received) => {
+      t.equal(url, '/base/v1beta/models/lab/maker-one:stream?alt=sse')
+      res.setHeader('content-type', 'text/event-stream')
+      for (const one of [answer(), answer(small), { usageMetadata: { promptTokenCount: 5 } }])
+        res.write(`data: ${JSON.stringify(one)}\r\n\r\n`)
+      res.end()
+    })
+    const events = await openai.images.generate({ model: 'maker-1', prompt: 'a cat', stream: true })
+    const seen: object[] = []
+    for await (const event of events) seen.push(event)
+    t.match(seen, [{ type: 'image_generation.completed', b64_json: small }])
+    t.match(await charges(), [{ state: 'settled', amount: '0.01' }])
+  },
+)
+
+const roles = `
+      stream:
+        size: size
+        events: { image_generation.partial_succeeded: image, image_generation.partial_failed: failed, image_generation.completed: done, error: error }`
+
+function events(...list: readonly object[]): Reaction {
+  return res => {
+    res.setHeader('content-type', 'text/event-stream')
+    for (const one of list) res.write(`event: ${(one as { type: string }).type}\ndata: ${JSON.stringify(one)}\n\n`)
+    res.end('data: [DONE]\n\n')
+  }
+}
+
+described(
+  'events are what their family says they are, whatever their names say elsewhere',
+  vendor(roles),
+  async (t, { openai, upstreams, charges }) => {
+    upstreams['maker']?.answer(
+      events(
+        { type: 'image_generation.partial_succeeded', image_index: 0, b64_json: small },
+        { type: 'image_generation.partial_failed', image_index: 1, error: { message: 'no' } },
+        {
+          type: 'image_generation.partial_succeeded',
+          image_index: 2,
+          url: 'https://vendor.example/x.png',
+          size: '2048x2048',
+        },
+        { type: 'image_generation.completed', usage: { generated_images: 2 } },
+      ),
+    )
+    const stream = await openai.images.generate({ model: 'maker-1', prompt: 'a cat', n: 3, stream: true })
+    const seen: object[] = []
+    for await (const event of stream) seen.push(event)
+    t.match(seen, [
+      { type: 'image_generation.completed', b64_json: small },
+      { type: 'image_generation.completed', url: 'https://vendor.example/x.png' },
+    ])
+    t.match(await charges(), [{ state: 'settled', amount: '0.04' }])
+  },
+)
+
+described(
+  'a picture in an event without a role goes nowhere',
+  vendor(roles),
+  async (t, { post, upstreams, charges }) => {
+    upstreams['maker']?.answer(events({ type: 'image_generation.surprise', b64_json: small }))
+    const res = await post('/v1/images/generations', ask({ stream: true }))
+    const text = await res.text()
+    t.notMatch(text, small.slice(20, 80))
+    t.match(text, 'upstream_answer_undescribed')
+    t.match(await charges(), [{ state: 'needs_review' }])
+  },
+)
+
+const bytes = `
+      body: form
+      request: { prompt: "{prompt}", aspect_ratio: "{ratio}", image: "{image.file}", mode: image-to-image }
+      fan_out: 2
+      answer: { bytes: true }
+      refused: [{ if: { header.finish-reason: CONTENT_FILTERED }, message: header.finish-reason }]`
+
+described(
+  'bytes that are the picture itself become base64 while they pass',
+  vendor(bytes),
+  async (t, { openai, upstreams, charges }) => {
+    const made = png(1600, 900)
+    upstreams['maker']?.answer((res: ServerResponse) => {
+      res.setHeader('content-type', 'image/png')
+      for (let at = 0; at < made.length; at += 1000) res.write(made.subarray(at, at + 1000))
+      res.end()
+    })
+    const { data } = await openai.images.generate({ model: 'maker-1', prompt: 'a cat', size: '1920x1080' })
+    t.equal(data?.[0]?.b64_json, made.toString('base64'))
+    const sent = await upstreams['maker']?.received[0]?.form()
+    t.strictSame(
+      [...(sent ?? [])],
+      [
+        ['prompt', 'a cat'],
+        ['aspect_ratio', '16:9'],
+        ['mode', 'image-to-image'],
+      ],
+    )
+    const edited = await openai.images.edit({
+      model: 'maker-1',
+      prompt: 'wider',
+      image: await toFile(png(40, 30), 'a.png', { type: 'image/png' }),
+    })
+    t.equal(edited.data?.length, 1)
+    const form = await upstreams['maker']?.received[1]?.form()
+    const file = form?.get('image') as File
+    t.strictSame(Buffer.from(await file.arrayBuffer()), png(40, 30))
+    t.equal(file.type, 'image/png')
+    t.match(await charges(), [{ amount: '0.03' }, { amount: '0.03' }])
+  },
+)
+
+described(
+  'a page of status 200 is no picture, and a head that says no is a refusal',
+  vendor(bytes),
+  async (t, { post, upstreams, charges }) => {
+    upstreams['maker']?.answerOnce((res: ServerResponse) => {
+      res.setHeader('content-type', 'image/png')
+      res.end('<html>Everything is fine, and this is no picture</html>')
+    })
+    t.equal((await post('/v1/images/generations', ask())).status, 502)
+    upstreams['maker']?.answerOnce((res: ServerResponse) => {
+      res.setHeader('content-type', 'image/png')
+      res.setHeader('finish-reason', 'CONTENT_FILTERED')
+      res.end(png(64, 64))
+    })
+    const res = await post('/v1/images/generations', ask())
+    t.equal(res.status, 400)
+    t.match(await res.json(), { error: { code: 'content_refused' } })
+    t.match(await charges(), [{ state: 'voided' }, { state: 'needs_review' }])
+  },
+)
