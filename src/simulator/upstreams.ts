@@ -1,10 +1,22 @@
+import type { Awaitable } from '../kit/index.ts'
 import { alpha } from './alpha.ts'
 import { beta } from './beta.ts'
-import type { simulatorNames } from './names.ts'
+import type { SimulatorName } from './names.ts'
 import { text } from './text/upstream.ts'
 import type { SimulatedUpstream } from './upstream.ts'
 
-/** Every simulated upstream, by the name that follows `simulator:` in an upstream's url. */
-export const upstreams: { readonly [name: string]: SimulatedUpstream } = { alpha, beta, text } satisfies {
-  readonly [name in (typeof simulatorNames)[number]]: SimulatedUpstream
+/**
+ * Every simulated upstream, by the name that follows `simulator:` in an upstream's url. Those that play a vendor are loaded
+ * when they are first asked: the start of a gateway does not wait for them.
+ */
+const upstreams: { readonly [name in SimulatorName]: () => Awaitable<SimulatedUpstream> } = {
+  alpha: () => alpha,
+  beta: () => beta,
+  text: () => text,
+  gemini: async () => (await import('./vendors/gemini.ts')).gemini,
+}
+
+/** Undefined when there is none of that name. */
+export async function findUpstream(name: string): Promise<SimulatedUpstream | undefined> {
+  return Object.hasOwn(upstreams, name) ? await upstreams[name as SimulatorName]() : undefined
 }
