@@ -1,4 +1,14 @@
 /** The simulated upstreams there are, told without loading what draws their pictures. */
-export const simulatorNames = ['alpha', 'beta', 'text', 'gemini'] as const
+export const simulatorNames = [
+  'alpha',
+  'beta',
+  'text',
+  'gemini',
+  'flux',
+  'fal',
+  'fal-queue',
+  'qwen',
+  'seedream',
+] as const
 
 export type SimulatorName = (typeof simulatorNames)[number]

@@ -14,6 +14,11 @@ const upstreams: { readonly [name in SimulatorName]: () => Awaitable<SimulatedUp
   beta: () => beta,
   text: () => text,
   gemini: async () => (await import('./vendors/gemini.ts')).gemini,
+  flux: async () => (await import('./vendors/flux.ts')).flux,
+  fal: async () => (await import('./vendors/fal.ts')).fal,
+  'fal-queue': async () => (await import('./vendors/fal.ts')).falQueue,
+  qwen: async () => (await import('./vendors/qwen.ts')).qwen,
+  seedream: async () => (await import('./vendors/seedream.ts')).seedream,
 }
 
 /** Undefined when there is none of that name. */

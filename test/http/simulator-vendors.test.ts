@@ -1,116 +1,85 @@
 import t from 'tap'
 import { caseName } from '../harness/case-name.ts'
 import { picture } from '../harness/pictures.ts'
-import { at, eventsIn, openVendors, pictureIn } from '../harness/vendors.ts'
+import { at, eventsIn, follow, openVendors, pictureIn } from '../harness/vendors.ts'
 
-const { vendor } = await openVendors()
+const vendors = await openVendors()
+const small = picture(40, 30).b64_json
+const dataUrl = `data:image/png;base64,${small}`
 
-t.test('gemini: generateContent', async t => {
-  const gemini = vendor('gemini', { 'x-goog-api-key': 'any' })
-  const path = '/v1beta/models/gemini-3-pro-image:generateContent'
-  const body = (text: string, imageConfig: object = {}, parts: readonly object[] = []) => ({
-    contents: [{ role: 'user', parts: [{ text }, ...parts] }],
-    generationConfig: { responseModalities: ['TEXT', 'IMAGE'], imageConfig },
+t.test('seedream: one address for everything', async t => {
+  const seedream = vendors.vendor('seedream', { authorization: 'Bearer any' })
+  const path = '/api/v3/images/generations'
+  const ask = async (prompt: string, more: object = {}, model = 'seedream-4-0-250828') =>
+    seedream.post(path, { model, prompt, ...more })
+  const set = (count: number) => ({
+    sequential_image_generation: 'auto',
+    sequential_image_generation_options: { max_images: count },
   })
 
-  t.test('a picture stands in a part beside words, in the pixels of its size and ratio', async t => {
-    const answer = await gemini.post(path, body('g1', { aspectRatio: '16:9', imageSize: '2K' }))
+  t.test('a tier gives a size of its own, which the item tells', async t => {
+    const answer = await ask('s1')
     t.match(answer.json, {
-      candidates: [{ content: { role: 'model', parts: [{ text: String }, {}] }, finishReason: 'STOP' }],
-      usageMetadata: { candidatesTokenCount: 1120, candidatesTokensDetails: [{ modality: 'IMAGE' }] },
+      data: [{ size: '1760x2368', output_format: 'jpeg' }],
+      usage: { generated_images: 1, output_tokens: 16280 },
     })
-    t.equal(pictureIn(at(answer.json, 'candidates.0.content.parts.1.inlineData.data')), '2752x1536 png')
-    t.match(await gemini.made('g1'), { pictures: 1, cost: '0.134', made: [{ pictures: [{ width: 2752 }] }] })
+    t.equal(await follow(at(answer.json, 'data.0.url')), '1760x2368 jpg')
+    const sized = await ask('s1', { size: '1024x1024', response_format: 'b64_json', image: [dataUrl, dataUrl] })
+    t.equal(pictureIn(at(sized.json, 'data.0.b64_json')), '1024x1024 jpg')
+    t.match(sized.json, { usage: { input_images: 2 } })
+    t.match(await seedream.made('s1'), { pictures: 2, cost: '0.06' })
   })
 
-  t.test('either case of names is read, and pictures are sent as parts', async t => {
-    const inline_data = { mime_type: 'image/png', data: picture(9, 9).b64_json }
-    const request = { contents: [{ parts: [{ text: 'g2' }, { inline_data }] }] }
-    t.match(await gemini.post(path, request), { status: 200 })
-    inline_data.data = 'bm9uZQ=='
-    t.match(await gemini.post(path, request), { status: 400, json: { error: { status: 'INVALID_ARGUMENT' } } })
+  t.test('in a set a picture that failed stands among the others, and is not counted', async t => {
+    const answer = await ask('s2 [[half]]', set(4))
+    t.match(answer.json, {
+      data: [{ url: String }, { error: { code: String } }, { url: String }, { error: {} }],
+      usage: { generated_images: 2 },
+    })
+    t.match(await seedream.made('s2 [[half]]'), { pictures: 2, failed: 2, cost: '0.06' })
+    t.match(await ask('s2 [[moderated]]', set(3)), { status: 400, json: { error: { code: /Sensitive/ } } })
   })
 
-  t.test('what it does not know is refused in its own form, the wrong case of a size too', async t => {
-    for (const [request, message] of [
-      [body('x', { imageSize: '1k' }), /1K, 2K, 4K/],
-      [body('x', { aspectRatio: '1x1' }), /1:1/],
-      [body('x', { size: '1K' }), /generationConfig.imageConfig.size/],
-      [{ ...body('x'), n: 2 }, /'n'/],
-      [{ ...body('x'), generationConfig: { candidateCount: 2 } }, /Multiple candidates/],
-    ] as const) {
-      const answer = await gemini.post(path, request)
-      t.match(answer.json, { error: { code: 400, message, status: 'INVALID_ARGUMENT' } }, caseName({ message }))
-    }
-    const dead = await gemini.post('/v1beta/models/imagen-4:generateContent', body('x'))
-    t.match(dead, { status: 404, json: { error: { status: 'NOT_FOUND' } } })
-    const unknown = vendor('gemini', {})
-    t.match(await unknown.post(path, body('x')), { status: 403, json: { error: { status: 'PERMISSION_DENIED' } } })
-    const cloud = '/v1/projects/p/locations/global/publishers/google/models/gemini-3-pro-image:generateContent'
-    t.match(await unknown.post(cloud, body('x')), { status: 401, json: { error: { status: 'UNAUTHENTICATED' } } })
-    t.match(await vendor('gemini', { authorization: 'Bearer x' }).post(cloud, body('x')), { status: 200 })
+  t.test('pixels decide the price of pro, and layers cost half', async t => {
+    await ask('s3', { size: '1K' }, 'doubao-seedream-5-0-pro')
+    await ask('s3', { size: '2048x2048' }, 'doubao-seedream-5-0-pro')
+    t.match(await seedream.made('s3'), { cost: '0.135' })
+    const layers = await ask('s3 layers', { size: '1K', layer_decomposition: true }, 'doubao-seedream-5-0-pro')
+    t.match(layers.json, { data: [{ z_index: 0 }, {}, {}, { z_index: 3 }] })
+    t.match(await seedream.made('s3 layers'), { pictures: 4, cost: '0.09' })
   })
 
-  t.test('refusals are of status 200, and nothing is made', async t => {
-    const blocked = await gemini.post(path, body('g3 [[refused]]'))
-    t.match(blocked, { status: 200, json: { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } } })
-    t.equal(at(blocked.json, 'candidates'), undefined)
-    const moderated = await gemini.post(path, body('g3 [[moderated]]'))
-    t.match(moderated, { status: 200, json: { candidates: [{ finishReason: 'IMAGE_SAFETY' }] } })
-    const words = await gemini.post(path, body('g3 [[words-only]]'))
-    t.match(at(words.json, 'candidates.0'), { finishReason: 'STOP', content: { parts: [{ text: String }] } })
-    for (const mark of ['refused', 'moderated', 'words-only'])
-      t.match(await gemini.made(`g3 [[${mark}]]`), { pictures: 0, cost: '0' }, mark)
-  })
-
-  t.test('thoughts and repeats stand in the answer, and count as one', async t => {
-    const answer = await gemini.post(path, body('g4 [[thoughts 2]] [[twice]]'))
-    const parts = at(answer.json, 'candidates.0.content.parts') as {
-      thought?: boolean
-      inlineData?: { data: string }
-    }[]
+  t.test('in its stream partial_succeeded is a final picture and completed has none', async t => {
+    const answer = await ask('s4 [[half]]', { ...set(2), stream: true })
     t.same(
-      parts.map(part => `${part.thought ? 'thought ' : ''}${part.inlineData ? 'picture' : 'text'}`),
-      ['thought picture', 'thought picture', 'text', 'picture', 'picture'],
+      eventsIn(answer.text).map(({ name }) => name),
+      ['partial_succeeded', 'partial_failed', 'completed']
+        .map(word => `image_generation.${word}`)
+        .concat(undefined as never),
     )
-    const [one, again] = parts.slice(3).map(part => part.inlineData?.data)
-    t.not(one, again)
-    t.equal((await gemini.made('g4 [[thoughts 2]] [[twice]]')).pictures, 1)
-  })
-
-  t.test('a stream is whole answers, the last with the reason it ended; without alt=sse it is one list', async t => {
-    const streamed = '/v1beta/models/gemini-3.1-flash-image:streamGenerateContent'
-    const answer = await gemini.post(`${streamed}?alt=sse`, body('g5'))
-    const events = eventsIn(answer.text)
-    t.match(events, [
-      { name: undefined, data: { candidates: [{ content: { parts: [{ text: String }] } }] } },
-      { data: { candidates: [{ content: { parts: [{ inlineData: { mimeType: 'image/png' } }] } }] } },
-      { data: { candidates: [{ finishReason: 'STOP' }], usageMetadata: { candidatesTokenCount: 1120 } } },
+    t.match(eventsIn(answer.text), [
+      { data: { image_index: 0, url: String, size: '1760x2368' } },
+      { data: { image_index: 1, error: { code: String } } },
+      { data: { usage: { generated_images: 1 } } },
     ])
-    t.equal(pictureIn(at(events[1]?.data, 'candidates.0.content.parts.0.inlineData.data')), '1024x1024 png')
-    t.match((await gemini.post(streamed, body('g5'))).json, [{ candidates: [{ finishReason: 'STOP' }] }])
-    const broken = eventsIn((await gemini.post(`${streamed}?alt=sse`, body('g5 [[error-event]]'))).text)
-    t.match(broken.at(-1)?.data, { error: { code: 503 } })
-    await t.rejects(gemini.post(`${streamed}?alt=sse`, body('g5 [[cut]]')))
-  })
-
-  t.test('the endpoint in the form of chat completions tells neither when nor what was used', async t => {
-    const compatible = vendor('gemini', { authorization: 'Bearer x' })
-    const request = { model: 'gemini-2.5-flash-image', prompt: 'g6', n: 2, response_format: 'b64_json' }
-    const { json } = await compatible.post('/v1beta/openai/images/generations', request)
-    t.same(Object.keys(json as object), ['data', 'model'])
-    t.equal(pictureIn(at(json, 'data.1.b64_json')), '1024x1024 png')
-  })
-
-  t.test('faults come on demand', async t => {
-    t.match(await gemini.post(path, body('[[status 429 3]]')), {
-      status: 429,
-      json: { error: { status: 'RESOURCE_EXHAUSTED' } },
+    t.ok(answer.text.endsWith('data: [DONE]\n\n'))
+    t.match(await ask('s4', { stream: true }, 'doubao-seedream-5-0-pro'), {
+      status: 400,
+      json: { error: { param: 'stream' } },
     })
-    t.match(await gemini.post(path, body('[[status 500]]')), { status: 500, json: { error: { status: 'INTERNAL' } } })
-    t.match(await gemini.post(path, body('[[error-event]]')), { status: 200, json: { error: {} } })
-    t.match(await gemini.post(path, body('[[html]]')), { status: 200, text: /^<!doctype html>/, json: undefined })
-    const hollow = await gemini.post(path, body('[[hollow]]'))
-    t.throws(() => pictureIn(at(hollow.json, 'candidates.0.content.parts.1.inlineData.data')))
+  })
+
+  t.test('what it does not know is refused', async t => {
+    for (const [more, param] of [
+      [{ n: 2 }, 'n'],
+      [{ quality: 'high' }, 'quality'],
+      [{ size: '2k' }, 'size'],
+      [{ size: '512x512' }, 'size'],
+      [{ image: 'none' }, 'image'],
+    ] as const)
+      t.match(await ask('x', more), { status: 400, json: { error: { code: 'InvalidParameter', param } } }, param)
+    t.match(await ask('x [[refused]]'), { status: 400, json: { error: { code: /Sensitive/ } } })
+    t.match(await ask('x', {}, 'other'), { status: 404 }, caseName({ model: 'other' }))
+    t.match(await vendors.vendor('seedream', {}).post(path, {}), { status: 401 })
   })
 })

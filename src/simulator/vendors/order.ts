@@ -6,6 +6,7 @@ import { mediaTypes, seedOf } from '../pictures/picture.ts'
 import type { Played } from '../upstream.ts'
 import type { Demands } from './demands.ts'
 import { readDemands } from './demands.ts'
+import type { Job } from './jobs.ts'
 import type { Entry } from './ledger.ts'
 import type { Ask } from './open-vendor.ts'
 import { Problem } from './problem.ts'
@@ -103,6 +104,20 @@ export class Order {
     const sketches = this.sketch(count, wanted)
     for (const sketch of sketches) this.make(sketch)
     return sketches
+  }
+
+  /** A job that makes these. */
+  open<About extends object>(about: About, sketches: readonly Sketch[], id?: string): Job<About> {
+    const finish = () => {
+      for (const sketch of sketches) this.make(sketch)
+    }
+    return this.#ask.desk.jobs.open(this.demands, about, finish, id)
+  }
+
+  /** Where an address of the vendor's is: at its own, or elsewhere on demand. */
+  get pollUrl(): string {
+    const port = this.demands.numbers('elsewhere')?.[0]
+    return port === undefined ? this.#ask.desk.url : `http://localhost:${port}`
   }
 
   answer(value: unknown, status = 200, headers: Played['headers'] = {}): Played {
