@@ -9,6 +9,10 @@ export const simulatorNames = [
   'fal-queue',
   'qwen',
   'seedream',
+  'xai',
+  'openrouter',
+  'replicate',
+  'stability',
 ] as const
 
 export type SimulatorName = (typeof simulatorNames)[number]

@@ -19,6 +19,10 @@ const upstreams: { readonly [name in SimulatorName]: () => Awaitable<SimulatedUp
   'fal-queue': async () => (await import('./vendors/fal.ts')).falQueue,
   qwen: async () => (await import('./vendors/qwen.ts')).qwen,
   seedream: async () => (await import('./vendors/seedream.ts')).seedream,
+  xai: async () => (await import('./vendors/xai.ts')).xai,
+  openrouter: async () => (await import('./vendors/openrouter.ts')).openrouter,
+  replicate: async () => (await import('./vendors/replicate.ts')).replicate,
+  stability: async () => (await import('./vendors/stability.ts')).stability,
 }
 
 /** Undefined when there is none of that name. */

@@ -216,3 +216,62 @@ t.test('qwen: messages at once, and tasks', async t => {
     t.match((await qwen.get('/api/v1/tasks/none')).json, { output: { task_status: 'UNKNOWN' } })
   })
 })
+
+t.test('replicate: predictions', async t => {
+  const replicate = vendors.vendor('replicate', { authorization: 'Bearer any' })
+  const path = '/v1/models/black-forest-labs/flux-schnell/predictions'
+  const wait = { prefer: 'wait' }
+
+  t.test('who waits gets the output at once: a list of links, or one link', async t => {
+    const input = { prompt: 'r1', num_outputs: 2, output_format: 'png', aspect_ratio: '16:9' }
+    const answer = await replicate.post(path, { input }, wait)
+    t.match(answer, { status: 201, json: { status: 'succeeded', output: [String, String], error: null } })
+    t.equal(await follow(at(answer.json, 'output.0')), '1360x768 png')
+    const single = '/v1/models/black-forest-labs/flux-kontext-pro/predictions'
+    const one = await replicate.post(single, { input: { prompt: 'r1', input_image: dataUrl } }, { prefer: 'wait=5' })
+    t.equal(await follow(at(one.json, 'output')), '1024x1024 webp')
+    t.match(await replicate.made('r1'), { pictures: 3, cost: '0.046' })
+  })
+
+  t.test('a request may turn into a job, which is polled at the address that it tells', async t => {
+    const started = await replicate.post(path, { input: { prompt: 'r2 [[late]]' } }, wait)
+    t.match(started, { status: 201, json: { status: 'starting', output: null } })
+    const get = String(at(started.json, 'urls.get'))
+    t.match((await replicate.get(get)).json, { status: 'processing' })
+    t.match((await replicate.get(get)).json, {
+      status: 'succeeded',
+      output: [String],
+      metrics: { predict_time: Number },
+    })
+    t.match(await replicate.made('r2 [[late]]'), { pictures: 1 })
+  })
+
+  t.test('failures are of status 200 and 201, with a reason', async t => {
+    for (const [mark, error] of [
+      ['failed', /memory/],
+      ['refused', /flagged/],
+      ['moderated', /NSFW/],
+    ] as const)
+      t.match(
+        await replicate.post(path, { input: { prompt: `[[${mark}]]` } }, wait),
+        { status: 201, json: { status: 'failed', error } },
+        mark,
+      )
+    const started = await replicate.post('/v1/predictions', { version: 'abc', input: { prompt: 'r3 [[endless]]' } })
+    await replicate.post(`/v1/predictions/${String(at(started.json, 'id'))}/cancel`, {})
+    t.match((await replicate.get(String(at(started.json, 'urls.get')))).json, { status: 'canceled' })
+  })
+
+  t.test('what it does not know is refused', async t => {
+    for (const body of [
+      { prompt: 'x' },
+      { input: { prompt: 'x', n: 2 } },
+      { input: { prompt: 'x', size: '1x1' } },
+      { input: {} },
+    ])
+      t.match(await replicate.post(path, body), { status: 422, json: { detail: String } }, caseName(body))
+    t.match(await replicate.post(path, { input: { prompt: 'x' } }, { prefer: 'wait=61' }), { status: 422 })
+    t.match(await replicate.post('/v1/models/no/such/predictions', { input: { prompt: 'x' } }), { status: 404 })
+    t.match(await vendors.vendor('replicate', {}).post(path, {}), { status: 401, json: { title: 'Unauthenticated' } })
+  })
+})
