@@ -12,11 +12,12 @@ import { fail } from './errors.ts'
 import { findRoute } from './find-route.ts'
 import { createLinks } from './links.ts'
 import type { Links } from './links.ts'
+import { simulatorNames } from './names.ts'
 import { mediaTypes } from './pictures/picture.ts'
 import { createStudio } from './pictures/studio.ts'
 import { demands } from './text/marks.ts'
 import type { Call, Played, Site } from './upstream.ts'
-import { upstreams } from './upstreams.ts'
+import { findUpstream } from './upstreams.ts'
 
 /** Simulated upstreams on a loopback port of their own. */
 export type Simulator = {
@@ -32,9 +33,10 @@ const bodyBytesMax = 40 * 1024 * 1024
 const keptBytesMax = 64 * 1024 * 1024
 
 /**
- * Starts every simulated upstream, each under its own prefix of one server on 127.0.0.1. They need no credential and
- * take any. Every answer carries `x-simulated: true`; a GET of any upstream's url tells what there is, and how a prompt
- * can demand faults of the text upstream.
+ * Starts every simulated upstream, each under its own prefix of one server on 127.0.0.1. Alpha, beta and text need no
+ * credential and take any; the vendors refuse a request without one, and take any. Every answer carries `x-simulated: true`; a GET of any upstream's url tells what there is, and how a prompt
+ * can demand faults of the text upstream and of the vendors. What a vendor has made is told at
+ * `GET /NAME/made` (`vendors/open-vendor.ts`).
  * @param clock decides when links end
  */
 export async function startSimulator(clock: Clock = systemClock): Promise<Simulator> {
@@ -45,6 +47,8 @@ export async function startSimulator(clock: Clock = systemClock): Promise<Simula
     paint: picture => studio.paint(picture),
     publish: picture => `${origin}/files/${links.add(picture)}`,
     now: () => clock.now(),
+    tick: () => clock.tick(),
+    origin: () => origin,
   }
   const server = createServer((request, response) => {
     void respond(request, response, site, links)
@@ -54,8 +58,8 @@ export async function startSimulator(clock: Clock = systemClock): Promise<Simula
   await once(server, 'listening')
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
-    names: Object.keys(upstreams),
-    url: name => (Object.hasOwn(upstreams, name) ? `${origin}/${name}` : undefined),
+    names: simulatorNames,
+    url: name => (simulatorNames.some(known => known === name) ? `${origin}/${name}` : undefined),
     async close() {
       const closed = once(server, 'close')
       server.close()
@@ -88,7 +92,7 @@ async function play(request: IncomingMessage, site: Site, links: Links): Promise
   const body = await readBody(request)
   if (method === 'GET' && (first === '' || first === 'simulator') && rest.length === 0) return introduce()
   if (method === 'GET' && first === 'files') return download(rest.join('/'), site, links)
-  const upstream = Object.hasOwn(upstreams, first) ? upstreams[first] : undefined
+  const upstream = await findUpstream(first)
   if (method === 'GET' && upstream && rest.length === 0) return introduce()
   const found = upstream && findRoute(upstream, method, `/${rest.join('/')}`)
   if (!found) throw fail('unknown_url', { method, path: pathname })
@@ -109,12 +113,14 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-function introduce(): Played {
+async function introduce(): Promise<Played> {
+  const { pictureDemands } = await import('./vendors/demands.ts')
+  const all = await Promise.all(simulatorNames.map(async name => [name, (await findUpstream(name)) ?? {}] as const))
   return answerJson(200, {
     simulated: true,
     about: 'Simulated upstreams: what comes from here was not made by a model.',
-    upstreams: Object.fromEntries(Object.entries(upstreams).map(([name, routes]) => [name, Object.keys(routes)])),
-    demands,
+    upstreams: Object.fromEntries(all.map(([name, routes]) => [name, Object.keys(routes)])),
+    demands: { ...demands, ...pictureDemands },
   })
 }
 

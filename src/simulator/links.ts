@@ -1,20 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../kit/index.ts'
+import type { Times } from '../kit/index.ts'
 import type { Picture } from './pictures/picture.ts'
 
-const keptMsMax = 10 * 60_000
-const keptMax = 200
 const extensions = { png: 'png', jpeg: 'jpg', webp: 'webp' } as const
 
 /** Links to pictures, which are painted again when somebody follows one: a link costs no picture's memory. */
 export type Links = {
   /** A name that nobody can guess, with the extension of its format. */
   add(picture: Picture): string
-  /** Undefined ten minutes later, and once 200 newer links have been made. */
+  /** Undefined once its time is over, or too many newer links have been made. */
   find(name: string): Picture | undefined
 }
 
-export function createLinks(clock: Clock): Links {
+/** Links that live ten minutes unless told, at most 200 of them. */
+export function createLinks(clock: Pick<Times, 'tick'>, keptMax = 200, keptMsMax = 10 * 60_000): Links {
   const links = new Map<string, { picture: Picture; until: number }>()
   return {
     add(picture) {

@@ -1,2 +1,18 @@
 /** The simulated upstreams there are, told without loading what draws their pictures. */
-export const simulatorNames = ['alpha', 'beta', 'text'] as const
+export const simulatorNames = [
+  'alpha',
+  'beta',
+  'text',
+  'gemini',
+  'flux',
+  'fal',
+  'fal-queue',
+  'qwen',
+  'seedream',
+  'xai',
+  'openrouter',
+  'replicate',
+  'stability',
+] as const
+
+export type SimulatorName = (typeof simulatorNames)[number]

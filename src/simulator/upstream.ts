@@ -20,6 +20,10 @@ export type Site = {
   publish(picture: Picture): string
   /** Milliseconds since the epoch. */
   now(): number
+  /** Milliseconds that only ever grow. */
+  tick(): number
+  /** The address of the simulator, without a slash at its end. */
+  origin(): string
 }
 
 export type Played = {

@@ -1,10 +1,31 @@
+import type { Awaitable } from '../kit/index.ts'
 import { alpha } from './alpha.ts'
 import { beta } from './beta.ts'
-import type { simulatorNames } from './names.ts'
+import type { SimulatorName } from './names.ts'
 import { text } from './text/upstream.ts'
 import type { SimulatedUpstream } from './upstream.ts'
 
-/** Every simulated upstream, by the name that follows `simulator:` in an upstream's url. */
-export const upstreams: { readonly [name: string]: SimulatedUpstream } = { alpha, beta, text } satisfies {
-  readonly [name in (typeof simulatorNames)[number]]: SimulatedUpstream
+/**
+ * Every simulated upstream, by the name that follows `simulator:` in an upstream's url. Those that play a vendor are loaded
+ * when they are first asked: the start of a gateway does not wait for them.
+ */
+const upstreams: { readonly [name in SimulatorName]: () => Awaitable<SimulatedUpstream> } = {
+  alpha: () => alpha,
+  beta: () => beta,
+  text: () => text,
+  gemini: async () => (await import('./vendors/gemini.ts')).gemini,
+  flux: async () => (await import('./vendors/flux.ts')).flux,
+  fal: async () => (await import('./vendors/fal.ts')).fal,
+  'fal-queue': async () => (await import('./vendors/fal.ts')).falQueue,
+  qwen: async () => (await import('./vendors/qwen.ts')).qwen,
+  seedream: async () => (await import('./vendors/seedream.ts')).seedream,
+  xai: async () => (await import('./vendors/xai.ts')).xai,
+  openrouter: async () => (await import('./vendors/openrouter.ts')).openrouter,
+  replicate: async () => (await import('./vendors/replicate.ts')).replicate,
+  stability: async () => (await import('./vendors/stability.ts')).stability,
+}
+
+/** Undefined when there is none of that name. */
+export async function findUpstream(name: string): Promise<SimulatedUpstream | undefined> {
+  return Object.hasOwn(upstreams, name) ? await upstreams[name as SimulatorName]() : undefined
 }

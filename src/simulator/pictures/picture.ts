@@ -16,6 +16,8 @@ export type Picture = {
   readonly detail: Detail
   /** JPEG quality, 1 to 100; the other formats are lossless. */
   readonly quality: number
+  /** Two colours instead of a landscape, for a fraction of the work. */
+  readonly plain?: true
 }
 
 export const mediaTypes: { readonly [format in PictureFormat]: string } = {

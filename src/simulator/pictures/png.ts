@@ -4,7 +4,7 @@ import type { Pace } from './pace.ts'
 import type { PaintRow } from './scene.ts'
 
 const deflateBytes = promisify(deflate)
-const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+export const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
 /** PNG, 8-bit RGB, every row as the difference from the one above (RFC 2083; W3C PNG, third edition). */
 export async function encodePng(width: number, height: number, paint: PaintRow, pace: Pace): Promise<Buffer> {
@@ -24,15 +24,15 @@ export async function encodePng(width: number, height: number, paint: PaintRow, 
   header.writeUInt32BE(height, 4)
   header.set([8, 2], 8)
   return Buffer.concat([
-    signature,
-    chunk('IHDR', header),
-    chunk('tEXt', Buffer.from('Comment\0simulated', 'latin1')),
-    chunk('IDAT', await deflateBytes(filtered, { level: 3 })),
-    chunk('IEND', Buffer.alloc(0)),
+    pngSignature,
+    pngChunk('IHDR', header),
+    pngChunk('tEXt', Buffer.from('Comment\0simulated', 'latin1')),
+    pngChunk('IDAT', await deflateBytes(filtered, { level: 3 })),
+    pngChunk('IEND', Buffer.alloc(0)),
   ])
 }
 
-function chunk(type: string, content: Buffer): Buffer {
+export function pngChunk(type: string, content: Buffer): Buffer {
   const whole = Buffer.allocUnsafe(content.length + 12)
   whole.writeUInt32BE(content.length, 0)
   whole.write(type, 4, 'latin1')

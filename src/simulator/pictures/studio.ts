@@ -1,6 +1,7 @@
 import { encodeJpeg } from './jpeg.ts'
 import { createPace } from './pace.ts'
 import type { Picture } from './picture.ts'
+import { composePlain, encodePlainPng } from './plain.ts'
 import { encodePng } from './png.ts'
 import { composeScene } from './scene.ts'
 import { encodeWebp } from './webp.ts'
@@ -53,8 +54,9 @@ export function createStudio(keptBytesMax: number): Studio {
   }
 }
 
-function encode({ width, height, format, seed, detail, quality }: Picture): Promise<Buffer> {
-  const paint = composeScene(width, height, seed, detail)
+function encode({ width, height, format, seed, detail, quality, plain }: Picture): Promise<Buffer> {
+  if (plain && format === 'png') return encodePlainPng(width, height, seed)
+  const paint = plain ? composePlain(height, seed) : composeScene(width, height, seed, detail)
   const pace = createPace()
   if (format === 'png') return encodePng(width, height, paint, pace)
   if (format === 'jpeg') return encodeJpeg(width, height, quality, paint, pace)

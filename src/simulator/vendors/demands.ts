@@ -1,0 +1,55 @@
+import type { Marks } from '../text/marks.ts'
+import { readMarks } from '../text/marks.ts'
+
+/** What a prompt may demand of a simulated image vendor, beside status, slow, pause, cut and error-event. */
+export const pictureDemands = {
+  '[[refused]]':
+    "refuse the prompt in the vendor's own way, which for many is an answer of status 200 without a picture",
+  '[[fewer N]]': 'make N pictures fewer than asked and say nothing of it',
+  '[[half]]': 'let every second picture fail, the first not; where a vendor tells such failures, it does',
+  '[[more N]]': 'make N pictures more than asked, where the vendor may',
+  '[[pixels W H]]': 'draw every picture W by H, whatever was asked',
+  '[[hollow]]': 'send a text where a picture should be',
+  '[[twice]]': 'send every picture once more, the same pixels in other bytes',
+  '[[thoughts N]]': 'send N pictures of thought before the real ones, where the vendor has such',
+  '[[words-only]]': 'answer with words and no picture, where the vendor may',
+  '[[html]]': 'answer with a page of HTML and status 200',
+  '[[gone]]': 'give links that have ended already',
+  '[[late]]': 'turn a synchronous request into a job, where the vendor may',
+  '[[polls N]]': 'let N polls find the job still running, 1 by default',
+  '[[failed]]': 'let the job fail',
+  '[[moderated]]': "let the vendor's moderation stop the picture, or the job, after it has been made",
+  '[[endless]]': 'let the job never end',
+  '[[expired]]': 'let the job be forgotten after its first poll',
+  '[[elsewhere N]]': 'give poll links at localhost:N, another origin than the own',
+} as const
+
+export type Demands = Marks & {
+  /** The prompt as it was sent. */
+  readonly prompt: string
+  has(name: string): boolean
+  /** The numbers of a demand; undefined when it is not there. */
+  numbers(name: string): readonly [number | undefined, number | undefined] | undefined
+}
+
+const mark = /\[\[([a-z-]+)(?: (\d{1,5}))?(?: (\d{1,5}))?\]\]/g
+
+export function readDemands(prompt: string): Demands {
+  const found = new Map(
+    [...prompt.matchAll(mark)].map(([, name = '', first, second]) => [
+      name,
+      [toNumber(first), toNumber(second)] as const,
+    ]),
+  )
+  return {
+    ...readMarks(prompt),
+    text: prompt.replaceAll(mark, '').trim(),
+    prompt,
+    has: name => found.has(name),
+    numbers: name => found.get(name),
+  }
+}
+
+function toNumber(digits: string | undefined): number | undefined {
+  return digits === undefined ? undefined : Number(digits)
+}

@@ -1,0 +1,301 @@
+import { seedOf } from '../pictures/picture.ts'
+import type { Pixels } from '../pictures/measure.ts'
+import type { Played, SimulatedUpstream } from '../upstream.ts'
+import { anything, decimal, either, image, list, must, oneOf, readJson, shape, text, whole } from './fields.ts'
+import { bearer, openVendor } from './open-vendor.ts'
+import type { Ask } from './open-vendor.ts'
+import { openOrder, record } from './order.ts'
+import type { Order, Sketch } from './order.ts'
+import { Problem } from './problem.ts'
+import type { Worded } from './problem.ts'
+import { seconds, withNote } from './shapes.ts'
+
+const onVertex = '/v1/projects/{project}/locations/{location}/publishers/google/models/{model}'
+
+/** Gemini's image models, natively: the Gemini API, Vertex, and the endpoint in the form of chat completions. */
+export const gemini: SimulatedUpstream = openVendor({
+  name: 'gemini',
+  words: {
+    // Callers without a key are unknown ones, not unauthenticated ones, but for Vertex (below).
+    statuses: { unauthorized: 403, content_type: 400 },
+    codes: {
+      unauthorized: 'PERMISSION_DENIED',
+      not_found: 'NOT_FOUND',
+      busy: 'RESOURCE_EXHAUSTED',
+      broken: 'INTERNAL',
+      otherwise: 'INVALID_ARGUMENT',
+    },
+    body: errorOf,
+  },
+  credential: ({ headers, query, params }) => {
+    if (headers['x-goog-api-key'] !== undefined || bearer({ headers })) return true
+    if (params['project'] === undefined) return query.has('key')
+    throw new Problem('unauthorized', 'Request is missing required authentication credential.', { status: 401 })
+  },
+  routes: {
+    'POST /v1beta/models/{model}:generateContent': generate,
+    'POST /v1beta/models/{model}:streamGenerateContent': stream,
+    [`POST ${onVertex}:generateContent`]: generate,
+    [`POST ${onVertex}:streamGenerateContent`]: stream,
+    'POST /v1beta/openai/images/generations': likeChatCompletions,
+  },
+})
+
+function errorOf({ status, code, message }: Pick<Worded, 'status' | 'code' | 'message'>): object {
+  return { error: { code: status, message, status: status === 401 ? 'UNAUTHENTICATED' : code } }
+}
+
+type Grid = { readonly [ratio: string]: readonly [width: number, height: number] }
+type Model = {
+  readonly grid: Grid
+  /** By what `imageSize` may be: the factor of the grid, tokens, dollars. */
+  readonly sizes: { readonly [size: string]: readonly [factor: number, tokens: number, price: string] }
+}
+
+const flash: Grid = {
+  '1:1': [1024, 1024],
+  '2:3': [832, 1248],
+  '3:2': [1248, 832],
+  '3:4': [864, 1184],
+  '4:3': [1184, 864],
+  '4:5': [896, 1152],
+  '5:4': [1152, 896],
+  '9:16': [768, 1344],
+  '16:9': [1344, 768],
+  '21:9': [1536, 672],
+}
+const third: Grid = {
+  ...flash,
+  '2:3': [848, 1264],
+  '3:2': [1264, 848],
+  '3:4': [896, 1200],
+  '4:3': [1200, 896],
+  '4:5': [928, 1152],
+  '5:4': [1152, 928],
+  '9:16': [768, 1376],
+  '16:9': [1376, 768],
+  '21:9': [1584, 672],
+}
+const wide: Grid = { ...third, '1:4': [512, 2048], '4:1': [2048, 512], '1:8': [384, 3072], '8:1': [3072, 384] }
+const small: Model['sizes'] = { '512': [0.5, 747, '0.045'], '0.5K': [0.5, 747, '0.045'] }
+
+/** Sizes and prices of image tokens; the first whose name the model's begins with. */
+const models: readonly (readonly [name: string, model: Model])[] = [
+  ['gemini-2.5-flash-image', { grid: flash, sizes: { '1K': [1, 1290, '0.039'] } }],
+  [
+    'gemini-3-pro-image',
+    { grid: third, sizes: { '1K': [1, 1120, '0.134'], '2K': [2, 1120, '0.134'], '4K': [4, 2000, '0.24'] } },
+  ],
+  ['gemini-3.1-flash-lite-image', { grid: wide, sizes: { '1K': [1, 1120, '0.0336'] } }],
+  [
+    'gemini-',
+    {
+      grid: wide,
+      sizes: { ...small, '1K': [1, 1120, '0.067'], '2K': [2, 1680, '0.101'], '4K': [4, 2520, '0.151'] },
+    },
+  ],
+]
+
+const blob = shape({ mimeType: must(text), data: must(image('base64')), displayName: text })
+const part = shape({
+  text,
+  thought: anything,
+  thoughtSignature: text,
+  inlineData: blob,
+  fileData: shape({ mimeType: text, fileUri: must(text) }),
+})
+const content = shape({ role: oneOf('user', 'model', 'system'), parts: must(list(part, 100)) })
+const imageConfig = shape({
+  aspectRatio: text,
+  imageSize: text,
+  personGeneration: text,
+  prominentPeople: text,
+  outputMimeType: text,
+  outputCompressionQuality: whole(0, 100),
+  imageOutputOptions: shape({ mimeType: text, compressionQuality: whole(0, 100) }),
+})
+const request = {
+  model: text,
+  contents: must(list(content, 100)),
+  systemInstruction: either(content, text),
+  safetySettings: list(shape({ category: must(text), threshold: must(text), method: text }), 20),
+  tools: list(anything, 20),
+  toolConfig: anything,
+  cachedContent: text,
+  labels: anything,
+  generationConfig: shape({
+    responseModalities: list(oneOf('TEXT', 'IMAGE'), 2),
+    imageConfig,
+    candidateCount: whole(1, 8),
+    temperature: decimal(0, 2),
+    topP: decimal(0, 1),
+    topK: decimal(0, 1000),
+    seed: whole(-2_147_483_648, 2_147_483_647),
+    maxOutputTokens: whole(1, 65_536),
+    stopSequences: list(text, 5),
+    responseMimeType: text,
+    mediaResolution: text,
+    thinkingConfig: shape({ includeThoughts: anything, thinkingBudget: whole(-1, 65_536), thinkingLevel: text }),
+  }),
+}
+
+type Asked = {
+  readonly order: Order
+  readonly words: boolean
+  readonly sketches: readonly Sketch[]
+  readonly tokens: number
+}
+
+async function readAsked(ask: Ask, streamed: boolean): Promise<Asked> {
+  const name = ask.params['model'] ?? ''
+  const read = readJson({ headers: ask.headers, body: camelBody(ask.body) }, request)
+  const config = read.generationConfig
+  if ((config?.candidateCount ?? 1) > 1) {
+    throw new Problem('invalid_value', 'Multiple candidates is not enabled for this model')
+  }
+  const prompt = read.contents
+    .flatMap(({ parts }) => parts.map(one => one.text ?? ''))
+    .join(' ')
+    .trim()
+  if (prompt === '') throw new Problem('missing_field', 'GenerateContentRequest.contents: contents is not specified')
+  const { pixels, tokens, price } = sizeOf(name, config?.imageConfig?.aspectRatio, config?.imageConfig?.imageSize)
+  const order = await openOrder(ask, name, prompt, streamed)
+  const modalities = config?.responseModalities ?? ['TEXT', 'IMAGE']
+  const more = order.demands.numbers('more')?.[0] ?? 0
+  const silent = ['refused', 'moderated', 'words-only'].some(demand => order.demands.has(demand))
+  const count = silent || !modalities.includes('IMAGE') ? 0 : 1 + more
+  return {
+    order,
+    words: modalities.includes('TEXT'),
+    sketches: order.sketch(count, { ...pixels, format: 'png', price }),
+    tokens,
+  }
+}
+
+function sizeOf(name: string, ratio = '1:1', size = '1K'): { pixels: Pixels; tokens: number; price: string } {
+  const model = models.find(([begin]) => name.startsWith(begin))?.[1]
+  if (!model) throw new Problem('not_found', `models/${name} is not found for API version v1beta.`)
+  const sides = Object.hasOwn(model.grid, ratio) ? model.grid[ratio] : undefined
+  if (!sides) throw new Problem('invalid_value', `aspect_ratio must be one of ${Object.keys(model.grid).join(', ')}`)
+  const row = Object.hasOwn(model.sizes, size) ? model.sizes[size] : undefined
+  if (!row) throw new Problem('invalid_value', `image_size must be one of ${Object.keys(model.sizes).join(', ')}`)
+  const [factor, tokens, price] = row
+  return { pixels: { width: sides[0] * factor, height: sides[1] * factor }, tokens, price }
+}
+
+async function generate(ask: Ask): Promise<Played> {
+  const asked = await readAsked(ask, false)
+  return asked.order.answer(await wholeAnswer(ask, asked))
+}
+
+async function wholeAnswer(ask: Ask, asked: Asked): Promise<object> {
+  const parts: object[] = []
+  for (const make of partsOf(asked)) parts.push(await make())
+  return chunkOf(ask, asked, parts, finishOf(asked.order), asked.sketches.length)
+}
+
+async function stream(ask: Ask): Promise<Played> {
+  const asked = await readAsked(ask, true)
+  const makers = partsOf(asked)
+  if (ask.query.get('alt') !== 'sse') return asked.order.answer([await wholeAnswer(ask, asked)])
+  const records = makers.map(make => async () => record(chunkOf(ask, asked, [await make()], undefined, 0)))
+  const last = () => record(chunkOf(ask, asked, [], finishOf(asked.order), asked.sketches.length))
+  const broken = record(errorOf({ status: 503, code: 'UNAVAILABLE', message: 'The model is overloaded.' }))
+  return asked.order.events([...records, last], broken)
+}
+
+/** The parts of the answer, each made when it is its turn. */
+function partsOf({ order, words, sketches }: Asked): readonly (() => Promise<object>)[] {
+  const { demands } = order
+  if (demands.has('refused') || demands.has('moderated')) return []
+  const say = (said: string) => async () => ({ text: said })
+  if (demands.has('words-only')) return [say('I would rather talk about it.')]
+  const thoughts = Array.from({ length: demands.numbers('thoughts')?.[0] ?? 0 }, (_, i) => {
+    const thought = order.extra(sketches[0] ?? { width: 1024, height: 1024, format: 'png' }, i)
+    return async () => ({ ...(await inline(thought)), thought: true })
+  })
+  const pictures = sketches.flatMap(sketch => {
+    const first = async () => {
+      order.make(sketch)
+      return sketch.failed ? { text: 'This one could not be drawn.' } : await inline(sketch)
+    }
+    const again = async () =>
+      inline({ ...sketch, base64: async () => withNote(await sketch.bytes()).toString('base64') })
+    return demands.has('twice') ? [first, again] : [first]
+  })
+  return [...thoughts, ...(words ? [say('Here is your picture.')] : []), ...pictures]
+}
+
+async function inline(sketch: Sketch): Promise<object> {
+  return { inlineData: { mimeType: sketch.mime, data: await sketch.base64() } }
+}
+
+function finishOf({ demands }: Order): string {
+  return demands.has('moderated') ? 'IMAGE_SAFETY' : 'STOP'
+}
+
+function chunkOf(
+  ask: Ask,
+  { order, tokens }: Asked,
+  parts: readonly object[],
+  finishReason: string | undefined,
+  count: number,
+): object {
+  const input = Math.ceil(order.entry.prompt.length / 4)
+  const blocked = order.demands.has('refused')
+  const moderated = finishReason === 'IMAGE_SAFETY' && { finishMessage: 'Unable to show the generated image.' }
+  const answered = parts.length > 0 && { content: { parts, role: 'model' } }
+  return {
+    ...(blocked
+      ? { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } }
+      : { candidates: [{ ...answered, ...(finishReason && { finishReason, ...moderated }), index: 0 }] }),
+    usageMetadata: {
+      promptTokenCount: input,
+      ...(count > 0 && { candidatesTokenCount: count * tokens }),
+      totalTokenCount: input + count * tokens,
+      promptTokensDetails: [{ modality: 'TEXT', tokenCount: input }],
+      ...(count > 0 && { candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: count * tokens }] }),
+    },
+    modelVersion: ask.params['model'],
+    responseId: seedOf(ask.id).slice(0, 22),
+    createTime: new Date(seconds(ask.site.now()) * 1000).toISOString(),
+  }
+}
+
+/** Section 2.2 of the vendor's compatible endpoint: neither `created` nor usage. */
+async function likeChatCompletions(ask: Ask): Promise<Played> {
+  const read = readJson(ask, {
+    model: must(text),
+    prompt: must(text),
+    n: whole(1, 10),
+    size: text,
+    response_format: oneOf('b64_json'),
+    user: text,
+  })
+  const { pixels, price } = sizeOf(read.model)
+  const order = await openOrder(ask, read.model, read.prompt)
+  if (order.demands.has('refused')) throw new Problem('moderated', 'The prompt was blocked.')
+  const drawn = order.draw(read.n ?? 1, { ...pixels, format: 'png', price }).filter(({ failed }) => !failed)
+  const data = await Promise.all(drawn.map(async sketch => ({ b64_json: await sketch.base64() })))
+  return order.answer({ data, model: read.model })
+}
+
+/** Requests may be written in either case. */
+function camelBody(body: Buffer): Buffer {
+  try {
+    return Buffer.from(JSON.stringify(camel(JSON.parse(body.toString()))))
+  } catch {
+    return body
+  }
+}
+
+function camel(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(camel)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      camel(member),
+    ]),
+  )
+}

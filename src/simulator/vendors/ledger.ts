@@ -1,0 +1,102 @@
+/** The vendor's own book of what it has made: what a bill can be held against. Amounts are decimals of dollars. */
+export type Made = {
+  /** The vendor's id of the request, as its answer says it in `x-request-id`. */
+  readonly request: string
+  readonly model: string
+  readonly prompt: string
+  /** Those that were made and given out, or would have been had the caller stayed. */
+  readonly pictures: readonly MadePicture[]
+  /** How many were asked and not made. */
+  readonly failed: number
+  /** What the vendor charges for it all, by the simulator's own list; '0' where it has none. */
+  readonly cost: string
+}
+
+export type MadePicture = {
+  readonly width: number
+  readonly height: number
+  readonly format: string
+  readonly price: string
+}
+
+const keptMax = 20_000
+
+/** One entry of the book while it is being written. */
+export class Entry {
+  readonly request: string
+  readonly model: string
+  readonly prompt: string
+  readonly pictures: MadePicture[] = []
+  failed = 0
+  #ticks = 0n
+
+  constructor(request: string, model: string, prompt: string) {
+    this.request = request
+    this.model = model
+    this.prompt = prompt
+  }
+
+  add(picture: MadePicture): void {
+    this.pictures.push(picture)
+    this.charge(picture.price)
+  }
+
+  charge(amount: string): void {
+    this.#ticks += ticksOf(amount)
+  }
+
+  /** In units of 1e-10 dollars. */
+  get ticks(): bigint {
+    return this.#ticks
+  }
+
+  told(): Made {
+    const { request, model, prompt, pictures, failed } = this
+    return { request, model, prompt, pictures, failed, cost: decimalOf(this.#ticks) }
+  }
+}
+
+export class Ledger {
+  readonly #entries: Entry[] = []
+
+  open(request: string, model: string, prompt: string): Entry {
+    const entry = new Entry(request, model, prompt)
+    this.#entries.push(entry)
+    if (this.#entries.length > keptMax) this.#entries.shift()
+    return entry
+  }
+
+  /** @param prompt leaves out what was made for other prompts */
+  told(prompt: string | null): { pictures: number; failed: number; cost: string; made: readonly Made[] } {
+    const found = this.#entries.filter(entry => prompt === null || entry.prompt === prompt)
+    return {
+      pictures: found.reduce((sum, { pictures }) => sum + pictures.length, 0),
+      failed: found.reduce((sum, { failed }) => sum + failed, 0),
+      cost: decimalOf(found.reduce((sum, { ticks }) => sum + ticks, 0n)),
+      made: found.map(entry => entry.told()),
+    }
+  }
+}
+
+const ticksPerDollar = 10_000_000_000n
+
+function ticksOf(amount: string): bigint {
+  const [units = '0', parts = ''] = amount.split('.')
+  return BigInt(units) * ticksPerDollar + BigInt(parts.padEnd(10, '0').slice(0, 10))
+}
+
+function decimalOf(ticks: bigint): string {
+  const parts = String(ticks % ticksPerDollar)
+    .padStart(10, '0')
+    .replace(/0+$/, '')
+  return `${ticks / ticksPerDollar}${parts && '.'}${parts}`
+}
+
+/** A price so many times. */
+export function times(amount: string, count: number): string {
+  return decimalOf(ticksOf(amount) * BigInt(count))
+}
+
+export function sum(...amounts: readonly string[]): string {
+  return decimalOf(amounts.reduce((total, amount) => total + ticksOf(amount), 0n))
+}

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto'
+import { Failure } from '../../kit/index.ts'
+import type { Awaitable } from '../../kit/index.ts'
+import { answerJson } from '../answer.ts'
+import { createLinks } from '../links.ts'
+import type { Picture } from '../pictures/picture.ts'
+import { mediaTypes } from '../pictures/picture.ts'
+import type { Call, Handler, Played, SimulatedUpstream, Site } from '../upstream.ts'
+import type { Demands } from './demands.ts'
+import { Jobs } from './jobs.ts'
+import { Ledger } from './ledger.ts'
+import { answerProblem, Problem } from './problem.ts'
+import type { Words } from './problem.ts'
+
+/** What a vendor keeps as long as the simulator runs. */
+export type Desk = {
+  /** The address of the vendor itself. */
+  readonly url: string
+  readonly jobs: Jobs
+  readonly ledger: Ledger
+  /** A link to a picture, which ends when the vendor's links end. */
+  publish(picture: Picture, demands: Demands): string
+  find(link: string): Picture | undefined
+}
+
+/** A request to a vendor whose credential is there. */
+export type Ask = Call & {
+  readonly desk: Desk
+  /** The vendor's id of the request, told in `x-request-id`. */
+  readonly id: string
+}
+
+export type Vendor = {
+  /** What follows `simulator:`. */
+  readonly name: string
+  readonly words: Words
+  /** Whether a credential is where the vendor wants it: any will do. */
+  readonly credential: (call: Call) => boolean
+  /** How long links live, an hour unless told. */
+  readonly linkMinutes?: number
+  /** By `METHOD /path`, as in a simulated upstream. */
+  readonly routes: { readonly [route: string]: (ask: Ask) => Awaitable<Played> }
+}
+
+const linksMax = 20_000
+
+/**
+ * A simulated vendor. Beside the vendor's own routes it has two: `GET /files/NAME`, where its links lead, which takes no
+ * credential (a signed link refuses one), and `GET /made`, where the simulator tells what it has really made (`Made`, of one
+ * prompt with `?prompt=`): how many pictures, of which pixels, at which price of its own list.
+ */
+export function openVendor(vendor: Vendor): SimulatedUpstream {
+  const desks = new WeakMap<Site, Desk>()
+  const deskOf = (site: Site): Desk => {
+    const known = desks.get(site)
+    if (known) return known
+    const desk = createDesk(site, vendor)
+    desks.set(site, desk)
+    return desk
+  }
+  const serve =
+    (route: (ask: Ask) => Awaitable<Played>): Handler =>
+    async call => {
+      const id = randomUUID()
+      const played = await guard(vendor, call, () => route({ ...call, id, desk: deskOf(call.site) }))
+      return { ...played, headers: { 'x-request-id': id, ...played.headers } }
+    }
+  return {
+    'GET /made': ({ site, query }) => {
+      const { jobs, ledger } = deskOf(site)
+      jobs.settle()
+      return answerJson(200, ledger.told(query.get('prompt')))
+    },
+    'GET /files/{file}': call => download(call, deskOf(call.site)),
+    ...Object.fromEntries(Object.entries(vendor.routes).map(([path, route]) => [path, serve(route)])),
+  }
+}
+
+function createDesk(site: Site, { name, linkMinutes = 60 }: Vendor): Desk {
+  const tick = () => site.tick()
+  const links = createLinks({ tick }, linksMax, linkMinutes * 60_000)
+  const url = `${site.origin()}/${name}`
+  return {
+    url,
+    jobs: new Jobs(tick),
+    ledger: new Ledger(),
+    publish: (picture, demands) => `${url}/files/${demands.has('gone') ? 'gone.png' : links.add(picture)}`,
+    find: link => links.find(link),
+  }
+}
+
+async function guard({ words, credential }: Vendor, call: Call, answer: () => Awaitable<Played>): Promise<Played> {
+  try {
+    if (!credential(call)) throw new Problem('unauthorized', 'The API key is missing.')
+    return await answer()
+  } catch (cause) {
+    if (cause instanceof Problem) return answerProblem(words, cause)
+    if (cause instanceof Failure) return answerProblem(words, new Problem('invalid_value', cause.message))
+    throw cause
+  }
+}
+
+const credentialHeaders = ['authorization', 'x-key', 'x-api-key', 'api-key', 'x-goog-api-key']
+
+async function download({ site, params, headers }: Call, desk: Desk): Promise<Played> {
+  const sent = credentialHeaders.find(name => headers[name] !== undefined)
+  if (sent !== undefined) return answerJson(400, { error: `A signed link takes no '${sent}' header.` })
+  const picture = desk.find(params['file'] ?? '')
+  if (!picture) return answerJson(404, { error: 'This link has ended.' })
+  const body = await site.paint(picture)
+  const type = { 'content-type': mediaTypes[picture.format], 'content-length': String(body.length) }
+  return { status: 200, headers: { ...type, 'cache-control': 'no-store' }, body }
+}
+
+/** A credential in `authorization`, after this word. */
+export function bearer(call: Pick<Call, 'headers'>, word = 'Bearer'): boolean {
+  return (call.headers['authorization'] ?? '').startsWith(`${word} `)
+}

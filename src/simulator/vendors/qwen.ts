@@ -1,0 +1,210 @@
+import { answerJson } from '../answer.ts'
+import type { Pixels } from '../pictures/measure.ts'
+import type { Played, SimulatedUpstream } from '../upstream.ts'
+import { anything, flag, image, list, must, oneOf, readJson, shape, text, whole } from './fields.ts'
+import type { Sent } from './fields.ts'
+import type { JobState } from './jobs.ts'
+import { bearer, openVendor } from './open-vendor.ts'
+import type { Ask } from './open-vendor.ts'
+import { openOrder } from './order.ts'
+import type { Order, Sketch } from './order.ts'
+import { Problem } from './problem.ts'
+import { parseSize, shapeAt } from './shapes.ts'
+
+const services = 'POST /api/v1/services/aigc'
+
+/** DashScope: Qwen-Image and Wan, at once in messages, or as tasks. */
+export const qwen: SimulatedUpstream = openVendor({
+  name: 'qwen',
+  words: {
+    codes: {
+      unauthorized: 'InvalidApiKey',
+      not_found: 'ModelNotFound',
+      moderated: 'DataInspectionFailed',
+      busy: 'Throttling.RateQuota',
+      broken: 'InternalError',
+      otherwise: 'InvalidParameter',
+    },
+    body: ({ code, message }) => ({ code, message, request_id: 'simulated' }),
+  },
+  credential: bearer,
+  linkMinutes: 24 * 60,
+  routes: {
+    [`${services}/multimodal-generation/generation`]: answerAtOnce,
+    [`${services}/text2image/image-synthesis`]: ask => submit(ask, promptOf(ask, synthesisInput)),
+    [`${services}/image2image/image-synthesis`]: ask => submit(ask, promptOf(ask, editInput)),
+    [`${services}/image-generation/generation`]: ask => submit(ask, messagesOf(ask)),
+    'GET /api/v1/tasks/{id}': poll,
+    'POST /api/v1/tasks/{id}/cancel': cancel,
+  },
+})
+
+const picture = image('link', 'data-url')
+const parameters = shape({
+  size: text,
+  n: whole(1, 12),
+  negative_prompt: text,
+  seed: whole(0, 2_147_483_647),
+  watermark: flag,
+  prompt_extend: flag,
+  thinking_mode: flag,
+  enable_sequential: flag,
+})
+const piece = shape({ text, image: picture })
+const message = shape({ role: oneOf('user'), content: must(list(piece, 15)) })
+const messages = { model: must(text), input: must(shape({ messages: must(list(message, 1)) })), parameters }
+const synthesisInput = shape({ prompt: must(text), negative_prompt: text, ref_img: picture })
+const editInput = shape({
+  prompt: must(text),
+  images: list(picture, 4),
+  function: text,
+  base_image_url: picture,
+  mask_image_url: picture,
+})
+
+type Read = {
+  readonly model: string
+  readonly prompt: string
+  readonly sent: readonly Sent[]
+  readonly parameters: { readonly size?: string | undefined; readonly n?: number | undefined } | undefined
+}
+
+function messagesOf(ask: Ask): Read {
+  const { model, input, parameters: rest } = readJson(ask, messages)
+  const content = input.messages[0]?.content ?? []
+  const prompt = content.map(one => one.text ?? '').join('')
+  if (prompt === '') throw new Problem('missing_field', 'The content of the message has no text.')
+  return { model, prompt, sent: content.flatMap(one => one.image ?? []), parameters: rest }
+}
+
+function promptOf(ask: Ask, input: typeof synthesisInput | typeof editInput): Read {
+  const read = readJson(ask, {
+    model: must(text),
+    input: must<{ prompt: string; images?: readonly Sent[] | undefined }>(input),
+    parameters,
+    extra: anything,
+  })
+  return { model: read.model, prompt: read.input.prompt, sent: read.input.images ?? [], parameters: read.parameters }
+}
+
+type Kind = {
+  /** How many when none is asked for, and at most. */
+  readonly count: readonly [otherwise: number, most: number]
+  /** The only sizes there are; without them any, or a tier's word. */
+  readonly sizes?: readonly string[]
+  readonly price: string
+  readonly usage: (pixels: Pixels, made: number, sent: number) => object
+}
+
+const old = ['1664*928', '1472*1104', '1328*1328', '1104*1472', '928*1664']
+const plainUsage = ({ width, height }: Pixels, made: number) => ({ width, height, image_count: made })
+const wanUsage = ({ width, height }: Pixels, made: number) => ({ image_count: made, size: `${width}*${height}` })
+const newUsage = ({ width, height }: Pixels, made: number, sent: number) => ({
+  output_width: width,
+  output_height: height,
+  output_image_count: made,
+  output_image_type: width * height > 1024 * 1024 ? 'qima_output_2k' : 'qima_output_1k',
+  input_image_count: sent,
+})
+/** The first whose name the model's begins with. */
+const kinds: readonly (readonly [name: string, kind: Kind])[] = [
+  ['qwen-image-3.0', { count: [1, 6], price: '0.03', usage: newUsage }],
+  ['qwen-image-2.0-pro', { count: [1, 6], price: '0.075', usage: newUsage }],
+  ['qwen-image-2.0', { count: [1, 6], price: '0.035', usage: newUsage }],
+  ['qwen-image-edit', { count: [1, 6], price: '0.045', usage: plainUsage }],
+  ['qwen-image', { count: [1, 1], sizes: old, price: '0.035', usage: plainUsage }],
+  ['wan', { count: [4, 12], price: '0.03', usage: wanUsage }],
+  ['z-image', { count: [1, 1], price: '0.015', usage: plainUsage }],
+]
+
+type Asked = { readonly order: Order; readonly sketches: readonly Sketch[]; readonly usage: (made: number) => object }
+
+async function readAsked(ask: Ask, { model, prompt, sent, parameters: asked }: Read): Promise<Asked> {
+  const kind = kinds.find(([name]) => model.startsWith(name))?.[1]
+  if (!kind) throw new Problem('not_found', 'Model not exist.')
+  const [otherwise, most] = kind.count
+  const count = asked?.n ?? otherwise
+  if (count > most) throw new Problem('invalid_value', `num_images_per_prompt must be 1 to ${most}`)
+  const pixels = pixelsOf(kind, asked?.size, sent)
+  const order = await openOrder(ask, model, prompt)
+  const sketches = order.sketch(count, { ...pixels, format: 'png', price: kind.price })
+  return { order, sketches, usage: made => kind.usage(sketches[0] ?? pixels, made, sent.length) }
+}
+
+function pixelsOf({ sizes }: Kind, size: string | undefined, [first]: readonly Sent[]): Pixels {
+  const asked = size ?? sizes?.[0]
+  const like = first?.pixels
+  // Dear when it is left out: the 2K area, in the shape of what is edited.
+  if (asked === undefined)
+    return like ? shapeAt(`${like.width}:${like.height}`, 2048 ** 2, 16) : { width: 2048, height: 2048 }
+  const tier = /^([124])K$/.exec(asked)?.[1]
+  if (tier !== undefined && !sizes) return { width: 1024 * Number(tier), height: 1024 * Number(tier) }
+  const pixels = parseSize(asked, '*')
+  if (pixels && (sizes?.includes(asked) ?? (pixels.width >= 256 && pixels.height >= 256))) return pixels
+  throw new Problem('invalid_value', `The size does not match the allowed size ${sizes?.join(',') ?? 'W*H'}: ${asked}`)
+}
+
+function wantJob(ask: Ask, wanted: boolean): void {
+  const asked = ask.headers['x-dashscope-async'] === 'enable'
+  if (asked === wanted) return
+  const which = asked ? 'asynchronous' : 'synchronous'
+  throw new Problem('invalid_value', `current user api does not support ${which} calls.`, { status: 403 })
+}
+
+const inspected = { code: 'DataInspectionFailed', message: 'Input text data may contain inappropriate content.' }
+
+async function answerAtOnce(ask: Ask): Promise<Played> {
+  wantJob(ask, false)
+  const { order, sketches, usage } = await readAsked(ask, messagesOf(ask))
+  if (order.demands.has('refused')) return order.answer({ ...inspected, request_id: ask.id })
+  if (order.demands.has('moderated')) throw new Problem('moderated', 'Output data may contain inappropriate content.')
+  for (const sketch of sketches) order.make(sketch)
+  const images = sketches.filter(({ failed }) => !failed).map(sketch => ({ image: sketch.link() }))
+  const choice = (content: readonly object[]) => ({ finish_reason: 'stop', message: { role: 'assistant', content } })
+  // Wan gives each picture a choice of its own; the others stand in one.
+  const choices = order.entry.model.startsWith('wan') ? images.map(one => choice([one])) : [choice(images)]
+  return order.answer({ output: { choices }, usage: usage(images.length), request_id: ask.id })
+}
+
+async function submit(ask: Ask, read: Read): Promise<Played> {
+  wantJob(ask, true)
+  const asked = await readAsked(ask, read)
+  const { id } = asked.order.open(asked, asked.sketches)
+  return asked.order.answer({ output: { task_id: id, task_status: 'PENDING' }, request_id: ask.id })
+}
+
+const statuses: { readonly [state in JobState]: string } = {
+  waiting: 'PENDING',
+  running: 'RUNNING',
+  done: 'SUCCEEDED',
+  failed: 'FAILED',
+  refused: 'FAILED',
+  moderated: 'FAILED',
+  expired: 'UNKNOWN',
+  canceled: 'CANCELED',
+}
+
+function poll({ desk, params, id: request }: Ask): Played {
+  const id = params['id'] ?? ''
+  const job = desk.jobs.find<Asked>(id)
+  const state = job?.poll() ?? 'expired'
+  const output = { task_id: id, task_status: statuses[state] }
+  const answer = (more: object, rest: object = {}) =>
+    answerJson(200, { request_id: request, output: { ...output, ...more }, ...rest })
+  if (state === 'failed') return answer({ code: 'InternalError.Algo', message: 'The task failed.' })
+  if (state === 'refused' || state === 'moderated') return answer(inspected)
+  if (state !== 'done' || !job) return answer({})
+  const { order, sketches, usage } = job.about
+  const lost = { code: 'InternalError.Timeout', message: 'This picture could not be made.' }
+  const results = sketches.map(sketch =>
+    sketch.failed ? lost : { orig_prompt: order.entry.prompt, url: sketch.link() },
+  )
+  const failed = sketches.filter(one => one.failed).length
+  const metrics = { TOTAL: results.length, SUCCEEDED: results.length - failed, FAILED: failed }
+  return answer({ results, task_metrics: metrics }, { usage: usage(results.length - failed) })
+}
+
+function cancel({ desk, params, id }: Ask): Played {
+  desk.jobs.find(params['id'])?.cancel()
+  return answerJson(200, { request_id: id })
+}

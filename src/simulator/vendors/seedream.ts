@@ -1,0 +1,201 @@
+import type { Pixels } from '../pictures/measure.ts'
+import type { Played, SimulatedUpstream } from '../upstream.ts'
+import { anything, decimal, either, flag, image, list, must, oneOf, readJson, shape, text, whole } from './fields.ts'
+import { bearer, openVendor } from './open-vendor.ts'
+import type { Ask } from './open-vendor.ts'
+import { eachOf, openOrder, record } from './order.ts'
+import type { Order, Sketch } from './order.ts'
+import { Problem } from './problem.ts'
+import type { Worded } from './problem.ts'
+import { megapixels, parseSize, seconds } from './shapes.ts'
+
+/** Seedream at Ark: generation, editing, sets and layers at one address; a stream of final pictures. */
+export const seedream: SimulatedUpstream = openVendor({
+  name: 'seedream',
+  words: {
+    statuses: { content_type: 400 },
+    codes: {
+      unauthorized: 'AuthenticationError',
+      missing_field: 'MissingParameter',
+      not_found: 'InvalidEndpointOrModel.NotFound',
+      moderated: 'OutputImageSensitiveContentDetected',
+      busy: 'RateLimitExceeded.EndpointRPMExceeded',
+      broken: 'InternalServiceError',
+      otherwise: 'InvalidParameter',
+    },
+    body: errorOf,
+  },
+  credential: bearer,
+  linkMinutes: 24 * 60,
+  routes: {
+    'POST /api/v3/images/generations': generate,
+    'POST /api/plan/v3/images/generations': generate,
+  },
+})
+
+function errorOf({ code, message, field, status }: Pick<Worded, 'code' | 'message' | 'field' | 'status'>): object {
+  const type = status === 401 ? 'Unauthorized' : status < 500 ? 'BadRequest' : 'InternalServerError'
+  return { error: { code, message, param: field ?? '', type } }
+}
+
+const picture = image('link', 'data-url')
+const fields = {
+  model: must(text),
+  prompt: must(text),
+  image: either(picture, list(picture, 14)),
+  size: text,
+  seed: whole(-1, 2_147_483_647),
+  sequential_image_generation: oneOf('auto', 'disabled'),
+  sequential_image_generation_options: shape({ max_images: whole(1, 15) }),
+  layer_decomposition: flag,
+  background: text,
+  output_format: oneOf('png', 'jpeg'),
+  watermark: flag,
+  stream: flag,
+  response_format: oneOf('url', 'b64_json'),
+  guidance_scale: decimal(1, 10),
+  optimize_prompt_options: shape({ mode: oneOf('standard', 'fast') }),
+  tools: list(anything, 5),
+}
+
+type Model = {
+  /** Of all pixels. */
+  readonly area: readonly [least: number, most: number]
+  readonly tiers: readonly string[]
+  readonly references: number
+  readonly streams: boolean
+  readonly price: (pixels: Pixels) => string
+}
+
+const pro: Model = {
+  area: [921_600, 4_624_220],
+  tiers: ['1K', '1.5K', '2K'],
+  references: 10,
+  streams: false,
+  price: pixels => (megapixels(pixels) <= 2.61 ? '0.045' : '0.09'),
+}
+const four: Model = {
+  area: [921_600, 16_777_216],
+  tiers: ['1K', '2K', '4K'],
+  references: 14,
+  streams: true,
+  price: () => '0.03',
+}
+/** The first whose name stands in the model's, with points or dashes; an endpoint's id tells nothing. */
+const models: readonly (readonly [name: string, model: Model])[] = [
+  ['5.5', { ...pro, price: pixels => (megapixels(pixels) <= 2.6 ? '0.02' : '0.035') }],
+  ['pro', pro],
+  ['flash', { ...pro, price: () => '0.018' }],
+  ['lite', { ...four, area: [3_686_400, 16_777_216], tiers: ['2K', '3K', '4K'], price: () => '0.035' }],
+  ['4.5', { ...four, area: [3_686_400, 16_777_216], tiers: ['2K', '4K'], price: () => '0.04' }],
+  ['4.0', four],
+  ['ep.', four],
+]
+
+type Asked = {
+  readonly order: Order
+  readonly sketches: readonly Sketch[]
+  readonly layers: boolean
+  readonly inline: boolean
+  readonly references: number
+}
+
+async function generate(ask: Ask): Promise<Played> {
+  const read = readJson(ask, fields)
+  const model = models.find(([name]) => read.model.replaceAll('-', '.').includes(name))?.[1]
+  if (!model) throw new Problem('not_found', `The model or endpoint ${read.model} does not exist.`, { field: 'model' })
+  const references = read.image === undefined ? 0 : Array.isArray(read.image) ? read.image.length : 1
+  if (references > model.references) {
+    throw new Problem('invalid_value', `At most ${model.references} images.`, { field: 'image' })
+  }
+  if (read.stream && !model.streams) {
+    throw new Problem('invalid_value', 'The model does not support streaming.', { field: 'stream' })
+  }
+  const pixels = pixelsOf(model, read.size ?? '2K')
+  const order = await openOrder(ask, read.model, read.prompt, read.stream)
+  const set = read.sequential_image_generation === 'auto'
+  const most = Math.min(15 - references, read.sequential_image_generation_options?.max_images ?? 15)
+  const layers = read.layer_decomposition ?? false
+  const price = model.price(pixels)
+  const count = layers ? 4 : set ? most : 1
+  const wanted = { ...pixels, format: read.output_format ?? ('jpeg' as const), price: layers ? halfOf(price) : price }
+  if (order.demands.has('refused')) {
+    throw new Problem('moderated', 'The request failed because the input text may contain sensitive information.')
+  }
+  const sketches = order
+    .sketch(count, wanted)
+    .map(one => ({ ...one, failed: one.failed || order.demands.has('moderated') }))
+  const asked = { order, sketches, layers, inline: read.response_format === 'b64_json', references }
+  return read.stream ? stream(ask, asked) : answer(ask, asked)
+}
+
+function halfOf(price: string): string {
+  return String(Number(price) / 2)
+}
+
+/** A tier is an area, which the model fills as it likes; a size is a size. */
+function pixelsOf({ area: [least, most], tiers }: Model, size: string): Pixels {
+  if (tiers.includes(size)) {
+    const factor = Number(size.slice(0, -1)) / 2
+    return { width: 1760 * factor, height: 2368 * factor }
+  }
+  const pixels = parseSize(size)
+  const area = (pixels?.width ?? 0) * (pixels?.height ?? 0)
+  const ratio = (pixels?.width ?? 0) / (pixels?.height ?? 1)
+  if (pixels && area >= least && area <= most && ratio >= 1 / 16 && ratio <= 16) return pixels
+  const message = `size must be one of ${tiers.join(', ')} or WxH of ${least} to ${most} pixels`
+  throw new Problem('invalid_value', message, { field: 'size' })
+}
+
+const lost = {
+  code: 'OutputImageSensitiveContentDetected',
+  message: 'The request failed because the output image may contain sensitive information.',
+}
+
+async function itemOf({ inline, layers }: Asked, sketch: Sketch): Promise<object> {
+  if (sketch.failed) return { error: lost }
+  const layer = layers && { z_index: sketch.index, name: `layer ${sketch.index}` }
+  const at = inline ? { b64_json: await sketch.base64() } : { url: sketch.link() }
+  return { ...at, size: `${sketch.width}x${sketch.height}`, output_format: sketch.format, ...layer }
+}
+
+async function answer(ask: Ask, asked: Asked): Promise<Played> {
+  const { order, sketches } = asked
+  for (const sketch of sketches) order.make(sketch)
+  if (sketches.every(({ failed }) => failed)) throw new Problem('moderated', lost.message)
+  const data = await eachOf(sketches, sketch => itemOf(asked, sketch))
+  const { model } = order.entry
+  return order.answer({ model, created: seconds(ask.site.now()), data, usage: usageOf(asked) })
+}
+
+function usageOf({ sketches, references }: Asked): object {
+  const made = sketches.filter(({ failed }) => !failed)
+  const tokens = made.reduce((sum, { width, height }) => sum + Math.floor((width * height) / 256), 0)
+  return {
+    generated_images: made.length,
+    output_tokens: tokens,
+    total_tokens: tokens,
+    ...(references > 0 && { input_images: references }),
+  }
+}
+
+/** `partial_succeeded` is a final picture; `completed` carries none. */
+function stream(ask: Ask, asked: Asked): Played {
+  const { order, sketches } = asked
+  const tell = (type: string, more: object) =>
+    record({ type, model: order.entry.model, created: seconds(ask.site.now()), ...more }, type)
+  const events = sketches.map(sketch => async () => {
+    order.make(sketch)
+    const role = sketch.failed ? 'partial_failed' : 'partial_succeeded'
+    const { output_format: _, ...item } = (await itemOf(asked, sketch)) as { output_format?: string }
+    return tell(`image_generation.${role}`, { image_index: sketch.index, ...item })
+  })
+  const last = () => tell('image_generation.completed', { usage: usageOf(asked) })
+  const failure = errorOf({
+    code: 'InternalServiceError',
+    message: 'The service failed.',
+    field: undefined,
+    status: 500,
+  })
+  return order.events([...events, last, () => 'data: [DONE]\n\n'], record({ type: 'error', ...failure }, 'error'))
+}
