@@ -80,7 +80,7 @@ export const multipartRewrite = definePlugin({
     }
 
     return {
-      onBody: (ex, body) => (body.kind === 'stream' && ex.route.body === 'form' ? readWhole(ex, body) : body),
+      onBody: (ex, body) => (body.kind === 'stream' && ex.route.body !== 'none' ? readWhole(ex, body) : body),
 
       onTarget(_ex, target, facet: Facet | undefined) {
         if (target.body.kind !== 'form' || !facet) return

@@ -43,9 +43,8 @@ export class RequestScope implements Scope {
 
   turnsOf(ref: Ref): number | undefined {
     const wanted = parsePictureRef(ref)
-    return wanted && wanted.which === undefined && wanted.field === 'image'
-      ? this.pictures(wanted.field).length
-      : undefined
+    if (wanted?.field !== 'image' || (wanted.which !== undefined && wanted.which !== 'several')) return undefined
+    return this.pictures(wanted.field).length
   }
 
   isOptional(ref: Ref): boolean {

@@ -549,7 +549,7 @@ const route = {
     },
     body: {
       type: 'string',
-      enum: ['json', 'form', 'none'],
+      enum: ['json', 'form', 'form-or-json', 'none'],
       description: 'What callers must send. Absent: none for GET and DELETE, else json.',
     },
     body_max: { type: 'string', format: 'bytes', description: 'The largest body; absent for server.body_max.' },

@@ -54,10 +54,10 @@ export function takeBody(
     if (announced !== 0) throw fail('body_unexpected', { method: route.method, path: route.path })
     return nothing
   }
-  checkType(req, route)
+  const kind = checkType(req, route)
   if (announced === 0) throw fail('body_missing')
   if (announced !== undefined && announced > route.bodyBytesMax) throw tooLarge(route, announced)
-  if (route.body === 'json') {
+  if (kind === 'json') {
     if (!memory.hold(announced ?? 0)) throw noRoom()
     const intake = new JsonIntake(req, route, announced, memory, patience, stopwatch)
     if (waitsForContinue(req)) res.writeContinue()
@@ -77,22 +77,26 @@ function announcedBytes(req: IncomingMessage): number | undefined {
   return Number(req.headers['content-length'] ?? 0)
 }
 
-function checkType(req: IncomingMessage, route: Route): void {
+const wanted = {
+  json: 'a JSON body (content-type: application/json)',
+  form: 'a form (content-type: multipart/form-data)',
+  'form-or-json': 'a form (content-type: multipart/form-data) or a JSON body (content-type: application/json)',
+} as const
+
+/** What the body is, as its content type says. @throws Failure unsupported_content_encoding, unsupported_content_type */
+function checkType(req: IncomingMessage, route: Route): 'json' | 'form' {
   const coding = req.headers['content-encoding']
   if (coding !== undefined && coding !== 'identity')
     throw fail('unsupported_content_encoding', { found: coding.slice(0, 40) })
-  const wanted = route.body === 'json' ? 'application/json' : 'multipart/form-data'
   const found = (req.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  const fits = route.body === 'json' ? found === wanted || /^application\/[\w.-]+\+json$/.test(found) : found === wanted
-  if (!fits)
-    throw fail('unsupported_content_type', {
-      path: route.path,
-      wanted:
-        route.body === 'json'
-          ? 'a JSON body (content-type: application/json)'
-          : 'a form (content-type: multipart/form-data)',
-      found: found === '' ? 'missing' : `'${found.slice(0, 80)}'`,
-    })
+  const isJson = found === 'application/json' || /^application\/[\w.-]+\+json$/.test(found)
+  if (isJson && route.body !== 'form') return 'json'
+  if (found === 'multipart/form-data' && route.body !== 'json') return 'form'
+  throw fail('unsupported_content_type', {
+    path: route.path,
+    wanted: wanted[route.body as keyof typeof wanted],
+    found: found === '' ? 'missing' : `'${found.slice(0, 80)}'`,
+  })
 }
 
 function tooLarge(route: Route, announced: number | undefined): Error {

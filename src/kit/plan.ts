@@ -16,7 +16,8 @@ export type Route = {
   readonly dialect: string
   /** Whether the answer is a stream: as the body's `stream` says, always, or never. */
   readonly stream: 'field' | 'always' | 'never'
-  readonly body: 'none' | 'json' | 'form'
+  /** `form-or-json`: what the content type says. */
+  readonly body: 'none' | 'json' | 'form' | 'form-or-json'
   readonly bodyBytesMax: number
   /** Whether sockets may carry one request after another; undefined leaves it to the upstream. */
   readonly reuse: boolean | undefined

@@ -9,6 +9,7 @@ import type { Reaction, Received } from '../harness/upstream.ts'
 /** A vendor that is described in the file and nowhere else; `translate` and more is what a test says of it. */
 function vendor(translate: string, more = ''): Edits {
   return [
+    ['dialect: openai, body: form, reuse: false', 'dialect: openai, body: form-or-json, reuse: false'],
     ['size-normalize, image-tier-billing, token-usage]', 'size-normalize, image-tier-billing, token-usage, translate]'],
     [
       '\nupstreams:\n',
@@ -353,5 +354,30 @@ described(
     t.equal(res.status, 400)
     t.match(await res.json(), { error: { code: 'content_refused' } })
     t.match(await charges(), [{ state: 'voided' }, { state: 'needs_review' }])
+  },
+)
+
+described(
+  'an edit may be JSON with pictures as data: URLs, and be sent as what the vendor takes',
+  vendor(`
+      request: { prompt: "{prompt}", image: { type: image_url, url: "{image.only.data_url}" }, images: [{ url: "{image.several.url}" }] }`),
+  async (t, { post, upstreams, charges }) => {
+    upstreams['maker']?.answer({ data: [{ b64_json: small }] })
+    const url = `data:image/png;base64,${small}`
+    t.equal((await post('/v1/images/edits', ask({ image: url }))).status, 200)
+    t.equal(
+      (await post('/v1/images/edits', ask({ images: [{ image_url: url }, { image_url: 'https://a.example/b.png' }] })))
+        .status,
+      200,
+    )
+    const sent = upstreams['maker']?.received.map(one => one.json())
+    t.strictSame(sent, [
+      { prompt: 'a cat', image: { type: 'image_url', url } },
+      { prompt: 'a cat', images: [{ url }, { url: 'https://a.example/b.png' }] },
+    ])
+    const bad = await post('/v1/images/edits', ask({ image: 'file:///etc/passwd' }))
+    t.equal(bad.status, 400)
+    t.match(await bad.json(), { error: { code: 'picture_unreadable', param: 'image' } })
+    t.match(await charges(), [{ state: 'voided' }, { amount: '0.01' }, { amount: '0.01' }])
   },
 )

@@ -107,7 +107,8 @@ function bodyOf(
   )
   const required = Object.keys(fields).filter(name => fields[name]?.required)
   const schema = { type: 'object', ...(required.length > 0 && { required }), properties, additionalProperties: true }
-  return { required: true, content: { [body === 'form' ? 'multipart/form-data' : 'application/json']: { schema } } }
+  const types = [...(body === 'json' ? [] : ['multipart/form-data']), ...(body === 'form' ? [] : ['application/json'])]
+  return { required: true, content: Object.fromEntries(types.map(type => [type, { schema }])) }
 }
 
 type FieldUse = {
