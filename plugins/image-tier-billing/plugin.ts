@@ -10,6 +10,7 @@ import {
   type HoldResult,
   type Host,
   imageChargeSlot,
+  jobSlot,
   readField,
   type Reply,
   type StoredAnswer,
@@ -119,7 +120,7 @@ export const imageTierBilling = definePlugin({
 
       onReply(ex, reply, facet, target) {
         const billing = ex.slots.get(billingSlot)
-        if (!billing) return reply
+        if (!billing || ex.slots.get(jobSlot)?.handedOver === true) return reply
         if (reply.status < 200 || reply.status > 299) {
           // Whatever its status says, an image that is in it would leave unpaid.
           return { ...reply, stages: [...reply.stages, new RefusalStage(billing.charge, reply.status)] }
@@ -144,13 +145,39 @@ export const imageTierBilling = definePlugin({
         }
       },
 
+      async onResume(ex, _target, facet) {
+        const stored = await ledger.find(ex.id)
+        // Another exchange has ended it: what it paid for is handed out, and charged no more.
+        if (stored?.state !== 'reserved') return
+        const { n, rule } = stored
+        const terms = { id: ex.id, rule: rule as TierRule, n, ...leavingOf(facet) }
+        ex.slots.put(billingSlot, {
+          charge: new ImageCharge(ledger, terms, host.clock),
+          n,
+          keyed: false,
+          stage: undefined,
+        })
+      },
+
       onSettle(ex, outcome) {
         const billing = ex.slots.get(billingSlot)
-        return billing && settle(ex, outcome, billing)
+        if (!billing || goesOn(ex, outcome)) return billing?.stage?.close()
+        return settle(ex, outcome, billing)
       },
     }
   },
 })
+
+function leavingOf({ over_return: overReturn, on_caller_gone: onCallerGone }: BillingFacet) {
+  return { overReturn, onCallerGone }
+}
+
+/** The charge is that of a job that another exchange ends: this one has handed it over, or the gateway stops. */
+function goesOn(ex: Exchange, outcome: Outcome): boolean {
+  const job = ex.slots.get(jobSlot)
+  const isStopped = 'failure' in outcome && outcome.failure?.code === 'drain_deadline'
+  return job !== undefined && (job.handedOver || (job.isOpen && isStopped))
+}
 
 /**
  * Reserves what the request may come to at most, before an upstream sees it.
@@ -176,8 +203,7 @@ async function openCharge(
     id: ex.id,
     rule: quoted.rule,
     n: limit ?? Number.POSITIVE_INFINITY,
-    overReturn: facet.over_return,
-    onCallerGone: facet.on_caller_gone,
+    ...leavingOf(facet),
   }
   // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
   ex.slots.put(billingSlot, {

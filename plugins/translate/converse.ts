@@ -22,7 +22,8 @@ export type Terms = {
   /** Told once, when all has been read. */
   readonly onUsage: (usage: { readonly [name: string]: number }) => void
   readonly onUnrecognised: (shape: string) => void
-  readonly close: () => void
+  /** Once, when nothing more is read; with what ended it early. */
+  readonly onEnd: (error?: unknown) => void
 }
 
 /** Asks an upstream as its description says, and answers in the one style that everything behind reads. */
@@ -34,7 +35,7 @@ export function createConverse(terms: Terms): Converse {
       const first = await answer.next()
       return spoken(terms, first, answer)
     } catch (error) {
-      terms.close()
+      terms.onEnd(error)
       if (error instanceof Refused) return refusal(error)
       throw error
     }
@@ -51,17 +52,20 @@ async function* goOn(
   first: IteratorResult<Buffer>,
   rest: AsyncGenerator<Buffer>,
 ): AsyncGenerator<Buffer> {
+  let failure: unknown
   try {
     if (!first.done) yield first.value
     if (!first.done) yield* rest
   } catch (error) {
+    failure = error
     throw error instanceof Refused ? error.failure : error
   } finally {
-    terms.close()
+    terms.onEnd(failure)
   }
 }
 
-function refusal({ status, headers, body }: Refused): Spoken {
+/** A refusal as an answer. */
+export function refusal({ status, headers, body }: Refused): Spoken {
   return {
     status,
     headers: { ...headers, 'content-type': 'application/json' },

@@ -126,9 +126,12 @@ export function describe(section: Section): Reading {
   return { ...parts, wanted: new Set(pathsOf(parts)) }
 }
 
+/** The status of an answer, as a path. */
+export const httpStatus = 'http_status'
+
 /** A path of the answer's head, which is known before its first byte. */
 export function isHeader(path: Path): boolean {
-  return path.startsWith('header.') || path === 'status'
+  return path.startsWith('header.') || path === httpStatus
 }
 
 function compilePlace(own: PlaceSettings): Place {

@@ -11,7 +11,7 @@ const messageCharsMax = 2_000
 export async function readError(heard: Heard, reading: Reading): Promise<Refused> {
   const { status, headers } = heard
   const body = await gather(heard, errorBytesMax)
-  const value = parse(body)
+  const value = readJson(body)
   const message = firstText(value, reading.messages) ?? `it answered with status ${status}`
   const retry = headers['retry-after']
   return new Refused(message.slice(0, messageCharsMax), {
@@ -33,7 +33,8 @@ export async function gather({ body }: Heard, bytesMax: number): Promise<Buffer>
   return Buffer.concat(chunks).subarray(0, bytesMax)
 }
 
-function parse(body: Buffer): unknown {
+/** Undefined where it is no JSON. */
+export function readJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString()) as unknown
   } catch {

@@ -30,6 +30,12 @@ export const errors = {
     text: "The upstream's answer could not be read: {why}.",
     retry: false,
   },
+  job_timeout: {
+    status: 504,
+    type: 'server_error',
+    text: "The upstream has not finished the job '{id}' in time; what becomes of it is for a person to see.",
+    retry: false,
+  },
   upstream_busy: {
     status: 503,
     type: 'server_error',

@@ -1,19 +1,30 @@
 import {
   askedSizeSlot,
+  type Asker,
+  callerSlot,
+  chargeSlot,
   createTold,
   definePlugin,
   type Body,
+  type Converse,
   type Exchange,
+  type Heard,
   type Host,
+  type JobCourse,
+  jobSlot,
   type Outbound,
+  type Outcome,
   readField,
+  type Spoken,
   type Target,
   toldSlot,
 } from '../../src/kit/index.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
-import { createConverse } from './converse.ts'
+import { createConverse, type Terms } from './converse.ts'
 import { readingOf, sectionOf } from './describe.ts'
 import { inspect } from './inspect.ts'
+import { type Ask, createJobConverse, goesOn } from './job-converse.ts'
+import type { JobNote } from './job.ts'
 import { facetSchema, optionsSchema, type Section, type TranslateFacet } from './schema.ts'
 import { shapeRequest } from './shape-request.ts'
 
@@ -29,7 +40,9 @@ export const translate = definePlugin({
   name: 'translate',
   options: optionsSchema,
   facet: facetSchema,
+  needs: [callerSlot],
   gives: [toldSlot],
+  settlesAfter: [chargeSlot],
   inspect,
 
   quote({ body, out, model, operation, slots }, facet) {
@@ -47,12 +60,14 @@ export const translate = definePlugin({
   create(_options, host) {
     const budget = host.keep('held', () => new ByteBudget(heldBytesMax))
     return {
-      onTarget(ex, _target, _facet) {
+      onTarget(ex) {
         ex.slots.put(toldSlot, createTold())
       },
-      onAsk(ex, out, facet, target) {
-        return ask({ ex, out, facet, target, host, budget })
+      onAsk: (ex, out, facet, target) => createAsking({ ex, out, facet, target, host, budget }),
+      onResume(ex) {
+        ex.slots.put(toldSlot, createTold())
       },
+      onSettle: (ex, outcome) => endJob(host, ex, outcome),
     }
   },
 })
@@ -69,22 +84,62 @@ type Asking = {
   readonly budget: ByteBudget
 }
 
-function ask({ ex, out, facet, target, host, budget }: Asking): ReturnType<typeof createConverse> {
-  const { operation } = ex.route
-  const section = sectionOf(facet, operation)
-  const told = ex.slots.need(toldSlot)
+function createAsking(asking: Asking): Converse {
+  const { ex, facet, target } = asking
+  const section = sectionOf(facet, ex.route.operation)
+  const reading = readingOf(facet, ex.route.operation)
+  const resumed = ex.slots.get(jobSlot)
+  const asks = resumed ? [] : createAsks(section, asking)
+  const atOnce = section.fan_out ?? 1
+  const terms: Omit<Terms, 'asks' | 'atOnce'> = { reading, ...accounting(asking), ...writing(asking) }
+  const { job } = reading
+  if (!job) return createConverse({ ...terms, asks, atOnce })
+  const course: JobCourse = resumed ?? { resumed: undefined, isOpen: false, handedOver: false }
+  ex.slots.put(jobSlot, course)
+  const { clock, random } = asking.host
+  const deadlineAt = course.resumed?.deadlineAt ?? clock.now() + job.withinMs
+  const model = target.sendAs
+  const accepted = isAccepted(ex) ? accept(ex, asking) : undefined
+  return createJobConverse({
+    reading,
+    job,
+    course,
+    asks,
+    atOnce,
+    polling: { reading, job, model, deadlineAt, now: () => clock.now(), random, claim: terms.claim },
+    accepted,
+    open: told =>
+      openJob(asking, told, { deadlineAt, isDetached: accepted !== undefined && told.length === asks.length }),
+    onNotWritten: error => asking.host.log.error({ request: ex.id, err: error }, 'a job could not be written down'),
+    finish: waiting => createConverse({ ...terms, asks: waiting, atOnce: Math.max(1, waiting.length) }),
+  })
+}
+
+/** What each request sends. A file of a form can be sent again and again. */
+function createAsks(section: Section, asking: Asking): readonly Ask[] {
+  const { target, out } = asking
   const wanted = countOf(target.body)
   const isFanned = section.fan_out !== undefined
-  const bodies = shapeBodies(section, { ex, out, target, host }, isFanned ? 1 : wanted)
-  const { headers } = out
+  const body = shapeBody(section, asking, isFanned ? 1 : wanted)
+  const ask = (asker: Asker): Promise<Heard> => asker.ask({ body, headers: out.headers })
+  return Array.from({ length: isFanned ? wanted : 1 }, () => ask)
+}
+
+function shapeBody(section: Section, { ex, out, target, host }: Asking, n: number): Body {
+  const asked = ex.slots.get(askedSizeSlot)
+  const { body, dropped } = shapeRequest(section, { body: out.body, model: target.sendAs, n, asked }, host.random)
+  if (dropped.length > 0) {
+    ex.notes.forwarded = ex.notes.forwarded.filter(name => !dropped.includes(name))
+    ex.notes.dropped = [...new Set([...ex.notes.dropped, ...dropped])]
+  }
+  return body
+}
+
+/** What is told of the exchange while its answer passes. */
+function accounting({ ex, budget }: Asking): Pick<Terms, 'told' | 'claim' | 'onUsage' | 'onUnrecognised' | 'onEnd'> {
   let held = 0
-  return createConverse({
-    reading: readingOf(facet, operation),
-    told,
-    asks: Array.from({ length: isFanned ? wanted : 1 }, () => asker => asker.ask({ body: bodies, headers })),
-    atOnce: section.fan_out ?? 1,
-    event: target.stream ? `${operation === 'image.edit' ? 'image_edit' : 'image_generation'}.completed` : undefined,
-    created: Math.floor(host.clock.now() / 1000),
+  return {
+    told: ex.slots.need(toldSlot),
     claim(bytes) {
       if (!budget.take(bytes)) return false
       held += bytes
@@ -97,25 +152,73 @@ function ask({ ex, out, facet, target, host, budget }: Asking): ReturnType<typeo
     onUnrecognised(shape) {
       ex.notes.unrecognised = { shape }
     },
-    close() {
+    onEnd(error) {
       budget.give(held)
       held = 0
+      const course = ex.slots.get(jobSlot)
+      if (course?.resumed && goesOn(error)) course.handedOver = true
     },
-  })
+  }
 }
 
-function shapeBodies(
-  section: Section,
-  { ex, out, target, host }: Pick<Asking, 'ex' | 'out' | 'target' | 'host'>,
-  n: number,
-): Body {
-  const asked = ex.slots.get(askedSizeSlot)
-  const { body, dropped } = shapeRequest(section, { body: out.body, model: target.sendAs, n, asked }, host.random)
-  if (dropped.length > 0) {
-    ex.notes.forwarded = ex.notes.forwarded.filter(name => !dropped.includes(name))
-    ex.notes.dropped = [...new Set([...ex.notes.dropped, ...dropped])]
+function writing({ ex, target, host }: Asking): Pick<Terms, 'event' | 'created'> {
+  const kind = ex.route.traits?.images === 'edited' ? 'image_edit' : 'image_generation'
+  return {
+    event: target.stream ? `${kind}.completed` : undefined,
+    created: Math.floor(host.clock.now() / 1000),
   }
-  return body
+}
+
+/** RFC 7240: whoever prefers not to wait is told at once that the work was taken. */
+function isAccepted({ route, head }: Exchange): boolean {
+  const prefer = head.headers['prefer']
+  return (
+    route.jobs === 'accept' || (typeof prefer === 'string' && /(?:^|[,;\s])respond-async(?:$|[,;\s])/i.test(prefer))
+  )
+}
+
+function accept(ex: Exchange, { target, host }: Asking): Spoken {
+  const created = Math.floor(host.clock.now() / 1000)
+  const job = { id: ex.id, object: 'job', status: 'running', created, model: target.model.name }
+  return {
+    status: 202,
+    headers: { 'content-type': 'application/json' },
+    body: (async function* () {
+      // Told by this answer alone.
+      ex.answerHeaders['location'] = `/v1/jobs/${ex.id}`
+      yield Buffer.from(JSON.stringify(job))
+    })(),
+  }
+}
+
+async function openJob(
+  { ex, target, host }: Asking,
+  told: readonly JobNote[],
+  { deadlineAt, isDetached }: { readonly deadlineAt: number; readonly isDetached: boolean },
+): Promise<void> {
+  const job = {
+    id: ex.id,
+    keyId: ex.slots.need(callerSlot).key.id,
+    operation: ex.route.operation,
+    model: target.model.name,
+    upstream: target.upstream.name,
+    n: countOf(target.body),
+    told,
+    deadlineAt,
+  }
+  await host.stores.jobs.open(job, isDetached ? 'detached' : 'waited')
+}
+
+/** A job that somebody has waited for is over with its exchange, unless the gateway has ended that. */
+async function endJob({ stores }: Host, ex: Exchange, outcome: Outcome): Promise<void> {
+  const course = ex.slots.get(jobSlot)
+  if (!course?.isOpen || course.resumed || course.handedOver || isStopped(outcome)) return
+  const isDone = outcome.kind !== 'refused' && (outcome.status ?? 500) < 400
+  await stores.jobs.end(ex.id, isDone ? 'done' : 'failed', null)
+}
+
+function isStopped(outcome: Outcome): boolean {
+  return 'failure' in outcome && outcome.failure?.code === 'drain_deadline'
 }
 
 /** What billing has checked already. */

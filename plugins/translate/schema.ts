@@ -84,7 +84,10 @@ const refusals = {
     additionalProperties: false,
     required: ['if'],
     properties: {
-      if: { ...conditions, description: 'What such an answer says, by paths; header.NAME is a header of it.' },
+      if: {
+        ...conditions,
+        description: 'What such an answer says, by paths; header.NAME is a header of it, http_status its status.',
+      },
       message: { ...paths, description: 'Where it says why.' },
       code: { type: 'string', maxLength: 64, default: 'content_refused', description: 'Code of the error.' },
       status: { type: 'integer', minimum: 400, maximum: 599, default: 400, description: 'Status of the error.' },
@@ -202,7 +205,7 @@ const job = {
     },
     poll: { ...step, description: 'How it is asked for.' },
     result: { ...step, description: 'Where the result is fetched, where it is not in the answer that says done.' },
-    state: { ...path, description: 'Path of its state; `status` is the HTTP status.' },
+    state: { ...path, description: 'Path of its state; `http_status` is that of the answer.' },
     running: { ...words, default: [], description: 'States in which it goes on.' },
     done: { ...words, description: 'States in which it has succeeded.' },
     failed: { ...words, default: [], description: 'States in which it has failed.' },

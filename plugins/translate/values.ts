@@ -30,7 +30,7 @@ export class Values {
 
   /** The head of the answer, at paths of its own. */
   addHead(status: number, headers: { readonly [name: string]: string }): void {
-    this.add('status', String(status))
+    this.add('http_status', String(status))
     for (const [name, value] of Object.entries(headers)) this.add(`header.${name}`, value)
   }
 }

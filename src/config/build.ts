@@ -317,6 +317,7 @@ function buildRoutes(own: RouteSettings, server: ServerPlan, at: Path, sketch: S
     bodyBytesMax: own.body_max === undefined ? server.bodyBytesMax : bytes(own.body_max),
     reuse: own.reuse,
     serve: own.serve,
+    ...(own.jobs !== undefined && { jobs: own.jobs }),
   }
   const aliases = more.map((text, i) => ({
     ...shared,

@@ -553,6 +553,12 @@ const route = {
       description: 'What callers must send. Absent: none for GET and DELETE, else json.',
     },
     body_max: { type: 'string', format: 'bytes', description: 'The largest body; absent for server.body_max.' },
+    jobs: {
+      type: 'string',
+      enum: ['wait', 'accept'],
+      description:
+        'Of what upstreams make as jobs: wait answers when it is done (also when absent), accept answers 202 at once, and GET /v1/jobs/{id} tells the rest. Callers that send `prefer: respond-async` are answered so anyway.',
+    },
     reuse: {
       type: 'boolean',
       description: 'false opens a socket for each request, for those that may not be sent twice.',
@@ -560,7 +566,7 @@ const route = {
     serve: {
       type: 'string',
       minLength: 1,
-      description: 'The gateway answers by itself, without an upstream: models, model, charge.',
+      description: 'The gateway answers by itself, without an upstream: models, model, charge, job.',
     },
   },
 } as const satisfies Schema

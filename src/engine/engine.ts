@@ -5,12 +5,14 @@ import {
   type Candidate,
   type Clock,
   type Connect,
+  type Converse,
   type Dialect,
   type Exchange,
   Failure,
   type Head,
   type Ids,
   isPromise,
+  type Job,
   type Log,
   type LogRow,
   type Notes,
@@ -22,6 +24,7 @@ import {
   type Reach,
   Roster,
   Slots,
+  type StoredAnswer,
   type Target,
   type Upstream,
   withoutLength,
@@ -33,6 +36,7 @@ import { Deadlines, type Timed } from './deadlines.ts'
 import type { Source } from './decode.ts'
 import { fail } from './errors.ts'
 import { readHead } from './front.ts'
+import type { CallRequest } from './call-request.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { Conversation, type Sent } from './conversation.ts'
 import { replyHeaders } from './headers.ts'
@@ -43,6 +47,7 @@ import { addressOf, outgoingHeaders, shapeOutbound } from './outbound.ts'
 import { HookFault } from './pipeline.ts'
 import { Relay, type Relayed, writeIdleMs } from './relay.ts'
 import { CallerGone, RequestState, type Running, type Shared } from './request-state.ts'
+import { collect, planJob } from './resume.ts'
 import { errorAnswer, idHeaders, ownHeaders, sendAnswer, unbuffered } from './respond.ts'
 import { findTarget } from './target.ts'
 import { toRequest } from './question.ts'
@@ -105,6 +110,8 @@ export class Engine {
   /** The exchanges that have not settled yet. */
   readonly #requests = new Roster<RequestState>()
   readonly #shared: Shared
+  /** Jobs that are asked for while nobody waits. */
+  readonly #resumed = new Set<Conversation>()
 
   constructor(parts: EngineParts, running: Running) {
     this.#parts = parts
@@ -165,6 +172,7 @@ export class Engine {
     this.#stopped = fail('drain_deadline')
     const reason = this.#stopped
     this.#requests.each(({ call }) => call?.stop(reason))
+    for (const call of this.#resumed) call.stop(reason)
   }
 
   async close(): Promise<void> {
@@ -175,18 +183,26 @@ export class Engine {
   #enter(state: RequestState): void {
     const { running } = state
     this.#requests.add(state)
+    this.#use(running)
+  }
+
+  #use(running: Running): void {
     this.#users.set(running, (this.#users.get(running) ?? 0) + 1)
   }
 
-  #leave(state: RequestState): void {
-    const { running } = state
-    this.#requests.delete(state)
+  #unuse(running: Running): void {
     const users = (this.#users.get(running) ?? 1) - 1
     if (users > 0) this.#users.set(running, users)
     else {
       this.#users.delete(running)
       if (running !== this.#running) this.#retire(running)
     }
+  }
+
+  #leave(state: RequestState): void {
+    const { running } = state
+    this.#requests.delete(state)
+    this.#unuse(running)
     if (this.#requests.size === 0) this.#onIdle?.()
   }
 
@@ -223,6 +239,63 @@ export class Engine {
       stopwatch.stop('end')
       this.#leave(state)
     }
+  }
+
+  /**
+   * Takes a job up again whose caller is gone, or was never waiting: its upstream is asked on, its answer goes through the
+   * plugins as any other, and its charge ends. No row of the log.
+   * @throws Failure where no answer comes of it; the job may go on all the same
+   */
+  async resume(job: Job): Promise<StoredAnswer> {
+    const running = this.#running
+    const { ex, target } = planJob(running.plan, job, (name, head) => this.#parts.dialect(name, head))
+    this.#use(running)
+    let outcome: Outcome = { kind: 'refused', status: 500, failure: fail('internal_error'), reach: 'unknown' }
+    let call: Conversation | undefined
+    try {
+      const resuming = running.pipeline.onResume(ex, target)
+      if (isPromise(resuming)) await resuming
+      const converse = running.pipeline.onAsk(ex, { body: target.body, headers: {}, detach: true }, target)
+      if (!converse) throw fail('job_unplanned', { model: job.model, upstream: job.upstream })
+      call = this.#converse(ex, target, converse, {}, request => this.#transport.sendAlone(request))
+      this.#resumed.add(call)
+      if (this.#stopped) throw this.#stopped
+      const head = await call.head
+      const headers = replyHeaders(head.headers, ex.dialect)
+      const stages = firstStages(head.status, target.upstream)
+      const shaping = running.pipeline.onReply(ex, { status: head.status, headers, stages }, target)
+      const answer = await collect(call, head, isPromise(shaping) ? await shaping : shaping)
+      outcome = { kind: 'answered', status: head.status, reach: head.status < 400 ? 'complete' : 'refused' }
+      return answer
+    } catch (error) {
+      const failure = error instanceof Failure ? error : fail('internal_error', {}, { cause: error })
+      call?.abort(failure)
+      outcome = { kind: 'refused', status: failure.status, failure, reach: 'unknown' }
+      throw failure
+    } finally {
+      if (call) this.#resumed.delete(call)
+      const settling = running.pipeline.onSettle(ex, outcome, target, this.#onSettleFault)
+      if (isPromise(settling)) await settling
+      this.#unuse(running)
+    }
+  }
+
+  #converse(
+    ex: Exchange,
+    target: Target,
+    converse: Converse,
+    headers: { readonly [name: string]: string },
+    ask: (request: CallRequest) => Call,
+  ): Conversation {
+    const { upstream } = target
+    const address = addressOf(ex, target)
+    const reuse = upstream.reuse ?? ex.route.reuse ?? true
+    const resolve = (url: string): string => this.#parts.resolveUrl(url)
+    const send = (question: Question): Sent => {
+      const call = ask(toRequest(question, { upstream, address, reuse, headers, resolve }))
+      return { call, open: head => openSource(call, head, upstream) }
+    }
+    return new Conversation(converse, { upstream, send, clock: this.#parts.clock })
   }
 
   /** The answer to what was no request: `code` is what Node's parser or its clock says of it. No exchange, no log row. */
@@ -309,18 +382,9 @@ export class Engine {
     this.#breaker.began(upstream, this.#parts.clock.tick())
     const traced = this.#parts.trace?.began(ex, upstream.name)
     const converse = state.running.pipeline.onAsk(ex, out, target)
-    const address = addressOf(ex, target)
-    const reuse = upstream.reuse ?? ex.route.reuse ?? true
-    if (converse) {
-      const resolve = (url: string): string => this.#parts.resolveUrl(url)
-      const send = (question: Question): Sent => {
-        const request = toRequest(question, { upstream, address, reuse, headers: traced ?? {}, resolve })
-        const call = this.#transport.send(req, res, request)
-        return { call, open: head => openSource(call, head, upstream) }
-      }
-      return new Conversation(converse, { upstream, send, clock: this.#parts.clock })
-    }
-    const { method, path, headers } = address
+    if (converse)
+      return this.#converse(ex, target, converse, traced ?? {}, request => this.#transport.send(req, res, request))
+    const { method, path, headers } = addressOf(ex, target)
     const more = { ...headers, ...out.headers, ...traced }
     return this.#transport.send(req, res, {
       upstream,
@@ -328,7 +392,7 @@ export class Engine {
       path,
       headers: outgoingHeaders(ex, target, { ...out, headers: more }),
       body: out.body,
-      reuse,
+      reuse: upstream.reuse ?? ex.route.reuse ?? true,
     })
   }
 

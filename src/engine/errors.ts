@@ -105,6 +105,11 @@ export const errors = {
   upstream_timeout: { status: 504, type: server, text: 'The upstream did not answer within {ms} ms.' },
   upstream_cut: { status: 502, type: server, text: 'The upstream broke off ({reason}).' },
   upstream_invalid: { status: 502, type: server, text: "The upstream's answer is not usable: {reason}." },
+  job_unplanned: {
+    status: 409,
+    type: server,
+    text: "The configuration has no model '{model}' on '{upstream}' any more, so its job cannot be asked for.",
+  },
   upstream_address_refused: {
     status: 502,
     type: server,

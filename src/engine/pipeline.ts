@@ -94,6 +94,7 @@ export class Pipeline {
   readonly #onAdmit: HookRun<Answer | undefined>
   readonly #onForward: HookRun<Outbound>
   readonly #onAsk: readonly Step[]
+  readonly #onResume: HookRun<undefined>
   readonly #onReply: HookRun<Reply>
   readonly #onSettle: readonly Step[]
 
@@ -106,6 +107,7 @@ export class Pipeline {
     this.#onAdmit = new HookRun('onAdmit', having('onAdmit'), bindAdmit)
     this.#onForward = new HookRun('onForward', having('onForward'), bindForward)
     this.#onAsk = having('onAsk')
+    this.#onResume = new HookRun('onResume', having('onResume'), bindResume)
     this.#onReply = new HookRun('onReply', having('onReply').toReversed(), bindReply)
     this.#onSettle = inSettlingOrder(having('onSettle'))
   }
@@ -143,6 +145,10 @@ export class Pipeline {
       }
     }
     return undefined
+  }
+
+  onResume(ex: Exchange, target: Target): Awaitable<void> {
+    return this.#onResume.run(ex, undefined, target)
   }
 
   onReply(ex: Exchange, reply: Reply, target: Target): Awaitable<Reply> {
@@ -190,6 +196,16 @@ function bindTarget(step: Step): Call<undefined> {
     const known = target as Target
     if (!concerns(step, known)) return undefined
     return hooks.onTarget?.(ex, known, facetOf(step, known)) as Awaitable<undefined>
+  }
+}
+
+function bindResume(step: Step): Call<undefined> {
+  const { hooks } = step
+  return (ex, _value, target) => {
+    const known = target as Target
+    return concerns(step, known)
+      ? (hooks.onResume?.(ex, known, facetOf(step, known)) as Awaitable<undefined>)
+      : undefined
   }
 }
 

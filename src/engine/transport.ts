@@ -44,6 +44,13 @@ export class Transport {
     return call
   }
 
+  /** Sends a request of which no caller is there. */
+  sendAlone(request: CallRequest): UpstreamCall {
+    const call = new UpstreamCall(request, this.#deadlines)
+    this.#dispatch(call)
+    return call
+  }
+
   async close(): Promise<void> {
     for (const pool of this.#pools.values()) pool.close()
     this.#pools.clear()
@@ -52,12 +59,16 @@ export class Transport {
   readonly #pass = (_req: IncomingMessage, _res: ServerResponse, options: object): true => {
     const { call } = options as Options
     if (!call) throw new Error('a request reached the proxy by another way than the transport')
+    this.#dispatch(call)
+    return true
+  }
+
+  #dispatch(call: UpstreamCall): void {
     try {
       call.dispatch(this.#destination(call.request.upstream))
     } catch (error) {
       call.fail(error as Error)
     }
-    return true
   }
 
   /** Worked out once for each upstream of each plan. */

@@ -3,6 +3,11 @@ import { failures, type ErrorTable, sharedRows } from '../kit/index.ts'
 /** Refusals of the answers that the gateway gives by itself. */
 export const errors = {
   storage_unavailable: sharedRows.storage_unavailable,
+  job_not_found: {
+    status: 404,
+    type: 'invalid_request_error',
+    text: "There is no job '{id}' made with this key. A job has the id of its request, as in x-request-id, and is kept for a day.",
+  },
   charge_not_found: {
     status: 404,
     type: 'invalid_request_error',

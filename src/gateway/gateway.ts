@@ -43,6 +43,7 @@ import { ConfigError } from './config-error.ts'
 import { type ConsoleDoor, createConsoleDoor, isConsolePath } from './console-door.ts'
 import { createRecorder } from './create-recorder.ts'
 import { addFigures } from './figures.ts'
+import { JobRunner } from './job-runner.ts'
 import { bind, type Listener, unbind } from './listeners.ts'
 import { createLocalAnswers } from './local-answers.ts'
 import { needRestart } from './need-restart.ts'
@@ -186,6 +187,7 @@ async function openStores(plan: Plan, base: Base, parts: GatewayParts): Promise<
 
 type Started = Opened & {
   readonly engine: Engine
+  readonly jobs: JobRunner
   /** Makes what a plan asks for: its simulated upstreams, its plugins, its routes. */
   readonly build: (plan: Plan) => Promise<Engine['running']>
 }
@@ -202,7 +204,8 @@ async function startEngine(
     tellFigures(charge)
     tellCharge(builder.subscribers(engine.running.pipeline), charge, log)
   })
-  const stores = { ...storage, ledger: charges.ledger, counters }
+  const jobs = new JobRunner(storage.jobs, { engine: () => engine, clock, log })
+  const stores = { ...storage, ledger: charges.ledger, counters, jobs: jobs.store }
   const host = { stores, clock, random, ids, log }
   const builder = new PipelineBuilder({ finder: () => source.finder(), host, Pipeline: modules.Pipeline })
   const build: Started['build'] = async plan => {
@@ -232,7 +235,7 @@ async function startEngine(
     log,
   }
   const engine = new modules.Engine(parts, await build(plan))
-  return { ...opened, build, engine }
+  return { ...opened, build, engine, jobs }
 }
 
 class RunningGateway implements Gateway {
@@ -271,6 +274,7 @@ class RunningGateway implements Gateway {
     })
     this.#anchors = new Anchors({ storage, clock, log, tell: anchor => telemetry?.anchored(anchor) })
     this.#console = this.#createConsole()
+    parts.jobs.start()
   }
 
   get plan(): Plan {
@@ -426,11 +430,14 @@ class RunningGateway implements Gateway {
   }
 
   async #shut(): Promise<void> {
-    const { engine, clock, log, metrics, storage, counters, telemetry, simulated } = this.#parts
+    const { engine, clock, jobs, log, metrics, storage, counters, telemetry, simulated } = this.#parts
     this.#callers.release()
     await this.#retention.close()
     await this.#console.close()
     await this.#callers.close()
+    // What runs on without a caller is taken up by the next start, or another process.
+    engine.stop()
+    await jobs.stop()
     this.#ops?.closeAllConnections()
     if (this.#ops) await unbind(this.#ops, clock)
     await engine.close()

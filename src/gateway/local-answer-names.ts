@@ -1,2 +1,2 @@
 /** What `serve:` of a route may name. */
-export const localAnswerNames = ['models', 'model', 'charge'] as const
+export const localAnswerNames = ['models', 'model', 'charge', 'job'] as const

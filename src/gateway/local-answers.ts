@@ -7,11 +7,13 @@ import {
   callerSlot,
   type Exchange,
   type Family,
+  type Job,
   type ListedModel,
   type Plan,
   type Storage,
 } from '../kit/index.ts'
 import { modelNotFound } from '../engine/target.ts'
+import { tellJob } from './tell-job.ts'
 
 const unavailableMs = 1_000
 
@@ -39,7 +41,25 @@ export function createLocalAnswers(storage: Storage, startedAt: number): Readonl
         return toJson(billingRecord(charge, ex.plan.plugins.known))
       },
     ],
+    [
+      'job',
+      async ex => {
+        const id = ex.params['id'] ?? ''
+        const job = await findJob(storage, id)
+        if (!job || job.keyId !== ex.slots.need(callerSlot).key.id) throw fail('job_not_found', { id: id.slice(0, 80) })
+        return toJson(tellJob(job))
+      },
+    ],
   ])
+}
+
+/** @throws Failure storage_unavailable */
+async function findJob(storage: Storage, id: string): Promise<Job | undefined> {
+  try {
+    return await storage.jobs.find(id)
+  } catch (cause) {
+    throw fail('storage_unavailable', {}, { cause, retryAfterMs: unavailableMs })
+  }
 }
 
 /** @throws Failure storage_unavailable */

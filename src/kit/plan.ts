@@ -21,6 +21,8 @@ export type Route = {
   readonly bodyBytesMax: number
   /** Whether sockets may carry one request after another; undefined leaves it to the upstream. */
   readonly reuse: boolean | undefined
+  /** Of what upstreams make as jobs: callers wait for it, or are told at once that it was taken. */
+  readonly jobs?: 'wait' | 'accept'
   /** The name of a local answer (`models`, `charge`); undefined for routes that go upstream. */
   readonly serve: string | undefined
 }

@@ -35,6 +35,11 @@ export type Hooks<Facet = unknown> = {
    * first plugin that gives something asks. `out` is what all have shaped.
    */
   onAsk?(ex: Exchange, out: Outbound, facet: Facet, target: Target): Converse | undefined
+  /**
+   * An exchange is taken up again whose caller is gone: a job that went on. `onTarget`, `onAdmit` and `onForward` ran in
+   * another one; what they knew is what is stored. `onAsk`, `onReply` and `onSettle` follow.
+   */
+  onResume?(ex: Exchange, target: Target, facet: Facet): Awaitable<void>
   /** The upstream's head is here; adds stages to what follows. Never waits for the whole body. */
   onReply?(ex: Exchange, reply: Reply, facet: Facet, target: Target): Awaitable<Reply>
   /** Once, always, last: whatever happened. All are told beside one another, but for what `settlesAfter` says. */
@@ -56,6 +61,7 @@ export const hookNames = [
   'onAdmit',
   'onForward',
   'onAsk',
+  'onResume',
   'onReply',
   'onSettle',
   'onCharge',

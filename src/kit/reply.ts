@@ -31,6 +31,13 @@ export type Reply = {
   readonly provesEnd?: boolean
 }
 
+/** An answer that is kept for whoever asks for it again. */
+export type StoredAnswer = {
+  readonly status: number
+  readonly headers: { readonly [name: string]: string }
+  readonly body: Buffer
+}
+
 /** What an upstream says of the bytes of its answer. Most of it passes to a caller only where a dialect lets it. */
 const measuring: ReadonlySet<string> = new Set([
   'content-length',

@@ -1,8 +1,10 @@
 import type { Awaitable } from './awaitable.ts'
 import type { Charge, ChargeFacts, Line } from './charge.ts'
 import type { Counters } from './counters.ts'
+import type { JobStore } from './jobs.ts'
 import type { Journal } from './journal.ts'
 import type { KeyStore } from './keys.ts'
+import type { StoredAnswer } from './reply.ts'
 import type { Micros } from './units.ts'
 import type { SessionStore, Trail, UserStore } from './users.ts'
 
@@ -17,12 +19,6 @@ export type HoldRequest = {
   readonly facts: ChargeFacts
   readonly hold: Micros
   readonly idempotency: Idempotency | null
-}
-
-export type StoredAnswer = {
-  readonly status: number
-  readonly headers: { readonly [name: string]: string }
-  readonly body: Buffer
 }
 
 export type HoldResult =
@@ -84,6 +80,7 @@ export type Stores = {
   readonly ledger: Ledger
   readonly journal: Journal
   readonly counters: Counters
+  readonly jobs: JobStore
 }
 
 /** Charges of one state and currency that have not ended. */

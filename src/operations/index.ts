@@ -9,6 +9,7 @@ import { generateEmbed } from './generate-embed.ts'
 import { generate } from './generate.ts'
 import { imageEdit } from './image-edit.ts'
 import { imageGenerate } from './image-generate.ts'
+import { jobsGet } from './jobs-get.ts'
 import { messagesCount } from './messages-count.ts'
 import { messages } from './messages.ts'
 import { moderations } from './moderations.ts'
@@ -39,6 +40,7 @@ export const operations: readonly Operation[] = [
   modelsList,
   modelsGet,
   chargesGet,
+  jobsGet,
 ]
 
 const byName: ReadonlyMap<string, Operation> = new Map(operations.map(operation => [operation.name, operation]))

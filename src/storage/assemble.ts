@@ -1,4 +1,4 @@
-import type { Awaitable, Clock, HoldResult, Log, Settlement, Storage } from '../kit/index.ts'
+import type { Awaitable, Clock, HoldResult, Log, Settlement, Storage, StoredAnswer } from '../kit/index.ts'
 import { StorageError } from './errors.ts'
 import type { StorageOptions } from './options.ts'
 import type { LogQueue } from './journal/log-queue.ts'
@@ -8,6 +8,7 @@ import { findCharge } from './ledger/find.ts'
 import { Endings } from './ledger/endings.ts'
 import type { ChargeQueue } from './ledger/charge-queue.ts'
 import { beatMs } from './ledger/replicas.ts'
+import { findJob } from './jobs.ts'
 import { findSession, listSessions } from './people/sessions.ts'
 import { findUser, hasAdmin, listUsers, readPasswordHash } from './people/users.ts'
 import type { QueryProgram } from './query.ts'
@@ -71,6 +72,7 @@ export function assembleStorage(parts: StorageParts): Storage {
       list: filter => reader.ask('trail', filter),
     },
     ledger: createLedger({ ...parts, writer }, endings),
+    jobs: createJobs({ ...parts, writer }),
     journal: {
       append(row) {
         logQueue.append(row)
@@ -190,6 +192,17 @@ function createUsers({ clock, reads, writer }: StorageParts, changes: OwnChanges
   }
 }
 
+function createJobs({ clock, reads, writer }: StorageParts): Storage['jobs'] {
+  return {
+    async open(job) {
+      await writer.submit('openJob', { job, at: clock.now() })
+    },
+    end: (id, state, answer) => writer.submit('endJob', { id, state, answer: ownAnswer(answer), at: clock.now() }),
+    find: id => reads.run(findJob(id)),
+    own: () => writer.submit('ownJobs', null),
+  }
+}
+
 function createSessions({ clock, reads, writer }: StorageParts): Storage['sessions'] {
   return {
     async create(session) {
@@ -252,9 +265,12 @@ function createLedger(parts: StorageParts, endings: Endings): Storage['ledger'] 
 
 /** A view of a large buffer would cross to the thread with all of it. */
 function withOwnBytes(settlement: Settlement): Settlement {
-  const { answer } = settlement
-  if (!answer) return settlement
-  return { ...settlement, answer: { ...answer, body: Buffer.from(Uint8Array.from(answer.body).buffer) } }
+  const answer = ownAnswer(settlement.answer ?? null)
+  return answer ? { ...settlement, answer } : settlement
+}
+
+function ownAnswer(answer: StoredAnswer | null): StoredAnswer | null {
+  return answer && { ...answer, body: Buffer.from(Uint8Array.from(answer.body).buffer) }
 }
 
 /** Bytes come back from a thread as plain arrays of bytes. */

@@ -1,9 +1,11 @@
 import type {
   HoldRequest,
   HoldResult,
+  Job,
   Key,
   KeyChange,
   Line,
+  NewJob,
   NewKey,
   NewUser,
   Rotation,
@@ -13,6 +15,7 @@ import type {
   User,
   UserChange,
 } from '../kit/index.ts'
+import { endJob, type JobEnd, openJob, ownJobs } from './jobs.ts'
 import type { Batch } from './journal/log-queue.ts'
 import { pruneLogs } from './journal/prune.ts'
 import { sumUp } from './journal/sum-up.ts'
@@ -49,6 +52,9 @@ export type Changes = {
   sweep: { given: { readonly at: number }; gives: null }
   lapse: { given: { readonly until: number; readonly at: number }; gives: number }
   beat: { given: { readonly at: number }; gives: Recovery }
+  openJob: { given: { readonly job: NewJob; readonly at: number }; gives: null }
+  endJob: { given: JobEnd; gives: boolean }
+  ownJobs: { given: null; gives: readonly Job[] }
   createKey: { given: Signed & { readonly key: NewKey }; gives: Key }
   changeKey: { given: Signed & { readonly id: string; readonly change: KeyChange }; gives: Key | undefined }
   rotateKey: { given: Signed & { readonly id: string; readonly rotation: Rotation }; gives: Key | undefined }
@@ -88,6 +94,9 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   sweep: (_self, { at }) => sweepAll(at),
   lapse: (_self, given) => lapse(given),
   beat: (identity, { at }) => beat(identity, at),
+  openJob,
+  endJob,
+  ownJobs: identity => ownJobs(identity),
   createKey,
   changeKey,
   rotateKey,

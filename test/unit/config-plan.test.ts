@@ -444,6 +444,7 @@ t.test('the shipped gateway.yaml', async t => {
     ['GET /v1beta/models', 'models.list', 'by-caller', 'models'],
     ['GET /v1beta/models/{id}', 'models.get', 'by-caller', 'model'],
     ['GET /v1/charges/{id}', 'charges.get', 'openai', 'charge'],
+    ['GET /v1/jobs/{id}', 'jobs.get', 'openai', 'job'],
   ])
   const byImages = plan.routes.filter(route => route.operation.startsWith('image.'))
   t.ok(
@@ -453,7 +454,7 @@ t.test('the shipped gateway.yaml', async t => {
   const streams = plan.routes.filter(route => route.stream === 'always').map(route => route.path)
   t.ok(streams.length > 0 && streams.every(path => path.endsWith(':streamGenerateContent')))
   for (const { path, method } of plan.routes.filter(route => /^\/v1(beta)?\//.test(route.upstreamPath))) {
-    if (path.startsWith('/v1/charges') || !/^\/v1(beta)?\/(?!v[12])/.test(path)) continue
+    if (/^\/v1\/(charges|jobs)/.test(path) || !/^\/v1(beta)?\/(?!v[12])/.test(path)) continue
     const again = plan.routes.some(route => route.method === method && route.path === `/v1${path}`)
     t.ok(again, `${path} is found by clients that put /v1 before it once more`)
   }

@@ -2,6 +2,7 @@ import { useChargeId } from '../../kit/image-tool.ts'
 import { lostOfLogRow } from '../../kit/shapes/log-row.ts'
 import type { LogRow } from '../../kit/index.ts'
 import { prunedUntil } from '../journal/prune.ts'
+import { adoptJobs } from '../jobs.ts'
 import { ask, type Row, skipLocked, type QueryProgram } from '../query.ts'
 import { findMissing } from '../pages/missing.ts'
 import { writeRows } from '../pages/write.ts'
@@ -41,6 +42,8 @@ const lastSegments = `SELECT s.*, r.epoch AS alive FROM segment s
 
 /** Of a charge whose process is gone or was silent for too long. */
 const isLeft = `NOT EXISTS (SELECT 1 FROM replica WHERE replica.owner = charge.owner AND replica.epoch = charge.epoch)`
+/** Nobody goes on with it: a charge of a job is ended by the job. */
+const isOver = `${isLeft} AND NOT EXISTS (SELECT 1 FROM job WHERE job.id = charge.id AND job.state = 'running')`
 
 /**
  * Begins a new epoch and ends every charge that a process which is gone has left reserved. Run inside one transaction before
@@ -73,6 +76,8 @@ export function* beat(identity: WriterIdentity, at: number): QueryProgram<Recove
 
 /** Running it again finds nothing to do. */
 function* endLeft(identity: WriterIdentity, at: number): QueryProgram<Recovery> {
+  // Whoever clears up for others has none of his own: their jobs wait for the first of them.
+  if (identity.owner !== '') yield* adoptJobs(identity)
   yield* writeMissingLogs(at)
   const toReview = yield* reviewEmpty(at)
   const settled = yield* settleLined(identity, at)
@@ -84,7 +89,7 @@ function* reviewEmpty(at: number): QueryProgram<number> {
   for (;;) {
     const charges = yield ask(
       `UPDATE charge SET state = 'needs_review', reason = ?, ended_at = ? WHERE id IN
-         (SELECT id FROM charge WHERE state = 'reserved' AND line_count = 0 AND ${isLeft} LIMIT ${together} ${skipLocked})
+         (SELECT id FROM charge WHERE state = 'reserved' AND line_count = 0 AND ${isOver} LIMIT ${together} ${skipLocked})
        RETURNING key_id, hold`,
       stopped,
       at,
@@ -100,7 +105,7 @@ function* settleLined(identity: WriterIdentity, at: number): QueryProgram<number
   for (;;) {
     const charges = yield ask(
       `UPDATE charge SET state = 'settled', reason = ?, ended_at = ? WHERE id IN
-         (SELECT id FROM charge WHERE state = 'reserved' AND line_count > 0 AND ${isLeft} LIMIT ${together} ${skipLocked})
+         (SELECT id FROM charge WHERE state = 'reserved' AND line_count > 0 AND ${isOver} LIMIT ${together} ${skipLocked})
        RETURNING *`,
       stopped,
       at,

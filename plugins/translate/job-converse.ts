@@ -1,0 +1,84 @@
+import { type Asker, type Converse, Failure, type Heard, type JobCourse, type Spoken } from '../../src/kit/index.ts'
+import { refusal } from './converse.ts'
+import type { JobReading, Reading } from './describe.ts'
+import { awaitJob, type JobNote, type Polling, readTaken, type Taken } from './job.ts'
+import { Refused } from './refused.ts'
+
+export type Ask = (asker: Asker) => Promise<Heard>
+
+/** What an exchange needs to know whose upstream answers with jobs. */
+export type JobTerms = {
+  readonly reading: Reading
+  readonly job: JobReading
+  readonly course: JobCourse
+  /** Each hands the upstream work. */
+  readonly asks: readonly Ask[]
+  readonly atOnce: number
+  readonly polling: Polling
+  /** The caller does not wait: what it is told where all is taken. */
+  readonly accepted: Spoken | undefined
+  /** Writes down what was taken. @throws what the storage throws */
+  readonly open: (told: readonly JobNote[]) => Promise<void>
+  readonly onNotWritten: (error: unknown) => void
+  /** Makes one answer of those that come. */
+  readonly finish: (asks: readonly Ask[]) => Converse
+}
+
+/** Hands an upstream its work, writes down that it was taken, and waits for it; or takes up what another exchange has begun. */
+export function createJobConverse(terms: JobTerms): Converse {
+  const { course, polling, finish, accepted } = terms
+  return async asker => {
+    if (course.resumed) return finish(course.resumed.told.map(note => one => awaitJob(one, note, polling)))(asker)
+    const taken = await takeAll(asker, terms)
+    if (taken instanceof Refused) return refusal(taken)
+    const notes = taken.flatMap(one => (one.kind === 'job' ? [one.note] : []))
+    if (notes.length > 0) {
+      await write(terms, notes)
+      if (accepted && course.isOpen && notes.length === taken.length) {
+        course.handedOver = true
+        return accepted
+      }
+    }
+    return finish(taken.map(one => askFor(one, polling)))(asker)
+  }
+}
+
+function askFor(taken: Taken, polling: Polling): Ask {
+  return taken.kind === 'answer' ? () => Promise.resolve(taken.heard) : asker => awaitJob(asker, taken.note, polling)
+}
+
+/** Work that cannot be written down is waited for all the same: the upstream makes it. */
+async function write({ open, course, onNotWritten }: JobTerms, notes: readonly JobNote[]): Promise<void> {
+  try {
+    await open(notes)
+    course.isOpen = true
+  } catch (error) {
+    onNotWritten(error)
+  }
+}
+
+/** What was taken of all; the refusal where nothing was. @throws the first failure where nothing was taken */
+async function takeAll(asker: Asker, { asks, atOnce, reading, job }: JobTerms): Promise<readonly Taken[] | Refused> {
+  const taken: Taken[] = []
+  let failure: unknown
+  for (let from = 0; from < asks.length; from += atOnce) {
+    const wave = asks.slice(from, from + atOnce).map(async ask => readTaken(await ask(asker), reading, job))
+    for (const one of await Promise.allSettled(wave)) {
+      if (one.status === 'fulfilled') taken.push(one.value)
+      else failure ??= one.reason
+    }
+    if (failure instanceof Refused && failure.isFinal) break
+  }
+  if (taken.length > 0 || failure === undefined) return taken
+  if (failure instanceof Refused) return failure
+  throw failure
+}
+
+/** Whether what ended an exchange says nothing of its job, which goes on. */
+export function goesOn(error: unknown): boolean {
+  return error instanceof Failure && (error.code === 'drain_deadline' || isTransient(error))
+}
+
+function isTransient({ code }: Failure): boolean {
+  return code.startsWith('upstream_') && !code.startsWith('upstream_answer_un') && code !== 'upstream_refused'
+}

@@ -1,0 +1,162 @@
+import { type Asker, type Body, Failure, type Heard, type Random } from '../../src/kit/index.ts'
+import type { Claim } from './answer-reader.ts'
+import { composeJson } from './compose.ts'
+import { httpStatus, type JobReading, type Reading } from './describe.ts'
+import { gather, readError, readJson } from './error-answer.ts'
+import { fail } from './errors.ts'
+import { hold } from './conditions.ts'
+import { valuesAt } from './paths.ts'
+import { Refused } from './refused.ts'
+import type { StepSettings } from './schema.ts'
+import { absent, fillTemplate } from './template.ts'
+import { templateOf } from './shape-request.ts'
+
+/** What an upstream has said of work that it took, by names. */
+export type JobNote = { readonly [name: string]: string }
+
+/** A request that was taken: as a job, or answered at once. */
+export type Taken =
+  | { readonly kind: 'job'; readonly note: JobNote }
+  | { readonly kind: 'answer'; readonly heard: Heard }
+
+/** Of what tells how a job stands; a result that comes with it is the whole of it. */
+const standBytesMax = 64 * 1024 * 1024
+const none: Body = { kind: 'none' }
+
+/** What the first answer says: a job, or the result at once. @throws Refused, Failure upstream_answer_undescribed */
+export async function readTaken(heard: Heard, reading: Reading, job: JobReading): Promise<Taken> {
+  if (heard.status >= 300) throw await readError(heard, reading)
+  const body = await gather(heard, standBytesMax)
+  const value = readJson(body)
+  const again = { ...heard, body: once(body) }
+  if (job.done.has(stateOf(job, heard.status, value))) return { kind: 'answer', heard: again }
+  throwIfFailed(reading, job, heard.status, value)
+  const id = textAt(value, job.id)
+  if (id === undefined) return { kind: 'answer', heard: again }
+  const note: { [name: string]: string } = { id }
+  for (const [name, path] of job.keep) {
+    const text = textAt(value, path)
+    if (text !== undefined) note[name] = text
+  }
+  return { kind: 'job', note }
+}
+
+/** How a job is asked for. */
+export type Polling = {
+  readonly reading: Reading
+  readonly job: JobReading
+  readonly model: string
+  /** Milliseconds since the epoch. */
+  readonly deadlineAt: number
+  readonly now: () => number
+  readonly random: Pick<Random, 'bytes'>
+  readonly claim: Claim
+}
+
+/**
+ * Asks for a job until it is done. An upstream that does not answer for a while is asked again: it has the work.
+ * @returns the answer that has the result
+ * @throws Refused where it has failed; Failure job_timeout
+ */
+export async function awaitJob(asker: Asker, note: JobNote, polling: Polling): Promise<Heard> {
+  const { reading, job, deadlineAt, now } = polling
+  for (;;) {
+    if (now() >= deadlineAt) throw fail('job_timeout', { id: note['id'] ?? '' })
+    await asker.sleep(job.everyMs)
+    const heard = await tryStep(asker, job.poll, note, polling)
+    if (!heard) continue
+    const body = await gather(heard, standBytesMax).catch(goOn)
+    if (!body) continue
+    const value = readJson(body)
+    const state = stateOf(job, heard.status, value)
+    if (job.done.has(state)) {
+      if (!job.result) return { ...heard, body: once(body) }
+      const result = await tryStep(asker, job.result, note, polling)
+      if (result && !isLater(result.status)) return result
+      continue
+    }
+    if (job.running.has(state)) continue
+    throwIfFailed(reading, job, heard.status, value)
+    if (heard.status >= 400 && !isLater(heard.status)) throw await readError({ ...heard, body: once(body) }, reading)
+  }
+}
+
+/** Try again later: it does not say what has become of the job. */
+function isLater(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || status >= 500
+}
+
+/** Undefined where it could not be asked this time. */
+async function tryStep(asker: Asker, step: StepSettings, note: JobNote, polling: Polling): Promise<Heard | undefined> {
+  try {
+    return await asker.ask(toQuestion(step, note, polling))
+  } catch (error) {
+    return goOn(error)
+  }
+}
+
+/** @throws what ends the exchange, or will not be otherwise next time */
+function goOn(error: unknown): undefined {
+  const isTransient =
+    error instanceof Failure && error.code.startsWith('upstream_') && error.code !== 'upstream_address_refused'
+  if (!isTransient) throw error
+  return undefined
+}
+
+function toQuestion(step: StepSettings, note: JobNote, { model, random }: Polling): Parameters<Asker['ask']>[0] {
+  const names = { ...note, model }
+  const { path, url, method, hosts, headers, body } = step
+  const filled = body === undefined ? absent : fillNames(body, names)
+  return {
+    method: method ?? 'GET',
+    ...(path !== undefined && { path: fillText(path, names) }),
+    ...(url !== undefined && { url: fillText(url, names, true) }),
+    ...(hosts !== undefined && { hosts }),
+    ...(headers !== undefined && { headers }),
+    body: filled === absent ? none : composeJson(filled, random),
+  }
+}
+
+function fillNames(body: object, names: JobNote): unknown {
+  return fillTemplate(templateOf(body), {
+    valueOf: ref => names[ref] ?? absent,
+    turnsOf: () => undefined,
+    isOptional: () => false,
+  })
+}
+
+/** @param asIs an address stands as it was told; names in a path are escaped, their slashes stay */
+function fillText(text: string, names: JobNote, asIs = false): string {
+  return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
+    const value = names[name]
+    if (value === undefined) return whole
+    return asIs ? value : encodeURIComponent(value).replaceAll('%2F', '/').replaceAll('%3A', ':')
+  })
+}
+
+function stateOf({ state }: JobReading, status: number, value: unknown): string {
+  return state === httpStatus ? String(status) : (textAt(value, state) ?? '')
+}
+
+/** @throws Refused where the state is one of those that failed, or the answer is a refusal */
+function throwIfFailed(reading: Reading, job: JobReading, status: number, value: unknown): void {
+  const valuesOf = (path: string): readonly string[] => valuesAt(value, path).map(textOf)
+  const rule = reading.refused.find(({ conditions }) => hold(conditions, valuesOf))
+  if (!rule && !job.failed.has(stateOf(job, status, value))) return
+  const paths = [...(rule?.message ?? []), ...reading.messages]
+  const message = paths.map(path => textAt(value, path)).find(text => text !== undefined) ?? 'its job failed'
+  throw new Refused(message.slice(0, 2_000), { status: rule?.status ?? 422, code: rule?.code ?? 'job_failed' })
+}
+
+function textAt(value: unknown, path: string): string | undefined {
+  const [first] = valuesAt(value, path).filter(one => typeof one !== 'object')
+  return first === undefined || first === '' ? undefined : textOf(first)
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+async function* once(body: Buffer): AsyncGenerator<Buffer> {
+  yield body
+}

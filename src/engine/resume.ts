@@ -1,0 +1,93 @@
+import {
+  type Candidate,
+  type Dialect,
+  type Exchange,
+  type Head,
+  isPromise,
+  type Job,
+  jobSlot,
+  type Passed,
+  type Plan,
+  type Reply,
+  Slots,
+  type Stage,
+  type StoredAnswer,
+  type Target,
+} from '../kit/index.ts'
+import type { AnswerHead, Call } from './call-request.ts'
+import { fail } from './errors.ts'
+import { HeardBody } from './heard-body.ts'
+
+/** What a job was asked of, by the plan of now. @throws Failure job_unplanned where it has none any more */
+export function planJob(
+  plan: Plan,
+  job: Job,
+  dialectOf: (name: string, head: Head) => Dialect | undefined,
+): { readonly ex: Exchange; readonly target: Target } {
+  const route = plan.routes.find(one => one.operation === job.operation && one.serve === undefined)
+  const model = plan.models.get(job.model)
+  const candidate = model?.upstreams.find(one => one.upstream.name === job.upstream)
+  const dialect = route && dialectOf(route.dialect, noHead)
+  if (!route || !model || !candidate || !dialect)
+    throw fail('job_unplanned', { model: job.model, upstream: job.upstream })
+  const slots = new Slots()
+  slots.put(jobSlot, { resumed: job, isOpen: true, handedOver: false })
+  return {
+    ex: {
+      id: job.id,
+      startedAt: job.createdAt,
+      head: noHead,
+      route,
+      params: {},
+      dialect,
+      plan,
+      slots,
+      notes: { forwarded: [], dropped: [], charge: true, inputTokens: null, outputTokens: null },
+      payer: job.keyId,
+      limits: [],
+      answerHeaders: {},
+    },
+    target: targetOf(model, candidate),
+  }
+}
+
+/** Nobody asks. */
+const noHead: Head = { method: 'POST', path: '/', query: '', headers: {}, remote: '' }
+
+function targetOf(model: Target['model'], { upstream, sendAs }: Candidate): Target {
+  return { model, family: model.family, upstream, sendAs, body: { kind: 'none' }, stream: false }
+}
+
+/** Carries an answer through its stages to where it is kept. @throws Failure where it breaks off */
+export async function collect(
+  source: Pick<Call, 'start' | 'pause' | 'resume' | 'abort'>,
+  head: AnswerHead,
+  reply: Reply,
+): Promise<StoredAnswer> {
+  const kept: Buffer[] = []
+  for await (const chunk of new HeardBody(source, undefined, () => undefined))
+    kept.push(...(await through(reply.stages, chunk)))
+  for (const [i, stage] of reply.stages.entries()) {
+    const last = await stage.end()
+    for (const chunk of toList(last)) kept.push(...(await through(reply.stages.slice(i + 1), chunk)))
+  }
+  const { 'content-type': contentType = 'application/json' } = reply.headers
+  return { status: head.status, headers: { 'content-type': contentType }, body: Buffer.concat(kept) }
+}
+
+async function through(stages: readonly Stage[], chunk: Buffer): Promise<readonly Buffer[]> {
+  let chunks: readonly Buffer[] = [chunk]
+  for (const stage of stages) {
+    const next: Buffer[] = []
+    for (const one of chunks) {
+      const passed = stage.write(one)
+      next.push(...toList(isPromise(passed) ? await passed : passed))
+    }
+    chunks = next
+  }
+  return chunks
+}
+
+function toList(passed: Passed): readonly Buffer[] {
+  return Buffer.isBuffer(passed) ? [passed] : passed
+}

@@ -1,0 +1,112 @@
+import type { Engine } from '../engine/index.ts'
+import { type Clock, Failure, type Job, type JobStore, type Log, type NewJob, type StoredAnswer } from '../kit/index.ts'
+
+/** How often it is looked for jobs of processes that are gone, and a job is tried again that could not be asked for. */
+const everyMs = 5_000
+
+/** Asks on for jobs whose callers do not wait: those that were handed over, and those of processes that are gone. */
+export class JobRunner {
+  readonly #store: JobStore
+  readonly #engine: () => Pick<Engine, 'resume'>
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #running = new Map<string, Promise<void>>()
+  /** Those that exchanges of this process wait for. */
+  readonly #waited = new Set<string>()
+  #watch: { cancel(): void } | undefined
+  #isOver = false
+
+  constructor(
+    store: JobStore,
+    parts: { readonly engine: () => Pick<Engine, 'resume'>; readonly clock: Clock; readonly log: Log },
+  ) {
+    this.#store = store
+    this.#engine = parts.engine
+    this.#clock = parts.clock
+    this.#log = parts.log
+  }
+
+  /** The store as plugins are given it: what they hand over is taken here. */
+  get store(): JobStore {
+    return {
+      open: async (job, mode) => {
+        this.#waited.add(job.id)
+        await this.#store.open(job, mode)
+        if (mode === 'detached') {
+          this.#waited.delete(job.id)
+          this.#take(toJob(job, this.#clock.now()))
+        }
+      },
+      end: (id, state, answer) => {
+        this.#waited.delete(id)
+        return this.#store.end(id, state, answer)
+      },
+      find: id => this.#store.find(id),
+      own: () => this.#store.own(),
+    }
+  }
+
+  /** Takes up what others have left, now and every few seconds. */
+  start(): void {
+    void this.#look()
+    this.#watch = this.#clock.every(everyMs, () => void this.#look())
+  }
+
+  /** Nothing more is taken up; resolves when nothing runs. */
+  async stop(): Promise<void> {
+    this.#isOver = true
+    this.#watch?.cancel()
+    await Promise.all(this.#running.values())
+  }
+
+  async #look(): Promise<void> {
+    try {
+      for (const job of await this.#store.own()) this.#take(job)
+    } catch (error) {
+      this.#log.warn({ err: error }, 'jobs that were left could not be looked for')
+    }
+  }
+
+  #take(job: Job): void {
+    const { id } = job
+    if (this.#isOver || this.#running.has(id) || this.#waited.has(id)) return
+    this.#running.set(
+      id,
+      this.#run(job).finally(() => this.#running.delete(id)),
+    )
+  }
+
+  async #run(job: Job): Promise<void> {
+    try {
+      const answer = await this.#engine().resume(job)
+      await this.#store.end(job.id, answer.status < 400 ? 'done' : 'failed', answer)
+    } catch (error) {
+      const failure = error instanceof Failure ? error : undefined
+      if (this.#isOver || failure?.code === 'drain_deadline') return
+      this.#log.warn({ job: job.id, err: error }, 'a job could not be asked for')
+      // Until its time is over it is tried again.
+      if (this.#clock.now() < job.deadlineAt && !isFinal(failure)) return
+      await this.#store.end(job.id, 'failed', toAnswer(failure)).catch((cause: unknown) => {
+        this.#log.error({ job: job.id, err: cause }, 'the end of a job could not be written')
+      })
+    }
+  }
+}
+
+/** Of an answer that cannot be read no second one comes. */
+function isFinal(failure: Failure | undefined): boolean {
+  return failure?.code === 'job_timeout' || failure?.code.startsWith('upstream_answer_') === true
+}
+
+function toAnswer(failure: Failure | undefined): StoredAnswer {
+  const error = { message: failure?.message ?? 'the gateway failed', code: failure?.code ?? 'internal_error' }
+  return {
+    status: failure?.status ?? 500,
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(JSON.stringify({ error })),
+  }
+}
+
+function toJob(job: NewJob, createdAt: number): Job {
+  return { ...job, state: 'running', createdAt, endedAt: null, answer: null }
+}

@@ -1,0 +1,56 @@
+import type { Awaitable } from './awaitable.ts'
+import type { StoredAnswer } from './reply.ts'
+import { defineSlot } from './slots.ts'
+
+/** Work that an upstream has taken, and that is asked for until it is done. */
+export type NewJob = {
+  /** The request's, and its charge's. */
+  readonly id: string
+  readonly keyId: string
+  readonly operation: string
+  readonly model: string
+  readonly upstream: string
+  /** How many things are made. */
+  readonly n: number
+  /** What the upstream has said of it, by names: its id, where it is asked for. One for each request that it took. */
+  readonly told: readonly { readonly [name: string]: string }[]
+  /** Milliseconds since the epoch. */
+  readonly deadlineAt: number
+}
+
+export const jobStates = ['running', 'done', 'failed'] as const
+export type JobState = (typeof jobStates)[number]
+
+export type Job = NewJob & {
+  readonly state: JobState
+  readonly createdAt: number
+  readonly endedAt: number | null
+  /** What became of it, for whoever asks later. */
+  readonly answer: StoredAnswer | null
+}
+
+/** Jobs. What is written is durable when the promise resolves. */
+export type JobStore = {
+  /**
+   * A job is the process's own until it has ended, or the process is gone: then another one has it. `detached`: nobody waits,
+   * and the gateway asks for it.
+   */
+  open(job: NewJob, mode: 'waited' | 'detached'): Promise<void>
+  /** False where it had ended before. */
+  end(id: string, state: Exclude<JobState, 'running'>, answer: StoredAnswer | null): Promise<boolean>
+  find(id: string): Awaitable<Job | undefined>
+  /** Those that run and are this process's. */
+  own(): Awaitable<readonly Job[]>
+}
+
+/** How the exchange of a job stands; put by whoever asks its upstream. */
+export type JobCourse = {
+  /** The job that is taken up again, where nobody waits any more. */
+  readonly resumed: Job | undefined
+  /** It is written down: should this exchange end before it, another one takes it up. */
+  isOpen: boolean
+  /** Its charge is not this exchange's to end: the job goes on without it. */
+  handedOver: boolean
+}
+
+export const jobSlot = defineSlot<JobCourse>('job')

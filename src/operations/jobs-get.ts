@@ -1,0 +1,16 @@
+import type { Operation } from './operation.ts'
+import { get } from './samples.ts'
+
+/** How work stands that an upstream makes as a job; answered by the gateway. */
+export const jobsGet: Operation = {
+  name: 'jobs.get',
+  style: 'openai',
+  path: '/v1/jobs/{id}',
+  body: 'none',
+  words: {
+    en: { label: 'Job', summary: 'Look up how a request stands that was taken as a job, and its answer' },
+    zh: { label: '查询任务', summary: '查询作为任务受理的请求的状态及其结果' },
+  },
+  samples: call => [get({ ...call, path: call.path.replace('{id}', '$REQUEST_ID') })],
+  traits: {},
+}

@@ -1,0 +1,105 @@
+import type { Job, JobState, NewJob, StoredAnswer } from '../kit/index.ts'
+import { ask, type QueryProgram, type Row } from './query.ts'
+import { text, toAnswer, whole, wholeOrNull } from './rows.ts'
+import type { WriterIdentity } from './writer-identity.ts'
+
+/** How long what became of a job can be asked for. */
+const keptMs = 24 * 3_600_000
+/** Those of one statement. */
+const together = 1_000
+
+export type JobEnd = {
+  readonly id: string
+  readonly state: Exclude<JobState, 'running'>
+  readonly answer: StoredAnswer | null
+  readonly at: number
+}
+
+export function* openJob(
+  { owner, epoch }: WriterIdentity,
+  { job, at }: { readonly job: NewJob; readonly at: number },
+): QueryProgram<null> {
+  yield ask(
+    `INSERT INTO job (id, key_id, operation, model, upstream, n, told, state, owner, epoch, created_at, deadline_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, 'running', ?, ?, ?, ?)`,
+    job.id,
+    job.keyId,
+    job.operation,
+    job.model,
+    job.upstream,
+    job.n,
+    JSON.stringify(job.told),
+    owner,
+    epoch,
+    at,
+    job.deadlineAt,
+  )
+  return null
+}
+
+/** @returns false where it had ended before */
+export function* endJob(_self: WriterIdentity, { id, state, answer, at }: JobEnd): QueryProgram<boolean> {
+  const rows = yield ask(
+    `UPDATE job SET state = ?, ended_at = ?, status = ?, headers = ?, body = ? WHERE id = ? AND state = 'running' RETURNING id`,
+    state,
+    at,
+    answer?.status ?? null,
+    answer ? JSON.stringify(answer.headers) : null,
+    answer?.body ?? null,
+    id,
+  )
+  return rows.length > 0
+}
+
+export function* findJob(id: string): QueryProgram<Job | undefined> {
+  const [row] = yield ask('SELECT * FROM job WHERE id = ?', id)
+  return row && toJob(row)
+}
+
+export function* ownJobs({ owner, epoch }: Pick<WriterIdentity, 'owner' | 'epoch'>): QueryProgram<readonly Job[]> {
+  const rows = yield ask(
+    `SELECT * FROM job WHERE owner = ? AND epoch = ? AND state = 'running' ORDER BY id LIMIT ${together}`,
+    owner,
+    epoch,
+  )
+  return rows.map(toJob)
+}
+
+/** Jobs of processes that are gone, and their charges, become this one's. */
+export function* adoptJobs({ owner, epoch }: WriterIdentity): QueryProgram<number> {
+  const jobs = yield ask(
+    `UPDATE job SET owner = ?, epoch = ? WHERE state = 'running' AND NOT EXISTS
+       (SELECT 1 FROM replica WHERE replica.owner = job.owner AND replica.epoch = job.epoch) RETURNING id`,
+    owner,
+    epoch,
+  )
+  for (const job of jobs)
+    yield ask(
+      `UPDATE charge SET owner = ?, epoch = ? WHERE id = ? AND state = 'reserved'`,
+      owner,
+      epoch,
+      text(job, 'id'),
+    )
+  return jobs.length
+}
+
+export function* sweepJobs(at: number): QueryProgram<void> {
+  yield ask('DELETE FROM job WHERE ended_at IS NOT NULL AND ended_at <= ?', at - keptMs)
+}
+
+function toJob(row: Row): Job {
+  return {
+    id: text(row, 'id'),
+    keyId: text(row, 'key_id'),
+    operation: text(row, 'operation'),
+    model: text(row, 'model'),
+    upstream: text(row, 'upstream'),
+    n: whole(row, 'n'),
+    told: JSON.parse(text(row, 'told')) as Job['told'],
+    state: text(row, 'state') as JobState,
+    createdAt: whole(row, 'created_at'),
+    deadlineAt: whole(row, 'deadline_at'),
+    endedAt: wholeOrNull(row, 'ended_at'),
+    answer: row['body'] === null ? null : toAnswer(row),
+  }
+}
