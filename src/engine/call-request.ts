@@ -1,5 +1,6 @@
-import type { Body, Reach, Upstream } from '../kit/index.ts'
+import type { Body, Reach, Signer, Upstream } from '../kit/index.ts'
 import type { Coding } from './codings.ts'
+import type { FixedQuery } from './fixed-query.ts'
 import type { AnswerHeaders, Pool } from './upstream/index.ts'
 
 /** What reads an upstream's answer. Chunks come only after `start` was called, in order, and never after `cut`. */
@@ -9,6 +10,9 @@ export type Sink = {
   cut(failure: Error): void
 }
 
+/** A body of our own making, whole; its content type stands among the headers. */
+export type BytesBody = { readonly kind: 'bytes'; readonly bytes: Buffer }
+
 /** One request to an upstream, with everything that is needed to send it. */
 export type CallRequest = {
   readonly upstream: Upstream
@@ -17,7 +21,7 @@ export type CallRequest = {
   readonly path: string
   /** Flat list of names and values. */
   readonly headers: string[]
-  readonly body: Body
+  readonly body: Body | BytesBody
   /** Whether the socket may carry another request, and may have carried one. */
   readonly reuse: boolean
 }
@@ -25,6 +29,8 @@ export type CallRequest = {
 /** An answer under way, whoever gives it: one request to an upstream, or several. */
 export type Call = {
   readonly upstream: Upstream
+  /** Secrets that were made for this request alone; absent where nothing was. */
+  readonly signed?: readonly string[] | undefined
   /** Settles when the answer's head has come, or never will. */
   readonly head: Promise<AnswerHead>
   readonly reach: Reach
@@ -58,6 +64,10 @@ export type Destination = {
   readonly prefix: string
   /** For the line `host`. */
   readonly host: string
+  /** What every path is given; absent for nothing. */
+  readonly query?: FixedQuery | undefined
+  /** Makes what goes with each request; absent where nothing is made. */
+  readonly signer?: Signer | undefined
   /** The operator's own headers ask that no connection is used again. */
   readonly closes: boolean
   readonly pool: Pool

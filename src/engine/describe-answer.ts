@@ -1,4 +1,4 @@
-import type { Reach, Upstream } from '../kit/index.ts'
+import { Failure, type Reach, SigningError, type Upstream } from '../kit/index.ts'
 import { fail } from './errors.ts'
 import { type AnswerHeaders, UnsendableRequest, WireFault } from './upstream/index.ts'
 
@@ -13,6 +13,14 @@ export function findFault(status: number, headers: AnswerHeaders): string | unde
   }
   if (status >= 300 && status < 400 && status !== 304) return `a redirect (${status}); redirects are not followed`
   return undefined
+}
+
+/** What a request is called that could not be signed: a reason that is no secret, or that the plugin is at fault. */
+export function describeUnsigned(error: unknown): Error {
+  if (error instanceof UnsendableRequest) return error
+  const isTold = error instanceof SigningError || error instanceof Failure
+  const why = isTold ? error.message.replace(/\.$/, '') : 'its signing plugin failed'
+  return fail('upstream_unsigned', { why }, { cause: error })
 }
 
 /** What a call that failed is called, by how far it had come. */

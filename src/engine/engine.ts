@@ -21,6 +21,7 @@ import {
   type Random,
   type Reach,
   Roster,
+  type SignerHost,
   Slots,
   type Target,
   type Upstream,
@@ -46,7 +47,7 @@ import { CallerGone, RequestState, type Running, type Shared } from './request-s
 import { errorAnswer, idHeaders, ownHeaders, sendAnswer, unbuffered } from './respond.ts'
 import { findTarget } from './target.ts'
 import { toRequest } from './question.ts'
-import { type AnswerHead, type Call, Transport } from './transport.ts'
+import { type AnswerHead, type Call, type SignerOf, Transport } from './transport.ts'
 import { type LongTurn, Stopwatch, Turns } from './turns.ts'
 import { isDefiniteRefusal, retryAfterMs, saysNo } from './verdict.ts'
 
@@ -81,6 +82,8 @@ export type EngineParts = {
   readonly ids: Ids
   /** Opens connections to upstreams; the engine's own by default. */
   readonly connect?: Connect | undefined
+  /** Who signs for an upstream. */
+  readonly signerOf?: SignerOf
   readonly log: Log
   /** How slow callers may be; for tests of it, which have no minutes. */
   readonly callers?: { readonly bodyPace?: BodyPace; readonly writeIdleMs?: number }
@@ -113,7 +116,7 @@ export class Engine {
     this.#shared = { clock, detached: 0 }
     this.#patience = new Deadlines(clock)
     this.#bodyPatience = { deadlines: new Deadlines(clock), pace: parts.callers?.bodyPace ?? bodyPace }
-    this.#transport = new Transport(url => parts.resolveUrl(url), clock, parts.connect)
+    this.#transport = new Transport(url => parts.resolveUrl(url), clock, parts.connect, parts.signerOf)
     this.#turns = new Turns(clock, turn => {
       parts.turnWasLong?.(turn)
       const { request, step, ms } = turn
@@ -132,6 +135,11 @@ export class Engine {
 
   get heldBytes(): number {
     return this.#budget.held
+  }
+
+  /** Asks where a signer's tokens are minted. @throws Failure upstream_* */
+  get post(): SignerHost['post'] {
+    return this.#transport.post
   }
 
   /** Whether an upstream is paused after failures: its circuit breaker is open. */
@@ -417,7 +425,7 @@ export class Engine {
       {
         status: head.status,
         headers: source === call ? headers : withoutLength(headers),
-        stages: firstStages(head.status, upstream),
+        stages: firstStages(head.status, call),
         endUnknown: state.endUnknown,
       },
       target,

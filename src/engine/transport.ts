@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import httpProxy from 'http-proxy-3'
-import type { Clock, Connect, Upstream } from '../kit/index.ts'
+import type { Clock, Connect, Fetched, Signer, SignerHost, Upstream } from '../kit/index.ts'
 import type { CallRequest, Destination } from './call-request.ts'
 import { Deadlines } from './deadlines.ts'
+import { createFixedQuery } from './fixed-query.ts'
+import { HeardBody } from './heard-body.ts'
 import { addressOf, Dialler, Pool } from './upstream/index.ts'
 import { UpstreamCall } from './upstream-call.ts'
 
@@ -10,6 +12,21 @@ export type { AnswerHead, Call, Sink } from './call-request.ts'
 export { UpstreamCall } from './upstream-call.ts'
 
 const connectionsMax = 256
+
+/** Who signs for an upstream, if anybody does. */
+export type SignerOf = (upstream: Upstream) => Signer | undefined
+
+/** What is asked where tokens are minted. */
+const mint: Omit<Upstream, 'url'> = {
+  name: 'tokens',
+  credential: [],
+  headers: {},
+  query: {},
+  timeouts: { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 10_000, afterLeaveMs: 0 },
+  answerBytesMax: 65_536,
+  reuse: false,
+  cooldown: { failures: 1, forMs: 1 },
+}
 
 type Options = { readonly call?: UpstreamCall }
 
@@ -24,13 +41,15 @@ export class Transport {
   readonly #deadlines: Deadlines
   readonly #resolve: (url: string) => string
   readonly #connect: Connect | undefined
+  readonly #signerOf: SignerOf
 
   /**
    * `resolve` turns an upstream's url as written (`simulator:NAME`) into one that can be dialled; `connect` dials it, in
-   * place of this machine's network.
+   * place of this machine's network; `signerOf` knows who signs for an upstream.
    */
-  constructor(resolve: (url: string) => string, clock: Clock, connect?: Connect) {
+  constructor(resolve: (url: string) => string, clock: Clock, connect?: Connect, signerOf: SignerOf = () => undefined) {
     this.#resolve = resolve
+    this.#signerOf = signerOf
     this.#deadlines = new Deadlines(clock)
     this.#connect = connect
     this.#proxy.before('web', 'stream', this.#pass)
@@ -42,6 +61,31 @@ export class Transport {
     const call = new UpstreamCall(request, this.#deadlines)
     this.#proxy.web(req, res, { target: this.#destination(request.upstream).origin, call } as Options as object)
     return call
+  }
+
+  /** A request of a signer's own; no upstream's credential goes with it. @throws Failure upstream_* */
+  readonly post: SignerHost['post'] = async (url, { headers, body }): Promise<Fetched> => {
+    const { origin, pathname, search } = new URL(url)
+    const call = new UpstreamCall(
+      {
+        upstream: { ...mint, url: origin },
+        method: 'POST',
+        path: pathname + search,
+        headers: ['user-agent', 'tollgate', 'accept-encoding', 'identity', ...headers],
+        body: { kind: 'bytes', bytes: Buffer.from(body) },
+        reuse: false,
+      },
+      this.#deadlines,
+    )
+    try {
+      call.dispatch(this.#destination(call.upstream))
+    } catch (error) {
+      call.fail(error as Error)
+    }
+    const head = await call.head
+    const chunks: Buffer[] = []
+    for await (const chunk of new HeardBody(call, mint.answerBytesMax, () => undefined)) chunks.push(Buffer.from(chunk))
+    return { status: head.status, headers: head.headers, body: Buffer.concat(chunks) }
   }
 
   async close(): Promise<void> {
@@ -71,11 +115,21 @@ export class Transport {
         prefix: url.pathname.replace(/\/$/, ''),
         host: named ?? url.host,
         closes: /(?:^|,)\s*close\s*(?:,|$)/i.test(headerOf(upstream, 'connection') ?? ''),
+        query: createFixedQuery(upstream),
+        signer: this.#signer(upstream),
         pool: this.#pool(url, named, upstream.timeouts.connectMs),
       }
       this.#destinations.set(upstream, destination)
     }
     return destination
+  }
+
+  /** What is to be signed is not sent without. */
+  #signer(upstream: Upstream): Signer | undefined {
+    const signer = this.#signerOf(upstream)
+    if (!signer && upstream.credential.some(({ kind }) => kind === 'sign'))
+      throw new Error(`nobody signs for upstream ${upstream.name}`)
+    return signer
   }
 
   #pool(url: URL, named: string | undefined, connectMs: number): Pool {
