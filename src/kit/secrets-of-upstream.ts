@@ -29,5 +29,6 @@ function partsOf(text: string): readonly string[] {
 }
 
 function linesOf(text: string): readonly string[] {
-  return text.includes('-----BEGIN') ? text.split(/\s*\n\s*/).filter(line => !line.startsWith('-----')) : [text]
+  if (!text.includes('-----BEGIN')) return [text]
+  return text.split('\n').flatMap(line => (line.startsWith('-----') ? [] : line.trim()))
 }
