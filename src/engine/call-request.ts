@@ -10,9 +10,6 @@ export type Sink = {
   cut(failure: Error): void
 }
 
-/** A body of our own making, whole; its content type stands among the headers. */
-export type BytesBody = { readonly kind: 'bytes'; readonly bytes: Buffer }
-
 /** One request to an upstream, with everything that is needed to send it. */
 export type CallRequest = {
   readonly upstream: Upstream
@@ -21,7 +18,7 @@ export type CallRequest = {
   readonly path: string
   /** Flat list of names and values. */
   readonly headers: string[]
-  readonly body: Body | BytesBody
+  readonly body: Body
   /** Whether the socket may carry another request, and may have carried one. */
   readonly reuse: boolean
 }

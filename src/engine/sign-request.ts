@@ -1,4 +1,5 @@
 import { createHash, hash, subtle } from 'node:crypto'
+import type { Readable } from 'node:stream'
 import {
   type Awaitable,
   type EncodedForm,
@@ -57,12 +58,13 @@ function withSignature(
 
 /** Hex SHA-256 of what will be sent. */
 function digestOf({ body, form }: UnsignedRequest): Awaitable<string> {
-  if (form) return digestForm(form)
+  if (form) return digestOpened(form.open(true))
   if (body.kind === 'stream')
     throw new SigningError(
       'its body goes on as it comes, and its signature is over all of it: a plugin that reads such bodies has to stand in the pipeline',
     )
-  const bytes = body.kind === 'json' ? body.json.bytes : body.kind === 'bytes' ? body.bytes : Buffer.alloc(0)
+  if (body.kind === 'composed' && !body.whole) return digestOpened(body.open())
+  const bytes = (body.kind === 'json' ? body.json.bytes : body.kind === 'composed' && body.whole) || Buffer.alloc(0)
   return bytes.length <= quickBytesMax ? hash('sha256', bytes, 'hex') : digestBeside(bytes)
 }
 
@@ -70,9 +72,9 @@ async function digestBeside(bytes: Buffer): Promise<string> {
   return Buffer.from(await subtle.digest('SHA-256', new Uint8Array(bytes))).toString('hex')
 }
 
-/** A form is made of parts that can be read again: once for the signature, and once to be sent. */
-async function digestForm(form: EncodedForm): Promise<string> {
+/** What is put together of parts can be read again: once for the signature, and once to be sent. */
+async function digestOpened(source: Readable): Promise<string> {
   const digest = createHash('sha256')
-  for await (const chunk of form.open(true)) digest.update(chunk as Buffer)
+  for await (const chunk of source) digest.update(chunk as Buffer)
   return digest.digest('hex')
 }

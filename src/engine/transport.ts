@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 import httpProxy from 'http-proxy-3'
-import type { Clock, Connect, Fetched, Signer, SignerHost, Upstream } from '../kit/index.ts'
+import type { Clock, Composed, Connect, Fetched, Signer, SignerHost, Upstream } from '../kit/index.ts'
 import type { CallRequest, Destination } from './call-request.ts'
 import { Deadlines } from './deadlines.ts'
 import { createFixedQuery } from './fixed-query.ts'
@@ -72,7 +73,7 @@ export class Transport {
         method: 'POST',
         path: pathname + search,
         headers: ['user-agent', 'tollgate', 'accept-encoding', 'identity', ...headers],
-        body: { kind: 'bytes', bytes: Buffer.from(body) },
+        body: composed(Buffer.from(body)),
         reuse: false,
       },
       this.#deadlines,
@@ -142,6 +143,11 @@ export class Transport {
     }
     return pool
   }
+}
+
+/** A small body; its content type stands among the headers. */
+function composed(whole: Buffer): Composed {
+  return { kind: 'composed', contentType: '', bytes: whole.length, whole, open: () => Readable.from([whole]) }
 }
 
 /** One of the operator's own headers, however he writes its name. */

@@ -148,7 +148,6 @@ export class UpstreamCall implements Call, Waiter, Timed {
       connection.send(method, this.#lines, body.kind === 'json' ? body.json.bytes : undefined, reuse)
     else if (body.whole) connection.send(method, this.#lines, body.whole, reuse)
     else connection.sendStream(method, this.#lines, body.open(), body.bytes, reuse)
-    else connection.send(method, this.#lines, bytesOf(body), reuse)
   }
 
   /** Begins to hand over the answer. */
@@ -315,11 +314,6 @@ export class UpstreamCall implements Call, Waiter, Timed {
 }
 
 const ignore = (): void => undefined
-
-function bytesOf(body: CallRequest['body']): Buffer | undefined {
-  if (body.kind === 'json') return body.json.bytes
-  return body.kind === 'bytes' ? body.bytes : undefined
-}
 
 /** `/v1` + `/v1/x` → `/v1/x`: a version that base address and path both carry is meant once. */
 function joinPath(prefix: string, path: string): string {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { type Credential, type Signature, type Signer, SigningError, type Unsigned } from '../../src/kit/index.ts'
@@ -225,4 +226,37 @@ t.test('a signer’s own request is a bounded POST that follows nowhere', async 
   await t.rejects(engine.post(`${place.url}/token`, ask), { code: 'upstream_invalid' })
   place.answer(res => void res.end('x'.repeat(70_000)))
   await t.rejects(engine.post(`${place.url}/token`, ask), { code: 'upstream_answer_too_large' })
+})
+
+t.test('a body that was put together is signed as it is sent, whole in memory or not', async t => {
+  const text = Buffer.from('a body that a plugin has made')
+  for (const whole of [text, undefined]) {
+    const { post, upstream } = await startSigned(
+      t,
+      async ({ digest }) => ({ headers: { 'x-digest': await digest() } }),
+      {
+        hooks: {
+          onForward: (_ex, out) => ({
+            ...out,
+            body: {
+              kind: 'composed',
+              contentType: 'text/plain',
+              bytes: text.length,
+              ...(whole && { whole }),
+              open: () => Readable.from([text.subarray(0, 5), text.subarray(5)]),
+            },
+          }),
+        },
+      },
+    )
+    upstream.answer({ ok: true })
+    t.equal((await post()).status, 200, caseName({ whole: whole !== undefined }))
+    const [received] = upstream.received
+    t.same(received?.body, text, caseName({ whole: whole !== undefined }))
+    t.equal(
+      received?.headers['x-digest'],
+      createHash('sha256').update(text).digest('hex'),
+      caseName({ whole: whole !== undefined }),
+    )
+  }
 })
