@@ -153,6 +153,7 @@ const written: { readonly [name in FormatName]?: string } = {
   'otlp-endpoint': 'http://127.0.0.1:4318',
   'header-name': 'authorization',
   'header-value': '"Bearer ${ALPHA_API_KEY}"',
+  'host-pattern': '"*.vendor.example"',
   origin: 'https://app.example',
   route: 'POST /v1/images/edits',
   'route-spelling': '/images/edits',

@@ -1,5 +1,6 @@
 import type { Body, Reach, Signer, Upstream } from '../kit/index.ts'
 import type { Coding } from './codings.ts'
+import type { ForeignPlace } from './foreign-url.ts'
 import type { FixedQuery } from './fixed-query.ts'
 import type { AnswerHeaders, Pool } from './upstream/index.ts'
 
@@ -10,12 +11,19 @@ export type Sink = {
   cut(failure: Error): void
 }
 
+/** Where a request goes instead of its upstream: an address out of an answer that `checkForeign` has allowed. */
+export type Foreign = ForeignPlace & {
+  /** The upstream's credentials go there too, because the file says so. */
+  readonly withCredential: boolean
+}
+
 /** One request to an upstream, with everything that is needed to send it. */
 export type CallRequest = {
   readonly upstream: Upstream
   readonly method: string
   /** Path and query as the upstream gets them. */
   readonly path: string
+  readonly foreign?: Foreign
   /** Flat list of names and values. */
   readonly headers: string[]
   readonly body: Body

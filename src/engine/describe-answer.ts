@@ -1,5 +1,6 @@
 import { Failure, type Reach, SigningError, type Upstream } from '../kit/index.ts'
 import { fail } from './errors.ts'
+import { AddressRefused } from './foreign-url.ts'
 import { type AnswerHeaders, UnsendableRequest, WireFault } from './upstream/index.ts'
 
 /** What makes an answer's head unusable, if anything does. */
@@ -29,6 +30,8 @@ export function describeFailure(error: Error, reach: Reach, upstream: Upstream):
   const extra = { cause: error }
   // A fault of ours, or of a plugin, and none of the upstream's.
   if (error instanceof UnsendableRequest) return error
+  if (error instanceof AddressRefused)
+    return fail('upstream_address_refused', { url: `${error.host}, which leads into a private network` }, extra)
   if (reach === 'untouched') {
     if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT')
       return fail('upstream_connect_timeout', { ms: upstream.timeouts.connectMs }, extra)

@@ -18,7 +18,7 @@ export function createFixedQuery({ credential, query }: Upstream): FixedQuery | 
 }
 
 /** The names of an upstream's own parameters. */
-export function fixedParameters({ credential, query }: Upstream): ReadonlySet<string> {
+export function fixedParameters({ credential, query }: Pick<Upstream, 'credential' | 'query'>): ReadonlySet<string> {
   return new Set([...credential.flatMap(one => (one.kind === 'query' ? one.name : [])), ...Object.keys(query)])
 }
 

@@ -73,10 +73,11 @@ type FixedHeaders = {
   /** Names in the query that a caller has no say in. */
   readonly parameters: ReadonlySet<string>
 }
-const known = new WeakMap<Upstream, FixedHeaders>()
+type Settings = Pick<Upstream, 'credential' | 'headers' | 'query'>
+const known = new WeakMap<Settings, FixedHeaders>()
 
 /** What every request to an upstream carries, worked out once. */
-export function fixedHeaders(upstream: Upstream): FixedHeaders {
+export function fixedHeaders(upstream: Settings): FixedHeaders {
   let fixed = known.get(upstream)
   if (!fixed) {
     const list = ['user-agent', 'tollgate', 'accept-encoding', 'identity']

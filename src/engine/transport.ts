@@ -2,9 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import httpProxy from 'http-proxy-3'
 import type { Clock, Composed, Connect, Fetched, Signer, SignerHost, Upstream } from '../kit/index.ts'
-import type { CallRequest, Destination } from './call-request.ts'
+import type { CallRequest, Destination, Foreign } from './call-request.ts'
 import { Deadlines } from './deadlines.ts'
 import { createFixedQuery } from './fixed-query.ts'
+import { lookupOf } from './foreign-url.ts'
 import { HeardBody } from './heard-body.ts'
 import { addressOf, Dialler, Pool } from './upstream/index.ts'
 import { UpstreamCall } from './upstream-call.ts'
@@ -60,7 +61,7 @@ export class Transport {
   /** Sends a request; resolves when the answer's head is there. @throws Failure upstream_* */
   send(req: IncomingMessage, res: ServerResponse, request: CallRequest): UpstreamCall {
     const call = new UpstreamCall(request, this.#deadlines)
-    this.#proxy.web(req, res, { target: this.#destination(request.upstream).origin, call } as Options as object)
+    this.#proxy.web(req, res, { target: this.#destinationOf(request).origin, call } as Options as object)
     return call
   }
 
@@ -98,11 +99,30 @@ export class Transport {
     const { call } = options as Options
     if (!call) throw new Error('a request reached the proxy by another way than the transport')
     try {
-      call.dispatch(this.#destination(call.request.upstream))
+      call.dispatch(this.#destinationOf(call.request))
     } catch (error) {
       call.fail(error as Error)
     }
     return true
+  }
+
+  #destinationOf({ foreign, upstream }: CallRequest): Destination {
+    return foreign ? this.#foreignDestination(foreign, upstream) : this.#destination(upstream)
+  }
+
+  /** A connection of its own, which nobody else has had or will have. */
+  #foreignDestination(foreign: Foreign, upstream: Upstream): Destination {
+    const { url, withCredential } = foreign
+    const { connectMs } = upstream.timeouts
+    const dialler = new Dialler(addressOf(url), connectMs, this.#deadlines.clock, this.#connect, lookupOf(foreign))
+    return {
+      origin: new URL(url.origin),
+      prefix: '',
+      host: url.host,
+      closes: true,
+      ...(withCredential && { query: createFixedQuery(upstream), signer: this.#signer(upstream) }),
+      pool: new Pool(dialler, this.#deadlines, 1),
+    }
   }
 
   /** Worked out once for each upstream of each plan. */
