@@ -47,7 +47,7 @@ export class Dialler {
     timeoutMs: number,
     clock: Clock,
     connect: Connect | undefined,
-    lookup?: LookupFunction | undefined,
+    lookup?: LookupFunction,
   ) {
     this.#lookup = lookup
     this.#address = address
