@@ -14,8 +14,8 @@ export type ForeignPlace = {
   readonly url: URL
   /** The upstream's own: the credential may go there. */
   readonly sameOrigin: boolean
-  /** The file names this very address, which may be a private one. */
-  readonly isAddress: boolean
+  /** The file names this very address, or the upstream is there itself: it may be a private one. */
+  readonly mayBePrivate: boolean
 }
 
 export type ForeignVerdict =
@@ -39,11 +39,12 @@ export function checkForeign(text: string, { own, hosts }: ForeignRule): Foreign
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused(`an address of ${url.protocol}`)
   if (url.username !== '' || url.password !== '') return refused('an address with a user in it')
   url.hash = ''
-  if (url.origin === own.origin) return { kind: 'allowed', url, sameOrigin: true, isAddress: false }
+  if (url.origin === own.origin) return { kind: 'allowed', url, sameOrigin: true, mayBePrivate: true }
   if (url.hostname.endsWith('.')) return refused(`${url.origin}, a host with a dot at its end`)
   const pattern = hosts.find(one => isHostOf(one, url))
   if (!pattern) return refused(`${url.origin}, which is neither the upstream's own nor among its hosts`)
-  return { kind: 'allowed', url, sameOrigin: false, isAddress: pattern.isAddress }
+  const mayBePrivate = pattern.isAddress || url.hostname === own.hostname
+  return { kind: 'allowed', url, sameOrigin: false, mayBePrivate }
 }
 
 function refused(why: string): ForeignVerdict {
@@ -93,8 +94,8 @@ export function guardedLookup(
  * upstream's own place as the upstream.
  * @throws AddressRefused for an address that no file names, should it have come so far
  */
-export function lookupOf({ url, sameOrigin, isAddress }: ForeignPlace): LookupFunction | undefined {
-  if (sameOrigin || isAddress) return undefined
+export function lookupOf({ url, mayBePrivate }: ForeignPlace): LookupFunction | undefined {
+  if (mayBePrivate) return undefined
   // Of an address nothing is looked up.
   if (isIP(plainHost(url)) !== 0) throw new AddressRefused(url.host)
   return guardedLookup()

@@ -29,7 +29,8 @@ export function toRequest(question: Question, { upstream, address, reuse, header
     const list = toList(upstream, more)
     return { upstream, method, path: question.path ?? address.path, headers: list, body, reuse }
   }
-  const verdict = checkForeign(url, { own: new URL(resolve(upstream.url)), hosts: patternsOf(question.hosts) })
+  const own = new URL(resolve(upstream.url))
+  const verdict = checkForeign(url, { own, hosts: patternsOf(question.hosts) })
   if (verdict.kind === 'refused') throw fail('upstream_address_refused', { url: verdict.why })
   const { url: asked, sameOrigin } = verdict
   const path = asked.pathname + asked.search
@@ -37,8 +38,9 @@ export function toRequest(question: Question, { upstream, address, reuse, header
     const there = { ...upstream, url: asked.origin }
     return { upstream: there, method, path, headers: toList(there, more), body, reuse }
   }
-  // Nobody reads a key on the way: one that is to be sent unencrypted is sent to an address that stands in the file alone.
-  const withCredential = question.withCredential === true && (asked.protocol === 'https:' || verdict.isAddress)
+  // A key that is sent encrypted is not sent in clear because an answer says so.
+  const isSafe = asked.protocol === 'https:' || own.protocol === 'http:'
+  const withCredential = question.withCredential === true && isSafe
   const told = { ...question.headers, ...contentType(body) }
   const list = withCredential ? toList(upstream, told) : toList(stranger, told)
   return {

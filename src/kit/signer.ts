@@ -89,10 +89,12 @@ const marginMs = 120_000
 const marginShare = 0.2
 /** A token that was just minted is not the reason of a refusal. */
 const freshMs = 60_000
+/** Where one was refused nobody asks again for so long: some lock out who asks too often. */
+const refusedMs = 1_000
 
 /**
  * Keeps a token until shortly before its end. Whoever needs one while it is minted waits for the same one; a minting that
- * fails fails for all who wait, unless the old token is still good for a while.
+ * fails fails for all who wait, and for those of the next second, unless the old token is still good for a while.
  */
 export class Tokens {
   readonly #clock: Pick<Clock, 'now'>
@@ -100,6 +102,7 @@ export class Tokens {
   #kept: Minted | undefined
   #mintedAt = 0
   #minting: Promise<string> | undefined
+  #failure: { readonly error: unknown; readonly until: number } | undefined
 
   constructor(clock: Pick<Clock, 'now'>, mint: () => Promise<Minted>) {
     this.#clock = clock
@@ -111,6 +114,10 @@ export class Tokens {
     const now = this.#clock.now()
     const kept = this.#kept
     if (kept && now < kept.until - this.#margin(kept)) return kept.token
+    if (this.#failure && now < this.#failure.until) {
+      if (kept && now < kept.until) return kept.token
+      throw this.#failure.error
+    }
     this.#minting ??= this.#renew().finally(() => {
       this.#minting = undefined
     })
@@ -131,8 +138,10 @@ export class Tokens {
       const minted = await this.#mint()
       this.#mintedAt = this.#clock.now()
       this.#kept = minted
+      this.#failure = undefined
       return minted.token
     } catch (error) {
+      this.#failure = { error, until: this.#clock.now() + refusedMs }
       if (this.#kept && this.#clock.now() < this.#kept.until) return this.#kept.token
       throw error
     }

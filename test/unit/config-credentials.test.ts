@@ -237,3 +237,22 @@ t.test('an editor knows what each signing plugin takes, and so does docs', async
   })
   t.match(await findConfigKey('upstreams.query'), { ok: true })
 })
+
+t.test('lint finds a place that gets our secret in clear', async t => {
+  const { path: pathIn } = await makeFolder(t)
+  const file = pathIn('gateway.yaml')
+  const sign = (where: string): string =>
+    `{ sign: oauth-client, with: { token_url: "${where}/token", client_id: "\${A}", client_secret: "\${A}" } }`
+  const foundAt = async (credential: string): Promise<readonly string[]> => {
+    await writeFile(file, withUpstream(`one: { ${url}, credential: ${credential} }`))
+    const linted = await lintConfig(file, [], { A: 'an-id' })
+    if (!linted.ok) throw new Error(JSON.stringify(linted.findings))
+    return linted.findings.flatMap(({ code, path }) => (code === 'credential-in-clear' ? path : []))
+  }
+  t.same(await foundAt(sign('http://login.example')), ['upstreams.one.credential.with.token_url'])
+  t.same(await foundAt(`[${sign('http://login.example')}, { header: a, value: "\${A}" }]`), [
+    'upstreams.one.credential[0].with.token_url',
+  ])
+  t.same(await foundAt(sign('http://127.0.0.1:9')), [])
+  t.same(await foundAt(sign('https://login.example')), [])
+})

@@ -125,3 +125,13 @@ t.test('whoever dials in place of this machine is told that an address is a stra
   await post()
   t.strictSame(dialled, [{ host: 'files.vendor.example', port: 443, isEncrypted: true, isForeign: true }])
 })
+
+t.test('a credential that goes encrypted does not go in clear because an answer says so', async t => {
+  const { post, other } = await startForeign(t, url => ({ url, hosts: [url], withCredential: true, body: none }), {
+    upstreams: [{ credential, url: 'https://api.vendor.example' }],
+  })
+  other.answer(res => void res.end('done'))
+  t.equal(await (await post()).text(), 'done')
+  t.equal(other.received[0]?.headers['x-key'], undefined)
+  t.equal(other.received[0]?.url, '/')
+})

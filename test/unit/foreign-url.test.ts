@@ -92,10 +92,10 @@ t.test('everything else is refused, however it is written', async t => {
 t.test('other ways to write a host mean what they mean', async t => {
   t.match(
     check('http://2130706433:8080/'),
-    { kind: 'allowed', isAddress: true },
+    { kind: 'allowed', mayBePrivate: true },
     '127.0.0.1 as a number, which the file names',
   )
-  t.match(check('http://0x7f.1:8080/'), { kind: 'allowed', isAddress: true })
+  t.match(check('http://0x7f.1:8080/'), { kind: 'allowed', mayBePrivate: true })
   t.match(check('https://EU。vendor.example/'), { kind: 'allowed', sameOrigin: false }, 'an ideographic dot is one')
   const wide = checkForeign('https://图.vendor.example/', { own, hosts: patterns('图.vendor.example') })
   t.match(wide, { kind: 'allowed' }, 'names beyond ASCII are compared as they are dialled')
@@ -330,8 +330,15 @@ t.test('a name is resolved once, and what was judged is what is dialled: a secon
 
 t.test('an address that stands in the file is dialled as it is, and one that does not is not dialled', async t => {
   const place = { url: new URL('http://10.0.0.1/'), sameOrigin: false }
-  t.equal(lookupOf({ ...place, isAddress: true }), undefined)
-  t.equal(lookupOf({ ...place, sameOrigin: true, isAddress: false }), undefined)
-  t.throws(() => lookupOf({ ...place, isAddress: false }))
-  t.type(lookupOf({ url: new URL('https://files.vendor.example/'), sameOrigin: false, isAddress: false }), 'function')
+  t.equal(lookupOf({ ...place, mayBePrivate: true }), undefined)
+  t.throws(() => lookupOf({ ...place, mayBePrivate: false }))
+  const named = { url: new URL('https://files.vendor.example/'), sameOrigin: false, mayBePrivate: false }
+  t.type(lookupOf(named), 'function')
+})
+
+t.test('another port of the upstream’s own host may be private as it is, where the file names it', async t => {
+  const rule = { own: new URL('http://comfy:8188'), hosts: patterns('http://comfy:8189', 'http://files:80') }
+  t.match(checkForeign('http://comfy:8189/a', rule), { kind: 'allowed', sameOrigin: false, mayBePrivate: true })
+  t.match(checkForeign('http://files/a', rule), { kind: 'allowed', mayBePrivate: false })
+  t.match(checkForeign('http://comfy:8190/a', rule), { kind: 'refused' })
 })

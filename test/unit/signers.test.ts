@@ -268,14 +268,19 @@ t.test('whoever needs a token while one is made waits for the same', async t => 
   t.equal(made, 1)
 })
 
-t.test('a minting that fails fails for all who wait, and the next request tries again', async t => {
+t.test('a minting that fails fails for all who wait and for a second more, and then is tried again', async t => {
   let made = 0
-  const tokens = new Tokens({ now: () => 0 }, async () => {
+  let now = 0
+  const tokens = new Tokens({ now: () => now }, async () => {
     if (made++ === 0) throw new SigningError('not now')
     return { token: 'later', until: 1_000_000 }
   })
   const [one, two] = await Promise.allSettled([tokens.token(), tokens.token()])
   t.match([one, two], [{ reason: { message: 'not now' } }, { reason: { message: 'not now' } }])
+  now = 999
+  t.throws(() => tokens.token(), { message: 'not now' })
+  t.equal(made, 1)
+  now = 1_000
   t.equal(await tokens.token(), 'later')
 })
 
@@ -292,6 +297,7 @@ t.test('while the old token is good, a minting that fails changes nothing', asyn
   t.equal(await tokens.token(), 'until 3600000', 'in its last two minutes')
   now = 3_600_000
   await t.rejects(Promise.resolve(tokens.token()), { message: 'not now' }, 'it is over')
+  now = 3_601_000
   t.equal(await tokens.token(), 'until 9999999')
 })
 

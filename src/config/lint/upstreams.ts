@@ -34,6 +34,14 @@ export const upstreamRules: readonly Rule[] = [
       for (const { name, url, credential } of plan.upstreams.values())
         if (credential.length > 0 && isClear(url))
           yield { path: ['upstreams', name, 'url'], message: `${url} gets our key unencrypted` }
+      for (const { name, credential } of plan.upstreams.values())
+        for (const [i, one] of credential.entries()) {
+          const asked = one.kind === 'sign' ? (one.options as { readonly token_url?: unknown }).token_url : undefined
+          if (typeof asked !== 'string' || !isClear(asked)) continue
+          const at = credential.length === 1 ? [] : [i]
+          const path = ['upstreams', name, 'credential', ...at, 'with', 'token_url']
+          yield { path, message: `${asked} gets our secret unencrypted` }
+        }
     },
   },
   {
