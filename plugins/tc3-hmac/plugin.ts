@@ -8,7 +8,10 @@ const algorithm = 'TC3-HMAC-SHA256'
 export const tc3Hmac = defineSigner({
   name: 'tc3-hmac',
   options: optionsSchema,
-  create({ secret_id: id, secret_key: key, service, version, region, action: otherwise }, { clock }) {
+  create(
+    { secret_id: id, secret_key: key, service, version, region, action: otherwise, session_token: token },
+    { clock },
+  ) {
     function sign(request: Unsigned, digest: string): Signature {
       const action = headerOf(request, 'x-tc-action') ?? otherwise
       if (action === undefined) throw new SigningError('it names no action: neither the call nor the credential does')
@@ -26,6 +29,7 @@ export const tc3Hmac = defineSigner({
           'x-tc-version': version,
           'x-tc-timestamp': String(seconds),
           ...(region !== undefined && { 'x-tc-region': region }),
+          ...(token !== undefined && { 'x-tc-token': token }),
           authorization: `${algorithm} Credential=${id}/${scope}, SignedHeaders=${signed}, Signature=${signature}`,
         },
       }

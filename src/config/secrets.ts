@@ -1,3 +1,4 @@
+import { isSecretName } from '../kit/index.ts'
 import { scalarsOf, type Path, type Span, type Tree } from './tree.ts'
 
 /** What must not be shown, and where it stands. */
@@ -35,6 +36,7 @@ export function isSecretPlace(path: Path): boolean {
   const [top, , part] = path
   if (top === 'upstreams' && (part === 'headers' || part === 'query')) return true
   if (top === 'observability' && part === 'headers') return true
+  if (part === 'calls' && isSecretName(String(path.at(-1)))) return true
   if (top === 'upstreams' && part === 'credential') return isSecretOfCredential(path.slice(3))
   return path.some(step => typeof step === 'string' && secretName.test(step)) && top !== 'models' && top !== 'groups'
 }

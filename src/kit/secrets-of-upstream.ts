@@ -1,4 +1,4 @@
-import type { Upstream } from './model.ts'
+import type { Call, Upstream } from './model.ts'
 
 /** Names of headers, parameters and members under which secrets go. */
 const secretName = /auth|key|token|secret|cookie|passw|signature|credential/i
@@ -8,12 +8,23 @@ export function isSecretName(name: string): boolean {
 }
 
 /** Every text of an upstream's settings that nobody else may see: credentials, and what is fixed under a name of secrets. */
-export function secretsOfUpstream({ credential, headers, query }: Upstream): readonly string[] {
-  const fixed = [...Object.entries(headers), ...Object.entries(query)].filter(([name]) => isSecretName(name))
+export function secretsOfUpstream({ credential, headers, query, calls }: Upstream): readonly string[] {
   return [
     ...credential.flatMap(one => (one.kind === 'sign' ? one.secrets.flatMap(partsOf) : one.value)),
-    ...fixed.map(([, value]) => value),
+    ...secretValues(headers, query),
+    ...secretsOfCalls(calls),
   ]
+}
+
+/** The same of the calls of an upstream or of a family. */
+export function secretsOfCalls(calls: ReadonlyMap<string, Call> | undefined): readonly string[] {
+  return [...(calls?.values() ?? [])].flatMap(({ headers, query, stream }) =>
+    secretValues(headers, query, stream.query ?? {}),
+  )
+}
+
+function secretValues(...fixed: readonly { readonly [name: string]: string }[]): readonly string[] {
+  return fixed.flatMap(Object.entries<string>).flatMap(([name, value]) => (isSecretName(name) ? value : []))
 }
 
 /** Of a file of keys, which is JSON, the texts whose names say that they are secret; of a key in armour, its lines. */

@@ -154,6 +154,7 @@ t.test('nothing that shows a configuration shows what a credential is made of', 
   const upstreams = `one:
   ${url}
   query: { api-version: hidden-version, code: fixed-code-secret }
+  calls: { chat: { path: /x, query: { key: "called-query-secret", v: shown-one }, headers: { x-api-key: called-header-secret } } }
   credential:
     - { header: x-api-key, value: "\${KEY}" }
     - { query: key, value: "\${PARAM}" }
@@ -170,13 +171,22 @@ two: { ${url}, credential: { sign: google-token, with: { key: '\${GOOGLE}' } } }
     'an-access-key-id',
     'the-signing-secret',
     'fixed-code-secret',
+    'called-query-secret',
+    'called-header-secret',
     'private_key',
   ])
     t.notMatch(told, secret, caseName({ secret }))
   t.equal(plan.settings['upstreams.one.credential[2].with.region'], 'us-east-1', 'what is no secret is shown')
   t.equal(plan.settings['upstreams.one.credential[2].sign'], 'aws-sigv4')
   const hidden = [...secretsOf(plan)]
-  for (const secret of ['header-secret', 'query-secret', 'an-access-key-id', 'the-signing-secret'])
+  for (const secret of [
+    'header-secret',
+    'query-secret',
+    'an-access-key-id',
+    'the-signing-secret',
+    'called-query-secret',
+    'called-header-secret',
+  ])
     t.ok(hidden.includes(secret), caseName({ secret }))
   const [line = ''] = vectors.google.file['private_key']?.split('\n').slice(1) ?? []
   t.ok(hidden.includes(line), 'each line of a private key')

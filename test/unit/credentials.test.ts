@@ -260,3 +260,16 @@ t.test('a body that was put together is signed as it is sent, whole in memory or
     )
   }
 })
+
+t.test('what was made for a plugin’s requests is struck out of the error that it tells', async t => {
+  const { post, upstream } = await startSigned(t, () => ({ headers: { authorization: 'Bearer minted-token-1' } }), {
+    hooks: {
+      onAsk: () => async asker => {
+        const heard = await asker.ask({ path: '/x', body: { kind: 'none' } })
+        return { status: heard.status, headers: { 'content-type': 'text/plain' }, body: heard.body }
+      },
+    },
+  })
+  upstream.answer(res => void res.writeHead(403).end('minted-token-1 is not enough'))
+  t.equal(await (await post()).text(), '************** is not enough')
+})

@@ -111,7 +111,8 @@ t.test('aws-sigv4 signs as botocore does', async t => {
 
 t.test('tc3-hmac signs as the vendor’s SDK does', async t => {
   for (const { method, action, data, type, version, region, timestamp, authorization } of vectors.tc3) {
-    const options = { secret_id: 'AKIDexample', secret_key: 'example-secret', service: 'hunyuan', version, region }
+    const keys = { secret_id: 'AKIDexample', secret_key: 'example-secret', session_token: 'temporary' }
+    const options = { ...keys, service: 'hunyuan', version, region }
     const signer = await tc3Hmac.create(options, someHost())
     const isGet = method === 'GET'
     const { headers } = await signer.sign(
@@ -130,6 +131,7 @@ t.test('tc3-hmac signs as the vendor’s SDK does', async t => {
         'x-tc-version': version,
         'x-tc-region': region,
         'x-tc-timestamp': timestamp,
+        'x-tc-token': 'temporary',
       },
       caseName({ method, action }),
     )
