@@ -28,6 +28,7 @@ const doors = {
 /** Package → the one place that may name it. */
 const homes = {
   '@clack/prompts': '^src/cli/ask-setup[.]ts$',
+  aws4fetch: '^plugins/aws-sigv4/plugin[.]ts$',
   ajv: '^src/config/compile-schema[.]ts$',
   commander: '^src/cli/',
   'fastest-levenshtein': '^src/config/',
@@ -35,6 +36,7 @@ const homes = {
   'http-proxy-3': '^src/engine/transport[.]ts$',
   'image-size': '^plugins/image-tier-billing/measure[.]ts$',
   ioredis: '^src/storage/counters/redis/connect[.]ts$',
+  jose: '^plugins/(?:google-token|jwt-hs256)/plugin[.]ts$',
   'json-schema-to-ts': '^src/kit/schema[.]ts$',
   kysely: '^src/storage/',
   'lru-cache': '^plugins/auth/',

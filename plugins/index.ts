@@ -1,4 +1,4 @@
-import type { AnyPlugin } from '../src/kit/index.ts'
+import type { AnyPlugin, AnySigner } from '../src/kit/index.ts'
 import { auth } from './auth/plugin.ts'
 import { imageTierBilling } from './image-tier-billing/plugin.ts'
 import { multipartRewrite } from './multipart-rewrite/plugin.ts'
@@ -17,3 +17,12 @@ export const builtins: readonly AnyPlugin[] = [
   tokenUsage,
   translate,
 ]
+
+/** Those that sign for upstreams, by the name that a credential gives; loaded when one does. */
+export const signers: { readonly [name: string]: () => Promise<AnySigner> } = {
+  'aws-sigv4': async () => (await import('./aws-sigv4/plugin.ts')).awsSigv4,
+  'google-token': async () => (await import('./google-token/plugin.ts')).googleToken,
+  'jwt-hs256': async () => (await import('./jwt-hs256/plugin.ts')).jwtHs256,
+  'oauth-client': async () => (await import('./oauth-client/plugin.ts')).oauthClient,
+  'tc3-hmac': async () => (await import('./tc3-hmac/plugin.ts')).tc3Hmac,
+}

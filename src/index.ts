@@ -159,11 +159,11 @@ export async function importConfig(file: string, from: 'litellm'): Promise<Impor
 
 /** The JSON Schema (draft-07) of the whole configuration, with the sections of the built-in plugins. */
 export async function configSchema(): Promise<object> {
-  const [{ gatewaySchema }, { builtins }] = await Promise.all([
+  const [{ gatewaySchema }, { builtins, loadSigners }] = await Promise.all([
     import('./config/index.ts'),
     import('./gateway/plugin-finder.ts'),
   ])
-  return gatewaySchema(builtins)
+  return gatewaySchema(builtins, await loadSigners())
 }
 
 /** Every operation that something is known of, and all that is said of it. */

@@ -177,7 +177,7 @@ const step = {
     hosts: {
       type: 'array',
       maxItems: 16,
-      items: { type: 'string', minLength: 1, maxLength: 200 },
+      items: { type: 'string', format: 'host-pattern', maxLength: 200 },
       description: 'Hosts that such an address may name: "*.vendor.example".',
     },
     body: { type: 'object', additionalProperties: true, description: 'Its body, a template with the same names.' },
@@ -228,7 +228,7 @@ const links = {
     hosts: {
       type: 'array',
       maxItems: 16,
-      items: { type: 'string', minLength: 1, maxLength: 200 },
+      items: { type: 'string', format: 'host-pattern', maxLength: 200 },
       default: [],
       description: 'Hosts that are fetched from beside the upstream itself: "*.vendor.example".',
     },

@@ -2,6 +2,7 @@ import {
   type Address,
   type Call,
   type Candidate,
+  type Credential,
   type Family,
   type ForwardRule,
   type Group,
@@ -24,6 +25,7 @@ import {
   type ServerPlan,
   type Upstream,
 } from '../kit/index.ts'
+import { credentialEntries } from './check-credentials.ts'
 import { parseAddress, parseMatch, parseSpelling } from './formats.ts'
 import { isAllFree } from './free-operations.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -41,7 +43,7 @@ import type {
   UpstreamSettings,
 } from './schema.ts'
 import type { Source } from './source.ts'
-import { findNode, type Path, type Tree } from './tree.ts'
+import { findNode, type Path, scalarsOf, type Tree } from './tree.ts'
 
 /** A file's value after the schema has filled in its defaults; a part of it can be relied on where nothing was reported. */
 export type Settings = {
@@ -77,7 +79,9 @@ export type Parts = Pick<Plan, 'upstreams' | 'families' | 'models'>
 
 /** The upstreams, families and models that nothing was reported of: enough for plugins to look at, whatever else is wrong. */
 export function buildParts(sketch: Sketch): Parts {
-  const upstreams = new Map(soundEntries(sketch, 'upstreams').map(([name, own]) => [name, buildUpstream(name, own)]))
+  const upstreams = new Map(
+    soundEntries(sketch, 'upstreams').map(([name, own]) => [name, buildUpstream(name, own, sketch)]),
+  )
   const families = new Map(
     soundEntries(sketch, 'families', coreKeys(sketch)).map(([name, own]) => [name, buildFamily(name, own, sketch)]),
   )
@@ -179,13 +183,14 @@ function shadowOf(own: { readonly shadow: readonly LimitKind[] }): { readonly sh
   return own.shadow.length > 0 ? { shadow: own.shadow } : {}
 }
 
-function buildUpstream(name: string, own: UpstreamSettings): Upstream {
-  const { credential, timeouts } = own
+function buildUpstream(name: string, own: UpstreamSettings, sketch: Sketch): Upstream {
+  const { timeouts } = own
   return {
     name,
     url: own.url,
-    credential: credential && { header: credential.header.toLowerCase(), value: credential.value },
+    credential: buildCredential(name, own, sketch),
     headers: lowerCased(own.headers),
+    query: own.query,
     ...callsOf(own.calls),
     timeouts: {
       connectMs: ms(timeouts.connect),
@@ -200,6 +205,24 @@ function buildUpstream(name: string, own: UpstreamSettings): Upstream {
     ...(own.concurrency !== undefined && { concurrency: own.concurrency }),
     ...shadowOf(own),
   }
+}
+
+/** `checkCredentials` has made sure that each is of one kind, and whole. */
+function buildCredential(name: string, own: UpstreamSettings, sketch: Sketch): readonly Credential[] {
+  return credentialEntries(['upstreams', name, 'credential'], own.credential).map(({ path, entry }): Credential => {
+    const { header, query, sign, value = '' } = entry
+    if (header !== undefined) return { kind: 'header', header: header.toLowerCase(), value }
+    if (query !== undefined) return { kind: 'query', name: query, value }
+    const { node } = findNode(sketch.root, [...path, 'with'])
+    const secrets = [...scalarsOf(node)].flatMap(([one]) => (one.secret ? String(one.value) : []))
+    return {
+      kind: 'sign',
+      signer: sign ?? '',
+      options: entry.with ?? {},
+      secrets,
+      origin: originOf(sketch, [...path, 'sign'], 'value'),
+    }
+  })
 }
 
 function buildFamily(name: string, own: FamilySettings & ByName<unknown>, sketch: Sketch): Family {

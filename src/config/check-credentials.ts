@@ -1,18 +1,165 @@
-import type { Upstream } from '../kit/index.ts'
+import type { AnySigner, Upstream } from '../kit/index.ts'
 import type { Report } from './report.ts'
+import { reportSchemaErrors } from './report-schema-errors.ts'
+import type { Source } from './source.ts'
+import { suggest } from './suggest.ts'
+import type { Path, Tree } from './tree.ts'
+import { createValidator } from './validate.ts'
+
+/** Finds a signing plugin by the name that a credential gives; undefined when there is none. May reject. */
+export type ResolveSigner = (name: string) => Promise<AnySigner | undefined>
+
+/** One of the credentials of an upstream, as it is written. */
+export type CredentialEntry = {
+  readonly header?: string
+  readonly query?: string
+  readonly sign?: string
+  readonly value?: string
+  readonly with?: object
+}
+
+type Placed = { readonly path: Path; readonly entry: CredentialEntry }
+
+/** The credentials of an upstream, whether it has a list of them or one, each with its place. */
+export function credentialEntries(path: Path, written: unknown): readonly Placed[] {
+  if (Array.isArray(written))
+    return written.map((entry, i) => ({ path: [...path, i], entry: entry as CredentialEntry }))
+  return typeof written === 'object' && written !== null ? [{ path, entry: written }] : []
+}
+
+const kinds = ['header', 'query', 'sign'] as const
+const known: ReadonlySet<string> = new Set([...kinds, 'value', 'with'])
+
+type Given = {
+  readonly root: Tree
+  readonly source: Source
+  readonly report: Report
+  readonly resolveSigner: ResolveSigner | undefined
+  readonly knownSigners: readonly string[]
+}
+
+/**
+ * Makes sure that every credential says one way to show who we are, and says it whole; what a signing plugin is to know is
+ * held against its schema, which fills in its defaults.
+ */
+export async function checkCredentials(settings: unknown, given: Given): Promise<void> {
+  const upstreams = (settings as { readonly upstreams?: unknown } | null)?.upstreams
+  if (typeof upstreams !== 'object' || upstreams === null) return
+  for (const [name, own] of Object.entries(upstreams as { readonly [name: string]: unknown })) {
+    const path = ['upstreams', name]
+    if (typeof own !== 'object' || own === null || given.report.broken(path)) continue
+    const { credential, query } = own as { readonly credential?: unknown; readonly query?: object }
+    const entries = credentialEntries([...path, 'credential'], credential)
+    for (const one of entries) await checkEntry(one, given)
+    checkRepeated(entries, query ?? {}, given.report)
+  }
+}
+
+async function checkEntry({ path, entry }: Placed, given: Given): Promise<void> {
+  const { report } = given
+  const [kind, ...more] = kinds.filter(key => entry[key] !== undefined)
+  // What it says instead has been told of: it may be the one that is missing.
+  if (kind === undefined && Object.keys(entry).some(key => !known.has(key))) return
+  if (kind === undefined)
+    return report.atKey([...path, 'header'], {
+      code: 'key_missing',
+      message: "'header' is missing",
+      remedy: "add 'header' (Name of the header, such as authorization), or 'query' or 'sign' instead",
+    })
+  if (more.length > 0)
+    return report.atKey([...path, more[0] as string], {
+      code: 'credential_ambiguous',
+      message: `a credential is sent in one way, and this has '${kind}' and '${more.join("' and '")}'`,
+      remedy: 'keep one of them, or write a list with an entry for each',
+    })
+  const missing = kind !== 'sign' && entry.value === undefined
+  if (missing)
+    report.atKey([...path, 'value'], {
+      code: 'key_missing',
+      message: "'value' is missing",
+      remedy: `add 'value' (Its whole value: "Bearer \${ALPHA_API_KEY}", or "\${file:/run/secrets/alpha}")`,
+    })
+  const alien = kind === 'sign' ? 'value' : 'with'
+  if (entry[alien] !== undefined)
+    report.atKey([...path, alien], {
+      code: 'unknown_key',
+      message: `'${alien}' means nothing beside '${kind}'`,
+      remedy: kind === 'sign' ? "put what the plugin has to know under 'with'" : 'take it out',
+    })
+  if (kind === 'sign') await checkSigner(path, entry, given)
+}
+
+async function checkSigner(path: Path, entry: CredentialEntry, given: Given): Promise<void> {
+  const { report, root, source } = given
+  const name = entry.sign ?? ''
+  const signer = await resolve(name, path, given)
+  if (!signer) return
+  const options = entry.with ?? {}
+  const inside = [...path, 'with']
+  const validator = await createValidator(signer.options)
+  const errors = validator.validate(options).map(error => ({ ...error, path: [...inside.map(String), ...error.path] }))
+  // Defaults are filled into what is there.
+  if (entry.with === undefined) Object.assign(entry, { with: options })
+  reportSchemaErrors(errors, root, source, report)
+  if (errors.length > 0) return
+  try {
+    // The options were checked against the plugin's own schema, which is what their type follows from.
+    for (const { path: at, model: _, ...problem } of signer.inspectOptions?.(options as never) ?? [])
+      report.atValue([...inside, ...at], problem)
+  } catch (error) {
+    const message = `the signing plugin '${name}' failed while it checked its options: ${error instanceof Error ? error.message : String(error)}`
+    report.atValue([...path, 'sign'], { code: 'plugin_failed', message })
+  }
+}
+
+async function resolve(name: string, path: Path, { report, ...given }: Given): Promise<AnySigner | undefined> {
+  try {
+    const signer = await given.resolveSigner?.(name)
+    if (signer) return signer
+    const remedy = suggest(name, given.knownSigners)
+    const message = `there is no signing plugin '${name}'`
+    report.atValue([...path, 'sign'], { code: 'plugin_unknown', message, ...(remedy !== undefined && { remedy }) })
+  } catch (error) {
+    const message = `the signing plugin '${name}' cannot be loaded: ${error instanceof Error ? error.message : String(error)}`
+    report.atValue([...path, 'sign'], {
+      code: 'plugin_failed',
+      message,
+      remedy: 'check that the package or file is there and runs',
+    })
+  }
+  return undefined
+}
+
+/** Of two that say the same thing one would be read, and nobody says which. */
+function checkRepeated(entries: readonly Placed[], query: object, report: Report): void {
+  const seen = new Set(Object.keys(query).map(name => `query ${name}`))
+  for (const { path, entry } of entries) {
+    const key = kinds.find(kind => entry[kind] !== undefined)
+    if (key === undefined) continue
+    const said = key === 'sign' ? key : `${key} ${key === 'header' ? entry.header?.toLowerCase() : entry.query}`
+    if (seen.has(said)) {
+      const message = key === 'sign' ? 'a request is signed once' : `'${String(entry[key])}' is there twice`
+      report.atValue([...path, key], { code: 'credential_repeated', message, remedy: 'keep one of the two' })
+    }
+    seen.add(said)
+  }
+}
 
 /** Notes a real upstream whose credential came out empty: `Bearer ` and nothing behind it. */
-export function checkCredentials(upstreams: ReadonlyMap<string, Upstream>, report: Report): void {
-  for (const { name, url, credential } of upstreams.values()) {
-    if (!credential || url.startsWith('simulator:')) continue
-    if (!/^(?:Bearer|Basic|Token)?\s*$/i.test(credential.value)) continue
-    const message = `the credential of '${name}' is empty; ${url} will refuse its requests`
-    const remedy = 'set the variable that it comes from, or take the credential out'
-    report.atValue(['upstreams', name, 'credential', 'value'], {
-      severity: 'note',
-      code: 'credential_empty',
-      message,
-      remedy,
-    })
+export function noteEmptyCredentials(
+  settings: unknown,
+  upstreams: ReadonlyMap<string, Upstream>,
+  report: Report,
+): void {
+  const written = (settings as { readonly upstreams: { readonly [name: string]: { readonly credential?: unknown } } })
+    ?.upstreams
+  for (const { name, url } of upstreams.values()) {
+    if (url.startsWith('simulator:')) continue
+    for (const { path, entry } of credentialEntries(['upstreams', name, 'credential'], written[name]?.credential)) {
+      if (entry.value === undefined || !/^(?:Bearer|Basic|Token)?\s*$/i.test(entry.value)) continue
+      const message = `the credential of '${name}' is empty; ${url} will refuse its requests`
+      const remedy = 'set the variable that it comes from, or take the credential out'
+      report.atValue([...path, 'value'], { severity: 'note', code: 'credential_empty', message, remedy })
+    }
   }
 }

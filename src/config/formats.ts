@@ -1,4 +1,11 @@
-import { durationText, moneyText, parseAddressRange, parseBytes, parseDuration } from '../kit/index.ts'
+import {
+  durationText,
+  moneyText,
+  parseAddressRange,
+  parseBytes,
+  parseDuration,
+  parseHostPattern,
+} from '../kit/index.ts'
 
 /** A kind of text that the schema names by `format`: how it is written, what more is asked of it, what would be right. */
 export type Format = {
@@ -118,6 +125,12 @@ export const formats = {
     shape: /^[\t\x20-\x7e]*$/,
     name: 'the value of a header',
     remedy: 'leave out line breaks and characters beyond ASCII',
+  },
+  'host-pattern': {
+    shape: /^(?:https?:\/\/)?(?:\*\.)?(?:\[[0-9A-Fa-f:.]+\]|[^\s/\\?#@:[\]*%]+)(?::\d{1,5})?$/,
+    also: text => parseHostPattern(text) !== undefined,
+    name: 'a host, or all below one',
+    remedy: 'write files.vendor.example or "*.vendor.example", with :PORT where it is not the usual one',
   },
   origin: {
     shape: /^https?:\/\/[^\s/?#@]+$/,

@@ -1,4 +1,4 @@
-import type { AnyPlugin, Schema } from '../kit/index.ts'
+import type { AnyPlugin, AnySigner, Schema } from '../kit/index.ts'
 import { type FormatName, formats, patternOf } from './formats.ts'
 import { admitOldNames } from './old-names.ts'
 import { parts } from './schema.ts'
@@ -100,9 +100,10 @@ function familySchema(plugins: PluginsByStep, unopened: readonly string[]): Sche
  * The schema of `gateway.yaml` (JSON Schema draft-07) for editors: every key described, and `${…}` admitted wherever a
  * value may stand, since an editor sees the file before references are filled in.
  */
-export function gatewaySchema(plugins: readonly AnyPlugin[]): SchemaData {
+export function gatewaySchema(plugins: readonly AnyPlugin[], signers: readonly AnySigner[] = []): SchemaData {
   const composed = composeSchema(new Map(plugins.map(plugin => [plugin.name, plugin])))
-  const editor = forEditors(admitOldNames(composed)) as SchemaData
+  const told = withUpstream(composed, upstream => withSigners(upstream, signers))
+  const editor = forEditors(admitOldNames(told)) as SchemaData
   const names = plugins.map(plugin => plugin.name)
   const properties = editor['properties'] as { readonly [name: string]: SchemaData }
   const pipeline = properties['pipeline'] as SchemaData
@@ -114,6 +115,29 @@ export function gatewaySchema(plugins: readonly AnyPlugin[]): SchemaData {
     ...editor,
     properties: { ...properties, pipeline: { ...pipeline, items } },
   }
+}
+
+/** The schema with another one for its upstreams. */
+export function withUpstream(schema: SchemaData, change: (upstream: SchemaData) => SchemaData): SchemaData {
+  const properties = schema['properties'] as { readonly upstreams: SchemaData }
+  const { upstreams } = properties
+  const own = change(upstreams['additionalProperties'] as SchemaData)
+  return { ...schema, properties: { ...properties, upstreams: { ...upstreams, additionalProperties: own } } }
+}
+
+/** Which keys stand under `with` follows from what stands at `sign`. */
+function withSigners(upstream: SchemaData, signers: readonly AnySigner[]): SchemaData {
+  if (signers.length === 0) return upstream
+  const properties = upstream['properties'] as { readonly credential: SchemaData }
+  const credential = properties.credential as { readonly properties: SchemaData; readonly items: SchemaData }
+  const choices = signers.map(({ name, options }) => ({
+    if: { properties: { sign: { const: name } }, required: ['sign'] },
+    ['then' as const]: { properties: { with: { description: `What ${name} has to know.`, ...options } } },
+  }))
+  const sign = { ...(credential.properties['sign'] as SchemaData), examples: signers.map(({ name }) => name) }
+  const own = { properties: { ...credential.properties, sign }, allOf: choices }
+  const items = { ...credential.items, ...own }
+  return { ...upstream, properties: { ...properties, credential: { ...credential, ...own, items } } }
 }
 
 const reference = String.raw`\$\{`

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { AnyPlugin, Plan } from '../kit/index.ts'
 import { buildParts, buildPlan, type Settings } from './build.ts'
-import { checkCredentials } from './check-credentials.ts'
+import { checkCredentials, noteEmptyCredentials, type ResolveSigner } from './check-credentials.ts'
 import { checkNames, type KnownNames } from './check-names.ts'
 import { checkRoutes } from './check-routes.ts'
 import { checkWorkers } from './check-workers.ts'
@@ -42,6 +42,9 @@ export type LoadRequest = {
   readonly resolvePlugin: ResolvePlugin
   /** Names to suggest where a plugin is unknown. */
   readonly knownPlugins?: readonly string[]
+  /** Finds the plugins that sign for upstreams; without it there are none. */
+  readonly resolveSigner?: ResolveSigner
+  readonly knownSigners?: readonly string[]
   /** Dialects and local answers that routes may name; absent names are not checked. */
   readonly known?: KnownNames
 }
@@ -80,10 +83,17 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   checkRoutes(root, source, report, known.isConsolePath)
   checkWorkers(settings, report)
   inspectOptions(settings, pipeline, report)
+  await checkCredentials(settings, {
+    root,
+    source,
+    report,
+    resolveSigner: request.resolveSigner,
+    knownSigners: request.knownSigners ?? [],
+  })
   const { operations = new Map() } = known
   const sketch = { settings, root, source, pipeline, known: builtIn, report, operations }
   const parts = buildParts(sketch)
-  checkCredentials(parts.upstreams, report)
+  noteEmptyCredentials(settings, parts.upstreams, report)
   inspectFamilies(parts, sketch)
 
   const findings = report.findings(secrets)

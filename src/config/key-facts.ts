@@ -1,6 +1,6 @@
-import type { AnyPlugin } from '../kit/index.ts'
+import type { AnyPlugin, AnySigner } from '../kit/index.ts'
 import { type FormatName, formats } from './formats.ts'
-import { composeSchema, type SchemaData } from './gateway-schema.ts'
+import { composeSchema, type SchemaData, withUpstream } from './gateway-schema.ts'
 
 /** What there is to know of one key of `gateway.yaml`. */
 export type KeyFacts = {
@@ -26,9 +26,33 @@ export const anyName = 'NAME'
 const element = '[]'
 
 /** Every key of the configuration in the order of the schema, sections and options of these plugins included. */
-export function listKeys(plugins: readonly AnyPlugin[]): readonly KeyFacts[] {
-  const root = composeSchema(new Map(plugins.map(plugin => [plugin.name, plugin])))
+export function listKeys(plugins: readonly AnyPlugin[], signers: readonly AnySigner[]): readonly KeyFacts[] {
+  const composed = composeSchema(new Map(plugins.map(plugin => [plugin.name, plugin])))
+  const root = withUpstream(composed, upstream => withKeysOf(upstream, signers))
   return [...placesBelow({ steps: [], schema: root, required: true })].map(toFacts)
+}
+
+/** What signing plugins have to know has one place for all of them: each key says whose it is. */
+function withKeysOf(upstream: SchemaData, signers: readonly AnySigner[]): SchemaData {
+  const keys: { [name: string]: SchemaData } = {}
+  for (const { name: signer, options } of signers)
+    for (const [name, own] of Object.entries(
+      (options['properties'] ?? {}) as { readonly [name: string]: SchemaData },
+    )) {
+      const before = keys[name]
+      const told = `${signer}: ${String(own['description'])}`
+      // Of a name that several have, none has the default alone.
+      const { default: _, ...shared } = { ...own, ...before }
+      keys[name] = before
+        ? { ...shared, description: `${String(before['description'])} ${told}` }
+        : { ...own, description: told }
+    }
+  const properties = upstream['properties'] as { readonly credential: SchemaData }
+  const { credential } = properties
+  const entry = credential['properties'] as { readonly with: SchemaData }
+  const own = { ...entry, with: { ...entry.with, properties: keys } }
+  const items = { ...(credential['items'] as SchemaData), properties: own }
+  return { ...upstream, properties: { ...properties, credential: { ...credential, properties: own, items } } }
 }
 
 function* placesBelow(place: Place): Generator<Place> {
@@ -47,7 +71,9 @@ function* childrenOf({ steps, schema }: Place): Generator<Place> {
     yield { steps: [...steps, name], schema: about(own), required: wanted.includes(name) }
   const { additionalProperties: free, items } = schema
   if (isSchema(free)) yield { steps: [...steps, anyName], schema: about(free), required: false }
-  if (isSchema(items)) yield { steps: [...steps, element], schema: about(items), required: false }
+  // A list of what may stand there alone has no keys of its own.
+  if (isSchema(items) && (items['properties'] === undefined || items['properties'] !== schema['properties']))
+    yield { steps: [...steps, element], schema: about(items), required: false }
   const alternatives = (schema['anyOf'] ?? schema['oneOf'] ?? []) as readonly SchemaData[]
   for (const own of alternatives) yield* childrenOf({ steps, schema: about(own), required: false })
 }
@@ -127,6 +153,7 @@ const written: { readonly [name in FormatName]?: string } = {
   'otlp-endpoint': 'http://127.0.0.1:4318',
   'header-name': 'authorization',
   'header-value': '"Bearer ${ALPHA_API_KEY}"',
+  'host-pattern': '"*.vendor.example"',
   origin: 'https://app.example',
   route: 'POST /v1/images/edits',
   'route-spelling': '/images/edits',

@@ -285,6 +285,22 @@ const calls = {
   additionalProperties: call,
 } as const satisfies Schema
 
+const credentialKeys = {
+  header: { type: 'string', format: 'header-name', description: 'Name of the header, such as authorization.' },
+  query: { type: 'string', minLength: 1, description: 'Name of the parameter instead, such as key.' },
+  value: {
+    type: 'string',
+    format: 'header-value',
+    description: 'Its whole value: "Bearer ${ALPHA_API_KEY}", or "${file:/run/secrets/alpha}".',
+  },
+  sign: {
+    type: 'string',
+    minLength: 1,
+    description: 'Name of the plugin that signs each request instead, such as aws-sigv4 or google-token.',
+  },
+  with: { type: 'object', description: 'What the signing plugin has to know: the keys that it names.' },
+} as const satisfies { readonly [name: string]: Schema }
+
 const upstream = {
   type: 'object',
   additionalProperties: false,
@@ -297,18 +313,25 @@ const upstream = {
       description: 'http(s)://HOST[/PATH], which the path of a route is appended to, or simulator:NAME.',
     },
     credential: {
-      type: 'object',
+      type: ['object', 'array'],
+      description:
+        'What it knows us by: a header, a parameter of the query, or what a signing plugin works out; or a list of these. Their values are secrets: never logged, never shown, never sent anywhere else.',
       additionalProperties: false,
-      description: 'The one header that carries our key. Its value is a secret: never logged, never shown.',
-      required: ['header', 'value'],
-      properties: {
-        header: { type: 'string', format: 'header-name', description: 'Name of the header, such as authorization.' },
-        value: {
-          type: 'string',
-          format: 'header-value',
-          description: 'Its whole value: "Bearer ${ALPHA_API_KEY}", or "${file:/run/secrets/alpha}".',
-        },
+      properties: credentialKeys,
+      minItems: 1,
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        description: 'One of several; all of them go with every request.',
+        properties: credentialKeys,
       },
+    },
+    query: {
+      type: 'object',
+      description: 'Fixed parameters of the query of every request, such as api-version; a caller cannot change them.',
+      propertyNames: { type: 'string', minLength: 1 },
+      additionalProperties: { type: 'string', format: 'header-value', description: 'Value of the parameter.' },
+      default: {},
     },
     headers: {
       type: 'object',

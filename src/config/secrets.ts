@@ -1,3 +1,4 @@
+import { isSecretName } from '../kit/index.ts'
 import { scalarsOf, type Path, type Span, type Tree } from './tree.ts'
 
 /** What must not be shown, and where it stands. */
@@ -32,11 +33,24 @@ const cover = '***'
 
 /** True where a scalar is secret by where it stands: a credential's value, fixed headers, addresses that hold a password. */
 export function isSecretPlace(path: Path): boolean {
-  const [top, , part, name] = path
-  if (top === 'upstreams' && part === 'headers') return true
+  const [top, , part] = path
+  if (top === 'upstreams' && (part === 'headers' || part === 'query')) return true
   if (top === 'observability' && part === 'headers') return true
-  if (top === 'upstreams' && part === 'credential') return name !== 'header'
+  if (part === 'calls' && isSecretName(String(path.at(-1)))) return true
+  if (top === 'upstreams' && part === 'credential') return isSecretOfCredential(path.slice(3))
   return path.some(step => typeof step === 'string' && secretName.test(step)) && top !== 'models' && top !== 'groups'
+}
+
+/** Of what signing plugins have to know, what everybody may: where it leads and what it is for. All else is secret. */
+const publicOption =
+  /^(?:region|service|scopes?|audience|resource|action|version|issuer|subject|algorithm|key_id|client_id|\w*url|\w*header|ttl|lifetime)$/
+const credentialNames = ['header', 'query', 'sign']
+
+/** `path` leads from the credential to a scalar, by an index where it is one of a list. */
+function isSecretOfCredential(path: Path): boolean {
+  const [name, ...inside] = typeof path[0] === 'number' ? path.slice(1) : path
+  if (name === 'with') return !publicOption.test(String(inside[0]))
+  return !credentialNames.includes(String(name))
 }
 
 /** `${NAME}`, `${NAME:-` and `${file:…}` name a secret's place and may be shown; a default may not. */

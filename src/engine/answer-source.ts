@@ -1,4 +1,4 @@
-import type { Stage, Upstream } from '../kit/index.ts'
+import { secretsOfUpstream, type Stage, type Upstream } from '../kit/index.ts'
 import { DecodedAnswer, type Source } from './decode.ts'
 import { createRedaction } from './redact.ts'
 import type { AnswerHead, Call } from './transport.ts'
@@ -9,7 +9,7 @@ export function openSource(call: Call, head: AnswerHead, upstream: Upstream): So
 }
 
 /** What stands before every plugin's stages: upstreams quote the key that they refuse. */
-export function firstStages(status: number, upstream: Upstream): readonly Stage[] {
-  const redaction = status < 400 ? undefined : createRedaction(upstream.credential)
+export function firstStages(status: number, { upstream, signed }: Call): readonly Stage[] {
+  const redaction = status < 400 ? undefined : createRedaction([...secretsOfUpstream(upstream), ...(signed ?? [])])
   return redaction ? [redaction] : []
 }

@@ -1,5 +1,7 @@
-import type { Body, Reach, Upstream } from '../kit/index.ts'
+import type { Body, Reach, Signer, Upstream } from '../kit/index.ts'
 import type { Coding } from './codings.ts'
+import type { ForeignPlace } from './foreign-url.ts'
+import type { FixedQuery } from './fixed-query.ts'
 import type { AnswerHeaders, Pool } from './upstream/index.ts'
 
 /** What reads an upstream's answer. Chunks come only after `start` was called, in order, and never after `cut`. */
@@ -9,12 +11,19 @@ export type Sink = {
   cut(failure: Error): void
 }
 
+/** Where a request goes instead of its upstream: an address out of an answer that `checkForeign` has allowed. */
+export type Foreign = ForeignPlace & {
+  /** The upstream's credentials go there too, because the file says so. */
+  readonly withCredential: boolean
+}
+
 /** One request to an upstream, with everything that is needed to send it. */
 export type CallRequest = {
   readonly upstream: Upstream
   readonly method: string
   /** Path and query as the upstream gets them. */
   readonly path: string
+  readonly foreign?: Foreign
   /** Flat list of names and values. */
   readonly headers: string[]
   readonly body: Body
@@ -25,6 +34,8 @@ export type CallRequest = {
 /** An answer under way, whoever gives it: one request to an upstream, or several. */
 export type Call = {
   readonly upstream: Upstream
+  /** Secrets that were made for this request alone; absent where nothing was. */
+  readonly signed?: readonly string[] | undefined
   /** Settles when the answer's head has come, or never will. */
   readonly head: Promise<AnswerHead>
   readonly reach: Reach
@@ -58,6 +69,10 @@ export type Destination = {
   readonly prefix: string
   /** For the line `host`. */
   readonly host: string
+  /** What every path is given; absent for nothing. */
+  readonly query?: FixedQuery | undefined
+  /** Makes what goes with each request; absent where nothing is made. */
+  readonly signer?: Signer | undefined
   /** The operator's own headers ask that no connection is used again. */
   readonly closes: boolean
   readonly pool: Pool

@@ -64,6 +64,10 @@ export class Conversation implements Call, Asker {
     return this.#isLeft
   }
 
+  get signed(): readonly string[] {
+    return [...this.#calls].flatMap(call => call.signed ?? [])
+  }
+
   get isSent(): boolean {
     return this.#isSent
   }

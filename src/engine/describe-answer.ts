@@ -1,5 +1,6 @@
-import type { Reach, Upstream } from '../kit/index.ts'
+import { Failure, type Reach, SigningError, type Upstream } from '../kit/index.ts'
 import { fail } from './errors.ts'
+import { AddressRefused } from './foreign-url.ts'
 import { type AnswerHeaders, UnsendableRequest, WireFault } from './upstream/index.ts'
 
 /** What makes an answer's head unusable, if anything does. */
@@ -15,12 +16,22 @@ export function findFault(status: number, headers: AnswerHeaders): string | unde
   return undefined
 }
 
+/** What a request is called that could not be signed: a reason that is no secret, or that the plugin is at fault. */
+export function describeUnsigned(error: unknown): Error {
+  if (error instanceof UnsendableRequest) return error
+  const isTold = error instanceof SigningError || error instanceof Failure
+  const why = isTold ? error.message.replace(/\.$/, '') : 'its signing plugin failed'
+  return fail('upstream_unsigned', { why }, { cause: error })
+}
+
 /** What a call that failed is called, by how far it had come. */
 export function describeFailure(error: Error, reach: Reach, upstream: Upstream): Error {
   const { code } = error as NodeJS.ErrnoException
   const extra = { cause: error }
   // A fault of ours, or of a plugin, and none of the upstream's.
   if (error instanceof UnsendableRequest) return error
+  if (error instanceof AddressRefused)
+    return fail('upstream_address_refused', { url: `${error.host}, which leads into a private network` }, extra)
   if (reach === 'untouched') {
     if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT')
       return fail('upstream_connect_timeout', { ms: upstream.timeouts.connectMs }, extra)

@@ -23,6 +23,7 @@ import {
   type Random,
   type Reach,
   Roster,
+  type SignerHost,
   Slots,
   type StoredAnswer,
   type Target,
@@ -51,7 +52,7 @@ import { collect, planJob } from './resume.ts'
 import { errorAnswer, idHeaders, ownHeaders, sendAnswer, unbuffered } from './respond.ts'
 import { findTarget } from './target.ts'
 import { toRequest } from './question.ts'
-import { type AnswerHead, type Call, Transport } from './transport.ts'
+import { type AnswerHead, type Call, type SignerOf, Transport } from './transport.ts'
 import { type LongTurn, Stopwatch, Turns } from './turns.ts'
 import { isDefiniteRefusal, retryAfterMs, saysNo } from './verdict.ts'
 
@@ -86,6 +87,8 @@ export type EngineParts = {
   readonly ids: Ids
   /** Opens connections to upstreams; the engine's own by default. */
   readonly connect?: Connect | undefined
+  /** Who signs for an upstream. */
+  readonly signerOf?: SignerOf
   readonly log: Log
   /** How slow callers may be; for tests of it, which have no minutes. */
   readonly callers?: { readonly bodyPace?: BodyPace; readonly writeIdleMs?: number }
@@ -120,7 +123,7 @@ export class Engine {
     this.#shared = { clock, detached: 0 }
     this.#patience = new Deadlines(clock)
     this.#bodyPatience = { deadlines: new Deadlines(clock), pace: parts.callers?.bodyPace ?? bodyPace }
-    this.#transport = new Transport(url => parts.resolveUrl(url), clock, parts.connect)
+    this.#transport = new Transport(url => parts.resolveUrl(url), clock, parts.connect, parts.signerOf)
     this.#turns = new Turns(clock, turn => {
       parts.turnWasLong?.(turn)
       const { request, step, ms } = turn
@@ -139,6 +142,11 @@ export class Engine {
 
   get heldBytes(): number {
     return this.#budget.held
+  }
+
+  /** Asks where a signer's tokens are minted. @throws Failure upstream_* */
+  get post(): SignerHost['post'] {
+    return this.#transport.post
   }
 
   /** Whether an upstream is paused after failures: its circuit breaker is open. */
@@ -262,7 +270,7 @@ export class Engine {
       if (this.#stopped) throw this.#stopped
       const head = await call.head
       const headers = replyHeaders(head.headers, ex.dialect)
-      const stages = firstStages(head.status, target.upstream)
+      const stages = firstStages(head.status, call)
       const shaping = running.pipeline.onReply(ex, { status: head.status, headers, stages }, target)
       const answer = await collect(call, head, isPromise(shaping) ? await shaping : shaping)
       outcome = { kind: 'answered', status: head.status, reach: head.status < 400 ? 'complete' : 'refused' }
@@ -481,7 +489,7 @@ export class Engine {
       {
         status: head.status,
         headers: source === call ? headers : withoutLength(headers),
-        stages: firstStages(head.status, upstream),
+        stages: firstStages(head.status, call),
         endUnknown: state.endUnknown,
       },
       target,

@@ -97,6 +97,11 @@ export const errors = {
     type: server,
     text: 'The upstream could not be reached ({reason}). Nothing was sent to it.',
   },
+  upstream_unsigned: {
+    status: 502,
+    type: server,
+    text: 'The request could not be signed for the upstream ({why}). Nothing was sent to it.',
+  },
   upstream_connect_timeout: {
     status: 504,
     type: server,

@@ -1,4 +1,5 @@
 import type { Dialect, Head, Upstream } from '../kit/index.ts'
+import { fixedParameters, readName } from './fixed-query.ts'
 
 /** Of the caller's headers, those that any upstream may see; a dialect adds its own. */
 const requestPass = ['accept'] as const
@@ -53,37 +54,40 @@ const readableShape = /^\$?alt=(?:sse|json)$/
 
 /**
  * The query of a request as upstreams may see it: without parameters that are keys by their name, since the caller's key is
- * for us alone, and without those that would make an answer unreadable to us.
+ * for us alone, without those that would make an answer unreadable to us, and without what is fixed for the upstream.
  */
-export function upstreamQuery(query: string): string {
+export function upstreamQuery(query: string, upstream?: Upstream): string {
   if (query === '') return query
+  const fixed = upstream && fixedHeaders(upstream).parameters
   const kept = query.split('&').filter(pair => {
     const name = readName(pair)
+    if (fixed?.has(name)) return false
     return !keyParameter.test(name) && (!shapeParameter.test(name) || readableShape.test(pair))
   })
   return kept.join('&')
 }
 
-function readName(pair: string): string {
-  const name = pair.split('=', 1)[0] ?? ''
-  try {
-    return decodeURIComponent(name)
-  } catch {
-    return name
-  }
+type FixedHeaders = {
+  readonly list: readonly string[]
+  readonly names: ReadonlySet<string>
+  /** Names in the query that a caller has no say in. */
+  readonly parameters: ReadonlySet<string>
 }
-
-type FixedHeaders = { readonly list: readonly string[]; readonly names: ReadonlySet<string> }
-const known = new WeakMap<Upstream, FixedHeaders>()
+type Settings = Pick<Upstream, 'credential' | 'headers' | 'query'>
+const known = new WeakMap<Settings, FixedHeaders>()
 
 /** What every request to an upstream carries, worked out once. */
-export function fixedHeaders(upstream: Upstream): FixedHeaders {
+export function fixedHeaders(upstream: Settings): FixedHeaders {
   let fixed = known.get(upstream)
   if (!fixed) {
     const list = ['user-agent', 'tollgate', 'accept-encoding', 'identity']
-    if (upstream.credential) list.push(upstream.credential.header, upstream.credential.value)
-    for (const [name, value] of Object.entries(upstream.headers)) list.push(name, value)
-    fixed = { list, names: new Set(Object.keys(upstream.headers)) }
+    const own = upstream.credential.flatMap(one => (one.kind === 'header' ? [[one.header, one.value] as const] : []))
+    for (const [name, value] of [...own, ...Object.entries(upstream.headers)]) list.push(name, value)
+    fixed = {
+      list,
+      names: new Set([...own.map(([name]) => name), ...Object.keys(upstream.headers)]),
+      parameters: fixedParameters(upstream),
+    }
     known.set(upstream, fixed)
   }
   return fixed

@@ -27,7 +27,11 @@ export function addressOf(ex: Exchange, target: Target): Address {
   if (call) return callAddress(call, ex, target)
   const { upstreamPath: template } = route
   const path = template.includes('{') ? fillPath(template, { ...ex.params, model: target.sendAs }) : template
-  return { method: route.method, path: withQuery(path, upstreamQuery(ex.head.query)), headers: noHeaders }
+  return {
+    method: route.method,
+    path: withQuery(path, upstreamQuery(ex.head.query, target.upstream)),
+    headers: noHeaders,
+  }
 }
 
 function callAddress({ path, method, query, headers, stream }: Call, ex: Exchange, target: Target): Address {

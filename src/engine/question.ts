@@ -1,6 +1,7 @@
-import type { Body, Question, Upstream } from '../kit/index.ts'
+import { type Body, type HostPattern, parseHostPattern, type Question, type Upstream } from '../kit/index.ts'
 import type { CallRequest } from './call-request.ts'
 import { fail } from './errors.ts'
+import { checkForeign } from './foreign-url.ts'
 import { fixedHeaders } from './headers.ts'
 import type { Address } from './outbound.ts'
 
@@ -29,11 +30,59 @@ export function toRequest(question: Question, { upstream, address, reuse, header
     return { upstream, method, path: question.path ?? address.path, headers: list, body, reuse }
   }
   const own = new URL(resolve(upstream.url))
-  const asked = URL.canParse(url, own.origin) ? new URL(url, own.origin) : undefined
-  if (asked?.origin !== own.origin)
-    throw fail('upstream_address_refused', { url: (asked?.origin ?? url).slice(0, 120) })
-  const there = { ...upstream, url: asked.origin }
-  return { upstream: there, method, path: asked.pathname + asked.search, headers: toList(there, more), body, reuse }
+  const verdict = checkForeign(url, { own, hosts: patternsOf(question.hosts) })
+  if (verdict.kind === 'refused') throw fail('upstream_address_refused', { url: verdict.why })
+  const { url: asked, sameOrigin } = verdict
+  const path = asked.pathname + asked.search
+  if (sameOrigin) {
+    const there = { ...upstream, url: asked.origin }
+    return { upstream: there, method, path, headers: toList(there, more), body, reuse }
+  }
+  // A key that is sent encrypted is not sent in clear because an answer says so.
+  const isSafe = asked.protocol === 'https:' || own.protocol === 'http:'
+  const withCredential = question.withCredential === true && isSafe
+  const told = { ...question.headers, ...contentType(body) }
+  const list = withCredential ? toList(upstream, told) : toList(stranger, told)
+  return {
+    upstream: hastened(upstream),
+    method,
+    path,
+    headers: list,
+    body,
+    reuse: false,
+    foreign: { ...verdict, withCredential },
+  }
+}
+
+/** Whom nobody's headers go to. */
+const stranger: Pick<Upstream, 'credential' | 'headers' | 'query'> = { credential: [], headers: {}, query: {} }
+
+/** A host that an answer names is waited for no longer than so. */
+const foreignFirstByteMs = 30_000
+const foreignTotalMs = 120_000
+
+function hastened(upstream: Upstream): Upstream {
+  const { firstByteMs, totalMs } = upstream.timeouts
+  const timeouts = {
+    ...upstream.timeouts,
+    firstByteMs: Math.min(firstByteMs, foreignFirstByteMs),
+    totalMs: Math.min(totalMs, foreignTotalMs),
+  }
+  return { ...upstream, timeouts }
+}
+
+/** By the list as it stands in the plan. */
+const parsed = new WeakMap<readonly string[], readonly HostPattern[]>()
+
+/** What is no pattern, which `check` tells, names nobody. */
+function patternsOf(hosts: readonly string[] | undefined): readonly HostPattern[] {
+  if (!hosts) return []
+  let patterns = parsed.get(hosts)
+  if (!patterns) {
+    patterns = hosts.flatMap(host => parseHostPattern(host) ?? [])
+    parsed.set(hosts, patterns)
+  }
+  return patterns
 }
 
 function contentType(body: Body): { readonly [name: string]: string } {
@@ -41,7 +90,10 @@ function contentType(body: Body): { readonly [name: string]: string } {
   return body.kind === 'stream' || body.kind === 'composed' ? { 'content-type': body.contentType } : {}
 }
 
-function toList(upstream: Upstream, more: { readonly [name: string]: string }): string[] {
+function toList(
+  upstream: Pick<Upstream, 'credential' | 'headers' | 'query'>,
+  more: { readonly [name: string]: string },
+): string[] {
   const list = [...fixedHeaders(upstream).list]
   for (const [name, value] of Object.entries(more)) list.push(name, value)
   return list

@@ -1,18 +1,20 @@
-import type { Stage, Upstream } from '../kit/index.ts'
+import type { Stage } from '../kit/index.ts'
 
 /** Parts of a credential that are shorter are words such as Bearer, or nothing to hide. */
 const secretCharsMin = 6
 const star = 0x2a
 
 /**
- * Strikes our own credential out of an answer: upstreams quote the key that they refuse, and the caller is not to learn
+ * Strikes our own credentials out of an answer: upstreams quote the key that they refuse, and the caller is not to learn
  * it (`docs/security.md#keys-that-upstreams-quote`). As many stars as there were bytes, so that a Content-Length stays
  * true. Undefined where there is nothing to hide.
  */
-export function createRedaction(credential: Upstream['credential']): Stage | undefined {
-  const secrets = (credential?.value.split(/\s+/) ?? [])
+export function createRedaction(texts: readonly string[]): Stage | undefined {
+  const parts = texts
+    .flatMap(text => text.split(/\s+/))
     .filter(part => part.length >= secretCharsMin && !/^(?:bearer|basic)$/i.test(part))
-    .map(part => Buffer.from(part))
+  // Those of a query are quoted as they were sent.
+  const secrets = [...new Set(parts.flatMap(part => [part, encodeURIComponent(part)]))].map(part => Buffer.from(part))
   return secrets.length === 0 ? undefined : new Redaction(secrets)
 }
 

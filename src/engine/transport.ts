@@ -1,8 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
 import httpProxy from 'http-proxy-3'
-import type { Clock, Connect, Upstream } from '../kit/index.ts'
-import type { CallRequest, Destination } from './call-request.ts'
+import type { Clock, Composed, Connect, Fetched, Signer, SignerHost, Upstream } from '../kit/index.ts'
+import type { CallRequest, Destination, Foreign } from './call-request.ts'
 import { Deadlines } from './deadlines.ts'
+import { createFixedQuery } from './fixed-query.ts'
+import { lookupOf } from './foreign-url.ts'
+import { HeardBody } from './heard-body.ts'
 import { addressOf, Dialler, Pool } from './upstream/index.ts'
 import { UpstreamCall } from './upstream-call.ts'
 
@@ -10,6 +14,21 @@ export type { AnswerHead, Call, Sink } from './call-request.ts'
 export { UpstreamCall } from './upstream-call.ts'
 
 const connectionsMax = 256
+
+/** Who signs for an upstream, if anybody does. */
+export type SignerOf = (upstream: Upstream) => Signer | undefined
+
+/** What is asked where tokens are minted. */
+const mint: Omit<Upstream, 'url'> = {
+  name: 'tokens',
+  credential: [],
+  headers: {},
+  query: {},
+  timeouts: { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 10_000, afterLeaveMs: 0 },
+  answerBytesMax: 65_536,
+  reuse: false,
+  cooldown: { failures: 1, forMs: 1 },
+}
 
 type Options = { readonly call?: UpstreamCall }
 
@@ -24,13 +43,15 @@ export class Transport {
   readonly #deadlines: Deadlines
   readonly #resolve: (url: string) => string
   readonly #connect: Connect | undefined
+  readonly #signerOf: SignerOf
 
   /**
    * `resolve` turns an upstream's url as written (`simulator:NAME`) into one that can be dialled; `connect` dials it, in
-   * place of this machine's network.
+   * place of this machine's network; `signerOf` knows who signs for an upstream.
    */
-  constructor(resolve: (url: string) => string, clock: Clock, connect?: Connect) {
+  constructor(resolve: (url: string) => string, clock: Clock, connect?: Connect, signerOf: SignerOf = () => undefined) {
     this.#resolve = resolve
+    this.#signerOf = signerOf
     this.#deadlines = new Deadlines(clock)
     this.#connect = connect
     this.#proxy.before('web', 'stream', this.#pass)
@@ -40,7 +61,7 @@ export class Transport {
   /** Sends a request; resolves when the answer's head is there. @throws Failure upstream_* */
   send(req: IncomingMessage, res: ServerResponse, request: CallRequest): UpstreamCall {
     const call = new UpstreamCall(request, this.#deadlines)
-    this.#proxy.web(req, res, { target: this.#destination(request.upstream).origin, call } as Options as object)
+    this.#proxy.web(req, res, { target: this.#destinationOf(request).origin, call } as Options as object)
     return call
   }
 
@@ -49,6 +70,31 @@ export class Transport {
     const call = new UpstreamCall(request, this.#deadlines)
     this.#dispatch(call)
     return call
+  }
+
+  /** A request of a signer's own; no upstream's credential goes with it. @throws Failure upstream_* */
+  readonly post: SignerHost['post'] = async (url, { headers, body }): Promise<Fetched> => {
+    const { origin, pathname, search } = new URL(url)
+    const call = new UpstreamCall(
+      {
+        upstream: { ...mint, url: origin },
+        method: 'POST',
+        path: pathname + search,
+        headers: ['user-agent', 'tollgate', 'accept-encoding', 'identity', ...headers],
+        body: composed(Buffer.from(body)),
+        reuse: false,
+      },
+      this.#deadlines,
+    )
+    try {
+      call.dispatch(this.#destination(call.upstream))
+    } catch (error) {
+      call.fail(error as Error)
+    }
+    const head = await call.head
+    const chunks: Buffer[] = []
+    for await (const chunk of new HeardBody(call, mint.answerBytesMax, () => undefined)) chunks.push(Buffer.from(chunk))
+    return { status: head.status, headers: head.headers, body: Buffer.concat(chunks) }
   }
 
   async close(): Promise<void> {
@@ -65,9 +111,28 @@ export class Transport {
 
   #dispatch(call: UpstreamCall): void {
     try {
-      call.dispatch(this.#destination(call.request.upstream))
+      call.dispatch(this.#destinationOf(call.request))
     } catch (error) {
       call.fail(error as Error)
+    }
+  }
+
+  #destinationOf({ foreign, upstream }: CallRequest): Destination {
+    return foreign ? this.#foreignDestination(foreign, upstream) : this.#destination(upstream)
+  }
+
+  /** A connection of its own, which nobody else has had or will have. */
+  #foreignDestination(foreign: Foreign, upstream: Upstream): Destination {
+    const { url, withCredential } = foreign
+    const { connectMs } = upstream.timeouts
+    const dialler = new Dialler(addressOf(url), connectMs, this.#deadlines.clock, this.#connect, lookupOf(foreign))
+    return {
+      origin: new URL(url.origin),
+      prefix: '',
+      host: url.host,
+      closes: true,
+      ...(withCredential && { query: createFixedQuery(upstream), signer: this.#signer(upstream) }),
+      pool: new Pool(dialler, this.#deadlines, 1),
     }
   }
 
@@ -82,11 +147,21 @@ export class Transport {
         prefix: url.pathname.replace(/\/$/, ''),
         host: named ?? url.host,
         closes: /(?:^|,)\s*close\s*(?:,|$)/i.test(headerOf(upstream, 'connection') ?? ''),
+        query: createFixedQuery(upstream),
+        signer: this.#signer(upstream),
         pool: this.#pool(url, named, upstream.timeouts.connectMs),
       }
       this.#destinations.set(upstream, destination)
     }
     return destination
+  }
+
+  /** What is to be signed is not sent without. */
+  #signer(upstream: Upstream): Signer | undefined {
+    const signer = this.#signerOf(upstream)
+    if (!signer && upstream.credential.some(({ kind }) => kind === 'sign'))
+      throw new Error(`nobody signs for upstream ${upstream.name}`)
+    return signer
   }
 
   #pool(url: URL, named: string | undefined, connectMs: number): Pool {
@@ -99,6 +174,11 @@ export class Transport {
     }
     return pool
   }
+}
+
+/** A small body; its content type stands among the headers. */
+function composed(whole: Buffer): Composed {
+  return { kind: 'composed', contentType: '', bytes: whole.length, whole, open: () => Readable.from([whole]) }
 }
 
 /** One of the operator's own headers, however he writes its name. */

@@ -1,9 +1,11 @@
-import type { EncodedForm, Reach, Upstream } from '../kit/index.ts'
+import { type EncodedForm, isPromise, type Reach, type Signer, type Upstream } from '../kit/index.ts'
 import type { AnswerHead, Call, CallRequest, Destination, Sink } from './call-request.ts'
 import { parseCodings } from './codings.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
-import { describeFailure, findFault } from './describe-answer.ts'
+import { describeFailure, describeUnsigned, findFault } from './describe-answer.ts'
 import { fail } from './errors.ts'
+import { withFixedQuery } from './fixed-query.ts'
+import { type SignedRequest, signRequest } from './sign-request.ts'
 import { type Connection, type ParsedHead, type Waiter, type WaitingLine, writeHead } from './upstream/index.ts'
 
 /** Interim answers (1xx) before the answer: any number, and together at most so many bytes. */
@@ -32,6 +34,9 @@ export class UpstreamCall implements Call, Waiter, Timed {
   /** What is written first: all of the head but how long the body is. */
   #lines = ''
   #form: EncodedForm | undefined
+  /** Who has made its signature. */
+  #signer: Signer | undefined
+  signed: readonly string[] | undefined
   #sink: Sink | undefined
   #early: Buffer[] = []
   #isOver = false
@@ -90,7 +95,8 @@ export class UpstreamCall implements Call, Waiter, Timed {
   }
 
   /** @throws UnsendableRequest */
-  dispatch({ pool, prefix, host, closes }: Destination): void {
+  dispatch(destination: Destination): void {
+    const { pool, prefix, host, closes, query, signer } = destination
     const { method, path, headers, reuse, body } = this.request
     this.isFresh = !reuse || closes
     if (body.kind === 'form') {
@@ -99,9 +105,36 @@ export class UpstreamCall implements Call, Waiter, Timed {
     }
     // It may break off while a connection is waited for, when nobody reads it yet.
     if (body.kind === 'stream') body.source.on('error', ignore)
-    this.#lines = writeHead({ method, path: joinPath(prefix, path), host, headers, reuse: !this.isFresh })
+    const joined = joinPath(prefix, path)
+    const whole = query ? withFixedQuery(joined, query) : joined
+    if (signer) return this.#sign(destination, signer, whole)
+    this.#lines = writeHead({ method, path: whole, host, headers, reuse: !this.isFresh })
     this.#deadlines.watch(this)
     pool.ask(this, this.#startedAt)
+  }
+
+  /** Its deadlines run while it is signed, and whoever ends it meanwhile ends it. */
+  #sign(destination: Destination, signer: Signer, path: string): void {
+    const { origin, host } = destination
+    const { method, headers, body } = this.request
+    this.#signer = signer
+    this.#deadlines.watch(this)
+    const unsigned = { method, origin: `${origin.protocol}//${host}`, path, headers, body, form: this.#form }
+    const onFault = (error: unknown): void => this.#giveUp(describeUnsigned(error))
+    try {
+      const signing = signRequest(signer, unsigned)
+      if (isPromise(signing)) signing.then(signed => this.#post(destination, signed)).catch(onFault)
+      else this.#post(destination, signing)
+    } catch (error) {
+      onFault(error)
+    }
+  }
+
+  #post({ pool, host }: Destination, { path, headers, secrets }: SignedRequest): void {
+    if (this.#isOver) return
+    this.signed = secrets
+    this.#lines = writeHead({ method: this.request.method, path, host, headers, reuse: !this.isFresh })
+    pool.ask(this, this.#deadlines.clock.tick())
   }
 
   onStart(connection: Connection): void {
@@ -195,6 +228,7 @@ export class UpstreamCall implements Call, Waiter, Timed {
     if (!codings) return this.#refuse('a content-encoding that was not asked for and is not known')
     const wrong = findFault(status, headers)
     if (wrong) return this.#refuse(wrong)
+    if (status === 401) this.#signer?.refused?.()
     this.reach = 'truncated'
     this.#answered = true
     const length = headers['content-length']

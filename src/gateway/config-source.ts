@@ -58,9 +58,11 @@ export class ConfigSource {
    * Reads a text that a person pasted as the configuration. Code that the configuration in use does not name already is not
    * loaded for it, whatever the text says.
    */
-  async check(text: string, { pipeline }: Plan) {
+  async check(text: string, { pipeline, upstreams }: Plan) {
     const finder = this.finder()
     const named = new Set([...finder.knownPlugins, ...pipeline.map(step => step.plugin)])
+    const inUse = [...upstreams.values()].flatMap(({ credential }) => credential)
+    const signing = new Set([...finder.knownSigners, ...inUse.flatMap(one => (one.kind === 'sign' ? one.signer : []))])
     const loaded = await loadPlan({
       file: this.file,
       text,
@@ -68,6 +70,8 @@ export class ConfigSource {
       variablesAreSecret: true,
       knownPlugins: finder.knownPlugins,
       resolvePlugin: async name => (named.has(name) ? finder.resolvePlugin(name) : undefined),
+      resolveSigner: async name => (signing.has(name) ? finder.resolveSigner(name) : undefined),
+      knownSigners: finder.knownSigners,
       known: knownNames,
     })
     return loaded.ok ? { ok: true, findings: loaded.notes } : { ok: false, findings: loaded.findings }

@@ -55,6 +55,7 @@ import type { ReloadResult } from './reload-result.ts'
 import { Reloads } from './reloads.ts'
 import { Retention } from './retention.ts'
 import { secretsOf } from './secrets-of.ts'
+import { Signers } from './signers.ts'
 import { SimulatedUpstreams } from './simulated-upstreams.ts'
 import { joinStatus, type ProcessStatus, type Status } from './status.ts'
 import { tellCharge } from './tell-charge.ts'
@@ -208,8 +209,15 @@ async function startEngine(
   const stores = { ...storage, ledger: charges.ledger, counters, jobs: jobs.store }
   const host = { stores, clock, random, ids, log }
   const builder = new PipelineBuilder({ finder: () => source.finder(), host, Pipeline: modules.Pipeline })
+  const signers = new Signers({
+    finder: () => source.finder(),
+    clock,
+    log,
+    post: (...asked) => engine.post(...asked),
+  })
   const build: Started['build'] = async plan => {
     await simulated.start(plan)
+    await signers.build(plan)
     const pipeline = await builder.build(plan)
     metrics.know({
       operations: plan.routes.map(route => route.operation),
@@ -232,6 +240,7 @@ async function startEngine(
     random,
     ids,
     connect,
+    signerOf: signers.of,
     log,
   }
   const engine = new modules.Engine(parts, await build(plan))

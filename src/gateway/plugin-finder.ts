@@ -3,23 +3,40 @@ import { readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import { isAbsolute, resolve as resolvePath } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { builtins } from '../../plugins/index.ts'
-import type { AnyPlugin, Plan } from '../kit/index.ts'
+import { builtins, signers } from '../../plugins/index.ts'
+import type { AnyPlugin, AnySigner, Plan } from '../kit/index.ts'
 
 export { builtins }
+
+/** The signing plugins that come with the gateway: all of them, for who tells of them. */
+export function loadSigners(): Promise<readonly AnySigner[]> {
+  return Promise.all(Object.values(signers).map(load => load()))
+}
 
 /** Finds plugins by the name that a pipeline gives: built in, brought along, or a package or path to import. */
 export function pluginFinder(file: string, brought: readonly AnyPlugin[] = []) {
   const known = new Map([...builtins, ...brought].map(plugin => [plugin.name, plugin]))
   return {
     knownPlugins: [...known.keys()],
+    knownSigners: Object.keys(signers),
+    /** What signs for an upstream is loaded when an upstream names it. */
+    async resolveSigner(name: string): Promise<AnySigner | undefined> {
+      if (Object.hasOwn(signers, name)) return (signers[name] as () => Promise<AnySigner>)()
+      if (!isOthers(name)) return undefined
+      return readSigner((await importWatched(urlOf(name, file))) as { readonly default?: unknown })
+    },
     async resolvePlugin(name: string): Promise<AnyPlugin | undefined> {
       const plugin = known.get(name)
       if (plugin) return plugin
-      if (!isPath(name) && !name.includes('/') && !name.startsWith('tollgate-')) return undefined
+      if (!isOthers(name)) return undefined
       return readPlugin((await importWatched(urlOf(name, file))) as { readonly default?: unknown })
     },
   }
+}
+
+/** A path, or a package whose name says that it is a plugin. */
+function isOthers(name: string): boolean {
+  return isPath(name) || name.includes('/') || name.startsWith('tollgate-')
 }
 
 function isPath(name: string): boolean {
@@ -64,7 +81,7 @@ async function digestOf(url: string): Promise<string> {
 export async function changedCode(file: string, { pipeline }: Plan): Promise<readonly string[]> {
   const told: string[] = []
   for (const { plugin } of pipeline) {
-    if (!isPath(plugin) && !plugin.includes('/') && !plugin.startsWith('tollgate-')) continue
+    if (!isOthers(plugin)) continue
     for (const [url, digest] of loaded.get(urlOf(plugin, file)) ?? []) {
       if ((await digestOf(url)) === digest) continue
       told.push(`pipeline.${plugin}: its code has changed, and is not loaded until the next start`)
@@ -89,6 +106,13 @@ function findPackage(name: string, file: string): string {
     hooks.deregister()
   }
   return import.meta.resolve(name)
+}
+
+/** @throws Error when the module is there and signs nothing */
+function readSigner({ default: plugin }: { readonly default?: unknown }): AnySigner {
+  const looks = typeof plugin === 'object' && plugin !== null && 'options' in plugin && 'create' in plugin
+  if (looks && typeof plugin.create === 'function' && !('facet' in plugin)) return plugin as AnySigner
+  throw new Error('its default export does not sign: export default defineSigner({ name, options, create })')
 }
 
 /** @throws Error when the module is there and holds no plugin */

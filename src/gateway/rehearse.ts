@@ -3,12 +3,14 @@ import { type AnyPlugin, Ids, type Plan, systemClock, systemRandom } from '../ki
 import { createLog } from '../observe/index.ts'
 import { openCounters } from '../storage/counters/index.ts'
 import { openStorage } from '../storage/index.ts'
+import { ConfigError } from './config-error.ts'
 import { createHooks, hostOf, type PlacedStep } from './create-plugins.ts'
 import { builtins, pluginFinder } from './plugin-finder.ts'
+import { Signers } from './signers.ts'
 
 /**
- * Creates the plugins of a plan that are others' code, as a start would, and closes them again: on a storage in memory, with
- * nothing in it. What is wrong with them is told at their line.
+ * Creates the plugins of a plan that are others' code, and what signs for its upstreams, as a start would, and closes them again:
+ * on a storage in memory, with nothing in it. What is wrong with them is told at their line.
  */
 export async function rehearse(plan: Plan): Promise<readonly Finding[]> {
   const finder = pluginFinder(plan.file)
@@ -17,9 +19,10 @@ export async function rehearse(plan: Plan): Promise<readonly Finding[]> {
     const plugin = await finder.resolvePlugin(line.plugin)
     if (plugin && !builtins.includes(plugin)) others.push({ line: { ...line, path: `pipeline[${i}]` }, plugin })
   }
-  if (others.length === 0) return []
   const log = createLog({ level: 'silent' })
   const clock = systemClock
+  const unsigned = await rehearseSigners(plan, { finder: () => finder, clock, log })
+  if (unsigned.length > 0 || others.length === 0) return unsigned
   const random = systemRandom
   const ids = new Ids(random)
   const storage = await openStorage({ url: 'sqlite::memory:', role: 'gateway', clock, ids, log })
@@ -36,5 +39,19 @@ export async function rehearse(plan: Plan): Promise<readonly Finding[]> {
   } finally {
     await counters.close()
     await storage.close()
+  }
+}
+
+/** They are made, and asked for nothing. */
+async function rehearseSigners(
+  plan: Plan,
+  parts: Omit<ConstructorParameters<typeof Signers>[0], 'post'>,
+): Promise<readonly Finding[]> {
+  try {
+    await new Signers({ ...parts, post: () => Promise.reject(new Error('nothing is asked for here')) }).build(plan)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.findings
+    throw error
   }
 }

@@ -1,7 +1,16 @@
 import type { Socket } from 'node:net'
 
 /** Where a connection is to lead. */
-export type Dialled = { readonly host: string; readonly port: number; readonly isEncrypted: boolean }
+export type Dialled = {
+  readonly host: string
+  readonly port: number
+  readonly isEncrypted: boolean
+  /**
+   * An address out of an answer, and no upstream's own: whoever dials it resolves its name once, and dials no address for which
+   * `isPublicAddress` says no.
+   */
+  readonly isForeign?: true
+}
 
 /**
  * Opens a connection to an upstream, ready for its first byte, within so many milliseconds.

@@ -52,15 +52,33 @@ export type Call = {
   readonly stream: { readonly path?: string; readonly query?: { readonly [name: string]: string } }
 }
 
+/** What an upstream knows us by. */
+export type Credential =
+  | { readonly kind: 'header'; readonly header: string; readonly value: string }
+  | { readonly kind: 'query'; readonly name: string; readonly value: string }
+  /** What a signing plugin works out for each request. Options are checked against the plugin's schema. */
+  | {
+      readonly kind: 'sign'
+      readonly signer: string
+      readonly options: unknown
+      /** Those of the options that must not be shown. */
+      readonly secrets: readonly string[]
+      readonly origin: Origin
+    }
+
 export type Upstream = {
   readonly name: string
   /** As written: `https://…` or `simulator:NAME`. */
   readonly url: string
-  readonly credential: { readonly header: string; readonly value: string } | undefined
+  /** Every one of them goes with every request, to the origin of `url` alone. */
+  readonly credential: readonly Credential[]
   /** More fixed headers for every request. */
   readonly headers: { readonly [name: string]: string }
   /** By operation; before what the family says. */
   readonly calls?: ReadonlyMap<string, Call>
+
+  /** Fixed parameters of the query of every request. */
+  readonly query: { readonly [name: string]: string }
   readonly timeouts: Timeouts
   /** An answer of more bytes is cut, as they come and as they are once unpacked. */
   readonly answerBytesMax: number

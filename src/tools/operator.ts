@@ -15,7 +15,7 @@ import { Source } from '../config/source.ts'
 import { type Imported, importLitellm } from './import/import-litellm.ts'
 import type { Plan } from '../kit/index.ts'
 import { knownNames } from '../gateway/known-names.ts'
-import { builtins, pluginFinder } from '../gateway/plugin-finder.ts'
+import { builtins, loadSigners, pluginFinder } from '../gateway/plugin-finder.ts'
 import { readVersion } from '../gateway/version.ts'
 
 // What an operator does with a configuration while nothing runs. Each is told the whole file's findings when it has some.
@@ -79,12 +79,12 @@ export function listLintRules(): readonly LintRule[] {
 }
 
 /** Every key that a configuration may have, with the sections of the built-in plugins. */
-export function listConfigKeys(): readonly KeyFacts[] {
-  return listKeys(builtins)
+export async function listConfigKeys(): Promise<readonly KeyFacts[]> {
+  return listKeys(builtins, await loadSigners())
 }
 
-export function findConfigKey(name: string): FoundKey {
-  return findKey(name, listConfigKeys())
+export async function findConfigKey(name: string): Promise<FoundKey> {
+  return findKey(name, await listConfigKeys())
 }
 
 /** Findings for other programs: annotations of GitHub Actions, or a SARIF 2.1.0 log. */

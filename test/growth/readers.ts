@@ -263,7 +263,7 @@ function readTarget(url: string): void {
 }
 
 function redact(bytes: Buffer): void {
-  const redaction = createRedaction({ header: 'authorization', value: 'Bearer secret-key' })
+  const redaction = createRedaction(['Bearer secret-key'])
   if (redaction) inChunks(bytes, 65_536, redaction)
 }
 

@@ -41,7 +41,9 @@ export type BareEngine = {
 export type BareOptions = {
   /** For each upstream what differs from an upstream of weight 1 and priority 1 that is waited for as long as it takes. */
   readonly upstreams?: readonly (Partial<Pick<Candidate, 'weight' | 'priority' | 'sendAs'>> &
-    Partial<Pick<UpstreamPlan, 'timeouts' | 'answerBytesMax' | 'cooldown' | 'url' | 'credential'>>)[]
+    Partial<
+      Pick<UpstreamPlan, 'timeouts' | 'answerBytesMax' | 'cooldown' | 'url' | 'credential' | 'query' | 'headers'>
+    >)[]
   readonly server?: Partial<ServerPlan>
   readonly hooks?: Hooks
   readonly callers?: EngineParts['callers']
@@ -49,6 +51,7 @@ export type BareOptions = {
   readonly random?: Random
   readonly connect?: Connect
   readonly dialect?: Dialect
+  readonly signerOf?: EngineParts['signerOf']
 }
 
 const origin = { file: 'test', line: 1, col: 1 }
@@ -86,6 +89,7 @@ export async function startEngine(t: Test, options: BareOptions = {}): Promise<B
       connect: options.connect,
       log: { debug: ignore, info: ignore, warn: ignore, error: facts => void faults.push(JSON.stringify(facts)) },
       ...(options.callers && { callers: options.callers }),
+      ...(options.signerOf && { signerOf: options.signerOf }),
     },
     {
       plan,
@@ -137,7 +141,8 @@ export function planUpstream(name: string, url: string, own: Partial<UpstreamPla
   return {
     name,
     url,
-    credential: undefined,
+    credential: [],
+    query: {},
     headers: {},
     timeouts: patient,
     answerBytesMax: 268_435_456,

@@ -208,7 +208,8 @@ export function someTarget(
   const upstream: Upstream = {
     name: 'one',
     url: 'simulator:one',
-    credential: undefined,
+    credential: [],
+    query: {},
     headers: {},
     timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1, afterLeaveMs: 1 },
     answerBytesMax: 1,

@@ -42,6 +42,37 @@ t.test('a configuration of what comes with the gateway is read without a compile
   t.strictSame(told, { ok: true, loaded: [] })
 })
 
+t.test('what signs for upstreams is loaded when one is named, and its library with it', async t => {
+  const told = (await run(`
+    const { registerHooks } = await import('node:module')
+    const loaded = new Set()
+    registerHooks({
+      resolve(specifier, context, next) {
+        const found = next(specifier, context)
+        const [name] = /plugins\\/[a-z0-9-]+\\/plugin|node_modules\\/(?:jose|aws4fetch)\\//.exec(found.url) ?? []
+        if (name) loaded.add(name.replace(/.*(?:plugins|node_modules)\\//, '').replace(/\\/.*/, ''))
+        return found
+      },
+    })
+    const { checkConfig } = await import('./src/index.ts')
+    const { readFile } = await import('node:fs/promises')
+    const text = await readFile('gateway.yaml', 'utf8')
+    const env = { ALPHA_URL: 'https://alpha.example', ALPHA_API_KEY: 'k' }
+    const plain = (await checkConfig({ text }, env)).ok
+    const without = [...loaded]
+    const credential = 'credential: { sign: jwt-hs256, with: { access_key: a, secret_key: b } }'
+    const changed = text.replace(/credential: \\{ header: authorization, value: "Bearer \\$\\{ALPHA.*/, credential)
+    const signed = (await checkConfig({ text: changed }, env)).ok
+    console.log(JSON.stringify({ plain, signed, without, more: [...loaded].filter(name => !without.includes(name)) }))
+  `)) as { readonly without: readonly string[] }
+  t.match(told, { plain: true, signed: true, more: ['jwt-hs256', 'jose'] })
+  const signing = ['aws-sigv4', 'google-token', 'jwt-hs256', 'oauth-client', 'tc3-hmac', 'jose', 'aws4fetch']
+  t.same(
+    told.without.filter(name => signing.includes(name)),
+    [],
+  )
+})
+
 /** What V8 has given young objects, in MiB, once many have been made of which some live for a while. */
 const churn = `
   const kept = []

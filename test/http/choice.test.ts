@@ -103,8 +103,8 @@ t.test('what one upstream has refused is refused, though the next has no room an
 t.test('each upstream is asked for the model by the name that it knows, with its own key', async t => {
   const { post, upstreams } = await startEngine(t, {
     upstreams: [
-      { sendAs: 'name-at-first', credential: { header: 'authorization', value: 'Bearer first' } },
-      { sendAs: 'name-at-second', priority: 2, credential: { header: 'x-api-key', value: 'second' } },
+      { sendAs: 'name-at-first', credential: [{ kind: 'header', header: 'authorization', value: 'Bearer first' }] },
+      { sendAs: 'name-at-second', priority: 2, credential: [{ kind: 'header', header: 'x-api-key', value: 'second' }] },
     ],
   })
   upstreams[0]?.answer(refuse(503))

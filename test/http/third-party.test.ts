@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { createGateway, createKey, loadConfig } from '../../src/index.ts'
 import { addPackage, editShipped, layProject, type Project, readBlocks } from '../harness/project.ts'
+import { startUpstream } from '../harness/upstream.ts'
 import { type Edits, quietLog } from '../harness/start.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -111,6 +112,32 @@ t.test('the plugin of docs/plugins.md holds the end of an answer until its diges
     sha256: createHash('sha256').update(body).digest('hex'),
   })
 })
+
+t.test('the signing plugin of docs/plugins.md signs each request to its upstream', async t => {
+  const [code = ''] = (await readBlocks('plugins.md', 'js')).filter(block => block.includes('defineSigner'))
+  const upstream = await startUpstream()
+  t.teardown(() => upstream.close())
+  const folder = t.testdir()
+  const project = await layProject(folder, [
+    ['url: "${ALPHA_URL:-simulator:alpha}"', `url: "${upstream.url}"`],
+    [/credential: \{ header: authorization, value: "Bearer \$\{ALPHA_API_KEY:-\}" \}/, signed('signed-path')],
+  ])
+  await writeFile(join(folder, 'signed-path.js'), code)
+  const { post } = await ask(t, project)
+  await post('alpha-image-2', 'a boat')
+  const { 'x-time': time, 'x-signature': signature } = upstream.received[0]?.headers ?? {}
+  const text = `POST /v1/images/generations ${String(time)}`
+  t.equal(signature, createHmac('sha256', 'a-shared-secret').update(text).digest('hex'))
+
+  await writeFile(join(folder, 'empty.js'), 'export default { name: "x" }\n')
+  await writeFile(project.config, await editShipped([[/credential: \{ header: authorization.*/, signed('empty')]]))
+  t.match(await loadConfig(project.config, env), {
+    ok: false,
+    findings: [{ code: 'plugin_failed', message: /default export does not sign/ }],
+  })
+})
+
+const signed = (name: string): string => `credential: { sign: ./${name}.js, with: { secret: a-shared-secret } }`
 
 t.test('the test of docs/plugins.md passes as it stands', async t => {
   const [code = ''] = (await readBlocks('plugins.md', 'js')).filter(block => block.includes('node:assert'))

@@ -294,7 +294,7 @@ t.test('the ten faults of http-proxy-3 2.0.1', async t => {
 
   t.test('4 and 5: neither the caller’s key nor its cookie goes on, with Expect: 100-continue or without', async t => {
     const { url, upstream } = await startOne(t, {
-      upstreams: [{ credential: { header: 'authorization', value: 'Bearer OURS' } }],
+      upstreams: [{ credential: [{ kind: 'header', header: 'authorization', value: 'Bearer OURS' }] }],
     })
     const body = JSON.stringify(ask)
     for (const more of [[], ['Expect: 100-continue']]) {
@@ -310,7 +310,7 @@ t.test('the ten faults of http-proxy-3 2.0.1', async t => {
 
   t.test('6: more requests at once than there are connections: all are answered, all with our key', async t => {
     const { post, upstream, faults } = await startOne(t, {
-      upstreams: [{ credential: { header: 'authorization', value: 'Bearer OURS' } }],
+      upstreams: [{ credential: [{ kind: 'header', header: 'authorization', value: 'Bearer OURS' }] }],
     })
     upstream.answer(res => void setTimeout(() => res.end('{}'), 20))
     const headers = { authorization: 'Bearer CALLER' }

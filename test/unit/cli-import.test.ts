@@ -66,9 +66,9 @@ t.test('a model list becomes upstreams, families and models with what each costs
     ['https://api.openai.com', 'gpt-4o', 2],
   ])
   t.match(plan.models.get('gpt-4o')?.limits, { rpm: 300 })
-  t.match(plan.upstreams.get('azure')?.credential, { header: 'api-key', value: 'key-of-azure' })
-  t.match(plan.upstreams.get('openai')?.credential, { header: 'authorization', value: 'Bearer key-of-openai' })
-  t.match(plan.upstreams.get('anthropic')?.credential, { header: 'x-api-key' })
+  t.match(plan.upstreams.get('azure')?.credential, [{ header: 'api-key', value: 'key-of-azure' }])
+  t.match(plan.upstreams.get('openai')?.credential, [{ header: 'authorization', value: 'Bearer key-of-openai' }])
+  t.match(plan.upstreams.get('anthropic')?.credential, [{ header: 'x-api-key' }])
   t.equal(plan.models.get('claude')?.family.name, 'messages')
   t.same(micros('pictures'), { each: 40_000 })
   t.same(plan.models.get('pictures')?.family.facets.get('image-tier-billing'), {
@@ -132,7 +132,10 @@ t.test('a secret in the file is not copied, and two are two variables', async t 
   )
   t.notMatch(text + notes.join(), /sk-one|sk-two/)
   t.same(
-    [...plan.upstreams.values()].map(({ name, credential }) => [name, credential?.value]),
+    [...plan.upstreams.values()].map(({ name, credential }) => [
+      name,
+      ...credential.map(one => (one.kind === 'header' ? one.value : '')),
+    ]),
     [
       ['openai', 'Bearer one'],
       ['openai-2', 'Bearer two'],

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import t from 'tap'
 import { parse } from 'yaml'
-import { builtins } from '../../plugins/index.ts'
+import { builtins, signers } from '../../plugins/index.ts'
 import { describeChanges, gatewaySchema, loadPlan } from '../../src/config/index.ts'
 import type { AnyPlugin, OperationsByName, Plan, Route } from '../../src/kit/index.ts'
 import { operationTraits } from '../../src/operations/index.ts'
@@ -38,7 +38,8 @@ t.test('the plan holds what the file says', async t => {
   t.same(plan.upstreams.get('one'), {
     name: 'one',
     url: 'simulator:one',
-    credential: { header: 'authorization', value: `Bearer ${key}` },
+    credential: [{ kind: 'header', header: 'authorization', value: `Bearer ${key}` }],
+    query: {},
     headers: {},
     timeouts: { connectMs: 5_000, firstByteMs: 600_000, idleMs: 120_000, totalMs: 900_000, afterLeaveMs: 120_000 },
     answerBytesMax: 268_435_456,
@@ -313,7 +314,7 @@ t.test('a variable gives a number or a yes or no where one is wanted, and text w
   t.equal(plan.models.get('alpha-image')?.limits.rpm, 7)
   t.equal(plan.routes[1]?.reuse, true)
   t.equal(plan.storage, 'sqlite:12')
-  t.equal(plan.upstreams.get('one')?.credential?.value, 'Bearer 4711')
+  t.match(plan.upstreams.get('one')?.credential, [{ value: 'Bearer 4711' }])
 })
 
 t.test('a secret from a file loses its last line break, and its path is relative to the configuration', async t => {
@@ -322,7 +323,7 @@ t.test('a secret from a file loses its last line break, and its path is relative
   writeFileSync(join(folder, 'key'), 'from-a-file\n')
   const text = sampleText.replace('Bearer ${ONE_KEY}', 'Bearer ${file:key}')
   const plan = await planOf(text, {}, join(folder, 'gateway.yaml'))
-  t.equal(plan.upstreams.get('one')?.credential?.value, 'Bearer from-a-file')
+  t.match(plan.upstreams.get('one')?.credential, [{ value: 'Bearer from-a-file' }])
 })
 
 t.test('the revision', async t => {
@@ -527,8 +528,7 @@ t.test('the environment of the shipped gateway.yaml is read', async t => {
   if (!loaded.ok) return
   const targets = [...loaded.plan.upstreams.values()].map(({ url, credential }) => [
     url,
-    credential?.header,
-    credential?.value,
+    ...credential.flatMap(one => (one.kind === 'header' ? [one.header, one.value] : [])),
   ])
   t.same(targets, [
     ['https://alpha.example', 'authorization', 'Bearer a-key'],
@@ -538,7 +538,7 @@ t.test('the environment of the shipped gateway.yaml is read', async t => {
 })
 
 t.test('the schema for editors', async t => {
-  const schema = gatewaySchema(builtins)
+  const schema = gatewaySchema(builtins, await Promise.all(Object.values(signers).map(load => load())))
   t.same(
     JSON.parse(readFileSync(schemaFile, 'utf8')),
     JSON.parse(JSON.stringify(schema)),

@@ -628,7 +628,7 @@ t.test('the rerank style lists what ranks', async t => {
 t.test(
   'upstreams of the messages style get a version, whoever tells it: the operator, the caller, or nobody',
   async t => {
-    const upstream = { ...someTarget().upstream, credential: undefined }
+    const upstream = { ...someTarget().upstream, credential: [] }
     const sent = (head: Head, headers: Upstream['headers'], dialect = style('anthropic')): string[] =>
       requestHeaders(head, dialect, { ...upstream, headers }, {}).filter((_, i, all) =>
         all[i - (i % 2)]?.startsWith('anthropic-'),

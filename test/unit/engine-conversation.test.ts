@@ -34,7 +34,7 @@ t.test('a plugin that asks twice gives one answer of both', async t => {
   })
   const { post, upstreams, rows, settled } = await startEngine(t, {
     hooks,
-    upstreams: [{ credential: { header: 'x-key', value: 'k' } }],
+    upstreams: [{ credential: [{ kind: 'header', header: 'x-key', value: 'k' }] }],
   })
   const [upstream] = upstreams
   upstream?.answer((res, { method, url, headers }) =>

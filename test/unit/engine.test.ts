@@ -8,7 +8,8 @@ function candidate(name: string, weight = 1, priority = 1, cooldown = { failures
   const upstream: Upstream = {
     name,
     url: 'http://127.0.0.1',
-    credential: undefined,
+    credential: [],
+    query: {},
     headers: {},
     timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1, afterLeaveMs: 1 },
     answerBytesMax: 1,

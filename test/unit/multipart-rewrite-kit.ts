@@ -208,7 +208,8 @@ export function targetOf(body: Body): Target {
   const upstream: Upstream = {
     name: 'u',
     url: 'http://127.0.0.1',
-    credential: undefined,
+    credential: [],
+    query: {},
     headers: {},
     timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1, afterLeaveMs: 1 },
     answerBytesMax: 1,

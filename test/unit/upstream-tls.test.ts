@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createServer, getCACertificates, setDefaultCACertificates, type TLSSocket } from 'node:tls'
 import t from 'tap'
+import { guardedLookup } from '../../src/engine/foreign-url.ts'
 import { addressOf, Dialler, Pool } from '../../src/engine/upstream/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { makeCertificate, opensslMissing } from '../harness/certificates.ts'
@@ -95,6 +96,28 @@ t.test('[9.3] upstreams are asked over TLS', { skip: missing }, async t => {
     say = socket => socket.end('HTTP/1.1 200 OK\r\n\r\nhello')
     const { body, error } = await client.answer()
     t.match([body.toString(), error], ['hello', undefined])
+  })
+
+  await t.test('a name is asked for as it is at the address that was judged for it', async t => {
+    const client = open(`https://localhost:${port}`)
+    const resolved: string[] = []
+    const lookup = guardedLookup(
+      (name, _options, done) => {
+        resolved.push(name)
+        done(null, [{ address: resolved.length === 1 ? '127.0.0.1' : '127.0.0.2', family: 4 }])
+      },
+      () => true,
+    )
+    greeted.length = 0
+    say = socket => socket.write(answer)
+    const dialler = new Dialler(addressOf(new URL(`https://localhost:${port}`)), 5_000, client.clock, undefined, lookup)
+    const pool = new Pool(dialler, client.deadlines, 1)
+    t.teardown(() => pool.close())
+    const asked = new Asked({}, 'localhost')
+    pool.ask(asked, client.clock.tick())
+    t.equal((await asked.over.promise).body.toString(), '{}')
+    t.strictSame(resolved, ['localhost'])
+    t.match(greeted, [{ name: 'localhost' }])
   })
 
   await t.test('another name than the certificate has is refused', async t => {

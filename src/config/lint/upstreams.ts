@@ -32,8 +32,16 @@ export const upstreamRules: readonly Rule[] = [
     remedy: 'write https://',
     *look({ plan }) {
       for (const { name, url, credential } of plan.upstreams.values())
-        if (credential && isClear(url))
+        if (credential.length > 0 && isClear(url))
           yield { path: ['upstreams', name, 'url'], message: `${url} gets our key unencrypted` }
+      for (const { name, credential } of plan.upstreams.values())
+        for (const [i, one] of credential.entries()) {
+          const asked = one.kind === 'sign' ? (one.options as { readonly token_url?: unknown }).token_url : undefined
+          if (typeof asked !== 'string' || !isClear(asked)) continue
+          const at = credential.length === 1 ? [] : [i]
+          const path = ['upstreams', name, 'credential', ...at, 'with', 'token_url']
+          yield { path, message: `${asked} gets our secret unencrypted` }
+        }
     },
   },
   {
@@ -43,7 +51,7 @@ export const upstreamRules: readonly Rule[] = [
     remedy: 'write https://, or keep the upstream on this machine',
     *look({ plan }) {
       for (const { name, url, credential } of plan.upstreams.values())
-        if (!credential && isClear(url))
+        if (credential.length === 0 && isClear(url))
           yield { path: ['upstreams', name, 'url'], message: `${url} is asked unencrypted` }
     },
   },
@@ -54,10 +62,10 @@ export const upstreamRules: readonly Rule[] = [
       'An upstream beyond the own network that is sent no credential: either it refuses, or it is open to all.',
     remedy: 'add credential: { header: authorization, value: "Bearer ${NAME}" }',
     *look({ plan }) {
-      for (const { name, url, credential, headers } of plan.upstreams.values()) {
+      for (const { name, url, credential, headers, query } of plan.upstreams.values()) {
         const host = hostOf(url)
-        if (host === undefined || isLoopback(host) || isPrivate(host) || credential) continue
-        if (!Object.keys(headers).some(header => secretHeader.test(header)))
+        if (host === undefined || isLoopback(host) || isPrivate(host) || credential.length > 0) continue
+        if (![...Object.keys(headers), ...Object.keys(query)].some(header => secretHeader.test(header)))
           yield { path: ['upstreams', name], message: `'${name}' is sent no credential` }
       }
     },
@@ -110,10 +118,10 @@ function isClear(url: string): boolean {
   return url.startsWith('http://') && host !== undefined && !isLoopback(host)
 }
 
-/** A secret place, of headers only those whose name says so: many carry a version. */
+/** A secret place, of headers and parameters only those whose name says so: many carry a version. */
 function isSecretHere(path: Path): boolean {
   const [top, , part, name] = path
-  if (top === 'upstreams' && part === 'headers') return secretHeader.test(String(name))
+  if (top === 'upstreams' && (part === 'headers' || part === 'query')) return secretHeader.test(String(name))
   return isSecretPlace(path)
 }
 

@@ -1,4 +1,4 @@
-import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Clock, Connect } from '../../kit/index.ts'
 import type { Connection } from './connection.ts'
@@ -34,11 +34,22 @@ export class Dialler {
   readonly #timeoutMs: number
   readonly #clock: Clock
   readonly #connect: Connect | undefined
+  readonly #lookup: LookupFunction | undefined
   /** What the last greeting gave for the next one. */
   #session: Buffer | undefined
 
-  /** @param connect takes the place of this machine's network */
-  constructor(address: Address, timeoutMs: number, clock: Clock, connect: Connect | undefined) {
+  /**
+   * @param connect takes the place of this machine's network
+   * @param lookup resolves the name, and judges what comes out; the system alone by default
+   */
+  constructor(
+    address: Address,
+    timeoutMs: number,
+    clock: Clock,
+    connect: Connect | undefined,
+    lookup?: LookupFunction,
+  ) {
+    this.#lookup = lookup
     this.#address = address
     this.#timeoutMs = timeoutMs
     this.#clock = clock
@@ -49,7 +60,8 @@ export class Dialler {
   async dial(connection: Connection): Promise<void> {
     const { host, port, isEncrypted } = this.#address
     if (this.#connect) {
-      const socket = await this.#connect({ host, port, isEncrypted }, this.#timeoutMs)
+      const foreign = this.#lookup ? { isForeign: true as const } : {}
+      const socket = await this.#connect({ host, port, isEncrypted, ...foreign }, this.#timeoutMs)
       return connection.open(socket, false)
     }
     const socket = isEncrypted ? this.#greet() : this.#reach(connection)
@@ -78,6 +90,7 @@ export class Dialler {
     return connectTcp({
       host,
       port,
+      ...(this.#lookup && { lookup: this.#lookup }),
       noDelay: true,
       keepAlive: true,
       keepAliveInitialDelay: probeAfterMs,
@@ -97,6 +110,7 @@ export class Dialler {
       host,
       port,
       ALPNProtocols: ['http/1.1'],
+      ...(this.#lookup && { lookup: this.#lookup }),
       ...(serverName !== undefined && { servername: serverName }),
       ...(this.#session && { session: this.#session }),
     })

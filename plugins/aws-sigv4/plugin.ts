@@ -1,0 +1,49 @@
+import { defineSigner, isPromise, type Signature, type Unsigned } from '../../src/kit/index.ts'
+import { optionsSchema } from './schema.ts'
+
+/** Keys that are derived of a day are kept; of more than so many nobody needs the older ones. */
+const derivedMax = 16
+
+/** AWS Signature Version 4, in headers: over method, path, query, host and the body's hash. */
+export const awsSigv4 = defineSigner({
+  name: 'aws-sigv4',
+  options: optionsSchema,
+  async create(
+    { access_key: accessKeyId, secret_key: secretAccessKey, session_token: sessionToken, region, service },
+    { clock },
+  ) {
+    const { AwsV4Signer } = await import('aws4fetch')
+    const derived = new Map<string, ArrayBuffer>()
+
+    async function sign({ method, url }: Unsigned, digest: string): Promise<Signature> {
+      if (derived.size > derivedMax) derived.clear()
+      const signer = new AwsV4Signer({
+        method,
+        url,
+        // Beside these the host is signed. What stands between us and the service may change other headers.
+        headers: { 'x-amz-content-sha256': digest },
+        accessKeyId,
+        secretAccessKey,
+        ...(sessionToken !== undefined && { sessionToken }),
+        region,
+        service,
+        datetime: toStamp(clock.now()),
+        cache: derived,
+      })
+      const { headers } = await signer.sign()
+      return { headers: Object.fromEntries(headers) }
+    }
+
+    return {
+      sign(request) {
+        const digest = request.digest()
+        return isPromise(digest) ? digest.then(known => sign(request, known)) : sign(request, digest)
+      },
+    }
+  },
+})
+
+/** `20261122T181500Z`. */
+function toStamp(now: number): string {
+  return new Date(now).toISOString().replaceAll(/[:-]|\.\d{3}/g, '')
+}

@@ -1,0 +1,51 @@
+import { askForToken, defineSigner, isPromise, type Signature, Tokens } from '../../src/kit/index.ts'
+import { parseKey, type ServiceAccount } from './parse-key.ts'
+import { optionsSchema } from './schema.ts'
+
+/** What is asked for; longer is refused. */
+const lifeS = 3_600
+const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+
+/** Access tokens of a service account: a signed assertion is exchanged for one, which is then a bearer's. */
+export const googleToken = defineSigner({
+  name: 'google-token',
+  options: optionsSchema,
+  inspectOptions({ key }) {
+    const read = parseKey(key)
+    if (!('fault' in read)) return []
+    const message = `this is no key of a service account: ${read.fault}`
+    const remedy = 'write "${file:PATH}", where PATH is the key file as it was downloaded'
+    return [{ severity: 'error', code: 'key_unusable', message, remedy, path: ['key'] }]
+  },
+  async create({ key, scope, token_url: url }, { clock, post }) {
+    const account = parseKey(key)
+    if ('fault' in account) throw new Error(`its key is unusable: ${account.fault}`)
+    const assert = await createAssertion(account, scope)
+    const tokens = new Tokens(clock, async () => {
+      const assertion = await assert(Math.floor(clock.now() / 1_000))
+      return askForToken({ url: url ?? account.tokenUri, form: { grant_type: grant, assertion }, clock, post })
+    })
+    const toSignature = (token: string): Signature => ({ headers: { authorization: `Bearer ${token}` } })
+
+    return {
+      sign() {
+        const token = tokens.token()
+        return isPromise(token) ? token.then(toSignature) : toSignature(token)
+      },
+      refused: () => tokens.forget(),
+    }
+  },
+})
+
+/** What says, signed by the account's key, that it asks for a token (RFC 7523). @throws Error when the key is none */
+async function createAssertion(
+  { email, privateKey, keyId, tokenUri }: ServiceAccount,
+  scope: string,
+): Promise<(now: number) => Promise<string>> {
+  const { importPKCS8, SignJWT } = await import('jose')
+  const key = await importPKCS8(privateKey, 'RS256')
+  const head = { alg: 'RS256', typ: 'JWT', ...(keyId !== undefined && { kid: keyId }) }
+  // For whom it is, is said in the key file, wherever it is asked.
+  return now =>
+    new SignJWT({ iss: email, scope, aud: tokenUri, exp: now + lifeS, iat: now }).setProtectedHeader(head).sign(key)
+}

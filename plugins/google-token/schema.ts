@@ -1,0 +1,25 @@
+import type { Schema } from '../../src/kit/index.ts'
+
+export const optionsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['key'],
+  properties: {
+    key: {
+      type: 'string',
+      minLength: 2,
+      description: 'The key file of the service account, as JSON: "${file:/run/secrets/service-account.json}".',
+    },
+    scope: {
+      type: 'string',
+      minLength: 1,
+      default: 'https://www.googleapis.com/auth/cloud-platform',
+      description: 'What the token is for; several with blanks between them.',
+    },
+    token_url: {
+      type: 'string',
+      pattern: '^https?://[^\\s/?#@]+/[^\\s#]*$',
+      description: 'Where the token is asked for; absent for the token_uri of the key file.',
+    },
+  },
+} as const satisfies Schema

@@ -1,0 +1,33 @@
+import { defineSigner, isPromise, parseDuration, type Signature, Tokens } from '../../src/kit/index.ts'
+import { optionsSchema } from './schema.ts'
+
+/** Tokens are good a little before they were made: the other side's clock may be behind. */
+const earlierS = 5
+
+/** A JSON Web Token of our own making, signed with a shared secret (HS256), sent as a bearer's. */
+export const jwtHs256 = defineSigner({
+  name: 'jwt-hs256',
+  options: optionsSchema,
+  async create({ access_key: issuer, secret_key: secret, lifetime }, { clock }) {
+    const { SignJWT } = await import('jose')
+    const key = new TextEncoder().encode(secret)
+    const lifeS = Math.floor((parseDuration(lifetime) as number) / 1_000)
+
+    const tokens = new Tokens(clock, async () => {
+      const now = Math.floor(clock.now() / 1_000)
+      const token = await new SignJWT({ iss: issuer, exp: now + lifeS, nbf: now - earlierS })
+        .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+        .sign(key)
+      return { token, until: (now + lifeS) * 1_000 }
+    })
+    const toSignature = (token: string): Signature => ({ headers: { authorization: `Bearer ${token}` } })
+
+    return {
+      sign() {
+        const token = tokens.token()
+        return isPromise(token) ? token.then(toSignature) : toSignature(token)
+      },
+      refused: () => tokens.forget(),
+    }
+  },
+})

@@ -1,0 +1,34 @@
+import { askForToken, defineSigner, isPromise, type Signature, Tokens } from '../../src/kit/index.ts'
+import { optionsSchema } from './schema.ts'
+
+/** Access tokens for a client of its own (OAuth 2.0, RFC 6749 4.4), sent as a bearer's. */
+export const oauthClient = defineSigner({
+  name: 'oauth-client',
+  options: optionsSchema,
+  create({ token_url: url, client_id: id, client_secret: secret, scope, audience, authenticate }, { clock, post }) {
+    const who = authenticate === 'body' ? { client_id: id, client_secret: secret } : {}
+    const headers = authenticate === 'basic' ? ['authorization', basic(id, secret)] : []
+    const form = {
+      grant_type: 'client_credentials',
+      ...who,
+      ...(scope !== undefined && { scope }),
+      ...(audience !== undefined && { audience }),
+    }
+    const tokens = new Tokens(clock, () => askForToken({ url, form, headers, clock, post }))
+    const toSignature = (token: string): Signature => ({ headers: { authorization: `Bearer ${token}` } })
+
+    return {
+      sign() {
+        const token = tokens.token()
+        return isPromise(token) ? token.then(toSignature) : toSignature(token)
+      },
+      refused: () => tokens.forget(),
+    }
+  },
+})
+
+/** Each half is written as in a form before the two are joined (RFC 6749 2.3.1). */
+function basic(id: string, secret: string): string {
+  const [left, right] = [id, secret].map(text => new URLSearchParams([['', text]]).toString().slice(1))
+  return `Basic ${Buffer.from(`${left}:${right}`).toString('base64')}`
+}

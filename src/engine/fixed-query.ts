@@ -1,0 +1,54 @@
+import type { Upstream } from '../kit/index.ts'
+
+type Parameter = { readonly name: string; readonly pair: string }
+
+/** What stands in the query of every request to an upstream, as it is written there. */
+export type FixedQuery = {
+  /** Those that say who we are: a path has no say in them. */
+  readonly credential: readonly Parameter[]
+  /** Where the path says something else, that stands. */
+  readonly fixed: readonly Parameter[]
+}
+
+/** Undefined where nothing is fixed. */
+export function createFixedQuery({ credential, query }: Upstream): FixedQuery | undefined {
+  const keys = credential.flatMap(one => (one.kind === 'query' ? toParameter(one.name, one.value) : []))
+  const fixed = Object.entries(query).map(([name, value]) => toParameter(name, value))
+  return keys.length + fixed.length > 0 ? { credential: keys, fixed } : undefined
+}
+
+/** The names of an upstream's own parameters. */
+export function fixedParameters({ credential, query }: Pick<Upstream, 'credential' | 'query'>): ReadonlySet<string> {
+  return new Set([...credential.flatMap(one => (one.kind === 'query' ? one.name : [])), ...Object.keys(query)])
+}
+
+/** A path, with the query that it may have, and what is fixed. */
+export function withFixedQuery(path: string, { credential, fixed }: FixedQuery): string {
+  const at = path.indexOf('?')
+  const written = at < 0 || at === path.length - 1 ? [] : path.slice(at + 1).split('&')
+  const keys = new Set(credential.map(({ name }) => name))
+  const kept = written.filter(pair => !keys.has(readName(pair)))
+  const there = new Set(kept.map(readName))
+  const added = [...fixed.filter(({ name }) => !there.has(name)), ...credential]
+  return `${at < 0 ? path : path.slice(0, at)}?${[...kept, ...added.map(({ pair }) => pair)].join('&')}`
+}
+
+/** A path with more parameters, in place of those of these names. */
+export function withParameters(path: string, parameters: { readonly [name: string]: string }): string {
+  const credential = Object.entries(parameters).map(([name, value]) => toParameter(name, value))
+  return credential.length === 0 ? path : withFixedQuery(path, { credential, fixed: [] })
+}
+
+function toParameter(name: string, value: string): Parameter {
+  return { name, pair: `${encodeURIComponent(name)}=${encodeURIComponent(value)}` }
+}
+
+/** The name of a parameter, as it is meant. */
+export function readName(pair: string): string {
+  const name = pair.split('=', 1)[0] ?? ''
+  try {
+    return decodeURIComponent(name.replaceAll('+', ' '))
+  } catch {
+    return name
+  }
+}

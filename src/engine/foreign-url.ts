@@ -1,0 +1,102 @@
+import { lookup, type LookupAddress, type LookupAllOptions } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import { type HostPattern, isHostOf, isPublicAddress, plainHost } from '../kit/index.ts'
+
+/** What of an upstream's answers may be asked. */
+export type ForeignRule = {
+  /** The upstream's own address, dialable: asked whatever it is, with its credential. */
+  readonly own: URL
+  /** What else may be asked. */
+  readonly hosts: readonly HostPattern[]
+}
+
+export type ForeignPlace = {
+  readonly url: URL
+  /** The upstream's own: the credential may go there. */
+  readonly sameOrigin: boolean
+  /** The file names this very address, or the upstream is there itself: it may be a private one. */
+  readonly mayBePrivate: boolean
+}
+
+export type ForeignVerdict =
+  | ({ readonly kind: 'allowed' } & ForeignPlace)
+  /** `why` is a part of a sentence, and quotes nothing of the address but its origin. */
+  | { readonly kind: 'refused'; readonly why: string }
+
+/** Signed links are long; longer than this is none. */
+const urlCharsMax = 16_384
+
+/**
+ * Whether an address out of an answer may be asked: the upstream's own origin, or one that the file names. A relative one is the
+ * upstream's own. What its name resolves to is judged when it is dialled (`guardedLookup`).
+ */
+export function checkForeign(text: string, { own, hosts }: ForeignRule): ForeignVerdict {
+  if (text.length > urlCharsMax) return refused(`an address of more than ${urlCharsMax} characters`)
+  // A reader of addresses passes over these, or takes them for something else.
+  if (/[\p{Cc} \\]/u.test(text)) return refused('an address with characters that none has')
+  if (!URL.canParse(text, own.origin)) return refused('what is no address')
+  const url = new URL(text, own.origin)
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused(`an address of ${url.protocol}`)
+  if (url.username !== '' || url.password !== '') return refused('an address with a user in it')
+  url.hash = ''
+  if (url.origin === own.origin) return { kind: 'allowed', url, sameOrigin: true, mayBePrivate: true }
+  if (url.hostname.endsWith('.')) return refused(`${url.origin}, a host with a dot at its end`)
+  const pattern = hosts.find(one => isHostOf(one, url))
+  if (!pattern) return refused(`${url.origin}, which is neither the upstream's own nor among its hosts`)
+  const mayBePrivate = pattern.isAddress || url.hostname === own.hostname
+  return { kind: 'allowed', url, sameOrigin: false, mayBePrivate }
+}
+
+function refused(why: string): ForeignVerdict {
+  return { kind: 'refused', why }
+}
+
+/** A name led where nothing of an answer may lead. */
+export class AddressRefused extends Error {
+  readonly code = 'EADDRREFUSED'
+  readonly host: string
+
+  constructor(host: string) {
+    super(`${host} is no place of the open internet`)
+    this.host = host
+  }
+}
+
+/** `dns.lookup` for all addresses of a name. */
+export type Resolve = (
+  name: string,
+  options: LookupAllOptions,
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void
+
+/**
+ * What a socket resolves its name by. The name is resolved once, all that comes out has to be of the open internet, and what
+ * is judged is what is dialled: a second answer is never asked for.
+ */
+export function guardedLookup(
+  resolve: Resolve = lookup,
+  isAllowed: (address: string) => boolean = isPublicAddress,
+): LookupFunction {
+  return (name, options, done) => {
+    resolve(name, { ...options, all: true }, (error, addresses) => {
+      const [first] = addresses ?? []
+      if (error || !first) return done(error ?? new AddressRefused(name), '', 0)
+      if (!addresses.every(({ address }) => isIP(address) !== 0 && isAllowed(address)))
+        return done(new AddressRefused(name), '', 0)
+      if (options.all === true) done(null, addresses)
+      else done(null, first.address, first.family)
+    })
+  }
+}
+
+/**
+ * How a place that was allowed is dialled: by its name, guarded; an address that stands in the file as it is, and the
+ * upstream's own place as the upstream.
+ * @throws AddressRefused for an address that no file names, should it have come so far
+ */
+export function lookupOf({ url, mayBePrivate }: ForeignPlace): LookupFunction | undefined {
+  if (mayBePrivate) return undefined
+  // Of an address nothing is looked up.
+  if (isIP(plainHost(url)) !== 0) throw new AddressRefused(url.host)
+  return guardedLookup()
+}

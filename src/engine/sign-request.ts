@@ -1,0 +1,80 @@
+import { createHash, hash, subtle } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import {
+  type Awaitable,
+  type EncodedForm,
+  isPromise,
+  isSecretName,
+  type Signature,
+  type Signer,
+  SigningError,
+} from '../kit/index.ts'
+import type { CallRequest } from './call-request.ts'
+import { withParameters } from './fixed-query.ts'
+
+/** A request with its signature. */
+export type SignedRequest = {
+  readonly path: string
+  readonly headers: readonly string[]
+  /** What of it nobody else may see. */
+  readonly secrets: readonly string[]
+}
+
+/** A request as it would be sent without one. */
+export type UnsignedRequest = {
+  /** Scheme and host, as the request names it. */
+  readonly origin: string
+  /** Path and query, whole. */
+  readonly path: string
+  readonly form: EncodedForm | undefined
+} & Pick<CallRequest, 'method' | 'headers' | 'body'>
+
+/** Bodies that are larger are hashed beside the event loop. */
+const quickBytesMax = 262_144
+
+/** @throws SigningError, or whatever a faulty signer throws */
+export function signRequest(signer: Signer, request: UnsignedRequest): Awaitable<SignedRequest> {
+  const { method, origin, path, headers } = request
+  const signing = signer.sign({ method, url: origin + path, headers, digest: () => digestOf(request) })
+  if (!isPromise(signing)) return withSignature(request, signing)
+  return signing.then(signature => withSignature(request, signature))
+}
+
+function withSignature(
+  { path, headers }: UnsignedRequest,
+  { headers: own = {}, query = {} }: Signature,
+): SignedRequest {
+  const made = Object.entries(own)
+  const names = new Set(made.map(([name]) => name.toLowerCase()))
+  const list: string[] = []
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i] as string
+    if (!names.has(name.toLowerCase())) list.push(name, headers[i + 1] as string)
+  }
+  for (const [name, value] of made) list.push(name, value)
+  const secrets = made.flatMap(([name, value]) => (isSecretName(name) ? value : []))
+  return { path: withParameters(path, query), headers: list, secrets: [...secrets, ...Object.values(query)] }
+}
+
+/** Hex SHA-256 of what will be sent. */
+function digestOf({ body, form }: UnsignedRequest): Awaitable<string> {
+  if (form) return digestOpened(form.open(true))
+  if (body.kind === 'stream')
+    throw new SigningError(
+      'its body goes on as it comes, and its signature is over all of it: a plugin that reads such bodies has to stand in the pipeline',
+    )
+  if (body.kind === 'composed' && !body.whole) return digestOpened(body.open())
+  const bytes = (body.kind === 'json' ? body.json.bytes : body.kind === 'composed' && body.whole) || Buffer.alloc(0)
+  return bytes.length <= quickBytesMax ? hash('sha256', bytes, 'hex') : digestBeside(bytes)
+}
+
+async function digestBeside(bytes: Buffer): Promise<string> {
+  return Buffer.from(await subtle.digest('SHA-256', new Uint8Array(bytes))).toString('hex')
+}
+
+/** What is put together of parts can be read again: once for the signature, and once to be sent. */
+async function digestOpened(source: Readable): Promise<string> {
+  const digest = createHash('sha256')
+  for await (const chunk of source) digest.update(chunk as Buffer)
+  return digest.digest('hex')
+}

@@ -1,0 +1,57 @@
+import type { Finding } from '../config/index.ts'
+import type { Clock, Credential, Log, Plan, Signer, SignerHost, Upstream } from '../kit/index.ts'
+import { ConfigError } from './config-error.ts'
+import type { pluginFinder } from './plugin-finder.ts'
+
+type Signing = Extract<Credential, { readonly kind: 'sign' }>
+
+type Parts = {
+  readonly finder: () => Pick<ReturnType<typeof pluginFinder>, 'resolveSigner'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly post: SignerHost['post']
+}
+
+/** Who signs for the upstreams of a plan. One that is asked for again, with the same options, keeps its tokens over a reload. */
+export class Signers {
+  readonly #parts: Parts
+  /** By the list of credentials, which an upstream keeps wherever it is asked. */
+  readonly #known = new WeakMap<Upstream['credential'], Signer>()
+  #made: ReadonlyMap<string, Signer> = new Map()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** @throws ConfigError when one of them cannot be made; those before stay in use */
+  async build(plan: Plan): Promise<void> {
+    const made = new Map<string, Signer>()
+    for (const { name, credential } of plan.upstreams.values()) {
+      const signing = credential.find(one => one.kind === 'sign')
+      if (!signing) continue
+      const key = JSON.stringify([signing.signer, signing.options])
+      const signer = made.get(key) ?? this.#made.get(key) ?? (await this.#create(name, signing))
+      made.set(key, signer)
+      this.#known.set(credential, signer)
+    }
+    this.#made = made
+  }
+
+  readonly of = ({ credential }: Upstream): Signer | undefined => this.#known.get(credential)
+
+  async #create(upstream: string, { signer: name, options, origin }: Signing): Promise<Signer> {
+    const { finder, clock, log, post } = this.#parts
+    const plugin = await finder().resolveSigner(name)
+    if (!plugin)
+      throw new Error(`the signing plugin '${name}' was there when the configuration was checked, and is gone`)
+    try {
+      // The options were checked against this plugin's own schema when the plan was made.
+      return await plugin.create(options as never, { clock, log, post })
+    } catch (error) {
+      const message = `the signing plugin '${name}' cannot be created: ${error instanceof Error ? error.message : String(error)}`
+      const path = `upstreams.${upstream}.credential`
+      const finding: Finding = { severity: 'error', code: 'plugin_failed', ...origin, path, message, caret: '' }
+      throw new ConfigError([finding])
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { start, type StartOptions } from '../harness/start.ts'
+import { startUpstream } from '../harness/upstream.ts'
+
+const vectors = JSON.parse(readFileSync(new URL('../fixtures/signing/vectors.json', import.meta.url), 'utf8')) as {
+  readonly google: { readonly file: { readonly [name: string]: string } }
+}
+
+const yaml = (credential: string): string => `version: 1
+server: { listen: "127.0.0.1:0", ops: off }
+storage: "sqlite::memory:"
+upstreams:
+  one: { url: "\${ONE_URL}", credential: ${credential} }
+pipeline: [auth, token-usage]
+families: { talk: { forward: { chat: [model, messages] }, token-usage: {} } }
+models: { m: { family: talk, upstream: one, prices: { input: "1", output: "2" } } }
+routes: [{ match: POST /v1/chat/completions, operation: chat, dialect: openai }]
+`
+const ask = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
+const said = { id: 'x', choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } }
+
+t.test('a token is minted once for many requests, kept over a reload, and made again after a 401', async t => {
+  const mint = await startUpstream()
+  t.teardown(() => mint.close())
+  let minted = 0
+  mint.answer(res => void res.end(JSON.stringify({ access_token: `token-${++minted}-abcdef`, expires_in: 3600 })))
+  let now = Date.parse('2026-11-22T18:15:00Z')
+  const clock: NonNullable<StartOptions['clock']> = { now: () => now, tick: () => performance.now() }
+  const credential = `{ sign: oauth-client, with: { token_url: "${mint.url}/token", client_id: me, client_secret: "\${SECRET}" } }`
+  const one = await start(t, {
+    yaml: yaml(credential),
+    upstreams: ['one'],
+    env: { SECRET: 'the-client-secret' },
+    clock,
+  })
+  one.upstream.answer(said)
+  const answers = await Promise.all(Array.from({ length: 20 }, () => one.post('/v1/chat/completions', ask)))
+  t.ok(answers.every(({ status }) => status === 200))
+  t.equal(minted, 1)
+  t.ok(one.upstream.received.every(({ headers }) => headers['authorization'] === 'Bearer token-1-abcdef'))
+  t.match(mint.received[0], { method: 'POST', url: '/token' })
+  t.notMatch(String(mint.received[0]?.headers['authorization']), /sk-/)
+
+  t.match(await one.reload([['output: "2"', 'output: "3"']]), { ok: true })
+  await one.post('/v1/chat/completions', ask)
+  t.equal(minted, 1, 'a reload that changes something else')
+
+  now += 61_000
+  one.upstream.answerOnce(res => void res.writeHead(401).end('{"error":"token-1-abcdef is over"}'))
+  const refused = await one.post('/v1/chat/completions', ask)
+  t.notMatch(await refused.text(), /token-1/)
+  t.equal((await one.post('/v1/chat/completions', ask)).status, 200)
+  t.equal(one.upstream.received.at(-1)?.headers['authorization'], 'Bearer token-2-abcdef')
+})
+
+t.test('while no token can be had nothing is sent and nothing is billed', async t => {
+  const mint = await startUpstream()
+  t.teardown(() => mint.close())
+  mint.answer(
+    res =>
+      void res.writeHead(400).end(JSON.stringify({ error: 'invalid_client', error_description: 'the-client-secret' })),
+  )
+  const credential = `{ sign: oauth-client, with: { token_url: "${mint.url}/token", client_id: me, client_secret: "\${SECRET}" } }`
+  const told: string[] = []
+  const write = (facts: object, text: string): void => void told.push(JSON.stringify(facts) + text)
+  const log = {
+    debug: write,
+    info: write,
+    warn: write,
+    error: write,
+    request: () => undefined,
+    hide: () => undefined,
+    flush: () => Promise.resolve(),
+  }
+  const one = await start(t, { yaml: yaml(credential), upstreams: ['one'], env: { SECRET: 'the-client-secret' }, log })
+  const answer = await one.post('/v1/chat/completions', ask)
+  t.equal(answer.status, 502)
+  const { error } = (await answer.json()) as { readonly error: { readonly code: string; readonly message: string } }
+  t.equal(error.code, 'upstream_unsigned')
+  t.match(error.message, /refused a token with status 400 \(invalid_client\)/)
+  t.equal(one.upstream.received.length, 0)
+  const charges = await one.charges()
+  t.ok(
+    charges.every(({ state }) => state === 'voided'),
+    JSON.stringify(charges.map(({ state }) => state)),
+  )
+  t.ok(told.some(line => line.includes('could not be signed')))
+  t.notMatch(told.join('\n'), /the-client-secret/)
+})
+
+t.test('a service account’s key is a file, and its tokens come from where the key says', async t => {
+  const mint = await startUpstream()
+  t.teardown(() => mint.close())
+  mint.answer({ access_token: 'ya29.a-token', expires_in: 3599, token_type: 'Bearer' })
+  const one = await start(t, { yaml: yaml('{ header: x-key, value: k }'), upstreams: ['one'] })
+  const key = join(one.folder, 'key.json')
+  await writeFile(key, JSON.stringify({ ...vectors.google.file, token_uri: `${mint.url}/token` }, null, 2))
+  const changed = await one.reload([
+    ['{ header: x-key, value: k }', `{ sign: google-token, with: { key: "\${file:${key}}" } }`],
+  ])
+  t.match(changed, { ok: true })
+  one.upstream.answer(said)
+  t.equal((await one.post('/v1/chat/completions', ask)).status, 200)
+  t.equal(one.upstream.received[0]?.headers['authorization'], 'Bearer ya29.a-token')
+  t.notOk(one.upstream.received[0]?.headers['x-key'])
+  t.equal(mint.received.length, 1)
+})
+
+t.test('a body that a signature is over arrives as it was signed', async t => {
+  const with_ = 'access_key: AKIAEXAMPLE, secret_key: "${SECRET}", region: us-east-1, service: bedrock'
+  const one = await start(t, {
+    yaml: yaml(`{ sign: aws-sigv4, with: { ${with_} } }`),
+    upstreams: ['one'],
+    env: { SECRET: 's' },
+  })
+  one.upstream.answer(said)
+  t.equal((await one.post('/v1/chat/completions', ask)).status, 200)
+  const [received] = one.upstream.received
+  const digest = Buffer.from(await crypto.subtle.digest('SHA-256', new Uint8Array(received?.body ?? Buffer.alloc(0))))
+  t.equal(received?.headers['x-amz-content-sha256'], digest.toString('hex'))
+  t.match(
+    received?.headers['authorization'],
+    /^AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE\/\d{8}\/us-east-1\/bedrock\/aws4_request, /,
+  )
+})
+
+t.test('a reload whose signer cannot be made changes nothing', async t => {
+  const one = await start(t, { yaml: yaml('{ header: x-key, value: k }'), upstreams: ['one'] })
+  const key = JSON.stringify({
+    ...vectors.google.file,
+    private_key: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n',
+  })
+  const path = join(one.folder, 'bad.json')
+  await writeFile(path, key)
+  const changed = await one.reload([
+    ['{ header: x-key, value: k }', `{ sign: google-token, with: { key: "\${file:${path}}" } }`],
+  ])
+  t.match(changed, { ok: false, findings: [{ code: 'plugin_failed', line: 5 }] })
+  one.upstream.answer(said)
+  t.equal((await one.post('/v1/chat/completions', ask)).status, 200)
+  t.equal(one.upstream.received[0]?.headers['x-key'], 'k')
+})
