@@ -82,6 +82,7 @@ export function assembleStorage(parts: StorageParts): Storage {
       histogram: (match, stepMs) => reader.ask('steps', { match, stepMs }),
       summary: span => reader.ask('summary', span),
       usage: match => reader.ask('usage', match),
+      vendorCosts: match => reader.ask('vendorCosts', match),
       prune: (until, limit) => writer.submit('pruneLogs', { until, limit }),
     },
     books: {
@@ -251,8 +252,16 @@ function createLedger(parts: StorageParts, endings: Endings): Storage['ledger'] 
       chargeQueue.append({ facts, lines, delivery, at: clock.now() })
       writer.touch()
     },
-    void: (id, reason) =>
-      endings.end(id, { change: 'endEmpty', given: { id, state: 'voided', reason, at: clock.now() } }),
+    void(id, reason, vendorCost) {
+      const given = {
+        id,
+        state: 'voided',
+        reason,
+        at: clock.now(),
+        ...(vendorCost !== undefined && { vendorCost }),
+      } as const
+      return endings.end(id, { change: 'endEmpty', given })
+    },
     review: (id, reason, hold, lines) => endings.review(id, reason, hold, lines),
     delivered(id) {
       logQueue.delivered(id)

@@ -6,7 +6,8 @@ import { reviews } from './0005-reviews.ts'
 import { segments } from './0006-segments.ts'
 import { bindOldLog, logPages } from './0007-log-pages.ts'
 import { keyChanges } from './0008-key-changes.ts'
-import { jobs } from './0009-jobs.ts'
+import { told } from './0009-told.ts'
+import { jobs } from './0010-jobs.ts'
 import type { QueryProgram } from '../query.ts'
 
 /**
@@ -22,6 +23,7 @@ export const migrations: readonly (readonly string[])[] = [
   segments,
   logPages,
   keyChanges,
+  told,
   jobs,
 ]
 
