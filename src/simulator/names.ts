@@ -13,6 +13,12 @@ export const simulatorNames = [
   'openrouter',
   'replicate',
   'stability',
+  'azure',
+  'openai',
+  'recraft',
+  'ideogram',
+  'minimax',
+  'bedrock',
 ] as const
 
 export type SimulatorName = (typeof simulatorNames)[number]

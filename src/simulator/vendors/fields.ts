@@ -84,14 +84,18 @@ function readMembers<S extends Shape>(members: S, value: object, at: string): Re
   ) as Read<S>
 }
 
-/** Whichever takes it first. */
+/** Whichever takes it first; an object with a field too many is the one's that it was nearly. */
 export function either<A, B>(one: Rule<A>, other: Rule<B>): Rule<A | B> {
   return (value, at) => {
     try {
       return one(value, at)
     } catch (problem) {
-      if (problem instanceof Problem && problem.kind === 'unknown_field') throw problem
-      return other(value, at)
+      if (!(problem instanceof Problem) || problem.kind !== 'unknown_field') return other(value, at)
+      try {
+        return other(value, at)
+      } catch {
+        throw problem
+      }
     }
   }
 }
