@@ -19,6 +19,11 @@ export const simulatorNames = [
   'ideogram',
   'minimax',
   'bedrock',
+  'luma',
+  'kling',
+  'tencent',
+  'leonardo',
+  'runway',
 ] as const
 
 export type SimulatorName = (typeof simulatorNames)[number]

@@ -29,6 +29,11 @@ const upstreams: { readonly [name in SimulatorName]: () => Awaitable<SimulatedUp
   ideogram: async () => (await import('./vendors/ideogram.ts')).ideogram,
   minimax: async () => (await import('./vendors/minimax.ts')).minimax,
   bedrock: async () => (await import('./vendors/bedrock.ts')).bedrock,
+  luma: async () => (await import('./vendors/luma.ts')).luma,
+  kling: async () => (await import('./vendors/kling.ts')).kling,
+  tencent: async () => (await import('./vendors/tencent.ts')).tencent,
+  leonardo: async () => (await import('./vendors/leonardo.ts')).leonardo,
+  runway: async () => (await import('./vendors/runway.ts')).runway,
 }
 
 /** Undefined when there is none of that name. */

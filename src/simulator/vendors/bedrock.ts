@@ -82,7 +82,9 @@ const stabilityPrices: { readonly [name: string]: string } = { core: '0.04', ult
 
 function invoke(ask: Ask): Promise<Played> {
   // A model, or an inference profile of one in a region or as an ARN.
-  const name = /(?:amazon\.(?:nova|titan)|stability\.)[\w.:-]+$/.exec(ask.params['model'] ?? '')?.[0]
+  const last = (ask.params['model'] ?? '').split('/').at(-1) ?? ''
+  const from = Math.max(...['amazon.nova', 'amazon.titan', 'stability.'].map(maker => last.indexOf(maker)))
+  const name = from === -1 ? undefined : last.slice(from)
   if (name === undefined) throw new Problem('not_found', 'The provided model identifier is invalid.', { status: 400 })
   return name.startsWith('amazon') ? drawNova(ask, name) : drawStability(ask, name)
 }

@@ -86,9 +86,8 @@ function ticksOf(amount: string): bigint {
 }
 
 function decimalOf(ticks: bigint): string {
-  const parts = String(ticks % ticksPerDollar)
-    .padStart(10, '0')
-    .replace(/0+$/, '')
+  let parts = String(ticks % ticksPerDollar).padStart(10, '0')
+  while (parts.endsWith('0')) parts = parts.slice(0, -1)
   return `${ticks / ticksPerDollar}${parts && '.'}${parts}`
 }
 
