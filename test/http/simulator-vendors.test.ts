@@ -45,7 +45,9 @@ t.test('seedream: one address for everything', async t => {
     await ask('s3', { size: '2048x2048' }, 'doubao-seedream-5-0-pro')
     t.match(await seedream.made('s3'), { cost: '0.135' })
     const layers = await ask('s3 layers', { size: '1K', layer_decomposition: true }, 'doubao-seedream-5-0-pro')
-    t.match(layers.json, { data: [{ z_index: 0 }, {}, {}, { z_index: 3 }] })
+    t.match(layers.json, {
+      data: [{ z_index: 0, size: '880x1184' }, {}, {}, { z_index: 3, size: '440x592', bounding_box: {} }],
+    })
     t.match(await seedream.made('s3 layers'), { pictures: 4, cost: '0.09' })
   })
 

@@ -14,8 +14,14 @@ export const bedrock: SimulatedUpstream = openVendor({
   name: 'bedrock',
   words: {
     statuses: { unauthorized: 403, content_type: 400 },
-    codes: { otherwise: 'ValidationException' },
+    codes: {
+      unauthorized: 'MissingAuthenticationTokenException',
+      busy: 'ThrottlingException',
+      broken: 'InternalServerException',
+      otherwise: 'ValidationException',
+    },
     body: ({ message }) => ({ message }),
+    headers: ({ code }) => ({ 'x-amzn-errortype': code }),
   },
   // A signature or a key of Bedrock's own; neither is looked into.
   credential: call => bearer(call) || bearer(call, 'AWS4-HMAC-SHA256'),
@@ -92,7 +98,7 @@ function invoke(ask: Ask): Promise<Played> {
 type Nova = Read<typeof novaFields>
 
 async function drawNova(ask: Ask, name: string): Promise<Played> {
-  const read = readJson(ask, novaFields)
+  const read = readJson(ask, novaFields, 'application/json')
   const { prompt, sent } = taskOf(read)
   const { width = 1024, height = 1024, numberOfImages: count = 1, quality } = read.imageGenerationConfig ?? {}
   if (width * height > 4_194_304) throw new Problem('invalid_value', 'The picture is larger than 4,194,304 pixels.')
@@ -132,7 +138,7 @@ async function base64Of(sketches: readonly Sketch[]): Promise<string[]> {
 }
 
 async function drawStability(ask: Ask, name: string): Promise<Played> {
-  const read = readJson(ask, stabilityFields)
+  const read = readJson(ask, stabilityFields, 'application/json')
   if (read.mode === 'image-to-image' && !read.image) throw new Problem('missing_field', 'image is required')
   const order: Order = await openOrder(ask, name, read.prompt)
   const reason = order.demands.has('refused')

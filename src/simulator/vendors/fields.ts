@@ -132,9 +132,16 @@ function pictureOf(bytes: Buffer): Sent | undefined {
   return pixels && { pixels, mime: undefined }
 }
 
-/** @throws Problem when the body is no JSON object of these fields */
-export function readJson<S extends Shape>({ body, headers }: Pick<Call, 'body' | 'headers'>, members: S): Read<S> {
-  const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+/**
+ * @param assumed the type of a body whose type is not told
+ * @throws Problem when the body is no JSON object of these fields
+ */
+export function readJson<S extends Shape>(
+  { body, headers }: Pick<Call, 'body' | 'headers'>,
+  members: S,
+  assumed = '',
+): Read<S> {
+  const type = (headers['content-type'] ?? assumed).split(';')[0]?.trim().toLowerCase() ?? ''
   if (type !== 'application/json') {
     throw new Problem('content_type', `Expected a body of application/json, and got '${type}'.`)
   }

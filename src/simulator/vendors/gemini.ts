@@ -10,7 +10,7 @@ import { Problem } from './problem.ts'
 import type { Worded } from './problem.ts'
 import { seconds, withNote } from './shapes.ts'
 
-const onVertex = '/v1/projects/{project}/locations/{location}/publishers/google/models/{model}'
+const onVertex = '/projects/{project}/locations/{location}/publishers/google/models/{model}'
 
 /** Gemini's image models, natively: the Gemini API, Vertex, and the endpoint in the form of chat completions. */
 export const gemini: SimulatedUpstream = openVendor({
@@ -33,10 +33,12 @@ export const gemini: SimulatedUpstream = openVendor({
     throw new Problem('unauthorized', 'Request is missing required authentication credential.', { status: 401 })
   },
   routes: {
-    'POST /v1beta/models/{model}:generateContent': generate,
-    'POST /v1beta/models/{model}:streamGenerateContent': stream,
-    [`POST ${onVertex}:generateContent`]: generate,
-    [`POST ${onVertex}:streamGenerateContent`]: stream,
+    ...Object.fromEntries(
+      ['/v1beta/models/{model}', '/v1/models/{model}', `/v1${onVertex}`, `/v1beta1${onVertex}`].flatMap(path => [
+        [`POST ${path}:generateContent`, generate],
+        [`POST ${path}:streamGenerateContent`, stream],
+      ]),
+    ),
     'POST /v1beta/openai/images/generations': likeChatCompletions,
   },
 })

@@ -54,7 +54,7 @@ async function submit(ask: Ask): Promise<Played> {
   const sketches = order.sketch(count, { width, height, format: 'jpeg', price })
   const { id } = order.open({ sketches, width, height, read }, sketches)
   const credits = sketches.length * creditsEach
-  const cost = { amount: String(credits), unit: 'API_CREDIT' }
+  const cost = { amount: String(credits), unit: 'CREDITS' }
   return order.answer({ sdGenerationJob: { generationId: id, apiCreditCost: credits, cost } })
 }
 
