@@ -1,9 +1,43 @@
+import { readFile } from 'node:fs/promises'
+import { registerHooks } from 'node:module'
 import t from 'tap'
+import { simulatorNames } from '../../src/simulator/names.ts'
 import { caseName } from '../harness/case-name.ts'
 import { picture } from '../harness/pictures.ts'
-import { at, eventsIn, openVendors, pictureIn } from '../harness/vendors.ts'
 
+const loaded: string[] = []
+registerHooks({
+  load(url, context, next) {
+    const name = /simulator\/vendors\/(.*)$/.exec(url)?.[1]
+    if (name !== undefined) loaded.push(name)
+    return next(url, context)
+  },
+})
+// What stands in this file's own imports is loaded before the hook, and not seen.
+const { at, eventsIn, openVendors, pictureIn } = await import('../harness/vendors.ts')
 const vendors = await openVendors()
+
+t.test('no vendor is loaded before it is asked, and then it alone', async t => {
+  const alpha = vendors.vendor('alpha', {})
+  t.match(await alpha.post('/v1/images/generations', { model: 'a', prompt: 'a boat' }), { status: 200 })
+  t.same(loaded, [])
+  await vendors.vendor('gemini', {}).get('/made')
+  t.ok(loaded.includes('gemini.ts'))
+  t.notOk(loaded.includes('flux.ts'))
+})
+
+t.test('whoever asks is told what a prompt may demand, and so says the page', async t => {
+  const { pictureDemands } = await import('../../src/simulator/vendors/demands.ts')
+  const page = await readFile(new URL('../../docs/simulated-vendors.md', import.meta.url), 'utf8')
+  const { json } = await vendors.vendor('gemini', {}).get(new URL(vendors.simulator.url('gemini') ?? '').origin)
+  for (const mark of ['status', 'slow', 'pause', 'cut', 'error-event', ...Object.keys(pictureDemands)])
+    t.match(page, `[[${mark.replaceAll(/[[\]]| [NWH]+/g, '')}`, mark)
+  t.match(at(json, 'demands'), pictureDemands)
+  for (const name of simulatorNames) {
+    t.match(page, `\`${name}\``, name)
+    t.ok((at(json, `upstreams.${name}`) as string[]).length > 0, name)
+  }
+})
 
 t.test('gemini: generateContent', async t => {
   const gemini = vendors.vendor('gemini', { 'x-goog-api-key': 'any' })
