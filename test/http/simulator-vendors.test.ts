@@ -190,6 +190,10 @@ t.test('openrouter: an Image API of its own, and pictures in chat completions', 
     t.equal(pictureIn(at(shown[0]?.data, 'choices.0.delta.images.0.image_url.url')), '1024x1024 png')
     t.equal(shown.length, 1)
     t.ok(text.endsWith('data: [DONE]\n\n'))
+    const { modalities: _, ...plain } = body
+    t.match(await openrouter.post('/api/v1/chat/completions', plain), {
+      json: { choices: [{ message: { images: [{}] } }] },
+    })
     const words = await openrouter.post('/api/v1/chat/completions', { ...body, modalities: ['text'] })
     t.equal(at(words.json, 'choices.0.message.images'), undefined)
   })
