@@ -31,7 +31,7 @@ t.test('whoever asks is told what a prompt may demand, and so says the page', as
   const page = await readFile(new URL('../../docs/simulated-vendors.md', import.meta.url), 'utf8')
   const { json } = await vendors.vendor('gemini', {}).get(new URL(vendors.simulator.url('gemini') ?? '').origin)
   for (const mark of ['status', 'slow', 'pause', 'cut', 'error-event', ...Object.keys(pictureDemands)])
-    t.match(page, `[[${mark.replaceAll(/[[\]]| [NWH]+/g, '')}`, mark)
+    t.match(page, `[[${mark.replaceAll(/[[\]]| [A-Z]+/g, '')}`, mark)
   t.match(at(json, 'demands'), pictureDemands)
   for (const name of simulatorNames) {
     t.match(page, `\`${name}\``, name)
@@ -110,6 +110,17 @@ t.test('gemini: generateContent', async t => {
     const [one, again] = parts.slice(3).map(part => part.inlineData?.data)
     t.not(one, again)
     t.equal((await gemini.made('g4 [[thoughts 2]] [[twice]]')).pictures, 1)
+  })
+
+  t.test('every second request of a prompt may fail, so that a part of a fan-out is lost', async t => {
+    const statuses: unknown[] = []
+    for (let i = 0; i < 4; i++) statuses.push((await gemini.post(path, body('g7 [[fail-every 2 503]]'))).status)
+    t.same(statuses, [200, 503, 200, 503])
+    const reasons: unknown[] = []
+    for (let i = 0; i < 3; i++)
+      reasons.push(at((await gemini.post(path, body('g7 [[refuse-every 3]]'))).json, 'promptFeedback.blockReason'))
+    t.same(reasons, [undefined, undefined, 'PROHIBITED_CONTENT'])
+    t.match(await gemini.made('g7 [[fail-every 2 503]]'), { pictures: 2 })
   })
 
   t.test('a stream is whole answers, the last with the reason it ended; without alt=sse it is one list', async t => {

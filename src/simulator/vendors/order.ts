@@ -143,7 +143,7 @@ export class Order {
  * @throws Problem when the prompt demands a refusal
  */
 export async function openOrder(ask: Ask, model: string, prompt: string, stream = false): Promise<Order> {
-  const demands = readDemands(prompt)
+  const demands = readDemands(prompt, ask.desk.ledger.turn(prompt))
   const { slowMs, refusal, errorEvent } = demands
   // Nobody waits for the simulator to end: the connection is what keeps it.
   if (slowMs > 0) await wait(slowMs, undefined, { ref: false })
