@@ -13,6 +13,17 @@ export const simulatorNames = [
   'openrouter',
   'replicate',
   'stability',
+  'azure',
+  'openai',
+  'recraft',
+  'ideogram',
+  'minimax',
+  'bedrock',
+  'luma',
+  'kling',
+  'tencent',
+  'leonardo',
+  'runway',
 ] as const
 
 export type SimulatorName = (typeof simulatorNames)[number]

@@ -23,6 +23,17 @@ const upstreams: { readonly [name in SimulatorName]: () => Awaitable<SimulatedUp
   openrouter: async () => (await import('./vendors/openrouter.ts')).openrouter,
   replicate: async () => (await import('./vendors/replicate.ts')).replicate,
   stability: async () => (await import('./vendors/stability.ts')).stability,
+  azure: async () => (await import('./vendors/azure.ts')).azure,
+  openai: async () => (await import('./vendors/openai.ts')).openai,
+  recraft: async () => (await import('./vendors/recraft.ts')).recraft,
+  ideogram: async () => (await import('./vendors/ideogram.ts')).ideogram,
+  minimax: async () => (await import('./vendors/minimax.ts')).minimax,
+  bedrock: async () => (await import('./vendors/bedrock.ts')).bedrock,
+  luma: async () => (await import('./vendors/luma.ts')).luma,
+  kling: async () => (await import('./vendors/kling.ts')).kling,
+  tencent: async () => (await import('./vendors/tencent.ts')).tencent,
+  leonardo: async () => (await import('./vendors/leonardo.ts')).leonardo,
+  runway: async () => (await import('./vendors/runway.ts')).runway,
 }
 
 /** Undefined when there is none of that name. */

@@ -92,3 +92,9 @@ export function eventsIn(text: string): { name: string | undefined; data: unknow
       data: parse(/^data: (.*)$/m.exec(record)?.[1] ?? ''),
     }))
 }
+
+export function formOf(fields: { readonly [name: string]: string | Blob }): FormData {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.set(name, value)
+  return form
+}

@@ -1,9 +1,43 @@
+import { readFile } from 'node:fs/promises'
+import { registerHooks } from 'node:module'
 import t from 'tap'
+import { simulatorNames } from '../../src/simulator/names.ts'
 import { caseName } from '../harness/case-name.ts'
 import { picture } from '../harness/pictures.ts'
-import { at, eventsIn, openVendors, pictureIn } from '../harness/vendors.ts'
 
+const loaded: string[] = []
+registerHooks({
+  load(url, context, next) {
+    const name = /simulator\/vendors\/(.*)$/.exec(url)?.[1]
+    if (name !== undefined) loaded.push(name)
+    return next(url, context)
+  },
+})
+// What stands in this file's own imports is loaded before the hook, and not seen.
+const { at, eventsIn, openVendors, pictureIn } = await import('../harness/vendors.ts')
 const vendors = await openVendors()
+
+t.test('no vendor is loaded before it is asked, and then it alone', async t => {
+  const alpha = vendors.vendor('alpha', {})
+  t.match(await alpha.post('/v1/images/generations', { model: 'a', prompt: 'a boat' }), { status: 200 })
+  t.same(loaded, [])
+  await vendors.vendor('gemini', {}).get('/made')
+  t.ok(loaded.includes('gemini.ts'))
+  t.notOk(loaded.includes('flux.ts'))
+})
+
+t.test('whoever asks is told what a prompt may demand, and so says the page', async t => {
+  const { pictureDemands } = await import('../../src/simulator/vendors/demands.ts')
+  const page = await readFile(new URL('../../docs/simulated-vendors.md', import.meta.url), 'utf8')
+  const { json } = await vendors.vendor('gemini', {}).get(new URL(vendors.simulator.url('gemini') ?? '').origin)
+  for (const mark of ['status', 'slow', 'pause', 'cut', 'error-event', ...Object.keys(pictureDemands)])
+    t.match(page, `[[${mark.replaceAll(/[[\]]| [A-Z]+/g, '')}`, mark)
+  t.match(at(json, 'demands'), pictureDemands)
+  for (const name of simulatorNames) {
+    t.match(page, `\`${name}\``, name)
+    t.ok((at(json, `upstreams.${name}`) as string[]).length > 0, name)
+  }
+})
 
 t.test('gemini: generateContent', async t => {
   const gemini = vendors.vendor('gemini', { 'x-goog-api-key': 'any' })
@@ -76,6 +110,17 @@ t.test('gemini: generateContent', async t => {
     const [one, again] = parts.slice(3).map(part => part.inlineData?.data)
     t.not(one, again)
     t.equal((await gemini.made('g4 [[thoughts 2]] [[twice]]')).pictures, 1)
+  })
+
+  t.test('every second request of a prompt may fail, so that a part of a fan-out is lost', async t => {
+    const statuses: unknown[] = []
+    for (let i = 0; i < 4; i++) statuses.push((await gemini.post(path, body('g7 [[fail-every 2 503]]'))).status)
+    t.same(statuses, [200, 503, 200, 503])
+    const reasons: unknown[] = []
+    for (let i = 0; i < 3; i++)
+      reasons.push(at((await gemini.post(path, body('g7 [[refuse-every 3]]'))).json, 'promptFeedback.blockReason'))
+    t.same(reasons, [undefined, undefined, 'PROHIBITED_CONTENT'])
+    t.match(await gemini.made('g7 [[fail-every 2 503]]'), { pictures: 2 })
   })
 
   t.test('a stream is whole answers, the last with the reason it ended; without alt=sse it is one list', async t => {

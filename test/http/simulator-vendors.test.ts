@@ -1,7 +1,7 @@
 import t from 'tap'
 import { caseName } from '../harness/case-name.ts'
 import { picture } from '../harness/pictures.ts'
-import { at, eventsIn, follow, openVendors, pictureIn } from '../harness/vendors.ts'
+import { at, eventsIn, follow, formOf, openVendors, pictureIn } from '../harness/vendors.ts'
 
 const vendors = await openVendors()
 const small = picture(40, 30).b64_json
@@ -45,7 +45,9 @@ t.test('seedream: one address for everything', async t => {
     await ask('s3', { size: '2048x2048' }, 'doubao-seedream-5-0-pro')
     t.match(await seedream.made('s3'), { cost: '0.135' })
     const layers = await ask('s3 layers', { size: '1K', layer_decomposition: true }, 'doubao-seedream-5-0-pro')
-    t.match(layers.json, { data: [{ z_index: 0 }, {}, {}, { z_index: 3 }] })
+    t.match(layers.json, {
+      data: [{ z_index: 0, size: '880x1184' }, {}, {}, { z_index: 3, size: '440x592', bounding_box: {} }],
+    })
     t.match(await seedream.made('s3 layers'), { pictures: 4, cost: '0.09' })
   })
 
@@ -188,6 +190,10 @@ t.test('openrouter: an Image API of its own, and pictures in chat completions', 
     t.equal(pictureIn(at(shown[0]?.data, 'choices.0.delta.images.0.image_url.url')), '1024x1024 png')
     t.equal(shown.length, 1)
     t.ok(text.endsWith('data: [DONE]\n\n'))
+    const { modalities: _, ...plain } = body
+    t.match(await openrouter.post('/api/v1/chat/completions', plain), {
+      json: { choices: [{ message: { images: [{}] } }] },
+    })
     const words = await openrouter.post('/api/v1/chat/completions', { ...body, modalities: ['text'] })
     t.equal(at(words.json, 'choices.0.message.images'), undefined)
   })
@@ -207,20 +213,15 @@ t.test('openrouter: an Image API of its own, and pictures in chat completions', 
 t.test('stability: forms, and the answer is the picture itself', async t => {
   const stability = vendors.vendor('stability', { authorization: 'Bearer any' })
   const core = '/v2beta/stable-image/generate/core'
-  const form = (fields: { readonly [name: string]: string | Blob }) => {
-    const made = new FormData()
-    for (const [name, value] of Object.entries(fields)) made.set(name, value)
-    return made
-  }
   const image = new Blob([Buffer.from(small, 'base64')], { type: 'image/png' })
 
   t.test('bytes by default, JSON when it is accepted, the reason in a header or beside it', async t => {
-    const answer = await stability.post(core, form({ prompt: 't1', aspect_ratio: '16:9', seed: '1' }), {
+    const answer = await stability.post(core, formOf({ prompt: 't1', aspect_ratio: '16:9', seed: '1' }), {
       accept: 'image/*',
     })
     t.equal(pictureIn(answer.bytes), '1344x768 png')
     t.match([answer.headers.get('content-type'), answer.headers.get('finish-reason')], ['image/png', 'SUCCESS'])
-    const json = await stability.post(core, form({ prompt: 't1', output_format: 'webp' }), {
+    const json = await stability.post(core, formOf({ prompt: 't1', output_format: 'webp' }), {
       accept: 'application/json',
     })
     t.match(json.json, { finish_reason: 'SUCCESS', seed: 42 })
@@ -229,19 +230,19 @@ t.test('stability: forms, and the answer is the picture itself', async t => {
   })
 
   t.test('what is filtered comes blurred with status 200, and is not charged', async t => {
-    const answer = await stability.post(core, form({ prompt: 't2 [[moderated]]' }))
+    const answer = await stability.post(core, formOf({ prompt: 't2 [[moderated]]' }))
     t.equal(answer.headers.get('finish-reason'), 'CONTENT_FILTERED')
     t.match(await stability.made('t2 [[moderated]]'), { pictures: 0, cost: '0' })
-    t.match(await stability.post(core, form({ prompt: '[[refused]]' })), {
+    t.match(await stability.post(core, formOf({ prompt: '[[refused]]' })), {
       status: 403,
       json: { name: 'content_moderation' },
     })
-    const page = await stability.post(core, form({ prompt: '[[html]]' }))
+    const page = await stability.post(core, formOf({ prompt: '[[html]]' }))
     t.match([page.status, page.headers.get('content-type')], [200, /html/])
   })
 
   t.test('an upscale is a job whose state is the status of the answer', async t => {
-    const submitted = await stability.post('/v2beta/stable-image/upscale/creative', form({ prompt: 't3', image }))
+    const submitted = await stability.post('/v2beta/stable-image/upscale/creative', formOf({ prompt: 't3', image }))
     const result = `/v2beta/results/${String(at(submitted.json, 'id'))}`
     t.equal((await stability.get(result)).status, 202)
     t.equal(pictureIn((await stability.get(result, { accept: 'image/*' })).bytes), '40x30 png')
@@ -256,10 +257,10 @@ t.test('stability: forms, and the answer is the picture itself', async t => {
       { prompt: 'x', aspect_ratio: '7:3' },
     ])
       t.match(
-        await stability.post(core, form(fields)),
+        await stability.post(core, formOf(fields)),
         { status: 400, json: { name: 'bad_request' } },
         caseName(fields),
       )
-    t.match(await vendors.vendor('stability', {}).post(core, form({ prompt: 'x' })), { status: 401 })
+    t.match(await vendors.vendor('stability', {}).post(core, formOf({ prompt: 'x' })), { status: 401 })
   })
 })

@@ -5,6 +5,8 @@ import { readMarks } from '../text/marks.ts'
 export const pictureDemands = {
   '[[refused]]':
     "refuse the prompt in the vendor's own way, which for many is an answer of status 200 without a picture",
+  '[[refuse-every N]]': 'refuse as [[refused]] does, but every Nth request of this very prompt alone',
+  '[[fail-every N STATUS]]': 'fail every Nth request of this very prompt, with that status or 500',
   '[[fewer N]]': 'make N pictures fewer than asked and say nothing of it',
   '[[half]]': 'let every second picture fail, the first not; where a vendor tells such failures, it does',
   '[[more N]]': 'make N pictures more than asked, where the vendor may',
@@ -34,15 +36,25 @@ export type Demands = Marks & {
 
 const mark = /\[\[([a-z-]+)(?: (\d{1,5}))?(?: (\d{1,5}))?\]\]/g
 
-export function readDemands(prompt: string): Demands {
+/** @param turn how many requests of this very prompt there have been, this one among them */
+export function readDemands(prompt: string, turn: number): Demands {
   const found = new Map(
     [...prompt.matchAll(mark)].map(([, name = '', first, second]) => [
       name,
       [toNumber(first), toNumber(second)] as const,
     ]),
   )
+  const isTurn = (name: string): boolean => turn % (found.get(name)?.[0] ?? Infinity) === 0
+  if (isTurn('refuse-every')) found.set('refused', [undefined, undefined])
+  const marks = readMarks(prompt)
+  const status = found.get('fail-every')?.[1] ?? 500
+  const failing = isTurn('fail-every') && {
+    status: status >= 400 && status <= 599 ? status : 500,
+    retryAfterS: undefined,
+  }
   return {
-    ...readMarks(prompt),
+    ...marks,
+    refusal: failing || marks.refusal,
     text: prompt.replaceAll(mark, '').trim(),
     prompt,
     has: name => found.has(name),

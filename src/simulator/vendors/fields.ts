@@ -84,14 +84,18 @@ function readMembers<S extends Shape>(members: S, value: object, at: string): Re
   ) as Read<S>
 }
 
-/** Whichever takes it first. */
+/** Whichever takes it first; an object with a field too many is the one's that it was nearly. */
 export function either<A, B>(one: Rule<A>, other: Rule<B>): Rule<A | B> {
   return (value, at) => {
     try {
       return one(value, at)
     } catch (problem) {
-      if (problem instanceof Problem && problem.kind === 'unknown_field') throw problem
-      return other(value, at)
+      if (!(problem instanceof Problem) || problem.kind !== 'unknown_field') return other(value, at)
+      try {
+        return other(value, at)
+      } catch {
+        throw problem
+      }
     }
   }
 }
@@ -128,9 +132,16 @@ function pictureOf(bytes: Buffer): Sent | undefined {
   return pixels && { pixels, mime: undefined }
 }
 
-/** @throws Problem when the body is no JSON object of these fields */
-export function readJson<S extends Shape>({ body, headers }: Pick<Call, 'body' | 'headers'>, members: S): Read<S> {
-  const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+/**
+ * @param assumed the type of a body whose type is not told
+ * @throws Problem when the body is no JSON object of these fields
+ */
+export function readJson<S extends Shape>(
+  { body, headers }: Pick<Call, 'body' | 'headers'>,
+  members: S,
+  assumed = '',
+): Read<S> {
+  const type = (headers['content-type'] ?? assumed).split(';')[0]?.trim().toLowerCase() ?? ''
   if (type !== 'application/json') {
     throw new Problem('content_type', `Expected a body of application/json, and got '${type}'.`)
   }

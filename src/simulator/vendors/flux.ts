@@ -33,6 +33,7 @@ export const flux: SimulatedUpstream = openVendor({
 
 const common = {
   prompt: must(text),
+  aspect_ratio: text,
   seed: whole(0, 4_294_967_295),
   output_format: oneOf('jpeg', 'png'),
   safety_tolerance: whole(0, 6),
@@ -64,7 +65,7 @@ type Model = {
 const second = { otherwise: { width: 1024, height: 768 }, fields: { ...common, ...sized(64, 4096, 16), ...inputs } }
 const kontext = {
   otherwise: { width: 1024, height: 1024 },
-  fields: { ...common, aspect_ratio: text, prompt_upsampling: flag, ...fewInputs },
+  fields: { ...common, prompt_upsampling: flag, ...fewInputs },
 }
 const models: { readonly [name: string]: Model } = {
   'flux-2-pro': { ...second, price: '0.03', more: '0.015' },
@@ -81,7 +82,7 @@ const models: { readonly [name: string]: Model } = {
   },
   'flux-pro-1.1-ultra': {
     otherwise: { width: 2752, height: 1536 },
-    fields: { ...common, aspect_ratio: text, raw: flag, image_prompt: picture, image_prompt_strength: decimal(0, 1) },
+    fields: { ...common, raw: flag, image_prompt: picture, image_prompt_strength: decimal(0, 1) },
     price: '0.06',
   },
   'flux-dev': {
@@ -128,7 +129,7 @@ function pixelsOf({ otherwise }: Model, read: Read<Model['fields']>, [first]: re
   if (ratio !== undefined && !/^\d{1,2}:\d{1,2}$/.test(ratio)) {
     throw new Problem('invalid_value', 'aspect_ratio must be of the form W:H.', { field: 'aspect_ratio' })
   }
-  if (ratio !== undefined) return shapeAt(ratio, otherwise.width * otherwise.height, 16)
+  if (ratio !== undefined && width === undefined) return shapeAt(ratio, otherwise.width * otherwise.height, 16)
   const pixels = { width: width ?? otherwise.width, height: height ?? otherwise.height }
   if (megapixels(pixels) > 4.2) throw new Problem('invalid_value', 'At most 4 megapixels.', { field: 'width' })
   const given = first?.pixels

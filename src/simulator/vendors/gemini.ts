@@ -1,7 +1,7 @@
 import { seedOf } from '../pictures/picture.ts'
-import type { Pixels } from '../pictures/measure.ts'
 import type { Played, SimulatedUpstream } from '../upstream.ts'
 import { anything, decimal, either, image, list, must, oneOf, readJson, shape, text, whole } from './fields.ts'
+import { sizeOf } from './gemini-models.ts'
 import { bearer, openVendor } from './open-vendor.ts'
 import type { Ask } from './open-vendor.ts'
 import { openOrder, record } from './order.ts'
@@ -10,7 +10,7 @@ import { Problem } from './problem.ts'
 import type { Worded } from './problem.ts'
 import { seconds, withNote } from './shapes.ts'
 
-const onVertex = '/v1/projects/{project}/locations/{location}/publishers/google/models/{model}'
+const onVertex = '/projects/{project}/locations/{location}/publishers/google/models/{model}'
 
 /** Gemini's image models, natively: the Gemini API, Vertex, and the endpoint in the form of chat completions. */
 export const gemini: SimulatedUpstream = openVendor({
@@ -33,10 +33,12 @@ export const gemini: SimulatedUpstream = openVendor({
     throw new Problem('unauthorized', 'Request is missing required authentication credential.', { status: 401 })
   },
   routes: {
-    'POST /v1beta/models/{model}:generateContent': generate,
-    'POST /v1beta/models/{model}:streamGenerateContent': stream,
-    [`POST ${onVertex}:generateContent`]: generate,
-    [`POST ${onVertex}:streamGenerateContent`]: stream,
+    ...Object.fromEntries(
+      ['/v1beta/models/{model}', '/v1/models/{model}', `/v1${onVertex}`, `/v1beta1${onVertex}`].flatMap(path => [
+        [`POST ${path}:generateContent`, generate],
+        [`POST ${path}:streamGenerateContent`, stream],
+      ]),
+    ),
     'POST /v1beta/openai/images/generations': likeChatCompletions,
   },
 })
@@ -44,57 +46,6 @@ export const gemini: SimulatedUpstream = openVendor({
 function errorOf({ status, code, message }: Pick<Worded, 'status' | 'code' | 'message'>): object {
   return { error: { code: status, message, status: status === 401 ? 'UNAUTHENTICATED' : code } }
 }
-
-type Grid = { readonly [ratio: string]: readonly [width: number, height: number] }
-type Model = {
-  readonly grid: Grid
-  /** By what `imageSize` may be: the factor of the grid, tokens, dollars. */
-  readonly sizes: { readonly [size: string]: readonly [factor: number, tokens: number, price: string] }
-}
-
-const flash: Grid = {
-  '1:1': [1024, 1024],
-  '2:3': [832, 1248],
-  '3:2': [1248, 832],
-  '3:4': [864, 1184],
-  '4:3': [1184, 864],
-  '4:5': [896, 1152],
-  '5:4': [1152, 896],
-  '9:16': [768, 1344],
-  '16:9': [1344, 768],
-  '21:9': [1536, 672],
-}
-const third: Grid = {
-  ...flash,
-  '2:3': [848, 1264],
-  '3:2': [1264, 848],
-  '3:4': [896, 1200],
-  '4:3': [1200, 896],
-  '4:5': [928, 1152],
-  '5:4': [1152, 928],
-  '9:16': [768, 1376],
-  '16:9': [1376, 768],
-  '21:9': [1584, 672],
-}
-const wide: Grid = { ...third, '1:4': [512, 2048], '4:1': [2048, 512], '1:8': [384, 3072], '8:1': [3072, 384] }
-const small: Model['sizes'] = { '512': [0.5, 747, '0.045'], '0.5K': [0.5, 747, '0.045'] }
-
-/** Sizes and prices of image tokens; the first whose name the model's begins with. */
-const models: readonly (readonly [name: string, model: Model])[] = [
-  ['gemini-2.5-flash-image', { grid: flash, sizes: { '1K': [1, 1290, '0.039'] } }],
-  [
-    'gemini-3-pro-image',
-    { grid: third, sizes: { '1K': [1, 1120, '0.134'], '2K': [2, 1120, '0.134'], '4K': [4, 2000, '0.24'] } },
-  ],
-  ['gemini-3.1-flash-lite-image', { grid: wide, sizes: { '1K': [1, 1120, '0.0336'] } }],
-  [
-    'gemini-',
-    {
-      grid: wide,
-      sizes: { ...small, '1K': [1, 1120, '0.067'], '2K': [2, 1680, '0.101'], '4K': [4, 2520, '0.151'] },
-    },
-  ],
-]
 
 const blob = shape({ mimeType: must(text), data: must(image('base64')), displayName: text })
 const part = shape({
@@ -170,17 +121,6 @@ async function readAsked(ask: Ask, streamed: boolean): Promise<Asked> {
     sketches: order.sketch(count, { ...pixels, format: 'png', price }),
     tokens,
   }
-}
-
-function sizeOf(name: string, ratio = '1:1', size = '1K'): { pixels: Pixels; tokens: number; price: string } {
-  const model = models.find(([begin]) => name.startsWith(begin))?.[1]
-  if (!model) throw new Problem('not_found', `models/${name} is not found for API version v1beta.`)
-  const sides = Object.hasOwn(model.grid, ratio) ? model.grid[ratio] : undefined
-  if (!sides) throw new Problem('invalid_value', `aspect_ratio must be one of ${Object.keys(model.grid).join(', ')}`)
-  const row = Object.hasOwn(model.sizes, size) ? model.sizes[size] : undefined
-  if (!row) throw new Problem('invalid_value', `image_size must be one of ${Object.keys(model.sizes).join(', ')}`)
-  const [factor, tokens, price] = row
-  return { pixels: { width: sides[0] * factor, height: sides[1] * factor }, tokens, price }
 }
 
 async function generate(ask: Ask): Promise<Played> {

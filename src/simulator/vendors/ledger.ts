@@ -58,6 +58,17 @@ export class Entry {
 
 export class Ledger {
   readonly #entries: Entry[] = []
+  readonly #turns = new Map<string, number>()
+
+  /** How many requests of this prompt have come, with this one. */
+  turn(prompt: string): number {
+    const turn = (this.#turns.get(prompt) ?? 0) + 1
+    this.#turns.delete(prompt)
+    this.#turns.set(prompt, turn)
+    const [oldest] = this.#turns.keys()
+    if (this.#turns.size > keptMax && oldest !== undefined) this.#turns.delete(oldest)
+    return turn
+  }
 
   open(request: string, model: string, prompt: string): Entry {
     const entry = new Entry(request, model, prompt)
@@ -86,9 +97,8 @@ function ticksOf(amount: string): bigint {
 }
 
 function decimalOf(ticks: bigint): string {
-  const parts = String(ticks % ticksPerDollar)
-    .padStart(10, '0')
-    .replace(/0+$/, '')
+  let parts = String(ticks % ticksPerDollar).padStart(10, '0')
+  while (parts.endsWith('0')) parts = parts.slice(0, -1)
   return `${ticks / ticksPerDollar}${parts && '.'}${parts}`
 }
 

@@ -71,7 +71,11 @@ function usageOf({ entry }: Order, made: number): object {
     total_tokens: input + output,
     cost,
     is_byok: false,
-    cost_details: { upstream_inference_cost: cost },
+    cost_details: {
+      upstream_inference_cost: cost,
+      upstream_inference_prompt_cost: 0,
+      upstream_inference_completions_cost: cost,
+    },
     completion_tokens_details: { image_tokens: output },
   }
 }
@@ -134,7 +138,8 @@ async function chat(ask: Ask): Promise<Played> {
   const order = await openOrder(ask, read.model, prompt, read.stream)
   const { demands } = order
   if (demands.has('refused')) throw new Problem('moderated', 'Your input was flagged.')
-  const drawn = read.modalities?.includes('image') && !demands.has('words-only')
+  // A model of pictures makes them unless it is told to write.
+  const drawn = (read.modalities ?? ['image']).includes('image') && !demands.has('words-only')
   const { aspect_ratio: ratio, image_size: size } = read.image_config ?? {}
   const count = drawn ? 1 + (demands.numbers('more')?.[0] ?? 0) : 0
   const sketches = order.sketch(count, { ...pixelsOf(undefined, ratio, size), format: 'png', price })

@@ -46,15 +46,18 @@ export class Order {
     this.#seed = seedOf(entry.model, demands.text, ask.body.length, ask.body.subarray(0, 4096))
   }
 
-  /** What would be made for so many, none of it in the vendor's book yet. */
-  sketch(count: number, wanted: Wanted): readonly Sketch[] {
+  /**
+   * What would be made for so many, none of it in the vendor's book yet.
+   * @param wanted may differ by place
+   */
+  sketch(count: number, wanted: Wanted | ((index: number) => Wanted)): readonly Sketch[] {
     const { demands } = this
     const fewer = demands.numbers('fewer')?.[0] ?? 0
-    const [width = wanted.width, height = wanted.height] = demands.numbers('pixels') ?? []
-    const pixels = { width, height }
-    return Array.from({ length: Math.max(0, count - fewer) }, (_, index) =>
-      this.#picture({ ...wanted, ...pixels }, index, demands.has('half') && index % 2 === 1),
-    )
+    return Array.from({ length: Math.max(0, count - fewer) }, (_, index) => {
+      const one = typeof wanted === 'function' ? wanted(index) : wanted
+      const [width = one.width, height = one.height] = demands.numbers('pixels') ?? []
+      return this.#picture({ ...one, width, height }, index, demands.has('half') && index % 2 === 1)
+    })
   }
 
   /** A picture beside those of the answer: a thought, a partial one. It is in no book. */
@@ -140,7 +143,7 @@ export class Order {
  * @throws Problem when the prompt demands a refusal
  */
 export async function openOrder(ask: Ask, model: string, prompt: string, stream = false): Promise<Order> {
-  const demands = readDemands(prompt)
+  const demands = readDemands(prompt, ask.desk.ledger.turn(prompt))
   const { slowMs, refusal, errorEvent } = demands
   // Nobody waits for the simulator to end: the connection is what keeps it.
   if (slowMs > 0) await wait(slowMs, undefined, { ref: false })

@@ -53,6 +53,7 @@ export type Words = {
   /** The vendor's code of each kind; `otherwise` of the kinds that are not here. */
   readonly codes: { readonly [kind in Kind]?: string } & { readonly otherwise: string }
   body(worded: Worded): unknown
+  headers?(worded: Worded): { readonly [name: string]: string }
 }
 
 const statuses: { readonly [kind in Kind]: number } = {
@@ -71,8 +72,8 @@ export function answerProblem(words: Words, problem: Problem): Played {
   if (problem.played) return problem.played
   const worded = wordProblem(words, problem)
   const { retryAfterS } = problem
-  const headers = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }
-  return answerJson(worded.status, words.body(worded), headers)
+  const retry = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }
+  return answerJson(worded.status, words.body(worded), { ...words.headers?.(worded), ...retry })
 }
 
 export function wordProblem(words: Words, { kind, message, field, status }: Problem): Worded {

@@ -54,6 +54,7 @@ const fields = {
   stream: flag,
   response_format: oneOf('url', 'b64_json'),
   guidance_scale: decimal(1, 10),
+  optimize_prompt: flag,
   optimize_prompt_options: shape({ mode: oneOf('standard', 'fast') }),
   tools: list(anything, 5),
 }
@@ -116,9 +117,14 @@ async function generate(ask: Ask): Promise<Played> {
   const set = read.sequential_image_generation === 'auto'
   const most = Math.min(15 - references, read.sequential_image_generation_options?.max_images ?? 15)
   const layers = read.layer_decomposition ?? false
-  const price = model.price(pixels)
   const count = layers ? 4 : set ? most : 1
-  const wanted = { ...pixels, format: read.output_format ?? ('jpeg' as const), price: layers ? halfOf(price) : price }
+  const format = read.output_format ?? 'jpeg'
+  // The base, then each layer by its own size, all at half the price.
+  const half = { width: Math.round(pixels.width / 2), height: Math.round(pixels.height / 2) }
+  const wanted = (index: number) => {
+    const own = layers && index > 0 ? half : pixels
+    return { ...own, format, price: layers ? halfOf(model.price(own)) : model.price(own) }
+  }
   if (order.demands.has('refused')) {
     throw new Problem('moderated', 'The request failed because the input text may contain sensitive information.')
   }
@@ -154,9 +160,15 @@ const lost = {
 
 async function itemOf({ inline, layers }: Asked, sketch: Sketch): Promise<object> {
   if (sketch.failed) return { error: lost }
-  const layer = layers && { z_index: sketch.index, name: `layer ${sketch.index}` }
+  const { index, width, height } = sketch
+  const told = {
+    name: `layer ${index}`,
+    description: 'A part of the picture.',
+    bounding_box: { absolute: [0, 0, width, height], normalized: [0, 0, 500, 500] },
+  }
+  const layer = layers && { z_index: index, ...(index > 0 && told) }
   const at = inline ? { b64_json: await sketch.base64() } : { url: sketch.link() }
-  return { ...at, size: `${sketch.width}x${sketch.height}`, output_format: sketch.format, ...layer }
+  return { ...at, size: `${width}x${height}`, output_format: sketch.format, ...layer }
 }
 
 async function answer(ask: Ask, asked: Asked): Promise<Played> {
@@ -183,7 +195,7 @@ function usageOf({ sketches, references }: Asked): object {
 function stream(ask: Ask, asked: Asked): Played {
   const { order, sketches } = asked
   const tell = (type: string, more: object) =>
-    record({ type, model: order.entry.model, created: seconds(ask.site.now()), ...more }, type)
+    record({ type, model: order.entry.model, created_at: seconds(ask.site.now()), ...more }, type)
   const events = sketches.map(sketch => async () => {
     order.make(sketch)
     const role = sketch.failed ? 'partial_failed' : 'partial_succeeded'

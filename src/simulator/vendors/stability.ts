@@ -1,7 +1,7 @@
 import { answerJson } from '../answer.ts'
 import type { Pixels } from '../pictures/measure.ts'
 import type { Played, SimulatedUpstream } from '../upstream.ts'
-import { decimal, file, must, oneOf, readFormOf, text, whole } from './fields.ts'
+import { anything, decimal, file, must, oneOf, readFormOf, text, whole } from './fields.ts'
 import type { Sent, Shape } from './fields.ts'
 import { bearer, openVendor } from './open-vendor.ts'
 import type { Ask } from './open-vendor.ts'
@@ -34,7 +34,13 @@ export const stability: SimulatedUpstream = openVendor({
 })
 
 const ratios = '1:1 16:9 21:9 2:3 3:2 4:5 5:4 9:16 9:21'.split(' ')
-const common = { seed: whole(0, 4_294_967_294), output_format: oneOf('png', 'jpeg', 'webp'), negative_prompt: text }
+const common = {
+  // A form needs a part: the vendor's own examples send this one where there is no file.
+  none: anything,
+  seed: whole(0, 4_294_967_294),
+  output_format: oneOf('png', 'jpeg', 'webp'),
+  negative_prompt: text,
+}
 const made = { ...common, prompt: must(text), aspect_ratio: oneOf(...ratios), style_preset: text }
 const changed = { ...common, image: must(file), style_preset: text }
 const loose = { image: file, strength: decimal(0, 1), mode: oneOf('text-to-image', 'image-to-image') }

@@ -1,0 +1,50 @@
+import type { Played, SimulatedUpstream } from '../upstream.ts'
+import { drawEdit, drawGeneration, errorOf } from './gpt-image.ts'
+import { bearer, openVendor } from './open-vendor.ts'
+import type { Ask } from './open-vendor.ts'
+import { Problem } from './problem.ts'
+
+type Draw = (ask: Ask, deployment: string | undefined) => Promise<Played>
+
+/** GPT Image at Azure: by deployment and version of the API, or at the newer address. */
+export const azure: SimulatedUpstream = openVendor({
+  name: 'azure',
+  words: {
+    statuses: { content_type: 415 },
+    codes: {
+      unauthorized: '401',
+      unknown_field: 'unknown_parameter',
+      missing_field: 'missing_required_parameter',
+      not_found: 'DeploymentNotFound',
+      moderated: 'contentFilter',
+      busy: '429',
+      broken: 'InternalServerError',
+      otherwise: 'invalid_value',
+    },
+    body: worded => {
+      if (worded.kind === 'unauthorized') return { statusCode: 401, message: worded.message }
+      const filtered = { sexual: { filtered: true, severity: 'high' } }
+      const inner = { code: 'ResponsibleAIPolicyViolation', content_filter_results: filtered }
+      const { error } = errorOf(worded)
+      return { error: { ...error, ...(worded.kind === 'moderated' && { inner_error: inner }) } }
+    },
+  },
+  credential: call => call.headers['api-key'] !== undefined || bearer(call),
+  routes: {
+    'POST /openai/deployments/{deployment}/images/generations': byDeployment(drawGeneration),
+    'POST /openai/deployments/{deployment}/images/edits': byDeployment(drawEdit),
+    'POST /openai/v1/images/generations': ask => drawGeneration(ask, undefined),
+    'POST /openai/v1/images/edits': ask => drawEdit(ask, undefined),
+  },
+})
+
+function byDeployment(draw: Draw): (ask: Ask) => Promise<Played> {
+  return async ask => {
+    const version = ask.query.get('api-version')
+    if (version === null) throw new Problem('not_found', 'Resource not found')
+    if (!/^\d{4}-\d\d-\d\d(?:-preview)?$/.test(version)) {
+      throw new Problem('invalid_value', `The API version '${version}' is not supported.`)
+    }
+    return draw(ask, ask.params['deployment'])
+  }
+}

@@ -1,0 +1,27 @@
+import type { SimulatedUpstream } from '../upstream.ts'
+import { drawEdit, drawGeneration, errorOf } from './gpt-image.ts'
+import { bearer, openVendor } from './open-vendor.ts'
+
+/** GPT Image at OpenAI. */
+export const openai: SimulatedUpstream = openVendor({
+  name: 'openai',
+  words: {
+    statuses: { content_type: 415 },
+    codes: {
+      unauthorized: 'invalid_api_key',
+      unknown_field: 'unknown_parameter',
+      missing_field: 'missing_required_parameter',
+      not_found: 'model_not_found',
+      moderated: 'moderation_blocked',
+      busy: 'rate_limit_exceeded',
+      broken: 'server_error',
+      otherwise: 'invalid_value',
+    },
+    body: errorOf,
+  },
+  credential: bearer,
+  routes: {
+    'POST /v1/images/generations': ask => drawGeneration(ask, undefined),
+    'POST /v1/images/edits': ask => drawEdit(ask, undefined),
+  },
+})
