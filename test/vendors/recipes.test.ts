@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { toFile } from 'openai'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
@@ -6,8 +7,9 @@ import { merge, readRecipe, readShipped, simulatedIn, type Tree } from '../harne
 import { checkBooks } from '../harness/shop.ts'
 import { start, type Started } from '../harness/start.ts'
 import { openVendors, pictureIn } from '../harness/vendors.ts'
-import { type OperationName, operations, type Row, rows, type Try } from './table.ts'
+import { type OperationName, operations, type Row, rows, type Try, writeTable } from './table.ts'
 
+const pages = [...new Set(rows.map(row => row.page))]
 const vendors = await openVendors()
 const started = await startAll()
 
@@ -20,6 +22,18 @@ for (const row of rows)
     }
   })
 
+t.test('the page of recipes says what was tried, and what cannot be had', async t => {
+  const recipes = new Map(await Promise.all(pages.map(async page => [page, await readRecipe(page)] as const)))
+  const table = writeTable(({ page, model }) => {
+    const { texts = [], fragments = [] } = recipes.get(page) ?? {}
+    const block = fragments.findIndex(({ models }) => Object.hasOwn((models ?? {}) as object, model))
+    return (texts[block] ?? '').trimEnd().split('\n').length
+  })
+  t.comment(`\n${table}`)
+  const text = await readFile(new URL('../../docs/recipes/README.md', import.meta.url), 'utf8')
+  t.ok(text.includes(table), `docs/recipes/README.md has this table:\n${table}`)
+})
+
 t.test('and then the books hold', async t => {
   await started.settled()
   t.strictSame(await checkBooks(started.gateway), [])
@@ -29,7 +43,7 @@ t.test('and then the books hold', async t => {
 async function startAll(): Promise<Started> {
   let whole = await readShipped()
   const env: Record<string, string> = {}
-  for (const page of new Set(rows.map(row => row.page))) {
+  for (const page of pages) {
     const { texts, fragments } = await readRecipe(page)
     for (const fragment of fragments) whole = merge(whole, fragment)
     for (const [variable, name] of texts.flatMap(simulatedIn)) env[variable] = vendors.simulator.url(name) ?? ''

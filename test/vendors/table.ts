@@ -33,9 +33,9 @@ export type Row = {
   readonly model: string
 } & { readonly [name in OperationName]: Try | Cannot }
 
-const noJob = { cannot: 'it answers at once' }
-const noStream = { cannot: 'it has no streams' }
-const flat = { cannot: 'one price for every picture' }
+const noJob = { cannot: 'answers at once' }
+const noStream = { cannot: 'has none' }
+const flat = { cannot: 'one price for all' }
 
 export const rows: readonly Row[] = [
   {
@@ -85,6 +85,25 @@ export const rows: readonly Row[] = [
     generation: { size: '1280x720', looks: '1280x720 png' },
     edit: { size: '1024x1024', sends: 2, looks: '1024x1024 png' },
     several: { n: 3, looks: '1024x1024 png' },
+    stream: noStream,
+    refusal: { demand: '[[refused]]' },
+    price: flat,
+    job: noJob,
+  },
+  {
+    vendor: 'xAI',
+    page: 'xai-grok-imagine.md',
+    simulator: 'xai',
+    model: 'grok-imagine-image',
+    generation: { size: '1920x1080', looks: '2736x1536 jpg' },
+    edit: {
+      size: '1024x1024',
+      sends: 1,
+      more: { response_format: 'b64_json' },
+      amount: '0.02',
+      looks: '1024x1024 jpg',
+    },
+    several: { n: 3, demand: '[[half]]', comes: 2, looks: '880x1184 jpg' },
     stream: noStream,
     refusal: { demand: '[[refused]]' },
     price: flat,
@@ -169,3 +188,13 @@ export const rows: readonly Row[] = [
     job: noJob,
   },
 ]
+
+/** The table of docs/recipes: what was tried, and why something cannot be had. `linesOf` counts the lines of YAML. */
+export function writeTable(linesOf: (row: Row) => number): string {
+  const head = ['pictures of', ...operations, 'lines']
+  const lines = rows.map(row => {
+    const cells = operations.map(name => ('cannot' in row[name] ? `– ${row[name].cannot}` : 'yes'))
+    return [`[${row.vendor}](${row.page})`, ...cells, String(linesOf(row))]
+  })
+  return [head, head.map(() => '---'), ...lines].map(cells => `| ${cells.join(' | ')} |\n`).join('')
+}
