@@ -18,6 +18,8 @@ export type Try = {
   readonly looks?: string
   /** What the caller is charged, where it is not what the vendor charges. */
   readonly amount?: string
+  /** How many lines the charge has, where it is not one for each picture. */
+  readonly lines?: number
   /** The model, where it is another one of the vendor's. */
   readonly model?: string
 }
