@@ -57,6 +57,11 @@ export class RequestScope implements Scope {
     return this.#mapped(ref, this.#plain(ref))
   }
 
+  /** The value of one of the caller's fields, whatever a placeholder of its name means. */
+  fieldOf(name: string): unknown {
+    return this.#mapped(name, this.#field(name, []))
+  }
+
   #pictureOf(
     { field, which, what }: NonNullable<ReturnType<typeof parsePictureRef>>,
     turn: number | undefined,

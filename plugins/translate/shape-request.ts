@@ -1,12 +1,4 @@
-import {
-  type AskedSize,
-  type Body,
-  fieldNames,
-  type Json,
-  type Random,
-  readField,
-  withField,
-} from '../../src/kit/index.ts'
+import { type AskedSize, type Body, fieldNames, type Random, readField, withField } from '../../src/kit/index.ts'
 import { composeForm, composeJson } from './compose.ts'
 import { normalPath } from './paths.ts'
 import type { Section } from './schema.ts'
@@ -46,9 +38,11 @@ export function shapeRequest(section: Section, asked: Asked, random: Pick<Random
   for (const field of pictureFields) if (named.has(field)) named.add(`${field}s`)
   // What {width} and the like say is the size, in other words.
   if (sizeRefs.some(ref => named.has(ref))) named.add('size')
+  // Where each request is for one picture, none says so.
+  if (section.fan_out !== undefined) named.add('n')
   const rest = fieldNames(body).filter(name => !named.has(name) && !ours.has(name))
   if (section.rest === undefined) return { body: compose(section, value, random), value, dropped: rest }
-  const whole = withRest(value, normalPath(section.rest), rest, body)
+  const whole = withRest(value, normalPath(section.rest), rest, scope)
   return { body: compose(section, whole, random), value: whole, dropped: [] }
 }
 
@@ -65,11 +59,19 @@ function withCount({ fan_out: fanOut }: Section, { body }: Asked): Body {
   return fanOut === undefined || readField(body, 'n') === undefined ? body : withField(body, 'n', undefined)
 }
 
-function withRest(value: { [name: string]: unknown }, path: string, names: readonly string[], body: Body): unknown {
-  const fields: { [name: string]: Json | undefined } = {}
-  for (const name of names) fields[name] = readField(body, name)
+function withRest(
+  value: { [name: string]: unknown },
+  path: string,
+  names: readonly string[],
+  scope: RequestScope,
+): unknown {
+  const fields: { [name: string]: unknown } = {}
+  for (const name of names) {
+    const own = scope.fieldOf(name)
+    if (own !== absent) fields[name] = own
+  }
   if (path === '') return { ...fields, ...value }
   const [first = '', ...more] = path.split('.')
   const own = (value[first] ?? {}) as { [name: string]: unknown }
-  return { ...value, [first]: withRest(own, more.join('.'), names, body) }
+  return { ...value, [first]: withRest(own, more.join('.'), names, scope) }
 }

@@ -54,6 +54,40 @@ t.test('no model is named in code: gateway.yaml knows them all', async t => {
   t.strictSame(await findLines(files, pattern), [])
 })
 
+t.test(
+  '[10] no vendor of pictures is named in code: a recipe knows it, its simulation, or a plugin that signs for it',
+  async t => {
+    const makers = [
+      'xai',
+      'grok',
+      'gemini',
+      'imagen',
+      'vertex',
+      'seedream',
+      'doubao',
+      'bytedance',
+      'volcengine',
+      'qwen',
+    ]
+    const more = ['dashscope', 'alibaba', 'wan', 'flux', 'bfl', 'fal', 'replicate', 'stability', 'ideogram', 'recraft']
+    const others = ['minimax', 'bedrock', 'amazon', 'aws', 'kling', 'luma', 'leonardo', 'firefly', 'tencent', 'hunyuan']
+    const rest = ['openrouter', 'azure', 'midjourney', 'zhipu', 'fireworks', 'deepinfra', 'dall', 'gpt']
+    // Schemes of signatures have their makers' names.
+    const schemes = /aws-?sigv4/gi
+    const code = (line: string) =>
+      splitNames(line.replace(/^\s*(?:\*|\/\/|\/\*).*|\s\/\/ .*$/, '').replaceAll(schemes, ''))
+    // What somebody else's file of models says is read by the names that stand there.
+    const apart = /^(?:src\/(?:simulator|tools\/import|dialects)|plugins\/(?:aws-sigv4|google-token|tc3-hmac))\//
+    const files = product.filter(file => !apart.test(file))
+    const pattern = new RegExp(String.raw`\b(?:${[...makers, ...more, ...others, ...rest].join('|')})\b`, 'i')
+    t.ok(
+      files.some(file => file.startsWith('plugins/translate/')) && files.some(file => file.startsWith('src/gateway/')),
+    )
+    t.match(code("if (vendor === 'seedream')"), pattern)
+    t.strictSame(await findLines(files, pattern, code), [])
+  },
+)
+
 t.test('no price stands in code', async t => {
   const files = product.filter(file => !file.startsWith('src/simulator/'))
   const price = /\b(?:price|amount)\w*\s*[:=]\s*['"]?(?!0\b(?!\.))\d/i

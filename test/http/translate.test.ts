@@ -302,6 +302,24 @@ const bytes = `
       refused: [{ if: { header.finish-reason: CONTENT_FILTERED }, message: header.finish-reason }]`
 
 described(
+  'fields that a template does not name go on with their own types, and none says how many where each request is for one',
+  vendor(`
+      request: { input: { words: "{prompt}" } }
+      rest: input
+      values: { style: { bold: heavy } }
+      fan_out: 2`),
+  async (t, { openai, upstreams }) => {
+    upstreams['maker']?.answer({ data: [{ b64_json: small }] })
+    const image = await toFile(png(40, 30), 'a.png')
+    const more = { seed: 7, stream: false, ratio: '2:1', style: 'bold' } as { stream: false }
+    await openai.images.edit({ model: 'maker-1', prompt: '12', image, n: 2, ...more })
+    const sent = upstreams['maker']?.received.map(one => one.json()) ?? []
+    const input = { words: '12', seed: 7, stream: false, ratio: '2:1', style: 'heavy' }
+    t.strictSame(sent, [{ input }, { input }])
+  },
+)
+
+described(
   'bytes that are the picture itself become base64 while they pass',
   vendor(bytes),
   async (t, { openai, upstreams, charges }) => {

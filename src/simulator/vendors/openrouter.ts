@@ -111,9 +111,14 @@ async function draw(ask: Ask): Promise<Played> {
 
 const done = () => 'data: [DONE]\n\n'
 
+const piece = shape({
+  type: must(oneOf('text', 'image_url')),
+  text,
+  image_url: shape({ url: must(image('link', 'data-url')), detail: text }),
+})
 const message = shape({
   role: must(oneOf('system', 'user', 'assistant')),
-  content: must(either(text, list(either(shape({ type: must(oneOf('text')), text: must(text) }), reference), 20))),
+  content: must(either(text, list(piece, 20))),
   images: anything,
 })
 const chatFields = {
@@ -171,5 +176,5 @@ async function chat(ask: Ask): Promise<Played> {
 function wordsOf(content: unknown): string {
   if (typeof content === 'string') return content
   const pieces = Array.isArray(content) ? (content as { text?: string }[]) : []
-  return pieces.map(one => one.text ?? '').join(' ')
+  return pieces.flatMap(one => one.text ?? []).join(' ')
 }

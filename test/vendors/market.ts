@@ -1,0 +1,64 @@
+import { toFile } from 'openai'
+import t from 'tap'
+import { stringify } from 'yaml'
+import { png } from '../harness/pictures.ts'
+import { merge, readRecipe, readShipped, simulatedIn, type Tree } from '../harness/recipes.ts'
+import { start, type Started } from '../harness/start.ts'
+import { openVendors, pictureIn } from '../harness/vendors.ts'
+import type { Try } from './table.ts'
+
+/** What came of a request: what its pictures look like, and its id. */
+export type Came = { readonly pictures: readonly string[]; readonly id: string }
+
+export type Asked = Try & { readonly model: string; readonly prompt: string }
+
+/** One gateway with recipes in its file, before simulated vendors whose own books can be read. */
+export async function openMarket(pages: Iterable<string>, more: Tree = {}) {
+  const vendors = await openVendors()
+  let whole = await readShipped()
+  const env: Record<string, string> = {}
+  for (const page of pages) {
+    const { texts, fragments } = await readRecipe(page)
+    for (const fragment of fragments) whole = merge(whole, fragment)
+    for (const [variable, name] of texts.flatMap(simulatedIn)) env[variable] = vendors.simulator.url(name) ?? ''
+  }
+  const groups: Tree = { default: { rpm: 1_000_000, tpm: 500_000 } }
+  const yaml = stringify(merge(merge(whole, { groups }), more), { lineWidth: 0 })
+  const started = await start(t, { yaml, env, upstreams: [] })
+  return {
+    started,
+    ask: (asked: Asked) => ask(started, asked),
+    /** What the vendor says that it made for this prompt. */
+    made: (simulator: string, prompt: string) => vendors.vendor(simulator, {}).made(prompt),
+    /** The newest charge. */
+    async charge() {
+      const [charge] = await started.charges(1)
+      return charge
+    },
+  }
+}
+
+async function ask({ openai }: Started, asked: Asked): Promise<Came> {
+  const { model, prompt, size, n, more, sends = 0, stream = false } = asked
+  const fields = { model, prompt, stream, ...(size && { size }), ...(n && { n }), ...more }
+  const files = Array.from({ length: sends }, (_, i) => toFile(png(40, 30), `${i}.png`, { type: 'image/png' }))
+  const image = await Promise.all(files)
+  const body = sends === 0 ? fields : { ...fields, image: sends === 1 ? image[0] : image }
+  const sent = (sends > 0 ? openai.images.edit(body as never) : openai.images.generate(body as never)) as ReturnType<
+    typeof openai.images.generate
+  >
+  const { data, response } = await sent.withResponse()
+  const items: { b64_json?: string; url?: string }[] = []
+  if (Symbol.asyncIterator in data) {
+    for await (const event of data) if (event.type.endsWith('.completed')) items.push(event as { b64_json: string })
+  } else items.push(...(data.data as { b64_json?: string; url?: string }[]))
+  const pictures: string[] = []
+  for (const item of items) pictures.push(await lookAt(item))
+  return { pictures, id: response.headers.get('x-request-id') ?? '' }
+}
+
+async function lookAt({ b64_json: base64, url }: { b64_json?: string; url?: string }): Promise<string> {
+  if (base64 !== undefined) return pictureIn(base64)
+  const answer = await fetch(url ?? '')
+  return answer.ok ? pictureIn(Buffer.from(await answer.arrayBuffer())) : String(answer.status)
+}

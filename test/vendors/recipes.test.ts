@@ -1,0 +1,64 @@
+import { readFile } from 'node:fs/promises'
+import t, { type Test } from 'tap'
+import { readRecipe } from '../harness/recipes.ts'
+import { checkBooks } from '../harness/shop.ts'
+import { openMarket } from './market.ts'
+import { type OperationName, operations, type Row, rows, type Try, writeTable } from './table.ts'
+
+const pages = [...new Set(rows.map(row => row.page))]
+const market = await openMarket(pages)
+
+for (const row of rows)
+  void t.test(`${row.vendor} by ${row.page}`, async t => {
+    for (const operation of operations) {
+      const own = row[operation]
+      if ('cannot' in own) t.comment(`${row.vendor} ${operation}: cannot be had, ${own.cannot}`)
+      else await t.test(operation, async t => (operation === 'refusal' ? refuse : answer)(t, row, operation, own))
+    }
+  })
+
+t.test('the page of recipes says what was tried, and what cannot be had', async t => {
+  const recipes = new Map(await Promise.all(pages.map(async page => [page, await readRecipe(page)] as const)))
+  const table = writeTable(({ page, model }) => {
+    const { texts = [], fragments = [] } = recipes.get(page) ?? {}
+    const block = fragments.findIndex(({ models }) => Object.hasOwn((models ?? {}) as object, model))
+    return (texts[block] ?? '').trimEnd().split('\n').length
+  })
+  t.comment(`\n${table}`)
+  const text = await readFile(new URL('../../docs/recipes/README.md', import.meta.url), 'utf8')
+  t.ok(text.includes(table), `docs/recipes/README.md has this table:\n${table}`)
+})
+
+t.test('and then the books hold', async t => {
+  await market.started.settled()
+  t.strictSame(await checkBooks(market.started.gateway), [])
+})
+
+function promptOf({ vendor }: Row, name: OperationName, { demand }: Try): string {
+  return `${name} by ${vendor}${demand ? ` ${demand}` : ''}`
+}
+
+/** The pictures are those that the vendor says that it made, and cost what it charges. */
+async function answer(t: Test, row: Row, name: OperationName, own: Try): Promise<void> {
+  const prompt = promptOf(row, name, own)
+  const { pictures, id } = await market.ask({ model: row.model, prompt, ...own })
+  t.strictSame(pictures, Array(own.comes ?? own.n ?? 1).fill(own.looks))
+  const { made, cost } = await market.made(row.simulator, prompt)
+  const sizes = made.flatMap(one => one.pictures.map(({ width, height }) => `${width}x${height}`))
+  t.strictSame(pictures.map(sizeOf), sizes, 'what came is what was made')
+  const charge = await market.charge()
+  t.match(charge, { id, state: 'settled' })
+  t.equal(charge?.lines.length, own.lines ?? sizes.length, 'each picture is charged')
+  t.equal(Number(charge?.amount), Number(own.amount ?? cost), 'and what it costs')
+}
+
+function sizeOf(picture: string): string | undefined {
+  return picture.split(' ', 1)[0]
+}
+
+/** A refusal is an error with words, and free. */
+async function refuse(t: Test, row: Row, name: OperationName, own: Try): Promise<void> {
+  const asked = market.ask({ model: row.model, prompt: promptOf(row, name, own), ...own })
+  await t.rejects(asked, { status: /^4\d\d$/, message: /\w/ })
+  t.match(await market.charge(), { state: 'voided', amount: '0' })
+}
