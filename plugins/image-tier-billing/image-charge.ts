@@ -3,6 +3,7 @@ import { fail } from './errors.ts'
 import { readCost } from './decimals.ts'
 import { comeOf, rateImage, rateWithImage, type Rating } from './rate-image.ts'
 import { rateLines, type Unplaced } from './rate-lines.ts'
+import { measure } from './measure.ts'
 import type { FoundImage } from './scanned.ts'
 
 /**
@@ -57,8 +58,9 @@ export class ImageCharge {
     })
   }
 
-  #rate(images: readonly FoundImage[]): readonly Line[] {
+  #rate(found: readonly FoundImage[]): readonly Line[] {
     const told = this.#terms.told()
+    const images = found.map(image => measured(image, told))
     const ofImages = images.map(image => rateImage(image, this.#terms, told))
     const { rule } = this.#terms
     if (!rule.lines) return ofImages
@@ -220,6 +222,14 @@ export class ImageCharge {
 const refused = { index: 0, source: 'told', width: null, height: null, flags: ['refused'], quantity: 1 } as const
 
 /** @throws Error when a line was not written, because its charge has ended */
+/** Of a link the pixels that it leads to, where somebody has looked. */
+function measured(image: FoundImage, told: Told | undefined): FoundImage {
+  const head = image.kind === 'link' ? told?.heads.get(image.index) : undefined
+  if (!head) return image
+  const found = measure(head)
+  return found.kind === 'size' ? { ...image, size: found.size } : image
+}
+
 function demandKept(kept: readonly boolean[]): void {
   if (!kept.every(Boolean)) throw new Error('the charge was no longer open when its line was written')
 }

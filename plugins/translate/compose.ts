@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
-import type { Composed, FilePart, Random } from '../../src/kit/index.ts'
+import type { Composed, Random } from '../../src/kit/index.ts'
 import { FileBytes } from './pictures.ts'
 import { Mixed } from './template.ts'
+import { toBase64 } from './to-base64.ts'
 
 type Segment = Buffer | FileBytes
 
@@ -66,19 +67,8 @@ async function* read(segments: readonly Segment[]): AsyncGenerator<Buffer> {
   for (const segment of segments) {
     if (Buffer.isBuffer(segment)) yield segment
     else if (segment.as === 'bytes') yield* segment.part.open() as AsyncIterable<Buffer>
-    else yield* toBase64(segment.part)
+    else yield* toBase64(segment.part.open() as AsyncIterable<Buffer>)
   }
-}
-
-async function* toBase64(part: FilePart): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0)
-  for await (const chunk of part.open() as AsyncIterable<Buffer>) {
-    const joined = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-    const whole = joined.length - (joined.length % 3)
-    yield Buffer.from(joined.toString('base64', 0, whole), 'latin1')
-    rest = Buffer.from(joined.subarray(whole))
-  }
-  if (rest.length > 0) yield Buffer.from(rest.toString('base64'), 'latin1')
 }
 
 /** As browsers do (WHATWG HTML, multipart/form-data encoding). */

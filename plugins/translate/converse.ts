@@ -2,6 +2,7 @@ import { type Asker, type Converse, Failure, type Heard, type Spoken, type Told 
 import type { Claim } from './answer-reader.ts'
 import type { Reading } from './describe.ts'
 import { fail } from './errors.ts'
+import { follow, type LinkRule } from './follow-link.ts'
 import { PictureWriter } from './picture-writer.ts'
 import { readAnswer, type Reader } from './read-answer.ts'
 import { Refused } from './refused.ts'
@@ -16,6 +17,8 @@ export type Terms = {
   readonly atOnce: number
   /** Name of the events that carry pictures, where the caller wants a stream. */
   readonly event: string | undefined
+  /** What becomes of links; undefined where they are handed on. */
+  readonly links: LinkRule | undefined
   /** Seconds since the epoch. */
   readonly created: number
   readonly claim: Claim
@@ -78,16 +81,25 @@ export function refusal({ status, headers, body }: Refused): Spoken {
 /** The answers of all requests as one; what is told of all of them goes before the last word. */
 async function* speak(asker: Asker, terms: Terms): AsyncGenerator<Buffer> {
   const { reading, told, event, created } = terms
-  const writer = new PictureWriter(told, { created, event })
+  const { links } = terms
+  const writer = new PictureWriter(told, { created, event, follows: links !== undefined })
   const sums = { usage: new Map<string, number>() }
-  const reader: Reader = { reading, writer, told, sums, claim: terms.claim }
+  const following = { asker, onHead: (index: number, head: Buffer) => void told.heads.set(index, head) }
+  const reader: Reader = {
+    reading,
+    writer,
+    told,
+    sums,
+    claim: terms.claim,
+    follow: link => follow(link, { ...following, rule: links as LinkRule }),
+  }
   const spoken = readAll(asker, terms, reader)
   if (reading.waits) yield* await hear(spoken, terms.claim)
   else yield* spoken
   const usage = sums.usage.size > 0 ? Object.fromEntries(sums.usage) : undefined
   if (usage) terms.onUsage(usage)
   writer.finish({ usage })
-  yield* writer.take()
+  yield* writer.take() as Buffer[]
 }
 
 /** All of it, before any of it goes on. */

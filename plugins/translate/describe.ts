@@ -1,4 +1,4 @@
-import { parseBytes, parseDuration } from '../../src/kit/index.ts'
+import { parseDuration } from '../../src/kit/index.ts'
 import { compileConditions, type Condition } from './conditions.ts'
 import { joinPath, normalPath, type Path, toPaths } from './paths.ts'
 import type { JobSettings, PlaceSettings, Section, StepSettings, TranslateFacet } from './schema.ts'
@@ -66,7 +66,6 @@ export type Reading = {
   readonly wanted: ReadonlySet<Path>
   /** What the answer says as a whole decides about prices: nothing goes on before its end. */
   readonly waits: boolean
-  readonly linkBytesMax: number
 }
 
 /** Where most vendors tell what is wrong. */
@@ -121,7 +120,6 @@ export function describe(section: Section): Reading {
     stream,
     job: job && compileJob(job),
     waits: facts.some(([, path]) => !isHeader(path)) || count !== undefined,
-    linkBytesMax: parseBytes(section.links?.max ?? '40MiB') ?? 0,
   }
   return { ...parts, wanted: new Set(pathsOf(parts)) }
 }

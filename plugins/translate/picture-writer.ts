@@ -1,4 +1,8 @@
 import type { Told } from '../../src/kit/index.ts'
+import { LinkToFollow } from './follow-link.ts'
+
+/** What is written: bytes, or a link to follow in their place. */
+export type Written = Buffer | LinkToFollow
 
 /** What is said of a picture beside itself. */
 export type PictureFacts = {
@@ -18,16 +22,22 @@ export class PictureWriter {
   readonly #created: number
   /** The event of a finished picture; undefined for one JSON answer. */
   readonly #event: string | undefined
-  #out: Buffer[] = []
+  /** Links are not written as they are. */
+  readonly #follows: boolean
+  #out: Written[] = []
   #count = 0
   #hasBegun = false
   #isOpen = false
 
   /** @param options.created seconds since the epoch; `event`: the name of events that carry a picture */
-  constructor(told: Told, options: { readonly created: number; readonly event?: string | undefined }) {
+  constructor(
+    told: Told,
+    options: { readonly created: number; readonly event?: string | undefined; readonly follows?: boolean },
+  ) {
     this.#told = told
     this.#created = options.created
     this.#event = options.event
+    this.#follows = options.follows === true
   }
 
   get count(): number {
@@ -39,7 +49,7 @@ export class PictureWriter {
     return this.#isOpen
   }
 
-  take(): Buffer[] {
+  take(): Written[] {
     const out = this.#out
     this.#out = []
     return out
@@ -80,7 +90,9 @@ export class PictureWriter {
   link(url: string, facts: PictureFacts): void {
     this.#tell(facts)
     this.#begin()
-    this.#text(`"url":${JSON.stringify(url)}${this.#rest(facts)}}`)
+    if (this.#follows) this.#out.push(new LinkToFollow(url, this.#count - 1))
+    else this.#text(`"url":${JSON.stringify(url)}`)
+    this.#text(`${this.#rest(facts)}}`)
     this.#end()
   }
 

@@ -14,6 +14,7 @@ import {
   jobSlot,
   type Outbound,
   type Outcome,
+  parseBytes,
   readField,
   type Spoken,
   type Target,
@@ -22,6 +23,7 @@ import {
 import { ByteBudget } from '../../src/wire/index.ts'
 import { createConverse, type Terms } from './converse.ts'
 import { readingOf, sectionOf } from './describe.ts'
+import type { LinkRule } from './follow-link.ts'
 import { inspect } from './inspect.ts'
 import { type Ask, createJobConverse, goesOn } from './job-converse.ts'
 import type { JobNote } from './job.ts'
@@ -161,12 +163,23 @@ function accounting({ ex, budget }: Asking): Pick<Terms, 'told' | 'claim' | 'onU
   }
 }
 
-function writing({ ex, target, host }: Asking): Pick<Terms, 'event' | 'created'> {
+function writing({ ex, facet, target, host }: Asking): Pick<Terms, 'event' | 'created' | 'links'> {
+  const section = sectionOf(facet, ex.route.operation)
   const kind = ex.route.traits?.images === 'edited' ? 'image_edit' : 'image_generation'
   return {
     event: target.stream ? `${kind}.completed` : undefined,
     created: Math.floor(host.clock.now() / 1000),
+    links: linkRule(section, target.body),
   }
+}
+
+/** Whether links are followed: as the section says, or as the caller has asked. */
+function linkRule({ links }: Section, body: Body): LinkRule | undefined {
+  if (!links || links.do === 'pass') return undefined
+  const bytesMax = parseBytes(links.max) ?? 0
+  const rule = { hosts: links.hosts, bytesMax }
+  if (links.do !== 'as-asked') return { ...rule, do: links.do }
+  return readField(body, 'response_format') === 'b64_json' ? { ...rule, do: 'inline' } : undefined
 }
 
 /** RFC 7240: whoever prefers not to wait is told at once that the work was taken. */

@@ -6,6 +6,7 @@ import { add, multiply } from './decimal.ts'
 import { readError } from './error-answer.ts'
 import { fail } from './errors.ts'
 import { EventReader } from './event-reader.ts'
+import type { LinkToFollow } from './follow-link.ts'
 import type { PictureWriter } from './picture-writer.ts'
 import { readBytes } from './read-bytes.ts'
 import { Refused } from './refused.ts'
@@ -20,6 +21,7 @@ export type Reader = {
   readonly told: Told
   readonly sums: Sums
   readonly claim: Claim
+  readonly follow: (link: LinkToFollow) => AsyncGenerator<Buffer>
 }
 
 /**
@@ -48,7 +50,8 @@ async function* passOn(heard: Heard, reader: Reader, values: Values): AsyncGener
   const type = heard.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
   if (type.startsWith('image/') || type === 'application/octet-stream') {
     if (!reading.places.some(place => place.bytes)) throw unrecognised(`content-type ${type}`)
-    yield* readBytes(heard, writer)
+    for await (const _ of readBytes(heard, writer)) yield* written(reader)
+    yield* written(reader)
     return { failed: [], shape: type }
   }
   const source = type === 'text/event-stream' ? new EventReader(reading, writer, claim, values) : undefined
@@ -57,14 +60,22 @@ async function* passOn(heard: Heard, reader: Reader, values: Values): AsyncGener
   for await (const chunk of heard.body) {
     isEmpty &&= chunk.length === 0
     answer.write(chunk)
-    yield* writer.take()
+    yield* written(reader)
   }
   if (isEmpty) throw unrecognised('an empty answer')
   answer.end()
   if (answer instanceof AnswerReader)
     for (const path of reading.wanted) for (const value of answer.values.of(path)) values.add(path, value)
-  yield* writer.take()
+  yield* written(reader)
   return { failed: answer.failed, shape: answer.shape }
+}
+
+/** What has been written so far, links followed. */
+async function* written({ writer, follow }: Reader): AsyncGenerator<Buffer> {
+  for (const one of writer.take()) {
+    if (Buffer.isBuffer(one)) yield one
+    else yield* follow(one)
+  }
 }
 
 function unrecognised(shape: string): Error {

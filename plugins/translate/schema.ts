@@ -220,10 +220,10 @@ const links = {
   description: 'What becomes of links in answers.',
   properties: {
     do: {
-      enum: ['pass', 'inline', 'as-asked'],
+      enum: ['pass', 'inline', 'as-asked', 'measure'],
       default: 'pass',
       description:
-        'pass: handed on. inline: fetched, and handed on as base64. as-asked: as response_format says, a link when it says nothing.',
+        'pass: handed on. inline: fetched, and handed on as base64. as-asked: as response_format says, a link when it says nothing. measure: handed on, when their first 64 KiB have told the pixels.',
     },
     hosts: {
       type: 'array',

@@ -35,7 +35,8 @@ export function toRequest(question: Question, { upstream, address, reuse, header
   const { url: asked, sameOrigin } = verdict
   const path = asked.pathname + asked.search
   if (sameOrigin) {
-    const there = { ...upstream, url: asked.origin }
+    const own = { ...upstream, url: asked.origin }
+    const there = question.withCredential === false ? { ...own, ...stranger } : own
     return { upstream: there, method, path, headers: toList(there, more), body, reuse }
   }
   // A key that is sent encrypted is not sent in clear because an answer says so.

@@ -13,7 +13,10 @@ export type Question = {
   readonly url?: string
   /** Hosts that `url` may name beside the upstream's own: `*.vendor.example`. */
   readonly hosts?: readonly string[]
-  /** The credential goes to `hosts` too: for jobs that a vendor is asked about at other hosts of its own. */
+  /**
+   * true: the credential goes to `hosts` too, for jobs that a vendor is asked about at other hosts of its own; false: not even
+   * to the upstream itself, for links, which carry what they need.
+   */
   readonly withCredential?: boolean
   /** More headers, lower-case. */
   readonly headers?: { readonly [name: string]: string }

@@ -8,6 +8,8 @@ import { defineSlot } from './slots.ts'
 export type Told = {
   /** Width and height in pixels, by the place of a picture among those of the answer. */
   readonly sizes: Map<number, { readonly width: number; readonly height: number }>
+  /** The first bytes of what a link leads to, by the place of the picture: for whoever reads its pixels. */
+  readonly heads: Map<number, Buffer>
   /** By the names that the family's description gives them. */
   readonly facts: Map<string, string | number | boolean>
   /** How many pictures the vendor counts; undefined where it does not say. */
@@ -21,7 +23,14 @@ export type Told = {
 export const toldSlot = defineSlot<Told>('told')
 
 export function createTold(): Told {
-  return { sizes: new Map(), facts: new Map(), count: undefined, cost: undefined, refusalPrice: undefined }
+  return {
+    sizes: new Map(),
+    heads: new Map(),
+    facts: new Map(),
+    count: undefined,
+    cost: undefined,
+    refusalPrice: undefined,
+  }
 }
 
 /** What the answers of a family may tell that decides prices. */

@@ -4,7 +4,7 @@ import { toFile } from 'openai'
 import { jpeg, png } from '../harness/pictures.ts'
 import { checkBooks } from '../harness/shop.ts'
 import { type Edits, start, type Started } from '../harness/start.ts'
-import type { Reaction, Received } from '../harness/upstream.ts'
+import type { Reaction, Received, Upstream } from '../harness/upstream.ts'
 
 /** A vendor that is described in the file and nowhere else; `translate` and more is what a test says of it. */
 function vendor(translate: string, more = ''): Edits {
@@ -399,3 +399,76 @@ described(
     t.match(await charges(), [{ state: 'voided' }, { amount: '0.01' }, { amount: '0.01' }])
   },
 )
+
+const linked = (how: string): string => `
+      answer: { at: output, picture: "." }
+      links: { do: ${how}, hosts: ["*.elsewhere.example"], max: 1MiB }`
+
+/** An upstream that answers with links to itself, and what they lead to. */
+function linking(started: Started, made: Buffer, status = 200): Upstream {
+  const upstream = started.upstreams['maker'] as Upstream
+  upstream.answer((res: ServerResponse, { method, headers }: Received) => {
+    if (method === 'POST') {
+      res.setHeader('content-type', 'application/json')
+      res.end(JSON.stringify({ output: [`${upstream.url}/files/one.png?signed=1`] }))
+      return
+    }
+    // A signed link refuses a key beside it.
+    res.statusCode = headers['x-maker-key'] === undefined ? status : 400
+    res.end(made)
+  })
+  return upstream
+}
+
+const wide = png(1600, 900)
+
+described('a link is handed on as it is, and its key is not told to it', vendor(linked('pass')), async (t, started) => {
+  const { url } = linking(started, wide)
+  const res = await started.post('/v1/images/generations', ask())
+  t.match(await res.json(), { data: [{ url: `${url}/files/one.png?signed=1` }] })
+  t.equal(started.upstreams['maker']?.received.length, 1)
+})
+
+described(
+  'a link is followed, and the picture handed on and charged by its pixels',
+  vendor(linked('inline')),
+  async (t, started) => {
+    const { received } = linking(started, wide)
+    const res = await started.post('/v1/images/generations', ask())
+    t.match(await res.json(), { data: [{ b64_json: wide.toString('base64') }] })
+    t.match(received[1], { method: 'GET', url: '/files/one.png?signed=1' })
+    t.match(await started.charges(), [{ amount: '0.03', lines: [{ size: '1600x900' }] }])
+  },
+)
+
+described('a link is followed for whoever asks for base64', vendor(linked('as-asked')), async (t, started) => {
+  const { url } = linking(started, wide)
+  const plain = await started.post('/v1/images/generations', ask())
+  t.match(await plain.json(), { data: [{ url: `${url}/files/one.png?signed=1` }] })
+  const asked = await started.post('/v1/images/generations', ask({ response_format: 'b64_json' }))
+  t.match(await asked.json(), { data: [{ b64_json: wide.toString('base64') }] })
+})
+
+described('a link is handed on when its pixels have been read', vendor(linked('measure')), async (t, started) => {
+  const { url, received } = linking(started, Buffer.concat([wide, Buffer.alloc(500_000)]))
+  const res = await started.post('/v1/images/generations', ask())
+  t.match(await res.json(), { data: [{ url: `${url}/files/one.png?signed=1` }] })
+  t.equal(received[1]?.headers['range'], 'bytes=0-65535')
+  t.match(await started.charges(), [{ amount: '0.03', lines: [{ size: '1600x900' }] }])
+})
+
+described('a link that leads nowhere is handed on all the same', vendor(linked('inline')), async (t, started) => {
+  const { url } = linking(started, Buffer.from('gone'), 404)
+  const res = await started.post('/v1/images/generations', ask())
+  t.match(await res.json(), { data: [{ url: `${url}/files/one.png?signed=1` }] })
+  t.match(await started.charges(), [{ state: 'settled' }])
+})
+
+described('a link to a host that nobody has named is not followed', vendor(linked('inline')), async (t, started) => {
+  const other = started.upstreams['maker'] as Upstream
+  other.answer({ output: ['http://169.254.169.254/latest/meta-data', 'https://10.0.0.1/x.png'] })
+  const res = await started.post('/v1/images/generations', ask())
+  t.match(await res.json(), {
+    data: [{ url: 'http://169.254.169.254/latest/meta-data' }, { url: 'https://10.0.0.1/x.png' }],
+  })
+})

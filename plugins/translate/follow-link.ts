@@ -1,0 +1,97 @@
+import { type Asker, sniff } from '../../src/kit/index.ts'
+import { toBase64 } from './to-base64.ts'
+
+/** What becomes of a link that stands in an answer. */
+export type LinkRule = {
+  readonly do: 'inline' | 'measure'
+  /** Hosts that it may name beside the upstream's own. */
+  readonly hosts: readonly string[]
+  readonly bytesMax: number
+}
+
+/** Enough to tell what a picture is. */
+const magicBytes = 16
+/** Enough to tell its size, for nearly all. */
+const headBytes = 64 * 1024
+
+/** Stands in what is written where a link has to be followed first. */
+export class LinkToFollow {
+  readonly url: string
+  /** Which picture of the answer it is. */
+  readonly index: number
+
+  constructor(url: string, index: number) {
+    this.url = url
+    this.index = index
+  }
+}
+
+type Following = {
+  readonly asker: Asker
+  readonly rule: LinkRule
+  /** Is given the first bytes of what a link leads to. */
+  readonly onHead: (index: number, head: Buffer) => void
+}
+
+/** The member of a picture in the one style: itself, or the link where it could not be had. */
+export async function* follow(link: LinkToFollow, following: Following): AsyncGenerator<Buffer> {
+  const { rule, onHead } = following
+  const asLink = Buffer.from(`"url":${JSON.stringify(link.url)}`)
+  const chunks = await openLink(link.url, following)
+  if (!chunks) return yield asLink
+  const head = await readHead(chunks, rule.do === 'measure' ? headBytes : magicBytes)
+  const isPicture = head !== undefined && sniff(head).type.startsWith('image/')
+  if (isPicture) onHead(link.index, head)
+  if (!isPicture || rule.do === 'measure') {
+    await chunks.return?.()
+    return yield asLink
+  }
+  yield Buffer.from('"b64_json":"')
+  yield* toBase64(joined(head, chunks))
+  yield Buffer.from('"')
+}
+
+/** Undefined where it leads nowhere, or nowhere that is asked. */
+async function openLink(url: string, { asker, rule }: Following): Promise<AsyncIterator<Buffer> | undefined> {
+  try {
+    const { status, body } = await asker.ask({
+      method: 'GET',
+      url,
+      hosts: rule.hosts,
+      // A link carries what it needs: a key beside it would be told to whoever serves it.
+      withCredential: false,
+      bytesMax: rule.bytesMax,
+      headers: rule.do === 'measure' ? { range: `bytes=0-${headBytes - 1}` } : {},
+      body: { kind: 'none' },
+    })
+    return status === 200 || (rule.do === 'measure' && status === 206) ? body[Symbol.asyncIterator]() : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The first bytes, as many as there are; undefined where it breaks off before. */
+async function readHead(chunks: AsyncIterator<Buffer>, bytes: number): Promise<Buffer | undefined> {
+  const pieces: Buffer[] = []
+  let length = 0
+  try {
+    while (length < bytes) {
+      const next = await chunks.next()
+      if (next.done) break
+      pieces.push(next.value)
+      length += next.value.length
+    }
+  } catch {
+    return undefined
+  }
+  return Buffer.concat(pieces)
+}
+
+async function* joined(head: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  yield head
+  for (;;) {
+    const next = await rest.next()
+    if (next.done) return
+    yield next.value
+  }
+}
