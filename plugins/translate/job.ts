@@ -105,13 +105,14 @@ function goOn(error: unknown): undefined {
 
 function toQuestion(step: StepSettings, note: JobNote, { model, random }: Polling): Parameters<Asker['ask']>[0] {
   const names = { ...note, model }
-  const { path, url, method, hosts, headers, body } = step
+  const { path, url, method, hosts, with_credential: withCredential, headers, body } = step
   const filled = body === undefined ? absent : fillNames(body, names)
   return {
     method: method ?? 'GET',
     ...(path !== undefined && { path: fillText(path, names) }),
     ...(url !== undefined && { url: fillText(url, names, true) }),
     ...(hosts !== undefined && { hosts }),
+    ...(withCredential && { withCredential }),
     ...(headers !== undefined && { headers }),
     body: filled === absent ? none : composeJson(filled, random),
   }

@@ -180,6 +180,12 @@ const step = {
       items: { type: 'string', format: 'host-pattern', maxLength: 200 },
       description: 'Hosts that such an address may name: "*.vendor.example".',
     },
+    with_credential: {
+      type: 'boolean',
+      default: false,
+      description:
+        "Whether the upstream's credential goes to these hosts too; always to the upstream's own, and never unencrypted where its own is encrypted.",
+    },
     body: { type: 'object', additionalProperties: true, description: 'Its body, a template with the same names.' },
     headers: {
       type: 'object',

@@ -75,22 +75,14 @@ export class Transport {
   /** A request of a signer's own; no upstream's credential goes with it. @throws Failure upstream_* */
   readonly post: SignerHost['post'] = async (url, { headers, body }): Promise<Fetched> => {
     const { origin, pathname, search } = new URL(url)
-    const call = new UpstreamCall(
-      {
-        upstream: { ...mint, url: origin },
-        method: 'POST',
-        path: pathname + search,
-        headers: ['user-agent', 'tollgate', 'accept-encoding', 'identity', ...headers],
-        body: composed(Buffer.from(body)),
-        reuse: false,
-      },
-      this.#deadlines,
-    )
-    try {
-      call.dispatch(this.#destination(call.upstream))
-    } catch (error) {
-      call.fail(error as Error)
-    }
+    const call = this.sendAlone({
+      upstream: { ...mint, url: origin },
+      method: 'POST',
+      path: pathname + search,
+      headers: ['user-agent', 'tollgate', 'accept-encoding', 'identity', ...headers],
+      body: composed(Buffer.from(body)),
+      reuse: false,
+    })
     const head = await call.head
     const chunks: Buffer[] = []
     for await (const chunk of new HeardBody(call, mint.answerBytesMax, () => undefined)) chunks.push(Buffer.from(chunk))

@@ -1,7 +1,11 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { ConfigSource } from '../../src/gateway/config-source.ts'
+import { caseName } from '../harness/case-name.ts'
+import { picture, png } from '../harness/pictures.ts'
 import { start, type StartOptions } from '../harness/start.ts'
 import { startUpstream } from '../harness/upstream.ts'
 
@@ -142,4 +146,45 @@ t.test('a reload whose signer cannot be made changes nothing', async t => {
   one.upstream.answer(said)
   t.equal((await one.post('/v1/chat/completions', ask)).status, 200)
   t.equal(one.upstream.received[0]?.headers['x-key'], 'k')
+})
+
+t.test('a form is read once for its signature, and sent as it was signed', async t => {
+  const with_ = 'access_key: AKIAEXAMPLE, secret_key: "${SECRET}", region: us-east-1, service: bedrock'
+  const sign = `credential: { sign: aws-sigv4, with: { ${with_} } }`
+  const one = await start(t, {
+    edit: [[/credential: \{ header: authorization, value: "Bearer \$\{ALPHA_API_KEY:-\}" \}/, sign]],
+    env: { SECRET: 's' },
+  })
+  const alpha = one.upstreams['alpha']
+  alpha?.answer({ created: 1, data: [picture(1024, 1024)] })
+  for (const bytes of [2_000, 3_000_000]) {
+    const form = new FormData()
+    form.set('model', 'alpha-image-2')
+    form.set('prompt', 'a boat')
+    form.set('image', new Blob([new Uint8Array(png(64, 64)), new Uint8Array(bytes)], { type: 'image/png' }), 'a.png')
+    const answer = await fetch(`${one.url}/v1/images/edits`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${one.key}` },
+      body: form,
+    })
+    t.equal(answer.status, 200, `${bytes} bytes: ${await answer.text()}`.slice(0, 120))
+    const received = alpha?.received.at(-1)
+    t.ok(Number(received?.body.length) > bytes, caseName({ bytes }))
+    const digest = createHash('sha256')
+      .update(received?.body ?? '')
+      .digest('hex')
+    t.equal(received?.headers['x-amz-content-sha256'], digest, caseName({ bytes }))
+  }
+})
+
+t.test('code that no configuration in use names is not loaded for a text that somebody pasted', async t => {
+  const folder = t.testdir({ 'signs.js': 'globalThis.wasLoaded = true\nexport default {}\n' })
+  const file = join(folder, 'gateway.yaml')
+  const env = { ONE_URL: 'https://vendor.example' }
+  const source = new ConfigSource({ file, text: yaml('{ header: x-key, value: k }') }, env, undefined)
+  const plan = await source.readPlan()
+  const told = await source.check(yaml('{ sign: ./signs.js }'), plan)
+  t.match(told, { ok: false, findings: [{ code: 'plugin_unknown' }] })
+  t.notOk('wasLoaded' in globalThis)
+  t.match(await source.check(yaml('{ sign: jwt-hs256, with: { access_key: a, secret_key: b } }'), plan), { ok: true })
 })

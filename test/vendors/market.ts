@@ -50,7 +50,7 @@ async function ask({ openai }: Started, asked: Asked): Promise<Came> {
   const { data, response } = await sent.withResponse()
   const items: { b64_json?: string; url?: string }[] = []
   if (Symbol.asyncIterator in data) {
-    for await (const event of data) if (event.type.endsWith('.completed')) items.push(event as { b64_json: string })
+    for await (const event of data) if (event.type.endsWith('.completed')) items.push(event)
   } else items.push(...(data.data as { b64_json?: string; url?: string }[]))
   const pictures: string[] = []
   for (const item of items) pictures.push(await lookAt(item))
