@@ -62,6 +62,21 @@ export const errors = {
     text: 'Model {model} has no price for tier {tier}, so it cannot be used; the operator has to add one',
     retry: false,
   },
+  price_unknown: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: 'Model {model} has no price for {field} {value}; it has prices for {known}',
+  },
+  price_field_repeated: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: '{field} is given more than once, and the price goes by it: send it once',
+  },
+  invalid_quantity: {
+    status: 400,
+    type: 'invalid_request_error',
+    text: '{field} must be a number from 0 to {max}, not {value}: the price goes by it',
+  },
   charge_not_recorded: {
     status: 503,
     type: 'service_unavailable_error',

@@ -1,6 +1,8 @@
-import type { TierRule, Clock, Failure, Ledger, Outcome, StoredAnswer } from '../../src/kit/index.ts'
+import type { Clock, Failure, Ledger, Line, Micros, Outcome, StoredAnswer, Told } from '../../src/kit/index.ts'
 import { fail } from './errors.ts'
-import { rateImage } from './rate-image.ts'
+import { readCost } from './decimals.ts'
+import { comeOf, rateImage, rateWithImage, type Rating } from './rate-image.ts'
+import { rateLines, type Unplaced } from './rate-lines.ts'
 import type { FoundImage } from './scanned.ts'
 
 /**
@@ -11,12 +13,11 @@ const patienceMs = 10_000
 const retryMs = 100
 
 /** What a charge is rated by. */
-export type ChargeTerms = {
+export type ChargeTerms = Rating & {
   readonly id: string
-  readonly rule: TierRule
-  readonly n: number
-  readonly overReturn: 'bill' | 'cap'
   readonly onCallerGone: 'bill' | 'free'
+  /** What the answer has said of itself so far; undefined where nobody reads that. */
+  readonly told: () => Told | undefined
 }
 
 /**
@@ -28,6 +29,10 @@ export class ImageCharge {
   readonly #terms: ChargeTerms
   readonly #clock: Clock
   #lines = 0
+  /** The place of the next line, where there are others than those of images. */
+  #next = 0
+  /** What waits for the end of the answer is written, or being so. */
+  #isWhole = false
   #found = 0
   #broken = false
   /** What the answer looked like that was not recognised. */
@@ -44,14 +49,64 @@ export class ImageCharge {
 
   /** Commits one line for each image, together. @throws Failure `charge_not_recorded` when one is not known to be durable. */
   async commit(images: readonly FoundImage[]): Promise<void> {
+    const lines = this.#rate(images)
     this.#found += images.length
     await this.#write(async () => {
-      const kept = await Promise.all(
-        images.map(image => this.#insist(() => this.#ledger.line(this.#terms.id, rateImage(image, this.#terms)))),
-      )
-      if (!kept.every(Boolean)) throw new Error('the charge was no longer open when its line was written')
+      await this.#writeLines(lines)
       this.#lines += images.length
     })
+  }
+
+  #rate(images: readonly FoundImage[]): readonly Line[] {
+    const told = this.#terms.told()
+    const ofImages = images.map(image => rateImage(image, this.#terms, told))
+    const { rule } = this.#terms
+    if (!rule.lines) return ofImages
+    const [first] = images
+    const atOnce = this.#found === 0 && first ? rateLines(rule, 'first', comeOf(first, told)) : []
+    const all = images.flatMap((image, i): readonly Unplaced[] => {
+      const line = ofImages[i]
+      return line ? [line, ...rateWithImage(image, line, this.#terms, told)] : []
+    })
+    return this.#place([...all, ...atOnce])
+  }
+
+  #place(lines: readonly Unplaced[]): readonly Line[] {
+    return lines.map(line => ({ ...line, index: this.#next++ }))
+  }
+
+  async #writeLines(lines: readonly Line[]): Promise<void> {
+    const kept = await Promise.all(lines.map(line => this.#insist(() => this.#ledger.line(this.#terms.id, line))))
+    if (!kept.every(Boolean)) throw new Error('the charge was no longer open when its line was written')
+  }
+
+  /** What only the whole answer could tell. */
+  async #writeRest(): Promise<void> {
+    const { rule, told } = this.#terms
+    if (!rule.lines || this.#isWhole) return
+    this.#isWhole = true
+    await this.#writeLines(this.#place(rateLines(rule, 'end', comeOf({ index: 0, size: null }, told()))))
+  }
+
+  /** A refusal that costs. @returns false where it costs nothing */
+  async #writeRefusal(): Promise<boolean> {
+    const { rule, told } = this.#terms
+    const name = told()?.refusalPrice
+    const row = name === undefined ? undefined : rule.refusals?.find(one => one.name === name)
+    if (!row) return false
+    const { price } = row
+    const size = { width: null, height: null }
+    await this.#writeLines([
+      { index: 0, tier: row.name, source: 'told', ...size, price, flags: ['refused'], quantity: 1 },
+    ])
+    return true
+  }
+
+  /** What the vendor says that it charges. */
+  get #cost(): { readonly vendorCost?: Micros } {
+    const cost = this.#terms.told()?.cost
+    const vendorCost = cost === undefined ? undefined : readCost(cost)
+    return vendorCost === undefined ? {} : { vendorCost }
   }
 
   /**
@@ -61,10 +116,14 @@ export class ImageCharge {
   async finish(answer: StoredAnswer | undefined): Promise<void> {
     await this.#write(async () => {
       const { id } = this.#terms
+      const costs = this.#lines > 0 || (await this.#writeRefusal())
+      if (this.#lines > 0) await this.#writeRest()
+      const cost = this.#cost
+      const reason = this.#lines > 0 ? null : 'refused'
       const done = await this.#insist(() =>
-        this.#lines === 0
-          ? this.#ledger.void(id, 'zero_images')
-          : this.#ledger.settle({ id, delivery: 'unconfirmed', reason: null, ...(answer && { answer }) }),
+        costs
+          ? this.#ledger.settle({ id, delivery: 'unconfirmed', reason, ...cost, ...(answer && { answer }) })
+          : this.#ledger.void(id, 'zero_images', cost.vendorCost),
       )
       if (!done && !(await this.#hasEnded())) throw new Error('the charge was no longer open when it was settled')
       this.#ended = true
@@ -103,14 +162,18 @@ export class ImageCharge {
     if (hasLines) {
       const reason = outcome.kind === 'cut' ? `cut_by_${outcome.by}` : null
       const unrecognised = this.#shape === undefined ? reason : unrecognisedReason(this.#shape)
-      await this.#ledger.settle({ id, delivery: 'partial', reason: unrecognised })
+      // What cannot be written now is not owed: the images are.
+      await this.#writeRest().catch(() => undefined)
+      await this.#ledger.settle({ id, delivery: 'partial', reason: unrecognised, ...this.#cost })
     } else if (this.#shape !== undefined && this.#found === 0) {
       await this.#ledger.review(id, unrecognisedReason(this.#shape), 'kept')
     } else if (this.#broken) {
       await this.#ledger.review(id, this.#found > 0 ? 'line_not_recorded' : 'answer_malformed')
+    } else if (await this.#writeRefusal()) {
+      await this.#ledger.settle({ id, delivery: 'unconfirmed', reason: 'refused', ...this.#cost })
     } else if (outcome.reach === 'untouched') await this.#ledger.void(id, 'not_sent')
-    else if (outcome.reach === 'refused') await this.#ledger.void(id, 'upstream_refused')
-    else if (outcome.reach === 'complete') await this.#ledger.void(id, 'zero_images')
+    else if (outcome.reach === 'refused') await this.#ledger.void(id, 'upstream_refused', this.#cost.vendorCost)
+    else if (outcome.reach === 'complete') await this.#ledger.void(id, 'zero_images', this.#cost.vendorCost)
     else if (onCallerGone === 'free' && outcome.kind === 'cut' && outcome.by === 'caller') {
       await this.#ledger.void(id, 'caller_gone')
     } else await this.#ledger.review(id, `outcome_${outcome.reach}`)

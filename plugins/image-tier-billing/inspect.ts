@@ -1,7 +1,10 @@
-import type { Family, Model, OperationsByName, Diagnostic } from '../../src/kit/index.ts'
+import type { Diagnostic, Family, Model, OperationsByName } from '../../src/kit/index.ts'
+import { problem } from './diagnostic.ts'
+import { inspectLines } from './inspect-lines.ts'
+import { inspectPrices } from './inspect-prices.ts'
 import type { BillingFacet } from './schema.ts'
 
-/** What the schema cannot see: tiers in their order, a known answer of each operation, and a price of every model for each tier. */
+/** What the schema cannot see: tiers in their order, a known answer of each operation, and a price of every model for all that may come. */
 export function inspect(
   facet: BillingFacet,
   family: Family,
@@ -11,62 +14,110 @@ export function inspect(
   return [
     ...tierDiagnostics(facet),
     ...answerDiagnostics(facet, family, operations),
-    ...models.flatMap(model => priceDiagnostics(facet, family, model)),
+    ...inspectLines(facet, family),
+    ...inspectPrices(facet, family, models),
   ]
 }
 
 function tierDiagnostics(facet: BillingFacet): Diagnostic[] {
+  const { tiers } = facet
+  if (!tiers) return withoutTiers(facet)
   const diagnostics: Diagnostic[] = []
   const seen = new Set<string>()
+  const byPixels = tiers.some(row => row.pixels_max !== undefined)
+  const bound = byPixels ? 'pixels_max' : 'long_edge_max'
   let below = 0
-  facet.tiers.forEach(({ tier, long_edge_max }, i) => {
-    const last = i === facet.tiers.length - 1
+  tiers.forEach((row, i) => {
+    const { tier } = row
+    const max = row[bound]
+    const last = i === tiers.length - 1
     // Requested labels such as `1k` find their tier in any case, so two may not differ by case alone.
     if (seen.has(tier.toLowerCase())) {
       diagnostics.push(
-        error('tier_twice', `tier ${tier} is listed twice`, ['tiers', i, 'tier'], 'give each tier its own label'),
+        problem('tier_twice', `tier ${tier} is listed twice`, ['tiers', i, 'tier'], 'give each tier its own label'),
       )
     }
     seen.add(tier.toLowerCase())
-    if (last && long_edge_max !== undefined) {
+    if (byPixels && row.long_edge_max !== undefined) {
       diagnostics.push(
-        error(
-          'tiers_end',
-          `the last tier ${tier} stops at ${long_edge_max} pixels, and a larger image would have none`,
+        problem(
+          'tiers_mixed',
+          `tier ${tier} ends by its long edge, and others of the list by their pixels`,
           ['tiers', i, 'long_edge_max'],
-          'leave long_edge_max out of the last tier',
+          'use long_edge_max in all of the list, or pixels_max in all of it',
         ),
       )
-    } else if (!last && long_edge_max === undefined) {
+    } else if (last && max !== undefined) {
       diagnostics.push(
-        error(
+        problem(
+          'tiers_end',
+          `the last tier ${tier} stops at ${max} pixels, and a larger image would have none`,
+          ['tiers', i, bound],
+          `leave ${bound} out of the last tier`,
+        ),
+      )
+    } else if (!last && max === undefined) {
+      diagnostics.push(
+        problem(
           'tiers_end',
           `tier ${tier} takes every size, so those after it cannot occur`,
           ['tiers', i],
-          'give it a long_edge_max',
+          `give it a ${bound}`,
         ),
       )
     }
-    if (long_edge_max === undefined) return
-    if (long_edge_max <= below) {
+    if (max === undefined) return
+    if (max <= below) {
       diagnostics.push(
-        error(
+        problem(
           'tiers_not_rising',
-          `tier ${tier} ends at ${long_edge_max}, not above the ${below} of the tier before it`,
-          ['tiers', i, 'long_edge_max'],
-          'list the tiers with rising long_edge_max',
+          `tier ${tier} ends at ${max}, not above the ${below} of the tier before it`,
+          ['tiers', i, bound],
+          `list the tiers with rising ${bound}`,
         ),
       )
     }
-    below = Math.max(below, long_edge_max)
+    below = Math.max(below, max)
   })
-  if (!facet.tiers.some(row => row.tier === facet.otherwise)) {
-    const labels = facet.tiers.map(row => row.tier).join(', ')
-    diagnostics.push(
-      error('tier_unknown', `otherwise names ${facet.otherwise}, which is no tier`, ['otherwise'], `one of ${labels}`),
-    )
+  return [...diagnostics, ...sourceDiagnostics(facet, tiers)]
+}
+
+/** What decides a tier, and what it is where nothing does. */
+function sourceDiagnostics(facet: BillingFacet, tiers: NonNullable<BillingFacet['tiers']>): Diagnostic[] {
+  const { otherwise, price_by, tier_from } = facet
+  const diagnostics: Diagnostic[] = []
+  const labels = tiers.map(row => row.tier).join(', ')
+  if (price_by && !price_by.includes('tier')) {
+    const text = 'price_by does not name tier, so that no price goes by these tiers'
+    diagnostics.push(problem('tiers_unused', text, ['tiers'], 'add tier to price_by, or leave tiers out'))
+    return diagnostics
+  }
+  if (!tier_from) {
+    const text = 'tiers has no tier_from: nothing says what an image is measured by'
+    diagnostics.push(problem('tier_from_missing', text, ['tiers'], 'add tier_from: [output], or [request]'))
+  }
+  if (otherwise === undefined) {
+    const text = 'tiers has no otherwise: an image that cannot be measured would have no price'
+    diagnostics.push(problem('otherwise_missing', text, ['tiers'], `add otherwise: one of ${labels}`))
+  } else if (!price_by && !tiers.some(row => row.tier === otherwise)) {
+    const text = `otherwise names ${otherwise}, which is no tier`
+    diagnostics.push(problem('tier_unknown', text, ['otherwise'], `one of ${labels}`))
   }
   return diagnostics
+}
+
+function withoutTiers({ lines, otherwise, price_by, tier_from }: BillingFacet): Diagnostic[] {
+  const remedy = 'add tiers: [{ tier: 1K, long_edge_max: 1024 }, { tier: 2K }]'
+  const measures = lines?.some(line => line.per === 'megapixel' && line.of !== 'input')
+  if (price_by?.includes('tier'))
+    return [problem('tiers_missing', 'price_by names tier, and the family has no tiers', ['price_by'], remedy)]
+  if (tier_from && !measures)
+    return [problem('tiers_missing', 'tier_from decides between tiers, and the family has none', ['tier_from'], remedy)]
+  if (otherwise !== undefined && !price_by)
+    return [
+      problem('tiers_missing', `otherwise names ${otherwise}, and the family has no tiers`, ['otherwise'], remedy),
+    ]
+  return []
 }
 
 /** An answer of which nobody knows where its images stand is never handed out; those of image operations need no word. */
@@ -75,32 +126,11 @@ function answerDiagnostics(facet: BillingFacet, family: Family, operations: Oper
     operation => operations.get(operation)?.images === undefined && facet.answers?.[operation] === undefined,
   )
   return unknown.map(operation =>
-    error(
+    problem(
       'answer_shape_unknown',
       `family ${family.name} forwards ${operation}, and nothing says where images stand in its answers`,
       ['answers'],
       `say answers: { ${operation}: data }, output where tools make them, or none where it makes none`,
     ),
   )
-}
-
-function priceDiagnostics(facet: BillingFacet, family: Family, model: Model): Diagnostic[] {
-  if (model.free) return []
-  const diagnostics: Diagnostic[] = []
-  for (const { tier } of facet.tiers) {
-    if (model.prices.has(tier)) continue
-    const remedy = `add ${tier}: "…" to its prices`
-    const message = `model ${model.name} has no price for tier ${tier} of family ${family.name}`
-    diagnostics.push({ ...error('tier_unpriced', message, ['prices'], remedy), model: model.name })
-  }
-  for (const label of model.prices.keys()) {
-    if (facet.tiers.some(row => row.tier === label)) continue
-    const message = `the price for ${label} is of no tier of family ${family.name}, so no image is ever charged it`
-    diagnostics.push({ severity: 'note', code: 'price_unused', message, path: ['prices', label], model: model.name })
-  }
-  return diagnostics
-}
-
-function error(code: string, message: string, path: readonly (string | number)[], remedy: string): Diagnostic {
-  return { severity: 'error', code, message, path, remedy }
 }

@@ -1,7 +1,7 @@
 import type { AskedSize, SizeMismatch, TierRule } from '../../src/kit/index.ts'
-import { longEdgeOf, type Size, tierOf, tierOfLabel } from './tier.ts'
+import { longEdgeOf, type Size, tierOfLabel, tierOfSize } from './tier.ts'
 
-type Row = Pick<TierRule['tiers'][number], 'tier' | 'longEdgeMax' | 'price'>
+type Row = Pick<TierRule['tiers'][number], 'tier' | 'longEdgeMax' | 'pixelsMax' | 'price'>
 
 /**
  * Where the size asked for and the picture do not agree (`docs/rules.md#tiers-and-prices`); null where they do, or
@@ -14,7 +14,7 @@ export function findMismatch(
 ): SizeMismatch | null {
   const requested = rule.tiers.find(row => row.tier === rule.requestedTier)
   if (size.kind !== 'pixels' || !requested) return null
-  const come = expected && tierOf(longEdgeOf(expected), rule.tiers)
+  const come = expected && tierOfSize(expected, rule.tiers)
   const facts = { asked: write(size), returned: expected && write(expected), cheaper: null }
   if (!decidedByRequest) {
     if (!come || come.tier === requested.tier) return null
@@ -52,7 +52,11 @@ function write({ width, height }: Size): string {
 
 /** The size of the same shape that just fits a tier. */
 function cheaperSize(size: Size, row: Row): string {
-  if (row.longEdgeMax === null) return row.tier.toLowerCase()
-  const scale = row.longEdgeMax / longEdgeOf(size)
-  return `${Math.max(1, Math.round(size.width * scale))}x${Math.max(1, Math.round(size.height * scale))}`
+  const { longEdgeMax, pixelsMax, tier } = row
+  if (pixelsMax) return shrink(size, Math.sqrt(pixelsMax / (size.width * size.height)), Math.floor)
+  return longEdgeMax === null ? tier.toLowerCase() : shrink(size, longEdgeMax / longEdgeOf(size), Math.round)
+}
+
+function shrink({ width, height }: Size, scale: number, whole: (pixels: number) => number): string {
+  return `${Math.max(1, whole(width * scale))}x${Math.max(1, whole(height * scale))}`
 }

@@ -17,6 +17,7 @@ import {
   type Target,
   tellOverdrawn,
   type TierRule,
+  toldSlot,
   useChargeId,
   withoutLength,
 } from '../../src/kit/index.ts'
@@ -27,6 +28,8 @@ import { countPaths } from './count-paths.ts'
 import { fail } from './errors.ts'
 import { readIdempotency, readIdempotencyKey } from './idempotency.ts'
 import { ImageCharge } from './image-charge.ts'
+import { goesBySent } from './build-rule.ts'
+import { measureInputs } from './input-pixels.ts'
 import { inspect } from './inspect.ts'
 import { prices } from './prices.ts'
 import { quote } from './quote.ts'
@@ -100,6 +103,8 @@ export const imageTierBilling = definePlugin({
           checkQuery(ex.head.query)
         }
         readIdempotencyKey(ex.head.headers['idempotency-key'])
+        // Nothing has been reserved yet when a request is refused that has no price.
+        if (goesBySent(facet)) quote({ ...quoteOf(ex, target, facet), n: 1 })
         if (!isTool && rendersUrl(target, facet) && target.stream) throw fail('response_format_not_streamed')
         if (!ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
         ex.slots.put(imageChargeSlot, ex.id)
@@ -190,20 +195,22 @@ async function openCharge(
   target: Target,
   facet: BillingFacet,
 ): Promise<Answer | undefined> {
-  const { body, family, model } = target
+  const { body, family } = target
   const isTool = shapeOf(ex.route.operation, facet) === 'output'
   const limit = isTool ? readToolLimit(body) : readCount(body, family.nMax, countPaths(facet))
   const n = limit ?? 1
-  const asked = askedSize(ex.slots, body)
-  const quoted = quote({ facet, family, model, asked, n })
+  const about = quoteOf(ex, target, facet)
+  const measured = about.sent && (await measureInputs(facet, about.sent))
+  const quoted = quote({ ...about, measured, n })
   const idempotency = await readIdempotency(ex.head.headers['idempotency-key'], ex.head.path, body)
   const rule = isTool ? withUse(quoted.rule, ex.id) : quoted.rule
-  const facts = chargeFacts(ex, target, { rule, n, size: asked.text, quality: textOf(body, 'quality') })
+  const facts = chargeFacts(ex, target, { rule, n, size: about.asked.text, quality: textOf(body, 'quality') })
   const terms = {
     id: ex.id,
     rule: quoted.rule,
     n: limit ?? Number.POSITIVE_INFINITY,
     ...leavingOf(facet),
+    told: () => ex.slots.get(toldSlot),
   }
   // Known before the hold is: when its commit is in doubt, the end of the exchange still gives it back.
   ex.slots.put(billingSlot, {
@@ -221,6 +228,12 @@ async function openCharge(
   }
   ex.notes.charge = true
   return undefined
+}
+
+/** What the price of a request is computed from; the request itself only where more than its size counts. */
+function quoteOf(ex: Exchange, { body, family, model }: Target, facet: BillingFacet) {
+  const sent = goesBySent(facet) ? { body, family, operation: ex.route.operation } : undefined
+  return { facet, family, model, asked: askedSize(ex.slots, body), ...(sent && { sent }) }
 }
 
 /**

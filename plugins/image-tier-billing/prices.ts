@@ -3,12 +3,14 @@ import {
   formatMoney,
   imageOperations,
   type PriceAsk,
+  type PriceFactor,
   type Prices,
   type SizePrice,
   sizeTableSlot,
   type TierReach,
 } from '../../src/kit/index.ts'
 import { quote } from './quote.ts'
+import { besideOf, rowsOf } from './rows.ts'
 import type { BillingFacet } from './schema.ts'
 
 /** Sizes that callers ask for whatever the model: the squares and shapes of screens and photographs, small to large. */
@@ -34,14 +36,20 @@ export function prices(ask: PriceAsk, facet: BillingFacet): Prices {
   const asked = [null, ...labels, ...askedOften]
   return {
     images: {
-      tiers: rule.tiers.map(({ tier, longEdgeMax, price }, i) => ({
+      tiers: rowsOf(rule).map(({ tier, longEdgeMax, pixelsMax, price }, i) => ({
         tier,
         longEdgeMax,
+        ...(pixelsMax !== undefined && { pixelsMax }),
         price: formatMoney(price),
         reach: reachOf(facet, known, { tier, longEdgeMax, above: rule.tiers[i - 1]?.longEdgeMax ?? 0 }),
       })),
-      tierFrom: facet.tier_from,
-      otherwise: facet.otherwise,
+      tierFrom: rule.tierFrom,
+      otherwise: rule.otherwise,
+      ...(rule.by && { by: rule.by }),
+      ...(rule.times && {
+        times: rule.times.map(({ if: conditions, by }) => ({ when: conditionsText(conditions), by })),
+      }),
+      ...(rule.lines && { beside: besideOf(rule.lines).map(row => ({ ...row, price: formatMoney(row.price) })) }),
       sizes: imageOperations
         .filter(operation => operations.includes(operation))
         .flatMap(operation => asked.map(size => priceSize(ask, operation, size))),
@@ -50,13 +58,27 @@ export function prices(ask: PriceAsk, facet: BillingFacet): Prices {
   }
 }
 
+function conditionsText(conditions: PriceFactor['if']): string {
+  return Object.entries(conditions)
+    .map(([name, wanted]) => `${name}: ${String(wanted)}`)
+    .join(', ')
+}
+
 /** By the sizes of the family's table alone: `above` is the largest long edge of the tier before this one. */
 function reachOf(
   facet: BillingFacet,
   known: readonly Size[],
   { tier, longEdgeMax, above }: { readonly tier: string; readonly longEdgeMax: number | null; readonly above: number },
 ): TierReach {
-  if (facet.tier_from.includes('request') || tier === facet.otherwise || known.length === 0) return { kind: 'yes' }
+  if (facet.price_by || !facet.tier_from || facet.tiers?.some(row => row.pixels_max !== undefined))
+    return { kind: 'yes' }
+  if (
+    facet.tier_from.includes('told') ||
+    facet.tier_from.includes('request') ||
+    tier === facet.otherwise ||
+    known.length === 0
+  )
+    return { kind: 'yes' }
   const shortest = Math.floor(Math.sqrt(Math.min(...known.map(({ width, height }) => width * height))))
   if (longEdgeMax !== null && longEdgeMax < shortest) return { kind: 'never', reason: whyNever(shortest) }
   const longest = Math.max(...known.map(({ width, height }) => Math.max(width, height)))

@@ -1,15 +1,17 @@
 import { type Imagined, type Quote as PluginQuote, withField } from '../../src/kit/index.ts'
+import { goesBySent } from './build-rule.ts'
 import { countPaths } from './count-paths.ts'
 import { shapeFields, shapeTools } from './forward-fields.ts'
 import { quote } from './quote.ts'
 import { readCount } from './read-count.ts'
 import { readToolLimit } from './read-tool-limit.ts'
+import { besideOf, rowsOf } from './rows.ts'
 import type { BillingFacet } from './schema.ts'
 import { askedSize, chargesImages, shapeOf } from './what-charges.ts'
 
 /**
  * What a request for images would be held for, and how it would go on.
- * @throws Failure invalid_n, count_repeated
+ * @throws Failure invalid_n, count_repeated, price_unknown, price_field_repeated, invalid_quantity
  */
 export function quoteRequest(request: Imagined, facet: BillingFacet): PluginQuote | undefined {
   const { body, family, model, operation, out, slots } = request
@@ -22,6 +24,7 @@ export function quoteRequest(request: Imagined, facet: BillingFacet): PluginQuot
     model,
     asked: askedSize(slots, body),
     n,
+    ...(goesBySent(facet) && { sent: { body, family, operation } }),
   })
   return {
     ...shapeSent(out, facet, isTool),
@@ -30,10 +33,11 @@ export function quoteRequest(request: Imagined, facet: BillingFacet): PluginQuot
       tier: expected?.tier ?? null,
       source: expected?.source ?? null,
       price: expected?.price ?? null,
-      priceAt: rule.tiers.find(row => row.tier === expected?.tier)?.at ?? null,
+      priceAt: rowsOf(rule).find(row => row.tier === expected?.tier)?.at ?? null,
       expected: expectedAmount,
       atMost,
-      prices: rule.tiers,
+      prices: rowsOf(rule),
+      ...(rule.lines && { beside: besideOf(rule.lines) }),
     },
     warnings: rule.warnings,
     mismatch,

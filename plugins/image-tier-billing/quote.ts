@@ -1,8 +1,12 @@
 import type { AskedSize, Family, Micros, Model, SizeMismatch, TierRule, TierSource } from '../../src/kit/index.ts'
-import { fail } from './errors.ts'
+import type { Sent } from './asked.ts'
+import { buildRule } from './build-rule.ts'
+import { checkCombination, dearest, isDecided } from './combinations.ts'
+import type { Measured } from './line-rules.ts'
 import { describeMismatch, findMismatch } from './mismatch.ts'
+import { priceImage } from './price-image.ts'
+import { mostOf, rateLinesBefore } from './rate-lines.ts'
 import type { BillingFacet } from './schema.ts'
-import { rateTier, requestedTierOf } from './tier.ts'
 
 /** What a request will cost as far as it can be known before the upstream is called. */
 export type Quote = {
@@ -14,16 +18,17 @@ export type Quote = {
   readonly n: number
   /** What one image is expected to be; null where only the image itself can tell. */
   readonly expected: { readonly tier: string; readonly source: TierSource; readonly price: Micros } | null
-  /** n × the expected price. */
+  /** n × the expected price, and what is charged beside it; null where only the answer can tell. */
   readonly expectedAmount: Micros | null
-  /** n × the dearest tier that can come out: what is held. */
+  /** n × the dearest that can come out, and the most of what is charged beside it: what is held. */
   readonly atMost: Micros
 }
 
 /**
  * The one computation of a price before the fact: the hold, `explain`, the playground and the pricing page all take it
- * from here.
- * @throws Failure `price_missing` when the model has no price for a tier; a checked configuration has all.
+ * from here. Without `sent` nothing is known of the request but its size.
+ * @throws Failure `price_missing` when the model has no price for a tier; a checked configuration has all. `price_unknown`
+ *   for a combination without a price, `price_field_repeated`, `invalid_quantity`
  */
 export function quote(request: {
   readonly facet: BillingFacet
@@ -31,53 +36,28 @@ export function quote(request: {
   readonly model: Model
   readonly asked: AskedSize
   readonly n: number
+  readonly sent?: Sent
+  readonly measured?: Measured | undefined
 }): Quote {
-  const { facet, family, model, asked, n } = request
-  const tiers = facet.tiers.map(row => {
-    const price = model.prices.get(row.tier)
-    if (!price && !model.free) throw fail('price_missing', { model: model.name, tier: row.tier })
-    const { file, line } = price?.origin ?? model.origin
-    return {
-      tier: row.tier,
-      longEdgeMax: row.long_edge_max ?? null,
-      price: price?.micros ?? 0,
-      at: `${file}:${line}`,
-    }
-  })
-  const requestedTier = requestedTierOf(asked, tiers)?.tier ?? null
-  const rating = { tiers, tierFrom: facet.tier_from, otherwise: facet.otherwise, requestedTier }
-  const mismatch = findMismatch(rating, asked, decidedByRequest(rating))
+  const { family, model, asked, n, sent } = request
+  const rating = buildRule(request)
+  if (sent && rating.by && !model.free) checkCombination(rating, model)
+  const isKnown = isDecided(rating)
+  const mismatch = rating.by ? null : findMismatch(rating, asked, isKnown)
   const warnings = mismatch ? [describeMismatch(mismatch, family.name)] : []
-  const rule: TierRule = { kind: 'tiers', ...rating, warnings }
-  const knownBefore = asked.expected !== null || decidedByRequest(rating)
-  const expectedTier = knownBefore ? rateTier(rating, asked.expected) : undefined
-  const expected = expectedTier ? { ...expectedTier, price: priceOf(rule, expectedTier.tier) } : null
+  const rule: TierRule = { ...rating, warnings }
+  const knownBefore = (asked.expected !== null && !rule.facts) || isKnown
+  const come = { output: asked.expected, told: null, facts: undefined }
+  const image = knownBefore ? priceImage(rule, come) : undefined
+  const expected = image ? { tier: image.label, source: image.source, price: image.price } : null
+  const beside = rateLinesBefore(rule, n, come)
+  const images = n * dearest(rule) + mostOf(rule, n)
   return {
     rule,
     mismatch,
     n,
     expected,
-    expectedAmount: expected ? expected.price * n : null,
-    atMost: n * dearest(rating),
+    expectedAmount: expected && beside !== null ? expected.price * n + beside : null,
+    atMost: Math.max(images, ...(rule.refusals ?? []).map(({ price }) => price)),
   }
-}
-
-/** The price of a tier by the rule of its charge, in micro-units. */
-export function priceOf(rule: Pick<TierRule, 'tiers'>, tier: string): Micros {
-  const row = rule.tiers.find(candidate => candidate.tier === tier)
-  if (!row) throw new Error(`tier '${tier}' is not one of the charge's own tiers`)
-  return row.price
-}
-
-type Rating = Omit<TierRule, 'kind' | 'warnings'>
-
-/** The pixels that come back cannot change the tier. */
-function decidedByRequest(rating: Rating): boolean {
-  const [first] = rating.tierFrom
-  return !rating.tierFrom.includes('output') || (first === 'request' && rating.requestedTier !== null)
-}
-
-function dearest(rating: Rating): Micros {
-  if (decidedByRequest(rating)) return priceOf(rating, rateTier(rating, null).tier)
-  return Math.max(...rating.tiers.map(row => row.price))
 }

@@ -1,32 +1,68 @@
-import type { TierRule, Line } from '../../src/kit/index.ts'
-import { priceOf } from './quote.ts'
+import type { Line, Told, ToldOfLine, TierRule } from '../../src/kit/index.ts'
+import { type Come, priceImage } from './price-image.ts'
+import { rateLines, type Unplaced } from './rate-lines.ts'
 import type { FoundImage } from './scanned.ts'
-import { rateTier } from './tier.ts'
+
+/** What an image is rated by, beside itself. */
+export type Rating = { readonly rule: TierRule; readonly n: number; readonly overReturn: 'bill' | 'cap' }
 
 /**
  * The line of one image that came back. Flags: `undecodable` when it has bytes that are no readable image, with the type
  * that they are of, or `implausible` when they cannot carry the size that they state;
- * `over_return` when more came than were asked for, and `capped` when that one is not charged.
+ * `over_return` when more came than were asked for, `uncounted` when more came than the vendor counts, and `capped` when that
+ * one is not charged. `told`: what the answer has said of itself so far.
  */
-export function rateImage(
-  image: FoundImage,
-  charge: { readonly rule: TierRule; readonly n: number; readonly overReturn: 'bill' | 'cap' },
-): Line {
-  const { tier, source } = rateTier(charge.rule, image.size)
-  const over = image.index >= charge.n
-  const capped = over && charge.overReturn === 'cap'
+export function rateImage(image: FoundImage, rating: Rating, told?: Told): Line {
+  const { rule } = rating
+  const { label, source, price } = priceImage(rule, comeOf(image, told))
+  const over = image.index >= rating.n
+  const uncounted = isUncounted(image, told)
+  const capped = (over || uncounted) && rating.overReturn === 'cap'
   const flags: string[] = []
   if (image.kind === 'bytes' && !image.size) flags.push('undecodable', ...(image.unread ?? []))
   if (over) flags.push('over_return')
+  if (uncounted) flags.push('uncounted')
   if (capped) flags.push('capped')
+  const words = told && toldOf(rule, image, told, source === 'told' || source === 'default')
   return {
     index: image.index,
-    tier,
+    tier: label,
     source,
     width: image.size?.width ?? null,
     height: image.size?.height ?? null,
-    price: capped ? 0 : priceOf(charge.rule, tier),
+    price: capped ? 0 : price,
     flags,
     quantity: null,
+    ...(words && { told: words }),
   }
+}
+
+/** What is charged with an image, beside it; nothing with one that is not charged. */
+export function rateWithImage(image: FoundImage, line: Line, { rule }: Rating, told?: Told): readonly Unplaced[] {
+  return line.flags.includes('capped') ? [] : rateLines(rule, 'image', comeOf(image, told))
+}
+
+export function comeOf({ index, size }: Pick<FoundImage, 'index' | 'size'>, told: Told | undefined): Come {
+  return { output: size, told: told?.sizes.get(index) ?? null, facts: told?.facts }
+}
+
+/** A count of none beside an image that is there is no count. */
+function isUncounted({ index }: FoundImage, told: Told | undefined): boolean {
+  return told?.count !== undefined && told.count > 0 && index >= told.count
+}
+
+/** What of the answer's words this image was rated by. */
+function toldOf(rule: TierRule, { index }: FoundImage, told: Told, bySize: boolean): ToldOfLine | undefined {
+  const size = bySize && rule.tierFrom.includes('told') ? told.sizes.get(index) : undefined
+  const facts = factsOf(rule, told)
+  return size || facts
+    ? { ...(size && { size: { width: size.width, height: size.height } }), ...(facts && { facts }) }
+    : undefined
+}
+
+function factsOf({ by, times, facts }: TierRule, told: Told): ToldOfLine['facts'] {
+  if (!facts) return undefined
+  const used = new Set([...(by ?? []), ...(times ?? []).flatMap(one => Object.keys(one.if))])
+  const known = facts.filter(name => used.has(name) && told.facts.has(name))
+  return known.length === 0 ? undefined : Object.fromEntries(known.map(name => [name, String(told.facts.get(name))]))
 }

@@ -1,13 +1,43 @@
-import type { Charge, Replayed, TierRule } from '../../src/kit/index.ts'
-import { priceOf } from './quote.ts'
-import { rateTier } from './tier.ts'
+import type { Charge, Line, Replayed, TierRule } from '../../src/kit/index.ts'
+import { type Come, priceImage } from './price-image.ts'
+import { rateLine } from './rate-lines.ts'
 
-/** Rates a stored charge again from its rule, the tier of the size asked for, and the pixels of each line. */
+/** Rates a stored charge again from its rule, what the request said, the pixels of each line and what the answer told of it. */
 export function replay(charge: Charge): readonly Replayed[] {
   // Charges of this kind are written by this plugin alone.
   const rule = charge.rule as TierRule
-  return charge.lines.map(({ index, width, height, flags }) => {
-    const { tier, source } = rateTier(rule, width === null || height === null ? null : { width, height })
-    return { index, tier, source, price: flags.includes('capped') ? 0 : priceOf(rule, tier) }
-  })
+  return charge.lines.map(line => (line.quantity === null ? replayImage(rule, line) : replayLine(rule, line)))
+}
+
+function replayImage(rule: TierRule, line: Line): Replayed {
+  const { label, source, price } = priceImage(rule, comeOf(line))
+  return { index: line.index, tier: label, source, price: line.flags.includes('capped') ? 0 : price }
+}
+
+function replayLine(rule: TierRule, line: Line): Replayed {
+  const { index, tier } = line
+  if (line.flags.includes('refused')) {
+    const row = rule.refusals?.find(({ name }) => name === tier)
+    return row
+      ? { index, tier, source: 'told', price: row.price }
+      : { index, fault: `is of no refusal that has a price (${tier})` }
+  }
+  const own = ruleOf(rule, tier)
+  // A size that was asked for stands with the line, and was not measured.
+  const come = comeOf(line.source === 'output' ? line : { ...line, width: null, height: null })
+  const again = own && rateLine(rule, own, come).find(one => one.tier === tier)
+  return again
+    ? { index, tier, source: again.source, price: again.price }
+    : { index, fault: `is of nothing that its rule charges (${tier})` }
+}
+
+/** What is counted beside images by that name of a price. */
+export function ruleOf(rule: TierRule, name: string) {
+  return rule.lines?.find(one => one.name === name || one.first?.name === name)
+}
+
+/** What was known when the line was rated. */
+function comeOf({ width, height, told }: Pick<Line, 'width' | 'height' | 'told'>): Come {
+  const output = width === null || height === null ? null : { width, height }
+  return { output, told: told?.size ?? null, facts: told?.facts && new Map(Object.entries(told.facts)) }
 }

@@ -1,5 +1,10 @@
 import type { Admits, Schema } from '../../src/kit/index.ts'
 
+const fieldPath = {
+  type: 'string',
+  pattern: '^[^.[\\]\\s]{1,64}(\\.[^.[\\]\\s]{1,64}){0,7}$',
+} as const
+
 /** No options on the pipeline's line. */
 export const optionsSchema = {
   type: 'object',
@@ -10,14 +15,13 @@ export const optionsSchema = {
 export const facetSchema = {
   type: 'object',
   additionalProperties: false,
-  required: ['tiers', 'tier_from', 'otherwise'],
   properties: {
     tiers: {
       type: 'array',
       minItems: 1,
       maxItems: 32,
       description:
-        'Price tiers by the long edge in pixels, rising; the last one has no long_edge_max and takes the rest.',
+        'Price tiers by the long edge in pixels, or by width × height, rising; the last one has no bound and takes the rest. Absent where prices do not go by size.',
       items: {
         type: 'object',
         additionalProperties: false,
@@ -25,22 +29,158 @@ export const facetSchema = {
         properties: {
           tier: { type: 'string', minLength: 1, maxLength: 32, description: 'Its label; models give a price for it.' },
           long_edge_max: { type: 'integer', minimum: 1, description: 'The largest long edge that is still this tier.' },
+          pixels_max: {
+            type: 'integer',
+            minimum: 1,
+            description:
+              'The most pixels, width × height, that are still this tier. A list has long_edge_max or pixels_max, not both.',
+          },
         },
       },
     },
     tier_from: {
       type: 'array',
       minItems: 1,
-      maxItems: 2,
+      maxItems: 3,
       uniqueItems: true,
-      description: 'What decides the tier, in this order: the pixels that came back, or the size that was asked for.',
-      items: { enum: ['output', 'request'] },
+      description:
+        'What decides the tier, in this order: told (the size that the answer says), output (the pixels that came back), request (the size that was asked for).',
+      items: { enum: ['told', 'output', 'request'] },
     },
     otherwise: {
       type: 'string',
       minLength: 1,
       maxLength: 32,
-      description: 'The tier of an image for which nothing in tier_from gives one.',
+      description:
+        'The tier of an image for which nothing in tier_from gives one. With price_by it may be the name of a price instead: what a combination costs that has no price of its own, which is refused otherwise.',
+    },
+    price_by: {
+      type: 'array',
+      minItems: 1,
+      maxItems: 6,
+      uniqueItems: true,
+      items: fieldPath,
+      description:
+        'What the price of an image is looked up by: fields of the request (dots between the names of members), facts that the answer tells (which stand before the request), or tier. A model has a price for each combination: the values with a blank between them, in this order, in any case: "high 2K". Absent: tier.',
+    },
+    times: {
+      type: 'array',
+      maxItems: 16,
+      description: 'Factors of the price of an image: where all conditions hold. Several are multiplied.',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['if', 'by'],
+        properties: {
+          if: {
+            type: 'object',
+            minProperties: 1,
+            maxProperties: 8,
+            additionalProperties: {
+              anyOf: [
+                { type: ['string', 'number', 'boolean'] },
+                {
+                  type: 'array',
+                  minItems: 1,
+                  maxItems: 32,
+                  items: { type: ['string', 'number', 'boolean'] },
+                },
+              ],
+            },
+            description:
+              'Fields of the request or facts of the answer, and what each has to be: a value, one of a list, any (it is there) or none (it is not).',
+          },
+          by: {
+            type: 'string',
+            pattern: '^\\d{1,4}(\\.\\d{1,6})?$',
+            description: 'The factor, as a decimal of at most six places: "0.5". The price is rounded once, half up.',
+          },
+        },
+      },
+    },
+    lines: {
+      type: 'array',
+      maxItems: 16,
+      description:
+        'What is charged beside images, each by a price of the model that has its name; all add up. A line is rounded once, half up, to a millionth of the currency.',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['per'],
+        properties: {
+          per: {
+            enum: ['input_image', 'request', 'megapixel', 'step', 'second', 'token'],
+            description:
+              'What is counted: pictures that the caller sends, the request, megapixels, steps, seconds, or tokens (whose price is for a million).',
+          },
+          price: {
+            type: 'string',
+            minLength: 1,
+            maxLength: 64,
+            description: "The name of its price among the model's; what it counts, where nothing is said.",
+          },
+          once: {
+            type: 'boolean',
+            description:
+              'Whether it is charged once for the request, or with every image that comes back. Steps and megapixels of the output are charged with every image where nothing is said, the others once.',
+          },
+          free: {
+            type: 'integer',
+            minimum: 1,
+            maximum: 64,
+            description: 'input_image: so many cost nothing.',
+          },
+          fields: {
+            type: 'array',
+            minItems: 1,
+            maxItems: 8,
+            uniqueItems: true,
+            items: { type: 'string', minLength: 1, maxLength: 64 },
+            description:
+              'input_image, megapixel of input: where requests have pictures; [image, images] where nothing is said. In a form image[] and image[2] are image.',
+          },
+          of: {
+            enum: ['output', 'input'],
+            description:
+              'megapixel: of the images that come back (output, the default), or of those that the caller sends.',
+          },
+          round: {
+            enum: ['up', 'none'],
+            description: 'megapixel: parts count as a whole one (up), or as they are (none, the default).',
+          },
+          first: {
+            type: 'string',
+            minLength: 1,
+            maxLength: 64,
+            description:
+              'megapixel: the name of the price of the first one of each picture; the others have the price of the line.',
+          },
+          pixels: {
+            type: 'integer',
+            minimum: 1000,
+            maximum: 100_000_000,
+            description: 'megapixel: how many pixels are one; 1000000 where nothing is said.',
+          },
+          from: {
+            ...fieldPath,
+            description:
+              'step, second, token: what says how many: a field of the request, or a fact that the answer tells, which stands before it.',
+          },
+          otherwise: {
+            type: 'number',
+            minimum: 0,
+            maximum: 100_000_000,
+            description: 'How many are charged where nothing says it.',
+          },
+          max: {
+            type: 'number',
+            exclusiveMinimum: 0,
+            maximum: 100_000_000,
+            description:
+              'The most that one line is charged, and what is held for it: needed where the answer says how many. What is beyond is flagged capped.',
+          },
+        },
+      },
     },
     render: {
       enum: ['b64_json'],
@@ -85,7 +225,8 @@ export const facetSchema = {
     over_return: {
       enum: ['bill', 'cap'],
       default: 'bill',
-      description: 'When more images come back than were asked for: bill each, or bill at most n.',
+      description:
+        'When more images come back than were asked for: bill each (bill), or at most n, and at most as many as the answer says that the vendor counts (cap).',
     },
   },
 } as const satisfies Schema

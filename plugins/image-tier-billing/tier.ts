@@ -3,7 +3,7 @@ import type { AskedSize, TierRule, TierSource } from '../../src/kit/index.ts'
 /** Width and height in pixels. */
 export type Size = { readonly width: number; readonly height: number }
 
-type TierRow = { readonly tier: string; readonly longEdgeMax: number | null }
+type TierRow = { readonly tier: string; readonly longEdgeMax: number | null; readonly pixelsMax?: number | null }
 
 /**
  * The tier of a long edge (`docs/rules.md#tiers-and-prices`): the first row that it does not exceed; undefined when it
@@ -11,6 +11,13 @@ type TierRow = { readonly tier: string; readonly longEdgeMax: number | null }
  */
 export function tierOf<Row extends TierRow>(longEdge: number, rows: readonly Row[]): Row | undefined {
   return rows.find(row => row.longEdgeMax === null || longEdge <= row.longEdgeMax)
+}
+
+/** The tier of a size: by its pixels where the rows go by these, else by its long edge. */
+export function tierOfSize<Row extends TierRow>(size: Size, rows: readonly Row[]): Row | undefined {
+  if (rows[0]?.pixelsMax === undefined) return tierOf(longEdgeOf(size), rows)
+  const pixels = size.width * size.height
+  return rows.find(({ pixelsMax }) => pixelsMax === null || pixelsMax === undefined || pixels <= pixelsMax)
 }
 
 /** The tier of a label such as `1k`: the row of that name, in any case. */
@@ -22,7 +29,7 @@ export function tierOfLabel<Row extends TierRow>(label: string, rows: readonly R
 /** The tier that the size asked for gives (`docs/rules.md#tiers-and-prices`), or undefined when it gives none. */
 export function requestedTierOf<Row extends TierRow>(asked: AskedSize, rows: readonly Row[]): Row | undefined {
   const { size } = asked
-  if (size.kind === 'pixels') return tierOf(longEdgeOf(size), rows)
+  if (size.kind === 'pixels') return tierOfSize(size, rows)
   return size.kind === 'label' ? tierOfLabel(size.label, rows) : undefined
 }
 
@@ -30,14 +37,15 @@ export function longEdgeOf(size: Size): number {
   return Math.max(size.width, size.height)
 }
 
-/** Where an image's tier comes from, by the rule of its charge; `output` is null where no pixels could be read. */
+/** Where an image's tier comes from, by the rule of its charge; a size is null where none could be read, or was told. */
 export function rateTier(
   rule: Pick<TierRule, 'tiers' | 'tierFrom' | 'otherwise' | 'requestedTier'>,
   output: Size | null,
+  told: Size | null = null,
 ): { readonly tier: string; readonly source: TierSource } {
   for (const source of rule.tierFrom) {
-    const tier =
-      source === 'request' ? rule.requestedTier : output && (tierOf(longEdgeOf(output), rule.tiers)?.tier ?? null)
+    const size = source === 'told' ? told : output
+    const tier = source === 'request' ? rule.requestedTier : size && (tierOfSize(size, rule.tiers)?.tier ?? null)
     if (tier !== null) return { tier, source }
   }
   return { tier: rule.otherwise, source: 'default' }

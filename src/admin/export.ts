@@ -55,6 +55,7 @@ const columns: readonly (readonly [name: string, read: Read])[] = [
   ['refunded', ofBill(bill => bill.refunded)],
   ['flags', ofBill(bill => bill.flags.join(' '))],
   ['text', ofBill(bill => bill.text)],
+  ['vendor_cost', ofBill(bill => bill.vendor_cost)],
 ]
 
 /** UTF-8 with a mark at its head, without which spreadsheets take Chinese for something else. */

@@ -13,6 +13,8 @@ export type Account = {
     /** How the price was found. */
     readonly text: string
     readonly rows: readonly AccountRow[]
+    /** What prices were looked up by, where it is more than a tier or a unit. */
+    readonly by?: readonly string[]
     /** Whether the group's factor was applied. */
     readonly multiplier: string
   }
@@ -24,6 +26,8 @@ export type AccountRow = {
   readonly tier: string
   /** Null for the last tier, and for what is counted. */
   readonly long_edge_max: number | null
+  /** Width × height, where tiers go by that. */
+  readonly pixels_max?: number
   /** Of `per` of what `tier` names. */
   readonly price: string
   readonly per: number

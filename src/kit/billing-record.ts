@@ -16,6 +16,7 @@ import { formatMoney } from './units.ts'
 
 /** The labels of `docs/rules.md#the-record-of-a-charge`, as the console prints them. */
 export const sourceLabels: { readonly [source in TierSource]: string } = {
+  told: '应答所述',
   output: '输出尺寸',
   request: '请求尺寸',
   default: '默认',
@@ -38,6 +39,10 @@ const lineView = viewOf<ExplainedLine>()({
   source: ownOfLine('source'),
   width: ownOfLine('width'),
   height: ownOfLine('height'),
+  size: computed(
+    { ...schemas.textOrNull, description: 'Read from the bytes that came back, or told by the answer.' },
+    ({ line }: ExplainedLine) => actualSize(line),
+  ),
   quantity: ownOfLine('quantity'),
   price: ownOfLine('price'),
   flags: ownOfLine('flags'),
@@ -65,6 +70,7 @@ const ruleSchema = {
         properties: {
           tier: schemas.text,
           long_edge_max: schemas.wholeOrNull,
+          pixels_max: schemas.whole,
           price: schemas.text,
           per: schemas.whole,
           at: schemas.text,
@@ -72,6 +78,7 @@ const ruleSchema = {
       },
     },
     multiplier: schemas.text,
+    by: schemas.texts,
   },
 } as const
 
@@ -88,18 +95,19 @@ export const billView = viewOf<Explained>()({
   ),
   tier: computed(
     { ...schemas.textOrNull, description: '图片档位: null where the images differ; lines has each.' },
-    ({ charge, byItem }: Explained) => (byItem ? same(charge.lines.map(line => line.tier)) : null),
+    ({ charge, byItem }: Explained) => (byItem ? same(itemsOf(charge).map(line => line.tier)) : null),
   ),
   source: computed(
-    { ...source, description: '来源: output, request or default; null where the images differ.' },
-    ({ charge, byItem }: Explained) => (byItem ? same(charge.lines.map(line => line.source)) : null),
+    { ...source, description: '来源: told, output, request or default; null where the images differ.' },
+    ({ charge, byItem }: Explained) => (byItem ? same(itemsOf(charge).map(line => line.source)) : null),
   ),
   actual_size: computed(
     {
       ...schemas.textOrNull,
-      description: '实际尺寸: read from the bytes that came back; null where they differ or are a link.',
+      description:
+        '实际尺寸: read from the bytes that came back, or told by the answer; null where they differ and where nobody says.',
     },
-    ({ charge }: Explained) => same(charge.lines.map(line => actualSize(line))),
+    ({ charge }: Explained) => same(itemsOf(charge).map(line => actualSize(line))),
   ),
   currency: own('currency'),
   amount: own('amount'),
@@ -114,6 +122,7 @@ export const billView = viewOf<Explained>()({
   warnings: computed(schemas.texts, ({ charge }: Explained) => charge.rule.warnings),
   reason: own('reason'),
   delivery: own('delivery'),
+  vendor_cost: own('vendorCost', 'What the upstream says that it charges for it; null where it does not say.'),
   lines: computed({ type: 'array', items: lineView.schema }, ({ charge, account }: Explained) =>
     charge.lines.map(line => lineView.show({ line, told: explainLine(line, charge, account) })),
   ),
@@ -155,9 +164,16 @@ function plainAccount({ lines, rule }: Charge): Account {
   }
 }
 
-/** The size of what a line is for, read from its bytes: `<width>x<height>`. */
+/** The size of what a line is for, read from its bytes or told by the answer: `<width>x<height>`. */
 export function actualSize(line: Line): string | null {
-  return line.width === null || line.height === null ? null : `${line.width}x${line.height}`
+  if (line.width !== null && line.height !== null) return `${line.width}x${line.height}`
+  const told = line.told?.size
+  return told ? `${told.width}x${told.height}` : null
+}
+
+/** What was charged one by one: all where nothing was. */
+function itemsOf({ lines }: Charge): readonly Line[] {
+  return lines.some(({ quantity }) => quantity === null) ? lines.filter(({ quantity }) => quantity === null) : lines
 }
 
 /** The one value that all share, else null. */

@@ -4,6 +4,7 @@ import {
   moment,
   momentOrNull,
   money,
+  moneyOrNull,
   oneOf,
   text,
   textOrNull,
@@ -16,8 +17,8 @@ import type { Micros } from './units.ts'
 
 export const chargeStates = ['reserved', 'settled', 'voided', 'needs_review'] as const
 export type ChargeState = (typeof chargeStates)[number]
-/** Where a tier came from: the bytes that came back, the size asked for, or neither. */
-export const tierSources = ['output', 'request', 'default'] as const
+/** Where a tier came from: what the answer says of itself, the bytes that came back, the size asked for, or none of them. */
+export const tierSources = ['told', 'output', 'request', 'default'] as const
 export type TierSource = (typeof tierSources)[number]
 
 /** The tier of a line whose price a person has decided; such a line has it for a flag too. */
@@ -38,8 +39,16 @@ export const lineMembers = {
   quantity: wholeOrNull('quantity'),
 } as const
 
+/** What the answer said of itself that a line was rated by. */
+export type ToldOfLine = {
+  /** Width and height in pixels. */
+  readonly size?: { readonly width: number; readonly height: number }
+  /** By the names that the family's description gives them. */
+  readonly facts?: { readonly [name: string]: string }
+}
+
 /** One priced thing that the upstream returned. */
-export type Line = Values<typeof lineMembers>
+export type Line = Values<typeof lineMembers> & { readonly told?: ToldOfLine }
 
 /** What is known of a charge when it is opened, in the order of its columns; enough to rate it again later. */
 export const factMembers = {
@@ -74,6 +83,8 @@ export const courseMembers = {
   refunded: money('refunded'),
   createdAt: moment('created_at'),
   endedAt: momentOrNull('ended_at'),
+  /** What the upstream says that it charges for it; null where it does not say. */
+  vendorCost: moneyOrNull('vendor_cost'),
   delivery: oneOf('delivery', ['unconfirmed', 'partial', 'confirmed']),
 } as const
 
@@ -103,20 +114,68 @@ export type UsageRule = {
   readonly warnings: readonly string[]
 }
 
-/** Prices by tiers of size, one image at a time. */
+/** A price that can be applied, and where it stands. */
+export type PriceRow = { readonly price: Micros; readonly at: string }
+
+/** Prices by tiers of size, one image at a time, and of what is charged beside them. */
 export type TierRule = {
   readonly kind: 'tiers'
-  readonly tiers: readonly {
+  readonly tiers: readonly (PriceRow & {
     readonly tier: string
     readonly longEdgeMax: number | null
-    readonly price: Micros
-    readonly at: string
-  }[]
-  readonly tierFrom: readonly ('output' | 'request')[]
+    /** Width × height, the bound included; absent where the long edge decides. */
+    readonly pixelsMax?: number | null
+  })[]
+  readonly tierFrom: readonly ('told' | 'output' | 'request')[]
+  /** The tier, or the name of the price, of an image for which nothing gives one. */
   readonly otherwise: string
   /** The tier that the requested size gives, when it gives one. */
   readonly requestedTier: string | null
   readonly warnings: readonly string[]
+  /** What the price of an image is looked up by; absent where it is its tier. */
+  readonly by?: readonly string[]
+  /** Prices of an image by the values of `by`, joined by a blank; absent where they stand with the tiers. */
+  readonly prices?: readonly (PriceRow & { readonly label: string })[]
+  /** What the request says of the names that prices go by; absent where it says nothing. */
+  readonly asked?: { readonly [name: string]: string }
+  /** Those names that answers tell, which stands before what was asked. */
+  readonly facts?: readonly string[]
+  /** The size of the images that were asked for, in pixels. */
+  readonly askedSize?: { readonly width: number; readonly height: number }
+  readonly times?: readonly PriceFactor[]
+  readonly lines?: readonly LineRule[]
+  /** What answers cost that are refusals, by the name of the price. */
+  readonly refusals?: readonly (PriceRow & { readonly name: string })[]
+}
+
+/** A factor of the price of an image, where all its conditions hold. */
+export type PriceFactor = {
+  readonly if: { readonly [name: string]: string | readonly string[] }
+  /** A decimal of at most six places. */
+  readonly by: string
+}
+
+/** Something that is charged beside images. Quantities are whole numbers: pictures, steps, tokens, pixels, milliseconds. */
+export type LineRule = PriceRow & {
+  readonly per: 'input_image' | 'request' | 'megapixel' | 'step' | 'second' | 'token'
+  /** The name of its price, which its lines have for a tier. */
+  readonly name: string
+  /** How much of a quantity the price is for. */
+  readonly unit: number
+  /** Once for the request, or with every image. */
+  readonly once: boolean
+  /** Parts of a unit count as a whole one. */
+  readonly whole?: true
+  /** Of the first unit of a picture, where that has a price of its own. */
+  readonly first?: PriceRow & { readonly name: string }
+  /** The name that says how much; absent where pixels of the output do, or the request has said it. */
+  readonly from?: string
+  /** What the request comes to: a quantity for each picture or, of anything else, one. Absent where it says nothing. */
+  readonly asked?: readonly number[]
+  /** How much it is where nothing says it. */
+  readonly otherwise?: number
+  /** The most that a line is charged. */
+  readonly max?: number
 }
 
 export type Charge = ChargeFacts &

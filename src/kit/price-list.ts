@@ -1,3 +1,4 @@
+import type { BesidePrice } from './beside-price.ts'
 import type { SizeMismatch } from './explanation.ts'
 
 /** What everything costs, by the same functions that charge for it. Money is a decimal string in `currency`. */
@@ -17,12 +18,18 @@ export type PricedModel = {
 }
 
 export type ImagePrices = {
-  /** By rising long edge. */
+  /** By rising long edge, or pixels; of prices by several values each of them. */
   readonly tiers: readonly TierPrice[]
-  /** What decides the tier, in this order: the image that came back, the size that was asked for. */
-  readonly tierFrom: readonly ('output' | 'request')[]
+  /** What decides the tier, in this order: what the answer says, the image that came back, the size that was asked for. */
+  readonly tierFrom: readonly ('told' | 'output' | 'request')[]
   /** The tier where nothing of these gives one. */
   readonly otherwise: string
+  /** What prices are looked up by; absent where it is the tier. */
+  readonly by?: readonly string[]
+  /** Factors of the price of an image, and when each applies. */
+  readonly times?: readonly { readonly when: string; readonly by: string }[]
+  /** What is charged beside images; absent where nothing is. */
+  readonly beside?: readonly (Omit<BesidePrice, 'price'> & { readonly price: string })[]
   /** What sizes come to that callers often ask for. */
   readonly sizes: readonly SizePrice[]
   /** Names of sizes that may be asked for beside pixels. */
@@ -33,6 +40,8 @@ export type TierPrice = {
   readonly tier: string
   /** In pixels; null for the last tier, which takes the rest. */
   readonly longEdgeMax: number | null
+  /** Width × height, where tiers go by that; null for the last. */
+  readonly pixelsMax?: number | null
   readonly price: string
   readonly reach: TierReach
 }

@@ -1,3 +1,4 @@
+import type { BesidePrice } from './beside-price.ts'
 import type { Body } from './body.ts'
 import type { TierSource } from './charge.ts'
 import type { ImaginedRequest, RequestExplanation, SizeMismatch } from './explanation.ts'
@@ -57,6 +58,8 @@ export type PriceQuote = {
   readonly atMost: Micros
   /** Every row that one may come to; none where what is used is priced by the unit. */
   readonly prices: readonly { readonly tier: string; readonly price: Micros }[]
+  /** What is charged beside them; absent where nothing is. */
+  readonly beside?: readonly BesidePrice[]
 }
 
 /** A model whose prices are asked for. */

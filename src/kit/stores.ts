@@ -40,6 +40,8 @@ export type Settlement = {
   readonly id: string
   readonly delivery: 'unconfirmed' | 'partial' | 'confirmed'
   readonly reason: string | null
+  /** What the upstream says that it charges, where it says so. */
+  readonly vendorCost?: Micros
   /** Kept for the idempotency key, when it has one. */
   readonly answer?: StoredAnswer
 }
@@ -60,8 +62,11 @@ export type Ledger = {
    * Once per id. `find` knows it at once.
    */
   post(facts: ChargeFacts, lines: readonly Line[], delivery: Settlement['delivery']): void
-  /** Ends a charge without lines: nothing was bought. Its idempotency key is free again. */
-  void(id: string, reason: string): Promise<boolean>
+  /**
+   * Ends a charge without lines: nothing was bought. Its idempotency key is free again. `vendorCost`: what the upstream says
+   * that it charges all the same.
+   */
+  void(id: string, reason: string, vendorCost?: Micros): Promise<boolean>
   /**
    * What was bought is unknown and no line exists: a person decides, or what the configuration says. The hold is given back,
    * unless it is `kept`: then it is held until somebody has decided. One that is `lined` may have lines, which are an

@@ -1,3 +1,4 @@
+import type { Family } from './model.ts'
 import { defineSlot } from './slots.ts'
 
 /**
@@ -21,4 +22,38 @@ export const toldSlot = defineSlot<Told>('told')
 
 export function createTold(): Told {
   return { sizes: new Map(), facts: new Map(), count: undefined, cost: undefined, refusalPrice: undefined }
+}
+
+/** What the answers of a family may tell that decides prices. */
+export type ToldNames = {
+  /** Names of facts. */
+  readonly facts: ReadonlySet<string>
+  /** Names of prices of refusals. */
+  readonly refusals: ReadonlySet<string>
+}
+
+const known = new WeakMap<Family, ToldNames>()
+
+/**
+ * What the sections of a family say that its answers tell: whoever fills `Told` has `facts` (by name) and `refused` (a list,
+ * with `charge`) in its section, at its top or by operation in `per_operation`. What is not named there decides no price.
+ */
+export function toldNames(family: Family): ToldNames {
+  let names = known.get(family)
+  if (!names) {
+    const tops = [...family.facets.values()]
+    const places = [...tops, ...tops.flatMap(top => Object.values(membersOf(membersOf(top)['per_operation'])))]
+    const refused = places.flatMap(place => membersOf(place)['refused'] ?? [])
+    const charges = refused.map(one => membersOf(one)['charge'])
+    names = {
+      facts: new Set(places.flatMap(place => Object.keys(membersOf(membersOf(place)['facts'])))),
+      refusals: new Set(charges.filter(charge => typeof charge === 'string')),
+    }
+    known.set(family, names)
+  }
+  return names
+}
+
+function membersOf(value: unknown): { readonly [name: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
 }

@@ -60,8 +60,8 @@ export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void
       open.delete(facts.id)
       if (lines.length > 0) tellOf(facts, 'settled', lines)
     },
-    async void(id, reason) {
-      const isOurs = await ledger.void(id, reason)
+    async void(id, reason, vendorCost) {
+      const isOurs = await ledger.void(id, reason, vendorCost)
       if (isOurs) ended(id, 'voided')
       return isOurs
     },

@@ -251,8 +251,16 @@ function createLedger(parts: StorageParts, endings: Endings): Storage['ledger'] 
       chargeQueue.append({ facts, lines, delivery, at: clock.now() })
       writer.touch()
     },
-    void: (id, reason) =>
-      endings.end(id, { change: 'endEmpty', given: { id, state: 'voided', reason, at: clock.now() } }),
+    void(id, reason, vendorCost) {
+      const given = {
+        id,
+        state: 'voided',
+        reason,
+        at: clock.now(),
+        ...(vendorCost !== undefined && { vendorCost }),
+      } as const
+      return endings.end(id, { change: 'endEmpty', given })
+    },
     review: (id, reason, hold, lines) => endings.review(id, reason, hold, lines),
     delivered(id) {
       logQueue.delivered(id)

@@ -4,6 +4,7 @@ import { keyMembers, ownerMembers } from '../kit/shapes/key.ts'
 import { logMembers } from '../kit/shapes/log-row.ts'
 import { columnsOf, readRow } from '../kit/shapes/member.ts'
 import { userMembers } from '../kit/shapes/user.ts'
+import { readTold } from './ledger/line-told.ts'
 import type { Row, Rows } from './query.ts'
 
 export function text(row: Row, column: string): string {
@@ -40,7 +41,7 @@ export function toUser(row: Row): User {
 }
 
 export function toLine(row: Row): Line {
-  return readRow(lineMembers, row)
+  return { ...readRow(lineMembers, row), ...readTold(row['told']) }
 }
 
 /** A row of `charge` with `refunded` added, and the rows of its lines. */

@@ -9,10 +9,10 @@ import { enterAsAdmin } from '../harness/visitor.ts'
 
 const words = (text: string): readonly string[] => text.trim().split(/\s+/)
 
-const lineMembers = words('index tier source width height quantity price flags why at')
+const lineMembers = words('index tier source width height size quantity price flags why at')
 const billMembers =
   words(`state size quality count tier source actual_size currency amount held refunded flags warnings reason
-  delivery lines text sum rule`)
+  delivery vendor_cost lines text sum rule`)
 const logMembers =
   words(`id time key_id user group model operation status outcome error duration_ms upstream config_revision
   forwarded dropped client_request_id billing usage`)
@@ -25,7 +25,7 @@ const usageMembers = words('day user key_id model requests images input_tokens o
 const csvHead =
   words(`id time key_id user group model operation status outcome error duration_ms upstream config_revision
   client_request_id input_tokens output_tokens state 大小 请求品质 生成数量 图片档位 来源 实际尺寸 currency amount refunded
-  flags text`)
+  flags text vendor_cost`)
 
 /** Of a value inside the answer to a path: where it is, and its members in their order. */
 const answers: readonly { readonly path: string; readonly at: string; readonly members: readonly string[] }[] = [
@@ -87,10 +87,10 @@ const columns: { readonly [table: string]: readonly string[] } = {
   log: words(`id time key_id user_name group_name model operation status outcome error_code duration_ms upstream
     config_revision forwarded dropped client_request_id input_tokens output_tokens`),
   charge:
-    words(`id key_id user_name group_name operation model family upstream config_revision currency size quality n rule
+    words(`id key_id user_name group_name operation model family upstream config_revision currency size quality n rule vendor_cost
     state reason hold amount line_count delivery owner epoch lease_until idem_key idem_fingerprint created_at ended_at
     idem_until kept`),
-  line: words('charge_id idx tier source width height price flags quantity'),
+  line: words('charge_id idx tier source width height price flags quantity told'),
 }
 
 /** A gateway with a key of which everything is set, a user and a charged request. */

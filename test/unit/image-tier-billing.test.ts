@@ -727,6 +727,7 @@ t.test('a stored charge is rated again from what was stored with it', async t =>
     refunded: 0,
     createdAt: 1,
     endedAt: 2,
+    vendorCost: null,
     delivery: 'confirmed',
     lines,
   }

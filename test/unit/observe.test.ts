@@ -49,6 +49,7 @@ const charge: Charge = {
   refunded: 0,
   createdAt: 0,
   endedAt: 1,
+  vendorCost: null,
   delivery: 'confirmed',
   lines: [
     { index: 0, tier: '2K', source: 'output', width: 1672, height: 941, price: 40_000, flags: [], quantity: null },

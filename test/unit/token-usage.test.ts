@@ -326,6 +326,7 @@ t.test('a charge of use is explained by its quantities, and replayed from its ow
     refunded: 0,
     createdAt: 0,
     endedAt: 1,
+    vendorCost: null,
     delivery: 'confirmed',
     lines,
   }

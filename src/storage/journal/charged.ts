@@ -8,6 +8,7 @@ import { findBooked } from '../segments/find.ts'
 import { afterAll, begunAt } from '../segments/reach.ts'
 import { SegmentWalk } from '../segments/walk.ts'
 import { firstIdAt } from '../../kit/ids.ts'
+import { toldBegins } from '../ledger/line-told.ts'
 
 /** What an image of a charge has to be: SQL on `line` and, where a size is asked about, `asked`. */
 type Images = { readonly from: string; readonly where: string; readonly params: readonly Value[] }
@@ -16,6 +17,8 @@ type Images = { readonly from: string; readonly where: string; readonly params: 
 const askedSize = "replace(lower(trim(asked.size)), '×', 'x')"
 const isOtherSize = `line.width IS NOT NULL AND ${askedSize} LIKE '%_x_%' AND substr(${askedSize}, 1, 1) BETWEEN '0' AND '9'
   AND ${askedSize} <> line.width || 'x' || line.height`
+
+const isTold = `coalesce(substr(line.told, 1, ${toldBegins.length}), '') = '${toldBegins}'`
 
 function imagesOf({ tier, source, otherSize }: LogMatch): Images | undefined {
   if (tier === undefined && source === undefined && otherSize !== true) return undefined
@@ -26,8 +29,9 @@ function imagesOf({ tier, source, otherSize }: LogMatch): Images | undefined {
     params.push(tier)
   }
   if (source !== undefined) {
-    conditions.push('line.source = ?')
-    params.push(source)
+    // What the answer told stands as `output`, with a mark.
+    conditions.push('line.source = ?', `${source === 'told' ? '' : 'NOT '}${isTold}`)
+    params.push(source === 'told' ? 'output' : source)
   }
   if (otherSize === true) conditions.push(isOtherSize)
   const from = otherSize === true ? 'line JOIN charge asked ON asked.id = line.charge_id' : 'line'

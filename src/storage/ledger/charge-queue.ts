@@ -147,6 +147,7 @@ export class ChargeQueue {
       refunded: 0,
       createdAt: at,
       endedAt: at,
+      vendorCost: null,
       delivery,
       lines,
     }

@@ -7,7 +7,7 @@ export type EmptyEnd = {
   readonly reason: string
   readonly at: number
 } & (
-  | { readonly state: 'voided' }
+  | { readonly state: 'voided'; readonly vendorCost?: number }
   /** `kept`: the hold stays with the key until somebody has decided. */
   /** `lined`: it may have lines all the same, an estimate that waits for a person. */
   | { readonly state: 'needs_review'; readonly hold: 'kept' | 'released'; readonly lined?: boolean }
@@ -21,15 +21,17 @@ export function* endEmpty(identity: WriterIdentity, end: EmptyEnd): QueryProgram
   const { id, state, reason, at } = end
   const underReview = state === 'needs_review' ? 1 : 0
   const kept = state === 'needs_review' && end.hold === 'kept' ? 1 : 0
+  const vendorCost = end.state === 'voided' ? (end.vendorCost ?? null) : null
   const lined = state === 'needs_review' && end.lined === true ? 1 : 0
   const [charge] = yield ask(
-    `UPDATE charge SET state = ?, reason = ?, ended_at = ?, kept = ?, idem_key = CASE WHEN ? = 1 THEN idem_key END,
+    `UPDATE charge SET state = ?, reason = ?, ended_at = ?, kept = ?, vendor_cost = ?, idem_key = CASE WHEN ? = 1 THEN idem_key END,
        idem_fingerprint = CASE WHEN ? = 1 THEN idem_fingerprint END
      WHERE id = ? AND state = 'reserved' AND owner = ? AND epoch = ? AND (line_count = 0 OR ? = 1) RETURNING key_id, hold`,
     state,
     reason,
     at,
     kept,
+    vendorCost,
     underReview,
     underReview,
     id,

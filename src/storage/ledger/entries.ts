@@ -110,8 +110,15 @@ export function digestCharge(charge: Row, lines: Rows): string {
     whole(line, 'price'),
     text(line, 'flags'),
     wholeOrNull(line, 'quantity'),
+    ...toldOf(line),
   ])
   return sha256([facts, priced])
+}
+
+/** Nothing of most lines, and of all that were booked before there was such a column. */
+function toldOf(line: Row): readonly string[] {
+  const told = line['told']
+  return typeof told === 'string' ? [told] : []
 }
 
 function sha256(value: unknown): string {

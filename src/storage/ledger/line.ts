@@ -4,6 +4,7 @@ import { cellsOf, columnsOf, pushCells } from '../../kit/shapes/member.ts'
 import { ask, type Query, type QueryProgram, type Value } from '../query.ts'
 import { toLine } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
+import { writeTold } from './line-told.ts'
 
 /**
  * Writes one line, once. The charge's own row is changed first, under the condition that it is still reserved and ours:
@@ -28,7 +29,7 @@ export function* addLine(identity: WriterIdentity, chargeId: string, line: Line)
 }
 
 /** The columns of a line, in the order of its row. */
-export const lineColumns: readonly string[] = ['charge_id', ...columnsOf(lineMembers)]
+export const lineColumns: readonly string[] = ['charge_id', ...columnsOf(lineMembers), 'told']
 const insert = `INSERT INTO line (${lineColumns.join(', ')}) VALUES (${lineColumns.map(() => '?').join(', ')})`
 
 /** The row of a line, whose charge counts it already. */
@@ -39,7 +40,8 @@ export function insertLine(chargeId: string, line: Line): Query {
 /** A line as plain values, in the order of its columns. */
 export function lineValues(chargeId: string, line: Line): [chargeId: string, ...Value[]] {
   const cells: [string, ...Value[]] = [chargeId]
-  pushCells(lineMembers, line, cells)
+  pushCells(lineMembers, line.source === 'told' ? { ...line, source: 'output' } : line, cells)
+  cells.push(writeTold(line))
   return cells
 }
 
@@ -49,5 +51,5 @@ function* hasLine(chargeId: string, line: Line): QueryProgram<boolean> {
 }
 
 function sameLine(a: Line, b: Line): boolean {
-  return isDeepStrictEqual(cellsOf(lineMembers, a), cellsOf(lineMembers, b))
+  return isDeepStrictEqual(cellsOf(lineMembers, a), cellsOf(lineMembers, b)) && writeTold(a) === writeTold(b)
 }

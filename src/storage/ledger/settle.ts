@@ -12,11 +12,12 @@ const answerBytesMax = 1_048_576 + 65_536
 /** Ends a reserved charge of ours that has lines. @returns false when there is none such. */
 export function* settle(identity: WriterIdentity, settlement: Settlement, at: number): QueryProgram<boolean> {
   const [charge] = yield ask(
-    `UPDATE charge SET state = 'settled', reason = ?, delivery = ?, ended_at = ?
+    `UPDATE charge SET state = 'settled', reason = ?, delivery = ?, ended_at = ?, vendor_cost = ?
      WHERE id = ? AND state = 'reserved' AND owner = ? AND epoch = ? AND line_count > 0 RETURNING *`,
     settlement.reason,
     settlement.delivery,
     at,
+    settlement.vendorCost ?? null,
     settlement.id,
     identity.owner,
     identity.epoch,

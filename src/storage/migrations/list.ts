@@ -7,6 +7,7 @@ import { segments } from './0006-segments.ts'
 import { bindOldLog, logPages } from './0007-log-pages.ts'
 import { keyChanges } from './0008-key-changes.ts'
 import { jobs } from './0009-jobs.ts'
+import { told } from './0010-told.ts'
 import type { QueryProgram } from '../query.ts'
 
 /**
@@ -23,6 +24,7 @@ export const migrations: readonly (readonly string[])[] = [
   logPages,
   keyChanges,
   jobs,
+  told,
 ]
 
 /** What no statement can say, by the number of the migration that it belongs behind. */

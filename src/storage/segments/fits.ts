@@ -24,8 +24,9 @@ export function fits({ facts, lines, at }: Posting): boolean {
   )
 }
 
-function isCounted({ index, width, height, price, quantity }: Line, place: number): boolean {
-  return index === place && width === null && height === null && isCount(price) && isCount(quantity)
+function isCounted({ index, width, height, price, quantity, source, told }: Line, place: number): boolean {
+  const isTold = source === 'told' || told !== undefined
+  return index === place && !isTold && width === null && height === null && isCount(price) && isCount(quantity)
 }
 
 function isCount(value: number | null): boolean {

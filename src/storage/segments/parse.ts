@@ -73,6 +73,7 @@ export function chargeOf(booked: Booked, refunded: number): Charge {
     refunded,
     createdAt: at,
     endedAt: at,
+    vendorCost: null,
     delivery,
     lines: linesOf(booked),
   }
@@ -85,6 +86,10 @@ export function rowsOf(booked: Booked): { readonly charge: Row; readonly lines: 
   const ended = { state: 'settled', reason: null, hold: 0, amount, created_at: at, ended_at: at }
   return {
     charge: { id, ...payer, ...facts, rule: JSON.stringify(rule), ...ended },
-    lines: linesOf(booked).map(({ index, flags, ...line }) => ({ ...line, idx: index, flags: JSON.stringify(flags) })),
+    lines: linesOf(booked).map(({ index, flags, told: ___, ...line }) => ({
+      ...line,
+      idx: index,
+      flags: JSON.stringify(flags),
+    })),
   }
 }

@@ -9,7 +9,12 @@ import { label } from './log-filters.tsx'
 type Line = BillingRecord['lines'][number]
 type Row = BillingRecord['rule']['rows'][number]
 
-const sources: { readonly [source: string]: string } = { output: '输出尺寸', request: '请求尺寸', default: '默认' }
+const sources: { readonly [source: string]: string } = {
+  told: '应答所述',
+  output: '输出尺寸',
+  request: '请求尺寸',
+  default: '默认',
+}
 
 /** What a request cost, in the one line with six labels and its parts, and why. */
 export function Bill({ of }: { readonly of: BillingRecord }) {
@@ -31,6 +36,11 @@ export function Bill({ of }: { readonly of: BillingRecord }) {
             {t('bill.refunded')} <Money amount={of.refunded} currency={of.currency} />
           </span>
         )}
+        {of.vendor_cost !== null && (
+          <span class="quiet">
+            {t('bill.vendor')} <Money amount={of.vendor_cost} currency={of.currency} />
+          </span>
+        )}
       </div>
       <p class="line-text theirs" lang="zh-CN">
         {of.text}
@@ -50,14 +60,14 @@ export function Bill({ of }: { readonly of: BillingRecord }) {
 
 /** The six labels of `docs/rules.md#the-record-of-a-charge`, and their English beside them. */
 function SixParts({ of }: { readonly of: BillingRecord }) {
-  const pixels = (line: Line) => (line.width === null ? '-' : `${line.width}x${line.height}`)
+  const pictures = imagesOf(of)
   const parts = [
     ['大小', 'label.size', of.size ?? '-'],
     ['请求品质', 'label.quality', of.quality ?? '-'],
     ['生成数量', 'label.count', String(of.count ?? of.lines.length)],
-    ['图片档位', 'label.tier', grouped(of.lines.map(line => line.tier))],
-    ['来源', 'label.source', grouped(of.lines.map(line => sources[line.source] ?? line.source))],
-    ['实际尺寸', 'label.actual', grouped(of.lines.map(pixels))],
+    ['图片档位', 'label.tier', grouped(pictures.map(line => line.tier))],
+    ['来源', 'label.source', grouped(pictures.map(line => sources[line.source] ?? line.source))],
+    ['实际尺寸', 'label.actual', grouped(pictures.map(line => line.size ?? '-'))],
   ] as const
   return (
     <dl class="six">
@@ -74,6 +84,11 @@ function SixParts({ of }: { readonly of: BillingRecord }) {
   )
 }
 
+/** What is counted beside images has a quantity; what a person decided stands for all. */
+function imagesOf({ lines }: BillingRecord): readonly Line[] {
+  return lines.some(line => line.quantity === null) ? lines.filter(line => line.quantity === null) : lines
+}
+
 /** `2K`, or `2K×3, 4K×1` where they differ. */
 function grouped(values: readonly string[]): string {
   const counts = Map.groupBy(values, value => value)
@@ -87,7 +102,7 @@ function Why({ of }: { readonly of: BillingRecord }) {
   return (
     <>
       <h3>{t('bill.why')}</h3>
-      <p>{ruleText(rule)}</p>
+      <p>{ruleText(of)}</p>
       <Prices of={of} />
       {lines.length > 0 && (
         <div class="sheet">
@@ -121,9 +136,16 @@ function Why({ of }: { readonly of: BillingRecord }) {
 }
 
 /** In the reader's language where the console has the words; a plugin of somebody else's says it in its own. */
-function ruleText({ kind, text }: BillingRecord['rule']): string {
+function ruleText(of: BillingRecord): string {
+  const { kind, text } = of.rule
   if (language.value === 'en' || (kind !== 'tiers' && kind !== 'usage')) return text
-  return t(kind === 'tiers' ? 'bill.tiers' : 'bill.usage')
+  if (kind === 'usage') return t('bill.usage')
+  return t(isCombined(of) ? 'bill.combined' : 'bill.tiers')
+}
+
+/** Whether more than a tier decides what is charged. */
+function isCombined({ rule, lines }: BillingRecord): boolean {
+  return rule.by !== undefined || lines.some(({ quantity, tier }) => quantity !== null && tier !== 'decided')
 }
 
 function multiplierText({ kind, multiplier }: BillingRecord['rule']): string {
@@ -153,10 +175,12 @@ function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord 
     { head: t('bill.at'), place: true, cell: ({ at }) => <code>{at}</code> },
   ]
   const largest = Math.max(0, ...rule.rows.map(row => row.long_edge_max ?? 0))
-  const edge: Column<Row> = {
-    head: t('bill.edge'),
-    cell: ({ long_edge_max: max }) => tEdge(max, largest),
-  }
+  const byPixels = rule.rows.some(row => row.pixels_max !== undefined)
+  const most = Math.max(0, ...rule.rows.map(row => row.pixels_max ?? 0))
+  const edge: Column<Row> = byPixels
+    ? { head: t('bill.pixels'), cell: ({ pixels_max: max }) => tEdge(max ?? null, most) }
+    : { head: t('bill.edge'), cell: ({ long_edge_max: max }) => tEdge(max, largest) }
+  const isSized = tiered && rule.by === undefined
   return (
     <div class="sheet">
       <Table
@@ -164,14 +188,23 @@ function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord 
         rows={rule.rows}
         rowKey={row => row.tier}
         rowClass={row => (matched.has(row.tier) ? 'matched' : '')}
-        columns={tiered ? columns.toSpliced(1, 0, edge) : columns}
+        columns={isSized ? columns.toSpliced(1, 0, edge) : columns}
       />
     </div>
   )
 }
 
 /** Why a line has its tier; in the gateway's own words where they are the reader's. */
-function whyText({ size, rule }: BillingRecord, { tier, source, width, height, why }: Line): string {
+function whyText({ size, rule }: BillingRecord, line: Line): string {
+  const { tier, source, width, height, quantity, flags, why } = line
   if (language.value === 'en' || rule.kind !== 'tiers') return why
-  return t(`why.${source}`, { tier, size: size ?? '-', edge: Math.max(width ?? 0, height ?? 0) })
+  if (flags.includes('refused')) return t('why.refused', { tier })
+  if (quantity !== null && tier !== 'decided') return t('why.beside', { quantity, tier })
+  if (rule.by !== undefined || rule.rows.some(row => row.pixels_max !== undefined)) return why
+  return t(`why.${source}`, {
+    tier,
+    size: size ?? '-',
+    told: line.size ?? '-',
+    edge: Math.max(width ?? 0, height ?? 0),
+  })
 }

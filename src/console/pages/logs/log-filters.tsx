@@ -83,6 +83,7 @@ export function LogFilters({
           ['4K', '4K'],
         ])}
         {choice('source', label('来源', t('label.source')), [
+          ['told', '应答所述'],
           ['output', '输出尺寸'],
           ['request', '请求尺寸'],
           ['default', '默认'],

@@ -1,0 +1,91 @@
+import { type Body, type Family, type ForwardRule, type Json, readField } from '../../src/kit/index.ts'
+import { pathOfName, valuesAt } from './count-paths.ts'
+import { fail } from './errors.ts'
+
+/** Of a text that the caller made up a rule keeps so much; no name of a price is longer. */
+const textMax = 100
+
+/** A request as prices look at it. */
+export type Sent = { readonly body: Body; readonly family: Family; readonly operation: string }
+
+/**
+ * What a request says of a field by which prices go; undefined where it says nothing, and of a field that does not go on to
+ * the upstream: it cannot have decided what is made.
+ * @throws Failure price_field_repeated
+ */
+export function readAsked({ body, family, operation }: Sent, path: string): string | undefined {
+  const [first = ''] = path.split('.')
+  if (!isForwarded(family.forward.get(operation), first)) return undefined
+  const texts = new Set(valuesAt(body, path).flatMap(({ value }) => textOf(value) ?? []))
+  if (texts.size > 1) throw fail('price_field_repeated', { field: path }, { param: path })
+  const [text] = texts
+  return text
+}
+
+export function isForwarded(rule: ForwardRule | undefined, name: string): boolean {
+  if (!rule) return true
+  return rule.kind === 'only' ? rule.names.has(name) : !rule.except.has(name)
+}
+
+/** A value as prices are named by it. */
+export function textOf(value: Json): string | undefined {
+  if (value === null || value === '') return undefined
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > textMax ? `${text.slice(0, textMax)}…` : text
+}
+
+/** How many pictures the caller sends in these fields. */
+export function countPictures({ body, family, operation }: Sent, fields: readonly string[]): number {
+  const rule = family.forward.get(operation)
+  if (body.kind === 'json') {
+    const passing = fields.filter(name => isForwarded(rule, name) && body.json.has(name))
+    return passing.reduce(
+      (count, name) => count + (body.json.elements(name) ?? (isNothing(body.json.raw(name)) ? 0 : 1)),
+      0,
+    )
+  }
+  if (body.kind !== 'form') return 0
+  return body.parts.filter(part => {
+    if (!fields.includes(fieldOf(part.name))) return false
+    return part.kind === 'file' || (part.value !== '' && isForwarded(rule, part.name))
+  }).length
+}
+
+function isNothing(written: Buffer | undefined): boolean {
+  if (!written || written.length > 4) return false
+  const text = written.toString('latin1').trim()
+  return text === 'null' || text === '""'
+}
+
+/** `image` of `image`, `image[]` and `image[2]`. */
+export function fieldOf(name: string): string {
+  return pathOfName(name.replace(/\[\]$/, '')).replace(/\.\d+$/, '')
+}
+
+/** Steps, seconds or tokens that the request asks for, in thousandths. @throws Failure invalid_quantity */
+export function readQuantity(sent: Sent, path: string, max: number): number | undefined {
+  const text = readAsked(sent, path)
+  if (text === undefined) return undefined
+  const quantity = parseQuantity(text)
+  if (quantity === undefined || quantity > max * 1000)
+    throw fail('invalid_quantity', { field: path, max, value: text.slice(0, 40) }, { param: path })
+  return quantity
+}
+
+/** A number of things as it is written, in thousandths, rounded up; undefined when it is none. */
+export function parseQuantity(text: string): number | undefined {
+  if (!/^\d{1,9}(?:\.\d{1,30})?$/.test(text)) return undefined
+  const [whole = '', places = ''] = text.split('.')
+  const rest = /[1-9]/.test(places.slice(3)) ? 1 : 0
+  return Number(whole + places.slice(0, 3).padEnd(3, '0')) + rest
+}
+
+/** The list of pictures a JSON body has in these fields, as they were sent. @throws Failure field_too_long */
+export function picturesOf({ body, family, operation }: Sent, fields: readonly string[]): readonly Json[] {
+  const rule = family.forward.get(operation)
+  return fields.flatMap((name): readonly Json[] => {
+    const value = isForwarded(rule, name) ? (readField(body, name) ?? null) : null
+    if (value === null || value === '') return []
+    return Array.isArray(value) ? value : [value]
+  })
+}

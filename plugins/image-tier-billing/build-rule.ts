@@ -1,0 +1,134 @@
+import { type AskedSize, type Model, type TierRule, toldNames } from '../../src/kit/index.ts'
+import { readAsked, type Sent } from './asked.ts'
+import { fail } from './errors.ts'
+import { lineRules, type Measured, nameOf, priceRow } from './line-rules.ts'
+import { imageLabel, sameLabel } from './price-image.ts'
+import type { BillingFacet } from './schema.ts'
+import { requestedTierOf } from './tier.ts'
+
+/** What a rule is made of. `sent` is absent where no request is meant, as for a page of prices. */
+export type RuleOf = {
+  readonly facet: BillingFacet
+  readonly model: Model
+  readonly asked: AskedSize
+  readonly sent?: Sent | undefined
+  readonly measured?: Measured | undefined
+}
+
+/**
+ * The rule of a charge: everything that its price follows from, beside what comes back.
+ * @throws Failure price_missing, price_field_repeated, invalid_quantity
+ */
+export function buildRule(of: RuleOf): Omit<TierRule, 'warnings'> {
+  const { facet, model, asked } = of
+  const goesBy = labelsOf(facet)
+  const tiers = (facet.tiers ?? []).map(({ tier, long_edge_max, pixels_max }) => {
+    const { price, at } = goesBy ? { price: 0, at: whereOf(model) } : priceRow(model, tier)
+    return {
+      tier,
+      longEdgeMax: long_edge_max ?? null,
+      ...(isByPixels(facet) && { pixelsMax: pixels_max ?? null }),
+      price,
+      at,
+    }
+  })
+  const requestedTier = requestedTierOf(asked, tiers)?.tier ?? null
+  const tierFrom = facet.tier_from ?? (measuresOutput(facet) ? (['told', 'output', 'request'] as const) : [])
+  const plain = { kind: 'tiers', tiers, tierFrom, otherwise: facet.otherwise ?? imageLabel, requestedTier } as const
+  return isPlain(facet, model) ? plain : { ...plain, ...moreOf(of, goesBy) }
+}
+
+/** What plain tiers have none of. */
+function moreOf({ facet, model, asked, sent, measured }: RuleOf, by: readonly string[] | undefined): Partial<TierRule> {
+  const { facts: told, refusals } = toldNames(model.family)
+  const names = namesOf(facet)
+  const facts = names.filter(name => told.has(name))
+  const values = sent ? names.flatMap(name => entryOf(name, readAsked(sent, name))) : []
+  const lines = lineRules(facet, model, sent, measured)
+  const askedSize = asked.expected ?? (asked.size.kind === 'pixels' ? asked.size : null)
+  return {
+    ...(by && { by, prices: pricesOf(facet, model, by) }),
+    ...(values.length > 0 && { asked: Object.fromEntries(values) }),
+    ...(facts.length > 0 && { facts }),
+    ...(askedSize && measuresOutput(facet) && { askedSize: { width: askedSize.width, height: askedSize.height } }),
+    ...(facet.times && { times: facet.times.map(one => ({ if: writeConditions(one.if), by: one.by })) }),
+    ...(lines.length > 0 && { lines }),
+    ...(refusals.size > 0 &&
+      !model.free && { refusals: [...refusals].map(name => ({ name, ...refusalRow(model, name) })) }),
+  }
+}
+
+function refusalRow(model: Model, name: string): { readonly price: number; readonly at: string } {
+  if (!model.prices.has(name)) throw fail('price_missing', { model: model.name, tier: name })
+  return priceRow(model, name)
+}
+
+function entryOf(name: string, value: string | undefined): readonly (readonly [string, string])[] {
+  return value === undefined ? [] : [[name, value]]
+}
+
+function writeConditions(conditions: NonNullable<BillingFacet['times']>[number]['if']): {
+  readonly [name: string]: string | readonly string[]
+} {
+  const all = Object.entries(conditions as { readonly [name: string]: unknown })
+  return Object.fromEntries(
+    all.map(([name, wanted]) => [name, Array.isArray(wanted) ? wanted.map(String) : String(wanted)]),
+  )
+}
+
+/** Whether tiers are all that prices go by: nothing else is asked then. */
+function isPlain(facet: BillingFacet, model: Model): boolean {
+  if (goesBySent(facet) || !facet.tiers) return false
+  return toldNames(model.family).refusals.size === 0
+}
+
+/** Whether the price of a request follows from more of it than the size that it asks for. */
+export function goesBySent({ price_by, lines, times }: BillingFacet): boolean {
+  return price_by !== undefined || lines !== undefined || times !== undefined
+}
+
+/** What the prices of images are named by; undefined where their tiers name them, none where one price is for all. */
+function labelsOf(facet: BillingFacet): readonly string[] | undefined {
+  return facet.price_by ?? (facet.tiers ? undefined : [])
+}
+
+/** Every name that a price goes by, but the tier. */
+export function namesOf({ price_by, times, lines }: BillingFacet): readonly string[] {
+  const conditions = (times ?? []).flatMap(one => Object.keys(one.if))
+  const froms = (lines ?? []).flatMap(({ from }) => from ?? [])
+  return [...new Set([...(price_by ?? []), ...conditions, ...froms])].filter(name => name !== 'tier')
+}
+
+/** The prices of images by their names: those that have as many words as there are values, and what is said to be otherwise. */
+export function pricesOf(facet: BillingFacet, model: Model, by: readonly string[]): NonNullable<TierRule['prices']> {
+  if (model.free) return []
+  if (by.length === 0) return [{ label: imageLabel, ...priceRow(model, imageLabel) }]
+  const others = otherNames(facet, model)
+  const labels = [...model.prices.keys()].filter(label => {
+    if (facet.otherwise !== undefined && sameLabel(label, facet.otherwise, true)) return true
+    return !others.has(label) && (by.length === 1 || wordsOf(label).length === by.length)
+  })
+  return labels.map(label => ({ label, ...priceRow(model, label) }))
+}
+
+export function wordsOf(label: string): readonly string[] {
+  return label.trim().split(/\s+/)
+}
+
+/** Names of prices that are of no image. */
+export function otherNames({ lines }: BillingFacet, model: Model): ReadonlySet<string> {
+  const ofLines = (lines ?? []).flatMap(line => [nameOf(line), ...(line.first === undefined ? [] : [line.first])])
+  return new Set([...ofLines, ...toldNames(model.family).refusals])
+}
+
+export function isByPixels(facet: BillingFacet): boolean {
+  return facet.tiers?.some(row => row.pixels_max !== undefined) ?? false
+}
+
+function measuresOutput({ lines }: BillingFacet): boolean {
+  return lines?.some(line => line.per === 'megapixel' && line.of !== 'input') ?? false
+}
+
+function whereOf({ origin: { file, line } }: Model): string {
+  return `${file}:${line}`
+}

@@ -1,0 +1,142 @@
+import type { Micros, Model, TierRule } from '../../src/kit/index.ts'
+import { multiply, raises } from './decimals.ts'
+import { fail } from './errors.ts'
+import { applies, dearestOf, labelOf, priceOf, sameLabel, valueOf } from './price-image.ts'
+import { rateTier } from './tier.ts'
+import { wordsOf } from './build-rule.ts'
+
+type Rule = Omit<TierRule, 'warnings'>
+
+/** The pixels that come back, and what the answer tells, cannot change the price of an image. */
+export function isDecided(rule: Rule): boolean {
+  if (rule.facts && namesOfImage(rule).some(name => rule.facts?.includes(name))) return false
+  return !goesByTier(rule) || isTierDecided(rule)
+}
+
+function goesByTier(rule: Rule): boolean {
+  return rule.by === undefined || rule.by.includes('tier')
+}
+
+/** The pixels that come back cannot change the tier. */
+function isTierDecided({ tierFrom, requestedTier }: Rule): boolean {
+  const [first] = tierFrom
+  return !tierFrom.some(source => source !== 'request') || (first === 'request' && requestedTier !== null)
+}
+
+function namesOfImage({ by, times }: Rule): readonly string[] {
+  return [...(by ?? []), ...(times ?? []).flatMap(one => Object.keys(one.if))]
+}
+
+/** The dearest that one image can come to, in micro-units. */
+export function dearest(rule: Rule): Micros {
+  const price = rule.by ? dearestBy(rule, rule.by) : dearestTier(rule)
+  const factors = (rule.times ?? []).filter(one => mayApply(rule, one.if, raises(one.by)))
+  return factors.length === 0
+    ? price
+    : multiply(
+        price,
+        factors.map(({ by }) => by),
+      )
+}
+
+function dearestTier(rule: Rule): Micros {
+  if (isTierDecided(rule)) return priceOf(rule, rateTier(rule, null).tier)
+  return Math.max(...rule.tiers.map(row => row.price))
+}
+
+/** What the answer may tell may turn either way: a factor that makes dearer counts, one that makes cheaper does not. */
+function mayApply(rule: Rule, conditions: NonNullable<Rule['times']>[number]['if'], dearer: boolean): boolean {
+  const open = Object.keys(conditions).some(name => rule.facts?.includes(name))
+  return open ? dearer : applies(conditions, name => valueOf(rule, name, undefined))
+}
+
+function dearestBy(rule: Rule, by: readonly string[]): Micros {
+  const prices = rule.prices ?? []
+  const otherwise = prices.find(one => sameLabel(one.label, rule.otherwise, true))
+  const reach = reachOf(rule, by)
+  // What the answer tells may be of no combination; without a price for that it is any of them.
+  if (!otherwise && by.some(name => rule.facts?.includes(name))) return dearestOf(prices)?.price ?? 0
+  const reached = prices.filter(({ label }) => isReached(label, reach))
+  const isSure = hasTier(rule, by) && reached.length > 0 && reached.length === countOf(reach)
+  const all = isSure || !otherwise ? reached : [...reached, otherwise]
+  return dearestOf(all)?.price ?? 0
+}
+
+/** The words that can stand at each place of a name; undefined where any can, none where nothing is known that could. */
+type Reach = readonly (readonly string[] | undefined)[]
+
+function reachOf(rule: Rule, by: readonly string[]): Reach {
+  return by.map(name => {
+    if (name === 'tier') return tiersOf(rule)
+    if (rule.facts?.includes(name)) return undefined
+    const value = rule.asked?.[name]
+    return value === undefined ? [] : [value]
+  })
+}
+
+function tiersOf(rule: Rule): readonly string[] {
+  if (!isTierDecided(rule)) return rule.tiers.map(({ tier }) => tier)
+  const { tier } = rateTier(rule, null)
+  return rule.tiers.some(row => row.tier === tier) ? [tier] : []
+}
+
+/** Whether an image has a tier whatever comes of it, where its price goes by that. */
+function hasTier(rule: Rule, by: readonly string[]): boolean {
+  return !by.includes('tier') || isTierDecided(rule) || rule.tiers.some(row => row.tier === rule.otherwise)
+}
+
+function countOf(reach: Reach): number {
+  return reach.reduce((count, words) => count * (words?.length ?? 0), 1)
+}
+
+function isReached(label: string, reach: Reach): boolean {
+  const words = reach.length === 1 ? [label] : wordsOf(label)
+  return (
+    words.length === reach.length &&
+    reach.every((may, i) => may === undefined || may.some(word => word.toLowerCase() === words[i]?.toLowerCase()))
+  )
+}
+
+/**
+ * Refuses, before it costs, a request whose images may come to a combination that has no price.
+ * @throws Failure price_unknown
+ */
+export function checkCombination(rule: Rule, model: Model): void {
+  const { by = [], prices = [], otherwise } = rule
+  if (by.length === 0 || prices.some(({ label }) => sameLabel(label, otherwise, true))) return
+  const reach = reachOf(rule, by)
+  const labels = prices.map(({ label }) => (by.length === 1 ? [label] : wordsOf(label)))
+  by.forEach((name, i) => {
+    const value = rule.asked?.[name]
+    const may = reach[i] ?? (value === undefined ? undefined : [value])
+    const known = [...new Set(labels.map(words => words[i] ?? ''))]
+    if (!may || may.some(word => known.some(one => one.toLowerCase() === word.toLowerCase()))) return
+    throw fail(
+      'price_unknown',
+      {
+        model: model.name,
+        field: name,
+        value: may.length === 0 ? 'not given' : may.join(', '),
+        known: known.join(', '),
+      },
+      { param: name },
+    )
+  })
+  for (const words of combine(reach)) {
+    const label = labelOf(words)
+    if (label !== undefined && prices.some(row => sameLabel(row.label, label, by.length === 1))) continue
+    throw fail('price_unknown', {
+      model: model.name,
+      field: by.join(', '),
+      value: words.join(' '),
+      known: prices.map(row => row.label).join(', '),
+    })
+  }
+}
+
+/** Every combination that is decided by the request and its sizes; none where answers tell a part of it. */
+function combine(reach: Reach): readonly (readonly string[])[] {
+  let all: readonly (readonly string[])[] = [[]]
+  for (const words of reach) all = words === undefined ? [] : all.flatMap(some => words.map(word => [...some, word]))
+  return all
+}

@@ -1,0 +1,13 @@
+import type { Diagnostic } from '../../src/kit/index.ts'
+
+type Path = Diagnostic['path']
+
+/** Something that is wrong, at its place in the section. */
+export function problem(code: string, message: string, path: Path, remedy: string): Diagnostic {
+  return { severity: 'error', code, message, path, remedy }
+}
+
+/** Something worth knowing, at its place in the section. */
+export function note(code: string, message: string, path: Path, remedy?: string): Diagnostic {
+  return { severity: 'note', code, message, path, ...(remedy !== undefined && { remedy }) }
+}

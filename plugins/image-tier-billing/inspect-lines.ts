@@ -1,0 +1,139 @@
+import { type Diagnostic, type Family, toldNames } from '../../src/kit/index.ts'
+import { isForwarded } from './asked.ts'
+import { note, problem } from './diagnostic.ts'
+import { type LineFacet, nameOf } from './line-rules.ts'
+import type { BillingFacet } from './schema.ts'
+import { shapeOf } from './what-charges.ts'
+
+type Per = LineFacet['per']
+
+const keysOf: { readonly [per in Per]: readonly string[] } = {
+  input_image: ['free', 'once', 'fields', 'max'],
+  request: [],
+  megapixel: ['of', 'once', 'fields', 'round', 'first', 'pixels', 'otherwise', 'max'],
+  step: ['from', 'once', 'otherwise', 'max'],
+  second: ['from', 'once', 'otherwise', 'max'],
+  token: ['from', 'otherwise', 'max'],
+}
+
+/** Of what is charged beside images: that it is counted somewhere, has a bound where the answer counts, and a name of its own. */
+export function inspectLines(facet: BillingFacet, family: Family): readonly Diagnostic[] {
+  const seen = new Set<string>()
+  return (facet.lines ?? []).flatMap((line, i) => {
+    const path = ['lines', i]
+    const found: Diagnostic[] = []
+    for (const name of [nameOf(line), ...(line.first === undefined ? [] : [line.first])]) {
+      if (seen.has(name))
+        found.push(problem('line_twice', `two lines have the price ${name}`, path, 'give one another price: NAME'))
+      if (facet.tiers?.some(row => row.tier === name))
+        found.push(
+          problem(
+            'line_name_taken',
+            `${name} is a tier, and the price of a line`,
+            path,
+            'give the line another price: NAME',
+          ),
+        )
+      seen.add(name)
+    }
+    return [...found, ...keyDiagnostics(line, path), ...countDiagnostics(line, path, facet, family)]
+  })
+}
+
+function keyDiagnostics(line: LineFacet, path: readonly (string | number)[]): readonly Diagnostic[] {
+  const known = ['per', 'price', ...keysOf[line.per]]
+  const isOutput = line.per === 'megapixel' && line.of !== 'input'
+  const unknown = Object.keys(line).filter(
+    key => !known.includes(key) || (isOutput && (key === 'once' || key === 'fields')),
+  )
+  return unknown.map(key =>
+    problem(
+      'line_key_unused',
+      `${key} says nothing of ${line.per}${isOutput ? ' of the output' : ''}`,
+      [...path, key],
+      'leave it out',
+    ),
+  )
+}
+
+function countDiagnostics(
+  line: LineFacet,
+  path: readonly (string | number)[],
+  facet: BillingFacet,
+  family: Family,
+): readonly Diagnostic[] {
+  const found: Diagnostic[] = []
+  const { from, max, otherwise, per } = line
+  if (max !== undefined && otherwise !== undefined && otherwise > max) {
+    const text = `otherwise is ${otherwise}, and no more than ${max} are charged`
+    found.push(problem('line_otherwise_beyond', text, [...path, 'otherwise'], `at most ${max}`))
+  }
+  if (per === 'megapixel') return [...found, ...pixelDiagnostics(line, path)]
+  if (per === 'input_image' || per === 'request') return found
+  if (per === 'token' && line.price === undefined)
+    found.push(
+      problem('line_unnamed', 'tokens have no price of that name alone', path, 'add price: NAME, such as input_text'),
+    )
+  if (from === undefined) {
+    found.push(
+      problem(
+        'line_uncounted',
+        `nothing says how many ${per}s there are`,
+        path,
+        'add from: a field of the request, or a fact',
+      ),
+    )
+    return found
+  }
+  const isTold = toldNames(family).facts.has(from)
+  if (isTold && max === undefined) {
+    const text = `the answer says how many ${from}, and nothing bounds what is held for it`
+    found.push(problem('line_unbounded', text, path, 'add max: the most that one answer can come to'))
+  }
+  if (!isTold && otherwise === undefined) {
+    const text = `a request that does not say ${from} would pay nothing for it`
+    found.push(problem('line_otherwise_missing', text, path, 'add otherwise: how many the vendor then takes'))
+  }
+  if (!isTold && isUnseen(facet, family, from))
+    found.push(
+      note(
+        'line_from_unseen',
+        `${from} is forwarded to no upstream, and no answer tells it`,
+        [...path, 'from'],
+        'add it to forward',
+      ),
+    )
+  return found
+}
+
+function pixelDiagnostics(
+  { of, max, otherwise }: LineFacet,
+  path: readonly (string | number)[],
+): readonly Diagnostic[] {
+  if (of === 'input') {
+    if (otherwise !== undefined) return []
+    const text = 'a picture that is a link cannot be measured, and would have no size'
+    return [problem('line_otherwise_missing', text, path, 'add otherwise: the megapixels of such a picture')]
+  }
+  if (max !== undefined) return []
+  const text = 'nothing bounds the megapixels of an image, and what is held for it'
+  return [problem('line_unbounded', text, path, 'add max: the most megapixels that the model makes')]
+}
+
+/** Whether no operation that makes images sends a field on. */
+export function isUnseen(facet: BillingFacet, family: Family, path: string): boolean {
+  return (
+    operationsOf(facet, family).length > 0 &&
+    unseenIn(facet, family, path).length === operationsOf(facet, family).length
+  )
+}
+
+/** The operations that make images and do not send a field on. */
+export function unseenIn(facet: BillingFacet, family: Family, path: string): readonly string[] {
+  const [first = ''] = path.split('.')
+  return operationsOf(facet, family).filter(operation => !isForwarded(family.forward.get(operation), first))
+}
+
+function operationsOf(facet: BillingFacet, { forward }: Family): readonly string[] {
+  return [...forward.keys()].filter(operation => shapeOf(operation, facet) === 'data')
+}

@@ -1,0 +1,206 @@
+import { type Diagnostic, type Family, type Model, toldNames } from '../../src/kit/index.ts'
+import { otherNames, pricesOf, wordsOf } from './build-rule.ts'
+import { note, problem } from './diagnostic.ts'
+import { isUnseen, unseenIn } from './inspect-lines.ts'
+import { imageLabel, sameLabel } from './price-image.ts'
+import type { BillingFacet } from './schema.ts'
+
+/** Combinations that are named; the others are counted. */
+const namedMax = 6
+/** A file with more combinations than that is not looked through. */
+const combinationsMax = 4096
+
+/** Of the prices of every model: that all that may come has one, and that each is of something that may come. */
+export function inspectPrices(facet: BillingFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
+  const priced = models.filter(model => !model.free)
+  return [
+    ...fieldDiagnostics(facet, family, priced),
+    ...priced.flatMap(model => {
+      const found = [...imagePrices(facet, family, model), ...namedPrices(facet, model)]
+      return found.map(one => ({ ...one, model: model.name }))
+    }),
+  ]
+}
+
+/** Names that price_by and times go by, and that nobody says. */
+function fieldDiagnostics(facet: BillingFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
+  const { facts } = toldNames(family)
+  const found: Diagnostic[] = []
+  const isOpen = models.some(model => !hasOtherwise(facet, model))
+  facet.price_by?.forEach((name, i) => {
+    if (name === 'tier') return
+    const path = ['price_by', i]
+    if (facts.has(name)) {
+      if (!isOpen) return
+      const text = `answers tell ${name}, and one that tells something without a price would have to be guessed`
+      found.push(problem('combination_open', text, path, 'add otherwise: the name of the price of such an image'))
+      return
+    }
+    const unseen = unseenIn(facet, family, name)
+    if (unseen.length === 0) return
+    const text = `${name} is not forwarded for ${unseen.join(', ')}, and no answer tells it`
+    const remedy = `add ${name} to forward`
+    found.push(
+      isOpen
+        ? problem('price_field_unseen', `${text}: every request would be refused`, path, remedy)
+        : note('price_field_unseen', text, path, remedy),
+    )
+  })
+  facet.times?.forEach((one, i) => {
+    for (const name of Object.keys(one.if)) {
+      if (facts.has(name) || !isUnseen(facet, family, name)) continue
+      const text = `${name} is forwarded to no upstream, and no answer tells it`
+      found.push(note('condition_unseen', text, ['times', i, 'if', name], `add ${name} to forward`))
+    }
+  })
+  return found
+}
+
+/** Whether what has no price of its own has one by `otherwise`. */
+function hasOtherwise({ otherwise, price_by }: BillingFacet, model: Model): boolean {
+  if (otherwise === undefined || !price_by) return false
+  return [...model.prices.keys()].some(label => sameLabel(label, otherwise, true))
+}
+
+function imagePrices(facet: BillingFacet, family: Family, model: Model): readonly Diagnostic[] {
+  if (facet.price_by) return combinedPrices(facet, family, model, facet.price_by)
+  const others = otherNames(facet, model)
+  if (!facet.tiers) {
+    const missing =
+      facet.lines || model.prices.has(imageLabel)
+        ? []
+        : [
+            unpriced(
+              'image_unpriced',
+              `model ${model.name} has no price for an image, and family ${family.name} no tiers`,
+              imageLabel,
+            ),
+          ]
+    return [...missing, ...unusedPrices(facet, family, model, label => label === imageLabel || others.has(label))]
+  }
+  const { tiers } = facet
+  const missing = tiers.filter(({ tier }) => !model.prices.has(tier))
+  return [
+    ...missing.map(({ tier }) =>
+      unpriced('tier_unpriced', `model ${model.name} has no price for tier ${tier} of family ${family.name}`, tier),
+    ),
+    ...unusedPrices(facet, family, model, label => others.has(label) || tiers.some(row => row.tier === label)),
+  ]
+}
+
+/** Prices of what is charged beside images, and of refusals. */
+function namedPrices(facet: BillingFacet, model: Model): readonly Diagnostic[] {
+  return [...otherNames(facet, model)]
+    .filter(name => !model.prices.has(name))
+    .map(name => unpriced('line_unpriced', `model ${model.name} has no price for ${name}`, name))
+}
+
+function unpriced(code: string, message: string, name: string): Diagnostic {
+  return problem(
+    code,
+    message,
+    ['prices'],
+    `add ${/^[\w.-]+$/.test(name) ? name : JSON.stringify(name)}: "…" to its prices`,
+  )
+}
+
+function unusedPrices(
+  { price_by }: BillingFacet,
+  family: Family,
+  model: Model,
+  isUsed: (label: string) => boolean,
+): readonly Diagnostic[] {
+  return [...model.prices.keys()]
+    .filter(label => !isUsed(label))
+    .map(label => {
+      const what = price_by ? `fits no ${price_by.join(' and ')}` : 'is of no tier'
+      return note(
+        'price_unused',
+        `the price for ${label} ${what} of family ${family.name}, so no image is ever charged it`,
+        ['prices', label],
+      )
+    })
+}
+
+function combinedPrices(
+  facet: BillingFacet,
+  family: Family,
+  model: Model,
+  by: readonly string[],
+): readonly Diagnostic[] {
+  // Said already, and all else would follow from it.
+  if (by.includes('tier') && !facet.tiers) return []
+  const rows = pricesOf(facet, model, by)
+  const others = otherNames(facet, model)
+  const split = (label: string) => (by.length === 1 ? [label] : wordsOf(label))
+  const isOtherwise = (label: string) => facet.otherwise !== undefined && sameLabel(label, facet.otherwise, true)
+  const fits = (label: string) =>
+    split(label).length === by.length &&
+    by.every(
+      (name, i) => name !== 'tier' || facet.tiers?.some(({ tier }) => sameLabel(tier, split(label)[i] ?? '', true)),
+    )
+  const found = [...unusedPrices(facet, family, model, label => others.has(label) || isOtherwise(label) || fits(label))]
+  const labels = rows.map(({ label }) => split(label).join(' ').toLowerCase())
+  for (const [i, { label }] of rows.entries())
+    if (labels.indexOf(labels[i] ?? '') !== i)
+      found.push(
+        problem(
+          'price_twice',
+          `the price ${label} stands twice, in another case`,
+          ['prices', label],
+          'keep one of them',
+        ),
+      )
+  if (hasOtherwise(facet, model)) return found
+  if (facet.otherwise !== undefined && !facet.tiers?.some(({ tier }) => tier === facet.otherwise)) {
+    const text = `otherwise names ${facet.otherwise}, which is no tier, and model ${model.name} has no price of that name`
+    found.push(unpriced('otherwise_unpriced', text, facet.otherwise))
+  }
+  const fitting = rows.filter(({ label }) => fits(label)).map(({ label }) => split(label))
+  if (fitting.length === 0) {
+    found.push(
+      unpriced(
+        'combination_unpriced',
+        `model ${model.name} has no price by ${by.join(' and ')}`,
+        by.map(name => (name === 'tier' ? (facet.tiers?.[0]?.tier ?? name) : name.toUpperCase())).join(' '),
+      ),
+    )
+    return found
+  }
+  return [...found, ...missingCombinations(facet, family, model, by, fitting)]
+}
+
+function missingCombinations(
+  facet: BillingFacet,
+  family: Family,
+  model: Model,
+  by: readonly string[],
+  fitting: readonly (readonly string[])[],
+): readonly Diagnostic[] {
+  const values = by.map((name, i) =>
+    name === 'tier' ? (facet.tiers ?? []).map(({ tier }) => tier) : unique(fitting.map(words => words[i] ?? '')),
+  )
+  if (values.reduce((count, some) => count * some.length, 1) > combinationsMax) return []
+  let all: readonly string[] = ['']
+  for (const some of values) all = all.flatMap(label => some.map(word => (label === '' ? word : `${label} ${word}`)))
+  const priced = new Set(fitting.map(words => words.join(' ').toLowerCase()))
+  const missing = all.filter(label => !priced.has(label.toLowerCase()))
+  if (missing.length === 0) return []
+  const named = missing.slice(0, namedMax).join(', ')
+  const rest = missing.length > namedMax ? ` and ${missing.length - namedMax} more` : ''
+  const text = `model ${model.name} has no price for ${named}${rest}`
+  const remedy = 'add them to its prices, or otherwise: the name of the price of what has none'
+  const { facts } = toldNames(family)
+  // What the answer decides cannot be refused before it costs.
+  const isLate =
+    by.some(name => facts.has(name)) || (by.includes('tier') && facet.tier_from?.some(from => from !== 'request'))
+  return [
+    isLate
+      ? problem('combination_unpriced', `${text}: what may come to it is refused`, ['prices'], remedy)
+      : note('combination_unpriced', `${text}: such requests are refused`, ['prices'], remedy),
+  ]
+}
+
+function unique(words: readonly string[]): readonly string[] {
+  return [...new Map(words.map(word => [word.toLowerCase(), word])).values()]
+}

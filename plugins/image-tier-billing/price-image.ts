@@ -1,0 +1,114 @@
+import type { Micros, PriceFactor, TierRule, TierSource } from '../../src/kit/index.ts'
+import { multiply } from './decimals.ts'
+import { rateTier, type Size } from './tier.ts'
+
+/** What is known of an image that came back, and of the answer that it came in. */
+export type Come = {
+  /** Read from its bytes. */
+  readonly output: Size | null
+  /** As the answer says it. */
+  readonly told: Size | null
+  /** As the answer tells them, by name. */
+  readonly facts: ReadonlyMap<string, string | number | boolean> | undefined
+}
+
+/** The price of one image: `label` is its tier, or the name of the price. */
+export type PricedImage = { readonly label: string; readonly source: TierSource; readonly price: Micros }
+
+/** What the price of an image without tiers and without names is called. */
+export const imageLabel = 'image'
+
+/** The price of an image by the rule of its charge (`docs/rules.md#tiers-and-prices`), before anything else that is known of it. */
+export function priceImage(rule: TierRule, come: Come): PricedImage {
+  const rated = rateTier(rule, come.output, come.told)
+  const found = rule.by
+    ? priceBy(rule, rule.by, rated, come)
+    : { label: rated.tier, source: rated.source, price: priceOf(rule, rated.tier) }
+  if (!rule.times) return found
+  const { label, source, price } = found
+  const factors = factorsOf(rule, come.facts)
+  return {
+    label,
+    source,
+    price: multiply(
+      price,
+      factors.map(({ by }) => by),
+    ),
+  }
+}
+
+/** The price of a tier by the rule of its charge, in micro-units. */
+export function priceOf(rule: Pick<TierRule, 'tiers'>, tier: string): Micros {
+  const row = rule.tiers.find(candidate => candidate.tier === tier)
+  if (!row) throw new Error(`tier '${tier}' is not one of the charge's own tiers`)
+  return row.price
+}
+
+type Rated = ReturnType<typeof rateTier>
+
+function priceBy(rule: TierRule, by: readonly string[], rated: Rated, come: Come): PricedImage {
+  const prices = rule.prices ?? []
+  const tier = rule.tiers.some(row => row.tier === rated.tier) ? rated.tier : undefined
+  const source = by.includes('tier') ? rated.source : tellsAny(by, rule, come) ? 'told' : 'request'
+  const isWhole = by.length === 1
+  const find = (facts: Come['facts']) => {
+    const label = labelOf(by.map(name => (name === 'tier' ? tier : valueOf(rule, name, facts))))
+    return label === undefined ? undefined : prices.find(row => sameLabel(row.label, label, isWhole))
+  }
+  const row = find(come.facts)
+  if (row) return { label: row.label, source, price: row.price }
+  const otherwise = prices.find(one => sameLabel(one.label, rule.otherwise, true))
+  if (otherwise) return { label: otherwise.label, source: 'default', price: otherwise.price }
+  // What the answer tells has no price: what was asked for has one, or the request would have been refused.
+  const asked = find(undefined) ?? dearestOf(prices)
+  return { label: asked?.label ?? imageLabel, source: 'default', price: asked?.price ?? 0 }
+}
+
+export function dearestOf<Row extends { readonly price: Micros }>(rows: readonly Row[]): Row | undefined {
+  return rows.reduce<Row | undefined>((most, row) => (most && most.price >= row.price ? most : row), undefined)
+}
+
+function tellsAny(names: readonly string[], rule: TierRule, { facts }: Come): boolean {
+  return names.some(name => rule.facts?.includes(name) && facts?.has(name))
+}
+
+/** What a name stands for: what the answer tells of it, where it may, else what the request says. */
+export function valueOf(
+  rule: Pick<TierRule, 'facts' | 'asked'>,
+  name: string,
+  facts: Come['facts'],
+): string | undefined {
+  const told = rule.facts?.includes(name) ? facts?.get(name) : undefined
+  return told === undefined || told === '' ? rule.asked?.[name] : String(told)
+}
+
+/** Values as prices are named by them; undefined where one is missing, and where one of several could be taken for two. */
+export function labelOf(values: readonly (string | undefined)[]): string | undefined {
+  const several = values.length > 1
+  for (const value of values) if (value === undefined || (several && /\s/.test(value))) return undefined
+  return values.join(' ')
+}
+
+/** Whether two names of prices are one; `whole`: blanks within are part of the name. */
+export function sameLabel(a: string, b: string, whole: boolean): boolean {
+  return (whole ? a : a.trim().replaceAll(/\s+/g, ' ')).toLowerCase() === b.toLowerCase()
+}
+
+/** The factors of an image's price that apply. */
+export function factorsOf(rule: TierRule, facts: Come['facts']): readonly PriceFactor[] {
+  return rule.times?.filter(one => applies(one.if, name => valueOf(rule, name, facts))) ?? []
+}
+
+export function applies(
+  conditions: { readonly [name: string]: string | readonly string[] },
+  valueAt: (name: string) => string | undefined,
+): boolean {
+  return Object.entries(conditions).every(([name, wanted]) => isAsWanted(valueAt(name)?.toLowerCase(), wanted))
+}
+
+function isAsWanted(value: string | undefined, wanted: string | readonly string[]): boolean {
+  if (wanted === 'any') return value !== undefined
+  if (wanted === 'none') return value === undefined
+  const all = typeof wanted === 'string' ? [wanted] : wanted
+  return value !== undefined && all.some(one => one.toLowerCase() === value)
+}

@@ -1,0 +1,120 @@
+import type { Line, LineRule, TierRule, TierSource } from '../../src/kit/index.ts'
+import { priceQuantity } from './decimals.ts'
+import { toldQuantity } from './line-rules.ts'
+import type { Come } from './price-image.ts'
+import type { Size } from './tier.ts'
+
+/** A line before it has its place. */
+export type Unplaced = Omit<Line, 'index'>
+
+/** When a line is written: with each image, with the first one, or when the answer has told all. */
+export type Moment = 'image' | 'first' | 'end'
+
+export function momentOf(rule: TierRule, line: LineRule): Moment {
+  if (!line.once) return 'image'
+  return line.from !== undefined && rule.facts?.includes(line.from) ? 'end' : 'first'
+}
+
+/** The lines of one moment, by the rule of their charge and what is known then. */
+export function rateLines(rule: TierRule, moment: Moment, come: Come): readonly Unplaced[] {
+  if (!rule.lines) return []
+  return rule.lines.filter(line => momentOf(rule, line) === moment).flatMap(line => rateLine(rule, line, come))
+}
+
+type Amounts = {
+  readonly amounts: readonly number[]
+  readonly source: TierSource
+  readonly size?: Size
+  readonly fact?: readonly [name: string, value: string]
+  /** Nothing says how much it was. */
+  readonly untold?: true
+}
+
+/** What one line comes to: two lines where the first unit of a picture has a price of its own, none where there is nothing. */
+export function rateLine(rule: TierRule, line: LineRule, come: Come): readonly Unplaced[] {
+  const { amounts, source, size, fact, untold } = amountsOf(rule, line, come)
+  const flags: string[] = []
+  if (amounts.some(amount => amount > (line.max ?? amount))) flags.push('capped')
+  if (untold) flags.push('untold')
+  const told = toldOf(source, size, fact)
+  const measured = source === 'told' ? undefined : size
+  const rest = {
+    source,
+    width: measured?.width ?? null,
+    height: measured?.height ?? null,
+    flags,
+    ...(told && { told }),
+  }
+  const parts = partsOf(line, amounts).filter(({ quantity }, i) => quantity > 0 || (untold && i === 0))
+  return parts.map(({ name, price, quantity }) => ({ tier: name, price, quantity, ...rest }))
+}
+
+/** Amounts by the prices that they have: those of first units apart from the others. */
+function partsOf(line: LineRule, amounts: readonly number[]) {
+  let [first, rest] = [0, 0]
+  for (const amount of amounts) {
+    const capped = Math.min(amount, line.max ?? amount)
+    const counted = line.whole ? Math.ceil(capped / line.unit) * line.unit : capped
+    const own = line.first ? Math.min(counted, line.unit) : 0
+    first += own
+    rest += counted - own
+  }
+  const part = ({ name, price }: { readonly name: string; readonly price: number }, amount: number) => ({
+    name,
+    price: priceQuantity(amount, price, line.unit),
+    quantity: line.whole ? amount / line.unit : amount,
+  })
+  return line.first ? [part(line.first, first), part(line, rest)] : [part(line, rest)]
+}
+
+function toldOf(source: TierSource, size: Size | undefined, fact: Amounts['fact']): Line['told'] {
+  if (fact) return { facts: { [fact[0]]: fact[1] } }
+  return source === 'told' && size ? { size } : undefined
+}
+
+function amountsOf(rule: TierRule, line: LineRule, come: Come): Amounts {
+  if (line.per === 'megapixel' && line.asked === undefined) return pixelsOf(rule, line, come)
+  const { from } = line
+  const fact = from !== undefined && rule.facts?.includes(from) ? come.facts?.get(from) : undefined
+  const told = fact === undefined ? undefined : toldQuantity(line.per, fact)
+  if (from !== undefined && told !== undefined) return { amounts: [told], source: 'told', fact: [from, String(fact)] }
+  if (line.asked) return { amounts: line.asked, source: 'request' }
+  if (line.otherwise !== undefined) return { amounts: [line.otherwise], source: 'default' }
+  return { amounts: [0], source: 'default', untold: true }
+}
+
+/** Of an image that came back: by what the answer says, its bytes, or the size asked for. */
+function pixelsOf(rule: TierRule, line: LineRule, { told, output }: Come): Amounts {
+  for (const source of rule.tierFrom) {
+    const size = source === 'told' ? told : source === 'output' ? output : (rule.askedSize ?? null)
+    if (size) return { amounts: [size.width * size.height], source, size }
+  }
+  return { amounts: [line.otherwise ?? line.max ?? line.unit], source: 'default' }
+}
+
+/** The most that the lines of a request for n images may come to, in micro-units. */
+export function mostOf(rule: TierRule, n: number): number {
+  return (rule.lines ?? []).reduce((total, line) => total + (line.once ? 1 : n) * mostOfLine(rule, line), 0)
+}
+
+function mostOfLine(rule: TierRule, line: LineRule): number {
+  const isTold = line.from !== undefined && rule.facts?.includes(line.from)
+  const isOutput = line.per === 'megapixel' && line.asked === undefined
+  const amounts = isTold || isOutput ? [line.max ?? 0] : amountsOf(rule, line, nothingCame).amounts
+  return partsOf(line, amounts).reduce((total, { price }) => total + price, 0)
+}
+
+/** What the lines of a request for n images are expected to come to; null where only the answer can tell. */
+export function rateLinesBefore(rule: TierRule, n: number, come: Come): number | null {
+  let total = 0
+  for (const line of rule.lines ?? []) {
+    if (line.from !== undefined && rule.facts?.includes(line.from)) return null
+    const parts = rateLine(rule, line, come)
+    if (line.per === 'megapixel' && line.asked === undefined && parts.some(({ source }) => source === 'default'))
+      return null
+    total += (line.once ? 1 : n) * parts.reduce((sum, { price }) => sum + price, 0)
+  }
+  return total
+}
+
+const nothingCame: Come = { output: null, told: null, facts: undefined }

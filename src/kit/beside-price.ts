@@ -1,0 +1,15 @@
+import type { Micros } from './units.ts'
+
+/** A price of what is charged beside images. */
+export type BesidePrice = {
+  readonly name: string
+  /** What is counted: `input_image`, `request`, `megapixel`, `step`, `second`, `token`. */
+  readonly per: string
+  /** How many of its quantity the price is for: pixels of a megapixel, milliseconds of a second. */
+  readonly unit: number
+  readonly price: Micros
+  /** `file:line` of it. */
+  readonly at: string
+  /** Once for the request, or with every image. */
+  readonly once: boolean
+}

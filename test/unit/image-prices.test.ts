@@ -1,0 +1,915 @@
+import t from 'tap'
+import { measureInputs } from '../../plugins/image-tier-billing/input-pixels.ts'
+import { inspect } from '../../plugins/image-tier-billing/inspect.ts'
+import { imageTierBilling } from '../../plugins/image-tier-billing/plugin.ts'
+import { priceQuantity, multiply, readCost } from '../../plugins/image-tier-billing/decimals.ts'
+import { quote, type Quote } from '../../plugins/image-tier-billing/quote.ts'
+import { rateImage, rateWithImage } from '../../plugins/image-tier-billing/rate-image.ts'
+import { rateLines } from '../../plugins/image-tier-billing/rate-lines.ts'
+import type { BillingFacet } from '../../plugins/image-tier-billing/schema.ts'
+import { scanObject } from '../../src/engine/fields.ts'
+import { replayCharge } from '../../src/gateway/replay.ts'
+import {
+  type AskedSize,
+  billingRecord,
+  type Body,
+  type Charge,
+  createTold,
+  type Diagnostic,
+  type Family,
+  type ForwardRule,
+  type Json,
+  type Line,
+  type Model,
+  type Told,
+  type TierRule,
+} from '../../src/kit/index.ts'
+import { operationTraits } from '../../src/operations/index.ts'
+import { caseName } from '../harness/case-name.ts'
+import { seeded, someTarget } from '../harness/exchange.ts'
+import { jpegHead, pngHead } from '../harness/image-heads.ts'
+
+const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+const all: ForwardRule = { kind: 'all', except: new Set() }
+const none: AskedSize = { text: null, size: { kind: 'none' }, expected: null, resolution: null }
+
+type Prices = { readonly [label: string]: number }
+type Shop = { readonly family: Family; readonly model: Model }
+
+/** A model whose prices stand on the lines 10, 11 … in their order. `told`: what some plugin says that answers tell. */
+function shopOf(prices: Prices, told: object = {}, forward: ForwardRule = all): Shop {
+  const some = someTarget()
+  const facets = new Map<string, unknown>([['reads-answers', told]])
+  const family = { ...some.family, name: 'pictures', nMax: 4, facets, forward: new Map([['image.generate', forward]]) }
+  const rows = Object.entries(prices).map(([label, micros], i) => {
+    return [label, { micros, origin: { file: 'gateway.yaml', line: 10 + i, col: 1 } }] as const
+  })
+  return { family, model: { ...some.model, name: 'm-1', family, prices: new Map(rows), free: false } }
+}
+
+function facetOf(more: Partial<BillingFacet>): BillingFacet {
+  return { on_caller_gone: 'bill', over_return: 'bill', ...more }
+}
+
+function bodyOf(fields: { readonly [name: string]: Json }): Body {
+  return { kind: 'json', json: scanObject(Buffer.from(JSON.stringify({ prompt: 'a boat', ...fields }))) }
+}
+
+type Ask = { readonly fields?: { readonly [name: string]: Json }; readonly asked?: AskedSize; readonly n?: number }
+
+function ask({ family, model }: Shop, facet: BillingFacet, { fields = {}, asked = none, n = 1 }: Ask = {}): Quote {
+  const sent = { body: bodyOf(fields), family, operation: 'image.generate' }
+  return quote({ facet, family, model, asked, n, sent })
+}
+
+function toldOf(more: {
+  facts?: { readonly [name: string]: string | number | boolean }
+  sizes?: readonly (readonly [number, number])[]
+  count?: number
+}): Told {
+  const told = createTold()
+  for (const [name, value] of Object.entries(more.facts ?? {})) told.facts.set(name, value)
+  more.sizes?.forEach(([width, height], i) => told.sizes.set(i, { width, height }))
+  told.count = more.count
+  return told
+}
+
+/** The lines of an answer with images of these sizes (null: a link), as a charge writes them. */
+function rate(
+  rule: TierRule,
+  sizes: readonly (readonly [number, number] | null)[],
+  told?: Told,
+  terms: { readonly n: number; readonly overReturn: 'bill' | 'cap' } = { n: sizes.length, overReturn: 'bill' },
+): readonly Line[] {
+  const lines: Omit<Line, 'index'>[] = []
+  sizes.forEach((pixels, index) => {
+    const size = pixels && { width: pixels[0], height: pixels[1] }
+    const image = { index, kind: size ? 'bytes' : 'link', size } as const
+    const line = rateImage(image, { rule, ...terms }, told)
+    lines.push(line, ...rateWithImage(image, line, { rule, ...terms }, told))
+    const come = { output: size, told: told?.sizes.get(index) ?? null, facts: told?.facts }
+    if (index === 0) lines.push(...rateLines(rule, 'first', come))
+  })
+  lines.push(...rateLines(rule, 'end', { output: null, told: null, facts: told?.facts }))
+  return lines.map((line, index) => ({ ...line, index }))
+}
+
+function chargeOf(rule: TierRule, lines: readonly Line[], hold = 0): Charge {
+  const amount = lines.reduce((sum, { price }) => sum + price, 0)
+  // As it comes back from a database: JSON.
+  const kept = JSON.parse(JSON.stringify({ rule, lines })) as { rule: TierRule; lines: Line[] }
+  return {
+    id: 'req_1',
+    keyId: 'k',
+    user: 'u',
+    group: 'g',
+    operation: 'image.generate',
+    model: 'm-1',
+    family: 'pictures',
+    upstream: 'u',
+    configRevision: 'r',
+    currency: 'USD',
+    size: null,
+    quality: null,
+    n: 1,
+    state: 'settled',
+    reason: null,
+    hold,
+    held: 0,
+    amount,
+    refunded: 0,
+    createdAt: 1,
+    endedAt: 2,
+    vendorCost: null,
+    delivery: 'confirmed',
+    ...kept,
+  }
+}
+
+const replayed = (charge: Charge) => replayCharge(charge, [imageTierBilling])
+const explained = (charge: Charge) => billingRecord(charge, [imageTierBilling])
+const short = (lines: readonly Line[]) =>
+  lines.map(({ tier, source, price, quantity }) => [tier, source, price, quantity])
+const found = (facet: BillingFacet, shop: Shop): readonly string[] =>
+  inspect(facet, shop.family, [shop.model], operationTraits).map(
+    ({ severity, code, path }: Diagnostic) => `${severity} ${code} ${path.join('.')}`,
+  )
+
+t.test('[14.3] a tier may end by pixels: the bound belongs to it, whatever the shape', t => {
+  const facet = facetOf({
+    tiers: [{ tier: 'std', pixels_max: 2_610_000 }, { tier: 'high' }],
+    tier_from: ['output'],
+    otherwise: 'high',
+  })
+  const { rule } = ask(shopOf({ std: 30_000, high: 60_000 }), facet)
+  const cases: [number, number, string][] = [
+    [1024, 1024, 'std'],
+    [1696, 960, 'std'],
+    [2610, 1000, 'std'],
+    [1000, 2610, 'std'],
+    [2611, 1000, 'high'],
+    [9000, 290, 'std'],
+    [9001, 290, 'high'],
+  ]
+  for (const [width, height, tier] of cases) {
+    const lines = rate(rule, [[width, height]])
+    t.match(lines, [{ tier, source: 'output' }], caseName({ width, height, tier }))
+    t.same(replayed(chargeOf(rule, lines)), [], caseName({ width, height, tier }))
+  }
+  const { lines, rule: said } = explained(chargeOf(rule, rate(rule, [[1696, 960]])))
+  t.match(lines, [{ why: '1696 × 960 = 1628160 pixels ≤ 2610000 → std', at: 'gateway.yaml:10' }])
+  t.match(said.rows, [{ tier: 'std', pixels_max: 2_610_000, price: '0.03' }, { tier: 'high' }])
+  t.end()
+})
+
+t.test('[14.3] the rule of plain tiers is stored as it always was', t => {
+  const facet = facetOf({
+    tiers: [{ tier: '1K', long_edge_max: 1024 }, { tier: '2K' }],
+    tier_from: ['output', 'request'],
+    otherwise: '2K',
+  })
+  const { rule } = ask(shopOf({ '1K': 1, '2K': 2 }), facet, { fields: { quality: 'high' } })
+  t.equal(
+    JSON.stringify(rule),
+    '{"kind":"tiers","tiers":[{"tier":"1K","longEdgeMax":1024,"price":1,"at":"gateway.yaml:10"},{"tier":"2K","longEdgeMax":null,"price":2,"at":"gateway.yaml:11"}],"tierFrom":["output","request"],"otherwise":"2K","requestedTier":null,"warnings":[]}',
+  )
+  t.same(rate(rule, [[1024, 5]]), [
+    { index: 0, tier: '1K', source: 'output', width: 1024, height: 5, price: 1, flags: [], quantity: null },
+  ])
+  t.end()
+})
+
+t.test('[14.3] the size that the answer tells may come first, and stands with the line', t => {
+  const facet = facetOf({
+    tiers: [{ tier: '1K', long_edge_max: 1024 }, { tier: '2K' }],
+    tier_from: ['told', 'output', 'request'],
+    otherwise: '1K',
+  })
+  const { rule, atMost } = ask(shopOf({ '1K': 10, '2K': 20 }), facet)
+  t.equal(atMost, 20)
+  const told = toldOf({ sizes: [[1760, 2368]] })
+  const lines = rate(rule, [null, [1000, 1000], null], told)
+  t.same(short(lines), [
+    ['2K', 'told', 20, null],
+    ['1K', 'output', 10, null],
+    ['1K', 'default', 10, null],
+  ])
+  t.same(lines[0]?.told, { size: { width: 1760, height: 2368 } })
+  const charge = chargeOf(rule, lines)
+  t.same(replayed(charge), [])
+  const bill = explained(charge)
+  t.match(bill.lines[0], {
+    source: 'told',
+    size: '1760x2368',
+    why: 'told long edge 2368 > 1024 → 2K',
+    at: 'gateway.yaml:11',
+  })
+  t.match(bill.text, /来源 应答所述×1, 输出尺寸×1, 默认×1, 实际尺寸 1760x2368×1/)
+  // Where both are known, what the picture measures stays with it.
+  t.match(rate(rule, [[1000, 1000]], told), [{ tier: '2K', source: 'told', width: 1000, height: 1000 }])
+  t.end()
+})
+
+const grid = { 'low 1k': 40, 'low 2k': 60, 'high 1k': 80, 'high 2k': 120 }
+
+t.test('[14.3] a price goes by several fields of the request, in any case', t => {
+  const facet = facetOf({ price_by: ['quality', 'options.resolution'] })
+  const shop = shopOf(grid)
+  const one = ask(shop, facet, { fields: { quality: 'HIGH', options: { resolution: '2K' } }, n: 3 })
+  t.match(one, { expected: { tier: 'high 2k', source: 'request', price: 120 }, expectedAmount: 360, atMost: 360 })
+  const lines = rate(one.rule, [[64, 64], null])
+  t.same(short(lines), [
+    ['high 2k', 'request', 120, null],
+    ['high 2k', 'request', 120, null],
+  ])
+  const charge = chargeOf(one.rule, lines)
+  t.same(replayed(charge), [])
+  t.match(explained(charge).lines, [
+    { why: 'quality HIGH, options.resolution 2K → high 2k', at: 'gateway.yaml:13' },
+    {},
+  ])
+  t.equal(explained(charge).rule.text, 'each image is priced by quality and options.resolution; default image')
+  t.end()
+})
+
+t.test('[14.3] a combination without a price is refused before it costs, or costs what is otherwise said', t => {
+  const shop = shopOf({ 'low 1k': 40, 'high 2k': 120 })
+  const closed = facetOf({ price_by: ['quality', 'resolution'] })
+  const cases: [{ [name: string]: Json }, RegExp, string | undefined][] = [
+    [{ quality: 'ultra', resolution: '1k' }, /no price for quality ultra; it has prices for low, high/, 'quality'],
+    [{ quality: 'low' }, /no price for resolution not given; it has prices for 1k, 2k/, 'resolution'],
+    [{ quality: null, resolution: '1k' }, /quality not given/, 'quality'],
+    [
+      { quality: 'low', resolution: '2k' },
+      /no price for quality, resolution low 2k; it has prices for low 1k, high 2k/,
+      undefined,
+    ],
+    [{ quality: 'low 1k', resolution: '1k' }, /quality low 1k/, 'quality'],
+    [{ quality: ' low', resolution: '1k' }, /quality {2}low/, 'quality'],
+    [{ quality: { a: 1 }, resolution: '1k' }, /quality \{"a":1\}/, 'quality'],
+  ]
+  for (const [fields, message, param] of cases)
+    t.throws(
+      () => ask(shop, closed, { fields }),
+      { code: 'price_unknown', status: 400, message, ...(param && { param }) },
+      caseName({ fields }),
+    )
+  const open = facetOf({ price_by: ['quality', 'resolution'], otherwise: 'other' })
+  const rich = shopOf({ 'low 1k': 40, 'high 2k': 120, other: 500 })
+  for (const [fields] of cases) {
+    const { rule, atMost, expected } = ask(rich, open, { fields })
+    t.match([atMost, expected], [500, { tier: 'other', source: 'default' }], caseName({ fields }))
+    t.same(short(rate(rule, [[9, 9]])), [['other', 'default', 500, null]], caseName({ fields }))
+    t.same(replayed(chargeOf(rule, rate(rule, [[9, 9]]))), [], caseName({ fields }))
+  }
+  t.match(ask(rich, open, { fields: { quality: 'low', resolution: '1k' } }), { atMost: 40 })
+  t.end()
+})
+
+t.test('[14.3] a field that does not go on to the upstream decides no price', t => {
+  const shop = shopOf(grid, {}, { kind: 'only', names: new Set(['prompt', 'resolution']) })
+  const facet = facetOf({ price_by: ['quality', 'resolution'] })
+  t.throws(() => ask(shop, facet, { fields: { quality: 'low', resolution: '1k' } }), {
+    code: 'price_unknown',
+    param: 'quality',
+  })
+  t.end()
+})
+
+t.test('[14.3] a field of a form that is written twice, and says two things, is refused', t => {
+  const { family, model } = shopOf(grid)
+  const part = (name: string, value: string) => ({ kind: 'text', name, value }) as const
+  const form = (...parts: readonly ReturnType<typeof part>[]): Body => {
+    const unused = () => {
+      throw new Error('not asked for')
+    }
+    return { kind: 'form', parts, encode: unused, discard: () => undefined }
+  }
+  const facet = facetOf({ price_by: ['quality', 'resolution'] })
+  const of = (body: Body) =>
+    quote({ facet, family, model, asked: none, n: 1, sent: { body, family, operation: 'image.generate' } })
+  t.equal(of(form(part('quality', 'low'), part('resolution', '2k'))).atMost, 60)
+  t.equal(of(form(part('quality', 'low'), part('quality', 'low'), part('resolution', '2k'))).atMost, 60)
+  t.throws(() => of(form(part('quality', 'low'), part('quality', 'high'), part('resolution', '2k'))), {
+    code: 'price_field_repeated',
+    param: 'quality',
+  })
+  t.end()
+})
+
+t.test('[14.3] what the answer tells stands before what was asked, and is held for', t => {
+  const shop = shopOf({ ...grid, other: 200 }, { facts: { quality: 'quality' } })
+  const facet = facetOf({ price_by: ['quality', 'resolution'], otherwise: 'other' })
+  const { rule, atMost, expected } = ask(shop, facet, { fields: { quality: 'low', resolution: '1k' } })
+  t.match([atMost, expected], [200, null], 'a quality that has no price may come')
+  t.same(short(rate(rule, [[9, 9]])), [['low 1k', 'request', 40, null]], 'nothing was told')
+  const lines = rate(rule, [[9, 9]], toldOf({ facts: { quality: 'high', unrelated: 1 } }))
+  t.same(short(lines), [['high 1k', 'told', 80, null]])
+  t.same(lines[0]?.told, { facts: { quality: 'high' } })
+  t.same(replayed(chargeOf(rule, lines)), [])
+  t.match(explained(chargeOf(rule, lines)).lines, [
+    { why: 'quality high (told by the answer), resolution 1k → high 1k' },
+  ])
+  const odd = rate(rule, [[9, 9]], toldOf({ facts: { quality: 'ultra' } }))
+  t.same(short(odd), [['other', 'default', 200, null]])
+  t.same(replayed(chargeOf(rule, odd)), [])
+  const undeclared = ask(shopOf({ ...grid, other: 200 }), facet, { fields: { quality: 'low', resolution: '1k' } })
+  t.same(
+    short(rate(undeclared.rule, [[9, 9]], toldOf({ facts: { quality: 'high' } }))),
+    [['low 1k', 'request', 40, null]],
+    'a fact that the family does not name moves no price',
+  )
+  t.end()
+})
+
+t.test('[14.3] a tier may be one of the values', t => {
+  const facet = facetOf({
+    price_by: ['quality', 'tier'],
+    tiers: [{ tier: '1K', long_edge_max: 1024 }, { tier: '2K' }],
+    tier_from: ['output'],
+    otherwise: '1K',
+  })
+  const { rule, atMost } = ask(shopOf(grid), facet, { fields: { quality: 'low' }, n: 2 })
+  t.equal(atMost, 120, 'any tier of that quality, and no other')
+  const lines = rate(rule, [[1024, 8], [1025, 8], null])
+  t.same(short(lines), [
+    ['low 1k', 'output', 40, null],
+    ['low 2k', 'output', 60, null],
+    ['low 1k', 'default', 40, null],
+  ])
+  t.same(replayed(chargeOf(rule, lines)), [])
+  t.match(explained(chargeOf(rule, lines)).lines, [{ why: 'quality low, long edge 1024 ≤ 1024 (1K) → low 1k' }, {}, {}])
+  const label = { ...facet, otherwise: 'high 2k' }
+  const open = ask(shopOf(grid), label, { fields: { quality: 'low' } })
+  t.equal(open.atMost, 120, 'an image without a tier costs what is otherwise said')
+  t.same(short(rate(open.rule, [null])), [['high 2k', 'default', 120, null]])
+  t.end()
+})
+
+t.test('[14.3] factors multiply the price of an image exactly, and it is rounded once, half up', t => {
+  const times: BillingFacet['times'] = [
+    { if: { layers: true }, by: '0.5' },
+    { if: { character: 'any', quality: ['low', 'medium'] }, by: '1.25' },
+    { if: { seed: 'none' }, by: '1.000001' },
+  ]
+  const facet = facetOf({ price_by: ['quality'], times })
+  const shop = shopOf({ low: 1_000_001, high: 3 }, { facts: { layers: 'layers' } })
+  const cases: [{ [name: string]: Json }, { readonly [name: string]: boolean }, number][] = [
+    [{ quality: 'low', seed: 1 }, {}, 1_000_001],
+    [{ quality: 'low', seed: 1, layers: true }, {}, 500_001],
+    [{ quality: 'low', seed: 1, layers: 'TRUE' }, {}, 500_001],
+    [{ quality: 'low', seed: 1, layers: true, character: 'x' }, {}, 625_001],
+    [{ quality: 'low', seed: 1, layers: true }, { layers: false }, 1_000_001],
+    [{ quality: 'low' }, {}, 1_000_002],
+    [{ quality: 'high', seed: 1 }, { layers: true }, 2],
+  ]
+  for (const [fields, facts, price] of cases) {
+    const { rule, atMost } = ask(shop, facet, { fields })
+    const lines = rate(rule, [[9, 9]], toldOf({ facts }))
+    t.equal(lines[0]?.price, price, caseName({ fields, facts }))
+    t.ok(atMost >= price, caseName({ fields, facts }))
+    t.same(replayed(chargeOf(rule, lines)), [], caseName({ fields, facts }))
+  }
+  const { rule } = ask(shop, facet, { fields: { quality: 'low', seed: 1, layers: true } })
+  t.match(explained(chargeOf(rule, rate(rule, [[9, 9]]))).lines, [{ why: 'quality low → low × 0.5 (layers: true)' }])
+  t.equal(multiply(3, ['0.5']), 2)
+  t.equal(multiply(1, ['0.499999']), 0)
+  t.equal(multiply(9_000_000_000_000, ['1.000001', '0.999999']), 8_999_999_999_991)
+  t.end()
+})
+
+t.test('[14.3] pictures that the caller sends cost, but for those that are free', t => {
+  const facet = facetOf({ lines: [{ per: 'input_image', free: 1 }] })
+  const shop = shopOf({ image: 1000, input_image: 30 })
+  const cases: [{ [name: string]: Json }, number][] = [
+    [{}, 0],
+    [{ image: 'data:image/png;base64,AA' }, 0],
+    [{ image: ['a', 'b', 'c'] }, 2],
+    [{ images: [{ url: 'https://a' }, { url: 'https://b' }] }, 1],
+    [{ image: 'a', images: ['b', 'c'] }, 2],
+    [{ image: null, images: [] }, 0],
+    [{ image: '', images: ['a', 'b'] }, 1],
+  ]
+  for (const [fields, counted] of cases) {
+    const { rule, atMost, expectedAmount } = ask(shop, facet, { fields, n: 2 })
+    const lines = rate(rule, [
+      [9, 9],
+      [9, 9],
+    ])
+    const own = lines.filter(line => line.tier === 'input_image')
+    t.same(short(own), counted === 0 ? [] : [['input_image', 'request', counted * 30, counted]], caseName({ fields }))
+    const amount = 2000 + counted * 30
+    t.same([atMost, expectedAmount], [amount, amount], caseName({ fields }))
+    t.same(replayed(chargeOf(rule, lines)), [], caseName({ fields }))
+  }
+  const each = facetOf({ lines: [{ per: 'input_image', once: false, price: 'reference', fields: ['photo'] }] })
+  const { rule, atMost } = ask(shopOf({ image: 1000, reference: 7 }), each, { fields: { photo: ['a', 'b'] }, n: 3 })
+  t.equal(atMost, 3 * (1000 + 14))
+  const lines = rate(rule, [
+    [9, 9],
+    [9, 9],
+    [9, 9],
+  ])
+  t.equal(lines.filter(line => line.tier === 'reference' && line.price === 14).length, 3)
+  t.match(explained(chargeOf(rule, lines)).lines.at(-1), {
+    why: '2 input images (as the request has it) → reference',
+    at: 'gateway.yaml:11',
+  })
+  t.end()
+})
+
+t.test('[14.3] megapixels: of each image, up or as they are, the first at a price of its own', t => {
+  const up = facetOf({ lines: [{ per: 'megapixel', round: 'up', first: 'first_megapixel', max: 4 }] })
+  const shop = shopOf({ megapixel: 15_000, first_megapixel: 30_000 })
+  const { rule, atMost } = ask(shop, up, { n: 2 })
+  t.equal(atMost, 2 * (30_000 + 3 * 15_000))
+  t.same(
+    short(
+      rate(rule, [
+        [1024, 1024],
+        [1000, 1000],
+      ]),
+    ),
+    [
+      ['image', 'default', 0, null],
+      ['first_megapixel', 'output', 30_000, 1],
+      ['megapixel', 'output', 15_000, 1],
+      ['image', 'default', 0, null],
+      ['first_megapixel', 'output', 30_000, 1],
+    ],
+  )
+  const many = rate(rule, [[3000, 3000]])
+  t.match(many.slice(1), [{ price: 30_000 }, { price: 45_000, quantity: 3, flags: ['capped'] }])
+  t.same(replayed(chargeOf(rule, many)), [])
+  const bill = explained(chargeOf(rule, many))
+  t.equal(
+    bill.lines[2]?.why,
+    '3 megapixels (3000x3000, of the image that came back, after the first of each picture) → megapixel',
+  )
+  t.equal(bill.count, 1)
+  t.equal(bill.tier, 'image')
+  const plain = facetOf({ lines: [{ per: 'megapixel', pixels: 1_048_576, max: 4, otherwise: 1 }] })
+  const exact = ask(shop, plain, {})
+  const lines = rate(exact.rule, [[1024, 1024], [512, 512], [1, 1], null])
+  t.same(short(lines.filter(line => line.quantity !== null)), [
+    ['megapixel', 'output', 15_000, 1_048_576],
+    ['megapixel', 'output', 3_750, 262_144],
+    ['megapixel', 'output', 0, 1],
+    ['megapixel', 'default', 15_000, 1_048_576],
+  ])
+  t.same(replayed(chargeOf(exact.rule, lines)), [])
+  const told = rate(exact.rule, [null], toldOf({ sizes: [[1024, 512]] }))
+  t.same(short(told.slice(1)), [['megapixel', 'told', 7_500, 524_288]])
+  t.same(replayed(chargeOf(exact.rule, told)), [])
+  const asked: AskedSize = { ...none, size: { kind: 'pixels', width: 512, height: 1024 } }
+  const byRequest = ask(shop, plain, { asked, n: 2 })
+  t.equal(byRequest.expectedAmount, 15_000)
+  const linked = rate(byRequest.rule, [null])
+  t.same(short(linked.slice(1)), [['megapixel', 'request', 7_500, 524_288]])
+  t.same(replayed(chargeOf(byRequest.rule, linked)), [])
+  t.end()
+})
+
+t.test('[14.3] megapixels of the pictures that the caller sends, as their bytes tell', async t => {
+  const facet = facetOf({
+    lines: [{ per: 'megapixel', of: 'input', price: 'input_megapixel', round: 'up', otherwise: 4 }],
+  })
+  const { family, model } = shopOf({ input_megapixel: 15_000 })
+  const dataUrl = (bytes: Buffer) => `data:image/png;base64,${bytes.toString('base64')}`
+  const pictures = [
+    dataUrl(pngHead(1000, 1000)),
+    { image_url: dataUrl(jpegHead(2000, 1001)) },
+    'https://elsewhere.example/a.png',
+  ]
+  const sent = { body: bodyOf({ images: pictures }), family, operation: 'image.generate' }
+  const measured = await measureInputs(facet, sent)
+  const { rule, atMost } = quote({ facet, family, model, asked: none, n: 2, sent, measured })
+  t.equal(atMost, (1 + 3 + 4) * 15_000)
+  const lines = rate(rule, [
+    [9, 9],
+    [9, 9],
+  ])
+  t.same(short(lines.filter(line => line.quantity !== null)), [['input_megapixel', 'request', 120_000, 8]])
+  t.same(replayed(chargeOf(rule, lines)), [])
+  t.equal(await measureInputs(facetOf({ lines: [{ per: 'request' }] }), sent), undefined, 'nothing is read for others')
+})
+
+t.test('[14.3] steps, seconds, tokens and requests, as request or answer says how many', t => {
+  const facet = facetOf({
+    lines: [
+      { per: 'request' },
+      { per: 'step', from: 'steps', otherwise: 4 },
+      { per: 'second', from: 'seconds', max: 100 },
+      { per: 'token', from: 'text_in', price: 'input_text', max: 50_000 },
+      { per: 'token', from: 'image_out', price: 'output_image', max: 50_000, otherwise: 1000 },
+    ],
+  })
+  const shop = shopOf(
+    { image: 0, request: 500, step: 7, second: 1000, input_text: 5_000_000, output_image: 40_000_000 },
+    { facts: { seconds: 'metrics.time', text_in: 'usage.text', image_out: 'usage.image' } },
+  )
+  const { rule, atMost, expectedAmount } = ask(shop, facet, { fields: { steps: 28 }, n: 2 })
+  t.equal(atMost, 500 + 2 * 28 * 7 + 100 * 1000 + 250_000 + 2_000_000)
+  t.equal(expectedAmount, null, 'what the answer will tell, nobody knows before')
+  const told = toldOf({ facts: { seconds: 3.5218, text_in: '13', image_out: 4160 } })
+  const lines = rate(
+    rule,
+    [
+      [9, 9],
+      [9, 9],
+    ],
+    told,
+  )
+  t.same(short(lines.filter(line => line.quantity !== null)), [
+    ['step', 'request', 196, 28],
+    ['request', 'request', 500, 1],
+    ['step', 'request', 196, 28],
+    ['second', 'told', 3522, 3522],
+    ['input_text', 'told', 65, 13],
+    ['output_image', 'told', 166_400, 4160],
+  ])
+  t.same(replayed(chargeOf(rule, lines)), [])
+  const { lines: said } = explained(chargeOf(rule, lines))
+  t.match(
+    said.map(({ why }) => why),
+    [
+      'one price for every image → image',
+      '28 steps (as the request has it) → step',
+      '1 request (as the request has it) → request',
+      'one price for every image → image',
+      '28 steps (as the request has it) → step',
+      '3.522 seconds (seconds 3.5218, told by the answer) → second',
+      '13 tokens (text_in 13, told by the answer) → input_text',
+      '4160 tokens (image_out 4160, told by the answer) → output_image',
+    ],
+  )
+  const silent = rate(ask(shop, facet).rule, [[9, 9]], toldOf({ facts: { text_in: 'many', image_out: -5 } }))
+  t.match(
+    silent.filter(line => line.quantity !== null),
+    [
+      { tier: 'step', source: 'default', quantity: 4 },
+      { tier: 'request' },
+      { tier: 'second', price: 0, quantity: 0, flags: ['untold'] },
+      { tier: 'input_text', price: 0, quantity: 0, flags: ['untold'] },
+      { tier: 'output_image', source: 'default', quantity: 1000 },
+    ],
+    'what is no number says nothing',
+  )
+  t.same(replayed(chargeOf(ask(shop, facet).rule, silent)), [])
+  for (const steps of [-1, '-1', 1e300, 'many', 4e6, true])
+    t.throws(
+      () => ask(shop, facet, { fields: { steps } }),
+      { code: 'invalid_quantity', status: 400, param: 'steps' },
+      caseName({ steps }),
+    )
+  t.end()
+})
+
+t.test('[14.3] quantities, factors and costs are computed exactly', t => {
+  t.equal(priceQuantity(1, 1, 2), 1, 'half is up')
+  t.equal(priceQuantity(1, 1, 3), 0)
+  t.equal(priceQuantity(999_999_937, 999_999_000_001, 1_000_000_000), 999_998_937_001)
+  const costs: [string, number | undefined][] = [
+    ['0.02', 20_000],
+    ['0.0000005', 1],
+    ['0.00000049999999', 0],
+    ['3', 3_000_000],
+    ['-1', undefined],
+    ['1e-5', undefined],
+    ['', undefined],
+    ['NaN', undefined],
+    ['9999999999', undefined],
+  ]
+  for (const [text, micros] of costs) t.equal(readCost(text), micros, caseName({ text }))
+  t.end()
+})
+
+t.test('[14.3] what the vendor counts bounds what is charged where over_return says cap', t => {
+  const facet = facetOf({ price_by: ['quality'] })
+  const { rule } = ask(shopOf({ low: 5 }), facet, { fields: { quality: 'low' } })
+  const sizes = [
+    [9, 9],
+    [9, 9],
+    [9, 9],
+  ] as const
+  const priced = (count: number, overReturn: 'bill' | 'cap') =>
+    rate(rule, sizes, toldOf({ count }), { n: 3, overReturn }).map(({ price, flags }) => [price, flags.join(' ')])
+  t.same(priced(2, 'cap'), [
+    [5, ''],
+    [5, ''],
+    [0, 'uncounted capped'],
+  ])
+  t.same(
+    priced(2, 'bill'),
+    [
+      [5, ''],
+      [5, ''],
+      [5, 'uncounted'],
+    ],
+    'each that came back is billed, and it is seen',
+  )
+  t.same(
+    priced(9, 'cap'),
+    [
+      [5, ''],
+      [5, ''],
+      [5, ''],
+    ],
+    'never more than were found',
+  )
+  t.same(
+    priced(0, 'cap'),
+    [
+      [5, ''],
+      [5, ''],
+      [5, ''],
+    ],
+    'a count of none beside images is no count',
+  )
+  t.end()
+})
+
+t.test(
+  '[14.3] check finds prices that nothing reaches, combinations without a price, and counts without a bound',
+  t => {
+    const tiers = [{ tier: '1K', long_edge_max: 1024 }, { tier: '2K' }]
+    const cases: [string, BillingFacet, Shop, readonly string[]][] = [
+      ['as it should be', facetOf({ price_by: ['quality', 'resolution'] }), shopOf(grid), []],
+      ['flat', facetOf({}), shopOf({ image: 1 }), []],
+      [
+        'flat without a price',
+        facetOf({}),
+        shopOf({ picture: 1 }),
+        ['error image_unpriced prices', 'note price_unused prices.picture'],
+      ],
+      [
+        'mixed bounds',
+        facetOf({
+          tiers: [{ tier: '1K', long_edge_max: 9 }, { tier: '2K', pixels_max: 99 }, { tier: '4K' }],
+          tier_from: ['output'],
+          otherwise: '1K',
+        }),
+        shopOf({ '1K': 1, '2K': 1, '4K': 1 }),
+        ['error tiers_mixed tiers.0.long_edge_max'],
+      ],
+      [
+        'falling pixels',
+        facetOf({
+          tiers: [{ tier: '1K', pixels_max: 99 }, { tier: '2K', pixels_max: 9 }, { tier: '4K' }],
+          tier_from: ['output'],
+          otherwise: '1K',
+        }),
+        shopOf({ '1K': 1, '2K': 1, '4K': 1 }),
+        ['error tiers_not_rising tiers.1.pixels_max'],
+      ],
+      [
+        'no source',
+        facetOf({ tiers, otherwise: '1K' }),
+        shopOf({ '1K': 1, '2K': 1 }),
+        ['error tier_from_missing tiers'],
+      ],
+      [
+        'no default',
+        facetOf({ tiers, tier_from: ['output'] }),
+        shopOf({ '1K': 1, '2K': 1 }),
+        ['error otherwise_missing tiers'],
+      ],
+      ['no tiers', facetOf({ price_by: ['tier'] }), shopOf({ '1K': 1 }), ['error tiers_missing price_by']],
+      [
+        'tiers for nothing',
+        facetOf({ price_by: ['quality'], tiers, tier_from: ['output'] }),
+        shopOf({ low: 1 }),
+        ['error tiers_unused tiers'],
+      ],
+      [
+        'a gap of the request',
+        facetOf({ price_by: ['quality', 'resolution'] }),
+        shopOf({ 'low 1k': 1, 'high 2k': 1 }),
+        ['note combination_unpriced prices'],
+      ],
+      [
+        'a gap of the answer',
+        facetOf({ price_by: ['quality', 'tier'], tiers, tier_from: ['output'], otherwise: '1K' }),
+        shopOf({ 'low 1K': 1, 'low 2K': 1, 'high 1K': 1 }),
+        ['error combination_unpriced prices'],
+      ],
+      [
+        'a gap that has a price',
+        facetOf({ price_by: ['quality', 'tier'], tiers, tier_from: ['output'], otherwise: 'else' }),
+        shopOf({ 'low 1K': 1, else: 9 }),
+        [],
+      ],
+      [
+        'unreachable',
+        facetOf({ price_by: ['quality', 'tier'], tiers, tier_from: ['output'], otherwise: '1K' }),
+        shopOf({ 'low 1K': 1, 'low 2K': 1, 'low 8K': 1, low: 1 }),
+        ['note price_unused prices.low 8K', 'note price_unused prices.low'],
+      ],
+      ['twice', facetOf({ price_by: ['quality'] }), shopOf({ low: 1, LOW: 2 }), ['error price_twice prices.LOW']],
+      [
+        'told without otherwise',
+        facetOf({ price_by: ['quality'] }),
+        shopOf({ low: 1 }, { facts: { quality: 'q' } }),
+        ['error combination_open price_by.0'],
+      ],
+      [
+        'otherwise of nothing',
+        facetOf({ price_by: ['quality'], otherwise: 'else' }),
+        shopOf({ low: 1 }),
+        ['error otherwise_unpriced prices'],
+      ],
+      [
+        'a field that nobody sends',
+        facetOf({ price_by: ['quality'] }),
+        shopOf({ low: 1 }, {}, { kind: 'only', names: new Set(['prompt']) }),
+        ['error price_field_unseen price_by.0'],
+      ],
+      [
+        'a condition that nobody sends',
+        facetOf({ times: [{ if: { hd: true }, by: '2' }] }),
+        shopOf({ image: 1 }, {}, { kind: 'only', names: new Set(['prompt']) }),
+        ['note condition_unseen times.0.if.hd'],
+      ],
+      [
+        'lines without prices',
+        facetOf({ lines: [{ per: 'request' }] }),
+        shopOf({ image: 1 }),
+        ['error line_unpriced prices'],
+      ],
+      [
+        'one name for two',
+        facetOf({ lines: [{ per: 'request' }, { per: 'input_image', price: 'request' }] }),
+        shopOf({ image: 1, request: 1 }),
+        ['error line_twice lines.1'],
+      ],
+      [
+        'keys of others',
+        facetOf({
+          lines: [
+            { per: 'request', round: 'up' },
+            { per: 'megapixel', once: true, max: 4 },
+          ],
+        }),
+        shopOf({ request: 1, megapixel: 1 }),
+        ['error line_key_unused lines.0.round', 'error line_key_unused lines.1.once'],
+      ],
+      [
+        'unbounded',
+        facetOf({ lines: [{ per: 'megapixel' }, { per: 'second', from: 'time' }] }),
+        shopOf({ megapixel: 1, second: 1 }, { facts: { time: 't' } }),
+        ['error line_unbounded lines.0', 'error line_unbounded lines.1'],
+      ],
+      [
+        'uncounted',
+        facetOf({ lines: [{ per: 'step' }, { per: 'token', from: 'in' }] }),
+        shopOf({ step: 1, token: 1 }),
+        ['error line_uncounted lines.0', 'error line_unnamed lines.1', 'error line_otherwise_missing lines.1'],
+      ],
+      [
+        'a picture without a size',
+        facetOf({ lines: [{ per: 'megapixel', of: 'input' }] }),
+        shopOf({ megapixel: 1 }),
+        ['error line_otherwise_missing lines.0'],
+      ],
+      [
+        'a refusal without a price',
+        facetOf({}),
+        shopOf({ image: 1 }, { refused: [{ if: {}, charge: 'refusal' }] }),
+        ['error line_unpriced prices'],
+      ],
+    ]
+    for (const [title, facet, shop, expected] of cases) t.same(found(facet, shop), expected, caseName({ title }))
+    t.end()
+  },
+)
+
+t.test(
+  `[14.3] whatever the family: lines add up, are rated again alike, and come to no more than was held (SEED=${seed})`,
+  t => {
+    const random = seeded(seed)
+    const whole = (below: number): number => Math.floor(random() * below)
+    const pick = <T>(list: readonly T[]): T => list[whole(list.length)] as T
+    const maybe = <T extends object>(some: T): T | Record<never, never> => (random() < 0.5 ? some : {})
+    const words = ['low', 'high', '1k', '2K', 'x y', '', 'nothing']
+    for (let round = 0; round < 400; round++) {
+      const by = pick([undefined, ['quality'], ['tier'], ['quality', 'tier'], ['tier', 'style', 'quality'], []])
+      const tiers =
+        by === undefined || by.includes('tier')
+          ? pick([
+              [{ tier: '1K', long_edge_max: 1024 }, { tier: '2K' }],
+              [{ tier: '1K', pixels_max: 1_000_000 }, { tier: '2K' }],
+            ])
+          : undefined
+      const priceBy = by?.length === 0 ? undefined : by
+      const values: readonly (readonly string[])[] = (priceBy ?? []).map(name =>
+        name === 'tier' ? ['1K', '2K'] : name === 'style' ? ['ink'] : ['low', 'high'],
+      )
+      let labels = ['']
+      for (const some of values) labels = labels.flatMap(label => some.map(word => `${label} ${word}`.trim()))
+      const named = [
+        ...(priceBy ? labels : (tiers?.map(row => row.tier) ?? ['image'])),
+        'else',
+        'a',
+        'b',
+        'c',
+        'd',
+        'e',
+        'f',
+        'refusal',
+      ]
+      const shop = shopOf(Object.fromEntries(named.map(name => [name, whole(2_000_000)])), {
+        facts: { ...maybe({ quality: 'q' }), ...maybe({ hd: 'h' }), ...maybe({ steps: 's' }), tokens: 't' },
+        ...maybe({ refused: [{ charge: 'refusal' }] }),
+      })
+      const once = maybe({ once: random() < 0.5 })
+      const lines: BillingFacet['lines'] = [
+        { per: 'input_image', price: 'a', ...maybe({ free: 1 }), ...once },
+        {
+          per: 'megapixel',
+          price: 'b',
+          max: 1 + whole(5),
+          ...maybe({ first: 'c' }),
+          ...maybe({ round: 'up' as const }),
+          ...maybe({ otherwise: 1 }),
+        },
+        { per: 'step', price: 'd', from: 'steps', otherwise: whole(9), max: 50, ...once },
+        { per: 'token', price: 'e', from: 'tokens', max: 5000, ...maybe({ otherwise: 77 }) },
+        { per: 'megapixel', of: 'input', price: 'f', otherwise: 2, ...maybe({ round: 'up' as const }) },
+      ]
+      const facet = facetOf({
+        ...(priceBy && { price_by: priceBy, otherwise: 'else' }),
+        ...(tiers && {
+          tiers,
+          tier_from: pick([
+            ['output'],
+            ['request'],
+            ['told', 'output'],
+            ['request', 'output'],
+            ['output', 'told', 'request'],
+          ]),
+          otherwise: priceBy ? pick(['else', '1K']) : '1K',
+        }),
+        ...maybe({ lines: lines.filter(() => random() < 0.6) }),
+        ...maybe({
+          times: [
+            { if: { hd: true }, by: pick(['0.5', '2.25', '1']) },
+            { if: { quality: 'high' }, by: pick(['0.333333', '3']) },
+          ],
+        }),
+      })
+      const fields = {
+        ...maybe({ quality: pick(words) }),
+        ...maybe({ style: pick(['ink', 'oil']) }),
+        ...maybe({ hd: random() < 0.5 }),
+        ...maybe({ steps: whole(50) }),
+        ...maybe({ image: ['a', 'b'].slice(whole(2)) }),
+      }
+      const n = 1 + whole(4)
+      const asked: AskedSize =
+        random() < 0.5
+          ? none
+          : { ...none, text: '', size: { kind: 'pixels', width: 1 + whole(2000), height: 1 + whole(2000) } }
+      let quoted: Quote
+      try {
+        quoted = ask(shop, facet, { fields, asked, n })
+      } catch (error) {
+        t.match(error, { code: 'price_unknown' }, caseName({ round, facet, fields }))
+        continue
+      }
+      const size = (): readonly [number, number] | null => (random() < 0.2 ? null : [1 + whole(4000), 1 + whole(4000)])
+      const facts = {
+        ...maybe({ quality: pick(words) }),
+        ...maybe({ hd: random() < 0.5 }),
+        ...maybe({ steps: pick([3, '7', 'x', 900]) }),
+        ...maybe({ tokens: whole(9000) }),
+      }
+      const told =
+        random() < 0.3
+          ? undefined
+          : toldOf({
+              facts,
+              sizes: [
+                [1 + whole(4000), 9],
+                [9, 1 + whole(4000)],
+              ],
+              count: whole(5),
+            })
+      const rated = rate(quoted.rule, Array.from({ length: n }, size), told, { n, overReturn: pick(['bill', 'cap']) })
+      const charge = chargeOf(quoted.rule, rated, quoted.atMost)
+      const title = caseName({ round, facet, fields, facts, n })
+      t.same(replayed(charge), [], title)
+      t.ok(charge.amount <= quoted.atMost, `${charge.amount} ≤ ${quoted.atMost}: ${title}`)
+      t.ok(
+        rated.every(({ price }) => Number.isSafeInteger(price) && price >= 0),
+        title,
+      )
+      t.equal(
+        explained(charge).lines.every(({ at, price }) => at !== null || price === '0.00'),
+        true,
+        title,
+      )
+      if (quoted.expectedAmount !== null) t.ok(quoted.expectedAmount <= quoted.atMost, title)
+    }
+    t.end()
+  },
+)
