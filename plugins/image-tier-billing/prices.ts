@@ -33,7 +33,9 @@ export function prices(ask: PriceAsk, facet: BillingFacet): Prices {
   const nothing = { text: null, size: { kind: 'none' }, resolution: null, expected: null } as const
   const { rule } = quote({ facet, family, model, asked: nothing, n: 1 })
   const { labels, sizes: known } = slots.get(sizeTableSlot) ?? { labels: [], sizes: [] }
-  const asked = [null, ...labels, ...askedOften]
+  // Where prices go by more than a size, a size alone has none.
+  const bySize = facet.tiers !== undefined && !facet.price_by?.some(name => name !== 'tier')
+  const asked = bySize ? [null, ...labels, ...askedOften] : [null]
   return {
     images: {
       tiers: rowsOf(rule).map(({ tier, longEdgeMax, pixelsMax, price }, i) => ({

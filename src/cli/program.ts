@@ -366,6 +366,7 @@ function addRunningCommands(program: Command): void {
     .addOption(new Option('--by <what>', 'what to add up').choices(['day', 'key', 'model', 'user']).default('day'))
     .option('--since <when>', 'a date (of UTC), or a time ago; 30d by default')
     .option('--until <when>', 'the same; now by default')
+    .option('--against-vendor', 'by model and day, beside what the vendors say that they charged', false)
     .addOption(configOption())
     .addOption(formatOption(['text', 'csv', 'json']))
     .action(async options => (await import('./commands/usage.ts')).usage(options))

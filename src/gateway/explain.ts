@@ -97,6 +97,9 @@ function writePrice(quoted: PriceQuote, currency: string): NonNullable<RequestEx
     expected: quoted.expected === null ? null : formatMoney(quoted.expected),
     at_most: formatMoney(quoted.atMost),
     prices: Object.fromEntries(quoted.prices.map(({ tier, price }) => [tier, formatMoney(price)])),
+    ...(quoted.beside && {
+      beside: quoted.beside.map(({ at, price, ...row }) => ({ ...row, price: formatMoney(price), price_at: at })),
+    }),
   }
 }
 

@@ -1,10 +1,11 @@
+import type { LineRule } from './charge.ts'
 import type { Micros } from './units.ts'
 
 /** A price of what is charged beside images. */
 export type BesidePrice = {
   readonly name: string
   /** What is counted: `input_image`, `request`, `megapixel`, `step`, `second`, `token`. */
-  readonly per: string
+  readonly per: LineRule['per']
   /** How many of its quantity the price is for: pixels of a megapixel, milliseconds of a second. */
   readonly unit: number
   readonly price: Micros

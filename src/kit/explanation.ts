@@ -39,6 +39,17 @@ export type RequestExplanation = {
     /** What is held before the upstream is called. */
     readonly at_most: string
     readonly prices: { readonly [tier: string]: string }
+    /** What is charged beside them; absent where nothing is. */
+    readonly beside?: readonly {
+      readonly name: string
+      /** What is counted. */
+      readonly per: string
+      /** How many of its quantity the price is for. */
+      readonly unit: number
+      readonly price: string
+      readonly price_at: string
+      readonly once: boolean
+    }[]
   } | null
   readonly warnings: readonly string[]
   /** What the warning of a size says, for those who say it in another language. */

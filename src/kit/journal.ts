@@ -2,6 +2,7 @@ import type { Awaitable } from './awaitable.ts'
 import type { Charge, TierSource } from './charge.ts'
 import type { LogRow } from './shapes/log-row.ts'
 import type { UsageRow } from './shapes/usage-row.ts'
+import type { VendorRow } from './shapes/vendor-row.ts'
 import type { Micros } from './units.ts'
 
 /** Which rows are meant; every word given must hold. */
@@ -74,6 +75,11 @@ export type Journal = {
   summary(match: { readonly since: number; readonly until: number; readonly user?: string }): Awaitable<Summary>
   /** Charged use by day, key and model, oldest first. */
   usage(match: UsageMatch): Awaitable<readonly UsageRow[]>
+  /**
+   * By day and model, oldest first, what vendors say that they charged; models whose vendors never said it in that time are
+   * left out.
+   */
+  vendorCosts(match: Pick<UsageMatch, 'since' | 'until'>): Awaitable<readonly VendorRow[]>
   /** Deletes at most `limit` rows older than `until`; says how many. Charges stay. */
   prune(until: number, limit: number): Awaitable<number>
 }

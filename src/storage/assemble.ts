@@ -82,6 +82,7 @@ export function assembleStorage(parts: StorageParts): Storage {
       histogram: (match, stepMs) => reader.ask('steps', { match, stepMs }),
       summary: span => reader.ask('summary', span),
       usage: match => reader.ask('usage', match),
+      vendorCosts: match => reader.ask('vendorCosts', match),
       prune: (until, limit) => writer.submit('pruneLogs', { until, limit }),
     },
     books: {

@@ -16,11 +16,13 @@ import type {
   TrailRow,
   UsageMatch,
   UsageRow,
+  VendorRow,
 } from '../kit/index.ts'
 import { listLogs } from './journal/list.ts'
 import { countSteps } from './journal/steps.ts'
 import { type Span, summarize } from './journal/summary.ts'
 import { sumUsage } from './journal/usage.ts'
+import { sumVendorCosts } from './journal/vendor-costs.ts'
 import { readAnchor } from './ledger/anchor.ts'
 import { audit } from './ledger/audit.ts'
 import { findCharges, pageCharges } from './ledger/find.ts'
@@ -38,6 +40,7 @@ export type Readings = {
   }
   summary: { given: Span; gives: Summary }
   usage: { given: UsageMatch; gives: readonly UsageRow[] }
+  vendorCosts: { given: Pick<UsageMatch, 'since' | 'until'>; gives: readonly VendorRow[] }
   logs: { given: LogFilter; gives: readonly { readonly row: LogRow; readonly charge: Charge | null }[] }
   charges: { given: { readonly after: string | null; readonly limit: number }; gives: readonly Charge[] }
   audit: { given: { readonly at: number; readonly anchors: readonly Anchor[] }; gives: Audit }
@@ -74,6 +77,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     steps: ({ match, stepMs }) => snapshot(countSteps(match, stepMs)),
     summary: span => snapshot(summarize(span)),
     usage: match => snapshot(sumUsage(match)),
+    vendorCosts: match => snapshot(sumVendorCosts(match)),
     logs: filter => snapshot(listCharged(filter)),
     charges: ({ after, limit }) => snapshot(pageCharges(after, limit)),
     audit: given => snapshot(audit(given)),

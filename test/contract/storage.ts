@@ -269,6 +269,55 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.same((await books.verify()).problems, [])
     })
 
+    await t.test(
+      '[14.3] what the answer told stands with its line, and what the vendor charges with the charge',
+      async t => {
+        const { ledger, journal, books } = shared
+        const { key } = await addKey(shared)
+        const request = holdOf(key, 200_000, { model: 'telling' })
+        const { id } = request.facts
+        await ledger.hold(request)
+        const size = { width: 1760, height: 2368 }
+        const lines = [
+          line(0, { source: 'told', width: null, height: null, told: { size, facts: { quality: 'high “4K”' } } }),
+          line(1, { told: { facts: { quality: 'low' } } }),
+          line(2, { source: 'told', tier: 'input_text', quantity: 9 }),
+          line(3),
+        ]
+        for (const one of lines) t.equal(await ledger.line(id, one), true, String(one.index))
+        t.equal(await ledger.line(id, lines[0] as Line), true, 'again is the same')
+        t.equal(await ledger.line(id, line(0, { source: 'told', width: null, height: null, told: { size } })), false)
+        t.equal(await ledger.line(id, line(3, { source: 'told' })), false, 'another source is another line')
+        t.equal(await ledger.settle({ id, delivery: 'confirmed', reason: null, vendorCost: 73_457 }), true)
+        t.match(await ledger.find(id), { amount: 160_000, vendorCost: 73_457 })
+        t.strictSame((await ledger.find(id))?.lines, lines)
+        const free = holdOf(key, 1, { model: 'telling' })
+        await ledger.hold(free)
+        t.equal(await ledger.void(free.facts.id, 'zero_images', 5), true)
+        const untold = holdOf(key, 100_000, { model: 'telling' })
+        await ledger.hold(untold)
+        await ledger.line(untold.facts.id, line(0))
+        await ledger.settle({ id: untold.facts.id, delivery: 'confirmed', reason: null })
+        t.match(await ledger.find(untold.facts.id), { vendorCost: null })
+        const span = { since: Date.now() - day, until: Date.now() + day }
+        const costs = (await journal.vendorCosts(span)).filter(({ model }) => model === 'telling')
+        const sum = (name: 'charges' | 'untold' | 'ours' | 'theirs') =>
+          costs.reduce((total, row) => total + row[name], 0)
+        t.same([sum('charges'), sum('untold'), sum('ours'), sum('theirs')], [2, 1, 160_000, 73_462])
+        t.notOk(
+          (await journal.vendorCosts(span)).some(({ model }) => model === 'alpha-image-2'),
+          'whose vendor never told',
+        )
+        for (const one of [id, free.facts.id, untold.facts.id]) journal.append(logRow({ id: one, model: 'telling' }))
+        await shared.storage.flush()
+        const found = async (source: 'told' | 'output') =>
+          (await journal.list({ limit: 9, source, model: 'telling' })).map(({ row }) => row.id).toSorted()
+        t.same(await found('told'), [id])
+        t.same(await found('output'), [id, untold.facts.id].toSorted())
+        t.same((await books.verify()).problems, [])
+      },
+    )
+
     await t.test('delivery is noted after the charge has ended', async t => {
       const { ledger, storage } = shared
       const { key } = await addKey(shared.storage)

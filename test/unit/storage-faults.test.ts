@@ -127,6 +127,33 @@ await t.test('[6.2] a database of before reviews kept their holds goes on with w
   t.equal(statSync(`${path}.before-schema-${migrations.length}`).mode & 0o77, 0, "and nobody else's to read")
 })
 
+await t.test('[14.3] a database of before answers were kept with lines goes on, and its books hold', async t => {
+  const path = makeFile(t)
+  const { storage, ledger, key } = await start(t, path)
+  const { facts } = holdOf(key, 40_000)
+  await ledger.hold({ facts, hold: 40_000, idempotency: null })
+  await ledger.line(facts.id, line(0))
+  await ledger.settle({ id: facts.id, delivery: 'confirmed', reason: null })
+  await storage.close()
+  // What it was before: the same rows without the columns, and the trigger as it stood.
+  const old = new Connection(path)
+  old.db.exec(
+    'DROP TRIGGER charge_terminal; ALTER TABLE line DROP COLUMN told; ALTER TABLE charge DROP COLUMN vendor_cost',
+  )
+  old.db.exec(migrations[0]?.find(statement => statement.startsWith('CREATE TRIGGER charge_terminal')) ?? '')
+  old.db.exec('PRAGMA user_version = 8')
+  old.close()
+  const again = await openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'gateway' })
+  t.teardown(() => again.close())
+  t.match(await again.ledger.find(facts.id), { state: 'settled', vendorCost: null, lines: [line(0)] })
+  t.same((await again.books.verify()).problems, [], 'what entries vouch for reads as it did')
+  await again.close()
+  const late = new Connection(path)
+  t.throws(() => late.db.exec('UPDATE charge SET vendor_cost = 1'), /does not change/)
+  t.throws(() => late.db.exec(`UPDATE line SET told = '{}'`), /do not change/)
+  late.close()
+})
+
 await t.test('without room for a copy the schema stays as it is, and the start says why', async t => {
   const path = makeFile(t)
   const old = new Connection(path)

@@ -16,9 +16,10 @@ function toModelJson({ name, family, operations, free, notes, images, units }: P
     free,
     notes,
     tiers:
-      images?.tiers.map(({ tier, longEdgeMax, price, reach }) => ({
+      images?.tiers.map(({ tier, longEdgeMax, pixelsMax, price, reach }) => ({
         tier,
         long_edge_max: longEdgeMax,
+        ...(pixelsMax !== undefined && { pixels_max: pixelsMax }),
         price,
         reachable: reach.kind !== 'never',
         reason: reach.kind === 'yes' ? null : reach.reason.en,
@@ -26,6 +27,9 @@ function toModelJson({ name, family, operations, free, notes, images, units }: P
     units: units.length > 0 ? units : null,
     tier_from: images?.tierFrom ?? null,
     otherwise: images?.otherwise ?? null,
+    ...(images?.by && { price_by: images.by }),
+    ...(images?.times && { times: images.times }),
+    ...(images?.beside && { beside: images.beside }),
     warnings: [...new Set(warnings)],
     sizes: (images?.sizes ?? []).map(
       ({ operation, asked, comesBack, resolution, ratio, tier, price, warning, mismatch }) => ({

@@ -51,6 +51,21 @@ function refuse(error: unknown): never {
   throw error
 }
 
+type Quoted = NonNullable<RequestExplanation['quote']>
+
+function describeBeside({ name, per, unit, price, price_at, once }: NonNullable<Quoted['beside']>[number]): string {
+  const count = unit === 1 ? per.replace('_', ' ') : `${unit} of a ${per}`
+  const measure =
+    per === 'megapixel' && unit > 1
+      ? 'megapixel'
+      : per === 'second'
+        ? 'second'
+        : per === 'token'
+          ? 'million tokens'
+          : count
+  return `beside     ${name}: ${price} a ${measure}, ${once ? 'once' : 'for each image'} (${price_at})`
+}
+
 function describe(found: RequestExplanation): string {
   const sent = Object.entries(found.sent).map(
     ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
@@ -75,9 +90,10 @@ function describe(found: RequestExplanation): string {
               .map(([tier, price]) => `${tier} ${price}`)
               .join(', ')} ${quote.currency} each`
         : `price      ${quote.tier}${source}: ${quote.price} ${quote.currency} each (${quote.price_at})`,
+      ...(quote.beside ?? []).map(describeBeside),
       quote.expected === null
         ? `bill       at most ${quote.at_most} ${quote.currency} for ${quote.n}`
-        : `bill       ${quote.n} × ${quote.price} = ${quote.expected} ${quote.currency} expected, at most ${quote.at_most}${quote.source === null ? '' : '; no group multiplier applies'}`,
+        : `bill       ${quote.n} × ${quote.price}${quote.beside ? ' and what is beside it' : ''} = ${quote.expected} ${quote.currency} expected, at most ${quote.at_most}${quote.source === null ? '' : '; no group multiplier applies'}`,
     )
   }
   lines.push(...found.warnings.map(warning => `note       ${warning}`))

@@ -1,4 +1,4 @@
-import { formatMoney, parseDuration, type UsageRow } from '../../index.ts'
+import { formatMoney, parseDuration, type UsageRow, type VendorRow } from '../../index.ts'
 import { csvLine } from '../csv.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { withStorage } from '../open-books.ts'
@@ -16,6 +16,7 @@ type UsageOptions = {
   readonly by: Sort
   readonly since?: string
   readonly until?: string
+  readonly againstVendor: boolean
 }
 
 /** What was used of one day, key, model or user, in one currency. */
@@ -44,6 +45,7 @@ export async function usage(options: UsageOptions): Promise<void> {
   const since = options.since === undefined ? until - defaultDays * dayMs : readMoment('since', options.since, now)
   if (since >= until) throw new Exit(exitCodes.usage, '--since has to be before --until')
   await withStorage(options.config, async storage => {
+    if (options.againstVendor) return printCosts(options.format, await storage.journal.vendorCosts({ since, until }))
     const sums = addUp(await storage.journal.usage({ since, until }), options.by)
     if (sums.length === 0) say('nothing was charged in that time')
     const records = sums.map(({ micros, refunded, of, ...rest }) => ({
@@ -57,11 +59,26 @@ export async function usage(options: UsageOptions): Promise<void> {
   })
 }
 
-function printTable(
-  { by, format }: UsageOptions,
-  records: readonly { readonly [name: string]: string | number }[],
-): void {
+const costHeadings = ['day', 'model', 'currency', 'charges', 'untold', 'ours', 'vendor', 'difference'] as const
+
+/** Ours and the vendor's, of the charges of which it told its cost; `untold`: those of which it did not. */
+function printCosts(format: string, rows: readonly VendorRow[]): void {
+  if (rows.length === 0) say('no vendor told its cost in that time')
+  const records = rows.map(({ ours, theirs, ...rest }) => {
+    return { ...rest, ours: formatMoney(ours), vendor: formatMoney(theirs), difference: formatMoney(ours - theirs) }
+  })
+  if (format === 'json') for (const record of records) print(JSON.stringify(record))
+  else printRows(format, costHeadings, records)
+}
+
+function printTable({ by, format }: UsageOptions, records: readonly Record[]): void {
   const headings = [by, 'currency', 'requests', 'images', 'input_tokens', 'output_tokens', 'amount', 'refunded']
+  printRows(format, headings, records)
+}
+
+type Record = { readonly [name: string]: string | number }
+
+function printRows(format: string, headings: readonly string[], records: readonly Record[]): void {
   const rows = records.map(record => headings.map(heading => record[heading] ?? ''))
   if (format === 'csv') for (const row of [headings, ...rows]) print(csvLine(row))
   else if (rows.length > 0)

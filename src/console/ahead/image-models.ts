@@ -8,8 +8,21 @@ export function imageModels(models: readonly PricedModel[]): readonly ImageModel
   return models.filter((model): model is ImageModel => model.images !== null)
 }
 
-/** What decides the tier of an image, in this order, and what it is otherwise. */
-export function tRule({ tierFrom: [first, second], otherwise }: ImagePrices): string {
+/** What decides the price of an image, in this order, and what it is otherwise. */
+export function tRule({ by, tierFrom, otherwise }: ImagePrices): string {
+  if (by?.length === 0) return t('pricing.rule.one')
+  if (by) {
+    const values = by.join(t('pricing.and'))
+    return by.includes('tier')
+      ? t('pricing.rule.by.tier', { values, from: tFrom(tierFrom) })
+      : t('pricing.rule.by', { values })
+  }
+  const [first, second] = tierFrom
+  if (first === 'told' || tierFrom.includes('told')) return t('pricing.rule.told', { from: tFrom(tierFrom), otherwise })
   if (first === 'output') return t(second ? 'pricing.rule.output.request' : 'pricing.rule.output', { otherwise })
   return t(second ? 'pricing.rule.request.output' : 'pricing.rule.request', { otherwise })
+}
+
+function tFrom(tierFrom: ImagePrices['tierFrom']): string {
+  return tierFrom.map(source => t(`pricing.from.${source}`)).join(t('pricing.else'))
 }

@@ -60,9 +60,14 @@ type Tier = ImageModel['images']['tiers'][number]
 function ImagePrices({ of, currency }: { readonly of: ImageModel; readonly currency: string }) {
   const { name, family, free, images, notes } = of
   const largest = Math.max(0, ...images.tiers.map(({ longEdgeMax }) => longEdgeMax ?? 0))
+  const mostPixels = Math.max(0, ...images.tiers.map(({ pixelsMax }) => pixelsMax ?? 0))
+  const bound: Column<Tier> =
+    mostPixels > 0
+      ? { head: t('bill.pixels'), cell: ({ pixelsMax }) => tEdge(pixelsMax ?? null, mostPixels) }
+      : { head: t('bill.edge'), cell: ({ longEdgeMax }) => tEdge(longEdgeMax, largest) }
   const columns: readonly Column<Tier>[] = [
-    { head: t('label.tier'), heading: true, cell: ({ tier }) => tier },
-    { head: t('bill.edge'), cell: ({ longEdgeMax }) => tEdge(longEdgeMax, largest) },
+    { head: images.by ? images.by.join(' · ') || t('name') : t('label.tier'), heading: true, cell: ({ tier }) => tier },
+    ...(images.by ? [] : [bound]),
     {
       head: t('pricing.each'),
       cell: ({ price }) => (free ? t('free') : <Money amount={price} currency={currency} />),
@@ -82,6 +87,10 @@ function ImagePrices({ of, currency }: { readonly of: ImageModel; readonly curre
       </header>
       <p>{tRule(images)}</p>
       <Table label={name} columns={columns} rows={images.tiers} rowKey={({ tier }) => tier} />
+      {images.times?.map(({ when, by }) => (
+        <p key={when}>{t('pricing.times', { by, when })}</p>
+      ))}
+      {images.beside && <Beside rows={images.beside} currency={currency} />}
       {images.sizes.length > 0 && (
         <>
           <h4>{t('pricing.sizes')}</h4>
@@ -95,6 +104,24 @@ function ImagePrices({ of, currency }: { readonly of: ImageModel; readonly curre
         </>
       )}
     </article>
+  )
+}
+
+type BesideRow = NonNullable<ImageModel['images']['beside']>[number]
+
+/** What is charged beside images. */
+function Beside({ rows, currency }: { readonly rows: readonly BesideRow[]; readonly currency: string }) {
+  const columns: readonly Column<BesideRow>[] = [
+    { head: t('name'), heading: true, cell: ({ name }) => name },
+    { head: t('pricing.count'), cell: ({ per }) => t(`pricing.per.${per}`) },
+    { head: t('pricing.when'), cell: ({ once }) => t(once ? 'pricing.once' : 'pricing.each.image') },
+    { head: t('price'), cell: ({ price }) => <Money amount={price} currency={currency} /> },
+  ]
+  return (
+    <>
+      <h4>{t('pricing.beside')}</h4>
+      <Table label={t('pricing.beside')} columns={columns} rows={rows} rowKey={({ name }) => name} />
+    </>
   )
 }
 

@@ -1,0 +1,46 @@
+import { type AnyPlugin, definePlugin } from '../../src/index.ts'
+import { createTold, toldSlot } from '../../src/kit/index.ts'
+
+/** What an answer says of itself, beside its images. */
+export type Telling = {
+  readonly sizes?: readonly (readonly [width: number, height: number])[]
+  readonly facts?: { readonly [name: string]: string | number | boolean }
+  readonly count?: number
+  readonly cost?: string
+  readonly refusal?: string
+}
+
+const facet = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    facts: { type: 'object', additionalProperties: { type: 'string' } },
+    refused: { type: 'array', items: { type: 'object', additionalProperties: { type: 'string' } } },
+  },
+} as const
+
+/**
+ * A plugin that fills what answers tell of themselves, as one does that reads a vendor's words: the next answer says what was
+ * given to `next`. Its section names the facts.
+ */
+export function createTelling(): { readonly plugin: AnyPlugin; readonly next: (telling: Telling) => void } {
+  const waiting: Telling[] = []
+  const plugin = definePlugin({
+    name: 'telling',
+    facet,
+    create: () => ({
+      onReply(ex, reply) {
+        const { sizes, facts, count, cost, refusal } = waiting.shift() ?? {}
+        const told = createTold()
+        sizes?.forEach(([width, height], i) => told.sizes.set(i, { width, height }))
+        for (const [name, value] of Object.entries(facts ?? {})) told.facts.set(name, value)
+        told.count = count
+        told.cost = cost
+        told.refusalPrice = refusal
+        ex.slots.put(toldSlot, told)
+        return reply
+      },
+    }),
+  })
+  return { plugin, next: telling => void waiting.push(telling) }
+}

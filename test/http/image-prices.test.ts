@@ -1,0 +1,283 @@
+import t, { type Test } from 'tap'
+import type { Json } from '../../src/kit/index.ts'
+import { explainRequest } from '../../src/gateway/explain.ts'
+import { replayCharge } from '../../src/gateway/replay.ts'
+import { caseName } from '../harness/case-name.ts'
+import { runCli } from '../harness/cli.ts'
+import { form } from '../harness/forms.ts'
+import { picture, png } from '../harness/pictures.ts'
+import { allCharges, checkBooks } from '../harness/shop.ts'
+import { start, type Started } from '../harness/start.ts'
+import { createTelling, type Telling } from '../harness/telling.ts'
+
+/** A gateway whose one family is priced as a test says. */
+function yamlOf(section: string, prices: string, more = '', forward = '{ all: true }'): string {
+  return `
+version: 1
+currency: USD
+server: { listen: "\${TOLLGATE_LISTEN}", ops: "\${TOLLGATE_OPS}" }
+storage: "\${TOLLGATE_STORAGE}"
+counters: "memory:"
+groups: { default: { rpm: 100000 } }
+upstreams: { alpha: { url: "\${ALPHA_URL}" } }
+pipeline: [auth, ratelimit, multipart-rewrite, size-normalize, image-tier-billing, telling]
+families:
+  pictures:
+    n_max: 4
+    forward: { image.generate: ${forward}, image.edit: ${forward} }
+    multipart-rewrite: { files: { image: { send_as: "image[]" } } }
+    telling: { ${more} }
+    image-tier-billing: ${section}
+models:
+  m-1:
+    family: pictures
+    upstream: alpha
+    prices: ${prices}
+routes:
+  - { match: POST /v1/images/generations, operation: image.generate, dialect: openai }
+  - { match: POST /v1/images/edits, operation: image.edit, dialect: openai, body: form }
+  - { match: "GET /v1/charges/{id}", operation: charges, dialect: openai, serve: charge }
+`
+}
+
+type Sold = Started & {
+  /** A request whose answer has these pictures and tells this of itself; its status and text. */
+  readonly buy: (
+    fields: { readonly [name: string]: Json },
+    told: Telling,
+    answer: object,
+    status?: number,
+  ) => Promise<{ readonly status: number; readonly text: string }>
+  readonly quoteOf: (
+    fields: { readonly [name: string]: Json },
+    n?: number,
+  ) => ReturnType<typeof explainRequest>['quote']
+}
+
+/** A test of a family's prices; when it is over, the books hold, and every charge is rated again to what it was. */
+function sold(title: string, yaml: string, run: (t: Test, shop: Sold) => Promise<void>): void {
+  void t.test(`[14.3] ${title}`, async t => {
+    const telling = createTelling()
+    const started = await start(t, { yaml, upstreams: ['alpha'], plugins: [telling.plugin] })
+    await run(t, {
+      ...started,
+      async buy(fields, told, answer, status = 200) {
+        telling.next(told)
+        started.upstream.answerOnce(res => {
+          res.writeHead(status, { 'content-type': 'application/json' })
+          res.end(JSON.stringify(answer))
+        })
+        const answered = await started.post('/v1/images/generations', { model: 'm-1', prompt: 'a boat', ...fields })
+        return { status: answered.status, text: await answered.text() }
+      },
+      quoteOf: (fields, n = 1) =>
+        explainRequest(started.plan, {
+          model: 'm-1',
+          operation: 'image.generate',
+          size: undefined,
+          quality: undefined,
+          n,
+          fields,
+        }).quote,
+    })
+    await started.settled()
+    t.strictSame(await checkBooks(started.gateway), [], 'the books hold')
+    for (const charge of await allCharges(started.gateway.storage.books)) {
+      t.strictSame(replayCharge(charge, started.plan.plugins.known), [], charge.id)
+      if (charge.n >= charge.lines.filter(line => line.quantity === null).length)
+        t.ok(charge.amount <= charge.hold, `${charge.amount} of ${charge.hold} that were held`)
+    }
+  })
+}
+
+const grid = '{ "low 1k": "0.04", "low 2k": "0.06", "high 1k": "0.08", "high 2k": "0.12" }'
+
+sold(
+  'quality and resolution set the price, and what has no price is refused before an upstream hears of it',
+  yamlOf('{ price_by: [quality, resolution] }', grid),
+  async (t, { buy, charges, quoteOf, upstream, get, key }) => {
+    const data = [picture(64, 64), picture(3000, 64)]
+    t.match(await buy({ quality: 'high', resolution: '2K', n: 2 }, {}, { data }), { status: 200 })
+    const [charge] = await charges(1)
+    t.match(charge, {
+      state: 'settled',
+      tier: 'high 2k',
+      source: 'request',
+      amount: '0.24',
+      count: 2,
+      sum: '2 × 0.12 = 0.24 USD',
+    })
+    t.match(charge?.lines[0], { why: 'quality high, resolution 2K → high 2k', at: /gateway\.yaml:21$/ })
+    t.match(quoteOf({ quality: 'high', resolution: '2K' }, 2), { tier: 'high 2k', expected: '0.24', at_most: '0.24' })
+    const heard = upstream.received.length
+    const refused = await buy({ quality: 'ultra', resolution: '1k' }, {}, { data })
+    t.equal(refused.status, 400)
+    t.match(refused.text, /no price for quality ultra; it has prices for low, high/)
+    t.match(JSON.parse(refused.text), { error: { code: 'price_unknown', param: 'quality' } })
+    t.equal(upstream.received.length, heard, 'nothing was sent')
+    const told = await get(`/v1/charges/${charge?.id}`, { authorization: `Bearer ${key}` })
+    t.match(await told.json(), { vendor_cost: null, tier: 'high 2k' })
+  },
+)
+
+sold(
+  'lines beside images, from a form with files',
+  yamlOf(
+    '{ lines: [{ per: input_image, free: 1 }, { per: megapixel, of: input, price: input_megapixel, round: up, otherwise: 1 }, { per: request }] }',
+    '{ image: "0.03", input_image: "0.003", input_megapixel: "0.01", request: "0.0005" }',
+  ),
+  async (t, { upstream, url, key, charges }) => {
+    upstream.answerOnce({ data: [picture(9, 9), picture(9, 9)] })
+    const files = { 'image[0]': png(1000, 1000), 'image[1]': png(1200, 1000), 'image[2]': png(64, 64) }
+    const { body, contentType } = form({ model: 'm-1', prompt: 'a boat', n: 2, ...files })
+    const answered = await fetch(`${url}/v1/images/edits`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': contentType },
+      body: new Uint8Array(body),
+    })
+    t.equal(answered.status, 200, await answered.text())
+    const [charge] = await charges(1)
+    t.match(charge, { state: 'settled', amount: '0.1065', count: 2, tier: 'image' })
+    t.match(
+      charge?.lines.map(({ tier, quantity, price }) => [tier, quantity, price]),
+      [
+        ['image', null, '0.03'],
+        ['image', null, '0.03'],
+        ['input_image', 2, '0.006'],
+        ['input_megapixel', 4, '0.04'],
+        ['request', 1, '0.0005'],
+      ],
+    )
+  },
+)
+
+const telled = yamlOf(
+  `
+      price_by: [quality, tier]
+      tiers: [{ tier: 1k, long_edge_max: 1024 }, { tier: 2k }]
+      tier_from: [told, output]
+      otherwise: "high 2k"
+      over_return: cap
+      lines: [{ per: token, from: tokens, price: input_text, max: 10000 }, { per: megapixel, max: 16, round: up }]
+      times: [{ if: { draft: true }, by: "0.5" }]`,
+  '{ "low 1k": "0.04", "low 2k": "0.06", "high 1k": "0.08", "high 2k": "0.12", input_text: "5", megapixel: "0.001", refusal: "0.02" }',
+  'facts: { quality: quality, tokens: tokens, draft: draft }, refused: [{ charge: refusal }]',
+)
+
+sold('what the answer tells decides, and stands with the lines', telled, async (t, { buy, charges, gateway }) => {
+  const data = [{ url: 'https://files.example/1.png' }, { url: 'https://files.example/2.png' }]
+  const told = {
+    sizes: [
+      [1000, 1000],
+      [2048, 1000],
+    ] as const,
+    facts: { quality: 'low', tokens: 999, draft: true },
+    cost: '0.0734567',
+  }
+  t.match(await buy({ quality: 'high', n: 2 }, told, { data }), { status: 200 })
+  const [charge] = await charges(1)
+  t.match(charge, { state: 'settled', amount: '0.058995', vendor_cost: '0.073457', source: 'told' })
+  t.match(
+    charge?.lines.map(({ tier, source, size, quantity, price }) => [tier, source, size, quantity, price]),
+    [
+      ['low 1k', 'told', '1000x1000', null, '0.02'],
+      ['megapixel', 'told', '1000x1000', 1, '0.001'],
+      ['low 2k', 'told', '2048x1000', null, '0.03'],
+      ['megapixel', 'told', '2048x1000', 3, '0.003'],
+      ['input_text', 'told', null, 999, '0.004995'],
+    ],
+  )
+  t.match(
+    charge?.lines[0]?.why,
+    'quality low (told by the answer), told long edge 1000 ≤ 1024 (1k) → low 1k × 0.5 (draft: true)',
+  )
+  const listed = async (source: 'told' | 'output' | 'request') =>
+    (await gateway.storage.journal.list({ limit: 9, source })).length
+  t.same(
+    [await listed('told'), await listed('output'), await listed('request')],
+    [1, 0, 0],
+    'the log finds it by its source',
+  )
+})
+
+sold('a refusal that costs has one line, and one that does not is void', telled, async (t, { buy, charges }) => {
+  const error = { error: { message: 'no such boats', code: 'moderation' } }
+  for (const status of [200, 400]) {
+    t.match(await buy({ quality: 'low' }, { refusal: 'refusal', cost: '0.05' }, error, status), { status })
+    const [charge] = await charges(1)
+    t.match(
+      charge,
+      { state: 'settled', reason: 'refused', amount: '0.02', vendor_cost: '0.05', count: 0, flags: ['refused'] },
+      caseName({ status }),
+    )
+    t.match(
+      charge?.lines,
+      [{ tier: 'refusal', source: 'told', price: '0.02', at: /gateway\.yaml:\d+$/ }],
+      caseName({ status }),
+    )
+    await buy({ quality: 'low' }, { cost: '0.05' }, error, status)
+    t.match(await charges(1), [{ state: 'voided', amount: '0.00', vendor_cost: '0.05' }], caseName({ status }))
+    await buy({ quality: 'low' }, { refusal: 'no such price' }, error, status)
+    t.match(await charges(1), [{ state: 'voided', amount: '0.00', vendor_cost: null }], caseName({ status }))
+  }
+})
+
+sold('the vendor counts fewer than came, and no more are charged', telled, async (t, { buy, charges }) => {
+  await buy({ quality: 'low', n: 3 }, { count: 1 }, { data: [picture(9, 9), picture(9, 9)] })
+  const [charge] = await charges(1)
+  t.match(
+    charge?.lines.map(({ tier, price, flags }) => [tier, price, flags.join(' ')]),
+    [
+      ['low 1k', '0.04', ''],
+      ['megapixel', '0.001', ''],
+      ['low 1k', '0.00', 'uncounted capped'],
+      ['input_text', '0.00', 'untold'],
+    ],
+  )
+})
+
+sold('usage --against-vendor lays ours beside theirs', telled, async (t, { buy, settled, folder }) => {
+  const data = [picture(9, 9)]
+  await buy({ quality: 'low' }, { cost: '0.05' }, { data })
+  await buy({ quality: 'low' }, { cost: '0.01', facts: { draft: true } }, { data })
+  await buy({ quality: 'low' }, {}, { data })
+  await settled()
+  const run = async (format: string) =>
+    (await runCli({ folder }, 'usage', '--against-vendor', '--format', format)).stdout
+  const day = new Date().toISOString().slice(0, 10)
+  t.equal(
+    await run('csv'),
+    `day,model,currency,charges,untold,ours,vendor,difference\n${day},m-1,USD,2,1,0.062,0.06,0.002\n`,
+  )
+  t.match(JSON.parse(await run('json')), {
+    model: 'm-1',
+    charges: 2,
+    untold: 1,
+    ours: '0.062',
+    vendor: '0.06',
+    difference: '0.002',
+  })
+})
+
+sold('the price list and explain say all of it', telled, async (t, { url, quoteOf }) => {
+  const list = (await (await fetch(`${url}/api/pricing`)).json()) as { models: unknown }
+  t.match(list.models, [
+    {
+      name: 'm-1',
+      price_by: ['quality', 'tier'],
+      tiers: [{ tier: 'low 1k', price: '0.04' }, {}, {}, { tier: 'high 2k', price: '0.12' }],
+      times: [{ when: 'draft: true', by: '0.5' }],
+      beside: [
+        { name: 'input_text', per: 'token', unit: 1_000_000, price: '5.00', once: true },
+        { name: 'megapixel', per: 'megapixel', unit: 1, price: '0.001', once: false },
+      ],
+    },
+  ])
+  t.match(quoteOf({ quality: 'low' }, 2), {
+    tier: null,
+    expected: null,
+    at_most: '0.322',
+    prices: { 'low 1k': '0.04', 'high 2k': '0.12' },
+    beside: [{ name: 'input_text', price_at: /gateway\.yaml:\d+$/ }, {}],
+  })
+})
