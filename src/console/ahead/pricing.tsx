@@ -66,7 +66,11 @@ function ImagePrices({ of, currency }: { readonly of: ImageModel; readonly curre
       ? { head: t('bill.pixels'), cell: ({ pixelsMax }) => tEdge(pixelsMax ?? null, mostPixels) }
       : { head: t('bill.edge'), cell: ({ longEdgeMax }) => tEdge(longEdgeMax, largest) }
   const columns: readonly Column<Tier>[] = [
-    { head: images.by ? images.by.join(' · ') || t('name') : t('label.tier'), heading: true, cell: ({ tier }) => tier },
+    {
+      head: images.by ? images.by.join(' · ') || t('pricing.name') : t('label.tier'),
+      heading: true,
+      cell: ({ tier }) => tier,
+    },
     ...(images.by ? [] : [bound]),
     {
       head: t('pricing.each'),
@@ -112,7 +116,7 @@ type BesideRow = NonNullable<ImageModel['images']['beside']>[number]
 /** What is charged beside images. */
 function Beside({ rows, currency }: { readonly rows: readonly BesideRow[]; readonly currency: string }) {
   const columns: readonly Column<BesideRow>[] = [
-    { head: t('name'), heading: true, cell: ({ name }) => name },
+    { head: t('pricing.name'), heading: true, cell: ({ name }) => name },
     { head: t('pricing.count'), cell: ({ per }) => t(`pricing.per.${per}`) },
     { head: t('pricing.when'), cell: ({ once }) => t(once ? 'pricing.once' : 'pricing.each.image') },
     { head: t('price'), cell: ({ price }) => <Money amount={price} currency={currency} /> },
