@@ -270,7 +270,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
     })
 
     await t.test(
-      '[14.3] what the answer told stands with its line, and what the vendor charges with the charge',
+      '[10.3] what the answer told stands with its line, and what the vendor charges with the charge',
       async t => {
         const { ledger, journal, books } = shared
         const { key } = await addKey(shared)

@@ -56,7 +56,7 @@ type Sold = Started & {
 
 /** A test of a family's prices; when it is over, the books hold, and every charge is rated again to what it was. */
 function sold(title: string, yaml: string, run: (t: Test, shop: Sold) => Promise<void>): void {
-  void t.test(`[14.3] ${title}`, async t => {
+  void t.test(`[10.3] ${title}`, async t => {
     const telling = createTelling()
     const started = await start(t, { yaml, upstreams: ['alpha'], plugins: [telling.plugin] })
     await run(t, {
@@ -285,3 +285,59 @@ sold('the price list and explain say all of it', telled, async (t, { url, quoteO
     beside: [{ name: 'input_text', price_at: /gateway\.yaml:\d+$/ }, {}],
   })
 })
+
+const described = yamlOf(
+  `
+      price_by: [quality, tier]
+      tiers: [{ tier: 1k, pixels_max: 1048576 }, { tier: 2k }]
+      tier_from: [told, output]
+      otherwise: "high 2k"
+      over_return: cap
+      lines: [{ per: token, from: tokens, price: input_text, max: 10000 }]`,
+  '{ "low 1k": "0.04", "low 2k": "0.06", "high 1k": "0.08", "high 2k": "0.12", input_text: "5", refusal: "0.02" }',
+)
+  .replace('token-usage, ', '')
+  .replace('image-tier-billing, telling]', 'image-tier-billing, translate]')
+  .replace(
+    '    telling: {  }\n',
+    `    translate:
+      answer: { at: pictures, picture: base64, size: [w, h] }
+      facts: { quality: made.quality, tokens: made.tokens }
+      count: made.count
+      cost: { at: made.ticks, unit: "0.0000000001" }
+      refused: [{ if: { blocked: any }, charge: refusal, message: blocked }]
+`,
+  )
+
+sold(
+  'a vendor described in the file: sizes, facts, count, cost and refusals of its own words',
+  described,
+  async (t, { buy, charges, quoteOf }) => {
+    t.match(quoteOf({ quality: 'low' }, 2), { at_most: '0.29', expected: null })
+    const base64 = (size: number) => png(size, size).toString('base64')
+    const pictures = [
+      { base64: base64(64), w: 1696, h: 960 },
+      { base64: base64(64), w: 512, h: 512 },
+    ]
+    const made = { quality: 'low', tokens: 1000, count: 2, ticks: 1_234_567_890 }
+    const bought = await buy({ quality: 'high', n: 2 }, {}, { pictures, made })
+    t.equal(bought.status, 200, bought.text)
+    const [charge] = await charges(1)
+    t.match(charge, { state: 'settled', amount: '0.105', vendor_cost: '0.123457', flags: [] })
+    t.match(
+      charge?.lines.map(({ tier, source, size, price }) => [tier, source, size, price]),
+      [
+        ['low 2k', 'told', '64x64', '0.06'],
+        ['low 1k', 'told', '64x64', '0.04'],
+        ['input_text', 'told', null, '0.005'],
+      ],
+    )
+    t.match(
+      charge?.lines[0]?.why,
+      'quality low (told by the answer), told 1696 × 960 = 1628160 pixels > 1048576 (2k) → low 2k',
+    )
+    const refused = await buy({ quality: 'low' }, {}, { blocked: 'boats' })
+    t.equal(refused.status, 400)
+    t.match(await charges(1), [{ state: 'settled', reason: 'refused', amount: '0.02', lines: [{ tier: 'refusal' }] }])
+  },
+)

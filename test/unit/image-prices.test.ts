@@ -135,7 +135,7 @@ const found = (facet: BillingFacet, shop: Shop): readonly string[] =>
     ({ severity, code, path }: Diagnostic) => `${severity} ${code} ${path.join('.')}`,
   )
 
-t.test('[14.3] a tier may end by pixels: the bound belongs to it, whatever the shape', t => {
+t.test('[10.3] a tier may end by pixels: the bound belongs to it, whatever the shape', t => {
   const facet = facetOf({
     tiers: [{ tier: 'std', pixels_max: 2_610_000 }, { tier: 'high' }],
     tier_from: ['output'],
@@ -162,7 +162,7 @@ t.test('[14.3] a tier may end by pixels: the bound belongs to it, whatever the s
   t.end()
 })
 
-t.test('[14.3] the rule of plain tiers is stored as it always was', t => {
+t.test('[10.3] the rule of plain tiers is stored as it always was', t => {
   const facet = facetOf({
     tiers: [{ tier: '1K', long_edge_max: 1024 }, { tier: '2K' }],
     tier_from: ['output', 'request'],
@@ -179,7 +179,7 @@ t.test('[14.3] the rule of plain tiers is stored as it always was', t => {
   t.end()
 })
 
-t.test('[14.3] the size that the answer tells may come first, and stands with the line', t => {
+t.test('[10.3] the size that the answer tells may come first, and stands with the line', t => {
   const facet = facetOf({
     tiers: [{ tier: '1K', long_edge_max: 1024 }, { tier: '2K' }],
     tier_from: ['told', 'output', 'request'],
@@ -212,7 +212,7 @@ t.test('[14.3] the size that the answer tells may come first, and stands with th
 
 const grid = { 'low 1k': 40, 'low 2k': 60, 'high 1k': 80, 'high 2k': 120 }
 
-t.test('[14.3] a price goes by several fields of the request, in any case', t => {
+t.test('[10.3] a price goes by several fields of the request, in any case', t => {
   const facet = facetOf({ price_by: ['quality', 'options.resolution'] })
   const shop = shopOf(grid)
   const one = ask(shop, facet, { fields: { quality: 'HIGH', options: { resolution: '2K' } }, n: 3 })
@@ -232,7 +232,7 @@ t.test('[14.3] a price goes by several fields of the request, in any case', t =>
   t.end()
 })
 
-t.test('[14.3] a combination without a price is refused before it costs, or costs what is otherwise said', t => {
+t.test('[10.3] a combination without a price is refused before it costs, or costs what is otherwise said', t => {
   const shop = shopOf({ 'low 1k': 40, 'high 2k': 120 })
   const closed = facetOf({ price_by: ['quality', 'resolution'] })
   const cases: [{ [name: string]: Json }, RegExp, string | undefined][] = [
@@ -266,7 +266,7 @@ t.test('[14.3] a combination without a price is refused before it costs, or cost
   t.end()
 })
 
-t.test('[14.3] a field that does not go on to the upstream decides no price', t => {
+t.test('[10.3] a field that does not go on to the upstream decides no price', t => {
   const shop = shopOf(grid, {}, { kind: 'only', names: new Set(['prompt', 'resolution']) })
   const facet = facetOf({ price_by: ['quality', 'resolution'] })
   t.throws(() => ask(shop, facet, { fields: { quality: 'low', resolution: '1k' } }), {
@@ -276,7 +276,7 @@ t.test('[14.3] a field that does not go on to the upstream decides no price', t 
   t.end()
 })
 
-t.test('[14.3] a field of a form that is written twice, and says two things, is refused', t => {
+t.test('[10.3] a field of a form that is written twice, and says two things, is refused', t => {
   const { family, model } = shopOf(grid)
   const part = (name: string, value: string) => ({ kind: 'text', name, value }) as const
   const form = (...parts: readonly ReturnType<typeof part>[]): Body => {
@@ -297,7 +297,7 @@ t.test('[14.3] a field of a form that is written twice, and says two things, is 
   t.end()
 })
 
-t.test('[14.3] what the answer tells stands before what was asked, and is held for', t => {
+t.test('[10.3] what the answer tells stands before what was asked, and is held for', t => {
   const shop = shopOf({ ...grid, other: 200 }, { facts: { quality: 'quality' } })
   const facet = facetOf({ price_by: ['quality', 'resolution'], otherwise: 'other' })
   const { rule, atMost, expected } = ask(shop, facet, { fields: { quality: 'low', resolution: '1k' } })
@@ -322,7 +322,7 @@ t.test('[14.3] what the answer tells stands before what was asked, and is held f
   t.end()
 })
 
-t.test('[14.3] a tier may be one of the values', t => {
+t.test('[10.3] a tier may be one of the values', t => {
   const facet = facetOf({
     price_by: ['quality', 'tier'],
     tiers: [{ tier: '1K', long_edge_max: 1024 }, { tier: '2K' }],
@@ -346,7 +346,7 @@ t.test('[14.3] a tier may be one of the values', t => {
   t.end()
 })
 
-t.test('[14.3] factors multiply the price of an image exactly, and it is rounded once, half up', t => {
+t.test('[10.3] factors multiply the price of an image exactly, and it is rounded once, half up', t => {
   const times: BillingFacet['times'] = [
     { if: { layers: true }, by: '0.5' },
     { if: { character: 'any', quality: ['low', 'medium'] }, by: '1.25' },
@@ -378,7 +378,7 @@ t.test('[14.3] factors multiply the price of an image exactly, and it is rounded
   t.end()
 })
 
-t.test('[14.3] pictures that the caller sends cost, but for those that are free', t => {
+t.test('[10.3] pictures that the caller sends cost, but for those that are free', t => {
   const facet = facetOf({ lines: [{ per: 'input_image', free: 1 }] })
   const shop = shopOf({ image: 1000, input_image: 30 })
   const cases: [{ [name: string]: Json }, number][] = [
@@ -418,7 +418,7 @@ t.test('[14.3] pictures that the caller sends cost, but for those that are free'
   t.end()
 })
 
-t.test('[14.3] megapixels: of each image, up or as they are, the first at a price of its own', t => {
+t.test('[10.3] megapixels: of each image, up or as they are, the first at a price of its own', t => {
   const up = facetOf({ lines: [{ per: 'megapixel', round: 'up', first: 'first_megapixel', max: 4 }] })
   const shop = shopOf({ megapixel: 15_000, first_megapixel: 30_000 })
   const { rule, atMost } = ask(shop, up, { n: 2 })
@@ -470,7 +470,7 @@ t.test('[14.3] megapixels: of each image, up or as they are, the first at a pric
   t.end()
 })
 
-t.test('[14.3] megapixels of the pictures that the caller sends, as their bytes tell', async t => {
+t.test('[10.3] megapixels of the pictures that the caller sends, as their bytes tell', async t => {
   const facet = facetOf({
     lines: [{ per: 'megapixel', of: 'input', price: 'input_megapixel', round: 'up', otherwise: 4 }],
   })
@@ -494,7 +494,7 @@ t.test('[14.3] megapixels of the pictures that the caller sends, as their bytes 
   t.equal(await measureInputs(facetOf({ lines: [{ per: 'request' }] }), sent), undefined, 'nothing is read for others')
 })
 
-t.test('[14.3] steps, seconds, tokens and requests, as request or answer says how many', t => {
+t.test('[10.3] steps, seconds, tokens and requests, as request or answer says how many', t => {
   const facet = facetOf({
     lines: [
       { per: 'request' },
@@ -565,7 +565,7 @@ t.test('[14.3] steps, seconds, tokens and requests, as request or answer says ho
   t.end()
 })
 
-t.test('[14.3] quantities, factors and costs are computed exactly', t => {
+t.test('[10.3] quantities, factors and costs are computed exactly', t => {
   t.equal(priceQuantity(1, 1, 2), 1, 'half is up')
   t.equal(priceQuantity(1, 1, 3), 0)
   t.equal(priceQuantity(999_999_937, 999_999_000_001, 1_000_000_000), 999_998_937_001)
@@ -584,7 +584,7 @@ t.test('[14.3] quantities, factors and costs are computed exactly', t => {
   t.end()
 })
 
-t.test('[14.3] what the vendor counts bounds what is charged where over_return says cap', t => {
+t.test('[10.3] what the vendor counts bounds what is charged where over_return says cap', t => {
   const facet = facetOf({ price_by: ['quality'] })
   const { rule } = ask(shopOf({ low: 5 }), facet, { fields: { quality: 'low' } })
   const sizes = [
@@ -630,7 +630,7 @@ t.test('[14.3] what the vendor counts bounds what is charged where over_return s
 })
 
 t.test(
-  '[14.3] check finds prices that nothing reaches, combinations without a price, and counts without a bound',
+  '[10.3] check finds prices that nothing reaches, combinations without a price, and counts without a bound',
   t => {
     const tiers = [{ tier: '1K', long_edge_max: 1024 }, { tier: '2K' }]
     const cases: [string, BillingFacet, Shop, readonly string[]][] = [
@@ -784,7 +784,7 @@ t.test(
 )
 
 t.test(
-  `[14.3] whatever the family: lines add up, are rated again alike, and come to no more than was held (SEED=${seed})`,
+  `[10.3] whatever the family: lines add up, are rated again alike, and come to no more than was held (SEED=${seed})`,
   t => {
     const random = seeded(seed)
     const whole = (below: number): number => Math.floor(random() * below)

@@ -127,7 +127,7 @@ await t.test('[6.2] a database of before reviews kept their holds goes on with w
   t.equal(statSync(`${path}.before-schema-${migrations.length}`).mode & 0o77, 0, "and nobody else's to read")
 })
 
-await t.test('[14.3] a database of before answers were kept with lines goes on, and its books hold', async t => {
+await t.test('[10.3] a database of before answers were kept with lines goes on, and its books hold', async t => {
   const path = makeFile(t)
   const { storage, ledger, key } = await start(t, path)
   const { facts } = holdOf(key, 40_000)
