@@ -52,7 +52,7 @@ export class ImageCharge {
     const lines = this.#rate(images)
     this.#found += images.length
     await this.#write(async () => {
-      await this.#writeLines(lines)
+      demandKept(await this.#keep(lines))
       this.#lines += images.length
     })
   }
@@ -62,44 +62,38 @@ export class ImageCharge {
     const ofImages = images.map(image => rateImage(image, this.#terms, told))
     const { rule } = this.#terms
     if (!rule.lines) return ofImages
-    const [first] = images
-    const atOnce = this.#found === 0 && first ? rateLines(rule, 'first', comeOf(first, told)) : []
     const all = images.flatMap((image, i): readonly Unplaced[] => {
       const line = ofImages[i]
-      return line ? [line, ...rateWithImage(image, line, this.#terms, told)] : []
+      if (!line) return []
+      const once = this.#found + i === 0 ? rateLines(rule, 'first', comeOf(image, told)) : []
+      return [line, ...rateWithImage(image, line, this.#terms, told), ...once]
     })
-    return this.#place([...all, ...atOnce])
+    return this.#place(all)
   }
 
   #place(lines: readonly Unplaced[]): readonly Line[] {
     return lines.map(line => ({ ...line, index: this.#next++ }))
   }
 
-  async #writeLines(lines: readonly Line[]): Promise<void> {
-    const kept = await Promise.all(lines.map(line => this.#insist(() => this.#ledger.line(this.#terms.id, line))))
-    if (!kept.every(Boolean)) throw new Error('the charge was no longer open when its line was written')
+  #keep(lines: readonly Line[]): Promise<readonly boolean[]> {
+    return Promise.all(lines.map(line => this.#insist(() => this.#ledger.line(this.#terms.id, line))))
   }
 
   /** What only the whole answer could tell. */
   async #writeRest(): Promise<void> {
-    const { rule, told } = this.#terms
-    if (!rule.lines || this.#isWhole) return
+    if (this.#isWhole) return
     this.#isWhole = true
-    await this.#writeLines(this.#place(rateLines(rule, 'end', comeOf({ index: 0, size: null }, told()))))
+    const { rule, told } = this.#terms
+    const lines = rateLines(rule, 'end', comeOf({ index: 0, size: null }, told()))
+    demandKept(await this.#keep(this.#place(lines)))
   }
 
-  /** A refusal that costs. @returns false where it costs nothing */
-  async #writeRefusal(): Promise<boolean> {
+  /** The line of a refusal that costs; undefined where it costs nothing. */
+  get #refusal(): Line | undefined {
     const { rule, told } = this.#terms
-    const name = told()?.refusalPrice
-    const row = name === undefined ? undefined : rule.refusals?.find(one => one.name === name)
-    if (!row) return false
-    const { price } = row
-    const size = { width: null, height: null }
-    await this.#writeLines([
-      { index: 0, tier: row.name, source: 'told', ...size, price, flags: ['refused'], quantity: 1 },
-    ])
-    return true
+    const name = rule.refusals && told()?.refusalPrice
+    const row = rule.refusals?.find(one => one.name === name)
+    return row && { ...refused, tier: row.name, price: row.price }
   }
 
   /** What the vendor says that it charges. */
@@ -116,12 +110,14 @@ export class ImageCharge {
   async finish(answer: StoredAnswer | undefined): Promise<void> {
     await this.#write(async () => {
       const { id } = this.#terms
-      const costs = this.#lines > 0 || (await this.#writeRefusal())
-      if (this.#lines > 0) await this.#writeRest()
+      const hasImages = this.#lines > 0
+      const refusal = hasImages ? undefined : this.#refusal
+      if (hasImages && this.#terms.rule.lines) await this.#writeRest()
+      if (refusal) demandKept(await this.#keep([refusal]))
       const cost = this.#cost
-      const reason = this.#lines > 0 ? null : 'refused'
+      const reason = refusal ? 'refused' : null
       const done = await this.#insist(() =>
-        costs
+        hasImages || refusal
           ? this.#ledger.settle({ id, delivery: 'unconfirmed', reason, ...cost, ...(answer && { answer }) })
           : this.#ledger.void(id, 'zero_images', cost.vendorCost),
       )
@@ -157,19 +153,21 @@ export class ImageCharge {
       return
     }
     this.#ended = true
+    const refusal = this.#refusal
     // Where that cannot be read either, the ledger settles a review that meets a line it was in doubt of.
     const hasLines = this.#lines > 0 || (this.#broken && this.#found > 0 && (await this.#hasLines().catch(() => false)))
     if (hasLines) {
       const reason = outcome.kind === 'cut' ? `cut_by_${outcome.by}` : null
       const unrecognised = this.#shape === undefined ? reason : unrecognisedReason(this.#shape)
       // What cannot be written now is not owed: the images are.
-      await this.#writeRest().catch(() => undefined)
+      if (this.#terms.rule.lines) await this.#writeRest().catch(() => undefined)
       await this.#ledger.settle({ id, delivery: 'partial', reason: unrecognised, ...this.#cost })
     } else if (this.#shape !== undefined && this.#found === 0) {
       await this.#ledger.review(id, unrecognisedReason(this.#shape), 'kept')
     } else if (this.#broken) {
       await this.#ledger.review(id, this.#found > 0 ? 'line_not_recorded' : 'answer_malformed')
-    } else if (await this.#writeRefusal()) {
+    } else if (refusal) {
+      demandKept(await this.#keep([refusal]))
       await this.#ledger.settle({ id, delivery: 'unconfirmed', reason: 'refused', ...this.#cost })
     } else if (outcome.reach === 'untouched') await this.#ledger.void(id, 'not_sent')
     else if (outcome.reach === 'refused') await this.#ledger.void(id, 'upstream_refused', this.#cost.vendorCost)
@@ -217,6 +215,13 @@ export class ImageCharge {
   #notRecorded(cause: unknown): Error {
     return fail('charge_not_recorded', { charge: this.#terms.id }, { cause })
   }
+}
+
+const refused = { index: 0, source: 'told', width: null, height: null, flags: ['refused'], quantity: 1 } as const
+
+/** @throws Error when a line was not written, because its charge has ended */
+function demandKept(kept: readonly boolean[]): void {
+  if (!kept.every(Boolean)) throw new Error('the charge was no longer open when its line was written')
 }
 
 /** What was seen stays with the charge: who decides about it reads it there. */

@@ -41,6 +41,8 @@ routes:
 }
 
 type Sold = Started & {
+  /** What the next answer says of itself. */
+  readonly tell: (told: Telling) => void
   /** A request whose answer has these pictures and tells this of itself; its status and text. */
   readonly buy: (
     fields: { readonly [name: string]: Json },
@@ -61,6 +63,7 @@ function sold(title: string, yaml: string, run: (t: Test, shop: Sold) => Promise
     const started = await start(t, { yaml, upstreams: ['alpha'], plugins: [telling.plugin] })
     await run(t, {
       ...started,
+      tell: telling.next,
       async buy(fields, told, answer, status = 200) {
         telling.next(told)
         started.upstream.answerOnce(res => {
@@ -142,10 +145,10 @@ sold(
       charge?.lines.map(({ tier, quantity, price }) => [tier, quantity, price]),
       [
         ['image', null, '0.03'],
-        ['image', null, '0.03'],
         ['input_image', 2, '0.006'],
         ['input_megapixel', 4, '0.04'],
         ['request', 1, '0.0005'],
+        ['image', null, '0.03'],
       ],
     )
   },
@@ -285,6 +288,56 @@ sold('the price list and explain say all of it', telled, async (t, { url, quoteO
     beside: [{ name: 'input_text', price_at: /gateway\.yaml:\d+$/ }, {}],
   })
 })
+
+const streamed = yamlOf(
+  '{ lines: [{ per: request }, { per: megapixel, max: 4 }, { per: second, from: seconds, max: 60 }] }',
+  '{ image: "0.01", request: "0.001", megapixel: "0.1", second: "0.0001" }',
+  'facts: { seconds: metrics.seconds }',
+).replace('    n_max: 4', '    n_max: 4\n    streams: [image.generate]')
+
+sold(
+  'images of a stream are charged as they pass, with what belongs to each, and a cut one for what came',
+  streamed,
+  async (t, { upstream, post, charges, tell }) => {
+    const event = (size: number) =>
+      `event: image_generation.completed\ndata: ${JSON.stringify({ type: 'image_generation.completed', ...picture(size, size) })}\n\n`
+    const rows = async () =>
+      (await charges(1))[0]?.lines.map(({ index, tier, quantity, price, flags }) => [
+        index,
+        tier,
+        quantity,
+        price,
+        ...flags,
+      ])
+    for (const whole of [true, false]) {
+      tell({ facts: { seconds: 2.5 } })
+      upstream.answerOnce(res => {
+        res.writeHead(200, { 'content-type': 'text/event-stream' })
+        res.write(event(1000))
+        res.write(event(500), () => (whole ? res.end('data: [DONE]\n\n') : res.destroy()))
+      })
+      const answered = await post('/v1/images/generations', { model: 'm-1', prompt: 'a boat', n: 2, stream: true })
+      await answered.text().catch(() => undefined)
+      t.same(
+        await rows(),
+        [
+          [0, 'image', null, '0.01'],
+          [1, 'megapixel', 1_000_000, '0.10'],
+          [2, 'request', 1, '0.001'],
+          [3, 'image', null, '0.01'],
+          [4, 'megapixel', 250_000, '0.025'],
+          [5, 'second', 2500, '0.00025'],
+        ],
+        caseName({ whole }),
+      )
+      t.match(
+        await charges(1),
+        [{ state: 'settled', amount: '0.14625', count: 2, delivery: whole ? /confirmed/ : 'partial' }],
+        caseName({ whole }),
+      )
+    }
+  },
+)
 
 const described = yamlOf(
   `
