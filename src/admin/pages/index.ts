@@ -154,17 +154,28 @@ function readFields(query: PageAsk['query']): Calculation['fields'] {
   return Object.fromEntries(given.slice(0, fieldsMax))
 }
 
-/** A body with a member at each path. */
+type Tree = Map<string, Tree | string>
+
+/** A body with a member at each path; of two that would stand in one place the latter. */
 function nest(fields: Calculation['fields']): { readonly [name: string]: Json } {
-  const body = new Map<string, Json>()
+  const body: Tree = new Map()
   for (const [path, value] of Object.entries(fields)) {
-    const [first = '', ...rest] = path.split('.')
-    const inner = body.get(first)
-    const member = rest.toReversed().reduce<Json>((held, name) => Object.fromEntries([[name, held]]), value)
-    const isBoth = typeof inner === 'object' && inner !== null && typeof member === 'object' && member !== null
-    body.set(first, isBoth ? { ...inner, ...member } : member)
+    const names = path.split('.')
+    const last = names.pop() ?? ''
+    let at = body
+    for (const name of names) {
+      const inner = at.get(name)
+      const next: Tree = inner instanceof Map ? inner : new Map<string, Tree | string>()
+      at.set(name, next)
+      at = next
+    }
+    at.set(last, value)
   }
-  return Object.fromEntries(body)
+  return toJson(body)
+}
+
+function toJson(tree: Tree): { readonly [name: string]: Json } {
+  return Object.fromEntries([...tree].map(([name, value]) => [name, value instanceof Map ? toJson(value) : value]))
 }
 
 function calculate({ parts }: PageAsk, { model, operation, size, n, fields }: Calculation): Calculated {
