@@ -221,7 +221,6 @@ export class ImageCharge {
 
 const refused = { index: 0, source: 'told', width: null, height: null, flags: ['refused'], quantity: 1 } as const
 
-/** @throws Error when a line was not written, because its charge has ended */
 /** Of a link the pixels that it leads to, where somebody has looked. */
 function measured(image: FoundImage, told: Told | undefined): FoundImage {
   const head = image.kind === 'link' ? told?.heads.get(image.index) : undefined
@@ -230,6 +229,7 @@ function measured(image: FoundImage, told: Told | undefined): FoundImage {
   return found.kind === 'size' ? { ...image, size: found.size } : image
 }
 
+/** @throws Error when a line was not written, because its charge has ended */
 function demandKept(kept: readonly boolean[]): void {
   if (!kept.every(Boolean)) throw new Error('the charge was no longer open when its line was written')
 }

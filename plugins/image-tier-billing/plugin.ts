@@ -155,7 +155,8 @@ export const imageTierBilling = definePlugin({
         // Another exchange has ended it: what it paid for is handed out, and charged no more.
         if (stored?.state !== 'reserved') return
         const { n, rule } = stored
-        const terms = { id: ex.id, rule: rule as TierRule, n, ...leavingOf(facet), told: () => ex.slots.get(toldSlot) }
+        const told = () => ex.slots.get(toldSlot)
+        const terms = { id: ex.id, rule: rule as TierRule, n, ...leavingOf(facet), told }
         ex.slots.put(billingSlot, {
           charge: new ImageCharge(ledger, terms, host.clock),
           n,

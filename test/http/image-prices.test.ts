@@ -98,7 +98,7 @@ const grid = '{ "low 1k": "0.04", "low 2k": "0.06", "high 1k": "0.08", "high 2k"
 sold(
   'quality and resolution set the price, and what has no price is refused before an upstream hears of it',
   yamlOf('{ price_by: [quality, resolution] }', grid),
-  async (t, { buy, charges, quoteOf, upstream, get, key }) => {
+  async (t, { buy, charges, quoteOf, upstream, get, key, url }) => {
     const data = [picture(64, 64), picture(3000, 64)]
     t.match(await buy({ quality: 'high', resolution: '2K', n: 2 }, {}, { data }), { status: 200 })
     const [charge] = await charges(1)
@@ -117,6 +117,10 @@ sold(
     t.equal(refused.status, 400)
     t.match(refused.text, /no price for quality ultra; it has prices for low, high/)
     t.match(JSON.parse(refused.text), { error: { code: 'price_unknown', param: 'quality' } })
+    const page = async (fields: string) =>
+      (await fetch(`${url}/pricing?lang=en&model=m-1&n=2&operation=image.generate${fields}`)).text()
+    t.match(await page('&field.quality=low&field.resolution=2k'), /2 × 0\.06 = .*0\.12/s)
+    t.match(await page('&field.quality=low'), 'no price for resolution not given')
     t.equal(upstream.received.length, heard, 'nothing was sent')
     const told = await get(`/v1/charges/${charge?.id}`, { authorization: `Bearer ${key}` })
     t.match(await told.json(), { vendor_cost: null, tier: 'high 2k' })
@@ -287,6 +291,15 @@ sold('the price list and explain say all of it', telled, async (t, { url, quoteO
     prices: { 'low 1k': '0.04', 'high 2k': '0.12' },
     beside: [{ name: 'input_text', price_at: /gateway\.yaml:\d+$/ }, {}],
   })
+  const calculated = async (query: string) =>
+    (await fetch(`${url}/pricing?lang=en&model=m-1&n=2&size=512x512&operation=image.generate${query}`)).text()
+  t.match(
+    await calculated('&field.quality=low'),
+    /≤ .*0\.322/s,
+    'the calculator reckons with the fields that prices go by',
+  )
+  t.match(await calculated('&field.quality=high'), /≤ .*0\.322/s)
+  t.match(await calculated(''), /≤ .*0\.322/s, 'what is not given costs what is otherwise said')
 })
 
 const streamed = yamlOf(

@@ -38,6 +38,49 @@ function renderModel(name: string, reaches: readonly TierReach[]): string {
   return pages.renderPricing({ language: 'en', list: { currency: 'USD', models: [model] }, calculation: undefined })
 }
 
+t.test(
+  '[10.3] the page of prices shows prices by several values, factors, and what is charged beside images',
+  async t => {
+    const model: PricedModel = {
+      name: 'm-1',
+      family: 'a family',
+      operations: ['image.generate'],
+      free: false,
+      notes: { en: [], zh: [] },
+      images: {
+        tiers: ['low 1k', 'high 2k'].map(tier => ({ tier, longEdgeMax: null, price: '0.02', reach: { kind: 'yes' } })),
+        tierFrom: ['told', 'output'],
+        otherwise: 'high 2k',
+        by: ['quality', 'tier'],
+        times: [{ when: 'draft: true', by: '0.5' }],
+        beside: [
+          { name: 'first_megapixel', per: 'megapixel', unit: 1, price: '0.03', at: 'gateway.yaml:9', once: false },
+        ],
+        sizes: [],
+        labels: [],
+      },
+      units: [],
+    }
+    const list = { currency: 'USD', models: [model] }
+    const asked = { model: 'm-1', operation: 'image.generate', size: '', n: '1', fields: { quality: 'ultra' } }
+    const calculation = { asked, result: { kind: 'refused', message: 'no price for quality ultra' } } as const
+    const english = pages.renderPricing({ language: 'en', list, calculation })
+    t.match(
+      english,
+      'The price of an image is that of its quality and tier; the tier is told by what the answer says, else by the image',
+    )
+    t.match(english, '× 0.5 where draft: true')
+    t.match(english, /<th[^>]*>high 2k<\/th>/)
+    t.match(english, /first_megapixel<\/th>.*megapixel.*with each image.*0\.03/s)
+    t.match(english, /name="field\.quality" value="ultra"/)
+    t.match(english, '<option value="low">')
+    t.match(english, 'field.quality=ultra', 'the other language is asked the same')
+    const chinese = pages.renderPricing({ language: 'zh', list, calculation })
+    t.match(chinese, '图片的价格由 quality 和 tier 决定；档位依据应答所述尺寸，其次为返回的图片。')
+    t.match(chinese, /每张图片.*0\.03/s)
+  },
+)
+
 t.test('a page takes markup from nobody but itself', async t => {
   const hostile = `<a href="x" title='y'>&</a>`
   const page = renderModel(hostile, [])

@@ -141,7 +141,7 @@ await t.test('[10.3] a database of before answers were kept with lines goes on, 
     'DROP TRIGGER charge_terminal; ALTER TABLE line DROP COLUMN told; ALTER TABLE charge DROP COLUMN vendor_cost',
   )
   old.db.exec(migrations[0]?.find(statement => statement.startsWith('CREATE TRIGGER charge_terminal')) ?? '')
-  old.db.exec('PRAGMA user_version = 8')
+  old.db.exec('PRAGMA user_version = 9')
   old.close()
   const again = await openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'gateway' })
   t.teardown(() => again.close())

@@ -21,7 +21,7 @@ t.test('the page of recipes says what was tried, and what cannot be had', async 
   const recipes = new Map(await Promise.all(pages.map(async page => [page, await readRecipe(page)] as const)))
   const table = writeTable(({ page, model }) => {
     const { texts = [], fragments = [] } = recipes.get(page) ?? {}
-    const block = fragments.findIndex(({ models }) => Object.hasOwn((models ?? {}), model))
+    const block = fragments.findIndex(({ models }) => Object.hasOwn(models ?? {}, model))
     return (texts[block] ?? '').trimEnd().split('\n').length
   })
   t.comment(`\n${table}`)

@@ -1,4 +1,4 @@
-import { Failure, type Plan, type Schema } from '../../kit/index.ts'
+import { Failure, type Json, type Plan, type Schema } from '../../kit/index.ts'
 import { type AnyRoute, type Ask, defineRoute, Reply } from '../api.ts'
 import { notBuilt } from '../not-built.ts'
 import { apiWords } from '../openapi/api-words.ts'
@@ -132,12 +132,62 @@ function readCalculation({ query, parts }: PageAsk): Calculation | undefined {
   if (typeof query['model'] !== 'string') return undefined
   const sizes = parts.prices(parts.plan()).models.flatMap(({ images }) => images?.sizes ?? [])
   const operation = text('operation', sizes[0]?.operation ?? '')
-  return { model: text('model', ''), operation, size: text('size', '').trim(), n: text('n', '1') }
+  return {
+    model: text('model', ''),
+    operation,
+    size: text('size', '').trim(),
+    n: text('n', '1'),
+    fields: readFields(query),
+  }
 }
 
-function calculate({ parts }: PageAsk, { model, operation, size, n }: Calculation): Calculated {
+const fieldPrefix = 'field.'
+const fieldsMax = 16
+
+/** Fields that prices go by, as the form names them: `field.quality`. A dot in a name leads into a member. */
+function readFields(query: PageAsk['query']): Calculation['fields'] {
+  const given = Object.entries(query).flatMap(([name, value]): readonly (readonly [string, string])[] => {
+    const field = name.slice(fieldPrefix.length)
+    const isGiven = name.startsWith(fieldPrefix) && field !== '' && typeof value === 'string' && value !== ''
+    return isGiven ? [[field, value.slice(0, 200)]] : []
+  })
+  return Object.fromEntries(given.slice(0, fieldsMax))
+}
+
+type Tree = Map<string, Tree | string>
+
+/** A body with a member at each path; of two that would stand in one place the latter. */
+function nest(fields: Calculation['fields']): { readonly [name: string]: Json } {
+  const body: Tree = new Map()
+  for (const [path, value] of Object.entries(fields)) {
+    const names = path.split('.')
+    const last = names.pop() ?? ''
+    let at = body
+    for (const name of names) {
+      const inner = at.get(name)
+      const next: Tree = inner instanceof Map ? inner : new Map<string, Tree | string>()
+      at.set(name, next)
+      at = next
+    }
+    at.set(last, value)
+  }
+  return toJson(body)
+}
+
+function toJson(tree: Tree): { readonly [name: string]: Json } {
+  return Object.fromEntries([...tree].map(([name, value]) => [name, value instanceof Map ? toJson(value) : value]))
+}
+
+function calculate({ parts }: PageAsk, { model, operation, size, n, fields }: Calculation): Calculated {
   if (!/^[1-9]\d{0,8}$/.test(n)) return { kind: 'wrong_count' }
-  const request = { model, operation, size: size === '' ? undefined : size, quality: undefined, n: Number(n) }
+  const request = {
+    model,
+    operation,
+    size: size === '' ? undefined : size,
+    quality: undefined,
+    n: Number(n),
+    fields: nest(fields),
+  }
   try {
     return { kind: 'explained', explained: parts.explain(parts.plan(), request) }
   } catch (error) {

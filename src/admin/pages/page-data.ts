@@ -8,6 +8,8 @@ export type Calculation = {
   readonly operation: string
   readonly size: string
   readonly n: string
+  /** Fields that prices go by, by their names; those that were filled in. */
+  readonly fields: { readonly [name: string]: string }
 }
 
 /** What came of it: the explanation, the words of the refusal that a caller would get, or a number that is none. */

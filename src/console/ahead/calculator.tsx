@@ -20,6 +20,7 @@ export function Calculator({ models, currency, calculation }: CalculatorProps) {
   const rows = models.flatMap(({ images }) => images.sizes)
   const labels = unique(models.flatMap(({ images }) => images.labels))
   const asked = calculation?.asked
+  const names = unique(models.flatMap(({ images }) => images.by ?? [])).filter(name => name !== 'tier')
   return (
     <section class="card" aria-labelledby="calculator">
       <h2 id="calculator">{t('pricing.calculator')}</h2>
@@ -51,6 +52,20 @@ export function Calculator({ models, currency, calculation }: CalculatorProps) {
             />
           )}
         </Labelled>
+        {names.map(name => (
+          <Labelled key={name} label={name}>
+            {id => (
+              <input
+                id={id}
+                name={`field.${name}`}
+                value={asked?.fields[name] ?? ''}
+                list={`values-${name}`}
+                maxLength={100}
+                autocomplete="off"
+              />
+            )}
+          </Labelled>
+        ))}
         <Labelled label={t('play.n')}>
           {id => <input id={id} name="n" type="number" min="1" value={asked?.n ?? '1'} inputMode="numeric" required />}
         </Labelled>
@@ -60,6 +75,13 @@ export function Calculator({ models, currency, calculation }: CalculatorProps) {
         <datalist id="sizes">
           {unique(rows.map(row => row.asked)).map(size => size !== null && <option key={size} value={size} />)}
         </datalist>
+        {names.map(name => (
+          <datalist key={name} id={`values-${name}`}>
+            {valuesOf(models, name).map(value => (
+              <option key={value} value={value} />
+            ))}
+          </datalist>
+        ))}
         <p class="hint" id="size-hint">
           {t('pricing.size.hint', { labels: labels.map(label => t('pricing.size.label', { label })).join('') })}
         </p>
@@ -67,6 +89,16 @@ export function Calculator({ models, currency, calculation }: CalculatorProps) {
       {calculation && <Result of={calculation.result} currency={currency} />}
     </section>
   )
+}
+
+/** The values of a field that have prices. */
+function valuesOf(models: readonly ImageModel[], name: string): readonly string[] {
+  const values = models.flatMap(({ images: { by = [], tiers } }) => {
+    const place = by.indexOf(name)
+    const words = tiers.map(({ tier }) => (by.length === 1 ? [tier] : tier.split(/\s+/)))
+    return place < 0 ? [] : words.filter(({ length }) => length === by.length).map(own => own[place] ?? '')
+  })
+  return unique(values)
 }
 
 function Select({
@@ -106,7 +138,7 @@ function Result({ of, currency }: { readonly of: Calculated; readonly currency: 
     )
   const { quote, expected_size: size, mismatch } = of.explained
   if (!quote) return <p class="note">{t('pricing.undecided')}</p>
-  const { n, tier, source, price, expected, at_most: atMost } = quote
+  const { n, tier, source, price, expected, at_most: atMost, beside } = quote
   const sentences = [
     tier === null ? t('pricing.undecided') : tWhy(tier, source),
     size === null ? '' : t('pricing.comes_back', { size }),
@@ -121,7 +153,8 @@ function Result({ of, currency }: { readonly of: Calculated; readonly currency: 
           </>
         ) : (
           <>
-            {n} × {price} = <Money amount={expected} currency={currency} />
+            {beside ? '' : `${n} × ${price} = `}
+            <Money amount={expected} currency={currency} />
           </>
         )}
       </span>
@@ -132,6 +165,7 @@ function Result({ of, currency }: { readonly of: Calculated; readonly currency: 
 }
 
 const sources = {
+  told: 'pricing.source.told',
   output: 'pricing.source.output',
   request: 'pricing.source.request',
   default: 'pricing.source.default',

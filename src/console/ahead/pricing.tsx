@@ -21,7 +21,7 @@ export function Pricing({ of, prices }: { readonly of: PricingPage; readonly pri
       title={t('nav.pricing')}
       description={t('pricing.description')}
       path="/pricing"
-      {...(calculation && { query: calculation.asked })}
+      {...(calculation && { query: queryOf(calculation.asked) })}
     >
       <h1>{t('nav.pricing')}</h1>
       <p class="lead">{t('pricing.lead', { currency: list.currency })}</p>
@@ -29,6 +29,12 @@ export function Pricing({ of, prices }: { readonly of: PricingPage; readonly pri
       <div class="chapters" dangerouslySetInnerHTML={{ __html: prices }} />
     </Document>
   )
+}
+
+/** What was asked, as the address has it. */
+function queryOf({ fields, ...asked }: NonNullable<PricingPage['calculation']>['asked']) {
+  const named = Object.entries(fields).map(([name, value]) => [`field.${name}`, value] as const)
+  return { ...asked, ...Object.fromEntries(named) }
 }
 
 /** What everything costs: by the image, and by use. */

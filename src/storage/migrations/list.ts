@@ -6,8 +6,8 @@ import { reviews } from './0005-reviews.ts'
 import { segments } from './0006-segments.ts'
 import { bindOldLog, logPages } from './0007-log-pages.ts'
 import { keyChanges } from './0008-key-changes.ts'
-import { told } from './0009-told.ts'
-import { jobs } from './0010-jobs.ts'
+import { jobs } from './0009-jobs.ts'
+import { told } from './0010-told.ts'
 import type { QueryProgram } from '../query.ts'
 
 /**
@@ -23,8 +23,8 @@ export const migrations: readonly (readonly string[])[] = [
   segments,
   logPages,
   keyChanges,
-  told,
   jobs,
+  told,
 ]
 
 /** What no statement can say, by the number of the migration that it belongs behind. */

@@ -69,6 +69,11 @@ export function Quote({ asked }: { readonly asked: Asked }) {
               {quote.n} × {quote.price} ({quote.tier}){quote.price_at && <code> {quote.price_at}</code>}
             </span>
           )}
+          {quote.beside?.map(({ name, price, price_at }) => (
+            <span key={name} class="quiet">
+              + {name} {price} <code>{price_at}</code>
+            </span>
+          ))}
         </div>
       )}
       {comesBack && <p>{t('quote.comes_back', { size: comesBack })}</p>}
