@@ -38,13 +38,17 @@ export async function* follow(link: LinkToFollow, following: Following): AsyncGe
   const { rule, onHead } = following
   const asLink = Buffer.from(`"url":${JSON.stringify(link.url)}`)
   const chunks = await openLink(link.url, following)
-  if (!chunks) return yield asLink
+  if (!chunks) {
+    yield asLink
+    return
+  }
   const head = await readHead(chunks, rule.do === 'measure' ? headBytes : magicBytes)
   const isPicture = head !== undefined && sniff(head).type.startsWith('image/')
   if (isPicture) onHead(link.index, head)
   if (!isPicture || rule.do === 'measure') {
     await chunks.return?.()
-    return yield asLink
+    yield asLink
+    return
   }
   yield Buffer.from('"b64_json":"')
   yield* toBase64(joined(head, chunks))
