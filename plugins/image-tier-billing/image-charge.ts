@@ -133,6 +133,11 @@ export class ImageCharge {
     return this.#shape
   }
 
+  /** Another plugin has not recognised the answer. */
+  see(shape: string): void {
+    this.#shape ??= shape
+  }
+
   /** The answer may hold an image that nobody has counted: a person is to see what it comes to, and its hold waits. */
   unrecognised(shape: string): Failure {
     this.#broken = true

@@ -83,6 +83,8 @@ export const imageTierBilling = definePlugin({
 
     async function settle(ex: Exchange, outcome: Outcome, { charge, stage }: Billing): Promise<void> {
       try {
+        // Whoever has read the answer before this plugin may have found nothing in it that is known.
+        if (ex.notes.unrecognised) charge.see(ex.notes.unrecognised.shape)
         await charge.settle(outcome)
       } catch (cause) {
         // Nothing is lost: the hold stays until recovery or the lease ends it.

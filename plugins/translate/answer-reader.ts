@@ -1,7 +1,7 @@
 import { type JsonVisitor, JsonWalk } from '../../src/wire/index.ts'
 import { hold } from './conditions.ts'
 import type { Place, Reading } from './describe.ts'
-import { fail } from './errors.ts'
+import { fail, undescribed } from './errors.ts'
 import type { Path } from './paths.ts'
 import { objectMark, Values } from './values.ts'
 import { parseSize } from './parse-size.ts'
@@ -79,8 +79,8 @@ export class AnswerReader implements JsonVisitor {
     this.#at += chunk.length
     const { fault, foreign, followed } = this.#walk
     if (fault !== undefined) throw fail('upstream_answer_unreadable', { why: fault })
-    if (foreign) throw fail('upstream_answer_undescribed', { shape: 'no JSON object' })
-    if (followed) throw fail('upstream_answer_undescribed', { shape: 'something behind the JSON object' })
+    if (foreign) throw undescribed('no JSON object')
+    if (followed) throw undescribed('something behind the JSON object')
   }
 
   /** @throws Failure upstream_answer_unreadable where it is not whole */

@@ -1,7 +1,7 @@
 import { type Asker, type Converse, Failure, type Heard, type Spoken, type Told } from '../../src/kit/index.ts'
 import type { Claim } from './answer-reader.ts'
 import type { Reading } from './describe.ts'
-import { fail } from './errors.ts'
+import { fail, shapeOf } from './errors.ts'
 import { follow, type LinkRule } from './follow-link.ts'
 import { PictureWriter } from './picture-writer.ts'
 import { readAnswer, type Reader } from './read-answer.ts'
@@ -143,6 +143,7 @@ function begin(asker: Asker, asks: Terms['asks'], i: number): Promise<Heard> {
 }
 
 function recognised(error: unknown, { onUnrecognised }: Terms): unknown {
-  if (error instanceof Failure && error.code === 'upstream_answer_undescribed') onUnrecognised(error.message)
+  const shape = shapeOf(error)
+  if (shape !== undefined) onUnrecognised(shape)
   return error
 }

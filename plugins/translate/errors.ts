@@ -1,4 +1,4 @@
-import { type ErrorTable, failures } from '../../src/kit/index.ts'
+import { type ErrorTable, type Failure, failures } from '../../src/kit/index.ts'
 
 export const errors = {
   picture_is_link: {
@@ -44,3 +44,17 @@ export const errors = {
 } as const satisfies ErrorTable
 
 export const fail = failures(errors)
+
+const shapes = new WeakMap<Error, string>()
+
+/** An answer that no description covers; `shape` says what it looked like, for people. */
+export function undescribed(shape: string): Failure {
+  const failure = fail('upstream_answer_undescribed', { shape })
+  shapes.set(failure, shape)
+  return failure
+}
+
+/** What such an answer looked like. */
+export function shapeOf(error: unknown): string | undefined {
+  return error instanceof Error ? shapes.get(error) : undefined
+}

@@ -1,7 +1,7 @@
 import { RecordReader, type RecordVisitor } from '../../src/wire/index.ts'
 import { AnswerReader, type Claim, writeHeld } from './answer-reader.ts'
 import type { Reading, StreamReading } from './describe.ts'
-import { fail } from './errors.ts'
+import { undescribed } from './errors.ts'
 import type { PictureWriter } from './picture-writer.ts'
 import { Refused } from './refused.ts'
 import type { Values } from './values.ts'
@@ -27,7 +27,7 @@ export class EventReader implements RecordVisitor {
   readonly #unknown = new Set<string>()
 
   constructor(reading: Reading, writer: PictureWriter, claim: Claim, values: Values) {
-    if (!reading.stream) throw fail('upstream_answer_undescribed', { shape: 'a stream of events' })
+    if (!reading.stream) throw undescribed('a stream of events')
     this.#reading = reading
     this.#stream = reading.stream
     this.#writer = writer
@@ -86,8 +86,7 @@ export class EventReader implements RecordVisitor {
     else if (role === 'error') throw new Refused(this.#reason(record, stream), { status: 502, code: type })
     else if (role === undefined) {
       // What may be a picture and has no role would be given away, or lost.
-      if (record.held.length > 0)
-        throw fail('upstream_answer_undescribed', { shape: `a picture in an event '${type.slice(0, 60)}'` })
+      if (record.held.length > 0) throw undescribed(`a picture in an event '${type.slice(0, 60)}'`)
       if (this.#unknown.size < 8) this.#unknown.add(type.slice(0, 60))
     }
   }

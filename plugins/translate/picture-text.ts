@@ -1,4 +1,4 @@
-import { fail } from './errors.ts'
+import { fail, undescribed } from './errors.ts'
 import type { PictureFacts } from './picture-writer.ts'
 
 /** What stands before the base64 of a data: URL is no longer. */
@@ -50,8 +50,7 @@ export class PictureText {
 
   #asLink(): readonly Buffer[] {
     this.#kind = 'link'
-    if (this.#opening.length > linkBytesMax)
-      throw fail('upstream_answer_undescribed', { shape: 'a link longer than any' })
+    if (this.#opening.length > linkBytesMax) throw undescribed('a link longer than any')
     return []
   }
 
@@ -62,7 +61,7 @@ export class PictureText {
       const comma = text.indexOf(',')
       if (comma < 0 && !isWhole && text.length < openingCharsMax) return undefined
       if (comma < 0 || !/;\s*base64\s*$/i.test(text.slice(0, comma)))
-        throw fail('upstream_answer_undescribed', { shape: 'a data: URL that is not base64' })
+        throw undescribed('a data: URL that is not base64')
       return this.#asBase64(text.slice(comma + 1))
     }
     if (!isWhole && text.length < 'https://'.length) return undefined

@@ -4,7 +4,7 @@ import { hold } from './conditions.ts'
 import { isHeader, type Reading } from './describe.ts'
 import { add, multiply } from './decimal.ts'
 import { readError } from './error-answer.ts'
-import { fail } from './errors.ts'
+import { undescribed } from './errors.ts'
 import { EventReader } from './event-reader.ts'
 import type { LinkToFollow } from './follow-link.ts'
 import type { PictureWriter } from './picture-writer.ts'
@@ -79,7 +79,7 @@ async function* written({ writer, follow }: Reader): AsyncGenerator<Buffer> {
 }
 
 function unrecognised(shape: string): Error {
-  return fail('upstream_answer_undescribed', { shape: shape.slice(0, 120) })
+  return undescribed(shape.slice(0, 120))
 }
 
 /** The answer had no picture: it is a refusal, or none that is known. */

@@ -1,5 +1,5 @@
 import { type Heard, sniff } from '../../src/kit/index.ts'
-import { fail } from './errors.ts'
+import { undescribed } from './errors.ts'
 import type { PictureWriter } from './picture-writer.ts'
 import { toBase64 } from './to-base64.ts'
 
@@ -40,6 +40,5 @@ async function* checked(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 }
 
 function checkPicture(head: Buffer): void {
-  if (!sniff(head).type.startsWith('image/'))
-    throw fail('upstream_answer_undescribed', { shape: 'bytes that are no picture' })
+  if (!sniff(head).type.startsWith('image/')) throw undescribed('bytes that are no picture')
 }

@@ -53,6 +53,10 @@ function described(title: string, edit: Edits, run: (t: Test, started: Started) 
     const started = await start(t, { edit, upstreams: ['maker'] })
     await run(t, started)
     await started.settled()
+    // What waits for a person holds its money until one has decided.
+    const { books } = started.gateway.storage
+    for (const { id, state } of await started.charges())
+      if (state === 'needs_review') await books.resolve(id, 'void', 'a person', 'looked at')
     t.strictSame(await checkBooks(started.gateway), [], 'the books hold')
   })
 }
@@ -216,7 +220,9 @@ described(
     t.match(text, 'upstream_answer_undescribed')
     t.match(text, 'output.picture')
     t.notMatch(text, large.slice(100, 200))
-    t.match(await charges(), [{ state: 'needs_review' }])
+    t.match(await charges(), [
+      { state: 'needs_review', reason: 'answer_unrecognised: no picture; output, output.picture', held: '0.03' },
+    ])
     t.match(await logs(), [{ error: 'upstream_answer_undescribed' }])
   },
 )
