@@ -44,7 +44,7 @@ import { replyHeaders } from './headers.ts'
 import { type BodyPace, type BodyPatience, bodyPace, discardRest, type Taken, takeBody } from './intake.ts'
 import { toLogRow } from './log-row.ts'
 import { orderCandidates } from './order-candidates.ts'
-import { addressOf, outgoingHeaders, shapeOutbound } from './outbound.ts'
+import { addressOf, callOf, outgoingHeaders, shapeOutbound, upstreamPath } from './outbound.ts'
 import { HookFault } from './pipeline.ts'
 import { Relay, type Relayed, writeIdleMs } from './relay.ts'
 import { CallerGone, RequestState, type Running, type Shared } from './request-state.ts'
@@ -392,13 +392,13 @@ export class Engine {
     const converse = state.running.pipeline.onAsk(ex, out, target)
     if (converse)
       return this.#converse(ex, target, converse, traced ?? {}, request => this.#transport.send(req, res, request))
-    const { method, path, headers } = addressOf(ex, target)
-    const more = { ...headers, ...out.headers, ...traced }
+    const place = callOf(ex, target)
+    const told = place || traced ? { ...out, headers: { ...place?.headers, ...out.headers, ...traced } } : out
     return this.#transport.send(req, res, {
       upstream,
-      method,
-      path,
-      headers: outgoingHeaders(ex, target, { ...out, headers: more }),
+      method: place?.method ?? ex.route.method,
+      path: upstreamPath(ex, target, place),
+      headers: outgoingHeaders(ex, target, told),
       body: out.body,
       reuse: upstream.reuse ?? ex.route.reuse ?? true,
     })

@@ -28,6 +28,8 @@ export function requestHeaders(
   const { list: fixed, names } = fixedHeaders(upstream)
   const list = [...fixed]
   for (const name of requestPass) {
+    // What the file fixes for this call stands in its place.
+    if (more[name] !== undefined) continue
     const value = head.headers[name]
     if (typeof value === 'string' && !unreadable.test(value)) list.push(name, value)
   }

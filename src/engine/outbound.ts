@@ -19,29 +19,33 @@ export type Address = {
   readonly headers: { readonly [name: string]: string }
 }
 
-/** What the upstream says of the operation comes before what the family says, and that before the route. */
+/** Where the file says that an operation is asked for; undefined where it is at the route's own path. */
+export function callOf({ route: { operation } }: Exchange, { upstream, family }: Target): Call | undefined {
+  // What the upstream says comes before what the family says.
+  return upstream.calls?.get(operation) ?? family.calls?.get(operation)
+}
+
 export function addressOf(ex: Exchange, target: Target): Address {
-  const { route } = ex
-  const { upstream, family } = target
-  const call = upstream.calls?.get(route.operation) ?? family.calls?.get(route.operation)
-  if (call) return callAddress(call, ex, target)
-  const { upstreamPath: template } = route
-  const path = template.includes('{') ? fillPath(template, { ...ex.params, model: target.sendAs }) : template
+  const call = callOf(ex, target)
   return {
-    method: route.method,
-    path: withQuery(path, upstreamQuery(ex.head.query, target.upstream)),
-    headers: noHeaders,
+    method: call?.method ?? ex.route.method,
+    path: upstreamPath(ex, target, call),
+    headers: call?.headers ?? noHeaders,
   }
 }
 
-function callAddress({ path, method, query, headers, stream }: Call, ex: Exchange, target: Target): Address {
+/** Path and query as the upstream gets them. */
+export function upstreamPath(ex: Exchange, target: Target, call: Call | undefined): string {
+  if (call) return callPath(call, ex, target)
+  const { upstreamPath: template } = ex.route
+  const path = template.includes('{') ? fillPath(template, { ...ex.params, model: target.sendAs }) : template
+  return withQuery(path, upstreamQuery(ex.head.query, target.upstream))
+}
+
+function callPath({ path, query, stream }: Call, ex: Exchange, target: Target): string {
   const template = (target.stream ? stream.path : undefined) ?? path
   const given = new URLSearchParams((target.stream ? stream.query : undefined) ?? query)
-  return {
-    method: method ?? ex.route.method,
-    path: withQuery(fillPath(template, { ...ex.params, model: target.sendAs }), given.toString()),
-    headers,
-  }
+  return withQuery(fillPath(template, { ...ex.params, model: target.sendAs }), given.toString())
 }
 
 const noHeaders = {}
