@@ -1,8 +1,8 @@
 import { type Diagnostic, type Family, type Model, toldNames } from '../../src/kit/index.ts'
-import { otherNames, pricesOf, wordsOf } from './build-rule.ts'
+import { otherNames, pricesOf } from './build-rule.ts'
 import { note, problem } from './diagnostic.ts'
 import { isUnseen, unseenIn } from './inspect-lines.ts'
-import { imageLabel, sameLabel } from './price-image.ts'
+import { imageLabel, sameLabel, wordsOf } from './price-image.ts'
 import type { BillingFacet } from './schema.ts'
 
 /** Combinations that are named; the others are counted. */
