@@ -118,6 +118,7 @@ function unusedPrices(
         'price_unused',
         `the price for ${label} ${what} of family ${family.name}, so no image is ever charged it`,
         ['prices', label],
+        price_by ? `name it by ${price_by.join(' and ')}, with a blank between, or leave it out` : 'leave it out',
       )
     })
 }
