@@ -1,5 +1,5 @@
 import { type Body, type Family, type ForwardRule, type Json, readField } from '../../src/kit/index.ts'
-import { pathOfName, valuesAt } from './count-paths.ts'
+import { pathOfName, readJsonText, valuesAt } from './count-paths.ts'
 import { fail } from './errors.ts'
 
 /** Of a text that the caller made up a rule keeps so much; no name of a price is longer. */
@@ -16,10 +16,37 @@ export type Sent = { readonly body: Body; readonly family: Family; readonly oper
 export function readAsked({ body, family, operation }: Sent, path: string): string | undefined {
   const [first = ''] = path.split('.')
   if (!isForwarded(family.forward.get(operation), first)) return undefined
+  if (path.includes('.') && isDoubled(body, path)) throw fail('price_field_repeated', { field: path }, { param: path })
   const texts = new Set(valuesAt(body, path).flatMap(({ value }) => textOf(value) ?? []))
   if (texts.size > 1) throw fail('price_field_repeated', { field: path }, { param: path })
   const [text] = texts
   return text
+}
+
+/** Whether a member, or one that it stands in, can be read in two ways; at the top of JSON none can. */
+function isDoubled(body: Body, path: string): boolean {
+  if (body.kind === 'json') {
+    const seen = new Set<string>()
+    let doubled = false
+    body.json.prune((_name, pathOf) => {
+      const at = pathOf()
+      if (at !== path && !path.startsWith(`${at}.`)) return false
+      doubled ||= seen.has(at)
+      seen.add(at)
+      return false
+    })
+    return doubled
+  }
+  if (body.kind !== 'form') return false
+  const [first = '', ...rest] = path.split('.')
+  // Of a text that is JSON: the same name twice, wherever, and names that are written with escapes.
+  const inner = body.parts.filter(
+    part => part.kind === 'text' && part.name === first && readJsonText(part) !== undefined,
+  )
+  return inner.some(part => {
+    const text = part.kind === 'text' ? part.value : ''
+    return text.includes(String.raw`\u`) || rest.some(name => text.split(`"${name}"`).length > 2)
+  })
 }
 
 export function isForwarded(rule: ForwardRule | undefined, name: string): boolean {

@@ -2,7 +2,7 @@ import { type AskedSize, type Model, type TierRule, toldNames } from '../../src/
 import { readAsked, type Sent } from './asked.ts'
 import { fail } from './errors.ts'
 import { lineRules, type Measured, nameOf, priceRow } from './line-rules.ts'
-import { imageLabel, sameLabel } from './price-image.ts'
+import { imageLabel, sameLabel, wordsOf } from './price-image.ts'
 import type { BillingFacet } from './schema.ts'
 import { requestedTierOf } from './tier.ts'
 
@@ -109,10 +109,6 @@ export function pricesOf(facet: BillingFacet, model: Model, by: readonly string[
     return !others.has(label) && (by.length === 1 || wordsOf(label).length === by.length)
   })
   return labels.map(label => ({ label, ...priceRow(model, label) }))
-}
-
-export function wordsOf(label: string): readonly string[] {
-  return label.trim().split(/\s+/)
 }
 
 /** Names of prices that are of no image. */

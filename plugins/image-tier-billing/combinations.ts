@@ -1,9 +1,8 @@
 import type { Micros, Model, TierRule } from '../../src/kit/index.ts'
 import { multiply, raises } from './decimals.ts'
 import { fail } from './errors.ts'
-import { applies, dearestOf, labelOf, priceOf, sameLabel, valueOf } from './price-image.ts'
+import { applies, dearestOf, isSameWord, labelOf, priceOf, sameLabel, valueOf, wordsOf } from './price-image.ts'
 import { rateTier } from './tier.ts'
-import { wordsOf } from './build-rule.ts'
 
 type Rule = Omit<TierRule, 'warnings'>
 
@@ -93,7 +92,7 @@ function isReached(label: string, reach: Reach): boolean {
   const words = reach.length === 1 ? [label] : wordsOf(label)
   return (
     words.length === reach.length &&
-    reach.every((may, i) => may === undefined || may.some(word => word.toLowerCase() === words[i]?.toLowerCase()))
+    reach.every((may, i) => may === undefined || may.some(word => isSameWord(word, words[i] ?? '')))
   )
 }
 
@@ -110,7 +109,7 @@ export function checkCombination(rule: Rule, model: Model): void {
     const value = rule.asked?.[name]
     const may = reach[i] ?? (value === undefined ? undefined : [value])
     const known = [...new Set(labels.map(words => words[i] ?? ''))]
-    if (!may || may.some(word => known.some(one => one.toLowerCase() === word.toLowerCase()))) return
+    if (!may || may.some(word => known.some(one => isSameWord(one, word)))) return
     throw fail(
       'price_unknown',
       {

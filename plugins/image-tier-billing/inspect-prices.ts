@@ -1,8 +1,8 @@
 import { type Diagnostic, type Family, type Model, toldNames } from '../../src/kit/index.ts'
-import { otherNames, pricesOf, wordsOf } from './build-rule.ts'
+import { otherNames, pricesOf } from './build-rule.ts'
 import { note, problem } from './diagnostic.ts'
 import { isUnseen, unseenIn } from './inspect-lines.ts'
-import { imageLabel, sameLabel } from './price-image.ts'
+import { imageLabel, sameLabel, wordsOf } from './price-image.ts'
 import type { BillingFacet } from './schema.ts'
 
 /** Combinations that are named; the others are counted. */
@@ -118,6 +118,7 @@ function unusedPrices(
         'price_unused',
         `the price for ${label} ${what} of family ${family.name}, so no image is ever charged it`,
         ['prices', label],
+        price_by ? `name it by ${price_by.join(' and ')}, with a blank between, or leave it out` : 'leave it out',
       )
     })
 }

@@ -91,7 +91,21 @@ export function labelOf(values: readonly (string | undefined)[]): string | undef
 
 /** Whether two names of prices are one; `whole`: blanks within are part of the name. */
 export function sameLabel(a: string, b: string, whole: boolean): boolean {
-  return (whole ? a : a.trim().replaceAll(/\s+/g, ' ')).toLowerCase() === b.toLowerCase()
+  return isSameWord(whole ? a : wordsOf(a).join(' '), b)
+}
+
+/** The words of a name, between its blanks. */
+export function wordsOf(label: string): readonly string[] {
+  return label.trim().split(/\s+/)
+}
+
+/** Whether two words are one in any case of the Latin letters: of others there are some that only look like these. */
+export function isSameWord(a: string, b: string): boolean {
+  return a.length === b.length && lower(a) === lower(b)
+}
+
+function lower(text: string): string {
+  return text.replaceAll(/[A-Z]/g, letter => letter.toLowerCase())
 }
 
 /** The factors of an image's price that apply. */
@@ -103,12 +117,12 @@ export function applies(
   conditions: { readonly [name: string]: string | readonly string[] },
   valueAt: (name: string) => string | undefined,
 ): boolean {
-  return Object.entries(conditions).every(([name, wanted]) => isAsWanted(valueAt(name)?.toLowerCase(), wanted))
+  return Object.entries(conditions).every(([name, wanted]) => isAsWanted(valueAt(name), wanted))
 }
 
 function isAsWanted(value: string | undefined, wanted: string | readonly string[]): boolean {
   if (wanted === 'any') return value !== undefined
   if (wanted === 'none') return value === undefined
   const all = typeof wanted === 'string' ? [wanted] : wanted
-  return value !== undefined && all.some(one => one.toLowerCase() === value)
+  return value !== undefined && all.some(one => isSameWord(one, value))
 }

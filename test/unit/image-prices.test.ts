@@ -297,6 +297,38 @@ t.test('[10.3] a field of a form that is written twice, and says two things, is 
   t.end()
 })
 
+t.test(
+  '[10.3] a member that two readers could read differently, and letters that only look like others, set no price',
+  t => {
+    const { family, model } = shopOf(grid)
+    const facet = facetOf({ price_by: ['quality', 'options.resolution'] })
+    const of = (body: Body) =>
+      quote({ facet, family, model, asked: none, n: 1, sent: { body, family, operation: 'image.generate' } }).atMost
+    const json = (text: string): Body => ({ kind: 'json', json: scanObject(Buffer.from(text)) })
+    const form = (value: string): Body => {
+      const unused = () => {
+        throw new Error('not asked for')
+      }
+      const parts = [
+        { kind: 'text', name: 'quality', value: 'low' },
+        { kind: 'text', name: 'options', value },
+      ] as const
+      return { kind: 'form', parts, encode: unused, discard: () => undefined }
+    }
+    t.equal(of(json('{"quality":"low","options":{"resolution":"2k"}}')), 60)
+    t.equal(of(form('{"resolution":"2k"}')), 60)
+    const doubled = { code: 'price_field_repeated', status: 400, param: 'options.resolution' }
+    t.throws(() => of(json('{"quality":"low","options":{"resolution":"2k","resolution":"1k"}}')), doubled)
+    t.throws(() => of(json('{"quality":"low","options":{"resolution":"2k","resol\\u0075tion":"1k"}}')), doubled)
+    t.throws(() => of(form('{"resolution":"2k","resolution":"1k"}')), doubled)
+    t.throws(() => of(form('{"resolution":"2k","resol\\u0075tion":"1k"}')), doubled)
+    // The sign of Kelvin is a k in lower case.
+    t.throws(() => of(json('{"quality":"low","options":{"resolution":"1\u212a"}}')), { code: 'price_unknown' })
+    t.equal(of(json('{"quality":"LOW","options":{"resolution":"1K"}}')), 40)
+    t.end()
+  },
+)
+
 t.test('[10.3] what the answer tells stands before what was asked, and is held for', t => {
   const shop = shopOf({ ...grid, other: 200 }, { facts: { quality: 'quality' } })
   const facet = facetOf({ price_by: ['quality', 'resolution'], otherwise: 'other' })

@@ -53,17 +53,9 @@ function refuse(error: unknown): never {
 
 type Quoted = NonNullable<RequestExplanation['quote']>
 
-function describeBeside({ name, per, unit, price, price_at, once }: NonNullable<Quoted['beside']>[number]): string {
-  const count = unit === 1 ? per.replace('_', ' ') : `${unit} of a ${per}`
-  const measure =
-    per === 'megapixel' && unit > 1
-      ? 'megapixel'
-      : per === 'second'
-        ? 'second'
-        : per === 'token'
-          ? 'million tokens'
-          : count
-  return `beside     ${name}: ${price} a ${measure}, ${once ? 'once' : 'for each image'} (${price_at})`
+function describeBeside({ name, per, price, price_at, once }: NonNullable<Quoted['beside']>[number]): string {
+  const measure = per === 'token' ? 'million tokens' : per === 'input_image' ? 'picture sent' : per
+  return `beside     ${name}: ${price} per ${measure}, ${once ? 'once' : 'for each image'} (${price_at})`
 }
 
 function describe(found: RequestExplanation): string {

@@ -140,7 +140,7 @@ function Result({ of, currency }: { readonly of: Calculated; readonly currency: 
   if (!quote) return <p class="note">{t('pricing.undecided')}</p>
   const { n, tier, source, price, expected, at_most: atMost, beside } = quote
   const sentences = [
-    tier === null ? t('pricing.undecided') : tWhy(tier, source),
+    tier === null ? t(beside ? 'pricing.undecided.answer' : 'pricing.undecided') : tWhy(tier, source),
     size === null ? '' : t('pricing.comes_back', { size }),
     expected === atMost ? '' : t('pricing.at_most', { amount: `${atMost} ${currency}` }),
   ]

@@ -47,7 +47,7 @@ export function Prices({ of: { currency, models } }: { readonly of: PriceList })
       {drawn.length > 0 && (
         <section class="chapter" aria-labelledby="images">
           <h2 id="images">{t('pricing.images')}</h2>
-          <p>{t('pricing.images.text')}</p>
+          <p>{t(drawn.every(isPlain) ? 'pricing.images.text' : 'pricing.images.more')}</p>
           {drawn.map(model => (
             <ImagePrices key={model.name} of={model} currency={currency} />
           ))}
@@ -59,6 +59,11 @@ export function Prices({ of: { currency, models } }: { readonly of: PriceList })
       </p>
     </>
   )
+}
+
+/** Whether a model's images have the price of their long edge's tier, and nothing beside it. */
+function isPlain({ images: { beside, by, tiers } }: ImageModel): boolean {
+  return !beside && !by && tiers.every(({ pixelsMax }) => pixelsMax === undefined)
 }
 
 type Tier = ImageModel['images']['tiers'][number]
@@ -101,7 +106,7 @@ function ImagePrices({ of, currency }: { readonly of: ImageModel; readonly curre
         <p key={when}>{t('pricing.times', { by, when })}</p>
       ))}
       {images.beside && <Beside rows={images.beside} currency={currency} />}
-      {images.sizes.length > 0 && (
+      {images.sizes.some(({ asked }) => asked !== null) && (
         <>
           <h4>{t('pricing.sizes')}</h4>
           <Sizes of={of} currency={currency} />
