@@ -62,13 +62,7 @@ export const translate = definePlugin({
   create(_options, host) {
     const budget = host.keep('held', () => new ByteBudget(heldBytesMax))
     return {
-      onTarget(ex) {
-        ex.slots.put(toldSlot, createTold())
-      },
       onAsk: (ex, out, facet, target) => createAsking({ ex, out, facet, target, host, budget }),
-      onResume(ex) {
-        ex.slots.put(toldSlot, createTold())
-      },
       onSettle: (ex, outcome) => endJob(host, ex, outcome),
     }
   },
@@ -140,8 +134,11 @@ function shapeBody(section: Section, { ex, out, target, host }: Asking, n: numbe
 /** What is told of the exchange while its answer passes. */
 function accounting({ ex, budget }: Asking): Pick<Terms, 'told' | 'claim' | 'onUsage' | 'onUnrecognised' | 'onEnd'> {
   let held = 0
+  // What an upstream has told that was asked before says nothing of this one.
+  const told = createTold()
+  ex.slots.put(toldSlot, told)
   return {
-    told: ex.slots.need(toldSlot),
+    told,
     claim(bytes) {
       if (!budget.take(bytes)) return false
       held += bytes
