@@ -7,7 +7,7 @@ export function Outcome({ of: { outcome, status } }: { readonly of: LogRecord })
   return (
     <span class="inline">
       <code>{status ?? '–'}</code>
-      <Status name={outcome} {...(outcome === 'answered' && failed && { tone: 'bad' as const })} />
+      <Status name={outcome === 'answered' && failed ? 'answered_error' : outcome} />
     </span>
   )
 }
