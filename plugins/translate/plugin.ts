@@ -45,6 +45,7 @@ export const translate = definePlugin({
   needs: [callerSlot],
   gives: [toldSlot],
   settlesAfter: [chargeSlot],
+  last: true,
   inspect,
 
   quote({ body, out, model, operation, slots }, facet) {

@@ -140,9 +140,33 @@ function checkOperations(root: Tree, known: readonly string[], report: Report): 
     for (const i of positionsOf(root, streams)) checkName(root, [...streams, i], 'operation', known, report)
     checkOperationKeys(root, ['families', family, 'forward'], known, report)
     checkOperationKeys(root, ['families', family, 'calls'], known, report)
+    checkDefaults(root, family, report)
   }
   for (const { key } of entriesOf(root, ['upstreams']))
     checkOperationKeys(root, ['upstreams', key, 'calls'], known, report)
+}
+
+/** What is set for callers who leave it out is meant to be sent, and is not where no operation forwards it. */
+function checkDefaults(root: Tree, family: string, report: Report): void {
+  const rules = entriesOf(root, ['families', family, 'forward']).map(entry => entry.key)
+  if (rules.length === 0) return
+  for (const { key: field } of entriesOf(root, ['families', family, 'defaults'])) {
+    if (rules.some(operation => mayForward(root, ['families', family, 'forward', operation], field))) continue
+    report.atKey(['families', family, 'defaults', field], {
+      severity: 'note',
+      code: 'default_unforwarded',
+      message: `requests are priced with '${field}', and no operation of family '${family}' sends it on`,
+      remedy: `add ${field} to forward, or take it out of defaults`,
+    })
+  }
+}
+
+/** `[model, prompt]`, or `{ all: true, except: [user] }`; what has been refused already may. */
+function mayForward(root: Tree, path: Path, field: string): boolean {
+  const { node, whole } = findNode(root, path)
+  if (!whole || node.kind === 'scalar') return true
+  const listed = (list: Path): boolean => positionsOf(root, list).some(i => textAt(root, [...list, i]) === field)
+  return node.kind === 'list' ? listed(path) : !listed([...path, 'except'])
 }
 
 /** A mapping by operation speaks of those alone that routes have. */

@@ -36,6 +36,7 @@ export async function resolvePipeline(
   }
   const plugins = new Map(steps.flatMap(({ name, plugin }) => (plugin ? [[name, plugin] as const] : [])))
   checkOrder(steps, report)
+  checkLast(steps, report)
   checkRules(steps, known, report)
   checkSettling(steps, report)
   const used = new Set([...plugins.values()].map(plugin => plugin.name))
@@ -147,6 +148,16 @@ function checkOrder(steps: readonly Step[], report: Report): void {
       report.atValue(path, { code: 'plugin_need_missing', message, remedy, mild: true })
     }
     for (const slot of plugin.gives ?? []) given.add(slot.name)
+  }
+}
+
+/** Below a plugin that speaks an upstream's own words the others would read what they do not know. */
+function checkLast(steps: readonly Step[], report: Report): void {
+  for (const [i, { name, path, plugin }] of steps.entries()) {
+    const below = steps.slice(i + 1).map(step => step.name)
+    if (plugin?.last !== true || below.length === 0) continue
+    const message = `'${name}' stands above ${below.join(', ')}, which would then read the vendor's own words`
+    report.atValue(path, { code: 'plugin_not_last', message, remedy: `put '${name}' at the end`, mild: true })
   }
 }
 

@@ -26,6 +26,8 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
   readonly facet?: Facet
   readonly needs?: readonly Slot<unknown>[]
   readonly gives?: readonly Slot<unknown>[]
+  /** No plugin stands below it: what the others shape and read is not what goes to the upstream and comes from it. */
+  readonly last?: true
   /** Its `onSettle` runs when that of all who give these has ended, wherever they stand: `chargeSlot` for who charges. */
   readonly settlesAfter?: readonly Slot<unknown>[]
   /** Charges models of the families that have its section by their prices. */

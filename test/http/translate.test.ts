@@ -313,6 +313,7 @@ described(
       request: { input: { words: "{prompt}" } }
       rest: input
       values: { style: { bold: heavy } }
+      stream: { each: answer }
       fan_out: 2`),
   async (t, { openai, upstreams }) => {
     upstreams['maker']?.answer({ data: [{ b64_json: small }] })
@@ -384,7 +385,8 @@ described(
 described(
   'an edit may be JSON with pictures as data: URLs, and be sent as what the vendor takes',
   vendor(`
-      request: { prompt: "{prompt}", image: { type: image_url, url: "{image.only.data_url}" }, images: [{ url: "{image.several.url}" }] }`),
+      request: { prompt: "{prompt}", image: { type: image_url, url: "{image.only.data_url}" }, images: [{ url: "{image.several.url}" }] }
+      fan_out: 2`),
   async (t, { post, upstreams, charges }) => {
     upstreams['maker']?.answer({ data: [{ b64_json: small }] })
     const url = `data:image/png;base64,${small}`

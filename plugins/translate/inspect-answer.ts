@@ -1,0 +1,152 @@
+import { isHeader } from './describe.ts'
+import { type Flaw, problem, type Spoken } from './flaw.ts'
+import { toPaths } from './paths.ts'
+import type { PlaceSettings, Section } from './schema.ts'
+
+type At = Flaw['path']
+type Paths = string | readonly string[] | undefined
+
+/** Paths of what the answer says as a whole, which no JSON could ever match. */
+export function pathsIn(section: Section): readonly Flaw[] {
+  const { facts, usage, count, cost, errors } = section
+  return [
+    ...named(facts, ['facts']),
+    ...named(usage, ['usage']),
+    ...inside(count, ['count']),
+    ...inside(cost?.at, ['cost', 'at']),
+    ...inside(errors?.message, ['errors', 'message']),
+    ...inside(errors?.code, ['errors', 'code']),
+  ]
+}
+
+export function placesIn({ answer }: Section): readonly Flaw[] {
+  if (answer === undefined) return []
+  const isList = Array.isArray(answer)
+  const places = [answer].flat() as readonly PlaceSettings[]
+  const seen = new Set<string>()
+  return places.flatMap((place, i) => {
+    const at = isList ? ['answer', i] : ['answer']
+    const mark = JSON.stringify(place)
+    const isAgain = seen.has(mark)
+    seen.add(mark)
+    if (!isAgain) return placeIn(place, at)
+    return [problem('place_repeated', at, 'this place stands above already', 'keep one of the two')]
+  })
+}
+
+function placeIn(place: PlaceSettings, at: At): readonly Flaw[] {
+  const found: Flaw[] = []
+  if (place.picture === undefined && place.bytes !== true) {
+    const remedy = 'add picture: its path in an item (`.` for the item itself), or bytes: true'
+    found.push(problem('picture_missing', at, 'nothing says where the picture is', remedy))
+  }
+  return [
+    ...found,
+    ...pathsOf(place.at, [...at, 'at']),
+    ...pathsOf(place.picture, [...at, 'picture']),
+    ...sizeOf(place.size, [...at, 'size']),
+    ...conditionsIn(place.skip_if, [...at, 'skip_if']),
+    ...conditionsIn(place.keep_if, [...at, 'keep_if']),
+    ...pathsOf(place.error, [...at, 'error']),
+    ...named(place.text, [...at, 'text']),
+  ]
+}
+
+function sizeOf(size: Paths, at: At): readonly Flaw[] {
+  const paths = toPaths(size)
+  if (paths.length <= 2) return pathsOf(size, at)
+  const remedy = 'write one path, of "1024x1024", or two, of width and height'
+  return [problem('size_unfit', at, `a size has two sides, and here are ${paths.length} paths`, remedy)]
+}
+
+export function refusalsIn({ refused = [] }: Section): readonly Flaw[] {
+  return refused.flatMap((one, i) => [
+    ...conditionsIn(one.if, ['refused', i, 'if']),
+    ...inside(one.message, ['refused', i, 'message']),
+  ])
+}
+
+/** What an event may be has to be said wherever events may come. */
+export function streamIn({ operation, section, family, forwards }: Spoken): readonly Flaw[] {
+  const { stream, request, rest, job } = section
+  if (!stream) {
+    const isAsked =
+      family.calls?.get(operation)?.stream !== undefined ||
+      ((request === undefined || rest !== undefined) && forwards('stream')) ||
+      (request !== undefined && JSON.stringify(request).includes('{stream}'))
+    if (!family.streams.has(operation) || !isAsked || job !== undefined) return []
+    const message = `'${operation}' may be asked for as a stream, and nothing says what its events are`
+    const remedy = 'add stream: { each: answer }, or stream: { events: { NAME: image, NAME: done } }'
+    return [problem('stream_missing', [], message, remedy)]
+  }
+  const paths = [
+    ...inside(stream.type, ['stream', 'type']),
+    ...pathsOf(stream.at, ['stream', 'at']),
+    ...pathsOf(stream.picture, ['stream', 'picture']),
+    ...sizeOf(stream.size, ['stream', 'size']),
+    ...inside(stream.error, ['stream', 'error']),
+  ]
+  if (stream.each === 'answer') return [...paths, ...unusedIn(stream)]
+  const roles = Object.values(stream.events ?? {})
+  if (roles.includes('image')) return paths
+  const message = 'no event of the stream is a picture, so that none is ever handed on'
+  const remedy = 'give the event that has it the role image, or say each: answer'
+  return [...paths, problem('stream_without_image', ['stream', ...(stream.events ? ['events'] : [])], message, remedy)]
+}
+
+function unusedIn(stream: NonNullable<Section['stream']>): readonly Flaw[] {
+  const keys = (['events', 'at', 'picture', 'size', 'error'] as const).filter(key => stream[key] !== undefined)
+  return keys.map(key =>
+    problem(
+      'key_unfit',
+      ['stream', key],
+      `'${key}' has no meaning where each event is an answer`,
+      'take it out, or take out each: answer',
+    ),
+  )
+}
+
+function conditionsIn(conditions: object | undefined, at: At): readonly Flaw[] {
+  return Object.entries(conditions ?? {}).flatMap(([path, wanted]) => {
+    const empty = Array.isArray(wanted) && wanted.length === 0
+    const remedy = 'write its values, any for whatever there is, or none for nothing'
+    return [
+      ...pathsOf(path, [...at, path]),
+      ...(empty ? [problem('condition_empty', [...at, path], 'no value would do, so this never holds', remedy)] : []),
+    ]
+  })
+}
+
+function named(paths: object | undefined, at: At): readonly Flaw[] {
+  return Object.entries(paths ?? {}).flatMap(([name, path]) => inside(path as string, [...at, name]))
+}
+
+/** Paths of a single value, which the whole answer is none of. */
+export function inside(paths: Paths, at: At): readonly Flaw[] {
+  if (toPaths(paths).includes('.')) {
+    const message = '`.` is the whole, and a single value is looked for here'
+    return [problem('path_unfit', at, message, 'write the names that lead to it, with dots between them')]
+  }
+  return pathsOf(paths, at)
+}
+
+export function pathsOf(paths: Paths, at: At): readonly Flaw[] {
+  const isList = Array.isArray(paths)
+  return toPaths(paths).flatMap((path, i) => {
+    const flaw = pathFlaw(path)
+    return flaw ? [problem('path_unfit', isList ? [...at, i] : at, flaw.message, flaw.remedy)] : []
+  })
+}
+
+function pathFlaw(path: string): { readonly message: string; readonly remedy: string } | undefined {
+  if (path === '.') return undefined
+  const remedy = 'write names with dots between them, as in output.choices.message'
+  const names = path.split('.')
+  if (names.some(name => name.trim() !== name || name === ''))
+    return { message: `'${path}' has an empty name, or blanks around one`, remedy }
+  if (names[0] === '$' || /\[(?:\d*|\*)\]/.test(path) || names.includes('*'))
+    return { message: `'${path}' is written as another language has it`, remedy: `${remedy}; lists are gone through` }
+  if (isHeader(path) && path !== path.toLowerCase())
+    return { message: `'${path}' matches no header`, remedy: `write ${path.toLowerCase()}` }
+  return undefined
+}

@@ -1,0 +1,91 @@
+import { parseDuration } from '../../src/kit/index.ts'
+import { httpStatus } from './describe.ts'
+import { inside } from './inspect-answer.ts'
+import { type Flaw, problem } from './flaw.ts'
+import type { JobSettings, Section, StepSettings } from './schema.ts'
+import { compileTemplate } from './template.ts'
+
+const states = ['running', 'done', 'failed'] as const
+
+export function jobIn({ job }: Section): readonly Flaw[] {
+  if (!job) return []
+  return [
+    ...inside(job.id, ['job', 'id']),
+    ...inside(job.state, ['job', 'state']),
+    ...Object.entries(job.keep ?? {}).flatMap(([name, path]) => inside(path, ['job', 'keep', name])),
+    ...statesIn(job),
+    ...timesIn(job),
+    ...stepIn(job.poll, 'poll', job),
+    ...(job.result ? stepIn(job.result, 'result', job) : []),
+  ]
+}
+
+function wordsOf(words: unknown): readonly string[] {
+  return [words ?? []].flat().map(String)
+}
+
+function statesIn(job: JobSettings): readonly Flaw[] {
+  const found: Flaw[] = []
+  if (wordsOf(job.done).length === 0) {
+    const remedy = 'write the words by which the vendor says that it is done'
+    found.push(problem('job_endless', ['job', 'done'], 'no state is its end, so that it is never done', remedy))
+  }
+  if (wordsOf(job.failed).length === 0 && job.state !== httpStatus)
+    found.push({
+      severity: 'note',
+      code: 'job_failure_unknown',
+      path: ['job'],
+      message: `no state says that it has failed: one that has is waited for until ${job.within ?? '10m'} are over`,
+      remedy: 'add failed: the words by which the vendor says so',
+    })
+  const first = new Map<string, string>()
+  for (const key of states) {
+    for (const [i, word] of wordsOf(job[key]).entries()) {
+      const before = first.get(word)
+      if (before === undefined) first.set(word, key)
+      else {
+        const path = ['job', key, ...(Array.isArray(job[key]) ? [i] : [])]
+        const message = `'${word}' stands under ${before} already`
+        found.push(problem('state_repeated', path, message, 'keep it under one of them'))
+      }
+    }
+  }
+  return found
+}
+
+function timesIn({ every, within }: JobSettings): readonly Flaw[] {
+  const [often, long] = [parseDuration(every ?? '2s') ?? 0, parseDuration(within ?? '10m') ?? 0]
+  if (often < long) return []
+  const message = `it is given up after ${within}, before it was asked for twice`
+  return [problem('job_impatient', ['job', 'within'], message, `write more than ${every}`)]
+}
+
+/** An address by which it is asked for, and names in it that somebody knows. */
+function stepIn(step: StepSettings, key: 'poll' | 'result', job: JobSettings): readonly Flaw[] {
+  const at = ['job', key]
+  const found: Flaw[] = []
+  const { path, url, body, hosts, headers } = step
+  if (path === undefined && url === undefined) {
+    const remedy = 'add path: /v1/tasks/{id}, or url: "{poll_url}" with poll_url under keep'
+    found.push(problem('job_step_nowhere', at, 'nothing says where it is asked for', remedy))
+  }
+  if (path !== undefined && url !== undefined)
+    found.push(problem('job_step_twice', [...at, 'url'], 'found path and url', 'keep one of the two'))
+  if (hosts !== undefined && url === undefined)
+    found.push(problem('key_unfit', [...at, 'hosts'], "'hosts' are for an address under url", 'take it out'))
+  const known = new Set(['id', 'model', ...Object.keys(job.keep ?? {})])
+  const texts = { ...(path !== undefined && { path }), ...(url !== undefined && { url }), ...(body && { body }) }
+  for (const [name, value] of Object.entries(texts)) {
+    const unknown = [...compileTemplate(value).refs].filter(ref => !known.has(ref))
+    for (const ref of unknown) {
+      const remedy = `write one of ${[...known].join(', ')}, or add ${ref} under keep, with its path in the first answer`
+      found.push(problem('name_unkept', [...at, name], `nothing keeps '{${ref}}'`, remedy))
+    }
+  }
+  for (const [name, value] of Object.entries(headers ?? {}))
+    if (compileTemplate(value).refs.size > 0) {
+      const message = 'headers are sent as they stand, without anything put in'
+      found.push(problem('name_unkept', [...at, 'headers', name], message, 'put it in the path or in the body'))
+    }
+  return found
+}

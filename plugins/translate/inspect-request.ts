@@ -1,0 +1,133 @@
+import { type Flaw, problem, type Spoken } from './flaw.ts'
+import { pathsOf } from './inspect-answer.ts'
+import { normalPath } from './paths.ts'
+import { parsePictureRef, pictureFields } from './scope.ts'
+import { compileTemplate } from './template.ts'
+
+type At = Flaw['path']
+type Text = { readonly path: At; readonly text: string; readonly isKey: boolean }
+
+/** Told by a size: which of the sections that read sizes has to say something for it. */
+const sizeRefs = /^(?:width|height|ratio|ratio\.width|ratio\.height|resolution|expected\.width|expected\.height)$/
+const sizeWords: ReadonlySet<string> = new Set(['width', 'height', 'ratio', 'resolution', 'expected'])
+const pictureParts = 'data_url, base64, mime, url, file'
+
+/** What is sent: its placeholders, the fields that it leaves out, and the count. */
+export function requestIn(spoken: Spoken): readonly Flaw[] {
+  const { request } = spoken.section
+  const texts = request === undefined ? [] : [...textsOf(request, ['request'])]
+  return [
+    ...texts.flatMap(text => textFlaws(text, spoken)),
+    ...countIn(spoken, texts),
+    ...restIn(spoken),
+    ...valuesIn(spoken),
+  ]
+}
+
+function* textsOf(value: unknown, path: At): Generator<Text> {
+  if (typeof value === 'string') yield { path, text: value, isKey: false }
+  else if (Array.isArray(value)) for (const [i, item] of value.entries()) yield* textsOf(item, [...path, i])
+  else if (typeof value === 'object' && value !== null)
+    for (const [name, own] of Object.entries(value)) {
+      if (compileTemplate(name).refs.size > 0) yield { path: [...path, name], text: name, isKey: true }
+      yield* textsOf(own, [...path, name])
+    }
+}
+
+function textFlaws({ path, text, isKey }: Text, spoken: Spoken): readonly Flaw[] {
+  if (isKey) {
+    const message = `'${text}' is a name, and names are sent as they stand`
+    return [problem('placeholder_unread', path, message, 'put the placeholder into its value')]
+  }
+  const unread = /\{([^{}"]{1,60})\}/.exec(text.replaceAll(/\{\{|\}\}|\{[A-Za-z_][\w.-]*\}/g, ''))
+  const refs = [...compileTemplate(text).refs].flatMap(ref => refFlaws(ref, path, spoken))
+  if (!unread) return refs
+  const message = `'${unread[0]}' is no placeholder, and would be sent as it stands`
+  return [...refs, problem('placeholder_unread', path, message, `write {${unread[1]?.trim()}}, or {{ for a brace`)]
+}
+
+function refFlaws(ref: string, path: At, spoken: Spoken): readonly Flaw[] {
+  const { section, fields, family } = spoken
+  const values = section.values?.[ref] as { readonly absent?: unknown } | undefined
+  if (ref === 'n' || ref === 'model' || values?.absent !== undefined) return []
+  const [first = '', ...more] = ref.split('.')
+  if (sizeWords.has(first)) return sizeFlaws(ref, path, spoken)
+  const picture = parsePictureRef(ref)
+  const isPicture = pictureFields.some(field => field === first)
+  if (isPicture && (!picture || picture.which === '0')) {
+    const remedy = `write {${first}.url} or another of ${pictureParts}; {${first}.1.url} for the first, {${first}.only.url}, {${first}.several.url}`
+    return [problem('placeholder_unknown', path, `'{${ref}}' says nothing of a picture`, remedy)]
+  }
+  if (!fields || fields.has(first) || (isPicture && fields.has(`${first}s`))) return []
+  if (more.length === 0 && isPicture) return []
+  const message = `'{${ref}}' never has a value: no operation forwards ${first}`
+  const remedy = `add ${first} to forward of ${[...family.forward.keys()].join(' or ')}, or take the placeholder out`
+  return [{ ...problem('placeholder_unknown', path, message, remedy), everywhere: true }]
+}
+
+function sizeFlaws(ref: string, path: At, { family, operation }: Spoken): readonly Flaw[] {
+  if (!sizeRefs.test(ref)) {
+    const remedy = 'write {width}, {height}, {ratio}, {ratio.width}, {ratio.height}, {resolution} or {expected.width}'
+    return [problem('placeholder_unknown', path, `'{${ref}}' says nothing of a size`, remedy)]
+  }
+  const section = family.facets.get('size-normalize') as SizeSection | undefined
+  const isRead = section && (section.applies_to ?? [operation]).includes(operation)
+  if (!isRead) {
+    const message = `'{${ref}}' never has a value: the family has no section size-normalize that reads sizes`
+    const remedy = 'add size-normalize: { rule: snap, ratios: […], resolutions: […] } to the family'
+    return [{ ...problem('placeholder_unknown', path, message, remedy), everywhere: true }]
+  }
+  if (ref !== 'resolution' || section.rule === 'snap') return []
+  const message = `'{${ref}}' never has a value: rule ${section.rule} of size-normalize has no resolutions`
+  return [problem('placeholder_unknown', path, message, 'write rule: snap with resolutions, or take it out')]
+}
+
+type SizeSection = { readonly rule?: string; readonly applies_to?: readonly string[] }
+
+/** A caller who asks for three is to get three, or is told that there is but one. */
+function countIn({ section, family, forwards }: Spoken, texts: readonly Text[]): readonly Flaw[] {
+  const { request, rest, fan_out: fanOut } = section
+  if (family.nMax <= 1 || fanOut !== undefined) return []
+  const isNamed = texts.some(({ text }) => compileTemplate(text).refs.has('n'))
+  if (isNamed || ((request === undefined || rest !== undefined) && forwards('n'))) return []
+  const message = `callers may ask for ${family.nMax} pictures, and the vendor is never told how many`
+  const remedy =
+    'write "{n}" where it wants the count, fan_out: 4 where it makes one at a time, or n_max: 1 for the family'
+  return [problem('count_unsent', request === undefined ? [] : ['request'], message, remedy)]
+}
+
+function restIn({ section: { request, rest } }: Spoken): readonly Flaw[] {
+  if (rest === undefined) return []
+  if (request === undefined) {
+    const message = 'without a request the body goes on as it is, with all that is forwarded'
+    return [problem('key_unfit', ['rest'], message, 'take rest out, or add request')]
+  }
+  const flaws = pathsOf(rest, ['rest'])
+  if (flaws.length > 0) return flaws
+  const there = memberAt(request, normalPath(rest))
+  if (there === undefined || (typeof there === 'object' && there !== null && !Array.isArray(there))) return []
+  const message = `at '${rest}' the request has no mapping that fields could be put into`
+  return [problem('rest_unfit', ['rest'], message, 'write the path of a mapping, or `.` for the top')]
+}
+
+function memberAt(value: unknown, path: string): unknown {
+  let there = value
+  for (const name of path === '' ? [] : path.split('.')) {
+    if (typeof there !== 'object' || there === null || Array.isArray(there)) return there
+    there = (there as { readonly [name: string]: unknown })[name]
+  }
+  return there
+}
+
+/** What stands for values of something that is not sent. */
+function valuesIn({ section, fields }: Spoken): readonly Flaw[] {
+  const { values = {}, request, rest } = section
+  const refs = request === undefined ? new Set<string>() : compileTemplate(request).refs
+  return Object.keys(values).flatMap(name => {
+    const isRest = request !== undefined && rest !== undefined && (!fields || fields.has(name))
+    if (refs.has(name) || isRest) return []
+    const message = `'{${name}}' stands nowhere in the request`
+    const remedy = 'put it there, or take its values out'
+    return [{ ...problem('values_unused', ['values', name], message, remedy), everywhere: true as const }]
+  })
+}
