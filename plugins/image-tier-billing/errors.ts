@@ -55,6 +55,12 @@ export const errors = {
     text: 'The request with this Idempotency-Key has ended as {charge} and its answer was not kept; see GET /v1/charges/{charge}',
     retry: false,
   },
+  job_in_review: {
+    status: 409,
+    type: 'server_error',
+    text: 'What came of {charge} is for a person to see: its images are not handed out',
+    retry: false,
+  },
   storage_unavailable: sharedRows.storage_unavailable,
   price_missing: {
     status: 503,

@@ -19,6 +19,8 @@ export type ChargeTerms = Rating & {
   readonly onCallerGone: 'bill' | 'free'
   /** What the answer has said of itself so far; undefined where nobody reads that. */
   readonly told: () => Told | undefined
+  /** Lines of an exchange before this one, which goes on with its charge. */
+  readonly linesBefore?: number
 }
 
 /**
@@ -46,6 +48,7 @@ export class ImageCharge {
     this.#ledger = ledger
     this.#terms = terms
     this.#clock = clock
+    this.#lines = terms.linesBefore ?? 0
   }
 
   /** Commits one line for each image, together. @throws Failure `charge_not_recorded` when one is not known to be durable. */

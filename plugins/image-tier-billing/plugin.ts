@@ -154,11 +154,21 @@ export const imageTierBilling = definePlugin({
 
       async onResume(ex, _target, facet) {
         const stored = await ledger.find(ex.id)
-        // Another exchange has ended it: what it paid for is handed out, and charged no more.
-        if (stored?.state !== 'reserved') return
-        const { n, rule } = stored
-        const told = () => ex.slots.get(toldSlot)
-        const terms = { id: ex.id, rule: rule as TierRule, n, ...leavingOf(facet), told }
+        if (!stored) return
+        // A person is to see what it comes to: nothing more of it goes out.
+        if (stored.state === 'needs_review') throw fail('job_in_review', { charge: ex.id })
+        const { n, rule, lines } = stored
+        const job = ex.slots.get(jobSlot)
+        if (job) job.hasBegun = stored.state === 'reserved' && lines.length > 0
+        // Where another exchange has ended it, its lines are those of what it paid for: any other is refused.
+        const terms = {
+          id: ex.id,
+          rule: rule as TierRule,
+          n,
+          ...leavingOf(facet),
+          told: () => ex.slots.get(toldSlot),
+          linesBefore: lines.length,
+        }
         ex.slots.put(billingSlot, {
           charge: new ImageCharge(ledger, terms, host.clock),
           n,
@@ -180,11 +190,12 @@ function leavingOf({ over_return: overReturn, on_caller_gone: onCallerGone }: Bi
   return { overReturn, onCallerGone }
 }
 
-/** The charge is that of a job that another exchange ends: this one has handed it over, or the gateway stops. */
+/** The charge is that of a job that another exchange ends: this one has handed it over, or the gateway or its storage stops. */
 function goesOn(ex: Exchange, outcome: Outcome): boolean {
   const job = ex.slots.get(jobSlot)
-  const isStopped = 'failure' in outcome && outcome.failure?.code === 'drain_deadline'
-  return job !== undefined && (job.handedOver || (job.isOpen && isStopped))
+  const code = 'failure' in outcome ? outcome.failure?.code : undefined
+  if (job?.resumed && code === 'charge_not_recorded') return true
+  return job !== undefined && (job.handedOver || (job.isOpen && code === 'drain_deadline'))
 }
 
 /**

@@ -13,6 +13,8 @@ export type Terms = {
   readonly told: Told
   /** Requests, each with its number. */
   readonly asks: readonly ((asker: Asker) => Promise<Heard>)[]
+  /** Some of it may have gone out before: what is missing now, and not by the upstream's word, would give its place to another. */
+  readonly hasBegun: () => boolean
   /** So many of them at once. */
   readonly atOnce: number
   /** Name of the events that carry pictures, where the caller wants a stream. */
@@ -127,7 +129,8 @@ async function* readAll(asker: Asker, terms: Terms, reader: Reader): AsyncGenera
       yield* readAnswer(await asked, reader)
     } catch (error) {
       const isWhole = error instanceof Refused || (error instanceof Failure && !reader.writer.isOpen)
-      if (!isWhole || asks.length === 1) throw recognised(error, terms)
+      const isMissing = terms.hasBegun() && !(error instanceof Refused && error.endsJob)
+      if (!isWhole || isMissing || asks.length === 1) throw recognised(error, terms)
       failure ??= error
       // Who says no to one says no to all: a key that is refused, a quota that is used up.
       isGivenUp ||= error instanceof Refused && error.isFinal

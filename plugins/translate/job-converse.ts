@@ -18,7 +18,7 @@ export type JobTerms = {
   /** The caller does not wait: what it is told where all is taken. */
   readonly accepted: Spoken | undefined
   /** Writes down what was taken. @throws what the storage throws */
-  readonly open: (told: readonly JobNote[]) => Promise<void>
+  readonly open: (told: readonly JobNote[], isDetached: boolean) => Promise<void>
   readonly onNotWritten: (error: unknown) => void
   /** Makes one answer of those that come. */
   readonly finish: (asks: readonly Ask[]) => Converse
@@ -33,14 +33,20 @@ export function createJobConverse(terms: JobTerms): Converse {
     if (taken instanceof Refused) return refusal(taken)
     const notes = taken.flatMap(one => (one.kind === 'job' ? [one.note] : []))
     if (notes.length > 0) {
-      await write(terms, notes)
-      if (accepted && course.isOpen && notes.length === taken.length) {
+      const isDetached = accepted !== undefined && notes.length === taken.length
+      await write(terms, notes, isDetached)
+      if (isDetached && course.isOpen) {
         course.handedOver = true
         return accepted
       }
     }
-    return finish(taken.map(one => askFor(one, polling)))(asker)
+    return finish(taken.toSorted(jobsFirst).map(one => askFor(one, polling)))(asker)
   }
+}
+
+/** Whoever takes the jobs up again has them alone: each of their pictures is to have the place that it had here. */
+function jobsFirst(a: Taken, b: Taken): number {
+  return Number(a.kind !== 'job') - Number(b.kind !== 'job')
 }
 
 function askFor(taken: Taken, polling: Polling): Ask {
@@ -48,11 +54,16 @@ function askFor(taken: Taken, polling: Polling): Ask {
 }
 
 /** Work that cannot be written down is waited for all the same: the upstream makes it. */
-async function write({ open, course, onNotWritten }: JobTerms, notes: readonly JobNote[]): Promise<void> {
+async function write(
+  { open, course, onNotWritten }: JobTerms,
+  notes: readonly JobNote[],
+  isDetached: boolean,
+): Promise<void> {
   try {
-    await open(notes)
+    await open(notes, isDetached)
     course.isOpen = true
   } catch (error) {
+    course.isInDoubt = true
     onNotWritten(error)
   }
 }

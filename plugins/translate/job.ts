@@ -19,6 +19,8 @@ export type Taken =
   | { readonly kind: 'job'; readonly note: JobNote }
   | { readonly kind: 'answer'; readonly heard: Heard }
 
+/** How often an upstream that does not answer is asked once more when a job's time is over. */
+const lastAsks = 3
 /** Of what tells how a job stands; a result that comes with it is the whole of it. */
 const standBytesMax = 64 * 1024 * 1024
 const none: Body = { kind: 'none' }
@@ -54,31 +56,44 @@ export type Polling = {
 }
 
 /**
- * Asks for a job until it is done. An upstream that does not answer for a while is asked again: it has the work.
+ * Asks for a job until it is done. An upstream that does not answer for a while is asked again: it has the work. Its time may
+ * have passed while no gateway was there, so it is asked before it is given up.
  * @returns the answer that has the result
  * @throws Refused where it has failed; Failure job_timeout
  */
 export async function awaitJob(asker: Asker, note: JobNote, polling: Polling): Promise<Heard> {
-  const { reading, job, deadlineAt, now } = polling
-  for (;;) {
-    if (now() >= deadlineAt) throw fail('job_timeout', { id: note['id'] ?? '' })
+  const { job, deadlineAt, now } = polling
+  for (let asksLeft = lastAsks; asksLeft > 0; ) {
     await asker.sleep(job.everyMs)
-    const heard = await tryStep(asker, job.poll, note, polling)
-    if (!heard) continue
-    const body = await gather(heard, standBytesMax).catch(goOn)
-    if (!body) continue
-    const value = readJson(body)
-    const state = stateOf(job, heard.status, value)
-    if (job.done.has(state)) {
-      if (!job.result) return { ...heard, body: once(body) }
-      const result = await tryStep(asker, job.result, note, polling)
-      if (result && !isLater(result.status)) return result
-      continue
-    }
-    if (job.running.has(state)) continue
-    throwIfFailed(reading, job, heard.status, value)
-    if (heard.status >= 400 && !isLater(heard.status)) throw await readError({ ...heard, body: once(body) }, reading)
+    const isOver = now() >= deadlineAt
+    const stand = await askOnce(asker, note, polling)
+    if (typeof stand === 'object') return stand
+    if (isOver) asksLeft = stand === 'running' ? 0 : asksLeft - 1
   }
+  throw fail('job_timeout', { id: note['id'] ?? '' })
+}
+
+/**
+ * The answer that has the result, or why there is none yet: it is said to run, or nobody could say.
+ * @throws Refused where it has failed
+ */
+async function askOnce(asker: Asker, note: JobNote, polling: Polling): Promise<Heard | 'running' | 'unknown'> {
+  const { reading, job } = polling
+  const heard = await tryStep(asker, job.poll, note, polling)
+  const body = heard && (await gather(heard, standBytesMax).catch(goOn))
+  if (!body) return 'unknown'
+  const value = readJson(body)
+  const state = stateOf(job, heard.status, value)
+  if (job.done.has(state)) {
+    if (!job.result) return { ...heard, body: once(body) }
+    const result = await tryStep(asker, job.result, note, polling)
+    return result && !isLater(result.status) ? result : 'unknown'
+  }
+  if (job.running.has(state)) return 'running'
+  throwIfFailed(reading, job, heard.status, value)
+  if (isLater(heard.status)) return 'unknown'
+  if (heard.status >= 400) throw await readError({ ...heard, body: once(body) }, reading)
+  return 'running'
 }
 
 /** Try again later: it does not say what has become of the job. */
@@ -146,7 +161,11 @@ function throwIfFailed(reading: Reading, job: JobReading, status: number, value:
   if (!rule && !job.failed.has(stateOf(job, status, value))) return
   const paths = [...(rule?.message ?? []), ...reading.messages]
   const message = paths.map(path => textAt(value, path)).find(text => text !== undefined) ?? 'its job failed'
-  throw new Refused(message.slice(0, 2_000), { status: rule?.status ?? 422, code: rule?.code ?? 'job_failed' })
+  throw new Refused(message.slice(0, 2_000), {
+    status: rule?.status ?? 422,
+    code: rule?.code ?? 'job_failed',
+    endsJob: true,
+  })
 }
 
 function textAt(value: unknown, path: string): string | undefined {

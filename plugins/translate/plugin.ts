@@ -91,7 +91,13 @@ function createAsking(asking: Asking): Converse {
   const terms: Omit<Terms, 'asks' | 'atOnce'> = { reading, ...accounting(asking), ...writing(asking) }
   const { job } = reading
   if (!job) return createConverse({ ...terms, asks, atOnce })
-  const course: JobCourse = resumed ?? { resumed: undefined, isOpen: false, handedOver: false }
+  const course: JobCourse = resumed ?? {
+    resumed: undefined,
+    isOpen: false,
+    isInDoubt: false,
+    hasBegun: false,
+    handedOver: false,
+  }
   ex.slots.put(jobSlot, course)
   const { clock, random } = asking.host
   const deadlineAt = course.resumed?.deadlineAt ?? clock.now() + job.withinMs
@@ -105,8 +111,7 @@ function createAsking(asking: Asking): Converse {
     atOnce,
     polling: { reading, job, model, deadlineAt, now: () => clock.now(), random, claim: terms.claim },
     accepted,
-    open: told =>
-      openJob(asking, told, { deadlineAt, isDetached: accepted !== undefined && told.length === asks.length }),
+    open: (told, isDetached) => openJob(asking, told, { deadlineAt, isDetached }),
     onNotWritten: error => asking.host.log.error({ request: ex.id, err: error }, 'a job could not be written down'),
     finish: waiting => createConverse({ ...terms, asks: waiting, atOnce: Math.max(1, waiting.length) }),
   })
@@ -133,13 +138,17 @@ function shapeBody(section: Section, { ex, out, target, host }: Asking, n: numbe
 }
 
 /** What is told of the exchange while its answer passes. */
-function accounting({ ex, budget }: Asking): Pick<Terms, 'told' | 'claim' | 'onUsage' | 'onUnrecognised' | 'onEnd'> {
+function accounting({
+  ex,
+  budget,
+}: Asking): Pick<Terms, 'told' | 'hasBegun' | 'claim' | 'onUsage' | 'onUnrecognised' | 'onEnd'> {
   let held = 0
   // What an upstream has told that was asked before says nothing of this one.
   const told = createTold()
   ex.slots.put(toldSlot, told)
   return {
     told,
+    hasBegun: () => ex.slots.get(jobSlot)?.hasBegun === true,
     claim(bytes) {
       if (!budget.take(bytes)) return false
       held += bytes
@@ -223,7 +232,8 @@ async function openJob(
 /** A job that somebody has waited for is over with its exchange, unless the gateway has ended that. */
 async function endJob({ stores }: Host, ex: Exchange, outcome: Outcome): Promise<void> {
   const course = ex.slots.get(jobSlot)
-  if (!course?.isOpen || course.resumed || course.handedOver || isStopped(outcome)) return
+  if (!course || course.resumed || course.handedOver || !(course.isOpen || course.isInDoubt)) return
+  if (course.isOpen && isStopped(outcome)) return
   const isDone = outcome.kind !== 'refused' && (outcome.status ?? 500) < 400
   await stores.jobs.end(ex.id, isDone ? 'done' : 'failed', null)
 }

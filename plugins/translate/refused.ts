@@ -7,6 +7,8 @@ export class Refused extends Error {
   readonly status: number
   readonly code: string | null
   readonly headers: { readonly [name: string]: string }
+  /** The upstream has said what became of a job, and will say the same whenever it is asked. */
+  readonly endsJob: boolean
 
   constructor(
     message: string,
@@ -14,12 +16,14 @@ export class Refused extends Error {
       readonly status: number
       readonly code: string | null
       readonly headers?: { readonly [name: string]: string }
+      readonly endsJob?: boolean
     },
   ) {
     super(message)
     this.status = answer.status
     this.code = answer.code
     this.headers = answer.headers ?? {}
+    this.endsJob = answer.endsJob === true
   }
 
   /** It is about who asks, and no other request fares better. */

@@ -31,7 +31,7 @@ export function planJob(
   if (!route || !model || !candidate || !dialect)
     throw fail('job_unplanned', { model: job.model, upstream: job.upstream })
   const slots = new Slots()
-  slots.put(jobSlot, { resumed: job, isOpen: true, handedOver: false })
+  slots.put(jobSlot, { resumed: job, isOpen: true, isInDoubt: false, hasBegun: false, handedOver: false })
   return {
     ex: {
       id: job.id,

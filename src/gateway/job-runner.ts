@@ -1,5 +1,14 @@
 import type { Engine } from '../engine/index.ts'
-import { type Clock, Failure, type Job, type JobStore, type Log, type NewJob, type StoredAnswer } from '../kit/index.ts'
+import {
+  type Clock,
+  Failure,
+  type Job,
+  type JobStore,
+  type Ledger,
+  type Log,
+  type NewJob,
+  type StoredAnswer,
+} from '../kit/index.ts'
 
 /** How often it is looked for jobs of processes that are gone, and a job is tried again that could not be asked for. */
 const everyMs = 5_000
@@ -8,6 +17,7 @@ const everyMs = 5_000
 export class JobRunner {
   readonly #store: JobStore
   readonly #engine: () => Pick<Engine, 'resume'>
+  readonly #ledger: Ledger
   readonly #clock: Clock
   readonly #log: Log
   readonly #running = new Map<string, Promise<void>>()
@@ -18,10 +28,16 @@ export class JobRunner {
 
   constructor(
     store: JobStore,
-    parts: { readonly engine: () => Pick<Engine, 'resume'>; readonly clock: Clock; readonly log: Log },
+    parts: {
+      readonly engine: () => Pick<Engine, 'resume'>
+      readonly ledger: Ledger
+      readonly clock: Clock
+      readonly log: Log
+    },
   ) {
     this.#store = store
     this.#engine = parts.engine
+    this.#ledger = parts.ledger
     this.#clock = parts.clock
     this.#log = parts.log
   }
@@ -86,16 +102,28 @@ export class JobRunner {
       this.#log.warn({ job: job.id, err: error }, 'a job could not be asked for')
       // Until its time is over it is tried again.
       if (this.#clock.now() < job.deadlineAt && !isFinal(failure)) return
-      await this.#store.end(job.id, 'failed', toAnswer(failure)).catch((cause: unknown) => {
-        this.#log.error({ job: job.id, err: cause }, 'the end of a job could not be written')
-      })
+      await this.#giveUp(job.id, failure)
+    }
+  }
+
+  /** Its charge first: a job that has ended is looked for no more, and nobody else would end it. */
+  async #giveUp(id: string, failure: Failure | undefined): Promise<void> {
+    const reason = failure?.code ?? 'internal_error'
+    try {
+      const isReviewed = await this.#ledger.review(id, reason)
+      // What has lines is no empty charge: some of it has gone out.
+      if (!isReviewed) await this.#ledger.settle({ id, delivery: 'partial', reason })
+      await this.#store.end(id, 'failed', toAnswer(failure))
+    } catch (error) {
+      this.#log.error({ job: id, err: error }, 'the end of a job could not be written')
     }
   }
 }
 
-/** Of an answer that cannot be read no second one comes. */
+/** Of an answer that cannot be read, or was refused, no second one comes. */
 function isFinal(failure: Failure | undefined): boolean {
-  return failure?.code === 'job_timeout' || failure?.code.startsWith('upstream_answer_') === true
+  const { code = '' } = failure ?? {}
+  return ['job_timeout', 'job_in_review', 'upstream_refused'].includes(code) || code.startsWith('upstream_answer_')
 }
 
 function toAnswer(failure: Failure | undefined): StoredAnswer {

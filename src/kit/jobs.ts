@@ -36,7 +36,7 @@ export type JobStore = {
    * and the gateway asks for it.
    */
   open(job: NewJob, mode: 'waited' | 'detached'): Promise<void>
-  /** False where it had ended before. */
+  /** False where it had ended before, or is another process's by now. */
   end(id: string, state: Exclude<JobState, 'running'>, answer: StoredAnswer | null): Promise<boolean>
   find(id: string): Awaitable<Job | undefined>
   /** Those that run and are this process's. */
@@ -49,6 +49,10 @@ export type JobCourse = {
   readonly resumed: Job | undefined
   /** It is written down: should this exchange end before it, another one takes it up. */
   isOpen: boolean
+  /** It may be written down: the storage has not said that it is, and not that it is not. */
+  isInDoubt: boolean
+  /** Some of the answer may have gone out before: another answer would pass for what was paid. */
+  hasBegun: boolean
   /** Its charge is not this exchange's to end: the job goes on without it. */
   handedOver: boolean
 }

@@ -37,16 +37,19 @@ export function* openJob(
   return null
 }
 
-/** @returns false where it had ended before */
-export function* endJob(_self: WriterIdentity, { id, state, answer, at }: JobEnd): QueryProgram<boolean> {
+/** @returns false where it had ended before, or is another's by now: whoever has the charge ends the job */
+export function* endJob({ owner, epoch }: WriterIdentity, { id, state, answer, at }: JobEnd): QueryProgram<boolean> {
   const rows = yield ask(
-    `UPDATE job SET state = ?, ended_at = ?, status = ?, headers = ?, body = ? WHERE id = ? AND state = 'running' RETURNING id`,
+    `UPDATE job SET state = ?, ended_at = ?, status = ?, headers = ?, body = ? WHERE id = ? AND state = 'running'
+       AND owner = ? AND epoch = ? RETURNING id`,
     state,
     at,
     answer?.status ?? null,
     answer ? JSON.stringify(answer.headers) : null,
     answer?.body ?? null,
     id,
+    owner,
+    epoch,
   )
   return rows.length > 0
 }

@@ -99,6 +99,34 @@ export async function replicasContract(t: Test, make: Harness): Promise<void> {
     await harness.close()
   })
 
+  await t.test('[10.5] a job that another has taken over is neither ended nor paid by the one before', async t => {
+    const harness = await make()
+    const one = await harness.open('worker')
+    const request = holdOf(await one.keys.create(newKey()), 100_000)
+    const { id } = request.facts
+    await one.ledger.hold(request)
+    const { keyId } = request.facts
+    const job = { id, keyId, operation: 'image.generate', model: 'm', upstream: 'u', n: 1, told: [{ id: '1' }] }
+    await one.jobs.open({ ...job, deadlineAt: Date.now() + 60_000 }, 'waited')
+    t.match(await one.jobs.own(), [{ id, state: 'running' }])
+    await harness.edit('DELETE FROM replica')
+    const other = await harness.open('worker')
+    t.match(await other.jobs.own(), [{ id, told: [{ id: '1' }] }])
+    t.match(await other.ledger.find(id), { state: 'reserved' }, 'its charge goes with it')
+    t.strictSame(await one.jobs.own(), [])
+    t.equal(await one.ledger.line(id, line(0, { price: 40_000 })), false)
+    t.equal(await one.ledger.void(id, 'upstream_refused'), false)
+    t.equal(await one.jobs.end(id, 'failed', null), false)
+    t.equal(await other.ledger.line(id, line(0, { price: 40_000 })), true)
+    t.equal(await other.ledger.settle({ id, delivery: 'confirmed', reason: null }), true)
+    t.equal(await other.jobs.end(id, 'done', null), true)
+    t.match(await other.keys.list(), [{ held: 0, spent: 40_000 }])
+    t.same((await other.books.verify()).problems, [])
+    await one.close()
+    await other.close()
+    await harness.close()
+  })
+
   await t.test('one of two is killed under load: the other goes on, and nothing acknowledged is lost', async t => {
     const harness = await make()
     const storage = await harness.open('worker')

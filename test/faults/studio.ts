@@ -73,7 +73,7 @@ export async function openStudio(
 }
 
 /** A PNG by its chunks; nobody looks into the pixels. */
-function picture(width: number, height: number, pixels: Buffer): Buffer {
+export function picture(width: number, height: number, pixels: Buffer): Buffer {
   const head = Buffer.alloc(13)
   head.writeUInt32BE(width, 0)
   head.writeUInt32BE(height, 4)

@@ -1,0 +1,16 @@
+import t from 'tap'
+import { runJobCrashes } from './job-crash.ts'
+
+const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+
+t.test(
+  '[10.5] killed at random while its vendor makes pictures, the gateway gives none away, bills none twice and none that was not made; no job stays behind',
+  async t => {
+    t.comment(`SEED=${seed}`)
+    const summary = await runJobCrashes({ kills: 5, seed, clients: 24, secondsMax: 8 })
+    t.comment(JSON.stringify(summary))
+    t.strictSame(summary.violations, [])
+    t.match(summary, { unbilled: 0, double: 0, phantom: 0, stuck: 0 })
+    t.ok(summary.delivered > 20, 'there was load to speak of')
+  },
+)
