@@ -6,6 +6,7 @@ import { gather, readError, readJson } from './error-answer.ts'
 import { fail } from './errors.ts'
 import { hold } from './conditions.ts'
 import { valuesAt } from './paths.ts'
+import type { Answer } from './read-answer.ts'
 import { Refused } from './refused.ts'
 import type { StepSettings } from './schema.ts'
 import { absent, fillTemplate } from './template.ts'
@@ -58,7 +59,7 @@ export type Polling = {
  * @returns the answer that has the result
  * @throws Refused where it has failed; Failure job_timeout
  */
-export async function awaitJob(asker: Asker, note: JobNote, polling: Polling): Promise<Heard> {
+export async function awaitJob(asker: Asker, note: JobNote, polling: Polling): Promise<Answer> {
   const { reading, job, deadlineAt, now } = polling
   for (;;) {
     if (now() >= deadlineAt) throw fail('job_timeout', { id: note['id'] ?? '' })
@@ -70,9 +71,11 @@ export async function awaitJob(asker: Asker, note: JobNote, polling: Polling): P
     const value = readJson(body)
     const state = stateOf(job, heard.status, value)
     if (job.done.has(state)) {
-      if (!job.result) return { ...heard, body: once(body) }
+      if (!job.result) return { ...heard, body: once(body), kept: note }
+      // It is over, and may have failed all the same.
+      throwIfFailed(reading, job, heard.status, value)
       const result = await tryStep(asker, job.result, note, polling)
-      if (result && !isLater(result.status)) return result
+      if (result && !isLater(result.status)) return { ...result, kept: note }
       continue
     }
     if (job.running.has(state)) continue

@@ -51,6 +51,8 @@ async function answer(t: Test, row: Row, name: OperationName, own: Try): Promise
   const items = charge?.lines.filter(({ quantity }) => quantity === null)
   t.equal(items?.length, sizes.length, 'each picture is charged')
   t.equal(Number(charge?.amount), Number(own.amount ?? cost), 'and what it costs')
+  const told = charge?.vendor_cost ?? null
+  t.equal(told && Number(told), market.tellsCost(row.model) ? Number(cost) : null, 'beside what the vendor tells')
 }
 
 function sizeOf(picture: string): string | undefined {
