@@ -30,7 +30,9 @@ export async function readTaken(heard: Heard, reading: Reading, job: JobReading)
   const body = await gather(heard, standBytesMax)
   const value = readJson(body)
   const again = { ...heard, body: once(body) }
-  if (job.done.has(stateOf(job, heard.status, value))) return { kind: 'answer', heard: again }
+  // Where the status is the state, that of the first answer says no more than that the work was taken.
+  const isOver = job.state !== httpStatus && job.done.has(stateOf(job, heard.status, value))
+  if (isOver) return { kind: 'answer', heard: again }
   throwIfFailed(reading, job, heard.status, value)
   const id = textAt(value, job.id)
   if (id === undefined) return { kind: 'answer', heard: again }

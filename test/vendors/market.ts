@@ -13,15 +13,19 @@ export type Came = { readonly pictures: readonly string[]; readonly id: string }
 
 export type Asked = Try & { readonly model: string; readonly prompt: string }
 
-/** One gateway with recipes in its file, before simulated vendors whose own books can be read. */
-export async function openMarket(pages: Iterable<string>, more: Tree = {}) {
+/**
+ * One gateway with recipes in its file, before simulated vendors whose own books can be read.
+ * @param isOwn false: the vendors are those that the gateway simulates where no address is set
+ */
+export async function openMarket(pages: Iterable<string>, more: Tree = {}, isOwn = true) {
   const vendors = await openVendors(systemClock)
   let whole = await readShipped()
   const env: Record<string, string> = {}
   for (const page of pages) {
     const { texts, fragments } = await readRecipe(page)
     for (const fragment of fragments) whole = merge(whole, fragment)
-    for (const [variable, name] of texts.flatMap(simulatedIn)) env[variable] = vendors.simulator.url(name) ?? ''
+    if (isOwn)
+      for (const [variable, name] of texts.flatMap(simulatedIn)) env[variable] = vendors.simulator.url(name) ?? ''
   }
   const groups: Tree = { default: { rpm: 1_000_000, tpm: 500_000 } }
   const yaml = stringify(hurry(merge(merge(whole, { groups }), more)), { lineWidth: 0 })

@@ -110,6 +110,7 @@ export const traps: readonly Trap[] = [
     number: 13,
     trap: 'the bound of a tier is an area',
     by: [[prices, 'a tier may end by pixels: the bound belongs to it, whatever the shape']],
+    rows: [['Seedream Pro', 'price']],
   },
   {
     number: 14,
@@ -238,6 +239,7 @@ export const traps: readonly Trap[] = [
       [here, 'a job that has been forgotten is over, and free'],
       [here, 'what moderation stops behind the work is a refusal'],
     ],
+    rows: [['Stability, upscaling', 'job']],
   },
   {
     number: 31,
@@ -308,7 +310,7 @@ export const traps: readonly Trap[] = [
     number: 40,
     trap: 'one file is several pictures, or none that has pixels',
     by: [
-      [prices, 'factors multiply the price of an image exactly, and it is rounded once, half up'],
+      [here, 'each layer of a picture is a picture, at half the price'],
       ['test/unit/image-tier-billing.test.ts', "['SVG', Buffer.from("],
     ],
   },
