@@ -152,30 +152,7 @@ export const imageTierBilling = definePlugin({
         }
       },
 
-      async onResume(ex, _target, facet) {
-        const stored = await ledger.find(ex.id)
-        if (!stored) return
-        // A person is to see what it comes to: nothing more of it goes out.
-        if (stored.state === 'needs_review') throw fail('job_in_review', { charge: ex.id })
-        const { n, rule, lines } = stored
-        const job = ex.slots.get(jobSlot)
-        if (job) job.hasBegun = stored.state === 'reserved' && lines.length > 0
-        // Where another exchange has ended it, its lines are those of what it paid for: any other is refused.
-        const terms = {
-          id: ex.id,
-          rule: rule as TierRule,
-          n,
-          ...leavingOf(facet),
-          told: () => ex.slots.get(toldSlot),
-          linesBefore: lines.length,
-        }
-        ex.slots.put(billingSlot, {
-          charge: new ImageCharge(ledger, terms, host.clock),
-          n,
-          keyed: false,
-          stage: undefined,
-        })
-      },
+      onResume: (ex, _target, facet) => resumeCharge(host, ex, facet),
 
       onSettle(ex, outcome) {
         const billing = ex.slots.get(billingSlot)
@@ -185,6 +162,32 @@ export const imageTierBilling = definePlugin({
     }
   },
 })
+
+/** The charge of a job that is taken up again. @throws Failure job_in_review */
+async function resumeCharge({ clock, stores: { ledger } }: Host, ex: Exchange, facet: BillingFacet): Promise<void> {
+  const stored = await ledger.find(ex.id)
+  if (!stored) return
+  // A person is to see what it comes to: nothing more of it goes out.
+  if (stored.state === 'needs_review') throw fail('job_in_review', { charge: ex.id })
+  const { n, rule, lines } = stored
+  const job = ex.slots.get(jobSlot)
+  if (job) job.hasBegun = stored.state === 'reserved' && lines.length > 0
+  // Where another exchange has ended it, its lines are those of what it paid for: any other is refused.
+  const terms = {
+    id: ex.id,
+    rule: rule as TierRule,
+    n,
+    ...leavingOf(facet),
+    told: () => ex.slots.get(toldSlot),
+    linesBefore: lines.length,
+  }
+  ex.slots.put(billingSlot, {
+    charge: new ImageCharge(ledger, terms, clock),
+    n,
+    keyed: false,
+    stage: undefined,
+  })
+}
 
 function leavingOf({ over_return: overReturn, on_caller_gone: onCallerGone }: BillingFacet) {
   return { overReturn, onCallerGone }

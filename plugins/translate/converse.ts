@@ -1,10 +1,10 @@
-import { type Asker, type Converse, Failure, type Heard, type Spoken, type Told } from '../../src/kit/index.ts'
+import { type Asker, type Converse, Failure, type Spoken, type Told } from '../../src/kit/index.ts'
 import type { Claim } from './answer-reader.ts'
 import type { Reading } from './describe.ts'
 import { fail, shapeOf } from './errors.ts'
 import { follow, type LinkRule } from './follow-link.ts'
 import { PictureWriter } from './picture-writer.ts'
-import { readAnswer, type Reader } from './read-answer.ts'
+import { type Answer, readAnswer, type Reader } from './read-answer.ts'
 import { Refused } from './refused.ts'
 
 /** What an exchange with an upstream needs to know. */
@@ -12,7 +12,7 @@ export type Terms = {
   readonly reading: Reading
   readonly told: Told
   /** Requests, each with its number. */
-  readonly asks: readonly ((asker: Asker) => Promise<Heard>)[]
+  readonly asks: readonly ((asker: Asker) => Promise<Answer>)[]
   /** Some of it may have gone out before: what is missing now, and not by the upstream's word, would give its place to another. */
   readonly hasBegun: () => boolean
   /** So many of them at once. */
@@ -117,7 +117,7 @@ async function hear(answer: AsyncGenerator<Buffer>, claim: Claim): Promise<reado
 /** Every request's answer in turn. Of several some may fail: what came is the answer. @throws the first failure where nothing came */
 async function* readAll(asker: Asker, terms: Terms, reader: Reader): AsyncGenerator<Buffer> {
   const { asks, atOnce } = terms
-  const waiting: Promise<Heard>[] = []
+  const waiting: Promise<Answer>[] = []
   let failure: unknown
   let isGivenUp = false
   for (let i = 0; i < asks.length; i++) {
@@ -139,7 +139,7 @@ async function* readAll(asker: Asker, terms: Terms, reader: Reader): AsyncGenera
   if (reader.writer.count === 0 && failure !== undefined) throw recognised(failure, terms)
 }
 
-function begin(asker: Asker, asks: Terms['asks'], i: number): Promise<Heard> {
+function begin(asker: Asker, asks: Terms['asks'], i: number): Promise<Answer> {
   const asked = (asks[i] as Terms['asks'][number])(asker)
   asked.catch(() => undefined)
   return asked

@@ -127,9 +127,12 @@ export function describe(section: Section): Reading {
 /** The status of an answer, as a path. */
 export const httpStatus = 'http_status'
 
-/** A path of the answer's head, which is known before its first byte. */
+/** Before the names of what is kept of a job's first answer, as paths. */
+export const keptBefore = 'job.'
+
+/** A path of the answer's head or of what was kept before it, which is known before its first byte. */
 export function isHeader(path: Path): boolean {
-  return path.startsWith('header.') || path === httpStatus
+  return path.startsWith('header.') || path.startsWith(keptBefore) || path === httpStatus
 }
 
 function compilePlace(own: PlaceSettings): Place {

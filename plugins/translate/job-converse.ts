@@ -1,10 +1,11 @@
-import { type Asker, type Converse, Failure, type Heard, type JobCourse, type Spoken } from '../../src/kit/index.ts'
+import { type Asker, type Converse, Failure, type JobCourse, type Spoken } from '../../src/kit/index.ts'
 import { refusal } from './converse.ts'
 import type { JobReading, Reading } from './describe.ts'
 import { awaitJob, type JobNote, type Polling, readTaken, type Taken } from './job.ts'
+import type { Answer } from './read-answer.ts'
 import { Refused } from './refused.ts'
 
-export type Ask = (asker: Asker) => Promise<Heard>
+export type Ask = (asker: Asker) => Promise<Answer>
 
 /** What an exchange needs to know whose upstream answers with jobs. */
 export type JobTerms = {

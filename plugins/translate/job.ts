@@ -6,6 +6,7 @@ import { gather, readError, readJson } from './error-answer.ts'
 import { fail } from './errors.ts'
 import { hold } from './conditions.ts'
 import { valuesAt } from './paths.ts'
+import type { Answer } from './read-answer.ts'
 import { Refused } from './refused.ts'
 import type { StepSettings } from './schema.ts'
 import { absent, fillTemplate } from './template.ts'
@@ -31,7 +32,9 @@ export async function readTaken(heard: Heard, reading: Reading, job: JobReading)
   const body = await gather(heard, standBytesMax)
   const value = readJson(body)
   const again = { ...heard, body: once(body) }
-  if (job.done.has(stateOf(job, heard.status, value))) return { kind: 'answer', heard: again }
+  // Where the status is the state, that of the first answer says no more than that the work was taken.
+  const isOver = job.state !== httpStatus && job.done.has(stateOf(job, heard.status, value))
+  if (isOver) return { kind: 'answer', heard: again }
   throwIfFailed(reading, job, heard.status, value)
   const id = textAt(value, job.id)
   if (id === undefined) return { kind: 'answer', heard: again }
@@ -61,7 +64,7 @@ export type Polling = {
  * @returns the answer that has the result
  * @throws Refused where it has failed; Failure job_timeout
  */
-export async function awaitJob(asker: Asker, note: JobNote, polling: Polling): Promise<Heard> {
+export async function awaitJob(asker: Asker, note: JobNote, polling: Polling): Promise<Answer> {
   const { job, deadlineAt, now } = polling
   for (let asksLeft = lastAsks; asksLeft > 0; ) {
     await asker.sleep(job.everyMs)
@@ -77,7 +80,7 @@ export async function awaitJob(asker: Asker, note: JobNote, polling: Polling): P
  * The answer that has the result, or why there is none yet: it is said to run, or nobody could say.
  * @throws Refused where it has failed
  */
-async function askOnce(asker: Asker, note: JobNote, polling: Polling): Promise<Heard | 'running' | 'unknown'> {
+async function askOnce(asker: Asker, note: JobNote, polling: Polling): Promise<Answer | 'running' | 'unknown'> {
   const { reading, job } = polling
   const heard = await tryStep(asker, job.poll, note, polling)
   const body = heard && (await gather(heard, standBytesMax).catch(goOn))
@@ -85,9 +88,11 @@ async function askOnce(asker: Asker, note: JobNote, polling: Polling): Promise<H
   const value = readJson(body)
   const state = stateOf(job, heard.status, value)
   if (job.done.has(state)) {
-    if (!job.result) return { ...heard, body: once(body) }
+    if (!job.result) return { ...heard, body: once(body), kept: note }
+    // It is over, and may have failed all the same.
+    throwIfFailed(reading, job, heard.status, value)
     const result = await tryStep(asker, job.result, note, polling)
-    return result && !isLater(result.status) ? result : 'unknown'
+    return result && !isLater(result.status) ? { ...result, kept: note } : 'unknown'
   }
   if (job.running.has(state)) return 'running'
   throwIfFailed(reading, job, heard.status, value)

@@ -24,15 +24,19 @@ export type Reader = {
   readonly follow: (link: LinkToFollow) => AsyncGenerator<Buffer>
 }
 
+/** An answer, with what the one has said that took the work, where there was one. */
+export type Answer = Heard & { readonly kept?: { readonly [name: string]: string } }
+
 /**
  * One answer of the upstream as the writer writes it, while it passes.
  * @throws Refused where it says no, or nothing that is a picture; Failure where it cannot be read
  */
-export async function* readAnswer(heard: Heard, reader: Reader): AsyncGenerator<Buffer> {
+export async function* readAnswer(heard: Answer, reader: Reader): AsyncGenerator<Buffer> {
   const { reading, writer } = reader
   if (heard.status >= 300) throw await readError(heard, reading)
   const values = new Values()
   values.addHead(heard.status, heard.headers)
+  values.addKept(heard.kept)
   tellFacts(reader, values, isHeader)
   const refusal = refusalOf(reader, values)
   if (refusal && reading.places.some(place => place.bytes)) throw refusal

@@ -123,7 +123,7 @@ const told = {
     required: ['at'],
     description: 'What the vendor says that it charges.',
     properties: {
-      at: { ...path, description: 'Its path.' },
+      at: { ...path, description: 'Its path; job.NAME is something kept of the first answer of a job.' },
       unit: {
         type: 'string',
         pattern: '^\\d{1,9}(\\.\\d{1,12})?$',
@@ -207,7 +207,8 @@ const job = {
       type: 'object',
       maxProperties: 8,
       additionalProperties: path,
-      description: 'More of the first answer that is kept, by names for templates: poll_url.',
+      description:
+        'More of the first answer that is kept, by names: for templates as {poll_url}, for facts and cost as job.NAME.',
     },
     poll: { ...step, description: 'How it is asked for.' },
     result: { ...step, description: 'Where the result is fetched, where it is not in the answer that says done.' },

@@ -1,3 +1,4 @@
+import { keptBefore } from './describe.ts'
 import type { Path } from './paths.ts'
 
 /** What a list says at one path is kept so often. */
@@ -32,6 +33,11 @@ export class Values {
   addHead(status: number, headers: { readonly [name: string]: string }): void {
     this.add('http_status', String(status))
     for (const [name, value] of Object.entries(headers)) this.add(`header.${name}`, value)
+  }
+
+  /** What an answer before this one has said, by names. */
+  addKept(kept: { readonly [name: string]: string } = {}): void {
+    for (const [name, value] of Object.entries(kept)) this.add(`${keptBefore}${name}`, value)
   }
 }
 

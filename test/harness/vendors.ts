@@ -1,6 +1,6 @@
 import { imageSize } from 'image-size'
 import t from 'tap'
-import { systemTimers } from '../../src/kit/index.ts'
+import { type Clock, systemTimers } from '../../src/kit/index.ts'
 import { startSimulator } from '../../src/simulator/index.ts'
 
 /** What a vendor answered, read to its end. */
@@ -20,10 +20,10 @@ type Made = {
   made: { model: string; pictures: { width: number; height: number; price: string }[] }[]
 }
 
-/** A simulator of its own, whose clock the test turns. */
-export async function openVendors() {
+/** A simulator of its own, whose clock the test turns; the system's own where tokens of the gateway are looked at. */
+export async function openVendors(own?: Clock) {
   const time = { ms: 1_000_000 }
-  const clock = { now: () => time.ms, tick: () => time.ms, ...systemTimers }
+  const clock = own ?? { now: () => time.ms, tick: () => time.ms, ...systemTimers }
   const simulator = await startSimulator(clock)
   t.teardown(() => simulator.close())
   return {

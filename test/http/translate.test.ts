@@ -308,6 +308,20 @@ const bytes = `
       refused: [{ if: { header.finish-reason: CONTENT_FILTERED }, message: header.finish-reason }]`
 
 described(
+  'who leaves is charged for what was made',
+  vendor(parts, calls),
+  async (t, { openai, upstreams, charges }) => {
+    const left = new AbortController()
+    upstreams['maker']?.answer((res: ServerResponse) => {
+      left.abort()
+      res.end(JSON.stringify(answer(small)))
+    })
+    await t.rejects(openai.images.generate({ model: 'maker-1', prompt: 'a cat' }, { signal: left.signal }))
+    t.match(await charges(), [{ state: 'settled', amount: '0.01' }])
+  },
+)
+
+described(
   'fields that a template does not name go on with their own types, and none says how many where each request is for one',
   vendor(`
       request: { input: { words: "{prompt}" } }

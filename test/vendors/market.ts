@@ -1,6 +1,7 @@
 import { toFile } from 'openai'
 import t from 'tap'
 import { stringify } from 'yaml'
+import { systemClock } from '../../src/kit/index.ts'
 import { png } from '../harness/pictures.ts'
 import { merge, readRecipe, readShipped, simulatedIn, type Tree } from '../harness/recipes.ts'
 import { start, type Started } from '../harness/start.ts'
@@ -12,21 +13,29 @@ export type Came = { readonly pictures: readonly string[]; readonly id: string }
 
 export type Asked = Try & { readonly model: string; readonly prompt: string }
 
-/** One gateway with recipes in its file, before simulated vendors whose own books can be read. */
-export async function openMarket(pages: Iterable<string>, more: Tree = {}) {
-  const vendors = await openVendors()
+/**
+ * One gateway with recipes in its file, before simulated vendors whose own books can be read.
+ * @param isOwn false: the vendors are those that the gateway simulates where no address is set
+ */
+export async function openMarket(pages: Iterable<string>, more: Tree = {}, isOwn = true) {
+  const vendors = await openVendors(systemClock)
   let whole = await readShipped()
   const env: Record<string, string> = {}
   for (const page of pages) {
     const { texts, fragments } = await readRecipe(page)
     for (const fragment of fragments) whole = merge(whole, fragment)
-    for (const [variable, name] of texts.flatMap(simulatedIn)) env[variable] = vendors.simulator.url(name) ?? ''
+    if (isOwn)
+      for (const [variable, name] of texts.flatMap(simulatedIn)) env[variable] = vendors.simulator.url(name) ?? ''
   }
   const groups: Tree = { default: { rpm: 1_000_000, tpm: 500_000 } }
-  const yaml = stringify(merge(merge(whole, { groups }), more), { lineWidth: 0 })
+  const yaml = stringify(hurry(merge(merge(whole, { groups }), more)), { lineWidth: 0 })
   const started = await start(t, { yaml, env, upstreams: [] })
+  const models = (whole['models'] ?? {}) as { readonly [name: string]: { readonly family: string } }
+  const families = (whole['families'] ?? {}) as { readonly [name: string]: { readonly translate?: Tree } }
   return {
     started,
+    /** Whether the recipe says where the vendor tells what it charges. */
+    tellsCost: (model: string) => families[models[model]?.family ?? '']?.translate?.['cost'] !== undefined,
     ask: (asked: Asked) => ask(started, asked),
     /** What the vendor says that it made for this prompt. */
     made: (simulator: string, prompt: string) => vendors.vendor(simulator, {}).made(prompt),
@@ -36,6 +45,12 @@ export async function openMarket(pages: Iterable<string>, more: Tree = {}) {
       return charge
     },
   }
+}
+
+/** Jobs are asked for without a pause. */
+function hurry(whole: Tree): Tree {
+  const text = JSON.stringify(whole, (name, value: unknown) => (name === 'every' ? '1ms' : value))
+  return JSON.parse(text) as Tree
 }
 
 async function ask({ openai }: Started, asked: Asked): Promise<Came> {

@@ -17,6 +17,16 @@ for (const row of rows)
     }
   })
 
+t.test('a recipe runs as it stands, without an address and without a key', async t => {
+  const bare = await openMarket(pages, {}, false)
+  for (const row of rows) {
+    const own = 'cannot' in row.generation ? row.edit : row.generation
+    if ('cannot' in own) continue
+    const { pictures } = await bare.ask({ ...own, model: row.model, prompt: 'a boat' })
+    t.strictSame(pictures, [own.looks], row.vendor)
+  }
+})
+
 t.test('the page of recipes says what was tried, and what cannot be had', async t => {
   const recipes = new Map(await Promise.all(pages.map(async page => [page, await readRecipe(page)] as const)))
   const table = writeTable(({ page, model }) => {
@@ -51,6 +61,8 @@ async function answer(t: Test, row: Row, name: OperationName, own: Try): Promise
   const items = charge?.lines.filter(({ quantity }) => quantity === null)
   t.equal(items?.length, sizes.length, 'each picture is charged')
   t.equal(Number(charge?.amount), Number(own.amount ?? cost), 'and what it costs')
+  const told = charge?.vendor_cost ?? null
+  t.equal(told && Number(told), market.tellsCost(row.model) ? Number(cost) : null, 'beside what the vendor tells')
 }
 
 function sizeOf(picture: string): string | undefined {
