@@ -424,6 +424,7 @@ described(
 
 const linked = (how: string): string => `
       answer: { at: output, picture: "." }
+      stream: { each: answer }
       links: { do: ${how}, hosts: ["*.elsewhere.example"], max: 1MiB }`
 
 /** An upstream that answers with links to itself, and what they lead to. */
