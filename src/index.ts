@@ -16,6 +16,7 @@ import type {
   Storage,
 } from './kit/index.ts'
 import type { Operation } from './operations/index.ts'
+import type { Merged, Recipe } from './tools/recipes/vendors.ts'
 import type { LintedConfig, LintRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'
 import type { Workers } from './gateway/workers.ts'
 
@@ -30,6 +31,7 @@ export { endOnFault } from './gateway/end-on-fault.ts'
 export * from './kit/index.ts'
 export type { Operation, SmallRequest } from './operations/index.ts'
 export type { LintedConfig, LintRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'
+export type { Merged, Recipe, RecipeVariable } from './tools/recipes/vendors.ts'
 export { hashPassword, verifyPassword } from './gateway/passwords.ts'
 export { parseAnchors } from './tools/parse-anchors.ts'
 export { offerSetup } from './tools/setup.ts'
@@ -147,9 +149,27 @@ export async function firstUpstreams(): Promise<readonly string[]> {
   return (await import('./tools/first-config.ts')).firstUpstreams()
 }
 
-/** A first configuration for a folder, made of the one that comes with the package; nothing is written. */
-export async function draftConfig(folder: string, answers: FirstAnswers): Promise<FirstDraft> {
+/**
+ * A first configuration for a folder, made of the one that comes with the package; nothing is written.
+ * @param recipes stand in place of the vendors that are made up in it
+ */
+export async function draftConfig(
+  folder: string,
+  answers: FirstAnswers,
+  recipes: readonly Recipe[] = [],
+): Promise<FirstDraft> {
+  if (recipes.length > 0) return (await import('./tools/recipes/vendors.ts')).draftWith(folder, answers, recipes)
   return (await import('./tools/first-config.ts')).draftFirst(folder, answers)
+}
+
+/** Every recipe of `docs/recipes` that has models, by name. */
+export async function listRecipes(): Promise<readonly Recipe[]> {
+  return (await import('./tools/recipes/vendors.ts')).readRecipes()
+}
+
+/** A configuration with recipes in it, every other byte as it was; nothing is written. @throws Error where it cannot be */
+export async function mergeRecipes(text: string, recipes: readonly Recipe[]): Promise<Merged> {
+  return (await import('./tools/recipes/vendors.ts')).addRecipes(text, recipes)
 }
 
 /** A configuration made of another gateway's. @throws Error when the file cannot be read */

@@ -249,12 +249,18 @@ function addConfigurationCommands(program: Command): void {
   program
     .command('init')
     .argument('[folder]', 'where', '.')
-    .description('make a folder ready to serve: gateway.yaml, .env.example, lines of .gitignore')
+    .description('make a folder ready to serve: gateway.yaml, .env.example, lines of .gitignore; or add vendors to one')
     .option(
       '--upstream <name=url>',
       'where an upstream is, as in alpha=https://api.example.com; may be said again',
       parseUpstream,
       new Map(),
+    )
+    .option(
+      '--vendor <name>',
+      'a recipe to begin with, or to add to the gateway.yaml that is there; may be said again (`tollgate recipes` lists them)',
+      (name: string, before: readonly string[]) => [...before, name],
+      [],
     )
     .option('--currency <code>', 'currency of every price')
     .option('--listen <address>', 'where callers reach the gateway')
@@ -264,6 +270,12 @@ function addConfigurationCommands(program: Command): void {
     .option('-y, --yes', 'ask nothing: accept the defaults for what no flag says', false)
     .option('--force', 'write over files that are there', false)
     .action(async (folder, options) => (await import('./commands/init.ts')).init(folder, options))
+  program
+    .command('recipes')
+    .argument('[name]', 'one of them: print its lines of gateway.yaml')
+    .description('list the vendors that a gateway.yaml can begin with: models, operations, and what they need')
+    .addOption(formatOption(['text', 'json']))
+    .action(async (name: string | undefined, options) => (await import('./commands/recipes.ts')).recipes(name, options))
   program
     .command('fmt')
     .argument('[file]', 'the configuration, as with -c')

@@ -42,9 +42,16 @@ export async function firstUpstreams(): Promise<readonly string[]> {
   return [...(await readShipped('gateway.yaml')).matchAll(simulated)].map(match => match[2] ?? '')
 }
 
-/** The shipped configuration with these answers in it, for a folder; and the variables that it reads, for people. */
-export async function draftFirst(folder: string, answers: FirstAnswers): Promise<FirstDraft> {
-  let text = await readShipped('gateway.yaml')
+/**
+ * The shipped configuration with these answers in it, for a folder; and the variables that it reads, for people.
+ * @param edit makes of the shipped text what the folder is to begin with
+ */
+export async function draftFirst(
+  folder: string,
+  answers: FirstAnswers,
+  edit = (shipped: string): string => shipped,
+): Promise<FirstDraft> {
+  let text = edit(await readShipped('gateway.yaml'))
   for (const [key, name] of Object.entries(variables)) {
     const value = answers[key as keyof typeof variables]
     if (value !== undefined) text = withDefault(text, name, value)
@@ -60,7 +67,7 @@ export async function draftFirst(folder: string, answers: FirstAnswers): Promise
   return { files: { ...files, 'gateway.schema.json': await readShipped('schemas/gateway.schema.json') }, ignores }
 }
 
-async function readShipped(name: string): Promise<string> {
+export async function readShipped(name: string): Promise<string> {
   return readFile(join((await findPackage()).root, name), 'utf8')
 }
 

@@ -1,12 +1,15 @@
 import { access, appendFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { draftConfig, firstUpstreams, loadConfig } from '../../index.ts'
+import { draftConfig, firstUpstreams, type FirstDraft, loadConfig } from '../../index.ts'
 import type { SetupAnswers } from '../ask-setup.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { showFindings } from '../show-findings.ts'
+import { addVendors, standIns, tellNeeds } from './add-vendors.ts'
+import { findRecipe } from './recipes.ts'
 
 type Options = {
   readonly upstream: ReadonlyMap<string, string>
+  readonly vendor: readonly string[]
   readonly currency?: string
   readonly listen?: string
   readonly ops?: string
@@ -16,8 +19,10 @@ type Options = {
   readonly force: boolean
 }
 
-/** Makes a folder ready to serve: gateway.yaml, .env.example, and lines of .gitignore. */
-export async function init(folder: string, { yes, force, upstream, ...flags }: Options): Promise<void> {
+/** Makes a folder ready to serve: gateway.yaml, .env.example, and lines of .gitignore; or adds vendors to one that is. */
+export async function init(folder: string, options: Options): Promise<void> {
+  if (options.vendor.length > 0) return initVendors(folder, options)
+  const { yes, force, upstream, vendor: _, ...flags } = options
   const names = await firstUpstreams()
   const unknown = [...upstream.keys()].find(name => !names.includes(name))
   if (unknown !== undefined)
@@ -30,8 +35,36 @@ export async function init(folder: string, { yes, force, upstream, ...flags }: O
   await refuseToOverwrite(folder, force)
   const told = { ...flags, upstreams: upstream }
   const answers = yes ? told : { ...flags, ...(await ask(told, names)) }
-  const { files, ignores } = await draftConfig(folder, answers)
-  await refuseInvalid(join(folder, 'gateway.yaml'), files['gateway.yaml'])
+  const draft = await draftConfig(folder, answers)
+  await refuseInvalid(join(folder, 'gateway.yaml'), draft.files['gateway.yaml'])
+  await write(folder, draft)
+}
+
+/** A recipe says all that would be asked for. */
+async function initVendors(folder: string, options: Options): Promise<void> {
+  const { yes: _, force, upstream, vendor, ...flags } = options
+  if (upstream.size > 0)
+    throw new Exit(
+      exitCodes.usage,
+      'error: --upstream is for the vendors that are made up. Where a vendor of --vendor is, its variable says (tollgate recipes NAME).',
+    )
+  const recipes = await Promise.all([...new Set(vendor)].map(findRecipe))
+  if (!force && (await isThere(join(folder, 'gateway.yaml')))) {
+    const [flag] = Object.keys(flags)
+    if (flag !== undefined)
+      throw new Exit(exitCodes.usage, `error: --${flag} is for a new file; ${join(folder, 'gateway.yaml')} is there`)
+    return addVendors(folder, recipes)
+  }
+  refuseSecret('storage', 'TOLLGATE_STORAGE', flags.storage)
+  refuseSecret('counters', 'TOLLGATE_COUNTERS', flags.counters)
+  await refuseToOverwrite(folder, force)
+  const draft = await draftConfig(folder, { ...flags, upstreams: upstream }, recipes)
+  await refuseInvalid(join(folder, 'gateway.yaml'), draft.files['gateway.yaml'], standIns(recipes))
+  await write(folder, draft)
+  tellNeeds(recipes)
+}
+
+async function write(folder: string, { files, ignores }: FirstDraft): Promise<void> {
   await mkdir(folder, { recursive: true })
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
   await ignore(join(folder, '.gitignore'), ignores)
@@ -48,12 +81,16 @@ async function ask(told: SetupAnswers, names: readonly string[]): Promise<SetupA
 async function refuseToOverwrite(folder: string, force: boolean): Promise<void> {
   if (force) return
   for (const name of ['gateway.yaml', '.env.example']) {
-    const there = await access(join(folder, name)).then(
-      () => true,
-      () => false,
-    )
-    if (there) throw new Exit(exitCodes.failure, `${join(folder, name)} is there already; --force writes over it`)
+    if (await isThere(join(folder, name)))
+      throw new Exit(exitCodes.failure, `${join(folder, name)} is there already; --force writes over it`)
   }
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** What is written here goes into a repository, .env.example too. */
@@ -66,8 +103,8 @@ function refuseSecret(flag: string, variable: string, url = ''): void {
 }
 
 /** An answer that does not fit is told as `check` would tell it, and nothing is written. */
-async function refuseInvalid(file: string, text: string): Promise<void> {
-  const loaded = await loadConfig({ file, text }, {})
+async function refuseInvalid(file: string, text: string, env: NodeJS.ProcessEnv = {}): Promise<void> {
+  const loaded = await loadConfig({ file, text }, env)
   if (!loaded.ok) throw new Exit(exitCodes.usage, await showFindings(loaded.findings))
 }
 

@@ -1,0 +1,80 @@
+import { constants } from 'node:fs'
+import { copyFile, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { loadConfig, type Merged, mergeRecipes, type Recipe } from '../../index.ts'
+import { Exit, exitCodes, say } from '../exit.ts'
+import { showFindings } from '../show-findings.ts'
+import { describeVariable } from './recipes.ts'
+
+const backupsMax = 100
+
+/** Adds recipes to the configuration of a folder; the file as it was stays beside it. @throws Exit when it cannot be */
+export async function addVendors(folder: string, recipes: readonly Recipe[]): Promise<void> {
+  const file = join(folder, 'gateway.yaml')
+  const text = await readFile(file, 'utf8')
+  const { text: merged, added, left } = await merge(file, text, recipes)
+  for (const path of left) say(`left       ${path}: it is there already, and stays as it is`)
+  if (added.length === 0) return say(`${file} has all of it; nothing was written`)
+  await refuseInvalid(file, text, merged, recipes)
+  const backup = await keep(file)
+  // A gateway that watches the file sees the old one or the new one.
+  const fresh = `${file}.new`
+  await writeFile(fresh, merged)
+  await rename(fresh, file)
+  for (const path of added) say(`added      ${path}`)
+  say(`written to ${file}; as it was before: ${backup}`)
+  tellNeeds(recipes)
+}
+
+/** What an operator sets before a vendor is asked in earnest. */
+export function tellNeeds(recipes: readonly Recipe[]): void {
+  const needs = new Map(recipes.flatMap(({ variables }) => variables).map(one => [one.name, one]))
+  for (const one of needs.values()) say(`set        ${describeVariable(one)}`)
+}
+
+/** Stands for variables that have to be set, so that the rest can be judged before they are. */
+export function standIns(recipes: readonly Recipe[]): { readonly [name: string]: string } {
+  const required = recipes.flatMap(({ variables }) => variables).filter(({ required }) => required)
+  return Object.fromEntries(
+    required.map(({ name }) => [name, /URL|ENDPOINT|HOST/.test(name) ? 'https://vendor.example' : 'x']),
+  )
+}
+
+async function merge(file: string, text: string, recipes: readonly Recipe[]): Promise<Merged> {
+  try {
+    return await mergeRecipes(text, recipes)
+  } catch (error) {
+    if (!(error instanceof Error) || error.name !== 'MergeError') throw error
+    throw new Exit(
+      exitCodes.failure,
+      `${file}: ${error.message}. Nothing was written; tollgate recipes NAME prints the lines`,
+    )
+  }
+}
+
+/** Nothing is added to a file that is not valid, nor what would make it so. */
+async function refuseInvalid(file: string, before: string, after: string, recipes: readonly Recipe[]): Promise<void> {
+  const env = { ...standIns(recipes), ...process.env }
+  const loaded = await loadConfig({ file, text: after }, env)
+  if (loaded.ok) return
+  const was = await loadConfig({ file, text: before }, env)
+  const why = was.ok ? 'with these lines it would not be valid' : 'it is not valid as it is'
+  throw new Exit(
+    exitCodes.configInvalid,
+    `${await showFindings(was.ok ? loaded.findings : was.findings)}\n${file}: ${why}, so nothing was written`,
+  )
+}
+
+/** Copies the file under the first of these names that is free. */
+async function keep(file: string): Promise<string> {
+  for (let i = 1; i < backupsMax; i++) {
+    const name = i === 1 ? `${file}.bak` : `${file}.bak-${i}`
+    try {
+      await copyFile(file, name, constants.COPYFILE_EXCL)
+      return name
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+  throw new Exit(exitCodes.failure, `${file}.bak is there ${backupsMax} times; clear them away. Nothing was written`)
+}

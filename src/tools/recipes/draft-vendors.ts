@@ -1,0 +1,36 @@
+import { formatText } from '../../config/format-text.ts'
+import { readYaml } from '../../config/load.ts'
+import { findNode, toValue } from '../../config/tree.ts'
+import { keepEntries, type Merged, mergeRecipe, takingJson } from './merge-recipe.ts'
+import type { Recipe } from './read-recipes.ts'
+
+/** Recipes in the configuration that comes with the package, in place of the vendors that are made up in it. */
+export function draftVendors(shipped: string, recipes: readonly Recipe[]): Merged {
+  const used = new Set(recipes.flatMap(({ texts }) => texts.flatMap(familiesUsed)))
+  let text = keepEntries(shipped, 'upstreams', () => false)
+  text = keepEntries(text, 'models', () => false)
+  text = keepEntries(text, 'families', name => used.has(name))
+  const merged = mergeAll(takingJson(text), recipes, shipped)
+  const formatted = formatText(merged.text)
+  return formatted.ok ? { ...merged, text: formatted.text } : merged
+}
+
+/** Recipes in a file that is there. @throws MergeError when it is not one that can be added to */
+export function mergeAll(text: string, recipes: readonly Recipe[], shipped: string): Merged {
+  const all: Merged[] = []
+  const fragments = new Set(recipes.flatMap(({ texts }) => texts))
+  for (const fragment of fragments) all.push(mergeRecipe(all.at(-1)?.text ?? text, fragment, shipped))
+  return {
+    text: all.at(-1)?.text ?? text,
+    added: all.flatMap(({ added }) => added),
+    left: all.flatMap(({ left }) => left),
+  }
+}
+
+function familiesUsed(fragment: string): readonly string[] {
+  const { root } = readYaml(fragment)
+  const models = root ? toValue(findNode(root, ['models']).node) : {}
+  return Object.values(models as { readonly [name: string]: { readonly family?: unknown } | null }).map(model =>
+    String(model?.family),
+  )
+}

@@ -1,0 +1,240 @@
+import { readYaml } from '../../config/load.ts'
+import { type Entry, type MapTree, toValue, type Tree } from '../../config/tree.ts'
+
+/** A file with a recipe's lines in it. */
+export type Merged = {
+  readonly text: string
+  /** What is new, as paths: `families.fal-flux`. */
+  readonly added: readonly string[]
+  /** What was there already under that name, and has stayed as it was. */
+  readonly left: readonly string[]
+}
+
+/** Why a file cannot be merged into. */
+export class MergeError extends Error {
+  override readonly name = 'MergeError'
+}
+
+const sections = ['upstreams', 'families', 'models'] as const
+/**
+ * Puts a fragment's upstreams, families and models, each with its comments, at the end of those that a file has, and what
+ * its pipeline has more; of the shipped configuration the families and routes that these need and the file lacks. Every
+ * other byte stays. @throws MergeError when a text is not one that can be added to
+ */
+export function mergeRecipe(text: string, fragment: string, shipped: string): Merged {
+  const from = open(fragment, 'the recipe')
+  const added: string[] = []
+  const left: string[] = []
+  let whole = text
+  for (const key of sections) {
+    const known = new Set(namesIn(open(whole).root, key))
+    const chunks = chunksOf(from, entryOf(from.root, key))
+    for (const { name } of chunks) if (known.has(name)) left.push(`${key}.${name}`)
+    const missing = key === 'families' ? familiesFor(from.root, open(shipped)) : []
+    const fresh = [...chunks, ...missing].filter(({ name }) => !known.has(name))
+    added.push(...fresh.map(({ name }) => `${key}.${name}`))
+    if (fresh.length > 0) whole = append(whole, key, fresh)
+  }
+  const steps = addSteps(whole, stepsOf(from.root))
+  const routes = addRoutes(steps.text, shipped)
+  return { text: routes.text, added: [...added, ...steps.added, ...routes.added], left }
+}
+
+/** Families of the shipped configuration that the fragment's models are of. */
+function familiesFor(fragment: MapTree, shipped: File): readonly Chunk[] {
+  const own = new Set(namesIn(fragment, 'families'))
+  const models = Object.values(valueOf(fragment, 'models')) as readonly { readonly family?: unknown }[]
+  const used = new Set(models.map(model => String(model.family)))
+  const chunks = chunksOf(shipped, entryOf(shipped.root, 'families'))
+  return chunks.filter(({ name }) => used.has(name) && !own.has(name))
+}
+
+/** The text without the entries of a section that are not to stay. */
+export function keepEntries(text: string, key: string, keep: (name: string) => boolean): string {
+  const file = open(text)
+  const gone = chunksOf(file, entryOf(file.root, key)).filter(({ name }) => !keep(name))
+  return gone.reduceRight((rest, { start, end }) => rest.slice(0, start) + rest.slice(end), text)
+}
+
+type File = { readonly text: string; readonly root: MapTree }
+
+function open(text: string, what = 'the file'): File {
+  const { root, diagnostics } = readYaml(text)
+  if (!root || root.kind !== 'map' || diagnostics.length > 0) throw new MergeError(`${what} cannot be read`)
+  if (text[root.span.start] === '{')
+    throw new MergeError(`${what} is one pair of braces; lines are added to a file that has a line for each key`)
+  return { text, root }
+}
+
+function entryOf(root: MapTree, key: string): Entry | undefined {
+  return root.entries.find(entry => entry.key === key)
+}
+
+function valueOf(root: MapTree, key: string): { readonly [name: string]: unknown } {
+  const value = entryOf(root, key)?.value
+  return value?.kind === 'map' ? (toValue(value) as { readonly [name: string]: unknown }) : {}
+}
+
+function namesIn(root: MapTree, key: string): readonly string[] {
+  const value = entryOf(root, key)?.value
+  return value?.kind === 'map' ? value.entries.map(entry => entry.key) : []
+}
+
+type Chunk = { readonly name: string; readonly text: string; readonly start: number; readonly end: number }
+
+/** Each entry of a section as its lines, the comments right above it included. */
+function chunksOf(file: File, section: Entry | undefined): readonly Chunk[] {
+  const { text } = file
+  if (section?.value.kind !== 'map' || text[section.value.span.start] === '{') return []
+  const { value } = section
+  const starts = value.entries.map(entry => aboveComments(text, lineStart(text, entry.keySpan.start)))
+  const last = endOf(file, section)
+  return value.entries.map(({ key }, i) => {
+    const start = starts[i] ?? 0
+    const end = starts[i + 1] ?? last
+    return { name: key, text: `${text.slice(start, end).trimEnd()}\n`, start, end }
+  })
+}
+
+function lineStart(text: string, at: number): number {
+  return text.lastIndexOf('\n', at - 1) + 1
+}
+
+/** Where the comments that stand right above a line begin. */
+function aboveComments(text: string, line: number): number {
+  let start = line
+  while (start > 0) {
+    const above = lineStart(text, start - 1)
+    if (!/^[ \t]+#/.test(text.slice(above, start))) break
+    start = above
+  }
+  return start
+}
+
+/** Where a section of the top ends: before the blank lines and comments that lead to the next one. */
+function endOf({ text, root }: File, section: Entry): number {
+  const next = root.entries[root.entries.indexOf(section) + 1]
+  let end = next ? lineStart(text, next.keySpan.start) : text.length
+  while (end > 0) {
+    const above = lineStart(text, end - 1)
+    if (!/^(?:\s*|#.*\s*|\.\.\.\s*)$/.test(text.slice(above, end)) || above <= section.keySpan.start) break
+    end = above
+  }
+  return end
+}
+
+function append(text: string, key: string, chunks: readonly Chunk[]): string {
+  const file = asBlock(text, key)
+  const section = entryOf(file.root, key)
+  if (!section) return `${withEnd(text)}\n${key}:\n${shift(chunks, 2)}`
+  const [first] = section.value.kind === 'map' ? section.value.entries : []
+  const indent = first ? first.keySpan.start - lineStart(file.text, first.keySpan.start) : 2
+  const end = endOf(file, section)
+  const put = shift(chunks, indent)
+  const lines = file.text.includes('\r\n') ? put.replaceAll('\n', '\r\n') : put
+  return withEnd(file.text.slice(0, end)) + lines + file.text.slice(end)
+}
+
+function withEnd(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`
+}
+
+/** The chunks' lines, those of their names at this column. */
+function shift(chunks: readonly Chunk[], indent: number): string {
+  const shifted = chunks.map(({ text }) => {
+    const own = /^ */.exec(text)?.[0].length ?? 0
+    return text.replaceAll(/^( *)(?=\S)/gm, (blanks: string) => ' '.repeat(Math.max(0, blanks.length - own + indent)))
+  })
+  return shifted.join('')
+}
+
+/** A section in braces is written a line an entry, so that others can follow. @throws MergeError where it has comments */
+function asBlock(text: string, key: string): File {
+  const file = open(text)
+  const value = entryOf(file.root, key)?.value
+  if (value?.kind !== 'map' || text[value.span.start] !== '{') return file
+  const { start, end } = value.span
+  if (/#/.test(text.slice(start, end).replaceAll(/"[^"]*"|'[^']*'/g, '')))
+    throw new MergeError(`${key} is in braces, with comments; give each of its entries a line of its own`)
+  const lines = value.entries.map(entry => `  ${text.slice(entry.keySpan.start, endIn(entry.value))}`)
+  const before = text.slice(0, start).trimEnd()
+  return open(`${[before, ...lines].join('\n')}\n${text.slice(end).replace(/^[ \t]*\n/, '')}`)
+}
+
+function endIn(value: Tree): number {
+  return value.span.end
+}
+
+function stepsOf(root: MapTree): readonly string[] {
+  const value = entryOf(root, 'pipeline')?.value
+  return value?.kind === 'list' ? value.elements.map(nameOfStep) : []
+}
+
+function nameOfStep(step: Tree): string {
+  return step.kind === 'map' ? (step.entries[0]?.key ?? '') : String(toValue(step))
+}
+
+/** Steps that the file's pipeline lacks: the last one at its end, others behind the one that they follow in the recipe. */
+function addSteps(
+  text: string,
+  wanted: readonly string[],
+): { readonly text: string; readonly added: readonly string[] } {
+  const added: string[] = []
+  let whole = text
+  for (const [i, name] of wanted.entries()) {
+    const { root } = open(whole)
+    const there = stepsOf(root)
+    const list = entryOf(root, 'pipeline')?.value
+    if (there.includes(name) || list?.kind !== 'list' || list.elements.length === 0) continue
+    const before = i === wanted.length - 1 ? -1 : there.indexOf(wanted[i - 1] ?? '')
+    const step = list.elements.at(before) as Tree
+    whole = insertAfter(whole, step, name, whole[list.span.start] === '[')
+    added.push(`pipeline ${name}`)
+  }
+  return { text: whole, added }
+}
+
+function insertAfter(text: string, element: Tree, item: string, isFlow: boolean): string {
+  const { start, end } = element.span
+  if (isFlow) return `${text.slice(0, end)}, ${item}${text.slice(end)}`
+  const line = lineStart(text, start)
+  const dash = /^\s*-\s*/.exec(text.slice(line, start))?.[0] ?? '  - '
+  const newline = text.indexOf('\n', Math.max(start, end - 1))
+  const at = newline < 0 ? text.length : newline + 1
+  return `${withEnd(text.slice(0, at))}${dash}${item}\n${text.slice(at)}`
+}
+
+type Route = { readonly operation?: unknown }
+
+/** Routes for what the file's families serve and none of its own leads to, as the shipped configuration has them. */
+function addRoutes(text: string, shipped: string): { readonly text: string; readonly added: readonly string[] } {
+  const { root } = open(text)
+  const list = entryOf(root, 'routes')?.value
+  const last = list?.kind === 'list' ? list.elements.at(-1) : undefined
+  if (list?.kind !== 'list' || !last) return { text, added: [] }
+  const there = new Set(list.elements.map(operationOf))
+  const needed = new Set(operationsOf(root).filter(operation => !there.has(operation)))
+  const from = open(shipped)
+  const routes = entryOf(from.root, 'routes')?.value
+  const fresh = routes?.kind === 'list' ? routes.elements.filter(route => needed.has(operationOf(route))) : []
+  const isFlow = text[list.span.start] === '['
+  const texts = fresh.map(({ span }) => takingJson(from.text.slice(span.start, span.end)))
+  const whole = texts.reduceRight((rest, route) => insertAfter(rest, last, route, isFlow), text)
+  return { text: whole, added: fresh.map(route => `routes of ${operationOf(route)}`) }
+}
+
+function operationOf(route: Tree): string {
+  return String((toValue(route) as Route | null)?.operation)
+}
+
+/** What the families of a file serve; and what tells of jobs, where a vendor answers with them. */
+function operationsOf(root: MapTree): readonly string[] {
+  const families = Object.values(valueOf(root, 'families')) as readonly { readonly forward?: object }[]
+  const jobs = families.some(family => /"job":\{/.test(JSON.stringify(family))) ? ['jobs.get'] : []
+  return [...families.flatMap(family => Object.keys(family.forward ?? {})), ...jobs]
+}
+
+/** The same with pictures that are edited as JSON too, beside those that come in a form. */
+export function takingJson(routes: string): string {
+  return routes.replaceAll(/(operation: image\.edit,[^\n]*body: form)(?=[,\s}])/g, '$1-or-json')
+}

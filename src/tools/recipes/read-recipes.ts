@@ -1,0 +1,103 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readYaml } from '../../config/load.ts'
+import { toValue } from '../../config/tree.ts'
+import { findPackage } from '../../gateway/package-root.ts'
+
+/** Lines of `docs/recipes` that are merged into a gateway.yaml: the first block of a page, or that of one of its headings. */
+export type Recipe = {
+  /** `fal`; `gemini-image/on-vertex` for what stands below a heading of a page, with the lines of its first block. */
+  readonly name: string
+  readonly title: string
+  readonly page: string
+  /** Fragments of gateway.yaml. */
+  readonly texts: readonly string[]
+  readonly models: readonly { readonly name: string; readonly operations: readonly string[] }[]
+  readonly variables: readonly RecipeVariable[]
+}
+
+/** What a recipe reads from the environment. */
+export type RecipeVariable = {
+  readonly name: string
+  /** Without it the configuration is not valid. */
+  readonly required: boolean
+  /** An address: until it is set, its vendor is simulated by the one of this name. */
+  readonly simulator: string | null
+  /** What it is, in the words of the page; null where it says nothing. */
+  readonly means: string | null
+}
+
+type Named = { readonly [name: string]: unknown }
+
+/** Every recipe, by name. Pages that have no models, such as those of proxies, are none. */
+export async function readRecipes(): Promise<readonly Recipe[]> {
+  const { root } = await findPackage()
+  const folder = join(root, 'docs/recipes')
+  const shipped = treeOf(await readFile(join(root, 'gateway.yaml'), 'utf8'))
+  const pages = (await readdir(folder)).filter(name => name.endsWith('.md') && name !== 'README.md').sort()
+  const texts = await Promise.all(pages.map(page => readFile(join(folder, page), 'utf8')))
+  return pages.flatMap((page, i) => recipesOf(page, texts[i] ?? '', asNamed(shipped['families'])))
+}
+
+function recipesOf(page: string, markdown: string, shipped: Named): readonly Recipe[] {
+  const [head = '', ...parts] = markdown.split(/^## /m)
+  const main = blocksOf(head)
+  const name = page.slice(0, -'.md'.length)
+  const title = /^# (.+)$/m.exec(head)?.[1] ?? name
+  if (main.length === 0 || !main.some(text => 'models' in treeOf(text))) return []
+  const first = recipe({ name, title, page, texts: main }, shipped)
+  const others = parts.flatMap(part => {
+    const [heading = ''] = part.split('\n', 1)
+    const texts = blocksOf(part)
+    if (texts.length === 0) return []
+    return [recipe({ name: `${name}/${slugOf(heading)}`, title: heading, page, texts: [...main, ...texts] }, shipped)]
+  })
+  return [first, ...others]
+}
+
+function blocksOf(markdown: string): readonly string[] {
+  return [...markdown.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, text = '']) => text)
+}
+
+function slugOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+}
+
+function recipe(own: Pick<Recipe, 'name' | 'title' | 'page' | 'texts'>, shipped: Named): Recipe {
+  const trees = own.texts.map(treeOf)
+  const families = Object.assign({}, shipped, ...trees.map(tree => asNamed(tree['families']))) as Named
+  const models = trees.flatMap(tree =>
+    Object.entries(asNamed(tree['models'])).map(([name, model]) => {
+      const family = asNamed(families[String(asNamed(model)['family'])])
+      return { name, operations: Object.keys(asNamed(family['forward'])) }
+    }),
+  )
+  return { ...own, models, variables: variablesOf(own.texts.join('\n')) }
+}
+
+function treeOf(text: string): Named {
+  const { root } = readYaml(text)
+  return root ? asNamed(toValue(root)) : {}
+}
+
+function asNamed(value: unknown): Named {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Named) : {}
+}
+
+/** `${FAL_URL:-simulator:fal}    # https://fal.run`, `${KEY:?the key of a project}`. */
+function variablesOf(text: string): readonly RecipeVariable[] {
+  const found = new Map<string, RecipeVariable>()
+  for (const line of text.split('\n')) {
+    const [settings = '', comment] = line.split(/\s#\s/, 2)
+    for (const [, name = '', sign, rest = ''] of settings.matchAll(/\$\{([A-Z][A-Z0-9_]*)(?::([-?])([^}]*))?\}/g)) {
+      if (found.has(name)) continue
+      const simulator = /^simulator:([\w-]+)$/.exec(rest)?.[1] ?? null
+      const means = sign === '?' ? rest : simulator === null ? null : (comment ?? null)
+      found.set(name, { name, required: sign !== '-', simulator, means })
+    }
+  }
+  return [...found.values()]
+}
