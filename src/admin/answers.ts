@@ -94,6 +94,7 @@ export const modelsAnswer = object({
       prices: listOf(object({ unit: text, price: text, currency: text, per: whole, at: text })),
       free: truth,
       limits: limitsSchema,
+      ends: textOrNull,
       notes: object({ en: texts, zh: texts }),
       streams: texts,
       enabled: truth,

@@ -11,11 +11,13 @@ import {
   type LimitKind,
   type Limits,
   type Model,
+  type ModelEnd,
   type OperationsByName,
   type Origin,
   type OtlpPlan,
   parseBytes,
   parseDuration,
+  parseEnd,
   parseMoney,
   type PipelineStep,
   type Plan,
@@ -315,6 +317,7 @@ function buildModel(
       scope: own.limits.scope,
       ...shadowOf(own.limits),
     },
+    ...(own.ends !== undefined && { ends: parseEnd(own.ends) as ModelEnd }),
     enabled: own.enabled,
   }
 }

@@ -4,6 +4,7 @@ import {
   parseAddressRange,
   parseBytes,
   parseDuration,
+  parseEnd,
   parseHostPattern,
 } from '../kit/index.ts'
 
@@ -61,6 +62,12 @@ export const formats = {
     also: isDuration,
     name: 'a duration',
     remedy: 'write a number over 0 and its unit, ms, s, m, h or d: 15s; or off',
+  },
+  date: {
+    shape: /^\d{4}-\d{2}-\d{2}$/,
+    also: text => parseEnd(text) !== undefined,
+    name: 'a day',
+    remedy: 'write year, month and day: 2026-12-01',
   },
   bytes: {
     shape: /^\d+(\.\d+)?\s?(B|KiB|MiB|GiB)$/,

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import type { AnyPlugin, Plan } from '../kit/index.ts'
+import { type AnyPlugin, type Plan, systemClock } from '../kit/index.ts'
 import { buildParts, buildPlan, type Settings } from './build.ts'
 import { checkCredentials, noteEmptyCredentials, type ResolveSigner } from './check-credentials.ts'
+import { noteEnds } from './check-ends.ts'
 import { checkNames, type KnownNames } from './check-names.ts'
 import { checkRoutes } from './check-routes.ts'
 import { checkWorkers } from './check-workers.ts'
@@ -40,6 +41,8 @@ export type LoadRequest = {
   /** True for a text of somebody who may not know what variables hold: findings do not tell. */
   readonly variablesAreSecret?: boolean
   readonly resolvePlugin: ResolvePlugin
+  /** Milliseconds since the epoch, for what is about to end; the clock's when absent. */
+  readonly now?: number
   /** Names to suggest where a plugin is unknown. */
   readonly knownPlugins?: readonly string[]
   /** Finds the plugins that sign for upstreams; without it there are none. */
@@ -95,6 +98,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const parts = buildParts(sketch)
   noteEmptyCredentials(settings, parts.upstreams, report)
   inspectFamilies(parts, sketch)
+  noteEnds(parts.models, request.now ?? systemClock.now(), report)
 
   const findings = report.findings(secrets)
   if (report.failed) return { ok: false, findings }

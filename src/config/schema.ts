@@ -535,6 +535,12 @@ const model = {
       },
     },
     send_as: sendAs,
+    ends: {
+      type: 'string',
+      format: 'date',
+      description:
+        'The day, UTC, from which its vendor serves it no longer: 2026-12-01. Told 60 days before to whoever checks or starts, and to callers; nothing is refused.',
+    },
     enabled: {
       type: 'boolean',
       default: true,

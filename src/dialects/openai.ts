@@ -61,6 +61,7 @@ function responseError(failure: Failure, requestId: string): string {
   return `event: error\ndata: ${error}\n\nevent: response.failed\ndata: ${failed}\n\n`
 }
 
-function modelObject(model: ListedModel): object {
-  return { id: model.name, object: 'model', created: Math.floor(model.since / 1000), owned_by: model.family }
+function modelObject({ name, since, family, ends }: ListedModel): object {
+  const model = { id: name, object: 'model', created: Math.floor(since / 1000), owned_by: family }
+  return ends === undefined ? model : { ...model, deprecation_date: ends }
 }

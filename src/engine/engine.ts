@@ -337,6 +337,8 @@ export class Engine {
 
     const target = this.#firstChoice(findTarget(running.plan, ex.route, body, ex.params['model']), state)
     state.target = target
+    // RFC 8594: whoever asks a model that ends is told when, whatever becomes of the request.
+    if (target.model.ends !== undefined) ex.answerHeaders['sunset'] = target.model.ends.sunset
     const checked = pipeline.onTarget(ex, target)
     if (isPromise(checked)) await stopwatch.wait('request', checked)
     const admitting = pipeline.onAdmit(ex, target)

@@ -75,7 +75,13 @@ function offered(ex: Exchange, since: number): readonly ListedModel[] {
   const allowed = ex.slots.get(callerSlot)?.key.models ?? null
   return [...ex.plan.models.values()]
     .filter(model => model.enabled && (allowed === null || allowed.includes(model.name)))
-    .map(({ name, family }) => ({ name, family: family.name, operations: operationsOf(family, ex.plan), since }))
+    .map(({ name, family, ends }) => ({
+      name,
+      family: family.name,
+      operations: operationsOf(family, ex.plan),
+      since,
+      ...(ends && { ends: ends.date }),
+    }))
 }
 
 /** A family that names no operations takes all. */

@@ -1,4 +1,4 @@
-import { type Model, type Plan, type PriceAsk, type PricedModel, type PriceList, Slots } from '../kit/index.ts'
+import { type Model, notesOf, type Plan, type PriceAsk, type PricedModel, type PriceList, Slots } from '../kit/index.ts'
 import { concerned, explainRequest, operationsOf } from './explain.ts'
 
 const lists = new WeakMap<Plan, PriceList>()
@@ -16,7 +16,7 @@ export function priceList(plan: Plan): PriceList {
 
 /** What each plugin of the plan charges for a model, in the pipeline's order. */
 function priceModel(plan: Plan, model: Model): PricedModel {
-  const { family, free, name } = model
+  const { family, free, name, ends } = model
   const operations = operationsOf(plan, model)
   const ask: PriceAsk = {
     model,
@@ -31,7 +31,8 @@ function priceModel(plan: Plan, model: Model): PricedModel {
     family: family.name,
     operations,
     free,
-    notes: family.notes,
+    ...(ends && { ends: ends.date }),
+    notes: notesOf(model),
     images: prices.find(one => one.images)?.images ?? null,
     units: prices.flatMap(one => one.units ?? []),
   }

@@ -65,6 +65,8 @@ export type ListedModel = {
   readonly family: string
   /** What it can be asked for. */
   readonly operations: readonly string[]
+  /** The day from which its vendor serves it no longer, `2026-12-01`; absent where nothing is known of it. */
+  readonly ends?: string
   /** Milliseconds since the epoch: when this gateway began to offer it. */
   readonly since: number
 }

@@ -125,6 +125,16 @@ export type Candidate = {
   readonly sendAs: string
 }
 
+/** When a model is no longer served by its vendor. */
+export type ModelEnd = {
+  /** As written: `2026-12-01`. */
+  readonly date: string
+  /** Milliseconds since the epoch: the beginning of that day, UTC. */
+  readonly at: number
+  /** As headers write it (RFC 8594): `Tue, 01 Dec 2026 00:00:00 GMT`. */
+  readonly sunset: string
+}
+
 export type Price = { readonly micros: Micros; readonly origin: Origin }
 
 export type Model = {
@@ -137,6 +147,8 @@ export type Model = {
   readonly prices: ReadonlyMap<string, Price>
   readonly free: boolean
   readonly limits: Limits
+  /** Absent where nothing is known of its end. */
+  readonly ends?: ModelEnd
   /** Hidden from model lists and refused, but still known for old records. */
   readonly enabled: boolean
 }

@@ -9,6 +9,8 @@ export type PricedModel = {
   readonly family: string
   readonly operations: readonly string[]
   readonly free: boolean
+  /** The day from which its vendor serves it no longer; absent where nothing is known of it. */
+  readonly ends?: string
   /** What callers should know of it, in sentences of each language. */
   readonly notes: { readonly en: readonly string[]; readonly zh: readonly string[] }
   /** Prices of an image; null where images are not what is charged. */

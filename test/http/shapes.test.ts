@@ -65,7 +65,7 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
   {
     path: '/api/models',
     at: 'models.0',
-    members: words('name family operations upstreams prices free limits notes streams enabled'),
+    members: words('name family operations upstreams prices free limits ends notes streams enabled'),
   },
   { path: '/api/models', at: 'models.0.prices.0', members: words('unit price currency per at') },
   { path: '/api/config', at: '', members: words('file revision loaded_at text origins last_reload') },

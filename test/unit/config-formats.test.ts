@@ -31,6 +31,10 @@ const samples: { readonly [name in FormatName]: Samples } = {
   'otlp-endpoint': { fits: ['http://h:4318', 'https://h/p'], others: ['http://u@h', 'simulator:alpha', 'h:1'] },
   'header-name': { fits: ['authorization', 'X-Api_Key'], others: ['', 'a b', 'a:b', 'é'] },
   'header-value': { fits: ['', 'Bearer x'], others: ['a\nb', 'é'] },
+  date: {
+    fits: ['2026-12-01', '2028-02-29'],
+    others: ['2026-02-30', '2027-02-29', '2026-13-01', '2026-1-1', '26-12-01', '2026-12-01T00:00:00Z', 'soon', ''],
+  },
   'host-pattern': {
     fits: [
       'vendor.example',

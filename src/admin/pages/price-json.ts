@@ -5,7 +5,7 @@ export function toPriceJson({ currency, models }: PriceList): object {
   return { currency, models: models.map(toModelJson) }
 }
 
-function toModelJson({ name, family, operations, free, notes, images, units }: PricedModel): object {
+function toModelJson({ name, family, operations, free, ends, notes, images, units }: PricedModel): object {
   const warnings = (images?.sizes ?? [])
     .filter(({ mismatch }) => mismatch && mismatch.kind !== 'ignored')
     .flatMap(({ warning }) => warning ?? [])
@@ -14,6 +14,7 @@ function toModelJson({ name, family, operations, free, notes, images, units }: P
     family,
     operations,
     free,
+    ...(ends !== undefined && { ends }),
     notes,
     tiers:
       images?.tiers.map(({ tier, longEdgeMax, pixelsMax, price, reach }) => ({

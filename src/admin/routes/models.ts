@@ -1,4 +1,4 @@
-import { formatMoney, type Model } from '../../kit/index.ts'
+import { formatMoney, type Model, notesOf } from '../../kit/index.ts'
 import { showLimits } from '../../kit/shapes/limits.ts'
 import { modelsAnswer, sessionKeyAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
@@ -27,7 +27,8 @@ function modelRecord({ parts }: Ask, model: Model) {
     })),
     free: model.free,
     limits: showLimits(model.limits),
-    notes: model.family.notes,
+    ends: model.ends?.date ?? null,
+    notes: notesOf(model),
     streams: [...model.family.streams],
     enabled: model.enabled,
   }

@@ -1,0 +1,27 @@
+import type { Model } from '../kit/index.ts'
+import type { Report } from './report.ts'
+
+const dayMs = 86_400_000
+const warnedMs = 60 * dayMs
+
+/** Tells of models whose vendor ends them within 60 days of `now`, or has. They are served as long as it serves them. */
+export function noteEnds(models: ReadonlyMap<string, Model>, now: number, report: Report): void {
+  for (const { name, ends, enabled } of models.values()) {
+    if (!ends || !enabled || ends.at - now > warnedMs) continue
+    const days = Math.ceil((ends.at - now) / dayMs)
+    const message =
+      days > 0
+        ? `'${name}' ends in ${days} ${days === 1 ? 'day' : 'days'}: its vendor serves it no longer`
+        : `'${name}' has ended: its vendor serves it no longer`
+    const remedy =
+      days > 0
+        ? 'tell its callers, and give them another model before that day'
+        : 'take it out, say enabled: false, or run its name on another model with send_as'
+    report.atValue(['models', name, 'ends'], {
+      severity: 'note',
+      code: days > 0 ? 'model_ends' : 'model_ended',
+      message,
+      remedy,
+    })
+  }
+}

@@ -1,0 +1,18 @@
+import type { Model, ModelEnd } from './model.ts'
+
+/** Reads `2026-12-01`; undefined when there is no such day. */
+export function parseEnd(date: string): ModelEnd | undefined {
+  const at = Date.parse(`${date}T00:00:00Z`)
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(date) || Number.isNaN(at)) return undefined
+  if (new Date(at).toISOString().slice(0, date.length) !== date) return undefined
+  return { date, at, sunset: new Date(at).toUTCString() }
+}
+
+/** What callers should know of a model: what is said of its family, and when it ends. */
+export function notesOf({ family: { notes }, ends }: Model): Model['family']['notes'] {
+  if (!ends) return notes
+  return {
+    en: [...notes.en, `Its vendor ends it on ${ends.date}. Ask another model from then on.`],
+    zh: [...notes.zh, `供应商将于 ${ends.date} 停止提供该模型，届时请改用其他模型。`],
+  }
+}

@@ -1,0 +1,73 @@
+import t from 'tap'
+import { loadPlan } from '../../src/config/index.ts'
+import { knownNames } from '../../src/gateway/known-names.ts'
+import { pluginFinder } from '../../src/gateway/plugin-finder.ts'
+import { caseName } from '../harness/case-name.ts'
+import { editShipped } from '../harness/project.ts'
+import { type Edits, start } from '../harness/start.ts'
+
+const ending: Edits = [['beta-imagine-image: { ', 'beta-imagine-image: { ends: 2026-12-01, ']]
+const text = await editShipped(ending)
+
+async function notesOn(day: string, of = text) {
+  const file = 'gateway.yaml'
+  const loaded = await loadPlan({
+    file,
+    text: of,
+    env: {},
+    ...pluginFinder(file),
+    known: knownNames,
+    now: Date.parse(day),
+  })
+  return loaded.ok
+    ? loaded.notes.map(({ code, message, path, severity }) => ({ code, message, path, severity }))
+    : loaded
+}
+
+t.test('[10] check tells 60 days before that a model ends, and afterwards that it has; it refuses nothing', async t => {
+  const path = 'models.beta-imagine-image.ends'
+  for (const [day, code, message] of [
+    ['2026-10-02T00:00:00Z', 'model_ends', /ends in 60 days/],
+    ['2026-11-29T13:00:00Z', 'model_ends', /ends in 2 days/],
+    ['2026-11-30T23:59:59Z', 'model_ends', /ends in 1 day:/],
+    ['2026-12-01T00:00:00Z', 'model_ended', /has ended/],
+    ['2031-01-01T00:00:00Z', 'model_ended', /has ended/],
+  ] as const)
+    t.match(await notesOn(day), [{ code, message, path, severity: 'note' }], caseName({ day }))
+  t.strictSame(await notesOn('2026-10-01T23:59:59Z'), [], 'before that it says nothing')
+  const hidden = text.replace('ends: 2026-12-01', 'enabled: false, ends: 2026-12-01')
+  t.strictSame(await notesOn('2027-01-01T00:00:00Z', hidden), [], 'nor of a model that is not offered')
+})
+
+t.test('[10] a day that is none is refused at its place', async t => {
+  const wrong = text.replace('2026-12-01', '2026-02-30')
+  t.match(await notesOn('2026-10-01', wrong), {
+    findings: [{ path: 'models.beta-imagine-image.ends', message: /not a day/, remedy: /2026-12-01/ }],
+  })
+})
+
+t.test('[10] callers of a model that ends are told when: by a header, in lists and on the page of prices', async t => {
+  const { post, get, url } = await start(t, { edit: ending, simulated: true })
+  const ask = (model: string) => post('/v1/images/generations', { model, prompt: 'a boat', size: '1024x1024' })
+  const answer = await ask('beta-imagine-image')
+  t.equal(answer.status, 200)
+  t.equal(answer.headers.get('sunset'), 'Tue, 01 Dec 2026 00:00:00 GMT', 'RFC 8594')
+  const refused = await post('/v1/images/generations', { model: 'beta-imagine-image', prompt: 'a boat', n: 1_000 })
+  t.equal(refused.status, 400)
+  t.equal(refused.headers.get('sunset'), 'Tue, 01 Dec 2026 00:00:00 GMT', 'refusals tell it too')
+  t.equal((await ask('alpha-image-2')).headers.get('sunset'), null, 'and nothing is said of others')
+
+  const { data } = (await (await get('/v1/models')).json()) as { data: readonly { id: string }[] }
+  t.match(
+    data.find(({ id }) => id === 'beta-imagine-image'),
+    { deprecation_date: '2026-12-01' },
+  )
+  t.notOk(data.some(({ id, ...rest }) => id !== 'beta-imagine-image' && 'deprecation_date' in rest))
+  t.match(await (await get('/v1/models/beta-imagine-image')).json(), { deprecation_date: '2026-12-01' })
+
+  const { models } = (await (await fetch(`${url}/api/pricing`)).json()) as { models: readonly { name: string }[] }
+  const priced = models.find(({ name }) => name === 'beta-imagine-image')
+  t.match(priced, { ends: '2026-12-01', notes: { en: [], zh: [] } })
+  const en = await (await fetch(`${url}/pricing?lang=en`)).text()
+  t.match(en, 'Its vendor ends it on 2026-12-01.')
+})
