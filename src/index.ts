@@ -16,6 +16,7 @@ import type {
   Storage,
 } from './kit/index.ts'
 import type { Operation } from './operations/index.ts'
+import type { LiveResult, LiveTrial } from './tools/doctor/try-live.ts'
 import type { Merged, Recipe } from './tools/recipes/vendors.ts'
 import type { LintedConfig, LintRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'
 import type { Workers } from './gateway/workers.ts'
@@ -31,6 +32,7 @@ export { endOnFault } from './gateway/end-on-fault.ts'
 export * from './kit/index.ts'
 export type { Operation, SmallRequest } from './operations/index.ts'
 export type { LintedConfig, LintRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'
+export type { LiveResult, LiveTrial } from './tools/doctor/try-live.ts'
 export type { Merged, Recipe, RecipeVariable } from './tools/recipes/vendors.ts'
 export { hashPassword, verifyPassword } from './gateway/passwords.ts'
 export { parseAnchors } from './tools/parse-anchors.ts'
@@ -160,6 +162,16 @@ export async function draftConfig(
 ): Promise<FirstDraft> {
   if (recipes.length > 0) return (await import('./tools/recipes/vendors.ts')).draftWith(folder, answers, recipes)
   return (await import('./tools/first-config.ts')).draftFirst(folder, answers)
+}
+
+/** What `doctor --live` would buy, and at most for how much: each operation that makes pictures, of each model. */
+export async function planLive(plan: Plan, simulated = false): Promise<readonly LiveTrial[]> {
+  return (await import('./tools/doctor/try-live.ts')).planLive(plan, simulated)
+}
+
+/** Buys it, through a gateway in this process with books of its own, and tells what came. */
+export async function* tryLive(plan: Plan, trials: readonly LiveTrial[]): AsyncIterable<LiveResult> {
+  yield* (await import('./tools/doctor/try-live.ts')).tryLive(plan, trials)
 }
 
 /** Every recipe of `docs/recipes` that has models, by name. */

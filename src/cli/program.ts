@@ -359,6 +359,15 @@ function addRunningCommands(program: Command): void {
     .command('doctor')
     .description('look at everything that a gateway needs; exit 1 when something would keep it from working')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
+    .option(
+      '--live <models>',
+      'buy the smallest picture of these models, by commas, and tell what came',
+      splitNames,
+      [],
+    )
+    .option('--live-all', 'the same of every model that has a real upstream', false)
+    .option('--simulated', 'with --live: simulated upstreams too', false)
+    .option('-y, --yes', 'with --live: do not ask before something is bought', false)
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/doctor.ts')).doctor(options))
   program

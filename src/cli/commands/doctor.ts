@@ -1,9 +1,13 @@
 import { type Checked, examine } from '../../index.ts'
 import { Exit, exitCodes, print } from '../exit.ts'
+import type { LiveOptions } from './doctor-live.ts'
 import { writeOut } from '../write-out.ts'
 
+type Options = { readonly config: string; readonly format: string } & LiveOptions
+
 /** Looks at everything that a gateway needs. Exit 1 when something would keep it from working. */
-export async function doctor(options: { readonly config: string; readonly format: string }): Promise<void> {
+export async function doctor(options: Options): Promise<void> {
+  if (options.live.length > 0 || options.liveAll) return (await import('./doctor-live.ts')).doctorLive(options)
   let failed = 0
   for await (const checked of examine(options.config)) {
     if (checked.state === 'fail') failed++

@@ -1,0 +1,73 @@
+import { createInterface } from 'node:readline/promises'
+import { type LiveResult, type LiveTrial, planLive, type Plan, tryLive } from '../../index.ts'
+import { Exit, exitCodes, print, say } from '../exit.ts'
+import { readPlan } from '../open-books.ts'
+import { writeOut } from '../write-out.ts'
+
+export type LiveOptions = {
+  readonly live: readonly string[]
+  readonly liveAll: boolean
+  readonly simulated: boolean
+  readonly yes: boolean
+}
+
+/** Buys the smallest picture of models, when somebody says yes, and tells what came. Exit 1 when one fails. */
+export async function doctorLive(
+  options: LiveOptions & { readonly config: string; readonly format: string },
+): Promise<void> {
+  const plan = await readPlan(options.config)
+  const trials = choose(await planLive(plan, options.simulated), options)
+  await needConsent(plan, trials, options.yes)
+  let failed = 0
+  for await (const result of tryLive(plan, trials)) {
+    if (result.error !== null) failed++
+    print(options.format === 'json' ? JSON.stringify(result) : formatResult(result))
+  }
+  if (failed > 0) throw new Exit(exitCodes.failure, `${failed} of ${trials.length} failed`)
+}
+
+/** @throws Exit 2 when one of them cannot be tried */
+function choose(trials: readonly LiveTrial[], { live, liveAll }: LiveOptions): readonly LiveTrial[] {
+  const names = [...new Set(trials.map(({ model }) => model))]
+  const unknown = live.filter(name => !names.includes(name))
+  if (unknown.length > 0 || names.length === 0) {
+    const what = unknown.length > 0 ? `${unknown.join(', ')}: nothing to buy there; ` : ''
+    const there = names.length > 0 ? `there are ${names.join(', ')}` : 'no model of pictures has a real upstream'
+    throw new Exit(exitCodes.usage, `${what}${there}. --simulated takes simulated upstreams too.`)
+  }
+  return liveAll ? trials : trials.filter(({ model }) => live.includes(model))
+}
+
+/** @throws Exit 2 when nobody says yes */
+async function needConsent(plan: Plan, trials: readonly LiveTrial[], yes: boolean): Promise<void> {
+  for (const { model, operation, atMost } of trials)
+    say(
+      writeOut(
+        `buys  ${model}  ${operation}  ${atMost === null ? 'at no known price' : `at most ${atMost} ${plan.currency}`}`,
+      ),
+    )
+  if (yes) return
+  if (!process.stdin.isTTY) throw new Exit(exitCodes.usage, 'Nothing was sent. Say --yes to buy these.')
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const said = await lines.question('By your prices; the vendor charges its own. Go on? [y/N] ')
+    if (!/^y(?:es)?$/i.test(said.trim())) throw new Exit(exitCodes.usage, 'nothing was sent')
+  } finally {
+    lines.close()
+  }
+}
+
+function formatResult({ model, operation, status, ms, pictures, charge, unrecognised, error }: LiveResult): string {
+  const lines = [`${error === null ? 'ok  ' : 'fail'}  ${model}  ${operation}  status ${status ?? '-'}  ${ms} ms`]
+  if (pictures.length > 0) lines.push(`      came     ${pictures.join(', ')}`)
+  if (charge) {
+    const cost = charge.vendor_cost === null ? 'the vendor does not say' : `the vendor says ${charge.vendor_cost}`
+    lines.push(
+      `      charged  ${charge.amount} ${charge.currency} (${charge.state}); ${cost}`,
+      `      why      ${charge.text}`,
+    )
+  }
+  if (unrecognised !== null) lines.push(`      unknown  ${unrecognised}`)
+  if (error !== null) lines.push(`      said     ${error}`)
+  return lines.map(writeOut).join('\n')
+}

@@ -1,0 +1,178 @@
+import { explainRequest } from '../../gateway/explain.ts'
+import { createGateway, type Gateway } from '../../gateway/gateway.ts'
+import { priceList } from '../../gateway/pricing.ts'
+import {
+  type BillingRecord,
+  billingRecord,
+  createSecret,
+  Failure,
+  hashSecret,
+  hintOfSecret,
+  type Plan,
+  systemClock,
+} from '../../kit/index.ts'
+import { createLog } from '../../observe/index.ts'
+import { operations } from '../../operations/index.ts'
+import { measurePicture } from '../../simulator/pictures/measure.ts'
+import { smallestPicture } from './smallest-picture.ts'
+
+/** One request that would be bought. */
+export type LiveTrial = {
+  readonly model: string
+  readonly operation: string
+  /** What is held for it, in the currency of the configuration; null where no price is foreseen. */
+  readonly atMost: string | null
+}
+
+/** What came of it. */
+export type LiveResult = LiveTrial & {
+  readonly status: number | null
+  readonly ms: number
+  /** `1024x1024`, or what a picture was that nobody could measure. */
+  readonly pictures: readonly string[]
+  readonly charge: Pick<BillingRecord, 'amount' | 'currency' | 'state' | 'text' | 'vendor_cost'> | null
+  /** What an answer looked like that its description does not know. */
+  readonly unrecognised: string | null
+  readonly error: string | null
+}
+
+const linkMs = 60_000
+const settleTries = 200
+const settleMs = 50
+const editedSide = 256
+const errorCharsMax = 300
+
+/** Every operation that makes pictures, of the models on offer that would be bought; with `simulated` the others too. */
+export function planLive(plan: Plan, simulated: boolean): readonly LiveTrial[] {
+  const pictures = new Set(operations.filter(({ traits }) => traits.images !== undefined).map(({ name }) => name))
+  const trials: LiveTrial[] = []
+  for (const { name, operations: served } of priceList(plan).models) {
+    const model = plan.models.get(name)
+    if (!simulated && model?.upstreams.every(({ upstream }) => upstream.url.startsWith('simulator:'))) continue
+    for (const operation of served.filter(one => pictures.has(one)))
+      trials.push({ model: name, operation, atMost: quoteOf(plan, name, operation) })
+  }
+  return trials
+}
+
+function quoteOf(plan: Plan, model: string, operation: string): string | null {
+  try {
+    const request = { model, operation, size: undefined, quality: undefined, n: 1 }
+    return explainRequest(plan, request).quote?.at_most ?? null
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    return null
+  }
+}
+
+/** Asks for each through a gateway in this process, whose books are in memory: nothing of it is in those of the real one. */
+export async function* tryLive(plan: Plan, trials: readonly LiveTrial[]): AsyncIterable<LiveResult> {
+  const { tls: _, ...server } = plan.server
+  const here = { host: '127.0.0.1', port: 0 }
+  const alone: Plan = {
+    ...plan,
+    storage: 'sqlite::memory:',
+    counters: 'memory:',
+    server: { ...server, listen: here, ops: undefined, workers: 1 },
+  }
+  const gateway = await createGateway(plan.file, { plan: alone, log: createLog({ level: 'silent' }) })
+  try {
+    const { url } = await gateway.listen()
+    const secret = createSecret()
+    const kept = { hash: hashSecret(secret), hint: hintOfSecret(secret) }
+    await gateway.storage.keys.create({ name: 'doctor', user: 'local', group: null, ...kept })
+    for (const trial of trials) yield await tryOne(gateway, url, secret, trial)
+  } finally {
+    await gateway.close()
+  }
+}
+
+async function tryOne(gateway: Gateway, url: string, secret: string, trial: LiveTrial): Promise<LiveResult> {
+  const { model, operation } = trial
+  const startedAt = systemClock.now()
+  const none = { ...trial, status: null, pictures: [], charge: null, unrecognised: null }
+  const route = gateway.plan.routes.find(one => one.operation === operation && one.stream !== 'always')
+  if (!route) return { ...none, ms: 0, error: 'no route leads to it' }
+  const before = unrecognisedOf(gateway, model)
+  const headers = { authorization: `Bearer ${secret}` }
+  try {
+    const response = await fetch(url + route.path.replace('{model}', encodeURIComponent(model)), {
+      method: 'POST',
+      headers: route.body === 'json' ? { ...headers, 'content-type': 'application/json' } : headers,
+      body: bodyOf(model, operation, route.body === 'json'),
+    })
+    const text = await response.text()
+    const ms = systemClock.now() - startedAt
+    const charge = await chargeOf(gateway, response.headers.get('x-request-id') ?? '')
+    const after = unrecognisedOf(gateway, model)
+    return {
+      ...trial,
+      status: response.status,
+      ms,
+      pictures: response.ok ? await picturesIn(text) : [],
+      charge,
+      unrecognised: after && after.count > (before?.count ?? 0) ? after.shape : null,
+      error: response.ok ? null : text.replaceAll(/\s+/g, ' ').slice(0, errorCharsMax),
+    }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return { ...none, ms: systemClock.now() - startedAt, error: reason }
+  }
+}
+
+/** Edits are sent a picture of their own; in JSON as a data: URL. */
+function bodyOf(model: string, operation: string, isJson: boolean): string | FormData {
+  const own = operations.find(({ name }) => name === operation)
+  const fields = { model, prompt: 'a red square', n: 1 }
+  if (own?.traits.images !== 'edited') return JSON.stringify(fields)
+  const picture = smallestPicture(editedSide)
+  if (isJson) return JSON.stringify({ ...fields, image: `data:image/png;base64,${picture.toString('base64')}` })
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.append(name, String(value))
+  form.append('image', new Blob([picture], { type: 'image/png' }), 'square.png')
+  return form
+}
+
+function unrecognisedOf(gateway: Gateway, model: string) {
+  return gateway.status().unrecognised.find(one => one.model === model)
+}
+
+/** A charge settles as the last bytes of its answer leave. */
+async function chargeOf(gateway: Gateway, id: string): Promise<LiveResult['charge']> {
+  for (let i = 0; i < settleTries; i++) {
+    await gateway.storage.flush()
+    const charge = gateway.open > 0 ? undefined : await gateway.storage.ledger.find(id)
+    if (charge && charge.state !== 'reserved') return billingRecord(charge, gateway.plan.plugins.known)
+    if (gateway.open === 0 && !charge) return null
+    await systemClock.sleep(settleMs)
+  }
+  return null
+}
+
+type Item = { readonly b64_json?: string; readonly url?: string }
+
+async function picturesIn(text: string): Promise<readonly string[]> {
+  const { data = [] } = JSON.parse(text) as { readonly data?: readonly Item[] }
+  return Promise.all(data.map(lookAt))
+}
+
+async function lookAt({ b64_json: base64, url = '' }: Item): Promise<string> {
+  try {
+    const bytes = base64 === undefined ? await readLink(url) : Buffer.from(base64, 'base64')
+    const pixels = measurePicture(bytes)
+    return pixels ? `${pixels.width}x${pixels.height}` : `${bytes.length} bytes of no known kind`
+  } catch {
+    return 'a link that does not lead to it'
+  }
+}
+
+async function readLink(url: string): Promise<Buffer> {
+  const limit = new AbortController()
+  const late = systemClock.after(linkMs, () => limit.abort())
+  try {
+    const response = await fetch(url, { signal: limit.signal })
+    return Buffer.from(await response.arrayBuffer())
+  } finally {
+    late.cancel()
+  }
+}
