@@ -7,13 +7,13 @@ import { compileTemplate } from './template.ts'
 
 const states = ['running', 'done', 'failed'] as const
 
-export function jobIn({ job }: Section): readonly Flaw[] {
+export function jobIn({ job, refused = [] }: Section): readonly Flaw[] {
   if (!job) return []
   return [
     ...inside(job.id, ['job', 'id']),
     ...inside(job.state, ['job', 'state']),
     ...Object.entries(job.keep ?? {}).flatMap(([name, path]) => inside(path, ['job', 'keep', name])),
-    ...statesIn(job),
+    ...statesIn(job, refused.length > 0),
     ...timesIn(job),
     ...stepIn(job.poll, 'poll', job),
     ...(job.result ? stepIn(job.result, 'result', job) : []),
@@ -24,13 +24,14 @@ function wordsOf(words: unknown): readonly string[] {
   return [words ?? []].flat().map(String)
 }
 
-function statesIn(job: JobSettings): readonly Flaw[] {
+/** @param isRefusable an answer may say in other words that the job has failed */
+function statesIn(job: JobSettings, isRefusable: boolean): readonly Flaw[] {
   const found: Flaw[] = []
   if (wordsOf(job.done).length === 0) {
     const remedy = 'write the words by which the vendor says that it is done'
     found.push(problem('job_endless', ['job', 'done'], 'no state is its end, so that it is never done', remedy))
   }
-  if (wordsOf(job.failed).length === 0 && job.state !== httpStatus)
+  if (wordsOf(job.failed).length === 0 && job.state !== httpStatus && !isRefusable)
     found.push({
       severity: 'note',
       code: 'job_failure_unknown',

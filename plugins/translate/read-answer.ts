@@ -12,6 +12,9 @@ import { readBytes } from './read-bytes.ts'
 import { Refused } from './refused.ts'
 import { Values } from './values.ts'
 
+/** Where an answer says that it is an error, whatever its status. */
+const errorMembers = ['error', 'errors'] as const
+
 /** What the answers of one request have said together. */
 export type Sums = { readonly usage: Map<string, number> }
 
@@ -63,7 +66,13 @@ async function* passOn(heard: Heard, reader: Reader, values: Values): AsyncGener
   let isEmpty = true
   for await (const chunk of heard.body) {
     isEmpty &&= chunk.length === 0
-    answer.write(chunk)
+    try {
+      answer.write(chunk)
+    } catch (error) {
+      // What came before it in the same packet has come all the same.
+      yield* written(reader)
+      throw error
+    }
     yield* written(reader)
   }
   if (isEmpty) throw unrecognised('an empty answer')
@@ -92,7 +101,16 @@ function whyNothing(reader: Reader, values: Values, { failed, shape }: Rest): Er
   if (refusal) return refusal
   const [first] = failed
   if (first !== undefined) return new Refused(first, { status: 400, code: 'content_refused' })
+  const error = errorOf(reader, values)
+  if (error) return error
   return unrecognised(`no picture; ${shape}`)
+}
+
+/** An answer of status 200 whose `error` says that it is none. */
+function errorOf({ reading }: Reader, values: Values): Refused | undefined {
+  if (errorMembers.every(path => values.of(path).length === 0)) return undefined
+  const message = values.first(reading.messages) ?? 'it answered with an error, and does not say which'
+  return new Refused(message.slice(0, 2_000), { status: 502, code: values.first(reading.codes) ?? null })
 }
 
 function refusalOf({ reading, told }: Reader, values: Values): Refused | undefined {

@@ -156,6 +156,7 @@ const jobs: readonly Row[] = [
   [`job: { ${job}, ${poll}, every: 1m, within: 30s }`, 'job_impatient job.within'],
   [`job: { ${job}, keep: { poll_url: polling_url }, poll: { url: "{poll_url}" } }`, ''],
   [`job: { id: id, state: http_status, done: 200, ${poll} }`, ''],
+  [`refused: [{ if: { error: any } }], job: { id: id, state: status, done: D, ${poll} }`, ''],
 ]
 
 for (const [title, rows] of Object.entries({

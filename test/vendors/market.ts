@@ -11,6 +11,8 @@ import type { Try } from './table.ts'
 /** What came of a request: what its pictures look like, and its id. */
 export type Came = { readonly pictures: readonly string[]; readonly id: string }
 
+type Item = { readonly b64_json?: string; readonly url?: string }
+
 export type Asked = Try & { readonly model: string; readonly prompt: string }
 
 /**
@@ -37,6 +39,12 @@ export async function openMarket(pages: Iterable<string>, more: Tree = {}, isOwn
     /** Whether the recipe says where the vendor tells what it charges. */
     tellsCost: (model: string) => families[models[model]?.family ?? '']?.translate?.['cost'] !== undefined,
     ask: (asked: Asked) => ask(started, asked),
+    /** How many pictures came, whatever ended the answer; all that did are in it whole. */
+    async count(asked: Asked): Promise<number> {
+      const items: Item[] = []
+      await send(started, asked, items).catch(() => undefined)
+      return items.length
+    },
     /** What the vendor says that it made for this prompt. */
     made: (simulator: string, prompt: string) => vendors.vendor(simulator, {}).made(prompt),
     /** The newest charge. */
@@ -47,13 +55,24 @@ export async function openMarket(pages: Iterable<string>, more: Tree = {}, isOwn
   }
 }
 
-/** Jobs are asked for without a pause. */
+/** Jobs are asked for without a pause, and not for long. */
 function hurry(whole: Tree): Tree {
-  const text = JSON.stringify(whole, (name, value: unknown) => (name === 'every' ? '1ms' : value))
+  const text = JSON.stringify(whole, (name, value: unknown) =>
+    name === 'every' ? '1ms' : name === 'within' ? '20s' : value,
+  )
   return JSON.parse(text) as Tree
 }
 
-async function ask({ openai }: Started, asked: Asked): Promise<Came> {
+async function ask(started: Started, asked: Asked): Promise<Came> {
+  const items: Item[] = []
+  const id = await send(started, asked, items)
+  const pictures: string[] = []
+  for (const item of items) pictures.push(await lookAt(item))
+  return { pictures, id }
+}
+
+/** @returns the id of the request */
+async function send({ openai }: Started, asked: Asked, items: Item[]): Promise<string> {
   const { model, prompt, size, n, more, sends = 0, stream = false } = asked
   const fields = { model, prompt, stream, ...(size && { size }), ...(n && { n }), ...more }
   const files = Array.from({ length: sends }, (_, i) => toFile(png(40, 30), `${i}.png`, { type: 'image/png' }))
@@ -63,16 +82,13 @@ async function ask({ openai }: Started, asked: Asked): Promise<Came> {
     typeof openai.images.generate
   >
   const { data, response } = await sent.withResponse()
-  const items: { b64_json?: string; url?: string }[] = []
   if (Symbol.asyncIterator in data) {
     for await (const event of data) if (event.type.endsWith('.completed')) items.push(event)
-  } else items.push(...(data.data as { b64_json?: string; url?: string }[]))
-  const pictures: string[] = []
-  for (const item of items) pictures.push(await lookAt(item))
-  return { pictures, id: response.headers.get('x-request-id') ?? '' }
+  } else items.push(...(data.data as Item[]))
+  return response.headers.get('x-request-id') ?? ''
 }
 
-async function lookAt({ b64_json: base64, url }: { b64_json?: string; url?: string }): Promise<string> {
+async function lookAt({ b64_json: base64, url }: Item): Promise<string> {
   if (base64 !== undefined) return pictureIn(base64)
   const answer = await fetch(url ?? '')
   return answer.ok ? pictureIn(Buffer.from(await answer.arrayBuffer())) : String(answer.status)

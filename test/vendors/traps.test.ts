@@ -36,12 +36,14 @@ const market = await openMarket(
       },
       'gemini-list': {
         streams: ['image.generate'],
+        n_max: 1,
         forward: { 'image.generate': ['model', 'prompt', 'stream'] },
         calls: { 'image.generate': '/v1beta/models/{model}:streamGenerateContent' },
         'image-tier-billing': {},
         translate: {
           request: { contents: [{ role: 'user', parts: [{ text: '{prompt}' }] }] },
           answer: { at: 'candidates.content.parts', picture: 'inlineData.data' },
+          stream: { each: 'answer' },
         },
       },
     },
