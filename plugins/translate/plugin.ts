@@ -103,12 +103,10 @@ function createAsking(asking: Asking): Converse {
   const model = target.sendAs
   const accepted = isAccepted(ex) ? accept(ex, asking) : undefined
   return createJobConverse({
-    reading,
-    job,
     course,
     asks,
     atOnce,
-    polling: { reading, job, model, deadlineAt, now: () => clock.now(), random, claim: terms.claim },
+    polling: { reading, job, model, told: terms.told, deadlineAt, now: () => clock.now(), random, claim: terms.claim },
     accepted,
     open: told =>
       openJob(asking, told, { deadlineAt, isDetached: accepted !== undefined && told.length === asks.length }),
