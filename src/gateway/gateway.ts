@@ -205,7 +205,7 @@ async function startEngine(
     tellFigures(charge)
     tellCharge(builder.subscribers(engine.running.pipeline), charge, log)
   })
-  const jobs = new JobRunner(storage.jobs, { engine: () => engine, clock, log })
+  const jobs = new JobRunner(storage.jobs, { engine: () => engine, ledger: charges.ledger, clock, log })
   const stores = { ...storage, ledger: charges.ledger, counters, jobs: jobs.store }
   const host = { stores, clock, random, ids, log }
   const builder = new PipelineBuilder({ finder: () => source.finder(), host, Pipeline: modules.Pipeline })

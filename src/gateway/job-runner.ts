@@ -1,5 +1,14 @@
 import type { Engine } from '../engine/index.ts'
-import { type Clock, Failure, type Job, type JobStore, type Log, type NewJob, type StoredAnswer } from '../kit/index.ts'
+import {
+  type Clock,
+  Failure,
+  type Job,
+  type JobStore,
+  type Ledger,
+  type Log,
+  type NewJob,
+  type StoredAnswer,
+} from '../kit/index.ts'
 
 /** How often it is looked for jobs of processes that are gone, and a job is tried again that could not be asked for. */
 const everyMs = 5_000
@@ -8,6 +17,7 @@ const everyMs = 5_000
 export class JobRunner {
   readonly #store: JobStore
   readonly #engine: () => Pick<Engine, 'resume'>
+  readonly #ledger: Pick<Ledger, 'review' | 'settle'>
   readonly #clock: Clock
   readonly #log: Log
   readonly #running = new Map<string, Promise<void>>()
@@ -18,10 +28,16 @@ export class JobRunner {
 
   constructor(
     store: JobStore,
-    parts: { readonly engine: () => Pick<Engine, 'resume'>; readonly clock: Clock; readonly log: Log },
+    parts: {
+      readonly engine: () => Pick<Engine, 'resume'>
+      readonly ledger: Pick<Ledger, 'review' | 'settle'>
+      readonly clock: Clock
+      readonly log: Log
+    },
   ) {
     this.#store = store
     this.#engine = parts.engine
+    this.#ledger = parts.ledger
     this.#clock = parts.clock
     this.#log = parts.log
   }
@@ -86,10 +102,19 @@ export class JobRunner {
       this.#log.warn({ job: job.id, err: error }, 'a job could not be asked for')
       // Until its time is over it is tried again.
       if (this.#clock.now() < job.deadlineAt && !isFinal(failure)) return
-      await this.#store.end(job.id, 'failed', toAnswer(failure)).catch((cause: unknown) => {
+      await this.#giveUp(job, failure).catch((cause: unknown) => {
         this.#log.error({ job: job.id, err: cause }, 'the end of a job could not be written')
       })
     }
+  }
+
+  /** Nobody goes on with it: what is still reserved for it would be so for good. */
+  async #giveUp({ id }: Job, failure: Failure | undefined): Promise<void> {
+    const reason = 'outcome_unknown'
+    const isReviewed = await this.#ledger.review(id, reason)
+    // What it made so far is owed.
+    if (!isReviewed) await this.#ledger.settle({ id, delivery: 'partial', reason })
+    await this.#store.end(id, 'failed', toAnswer(failure))
   }
 }
 

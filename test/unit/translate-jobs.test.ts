@@ -82,5 +82,8 @@ t.test('[10.5] what a refusal costs is known of one that a job ends with', async
 
 t.test('[10.5] an answer without pictures that says that a job runs is no refusal', async t => {
   const section = { refused: [{ if: { result: 'none' }, code: 'refused', status: 400 }] }
-  t.match(await readTaken(heard({ id: 'j1', status: 'Pending' }), polling(section, 9_000)), { kind: 'job', note: { id: 'j1' } })
+  t.match(await readTaken(heard({ id: 'j1', status: 'Pending' }), polling(section, 9_000)), {
+    kind: 'job',
+    note: { id: 'j1' },
+  })
 })

@@ -31,7 +31,10 @@ t.test('[10.4] texts of a caller stay texts, whatever stands in them', async t =
 })
 
 t.test('[10.4] fields of inherited names are fields like others', async t => {
-  const { text } = shape({ request: { p: '{prompt}' }, rest: '.' }, '{"prompt":"x","constructor":1,"__proto__":{"y":1}}')
+  const { text } = shape(
+    { request: { p: '{prompt}' }, rest: '.' },
+    '{"prompt":"x","constructor":1,"__proto__":{"y":1}}',
+  )
   const sent = JSON.parse(text) as object
   t.equal(Object.hasOwn(sent, 'constructor'), true)
   t.equal(Object.hasOwn(sent, 'y'), false)
