@@ -21,6 +21,8 @@ export type Reader = {
   readonly told: Told
   readonly sums: Sums
   readonly claim: Claim
+  /** Other answers than this one are parts of what the caller is answered. */
+  readonly isOneOfSeveral: boolean
   readonly follow: (link: LinkToFollow) => AsyncGenerator<Buffer>
 }
 
@@ -31,6 +33,8 @@ export type Reader = {
 export async function* readAnswer(heard: Heard, reader: Reader): AsyncGenerator<Buffer> {
   const { reading, writer } = reader
   if (heard.status >= 300) throw await readError(heard, reading)
+  // Nobody has asked for a part.
+  if (heard.status === 206) throw unrecognised('a part of an answer (206)')
   const values = new Values()
   values.addHead(heard.status, heard.headers)
   tellFacts(reader, values, isHeader)
@@ -104,6 +108,7 @@ function refusalOf({ reading, told }: Reader, values: Values): Refused | undefin
 function tell(reader: Reader, values: Values, found: number): void {
   const { reading, told, sums } = reader
   tellFacts(reader, values, () => true)
+  if (reader.isOneOfSeveral && reading.facts.length > 0) tellFactsAt(reader, values, found)
   if (reading.count !== undefined) told.count = (told.count ?? 0) + countOf(values.last(reading.count), found)
   const cost = reading.cost && costOf(reading.cost, values)
   if (cost !== undefined) told.cost = told.cost === undefined ? cost : add(told.cost, cost)
@@ -111,6 +116,15 @@ function tell(reader: Reader, values: Values, found: number): void {
     const used = Number(values.last(path))
     if (Number.isSafeInteger(used)) sums.usage.set(name, (sums.usage.get(name) ?? 0) + used)
   }
+}
+
+function tellFactsAt({ reading, told, writer }: Reader, values: Values, found: number): void {
+  const own = new Map<string, string>()
+  for (const [name, path] of reading.facts) {
+    const value = values.last(path)
+    if (value !== undefined) own.set(name, value)
+  }
+  for (let i = writer.count - found; i < writer.count; i++) told.factsAt.set(i, own)
 }
 
 /** An answer that counts none of what is in it has not counted. */

@@ -118,7 +118,9 @@ export class Conversation implements Call, Asker {
     })
     this.#heard.push(body)
     if (this.#over) body.cut(this.#over)
-    return { status: head.status, headers: plain(head.headers), body }
+    // What was packed says by itself where it ends.
+    const endUnknown = head.endsWithConnection && head.codings.length === 0
+    return { status: head.status, headers: plain(head.headers), body, ...(endUnknown && { endUnknown }) }
   }
 
   async sleep(ms: number): Promise<void> {

@@ -19,6 +19,7 @@ async function read(section: object, answers: readonly string[], bytes = 1): Pro
     told,
     sums: { usage: new Map<string, number>() },
     claim: () => true,
+    isOneOfSeveral: answers.length > 1,
     follow: () => {
       throw new Error('no link is followed')
     },
