@@ -89,7 +89,8 @@ export class ImageCharge {
     if (this.#isWhole) return
     this.#isWhole = true
     const { rule, told } = this.#terms
-    const lines = rateLines(rule, 'end', comeOf({ index: 0, size: null }, told()))
+    const come = { ...comeOf({ index: 0, size: null }, told()), facts: told()?.facts }
+    const lines = rateLines(rule, 'end', come)
     demandKept(await this.#keep(this.#place(lines)))
   }
 

@@ -43,7 +43,12 @@ export function rateWithImage(image: FoundImage, line: Line, { rule }: Rating, t
 }
 
 export function comeOf({ index, size }: Pick<FoundImage, 'index' | 'size'>, told: Told | undefined): Come {
-  return { output: size, told: told?.sizes.get(index) ?? null, facts: told?.facts }
+  return { output: size, told: told?.sizes.get(index) ?? null, facts: told && factsAt(told, index) }
+}
+
+/** Where several answers are one, those of a picture's own. */
+function factsAt(told: Told, index: number): ReadonlyMap<string, string | number | boolean> {
+  return told.factsAt.get(index) ?? told.facts
 }
 
 /** A count of none beside an image that is there is no count. */
@@ -54,15 +59,15 @@ function isUncounted({ index }: FoundImage, told: Told | undefined): boolean {
 /** What of the answer's words this image was rated by. */
 function toldOf(rule: TierRule, { index }: FoundImage, told: Told, bySize: boolean): ToldOfLine | undefined {
   const size = bySize && rule.tierFrom.includes('told') ? told.sizes.get(index) : undefined
-  const facts = factsOf(rule, told)
+  const facts = factsOf(rule, factsAt(told, index))
   return size || facts
     ? { ...(size && { size: { width: size.width, height: size.height } }), ...(facts && { facts }) }
     : undefined
 }
 
-function factsOf({ by, times, facts }: TierRule, told: Told): ToldOfLine['facts'] {
+function factsOf({ by, times, facts }: TierRule, told: ReturnType<typeof factsAt>): ToldOfLine['facts'] {
   if (!facts) return undefined
   const used = new Set([...(by ?? []), ...(times ?? []).flatMap(one => Object.keys(one.if))])
-  const known = facts.filter(name => used.has(name) && told.facts.has(name))
-  return known.length === 0 ? undefined : Object.fromEntries(known.map(name => [name, String(told.facts.get(name))]))
+  const known = facts.filter(name => used.has(name) && told.has(name))
+  return known.length === 0 ? undefined : Object.fromEntries(known.map(name => [name, String(told.get(name))]))
 }

@@ -25,6 +25,8 @@ type Item = {
   found: Found | undefined
   /** Its picture goes on as it comes. */
   isPassing: boolean
+  /** Its picture has gone on, and another one has come since. */
+  isWritten: boolean
 }
 
 type OpenPicture = { readonly text: PictureText; readonly item: Item; readonly path: Path }
@@ -52,6 +54,8 @@ export class AnswerReader implements JsonVisitor {
   #items: Item[] = []
   #at = 0
   #picture: OpenPicture | undefined
+  /** Whose picture has gone on and waits for what its item says of it. */
+  #passing: Item | undefined
   #text: { readonly path: Path; readonly pieces: Buffer[]; bytes: number } | undefined
 
   /** @param options.holds pictures are left in `held`, for whoever knows what they are only at the end */
@@ -106,7 +110,7 @@ export class AnswerReader implements JsonVisitor {
   }
 
   #open(place: Place, depth: number): Item {
-    const item: Item = { place, depth, values: new Values(), found: undefined, isPassing: false }
+    const item: Item = { place, depth, values: new Values(), found: undefined, isPassing: false, isWritten: false }
     this.#items.push(item)
     return item
   }
@@ -165,6 +169,8 @@ export class AnswerReader implements JsonVisitor {
       return
     }
     if (!item.isPassing) {
+      this.#endPassing()
+      this.#passing = item
       item.isPassing = true
       this.#writer.open()
     }
@@ -208,19 +214,30 @@ export class AnswerReader implements JsonVisitor {
     this.#close(item)
     item.found = undefined
     item.isPassing = false
+    item.isWritten = false
+  }
+
+  /** Another picture comes before its item is over: what is said of it behind that comes too late. */
+  #endPassing(): void {
+    const item = this.#passing
+    this.#passing = undefined
+    if (!item) return
+    item.isWritten = true
+    this.#writer.close(factsOf(item))
   }
 
   #close(item: Item): void {
     const { place, values, found } = item
     const failure = place.error === undefined ? undefined : describeFailure(values, place.error)
     if (failure !== undefined) return void this.failed.push(failure)
-    if (!found) return
+    if (!found || item.isWritten) return
     const isKept = hold(place.keep, values.of) && !(place.skip.length > 0 && hold(place.skip, values.of))
     if (!isKept) return
     const facts = factsOf(item)
-    if (item.isPassing) this.#writer.close(facts)
-    else if (this.#waits) this.held.push({ ...found.held, facts })
-    else writeHeld(this.#writer, { ...found.held, facts })
+    if (item.isPassing) return this.#endPassing()
+    if (this.#waits) return void this.held.push({ ...found.held, facts })
+    this.#endPassing()
+    writeHeld(this.#writer, { ...found.held, facts })
   }
 }
 
@@ -243,8 +260,13 @@ function factsOf({ place, values }: Item): PictureFacts {
 }
 
 function describeFailure(values: Values, path: Path): string | undefined {
-  if (values.of(path).length === 0) return undefined
+  if (values.of(path).every(saysNothing)) return undefined
   return values.first([`${path}.message`, path, `${path}.code`]) ?? 'a picture failed'
+}
+
+/** A member that is always there, and empty where nothing has failed. */
+function saysNothing(value: string): boolean {
+  return value === '' || value === 'false' || value === '0'
 }
 
 /** The text that JSON writes so; as it stands where it was cut in the middle of something. */

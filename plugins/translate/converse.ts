@@ -93,6 +93,7 @@ async function* speak(asker: Asker, terms: Terms): AsyncGenerator<Buffer> {
     told,
     sums,
     claim: terms.claim,
+    isOneOfSeveral: terms.asks.length > 1,
     follow: link => follow(link, { ...following, rule: links as LinkRule }),
   }
   const spoken = readAll(asker, terms, reader)

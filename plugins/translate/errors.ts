@@ -11,6 +11,12 @@ export const errors = {
     type: 'invalid_request_error',
     text: '{name} is no picture: send a file, a data: URL, an https:// link, or an object with image_url.',
   },
+  too_many_pictures: {
+    status: 400,
+    type: 'invalid_request_error',
+    param: 'n',
+    text: 'n must be a whole number from 1 to {max}, not {n}.',
+  },
   upstream_refused: {
     status: 400,
     type: 'invalid_request_error',

@@ -1,5 +1,6 @@
 import { type Asker, sniff } from '../../src/kit/index.ts'
 import { toBase64 } from './to-base64.ts'
+import { provenWhole } from './whole-picture.ts'
 
 /** What becomes of a link that stands in an answer. */
 export type LinkRule = {
@@ -58,7 +59,7 @@ export async function* follow(link: LinkToFollow, following: Following): AsyncGe
 /** Undefined where it leads nowhere, or nowhere that is asked. */
 async function openLink(url: string, { asker, rule }: Following): Promise<AsyncIterator<Buffer> | undefined> {
   try {
-    const { status, body } = await asker.ask({
+    const { status, body, endUnknown } = await asker.ask({
       method: 'GET',
       url,
       hosts: rule.hosts,
@@ -68,7 +69,9 @@ async function openLink(url: string, { asker, rule }: Following): Promise<AsyncI
       headers: rule.do === 'measure' ? { range: `bytes=0-${headBytes - 1}` } : {},
       body: { kind: 'none' },
     })
-    return status === 200 || (rule.do === 'measure' && status === 206) ? body[Symbol.asyncIterator]() : undefined
+    if (status !== 200 && !(rule.do === 'measure' && status === 206)) return undefined
+    const whole = endUnknown === true && rule.do === 'inline' ? provenWhole(body) : body
+    return whole[Symbol.asyncIterator]()
   } catch {
     return undefined
   }

@@ -1,6 +1,5 @@
 import { type Asker, type Converse, Failure, type JobCourse, type Spoken } from '../../src/kit/index.ts'
 import { refusal } from './converse.ts'
-import type { JobReading, Reading } from './describe.ts'
 import { awaitJob, type JobNote, type Polling, readTaken, type Taken } from './job.ts'
 import type { Answer } from './read-answer.ts'
 import { Refused } from './refused.ts'
@@ -9,8 +8,6 @@ export type Ask = (asker: Asker) => Promise<Answer>
 
 /** What an exchange needs to know whose upstream answers with jobs. */
 export type JobTerms = {
-  readonly reading: Reading
-  readonly job: JobReading
   readonly course: JobCourse
   /** Each hands the upstream work. */
   readonly asks: readonly Ask[]
@@ -70,11 +67,11 @@ async function write(
 }
 
 /** What was taken of all; the refusal where nothing was. @throws the first failure where nothing was taken */
-async function takeAll(asker: Asker, { asks, atOnce, reading, job }: JobTerms): Promise<readonly Taken[] | Refused> {
+async function takeAll(asker: Asker, { asks, atOnce, polling }: JobTerms): Promise<readonly Taken[] | Refused> {
   const taken: Taken[] = []
   let failure: unknown
   for (let from = 0; from < asks.length; from += atOnce) {
-    const wave = asks.slice(from, from + atOnce).map(async ask => readTaken(await ask(asker), reading, job))
+    const wave = asks.slice(from, from + atOnce).map(async ask => readTaken(await ask(asker), polling))
     for (const one of await Promise.allSettled(wave)) {
       if (one.status === 'fulfilled') taken.push(one.value)
       else failure ??= one.reason

@@ -1,9 +1,9 @@
-import { type Asker, type Body, Failure, type Heard, type Random } from '../../src/kit/index.ts'
+import { type Asker, type Body, Failure, type Heard, type Random, type Told } from '../../src/kit/index.ts'
 import type { Claim } from './answer-reader.ts'
 import { composeJson } from './compose.ts'
 import { httpStatus, type JobReading, type Reading } from './describe.ts'
 import { gather, readError, readJson } from './error-answer.ts'
-import { fail } from './errors.ts'
+import { fail, undescribed } from './errors.ts'
 import { hold } from './conditions.ts'
 import { valuesAt } from './paths.ts'
 import type { Answer } from './read-answer.ts'
@@ -27,15 +27,16 @@ const standBytesMax = 64 * 1024 * 1024
 const none: Body = { kind: 'none' }
 
 /** What the first answer says: a job, or the result at once. @throws Refused, Failure upstream_answer_undescribed */
-export async function readTaken(heard: Heard, reading: Reading, job: JobReading): Promise<Taken> {
+export async function readTaken(heard: Heard, about: Pick<Polling, 'reading' | 'job' | 'told'>): Promise<Taken> {
+  const { reading, job } = about
   if (heard.status >= 300) throw await readError(heard, reading)
   const body = await gather(heard, standBytesMax)
   const value = readJson(body)
   const again = { ...heard, body: once(body) }
+  const state = stateOf(job, heard.status, value)
   // Where the status is the state, that of the first answer says no more than that the work was taken.
-  const isOver = job.state !== httpStatus && job.done.has(stateOf(job, heard.status, value))
-  if (isOver) return { kind: 'answer', heard: again }
-  throwIfFailed(reading, job, heard.status, value)
+  if (job.state !== httpStatus && job.done.has(state)) return { kind: 'answer', heard: again }
+  if (!job.running.has(state)) throwIfFailed(about, heard.status, value)
   const id = textAt(value, job.id)
   if (id === undefined) return { kind: 'answer', heard: again }
   const note: { [name: string]: string } = { id }
@@ -51,6 +52,7 @@ export type Polling = {
   readonly reading: Reading
   readonly job: JobReading
   readonly model: string
+  readonly told: Told
   /** Milliseconds since the epoch. */
   readonly deadlineAt: number
   readonly now: () => number
@@ -90,12 +92,12 @@ async function askOnce(asker: Asker, note: JobNote, polling: Polling): Promise<A
   if (job.done.has(state)) {
     if (!job.result) return { ...heard, body: once(body), kept: note }
     // It is over, and may have failed all the same.
-    throwIfFailed(reading, job, heard.status, value)
+    throwIfFailed(polling, heard.status, value)
     const result = await tryStep(asker, job.result, note, polling)
     return result && !isLater(result.status) ? { ...result, kept: note } : 'unknown'
   }
   if (job.running.has(state)) return 'running'
-  throwIfFailed(reading, job, heard.status, value)
+  throwIfFailed(polling, heard.status, value)
   if (isLater(heard.status)) return 'unknown'
   if (heard.status >= 400) throw await readError({ ...heard, body: once(body) }, reading)
   return 'running'
@@ -108,8 +110,9 @@ function isLater(status: number): boolean {
 
 /** Undefined where it could not be asked this time. */
 async function tryStep(asker: Asker, step: StepSettings, note: JobNote, polling: Polling): Promise<Heard | undefined> {
+  const question = toQuestion(step, note, polling)
   try {
-    return await asker.ask(toQuestion(step, note, polling))
+    return await asker.ask(question)
   } catch (error) {
     return goOn(error)
   }
@@ -146,12 +149,20 @@ function fillNames(body: object, names: JobNote): unknown {
   })
 }
 
-/** @param asIs an address stands as it was told; names in a path are escaped, their slashes stay */
+/** A reader of addresses goes up where such a name stands, to where nobody has been sent. */
+const leadsAway = /(?:^|\/)\.{1,2}(?:$|\/)/
+
+/**
+ * @param asIs an address stands as it was told; names in a path are escaped, their slashes stay
+ * @throws Failure upstream_answer_undescribed for a name that leads out of its path
+ */
 function fillText(text: string, names: JobNote, asIs = false): string {
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
-    const value = names[name]
+    const value = Object.hasOwn(names, name) ? names[name] : undefined
     if (value === undefined) return whole
-    return asIs ? value : encodeURIComponent(value).replaceAll('%2F', '/').replaceAll('%3A', ':')
+    if (asIs) return value
+    if (leadsAway.test(value)) throw undescribed(`a job's ${name} that leads elsewhere`)
+    return encodeURIComponent(value).replaceAll('%2F', '/').replaceAll('%3A', ':')
   })
 }
 
@@ -160,10 +171,15 @@ function stateOf({ state }: JobReading, status: number, value: unknown): string 
 }
 
 /** @throws Refused where the state is one of those that failed, or the answer is a refusal */
-function throwIfFailed(reading: Reading, job: JobReading, status: number, value: unknown): void {
+function throwIfFailed(
+  { reading, job, told }: Pick<Polling, 'reading' | 'job' | 'told'>,
+  status: number,
+  value: unknown,
+): void {
   const valuesOf = (path: string): readonly string[] => valuesAt(value, path).map(textOf)
   const rule = reading.refused.find(({ conditions }) => hold(conditions, valuesOf))
   if (!rule && !job.failed.has(stateOf(job, status, value))) return
+  if (rule?.charge !== undefined) told.refusalPrice = rule.charge
   const paths = [...(rule?.message ?? []), ...reading.messages]
   const message = paths.map(path => textAt(value, path)).find(text => text !== undefined) ?? 'its job failed'
   throw new Refused(message.slice(0, 2_000), {

@@ -13,6 +13,9 @@ export type Held = {
   readonly facts?: PictureFacts
 }
 
+/** JSON may escape its slashes. */
+const longestScheme = String.raw`https:\/\/`
+
 type Kind = 'unknown' | 'base64' | 'link'
 
 /** The string of a picture, fed piece by piece as JSON writes it: tells by its beginning whether it is base64, with or without `data:`, or a link. */
@@ -64,7 +67,7 @@ export class PictureText {
         throw undescribed('a data: URL that is not base64')
       return this.#asBase64(text.slice(comma + 1))
     }
-    if (!isWhole && text.length < 'https://'.length) return undefined
+    if (!isWhole && text.length < longestScheme.length) return undefined
     return this.#asBase64(text)
   }
 

@@ -23,6 +23,7 @@ import {
 import { ByteBudget } from '../../src/wire/index.ts'
 import { createConverse, type Terms } from './converse.ts'
 import { readingOf, sectionOf } from './describe.ts'
+import { fail } from './errors.ts'
 import type { LinkRule } from './follow-link.ts'
 import { inspect } from './inspect.ts'
 import { type Ask, createJobConverse, goesOn } from './job-converse.ts'
@@ -104,12 +105,10 @@ function createAsking(asking: Asking): Converse {
   const model = target.sendAs
   const accepted = isAccepted(ex) ? accept(ex, asking) : undefined
   return createJobConverse({
-    reading,
-    job,
     course,
     asks,
     atOnce,
-    polling: { reading, job, model, deadlineAt, now: () => clock.now(), random, claim: terms.claim },
+    polling: { reading, job, model, told: terms.told, deadlineAt, now: () => clock.now(), random, claim: terms.claim },
     accepted,
     open: (told, isDetached) => openJob(asking, told, { deadlineAt, isDetached }),
     onNotWritten: error => asking.host.log.error({ request: ex.id, err: error }, 'a job could not be written down'),
@@ -122,6 +121,9 @@ function createAsks(section: Section, asking: Asking): readonly Ask[] {
   const { target, out } = asking
   const wanted = countOf(target.body)
   const isFanned = section.fan_out !== undefined
+  const max = target.family.nMax
+  // What is priced is counted before it is reserved. Nobody counts what is free.
+  if (isFanned && wanted > max) throw fail('too_many_pictures', { n: wanted, max })
   const body = shapeBody(section, asking, isFanned ? 1 : wanted)
   const ask = (asker: Asker): Promise<Heard> => asker.ask({ body, headers: out.headers })
   return Array.from({ length: isFanned ? wanted : 1 }, () => ask)

@@ -24,6 +24,8 @@ export type Reader = {
   readonly told: Told
   readonly sums: Sums
   readonly claim: Claim
+  /** Other answers than this one are parts of what the caller is answered. */
+  readonly isOneOfSeveral: boolean
   readonly follow: (link: LinkToFollow) => AsyncGenerator<Buffer>
 }
 
@@ -37,6 +39,8 @@ export type Answer = Heard & { readonly kept?: { readonly [name: string]: string
 export async function* readAnswer(heard: Answer, reader: Reader): AsyncGenerator<Buffer> {
   const { reading, writer } = reader
   if (heard.status >= 300) throw await readError(heard, reading)
+  // Nobody has asked for a part.
+  if (heard.status === 206) throw unrecognised('a part of an answer (206)')
   const values = new Values()
   values.addHead(heard.status, heard.headers)
   values.addKept(heard.kept)
@@ -45,8 +49,9 @@ export async function* readAnswer(heard: Answer, reader: Reader): AsyncGenerator
   if (refusal && reading.places.some(place => place.bytes)) throw refusal
   const before = writer.count
   const rest = yield* passOn(heard, reader, values)
-  tell(reader, values)
-  if (writer.count > before) return
+  const found = writer.count - before
+  tell(reader, values, found)
+  if (found > 0) return
   throw whyNothing(reader, values, rest)
 }
 
@@ -121,17 +126,33 @@ function refusalOf({ reading, told }: Reader, values: Values): Refused | undefin
   return new Refused(message.slice(0, 2_000), { status: rule.status, code: rule.code })
 }
 
-function tell(reader: Reader, values: Values): void {
+/** @param found so many pictures were in the answer */
+function tell(reader: Reader, values: Values, found: number): void {
   const { reading, told, sums } = reader
   tellFacts(reader, values, () => true)
-  const count = reading.count === undefined ? undefined : Number(values.last(reading.count))
-  if (count !== undefined && Number.isInteger(count)) told.count = (told.count ?? 0) + count
+  if (reader.isOneOfSeveral && reading.facts.length > 0) tellFactsAt(reader, values, found)
+  if (reading.count !== undefined) told.count = (told.count ?? 0) + countOf(values.last(reading.count), found)
   const cost = reading.cost && costOf(reading.cost, values)
   if (cost !== undefined) told.cost = told.cost === undefined ? cost : add(told.cost, cost)
   for (const [name, path] of reading.usage) {
     const used = Number(values.last(path))
     if (Number.isSafeInteger(used)) sums.usage.set(name, (sums.usage.get(name) ?? 0) + used)
   }
+}
+
+function tellFactsAt({ reading, told, writer }: Reader, values: Values, found: number): void {
+  const own = new Map<string, string>()
+  for (const [name, path] of reading.facts) {
+    const value = values.last(path)
+    if (value !== undefined) own.set(name, value)
+  }
+  for (let i = writer.count - found; i < writer.count; i++) told.factsAt.set(i, own)
+}
+
+/** An answer that counts none of what is in it has not counted. */
+function countOf(text: string | undefined, found: number): number {
+  const count = text === undefined ? 0 : Number(text)
+  return Number.isSafeInteger(count) && count > 0 ? count : found
 }
 
 function costOf({ path, unit }: NonNullable<Reading['cost']>, values: Values): string | undefined {

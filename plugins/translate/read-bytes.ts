@@ -2,17 +2,18 @@ import { type Heard, sniff } from '../../src/kit/index.ts'
 import { undescribed } from './errors.ts'
 import type { PictureWriter } from './picture-writer.ts'
 import { toBase64 } from './to-base64.ts'
+import { provenWhole } from './whole-picture.ts'
 
 /** Enough to tell what a picture is. */
 const headBytes = 16
 
 /**
  * An answer that is the picture itself goes to the writer as base64, piece by piece.
- * @throws Failure upstream_answer_undescribed where it is none
+ * @throws Failure upstream_answer_undescribed where it is none, upstream_answer_unreadable where nothing says that it is whole
  */
 export async function* readBytes(heard: Heard, writer: PictureWriter): AsyncGenerator<void> {
   let isOpen = false
-  for await (const piece of toBase64(checked(heard.body))) {
+  for await (const piece of toBase64(checked(heard.endUnknown === true ? provenWhole(heard.body) : heard.body))) {
     if (!isOpen) writer.open()
     isOpen = true
     writer.piece(piece)

@@ -104,7 +104,8 @@ export class RequestScope implements Scope {
     const own = this.#request.values?.[ref] as { readonly [value: string]: unknown } | undefined
     if (!own || (value === absent && own['absent'] === undefined)) return value
     if (value === absent) return own['absent']
-    return own[String(value)] ?? own['otherwise'] ?? value
+    const text = String(value)
+    return (Object.hasOwn(own, text) ? own[text] : undefined) ?? own['otherwise'] ?? value
   }
 }
 

@@ -6,6 +6,7 @@ import {
   type Heard,
   type Question,
   type Reach,
+  type Spoken,
   type Upstream,
 } from '../kit/index.ts'
 import type { AnswerHead, Call, Sink } from './call-request.ts'
@@ -37,6 +38,8 @@ export class Conversation implements Call, Asker {
   #isAnswered = false
   #sink: Sink | undefined
   #body: AsyncIterable<Buffer> | undefined
+  /** What its requests have been answered, for whoever reads it. */
+  readonly #heard: HeardBody[] = []
   #goOn: (() => void) | undefined
   #isPaused = false
 
@@ -84,7 +87,7 @@ export class Conversation implements Call, Asker {
 
   async #begin(converse: Converse): Promise<AnswerHead> {
     try {
-      const { status, headers, body } = await this.#race(Promise.resolve(converse(this)))
+      const { status, headers, body } = await this.#race(this.#converse(converse))
       this.#body = body
       this.#isAnswered = true
       return { status, headers, endsWithConnection: false, codings: [] }
@@ -92,6 +95,13 @@ export class Conversation implements Call, Asker {
       this.#end(error as Error)
       throw error
     }
+  }
+
+  /** Whoever speaks too late is let go. */
+  async #converse(converse: Converse): Promise<Spoken> {
+    const spoken = await converse(this)
+    if (this.#over) void letGo(spoken.body)
+    return spoken
   }
 
   async ask(question: Question): Promise<Heard> {
@@ -106,7 +116,11 @@ export class Conversation implements Call, Asker {
     const body = new HeardBody(source, bytesMax, () => {
       this.#isSent = call.isSent
     })
-    return { status: head.status, headers: plain(head.headers), body }
+    this.#heard.push(body)
+    if (this.#over) body.cut(this.#over)
+    // What was packed says by itself where it ends.
+    const endUnknown = head.endsWithConnection && head.codings.length === 0
+    return { status: head.status, headers: plain(head.headers), body, ...(endUnknown && { endUnknown }) }
   }
 
   async sleep(ms: number): Promise<void> {
@@ -119,19 +133,22 @@ export class Conversation implements Call, Asker {
 
   start(sink: Sink): void {
     this.#sink = sink
-    void this.#pump(sink)
+    const body = this.#body
+    this.#body = undefined
+    void this.#pump(sink, body ?? nothing())
   }
 
-  async #pump(sink: Sink): Promise<void> {
+  async #pump(sink: Sink, body: AsyncIterable<Buffer>): Promise<void> {
     try {
-      for await (const chunk of this.#body ?? []) {
+      for await (const chunk of body) {
         if (this.#over) return
         if (chunk.length > 0) sink.data(chunk)
         while (this.#isPaused && !this.#over) await this.#resumed()
       }
       this.#isSent = true
       this.#sink?.end()
-      this.#over ??= fail('upstream_cut', { reason: 'its answer is over' })
+      // What of its requests' answers nobody has read is read by nobody.
+      this.#end(fail('upstream_cut', { reason: 'its answer is over' }))
     } catch (error) {
       const failure = error instanceof Failure ? error : fail('internal_error', {}, { cause: error })
       this.#sink?.cut(failure)
@@ -179,11 +196,27 @@ export class Conversation implements Call, Asker {
     this.#over ??= reason
     this.#ended.reject(reason)
     for (const call of this.#calls) call.abort(reason)
+    // An aborted call says nothing more: who waits for it would wait for ever.
+    for (const heard of this.#heard) heard.cut(reason)
+    const unread = this.#body
+    this.#body = undefined
+    if (unread) void letGo(unread)
     this.resume()
   }
 }
 
 const ignore = (): void => undefined
+
+async function* nothing(): AsyncGenerator<Buffer> {}
+
+/** Ends what nobody reads: what has never begun would never come to its end. */
+async function letGo(body: AsyncIterable<Buffer>): Promise<void> {
+  try {
+    for await (const _ of body) break
+  } catch {
+    // It has ended, which is all that is wanted.
+  }
+}
 
 function plain(headers: AnswerHead['headers']): Heard['headers'] {
   const kept: { [name: string]: string } = {}

@@ -1,4 +1,3 @@
-import type { Failure } from '../kit/index.ts'
 import type { Call, Sink } from './call-request.ts'
 import { fail } from './errors.ts'
 
@@ -14,7 +13,7 @@ export class HeardBody implements Sink, AsyncIterable<Buffer> {
   #queued = 0
   #received = 0
   #isWhole = false
-  #failure: Failure | undefined
+  #failure: Error | undefined
   #wake: (() => void) | undefined
 
   /** @param onEnd is told when all of it has come */
@@ -71,7 +70,7 @@ export class HeardBody implements Sink, AsyncIterable<Buffer> {
     this.#notify()
   }
 
-  cut(failure: Failure): void {
+  cut(failure: Error): void {
     this.#failure ??= failure
     this.#notify()
   }

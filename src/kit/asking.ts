@@ -30,6 +30,8 @@ export type Heard = {
   readonly status: number
   /** Lower-case names. */
   readonly headers: { readonly [name: string]: string }
+  /** Nothing but the end of its connection says that its body is over: a part of it looks like the whole. */
+  readonly endUnknown?: boolean
   /** @throws Failure when it breaks off */
   readonly body: AsyncIterable<Buffer>
 }

@@ -12,6 +12,8 @@ export type Told = {
   readonly heads: Map<number, Buffer>
   /** By the names that the family's description gives them. */
   readonly facts: Map<string, string | number | boolean>
+  /** What the answer that a picture came in says, by the place of the picture, where several answers are one. */
+  readonly factsAt: Map<number, ReadonlyMap<string, string | number | boolean>>
   /** How many pictures the vendor counts; undefined where it does not say. */
   count: number | undefined
   /** What the vendor says that it charges, as a decimal in the currency; undefined where it does not say. */
@@ -27,6 +29,7 @@ export function createTold(): Told {
     sizes: new Map(),
     heads: new Map(),
     facts: new Map(),
+    factsAt: new Map(),
     count: undefined,
     cost: undefined,
     refusalPrice: undefined,

@@ -530,3 +530,72 @@ described('a link to a host that nobody has named is not followed', vendor(linke
     data: [{ url: 'http://169.254.169.254/latest/meta-data' }, { url: 'https://10.0.0.1/x.png' }],
   })
 })
+
+const sent = '      request: { prompt: "{prompt}" }\n'
+
+void t.test('[10.2] what costs nothing is not asked for without end', async t => {
+  const edit = vendor(`${sent}      fan_out: 2`).map(([find, put]): Edits[number] => [
+    find,
+    typeof put === 'string'
+      ? put.replace(/prices: \{.*?\}/, 'price: free').replace(/image-tier-billing:[^]*?otherwise: 2K\n/, '')
+      : put,
+  ])
+  const { post, upstreams } = await start(t, { edit, upstreams: ['maker'] })
+  upstreams['maker']?.answer({ data: [{ b64_json: small }] })
+  t.equal((await post('/v1/images/generations', ask({ n: 4 }))).status, 200)
+  for (const n of [5, 4_294_967_296]) {
+    const res = await post('/v1/images/generations', ask({ n }))
+    t.equal(res.status, 400, `n ${n}`)
+    t.match(await res.json(), { error: { code: 'too_many_pictures', param: 'n' } }, `n ${n}`)
+  }
+  t.equal(upstreams['maker']?.received.length, 4)
+})
+
+const http10 = 'HTTP/1.0 200 OK\r\ncontent-type: image/png\r\n\r\n'
+
+described(
+  'half of a picture is not taken for a whole one',
+  vendor(`${sent}      answer: { bytes: true }`),
+  async (t, { post, upstreams, charges }) => {
+    const whole = png(512, 512)
+    const half = whole.subarray(0, whole.length >> 1)
+    upstreams['maker']?.answer(
+      (res: ServerResponse) => void res.socket?.end(Buffer.concat([Buffer.from(http10), half])),
+    )
+    t.equal((await post('/v1/images/generations', ask())).status, 502)
+    t.match(await charges(), [{ state: 'needs_review' }])
+    upstreams['maker']?.answer(
+      (res: ServerResponse) => void res.socket?.end(Buffer.concat([Buffer.from(http10), whole])),
+    )
+    t.match(await (await post('/v1/images/generations', ask())).json(), { data: [{ b64_json: small }] })
+    upstreams['maker']?.answer((res: ServerResponse) => {
+      res.writeHead(206, { 'content-type': 'image/png' })
+      res.end(half)
+    })
+    t.equal((await post('/v1/images/generations', ask())).status, 502)
+  },
+)
+
+described(
+  'pictures of several answers go by what their own answer says',
+  vendor(`${sent}      fan_out: 2\n      facts: { quality: quality }`).map(([find, put]): Edits[number] => [
+    find,
+    typeof put === 'string'
+      ? put
+          .replace('prices: { 1K: "0.01", 2K: "0.03" }', 'prices: { low: "0.01", high: "0.20" }')
+          .replace(/tiers: .*\n/, 'price_by: [quality]\n')
+          .replace(/ *tier_from: .*\n/, '')
+          .replace(/otherwise: 2K\n$/m, 'otherwise: high\n')
+      : put,
+  ]),
+  async (t, { post, upstreams, charges }) => {
+    const says = ['high', 'low', undefined]
+    upstreams['maker']?.answer((res: ServerResponse) => {
+      res.setHeader('content-type', 'application/json')
+      res.end(JSON.stringify({ data: [{ b64_json: small }], quality: says.shift() }))
+    })
+    t.equal((await post('/v1/images/generations', ask({ n: 3 }))).status, 200)
+    const [charge] = await charges()
+    t.match(charge, { amount: '0.41', lines: [{ tier: 'high' }, { tier: 'low' }, { tier: 'high' }] })
+  },
+)

@@ -147,3 +147,69 @@ t.test('an answer is read no faster than its caller takes it, and no further ahe
   }
   t.ok(bytes > 60 * 1024 * 1024, 'and all of it comes')
 })
+
+/** Reads an answer that never ends, and says when it no longer does. */
+function endless(over: () => void): Hooks {
+  return asking(async asker => {
+    const heard = await asker.ask({ body: none, path: '/endless' })
+    return {
+      status: 200,
+      headers: { 'content-type': 'text/plain' },
+      body: (async function* () {
+        try {
+          yield* heard.body
+        } finally {
+          over()
+        }
+      })(),
+    }
+  })
+}
+
+t.test('[10] who reads an answer is told when the caller has left in the middle of it', async t => {
+  const over = Promise.withResolvers<void>()
+  const { url, upstreams, settled } = await startEngine(t, { hooks: endless(() => over.resolve()) })
+  upstreams[0]?.answer(res => void res.write('something'))
+  const leaving = new AbortController()
+  const res = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: modelName }),
+    signal: leaving.signal,
+  })
+  await res.body?.getReader().read()
+  leaving.abort()
+  await settled()
+  t.equal(await over.promise, undefined)
+})
+
+t.test('[10] who would have spoken is told that nobody listens', async t => {
+  const over = Promise.withResolvers<void>()
+  const hooks: Hooks = {
+    ...endless(() => over.resolve()),
+    onReply() {
+      throw new Error('no answer of this')
+    },
+  }
+  const { post, upstreams, settled } = await startEngine(t, { hooks })
+  upstreams[0]?.answer(res => void res.write('something'))
+  t.equal((await post()).status, 500)
+  await settled()
+  await over.promise
+})
+
+t.test('[10] an answer that nobody has read is let go with the exchange', async t => {
+  const closed = Promise.withResolvers<void>()
+  const hooks = asking(async asker => {
+    await asker.ask({ body: none, path: '/unread' })
+    return spoken(200, 'something else')
+  })
+  const { post, upstreams, settled } = await startEngine(t, { hooks })
+  upstreams[0]?.answer(res => {
+    res.once('close', () => closed.resolve())
+    res.write(Buffer.alloc(4 * 1024 * 1024))
+  })
+  t.equal(await (await post()).text(), 'something else')
+  await settled()
+  await closed.promise
+})

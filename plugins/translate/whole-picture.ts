@@ -1,0 +1,32 @@
+import { sniff } from '../../src/kit/index.ts'
+import { fail } from './errors.ts'
+
+/** More than any format ends with, and enough to tell what it is. */
+const keptBytes = 16
+
+/**
+ * A picture on its way, of which nothing but the end of its connection says that it is over: half a one would look whole.
+ * @throws Failure upstream_answer_unreadable, behind its last byte, where it does not end as its format does
+ */
+export async function* provenWhole(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let head: Buffer = Buffer.alloc(0)
+  let tail: Buffer = Buffer.alloc(0)
+  let bytes = 0
+  for await (const chunk of chunks) {
+    bytes += chunk.length
+    if (head.length < keptBytes) head = Buffer.concat([head, chunk.subarray(0, keptBytes - head.length)])
+    tail = Buffer.concat([tail, chunk.subarray(-keptBytes)]).subarray(-keptBytes)
+    yield chunk
+  }
+  if (!endsWell(head, tail, bytes))
+    throw fail('upstream_answer_unreadable', { why: 'nothing says that its picture is whole' })
+}
+
+function endsWell(head: Buffer, tail: Buffer, bytes: number): boolean {
+  const { type } = sniff(head)
+  const end = tail.toString('latin1')
+  if (type === 'image/png') return end.endsWith('IEND\xae\x42\x60\x82')
+  if (type === 'image/jpeg') return end.endsWith('\xff\xd9')
+  if (type === 'image/gif') return end.endsWith(';')
+  return type === 'image/webp' && head.readUInt32LE(4) + 8 <= bytes
+}
