@@ -50,7 +50,7 @@ export const jobEdits: Edits = [
       family('polled', `\n      fan_out: 2${polled}`),
       family('stepped', stepped),
       family('linked', `\n      fan_out: 4\n      links: { do: inline }${polled}`),
-      family('fanned', '\n      fan_out: 3'),
+      family('fanned', '\n      fan_out: 3\n      stream: { each: answer }'),
     ].join('')}`,
   ],
   [
@@ -101,7 +101,7 @@ export function runJobLoad(options: {
       return
     }
     order.answered = `${status} ${/"code":"(\w+)"/.exec(text)?.[1] ?? ''}`
-    const isExcused = (life.isExcused && status >= 500) || (life.mayRefuse && status === 503)
+    const isExcused = (life.isExcused && status >= 400) || (life.mayRefuse && status === 503)
     if (!expected.test(order.answered) && !isExcused)
       throw new Error(`request ${number}: ${status} ${text.slice(0, 300)}`)
     if (status < 300) life.wholeAt = performance.now()
