@@ -131,7 +131,8 @@ async function* readAll(asker: Asker, terms: Terms, reader: Reader): AsyncGenera
       const isWhole = error instanceof Refused || (error instanceof Failure && !reader.writer.isOpen)
       const isMissing = terms.hasBegun() && !isUpstreamsWord(error)
       if (!isWhole || isMissing || asks.length === 1) throw recognised(error, terms)
-      failure ??= error
+      // That one was refused says nothing of what nobody knows.
+      if (failure === undefined || (failure instanceof Refused && !(error instanceof Refused))) failure = error
       // Who says no to one says no to all: a key that is refused, a quota that is used up.
       isGivenUp ||= error instanceof Refused && error.isFinal
     }

@@ -107,7 +107,8 @@ export class JobRunner {
       const failure = error instanceof Failure ? error : undefined
       if (this.#isOver || failure?.code === 'drain_deadline') return
       this.#log.warn({ job: job.id, err: error }, 'a job could not be asked for')
-      if (isFinal(failure) || this.#isOverdue(job)) await this.#giveUp(job.id, failure)
+      if (isFinal(failure) || this.#isOverdue(job) || (await this.#isUnpayable(job, failure)))
+        await this.#giveUp(job.id, failure)
     }
   }
 
@@ -117,6 +118,16 @@ export class JobRunner {
     const since = this.#triedSince.get(id) ?? now
     this.#triedSince.set(id, since)
     return now >= Math.max(deadlineAt, since + patienceMs)
+  }
+
+  /** Its charge has ended without what came now: trying again pays for nothing. */
+  async #isUnpayable({ id }: Job, failure: Failure | undefined): Promise<boolean> {
+    if (failure?.code !== 'charge_not_recorded') return false
+    try {
+      return (await this.#ledger.find(id))?.state !== 'reserved'
+    } catch {
+      return false
+    }
   }
 
   /** Its charge first: a job that has ended is looked for no more, and nobody else would end it. */
@@ -136,10 +147,7 @@ export class JobRunner {
 /** Of an answer that cannot be read, or was refused, no second one comes. */
 function isFinal(failure: Failure | undefined): boolean {
   const { code = '' } = failure ?? {}
-  return (
-    ['job_timeout', 'job_unreachable', 'job_in_review', 'upstream_refused'].includes(code) ||
-    code.startsWith('upstream_answer_')
-  )
+  return ['job_timeout', 'job_in_review', 'upstream_refused'].includes(code) || code.startsWith('upstream_answer_')
 }
 
 function toAnswer(failure: Failure | undefined): StoredAnswer {

@@ -258,6 +258,23 @@ for (const [says, forgotten] of [
     return again
   })
 
+faulty('what came after its charge had ended is not handed out beside what was paid', async (t, stand) => {
+  stand.vendor.says = work => (work === 1 ? ready : pending)
+  const id = await handOver(stand, 2)
+  await until(() => stand.vendor.polls >= 4)
+  stand.time.move(3_600_000)
+  await ended(stand, stand.key, id)
+  await stand.gateway.close()
+  const db = new DatabaseSync(join(stand.folder, 'tollgate.db'), { timeout: 5_000 })
+  db.exec(`UPDATE job SET state = 'running', ended_at = NULL`)
+  db.close()
+  stand.vendor.says = () => ready
+  const again = await stand.reopen()
+  t.match(await ended(again, stand.key, id), { status: 'failed', response: { error: { code: 'charge_not_recorded' } } })
+  t.match(await again.charges(), [{ id, state: 'settled', amount: '0.01' }])
+  return again
+})
+
 faulty('images whose charge waits for a person are not handed out', async (t, stand) => {
   const id = await handOver(stand)
   await stand.gateway.close()
