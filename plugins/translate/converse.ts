@@ -130,14 +130,20 @@ async function* readAll(asker: Asker, terms: Terms, reader: Reader): AsyncGenera
       yield* readAnswer(await asked, reader)
     } catch (error) {
       const isWhole = error instanceof Refused || (error instanceof Failure && !reader.writer.isOpen)
-      const isMissing = terms.hasBegun() && !(error instanceof Refused && error.endsJob)
+      const isMissing = terms.hasBegun() && !isUpstreamsWord(error)
       if (!isWhole || isMissing || asks.length === 1) throw recognised(error, terms)
-      failure ??= error
+      // That one was refused says nothing of what nobody knows.
+      if (failure === undefined || (failure instanceof Refused && !(error instanceof Refused))) failure = error
       // Who says no to one says no to all: a key that is refused, a quota that is used up.
       isGivenUp ||= error instanceof Refused && error.isFinal
     }
   }
   if (reader.writer.count === 0 && failure !== undefined) throw recognised(failure, terms)
+}
+
+/** That there is nothing: so there was nothing before. */
+function isUpstreamsWord(error: unknown): boolean {
+  return error instanceof Refused ? error.endsJob : error instanceof Failure && error.code === 'job_timeout'
 }
 
 function begin(asker: Asker, asks: Terms['asks'], i: number): Promise<Answer> {

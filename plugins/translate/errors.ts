@@ -42,6 +42,12 @@ export const errors = {
     text: "The upstream has not finished the job '{id}' in time; what becomes of it is for a person to see.",
     retry: false,
   },
+  job_unreachable: {
+    status: 504,
+    type: 'server_error',
+    text: "The upstream could not be asked for the job '{id}' when its time was over; what becomes of it is for a person to see.",
+    retry: false,
+  },
   upstream_busy: {
     status: 503,
     type: 'server_error',

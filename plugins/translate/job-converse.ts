@@ -85,7 +85,8 @@ async function takeAll(asker: Asker, { asks, atOnce, polling }: JobTerms): Promi
 
 /** Whether what ended an exchange says nothing of its job, which goes on. */
 export function goesOn(error: unknown): boolean {
-  return error instanceof Failure && (error.code === 'drain_deadline' || isTransient(error))
+  if (!(error instanceof Failure)) return false
+  return error.code === 'drain_deadline' || error.code === 'job_unreachable' || isTransient(error)
 }
 
 function isTransient({ code }: Failure): boolean {

@@ -64,7 +64,7 @@ export type Polling = {
  * Asks for a job until it is done. An upstream that does not answer for a while is asked again: it has the work. Its time may
  * have passed while no gateway was there, so it is asked before it is given up.
  * @returns the answer that has the result
- * @throws Refused where it has failed; Failure job_timeout
+ * @throws Refused where it has failed; Failure job_timeout, job_unreachable
  */
 export async function awaitJob(asker: Asker, note: JobNote, polling: Polling): Promise<Answer> {
   const { job, deadlineAt, now } = polling
@@ -73,9 +73,10 @@ export async function awaitJob(asker: Asker, note: JobNote, polling: Polling): P
     const isOver = now() >= deadlineAt
     const stand = await askOnce(asker, note, polling)
     if (typeof stand === 'object') return stand
-    if (isOver) asksLeft = stand === 'running' ? 0 : asksLeft - 1
+    if (isOver && stand === 'running') throw fail('job_timeout', { id: note['id'] ?? '' })
+    if (isOver) asksLeft--
   }
-  throw fail('job_timeout', { id: note['id'] ?? '' })
+  throw fail('job_unreachable', { id: note['id'] ?? '' })
 }
 
 /**

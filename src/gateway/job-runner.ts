@@ -12,6 +12,8 @@ import {
 
 /** How often it is looked for jobs of processes that are gone, and a job is tried again that could not be asked for. */
 const everyMs = 5_000
+/** What fails here, and not there, is tried again for so long by every process that has the job, whatever its deadline. */
+const patienceMs = 60_000
 
 /** Asks on for jobs whose callers do not wait: those that were handed over, and those of processes that are gone. */
 export class JobRunner {
@@ -21,6 +23,8 @@ export class JobRunner {
   readonly #clock: Clock
   readonly #log: Log
   readonly #running = new Map<string, Promise<void>>()
+  /** Since when this process has tried those that could not be asked for. */
+  readonly #triedSince = new Map<string, number>()
   /** Those that exchanges of this process wait for. */
   readonly #waited = new Set<string>()
   #watch: { cancel(): void } | undefined
@@ -77,7 +81,10 @@ export class JobRunner {
 
   async #look(): Promise<void> {
     try {
-      for (const job of await this.#store.own()) this.#take(job)
+      const own = await this.#store.own()
+      const ids = new Set(own.map(({ id }) => id))
+      for (const id of this.#triedSince.keys()) if (!ids.has(id)) this.#triedSince.delete(id)
+      for (const job of own) this.#take(job)
     } catch (error) {
       this.#log.warn({ err: error }, 'jobs that were left could not be looked for')
     }
@@ -100,9 +107,26 @@ export class JobRunner {
       const failure = error instanceof Failure ? error : undefined
       if (this.#isOver || failure?.code === 'drain_deadline') return
       this.#log.warn({ job: job.id, err: error }, 'a job could not be asked for')
-      // Until its time is over it is tried again.
-      if (this.#clock.now() < job.deadlineAt && !isFinal(failure)) return
-      await this.#giveUp(job.id, failure)
+      if (isFinal(failure) || this.#isOverdue(job) || (await this.#isUnpayable(job, failure)))
+        await this.#giveUp(job.id, failure)
+    }
+  }
+
+  /** Its time may have passed while no process was there, and the storage may be away as the first one comes. */
+  #isOverdue({ id, deadlineAt }: Job): boolean {
+    const now = this.#clock.now()
+    const since = this.#triedSince.get(id) ?? now
+    this.#triedSince.set(id, since)
+    return now >= Math.max(deadlineAt, since + patienceMs)
+  }
+
+  /** Its charge has ended without what came now: trying again pays for nothing. */
+  async #isUnpayable({ id }: Job, failure: Failure | undefined): Promise<boolean> {
+    if (failure?.code !== 'charge_not_recorded') return false
+    try {
+      return (await this.#ledger.find(id))?.state !== 'reserved'
+    } catch {
+      return false
     }
   }
 

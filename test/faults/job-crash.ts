@@ -94,7 +94,7 @@ export async function runJobCrashes(options: {
 }
 
 /** Any time, or right when the vendor does something, or a moment later. */
-async function chooseMoment(vendor: JobVendor, random: () => number): Promise<void> {
+export async function chooseMoment(vendor: JobVendor, random: () => number): Promise<void> {
   const chosen = Math.floor(random() * (moments.length + 2))
   const moment = moments[chosen]
   if (moment === undefined) await sleep(random() * 500)

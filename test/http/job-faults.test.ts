@@ -221,8 +221,24 @@ faulty('a job whose model stays away is given up in its time, and its charge end
   await stand.reload(gone)
   stand.time.move(3_600_000)
   const again = await stand.reopen()
+  await until(() => stand.warned.includes('a job could not be asked for'))
+  t.match(await tell(again, stand.key, id), { status: 'running' }, 'for a minute it may come back')
+  stand.time.move(60_000)
+  stand.time.look()
   t.match(await ended(again, stand.key, id), { status: 'failed', response: { error: { code: 'job_unplanned' } } })
   t.match(await again.charges(), [{ id, state: 'needs_review', reason: 'job_unplanned', amount: '0.00' }])
+  return again
+})
+
+faulty('a job of which some was paid, and the rest never ends, is answered with what there is', async (t, stand) => {
+  stand.vendor.says = work => (work === 1 ? ready : pending)
+  const id = await handOver(stand, 2)
+  await until(async () => ((await stand.gateway.storage.ledger.find(id))?.lines.length ?? 0) > 0)
+  await stand.gateway.close()
+  stand.time.move(3_600_000)
+  const again = await stand.reopen()
+  t.match(await ended(again, stand.key, id), { status: 'succeeded', response: { data: [{ b64_json: sample }] } })
+  t.match(await again.charges(), [{ id, state: 'settled', amount: '0.01' }])
   return again
 })
 
@@ -241,6 +257,23 @@ for (const [says, forgotten] of [
     t.match(await again.charges(), [{ id, state: 'settled', amount: '0.01' }])
     return again
   })
+
+faulty('what came after its charge had ended is not handed out beside what was paid', async (t, stand) => {
+  stand.vendor.says = work => (work === 1 ? ready : pending)
+  const id = await handOver(stand, 2)
+  await until(() => stand.vendor.polls >= 4)
+  stand.time.move(3_600_000)
+  await ended(stand, stand.key, id)
+  await stand.gateway.close()
+  const db = new DatabaseSync(join(stand.folder, 'tollgate.db'), { timeout: 5_000 })
+  db.exec(`UPDATE job SET state = 'running', ended_at = NULL`)
+  db.close()
+  stand.vendor.says = () => ready
+  const again = await stand.reopen()
+  t.match(await ended(again, stand.key, id), { status: 'failed', response: { error: { code: 'charge_not_recorded' } } })
+  t.match(await again.charges(), [{ id, state: 'settled', amount: '0.01' }])
+  return again
+})
 
 faulty('images whose charge waits for a person are not handed out', async (t, stand) => {
   const id = await handOver(stand)
