@@ -15,6 +15,7 @@ const polled = (poll: string): Edits => [
     `
 families:
   maker-picture:
+    n_max: 1
     forward: { image.generate: { all: true } }
     calls: { image.generate: "/v1/{model}" }
     image-tier-billing: { tiers: [{ tier: 1K, long_edge_max: 1024 }, { tier: 2K }], tier_from: [output], otherwise: 2K }
