@@ -308,9 +308,10 @@ for (const [title, more] of [
           for await (const event of stream) seen.push(event)
         })(),
         /out of paint/,
+        title,
       )
-      t.match(seen, [{ b64_json: small }])
-      t.match(await charges(), [{ state: 'settled', amount: '0.01' }])
+      t.match(seen, [{ b64_json: small }], title)
+      t.match(await charges(), [{ state: 'settled', amount: '0.01' }], title)
     },
   )
 
