@@ -97,7 +97,7 @@ async function* speak(asker: Asker, terms: Terms): AsyncGenerator<Buffer> {
     follow: link => follow(link, { ...following, rule: links as LinkRule }),
   }
   const spoken = readAll(asker, terms, reader)
-  if (reading.waits) yield* await hear(spoken, terms.claim)
+  if (reading.waits) yield* hear(spoken, terms.claim, writer)
   else yield* spoken
   const usage = sums.usage.size > 0 ? Object.fromEntries(sums.usage) : undefined
   if (usage) terms.onUsage(usage)
@@ -105,14 +105,19 @@ async function* speak(asker: Asker, terms: Terms): AsyncGenerator<Buffer> {
   yield* writer.take() as Buffer[]
 }
 
-/** All of it, before any of it goes on. */
-async function hear(answer: AsyncGenerator<Buffer>, claim: Claim): Promise<readonly Buffer[]> {
+/** All of it, before any of it goes on; pictures that came before something went wrong have come all the same. */
+async function* hear(answer: AsyncGenerator<Buffer>, claim: Claim, writer: PictureWriter): AsyncGenerator<Buffer> {
   const held: Buffer[] = []
-  for await (const chunk of answer) {
-    if (!claim(chunk.length)) throw fail('upstream_busy')
-    held.push(chunk)
+  try {
+    for await (const chunk of answer) {
+      if (!claim(chunk.length)) throw fail('upstream_busy')
+      held.push(chunk)
+    }
+  } catch (error) {
+    if (writer.count > 0) yield* held
+    throw error
   }
-  return held
+  yield* held
 }
 
 /** Every request's answer in turn. Of several some may fail: what came is the answer. @throws the first failure where nothing came */

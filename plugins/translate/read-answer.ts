@@ -48,7 +48,14 @@ export async function* readAnswer(heard: Answer, reader: Reader): AsyncGenerator
   const refusal = refusalOf(reader, values)
   if (refusal && reading.places.some(place => place.bytes)) throw refusal
   const before = writer.count
-  const rest = yield* passOn(heard, reader, values)
+  let rest: Rest
+  try {
+    rest = yield* passOn(heard, reader, values)
+  } catch (error) {
+    const come = writer.count - before
+    if (come > 0) tell(reader, values, come)
+    throw error
+  }
   const found = writer.count - before
   tell(reader, values, found)
   if (found > 0) return

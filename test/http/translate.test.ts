@@ -287,28 +287,33 @@ described(
   },
 )
 
-described(
-  'a picture that came is handed on and charged, though an error follows in the same packet',
-  vendor(roles),
-  async (t, { openai, upstreams, charges }) => {
-    const came = { type: 'image_generation.partial_succeeded', b64_json: small }
-    const lost = { type: 'error', error: { message: 'out of paint' } }
-    upstreams['maker']?.answer((res: ServerResponse) => {
-      res.setHeader('content-type', 'text/event-stream')
-      res.end([came, lost].map(one => `data: ${JSON.stringify(one)}\n\n`).join(''))
-    })
-    const stream = await openai.images.generate({ model: 'maker-1', prompt: 'a cat', n: 3, stream: true })
-    const seen: object[] = []
-    await t.rejects(
-      (async () => {
-        for await (const event of stream) seen.push(event)
-      })(),
-      /out of paint/,
-    )
-    t.match(seen, [{ b64_json: small }])
-    t.match(await charges(), [{ state: 'settled', amount: '0.01' }])
-  },
-)
+for (const [title, more] of [
+  ['in the same packet', ''],
+  ['that is waited for, for what it tells', '\n      facts: { paint: paint.kind }'],
+] as const)
+  described(
+    `a picture that came is handed on and charged, though an error follows ${title}`,
+    vendor(`${roles}${more}`),
+    async (t, { openai, upstreams, charges }) => {
+      const came = { type: 'image_generation.partial_succeeded', b64_json: small }
+      const lost = { type: 'error', error: { message: 'out of paint' } }
+      upstreams['maker']?.answer((res: ServerResponse) => {
+        res.setHeader('content-type', 'text/event-stream')
+        res.end([came, lost].map(one => `data: ${JSON.stringify(one)}\n\n`).join(''))
+      })
+      const stream = await openai.images.generate({ model: 'maker-1', prompt: 'a cat', n: 3, stream: true })
+      const seen: object[] = []
+      await t.rejects(
+        (async () => {
+          for await (const event of stream) seen.push(event)
+        })(),
+        /out of paint/,
+        title,
+      )
+      t.match(seen, [{ b64_json: small }], title)
+      t.match(await charges(), [{ state: 'settled', amount: '0.01' }], title)
+    },
+  )
 
 described(
   'an error of status 200 is one, in its own words, and costs nothing',
