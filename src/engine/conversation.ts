@@ -6,12 +6,14 @@ import {
   type Heard,
   type Question,
   type Reach,
+  secretsOfUpstream,
   type Spoken,
   type Upstream,
 } from '../kit/index.ts'
 import type { AnswerHead, Call, Sink } from './call-request.ts'
 import { fail } from './errors.ts'
 import { HeardBody } from './heard-body.ts'
+import { strikeOut } from './redact.ts'
 
 /** A request that has been sent, with what opens its answer. */
 export type Sent = {
@@ -92,6 +94,7 @@ export class Conversation implements Call, Asker {
       this.#isAnswered = true
       return { status, headers, endsWithConnection: false, codings: [] }
     } catch (error) {
+      this.#strike(error)
       this.#end(error as Error)
       throw error
     }
@@ -150,10 +153,17 @@ export class Conversation implements Call, Asker {
       // What of its requests' answers nobody has read is read by nobody.
       this.#end(fail('upstream_cut', { reason: 'its answer is over' }))
     } catch (error) {
+      this.#strike(error)
       const failure = error instanceof Failure ? error : fail('internal_error', {}, { cause: error })
       this.#sink?.cut(failure)
       this.#end(failure)
     }
+  }
+
+  /** It may quote what the upstream has said, who quotes the key that it refuses. */
+  #strike(error: unknown): void {
+    if (!(error instanceof Failure)) return
+    error.message = strikeOut(error.message, [...secretsOfUpstream(this.upstream), ...this.signed])
   }
 
   #resumed(): Promise<void> {

@@ -9,13 +9,20 @@ const star = 0x2a
  * it (`docs/security.md#keys-that-upstreams-quote`). As many stars as there were bytes, so that a Content-Length stays
  * true. Undefined where there is nothing to hide.
  */
-export function createRedaction(texts: readonly string[]): Stage | undefined {
+export function createRedaction(texts: readonly string[]): Redaction | undefined {
   const parts = texts
     .flatMap(text => text.split(/\s+/))
     .filter(part => part.length >= secretCharsMin && !/^(?:bearer|basic)$/i.test(part))
   // Those of a query are quoted as they were sent.
   const secrets = [...new Set(parts.flatMap(part => [part, encodeURIComponent(part)]))].map(part => Buffer.from(part))
   return secrets.length === 0 ? undefined : new Redaction(secrets)
+}
+
+/** The same of a text that is whole. */
+export function strikeOut(text: string, secrets: readonly string[]): string {
+  const redaction = createRedaction(secrets)
+  if (!redaction) return text
+  return Buffer.concat([redaction.write(Buffer.from(text)), redaction.end()]).toString()
 }
 
 class Redaction implements Stage {

@@ -604,3 +604,23 @@ described(
     t.match(charge, { amount: '0.41', lines: [{ tier: 'high' }, { tier: 'low' }, { tier: 'high' }] })
   },
 )
+
+described(
+  'a picture before an error goes out in whatever pieces they come, and the error quotes no key',
+  vendor(`${sent}      stream: { events: { image: image, error: error } }`),
+  async (t, { post, upstreams, charges }) => {
+    const events = [
+      `event: image\ndata: {"type":"image","b64_json":"${small}"}\n\n`,
+      'event: error\ndata: {"type":"error","error":{"message":"bad key secret-1"}}\n\n',
+    ]
+    upstreams['maker']?.answer((res: ServerResponse) => {
+      res.setHeader('content-type', 'text/event-stream')
+      res.end(events.join(''))
+    })
+    const text = await (await post('/v1/images/generations', ask({ stream: true }))).text()
+    t.equal(text.split(small).length, 2)
+    t.match(text, /bad key \*{8}/)
+    t.notMatch(text, /secret-1/)
+    t.match(await charges(), [{ state: 'settled', amount: '0.01' }])
+  },
+)
