@@ -20,6 +20,8 @@ type Item = {
   /** Of its object; that of the string itself where the item is one. */
   readonly depth: number
   readonly values: Map<Path, string[]>
+  /** What stands there has been, whatever it is. */
+  readonly named: Set<Path>
   /** Those of which it is not decided yet whether they are pictures of the answer. */
   pictures: DescribedPicture[]
   /** Of the picture that comes last: what the item's members say. */
@@ -120,9 +122,9 @@ export class DescribedItems implements JsonVisitor {
 
   opened(walk: JsonWalk, isObject: boolean): void {
     if (this.remainder.isRefusal(walk)) this.#errs = true
-    if (!isObject) return
     const path = pathOf(walk)
-    if (this.#description.wanted.has(path)) this.#add(walk, path, objectMark)
+    if (this.#description.wanted.has(path)) this.#add(walk, path, isObject ? objectMark : undefined)
+    if (!isObject) return
     for (const place of this.#description.places) if (place.at === path) this.#begin(place, walk.depth + 1)
   }
 
@@ -194,10 +196,10 @@ export class DescribedItems implements JsonVisitor {
 
   scalar(walk: JsonWalk, value: string): void {
     this.remainder.scalar(walk)
-    if (value === 'null') return
-    if (this.remainder.isRefusal(walk)) this.#errs = true
+    const isNull = value === 'null'
+    if (!isNull && this.remainder.isRefusal(walk)) this.#errs = true
     const path = pathOf(walk)
-    if (this.#description.wanted.has(path)) this.#add(walk, path, value)
+    if (this.#description.wanted.has(path)) this.#add(walk, path, isNull ? undefined : value)
   }
 
   #said(walk: JsonWalk, text: string): void {
@@ -205,17 +207,19 @@ export class DescribedItems implements JsonVisitor {
     this.#wanted = undefined
   }
 
-  #add(walk: JsonWalk, path: Path, value: string): void {
-    keepValue(this.#values, path, value, false)
-    for (const item of this.#items) {
+  /** Of what is null, or a list, no more is known than that it has been. */
+  #add(walk: JsonWalk, path: Path, value: string | undefined): void {
+    if (value !== undefined) keepValue(this.#values, path, value, false)
+    for (const { values, named, depth } of this.#items) {
       // Readers take one of two, and nobody knows which.
-      if (item.values.has(path) && !isListed(walk, item.depth)) throw new Unrecognised(`${walk.path()} twice`)
-      keepValue(item.values, path, value, true)
+      if (named.has(path) && !isListed(walk, depth)) throw new Unrecognised(`${walk.path()} twice`)
+      named.add(path)
+      if (value !== undefined) keepValue(values, path, value, true)
     }
   }
 
   #begin(place: Place, depth: number): Item {
-    const item: Item = { place, depth, values: new Map(), pictures: [], members: [], links: [] }
+    const item: Item = { place, depth, values: new Map(), named: new Set(), pictures: [], members: [], links: [] }
     this.#items.push(item)
     return item
   }

@@ -33,11 +33,11 @@ export class DescribedPicture {
   /** Reads on, in the bytes of `piece` from `from` to `to`. @throws Unrecognised when it is a link longer than any */
   write(piece: Buffer, from: number, to: number): void {
     if (this.#isLink !== true && !this.#head.settled) this.#head.write(piece, from, to)
-    if (this.#isLink === false) return
+    if (this.#isLink === undefined) {
+      this.#first += piece.toString('latin1', from, Math.min(to, from + toldBytes - this.#first.length))
+      if (this.#first.length >= toldBytes) this.#tell()
+    }
     if (this.#text?.write(piece, from, to) === false) throw new Unrecognised(`${this.path} (longer than any link)`)
-    if (this.#isLink === true) return
-    this.#first += piece.toString('latin1', from, Math.min(to, from + toldBytes - this.#first.length))
-    if (this.#first.length >= toldBytes) this.#tell()
   }
 
   /** The string is over; its closing quote stands at `at`. @returns what it says where it is a link */

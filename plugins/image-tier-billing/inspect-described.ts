@@ -50,7 +50,7 @@ function* pathsOf(answer: DescribedAnswer): Generator<readonly [path: string, wh
   for (const key of ['at', 'picture'] as const) {
     const paths = answer[key]
     if (typeof paths === 'string') yield [paths, [key]]
-    else if (Array.isArray(paths)) for (const [i, path] of paths.entries()) yield [String(path), [key, i]]
+    else if (Array.isArray(paths)) for (const [i, path] of paths.entries()) yield [path, [key, i]]
   }
   for (const key of ['skip_if', 'keep_if'] as const)
     for (const path of Object.keys(answer[key] ?? {})) yield [path, [key, path]]

@@ -213,6 +213,19 @@ const broken: readonly (readonly [title: string, text: string, error: typeof unr
   ],
 ]
 
+const doubtful = ['true,"thought":null', 'null,"thought":true', 'true,"thought":[]', 'true,"thought":{}']
+
+for (const said of doubtful)
+  t.test(`[14.8] what two readers may read in two ways is not handed out: ${said}`, async t => {
+    const text = `{"candidates":[{"content":{"parts":[{"thought":${said},"inlineData":{"data":"${image(7)}"}}]}}]}`
+    t.throws(() => scan(new DescribedScanner(parts, words), [Buffer.from(text)]), unrecognised)
+  })
+
+t.test('[14.8] a picture that comes in one piece, longer than any link, is a picture', async t => {
+  const text = JSON.stringify(answer(inline(7, {}, 90_000)))
+  t.same(scan(new DescribedScanner(parts, words), [Buffer.from(text)]), { out: text, done: [found(0, 7)] })
+})
+
 for (const [title, text, error] of broken)
   t.test(`[14.8] nothing of the picture goes out where ${title}`, async t => {
     const out: Buffer[] = []
