@@ -60,7 +60,7 @@ function servedBy({ forward }: Family): readonly string[] {
 
 /** Others pass in the vendor's own style, whatever the section says. */
 function isTranslated({ per_operation: own }: TranslateFacet, operation: string): boolean {
-  return [...imageOperations].includes(operation) || Object.hasOwn(own ?? {}, operation)
+  return imageOperations.some(one => one === operation) || Object.hasOwn(own ?? {}, operation)
 }
 
 function isForwarded(rule: ForwardRule | undefined, name: string): boolean {
