@@ -1,11 +1,12 @@
 import { type Body, type Json, readField, type TextPart } from '../../src/kit/index.ts'
-import type { BillingFacet } from './schema.ts'
+import type { BillingFacet, Shape } from './schema.ts'
 
 const otherwise = ['n'] as const
+const none: readonly string[] = []
 
-/** Where a request of the family says how many images it wants. */
-export function countPaths(facet: BillingFacet): readonly string[] {
-  return facet.n_from ?? otherwise
+/** Where a request of the family says how many images it wants; in a vendor's own style nowhere unless the family says so. */
+export function countPaths(facet: BillingFacet, shape: Shape): readonly string[] {
+  return facet.n_from ?? (shape === 'described' ? none : otherwise)
 }
 
 /** A form's name as a path: `a[b]` and `a.b` are one. */

@@ -1,5 +1,6 @@
 import type { Diagnostic, Family, Model, OperationsByName } from '../../src/kit/index.ts'
 import { problem } from './diagnostic.ts'
+import { inspectDescribed } from './inspect-described.ts'
 import { inspectLines } from './inspect-lines.ts'
 import { inspectPrices } from './inspect-prices.ts'
 import type { BillingFacet } from './schema.ts'
@@ -14,6 +15,7 @@ export function inspect(
   return [
     ...tierDiagnostics(facet),
     ...answerDiagnostics(facet, family, operations),
+    ...inspectDescribed(facet, family),
     ...inspectLines(facet, family),
     ...inspectPrices(facet, family, models),
   ]
@@ -130,7 +132,7 @@ function answerDiagnostics(facet: BillingFacet, family: Family, operations: Oper
       'answer_shape_unknown',
       `family ${family.name} forwards ${operation}, and nothing says where images stand in its answers`,
       ['answers'],
-      `say answers: { ${operation}: data }, output where tools make them, or none where it makes none`,
+      `say answers: { ${operation}: data }, output where tools make them, { at: …, picture: … } where they stand elsewhere, or none where it makes none`,
     ),
   )
 }

@@ -36,15 +36,10 @@ import { quote } from './quote.ts'
 import { quoteRequest, shapeSent } from './quote-request.ts'
 import { isAbsent, readCount } from './read-count.ts'
 import { readToolLimit } from './read-tool-limit.ts'
-import { EventScanner } from './scan-events.ts'
-import { ImageScanner, type ImageScannerOptions } from './scan-images.ts'
+import { isEventStream, openScanner, typeOf } from './open-scanner.ts'
 import { record } from './record.ts'
-import type { AnswerWords } from './remainder.ts'
 import { RefusalStage } from './refusal-stage.ts'
 import { replay } from './replay.ts'
-import { ToolAnswerScanner } from './scan-tool-answer.ts'
-import { ToolEventScanner } from './scan-tool-events.ts'
-import type { Scanner } from './scanned.ts'
 import { type BillingFacet, facetSchema, optionsSchema } from './schema.ts'
 import { askedSize, chargesImages, shapeOf, textOf } from './what-charges.ts'
 import { wholeEventsBytesMax } from './whole-record.ts'
@@ -98,16 +93,16 @@ export const imageTierBilling = definePlugin({
 
     return {
       onTarget(ex, target, facet) {
-        const isTool = shapeOf(ex.route.operation, facet) === 'output'
+        const shape = shapeOf(ex.route.operation, facet)
         if (!chargesImages(ex.route.operation, target.body, facet)) return
-        if (!isTool) {
-          readCount(target.body, target.family.nMax, countPaths(facet))
+        if (shape !== 'output') {
+          readCount(target.body, target.family.nMax, countPaths(facet, shape))
           checkQuery(ex.head.query)
         }
         readIdempotencyKey(ex.head.headers['idempotency-key'])
         // Nothing has been reserved yet when a request is refused that has no price.
         if (goesBySent(facet)) quote({ ...quoteOf(ex, target, facet), n: 1 })
-        if (!isTool && rendersUrl(target, facet) && target.stream) throw fail('response_format_not_streamed')
+        if (shape === 'data' && rendersUrl(target, facet) && target.stream) throw fail('response_format_not_streamed')
         if (!ledger.healthy()) throw fail('storage_unavailable', {}, { retryAfterMs: unavailableMs })
         ex.slots.put(imageChargeSlot, ex.id)
       },
@@ -119,8 +114,7 @@ export const imageTierBilling = definePlugin({
       onForward(ex, out, facet) {
         const billing = ex.slots.get(billingSlot)
         if (!billing) return out
-        const isTool = shapeOf(ex.route.operation, facet) === 'output'
-        const { out: body, dropped } = shapeSent(out.body, facet, isTool)
+        const { out: body, dropped } = shapeSent(out.body, facet, shapeOf(ex.route.operation, facet))
         if (dropped.length > 0) tellDropped(ex, dropped)
         return { ...out, body, detach: facet.on_caller_gone === 'bill' }
       },
@@ -133,13 +127,12 @@ export const imageTierBilling = definePlugin({
           return { ...reply, stages: [...reply.stages, new RefusalStage(billing.charge, reply.status)] }
         }
         const contentType = readableType(billing.charge, reply.headers)
-        const isTool = shapeOf(ex.route.operation, facet) === 'output'
-        const asUrl = !isTool && rendersUrl(target, facet)
+        const { operation } = ex.route
+        const asUrl = shapeOf(operation, facet) === 'data' && rendersUrl(target, facet)
         const events = isEventStream(contentType, target)
         const endUnknown = reply.endUnknown === true
-        const scanner = isTool
-          ? openToolScanner(events, wholeEvents, endUnknown)
-          : openScanner(events, wholeEvents, { asUrl, endUnknown, ...wordsOf(facet) })
+        const scanner = openScanner(operation, facet, wholeEvents, { events, asUrl, endUnknown })
+        if (!scanner) throw billing.charge.unrecognised('a stream of events')
         const answer = { status: reply.status, contentType, keep: billing.keyed }
         billing.stage = new BillingStage(scanner, billing.charge, answer)
         const headers = asUrl ? withoutLength(reply.headers) : reply.headers
@@ -213,8 +206,9 @@ async function openCharge(
   facet: BillingFacet,
 ): Promise<Answer | undefined> {
   const { body, family } = target
-  const isTool = shapeOf(ex.route.operation, facet) === 'output'
-  const limit = isTool ? readToolLimit(body) : readCount(body, family.nMax, countPaths(facet))
+  const shape = shapeOf(ex.route.operation, facet)
+  const isTool = shape === 'output'
+  const limit = isTool ? readToolLimit(body) : readCount(body, family.nMax, countPaths(facet, shape))
   const n = limit ?? 1
   const about = quoteOf(ex, target, facet)
   const measured = about.sent && (await measureInputs(facet, about.sent))
@@ -279,18 +273,6 @@ function withUse(rule: TierRule, id: string): TierRule {
   return { ...rule, warnings: [...rule.warnings, warning] }
 }
 
-function openToolScanner(events: boolean, budget: ByteBudget, endUnknown: boolean): Scanner {
-  return events ? new ToolEventScanner(budget) : new ToolAnswerScanner({ endUnknown })
-}
-
-function openScanner(events: boolean, budget: ByteBudget, options: ImageScannerOptions): Scanner {
-  return events ? new EventScanner(budget, options) : new ImageScanner(options)
-}
-
-function wordsOf({ texts, refusals }: BillingFacet): AnswerWords {
-  return { ...(texts && { texts }), ...(refusals && { refusals }) }
-}
-
 /** The caller wants links, and this family's upstream only ever answers with bytes. @throws Failure for another format. */
 function rendersUrl(target: Target, facet: BillingFacet): boolean {
   if (!facet.render) return false
@@ -314,17 +296,6 @@ function answerWithout(held: Exclude<HoldResult, { kind: 'held' }>, hold: number
 
 function replayed(answer: StoredAnswer): Answer {
   return { status: answer.status, headers: { ...answer.headers, 'idempotent-replayed': 'true' }, body: answer.body }
-}
-
-/** A type that is neither goes by what was asked for: something that is no such answer passes either scanner. */
-function isEventStream(contentType: string, target: Target): boolean {
-  const type = typeOf(contentType)
-  if (type === 'text/event-stream') return true
-  return target.stream && type !== 'application/json' && !type.endsWith('+json')
-}
-
-function typeOf(contentType: string): string {
-  return contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
 }
 
 /** Types of answers that are read for images; text of any kind may be JSON, and is looked at as such. */

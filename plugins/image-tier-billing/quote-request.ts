@@ -1,12 +1,13 @@
 import { type Imagined, type Quote as PluginQuote, withField } from '../../src/kit/index.ts'
 import { goesBySent } from './build-rule.ts'
 import { countPaths } from './count-paths.ts'
-import { shapeFields, shapeTools } from './forward-fields.ts'
+import { type Shaped, shapeFields, shapeTools } from './forward-fields.ts'
+import { shapeNative } from './forward-native.ts'
 import { quote } from './quote.ts'
 import { readCount } from './read-count.ts'
 import { readToolLimit } from './read-tool-limit.ts'
 import { besideOf, rowsOf } from './rows.ts'
-import type { BillingFacet } from './schema.ts'
+import type { BillingFacet, Shape } from './schema.ts'
 import { askedSize, chargesImages, shapeOf } from './what-charges.ts'
 
 /**
@@ -16,8 +17,8 @@ import { askedSize, chargesImages, shapeOf } from './what-charges.ts'
 export function quoteRequest(request: Imagined, facet: BillingFacet): PluginQuote | undefined {
   const { body, family, model, operation, out, slots } = request
   if (!chargesImages(operation, body, facet)) return undefined
-  const isTool = shapeOf(operation, facet) === 'output'
-  const n = isTool ? (readToolLimit(body) ?? 1) : readCount(body, family.nMax, countPaths(facet))
+  const shape = shapeOf(operation, facet)
+  const n = shape === 'output' ? (readToolLimit(body) ?? 1) : readCount(body, family.nMax, countPaths(facet, shape))
   const { rule, mismatch, expected, expectedAmount, atMost } = quote({
     facet,
     family,
@@ -27,7 +28,7 @@ export function quoteRequest(request: Imagined, facet: BillingFacet): PluginQuot
     ...(goesBySent(facet) && { sent: { body, family, operation } }),
   })
   return {
-    ...shapeSent(out, facet, isTool),
+    ...shapeSent(out, facet, shape),
     price: {
       n,
       tier: expected?.tier ?? null,
@@ -48,9 +49,15 @@ export function quoteRequest(request: Imagined, facet: BillingFacet): PluginQuot
 export function shapeSent(
   out: Imagined['out'],
   facet: BillingFacet,
-  isTool: boolean,
+  shape: Shape,
 ): { readonly out: Imagined['out']; readonly dropped: readonly string[] } {
-  const { body, dropped } = isTool ? shapeTools(out) : shapeFields(out, countPaths(facet))
+  const { body, dropped } = shapeBody(out, facet, shape)
   // What is rendered here was never the upstream's to know (decision 6).
-  return { out: facet.render && !isTool ? withField(body, 'response_format', undefined) : body, dropped }
+  return { out: facet.render && shape === 'data' ? withField(body, 'response_format', undefined) : body, dropped }
+}
+
+function shapeBody(out: Imagined['out'], facet: BillingFacet, shape: Shape): Shaped {
+  if (shape === 'output') return shapeTools(out)
+  const paths = countPaths(facet, shape)
+  return shape === 'described' ? shapeNative(out, paths) : shapeFields(out, paths)
 }

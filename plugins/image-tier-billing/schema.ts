@@ -5,6 +5,80 @@ const fieldPath = {
   pattern: '^[^.[\\]\\s]{1,64}(\\.[^.[\\]\\s]{1,64}){0,7}$',
 } as const
 
+const answerPaths = {
+  type: ['string', 'array'],
+  minLength: 1,
+  maxLength: 200,
+  minItems: 1,
+  maxItems: 16,
+  items: { type: 'string', minLength: 1, maxLength: 200 },
+} as const satisfies Schema
+
+const conditions = {
+  type: 'object',
+  minProperties: 1,
+  maxProperties: 16,
+  additionalProperties: {
+    type: ['string', 'number', 'boolean', 'array'],
+    maxItems: 64,
+    items: { type: ['string', 'number', 'boolean'] },
+    description: 'The value that stands there, or a list of values; any for whatever there is, none for nothing.',
+  },
+} as const satisfies Schema
+
+/** Where pictures stand in answers that go on as they are: the words of `translate.answer`. */
+const described = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['picture'],
+  properties: {
+    at: {
+      ...answerPaths,
+      description:
+        'Path of the items, or several: names with dots between them, lists on the way are gone through; `.`, where nothing is said, is the whole answer.',
+    },
+    picture: {
+      ...answerPaths,
+      description:
+        'Path within an item of its picture, which is base64, a data: URL or a link; `.` is the item itself. Where several are named, all that one item has are the same picture.',
+    },
+    skip_if: {
+      ...conditions,
+      description: 'Items that are no picture of the answer, by paths within them: they pass, and are not charged.',
+    },
+    keep_if: { ...conditions, description: 'Only such items are pictures of the answer.' },
+    opaque: {
+      type: 'array',
+      maxItems: 16,
+      uniqueItems: true,
+      items: { type: 'string', minLength: 1, maxLength: 64 },
+      description:
+        'Members of answers, by name, that hold bytes of the vendor which are no picture, however many: signatures. One that begins as a picture does is not handed out all the same.',
+    },
+    refused: {
+      type: 'array',
+      maxItems: 32,
+      description:
+        'Answers without a picture that are free. Any other is for a person to see: its charge waits for review.',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['if'],
+        properties: { if: { ...conditions, description: 'What such an answer says, by paths from its top.' } },
+      },
+    },
+    stream: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['each'],
+      description: 'How streams are read; without it an answer that is one is not handed out.',
+      properties: {
+        each: { enum: ['answer'], description: 'answer: every event is an answer like one that is no stream.' },
+      },
+    },
+  },
+} as const satisfies Schema
+
 /** No options on the pipeline's line. */
 export const optionsSchema = {
   type: 'object',
@@ -194,9 +268,9 @@ export const facetSchema = {
     },
     answers: {
       type: 'object',
-      additionalProperties: { enum: ['data', 'output', 'none'] },
+      additionalProperties: { anyOf: [{ enum: ['data', 'output', 'none'] }, described] },
       description:
-        'By operation, where images stand in its answers: data (image.generate and image.edit, where nothing else is said), output (what tools have made), or none: nothing is charged by the image.',
+        "By operation, where images stand in its answers: data (image.generate and image.edit, where nothing else is said), output (what tools have made), or none: nothing is charged by the image. Or a mapping, for answers that go on in the vendor's own style.",
     },
     texts: {
       type: 'array',
@@ -212,7 +286,7 @@ export const facetSchema = {
       uniqueItems: true,
       items: { type: 'string', pattern: '^[^.[\\]\\s]{1,64}(\\.[^.[\\]\\s]{1,64}){0,7}$' },
       description:
-        'Where requests say how many images they want: fields, or members within them with dots between the names; [n] when not given. What is held is for the most that any of them says, and each is checked against n_max. Every other field that names a number of images (num_images, max_images, batch_size, …) is not sent on, at whatever depth.',
+        'Where requests say how many images they want: fields, or members within them with dots between the names; [n] when not given. What is held is for the most that any of them says, and each is checked against n_max. Every other field that names a number of images (num_images, max_images, batch_size, …) is not sent on, at whatever depth. Answers that are described have no such field unless it is named here: one image is held for.',
     },
     refusals: {
       type: 'array',
@@ -232,3 +306,6 @@ export const facetSchema = {
 } as const satisfies Schema
 
 export type BillingFacet = Admits<typeof facetSchema>
+/** Where answers have their images; described: where the family says so. */
+export type Shape = 'data' | 'output' | 'none' | 'described'
+export type DescribedAnswer = Admits<typeof described>

@@ -7,20 +7,21 @@ import {
   type Slots,
 } from '../../src/kit/index.ts'
 import { isAbsent } from './read-count.ts'
-import type { BillingFacet } from './schema.ts'
+import type { BillingFacet, Shape } from './schema.ts'
 
 /** Of a text that the caller made up a charge keeps so much. */
 const textMax = 100
 
 /** Where an operation's answers have their images. */
-export function shapeOf(operation: string, facet: BillingFacet): 'data' | 'output' | 'none' {
-  return facet.answers?.[operation] ?? 'data'
+export function shapeOf(operation: string, facet: BillingFacet): Shape {
+  const shape = facet.answers?.[operation] ?? 'data'
+  return typeof shape === 'string' ? shape : 'described'
 }
 
 /** Images may come. What is made in the background comes in no answer that passes here, so nobody could charge it. */
 export function chargesImages(operation: string, body: Body, facet: BillingFacet): boolean {
   const shape = shapeOf(operation, facet)
-  if (shape !== 'output') return shape === 'data'
+  if (shape !== 'output') return shape !== 'none'
   const background = readField(body, 'background') ?? false
   return asksForImageTool(body) && background === false
 }

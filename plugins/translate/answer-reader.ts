@@ -1,8 +1,6 @@
-import { type JsonVisitor, JsonWalk } from '../../src/wire/index.ts'
-import { hold } from './conditions.ts'
+import { conditionsHold, type JsonVisitor, JsonWalk, type Path } from '../../src/wire/index.ts'
 import type { Place, Reading } from './describe.ts'
 import { fail, undescribed } from './errors.ts'
-import type { Path } from './paths.ts'
 import { objectMark, Values } from './values.ts'
 import { parseSize } from './parse-size.ts'
 import { type Held, PictureText } from './picture-text.ts'
@@ -231,7 +229,8 @@ export class AnswerReader implements JsonVisitor {
     const failure = place.error === undefined ? undefined : describeFailure(values, place.error)
     if (failure !== undefined) return void this.failed.push(failure)
     if (!found || item.isWritten) return
-    const isKept = hold(place.keep, values.of) && !(place.skip.length > 0 && hold(place.skip, values.of))
+    const isKept =
+      conditionsHold(place.keep, values.of) && !(place.skip.length > 0 && conditionsHold(place.skip, values.of))
     if (!isKept) return
     const facts = factsOf(item)
     if (item.isPassing) return this.#endPassing()

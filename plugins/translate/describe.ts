@@ -1,6 +1,5 @@
 import { parseDuration } from '../../src/kit/index.ts'
-import { compileConditions, type Condition } from './conditions.ts'
-import { joinPath, normalPath, type Path, toPaths } from './paths.ts'
+import { compileConditions, type Condition, joinPath, normalPath, type Path, toPaths } from '../../src/wire/index.ts'
 import type { JobSettings, PlaceSettings, Section, StepSettings, TranslateFacet } from './schema.ts'
 
 /** Where pictures stand in an answer; all paths are from its top. */

@@ -1,6 +1,6 @@
 import type { Heard } from '../../src/kit/index.ts'
+import { valuesAt } from '../../src/wire/index.ts'
 import type { Reading } from './describe.ts'
-import { valuesAt } from './paths.ts'
 import { Refused } from './refused.ts'
 
 /** No upstream takes more words to say no. */

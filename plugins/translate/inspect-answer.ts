@@ -1,6 +1,6 @@
 import { isHeader } from './describe.ts'
 import { type Flaw, problem, type Spoken } from './flaw.ts'
-import { toPaths } from './paths.ts'
+import { toPaths } from '../../src/wire/index.ts'
 import type { PlaceSettings, Section } from './schema.ts'
 
 type At = Flaw['path']

@@ -1,6 +1,6 @@
 import { type Flaw, problem, type Spoken } from './flaw.ts'
 import { pathsOf } from './inspect-answer.ts'
-import { normalPath } from './paths.ts'
+import { normalPath } from '../../src/wire/index.ts'
 import { parsePictureRef, pictureFields } from './scope.ts'
 import { compileTemplate } from './template.ts'
 

@@ -10,7 +10,8 @@ type Seen = { readonly flaw: Flaw; count: number }
 
 /** What is wrong with a section beyond its schema. */
 export function inspect(facet: TranslateFacet, family: Family, models: readonly Model[]): readonly Diagnostic[] {
-  const operations = servedBy(family)
+  const served = servedBy(family)
+  const operations = served.filter(one => isTranslated(facet, one))
   const seen = new Map<string, Seen>()
   for (const operation of operations) {
     for (const flaw of flawsOf(facet, family, operation)) {
@@ -25,7 +26,7 @@ export function inspect(facet: TranslateFacet, family: Family, models: readonly 
     return flaw.everywhere !== true || count >= speakersOf(facet, operations, flaw.path)
   })
   return [
-    ...operationsIn(facet, operations),
+    ...operationsIn(facet, served),
     ...found.map(({ flaw }) => toDiagnostic(flaw)),
     ...factsIn(facet, family),
     ...chargesIn(facet, models),
@@ -55,6 +56,11 @@ function flawsOf(facet: TranslateFacet, family: Family, operation: string): read
 /** A family that says of no operation what is forwarded serves them all. */
 function servedBy({ forward }: Family): readonly string[] {
   return forward.size > 0 ? [...forward.keys()] : [...imageOperations]
+}
+
+/** Others pass in the vendor's own style, whatever the section says. */
+function isTranslated({ per_operation: own }: TranslateFacet, operation: string): boolean {
+  return imageOperations.some(one => one === operation) || Object.hasOwn(own ?? {}, operation)
 }
 
 function isForwarded(rule: ForwardRule | undefined, name: string): boolean {

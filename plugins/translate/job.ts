@@ -1,11 +1,10 @@
 import { type Asker, type Body, Failure, type Heard, type Random, type Told } from '../../src/kit/index.ts'
+import { conditionsHold, valuesAt } from '../../src/wire/index.ts'
 import type { Claim } from './answer-reader.ts'
 import { composeJson } from './compose.ts'
 import { httpStatus, type JobReading, type Reading } from './describe.ts'
 import { gather, readError, readJson } from './error-answer.ts'
 import { fail, undescribed } from './errors.ts'
-import { hold } from './conditions.ts'
-import { valuesAt } from './paths.ts'
 import type { Answer } from './read-answer.ts'
 import { Refused } from './refused.ts'
 import type { StepSettings } from './schema.ts'
@@ -178,7 +177,7 @@ function throwIfFailed(
   value: unknown,
 ): void {
   const valuesOf = (path: string): readonly string[] => valuesAt(value, path).map(textOf)
-  const rule = reading.refused.find(({ conditions }) => hold(conditions, valuesOf))
+  const rule = reading.refused.find(({ conditions }) => conditionsHold(conditions, valuesOf))
   if (!rule && !job.failed.has(stateOf(job, status, value))) return
   if (rule?.charge !== undefined) told.refusalPrice = rule.charge
   const paths = [...(rule?.message ?? []), ...reading.messages]

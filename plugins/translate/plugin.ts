@@ -12,6 +12,7 @@ import {
   type Host,
   type JobCourse,
   jobSlot,
+  type OperationTraits,
   type Outbound,
   type Outcome,
   parseBytes,
@@ -49,7 +50,8 @@ export const translate = definePlugin({
   last: true,
   inspect,
 
-  quote({ body, out, model, operation, slots }, facet) {
+  quote({ body, out, model, operation, slots, traits }, facet) {
+    if (!translates(facet, operation, traits)) return undefined
     const section = sectionOf(facet, operation)
     if (section.request === undefined || out.kind !== 'json') return undefined
     const sendAs = model.upstreams[0]?.sendAs ?? model.name
@@ -64,11 +66,19 @@ export const translate = definePlugin({
   create(_options, host) {
     const budget = host.keep('held', () => new ByteBudget(heldBytesMax))
     return {
-      onAsk: (ex, out, facet, target) => createAsking({ ex, out, facet, target, host, budget }),
+      onAsk(ex, out, facet, target) {
+        if (!translates(facet, ex.route.operation, ex.route.traits)) return undefined
+        return createAsking({ ex, out, facet, target, host, budget })
+      },
       onSettle: (ex, outcome) => endJob(host, ex, outcome),
     }
   },
 })
+
+/** Others pass as they are, in the vendor's own style. */
+function translates(facet: TranslateFacet, operation: string, traits: OperationTraits | undefined): boolean {
+  return traits?.images !== undefined || facet.per_operation?.[operation] !== undefined
+}
 
 /** A body that is shown, and never sent, needs no boundary that nobody foresees. */
 const noChance = { bytes: (size: number): Buffer => Buffer.alloc(size) }

@@ -1,6 +1,6 @@
 import type { Heard, Told } from '../../src/kit/index.ts'
+import { conditionsHold } from '../../src/wire/index.ts'
 import { AnswerReader, type Claim } from './answer-reader.ts'
-import { hold } from './conditions.ts'
 import { isHeader, type Reading } from './describe.ts'
 import { add, multiply } from './decimal.ts'
 import { readError } from './error-answer.ts'
@@ -126,7 +126,7 @@ function errorOf({ reading }: Reader, values: Values): Refused | undefined {
 }
 
 function refusalOf({ reading, told }: Reader, values: Values): Refused | undefined {
-  const rule = reading.refused.find(({ conditions }) => hold(conditions, values.of))
+  const rule = reading.refused.find(({ conditions }) => conditionsHold(conditions, values.of))
   if (!rule) return undefined
   if (rule.charge !== undefined) told.refusalPrice = rule.charge
   const message = values.first([...rule.message, ...reading.messages]) ?? 'it made no picture, and does not say why'

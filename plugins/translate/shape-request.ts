@@ -1,6 +1,6 @@
 import { type AskedSize, type Body, fieldNames, type Random, readField, withField } from '../../src/kit/index.ts'
+import { normalPath } from '../../src/wire/index.ts'
 import { composeForm, composeJson } from './compose.ts'
-import { normalPath } from './paths.ts'
 import type { Section } from './schema.ts'
 import { pictureFields, RequestScope } from './scope.ts'
 import { absent, compileTemplate, fillTemplate, type Template } from './template.ts'

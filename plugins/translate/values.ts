@@ -1,5 +1,5 @@
+import type { Path } from '../../src/wire/index.ts'
 import { keptBefore } from './describe.ts'
-import type { Path } from './paths.ts'
 
 /** What a list says at one path is kept so often. */
 const valuesMax = 64

@@ -1,6 +1,7 @@
 import type { Fuzzer } from './fuzzer.ts'
 import { answers } from './fuzzers/answers.ts'
 import { config } from './fuzzers/config.ts'
+import { described, describedStreams } from './fuzzers/described.ts'
 import { forms } from './fuzzers/forms.ts'
 import { heads } from './fuzzers/heads.ts'
 import { imageStreams } from './fuzzers/image-streams.ts'
@@ -9,7 +10,19 @@ import { json } from './fuzzers/json.ts'
 import { tools } from './fuzzers/tools.ts'
 import { usage } from './fuzzers/usage.ts'
 
-export const fuzzers: readonly Fuzzer[] = [json, forms, images, imageStreams, tools, usage, config, heads, answers]
+export const fuzzers: readonly Fuzzer[] = [
+  json,
+  forms,
+  images,
+  imageStreams,
+  described,
+  describedStreams,
+  tools,
+  usage,
+  config,
+  heads,
+  answers,
+]
 
 /**
  * Promises that do not hold yet. The suite tries them all the same and says loudly what it finds, but does not fail for it;

@@ -6,6 +6,7 @@ import { headBytesMax, type Measured, measure, sizeOf as readSizeOf } from '../.
 import { quote } from '../../plugins/image-tier-billing/quote.ts'
 import { rateImage } from '../../plugins/image-tier-billing/rate-image.ts'
 import { shapeFields, shapeTools } from '../../plugins/image-tier-billing/forward-fields.ts'
+import { shapeNative } from '../../plugins/image-tier-billing/forward-native.ts'
 import { readCount } from '../../plugins/image-tier-billing/read-count.ts'
 import { imageTierBilling } from '../../plugins/image-tier-billing/plugin.ts'
 import type { BillingFacet } from '../../plugins/image-tier-billing/schema.ts'
@@ -659,6 +660,65 @@ t.test('two requests are one when path, fields and files are, whatever their byt
   t.equal(readIdempotencyKey('a'.repeat(255)), 'a'.repeat(255))
   for (const key of ['', 'a'.repeat(256), 'ä', 'a\u0000b', ['a', 'b']]) {
     t.throws(() => readIdempotencyKey(key), { code: 'invalid_idempotency_key', status: 400 }, caseName({ key }))
+  }
+})
+
+t.test('[14.8] of a body in its vendor’s own style goes what means something else than a number of images', async t => {
+  const sent = (value: { readonly [name: string]: Json }, paths: readonly string[] = []) => {
+    const { body, dropped } = shapeNative(json(value), paths)
+    return { left: body.kind === 'json' ? JSON.parse(body.json.bytes.toString()) : body, dropped }
+  }
+  const schema = { type: 'object', properties: { count: { type: 'integer', maximum: 3 }, n: { const: 2 } } }
+  const kept = {
+    model: 'm',
+    contents: [{ parts: [{ functionCall: { name: 'buy', args: { count: 3, n: 4 } } }] }],
+    tools: [{ functionDeclarations: [{ name: 'buy', parameters: schema }] }],
+    generationConfig: { responseSchema: schema, temperature: 1 },
+    response_format: { json_schema: { schema } },
+    metadata: { count: '3' },
+    count: { unit: 'pieces' },
+  }
+  t.same(sent(kept), { left: kept, dropped: [] })
+  t.same(sent({ ...kept, n: 2, generationConfig: { ...kept.generationConfig, candidateCount: '4' } }), {
+    left: kept,
+    dropped: ['generationConfig.candidateCount', 'n'],
+  })
+  const asked = { generationConfig: { candidateCount: 2 } }
+  t.same(sent(asked, ['generationConfig.candidateCount']), { left: asked, dropped: [] })
+  const twice = Buffer.from('{"o":{"n":{},"n":4,"a":1}}')
+  t.same(shapeNative({ kind: 'json', json: scanObject(twice) }, []).dropped, ['o.n'], 'whichever of two is read')
+  t.throws(() => shapeNative({ kind: 'json', json: scanObject(twice) }, ['o.n']), { code: 'count_repeated' })
+})
+
+t.test('[14.8] a description of answers that cannot be right is refused', async t => {
+  const everything = { kind: 'all', except: new Set<string>() } as const
+  const native = { ...family, forward: new Map([['generate', everything]]), streams: new Set(['generate']) }
+  const codes = (answers: NonNullable<BillingFacet['answers']>) =>
+    inspect({ ...ofOutput, answers }, native, [], operationTraits).map(({ code, path }) => `${code} ${path.join('.')}`)
+  const answer = { at: 'candidates.content.parts', picture: 'inlineData.data', stream: { each: 'answer' } } as const
+  t.same(codes({ generate: answer }), [])
+  t.same(codes({ generate: { ...answer, at: '.', picture: ['.', 'a.b'] } }), [])
+  t.same(codes({ generate: { at: answer.at, picture: answer.picture } }), ['answer_stream_unknown answers.generate'])
+  t.same(codes({ generate: answer, chat: answer }), ['answer_unserved answers.chat'])
+  for (const [path, plain] of [
+    ['candidates[].content.parts', 'candidates.content.parts'],
+    ['$.candidates[0].content', 'candidates.content'],
+    ['candidates.0.content', 'candidates.content'],
+    ['a..b', 'a.b'],
+  ] as const) {
+    const answers = {
+      generate: { ...answer, at: ['b', path], skip_if: { 'x[]': true }, refused: [{ if: { [path]: 'any' } }] },
+    }
+    const [first, ...others] = inspect({ ...ofOutput, answers }, native, [], operationTraits)
+    t.match(first, { path: ['answers', 'generate', 'at', 1], remedy: new RegExp(`write ${plain}$`) }, path)
+    t.same(
+      others.map(one => one.path.slice(2)),
+      [
+        ['skip_if', 'x[]'],
+        ['refused', 0, 'if', path],
+      ],
+      path,
+    )
   }
 })
 

@@ -18,7 +18,7 @@ export function compileConditions(
 }
 
 /** Whether all of them hold. `valuesOf` gives what stands at a path, as texts. */
-export function hold(conditions: readonly Condition[], valuesOf: (path: Path) => readonly string[]): boolean {
+export function conditionsHold(conditions: readonly Condition[], valuesOf: (path: Path) => readonly string[]): boolean {
   return conditions.every(({ path, is }) => {
     const values = valuesOf(path)
     if (is === 'none') return values.length === 0

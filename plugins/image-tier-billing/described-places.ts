@@ -1,0 +1,60 @@
+import { compileConditions, type Condition, joinPath, normalPath, type Path, toPaths } from '../../src/wire/index.ts'
+import type { BillingFacet, DescribedAnswer } from './schema.ts'
+
+/** Where pictures stand in an answer of the vendor's own style; all paths are from its top. */
+export type Place = {
+  readonly at: Path
+  readonly pictures: readonly Path[]
+  readonly skip: readonly Condition[]
+  readonly keep: readonly Condition[]
+}
+
+/** How answers of one operation are read, worked out once. */
+export type Description = {
+  readonly places: readonly Place[]
+  readonly refused: readonly (readonly Condition[])[]
+  /** Names of members that hold bytes which are no picture. */
+  readonly opaque: ReadonlySet<string>
+  /** Events are read as answers. */
+  readonly streams: boolean
+  /** What stands there decides. */
+  readonly wanted: ReadonlySet<Path>
+}
+
+const known = new WeakMap<DescribedAnswer, Description>()
+
+/** What the family says of an operation's answers; undefined where it names one of the shapes that are known. */
+export function descriptionOf(operation: string, facet: BillingFacet): Description | undefined {
+  const answer = facet.answers?.[operation]
+  if (typeof answer !== 'object') return undefined
+  let description = known.get(answer)
+  if (!description) known.set(answer, (description = describe(answer)))
+  return description
+}
+
+export function describe(answer: DescribedAnswer): Description {
+  const places = listOf(answer.at ?? '.').map(at => compilePlace(normalPath(at), answer))
+  const refused = (answer.refused ?? []).map(one => compileConditions(one.if, normalPath))
+  const conditions = [...places.flatMap(({ skip, keep }) => [...skip, ...keep]), ...refused.flat()]
+  return {
+    places,
+    refused,
+    opaque: new Set(answer.opaque),
+    streams: answer.stream !== undefined,
+    wanted: new Set(conditions.map(({ path }) => path)),
+  }
+}
+
+function compilePlace(at: Path, { picture, skip_if: skip, keep_if: keep }: DescribedAnswer): Place {
+  const within = (path: string): Path => joinPath(at, path)
+  return {
+    at,
+    pictures: listOf(picture).map(within),
+    skip: compileConditions(skip, within),
+    keep: compileConditions(keep, within),
+  }
+}
+
+function listOf(paths: unknown): readonly string[] {
+  return toPaths(paths as string | readonly string[])
+}

@@ -1,0 +1,59 @@
+import type { Diagnostic, Family } from '../../src/kit/index.ts'
+import { problem } from './diagnostic.ts'
+import type { BillingFacet, DescribedAnswer } from './schema.ts'
+
+type Where = readonly (string | number)[]
+
+/** What cannot be right in answers that are described: of operations that are not served, of streams, paths that meet nothing. */
+export function inspectDescribed({ answers }: BillingFacet, family: Family): Diagnostic[] {
+  return Object.entries(answers ?? {}).flatMap(([operation, answer]) =>
+    typeof answer === 'string'
+      ? []
+      : [...operationDiagnostics(operation, answer, family), ...pathDiagnostics(operation, answer)],
+  )
+}
+
+function operationDiagnostics(operation: string, answer: DescribedAnswer, family: Family): Diagnostic[] {
+  const where = ['answers', operation]
+  if (!family.forward.has(operation)) {
+    const text = `answers describes ${operation}, which family ${family.name} does not forward`
+    return [
+      problem('answer_unserved', text, where, `add it to forward: { ${operation}: { all: true } }, or leave it out`),
+    ]
+  }
+  if (!family.streams.has(operation) || answer.stream !== undefined) return []
+  const text = `family ${family.name} streams ${operation}, and nothing says how its streams are read: none would be handed out`
+  return [problem('answer_stream_unknown', text, where, 'add stream: { each: answer }, or take it out of streams')]
+}
+
+function pathDiagnostics(operation: string, answer: DescribedAnswer): Diagnostic[] {
+  return [...pathsOf(answer)].flatMap(([path, where]) => {
+    const remedy = remedyOf(path)
+    if (remedy === undefined) return []
+    const text = `no answer has a place '${path}'`
+    return [problem('answer_path_malformed', text, ['answers', operation, ...where], remedy)]
+  })
+}
+
+/** Names with dots between them; lists have none. */
+function remedyOf(path: string): string | undefined {
+  if (path === '.') return undefined
+  const plain = path
+    .replace(/^\$/, '')
+    .replaceAll(/\[[^\]]*\]|\.\d+(?=\.|$)/g, '')
+    .replaceAll(/\.{2,}/g, '.')
+    .replaceAll(/^\.|\.$|\s/g, '')
+  return plain === path ? undefined : `lists are gone through by themselves: write ${plain === '' ? '.' : plain}`
+}
+
+function* pathsOf(answer: DescribedAnswer): Generator<readonly [path: string, where: Where]> {
+  for (const key of ['at', 'picture'] as const) {
+    const paths = answer[key]
+    if (typeof paths === 'string') yield [paths, [key]]
+    else if (Array.isArray(paths)) for (const [i, path] of paths.entries()) yield [path, [key, i]]
+  }
+  for (const key of ['skip_if', 'keep_if'] as const)
+    for (const path of Object.keys(answer[key] ?? {})) yield [path, [key, path]]
+  for (const [i, one] of (answer.refused ?? []).entries())
+    for (const path of Object.keys(one.if)) yield [path, ['refused', i, 'if', path]]
+}

@@ -1,0 +1,52 @@
+import type { Target } from '../../src/kit/index.ts'
+import type { ByteBudget } from '../../src/wire/index.ts'
+import { descriptionOf } from './described-places.ts'
+import type { AnswerWords } from './remainder.ts'
+import { DescribedScanner } from './scan-described.ts'
+import { DescribedEventScanner } from './scan-described-events.ts'
+import { EventScanner } from './scan-events.ts'
+import { ImageScanner } from './scan-images.ts'
+import { ToolAnswerScanner } from './scan-tool-answer.ts'
+import { ToolEventScanner } from './scan-tool-events.ts'
+import type { Scanner } from './scanned.ts'
+import type { BillingFacet } from './schema.ts'
+import { shapeOf } from './what-charges.ts'
+
+type Opening = {
+  readonly events: boolean
+  /** Images become links. */
+  readonly asUrl: boolean
+  /** Only JSON that closes proves that the answer is whole. */
+  readonly endUnknown: boolean
+}
+
+/** @returns what finds the images in an answer of the operation; undefined for a stream of which nothing is said */
+export function openScanner(
+  operation: string,
+  facet: BillingFacet,
+  budget: ByteBudget,
+  { events, ...options }: Opening,
+): Scanner | undefined {
+  const shape = shapeOf(operation, facet)
+  if (shape === 'output') return events ? new ToolEventScanner(budget) : new ToolAnswerScanner(options)
+  const words = wordsOf(facet)
+  const description = shape === 'described' ? descriptionOf(operation, facet) : undefined
+  if (!description) return events ? new EventScanner(budget, words) : new ImageScanner({ ...options, ...words })
+  if (!events) return new DescribedScanner(description, { endUnknown: options.endUnknown, ...words })
+  return description.streams ? new DescribedEventScanner(description, budget, words) : undefined
+}
+
+/** A type that is neither goes by what was asked for: something that is no such answer passes either scanner. */
+export function isEventStream(contentType: string, target: Target): boolean {
+  const type = typeOf(contentType)
+  if (type === 'text/event-stream') return true
+  return target.stream && type !== 'application/json' && !type.endsWith('+json')
+}
+
+export function typeOf(contentType: string): string {
+  return contentType.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+}
+
+function wordsOf({ texts, refusals }: BillingFacet): AnswerWords {
+  return { ...(texts && { texts }), ...(refusals && { refusals }) }
+}

@@ -1,0 +1,359 @@
+import t from 'tap'
+import { describe } from '../../plugins/image-tier-billing/described-places.ts'
+import { DescribedEventScanner } from '../../plugins/image-tier-billing/scan-described-events.ts'
+import { type DescribedOptions, DescribedScanner } from '../../plugins/image-tier-billing/scan-described.ts'
+import { type FoundImage, type Scanned, type Scanner, tailBytes } from '../../plugins/image-tier-billing/scanned.ts'
+import { ByteBudget } from '../../src/wire/index.ts'
+import { caseName } from '../harness/case-name.ts'
+import { pngHead } from '../harness/image-heads.ts'
+
+const unreadable = { name: 'Unreadable' }
+const unrecognised = { name: 'Unrecognised' }
+
+const image = (width: number, bytes = 60): string =>
+  Buffer.concat([pngHead(width, 5), Buffer.alloc(bytes, width)]).toString('base64')
+const found = (index: number, width: number): FoundImage => ({ index, kind: 'bytes', size: { width, height: 5 } })
+const link = (index: number): FoundImage => ({ index, kind: 'link', size: null })
+
+const parts = describe({
+  at: 'candidates.content.parts',
+  picture: 'inlineData.data',
+  skip_if: { thought: true },
+  opaque: ['thoughtSignature'],
+  refused: [{ if: { 'candidates.finishReason': ['SAFETY', 'IMAGE_SAFETY'] } }, { if: { promptFeedback: 'any' } }],
+  stream: { each: 'answer' },
+})
+const chat = describe({
+  at: ['choices.message.images', 'choices.delta.images'],
+  picture: ['image_url.url', 'b64_json'],
+  keep_if: { type: ['image_url', 'image'] },
+  stream: { each: 'answer' },
+})
+const words = { texts: ['text'] }
+
+const inline = (width: number, more: object = {}, bytes = 60) => ({
+  inlineData: { mimeType: 'image/png', data: image(width, bytes) },
+  ...more,
+})
+const answer = (...all: object[]) => ({
+  candidates: [{ content: { parts: all, role: 'model' }, finishReason: 'STOP', index: 0 }],
+  usageMetadata: { promptTokenCount: 3 },
+})
+const message = (...images: object[]) => ({
+  id: 'gen-1',
+  choices: [{ index: 0, message: { role: 'assistant', content: '', images }, finish_reason: 'stop' }],
+})
+const url = (to: string, more: object = {}) => ({ type: 'image_url', image_url: { url: to }, ...more })
+
+function scan(scanner: Scanner, pieces: readonly Buffer[]): { out: string; done: FoundImage[] } {
+  const out: Buffer[] = []
+  const done: FoundImage[] = []
+  const take = (scanned: Scanned): void => {
+    out.push(...scanned.out)
+    done.push(...scanned.done)
+  }
+  for (const piece of pieces) take(scanner.write(piece))
+  take(scanner.end())
+  return { out: Buffer.concat(out).toString(), done }
+}
+
+/** At every byte in two, and in single bytes. */
+function splits(text: string): Buffer[][] {
+  const bytes = Buffer.from(text)
+  const pairs = Array.from({ length: bytes.length + 1 }, (_, at) => [bytes.subarray(0, at), bytes.subarray(at)])
+  return [...pairs, Array.from(bytes, byte => Buffer.of(byte))]
+}
+
+type Row = readonly [title: string, description: typeof parts, text: string, images: FoundImage[]]
+
+const answers: readonly Row[] = [
+  ['one beside words', parts, JSON.stringify(answer({ text: 'see https://a.example' }, inline(7))), [found(0, 7)]],
+  [
+    'thoughts before their picture and behind it',
+    parts,
+    JSON.stringify(
+      answer({ thought: true, ...inline(5) }, inline(6, { thought: true }), inline(7, { thought: false })),
+    ),
+    [found(0, 7)],
+  ],
+  ['several', parts, JSON.stringify(answer(inline(7), inline(8), inline(7))), [found(0, 7), found(1, 8), found(2, 7)]],
+  ['of several candidates', parts, JSON.stringify([answer(inline(7)), answer(inline(8))]), [found(0, 7), found(1, 8)]],
+  [
+    'names and slashes escaped',
+    parts,
+    JSON.stringify(answer(inline(7)))
+      .replaceAll('/', '\\/')
+      .replace('"parts"', '"p\\u0061rts"'),
+    [found(0, 7)],
+  ],
+  ['none, since it was refused', parts, '{"promptFeedback":{"blockReason":"OTHER"}}', []],
+  ['none, since its finish says so', parts, '{"candidates":[{"finishReason":"IMAGE_SAFETY","index":0}]}', []],
+  ['an error', parts, '{"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}', []],
+  ['data: URLs', chat, JSON.stringify(message(url(`data:image/png;base64,${image(7)}`))), [found(0, 7)]],
+  ['a link', chat, JSON.stringify(message(url('https://a.example/1.png'))), [link(0)]],
+  [
+    'a link that stands there twice',
+    chat,
+    JSON.stringify({ ...message(url('https://a.example/1')), x: 'https://a.example/1' }),
+    [link(0)],
+  ],
+  [
+    'a link beside what it leads to',
+    chat,
+    JSON.stringify(message(url('https://a.example/1.png', { b64_json: image(9) }))),
+    [found(0, 9)],
+  ],
+  [
+    'a kind that is none',
+    chat,
+    JSON.stringify(message(url('https://a.example/1.png'), url(`data:,${image(5)}`, { type: 'preview' }))),
+    [link(0)],
+  ],
+]
+
+for (const [title, description, text, images] of answers)
+  t.test(`[14.8] pictures of an answer in its own style, split at every byte: ${title}`, async t => {
+    for (const pieces of splits(text)) {
+      const scanned = scan(new DescribedScanner(description, words), pieces)
+      if (scanned.out !== text || JSON.stringify(scanned.done) !== JSON.stringify(images))
+        t.same(scanned, { out: text, done: images }, caseName({ pieces: pieces.map(piece => piece.length) }))
+    }
+  })
+
+const event = (value: object, end = '\n'): string => `data: ${JSON.stringify(value)}${end}${end}`
+const delta = (...images: object[]) => ({ id: 'gen-1', choices: [{ index: 0, delta: { content: '', images } }] })
+
+const streams: readonly Row[] = [
+  [
+    'words, then one',
+    parts,
+    event(answer({ text: 'Here' })) + event(answer(inline(7))) + event(answer()),
+    [found(0, 7)],
+  ],
+  ['thoughts', parts, event(answer(inline(5, { thought: true }))) + event(answer(inline(7))), [found(0, 7)]],
+  ['two in one event', parts, event(answer(inline(7), inline(8))), [found(0, 7), found(1, 8)]],
+  [
+    'other line ends, comments and a last word',
+    chat,
+    `: PROCESSING\r\n\r\n${event(delta(url(`data:image/png;base64,${image(7)}`)), '\r\n')}${event(delta(url('https://a.example/1')), '\r')}data: [DONE]\n\n`,
+    [found(0, 7), link(1)],
+  ],
+  ['the last without its blank line', parts, event(answer(inline(7))).trimEnd(), [found(0, 7)]],
+  ['a refusal', parts, event(answer({ text: 'I' })) + event({ candidates: [{ finishReason: 'SAFETY' }] }), []],
+  ['an error', parts, event(answer({ text: 'I' })) + event({ error: { code: 503, message: 'busy' } }), []],
+]
+
+for (const [title, description, text, images] of streams)
+  for (const [held, bytes] of [
+    ['held whole', 1e6],
+    ['with no room to hold it', 0],
+  ] as const)
+    t.test(`[14.8] pictures of a stream in its own style, split at every byte, ${held}: ${title}`, async t => {
+      for (const pieces of splits(text)) {
+        const scanned = scan(new DescribedEventScanner(description, new ByteBudget(bytes), words), pieces)
+        if (scanned.out !== text || JSON.stringify(scanned.done) !== JSON.stringify(images))
+          t.same(scanned, { out: text, done: images }, caseName({ pieces: pieces.map(piece => piece.length) }))
+      }
+    })
+
+const bad: readonly (readonly [
+  title: string,
+  description: typeof parts,
+  value: unknown,
+  error: typeof unrecognised,
+])[] = [
+  ['a picture in base64 elsewhere', parts, { ...answer(inline(7)), more: image(8) }, unrecognised],
+  ['a data: URL elsewhere', parts, { ...answer(inline(7)), more: `data:image/png;base64,${image(8)}` }, unrecognised],
+  ['a link elsewhere', parts, { ...answer(inline(7)), more: 'https://a.example/1' }, unrecognised],
+  ['another spelling of its member', parts, answer({ inline_data: { data: image(7) } }), unrecognised],
+  ['a picture in what is told as text', parts, answer({ text: image(7) }, inline(7)), unrecognised],
+  ['a picture in what is no picture', parts, answer(inline(7, { thoughtSignature: image(8) })), unrecognised],
+  ['a link in what is no picture', parts, answer(inline(7, { thoughtSignature: 'https://a.example/1' })), unrecognised],
+  ['words and no picture', parts, answer({ text: 'I would rather not.' }), unrecognised],
+  ['thoughts alone', parts, answer(inline(5, { thought: true })), unrecognised],
+  [
+    'one item with two pictures',
+    chat,
+    message(url(`data:image/png;base64,${image(7)}`, { b64_json: image(8) })),
+    unrecognised,
+  ],
+  [
+    'a link of an item that is none',
+    chat,
+    message(url('https://a.example/1'), { type: 'x', u: 'https://a.example/2' }),
+    unrecognised,
+  ],
+  ['no object', parts, 'text', unrecognised],
+]
+
+for (const [title, description, value, error] of bad)
+  t.test(`[14.8] what is not described is not handed out: ${title}`, async t => {
+    const text = JSON.stringify(value)
+    for (const pieces of [[text], text]) {
+      const chunks = Array.from(pieces, piece => Buffer.from(piece))
+      t.throws(() => scan(new DescribedScanner(description, words), chunks), error, caseName({ pieces: chunks.length }))
+      const stream = [`data: ${text}\n`, '\n'].map(piece => Buffer.from(piece))
+      const events = new DescribedEventScanner(description, new ByteBudget(1e6), words)
+      t.throws(() => scan(events, stream), error, caseName({ stream: chunks.length }))
+    }
+  })
+
+const broken: readonly (readonly [title: string, text: string, error: typeof unrecognised])[] = [
+  ['it breaks off', JSON.stringify(answer(inline(7))).split('}}', 1)[0] ?? '', unreadable],
+  ['brackets do not match', `{"candidates":[{"content":{"parts":[{"inlineData":{"data":"${image(7)}"}]}]}`, unreadable],
+  [
+    'one member twice',
+    `{"candidates":[{"content":{"parts":[{"inlineData":{"data":"${image(7)}","data":"${image(8)}"}}]}}]}`,
+    unrecognised,
+  ],
+  [
+    'a thought and none',
+    `{"candidates":[{"content":{"parts":[{"inlineData":{"data":"${image(7)}"},"thought":true,"thought":false}]}}]}`,
+    unrecognised,
+  ],
+]
+
+const doubtful = ['true,"thought":null', 'null,"thought":true', 'true,"thought":[]', 'true,"thought":{}']
+
+for (const said of doubtful)
+  t.test(`[14.8] what two readers may read in two ways is not handed out: ${said}`, async t => {
+    const text = `{"candidates":[{"content":{"parts":[{"thought":${said},"inlineData":{"data":"${image(7)}"}}]}}]}`
+    t.throws(() => scan(new DescribedScanner(parts, words), [Buffer.from(text)]), unrecognised)
+  })
+
+t.test('[14.8] a picture that comes in one piece, longer than any link, is a picture', async t => {
+  const text = JSON.stringify(answer(inline(7, {}, 90_000)))
+  t.same(scan(new DescribedScanner(parts, words), [Buffer.from(text)]), { out: text, done: [found(0, 7)] })
+})
+
+for (const [title, text, error] of broken)
+  t.test(`[14.8] nothing of the picture goes out where ${title}`, async t => {
+    const out: Buffer[] = []
+    const scanner = new DescribedScanner(parts, words)
+    t.throws(() => {
+      for (const byte of Buffer.from(text)) out.push(...scanner.write(Buffer.of(byte)).out)
+      scanner.end()
+    }, error)
+    t.notMatch(Buffer.concat(out).toString(), image(7))
+  })
+
+t.test('[14.8] of a picture the last 4 KiB wait until its item has told what it is', async t => {
+  for (const [title, more, images] of [
+    ['a picture', ',"x":1', [found(0, 7)]],
+    ['a thought', ',"thought":true', []],
+  ] as const) {
+    const scanner = new DescribedScanner(parts, words)
+    const head = `{"candidates":[{"content":{"parts":[{"inlineData":{"data":"${image(7, 9_000)}`
+    t.equal(Buffer.concat(scanner.write(Buffer.from(head)).out).length, head.length - tailBytes, title)
+    const behind = scanner.write(Buffer.from(`"}${more}`))
+    t.same([behind.done, Buffer.concat(behind.out).length], [[], 0], title)
+    const over = scanner.write(Buffer.from('}'))
+    t.same(over.done, images, title)
+    t.equal(Buffer.concat(over.out).length, tailBytes + 2 + more.length + 1, title)
+  }
+})
+
+t.test('[14.8] nothing of a link goes before its item is over', async t => {
+  const scanner = new DescribedScanner(chat, words)
+  const first = '{"choices":[{"message":{"images":[{"type":"image_url","image_url":{"url":"'
+  const long = `https://a.example/${'a'.repeat(9_000)}`
+  t.same(scanner.write(Buffer.from(first + long)).out, [])
+  t.same(scanner.write(Buffer.from('"}')).out, [])
+  const over = scanner.write(Buffer.from('}'))
+  t.same(over.done, [link(0)])
+  t.equal(Buffer.concat(over.out).length, first.length + long.length + 3)
+  const endless = new DescribedScanner(chat, words)
+  t.throws(() => endless.write(Buffer.from(`${first}https://${'a'.repeat(70_000)}`)), unrecognised)
+})
+
+t.test('[14.8] what is held does not grow with the picture, nor with how many there are', async t => {
+  const heldOf = (pictures: number, bytes: number): number => {
+    const scanner = new DescribedScanner(parts, words)
+    const text = Buffer.from(JSON.stringify(answer(...Array.from({ length: pictures }, () => inline(7, {}, bytes)))))
+    let came = 0
+    let gone = 0
+    let most = 0
+    for (let at = 0; at < text.length; at += 1_000) {
+      const piece = text.subarray(at, at + 1_000)
+      came += piece.length
+      for (const one of scanner.write(piece).out) gone += one.length
+      most = Math.max(most, came - gone)
+    }
+    return most
+  }
+  const small = heldOf(1, 100_000)
+  t.ok(small < 6_000, `${small}`)
+  t.ok(heldOf(1, 200_000) <= small + 1_000)
+  t.ok(heldOf(8, 100_000) <= small + 1_000)
+})
+
+t.test('[14.8] signatures of megabytes pass before a picture and behind it, and are no picture', async t => {
+  const signature = 'CoMB'.repeat(500_000)
+  const text = JSON.stringify(
+    answer({ text: 'so', thoughtSignature: signature }, inline(7, { thoughtSignature: signature }), inline(8)),
+  )
+  const pieces = Array.from({ length: Math.ceil(text.length / 60_000) }, (_, i) =>
+    Buffer.from(text.slice(i * 60_000, (i + 1) * 60_000)),
+  )
+  const images = [found(0, 7), found(1, 8)]
+  const { out, done } = scan(new DescribedScanner(parts, words), pieces)
+  t.same(done, images)
+  t.ok(out === text, 'and every byte is as it was')
+  for (const room of [1e7, 0]) {
+    const events = new DescribedEventScanner(parts, new ByteBudget(room), words)
+    const stream = scan(events, [Buffer.from('data: '), ...pieces, Buffer.from('\n\n')])
+    t.same(stream.done, images, caseName({ room }))
+    t.ok(stream.out === `data: ${text}\n\n`, caseName({ room }))
+  }
+})
+
+t.test('[14.8] an item that never ends, and texts that never end before a picture, are bounded', async t => {
+  const scanner = new DescribedScanner(parts, words)
+  const head = `{"candidates":[{"content":{"parts":[{"inlineData":{"data":"${image(7)}"}`
+  scanner.write(Buffer.from(head))
+  const more = (): void => {
+    for (let i = 0; i < 200; i++) scanner.write(Buffer.from(`,"text":"${'word '.repeat(10_000)}"`))
+  }
+  t.throws(more, unreadable)
+  const talk = new DescribedScanner(parts, words)
+  let gone = 0
+  talk.write(Buffer.from('{"candidates":[{"content":{"parts":[{"text":""}'))
+  for (let i = 0; i < 40; i++)
+    for (const one of talk.write(Buffer.from(`,{"text":"${'word '.repeat(10_000)}"}`)).out) gone += one.length
+  t.ok(gone > 500_000, 'so that a long answer is not gathered')
+})
+
+t.test('[14.8] what nobody says the end of is whole when its JSON closes', async t => {
+  const text = JSON.stringify(answer(inline(7)))
+  const options: DescribedOptions = { endUnknown: true, ...words }
+  t.same(scan(new DescribedScanner(parts, options), [Buffer.from(text)]).done, [found(0, 7)])
+  t.throws(() => scan(new DescribedScanner(parts, options), []), unreadable)
+  t.same(scan(new DescribedScanner(parts, words), []), { out: '', done: [] })
+})
+
+t.test('[14.8] of an event nothing goes before its end, and what was taken for it is given back', async t => {
+  const budget = new ByteBudget(100_000)
+  const scanner = new DescribedEventScanner(parts, budget, words)
+  const text = event(answer(inline(7, {}, 9_000)))
+  t.same(scanner.write(Buffer.from(text.slice(0, -2))), { out: [], done: [] })
+  t.notOk(budget.take(100_000))
+  scanner.close()
+  t.ok(budget.take(100_000))
+})
+
+t.test('[14.8] lines that no event has, and data that is no object, are not handed out', async t => {
+  for (const text of [
+    'image: x\n\n',
+    `: ${'x'.repeat(300)}\n\n`,
+    'id: https://a.example/1\n\n',
+    'data: text\n\n',
+    'data: {}{}\n\n',
+  ])
+    t.throws(
+      () => scan(new DescribedEventScanner(parts, new ByteBudget(1e6), words), [Buffer.from(text)]),
+      unrecognised,
+      text.slice(0, 20),
+    )
+  const cut = [Buffer.from('data: {"a":\n\n')]
+  t.throws(() => scan(new DescribedEventScanner(parts, new ByteBudget(1e6), words), cut), unreadable)
+})
