@@ -15,7 +15,7 @@ families:
     calls: { image.generate: "/v1/{model}" }
     image-tier-billing: { tiers: [{ tier: 1K, long_edge_max: 1024 }, { tier: 2K }], tier_from: [output], otherwise: 2K }
     translate:
-      request: { prompt: "{prompt}" }
+      request: { prompt: "{prompt}", n: "{n}" }
       answer: { at: result, picture: sample }
       job: { id: id, poll: { path: "/poll/{id}" }, state: status, running: [Pending], done: [Ready], every: 50ms, within: 2s }
 `,
