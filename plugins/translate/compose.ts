@@ -33,11 +33,24 @@ export function composeForm(value: unknown, random: Pick<Random, 'bytes'>): Comp
   const add = (name: string, one: unknown): void => {
     if (one === null || one === undefined) return
     text += `--${boundary}\r\nContent-Disposition: form-data; name="${escapeName(name)}"`
-    if (one instanceof FileBytes) {
+    if (one instanceof FileBytes && one.as === 'bytes') {
       const { fileName, contentType } = one.part
       text += `; filename="${escapeName(fileName ?? `${name}.bin`)}"\r\nContent-Type: ${contentType ?? 'application/octet-stream'}\r\n\r\n`
-      segments.push(Buffer.from(text), new FileBytes(one.part, 'bytes'))
+      segments.push(Buffer.from(text), one)
       text = '\r\n'
+    } else if (one instanceof FileBytes) {
+      segments.push(Buffer.from(`${text}\r\n\r\n`), one)
+      text = '\r\n'
+    } else if (one instanceof Mixed) {
+      text += '\r\n\r\n'
+      for (const part of one.parts) {
+        if (!(part instanceof FileBytes)) text += String(part)
+        else {
+          segments.push(Buffer.from(text), part)
+          text = ''
+        }
+      }
+      text += '\r\n'
     } else text += `\r\n\r\n${typeof one === 'string' ? one : JSON.stringify(one)}\r\n`
   }
   for (const [name, own] of Object.entries((value ?? {}) as { readonly [name: string]: unknown }))

@@ -32,6 +32,7 @@ export type StreamReading =
       readonly roles: ReadonlyMap<string, Role>
       readonly place: Place
       readonly error: Path | undefined
+      readonly index: Path | undefined
     }
 
 export type JobReading = {
@@ -161,6 +162,7 @@ function compileStream(own: NonNullable<Section['stream']>): StreamReading {
       ...(own.size !== undefined && { size: own.size }),
     }),
     error: own.error,
+    index: own.index,
   }
 }
 
@@ -209,6 +211,7 @@ function* pathsOf(parts: Omit<Reading, 'wanted'>): Generator<Path> {
   if (stream?.kind === 'events') {
     yield stream.type
     if (stream.error !== undefined) yield stream.error
+    if (stream.index !== undefined) yield stream.index
   }
   if (!job) return
   yield job.id

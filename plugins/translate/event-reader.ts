@@ -23,6 +23,8 @@ export class EventReader implements RecordVisitor {
   #text = ''
   #at = 0
   #partials = 0
+  /** Which pictures have come, as their events number them. */
+  readonly #indexes = new Set<string>()
   /** Names of events that no role is given. */
   readonly #unknown = new Set<string>()
 
@@ -80,7 +82,7 @@ export class EventReader implements RecordVisitor {
   #act(record: AnswerReader, event: string, stream: Extract<StreamReading, { kind: 'events' }>): void {
     const type = record.values.first([stream.type]) ?? event
     const role = stream.roles.get(type) ?? stream.roles.get(event)
-    if (role === 'image') for (const held of record.held) writeHeld(this.#writer, held)
+    if (role === 'image') this.#image(record, stream)
     else if (role === 'partial') for (const held of record.held) this.#partial(held.isLink ? [] : held.pieces)
     else if (role === 'failed') this.failed.push(this.#reason(record, stream))
     else if (role === 'error') throw new Refused(this.#reason(record, stream), { status: 502, code: type })
@@ -89,6 +91,14 @@ export class EventReader implements RecordVisitor {
       if (record.held.length > 0) throw undescribed(`a picture in an event '${type.slice(0, 60)}'`)
       if (this.#unknown.size < 8) this.#unknown.add(type.slice(0, 60))
     }
+  }
+
+  /** What comes once more under its number is that one again. */
+  #image(record: AnswerReader, { index }: Extract<StreamReading, { kind: 'events' }>): void {
+    const number = index === undefined ? undefined : record.values.last(index)
+    if (number !== undefined && this.#indexes.has(number)) return
+    if (number !== undefined) this.#indexes.add(number)
+    for (const held of record.held) writeHeld(this.#writer, held)
   }
 
   #partial(pieces: readonly Buffer[]): void {

@@ -29,7 +29,7 @@ const none: Body = { kind: 'none' }
 export async function readTaken(heard: Heard, about: Pick<Polling, 'reading' | 'job' | 'told'>): Promise<Taken> {
   const { reading, job } = about
   if (heard.status >= 300) throw await readError(heard, reading)
-  const body = await gather(heard, standBytesMax)
+  const body = await gatherAll(heard)
   const value = readJson(body)
   const again = { ...heard, body: once(body) }
   const state = stateOf(job, heard.status, value)
@@ -44,6 +44,14 @@ export async function readTaken(heard: Heard, about: Pick<Polling, 'reading' | '
     if (text !== undefined) note[name] = text
   }
   return { kind: 'job', note }
+}
+
+/** All of it. @throws Failure where nobody would hold so much */
+async function gatherAll(heard: Heard): Promise<Buffer> {
+  const body = await gather(heard, standBytesMax + 1)
+  if (body.length > standBytesMax)
+    throw fail('upstream_answer_unreadable', { why: 'it is longer than any that tells of a job' })
+  return body
 }
 
 /** How a job is asked for. */
@@ -85,7 +93,7 @@ export async function awaitJob(asker: Asker, note: JobNote, polling: Polling): P
 async function askOnce(asker: Asker, note: JobNote, polling: Polling): Promise<Answer | 'running' | 'unknown'> {
   const { reading, job } = polling
   const heard = await tryStep(asker, job.poll, note, polling)
-  const body = heard && (await gather(heard, standBytesMax).catch(goOn))
+  const body = heard && (await gatherAll(heard).catch(goOn))
   if (!body) return 'unknown'
   const value = readJson(body)
   const state = stateOf(job, heard.status, value)

@@ -158,6 +158,10 @@ const stream = {
     picture: place.properties.picture,
     size: place.properties.size,
     error: { ...path, description: 'Path of what says why, in events that failed.' },
+    index: {
+      ...path,
+      description: 'Path of what numbers the picture of an event: one that comes again is charged and handed on once.',
+    },
   },
 } as const satisfies Schema
 

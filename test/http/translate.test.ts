@@ -624,3 +624,43 @@ described(
     t.match(await charges(), [{ state: 'settled', amount: '0.01' }])
   },
 )
+
+const numbered = `
+      stream: { index: image_index, events: { picture: image, error: error } }`
+
+described(
+  'an event that comes again is one picture, by its number',
+  vendor(numbered),
+  async (t, { openai, upstreams, charges }) => {
+    const one = { type: 'picture', image_index: 0, b64_json: small }
+    upstreams['maker']?.answer(events(one, one, { ...one, image_index: 1 }))
+    const stream = await openai.images.generate({ model: 'maker-1', prompt: 'a cat', n: 2, stream: true })
+    const seen: object[] = []
+    for await (const event of stream) seen.push(event)
+    t.equal(seen.length, 2)
+    t.match(await charges(), [{ state: 'settled', amount: '0.02' }])
+  },
+)
+
+described(
+  'a file becomes text of a form where the vendor wants text',
+  vendor(`
+      body: form
+      fan_out: 1
+      request: { prompt: "{prompt}", picture: "{image.data_url}", plain: "{image.only.base64}" }`),
+  async (t, { openai, upstreams }) => {
+    upstreams['maker']?.answer({ data: [{ b64_json: small }] })
+    const image = await toFile(png(40, 30), 'a.png', { type: 'image/png' })
+    await openai.images.edit({ model: 'maker-1', prompt: 'wider', image })
+    const form = await upstreams['maker']?.received[0]?.form()
+    const base64 = png(40, 30).toString('base64')
+    t.strictSame(
+      [...(form ?? [])],
+      [
+        ['prompt', 'wider'],
+        ['picture', `data:image/png;base64,${base64}`],
+        ['plain', base64],
+      ],
+    )
+  },
+)
