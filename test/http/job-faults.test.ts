@@ -253,8 +253,8 @@ for (const [says, forgotten] of [
     await stand.gateway.close()
     stand.vendor.says = work => ((forgotten as readonly number[]).includes(work) ? 404 : ready)
     const again = await stand.reopen()
-    t.match(await ended(again, stand.key, id), { status: 'failed' })
-    t.match(await again.charges(), [{ id, state: 'settled', amount: '0.01' }])
+    t.match(await ended(again, stand.key, id), { status: 'failed' }, says)
+    t.match(await again.charges(), [{ id, state: 'settled', amount: '0.01' }], says)
     return again
   })
 
