@@ -117,10 +117,16 @@ function endOf({ text, root }: File, section: Entry): number {
   let end = next ? lineStart(text, next.keySpan.start) : text.length
   while (end > 0) {
     const above = lineStart(text, end - 1)
-    if (!/^(?:\s*|#.*\s*|\.\.\.\s*)$/.test(text.slice(above, end)) || above <= section.keySpan.start) break
+    if (!leadsOn(text.slice(above, end)) || above <= section.keySpan.start) break
     end = above
   }
   return end
+}
+
+/** Whether a line is blank, a comment at the margin or the mark of the document's end. */
+function leadsOn(line: string): boolean {
+  const words = line.trim()
+  return words === '' || words === '...' || line.startsWith('#')
 }
 
 function append(text: string, key: string, chunks: readonly Chunk[]): string {
@@ -236,5 +242,8 @@ function operationsOf(root: MapTree): readonly string[] {
 
 /** The same with pictures that are edited as JSON too, beside those that come in a form. */
 export function takingJson(routes: string): string {
-  return routes.replaceAll(/(operation: image\.edit,[^\n]*body: form)(?=[,\s}])/g, '$1-or-json')
+  const lines = routes.split('\n').map(line => {
+    return line.includes('operation: image.edit,') ? line.replace(/body: form(?=[,\s}])/, 'body: form-or-json') : line
+  })
+  return lines.join('\n')
 }

@@ -56,7 +56,8 @@ function recipesOf(page: string, markdown: string, shipped: Named): readonly Rec
 }
 
 function blocksOf(markdown: string): readonly string[] {
-  return [...markdown.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, text = '']) => text)
+  const [, ...blocks] = markdown.split('```yaml\n')
+  return blocks.map(block => block.split('```', 1)[0] ?? '')
 }
 
 function slugOf(heading: string): string {
@@ -92,7 +93,7 @@ function variablesOf(text: string): readonly RecipeVariable[] {
   const found = new Map<string, RecipeVariable>()
   for (const line of text.split('\n')) {
     const [settings = '', comment] = line.split(/\s#\s/, 2)
-    for (const [, name = '', sign, rest = ''] of settings.matchAll(/\$\{([A-Z][A-Z0-9_]*)(?::([-?])([^}]*))?\}/g)) {
+    for (const [, name = '', sign, rest = ''] of settings.matchAll(/\$\{([A-Z][A-Z0-9_]*)(?::([-?])([^}$]*))?\}/g)) {
       if (found.has(name)) continue
       const simulator = /^simulator:([\w-]+)$/.exec(rest)?.[1] ?? null
       const means = sign === '?' ? rest : simulator === null ? null : (comment ?? null)
