@@ -1,8 +1,11 @@
 import { readFile, readdir, writeFile } from 'node:fs/promises'
 import t from 'tap'
+import { parse } from 'yaml'
 import { draftConfig, formatConfig, listRecipes, loadConfig, mergeRecipes, type Recipe } from '../../src/index.ts'
 import { caseName } from '../harness/case-name.ts'
 import { makeFolder } from '../harness/folder.ts'
+import { merge, readRecipes, type Tree } from '../harness/recipes.ts'
+import { layOver, overlaps } from '../../src/tools/recipes/lay-over.ts'
 import { editShipped } from '../harness/project.ts'
 import { pictureIn } from '../harness/vendors.ts'
 import { start } from '../harness/start.ts'
@@ -103,6 +106,23 @@ pipeline:
   - token-usage
 routes: [{ match: "POST /v1/chat/completions", operation: chat, dialect: openai }]
 `
+
+t.test('[10] what says more of a family is laid over it, as if it had been written so', async t => {
+  for (const { page, texts } of await readRecipes())
+    for (const [i, text] of texts.entries())
+      for (const base of texts.slice(0, i)) {
+        if (!overlaps(base, text)) continue
+        const laid = layOver(base, text)
+        t.strictSame(parse(laid), merge(parse(base) as Tree, parse(text) as Tree), caseName({ page, i }))
+        for (const comment of base.match(/# .*$/gm) ?? []) t.ok(laid.includes(comment), comment)
+      }
+  const both = [recipe('gemini-image'), recipe('gemini-image/in-google-s-own-style')]
+  const { text, left } = await mergeRecipes(shipped, both)
+  t.strictSame(left, [], 'it stands in place of what it says more of')
+  t.match(text, /streams: \[image\.generate, image\.edit, generate\]/)
+  const flow = layOver('a: { b: 1 } # one\nc: 2\n', 'a:\n  d:\n    e: 3 # two\nc: 4\n')
+  t.strictSame(parse(flow), { a: { b: 1, d: { e: 3 } }, c: 4 })
+})
 
 t.test('[10] a file that is written otherwise than the shipped one takes a recipe too', async t => {
   const merged = await mergeRecipes(minimal, [recipe('fal')])

@@ -1,6 +1,7 @@
 import { formatText } from '../../config/format-text.ts'
 import { readYaml } from '../../config/load.ts'
 import { findNode, toValue } from '../../config/tree.ts'
+import { overlaps } from './lay-over.ts'
 import { keepEntries, type Merged, mergeRecipe, takingJson } from './merge-recipe.ts'
 import type { Recipe } from './read-recipes.ts'
 
@@ -18,13 +19,19 @@ export function draftVendors(shipped: string, recipes: readonly Recipe[]): Merge
 /** Recipes in a file that is there. @throws MergeError when it is not one that can be added to */
 export function mergeAll(text: string, recipes: readonly Recipe[], shipped: string): Merged {
   const all: Merged[] = []
-  const fragments = new Set(recipes.flatMap(({ texts }) => texts))
+  const fragments = new Set(recipes.flatMap(own => own.texts.filter(text => !isLaidOver(text, own, recipes))))
   for (const fragment of fragments) all.push(mergeRecipe(all.at(-1)?.text ?? text, fragment, shipped))
   return {
     text: all.at(-1)?.text ?? text,
     added: all.flatMap(({ added }) => added),
     left: all.flatMap(({ left }) => left),
   }
+}
+
+/** Whether another of them has the same lines and more: those of a part stand in place of its page's. */
+function isLaidOver(text: string, { page }: Recipe, recipes: readonly Recipe[]): boolean {
+  const others = recipes.filter(one => one.page === page).flatMap(({ texts }) => texts)
+  return others.some(other => other.length > text.length && overlaps(text, other))
 }
 
 function familiesUsed(fragment: string): readonly string[] {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { readYaml } from '../../config/load.ts'
 import { toValue } from '../../config/tree.ts'
 import { findPackage } from '../../gateway/package-root.ts'
+import { layOver, overlaps } from './lay-over.ts'
 
 /** Lines of `docs/recipes` that are merged into a gateway.yaml: the first block of a page, or that of one of its headings. */
 export type Recipe = {
@@ -46,13 +47,24 @@ function recipesOf(page: string, markdown: string, shipped: Named): readonly Rec
   const title = /^# (.+)$/m.exec(head)?.[1] ?? name
   if (main.length === 0 || !main.some(text => 'models' in treeOf(text))) return []
   const first = recipe({ name, title, page, texts: main }, shipped)
+  const before = [...main]
   const others = parts.flatMap(part => {
     const [heading = ''] = part.split('\n', 1)
-    const texts = blocksOf(part)
-    if (texts.length === 0) return []
-    return [recipe({ name: `${name}/${slugOf(heading)}`, title: heading, page, texts: [...main, ...texts] }, shipped)]
+    const own = blocksOf(part)
+    if (own.length === 0) return []
+    const texts = own.reduce((under, text) => compose(under, before, text), main)
+    before.push(...own)
+    return [recipe({ name: `${name}/${slugOf(heading)}`, title: heading, page, texts }, shipped)]
   })
   return [first, ...others]
+}
+
+/** A block behind those that it stands on; what says more of the same is laid over it. */
+function compose(under: readonly string[], before: readonly string[], text: string): readonly string[] {
+  const missing = before.filter(one => !under.includes(one) && overlaps(one, text))
+  const all = [...under, ...missing]
+  const at = all.findIndex(one => overlaps(one, text))
+  return at < 0 ? [...all, text] : all.map((one, i) => (i === at ? layOver(one, text) : one))
 }
 
 function blocksOf(markdown: string): readonly string[] {
