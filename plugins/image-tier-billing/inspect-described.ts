@@ -39,10 +39,10 @@ function pathDiagnostics(operation: string, answer: DescribedAnswer): Diagnostic
 function remedyOf(path: string): string | undefined {
   if (path === '.') return undefined
   const plain = path
-    .replace(/^\$/, '')
-    .replaceAll(/\[[^\]]*\]|\.\d+(?=\.|$)/g, '')
-    .replaceAll(/\.{2,}/g, '.')
-    .replaceAll(/^\.|\.$|\s/g, '')
+    .replaceAll(']', '.')
+    .split(/[.$\s[]/)
+    .filter(name => name !== '' && name !== '*' && !/^\d+$/.test(name))
+    .join('.')
   return plain === path ? undefined : `lists are gone through by themselves: write ${plain === '' ? '.' : plain}`
 }
 

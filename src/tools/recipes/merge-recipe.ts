@@ -1,5 +1,6 @@
 import { readYaml } from '../../config/load.ts'
 import { type Entry, type MapTree, toValue, type Tree } from '../../config/tree.ts'
+import { operations } from '../../operations/index.ts'
 
 /** A file with a recipe's lines in it. */
 export type Merged = {
@@ -15,6 +16,8 @@ export class MergeError extends Error {
   override readonly name = 'MergeError'
 }
 
+/** Pictures that callers edit come as forms, and as JSON where nobody minds. */
+const edits = operations.filter(({ traits }) => traits.images === 'edited').map(({ name }) => name)
 const sections = ['upstreams', 'families', 'models'] as const
 /**
  * Puts a fragment's upstreams, families and models, each with its comments, at the end of those that a file has, and what
@@ -243,7 +246,9 @@ function operationsOf(root: MapTree): readonly string[] {
 /** The same with pictures that are edited as JSON too, beside those that come in a form. */
 export function takingJson(routes: string): string {
   const lines = routes.split('\n').map(line => {
-    return line.includes('operation: image.edit,') ? line.replace(/body: form(?=[,\s}])/, 'body: form-or-json') : line
+    return edits.some(name => line.includes(`operation: ${name},`))
+      ? line.replace(/body: form(?=[,\s}])/, 'body: form-or-json')
+      : line
   })
   return lines.join('\n')
 }
