@@ -1,6 +1,7 @@
 import { readYaml } from '../../config/load.ts'
 import { type Entry, type MapTree, toValue, type Tree } from '../../config/tree.ts'
 import { operations } from '../../operations/index.ts'
+import { jobsGet } from '../../operations/jobs-get.ts'
 
 /** A file with a recipe's lines in it. */
 export type Merged = {
@@ -239,7 +240,7 @@ function operationOf(route: Tree): string {
 /** What the families of a file serve; and what tells of jobs, where a vendor answers with them. */
 function operationsOf(root: MapTree): readonly string[] {
   const families = Object.values(valueOf(root, 'families')) as readonly { readonly forward?: object }[]
-  const jobs = families.some(family => /"job":\{/.test(JSON.stringify(family))) ? ['jobs.get'] : []
+  const jobs = families.some(family => /"job":\{/.test(JSON.stringify(family))) ? [jobsGet.name] : []
   return [...families.flatMap(family => Object.keys(family.forward ?? {})), ...jobs]
 }
 
