@@ -190,7 +190,7 @@ const step = {
       description:
         "Whether the upstream's credential goes to these hosts too; always to the upstream's own, and never unencrypted where its own is encrypted.",
     },
-    body: { type: 'object', additionalProperties: true, description: 'Its body, a template with the same names.' },
+    body: { type: 'object', additionalProperties: {}, description: 'Its body, a template with the same names.' },
     headers: {
       type: 'object',
       propertyNames: { type: 'string', format: 'header-name' },
@@ -251,7 +251,7 @@ const shared = {
   body: { enum: ['json', 'form'], default: 'json', description: 'What the vendor takes.' },
   request: {
     type: 'object',
-    additionalProperties: true,
+    additionalProperties: {},
     description:
       "Template of the vendor's body; absent: the body goes on as it is. {name} is a field of the caller; {width}, {height}, {ratio}, {resolution} its size; {image.data_url}, {image.base64}, {image.file} the pictures it sent.",
   },

@@ -26,6 +26,12 @@ function makeFile(t: Test): string {
   return join(folder, 'tollgate.db')
 }
 
+/** Those that a table had at that time: rows of today have more. */
+function columnsOf(db: DatabaseSync, table: string): string {
+  const rows = db.prepare(`PRAGMA main.table_info(${table})`).all()
+  return rows.map(({ name }) => `"${String(name)}"`).join(', ')
+}
+
 async function open(t: Test, url: string, options: { startThread?: StartThread } = {}): Promise<Storage> {
   const storage = await openStorage({ url, clock: systemClock, log: silentLog, role: 'gateway', ...options })
   t.teardown(() => storage.close())
@@ -180,9 +186,9 @@ t.test('[9.4] a database of before segments goes on with what was in it, beside 
   for (const statement of migrations.slice(0, 5).flat()) old.db.exec(statement)
   old.db.exec(`ATTACH '${source}' AS source; DELETE FROM "user"; DELETE FROM meta`)
   for (const table of ['meta', '"user"', 'key', 'charge', 'entry', 'chain', 'log', 'trail'])
-    old.db.exec(`INSERT INTO main.${table} SELECT * FROM source.${table}`)
+    old.db.exec(`INSERT INTO main.${table} SELECT ${columnsOf(old.db, table)} FROM source.${table}`)
   old.db.exec(`DELETE FROM main.meta WHERE name = 'summed'`)
-  old.db.exec('DROP TRIGGER line_open; INSERT INTO main.line SELECT * FROM source.line')
+  old.db.exec(`DROP TRIGGER line_open; INSERT INTO main.line SELECT ${columnsOf(old.db, 'line')} FROM source.line`)
   old.db.exec(migrations[4]?.find(statement => statement.startsWith('CREATE TRIGGER line_open')) ?? '')
   old.db.exec('DETACH source; PRAGMA user_version = 5')
   old.close()
