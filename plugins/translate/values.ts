@@ -12,6 +12,8 @@ export class Values {
     const values = this.#byPath.get(path)
     if (!values) this.#byPath.set(path, [value])
     else if (values.length < valuesMax) values.push(value)
+    // What is said last is known, however often it is said.
+    else values[valuesMax - 1] = value
   }
 
   /** What was said last, for a stream whose events say it again. */

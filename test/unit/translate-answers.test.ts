@@ -4,6 +4,7 @@ import { describe } from '../../plugins/translate/describe.ts'
 import { PictureWriter } from '../../plugins/translate/picture-writer.ts'
 import { readAnswer } from '../../plugins/translate/read-answer.ts'
 import type { Section } from '../../plugins/translate/schema.ts'
+import { Values } from '../../plugins/translate/values.ts'
 
 type Read = { readonly text: string; readonly count: number; readonly told: ReturnType<typeof createTold> }
 
@@ -100,4 +101,11 @@ t.test('[10] of several answers of which one counts nothing, none is uncounted',
   const one = (more: object) => JSON.stringify({ data: [{ b64_json: picture }], ...more })
   const { told } = await read({ count: 'usage.images' }, [one({ usage: { images: 1 } }), one({})])
   t.equal(told.count, 2)
+})
+
+t.test('[10] what an answer says last is known, however often it says it', async t => {
+  const values = new Values()
+  for (let i = 0; i < 1_000; i++) values.add('usage.total', String(i))
+  t.equal(values.last('usage.total'), '999')
+  t.ok(values.of('usage.total').length <= 64, 'and what is kept of it is bounded')
 })
