@@ -52,6 +52,20 @@ export const rows: readonly Row[] = [
     job: noJob,
   },
   {
+    // 1,056 tokens of a medium picture and 4,160 of a high one at 30 a million, a picture sent at 8, words at 5.
+    vendor: 'OpenAI, by tokens',
+    page: 'openai-gpt-image.md',
+    simulator: 'openai',
+    model: 'gpt-image-2-tokens',
+    generation: { size: '1024x1024', looks: '1024x1024 png', amount: '0.03172' },
+    edit: { size: '1024x1024', sends: 2, looks: '1024x1024 png', amount: '0.036883' },
+    several: { size: '1024x1024', n: 2, looks: '1024x1024 png', amount: '0.063395' },
+    stream: { cannot: 'waits for its usage' },
+    refusal: { demand: '[[refused]]' },
+    price: { size: '1024x1024', more: { quality: 'high' }, looks: '1024x1024 png', amount: '0.124835' },
+    job: noJob,
+  },
+  {
     vendor: 'Azure OpenAI',
     page: 'openai-gpt-image.md',
     simulator: 'azure',
