@@ -317,7 +317,12 @@ export const traps: readonly Trap[] = [
   {
     number: 41,
     trap: 'names of models end',
-    why: 'A name that is gone is the 404 of its vendor, told to the caller and free; nothing here knows names.',
+    by: [
+      [
+        'test/http/model-ends.test.ts',
+        'check tells 60 days before that a model ends, and afterwards that it has; it refuses nothing',
+      ],
+    ],
   },
   {
     number: 42,
