@@ -165,6 +165,11 @@ const stream = {
   },
 } as const satisfies Schema
 
+const anything = {
+  type: ['string', 'number', 'boolean', 'object', 'array', 'null'],
+  description: 'Any value; texts in it may have placeholders.',
+} as const satisfies Schema
+
 const duration = { type: 'string', format: 'duration' } as const satisfies Schema
 
 const step = {
@@ -190,7 +195,7 @@ const step = {
       description:
         "Whether the upstream's credential goes to these hosts too; always to the upstream's own, and never unencrypted where its own is encrypted.",
     },
-    body: { type: 'object', additionalProperties: {}, description: 'Its body, a template with the same names.' },
+    body: { type: 'object', additionalProperties: anything, description: 'Its body, a template with the same names.' },
     headers: {
       type: 'object',
       propertyNames: { type: 'string', format: 'header-name' },
@@ -251,7 +256,7 @@ const shared = {
   body: { enum: ['json', 'form'], default: 'json', description: 'What the vendor takes.' },
   request: {
     type: 'object',
-    additionalProperties: {},
+    additionalProperties: anything,
     description:
       "Template of the vendor's body; absent: the body goes on as it is. {name} is a field of the caller; {width}, {height}, {ratio}, {resolution} its size; {image.data_url}, {image.base64}, {image.file} the pictures it sent.",
   },

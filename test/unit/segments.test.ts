@@ -307,6 +307,16 @@ t.test('[9.4] what is noted is known for as long as it is asked for, however man
   t.end()
 })
 
+t.test('[9.4] what is shown again is known from then on, and so is what was taken for another', t => {
+  const recent = new RecentIds(60_000)
+  const from = Date.UTC(2026, 9, 1)
+  recent.note('req_a', from)
+  recent.note('req_b', from + 60_001)
+  t.ok(recent.note('req_a', from + 100_000), 'shown again, of those that grow old')
+  t.ok(recent.note('req_a', from + 120_003), 'twenty seconds later it is known')
+  t.end()
+})
+
 t.test('[9.4] a group that was in doubt and is then refused goes on as rows, each of which is looked for', async t => {
   const storage = await open(t, `sqlite:${makeFile(t)}`)
   const someKey = await storage.keys.create(newKey())

@@ -16,9 +16,10 @@ export class RecentIds {
   note(id: string, at: number): boolean {
     this.#turn(at)
     const tag = tagOf(id)
-    if (this.#young.has(tag) || this.#old.has(tag)) return true
+    if (this.#young.has(tag)) return true
+    // Of those that grow old it is one that was shown now: itself, or another that it was taken for.
     this.#young.add(tag)
-    return false
+    return this.#old.has(tag)
   }
 
   #turn(at: number): void {
