@@ -186,10 +186,12 @@ function throwIfFailed(
 ): void {
   const valuesOf = (path: string): readonly string[] => valuesAt(value, path).map(textOf)
   const rule = reading.refused.find(({ conditions }) => conditionsHold(conditions, valuesOf))
-  if (!rule && !job.failed.has(stateOf(job, status, value))) return
+  const state = stateOf(job, status, value)
+  if (!rule && !job.failed.has(state)) return
   if (rule?.charge !== undefined) told.refusalPrice = rule.charge
   const paths = [...(rule?.message ?? []), ...reading.messages]
-  const message = paths.map(path => textAt(value, path)).find(text => text !== undefined) ?? 'its job failed'
+  const message =
+    paths.map(path => textAt(value, path)).find(text => text !== undefined) ?? `its job ended as '${state}'`
   throw new Refused(message.slice(0, 2_000), {
     status: rule?.status ?? 422,
     code: rule?.code ?? 'job_failed',

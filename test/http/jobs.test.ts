@@ -49,11 +49,11 @@ const small = png(512, 512).toString('base64')
 const ask = (more: object = {}) => ({ model: 'maker-1', prompt: 'a cat', ...more })
 
 /** An upstream whose jobs stand as a test says. */
-type Works = { state: string; polls: number; submits: number; readonly upstream: Upstream }
+type Works = { state: string; words: string | undefined; polls: number; submits: number; readonly upstream: Upstream }
 
 function working({ upstreams }: Started): Works {
   const upstream = upstreams['maker'] as Upstream
-  const works: Works = { state: 'Pending', polls: 0, submits: 0, upstream }
+  const works: Works = { state: 'Pending', words: 'it says no', polls: 0, submits: 0, upstream }
   upstream.answer((res: ServerResponse, { method, url }: Received) => {
     res.setHeader('content-type', 'application/json')
     if (method === 'POST') {
@@ -64,7 +64,7 @@ function working({ upstreams }: Started): Works {
     works.polls++
     const id = new URL(url, upstream.url).searchParams.get('id')
     const result = works.state === 'Ready' ? { sample: small } : null
-    res.end(JSON.stringify({ id, status: works.state, result, message: 'it says no' }))
+    res.end(JSON.stringify({ id, status: works.state, result, message: works.words }))
   })
   return works
 }
@@ -105,6 +105,14 @@ described('a job that failed costs nothing, and its caller reads why', async (t,
   t.equal(res.status, 422)
   t.match(await res.json(), { error: { message: 'it says no' } })
   t.match(await charges(), [{ state: 'voided' }])
+})
+
+described('a job that failed without a word is told by its state', async (t, { post }, works) => {
+  works.state = 'Error'
+  works.words = undefined
+  const res = await post('/v1/images/generations', ask())
+  t.equal(res.status, 422)
+  t.match(await res.json(), { error: { message: "its job ended as 'Error'", code: 'job_failed' } })
 })
 
 described('who prefers not to wait is told of the job, and asks for it', async (t, started, works) => {
