@@ -19,6 +19,7 @@ import {
   type TierRule,
   toldSlot,
   useChargeId,
+  wasStopped,
   withoutLength,
 } from '../../src/kit/index.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
@@ -191,7 +192,7 @@ function goesOn(ex: Exchange, outcome: Outcome): boolean {
   const job = ex.slots.get(jobSlot)
   const code = 'failure' in outcome ? outcome.failure?.code : undefined
   if (job?.resumed && code === 'charge_not_recorded') return true
-  return job !== undefined && (job.handedOver || (job.isOpen && code === 'drain_deadline'))
+  return job !== undefined && (job.handedOver || (job.isOpen && wasStopped(outcome)))
 }
 
 /**

@@ -20,6 +20,7 @@ import {
   type Spoken,
   type Target,
   toldSlot,
+  wasStopped,
 } from '../../src/kit/index.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
 import { createConverse, type Terms } from './converse.ts'
@@ -99,7 +100,7 @@ function createAsking(asking: Asking): Converse {
   const resumed = ex.slots.get(jobSlot)
   const asks = resumed ? [] : createAsks(section, asking)
   const atOnce = section.fan_out ?? 1
-  const terms: Omit<Terms, 'asks' | 'atOnce'> = { reading, ...accounting(asking), ...writing(asking) }
+  const terms: Omit<Terms, 'asks' | 'atOnce'> = { reading, ...accounting(asking), ...writing(asking, section) }
   const { job } = reading
   if (!job) return createConverse({ ...terms, asks, atOnce })
   const course: JobCourse = resumed ?? {
@@ -182,8 +183,7 @@ function accounting({
   }
 }
 
-function writing({ ex, facet, target, host }: Asking): Pick<Terms, 'event' | 'created' | 'links'> {
-  const section = sectionOf(facet, ex.route.operation)
+function writing({ ex, target, host }: Asking, section: Section): Pick<Terms, 'event' | 'created' | 'links'> {
   const kind = ex.route.traits?.images === 'edited' ? 'image_edit' : 'image_generation'
   return {
     event: target.stream ? `${kind}.completed` : undefined,
@@ -245,13 +245,9 @@ async function openJob(
 async function endJob({ stores }: Host, ex: Exchange, outcome: Outcome): Promise<void> {
   const course = ex.slots.get(jobSlot)
   if (!course || course.resumed || course.handedOver || !(course.isOpen || course.isInDoubt)) return
-  if (course.isOpen && isStopped(outcome)) return
+  if (course.isOpen && wasStopped(outcome)) return
   const isDone = outcome.kind !== 'refused' && (outcome.status ?? 500) < 400
   await stores.jobs.end(ex.id, isDone ? 'done' : 'failed', null)
-}
-
-function isStopped(outcome: Outcome): boolean {
-  return 'failure' in outcome && outcome.failure?.code === 'drain_deadline'
 }
 
 /** What billing has checked already. */

@@ -22,3 +22,8 @@ export type Outcome =
       readonly reach: Reach
       readonly failure?: Failure
     }
+
+/** The gateway had to stop before the exchange was over: what outlives it is another process's to end. */
+export function wasStopped(outcome: Outcome): boolean {
+  return 'failure' in outcome && outcome.failure?.code === 'drain_deadline'
+}
