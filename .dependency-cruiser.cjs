@@ -10,10 +10,12 @@ const islands = [
   'operations',
   'dialects',
   'tools/import',
+  'tools/prices',
   'storage',
   'observe',
   'admin',
   'simulator',
+  'events',
 ]
 
 const operations = '^src/operations/index[.]ts$'
@@ -22,6 +24,7 @@ const doors = {
   dialects: [operations],
   observe: [operations],
   admin: [operations],
+  'tools/import': ['^src/tools/prices/index[.]ts$'],
   engine: ['^src/wire/index[.]ts$'],
 }
 
@@ -41,6 +44,7 @@ const homes = {
   kysely: '^src/storage/',
   'lru-cache': '^plugins/auth/',
   pino: '^src/observe/log[.]ts$',
+  nodemailer: '^src/events/mail[.]ts$',
   pg: '^src/storage/postgres/',
   'prom-client': '^src/observe/metrics[.]ts$',
   yaml: '^src/config/load[.]ts$',

@@ -9,6 +9,7 @@ import type {
   ImaginedRequest,
   Key,
   KeySettings,
+  Log,
   Plan,
   PriceList,
   Random,
@@ -18,7 +19,16 @@ import type {
 import type { Operation } from './operations/index.ts'
 import type { LiveResult, LiveTrial } from './tools/doctor/try-live.ts'
 import type { Merged, Recipe } from './tools/recipes/vendors.ts'
-import type { LintedConfig, LintRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'
+import type {
+  LintedConfig,
+  LintRule,
+  FormattedConfig,
+  BookOptions,
+  ImportedBook,
+  ImportedConfig,
+  ImportOptions,
+  TracedConfig,
+} from './tools/operator.ts'
 import type { Workers } from './gateway/workers.ts'
 
 // The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy.
@@ -31,7 +41,16 @@ export type { ReloadResult } from './gateway/reload-result.ts'
 export { endOnFault } from './gateway/end-on-fault.ts'
 export * from './kit/index.ts'
 export type { Operation, SmallRequest } from './operations/index.ts'
-export type { LintedConfig, LintRule, FormattedConfig, ImportedConfig, TracedConfig } from './tools/operator.ts'
+export type {
+  LintedConfig,
+  LintRule,
+  FormattedConfig,
+  BookOptions,
+  ImportedBook,
+  ImportedConfig,
+  ImportOptions,
+  TracedConfig,
+} from './tools/operator.ts'
 export type { LiveResult, LiveTrial } from './tools/doctor/try-live.ts'
 export type { Merged, Recipe, RecipeVariable } from './tools/recipes/vendors.ts'
 export { hashPassword, verifyPassword } from './gateway/passwords.ts'
@@ -57,6 +76,20 @@ export async function createGateway(config: GatewayConfig, parts: GatewayParts =
  */
 export async function startWorkers(file: string, parts: Pick<GatewayParts, 'env' | 'log'> = {}): Promise<Workers> {
   return (await import('./gateway/workers.ts')).startWorkers(file, parts)
+}
+
+/** Takes over what is written into the files that `${file:…}` names while a gateway, or several, run. */
+export async function watchSecrets(running: {
+  readonly plan: Plan
+  readonly log: Pick<Log, 'info' | 'warn'>
+  reload(): Promise<unknown>
+}): Promise<{ close(): void }> {
+  const [{ SecretWatch }, { systemClock }] = await Promise.all([
+    import('./gateway/secret-watch.ts'),
+    import('./kit/index.ts'),
+  ])
+  const { log } = running
+  return new SecretWatch({ plan: () => running.plan, reload: () => running.reload(), log, clock: systemClock })
 }
 
 /** Reads and checks a configuration without starting anything. */
@@ -184,9 +217,26 @@ export async function mergeRecipes(text: string, recipes: readonly Recipe[]): Pr
   return (await import('./tools/recipes/vendors.ts')).addRecipes(text, recipes)
 }
 
-/** A configuration made of another gateway's. @throws Error when the file cannot be read */
-export async function importConfig(file: string, from: 'litellm'): Promise<ImportedConfig> {
-  return (await import('./tools/operator.ts')).importConfig(file, from)
+/** A configuration made of another gateway's. @throws Error when the file, or a table of prices, cannot be read */
+export async function importConfig(
+  file: string,
+  from: 'litellm',
+  options: ImportOptions = {},
+): Promise<ImportedConfig> {
+  return (await import('./tools/operator.ts')).importConfig(file, from, options)
+}
+
+/**
+ * What the database of a new-api or one-api becomes here; nothing is written. `storage.keys.adopt` takes its people over.
+ * @param source a file of SQLite, a dump of MySQL or MariaDB, or the address of a PostgreSQL
+ * @throws Error when it cannot be read, or is none
+ */
+export async function importBook(
+  source: string,
+  from: 'new-api' | 'one-api',
+  options: BookOptions,
+): Promise<ImportedBook> {
+  return (await import('./tools/operator.ts')).importBook(source, from, options)
 }
 
 /** The JSON Schema (draft-07) of the whole configuration, with the sections of the built-in plugins. */
@@ -223,6 +273,8 @@ export async function listPrices(plan: Plan): Promise<PriceList> {
 export async function openStorage(options: {
   readonly url: string
   readonly role: 'gateway' | 'tool'
+  /** By whose days and months budgets go; UTC by default. */
+  readonly timeZone?: string
 }): Promise<Storage> {
   const [{ openStorage: open }, { createLog }, { systemClock }] = await Promise.all([
     import('./storage/index.ts'),
@@ -314,7 +366,12 @@ export async function* examine(file: string): AsyncIterable<Checked> {
  * Copies a database of SQLite, beside a gateway that may be running on it, as it is at one moment. `to` must not be there.
  * @throws StorageError `storage_not_a_file` for a storage elsewhere, `file_exists`
  */
-export async function backupStorage(options: { readonly url: string; readonly to: string }): Promise<void> {
+export async function backupStorage(options: {
+  readonly url: string
+  readonly to: string
+  /** Is told from time to time how far it has come. */
+  readonly onProgress?: (text: string) => void
+}): Promise<void> {
   return (await import('./storage/index.ts')).backupStorage(options)
 }
 
@@ -326,6 +383,7 @@ export async function backupStorage(options: { readonly url: string; readonly to
 export async function restoreStorage(options: {
   readonly url: string
   readonly from: string
+  readonly onProgress?: (text: string) => void
 }): Promise<{ readonly aside: string | undefined; readonly audit: Audit }> {
   return (await import('./storage/index.ts')).restoreStorage(options)
 }

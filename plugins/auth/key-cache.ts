@@ -29,6 +29,7 @@ export type KnownKey = {
 export class KeyCache {
   readonly #store: KeyStore
   readonly #log: Log
+  readonly #clock: Clock
   readonly #known: LRUCache<string, KnownKey>
   // A list of its own: somebody who makes up keys may not push the real ones out.
   readonly #unknown: LRUCache<string, true>
@@ -39,12 +40,15 @@ export class KeyCache {
   #ownChanges = 0
   #polling = false
   #blind = false
+  #foreign = false
+  #foreignUntil = 0
 
   constructor(store: KeyStore, clock: Clock, log: Log) {
     // lru-cache takes a start time of 0 for "no time set".
     const perf = { now: () => clock.tick() + 1 }
     this.#store = store
     this.#log = log
+    this.#clock = clock
     this.#known = new LRUCache({ max: entriesMax, ttl: knownMs, ttlResolution: 0, perf })
     this.#unknown = new LRUCache({ max: entriesMax, ttl: unknownMs, ttlResolution: 0, perf })
     this.#polls = clock.every(pollMs, () => void this.poll())
@@ -61,6 +65,18 @@ export class KeyCache {
     const known = this.#known.get(hash)
     if (known !== undefined || this.#unknown.has(hash)) return known
     return this.#waiting.get(hash) ?? this.#load(hash)
+  }
+
+  /** Whether keys that another gateway made are here. Asked at most every five seconds, and no more once there are some. */
+  hasForeign(): Awaitable<boolean> {
+    const now = this.#clock.tick()
+    if (this.#foreign || now < this.#foreignUntil) return this.#foreign
+    const keep = (found: boolean): boolean => {
+      this.#foreignUntil = now + unknownMs
+      return (this.#foreign = found)
+    }
+    const found = this.#store.hasForeign()
+    return isPromise(found) ? found.then(keep) : keep(found)
   }
 
   /** Forgets what was changed by anybody. */

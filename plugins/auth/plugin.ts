@@ -1,5 +1,6 @@
 import {
   aheadMs,
+  type Awaitable,
   callerSlot,
   definePlugin,
   type Exchange,
@@ -16,6 +17,8 @@ import { KeyCache, type KnownKey } from './key-cache.ts'
 import { optionsSchema } from './schema.ts'
 
 const retryMs = 1_000
+/** What keys of other gateways look like. */
+const foreignPattern = /^sk-[\w.-]{13,253}$/
 
 /** Who is asking (`docs/rules.md#keys`): checks the key before a byte of the body is read, and gives the caller. */
 export const auth = definePlugin({
@@ -68,22 +71,49 @@ export const auth = definePlugin({
       }
     }
 
+    function judge(ex: Exchange, secret: string): Awaitable<void> {
+      const found = find(hashSecret(secret))
+      if (!isPromise(found)) return admit(ex, found)
+      return found.then(
+        known => admit(ex, known),
+        (cause: unknown) => {
+          throw unavailable(cause)
+        },
+      )
+    }
+
+    /** What this gateway cannot have made is looked up only where keys of another one were taken over. */
+    function judgeForeign(ex: Exchange, text: string): Awaitable<void> {
+      if (!foreignPattern.test(text)) throw refuse(ex, 'malformed')
+      const has = hasForeign()
+      if (has === false) throw refuse(ex, 'malformed')
+      if (!isPromise(has)) return judge(ex, text)
+      return has.then(
+        isTaken => {
+          if (!isTaken) throw refuse(ex, 'malformed')
+          return judge(ex, text)
+        },
+        (cause: unknown) => {
+          throw unavailable(cause)
+        },
+      )
+    }
+
+    function hasForeign(): Awaitable<boolean> {
+      try {
+        return keys.hasForeign()
+      } catch (cause) {
+        throw unavailable(cause)
+      }
+    }
+
     return {
       onRequest(ex) {
         const presented = ex.dialect.credentials(ex.head)
         const [text] = presented
         if (text === undefined) throw fail('invalid_api_key', { what: 'The API key is missing.' })
         if (presented.some(other => other !== text)) throw fail('conflicting_api_keys')
-        const secret = readSecret(text)
-        if (secret === undefined) throw refuse(ex, 'malformed')
-        const found = find(hashSecret(secret))
-        if (!isPromise(found)) return admit(ex, found)
-        return found.then(
-          known => admit(ex, known),
-          (cause: unknown) => {
-            throw unavailable(cause)
-          },
-        )
+        return readSecret(text) === undefined ? judgeForeign(ex, text) : judge(ex, text)
       },
       onTarget(ex, { model }) {
         const { models } = ex.slots.need(callerSlot).key

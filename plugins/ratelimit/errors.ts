@@ -4,7 +4,7 @@ export const errors = {
   rate_limit_exceeded: {
     status: 429,
     type: 'requests',
-    text: 'Rate limit {limit} reached: {max} {what}. Try again in {seconds} s.',
+    text: 'Rate limit {limit} reached: {max} {what}{whose}. Try again in {seconds} s.',
   },
   tokens_over_limit: {
     status: 400,

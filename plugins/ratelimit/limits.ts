@@ -1,12 +1,21 @@
-import type { Caller, LimitRequest, Group, Key, LimitKind, Limits, Model, Upstream } from '../../src/kit/index.ts'
+import type { Caller, LimitRequest, Group, Key, LimitKind, Model, Upstream } from '../../src/kit/index.ts'
 
 /** A limit as it applies to one request. */
 export type Limit = LimitRequest & {
-  readonly name: 'user_rpm' | 'user_tpm' | 'model_rpm' | 'key_concurrency' | 'upstream_concurrency'
+  readonly name:
+    | 'user_rpm'
+    | 'user_tpm'
+    | 'key_concurrency'
+    | `all_keys_${LimitKind}`
+    | `group_${LimitKind}`
+    | 'model_rpm'
+    | 'upstream_concurrency'
   readonly counts: 'requests' | 'tokens' | 'places'
   /** Whose limit it is, for the log: a group, a model, an upstream. */
   readonly of: string
   readonly owner: string
+  /** Whose it is, in words, where others than the key share it. */
+  readonly sharedBy?: string
 }
 
 type Shape = Pick<Limit, 'name' | 'counts' | 'kind'>
@@ -23,8 +32,9 @@ const kinds = Object.keys(ofUsers) as readonly LimitKind[]
 const limitsOfKeys = new WeakMap<Key, { readonly group: Group; readonly limits: readonly Limit[] }>()
 
 /**
- * The limits that follow from who is asking (`docs/rules.md#limits`): the group's value, counted per key or per
- * user, and the key's own, which is counted per key and wins where it is tighter. Tokens are asked for none yet.
+ * The limits that follow from who is asking (`docs/rules.md#limits`): the group's value, counted per key or per user, and the
+ * key's own, which is counted per key and wins where it is tighter; then what all keys of the user share, and what all of the
+ * group do. Tokens are asked for none yet.
  */
 export function userLimits({ key, group }: Caller): readonly Limit[] {
   const known = limitsOfKeys.get(key)
@@ -37,30 +47,49 @@ export function userLimits({ key, group }: Caller): readonly Limit[] {
 function findUserLimits(key: Key, group: Group): readonly Limit[] {
   const limits: Limit[] = []
   const owner = ownerOf(key, group)
-  const add = (kind: LimitKind, who: string, from: Limits): void => {
-    const limit = from[kind]
-    if (limit === undefined) return
-    const shadow = from.shadow?.includes(kind) === true
+  const add = (
+    shape: Shape,
+    counted: Pick<Limit, 'id' | 'owner' | 'sharedBy'>,
+    limit: number,
+    shadow = false,
+  ): void => {
     // A shadow is counted apart: what it would have refused beside a limit that does refuse.
-    const id = `${shadow ? 'shadow ' : ''}${kind} ${who}`
+    const id = `${shadow ? 'shadow ' : ''}${counted.id}`
     const at = limits.findIndex(one => one.id === id)
     if (at !== -1 && (limits[at] as Limit).limit <= limit) return
-    const amount = asked[ofUsers[kind].counts]
-    const tighter = { ...ofUsers[kind], id, owner, limit, amount, shadow, of: group.name }
+    const tighter = { ...shape, ...counted, id, limit, amount: asked[shape.counts], shadow, of: group.name }
     if (at === -1) limits.push(tighter)
     else limits[at] = tighter
   }
-  const ofKey = `key ${key.id}`
+  const [ofKey, ofUser, ofGroup] = [`key ${key.id}`, `user ${key.user}`, `group ${group.name}`]
   for (const kind of kinds) {
-    add(kind, group.limitScope === 'user' && kind !== 'concurrency' ? `user ${key.user}` : ofKey, group.limits)
-    add(kind, ofKey, key.limits)
+    const who = group.limitScope === 'user' && kind !== 'concurrency' ? ofUser : ofKey
+    for (const [whose, from] of [
+      [who, group.limits],
+      [ofKey, key.limits],
+    ] as const) {
+      const limit = from[kind]
+      if (limit === undefined) continue
+      add(ofUsers[kind], { id: `${kind} ${whose}`, owner }, limit, from.shadow?.includes(kind) === true)
+    }
   }
+  // The narrow ones first: who has used up his own takes nothing of what is everybody's.
+  for (const [from, whose, name, sharedBy] of [
+    [group.limitsPerUser, ofUser, 'all_keys', `all keys of user ${key.user}`],
+    [group.limitsInAll, ofGroup, 'group', `all keys of group ${group.name}`],
+  ] as const)
+    for (const kind of kinds) {
+      const limit = from?.[kind]
+      if (limit === undefined) continue
+      const shape = { ...ofUsers[kind], name: `${name}_${kind}` } as const
+      add(shape, { id: `${kind} ${whose}`, owner: whose, sharedBy }, limit)
+    }
   return limits
 }
 
 /** What a key is counted together with: all keys of its user where any limit is of the user, else nothing. */
-function ownerOf({ id, user }: Key, { limitScope }: Group): string {
-  return limitScope === 'user' ? `user ${user}` : `key ${id}`
+function ownerOf({ id, user }: Key, { limitScope, limitsPerUser }: Group): string {
+  return limitScope === 'user' || limitsPerUser ? `user ${user}` : `key ${id}`
 }
 
 /** The limits of the model: everybody's requests together, or each key's (`docs/rules.md#limits`). */

@@ -29,7 +29,13 @@ export function refusal(limits: readonly Limit[], standings: readonly LimitStatu
   if (waitMs > patienceMs) headers['x-should-retry'] = 'false'
   return fail(
     'rate_limit_exceeded',
-    { limit: limit.name, max: limit.limit, what: units[limit.counts], seconds: Math.ceil(waitMs / 1000) },
+    {
+      limit: limit.name,
+      max: limit.limit,
+      what: units[limit.counts],
+      whose: limit.sharedBy === undefined ? '' : ` by ${limit.sharedBy} together`,
+      seconds: Math.ceil(waitMs / 1000),
+    },
     {
       retryAfterMs: waitMs,
       headers,

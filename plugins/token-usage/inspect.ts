@@ -1,10 +1,22 @@
-import type { Family, Model, Diagnostic } from '../../src/kit/index.ts'
+import type { Family, Model, Diagnostic, OperationsByName } from '../../src/kit/index.ts'
+import { isFree } from './is-free.ts'
 import type { UsageFacet } from './schema.ts'
 import { unitPer } from './units.ts'
 
 /** What the schema cannot see: every model of the family has something that its use is priced by. */
-export function inspect(facet: UsageFacet, family: Family, models: readonly Model[]): Diagnostic[] {
-  return [...toolDiagnostics(facet, family), ...models.flatMap(model => [...modelDiagnostics(facet, family, model)])]
+export function inspect(
+  facet: UsageFacet,
+  family: Family,
+  models: readonly Model[],
+  operations: OperationsByName = new Map(),
+): Diagnostic[] {
+  return [
+    ...toolDiagnostics(facet, family),
+    ...models.flatMap(model => [
+      ...modelDiagnostics(facet, family, model),
+      ...givenAway(facet, family, model, operations),
+    ]),
+  ]
 }
 
 /** Images that tools make are charged by the other plugin, or by nobody. */
@@ -54,4 +66,39 @@ function* modelDiagnostics(facet: UsageFacet, family: Family, model: Model): Ite
     const remedy = `use ${units.join(', ')}`
     yield { ...told, code: 'usage_unit_unknown', message, remedy, path: ['prices', unit] }
   }
+}
+
+/**
+ * What nobody pays though it is bought: tokens of one side of a model that is priced by the other, or all of them. What is
+ * meant to cost nothing says so (`"0"`). Gateways that have always run so go on: these refuse nothing at the start.
+ */
+function* givenAway(
+  facet: UsageFacet,
+  family: Family,
+  model: Model,
+  operations: OperationsByName,
+): Iterable<Diagnostic> {
+  const { name, free, enabled, prices } = model
+  // Prices of a family with images are by what stands beside them, unless the images are those of tools.
+  if (free || !enabled || (family.facets.has('image-tier-billing') && facet.image_tools !== 'bill')) return
+  const answering = [...family.forward.keys()].filter(operation => {
+    const traits = operations.get(operation)
+    return traits?.answersTokens && !isFree({ operation, traits }, facet)
+  })
+  const onlyTokens = answering.some(operation => operations.get(operation)?.answersTokens === 'only')
+  const [input, output] = [prices.has('input'), prices.has('output')]
+  const unpaid = onlyTokens && !input && !output && !prices.has('request') && prices.size > 0
+  const told = { severity: 'warning', code: 'usage_price_untold', model: name, path: ['prices'] } as const
+  if (!output && ((input && answering.length > 0) || unpaid)) {
+    const message = `model ${name} has no price for output: what it answers (${answering.join(', ')}) costs nothing`
+    yield { ...told, message, remedy: remedyFor('output') }
+  }
+  if (!input && !prices.has('cached_input') && (output || unpaid)) {
+    const message = `model ${name} has no price for input: what it is asked costs nothing`
+    yield { ...told, message, remedy: remedyFor('input') }
+  }
+}
+
+function remedyFor(unit: string): string {
+  return `add ${unit}, per million tokens; ${unit}: "0" where it is meant to cost nothing`
 }

@@ -14,6 +14,7 @@ import {
   type Reply,
   type Stores,
   type Target,
+  isBounded,
   tellOverdrawn,
   tokenUseSlot,
   type UsageRule,
@@ -115,7 +116,7 @@ export const tokenUsage = definePlugin({
         const rule = ruleOf(ex, target, facet)
         const counting: Counting = { rule, facet, target, held: false, removesUsage: false, reading: undefined }
         ex.slots.put(countingSlot, counting)
-        if (!rule || ex.slots.need(callerSlot).key.budget === null) return undefined
+        if (!rule || !isBounded(ex.slots.need(callerSlot))) return undefined
         return hold(tools, ex, counting, rule)
       },
 
@@ -156,7 +157,7 @@ export const tokenUsage = definePlugin({
   },
 })
 
-/** Takes the most that the request may come to from the key's budget, before an upstream sees it. */
+/** Takes the most that the request may come to from the budgets that bound it, before an upstream sees it. */
 async function hold({ ledger }: Tools, ex: Exchange, counting: Counting, rule: UsageRule): Promise<undefined> {
   const { facet, target } = counting
   const facts = chargeFacts(ex, target, { id: chargeId(ex), rule })

@@ -13,14 +13,24 @@ export function rateMost(rule: UsageRule, body: Body, facet: UsageFacet): Most {
   return { lines, amount: lines.reduce((sum, line) => sum + line.price, 0) }
 }
 
-/** What a request would be held for; what it costs is known from what was used alone. A question has no group, so no factor. */
+/**
+ * What a request would be held for, and what it costs where the question says what is used: else that is known from the
+ * answer alone. Without a group there is no factor.
+ */
 export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | undefined {
-  const { body, model } = request
+  const { body, model, uses, multiplier } = request
   if (isFree(request, facet)) return undefined
-  const rule = usageRule(model, '1')
+  const rule = usageRule(model, multiplier ?? '1')
   if (!rule) return undefined
   const { lines, amount } = rateMost(rule, body, facet)
   const told = lines.map(line => `${line.quantity} ${line.tier}`).join(', ')
+  const factor = multiplier === undefined ? "times the group's multiplier" : `times ${multiplier}`
+  const asked = Object.entries(uses ?? {}).map(([unit, quantity]) => ({ unit, quantity, source: 'request' as const }))
+  const priced = rateUse(rule, asked)
+  const units = rule.prices.map(({ unit, price, per, at }) => {
+    const line = priced.find(({ tier }) => tier === unit)
+    return { unit, price, per, at, quantity: line?.quantity ?? null, amount: line?.price ?? null }
+  })
   return {
     price: {
       n: 1,
@@ -28,10 +38,11 @@ export function quoteRequest(request: Imagined, facet: UsageFacet): Quote | unde
       source: null,
       price: null,
       priceAt: null,
-      expected: null,
+      expected: uses ? priced.reduce((sum, { price }) => sum + price, 0) : null,
       atMost: amount,
       prices: [],
+      units,
     },
-    warnings: [`charged by what is used; reserved is the most that can be: ${told}, times the group's multiplier`],
+    warnings: [`charged by what is used; reserved is the most that can be: ${told}, ${factor}`],
   }
 }

@@ -234,6 +234,7 @@ async function openJob(
     operation: ex.route.operation,
     model: target.model.name,
     upstream: target.upstream.name,
+    vendorKey: target.upstream.key ?? null,
     n: countOf(target.body),
     told,
     deadlineAt,

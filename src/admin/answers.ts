@@ -1,3 +1,4 @@
+import { budgetView } from '../kit/shapes/budget.ts'
 import { billOrNull, logView } from '../kit/log-record.ts'
 import { keyView } from '../kit/shapes/key.ts'
 import { limitsSchema } from '../kit/shapes/limits.ts'
@@ -26,6 +27,15 @@ export const keyAnswer = keyView.schema
 export const keysAnswer = object({ keys: listOf(keyAnswer), next: textOrNull })
 export const secretAnswer = object({ key: keyAnswer, secret: { ...text, description: 'Shown this once.' } })
 
+const topUp = object({ id: text, amount: text, at: text, by: text, note: textOrNull })
+export const topUpAnswer = topUp
+export const budgetsAnswer = object({ currency: text, budgets: listOf(budgetView.schema) })
+export const balanceAnswer = object({
+  currency: text,
+  balance: { ...budgetView.schema, type: ['object', 'null'], description: 'Null where nothing was ever paid in.' },
+  topups: listOf(topUp),
+})
+
 export const userAnswer = userView.schema
 export const usersAnswer = object({ users: listOf(userAnswer) })
 export const groupsAnswer = object({
@@ -36,6 +46,7 @@ export const groupsAnswer = object({
 
 export const sessionAnswer = object({
   user: userAnswer,
+  may: { ...texts, description: 'What the role allows, as `x-access` of the endpoints has it.' },
   gateway: object({
     base_url: { ...text, description: 'Callers ask at this address with /v1 behind it.' },
     currency: text,
@@ -62,6 +73,51 @@ const steps = listOf(object({ from: moment, requests: whole, errors: whole }))
 export const histogramAnswer = object({ step_ms: whole, since: text, until: text, steps })
 
 export const usageAnswer = object({ rows: listOf(usageView.schema) })
+
+const costs = listOf(
+  object({
+    bar: { ...whole, description: 'The number of its bar.' },
+    what: {
+      ...textOrNull,
+      description: 'Of what costs are split by; empty where they are not, null for all that cost least.',
+    },
+    currency: text,
+    charges: whole,
+    images: whole,
+    amount: text,
+    refunded: { ...text, description: 'Of the amount, what was given back since.' },
+    net: text,
+  }),
+)
+export const costsAnswer = object({
+  zone: text,
+  since: moment,
+  until: moment,
+  bars: { ...listOf(moment), description: 'When they begin.' },
+  rows: costs,
+  before: object({ since: moment, rows: { ...costs, description: 'As many days before, in one bar.' } }),
+  names: { type: 'object', additionalProperties: text, description: 'Of keys, by their ids.' } as const,
+})
+
+export const statementAnswer = object({
+  month: text,
+  zone: text,
+  reconciled: { ...truth, description: 'Whether the charges come to what the entries of the ledger do.' },
+  accounts: listOf(
+    object({
+      user: text,
+      group: text,
+      currency: text,
+      opening: text,
+      charges: whole,
+      charged: text,
+      refunds: whole,
+      refunded: text,
+      closing: text,
+      lines: listOf(object({ model: text, tier: text, images: whole, quantity: whole, charged: text, refunded: text })),
+    }),
+  ),
+})
 
 export const overviewAnswer = object({
   range: { type: 'string', enum: ['today', '7d', '30d'] },
@@ -107,7 +163,7 @@ export const sessionKeyAnswer = object({ key: text, expires: moment })
 
 const findings = listOf(
   object({
-    severity: { type: 'string', enum: ['error', 'note'] },
+    severity: { type: 'string', enum: ['error', 'warning', 'note'] },
     code: text,
     message: text,
     remedy: textOrNull,
@@ -130,6 +186,7 @@ export const configAnswer = object({
     object({
       path: text,
       value: text,
+      file: { type: ['string', 'null'], description: 'The file that it stands in; null for a default.' },
       line: wholeOrNull,
       from: { type: 'string', enum: ['file', 'environment', 'default'] },
     }),
@@ -157,6 +214,19 @@ export const auditAnswer = object({
     }),
   ),
   next: textOrNull,
+})
+
+export const eventsAnswer = object({
+  events: listOf(
+    object({
+      id: { ...text, description: 'Says where to read on, as `after`.' },
+      time: moment,
+      kind: text,
+      data: { type: 'object', description: 'As docs/events.md has it, by kind.' },
+    }),
+  ),
+  next: { ...text, description: 'What to ask for as `after` next, whether or not there is more yet.' },
+  more: truth,
 })
 
 const store = object({ kind: text, healthy: truth })

@@ -1,9 +1,7 @@
 import type { Admits, AnswerOf, Awaitable, Schema, Session, User } from '../kit/index.ts'
+import type { Access } from './duties.ts'
 import type { AdminParts } from './parts.ts'
 import type { Door } from './session/door.ts'
-
-/** Who may ask: anybody, whoever is logged in, or administrators. */
-export type Access = 'anyone' | 'user' | 'admin'
 
 /** A person who is logged in. */
 export type SessionUser = { readonly user: User; readonly session: Session }

@@ -9,7 +9,17 @@ const consoleErrors = {
     text: 'Log in at /console first: there is no session, or it has ended.',
   },
   wrong_password: { status: 401, type: 'console', text: 'The name or the password is wrong.' },
-  forbidden: { status: 403, type: 'console', text: 'This is for administrators.' },
+  forbidden: { status: 403, type: 'console', text: 'Your role does not allow this.' },
+  own_charge: {
+    status: 403,
+    type: 'console',
+    text: 'This is a charge of your own: somebody else decides about it.',
+  },
+  out_of_bounds: {
+    status: 403,
+    type: 'console',
+    text: "'{field}' may be {allowed}: {by} set that. Ask an administrator for more.",
+  },
   cross_site: {
     status: 403,
     type: 'console',

@@ -1,4 +1,4 @@
-import { type LogMatch, type LogRecord, logRecord, logView } from '../kit/index.ts'
+import { csvLine, type LogMatch, type LogRecord, logRecord, logView } from '../kit/index.ts'
 import type { Ask } from './api.ts'
 
 const pageRows = 500
@@ -60,19 +60,11 @@ const columns: readonly (readonly [name: string, read: Read])[] = [
 
 /** UTF-8 with a mark at its head, without which spreadsheets take Chinese for something else. */
 export async function* exportTable(ask: Ask, match: LogMatch): AsyncIterable<string> {
-  yield `\uFEFF${csvLine(columns.map(([name]) => name))}`
-  for await (const record of records(ask, match)) yield csvLine(columns.map(([, read]) => read(record)))
+  yield `\uFEFF${csvRow(columns.map(([name]) => name))}`
+  for await (const record of records(ask, match)) yield csvRow(columns.map(([, read]) => read(record)))
 }
 
-/** One line of a table for spreadsheets (RFC 4180). */
-export function csvLine(cells: readonly Cell[]): string {
-  return `${cells.map(csvCell).join(',')}\r\n`
-}
-
-/** What begins like a formula is told to be none: it may hold words that a caller chose. Spreadsheets of the East read wide signs too. */
-function csvCell(value: Cell): string {
-  if (value === null || value === undefined) return ''
-  if (typeof value === 'number') return String(value)
-  const inert = /^[=+\-@＝＋－＠\t\r\n]/.test(value) ? `'${value}` : value
-  return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert
+/** One line of a table, as spreadsheets have it. */
+export function csvRow(cells: readonly Cell[]): string {
+  return `${csvLine(cells)}\r\n`
 }

@@ -13,7 +13,7 @@ import type { Pages } from './pages/page-data.ts'
 
 /** Something wrong, or worth knowing, in a configuration. */
 export type ConfigFinding = {
-  readonly severity: 'error' | 'note'
+  readonly severity: 'error' | 'warning' | 'note'
   readonly code: string
   readonly message: string
   readonly remedy?: string
@@ -32,6 +32,7 @@ export type ShownConfig = {
   readonly origins: readonly {
     readonly path: string
     readonly value: string
+    readonly file: string | null
     readonly line: number | null
     readonly from: 'file' | 'environment' | 'default'
   }[]

@@ -4,6 +4,7 @@ import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, ty
 import { callerAddress, Failure, plainAddress } from '../kit/index.ts'
 import { type AnyRoute, type Ask, Reply, type SessionUser } from './api.ts'
 import { assetRoutes } from './assets.ts'
+import { may } from './duties.ts'
 import { fail } from './errors.ts'
 import { isMoment } from './is-moment.ts'
 import { pageRoutes } from './pages/index.ts'
@@ -133,7 +134,7 @@ async function arrive(parts: AdminParts, route: AnyRoute, request: FastifyReques
   const sessionUser = cookie === undefined ? undefined : await findSessionUser(parts, cookie)
   if (route.access === 'anyone') return { host, scheme, sessionUser }
   if (!sessionUser) throw fail('not_logged_in')
-  if (route.access === 'admin' && sessionUser.user.role !== 'admin') throw fail('forbidden')
+  if (!may(sessionUser.user, route.access)) throw fail('forbidden')
   return { host, scheme, sessionUser }
 }
 
@@ -169,6 +170,7 @@ function toFailure(error: unknown, { storage }: AdminParts): Failure {
   if (validation?.[0]) return invalidField(validation[0])
   if (name === 'StorageError') {
     if (code === 'user_exists') return fail('conflict', { why: message }, { param: 'name' })
+    if (code === 'last_admin') return fail('conflict', { why: message }, { param: 'role' })
     if (code === 'user_unknown') return fail('invalid', { why: message }, { param: 'user' })
     return fail('storage_unavailable', {}, { retryAfterMs: 1_000 })
   }

@@ -1,4 +1,5 @@
 import type { Ask, SessionUser } from './api.ts'
+import { may } from './duties.ts'
 import { fail } from './errors.ts'
 
 /** Who asks, at a route that only those who are logged in reach. @throws Failure not_logged_in */
@@ -10,5 +11,5 @@ export function sessionUserOf({ sessionUser }: Ask): SessionUser {
 /** Whose rows may be seen: of one user alone, or undefined for everybody's. */
 export function ownerOf(ask: Ask): string | undefined {
   const { user } = sessionUserOf(ask)
-  return user.role === 'admin' ? undefined : user.name
+  return may(user, 'readers') ? undefined : user.name
 }

@@ -32,7 +32,12 @@ const dateText = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]
  * Reads the settings that were typed; those that were not are left out. Of a `key` that is there, `none` takes them off.
  * @throws Exit 2 with what would be right
  */
-export function readSettings(options: SettingOptions, plan: Plan, now: number, key?: Key): Partial<KeySettings> {
+export function readSettings(
+  options: SettingOptions,
+  plan: Plan,
+  now: number,
+  key?: Pick<Key, 'limits'>,
+): Partial<KeySettings> {
   function setting<Name extends keyof KeySettings>(
     name: Name,
     text: string | undefined,
@@ -89,7 +94,7 @@ function readPeriod(text: string): KeySettings['budgetPeriod'] {
   throw usage('--budget-period', text, 'total, day or month')
 }
 
-function readLimits(options: SettingOptions, key: Key | undefined): Limits {
+function readLimits(options: SettingOptions, key: Pick<Key, 'limits'> | undefined): Limits {
   const limits: { -readonly [L in keyof Limits]: Limits[L] } = { ...key?.limits }
   for (const kind of limitKinds) {
     const text = options[kind]

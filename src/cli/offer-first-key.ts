@@ -1,5 +1,6 @@
 import { createKey, listOperations } from '../index.ts'
 import { say } from './exit.ts'
+import { handOver } from './hand-over.ts'
 import type { Served } from './served.ts'
 
 /** How this program is called: by its name where it is installed, by npm in a clone. */
@@ -7,19 +8,25 @@ const ourselves = import.meta.url.endsWith('.js') ? 'tollgate' : 'npm run -s tol
 
 /** On an empty database: a key, and a request to paste. */
 export async function offerFirstKey(served: Served, config: string): Promise<void> {
-  const made = await served.withStorage(async storage => {
-    if ((await storage.keys.count()) > 0) return undefined
-    return createKey(storage, { name: 'first key', user: 'local' })
-  })
-  if (!made) return
-  const { key, secret } = made
+  const isFirst = await served.withStorage(async storage => (await storage.keys.count()) === 0)
+  if (!isFirst) return
+  const place = await handOver('tollgate-first-key', served.plan)
+  if (place.kind === 'nowhere')
+    return say(
+      `There is no key, and none was made: there is no terminal, and no file could be written (${place.reason}). Make one: ${ourselves} keys create --name first --user local`,
+    )
+  const { key, secret } = await served.withStorage(storage => createKey(storage, { name: 'first key', user: 'local' }))
+  const isShown = place.kind === 'terminal'
+  if (!isShown) await place.write(`${secret}\n`)
   const { name = '', path } = (await listOperations()).find(({ traits }) => traits.images === 'new') ?? {}
   const model = [...served.plan.models.values()].find(one => one.enabled && one.family.forward.has(name))
-  say(`\nA first key was made (${key.id}); it is shown this once:\n\n  ${secret}\n`)
+  if (isShown) say(`\nA first key was made (${key.id}); it is shown this once:\n\n  ${secret}\n`)
+  else say(`A first key was made (${key.id}); it is in ${place.path} (mode 600): there is no terminal to show it on`)
   if (!model) return
+  const bearer = isShown ? `'Authorization: Bearer ${secret}'` : `"Authorization: Bearer $(cat '${place.path}')"`
   say(`Try it:\n
   curl -s ${served.url}${path} \\
-    -H 'Authorization: Bearer ${secret}' -H 'Content-Type: application/json' \\
+    -H ${bearer} -H 'Content-Type: application/json' \\
     -d '{"model":"${model.name}","prompt":"a quiet harbour at dawn","size":"1536x1024"}' \\
     | node -e 'let t="";process.stdin.on("data",d=>t+=d).on("end",()=>{const b=JSON.parse(t).data[0].b64_json;require("fs").writeFileSync("picture.png",Buffer.from(b,"base64"));console.log("picture.png")})'
 

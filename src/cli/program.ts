@@ -1,7 +1,14 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import type { Json } from '../index.ts'
+import { say } from './exit.ts'
 
 const version = 'version'
+
+/** What use is added up by. */
+export const usageSorts = ['day', 'user', 'group', 'key', 'model', 'tier', 'upstream'] as const
+
+/** How a request may end: written here, so that `version` does not wait for the library. A test holds them against it. */
+export const outcomes = ['answered', 'refused', 'caller_gone', 'upstream_cut', 'deadline'] as const
 
 /** The whole command line. Each command's code is loaded when it runs, so that `version` does not wait for a database. */
 export function createProgram(): Command {
@@ -20,23 +27,29 @@ export function createProgram(): Command {
     .argument('[file]', 'the configuration, as with -c')
     .description('check a configuration without starting it; exit 3 when it is not valid')
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
+    .option('--strict', 'refuse what is warned of too', false)
     .addOption(formatOption(['text', 'json', 'github', 'sarif']))
     .action(async (file: string | undefined, options) =>
       (await import('./commands/check.ts')).check(file ?? options.config, options),
     )
   addConfigurationCommands(program)
+  addImport(program)
   addRunningCommands(program)
   addExplain(program)
   addKeys(program)
   addUsers(program)
+  addBudgets(program)
   addLogs(program)
   addLedger(program)
+  addEvents(program)
 
   program
     .command('completion')
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .description("print a shell's completion of commands, flags and keys of the configuration")
-    .action(async shell => (await import('./commands/completion.ts')).printCompletion(shell, program))
+    .action(async (shell, options) =>
+      (await import('./commands/completion.ts')).printCompletion(shell, program, options),
+    )
   program
     .command('schema')
     .description("print the configuration's JSON Schema")
@@ -44,10 +57,14 @@ export function createProgram(): Command {
   program
     .command(version)
     .description('print the version')
-    .action(async () => (await import('./commands/version.ts')).printVersion())
+    .action(async options => (await import('./commands/version.ts')).printVersion(options))
 
-  for (const { command, name } of everyCommand(program, 'tollgate'))
+  for (const { command, name } of everyCommand(program, 'tollgate')) {
     command.exitOverride().showHelpAfterError(`(${name} --help tells more)`)
+    command.configureOutput({ writeErr: text => say(text.trimEnd(), 'error') })
+    if (command.commands.length === 0 && !command.options.some(({ long }) => long === '--format'))
+      command.addOption(formatOption(['text', 'json']))
+  }
   return program
 }
 
@@ -67,6 +84,21 @@ function addExplain(program: Command): void {
     .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/explain.ts')).explainImage(options))
+  explain
+    .command('chat')
+    .description('what a conversation would forward, be held for, and cost')
+    .option('--model <name>', 'the model asked for (needed)')
+    .hook('preAction', needs('model'))
+    .option('--message <text>', 'what is asked', 'Hello!')
+    .option('--max-tokens <count>', 'how long the answer may be', parseCount)
+    .option('--input-tokens <count>', 'what it costs when so many are read', parseCount)
+    .option('--output-tokens <count>', 'what it costs when so many are written', parseCount)
+    .option('--group <name>', 'the group whose multiplier applies')
+    .option('--operation <name>', "its operation; the model's first by default")
+    .option('--fields <json>', 'more fields of the request, as a JSON object', parseFields)
+    .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/explain.ts')).explainChat(options))
   explain
     .command('request')
     .description('what any request would forward and cost, as far as a plugin says so beforehand')
@@ -158,7 +190,7 @@ function addUsers(program: Command): void {
     .command('create')
     .argument('<name>')
     .option('--group <group>', 'the group whose limits apply', 'default')
-    .option('--role <role>', 'user or admin', 'user')
+    .option('--role <role>', 'user, viewer, billing or admin', 'user')
     .addOption(configOption())
     .action(async (name, options) => (await import('./commands/users.ts')).createUser(name, options))
   users
@@ -171,10 +203,48 @@ function addUsers(program: Command): void {
     .argument('<name>')
     .description('change a user; running gateways know within a second')
     .option('--group <group>', 'the group whose limits apply')
-    .option('--role <role>', 'user or admin')
+    .option('--role <role>', 'user, viewer, billing or admin')
     .option('--status <status>', 'active, or disabled: then all keys of the user are refused')
+    .option('--keys-max <count>', 'how many keys the user may make; none for what the group says')
+    .option('--models <names>', 'the most that such a key may have: models by commas, or none for any')
+    .option('--ips <addresses>', 'addresses and CIDR blocks by commas, or none for any')
+    .option('--rpm <count>', 'requests in any 60 seconds, or none')
+    .option('--tpm <count>', 'tokens in any 60 seconds, or none')
+    .option('--concurrency <count>', 'requests at once, or none')
+    .option('--budget <amount>', 'a budget, or none')
+    .option('--budget-period <period>', 'total, day or month')
     .addOption(configOption())
     .action(async (name, options) => (await import('./commands/users.ts')).setUser(name, options))
+  users
+    .command('budget')
+    .argument('<name>')
+    .description('what all keys of a user may spend together; running gateways know within a second')
+    .requiredOption('--amount <money>', 'how much; none for what the group gives each of its users')
+    .option('--per <period>', 'what it is for: total, day or month', 'total')
+    .addOption(configOption())
+    .action(async (name, options) => (await import('./commands/users.ts')).setUserBudget(name, options))
+  users
+    .command('role')
+    .argument('<name>')
+    .argument('<role>', 'user, viewer, billing or admin')
+    .description('give a user another role; their sessions end')
+    .addOption(configOption())
+    .action(async (name, role, options) => (await import('./commands/users.ts')).setUser(name, { ...options, role }))
+  users
+    .command('topup')
+    .argument('<name>')
+    .argument('<amount>')
+    .description('pay in for a user, whose requests are taken from the balance from then on')
+    .option('--note <text>', 'what it was paid for or with')
+    .addOption(configOption())
+    .action(async (name, amount, options) => (await import('./commands/budgets.ts')).topUp(name, amount, options))
+  users
+    .command('balance')
+    .argument('<name>')
+    .description('what was paid in for a user, and what is left of it')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async (name, options) => (await import('./commands/budgets.ts')).showBalance(name, options))
   users
     .command('passwd')
     .argument('<name>')
@@ -183,16 +253,34 @@ function addUsers(program: Command): void {
     .action(async (name, options) => (await import('./commands/users.ts')).setPassword(name, options))
 }
 
+/** Who may spend how much. */
+function addBudgets(program: Command): void {
+  program
+    .command('budgets')
+    .description('where every budget stands: of groups, users, balances and keys')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/budgets.ts')).listBudgets(options))
+}
+
 /** The request log. */
 function addLogs(program: Command): void {
   const logs = program
     .command('logs')
     .description('the request log, newest first')
     .option('--limit <count>', 'how many', parseCount, 20)
-    .option('--model <name>', 'of one model')
+    .option('--since <when>', 'from then on: a date, a moment, a time ago (2h), today or yesterday')
+    .option('--until <when>', 'before then, in the same words')
+    .addOption(zoneOption('what dates are read and shown in', 'local'))
+    .option('--status <status>', 'of one status, or of a class of them such as 4xx')
+    .option('--user <name>', 'of one user')
     .option('--key <id>', 'of one key')
+    .option('--model <name>', 'of one model')
+    .addOption(new Option('--outcome <outcome>', 'of one outcome').choices(outcomes))
+    .option('--min-cost <amount>', 'that cost at least so much')
+    .option('-f, --follow', 'go on with what comes, oldest first, until Ctrl-C', false)
     .addOption(configOption())
-    .addOption(formatOption(['text', 'json']))
+    .addOption(formatOption(['text', 'table', 'json', 'csv']))
     .allowExcessArguments()
     .hook('preAction', refuseUnknownWord)
     .action(async options => (await import('./commands/logs.ts')).listLogs(options))
@@ -203,6 +291,30 @@ function addLogs(program: Command): void {
     .action(async (id, _options, command: Command) =>
       (await import('./commands/logs.ts')).showLog(id, command.optsWithGlobals()),
     )
+}
+
+/** What happened, and who is told. */
+function addEvents(program: Command): void {
+  const events = program.command('events').description('what happened, and who is told')
+  events
+    .command('list')
+    .description('what happened, charges among it, oldest first')
+    .option('--after <id>', 'behind this event')
+    .option('--since <time>', 'since a date (2026-11-01, UTC), a moment, or a time ago (2h)')
+    .option('--kind <kind...>', 'of these kinds, such as charge.settled')
+    .option('--limit <count>', 'how many', parseCount, 100)
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/events.ts')).listEvents(options))
+  events
+    .command('redeliver')
+    .description('tell a webhook again of one event, or of all behind one')
+    .option('--webhook <name>', 'which, as the configuration calls it (needed)')
+    .hook('preAction', needs('webhook'))
+    .option('--after <id>', 'all behind this event')
+    .option('--id <id>', 'this event')
+    .addOption(configOption())
+    .action(async options => (await import('./commands/events.ts')).redeliver(options))
 }
 
 /** Charges and their proof. */
@@ -317,19 +429,47 @@ function addConfigurationCommands(program: Command): void {
       (await import('./commands/diff.ts')).diff(file ?? options.config, { ...options, config: file ?? options.config }),
     )
   program
-    .command('import')
-    .argument('<file>', "the other gateway's configuration")
-    .description("translate another gateway's configuration; what it cannot translate is reported")
-    .addOption(new Option('--from <gateway>', 'whose it is').choices(['litellm']).default('litellm'))
-    .option('--out <file>', 'write it there; absent for standard output')
-    .option('--force', 'write over a file that is there', false)
-    .action(async (file, options) => (await import('./commands/import.ts')).importFrom(file, options))
-  program
     .command('docs')
     .argument('[key]', 'such as models.prices, image-tier-billing.tier_from')
     .description('tell what a key of the configuration means, and what may stand there')
     .addOption(formatOption(['text', 'json']))
     .action(async (key: string | undefined, options) => (await import('./commands/docs.ts')).docs(key, options))
+}
+
+/** What another gateway has, taken over. */
+function addImport(program: Command): void {
+  program
+    .command('import')
+    .argument('<what>', 'the configuration of a LiteLLM; or litellm, new-api or one-api')
+    .argument(
+      '[source]',
+      'its configuration; for new-api and one-api their database: a file of SQLite, a dump of MySQL or MariaDB, or postgres://…',
+    )
+    .description(
+      "translate another gateway's configuration, or take over its database; what cannot be taken over is reported; exit 4 when no model is active",
+    )
+    .addOption(
+      new Option('--from <gateway>', 'whose it is, where that does not stand before it')
+        .choices(['litellm', 'new-api', 'one-api'])
+        .default('litellm'),
+    )
+    .option('--out <file>', 'write it there; absent for standard output')
+    .option('--force', 'write over files that are there', false)
+    .option(
+      '--secrets <folder>',
+      'write the keys that stand in it there, a file of mode 600 each; absent: variables are named',
+    )
+    .option('--prices <file>', "a table of prices and modes: LiteLLM's model_prices_and_context_window.json")
+    .option('--expand', 'patterns such as openai/* become the models that the table has', false)
+    .option('--local-free', 'models on machines of your own cost nothing', false)
+    .option('--mode <mode>', 'what models are for of which nothing says it, such as chat')
+    .option('--without-end', 'a dump has no mark of its end, and is whole all the same', false)
+    .option('--users-only', 'of a database, users and keys alone: --out names the configuration that is there', false)
+    .option('--dry-run', 'write nothing, and tell what would be', false)
+    .addOption(formatOption(['text', 'json']))
+    .action(async (what: string, source: string | undefined, options) =>
+      (await import('./commands/import.ts')).importFrom(what, source, options),
+    )
 }
 
 /** The work on a gateway that runs, and on its storage. */
@@ -384,13 +524,25 @@ function addRunningCommands(program: Command): void {
   program
     .command('usage')
     .description('what was charged, added up')
-    .addOption(new Option('--by <what>', 'what to add up').choices(['day', 'key', 'model', 'user']).default('day'))
-    .option('--since <when>', 'a date (of UTC), or a time ago; 30d by default')
-    .option('--until <when>', 'the same; now by default')
+    .addOption(new Option('--by <what>', 'what to add up').choices(usageSorts).default('day'))
+    .option('--since <when>', 'a date, a moment, a time ago, today or yesterday; 30d by default')
+    .option('--until <when>', 'before then, in the same words; now by default')
+    .addOption(zoneOption('what dates are read in; days are of UTC', 'UTC'))
     .option('--against-vendor', 'by model and day, beside what the vendors say that they charged', false)
     .addOption(configOption())
     .addOption(formatOption(['text', 'csv', 'json']))
     .action(async options => (await import('./commands/usage.ts')).usage(options))
+  program
+    .command('statement')
+    .description("a month's statement of every user and group, held against the ledger; exit 1 when the two differ")
+    .option('--month <month>', 'such as 2026-11 (needed)')
+    .hook('preAction', needs('month'))
+    .option('--user <name>', 'of one user')
+    .option('--group <name>', 'of one group')
+    .addOption(zoneOption('whose months they are', 'UTC'))
+    .addOption(configOption())
+    .addOption(formatOption(['table', 'csv', 'html', 'json']).default('table'))
+    .action(async options => (await import('./commands/statement.ts')).statement(options))
   program
     .command('backup')
     .argument('<file>', 'where to write it; it must not be there')
@@ -444,12 +596,18 @@ function configOption(): Option {
   return new Option('-c, --config <file>', 'the configuration that names the storage').default('gateway.yaml')
 }
 
+function zoneOption(what: string, usual: string): Option {
+  return new Option('--zone <name>', `${what}: a zone such as Europe/Berlin, UTC, or local`).default(usual)
+}
+
 function opsOption(): Option {
   return new Option('--ops <address>', 'where it listens for operators, as host:port; else as the configuration says')
 }
 
 function formatOption(formats: readonly string[]): Option {
-  return new Option('--format <format>', 'for people, or for programs').choices(formats).default('text')
+  return new Option('--format <format>', 'for people, or for programs: with json messages are records too')
+    .choices(formats)
+    .default('text')
 }
 
 function parseUpstream(text: string, before: ReadonlyMap<string, string>): ReadonlyMap<string, string> {

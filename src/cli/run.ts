@@ -1,4 +1,4 @@
-import { Exit, exitCodes, say } from './exit.ts'
+import { Exit, exitCodes, say, tellPrograms } from './exit.ts'
 import { createProgram } from './program.ts'
 
 /** What people type to be told the version, whatever the command for it is called. */
@@ -7,18 +7,24 @@ const versionFlags = new Set(['-V', '-v', '--version'])
 /** Runs one command and sets the exit code (`docs/cli.md`). */
 export async function run(argv: readonly string[]): Promise<void> {
   try {
+    tellPrograms(asksForRecords(argv) && !process.stderr.isTTY)
     process.stdout.on('error', endQuietly)
     await createProgram().parseAsync(argv.map((word, i) => (i === 2 && versionFlags.has(word) ? 'version' : word)))
   } catch (error) {
     if (error instanceof Exit) {
-      if (error.message !== '') say(error.message)
+      if (error.message !== '') say(error.message, 'error')
       process.exitCode = error.code
     } else if (isCommanderExit(error)) process.exitCode = error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
     else {
-      say(describe(error))
+      say(describe(error), 'error')
       process.exitCode = exitCodes.failure
     }
   }
+}
+
+/** `--format json`, wherever it stands: what cannot be understood is told in that format too. */
+function asksForRecords(argv: readonly string[]): boolean {
+  return argv.some((word, i) => word === '--format=json' || (word === '--format' && argv[i + 1] === 'json'))
 }
 
 /** Whoever read what we print (`| head`) has had enough. */

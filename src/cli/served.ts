@@ -2,6 +2,7 @@ import {
   createGateway,
   endOnFault,
   type Listening,
+  type Log,
   openStorage,
   type Plan,
   type ReloadResult,
@@ -12,6 +13,7 @@ import {
 /** A gateway that serves, in this process or in several. */
 export type Served = Listening & {
   readonly plan: Plan
+  readonly log: Pick<Log, 'info' | 'warn'>
   /** Names of the upstreams that are simulated. */
   readonly simulated: readonly string[]
   /** Requests under way. */
@@ -37,6 +39,7 @@ export async function serveHere(config: string, plan: Plan): Promise<Served> {
       get plan() {
         return gateway.plan
       },
+      log: gateway.log,
       simulated: [...gateway.simulated.keys()],
       open: () => gateway.open,
       reload: () => gateway.reload(),
@@ -54,19 +57,20 @@ export async function serveHere(config: string, plan: Plan): Promise<Served> {
 /** As many processes as `server.workers` says; this one only watches over them. */
 export async function serveWorkers(config: string): Promise<Served> {
   const workers = await startWorkers(config)
-  const { plan, listening, simulated, failed } = workers
+  const { plan, log, listening, simulated, failed } = workers
   return {
     ...listening,
     get plan() {
       return workers.plan
     },
+    log,
     simulated,
     open: () => workers.open(),
     reload: () => workers.reload(),
     close: () => workers.close(),
     abandon: () => workers.kill(),
     async withStorage(work) {
-      const storage = await openStorage({ url: plan.storage, role: 'tool' })
+      const storage = await openStorage({ url: plan.storage, timeZone: plan.timeZone, role: 'tool' })
       try {
         return await work(storage)
       } finally {

@@ -1,12 +1,13 @@
 /** Rows under headings, in columns as wide as they need to be. */
 export function formatTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headings.map((heading, i) => Math.max(heading.length, ...rows.map(row => (row[i] ?? '').length)))
-  return [headings, ...rows]
-    .map(row =>
-      row
-        .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  return [headings, ...rows].map(row => formatRow(row, widths)).join('\n')
+}
+
+/** One row, in columns of these widths. */
+export function formatRow(row: readonly string[], widths: readonly number[]): string {
+  return row
+    .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+    .join('  ')
+    .trimEnd()
 }

@@ -1,42 +1,98 @@
-import { lstatSync, readFileSync, watch } from 'node:fs'
-import { basename, dirname, resolve } from 'node:path'
+import { createHash } from 'node:crypto'
+import { globSync, lstatSync, readFileSync, watch } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { say } from './exit.ts'
 
 const restMs = 200
 
-/** Calls when the file's content has changed and has been at rest for a moment; editors write in several steps. */
-export function watchFile(file: string, onChange: () => void): void {
+/** What belongs to a file: others, and patterns that more may fit. */
+export type Belonging = { readonly named: readonly string[]; readonly patterns: readonly string[] }
+
+/**
+ * Calls when the content of a file, or of one that belongs to it, has changed and has been at rest for a moment; editors
+ * write in several steps. What is returned says anew which belong to it.
+ */
+export function watchFile(file: string, onChange: () => void): (belonging: Belonging) => void {
   const path = resolve(file)
-  const read = (): string | undefined => {
-    try {
-      return readFileSync(path, 'utf8')
-    } catch {
-      return undefined
-    }
-  }
-  let known = read()
+  let belonging: Belonging = { named: [], patterns: [] }
+  let known = new Map<string, string | undefined>()
   let rest: NodeJS.Timeout | undefined
+  const watched = new Set<string>()
+
+  const all = (): readonly string[] => [path, ...belonging.named, ...belonging.patterns.flatMap(one => globSync(one))]
+  const readAll = () => new Map(all().map(one => [one, one === path ? readText(one) : digest(readText(one))]))
+
   const look = (): void => {
     rest = undefined
-    const text = read()
+    const now = readAll()
     // Between two steps of an editor the file may be gone or empty; what is there at rest counts.
-    if (text === undefined || text === known) return
-    known = text
+    if (now.get(path) === undefined || isSame(now, known)) return
+    known = now
     onChange()
   }
-  try {
-    // The folder is watched, not the file: an editor that replaces the file would end a watch on it.
-    watch(dirname(path), { persistent: false }, (_event, name) => {
-      const isOwn = name === null || name === basename(path)
-      // What a link leads to may change under another name: Kubernetes swaps a folder beside it. A busy neighbour does
-      // not put the look off.
-      if (!isOwn && (rest !== undefined || !isLink(path))) return
-      clearTimeout(rest)
-      rest = setTimeout(look, restMs)
-    })
-  } catch (error) {
-    say(`changes of ${file} are not noticed by themselves (${String(error)}); SIGHUP reloads`)
+
+  const lookSoon = (): void => {
+    clearTimeout(rest)
+    rest = setTimeout(look, restMs)
   }
+
+  /** The folder is watched, not the file: an editor that replaces the file would end a watch on it. */
+  const watchFolder = (folder: string): void => {
+    if (watched.has(folder)) return
+    try {
+      watch(folder, { persistent: false }, (_event, name) => {
+        const one = name === null ? undefined : resolve(folder, name)
+        const isOwn =
+          one === undefined || known.has(one) || belonging.patterns.some(pattern => folderOfPattern(pattern) === folder)
+        // What a link leads to may change under another name: Kubernetes swaps a folder beside it. A busy neighbour does
+        // not put the look off.
+        if (!isOwn && (rest !== undefined || ![...known.keys()].some(own => dirname(own) === folder && isLink(own))))
+          return
+        lookSoon()
+      })
+      watched.add(folder)
+    } catch (error) {
+      say(`changes of ${folder} are not noticed by themselves (${String(error)}); SIGHUP reloads`)
+      watched.add(folder)
+    }
+  }
+
+  known = readAll()
+  watchFolder(dirname(path))
+  return now => {
+    belonging = now
+    const content = readAll()
+    const before = known
+    // What was saved while the rest was read is news all the same.
+    known = new Map([...content].map(([one, own]) => [one, before.has(one) ? before.get(one) : own]))
+    for (const one of content.keys()) watchFolder(dirname(one))
+    for (const pattern of now.patterns) watchFolder(folderOfPattern(pattern))
+    if (!isSame(content, known)) lookSoon()
+  }
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** Tables may be long. */
+function digest(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : createHash('sha256').update(text).digest('base64')
+}
+
+function isSame(one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string, unknown>): boolean {
+  return one.size === other.size && [...one].every(([key, value]) => other.has(key) && other.get(key) === value)
+}
+
+/** The folders above a pattern's first wild part are plain names. */
+function folderOfPattern(pattern: string): string {
+  const parts = dirname(pattern).split('/')
+  const wild = parts.findIndex(part => /[*?[{]/.test(part))
+  return wild === -1 ? dirname(pattern) : parts.slice(0, wild).join('/') || '/'
 }
 
 function isLink(path: string): boolean {

@@ -1,5 +1,6 @@
 import {
   type Address,
+  type Budget,
   type Call,
   type Candidate,
   type Credential,
@@ -8,6 +9,7 @@ import {
   type Group,
   type Json,
   type KnownPlugin,
+  kindsOf,
   type LimitKind,
   type Limits,
   type Model,
@@ -26,6 +28,7 @@ import {
   type Route,
   type ServerPlan,
   type Upstream,
+  type WebhookPlan,
 } from '../kit/index.ts'
 import { credentialEntries } from './check-credentials.ts'
 import { parseAddress, parseMatch, parseSpelling } from './formats.ts'
@@ -33,7 +36,9 @@ import { isAllFree } from './free-operations.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Report } from './report.ts'
 import type {
+  BudgetsSettings,
   CallSettings,
+  EventSettings,
   FamilySettings,
   ForwardSettings,
   GroupSettings,
@@ -46,6 +51,7 @@ import type {
 } from './schema.ts'
 import type { Source } from './source.ts'
 import { findNode, type Path, scalarsOf, type Tree } from './tree.ts'
+import { withKeys } from './vendor-keys.ts'
 
 /** A file's value after the schema has filled in its defaults; a part of it can be relied on where nothing was reported. */
 export type Settings = {
@@ -54,6 +60,8 @@ export type Settings = {
   readonly storage: string
   readonly counters: string
   readonly retention: RetentionSettings
+  readonly budgets: BudgetsSettings
+  readonly events: EventSettings
   readonly observability: ObservabilitySettings
   readonly groups: ByName<GroupSettings>
   readonly upstreams: ByName<UpstreamSettings>
@@ -97,7 +105,11 @@ export function buildParts(sketch: Sketch): Parts {
 }
 
 /** The plan of a file that nothing was reported of. */
-export function buildPlan(sketch: Sketch, parts: Parts, told: Pick<Plan, 'settings' | 'revision'>): Plan {
+export function buildPlan(
+  sketch: Sketch,
+  parts: Parts,
+  told: Pick<Plan, 'settings' | 'revision' | 'warnings' | 'secretFiles' | 'files'>,
+): Plan {
   const settings = sketch.settings as Settings
   const server = buildServer(settings.server)
   const groups = Object.entries(settings.groups).map(([name, own]) => [name, buildGroup(name, own)] as const)
@@ -105,11 +117,14 @@ export function buildPlan(sketch: Sketch, parts: Parts, told: Pick<Plan, 'settin
     ...told,
     file: sketch.source.file,
     currency: settings.currency,
+    timeZone: settings.budgets.time_zone,
     server,
     storage: settings.storage,
     counters: settings.counters,
     ...(settings.observability.otlp && { otlp: buildOtlp(settings.observability.otlp) }),
     ...(settings.retention.log !== 'off' && { logRetentionMs: ms(settings.retention.log) }),
+    ...(settings.retention.events !== 'off' && { eventRetentionMs: ms(settings.retention.events) }),
+    ...(Object.keys(settings.events.webhooks).length > 0 && { webhooks: buildWebhooks(settings.events) }),
     ...(settings.retention.review !== 'off' && { reviewRetentionMs: ms(settings.retention.review) }),
     groups: new Map(groups),
     ...parts,
@@ -170,6 +185,17 @@ function buildOtlp(own: NonNullable<ObservabilitySettings['otlp']>): OtlpPlan {
   return { endpoint, headers, traces, metrics, everyMs: ms(every), forwardTraceparent }
 }
 
+function buildWebhooks({ webhooks }: EventSettings): ReadonlyMap<string, WebhookPlan> {
+  return new Map(
+    Object.entries(webhooks).map(([name, own]) => {
+      const { url, format, secret, old_secret, kinds, allow_private, from, to } = own
+      const secrets = [secret, old_secret].filter(one => one !== undefined)
+      const mail = { ...(from !== undefined && { from }), ...(to && { to }) }
+      return [name, { name, url, format, secrets, kinds: kindsOf(kinds), allowPrivate: allow_private, ...mail }]
+    }),
+  )
+}
+
 function buildGroup(name: string, own: GroupSettings): Group {
   const limits: Limits = {
     ...(own.rpm !== undefined && { rpm: own.rpm }),
@@ -177,7 +203,22 @@ function buildGroup(name: string, own: GroupSettings): Group {
     ...(own.concurrency !== undefined && { concurrency: own.concurrency }),
     ...shadowOf(own),
   }
-  return { name, limits, limitScope: own.limit_scope, multiplier: own.multiplier }
+  const keysMax = own.keys_max === undefined ? {} : { keysMax: own.keys_max }
+  return {
+    name,
+    limits,
+    limitScope: own.limit_scope,
+    multiplier: own.multiplier,
+    ...keysMax,
+    ...(own.limits_per_user && { limitsPerUser: own.limits_per_user }),
+    ...(own.limits_in_all && { limitsInAll: own.limits_in_all }),
+    ...(own.budget && { budget: buildBudget(own.budget) }),
+    ...(own.user_budget && { userBudget: buildBudget(own.user_budget) }),
+  }
+}
+
+function buildBudget({ amount, per }: NonNullable<GroupSettings['budget']>): Budget {
+  return { amount: parseMoney(amount) ?? 0, per }
 }
 
 /** Nothing where nothing is in shadow mode: most limits refuse. */
@@ -187,7 +228,7 @@ function shadowOf(own: { readonly shadow: readonly LimitKind[] }): { readonly sh
 
 function buildUpstream(name: string, own: UpstreamSettings, sketch: Sketch): Upstream {
   const { timeouts } = own
-  return {
+  const upstream: Upstream = {
     name,
     url: own.url,
     credential: buildCredential(name, own, sketch),
@@ -207,6 +248,7 @@ function buildUpstream(name: string, own: UpstreamSettings, sketch: Sketch): Ups
     ...(own.concurrency !== undefined && { concurrency: own.concurrency }),
     ...shadowOf(own),
   }
+  return own.keys === undefined ? upstream : withKeys(upstream, own)
 }
 
 /** `checkCredentials` has made sure that each is of one kind, and whole. */
@@ -298,12 +340,14 @@ function buildModel(
   upstreams: readonly Candidate[],
   sketch: Sketch,
 ): Model {
-  const prices = Object.entries(own.prices ?? {}).map(([label, price]): readonly [string, Price] => {
-    return [
-      label,
-      { micros: parseMoney(price) as number, origin: originOf(sketch, ['models', name, 'prices', label], 'value') },
-    ]
-  })
+  const prices = Object.entries((own.prices ?? {}) as ByName<string>).map(
+    ([label, price]): readonly [string, Price] => {
+      return [
+        label,
+        { micros: parseMoney(price) as number, origin: originOf(sketch, ['models', name, 'prices', label], 'value') },
+      ]
+    },
+  )
   return {
     name,
     origin: originOf(sketch, ['models', name]),

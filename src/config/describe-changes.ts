@@ -6,13 +6,24 @@ import { compareSettings } from './compare-settings.ts'
  * A changed secret is told as changed, never shown.
  */
 export function describeChanges(before: Plan, after: Plan): string[] {
-  return [...compareSettings(before.settings, after.settings), ...credentialChanges(before, after)]
+  return [
+    ...compareSettings(before.settings, after.settings),
+    ...credentialChanges(before, after),
+    ...secretFileChanges(before, after),
+  ]
+}
+
+/** A secret may stand anywhere: what it is good for is not always told by the rest. */
+function secretFileChanges({ secretFiles: before }: Plan, { secretFiles: after }: Plan): string[] {
+  return [...after].flatMap(([path, mark]) =>
+    (before.get(path) ?? mark) === mark ? [] : `secret file ${path}: changed`,
+  )
 }
 
 /** Their values are covered, so a change of one would not be seen among the rest. */
 function credentialChanges(before: Plan, after: Plan): string[] {
   const lines: string[] = []
-  for (const { name, credential, headers, query } of after.upstreams.values()) {
+  for (const { name, credential, headers, query, keys = [] } of after.upstreams.values()) {
     const old = before.upstreams.get(name)
     if (!old) continue
     const isOne = credential.length === 1 && old.credential.length === 1
@@ -21,6 +32,10 @@ function credentialChanges(before: Plan, after: Plan): string[] {
       if (was?.kind !== one.kind || secretOf(was) === secretOf(one)) continue
       const member = one.kind === 'sign' ? 'with' : 'value'
       lines.push(`upstreams.${name}.credential${isOne ? '' : `[${i}]`}.${member}: changed`)
+    }
+    for (const key of keys) {
+      const was = old.keys?.find(one => one.name === key.name)
+      if (was && was.hash !== key.hash) lines.push(`upstreams.${name}.keys.${key.name}.value: changed`)
     }
     lines.push(...changedValues(old.headers, headers).map(header => `upstreams.${name}.headers.${header}: changed`))
     lines.push(...changedValues(old.query, query).map(param => `upstreams.${name}.query.${param}: changed`))

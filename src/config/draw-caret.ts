@@ -9,8 +9,7 @@ const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f
  * Empty for a line with nothing on it. Characters inside `hidden` are shown as `*`. A long line is cut to the part around the caret.
  */
 export function drawCaret(source: Source, span: Span, hidden: readonly Span[]): string {
-  const { line } = source.locate(span.start)
-  const { start, end } = source.lineSpan(line)
+  const { start, end } = source.lineSpanAt(span.start)
   const shown = [...source.text.slice(start, end).split('').entries()]
     .map(([i, unit]) =>
       unit === '\t' ? ' ' : hidden.some(h => h.start <= start + i && start + i < h.end) ? '*' : unit,

@@ -1,6 +1,7 @@
 /** Something wrong, or worth knowing, in a configuration file. */
 export type Finding = {
-  readonly severity: 'error' | 'note'
+  /** An error is refused. A warning is not, is told at every start and reload, and refused by `check --strict`. */
+  readonly severity: 'error' | 'warning' | 'note'
   /** Stable name of the kind: `unknown_key`, `price_missing` … */
   readonly code: string
   readonly file: string
@@ -18,4 +19,4 @@ export type Finding = {
 }
 
 /** A finding of a file that is valid, and could be safer. */
-export type LintFinding = Omit<Finding, 'severity'> & { readonly severity: 'error' | 'warning' | 'note' }
+export type LintFinding = Finding

@@ -3,7 +3,7 @@ import type { Settings } from './build.ts'
 import type { FormatName } from './formats.ts'
 import type { SchemaData } from './gateway-schema.ts'
 import type { ModelSettings } from './schema.ts'
-import { withoutPassword } from './secrets.ts'
+import { withoutSecrets } from './secrets.ts'
 import { formatPath, type Path } from './tree.ts'
 
 const cover = '***'
@@ -24,7 +24,7 @@ export function flattenSettings(
 ): { readonly [path: string]: string } {
   const facts: { [path: string]: string } = {}
   const tell = (path: Path, text: string): void => {
-    facts[formatPath(path)] = secrets.has(text) ? cover : withoutPassword(text)
+    facts[formatPath(path)] = secrets.has(text) ? cover : withoutSecrets(text)
   }
   const walk = (value: unknown, path: Path, schema: SchemaData): void => {
     if (value === undefined) return
@@ -109,7 +109,7 @@ function isUnordered([top, , part]: Path): boolean {
 
 function listed(texts: readonly string[], path: Path, secrets: ReadonlySet<string>): string {
   if (texts.length === 0) return emptyList
-  const shown = texts.map(text => (secrets.has(text) ? cover : withoutPassword(text)))
+  const shown = texts.map(text => (secrets.has(text) ? cover : withoutSecrets(text)))
   return (isUnordered(path) ? shown.toSorted() : shown).join(', ')
 }
 

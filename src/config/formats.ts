@@ -5,6 +5,7 @@ import {
   parseBytes,
   parseDuration,
   parseEnd,
+  isTimeZone,
   parseHostPattern,
 } from '../kit/index.ts'
 
@@ -62,6 +63,12 @@ export const formats = {
     also: isDuration,
     name: 'a duration',
     remedy: 'write a number over 0 and its unit, ms, s, m, h or d: 15s; or off',
+  },
+  'time-zone': {
+    shape: /^[A-Za-z][\w+-]*(?:\/[\w+-]+)*$/,
+    also: isTimeZone,
+    name: 'a time zone',
+    remedy: 'write a name of the IANA database: Europe/Berlin, America/New_York, or UTC',
   },
   date: {
     shape: /^\d{4}-\d{2}-\d{2}$/,
@@ -122,6 +129,22 @@ export const formats = {
     also: text => URL.canParse(text),
     name: 'the address of a receiver',
     remedy: 'write http(s)://HOST[:PORT][/PATH]; a key belongs into `headers`',
+  },
+  receiver: {
+    shape: /^(https?|smtps?):\/\/[^\s]+$/,
+    also: text => URL.canParse(text) && new URL(text).hostname !== '',
+    name: 'the address of a receiver',
+    remedy: 'write https://HOST[:PORT]/PATH, or smtps://HOST for e-mail, with user and password before an @',
+  },
+  'webhook-secret': {
+    shape: /^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/,
+    name: 'a secret of Standard Webhooks',
+    remedy: 'write whsec_ and 24 to 64 random bytes as Base64: echo "whsec_$(openssl rand -base64 32)"',
+  },
+  mailbox: {
+    shape: /^[^\s@<>,;]+@[^\s@<>,;]+$/,
+    name: 'an address for e-mail',
+    remedy: 'write one address alone: finance@example.com',
   },
   'header-name': {
     shape: /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/,

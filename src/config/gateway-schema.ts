@@ -28,6 +28,7 @@ export function composeSchema(plugins: PluginsByStep, unopened: readonly string[
         default: 'USD',
         description: 'Currency of every price: three capital letters, such as USD.',
       },
+      include: parts.composition.include,
       server: parts.server,
       storage: {
         type: 'string',
@@ -43,7 +44,9 @@ export function composeSchema(plugins: PluginsByStep, unopened: readonly string[
           'Where limits are counted: memory: for one process, redis://[USER:PASSWORD@]HOST[:PORT][/DB] or rediss://… for several, with ?cluster behind it where HOST is one node of a cluster, ?cluster=spread to count on all of its nodes.',
       },
       retention: parts.retention,
+      events: parts.events,
       observability: parts.observability,
+      budgets: parts.budgets,
       groups: namedEntries(
         parts.group,
         'Groups of users, by name. Keys without a group of their own are in `default`.',
@@ -59,6 +62,10 @@ export function composeSchema(plugins: PluginsByStep, unopened: readonly string[
         items: pipelineStep(plugins, unopened),
       },
       families: namedEntries(familySchema(plugins, unopened), 'Kinds of models, by name.'),
+      price_tables: parts.composition.price_tables,
+      defaults: parts.composition.defaults,
+      route_sets: parts.composition.route_sets,
+      model_lists: parts.composition.model_lists,
       models: namedEntries(parts.model, 'The models that callers may name, each on a line of its own.'),
       routes: { type: 'array', minItems: 1, description: 'The endpoints.', items: parts.route },
     },
@@ -113,8 +120,15 @@ export function gatewaySchema(plugins: readonly AnyPlugin[], signers: readonly A
     title: 'gateway.yaml',
     description: 'Configuration of a Tollgate gateway.',
     ...editor,
+    ...requiredOfWhole(editor),
     properties: { ...properties, pipeline: { ...pipeline, items } },
   }
+}
+
+/** Sections may stand in files that are included, and models in lists. */
+function requiredOfWhole({ required }: SchemaData): SchemaData {
+  const apart = ['include', 'model_lists'].map(key => ({ required: [key] }))
+  return { required: ['version'], if: { not: { anyOf: apart } }, ['then' as const]: { required } }
 }
 
 /** The schema with another one for its upstreams. */

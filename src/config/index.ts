@@ -1,11 +1,14 @@
 import { readFile } from 'node:fs/promises'
-import { type AnyPlugin, type Plan, systemClock } from '../kit/index.ts'
+import { type AnyPlugin, type Plan, type PlanFiles, systemClock } from '../kit/index.ts'
 import { buildParts, buildPlan, type Settings } from './build.ts'
 import { checkCredentials, noteEmptyCredentials, type ResolveSigner } from './check-credentials.ts'
 import { noteEnds } from './check-ends.ts'
 import { checkNames, type KnownNames } from './check-names.ts'
 import { checkRoutes } from './check-routes.ts'
+import { checkWebhooks } from './check-webhooks.ts'
 import { checkWorkers } from './check-workers.ts'
+import { composing } from './compose/expand.ts'
+import { PartFiles, type PartTexts } from './compose/part-files.ts'
 import type { Environment } from './environment.ts'
 import type { Finding } from './finding.ts'
 import { fitTree } from './fit.ts'
@@ -19,8 +22,10 @@ import { Report } from './report.ts'
 import { revisionOf } from './revision.ts'
 import { Source } from './source.ts'
 import { type TracedValue, traceSettings } from './trace-values.ts'
+import { checkVendorKeys } from './check-vendor-keys.ts'
 
 export { describeChanges } from './describe-changes.ts'
+export type { PartTexts } from './compose/part-files.ts'
 export type { Environment } from './environment.ts'
 export type { LintFinding, Finding } from './finding.ts'
 export type { FoundKey } from './find-key.ts'
@@ -29,6 +34,8 @@ export { gatewaySchema } from './gateway-schema.ts'
 export type { KeyFacts } from './key-facts.ts'
 export { type ResolvePlugin, settlesAfter } from './pipeline.ts'
 export { findUnknownHook } from './unknown-function.ts'
+export { markSecretFile } from './secret-files.ts'
+export { secretsIn } from './secrets.ts'
 export { showConfig, type ShownConfig } from './show.ts'
 export type { TracedValue } from './trace-values.ts'
 
@@ -38,8 +45,14 @@ export type LoadRequest = {
   /** Its content, when it is not to be read from `file`. */
   readonly text?: string
   readonly env: Environment
+  /** The texts of the files that it names, by absolute path, when they are not to be read again. */
+  readonly parts?: PartTexts
+  /** The only files that it may name, by absolute path; absent for any. For a text of somebody who may not read all of them. */
+  readonly readable?: ReadonlySet<string>
   /** True for a text of somebody who may not know what variables hold: findings do not tell. */
   readonly variablesAreSecret?: boolean
+  /** What a running gateway has in use: a file of a secret that is empty now is not taken for its new content. */
+  readonly inUse?: Plan
   readonly resolvePlugin: ResolvePlugin
   /** Milliseconds since the epoch, for what is about to end; the clock's when absent. */
   readonly now?: number
@@ -59,8 +72,15 @@ export type Loaded =
       readonly notes: readonly Finding[]
       /** Every value of the file and every default, each with where it came from. */
       readonly trace: () => readonly TracedValue[]
+      /** The texts of the files that it names. */
+      readonly parts: PartTexts
     }
-  | { readonly ok: false; readonly findings: readonly Finding[] }
+  | {
+      readonly ok: false
+      readonly findings: readonly Finding[]
+      /** The files that it names, as far as they are known: one of them may be what has to be mended. */
+      readonly files?: PlanFiles
+    }
 
 /**
  * Reads a configuration into a frozen plan, or tells everything that is wrong with it, in the order of the file.
@@ -73,10 +93,13 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const report = new Report(source)
 
-  const read = await readFilled(source, env, report, request.variablesAreSecret)
+  const files = new PartFiles(request.parts, request.readable)
+  const { variablesAreSecret, inUse } = request
+  const read = await readFilled(source, env, report, { variablesAreSecret, parts: files, inUse: inUse?.secretFiles })
+  const sources = sourcesOf(files)
   const { secrets } = read
-  if (!read.written) return { ok: false, findings: report.findings(secrets) }
-  const { filled: root } = read
+  if (!read.written || !read.whole) return { ok: false, findings: report.findings(secrets), ...sources }
+  const { filled: root, secretFiles } = read
   report.follow(root)
 
   const builtIn = await findKnown(request)
@@ -84,6 +107,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   const { settings, schema } = await fitTree(root, pipeline, source, report)
   checkNames(root, known, report)
   checkRoutes(root, source, report, known.isConsolePath)
+  checkWebhooks(settings, report)
   checkWorkers(settings, report)
   inspectOptions(settings, pipeline, report)
   await checkCredentials(settings, {
@@ -93,6 +117,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
     resolveSigner: request.resolveSigner,
     knownSigners: request.knownSigners ?? [],
   })
+  checkVendorKeys(settings, report)
   const { operations = new Map() } = known
   const sketch = { settings, root, source, pipeline, known: builtIn, report, operations }
   const parts = buildParts(sketch)
@@ -101,14 +126,38 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   noteEnds(parts.models, request.now ?? systemClock.now(), report)
 
   const findings = report.findings(secrets)
-  if (report.failed) return { ok: false, findings }
-  const sound = settings as Settings
+  if (report.failed) return { ok: false, findings, ...sources }
+  const sound = withoutComposing(settings as Settings)
   const facts = flattenSettings(sound, schema, secrets.values)
-  const draft = buildPlan(sketch, parts, { settings: facts, revision: revisionOf(facts, sound) })
+  const warnings = findings.filter(one => one.severity === 'warning').map(describeWarning)
+  const told = {
+    settings: facts,
+    revision: revisionOf(facts, sound),
+    secretFiles,
+    ...(warnings.length > 0 && { warnings }),
+    ...sources,
+  }
+  const draft = buildPlan(sketch, parts, told)
   // Plugins are others' code, and may keep what they like in themselves.
   const plan = deepFreeze(draft, draft.plugins)
-  const trace = () => traceSettings(settings, read, env)
-  return { ok: true, plan, notes: findings, trace }
+  const trace = () => traceSettings(sound, read, env)
+  return { ok: true, plan, notes: findings, trace, parts: files.texts }
+}
+
+/** Nothing where it is one file. */
+function sourcesOf({ files, patterns }: PartFiles): { readonly files?: PlanFiles } {
+  if (files.size + patterns.size === 0) return {}
+  return { files: { named: [...files], patterns: [...patterns] } }
+}
+
+/** What has been spelt out says nothing more. */
+function withoutComposing(settings: Settings): Settings {
+  const kept = Object.entries(settings).filter(([key]) => !composing.some(one => one === key))
+  return Object.fromEntries(kept) as Settings
+}
+
+function describeWarning({ file, line, col, message, remedy }: Finding): string {
+  return `${file}:${line}:${col} ${message}${remedy === undefined ? '' : ` (${remedy})`}`
 }
 
 /** The plugins that came with the gateway: none of them has to be loaded. */

@@ -29,7 +29,14 @@ const element = '[]'
 export function listKeys(plugins: readonly AnyPlugin[], signers: readonly AnySigner[]): readonly KeyFacts[] {
   const composed = composeSchema(new Map(plugins.map(plugin => [plugin.name, plugin])))
   const root = withUpstream(composed, upstream => withKeysOf(upstream, signers))
-  return [...placesBelow({ steps: [], schema: root, required: true })].map(toFacts)
+  const places = [...placesBelow({ steps: [], schema: root, required: true })]
+  return places.filter(place => !isSaidElsewhere(place)).map(toFacts)
+}
+
+/** What stands under all entries of a section is told where the section is. */
+function isSaidElsewhere({ steps: [top, second, third] }: Place): boolean {
+  if (top === 'model_lists') return third !== undefined && third !== 'models'
+  return top === 'defaults' && second !== undefined && third !== undefined
 }
 
 /** What signing plugins have to know has one place for all of them: each key says whose it is. */
@@ -181,7 +188,9 @@ function exampleOf(schema: SchemaData): string | undefined {
 function exampleOfMapping(schema: SchemaData): string | undefined {
   const children = [...childrenOf({ steps: [], schema, required: false })].filter(({ steps }) => steps[0] !== element)
   const needed = children.filter(child => child.required)
-  const shown = (needed.length > 0 ? needed : children.slice(0, 2)).flatMap(({ steps: [name = ''], schema }) => {
+  const named = children.filter(({ steps }) => steps[0] === anyName)
+  const some = named.length > 0 ? named : children.slice(0, 2)
+  const shown = (needed.length > 0 ? needed : some).flatMap(({ steps: [name = ''], schema }) => {
     const value = exampleOf(schema)
     return value === undefined ? [] : [`${name === anyName ? 'name' : name}: ${value}`]
   })

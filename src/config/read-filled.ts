@@ -1,18 +1,39 @@
+import { expand } from './compose/expand.ts'
+import { includeFiles, type SettingsSheet } from './compose/include.ts'
+import { PartFiles } from './compose/part-files.ts'
+import { priceModels } from './compose/price-tables.ts'
 import type { Environment } from './environment.ts'
 import { fillTree } from './fill.ts'
 import { readYaml } from './load.ts'
 import { renameOldKeys } from './old-names.ts'
 import type { Report } from './report.ts'
+import type { SecretFiles } from './secret-files.ts'
 import { gatherSecrets, type Secrets } from './secrets.ts'
 import type { Source } from './source.ts'
 import type { Tree } from './tree.ts'
 
-/** A file as its nodes, old names of keys replaced: as it is written, and with its references filled in. */
+/**
+ * A configuration as its nodes: its files put together, what it says once for many spelt out, prices of tables taken over,
+ * old names of keys replaced. As it is written, and with its references filled in.
+ */
 export type Filled = {
   readonly source: Source
   readonly written: Tree
   readonly filled: Tree
   readonly secrets: Secrets
+  readonly secretFiles: SecretFiles
+  /** Every file that it names was there, and could be read. */
+  readonly whole: boolean
+  /** The files that settings stand in, the main one first. */
+  readonly sheets: readonly SettingsSheet[]
+}
+
+export type ReadOptions = {
+  readonly variablesAreSecret?: boolean | undefined
+  /** Who reads the files that it names; notes which. */
+  readonly parts?: PartFiles | undefined
+  /** The files of secrets that the gateway has in use. */
+  readonly inUse?: SecretFiles | undefined
 }
 
 /** Of a text that is no YAML there is no tree, and its secrets are what looks like one. What is wrong is reported. */
@@ -20,12 +41,16 @@ export async function readFilled(
   source: Source,
   env: Environment,
   report: Report,
-  variablesAreSecret?: boolean,
+  { variablesAreSecret, parts = new PartFiles(), inUse }: ReadOptions = {},
 ): Promise<Filled | { readonly written?: undefined; readonly secrets: Secrets }> {
-  const { root, diagnostics } = readYaml(source.text)
+  const { root, diagnostics } = readYaml(source.ownText)
   report.add(...diagnostics)
   if (!root) return { secrets: gatherSecrets(undefined, source.text, []) }
-  const written = renameOldKeys(root, report)
-  const { root: filled, loose } = await fillTree(written, source, env, report, variablesAreSecret)
-  return { source, written, filled, secrets: gatherSecrets(filled, source.text, loose) }
+  const { root: together, sheets, whole, hidden } = await includeFiles(root, source, parts, report)
+  const spelt = expand(renameOldKeys(together, report), source, report)
+  // What a file would have said that was not read is not missing.
+  const written = whole ? await priceModels(spelt, { source, parts, report }) : spelt
+  const { root: filled, loose, secretFiles } = await fillTree(written, source, env, report, variablesAreSecret, inUse)
+  const secrets = gatherSecrets(filled, source.text, loose, hidden)
+  return { source, written, filled, secretFiles, secrets, whole, sheets }
 }

@@ -11,7 +11,7 @@ export type PlacedDiagnostic = {
   readonly span: Span
   readonly message: string
   readonly remedy?: string
-  readonly severity?: 'error' | 'note'
+  readonly severity?: Finding['severity']
   /** The value is usable in spite of it, so later checks go on. */
   readonly mild?: boolean
 }
@@ -35,6 +35,11 @@ export class Report {
 
   add(...diagnostics: readonly PlacedDiagnostic[]): void {
     this.#diagnostics.push(...diagnostics)
+  }
+
+  /** What another report found, in a part of this one. */
+  addBelow(path: Path, other: Report): void {
+    this.add(...other.#diagnostics.map(one => ({ ...one, path: [...path, ...one.path] })))
   }
 
   /** About the key at the path's end; where the path stops short, about the last thing that exists. */
@@ -97,7 +102,7 @@ function headOf(node: Tree): Span {
 }
 
 function isError(diagnostic: PlacedDiagnostic): boolean {
-  return diagnostic.severity !== 'note'
+  return diagnostic.severity === undefined || diagnostic.severity === 'error'
 }
 
 function isUnder(path: Path, above: Path): boolean {

@@ -1,4 +1,4 @@
-import type { Admits, Schema } from '../kit/index.ts'
+import { type Admits, keyEffects, kindWords, saleClasses, type Schema } from '../kit/index.ts'
 
 const rpm = {
   type: 'integer',
@@ -158,6 +158,79 @@ const retention = {
       description:
         'After how long a charge that needs review is voided and its hold given back, such as 24h; off: it waits for a person for ever.',
     },
+    events: {
+      type: 'string',
+      format: 'duration-or-off',
+      default: '90d',
+      description:
+        'How long events are kept, and how far back /api/events goes; what a webhook has not been told yet stays. off for ever.',
+    },
+  },
+} as const satisfies Schema
+
+const events = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'Who is told of what happens.',
+  default: {},
+  properties: {
+    webhooks: {
+      type: 'object',
+      propertyNames: { minLength: 1 },
+      default: {},
+      description: 'Receivers, by name. Each is told of every event of its kinds at least once.',
+      additionalProperties: {
+        type: 'object',
+        additionalProperties: false,
+        description: 'One that is told.',
+        required: ['url', 'kinds'],
+        properties: {
+          url: {
+            type: 'string',
+            format: 'receiver',
+            description:
+              'https://… that events are posted to; of e-mail smtps://USER:PASSWORD@HOST[:PORT], or smtp:// which turns to TLS where the server offers it. A secret: never logged, never shown.',
+          },
+          format: {
+            type: 'string',
+            enum: ['standard', 'slack', 'email'],
+            default: 'standard',
+            description: 'A signed JSON object (Standard Webhooks), a text as Slack takes it, or an e-mail.',
+          },
+          secret: {
+            type: 'string',
+            format: 'webhook-secret',
+            description: 'What `standard` is signed with: whsec_ and 24 to 64 bytes as Base64.',
+          },
+          old_secret: {
+            type: 'string',
+            format: 'webhook-secret',
+            description: 'The one before, while receivers learn the next: bodies are signed with both.',
+          },
+          kinds: {
+            type: 'array',
+            minItems: 1,
+            uniqueItems: true,
+            items: { type: 'string', enum: kindWords },
+            description: 'What it is told of: kinds, charge.* for all of a sort, or "*" for everything.',
+          },
+          allow_private: {
+            type: 'boolean',
+            default: false,
+            description:
+              'Whether its address may be one of this machine or of a private network, and may go without encryption.',
+          },
+          from: { type: 'string', format: 'mailbox', description: 'Of e-mail: whom it is from.' },
+          to: {
+            type: 'array',
+            minItems: 1,
+            uniqueItems: true,
+            items: { type: 'string', format: 'mailbox' },
+            description: 'Of e-mail: whom it is for.',
+          },
+        },
+      },
+    },
   },
 } as const satisfies Schema
 
@@ -208,6 +281,47 @@ const observability = {
   },
 } as const satisfies Schema
 
+const budgets = {
+  type: 'object',
+  additionalProperties: false,
+  default: {},
+  description: 'How budgets are renewed.',
+  properties: {
+    time_zone: {
+      type: 'string',
+      format: 'time-zone',
+      default: 'UTC',
+      description: 'By whose days and months budgets are renewed: a name of the IANA database, such as Europe/Berlin.',
+    },
+  },
+} as const satisfies Schema
+
+const budgetOf = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['amount'],
+  properties: {
+    amount: { type: 'string', format: 'money', description: 'How much, as a quoted decimal.' },
+    per: {
+      type: 'string',
+      enum: ['total', 'day', 'month'],
+      default: 'total',
+      description: 'What it is for: all there ever is, or each day or month of `budgets.time_zone`.',
+    },
+  },
+} as const satisfies Schema
+
+const limitsTogether = {
+  type: 'object',
+  additionalProperties: false,
+  minProperties: 1,
+  properties: {
+    rpm: { ...rpm, description: 'Requests in any 60 seconds; absent for no limit.' },
+    tpm: { ...tpm, description: 'Tokens in any 60 seconds; absent for no limit.' },
+    concurrency: { ...concurrency, description: 'Requests at once; absent for no limit.' },
+  },
+} as const satisfies Schema
+
 const group = {
   type: 'object',
   additionalProperties: false,
@@ -229,11 +343,27 @@ const group = {
       default: 'key',
       description: 'Whose requests and tokens count together: those of each key, or those of all keys of a user.',
     },
+    keys_max: {
+      type: 'integer',
+      minimum: 0,
+      description:
+        'Keys that each user of it may have who makes them at the console; revoked ones are not counted, administrators are not bound. Absent for as many as they like; what is set for a user goes before it.',
+    },
     multiplier: {
       type: 'string',
       format: 'factor',
       default: '1',
       description: 'Factor on token prices, as a quoted decimal; prices per image ignore it.',
+    },
+    limits_per_user: {
+      ...limitsTogether,
+      description: 'Limits of all keys of one user together, of each user of the group, beside those of each key.',
+    },
+    limits_in_all: { ...limitsTogether, description: 'Limits of all keys of the group together, beside the others.' },
+    budget: { ...budgetOf, description: 'What all keys of the group may spend together; absent for no bound.' },
+    user_budget: {
+      ...budgetOf,
+      description: 'What all keys of one user may spend together, of each user without a budget of their own.',
     },
   },
 } as const satisfies Schema
@@ -300,6 +430,92 @@ const credentialKeys = {
   },
   with: { type: 'object', description: 'What the signing plugin has to know: the keys that it names.' },
 } as const satisfies { readonly [name: string]: Schema }
+
+const vendorKey = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'One of them, by a name that stays when its secret changes.',
+  required: ['value'],
+  properties: {
+    value: {
+      type: 'string',
+      format: 'header-value',
+      description: 'What stands for {key}: "${ALPHA_KEY_1}", or "${file:/run/secrets/alpha-1}". It is secret.',
+    },
+    weight: {
+      type: 'integer',
+      minimum: 0,
+      default: 1,
+      description: 'Its share of the requests among the keys that may be asked; 0 gives it none.',
+    },
+    models: {
+      type: 'array',
+      uniqueItems: true,
+      minItems: 1,
+      items: { type: 'string', minLength: 1 },
+      description: 'The models that it serves, by our names, * for the rest of a name; absent for all.',
+    },
+    rpm: { ...rpm, description: 'Requests in any 60 seconds that it is asked with; absent for no limit.' },
+    tpm: { ...tpm, description: 'Tokens in any 60 seconds that it is asked with; absent for no limit.' },
+    concurrency: { ...concurrency, description: 'Requests at once that it is asked with; absent for no limit.' },
+    budget: {
+      type: 'object',
+      additionalProperties: false,
+      description: 'When that has been charged for what was asked with it, it is asked no more; absent for no bound.',
+      required: ['amount'],
+      properties: {
+        amount: { type: 'string', format: 'money', description: 'A quoted decimal, such as "100.00".' },
+        per: {
+          type: 'string',
+          enum: ['total', 'day', 'month'],
+          default: 'total',
+          description: 'For all of its life, or anew with each day or month of UTC.',
+        },
+      },
+    },
+  },
+} as const satisfies Schema
+
+const outcome = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'What some answers mean; of several rows the first that fits.',
+  required: ['status', 'class'],
+  properties: {
+    status: {
+      type: ['integer', 'array'],
+      minimum: 400,
+      maximum: 599,
+      minItems: 1,
+      items: { type: 'integer', minimum: 400, maximum: 599 },
+      description: 'The status of the answer, or a list of them.',
+    },
+    at: {
+      type: 'string',
+      minLength: 1,
+      description: 'Where the code stands in its JSON, such as error.code; the usual places when absent.',
+    },
+    codes: {
+      type: 'array',
+      minItems: 1,
+      items: { type: 'string', minLength: 1 },
+      description: 'Machine-readable codes of the vendor; absent where the status alone says it.',
+    },
+    class: {
+      type: 'string',
+      enum: saleClasses,
+      description:
+        "not_sold: the next key or upstream is asked. unknown: it may have been sold, and nobody else is. final: the answer is the caller's.",
+    },
+    key: {
+      type: 'string',
+      enum: keyEffects,
+      default: 'none',
+      description:
+        'What it says of the key: nothing, that it is invalid, has no credit, is limited for a while, or does not serve the model.',
+    },
+  },
+} as const satisfies Schema
 
 const upstream = {
   type: 'object',
@@ -400,6 +616,39 @@ const upstream = {
         },
       },
     },
+    keys: {
+      type: 'object',
+      minProperties: 1,
+      description:
+        'Several keys of one vendor, by names: each request is asked with one of them, which stands for {key} in the values of `credential`. One that is refused is left alone until it is good again.',
+      propertyNames: { type: 'string', minLength: 1 },
+      additionalProperties: vendorKey,
+    },
+    probe: {
+      type: 'object',
+      additionalProperties: false,
+      description: 'Of an upstream with keys: how a key that was refused is tried again, for free.',
+      properties: {
+        path: {
+          type: 'string',
+          format: 'call-path',
+          description:
+            'A path that costs nothing to GET and refuses a bad key, such as a list of models; /v1/models when absent.',
+        },
+      },
+    },
+    outcomes: {
+      type: 'array',
+      items: outcome,
+      description:
+        'Of an upstream with keys: what its refusals mean, where the table that comes with the gateway does not know.',
+    },
+    on_unknown: {
+      type: 'string',
+      enum: ['stop', 'pay_twice'],
+      description:
+        'Of an upstream with keys: what may have been sold, and did not come, is asked for nowhere else (stop, also when absent), or with the next key or upstream, which may have to be paid once more (pay_twice).',
+    },
   },
 } as const satisfies Schema
 
@@ -490,6 +739,21 @@ const candidate = {
   },
 } as const satisfies Schema
 
+const prices = {
+  type: 'object',
+  minProperties: 1,
+  description:
+    'A quoted decimal in the currency, by what it is for: a tier such as 2K; input, cached_input, output or character, each per million; second, request, search_unit, each. Absent for what the price_tables say.',
+  properties: {
+    from: {
+      type: 'string',
+      minLength: 1,
+      description: 'Name of the row of price_tables that it costs, where that is not its own; instead of all others.',
+    },
+  },
+  additionalProperties: { type: 'string', format: 'money', description: 'A quoted decimal, such as "0.04".' },
+} as const satisfies Schema
+
 const model = {
   type: 'object',
   additionalProperties: false,
@@ -504,13 +768,8 @@ const model = {
       description: 'Several that serve it: which is asked first follows from priority and weight.',
       items: candidate,
     },
-    prices: {
-      type: 'object',
-      minProperties: 1,
-      description:
-        'A quoted decimal in the currency, by what it is for: a tier such as 2K; input, cached_input, output or character, each per million; second, request, search_unit, each.',
-      additionalProperties: { type: 'string', format: 'money', description: 'A quoted decimal, such as "0.04".' },
-    },
+    routes: { type: 'string', minLength: 1, description: 'Name of one of route_sets; instead of upstreams.' },
+    prices,
     price: { type: 'string', enum: ['free'], description: 'free, for a model that costs nothing; instead of prices.' },
     limits: {
       type: 'object',
@@ -600,13 +859,100 @@ const route = {
   },
 } as const satisfies Schema
 
-export const parts = { server, retention, observability, group, upstream, family, model, route } as const
+/** Under all entries of a section; none of them has to be there. */
+function under(section: Schema, description: string): { readonly [keyword: string]: unknown } {
+  const { required: _, ...rest } = section as { readonly [keyword: string]: unknown }
+  return { ...rest, description }
+}
+
+const files = {
+  type: 'array',
+  uniqueItems: true,
+  items: { type: 'string', minLength: 1 },
+} as const satisfies Schema
+
+/** What a configuration says once for many. */
+const composition = {
+  include: {
+    ...files,
+    description:
+      'More files of settings, read as if they stood here: paths from this file on, or patterns such as models/*.yaml. A name that two of them set is refused.',
+  },
+  price_tables: {
+    ...files,
+    description:
+      'Files of prices: a model without prices costs what the first of them says of the name that its upstream has for it.',
+  },
+  defaults: {
+    type: 'object',
+    additionalProperties: false,
+    description: 'What entries of a section have that do not say it themselves.',
+    properties: {
+      upstreams: under(upstream, 'Of all upstreams.'),
+      groups: under(group, 'Of all groups.'),
+      models: under(model, 'Of all models.'),
+    },
+  },
+  route_sets: {
+    type: 'object',
+    description: 'Lists of upstreams by name, for `routes` of models.',
+    propertyNames: { minLength: 1 },
+    additionalProperties: {
+      type: 'array',
+      minItems: 1,
+      description: 'Which is asked first follows from priority and weight.',
+      items: candidate,
+    },
+  },
+  model_lists: {
+    type: 'object',
+    description: 'Models that share all but their names and prices, by a name for the list.',
+    propertyNames: { minLength: 1 },
+    additionalProperties: {
+      ...under(model, 'What all models of the list have, and which they are.'),
+      required: ['models'],
+      properties: {
+        ...model.properties,
+        models: {
+          type: ['array', 'object'],
+          description:
+            'Their names, of models that price_tables have prices for; or a mapping of each name to its prices, or to free.',
+          items: { type: 'string', minLength: 1 },
+          additionalProperties: {
+            ...prices,
+            type: ['object', 'string', 'null'],
+            pattern: '^free$',
+            description: 'Prices of the model as in models.NAME.prices, or free.',
+          },
+        },
+      },
+    },
+  },
+} as const
+
+export const parts = {
+  server,
+  retention,
+  budgets,
+  events,
+  observability,
+  group,
+  upstream,
+  family,
+  model,
+  route,
+  composition,
+} as const
 
 export type ServerSettings = Admits<typeof server>
 export type RetentionSettings = Admits<typeof retention>
+export type EventSettings = Admits<typeof events>
 export type ObservabilitySettings = Admits<typeof observability>
+export type BudgetsSettings = Admits<typeof budgets>
 export type GroupSettings = Admits<typeof group>
 export type UpstreamSettings = Admits<typeof upstream>
+export type VendorKeySettings = Admits<typeof vendorKey>
+export type OutcomeSettings = Admits<typeof outcome>
 export type FamilySettings = Admits<typeof family>
 export type CallSettings = Admits<typeof call>
 export type ForwardSettings = Admits<typeof forwardRule>

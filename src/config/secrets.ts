@@ -1,4 +1,5 @@
 import { isSecretName } from '../kit/index.ts'
+import { findAddressSecrets } from './address-secrets.ts'
 import { scalarsOf, type Path, type Span, type Tree } from './tree.ts'
 
 /** What must not be shown, and where it stands. */
@@ -33,9 +34,13 @@ const cover = '***'
 
 /** True where a scalar is secret by where it stands: a credential's value, fixed headers, addresses that hold a password. */
 export function isSecretPlace(path: Path): boolean {
+  // What is laid under all entries is as secret as theirs.
+  if (path[0] === 'defaults') return isSecretPlace([path[1] ?? '', '', ...path.slice(2)])
   const [top, , part] = path
   if (top === 'upstreams' && (part === 'headers' || part === 'query')) return true
   if (top === 'observability' && part === 'headers') return true
+  if (top === 'upstreams' && part === 'keys' && path.length === 5 && path[4] === 'value') return true
+  if (top === 'events' && path[3] === 'url') return true
   if (part === 'calls' && isSecretName(String(path.at(-1)))) return true
   if (top === 'upstreams' && part === 'credential') return isSecretOfCredential(path.slice(3))
   return path.some(step => typeof step === 'string' && secretName.test(step)) && top !== 'models' && top !== 'groups'
@@ -58,10 +63,15 @@ const nameOnly = /\$\{(?:file:[^}]*|\w+(?::[-?])?)\}?/g
 
 /**
  * The secrets of a tree whose references have been filled in.
- * `text` is the file's; `loose` are the values that references in secret scalars were filled with.
+ * `hidden` are parts of the text of which nothing is known. `text` is the file's; `loose` are the values that references in secret scalars were filled with.
  */
-export function gatherSecrets(root: Tree | undefined, text: string, loose: readonly string[]): Secrets {
-  const spans: Span[] = []
+export function gatherSecrets(
+  root: Tree | undefined,
+  text: string,
+  loose: readonly string[],
+  hidden: readonly Span[] = [],
+): Secrets {
+  const spans: Span[] = [...hidden]
   const values = new Set<string>()
   if (root) {
     for (const [scalar] of scalarsOf(root)) {
@@ -79,7 +89,7 @@ export function gatherSecrets(root: Tree | undefined, text: string, loose: reado
     let masked = text
     for (const secret of known) masked = masked.replaceAll(secret, write)
     for (const look of looksSecret) masked = masked.replace(look, write)
-    return maskPasswords(masked, write)
+    return maskAddresses(masked, write)
   }
   return {
     spans,
@@ -99,25 +109,39 @@ function hiddenParts({ start, end }: Span, text: string): Span[] {
   return [...parts, { start: from, end }]
 }
 
-/** An address without the password in it, which may itself hold an `@`: it ends at the last one. */
-export function withoutPassword(url: string): string {
-  for (const { start, end } of findPasswords(url, blank)) return url.slice(0, start) + cover + url.slice(end)
-  return url
+/** An address without what is secret in it. A password may itself hold an `@`: it ends at the last one. */
+export function withoutSecrets(url: string): string {
+  const [password] = findPasswords(url, blank)
+  const open = password === undefined ? url : coverSpans(url, [password], () => cover)
+  return coverSpans(open, findAddressSecrets(open), () => cover)
 }
 
-function maskPasswords(text: string, write: (secret: string) => string): string {
+/** Strikes out what is secret in every address of a text. */
+export function maskAddresses(text: string, write: (secret: string) => string): string {
+  const open = coverSpans(text, findPasswords(text, blankOrQuote), write)
+  return coverSpans(open, findAddressSecrets(open), write)
+}
+
+/** `spans` in the order of the text, none within another. */
+function coverSpans(text: string, spans: Iterable<Span>, write: (secret: string) => string): string {
   const parts: string[] = []
   let done = 0
-  for (const { start, end } of findPasswords(text, blankOrQuote)) {
+  for (const { start, end } of spans) {
+    if (start < done) continue
     parts.push(text.slice(done, start), write(text.slice(start, end)))
     done = end
   }
   return done === 0 ? text : parts.join('') + text.slice(done)
 }
 
-export function hasPassword(text: string): boolean {
-  for (const _ of findPasswords(text, blank)) return true
-  return false
+/** What is secret in an address, by itself. */
+export function secretsIn(url: string): readonly string[] {
+  return [...findPasswords(url, blank), ...findAddressSecrets(url)].map(({ start, end }) => url.slice(start, end))
+}
+
+/** Whether an address has a password in it, or a parameter of secrets in its query. */
+export function hasSecret(text: string): boolean {
+  return secretsIn(text).length > 0
 }
 
 /** Of addresses: what stands between a user's colon and the last `@` before what ends it. */

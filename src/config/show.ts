@@ -1,6 +1,8 @@
+import { PartFiles, type PartTexts } from './compose/part-files.ts'
 import type { Environment } from './environment.ts'
 import { readFilled } from './read-filled.ts'
 import { Report } from './report.ts'
+import { maskAddresses } from './secrets.ts'
 import { Source } from './source.ts'
 import { type TracedValue, traceValues } from './trace-values.ts'
 import type { Span } from './tree.ts'
@@ -12,14 +14,24 @@ export type ShownConfig = { readonly text: string; readonly origins: readonly Tr
 const coverInText = '•••'
 
 /** Shows a configuration without what is secret in it. Values that cannot be filled in are left out. */
-export async function showConfig(file: string, given: string, env: Environment): Promise<ShownConfig> {
+export async function showConfig(
+  file: string,
+  given: string,
+  env: Environment,
+  parts?: PartTexts,
+): Promise<ShownConfig> {
   const source = new Source(file, given.replace(/^\uFEFF/, ''))
-  const read = await readFilled(source, env, new Report(source))
+  const read = await readFilled(source, env, new Report(source), { parts: new PartFiles(parts) })
   const { secrets } = read
-  if (!read.written) return { text: secrets.mask(source.text), origins: [] }
-  const covered = coverSpans(source.text, secrets.spans)
+  if (!read.written) return { text: secrets.mask(source.ownText), origins: [] }
+  const end = source.ownText.length
+  const covered = coverSpans(
+    source.ownText,
+    secrets.spans.filter(span => span.end <= end),
+  )
   // What is commented out is no value, and may be an old credential all the same.
-  const text = covered.replaceAll(/(?<=^|\s)#.*$/gm, comment => secrets.mask(comment))
+  const commented = covered.replaceAll(/(?<=^|\s)#.*$/gm, comment => secrets.mask(comment))
+  const text = maskAddresses(commented, secret => (secret.startsWith('${') ? secret : coverInText))
   return { text, origins: traceValues(read, env) }
 }
 

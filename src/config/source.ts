@@ -1,20 +1,73 @@
 import type { Origin } from '../kit/index.ts'
 
-/** A file's text with its lines found; lines and columns count from 1, columns in UTF-16 units as editors count them. */
+/** A text among those of a source. */
+export type Sheet = { readonly file: string; readonly start: number; readonly end: number }
+
+/**
+ * A file's text with its lines found, and those of the files that belong to it behind one another: one row of offsets for
+ * all, so that whatever was read has a place. Lines and columns count from 1, columns in UTF-16 units as editors count them.
+ */
 export class Source {
   readonly file: string
-  readonly text: string
-  readonly #lineStarts: number[] = [0]
+  #text: string
+  readonly #lineStarts: number[] = []
+  readonly #sheets: (Sheet & { readonly firstLine: number })[] = []
 
   constructor(file: string, text: string) {
     this.file = file
-    this.text = text
-    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) this.#lineStarts.push(at + 1)
+    this.#text = text
+    this.#takeIn(file, 0)
+  }
+
+  /** All texts. */
+  get text(): string {
+    return this.#text
+  }
+
+  /** That of the file itself. */
+  get ownText(): string {
+    return this.#text.slice(0, this.#sheets[0]?.end)
+  }
+
+  /** Takes in the text of another file. @returns the offset at which it begins */
+  add(file: string, text: string): number {
+    const start = this.#text.length + 1
+    this.#text += `\n${text}`
+    this.#takeIn(file, start)
+    return start
+  }
+
+  #takeIn(file: string, start: number): void {
+    this.#sheets.push({ file, start, end: this.#text.length, firstLine: this.#lineStarts.length })
+    this.#lineStarts.push(start)
+    for (let at = this.#text.indexOf('\n', start); at !== -1; at = this.#text.indexOf('\n', at + 1))
+      this.#lineStarts.push(at + 1)
   }
 
   /** The place of an offset; past the end is the end. */
   locate(offset: number): Origin {
-    const at = Math.min(offset, this.text.length)
+    const at = Math.min(offset, this.#text.length)
+    const line = this.#lineOf(at)
+    const { file, firstLine } = this.sheetOf(at)
+    return { file, line: line - firstLine + 1, col: at - (this.#lineStarts[line] as number) + 1 }
+  }
+
+  sheetOf(offset: number): Sheet & { readonly firstLine: number } {
+    return this.#sheets.findLast(sheet => sheet.start <= offset) as Sheet & { readonly firstLine: number }
+  }
+
+  /** Where the line of an offset begins and ends, its line break left out. */
+  lineSpanAt(offset: number): { readonly start: number; readonly end: number } {
+    const at = Math.min(offset, this.#text.length)
+    const line = this.#lineOf(at)
+    const start = this.#lineStarts[line] as number
+    const next = this.#lineStarts[line + 1]
+    let end = next === undefined ? this.#text.length : next - 1
+    if (end > start && this.#text[end - 1] === '\r') end--
+    return { start, end }
+  }
+
+  #lineOf(at: number): number {
     let low = 0
     let high = this.#lineStarts.length - 1
     while (low < high) {
@@ -22,15 +75,6 @@ export class Source {
       if ((this.#lineStarts[middle] as number) <= at) low = middle
       else high = middle - 1
     }
-    return { file: this.file, line: low + 1, col: at - (this.#lineStarts[low] as number) + 1 }
-  }
-
-  /** Where a line begins and ends, its line break left out. */
-  lineSpan(line: number): { readonly start: number; readonly end: number } {
-    const start = this.#lineStarts[line - 1] ?? this.text.length
-    const next = this.#lineStarts[line]
-    let end = next === undefined ? this.text.length : next - 1
-    if (end > start && this.text[end - 1] === '\r') end--
-    return { start, end }
+    return low
   }
 }

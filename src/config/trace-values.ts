@@ -10,6 +10,8 @@ export type TracedValue = {
   readonly value: string
   /** Null for a default that the file does not mention. */
   readonly line: number | null
+  /** The file that it stands in; null for a default. */
+  readonly file: string | null
   readonly col: number | null
   /** `default`: of the schema, or of a reference that has one and whose variable is not set. */
   readonly from: 'file' | 'environment' | 'default'
@@ -41,6 +43,7 @@ export function traceSettings(settings: unknown, read: Filled, env: Environment)
         path: formatPath(path),
         value: typeof value === 'string' ? value : JSON.stringify(value),
         line: at?.line ?? null,
+        file: at?.file ?? null,
         col: at?.col ?? null,
         from: at ? 'file' : 'default',
         references: [],
@@ -63,10 +66,11 @@ function traceScalar(
   env: Environment,
 ): TracedValue {
   const { node } = findNode(written, path)
-  const { line, col } = source.locate(scalar.span.start)
+  const { file, line, col } = source.locate(scalar.span.start)
   return {
     path: secrets.mask(formatPath(path)),
     value: scalar.secret ? cover : secrets.mask(String(scalar.value)),
+    file,
     line,
     col,
     ...sourceOf(node.kind === 'scalar' ? node.value : null, env),

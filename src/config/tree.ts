@@ -75,6 +75,36 @@ export function mapScalars(tree: Tree, change: (scalar: ScalarTree, path: Path) 
   return { ...tree, entries }
 }
 
+/** The tree of a text that begins at an offset of a longer one. */
+export function shiftTree(tree: Tree, by: number): Tree {
+  const span = shiftSpan(tree.span, by)
+  if (tree.kind === 'scalar') return { ...tree, span }
+  if (tree.kind === 'list') return { ...tree, span, elements: tree.elements.map(element => shiftTree(element, by)) }
+  const entries = tree.entries.map(({ key, keySpan, value }) => {
+    return { key, keySpan: shiftSpan(keySpan, by), value: shiftTree(value, by) }
+  })
+  return { ...tree, span, entries }
+}
+
+export function shiftSpan({ start, end }: Span, by: number): Span {
+  return { start: start + by, end: end + by }
+}
+
+/** The entry of a mapping. */
+export function entryOf(tree: Tree | undefined, key: string): Entry | undefined {
+  return tree?.kind === 'map' ? tree.entries.find(entry => entry.key === key) : undefined
+}
+
+/** The mapping with an entry in the place of the one of its name, or behind all. */
+export function withEntry(map: MapTree, entry: Entry): MapTree {
+  const at = map.entries.findIndex(({ key }) => key === entry.key)
+  return { ...map, entries: at === -1 ? [...map.entries, entry] : map.entries.with(at, entry) }
+}
+
+export function withoutEntries(map: MapTree, ...keys: readonly string[]): MapTree {
+  return { ...map, entries: map.entries.filter(({ key }) => !keys.includes(key)) }
+}
+
 /** Every scalar with its path, in the order written. */
 export function* scalarsOf(tree: Tree, path: Path = []): Generator<readonly [ScalarTree, Path]> {
   if (tree.kind === 'scalar') yield [tree, path]

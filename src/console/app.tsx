@@ -1,7 +1,9 @@
+import type { VNode } from 'preact'
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso'
 import { useEffect } from 'preact/hooks'
 import { askSession, sessionState } from './api/session.ts'
 import { queryText } from './api/call.ts'
+import type { Duty } from './api/shapes.ts'
 import { Door } from './frame/door.tsx'
 import { Frame } from './frame/frame.tsx'
 import { FaultPage } from './frame/fault-page.tsx'
@@ -58,28 +60,28 @@ function Doorway() {
       </p>
     )
   if (state.kind === 'out') return <Door>{path === '/console/setup' ? <Setup /> : <Login />}</Door>
-  const admin = state.session.user.role === 'admin'
+  const routes = otherRoutes.flatMap(([duty, route]) => (state.session.may.includes(duty) ? [route] : []))
   return (
     <Frame session={state.session}>
       <Router>
         <Route path="/console" component={Overview} />
         <Route path="/console/tokens/:id?" component={Tokens} />
         <Route path="/console/logs/:id?" component={Logs} />
-        <Route path="/console/playground" component={Playground} />
         <Route path="/console/models" component={Models} />
         <Route path="/console/account" component={Account} />
-        {admin ? adminRoutes : []}
+        {routes}
         <Route default component={Nowhere} />
       </Router>
     </Frame>
   )
 }
 
-const adminRoutes = [
-  <Route key="users" path="/console/users" component={Users} />,
-  <Route key="config" path="/console/config" component={Config} />,
-  <Route key="audit" path="/console/audit" component={Audit} />,
-  <Route key="system" path="/console/system" component={System} />,
+const otherRoutes: readonly (readonly [Duty, VNode])[] = [
+  ['keys', <Route key="playground" path="/console/playground" component={Playground} />],
+  ['readers', <Route key="users" path="/console/users" component={Users} />],
+  ['operators', <Route key="config" path="/console/config" component={Config} />],
+  ['readers', <Route key="audit" path="/console/audit" component={Audit} />],
+  ['operators', <Route key="system" path="/console/system" component={System} />],
 ]
 
 /** Only an address of the console itself is gone back to. */

@@ -14,6 +14,11 @@ import type { AnswerHead, Call, Sink } from './call-request.ts'
 import { fail } from './errors.ts'
 import { HeardBody } from './heard-body.ts'
 import { strikeOut } from './redact.ts'
+import { readRefusal, type Refusal } from './vendor-keys/judge.ts'
+import { retryAfterMs } from './verdict.ts'
+
+/** Of a refusal no more is looked at. */
+const refusalBytesMax = 65_536
 
 /** A request that has been sent, with what opens its answer. */
 export type Sent = {
@@ -44,6 +49,8 @@ export class Conversation implements Call, Asker {
   readonly #heard: HeardBody[] = []
   #goOn: (() => void) | undefined
   #isPaused = false
+  /** What its requests have been refused with, where that is asked for. */
+  readonly #refused: { readonly status: number; readonly wait: number | undefined; readonly body: Buffer[] }[] = []
 
   constructor(
     converse: Converse,
@@ -75,6 +82,16 @@ export class Conversation implements Call, Asker {
 
   get isSent(): boolean {
     return this.#isSent
+  }
+
+  /** How many of its requests an upstream may have taken. */
+  get asked(): number {
+    return [...this.#calls].filter(call => call.reach !== 'untouched').length
+  }
+
+  /** Of an upstream with keys: what its requests have been refused with. */
+  get refusals(): readonly Refusal[] {
+    return this.#refused.map(({ status, wait, body }) => readRefusal(status, Buffer.concat(body), wait))
   }
 
   get reach(): Reach {
@@ -123,7 +140,16 @@ export class Conversation implements Call, Asker {
     if (this.#over) body.cut(this.#over)
     // What was packed says by itself where it ends.
     const endUnknown = head.endsWithConnection && head.codings.length === 0
-    return { status: head.status, headers: plain(head.headers), body, ...(endUnknown && { endUnknown }) }
+    const headers = plain(head.headers)
+    const isJudged = this.upstream.key !== undefined && head.status >= 400
+    const heard = isJudged ? this.#remember(head, body) : body
+    return { status: head.status, headers, body: heard, ...(endUnknown && { endUnknown }) }
+  }
+
+  #remember({ status, headers }: AnswerHead, body: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+    const refused = { status, wait: retryAfterMs(headers['retry-after'], this.#clock.now()), body: [] as Buffer[] }
+    this.#refused.push(refused)
+    return keepCopy(body, refused.body)
   }
 
   async sleep(ms: number): Promise<void> {
@@ -216,6 +242,16 @@ export class Conversation implements Call, Asker {
 }
 
 const ignore = (): void => undefined
+
+/** What is read of a refusal is kept too, as much of it as its readers want. */
+async function* keepCopy(body: AsyncIterable<Buffer>, kept: Buffer[]): AsyncGenerator<Buffer> {
+  let bytes = 0
+  for await (const chunk of body) {
+    if (bytes < refusalBytesMax) kept.push(Buffer.from(chunk))
+    bytes += chunk.length
+    yield chunk
+  }
+}
 
 async function* nothing(): AsyncGenerator<Buffer> {}
 

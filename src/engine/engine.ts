@@ -6,6 +6,7 @@ import {
   type Clock,
   type Connect,
   type Converse,
+  type Counters,
   type Dialect,
   type Exchange,
   Failure,
@@ -21,13 +22,16 @@ import {
   type Question,
   type Reply,
   type Random,
+  type KeyStanding,
   type Reach,
   Roster,
   type SignerHost,
   Slots,
   type StoredAnswer,
   type Target,
+  tokenUseSlot,
   type Upstream,
+  type VendorKey,
   withoutLength,
 } from '../kit/index.ts'
 import { ByteBudget, ByteClaim } from '../wire/index.ts'
@@ -54,6 +58,10 @@ import { findTarget } from './target.ts'
 import { toRequest } from './question.ts'
 import { type AnswerHead, type Call, type SignerOf, Transport } from './transport.ts'
 import { type LongTurn, Stopwatch, Turns } from './turns.ts'
+import { JudgedCall } from './vendor-keys/judged-call.ts'
+import type { KeyAttempt, Verdict } from './vendor-keys/key-attempt.ts'
+import { probe, type Probed } from './vendor-keys/probe.ts'
+import { VendorKeys } from './vendor-keys/vendor-keys.ts'
 import { isDefiniteRefusal, retryAfterMs, saysNo } from './verdict.ts'
 
 /** A route that the gateway answers by itself. */
@@ -90,6 +98,10 @@ export type EngineParts = {
   /** Who signs for an upstream. */
   readonly signerOf?: SignerOf
   readonly log: Log
+  /** Where the limits of upstreams' keys are counted; without it they are not. */
+  readonly counters?: Pick<Counters, 'take' | 'settle'>
+  /** Told of each upstream's key whose standing has changed. */
+  readonly keyChanged?: (standing: KeyStanding, before: KeyStanding | undefined) => void
   /** How slow callers may be; for tests of it, which have no minutes. */
   readonly callers?: { readonly bodyPace?: BodyPace; readonly writeIdleMs?: number }
 }
@@ -100,6 +112,8 @@ export class Engine {
   readonly #transport: Transport
   readonly #budget = new ByteBudget()
   readonly #breaker = new CircuitBreaker()
+  /** Of upstreams with several keys: which are asked, and how they stand. */
+  readonly vendorKeys: VendorKeys
   readonly #patience: Deadlines
   readonly #bodyPatience: BodyPatience
   readonly #turns: Turns
@@ -124,6 +138,8 @@ export class Engine {
     this.#patience = new Deadlines(clock)
     this.#bodyPatience = { deadlines: new Deadlines(clock), pace: parts.callers?.bodyPace ?? bodyPace }
     this.#transport = new Transport(url => parts.resolveUrl(url), clock, parts.connect, parts.signerOf)
+    const { random, log, counters, keyChanged: onChange } = parts
+    this.vendorKeys = new VendorKeys({ clock, random, log, counters, onChange })
     this.#turns = new Turns(clock, turn => {
       parts.turnWasLong?.(turn)
       const { request, step, ms } = turn
@@ -288,6 +304,11 @@ export class Engine {
     }
   }
 
+  /** Tries a key at what costs nothing. Never rejects. */
+  probe(key: VendorKey): Promise<Probed> {
+    return probe(key, { clock: this.#parts.clock, send: request => this.#transport.sendAlone(request) })
+  }
+
   #converse(
     ex: Exchange,
     target: Target,
@@ -349,18 +370,23 @@ export class Engine {
       const tried = i === 0 ? target : withCandidate(target, state.order[i] as Candidate)
       state.target = tried
       const isLast = i === state.order.length - 1
-      const shaping = this.#shape(state, ex, tried, isLast)
-      const out = isPromise(shaping) ? await stopwatch.wait('request', shaping) : shaping
-      if (!out) continue
-      const head = await this.#ask(state, ex, tried, out, isLast)
+      let head: AnswerHead | undefined
+      if (tried.upstream.keys) head = await this.#askWithKeys(state, ex, tried, isLast)
+      else {
+        const shaping = this.#shape(state, ex, tried, isLast)
+        const out = isPromise(shaping) ? await stopwatch.wait('request', shaping) : shaping
+        if (!out) continue
+        head = await this.#ask(state, ex, tried, out, isLast)
+      }
       if (!head) continue
-      const relaying = this.#relay(state, ex, tried, head)
+      const relaying = this.#relay(state, ex, state.target, head)
       const relay = isPromise(relaying) ? await stopwatch.wait('answer', relaying) : relaying
       relay.start()
       stopwatch.stop('answer')
       const relayed = await relay.done
       stopwatch.start()
-      return outcomeOf(state.res, head.status, relayed)
+      const outcome = outcomeOf(state.res, head.status, relayed)
+      return state.inDoubt && outcome.reach === 'refused' ? { ...outcome, reach: 'unknown' } : outcome
     }
     throw new Error('the last attempt neither answered nor failed')
   }
@@ -390,6 +416,7 @@ export class Engine {
     if (this.#stopped) throw this.#stopped
     const { upstream } = target
     this.#breaker.began(upstream, this.#parts.clock.tick())
+    state.keys?.sent()
     const traced = this.#parts.trace?.began(ex, upstream.name)
     const converse = state.running.pipeline.onAsk(ex, out, target)
     if (converse)
@@ -443,6 +470,126 @@ export class Engine {
     }
     state.stopwatch.start()
     return this.#accept(state, ex, upstream, head, clock.tick() - sentTick, isLast) ? head : undefined
+  }
+
+  /**
+   * Asks one upstream with one of its keys after another, until one is served. What was not sold goes to the next key at
+   * once; what may have been sold goes nowhere, unless the operator pays twice. Undefined when another upstream is to be asked.
+   * @throws Failure upstream_credentials, upstream_limited where none is left
+   */
+  async #askWithKeys(
+    state: RequestState,
+    ex: Exchange,
+    target: Target,
+    isLast: boolean,
+  ): Promise<AnswerHead | undefined> {
+    const tokens = ex.slots.get(tokenUseSlot)?.estimate ?? 0
+    const attempt = this.vendorKeys.attempt(target.upstream, target.model.name, ex.id, tokens)
+    state.keys = attempt
+    let refused: AnswerHead | undefined
+    let verdict: Verdict = 'next_key'
+    while (verdict === 'next_key') {
+      const upstream = await state.stopwatch.wait('request', attempt.next())
+      if (!upstream) break
+      if (refused) this.#passOver(state, attempt.isInDoubt)
+      refused = undefined
+      const tried = { ...target, upstream }
+      state.target = tried
+      const shaping = this.#shape(state, ex, tried, isLast)
+      const out = isPromise(shaping) ? await state.stopwatch.wait('request', shaping) : shaping
+      if (!out) return this.#endAttempt(state)
+      const asked = await this.#askJudged(state, ex, tried, out)
+      verdict = asked.verdict
+      if (verdict === 'take') return asked.head
+      refused = asked.head
+      // What was read as it came cannot be sent again.
+      if (out.body.kind === 'stream' && asked.call.reach !== 'untouched') verdict = 'next_upstream'
+    }
+    if (isLast && refused && attempt.isLastShown) return refused
+    if (refused) this.#passOver(state, attempt.isInDoubt)
+    state.inDoubt ||= attempt.isInDoubt
+    if (isLast) throw attempt.failure
+    const { code } = attempt.failure
+    this.#parts.log.warn({ request: ex.id, upstream: target.upstream.name, code }, 'no key is left; the next is asked')
+    return this.#endAttempt(state)
+  }
+
+  /** Its keys are asked no more for this request. */
+  #endAttempt(state: RequestState): undefined {
+    state.keys?.end({ kind: 'answered', status: 0, reach: 'refused' }, undefined)
+    state.keys = undefined
+  }
+
+  /** The answer of the key before is nobody's. */
+  #passOver(state: RequestState, isInDoubt: boolean): void {
+    if (!isInDoubt) state.refused = state.call
+    state.inDoubt ||= isInDoubt
+    state.call?.abort(fail('upstream_cut', { reason: 'another key or upstream is asked' }))
+  }
+
+  /** Asks with one key, and judges what comes. @throws what ends the exchange */
+  async #askJudged(
+    state: RequestState,
+    ex: Exchange,
+    target: Target,
+    out: Outbound,
+  ): Promise<{ readonly call: Call; readonly verdict: Verdict; readonly head: AnswerHead | undefined }> {
+    const { clock } = this.#parts
+    const { upstream } = target
+    const attempt = state.keys as KeyAttempt
+    const sent = this.#send(state, ex, target, out)
+    const call = new JudgedCall(sent, clock, sent instanceof Conversation ? sent : undefined)
+    const sentTick = clock.tick()
+    const waiting = createPatience(ex, state.res, this.#patience)
+    if (waiting) this.#patience.watch(waiting)
+    state.asks(call, out)
+    let head: AnswerHead
+    state.stopwatch.stop('request')
+    try {
+      head = await call.head
+    } catch (error) {
+      state.stopwatch.start()
+      this.#noHead(ex, upstream, sentTick, error)
+      const verdict = attempt.lost(error, call.reach === 'untouched')
+      if (verdict === 'take') throw error
+      state.inDoubt ||= attempt.isInDoubt
+      const { code } = error as Failure
+      this.#parts.log.warn({ request: ex.id, ...namesOf(upstream), code }, 'a key could not be asked; the next is')
+      return { call, verdict, head: undefined }
+    } finally {
+      if (waiting) this.#patience.forget(waiting)
+    }
+    state.stopwatch.start()
+    return { call, verdict: this.#judge(state, ex, upstream, call, head, clock.tick() - sentTick), head }
+  }
+
+  #judge(
+    state: RequestState,
+    ex: Exchange,
+    upstream: Upstream,
+    { judgement }: JudgedCall,
+    head: AnswerHead,
+    tookMs: number,
+  ): Verdict {
+    const { clock, log } = this.#parts
+    const { status } = head
+    const attempt = state.keys as KeyAttempt
+    this.#parts.upstreamAnswered(upstream.name, status, tookMs)
+    this.#parts.trace?.answered(ex, status)
+    // That one key is limited says nothing of the upstream.
+    const isAble = !saysNo(status) || (judgement !== undefined && judgement.key !== 'none')
+    if (isAble) this.#breaker.succeeded(upstream)
+    else this.#breaker.failed(upstream, clock.tick(), retryAfterMs(head.headers['retry-after'], clock.now()))
+    if (!judgement) {
+      attempt.succeeded()
+      return 'take'
+    }
+    const verdict = attempt.refused(judgement)
+    if (verdict !== 'take') {
+      const answer = judgement.code
+      log.warn({ request: ex.id, ...namesOf(upstream), answer }, 'a key was refused; the next is asked')
+    }
+    return verdict
   }
 
   #noHead(ex: Exchange, upstream: Upstream, sentTick: number, error: unknown): void {
@@ -646,6 +793,7 @@ export class Engine {
 
   #end(state: RequestState, outcome: Outcome): undefined {
     const { ex } = state
+    if (state.keys) state.keys.end(outcome, ex?.slots.get(tokenUseSlot))
     state.letGo()
     if (ex) this.#parts.record(toLogRow(state, ex, outcome, this.#parts.clock.tick() - state.startedTick), ex)
   }
@@ -655,8 +803,10 @@ export class Engine {
  * How far the request came: what one upstream has refused is not untouched because the next could not be reached, and is
  * not in doubt because the next was not asked at all.
  */
-function reachOf({ call, refused }: RequestState): Reach {
+function reachOf({ call, refused, inDoubt }: RequestState): Reach {
   const reach = call?.reach ?? 'untouched'
+  // Somebody before may have sold it.
+  if (inDoubt) return reach === 'untouched' || call === refused ? 'unknown' : reach
   return refused && (call === refused || reach === 'untouched') ? 'refused' : reach
 }
 
@@ -687,6 +837,10 @@ function outcomeOf(res: ServerResponse, status: number, relayed: Relayed): Outco
   if (failure && !res.headersSent && !res.destroyed) throw failure
   const reach = relayed.complete ? answered : 'truncated'
   return { kind: 'cut', by, status, reach, ...(failure && { failure }) }
+}
+
+function namesOf({ name, key }: Upstream) {
+  return { upstream: name, key }
 }
 
 function withCandidate(target: Target, candidate: Candidate): Target {

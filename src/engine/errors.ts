@@ -102,6 +102,17 @@ export const errors = {
     type: server,
     text: 'The request could not be signed for the upstream ({why}). Nothing was sent to it.',
   },
+  upstream_credentials: {
+    status: 502,
+    type: server,
+    text: "The gateway's own keys for the upstream '{upstream}' are refused, spent or suspended; yours is not at fault. Nothing was sold. Tell whoever runs the gateway.",
+    retry: false,
+  },
+  upstream_limited: {
+    status: 429,
+    type: 'requests',
+    text: "Every key of the gateway for the upstream '{upstream}' has reached a limit. Nothing was sold; try again in {seconds} s.",
+  },
   upstream_connect_timeout: {
     status: 504,
     type: server,

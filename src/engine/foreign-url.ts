@@ -1,6 +1,7 @@
-import { lookup, type LookupAddress, type LookupAllOptions } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
-import { type HostPattern, isHostOf, isPublicAddress, plainHost } from '../kit/index.ts'
+import { AddressRefused, guardedLookup, type HostPattern, isHostOf, plainHost } from '../kit/index.ts'
+
+export { AddressRefused, guardedLookup, type Resolve } from '../kit/index.ts'
 
 /** What of an upstream's answers may be asked. */
 export type ForeignRule = {
@@ -49,44 +50,6 @@ export function checkForeign(text: string, { own, hosts }: ForeignRule): Foreign
 
 function refused(why: string): ForeignVerdict {
   return { kind: 'refused', why }
-}
-
-/** A name led where nothing of an answer may lead. */
-export class AddressRefused extends Error {
-  readonly code = 'EADDRREFUSED'
-  readonly host: string
-
-  constructor(host: string) {
-    super(`${host} is no place of the open internet`)
-    this.host = host
-  }
-}
-
-/** `dns.lookup` for all addresses of a name. */
-export type Resolve = (
-  name: string,
-  options: LookupAllOptions,
-  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
-) => void
-
-/**
- * What a socket resolves its name by. The name is resolved once, all that comes out has to be of the open internet, and what
- * is judged is what is dialled: a second answer is never asked for.
- */
-export function guardedLookup(
-  resolve: Resolve = lookup,
-  isAllowed: (address: string) => boolean = isPublicAddress,
-): LookupFunction {
-  return (name, options, done) => {
-    resolve(name, { ...options, all: true }, (error, addresses) => {
-      const [first] = addresses ?? []
-      if (error || !first) return done(error ?? new AddressRefused(name), '', 0)
-      if (!addresses.every(({ address }) => isIP(address) !== 0 && isAllowed(address)))
-        return done(new AddressRefused(name), '', 0)
-      if (options.all === true) done(null, addresses)
-      else done(null, first.address, first.family)
-    })
-  }
 }
 
 /**

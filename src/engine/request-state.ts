@@ -7,6 +7,7 @@ import { answerHeaders } from './respond.ts'
 import type { Router } from './router.ts'
 import type { Call } from './transport.ts'
 import type { Stopwatch } from './turns.ts'
+import type { KeyAttempt } from './vendor-keys/key-attempt.ts'
 
 /** Answers whose callers have left and that are still read, at most. */
 const detachedMax = 64
@@ -46,6 +47,10 @@ export class RequestState implements Member, Answering {
   call: Call | undefined
   /** The last call that its upstream refused, and that another upstream was to follow. */
   refused: Call | undefined
+  /** Its way through the keys of an upstream that has several. */
+  keys: KeyAttempt | undefined
+  /** An upstream that may have sold it was followed by another: `on_unknown: pay_twice`. */
+  inDoubt = false
   /** The caller has left and the answer is read on. */
   detached = false
   /** The model's upstreams, in the order in which they are tried. */

@@ -26,7 +26,10 @@ export function planJob(
 ): { readonly ex: Exchange; readonly target: Target } {
   const route = plan.routes.find(one => one.operation === job.operation && one.serve === undefined)
   const model = plan.models.get(job.model)
-  const candidate = model?.upstreams.find(one => one.upstream.name === job.upstream)
+  const candidate = withKeyOf(
+    job,
+    model?.upstreams.find(one => one.upstream.name === job.upstream),
+  )
   const dialect = route && dialectOf(route.dialect, noHead)
   if (!route || !model || !candidate || !dialect)
     throw fail('job_unplanned', { model: job.model, upstream: job.upstream })
@@ -49,6 +52,14 @@ export function planJob(
     },
     target: targetOf(model, candidate),
   }
+}
+
+/** The upstream with the key that the job was asked with: no other knows of it. Undefined where that is gone. */
+function withKeyOf({ vendorKey = null }: Job, candidate: Candidate | undefined): Candidate | undefined {
+  const { keys } = candidate?.upstream ?? {}
+  if (!candidate || (!keys && vendorKey === null)) return candidate
+  const key = keys?.find(one => one.name === vendorKey)
+  return key && { ...candidate, upstream: key.upstream }
 }
 
 /** Nobody asks. */

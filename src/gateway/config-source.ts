@@ -1,12 +1,19 @@
 import { readFile } from 'node:fs/promises'
-import { loadPlan, showConfig } from '../config/index.ts'
+import { loadPlan, type LoadRequest, showConfig } from '../config/index.ts'
 import type { AnyPlugin, Plan } from '../kit/index.ts'
 import { ConfigError } from './config-error.ts'
 import { knownNames } from './known-names.ts'
 import { pluginFinder } from './plugin-finder.ts'
 
 /** Where to read the configuration: a file, or a text that stands for one. */
-export type GatewayConfig = string | { readonly text: string; readonly file?: string }
+export type GatewayConfig =
+  | string
+  | {
+      readonly text: string
+      readonly file?: string
+      /** The texts of the files that it names, by absolute path; read where absent. */
+      readonly parts?: { readonly [path: string]: string }
+    }
 
 /** Variables of the environment, by name. */
 export type Environment = { readonly [name: string]: string | undefined }
@@ -26,8 +33,10 @@ export class ConfigSource {
   }
 
   /** Who gives a text may put another one there, as somebody saves a file. */
-  get #text(): string | undefined {
-    return typeof this.#config === 'object' ? this.#config.text : undefined
+  get #content(): Pick<LoadRequest, 'text' | 'parts'> {
+    if (typeof this.#config !== 'object') return {}
+    const { text, parts } = this.#config
+    return { text, ...(parts && { parts }) }
   }
 
   /** Plugins by the names that the configuration has for them. */
@@ -35,13 +44,13 @@ export class ConfigSource {
     return pluginFinder(this.file, this.#brought)
   }
 
-  /** As it is now: a plan, or what is wrong with it. */
-  read(): ReturnType<typeof loadPlan> {
-    const text = this.#text
+  /** As it is now: a plan, or what is wrong with it. `inUse` where one is to be replaced. */
+  read(inUse?: Plan): ReturnType<typeof loadPlan> {
     return loadPlan({
       file: this.file,
-      ...(text !== undefined && { text }),
+      ...this.#content,
       env: this.#env,
+      ...(inUse && { inUse }),
       ...this.finder(),
       known: knownNames,
     })
@@ -56,9 +65,9 @@ export class ConfigSource {
 
   /**
    * Reads a text that a person pasted as the configuration. Code that the configuration in use does not name already is not
-   * loaded for it, whatever the text says.
+   * loaded for it, whatever the text says; nor is a file read that it does not name.
    */
-  async check(text: string, { pipeline, upstreams }: Plan) {
+  async check(text: string, { files, pipeline, upstreams }: Plan) {
     const finder = this.finder()
     const named = new Set([...finder.knownPlugins, ...pipeline.map(step => step.plugin)])
     const inUse = [...upstreams.values()].flatMap(({ credential }) => credential)
@@ -68,6 +77,7 @@ export class ConfigSource {
       text,
       env: this.#env,
       variablesAreSecret: true,
+      readable: new Set(files?.named),
       knownPlugins: finder.knownPlugins,
       resolvePlugin: async name => (named.has(name) ? finder.resolvePlugin(name) : undefined),
       resolveSigner: async name => (signing.has(name) ? finder.resolveSigner(name) : undefined),
@@ -79,6 +89,7 @@ export class ConfigSource {
 
   /** The text with its secrets struck out. */
   async show() {
-    return showConfig(this.file, this.#text ?? (await readFile(this.file, 'utf8')), this.#env)
+    const { text, parts } = this.#content
+    return showConfig(this.file, text ?? (await readFile(this.file, 'utf8')), this.#env, parts)
   }
 }

@@ -31,7 +31,18 @@ export function explainRequest(plan: Plan, request: ImaginedRequest): RequestExp
   const { family } = model
   const sendAs = model.upstreams[0]?.sendAs ?? model.name
   const shaped = applyForward(body, family.forward.get(operation), { model, sendAs })
-  const imagined = { operation, traits: route?.traits, model, family, body, out: shaped.body, slots: new Slots() }
+  const { uses, multiplier } = request
+  const imagined = {
+    operation,
+    traits: route?.traits,
+    model,
+    family,
+    body,
+    out: shaped.body,
+    slots: new Slots(),
+    ...(uses && { uses }),
+    ...(multiplier !== undefined && { multiplier }),
+  }
   const { out, quotes } = askPlugins(plan, imagined)
   const dropped = quotes.flatMap(quote => quote.dropped ?? [])
   const expected = quotes.findLast(quote => quote.expected)?.expected
@@ -97,6 +108,14 @@ function writePrice(quoted: PriceQuote, currency: string): NonNullable<RequestEx
     expected: quoted.expected === null ? null : formatMoney(quoted.expected),
     at_most: formatMoney(quoted.atMost),
     prices: Object.fromEntries(quoted.prices.map(({ tier, price }) => [tier, formatMoney(price)])),
+    ...(quoted.units && {
+      units: quoted.units.map(({ at, price, amount, ...row }) => ({
+        ...row,
+        price: formatMoney(price),
+        price_at: at,
+        amount: amount === null ? null : formatMoney(amount),
+      })),
+    }),
     ...(quoted.beside && {
       beside: quoted.beside.map(({ at, price, ...row }) => ({ ...row, price: formatMoney(price), price_at: at })),
     }),
@@ -107,8 +126,7 @@ function imagineBody(request: ImaginedRequest): Body {
   const { model, size, quality, n } = request
   const fields = {
     model,
-    prompt: '…',
-    n,
+    ...(n !== undefined && { prompt: '…', n }),
     ...(size !== undefined && { size }),
     ...(quality !== undefined && { quality }),
     ...request.fields,

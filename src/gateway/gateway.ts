@@ -44,8 +44,10 @@ import { type ConsoleDoor, createConsoleDoor, isConsolePath } from './console-do
 import { createRecorder } from './create-recorder.ts'
 import { addFigures } from './figures.ts'
 import { JobRunner } from './job-runner.ts'
+import { KeyKeeper } from './key-keeper.ts'
 import { bind, type Listener, unbind } from './listeners.ts'
 import { createLocalAnswers } from './local-answers.ts'
+import { logWarnings } from './log-warnings.ts'
 import { needRestart } from './need-restart.ts'
 import { openTelemetry, quietTrace } from './open-telemetry.ts'
 import { createOpsServer } from './ops.ts'
@@ -53,6 +55,7 @@ import { refuseUnsafeEnvironment } from './refuse-unsafe-environment.ts'
 import { changedCode } from './plugin-finder.ts'
 import type { ReloadResult } from './reload-result.ts'
 import { Reloads } from './reloads.ts'
+import { News } from './news.ts'
 import { Retention } from './retention.ts'
 import { secretsOf } from './secrets-of.ts'
 import { Signers } from './signers.ts'
@@ -150,6 +153,7 @@ function createBase(plan: Plan, parts: GatewayParts): Base {
   const random = parts.random ?? systemRandom
   const log = unfailingLog(parts.log ?? createLog({ level: 'info', clock }))
   log.hide(secretsOf(plan))
+  if (parts.role !== 'worker') logWarnings(plan, log)
   const metrics = createMetrics()
   const observers = new Observers(clock, log)
   metrics.add(() => observers.snapshots())
@@ -170,6 +174,7 @@ async function openStores(plan: Plan, base: Base, parts: GatewayParts): Promise<
   const [storage, counters, modules] = await openAll(
     openStorage({
       url: plan.storage,
+      timeZone: plan.timeZone,
       clock,
       ids,
       log,
@@ -189,6 +194,7 @@ async function openStores(plan: Plan, base: Base, parts: GatewayParts): Promise<
 type Started = Opened & {
   readonly engine: Engine
   readonly jobs: JobRunner
+  readonly keyKeeper: KeyKeeper
   /** Makes what a plan asks for: its simulated upstreams, its plugins, its routes. */
   readonly build: (plan: Plan) => Promise<Engine['running']>
 }
@@ -203,9 +209,12 @@ async function startEngine(
   const tellFigures = observers.quiet('metrics', (charge: EndedCharge) => metrics.charged(charge))
   const charges = watchCharges(storage.ledger, charge => {
     tellFigures(charge)
+    const key = engine.vendorKeys.budgets.charged(charge.id, charge.amount)
+    if (key) keyKeeper.spent(key, charge.amount)
     tellCharge(builder.subscribers(engine.running.pipeline), charge, log)
   })
   const jobs = new JobRunner(storage.jobs, { engine: () => engine, ledger: charges.ledger, clock, log })
+  const keyKeeper = new KeyKeeper({ store: storage.vendorKeys, engine: () => engine, clock, log })
   const stores = { ...storage, ledger: charges.ledger, counters, jobs: jobs.store }
   const host = { stores, clock, random, ids, log }
   const builder = new PipelineBuilder({ finder: () => source.finder(), host, Pipeline: modules.Pipeline })
@@ -242,9 +251,12 @@ async function startEngine(
     connect,
     signerOf: signers.of,
     log,
+    counters,
+    keyChanged: keyKeeper.changed,
   }
   const engine = new modules.Engine(parts, await build(plan))
-  return { ...opened, build, engine, jobs }
+  await keyKeeper.start()
+  return { ...opened, build, engine, jobs, keyKeeper }
 }
 
 class RunningGateway implements Gateway {
@@ -258,6 +270,7 @@ class RunningGateway implements Gateway {
   readonly #console: ConsoleDoor
   readonly #retention: Retention
   readonly #anchors: Anchors
+  readonly #news: News
   #ops: Server | undefined
   #closing: Promise<void> | undefined
 
@@ -268,7 +281,12 @@ class RunningGateway implements Gateway {
     this.#role = role
     this.#startedAt = clock.now()
     // Of several processes the one that started them keeps the account of it.
-    this.#reloads = new Reloads(clock, role === 'worker' ? undefined : log, () => this.#readAgain())
+    this.#reloads = new Reloads(
+      clock,
+      role === 'worker' ? undefined : log,
+      () => this.#readAgain(),
+      told => this.#news.reloaded(told),
+    )
     if (role !== 'worker') metrics.add(() => this.#reloads.snapshots())
     this.listener = (req, res) => this.#handle(req, res)
     this.#callers = new CallersDoor({ listener: this.listener, engine, clock, log })
@@ -280,8 +298,13 @@ class RunningGateway implements Gateway {
       log,
       keptMs: () => this.plan.logRetentionMs,
       reviewMs: () => this.plan.reviewRetentionMs,
+      events: () => {
+        const { eventRetentionMs: keptMs, webhooks } = this.plan
+        return keptMs === undefined ? undefined : { keptMs, webhooks: [...(webhooks?.keys() ?? [])] }
+      },
     })
     this.#anchors = new Anchors({ storage, clock, log, tell: anchor => telemetry?.anchored(anchor) })
+    this.#news = new News({ storage, clock, log, metrics, receivers: () => this.plan.webhooks })
     this.#console = this.#createConsole()
     parts.jobs.start()
   }
@@ -356,7 +379,7 @@ class RunningGateway implements Gateway {
       isReady: () => this.ready,
       status: () => this.#fullStatus(),
       settings: () => this.#settings(),
-      reload: () => this.reload(),
+      reload: () => this.#reloads.runTold(),
     })
     return { url, opsUrl: (await bind(this.#ops, ops)).url }
   }
@@ -409,7 +432,7 @@ class RunningGateway implements Gateway {
 
   async #readAgain(): Promise<ReloadResult> {
     const { engine, log, build } = this.#parts
-    const next = await this.#source.read()
+    const next = await this.#source.read(this.plan)
     if (!next.ok) return next
     log.hide(secretsOf(next.plan))
     const before = this.plan
@@ -425,6 +448,8 @@ class RunningGateway implements Gateway {
       if (error instanceof ConfigError) return { ok: false, findings: error.findings }
       throw error
     }
+    if (this.#role !== 'worker') logWarnings(next.plan, log)
+    this.#news.follow()
     const unfit = this.#callers.renew(next.plan.server)
     const told = unfit === undefined ? [] : [`server.tls: the old certificate stays: ${unfit}`]
     return { ok: true, revision: next.plan.revision, changes: [...changes, ...told] }
@@ -439,14 +464,16 @@ class RunningGateway implements Gateway {
   }
 
   async #shut(): Promise<void> {
-    const { engine, clock, jobs, log, metrics, storage, counters, telemetry, simulated } = this.#parts
+    const { engine, clock, jobs, keyKeeper, log, metrics, storage, counters, telemetry, simulated } = this.#parts
     this.#callers.release()
+    await this.#news.close()
     await this.#retention.close()
     await this.#console.close()
     await this.#callers.close()
     // What runs on without a caller is taken up by the next start, or another process.
     engine.stop()
     await jobs.stop()
+    await keyKeeper.stop()
     this.#ops?.closeAllConnections()
     if (this.#ops) await unbind(this.#ops, clock)
     await engine.close()

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { ReloadResult } from './reload-result.ts'
 import type { Awaitable } from '../kit/index.ts'
 import type { Metrics } from '../observe/index.ts'
-import type { Status } from './status.ts'
+import type { ReloadStatus, Status } from './status.ts'
 
 /** What the listener for operators needs of the gateway, in one process or in several. */
 type OpsParts = {
@@ -16,7 +16,7 @@ type OpsParts = {
     readonly settings: { readonly [path: string]: string }
   }
   /** @throws Error when it could not be tried */
-  reload(): Promise<ReloadResult>
+  reload(): Promise<{ readonly result: ReloadResult; readonly before: ReloadStatus | null }>
 }
 
 type Said = { readonly status: number; readonly text: string; readonly type?: string }
@@ -54,8 +54,8 @@ const routes: { readonly [path: string]: OpsRoute } = {
     method: 'POST',
     nearOnly: true,
     async answer(parts) {
-      const result = await parts.reload()
-      return json(result.ok ? 200 : 422, result)
+      const { result, before } = await parts.reload()
+      return json(result.ok ? 200 : 422, { ...result, before })
     },
   },
 }

@@ -1,6 +1,12 @@
 import type { Finding } from '../config/index.ts'
+import type { PlanFiles } from '../kit/index.ts'
 
 /** What came of reading the configuration again: all of it is in use, or nothing of it. */
 export type ReloadResult =
   | { readonly ok: true; readonly revision: string; readonly changes: readonly string[] }
-  | { readonly ok: false; readonly findings: readonly Finding[] }
+  | {
+      readonly ok: false
+      readonly findings: readonly Finding[]
+      /** The files that the refused one names. */
+      readonly files?: PlanFiles
+    }

@@ -3,6 +3,11 @@ import type { Clock } from '../kit/index.ts'
 import { type GatewayLog, gaugeSnapshot, type Snapshot } from '../observe/index.ts'
 import { type ReloadStatus, reloadStatus } from './status.ts'
 
+/** What a reload came to, for whoever wants to be told. */
+export type Reloaded =
+  | { readonly kind: 'config.applied'; readonly revision: string; readonly told: readonly string[] }
+  | { readonly kind: 'config.refused'; readonly told: readonly string[] }
+
 /** Findings of one refused configuration that the log tells. */
 const toldMax = 20
 
@@ -17,22 +22,40 @@ export class Reloads {
   readonly #clock: Clock
   readonly #log: GatewayLog | undefined
   readonly #read: () => Promise<ReloadResult>
+  readonly #tell: (told: Reloaded) => void
   #turn: Promise<unknown> = Promise.resolve()
   #taken = 0
   #failed = 0
   #lastOk = true
 
   /** Without a log where another process tells of it. */
-  constructor(clock: Clock, log: GatewayLog | undefined, read: () => Promise<ReloadResult>) {
+  constructor(
+    clock: Clock,
+    log: GatewayLog | undefined,
+    read: () => Promise<ReloadResult>,
+    tell: (told: Reloaded) => void = () => undefined,
+  ) {
     this.#clock = clock
     this.#log = log
     this.#read = read
+    this.#tell = tell
     this.loadedAt = clock.now()
   }
 
   /** One after the other: of two at once the one that read the older file could be the last to take effect. */
-  run(): Promise<ReloadResult> {
-    const next = this.#turn.then(() => this.#once())
+  async run(): Promise<ReloadResult> {
+    return (await this.runTold()).result
+  }
+
+  /**
+   * The same, with what came of the last one before it: where that was by the file's watcher a moment ago, it has taken what
+   * whoever asks now means.
+   */
+  runTold(): Promise<{ readonly result: ReloadResult; readonly before: ReloadStatus | null }> {
+    const next = this.#turn.then(async () => {
+      const before = this.status
+      return { result: await this.#once(), before }
+    })
     this.#turn = next.catch(() => undefined)
     return next
   }
@@ -58,12 +81,14 @@ export class Reloads {
     this.loadedAt = at
     this.#taken++
     this.#lastOk = true
+    this.#tell({ kind: 'config.applied', revision, told: changes })
     this.#log?.info({ revision, changes }, 'a new configuration is active')
   }
 
   #refused(findings: readonly string[]): void {
     this.#failed++
     this.#lastOk = false
+    this.#tell({ kind: 'config.refused', told: findings })
     this.#log?.error(
       { findings: findings.slice(0, toldMax), count: findings.length },
       'a new configuration was refused; the old one stays active',

@@ -13,6 +13,7 @@ const busyChanges = 16
 type Parts = {
   readonly storage: Pick<Storage, 'journal' | 'ledger' | 'waiting'> & {
     readonly books: Pick<Storage['books'], 'lapse'>
+    readonly events?: Pick<Storage['events'], 'prune'>
   }
   readonly clock: Clock
   readonly log: Log
@@ -20,11 +21,13 @@ type Parts = {
   keptMs(this: void): number | undefined
   /** How long charges wait for a person; undefined for ever. */
   reviewMs(this: void): number | undefined
+  /** How long events are kept, and which webhooks have to have been told of them; undefined for ever. */
+  events?(this: void): { readonly keptMs: number; readonly webhooks: readonly string[] } | undefined
 }
 
 /**
  * Forgets rows of the request log that are out of date, some at a time, in the background, and voids charges that were under
- * review for as long as the configuration says. Charges stay. What is gone does not come back, so nothing goes by a clock that
+ * review for as long as the configuration says. Events go that everybody has been told of. Charges stay. What is gone does not come back, so nothing goes by a clock that
  * has just jumped.
  */
 export class Retention {
@@ -63,6 +66,7 @@ export class Retention {
       return 0
     }
     await this.#lapse()
+    await this.#pruneEvents()
     return this.#prune()
   }
 
@@ -80,6 +84,16 @@ export class Retention {
     if (waits === undefined) return
     const gone = await this.#repeat(batchRows, () => storage.books.lapse(clock.now() - waits))
     if (gone > 0) log.warn({ charges: gone }, 'charges that nobody has decided about in time are void')
+  }
+
+  async #pruneEvents(): Promise<void> {
+    const { storage, clock, log } = this.#parts
+    const { events } = storage
+    const rule = this.#parts.events?.()
+    if (!events || !rule) return
+    const until = clock.now() - rule.keptMs
+    const gone = await this.#repeat(batchRows, () => events.prune(until, batchRows, rule.webhooks))
+    if (gone > 0) log.info({ rows: gone, until: new Date(until).toISOString() }, 'events are out of date and gone')
   }
 
   async #prune(): Promise<number> {

@@ -1,8 +1,14 @@
+import { secretsIn } from '../config/index.ts'
 import { type Plan, secretsOfCalls, secretsOfUpstream } from '../kit/index.ts'
 
 /** Every secret that a plan holds, as it could stand in a line of the log. */
 export function* secretsOf(plan: Plan): Iterable<string> {
   yield* Object.values(plan.otlp?.headers ?? {})
+  for (const { url, secrets } of plan.webhooks?.values() ?? []) {
+    yield* [url, ...secrets]
+    const { password } = new URL(url)
+    if (password !== '') yield* [password, decodeURIComponent(password)]
+  }
   for (const { calls } of plan.families.values()) yield* secretsOfCalls(calls)
   for (const upstream of plan.upstreams.values()) {
     for (const text of secretsOfUpstream(upstream)) {
@@ -10,7 +16,10 @@ export function* secretsOf(plan: Plan): Iterable<string> {
       const bare = text.replace(/^bearer\s+/i, '')
       if (bare !== '') yield bare
     }
+    yield* secretsIn(upstream.url)
   }
+  yield* secretsIn(plan.storage)
+  yield* secretsIn(plan.otlp?.endpoint ?? '')
   const password = URL.canParse(plan.counters) ? new URL(plan.counters).password : ''
   if (password !== '') yield* [password, decodeURIComponent(password)]
 }

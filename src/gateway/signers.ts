@@ -26,7 +26,7 @@ export class Signers {
   /** @throws ConfigError when one of them cannot be made; those before stay in use */
   async build(plan: Plan): Promise<void> {
     const made = new Map<string, Signer>()
-    for (const { name, credential } of plan.upstreams.values()) {
+    for (const { name, credential } of allUpstreams(plan)) {
       const signing = credential.find(one => one.kind === 'sign')
       if (!signing) continue
       const key = JSON.stringify([signing.signer, signing.options])
@@ -53,5 +53,13 @@ export class Signers {
       const finding: Finding = { severity: 'error', code: 'plugin_failed', ...origin, path, message, caret: '' }
       throw new ConfigError([finding])
     }
+  }
+}
+
+/** An upstream with several keys is signed for with each of them. */
+function* allUpstreams({ upstreams }: Plan): Iterable<Upstream> {
+  for (const upstream of upstreams.values()) {
+    yield upstream
+    for (const key of upstream.keys ?? []) yield key.upstream
   }
 }

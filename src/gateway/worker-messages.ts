@@ -3,13 +3,17 @@ import type { ReviewStatus } from '../kit/index.ts'
 import type { Snapshot } from '../observe/index.ts'
 import type { ProcessStatus } from './status.ts'
 
-/** Where a worker's configuration stands, and its text: every worker has the same, whatever has been saved meanwhile. */
+/** What a configuration says: its text, and those of the files that it names, by absolute path. */
+export type Written = { readonly text: string; readonly parts: { readonly [path: string]: string } }
+
+/** Where a worker's configuration stands, and what it says: every worker has the same, whatever has been saved meanwhile. */
 export type WorkerConfig = {
   readonly file: string
   /** What the first workers began with: it decides what is opened once. */
-  readonly first: string
+  readonly first: Written
   /** What holds now. */
-  readonly current: string
+  /** Absent for what it began with. */
+  readonly current?: Written
   /** The name of its lease on the storage. */
   readonly owner: string
 }
@@ -20,15 +24,14 @@ export type Questions = {
   status: { given: null; gives: ProcessStatus }
   reviews: { given: null; gives: ReviewStatus | null }
   metrics: { given: null; gives: readonly Snapshot[] }
-  /** The new configuration's text. */
-  reload: { given: string; gives: ReloadResult }
+  reload: { given: Written; gives: ReloadResult }
 }
 
 export type Question = keyof Questions
 
 export type ToWorker =
   | { readonly kind: 'start'; readonly config: WorkerConfig }
-  | { readonly kind: 'question'; readonly id: number; readonly question: Question; readonly given: string | null }
+  | { readonly kind: 'question'; readonly id: number; readonly question: Question; readonly given: Written | null }
   /** Finish what is under way, and end. */
   | { readonly kind: 'close' }
 

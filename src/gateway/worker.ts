@@ -2,14 +2,22 @@ import { boundYoungSpace } from './bound-young-space.ts'
 import { endOnFault } from './end-on-fault.ts'
 import type { Gateway } from './gateway.ts'
 import { importHttp } from './import-http.ts'
-import type { FromWorker, Question, Questions, StartFailure, ToWorker, WorkerConfig } from './worker-messages.ts'
+import type {
+  FromWorker,
+  Question,
+  Questions,
+  StartFailure,
+  ToWorker,
+  WorkerConfig,
+  Written,
+} from './worker-messages.ts'
 
 /** The process that a supervisor starts: a whole gateway on an address and a storage that it shares with its like. */
 
 const tell = (message: FromWorker): void => void process.send?.(message)
 
 /** The configuration as the gateway reads it: its text is whatever the supervisor said last. */
-type Text = { file: string; text: string }
+type Config = { file: string } & { -readonly [key in keyof Written]: Written[key] }
 
 /** Undefined until it takes work; until then there is nothing to finish. */
 let serving: Gateway | undefined
@@ -27,13 +35,13 @@ function end(): void {
 }
 
 async function start({ file, first, current, owner }: WorkerConfig): Promise<void> {
-  const config: Text = { file, text: first }
+  const config: Config = { file, ...first }
   await importHttp()
   boundYoungSpace()
   const { createGateway } = await import('./gateway.ts')
   const gateway = await createGateway(config, { role: 'worker', owner })
-  if (current !== first) {
-    config.text = current
+  if (current) {
+    Object.assign(config, current)
     await gateway.reload()
   }
   const { url } = await gateway.listen()
@@ -48,7 +56,7 @@ async function start({ file, first, current, owner }: WorkerConfig): Promise<voi
 async function answer(
   { id, question, given }: Extract<ToWorker, { kind: 'question' }>,
   gateway: Gateway,
-  config: Text,
+  config: Config,
 ) {
   const answers: { readonly [Q in Question]: () => Promise<Questions[Q]['gives']> | Questions[Q]['gives'] } = {
     state: () => ({ ready: gateway.ready, open: gateway.open }),
@@ -56,7 +64,7 @@ async function answer(
     reviews: () => gateway.reviews(),
     metrics: () => gateway.metrics.snapshots(),
     reload() {
-      config.text = given ?? config.text
+      Object.assign(config, given)
       return gateway.reload()
     },
   }

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { ConfigError } from './config-error.ts'
 import { type Loaded, loadPlan } from '../config/index.ts'
 import type { GatewayParts, Listening } from './gateway.ts'
+import { logWarnings } from './log-warnings.ts'
 import type { ReloadResult } from './reload-result.ts'
 import { Ids } from '../kit/ids.ts'
 import { type Plan, type ReviewStatus, systemClock } from '../kit/index.ts'
@@ -27,7 +28,7 @@ import { Reloads } from './reloads.ts'
 import { joinStatus, type ProcessStatus, type Status } from './status.ts'
 import { type Claim, claimStorage } from '../storage/index.ts'
 import { readVersion } from './version.ts'
-import type { FromWorker, Question, Questions, StartFailure, ToWorker } from './worker-messages.ts'
+import type { FromWorker, Question, Questions, StartFailure, ToWorker, Written } from './worker-messages.ts'
 
 /** One that ends before it has taken up work so many times in a row will not do better. */
 const failedStartsMax = 5
@@ -74,13 +75,14 @@ export type WorkersParts = Pick<GatewayParts, 'env' | 'log'> & {
  * @throws ConfigError, StorageError, or what kept the first workers from their start
  */
 export async function startWorkers(file: string, parts: WorkersParts = {}): Promise<Workers> {
-  const read = () => readConfig(file, parts.env ?? process.env)
+  const read = (inUse?: Plan) => readConfig(file, parts.env ?? process.env, inUse)
   const started = await read()
   if (!started.loaded.ok) throw new ConfigError(started.loaded.findings)
   const log = parts.log ?? createLog({ level: 'info' })
-  const claim = await claimStorage({ url: started.loaded.plan.storage, clock: systemClock, log })
+  const { storage: url, timeZone } = started.loaded.plan
+  const claim = await claimStorage({ url, timeZone, clock: systemClock, log })
   const crew = new Crew(
-    { file, text: started.text, env: parts.env ?? {}, hangMs: parts.hangMs ?? hangMs },
+    { file, written: started.written, env: parts.env ?? {}, hangMs: parts.hangMs ?? hangMs },
     started.loaded.plan,
     log,
     claim,
@@ -99,7 +101,7 @@ export async function startWorkers(file: string, parts: WorkersParts = {}): Prom
       file: crew.plan.file,
       settings: crew.plan.settings,
     })
-    ops = createOpsServer({ metrics, isReady, status, settings, reload: () => reloads.run() })
+    ops = createOpsServer({ metrics, isReady, status, settings, reload: () => reloads.runTold() })
     return { url, opsUrl: (await bind(ops, address)).url }
   }
 
@@ -114,8 +116,10 @@ export async function startWorkers(file: string, parts: WorkersParts = {}): Prom
 
   const startedAt = systemClock.now()
   const reloads = new Reloads(systemClock, log, async () => {
-    const { text, loaded } = await read()
-    return loaded.ok ? crew.reload(text, loaded.plan) : loaded
+    const { written, loaded } = await read(crew.plan)
+    if (!loaded.ok) return loaded
+    logWarnings(loaded.plan, log)
+    return crew.reload(written, loaded.plan)
   })
 
   async function status(): Promise<Status> {
@@ -150,18 +154,29 @@ export async function startWorkers(file: string, parts: WorkersParts = {}): Prom
   }
 }
 
-async function readConfig(file: string, env: NodeJS.ProcessEnv): Promise<{ text: string; loaded: Loaded }> {
+async function readConfig(
+  file: string,
+  env: NodeJS.ProcessEnv,
+  inUse?: Plan,
+): Promise<{ written: Written; loaded: Loaded }> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
   // Without a text the reading itself says what is wrong with the file.
   const content = text === undefined ? {} : { text }
-  const loaded = await loadPlan({ file, ...content, env, ...pluginFinder(file), known: knownNames })
-  return { text: text ?? '', loaded }
+  const loaded = await loadPlan({
+    file,
+    ...content,
+    env,
+    ...(inUse && { inUse }),
+    ...pluginFinder(file),
+    known: knownNames,
+  })
+  return { written: { text: text ?? '', parts: loaded.ok ? loaded.parts : {} }, loaded }
 }
 
 /** What every worker begins with. */
 type Start = {
   readonly file: string
-  readonly text: string
+  readonly written: Written
   readonly env: NodeJS.ProcessEnv
   readonly hangMs: number
 }
@@ -175,7 +190,8 @@ class Crew {
   readonly #log: GatewayLog
   readonly #claim: Claim
   readonly #members = new Set<Member>()
-  #current: string
+  /** Undefined while what it began with holds. */
+  #current: Written | undefined
   #giveUp!: (error: Error) => void
   /** Ends in a row before a start was through, and ends soon after one. */
   #failedStarts = 0
@@ -188,7 +204,6 @@ class Crew {
 
   constructor(start: Start, plan: Plan, log: GatewayLog, claim: Claim) {
     this.#start = start
-    this.#current = start.text
     this.plan = plan
     this.#log = log
     this.#claim = claim
@@ -259,16 +274,16 @@ class Crew {
   }
 
   /** One after the other, as `Reloads` asks. */
-  async reload(text: string, plan: Plan): Promise<ReloadResult> {
+  async reload(written: Written, plan: Plan): Promise<ReloadResult> {
     const members = [...this.#members]
-    const results = await Promise.allSettled(members.map(member => member.ask('reload', text)))
+    const results = await Promise.allSettled(members.map(member => member.ask('reload', written)))
     const taken = results.find(result => result.status === 'fulfilled' && result.value.ok)
     if (!taken || taken.status === 'rejected') {
       const [first] = results
       if (first?.status === 'fulfilled') return first.value
       throw first?.reason ?? new Error('no worker is there to take it')
     }
-    this.#current = text
+    this.#current = written
     this.plan = plan
     for (const [i, member] of members.entries()) {
       const result = results[i]
@@ -299,8 +314,9 @@ class Crew {
 
   #add(): Member {
     const owner = this.#ids.next('worker_', systemClock.now())
-    const { file, text, env } = this.#start
-    const member = new Member({ file, first: text, current: this.#current, owner }, env)
+    const { file, written, env } = this.#start
+    const current = this.#current
+    const member = new Member({ file, first: written, ...(current && { current }), owner }, env)
     this.#members.add(member)
     member.listening.then(
       () => this.#mind(member),

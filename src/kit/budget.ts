@@ -1,45 +1,62 @@
 import type { Micros } from './units.ts'
+import { beginningOf, dateIn } from './zone.ts'
 
-/** What a budget lasts for: all of a key's life, or each day or month of UTC. */
-export type BudgetPeriod = 'total' | 'day' | 'month'
+/** What a budget lasts for: for ever, or each day or month of the zone that budgets go by. */
+export const budgetPeriods = ['total', 'day', 'month'] as const
+export type BudgetPeriod = (typeof budgetPeriods)[number]
 
-/** What was spent in the day or month that begins at `from`, milliseconds since the epoch. */
+/** Beside the key: whose money is held and spent. `balance`: what a user has paid in and not spent. */
+export const levelKinds = ['user', 'balance', 'group'] as const
+export type LevelKind = (typeof levelKinds)[number]
+
+/** What may be spent in a period. */
+export type Budget = { readonly amount: Micros; readonly per: BudgetPeriod }
+
+/** What was spent in the day or month that is named `from`: midnight of its first date in UTC, whatever the zone. */
 export type Spell = { readonly from: number; readonly spent: Micros }
 
-/** What a key has spent: in all its life, and in the last day and month in which anything was. */
-export type Spending = {
-  readonly budgetPeriod: BudgetPeriod
+/** What was spent: in all, and in the last day and month in which anything was. */
+export type Spent = {
   readonly spent: Micros
   readonly spentIn: { readonly day: Spell; readonly month: Spell }
 }
 
-/** The first millisecond of the day and of the month, UTC, in which `at` lies. */
-export function spellsAt(at: number): { readonly day: number; readonly month: number } {
-  const date = new Date(at)
-  const month = Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1)
-  return { day: Math.floor(at / 86_400_000) * 86_400_000, month }
+/** What a key has spent of what it may. */
+export type Spending = Spent & { readonly budgetPeriod: BudgetPeriod }
+
+/** The names of the day and of the month in a zone in which `at` lies: midnight of their first dates in UTC. */
+export function spellsAt(at: number, zone: string): { readonly day: number; readonly month: number } {
+  const day = dateIn(zone, at)
+  const date = new Date(day)
+  return { day, month: Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) }
 }
 
 /** What clocks of one fleet may differ by. A time further ahead was written by a clock that was wrong. */
 export const aheadMs = 3_600_000
 
 /** The last day and month that a clock may be in which is ahead of `at` and still right. */
-export function spellsAhead(at: number): { readonly day: number; readonly month: number } {
-  return spellsAt(at + aheadMs)
+export function spellsAhead(at: number, zone: string): { readonly day: number; readonly month: number } {
+  return spellsAt(at + aheadMs, zone)
 }
 
 /** When a budget begins anew after `at`; null for one that is for all of a key's life. */
-export function renewalAt(period: BudgetPeriod, at: number): number | null {
+export function renewalAt(period: BudgetPeriod, at: number, zone: string): number | null {
   if (period === 'total') return null
-  if (period === 'day') return spellsAt(at).day + 86_400_000
-  const date = new Date(at)
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
+  const { day, month } = spellsAt(at, zone)
+  if (period === 'day') return beginningOf(zone, day + 86_400_000)
+  const date = new Date(month)
+  return beginningOf(zone, Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1))
 }
 
 /** What a key has spent of its budget: in all, or in the day or month in which `at` lies. */
-export function budgetUsed(key: Spending, at: number): Micros {
-  if (key.budgetPeriod === 'total') return key.spent
-  const { from, spent } = key.spentIn[key.budgetPeriod]
-  const isNow = from >= spellsAt(at)[key.budgetPeriod] && from <= spellsAhead(at)[key.budgetPeriod]
+export function budgetUsed(key: Spending, at: number, zone: string): Micros {
+  return spentIn(key, key.budgetPeriod, at, zone)
+}
+
+/** What was spent in all, or in the day or month in which `at` lies. */
+export function spentIn(of: Spent, period: BudgetPeriod, at: number, zone: string): Micros {
+  if (period === 'total') return of.spent
+  const { from, spent } = of.spentIn[period]
+  const isNow = from >= spellsAt(at, zone)[period] && from <= spellsAhead(at, zone)[period]
   return isNow ? spent : 0
 }

@@ -1,6 +1,7 @@
 import { callerSlot } from './caller.ts'
 import type { ChargeFacts, ChargeRule } from './charge.ts'
 import type { Exchange, Target } from './exchange.ts'
+import { type Level, levelsOf } from './levels.ts'
 
 /** What is said alike of every charge of a request; the rest is the charging plugin's own. Needs the caller. */
 export function chargeFacts(
@@ -8,8 +9,9 @@ export function chargeFacts(
   { family, model, upstream }: Target,
   own: { readonly rule: ChargeRule } & Partial<Pick<ChargeFacts, 'id' | 'size' | 'quality' | 'n'>>,
 ): ChargeFacts {
-  const { key, group } = ex.slots.need(callerSlot)
-  return {
+  const caller = ex.slots.need(callerSlot)
+  const { key, group } = caller
+  const facts: ChargeFacts = {
     id: own.id ?? ex.id,
     keyId: key.id,
     user: key.user,
@@ -25,4 +27,15 @@ export function chargeFacts(
     n: own.n ?? 1,
     rule: own.rule,
   }
+  const levels = levelsOf(caller)
+  if (levels.length > 0) levelsOfFacts.set(facts, levels)
+  return facts
+}
+
+/** By the facts of a charge. So a plugin that holds money need not know who bounds it. */
+const levelsOfFacts = new WeakMap<ChargeFacts, readonly Level[]>()
+
+/** Who bounds, beside the key, what a charge may cost; for facts that `chargeFacts` has made. */
+export function boundsOf(facts: ChargeFacts): readonly Level[] | undefined {
+  return levelsOfFacts.get(facts)
 }

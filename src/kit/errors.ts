@@ -67,7 +67,7 @@ export const sharedRows = {
   insufficient_quota: {
     status: 402,
     type: 'insufficient_quota',
-    text: "This request may cost up to {hold} {currency} and the key's budget has {available} {currency} left{held}{renewal}",
+    text: 'This request may cost up to {hold} {currency} and {whose} has {available} {currency} left{held}{renewal}',
     retry: false,
   },
 } as const satisfies ErrorTable

@@ -6,9 +6,14 @@ export type ImaginedRequest = {
   readonly operation: string
   readonly size: string | undefined
   readonly quality: string | undefined
-  readonly n: number
+  /** Undefined of what is no image: then no prompt is made up either. */
+  readonly n: number | undefined
   /** More fields of its body, or others than these. */
   readonly fields?: { readonly [name: string]: Json }
+  /** What is priced as if it had been used, by unit: `input`, `output`. */
+  readonly uses?: { readonly [unit: string]: number }
+  /** Whose multiplier applies, where prices know one; 1 by default. */
+  readonly multiplier?: string
 }
 
 /** What would become of a request, and what it would cost: by the same functions that the gateway itself runs. */
@@ -39,6 +44,15 @@ export type RequestExplanation = {
     /** What is held before the upstream is called. */
     readonly at_most: string
     readonly prices: { readonly [tier: string]: string }
+    /** Prices of what is used, where things are counted, and what so many of them come to where that was asked. */
+    readonly units?: readonly {
+      readonly unit: string
+      readonly price: string
+      readonly per: number
+      readonly price_at: string
+      readonly quantity: number | null
+      readonly amount: string | null
+    }[]
     /** What is charged beside them; absent where nothing is. */
     readonly beside?: readonly {
       readonly name: string

@@ -10,6 +10,8 @@ export type NewJob = {
   readonly operation: string
   readonly model: string
   readonly upstream: string
+  /** Which of the upstream's keys it was asked with; null where it has not several. */
+  readonly vendorKey?: string | null
   /** How many things are made. */
   readonly n: number
   /** What the upstream has said of it, by names: its id, where it is asked for. One for each request that it took. */

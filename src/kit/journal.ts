@@ -1,6 +1,7 @@
 import type { Awaitable } from './awaitable.ts'
 import type { Charge, TierSource } from './charge.ts'
 import type { LogRow } from './shapes/log-row.ts'
+import type { CostQuestion, Costs } from './costs.ts'
 import type { UsageRow } from './shapes/usage-row.ts'
 import type { VendorRow } from './shapes/vendor-row.ts'
 import type { Micros } from './units.ts'
@@ -65,6 +66,24 @@ export type UsageMatch = {
   readonly keyId?: string
 }
 
+/** What use can be added up by that no sums are kept of. */
+export type UsageSort = 'group' | 'tier' | 'upstream'
+
+/** Charged use of one group, tier or upstream, in one currency. */
+export type UsageSum = {
+  readonly of: string
+  readonly currency: string
+  readonly requests: number
+  readonly images: number
+  /** Of what a tier names, such as tokens; 0 by anything else. */
+  readonly quantity: number
+  /** As the log has them; 0 by tier. */
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly amount: Micros
+  readonly refunded: Micros
+}
+
 export type Journal = {
   /** Queued and written in groups; nobody waits. */
   append(row: LogRow): void
@@ -75,6 +94,14 @@ export type Journal = {
   summary(match: { readonly since: number; readonly until: number; readonly user?: string }): Awaitable<Summary>
   /** Charged use by day, key and model, oldest first. */
   usage(match: UsageMatch): Awaitable<readonly UsageRow[]>
+  /** The same by what every charge has to be looked at for, by name. */
+  usageBy(match: {
+    readonly since: number
+    readonly until: number
+    readonly by: UsageSort
+  }): Awaitable<readonly UsageSum[]>
+  /** What charges came to: exact at every moment, whatever has been added up. */
+  costs(question: CostQuestion): Awaitable<Costs>
   /**
    * By day and model, oldest first, what vendors say that they charged; models whose vendors never said it in that time are
    * left out.

@@ -1,5 +1,8 @@
 import type { Awaitable } from './awaitable.ts'
+import type { KeyRefusal } from './judge-key.ts'
 import type { Key, KeySettings } from './shapes/key.ts'
+import type { User } from './shapes/user.ts'
+import type { Micros } from './units.ts'
 
 export type NewKey = Pick<KeySettings, 'name' | 'group'> &
   Partial<KeySettings> & {
@@ -10,7 +13,22 @@ export type NewKey = Pick<KeySettings, 'name' | 'group'> &
     readonly kind?: Key['kind']
   }
 
+/** Users of another gateway, what they have left of what they paid, and their keys. */
+export type Adoption = {
+  readonly users: readonly (Pick<User, 'name' | 'group' | 'status'> & {
+    readonly balance: Micros
+    /** A key's hash is of the secret as its clients send it. */
+    readonly keys: readonly (Omit<NewKey, 'user'> & { readonly status: 'active' | 'disabled' })[]
+  })[]
+}
+
+/** How many of them were not here before; and users who are somebody else here, whose keys were left. */
+export type Adopted = { readonly users: number; readonly keys: number; readonly others: readonly string[] }
+
 export type KeyChange = Partial<KeySettings> & { readonly status?: 'active' | 'disabled' }
+
+/** What a holder was refused: somebody else has set how far they may go. */
+export type Refused = { readonly refused: KeyRefusal }
 
 export type Rotation = {
   /** Of the new secret. */
@@ -37,9 +55,20 @@ export type KeyStore = {
   /** The key whose secret this is, or was before its last rotation: then `expiresAt` is when that one ends. */
   findByHash(hash: string): Awaitable<Key | undefined>
   find(id: string): Awaitable<Key | undefined>
+  /** By an administrator: what is set of it is how far its holder may go. */
   create(key: NewKey, by?: string): Awaitable<Key>
+  /** Takes over users and keys of another gateway, in one step; those that are here already stay as they are. */
+  adopt(adoption: Adoption, by: string): Awaitable<Adopted>
+  /** Whether any were taken over: then keys are good that this gateway cannot have made. */
+  hasForeign(): Awaitable<boolean>
   /** Undefined when there is no such key or it was revoked. */
   change(id: string, change: KeyChange, by: string): Awaitable<Key | undefined>
+  /**
+   * The same two by whoever holds the key: within what administrators have set. What is not said of a new key is as much
+   * as may be; `keysMax` is how many keys their group allows, where nobody has set it for them.
+   */
+  createOwn(key: NewKey, by: string, keysMax?: number): Awaitable<Key | Refused>
+  changeOwn(id: string, change: KeyChange, by: string): Awaitable<Key | Refused | undefined>
   /** Gives the key a new secret; the old one is taken for a while longer. Undefined as with `change`. */
   rotate(id: string, rotation: Rotation, by: string): Awaitable<Key | undefined>
   /** By id. False when there is no such key, or it was revoked before. */

@@ -1,4 +1,6 @@
+import type { Budget, BudgetPeriod } from './budget.ts'
 import type { Json } from './json.ts'
+import type { OutcomeRow } from './sale-outcomes.ts'
 import type { Micros } from './units.ts'
 
 /** A place in a configuration file; lines and columns count from 1. */
@@ -25,8 +27,18 @@ export type Group = {
   readonly limits: Limits
   /** Whose requests the group's limits count together. */
   readonly limitScope: 'key' | 'user'
+  /** How many keys each of its users may make; absent for as many as they like. */
+  readonly keysMax?: number
   /** Factor on token prices, as a decimal string; prices per picture ignore it. */
   readonly multiplier: string
+  /** What all keys of one user may ask for together, of each user of the group. */
+  readonly limitsPerUser?: Limits
+  /** What all keys of the group may ask for together. */
+  readonly limitsInAll?: Limits
+  /** What all of the group may spend together; absent for no bound. */
+  readonly budget?: Budget
+  /** What each of its users may spend who has no budget of their own. */
+  readonly userBudget?: Budget
 }
 
 export type Timeouts = {
@@ -90,6 +102,36 @@ export type Upstream = {
   readonly concurrency?: number
   /** The bound counts and refuses nobody. */
   readonly shadow?: readonly LimitKind[]
+  /** The keys that it is asked with, one at a time; absent where `credential` is all. */
+  readonly keys?: readonly VendorKey[]
+  /** Which of its keys this one is asked with; absent for the upstream itself. */
+  readonly key?: string
+  /** What its answers mean, before the table that is known of all; of those with keys. */
+  readonly outcomes?: readonly OutcomeRow[]
+  /** What may have been sold is asked for once more elsewhere. */
+  readonly paysTwice?: boolean
+  /** What its keys are tried at, for free. */
+  readonly probePath?: string
+}
+
+/** One of several keys that an upstream knows us by. */
+export type VendorKey = {
+  readonly name: string
+  /** `UPSTREAM/NAME`: what it is counted and remembered by. */
+  readonly id: string
+  /** The upstream as it is asked with this key. */
+  readonly upstream: Upstream
+  /** Of its secret: one that was changed is another key. */
+  readonly hash: string
+  /** Its share among the keys that may be asked; 0 is asked nothing new. */
+  readonly weight: number
+  /** The models that it serves, `*` for the rest of a name; absent for all. */
+  readonly models?: readonly string[]
+  /** Requests and tokens in any 60 seconds, and requests at once. */
+  readonly rpm?: number
+  readonly tpm?: number
+  readonly concurrency?: number
+  readonly budget?: { readonly amount: Micros; readonly per: BudgetPeriod }
 }
 
 /** Which of the caller's fields go upstream, for one operation. */

@@ -8,6 +8,8 @@ export type OperationTraits = {
   readonly usageOnDemand?: true
   /** The last event of its streams says again what was asked and answered, however long that is. */
   readonly longLastEvent?: true
+  /** Its answers are counted in tokens, which have to have a price: in nothing else, or in seconds as well. */
+  readonly answersTokens?: 'only' | 'also'
   /** It costs nothing: its models need no price, and no tokens are counted. */
   readonly free?: true
 }

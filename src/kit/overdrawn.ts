@@ -1,9 +1,18 @@
 import type { HoldResult } from './stores.ts'
 import { formatMoney, type Micros } from './units.ts'
 
-/** What a caller is told whose key's budget cannot bear a hold: the words of `insufficient_quota`. */
+type Overdrawn = Extract<HoldResult, { kind: 'overdrawn' }>
+
+const whose = {
+  key: "the key's budget",
+  user: "the user's budget",
+  balance: "the user's prepaid balance",
+  group: "the group's budget",
+} as const satisfies { readonly [level in Overdrawn['level']]: string }
+
+/** What a caller is told of a budget that cannot bear a hold: the words of `insufficient_quota`. */
 export function tellOverdrawn(
-  { availableMicros, heldMicros, renewsAt }: Extract<HoldResult, { kind: 'overdrawn' }>,
+  { level, availableMicros, heldMicros, renewsAt }: Overdrawn,
   hold: Micros,
   currency: string,
 ) {
@@ -12,5 +21,12 @@ export function tellOverdrawn(
     heldMicros === 0
       ? ''
       : ` (${formatMoney(heldMicros)} ${currency} is held for requests under way or charges that need review)`
-  return { hold: formatMoney(hold), available: formatMoney(availableMicros), held, currency, renewal }
+  return {
+    whose: whose[level],
+    hold: formatMoney(hold),
+    available: formatMoney(availableMicros),
+    held,
+    currency,
+    renewal,
+  }
 }

@@ -1,3 +1,4 @@
+import type { EventKind } from './events.ts'
 import type { Family, Group, Model, Origin, Upstream } from './model.ts'
 import type { KnownPlugin } from './plugin-facts.ts'
 import type { OperationTraits } from './operation.ts'
@@ -82,19 +83,45 @@ export type OtlpPlan = {
   readonly forwardTraceparent: boolean
 }
 
+/** Who is told of what happens. */
+export type WebhookPlan = {
+  readonly name: string
+  readonly format: 'standard' | 'slack' | 'email'
+  /** http(s), or smtp(s) for e-mail. May hold a secret: it stands in no line of the log. */
+  readonly url: string
+  /** What bodies are signed with: the secret in use, and one beside it while receivers learn the next. */
+  readonly secrets: readonly string[]
+  readonly kinds: readonly EventKind[]
+  /** The address may be one of a private network. */
+  readonly allowPrivate: boolean
+  /** Of e-mail. */
+  readonly from?: string
+  readonly to?: readonly string[]
+}
+
 /**
  * What the file says, defaults filled in, by its own paths and in one spelling: `server.body_max` → `32MiB`. Secrets are
  * `***`.
  */
 export type PlanSettings = { readonly [path: string]: string }
 
+/** Files that a configuration names: those that were read or could not be, and patterns that more may fit. Absolute paths. */
+export type PlanFiles = { readonly named: readonly string[]; readonly patterns: readonly string[] }
+
 /** The whole configuration, frozen; a request keeps the plan it began with. */
 export type Plan = {
   /** First 12 hex digits of the SHA-256 of the effective configuration (secrets left out). */
   readonly revision: string
   readonly file: string
+  /** What it was read from beside `file`; absent for nothing. */
+  readonly files?: PlanFiles
   /** What all the rest was made of: what is told of a configuration, and of what changed in it, is read from here. */
   readonly settings: PlanSettings
+  /**
+   * Files that `${file:…}` names, by their whole paths. Each has a mark of what it held, good for comparing in this process
+   * alone; `''` when it held nothing.
+   */
+  readonly secretFiles: ReadonlyMap<string, string>
   readonly currency: string
   readonly server: ServerPlan
   readonly storage: string
@@ -103,13 +130,21 @@ export type Plan = {
   readonly logRetentionMs?: number
   /** After how long charges under review are voided; absent: a person decides about each. */
   readonly reviewRetentionMs?: number
+  /** How long events are kept that everybody has been told of; absent for ever. */
+  readonly eventRetentionMs?: number
+  /** Who is told of events; absent for nobody. */
+  readonly webhooks?: ReadonlyMap<string, WebhookPlan>
   /** Absent for no telemetry but the figures that are asked for. */
   readonly otlp?: OtlpPlan
+  /** The time zone by whose days and months budgets are renewed. */
+  readonly timeZone: string
   readonly groups: ReadonlyMap<string, Group>
   readonly upstreams: ReadonlyMap<string, Upstream>
   readonly pipeline: readonly PipelineStep[]
   readonly plugins: PlanPlugins
   readonly families: ReadonlyMap<string, Family>
   readonly models: ReadonlyMap<string, Model>
+  /** What is told at every start and reload, a sentence each with its place; absent where there is nothing. */
+  readonly warnings?: readonly string[]
   readonly routes: readonly Route[]
 }

@@ -8,7 +8,8 @@ import type { Slot } from './slots.ts'
 
 /** Something wrong or worth knowing in a configuration, found after the schema. */
 export type Diagnostic = {
-  readonly severity: 'error' | 'note'
+  /** A warning refuses nothing at the start, and is told loudly; `check --strict` refuses it. */
+  readonly severity: 'error' | 'warning' | 'note'
   readonly code: string
   readonly message: string
   readonly remedy?: string

@@ -21,6 +21,9 @@ export type Imagined = {
   readonly out: Body
   /** What the plugins above have given, as in a request. */
   readonly slots: Slots
+  /** What is priced as if it had been used, and by whose factor; as in `ImaginedRequest`. */
+  readonly uses?: { readonly [unit: string]: number }
+  readonly multiplier?: string
 }
 
 /** What a plugin knows of a request before it is made; each part is told where there is one. */
@@ -58,6 +61,15 @@ export type PriceQuote = {
   readonly atMost: Micros
   /** Every row that one may come to; none where what is used is priced by the unit. */
   readonly prices: readonly { readonly tier: string; readonly price: Micros }[]
+  /** Prices by the unit, and what was asked about of each; absent where nothing is counted. */
+  readonly units?: readonly {
+    readonly unit: string
+    readonly price: Micros
+    readonly per: number
+    readonly at: string
+    readonly quantity: number | null
+    readonly amount: Micros | null
+  }[]
   /** What is charged beside them; absent where nothing is. */
   readonly beside?: readonly BesidePrice[]
 }

@@ -8,11 +8,12 @@ export function isSecretName(name: string): boolean {
 }
 
 /** Every text of an upstream's settings that nobody else may see: credentials, and what is fixed under a name of secrets. */
-export function secretsOfUpstream({ credential, headers, query, calls }: Upstream): readonly string[] {
+export function secretsOfUpstream({ credential, headers, query, calls, keys = [] }: Upstream): readonly string[] {
   return [
     ...credential.flatMap(one => (one.kind === 'sign' ? one.secrets.flatMap(partsOf) : one.value)),
     ...secretValues(headers, query),
     ...secretsOfCalls(calls),
+    ...keys.flatMap(key => secretsOfUpstream(key.upstream)),
   ]
 }
 

@@ -2,11 +2,16 @@ import type { Awaitable } from './awaitable.ts'
 import type { Charge, ChargeFacts, Line } from './charge.ts'
 import type { Counters } from './counters.ts'
 import type { JobStore } from './jobs.ts'
+import type { EventStore } from './events.ts'
 import type { Journal } from './journal.ts'
 import type { KeyStore } from './keys.ts'
 import type { StoredAnswer } from './reply.ts'
+import type { LevelKind } from './budget.ts'
+import type { Level, LevelSums } from './levels.ts'
 import type { Micros } from './units.ts'
+import type { Statement } from './statement.ts'
 import type { SessionStore, Trail, UserStore } from './users.ts'
+import type { VendorKeyStore } from './vendor-keys.ts'
 
 /** A caller's promise that two requests are one. */
 export type Idempotency = {
@@ -19,13 +24,17 @@ export type HoldRequest = {
   readonly facts: ChargeFacts
   readonly hold: Micros
   readonly idempotency: Idempotency | null
+  /** Who bounds it beside the key; by default those whom `chargeFacts` has found. */
+  readonly levels?: readonly Level[]
 }
 
 export type HoldResult =
   | { readonly kind: 'held' }
-  /** The key's budget cannot bear the hold; `renewsAt` is when one for a day or a month begins anew. */
+  /** A budget cannot bear the hold; `renewsAt` is when one for a day or a month begins anew. */
   | {
       readonly kind: 'overdrawn'
+      /** Whose budget it is. */
+      readonly level: 'key' | LevelKind
       readonly availableMicros: Micros
       /** Of requests that are under way, and of charges that wait for a person. */
       readonly heldMicros: Micros
@@ -124,6 +133,8 @@ export type Storage = Omit<Stores, 'counters'> & {
   readonly users: UserStore
   readonly sessions: SessionStore
   readonly trail: Trail
+  readonly vendorKeys: VendorKeyStore
+  readonly events: EventStore
   /** For commands beside a running gateway. */
   readonly books: {
     all(after: string | null, limit: number): Awaitable<readonly Charge[]>
@@ -131,6 +142,10 @@ export type Storage = Omit<Stores, 'counters'> & {
     verify(anchors?: readonly Anchor[]): Awaitable<Audit>
     /** Where every chain of entries ends now. */
     anchor(): Awaitable<Anchor>
+    /** What users, balances and groups have spent by now. */
+    levels(): Awaitable<readonly LevelSums[]>
+    /** What was charged and given back from a moment on and before another, by who pays, held against the entries. */
+    statement(span: { readonly from: number; readonly until: number }): Awaitable<Statement>
     /** What has not ended, added up. */
     open(): Awaitable<readonly OpenCharges[]>
     /**

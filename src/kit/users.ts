@@ -1,5 +1,6 @@
 import type { Awaitable } from './awaitable.ts'
 import type { User, UserSettings } from './shapes/user.ts'
+import type { Micros } from './units.ts'
 
 /** How long a link is good by which the first administrator is made. */
 export const setupOfferMs = 24 * 3_600_000
@@ -13,6 +14,16 @@ export type NewUser = {
 
 export type UserChange = Partial<UserSettings>
 
+/** Money that was paid in for a user. */
+export type TopUp = {
+  readonly id: string
+  readonly amount: Micros
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly by: string
+  readonly note: string | null
+}
+
 /** Every change names who makes it, and leaves a row in the trail in the same transaction. */
 export type UserStore = {
   /** @throws StorageError `user_exists` */
@@ -21,8 +32,12 @@ export type UserStore = {
   /** What the password is checked against; undefined when there is no such user or no password. */
   passwordHash(name: string): Awaitable<string | undefined>
   list(): Awaitable<readonly User[]>
-  /** A user who is disabled loses all sessions. Undefined when there is no such user. */
+  /** A user who is disabled or gets another role loses all sessions. Undefined when there is no such user. */
   change(name: string, change: UserChange, by: string): Awaitable<User | undefined>
+  /** Pays in for a user, whose requests are held of the balance from then on. Undefined when there is no such user. */
+  topUp(name: string, amount: Micros, note: string | null, by: string): Awaitable<TopUp | undefined>
+  /** What was paid in, newest first. */
+  topUps(name: string): Awaitable<readonly TopUp[]>
   /** Ends the user's sessions but the one told. False when there is no such user. */
   setPassword(name: string, passwordHash: string, by?: string, keep?: string): Awaitable<boolean>
   /** Whether an administrator with a password exists. */

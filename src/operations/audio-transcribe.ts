@@ -42,7 +42,7 @@ export const audioTranscribe: Operation = {
   },
   usage: { seconds: true },
   form: 'transcript',
-  traits: {},
+  traits: { answersTokens: 'also' },
 }
 
 function wave(): Uint8Array<ArrayBuffer> {

@@ -51,5 +51,5 @@ console.log(reply.choices[0].message.content)`,
     },
   ],
   form: 'conversation',
-  traits: { usageOnDemand: true },
+  traits: { usageOnDemand: true, answersTokens: 'only' },
 }

@@ -49,5 +49,5 @@ export const generate: Operation = {
   ],
   listedAs: 'generateContent',
   otel: 'generate_content',
-  traits: {},
+  traits: { answersTokens: 'only' },
 }

@@ -53,5 +53,5 @@ export const messages: Operation = {
     },
   ],
   otel: 'chat',
-  traits: {},
+  traits: { answersTokens: 'only' },
 }

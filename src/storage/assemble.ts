@@ -1,7 +1,9 @@
 import type { Awaitable, Clock, HoldResult, Log, Settlement, Storage, StoredAnswer } from '../kit/index.ts'
+import { boundsOf } from '../kit/charge-facts.ts'
 import { StorageError } from './errors.ts'
 import type { StorageOptions } from './options.ts'
 import type { LogQueue } from './journal/log-queue.ts'
+import { readForeign } from './keys/adopt.ts'
 import { countKeys, findKeyByHash, readKey, readKeyChanges, readKeyRevision } from './keys/find.ts'
 import { OwnChanges } from './keys/own-changes.ts'
 import { findCharge } from './ledger/find.ts'
@@ -14,6 +16,7 @@ import { findUser, hasAdmin, listUsers, readPasswordHash } from './people/users.
 import type { QueryProgram } from './query.ts'
 import type { Reading, Readings } from './readings.ts'
 import { type CommitWatch, watchCommits } from './watch-commits.ts'
+import { listVendorKeys, readKeySpending } from './vendor-keys.ts'
 import type { Writing } from './writing.ts'
 
 /** Answers are forgotten a day later; a minute more is no matter. */
@@ -36,6 +39,8 @@ export type StorageParts = {
   readonly clock: Clock
   readonly log: Log
   readonly role: StorageOptions['role']
+  /** By whose days and months budgets go. */
+  readonly zone: string
   readonly onCommit: CommitWatch | undefined
   /** Nobody else bills on this database. */
   readonly isAlone: boolean
@@ -71,8 +76,10 @@ export function assembleStorage(parts: StorageParts): Storage {
       },
       list: filter => reader.ask('trail', filter),
     },
+    events: createEvents({ ...parts, writer }),
     ledger: createLedger({ ...parts, writer }, endings),
     jobs: createJobs({ ...parts, writer }),
+    vendorKeys: createVendorKeys({ ...parts, writer }),
     journal: {
       append(row) {
         logQueue.append(row)
@@ -82,6 +89,8 @@ export function assembleStorage(parts: StorageParts): Storage {
       histogram: (match, stepMs) => reader.ask('steps', { match, stepMs }),
       summary: span => reader.ask('summary', span),
       usage: match => reader.ask('usage', match),
+      usageBy: asked => reader.ask('usageBy', asked),
+      costs: question => reader.ask('costs', question),
       vendorCosts: match => reader.ask('vendorCosts', match),
       prune: (until, limit) => writer.submit('pruneLogs', { until, limit }),
     },
@@ -89,6 +98,8 @@ export function assembleStorage(parts: StorageParts): Storage {
       all: (after, limit) => reader.ask('charges', { after, limit }),
       verify: (anchors = []) => reader.ask('audit', { at: clock.now(), anchors }),
       anchor: () => reader.ask('anchor', { at: clock.now() }),
+      levels: () => reader.ask('sums', { at: clock.now(), zone: parts.zone }),
+      statement: ({ from, until }) => reader.ask('statement', { from, until }),
       open: () => reader.ask('open', null),
       resolve: (id, how, by, reason, amount = 0) =>
         writer.submit('resolve', { id, how, by, reason, amount, at: clock.now() }),
@@ -124,7 +135,7 @@ function startChores(parts: StorageParts, endings: Endings) {
     chores.isAdding = true
     try {
       for (let count = 1; count > 0 && !chores.isOver && writer.healthy(); )
-        count = await writer.submit('sumUp', { at: clock.now() })
+        count = (await writer.submit('addUpCosts', null)) + (await writer.submit('sumUp', { at: clock.now() }))
     } catch (error) {
       log.warn({ err: error }, 'charges could not be added up')
     } finally {
@@ -156,8 +167,14 @@ function createKeys({ clock, reads, reader, writer }: StorageParts, changes: Own
     findByHash: hash => reads.run(findKeyByHash(hash)),
     find: id => reads.run(readKey(id)),
     create: (key, by = nobody) => writer.submit('createKey', { key, by, at: clock.now() }),
+    adopt: (adoption, by) => writer.submit('adopt', { adoption, by, at: clock.now() }),
+    hasForeign: () => reads.run(readForeign()),
     change: (id, change, by) =>
       changes.counted({ key: id }, writer.submit('changeKey', { id, change, by, at: clock.now() })),
+    createOwn: (key, by, keysMax) =>
+      writer.submit('createOwnKey', { key, by, keysMax: keysMax ?? null, at: clock.now() }),
+    changeOwn: (id, change, by) =>
+      changes.counted({ key: id }, writer.submit('changeOwnKey', { id, change, by, at: clock.now() })),
     rotate: (id, rotation, by) =>
       changes.counted({ key: id }, writer.submit('rotateKey', { id, rotation, by, at: clock.now() })),
     list: (filter = {}) => reader.ask('keys', filter),
@@ -170,7 +187,7 @@ function createKeys({ clock, reads, reader, writer }: StorageParts, changes: Own
   }
 }
 
-function createUsers({ clock, reads, writer }: StorageParts, changes: OwnChanges): Storage['users'] {
+function createUsers({ clock, reads, reader, writer }: StorageParts, changes: OwnChanges): Storage['users'] {
   return {
     async create(user, by = nobody) {
       await writer.submit('createUser', { user, by, at: clock.now() })
@@ -185,11 +202,39 @@ function createUsers({ clock, reads, writer }: StorageParts, changes: OwnChanges
         { user: name },
         writer.submit('setPassword', { name, passwordHash, keep: keep ?? null, by, at: clock.now() }),
       ),
+    topUp: (name, amount, note, by) =>
+      changes.counted({ user: name }, writer.submit('topUp', { name, amount, note, by, at: clock.now() })),
+    topUps: name => reader.ask('topUps', { name }),
     hasAdmin: () => reads.run(hasAdmin()),
     async offerSetup(tokenHash, expiresAt) {
       await writer.submit('offerSetup', { tokenHash, expiresAt })
     },
     claimSetup: claim => changes.counted(null, writer.submit('claimSetup', { ...claim, at: clock.now() })),
+  }
+}
+
+function createEvents({ clock, reader, writer }: StorageParts): Storage['events'] {
+  return {
+    async tell(event) {
+      await writer.submit('tellEvent', { event, at: clock.now() })
+    },
+    async tellNew(event) {
+      await writer.submit('tellNewEvent', { event, at: clock.now() })
+    },
+    after: (after, limit) => reader.ask('events', { after, limit }),
+    async page(query) {
+      await writer.submit('arrangeEvents', { at: clock.now() })
+      return reader.ask('feed', query)
+    },
+    find: id => reader.ask('event', { id }),
+    prune: (until, limit, webhooks) => writer.submit('pruneEvents', { until, limit, webhooks }),
+    webhooks: {
+      claim: webhook => writer.submit('claimWebhook', { webhook, at: clock.now() }),
+      due: (webhook, limit) => reader.ask('due', { webhook, limit, at: clock.now() }),
+      keep: told => writer.submit('keepTold', { told, at: clock.now() }),
+      again: (webhook, which) => writer.submit('tellAgain', { webhook, which, at: clock.now() }),
+      list: () => reader.ask('webhooks', null),
+    },
   }
 }
 
@@ -201,6 +246,19 @@ function createJobs({ clock, reads, writer }: StorageParts): Storage['jobs'] {
     end: (id, state, answer) => writer.submit('endJob', { id, state, answer: ownAnswer(answer), at: clock.now() }),
     find: id => reads.run(findJob(id)),
     own: () => writer.submit('ownJobs', null),
+  }
+}
+
+function createVendorKeys({ reads, writer }: StorageParts): Storage['vendorKeys'] {
+  return {
+    list: () => reads.run(listVendorKeys()),
+    async put(standing) {
+      await writer.submit('putVendorKey', { standing })
+    },
+    spent: () => reads.run(readKeySpending()),
+    async spend(spending) {
+      await writer.submit('spendOfKey', spending)
+    },
   }
 }
 
@@ -228,7 +286,9 @@ function createLedger(parts: StorageParts, endings: Endings): Storage['ledger'] 
       const at = clock.now()
       chargeQueue.opened(request.facts.id, at)
       try {
-        return withBuffer(await writer.submit('hold', { request, at }))
+        const levels = request.levels ?? boundsOf(request.facts)
+        const bounded = levels && levels.length > 0 ? { ...request, levels } : request
+        return withBuffer(await writer.submit('hold', { request: bounded, at }))
       } catch (error) {
         endings.holdFailed(request.facts.id, at, error)
         throw error

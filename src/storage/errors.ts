@@ -11,6 +11,7 @@ const table = {
   file_exists: '{path} is there already; name a file that is not',
   backup_unsound: '{path} cannot be restored: {reason}',
   user_exists: 'there is a user named {name} already',
+  last_admin: '{name} is the last administrator who can sign in: make another one first',
   user_unknown: 'there is no user named {name}; create it first',
 } as const
 

@@ -38,7 +38,7 @@ export async function openStorage(
  * @throws StorageError `storage_url`, `storage_in_use`, `storage_newer`, `storage_unavailable`
  */
 export async function claimStorage(
-  options: Pick<StorageOptions, 'clock' | 'log'> & { readonly url: string },
+  options: Pick<StorageOptions, 'clock' | 'log' | 'timeZone'> & { readonly url: string },
 ): Promise<Claim> {
   if (isPostgres(options.url)) return (await import('./postgres/claim.ts')).claimPostgres(options.url, options.clock)
   const path = sqlitePath(options.url)
@@ -58,9 +58,14 @@ export async function inspectStorage(url: string): Promise<StorageState> {
  * Copies a database of SQLite, beside a gateway that may be running on it, as it is at one moment.
  * @throws StorageError `storage_not_a_file`, `file_exists`
  */
-export async function backupStorage({ url, to }: { readonly url: string; readonly to: string }): Promise<void> {
-  const path = filePath(url)
-  return (await import('./sqlite/backup.ts')).backupSqlite(path, to)
+export async function backupStorage(options: {
+  readonly url: string
+  readonly to: string
+  /** Is told from time to time how far it has come. */
+  readonly onProgress?: (text: string) => void
+}): Promise<void> {
+  const path = filePath(options.url)
+  return (await import('./sqlite/backup.ts')).backupSqlite(path, options.to, systemClock, options.onProgress)
 }
 
 /**
@@ -70,9 +75,10 @@ export async function backupStorage({ url, to }: { readonly url: string; readonl
 export async function restoreStorage(options: {
   readonly url: string
   readonly from: string
+  readonly onProgress?: (text: string) => void
 }): Promise<{ readonly aside: string | undefined; readonly audit: Audit }> {
   const path = filePath(options.url)
-  return (await import('./sqlite/backup.ts')).restoreSqlite(path, options.from, systemClock)
+  return (await import('./sqlite/backup.ts')).restoreSqlite(path, options.from, systemClock, options.onProgress)
 }
 
 /** @throws StorageError `storage_not_a_file`, `storage_url` */

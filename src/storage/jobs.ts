@@ -1,6 +1,6 @@
 import type { Job, JobState, NewJob, StoredAnswer } from '../kit/index.ts'
 import { ask, type QueryProgram, type Row } from './query.ts'
-import { text, toAnswer, whole, wholeOrNull } from './rows.ts'
+import { text, textOrNull, toAnswer, whole, wholeOrNull } from './rows.ts'
 import type { WriterIdentity } from './writer-identity.ts'
 
 /** How long what became of a job can be asked for. */
@@ -20,13 +20,14 @@ export function* openJob(
   { job, at }: { readonly job: NewJob; readonly at: number },
 ): QueryProgram<null> {
   yield ask(
-    `INSERT INTO job (id, key_id, operation, model, upstream, n, told, state, owner, epoch, created_at, deadline_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, 'running', ?, ?, ?, ?)`,
+    `INSERT INTO job (id, key_id, operation, model, upstream, vendor_key, n, told, state, owner, epoch, created_at,
+       deadline_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'running', ?, ?, ?, ?)`,
     job.id,
     job.keyId,
     job.operation,
     job.model,
     job.upstream,
+    job.vendorKey ?? null,
     job.n,
     JSON.stringify(job.told),
     owner,
@@ -97,6 +98,7 @@ function toJob(row: Row): Job {
     operation: text(row, 'operation'),
     model: text(row, 'model'),
     upstream: text(row, 'upstream'),
+    vendorKey: textOrNull(row, 'vendor_key'),
     n: whole(row, 'n'),
     told: JSON.parse(text(row, 'told')) as Job['told'],
     state: text(row, 'state') as JobState,

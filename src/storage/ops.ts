@@ -1,25 +1,39 @@
 import type {
+  Adopted,
+  Adoption,
   HoldRequest,
   HoldResult,
   Job,
   Key,
   KeyChange,
+  KeyStanding,
   Line,
+  NewEvent,
   NewJob,
   NewKey,
   NewUser,
+  Refused,
   Rotation,
   Session,
   Settlement,
+  Deliveries,
+  TopUp,
   TrailRow,
   User,
   UserChange,
 } from '../kit/index.ts'
+import { addUpCosts } from './costs/add-up.ts'
+import { topUp } from './accounts/top-up.ts'
 import { endJob, type JobEnd, openJob, ownJobs } from './jobs.ts'
+import { arrangeEvents } from './events/arrange.ts'
+import { pruneEvents } from './events/prune.ts'
+import { tellEvent, tellNewEvent } from './events/tell.ts'
+import { claimWebhook, keepTold, tellAgain } from './events/webhooks.ts'
 import type { Batch } from './journal/log-queue.ts'
 import { pruneLogs } from './journal/prune.ts'
 import { sumUp } from './journal/sum-up.ts'
-import { changeKey, createKey, revokeKey, rotateKey } from './keys/write.ts'
+import { adopt } from './keys/adopt.ts'
+import { changeKey, changeOwnKey, createKey, createOwnKey, revokeKey, rotateKey } from './keys/write.ts'
 import { type EmptyEnd, endEmpty } from './ledger/end-empty.ts'
 import { hold } from './ledger/hold.ts'
 import { lapse } from './ledger/lapse.ts'
@@ -39,6 +53,7 @@ import { changeUser, createUser, setPassword } from './people/users.ts'
 import { takeInRows } from './pages/move.ts'
 import { writeLogs } from './pages/write.ts'
 import { ask, type QueryProgram } from './query.ts'
+import { type KeySpent, putVendorKey, spendOfKey } from './vendor-keys.ts'
 import type { Scribe } from './writer-identity.ts'
 
 /** Every change of the storage by name, with what it is given and what it gives back. All of it crosses threads. */
@@ -55,8 +70,17 @@ export type Changes = {
   openJob: { given: { readonly job: NewJob; readonly at: number }; gives: null }
   endJob: { given: JobEnd; gives: boolean }
   ownJobs: { given: null; gives: readonly Job[] }
+  adopt: { given: Signed & { readonly adoption: Adoption }; gives: Adopted }
   createKey: { given: Signed & { readonly key: NewKey }; gives: Key }
   changeKey: { given: Signed & { readonly id: string; readonly change: KeyChange }; gives: Key | undefined }
+  createOwnKey: {
+    given: Signed & { readonly key: NewKey; readonly keysMax: number | null }
+    gives: Key | Refused
+  }
+  changeOwnKey: {
+    given: Signed & { readonly id: string; readonly change: KeyChange }
+    gives: Key | Refused | undefined
+  }
   rotateKey: { given: Signed & { readonly id: string; readonly rotation: Rotation }; gives: Key | undefined }
   revokeKey: { given: Signed & { readonly id: string }; gives: boolean }
   createUser: { given: Signed & { readonly user: NewUser }; gives: null }
@@ -65,13 +89,40 @@ export type Changes = {
     given: Signed & { readonly name: string; readonly passwordHash: string; readonly keep: string | null }
     gives: boolean
   }
+  topUp: {
+    given: Signed & { readonly name: string; readonly amount: number; readonly note: string | null }
+    gives: TopUp | undefined
+  }
   offerSetup: { given: { readonly tokenHash: string; readonly expiresAt: number }; gives: null }
   claimSetup: { given: SetupClaim; gives: 'claimed' | 'unknown' | 'done' }
   createSession: { given: { readonly session: Session }; gives: null }
   touchSession: { given: { readonly hash: string; readonly at: number }; gives: null }
   endSession: { given: { readonly hash: string }; gives: null }
   note: { given: { readonly row: Omit<TrailRow, 'id' | 'at'>; readonly at: number }; gives: null }
+  putVendorKey: { given: { readonly standing: KeyStanding }; gives: null }
+  spendOfKey: { given: KeySpent; gives: null }
+  tellEvent: { given: { readonly event: NewEvent; readonly at: number }; gives: null }
+  tellNewEvent: { given: { readonly event: NewEvent; readonly at: number }; gives: null }
+  arrangeEvents: { given: { readonly at: number }; gives: number }
+  claimWebhook: {
+    given: { readonly webhook: string; readonly at: number }
+    gives: { readonly through: string } | null
+  }
+  keepTold: { given: { readonly told: Deliveries; readonly at: number }; gives: boolean }
+  tellAgain: {
+    given: {
+      readonly webhook: string
+      readonly which: { readonly id: string } | { readonly after: string }
+      readonly at: number
+    }
+    gives: boolean
+  }
+  pruneEvents: {
+    given: { readonly until: number; readonly limit: number; readonly webhooks: readonly string[] }
+    gives: number
+  }
   sumUp: { given: { readonly at: number }; gives: number }
+  addUpCosts: { given: null; gives: number }
   pruneLogs: { given: { readonly until: number; readonly limit: number }; gives: number }
   post: { given: Posted; gives: null }
   batch: { given: Batch; gives: null }
@@ -91,26 +142,40 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   endEmpty,
   resolve,
   refund,
-  sweep: (_self, { at }) => sweepAll(at),
+  sweep: (identity, { at }) => sweepAll(identity, at),
   lapse: (_self, given) => lapse(given),
   beat: (identity, { at }) => beat(identity, at),
   openJob,
   endJob,
   ownJobs: identity => ownJobs(identity),
+  adopt,
   createKey,
   changeKey,
+  createOwnKey,
+  changeOwnKey,
   rotateKey,
   revokeKey,
   createUser,
   changeUser,
   setPassword,
+  topUp,
   offerSetup: (_self, given) => offerSetup(given),
   claimSetup,
   createSession: (_self, given) => createSession(given),
   touchSession: (_self, given) => touchSession(given),
   endSession: (_self, given) => endSession(given),
   note,
+  putVendorKey: (_self, given) => putVendorKey(given),
+  spendOfKey: (_self, given) => spendOfKey(given),
+  tellEvent: (_self, given) => tell(given),
+  tellNewEvent: (_self, given) => tellNew(given),
+  arrangeEvents: (_self, { at }) => arrangeEvents(at),
+  claimWebhook,
+  keepTold,
+  tellAgain: (_self, given) => tellAgain(given),
+  pruneEvents: (_self, given) => pruneEvents(given),
   sumUp: (_self, { at }) => sumUp(at),
+  addUpCosts: () => addUpCosts(),
   pruneLogs: (_self, given) => pruneLogs(given),
   post: postCharges,
   batch: writeBatch,
@@ -122,9 +187,9 @@ export function stepsOf<C extends Change>(change: C, given: Given<C>, identity: 
   return stepsByChange[change](identity, given)
 }
 
-function* sweepAll(at: number): QueryProgram<null> {
+function* sweepAll(identity: Scribe, at: number): QueryProgram<null> {
   yield* takeInRows()
-  return yield* sweep(at)
+  return yield* sweep(identity, at)
 }
 
 function* writeBatch(identity: Scribe, { logs, delivered }: Batch): QueryProgram<null> {
@@ -136,6 +201,16 @@ function* writeBatch(identity: Scribe, { logs, delivered }: Batch): QueryProgram
 
 function* note(identity: Scribe, { row, at }: Given<'note'>): QueryProgram<null> {
   yield* leave(identity, { by: row.actor, at }, row.action, row.subject, row.before, row.after, row.reason)
+  return null
+}
+
+function* tell({ event, at }: Given<'tellEvent'>): QueryProgram<null> {
+  yield* tellEvent(event, at)
+  return null
+}
+
+function* tellNew({ event, at }: Given<'tellNewEvent'>): QueryProgram<null> {
+  yield* tellNewEvent(event, at)
   return null
 }
 

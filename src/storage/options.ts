@@ -12,6 +12,8 @@ export type StorageOptions = {
   readonly role: 'gateway' | 'worker' | 'tool'
   /** A name that nobody else has, by which a worker's lease is ended when it dies (`Claim.forget`); made up by default. */
   readonly owner?: string
+  /** The time zone by whose days and months budgets go; UTC by default. */
+  readonly timeZone?: string
   /** Makes its ids; ones of its own by default. */
   readonly ids?: Ids
   /** Rows of a page of the log that is bound; 4,096 by default. */

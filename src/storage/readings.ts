@@ -4,28 +4,49 @@ import type {
   Audit,
   Awaitable,
   Charge,
+  Due,
+  FeedEvent,
+  FeedPage,
+  FeedQuery,
+  CostQuestion,
+  Costs,
   Key,
   KeyFilter,
   LogFilter,
   LogMatch,
   LogRow,
+  LevelSums,
   LogStep,
   OpenCharges,
+  Statement,
   Summary,
+  ToldEvent,
+  TopUp,
   TrailFilter,
   TrailRow,
   UsageMatch,
   UsageRow,
+  UsageSort,
+  UsageSum,
   VendorRow,
+  WebhookState,
 } from '../kit/index.ts'
+import { findEvent, readFeed } from './events/read.ts'
+import { eventsAfter } from './events/tell.ts'
+import { listWebhooks, readDue } from './events/webhooks.ts'
+import { readCosts } from './costs/read.ts'
+import { readSums } from './accounts/read-sums.ts'
+import { readTopUps } from './accounts/top-up.ts'
 import { listLogs } from './journal/list.ts'
 import { countSteps } from './journal/steps.ts'
 import { type Span, summarize } from './journal/summary.ts'
 import { sumUsage } from './journal/usage.ts'
+import { sumUsageBy } from './journal/usage-by.ts'
 import { sumVendorCosts } from './journal/vendor-costs.ts'
 import { readAnchor } from './ledger/anchor.ts'
 import { audit } from './ledger/audit.ts'
 import { findCharges, pageCharges } from './ledger/find.ts'
+import { sumStatement } from './ledger/statement.ts'
 import { sumOpen } from './ledger/sum-open.ts'
 import type { QueryProgram } from './query.ts'
 import type { Tables } from './tables.ts'
@@ -34,18 +55,34 @@ import type { Tables } from './tables.ts'
 export type Readings = {
   keys: { given: KeyFilter; gives: readonly Key[] }
   trail: { given: TrailFilter; gives: readonly TrailRow[] }
+  events: { given: { readonly after: number; readonly limit: number }; gives: readonly ToldEvent[] }
+  feed: { given: FeedQuery; gives: FeedPage }
+  event: { given: { readonly id: string }; gives: FeedEvent | undefined }
+  webhooks: { given: null; gives: readonly WebhookState[] }
+  due: {
+    given: { readonly webhook: string; readonly at: number; readonly limit: number }
+    gives: Due
+  }
   steps: {
     given: { readonly match: LogMatch & { since: number; until: number }; readonly stepMs: number }
     gives: readonly LogStep[]
   }
   summary: { given: Span; gives: Summary }
   usage: { given: UsageMatch; gives: readonly UsageRow[] }
+  usageBy: {
+    given: { readonly since: number; readonly until: number; readonly by: UsageSort }
+    gives: readonly UsageSum[]
+  }
+  costs: { given: CostQuestion; gives: Costs }
   vendorCosts: { given: Pick<UsageMatch, 'since' | 'until'>; gives: readonly VendorRow[] }
   logs: { given: LogFilter; gives: readonly { readonly row: LogRow; readonly charge: Charge | null }[] }
   charges: { given: { readonly after: string | null; readonly limit: number }; gives: readonly Charge[] }
   audit: { given: { readonly at: number; readonly anchors: readonly Anchor[] }; gives: Audit }
   anchor: { given: { readonly at: number }; gives: Anchor }
+  statement: { given: { readonly from: number; readonly until: number }; gives: Statement }
   open: { given: null; gives: readonly OpenCharges[] }
+  sums: { given: { readonly at: number; readonly zone: string }; gives: readonly LevelSums[] }
+  topUps: { given: { readonly name: string }; gives: readonly TopUp[] }
 }
 
 export type Reading = keyof Readings
@@ -74,15 +111,25 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
       const { db, listTrail } = await load()
       return listTrail(db, filter)
     },
+    events: ({ after, limit }) => run(eventsAfter(after, limit)),
+    feed: query => snapshot(readFeed(query)),
+    event: ({ id }) => snapshot(findEvent(id)),
+    webhooks: () => run(listWebhooks()),
+    due: ({ webhook, at, limit }) => snapshot(readDue(webhook, at, limit)),
     steps: ({ match, stepMs }) => snapshot(countSteps(match, stepMs)),
     summary: span => snapshot(summarize(span)),
     usage: match => snapshot(sumUsage(match)),
+    usageBy: asked => snapshot(sumUsageBy(asked)),
+    costs: question => snapshot(readCosts(question)),
     vendorCosts: match => snapshot(sumVendorCosts(match)),
     logs: filter => snapshot(listCharged(filter)),
     charges: ({ after, limit }) => snapshot(pageCharges(after, limit)),
     audit: given => snapshot(audit(given)),
     anchor: ({ at }) => snapshot(readAnchor(at)),
+    statement: span => snapshot(sumStatement(span)),
     open: () => run(sumOpen()),
+    sums: given => run(readSums(given)),
+    topUps: ({ name }) => run(readTopUps(name)),
   }
 }
 

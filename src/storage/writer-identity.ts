@@ -11,6 +11,10 @@ export type WriterIdentity = {
   readonly epoch: number
   /** The chain of hashes that this writer's entries continue. */
   readonly chain: string
+  /** Where it books what nobody bounds: rows of its own in `account` where several write at once, else the one that all use. */
+  readonly part: string
+  /** By whose days and months budgets go. */
+  readonly zone: string
 }
 
 /** Who writes, with what makes the ids of what is written, and what it knows of the log's loose pages. */

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { lintPlan, lintRules } from '../config/lint/lint.ts'
 import { findKey, type FoundKey } from '../config/find-key.ts'
 import { compareSettings } from '../config/compare-settings.ts'
@@ -13,6 +14,13 @@ import { Report } from '../config/report.ts'
 import { gatherSecrets } from '../config/secrets.ts'
 import { Source } from '../config/source.ts'
 import { type Imported, importLitellm } from './import/import-litellm.ts'
+import type { LitellmOptions } from './import/litellm-deployments.ts'
+import { type ImportedBook, importNewApi, type NewApiOptions } from './import/new-api/import-new-api.ts'
+import { readDump } from './import/new-api/read-dump.ts'
+import { readSqlite } from './import/new-api/read-sqlite.ts'
+import { type ForeignBook, wantedTables } from './import/new-api/foreign-book.ts'
+import { createPriceTable, type PriceTable } from './import/price-table.ts'
+import { readLitellmTable } from './prices/index.ts'
 import type { Plan } from '../kit/index.ts'
 import { knownNames } from '../gateway/known-names.ts'
 import { builtins, loadSigners, pluginFinder } from '../gateway/plugin-finder.ts'
@@ -32,6 +40,9 @@ export type LintedConfig =
 
 export type ImportedConfig = ({ readonly ok: true } & Imported) | Refused
 
+/** What whoever imports says beside the file. `prices` is the path of a table in LiteLLM's shape. */
+export type ImportOptions = Omit<LitellmOptions, 'prices'> & { readonly prices?: string | undefined }
+
 /** A rule of `lint`, for people. */
 export type LintRule = {
   readonly id: string
@@ -42,13 +53,22 @@ export type LintRule = {
   readonly remedy: string
 }
 
+/** The same of a database. */
+export type BookOptions = Omit<NewApiOptions, 'prices'> & {
+  readonly prices?: string | undefined
+  /** A dump has no mark of its end, and is whole all the same. */
+  readonly isEndless?: boolean
+}
+
+export type { ImportedBook } from './import/new-api/import-new-api.ts'
+
 /** The file in its canonical layout, which says the same; nothing is written. */
 export async function formatConfig(file: string, env: Environment): Promise<FormattedConfig> {
-  const { request, text, loaded } = await open(file, env)
+  const { request, text, loaded } = await openConfig(file, env)
   const formatted = formatText(text)
   if (!formatted.ok) return { ok: false, findings: loaded.ok ? [] : loaded.findings }
   if (loaded.ok) {
-    const again = await loadPlan({ ...request, text: formatted.text })
+    const again = await loadPlan({ ...request, text: formatted.text, parts: loaded.parts })
     if (!again.ok || again.plan.revision !== loaded.plan.revision)
       throw new Error(`the layout would change the revision of ${file}, so it is left as it is; please report the file`)
   }
@@ -57,14 +77,16 @@ export async function formatConfig(file: string, env: Environment): Promise<Form
 
 /** Every value that is in effect, defaults too, each with where it came from; secrets are redacted. */
 export async function traceConfig(file: string, env: Environment): Promise<TracedConfig> {
-  const { loaded } = await open(file, env)
+  const { loaded } = await openConfig(file, env)
   return loaded.ok ? { ok: true, values: loaded.trace() } : loaded
 }
 
 /** What is dangerous in a valid configuration. `unasked` names rules that are left out. */
 export async function lintConfig(file: string, unasked: readonly string[], env: Environment): Promise<LintedConfig> {
-  const { text, loaded } = await open(file, env)
-  return loaded.ok ? { ok: true, ...(await lintPlan({ file, text, env, plan: loaded.plan }, unasked)) } : loaded
+  const { text, loaded } = await openConfig(file, env)
+  return loaded.ok
+    ? { ok: true, ...(await lintPlan({ file, text, env, plan: loaded.plan, parts: loaded.parts }, unasked)) }
+    : loaded
 }
 
 /** All that `lint` looks for. */
@@ -99,29 +121,70 @@ export function describeSettingChanges(running: { readonly [path: string]: strin
 }
 
 /** A configuration made of another gateway's; `notes` tell what of it could not be translated. */
-export async function importConfig(file: string, from: 'litellm'): Promise<ImportedConfig> {
+export async function importConfig(
+  file: string,
+  _from: 'litellm',
+  options: ImportOptions = {},
+): Promise<ImportedConfig> {
   const text = await readFile(file, 'utf8')
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
   const report = new Report(source)
   const { value, diagnostics } = readForeignYaml(source.text)
   report.add(...diagnostics)
-  const imported = diagnostics.length > 0 ? undefined : importLitellm(value)
+  const prices = options.prices === undefined ? undefined : await openPriceTable(options.prices)
+  const imported = diagnostics.length > 0 ? undefined : importLitellm(value, { ...options, prices })
   if (imported) return { ok: true, ...imported }
   if (!report.failed) {
-    const remedy = `name a config.yaml of ${from}: it has a model_list`
     report.add({
       code: 'model_list_missing',
       path: [],
       span: { start: 0, end: 1 },
       message: "'model_list' is missing",
-      remedy,
+      remedy: 'name a config.yaml of litellm: it has a model_list',
     })
   }
   return { ok: false, findings: report.findings(gatherSecrets(undefined, source.text, [])) }
 }
 
+/** What a database of another gateway becomes: configuration, secrets, users, keys and balances. Nothing is written. */
+export async function importBook(
+  source: string,
+  from: 'new-api' | 'one-api',
+  options: BookOptions,
+): Promise<ImportedBook> {
+  const prices = options.prices === undefined ? undefined : await openPriceTable(options.prices)
+  const imported = importNewApi(await openBook(source, options.isEndless === true), from, { ...options, prices })
+  if (imported) return imported
+  throw new Error(`this is no database of a ${from}: it lacks one of the tables channels, users and tokens`)
+}
+
+async function openBook(source: string, isEndless: boolean): Promise<ForeignBook> {
+  if (/^postgres(?:ql)?:\/\//.test(source)) {
+    const { readForeign } = await import('../storage/postgres/read-foreign.ts')
+    return readForeign(source, wantedTables)
+  }
+  const handle = await open(source)
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(sqliteMark.length), 0, sqliteMark.length, 0)
+    if (buffer.subarray(0, bytesRead).toString('latin1') === sqliteMark) return readSqlite(source)
+    return await readDump(handle.createReadStream({ start: 0, autoClose: false }), isEndless)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** What every file of SQLite begins with. */
+const sqliteMark = 'SQLite format 3\0'
+
+/** @throws Error where the file is no table of prices */
+async function openPriceTable(file: string): Promise<PriceTable> {
+  const table = readLitellmTable(await readFile(file, 'utf8'))
+  if (table) return createPriceTable(basename(file), table)
+  throw new Error(`${file} is no table of prices: JSON as in LiteLLM's model_prices_and_context_window.json`)
+}
+
 /** A file with its text; a file that cannot be read has none, and `loaded` says so. */
-async function open(file: string, env: Environment) {
+async function openConfig(file: string, env: Environment) {
   const read = await readFile(file, 'utf8').catch(() => undefined)
   const request: LoadRequest = { file, env, ...pluginFinder(file), known: knownNames }
   const loaded = await loadPlan(read === undefined ? request : { ...request, text: read })

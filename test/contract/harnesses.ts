@@ -28,7 +28,8 @@ export async function sqliteHarness(): Promise<StorageHarness> {
   }
   return {
     url,
-    open: (role, clock = systemClock, logPageRows) => openStorage({ url, clock, log: silentLog, role, logPageRows }),
+    open: (role, clock = systemClock, logPageRows, timeZone = 'UTC') =>
+      openStorage({ url, clock, log: silentLog, role, logPageRows, timeZone }),
     child: async (role, job) => runChild(url, role, job),
     lapse: async () => edit(lapseOthers, true, false),
     edit: async sql => edit(sql, true, false),
@@ -59,7 +60,8 @@ export function postgresHarness(postgres: Postgres): Harness {
     }
     return {
       url,
-      open: (role, clock = systemClock, logPageRows) => openStorage({ url, clock, log: silentLog, role, logPageRows }),
+      open: (role, clock = systemClock, logPageRows, timeZone = 'UTC') =>
+        openStorage({ url, clock, log: silentLog, role, logPageRows, timeZone }),
       child: async (role, job) => runChild(url, role, job),
       lapse: () => edit(lapseOthers),
       edit: sql => edit(sql),

@@ -31,7 +31,8 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     const key = await keys.create(newKey({ name: 'one', budget: 5, limits: { rpm: 3 } }), by)
     const limits = { rpm: 1, concurrency: 2 }
     const changed = await keys.change(key.id, { name: 'two', ips: ['10.0.0.0/8'], limits, budget: null }, 'bob')
-    t.same(changed, { ...key, name: 'two', ips: ['10.0.0.0/8'], limits, budget: null })
+    const bounds = { ips: { to: ['10.0.0.0/8'], by: 'bob' }, limits: { to: limits, by: 'bob' } }
+    t.same(changed, { ...key, name: 'two', ips: ['10.0.0.0/8'], limits, budget: null, bounds })
     t.same(await keys.find(key.id), changed)
     t.match(await keys.change(key.id, { status: 'disabled', expiresAt: 7, budgetPeriod: 'day' }, by), {
       status: 'disabled',
@@ -57,6 +58,26 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
         reason: null,
       },
     ])
+  })
+
+  await t.test('a holder goes down and up again as far as an administrator has set, in one transaction', async t => {
+    const key = await keys.create(newKey({ budget: 10 }), by)
+    t.match(await keys.changeOwn(key.id, { budget: 4 }, 'local'), { budget: 4 })
+    t.match(await keys.changeOwn(key.id, { budget: null }, 'local'), { refused: { field: 'budget', by } })
+    t.match(await keys.changeOwn(key.id, { budget: 10 }, 'local'), { budget: 10 })
+    await users.create({ name: 'bounded', group: 'default', role: 'user', passwordHash: null })
+    await users.change('bounded', { keysMax: 3, keyBounds: { models: { to: ['m'], by } } }, by)
+    t.match(await users.find('bounded'), { keysMax: 3, keyBounds: { models: { to: ['m'], by } } })
+    const made = await Promise.all(
+      Array.from({ length: 8 }, async () => keys.createOwn(newKey({ user: 'bounded' }), 'bounded', 100)),
+    )
+    t.equal(made.filter(one => 'refused' in one).length, 5, 'of many at once as many as may be')
+    t.ok((await keys.list({ user: 'bounded' })).every(one => one.models?.join() === 'm'))
+    await users.create({ name: 'grouped', group: 'default', role: 'user', passwordHash: null })
+    t.match(await keys.createOwn(newKey({ user: 'grouped' }), 'grouped', 0), { refused: { by: 'group default' } })
+    t.match(await keys.createOwn(newKey({ user: 'grouped', kind: 'session' }), 'grouped', 0), { user: 'grouped' })
+    await t.rejects(Promise.resolve(keys.createOwn(newKey({ user: 'nobody' }), 'nobody')), { code: 'user_unknown' })
+    t.equal(await keys.changeOwn('key_none', {}, 'x'), undefined)
   })
 
   await t.test(
@@ -188,7 +209,12 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     await keys.create(newKey({ user: 'eve', hash }))
     await sessions.create(session('eve-1', 'eve'))
     t.match(await users.change('eve', { group: 'partner', role: 'admin' }, by), { group: 'partner', role: 'admin' })
+    t.equal(await sessions.find('eve-1'), undefined, 'what somebody may is decided when they enter')
+    await sessions.create(session('eve-1', 'eve'))
     t.match(await sessions.find('eve-1'), { user: { name: 'eve', role: 'admin' } })
+    t.match(await users.change('eve', { group: 'default' }, by), { group: 'default' })
+    t.match(await sessions.find('eve-1'), { user: { group: 'default' } }, 'a group is not a role')
+    await users.change('eve', { group: 'partner' }, by)
     t.match(await users.change('eve', { status: 'disabled' }, by), { status: 'disabled' })
     t.equal(await sessions.find('eve-1'), undefined)
     t.match(await keys.findByHash(hash), { status: 'active', userStatus: 'disabled', userGroup: 'partner' })
@@ -200,6 +226,8 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.match(await trailOf('eve'), [
       { action: 'user.create', before: null, after: { group: 'default', role: 'user' } },
       { action: 'user.change', before: { group: 'default', role: 'user' }, after: { group: 'partner', role: 'admin' } },
+      { action: 'user.change', before: { group: 'partner' }, after: { group: 'default' } },
+      { action: 'user.change', before: { group: 'default' }, after: { group: 'partner' } },
       { action: 'user.change', before: { status: 'active' }, after: { status: 'disabled' } },
       { action: 'user.change', before: { status: 'disabled' }, after: { status: 'active' } },
     ])
@@ -310,7 +338,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
       return results
     }
     for (const key of all) await buy(key, 80)
-    const none = { kind: 'overdrawn', availableMicros: 20, heldMicros: 0 }
+    const none = { kind: 'overdrawn', level: 'key', availableMicros: 20, heldMicros: 0 }
     const [tomorrow, nextMonth] = [Date.UTC(2026, 10, 26), Date.UTC(2026, 11, 1)]
     t.same(await refusals(), [
       { ...none, renewsAt: tomorrow },
@@ -330,8 +358,8 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.match(await ledger.hold(holdOf(total, 21)), none)
     const now = await keys.find(monthly.id)
     t.match(now, { spent: 180, held: 0, spentIn: { month: { from: nextMonth, spent: 100 } } })
-    t.equal(now && budgetUsed(now, clock.now()), 100)
-    t.equal(now && budgetUsed(now, clock.now() + 40 * day), 0)
+    t.equal(now && budgetUsed(now, clock.now(), 'UTC'), 100)
+    t.equal(now && budgetUsed(now, clock.now() + 40 * day, 'UTC'), 0)
     t.same((await books.verify()).problems, [])
   })
 

@@ -23,7 +23,6 @@ if (job === 'leave-open') {
   await Promise.all([ledger.line(lined.facts.id, line(0)), ledger.line(lined.facts.id, line(1))])
   await ledger.line(ended.facts.id, line(0))
   await ledger.settle({ id: ended.facts.id, delivery: 'confirmed', reason: null })
-  say({ keyId: key.id, lined: lined.facts.id, empty: empty.facts.id, ended: ended.facts.id })
   // Told so, it goes on with what it had, and then with something new until that succeeds.
   process.once('SIGUSR2', async () => {
     const transitions = [
@@ -40,6 +39,8 @@ if (job === 'leave-open') {
       if (isOurs && (await ledger.settle({ id, delivery: 'confirmed', reason: null }))) return say(transitions)
     }
   })
+  // Whoever hears this signals at once.
+  say({ keyId: key.id, lined: lined.facts.id, empty: empty.facts.id, ended: ended.facts.id })
 }
 if (job === 'load') {
   const key = await keys.create(newKey())
@@ -69,11 +70,11 @@ if (job === 'post') {
 }
 if (job === 'budget') {
   const key = (await keys.list()).find(one => one.id === argument)
-  say('ready')
   process.once('SIGUSR2', async () => {
     if (!key) return
     const results = await Promise.all(Array.from({ length: 67 }, () => ledger.hold(holdOf(key, 40_000))))
     say(results.filter(result => result.kind === 'held').length)
   })
+  say('ready')
 }
 setInterval(() => undefined, 60_000)

@@ -10,7 +10,7 @@ export type StorageHarness = {
   readonly url: string
   /** Opens the database that this harness stands for. */
   /** `logPageRows`: of a page of the log that is bound. */
-  open(role: Role, clock?: Clock, logPageRows?: number): Promise<Storage>
+  open(role: Role, clock?: Clock, logPageRows?: number, timeZone?: string): Promise<Storage>
   /** Runs `test/contract/storage-child.ts` on the same database in a process of its own. */
   child(role: Role, job: string): Promise<Child>
   /** Ends the lease of every other process, as if half a minute had passed without a word of it. */
@@ -590,7 +590,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       t.equal(results.filter(result => result.kind === 'held').length, 10)
       t.same(
         results.find(result => result.kind === 'overdrawn'),
-        { kind: 'overdrawn', availableMicros: 0, heldMicros: 400_000, renewsAt: null },
+        { kind: 'overdrawn', level: 'key', availableMicros: 0, heldMicros: 400_000, renewsAt: null },
       )
       t.match(
         (await keys.list()).find(one => one.id === poor.id),
@@ -603,7 +603,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       const { ledger, keys } = shared
       const poor = await keys.create(newKey({ budget: 100 }))
       await ledger.hold(holdOf(poor, 60))
-      const told = { kind: 'overdrawn', availableMicros: 40, heldMicros: 60, renewsAt: null }
+      const told = { kind: 'overdrawn', level: 'key', availableMicros: 40, heldMicros: 60, renewsAt: null }
       t.same(await ledger.hold(holdOf(poor, 41)), told)
       t.same(await ledger.hold(holdOf(poor, 40)), { kind: 'held' })
     })

@@ -1,13 +1,12 @@
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent } from 'node:http'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { openStorage } from '../../src/index.ts'
 import { type ChildGateway, prepareSite } from '../harness/child.ts'
+import { freePort } from '../harness/free-port.ts'
 import { startFront } from '../harness/nginx.ts'
 import { picture } from '../harness/pictures.ts'
 import { startPostgres } from '../harness/postgres.ts'
@@ -130,14 +129,4 @@ export async function rollingRestart(
     .split('\n')
     .filter(line => /upstream/.test(line) && !/refused|no live|disabled/.test(line))
   return { restarts: cycles * replicas, requests: times.length, errors, exits, charges, problems, p99Ms, said }
-}
-
-/** One that was free a moment ago: nginx has to know it before and after a restart. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

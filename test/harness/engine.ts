@@ -190,7 +190,9 @@ function createPlan(candidates: readonly Candidate[], server: Partial<ServerPlan
     revision: '000000000000',
     file: 'test',
     settings: {},
+    secretFiles: new Map(),
     currency: 'USD',
+    timeZone: 'UTC',
     server: {
       listen: { host: '127.0.0.1', port: 0 },
       ops: undefined,

@@ -1,11 +1,12 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
+import { freePort } from './free-port.ts'
 
 const shipped = new URL('../../deploy/compose/nginx.conf', import.meta.url)
 
@@ -70,16 +71,6 @@ function adapt(shippedText: string, { folder, port, servers, idle }: Place): str
   put(/\/dev\/stdout/, `${folder}/access.log`)
   put(/worker_processes auto;/, `worker_processes 1; daemon off; ${process.getuid?.() === 0 ? 'user root;' : ''}`)
   return text
-}
-
-/** A port that was free a moment ago: nginx does not say which one it took. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address ? address.port : 0
 }
 
 /** Asks nothing: a request would reach the servers behind. */

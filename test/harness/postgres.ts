@@ -1,10 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
+import { EndedEarly, onFreePort } from './free-port.ts'
 
 const run = promisify(execFile)
 /** PostgreSQL refuses to run as root; as root it is run as nobody. */
@@ -26,12 +26,15 @@ export type Postgres = {
 
 /** Starts one. `settings` as on its command line, as `max_connections=20`. */
 export async function startPostgres(settings: readonly string[] = []): Promise<Postgres> {
+  return onFreePort(port => startPostgresOn(port, settings))
+}
+
+async function startPostgresOn(port: number, settings: readonly string[]): Promise<Postgres> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-pg-'))
   const { postgres, initdb } = await placePrograms(await findPrograms(), folder)
   const files = join(folder, 'data')
   mkdirSync(files)
   if (as.uid !== undefined) for (const path of [folder, files]) chownSync(path, as.uid, as.gid)
-  const port = await freePort()
   await run(initdb, ['-D', files, '-U', 'tollgate', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'], as)
   let server: ChildProcess | undefined
   let databases = 0
@@ -45,8 +48,10 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     const until = performance.now() + 20_000
     for (;;) {
       try {
-        return await query('postgres', 'SELECT 1')
+        if ((await query('postgres', 'SHOW data_directory')) === files) return
+        throw new Error(`port ${port} is another server's`)
       } catch (error) {
+        if (server.exitCode !== null) throw new EndedEarly(`postgres ended (${server.exitCode}): ${String(error)}`)
         if (performance.now() > until) throw error
         await new Promise(resolve => setTimeout(resolve, 20))
       }
@@ -62,12 +67,13 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
     await gone
   }
 
-  async function query(database: string, sql: string): Promise<void> {
+  async function query(database: string, sql: string): Promise<unknown> {
     const client = new Client({ connectionString: urlOf(database) })
     client.on('error', () => undefined)
     await client.connect()
     try {
-      await client.query(sql)
+      const { rows } = await client.query<{ readonly [column: string]: unknown }>(sql)
+      return Object.values(rows[0] ?? {})[0]
     } finally {
       await client.end()
     }
@@ -78,7 +84,14 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   // Whoever ends this process ends the server that it started.
   const end = (): void => void server?.kill('SIGQUIT')
   process.on('exit', end)
-  await start()
+  try {
+    await start()
+  } catch (error) {
+    process.off('exit', end)
+    await stop('immediate')
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
   return {
     async createDatabase() {
       const name = `test${++databases}`
@@ -134,14 +147,4 @@ async function placePrograms({ postgres, initdb }: Programs, folder: string): Pr
 function isOpen(folder: string): boolean {
   const parent = dirname(folder)
   return (statSync(folder).mode & 0o001) !== 0 && (parent === folder || isOpen(parent))
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

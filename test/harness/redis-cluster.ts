@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { freePort, type RedisServer, startRedis } from './redis.ts'
+import { onFreePort } from './free-port.ts'
+import { type RedisServer, startRedis } from './redis.ts'
 
 const slots = 16_384
 const togetherMs = 20_000
@@ -17,8 +18,8 @@ export type RedisCluster = {
 }
 
 export async function startRedisCluster(t: Pick<Test, 'teardown'>, count = 3): Promise<RedisCluster> {
-  const busPorts = await Promise.all(Array.from({ length: count }, freePort))
-  const nodes = await Promise.all(busPorts.map(port => startRedis(t, ...optionsOf(port))))
+  const members = await Promise.all(Array.from({ length: count }, () => startMember(t)))
+  const nodes = members.map(({ node }) => node)
   const share = Math.ceil(slots / count)
   const firstOf = (i: number): number => i * share
   const lastOf = (i: number): number => Math.min(slots, (i + 1) * share) - 1
@@ -30,7 +31,7 @@ export async function startRedisCluster(t: Pick<Test, 'teardown'>, count = 3): P
   )
   const [first, ...others] = nodes as [RedisServer, ...RedisServer[]]
   for (const [i, { url }] of others.entries())
-    await first.command('CLUSTER', 'MEET', '127.0.0.1', new URL(url).port, String(busPorts[i + 1]))
+    await first.command('CLUSTER', 'MEET', '127.0.0.1', new URL(url).port, String(members[i + 1]?.busPort))
   for (const node of nodes) await until(() => knowsAll(node, count))
   return {
     nodes,
@@ -39,8 +40,7 @@ export async function startRedisCluster(t: Pick<Test, 'teardown'>, count = 3): P
       return nodes[Math.floor(slot / share)] as RedisServer
     },
     async addReplica(of) {
-      const busPort = await freePort()
-      const replica = await startRedis(t, ...optionsOf(busPort))
+      const { node: replica, busPort } = await startMember(t)
       await of.command('CLUSTER', 'MEET', '127.0.0.1', new URL(replica.url).port, String(busPort))
       const id = linesOf(await of.text('CLUSTER', 'MYID'))[0] as string
       await until(async () => (await replica.command('CLUSTER', 'REPLICATE', id)) === '+OK')
@@ -58,6 +58,12 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
     if (performance.now() > end) throw new Error('the nodes of the cluster did not come together')
     await sleep(20)
   }
+}
+
+type Member = { readonly node: RedisServer; readonly busPort: number }
+
+function startMember(t: Pick<Test, 'teardown'>): Promise<Member> {
+  return onFreePort(async busPort => ({ node: await startRedis(t, ...optionsOf(busPort)), busPort }))
 }
 
 function optionsOf(busPort: number): readonly string[] {

@@ -1,15 +1,16 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect, createServer, type AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
+import { EndedEarly, onFreePort } from './free-port.ts'
 
 const startMs = 10_000
 
-/** A redis-server of the system's own, on a free port, that goes with the test. */
+/** A redis-server of the system's own, on a port of its own, that goes with the test. */
 export type RedisServer = {
   readonly url: string
   /** SIGKILL; resolves when it is gone. */
@@ -36,8 +37,16 @@ export function redisMissing(): string | false {
 }
 
 export async function startRedis(t: Pick<Test, 'teardown'>, ...options: readonly string[]): Promise<RedisServer> {
+  return onFreePort(port => startRedisOn(port, t, options))
+}
+
+/** @throws EndedEarly where another has the port */
+export async function startRedisOn(
+  port: number,
+  t: Pick<Test, 'teardown'>,
+  options: readonly string[] = [],
+): Promise<RedisServer> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-redis-'))
-  const port = await freePort()
   let child: ChildProcess | undefined
   const kill = async (): Promise<void> => {
     const dying = child
@@ -49,24 +58,25 @@ export async function startRedis(t: Pick<Test, 'teardown'>, ...options: readonly
   }
   const start = async (): Promise<void> => {
     const own = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder]
-    const quiet = ['--save', '', '--appendonly', 'no', '--loglevel', 'warning', '--daemonize', 'no']
-    child = spawn('redis-server', [...own, ...quiet, ...options], { stdio: 'ignore' })
-    const end = performance.now() + startMs
-    // One that wants a password answers too.
-    while (!/^(\+PONG|-NOAUTH)/.test(await ask(port, ['PING']).catch(() => ''))) {
-      if (performance.now() > end) throw new Error('redis-server did not start')
-      await sleep(10)
-    }
+    const quiet = ['--save', '', '--appendonly', 'no', '--loglevel', 'notice', '--daemonize', 'no']
+    child = spawn('redis-server', [...own, ...quiet, ...options], { stdio: ['ignore', 'pipe', 'ignore'] })
+    await listening(child)
   }
   // A test that is ended from outside has no teardown.
   const killNow = () => void child?.kill('SIGKILL')
   process.once('exit', killNow)
-  t.teardown(async () => {
+  const remove = async (): Promise<void> => {
     await kill()
     process.off('exit', killNow)
     await rm(folder, { recursive: true, force: true })
-  })
-  await start()
+  }
+  try {
+    await start()
+  } catch (error) {
+    await remove()
+    throw error
+  }
+  t.teardown(remove)
   return {
     url: `redis://127.0.0.1:${port}`,
     kill,
@@ -78,13 +88,23 @@ export async function startRedis(t: Pick<Test, 'teardown'>, ...options: readonly
   }
 }
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
+/** What answers on the port may be somebody else's server, so its own words are waited for. */
+async function listening(child: ChildProcess): Promise<void> {
+  if (!child.stdout) throw new Error('redis-server has no output')
+  const said: string[] = []
+  const ready = Promise.withResolvers<void>()
+  const late = setTimeout(() => ready.reject(new Error(`redis-server did not start: ${said.join('\n')}`)), startMs)
+  child.once('error', ready.reject)
+  child.once('close', () => ready.reject(new EndedEarly(`redis-server ended: ${said.join('\n')}`)))
+  createInterface({ input: child.stdout }).on('line', line => {
+    said.push(line)
+    if (/ready to accept connections/i.test(line)) ready.resolve()
+  })
+  try {
+    await ready.promise
+  } finally {
+    clearTimeout(late)
+  }
 }
 
 async function ask(port: number, words: readonly string[]): Promise<string> {

@@ -13,7 +13,10 @@ export function writeCliPage(): string {
   return `# tollgate
 
 Data goes to standard output, words for people to standard error. Exit: 0 done, 1 failed, 2 not understood, 3 the
-configuration is not valid, 4 no gateway runs. \`NO_COLOR\` is heeded.
+configuration is not valid, 4 no gateway runs, or nothing of an import is active. \`NO_COLOR\` is heeded.
+
+With \`--format json\` every command prints records, and what it says on standard error is a record a line too where that is no
+terminal: \`{"level":30,"time":…,"msg":"…"}\`, as in the gateway's log; level 50 is a failure.
 
 This page is written by \`npm run docs\` from the commands.
 

@@ -15,6 +15,7 @@ const ofSome = [
   'tollgate_otlp_spans_total',
   'tollgate_otlp_spans_dropped_total',
   'tollgate_otlp_failures_total',
+  'tollgate_webhook_events_total',
 ]
 const figure = /\b(?:tollgate|process|nodejs)_[a-z_]+\b/g
 const read = (path: string): Promise<string> => readFile(new URL(`../../${path}`, import.meta.url), 'utf8')

@@ -17,6 +17,11 @@ const exceptions: { readonly [file: string]: string } = {
   'src/simulator/text/sample.ts': 'a text that satisfies patterns of callers',
 }
 
+/** A text that has rules of its own, with the reason. */
+const alone: { readonly [file: string]: string } = {
+  'src/kit/statement.ts': 'a page that is kept as a file and printed: no sheet of ours is there',
+}
+
 /** Colours as CSS writes them. A `#` begins one only where a value stands: elsewhere it is a private member or an address. */
 const colour =
   /(?:[:,(=]\s*|["'`])#(?:[\da-f]{3,4}|[\da-f]{6}|[\da-f]{8})(?=[\s"'`;,)])|\b(?:rgba?|hsla?|hwb|oklch|oklab|lch|lab)\(|light-dark\((?!\))/i
@@ -46,7 +51,8 @@ t.test('rules of style stand in files of style, and in no text of code', async t
   for (const line of ["{ display: 'a' }", 'font: Font', 'const style = 1']) t.notMatch(line, rules, caseName({ line }))
   const code = tracked.filter(file => /\.(?:tsx?|cjs|html|json)$/.test(file))
   t.ok(code.length > 300)
-  for (const file of code) t.notMatch(await read(file), rules, file)
+  for (const file of code.filter(file => !(file in alone))) t.notMatch(await read(file), rules, file)
+  for (const file of Object.keys(alone)) t.match(await read(file), rules, `${file} still has some`)
 })
 
 t.test('every file of style is part of the one sheet that all pages link', async t => {

@@ -128,17 +128,18 @@ t.test('the published package', async t => {
     const child = spawn(tollgate, ['serve'], { cwd: project, env, stdio: ['ignore', 'ignore', 'pipe'] })
     t.teardown(() => child.kill('SIGKILL'))
     let url = ''
-    let key = ''
+    let keyFile = ''
     const said: string[] = []
     for await (const line of createInterface({ input: child.stderr })) {
       said.push(line)
       url ||= /^tollgate +(http:\S+)\/v1 /.exec(line)?.[1] ?? ''
-      key ||= /\b(sk-\w+)/.exec(line)?.[1] ?? ''
-      if (url !== '' && key !== '') break
+      keyFile ||= /it is in (\S+) \(mode 600\)/.exec(line)?.[1] ?? ''
+      if (url !== '' && keyFile !== '') break
     }
     t.comment(`ready after ${Math.round(performance.now() - began)} ms`)
     child.stderr.resume()
-    t.ok(key, said.join('\n'))
+    t.ok(keyFile, said.join('\n'))
+    const key = (await readFile(keyFile, 'utf8')).trim()
     const page = await fetch(`${url}/console/`)
     t.equal(page.status, 200)
     t.match(await page.text(), /<script type="module"[^>]+src="\/console\/assets\//, 'built')

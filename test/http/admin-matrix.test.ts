@@ -61,6 +61,7 @@ const bodies: { readonly [endpoint: string]: object } = {
   'POST /api/users': { name: 'made' },
   'PATCH /api/users/:name': { group: 'partner' },
   'POST /api/users/:name/password': { password: 'a passphrase for tests' },
+  'POST /api/users/:name/topups': { amount: '1.50', note: 'invoice 7' },
   'POST /api/config/check': { text: 'version: 1' },
 }
 
@@ -83,33 +84,140 @@ function ask(visitor: Visitor, route: AnyRoute, cast: Cast) {
 /** A tail has no end, and is tried elsewhere. */
 const isEndless = (route: AnyRoute): boolean => route.contentType === 'text/event-stream'
 
-t.test('C8 every endpoint, asked by whoever may not', async t => {
+/** Who may ask: all roles, where an endpoint is none of these. A new one that is for fewer than all has to be named here. */
+const fewer: { readonly [endpoint: string]: readonly string[] } = {
+  'POST /api/keys': ['user', 'admin'],
+  'PATCH /api/keys/:id': ['user', 'admin'],
+  'DELETE /api/keys/:id': ['user', 'admin'],
+  'POST /api/keys/:id/rotate': ['user', 'admin'],
+  'POST /api/playground/key': ['user', 'admin'],
+  'GET /api/users': ['viewer', 'billing', 'admin'],
+  'GET /api/groups': ['viewer', 'billing', 'admin'],
+  'GET /api/audit': ['viewer', 'billing', 'admin'],
+  'GET /api/config': ['viewer', 'admin'],
+  'GET /api/system': ['viewer', 'admin'],
+  'POST /api/logs/:id/refund': ['billing', 'admin'],
+  'POST /api/logs/:id/resolve': ['billing', 'admin'],
+  'POST /api/users': ['admin'],
+  'PATCH /api/users/:name': ['admin'],
+  'POST /api/users/:name/password': ['admin'],
+  'POST /api/users/:name/topups': ['admin'],
+  'POST /api/config/check': ['admin'],
+  'POST /api/config/reload': ['admin'],
+}
+
+/** All that a refused request could have changed. */
+async function dump({ started }: Cast): Promise<string> {
+  await started.gateway.storage.flush()
+  const db = new DatabaseSync(`${started.folder}/tollgate.db`)
+  const tables = ['key', '"user"', 'trail', 'entry', 'reversal', 'invitation', 'sign_in_link']
+  const rows = tables.map(name => db.prepare(`SELECT * FROM ${name}`).all())
+  db.close()
+  return JSON.stringify(rows)
+}
+
+t.test('C8 every endpoint by every role: whoever may not changes nothing', async t => {
   const cast = await startCast(t)
   const open = apiRoutes.filter(route => route.access === 'anyone').map(endpointOf)
   t.same(open.toSorted(), ['DELETE /api/session', 'GET /api/session', 'POST /api/session', 'POST /api/setup'])
+  const roles: { readonly [role: string]: Visitor } = {
+    user: cast.ann,
+    viewer: await enterAsUser(cast.started, cast.admin, 'vic', 'viewer'),
+    billing: await enterAsUser(cast.started, cast.admin, 'bill', 'billing'),
+    admin: cast.admin,
+  }
+  const closed = apiRoutes.filter(route => route.access !== 'anyone')
+  const known = new Set(closed.map(endpointOf))
+  t.ok(Object.keys(fewer).every(endpoint => known.has(endpoint)))
+  const mayAsk = (route: AnyRoute, role: string) => (fewer[endpointOf(route)] ?? Object.keys(roles)).includes(role)
+  const before = await dump(cast)
   const nobody = newVisitor(cast.started.url)
   let tried = 0
-  for (const route of apiRoutes.filter(route => route.access !== 'anyone')) {
+  for (const route of closed) {
     const answer = await ask(nobody, route, cast)
     t.match([answer.status, answer.code], [401, 'not_logged_in'], `${endpointOf(route)} by nobody`)
     tried++
+    for (const [role, visitor] of Object.entries(roles)) {
+      if (mayAsk(route, role)) continue
+      const answer = await ask(visitor, route, cast)
+      t.match([answer.status, answer.code], [403, 'forbidden'], `${endpointOf(route)} by ${role}`)
+      tried++
+    }
   }
-  for (const route of apiRoutes.filter(route => route.access === 'admin')) {
-    const answer = await ask(cast.ann, route, cast)
-    t.match([answer.status, answer.code], [403, 'forbidden'], `${endpointOf(route)} by a user`)
-    tried++
-  }
-  const own = apiRoutes.filter(route => route.access === 'user' && route.url.includes(':'))
+  const own = closed.filter(route => ['user', 'keys'].includes(route.access) && route.url.includes(':'))
   t.ok(own.length >= 6)
   for (const route of own) {
     const answer = await ask(cast.ann, route, cast)
     t.match([answer.status, answer.code], [404, 'not_found'], `${endpointOf(route)} by another user`)
     tried++
   }
-  t.comment(`${tried} combinations`)
-  const key = await cast.started.gateway.storage.keys.find(cast.key)
-  t.match(key, { name: "ben's", status: 'active', oldUntil: null }, 'nothing has changed')
+  t.equal(await dump(cast), before, 'nothing has changed')
   t.equal((await cast.ben.get('/api/session')).status, 200)
+  let done = 0
+  for (const route of closed) {
+    if (isEndless(route)) continue
+    for (const [role, visitor] of Object.entries(roles)) {
+      if (!mayAsk(route, role)) continue
+      const answer = await ask(visitor, route, cast)
+      t.notOk(
+        ['forbidden', 'not_logged_in'].includes(answer.code ?? ''),
+        `${endpointOf(route)} by ${role}: ${answer.text}`,
+      )
+      t.ok(answer.status < 500, caseName({ role, visitor }))
+      done++
+    }
+  }
+  t.comment(`${tried} refused, ${done} done`)
+  for (const [role, visitor] of Object.entries(roles)) {
+    const { may } = (await visitor.get('/api/session')).body as { may: string[] }
+    for (const route of closed)
+      t.equal(may.includes(route.access), mayAsk(route, role), `${role} is told of ${endpointOf(route)}`)
+  }
+})
+
+t.test('whoever counts the money gives none to themselves', async t => {
+  const cast = await startCast(t)
+  const { admin, ben, request } = cast
+  await admin.ask('PATCH', '/api/users/ben', { role: 'billing' })
+  t.equal((await ben.get('/api/session')).status, 401, 'another role is another session')
+  await ben.post('/api/session', { name: 'ben', password: passwordOfTests })
+  const before = await dump(cast)
+  for (const [path, body] of [
+    ['refund', { reason: 'a gift' }],
+    ['resolve', { as: 'void', reason: 'a gift' }],
+  ] as const) {
+    const answer = await ben.post(`/api/logs/${request}/${path}`, body)
+    t.match([answer.status, answer.code], [403, 'own_charge'], path)
+  }
+  t.equal(await dump(cast), before)
+  const other = await enterAsUser(cast.started, admin, 'olga', 'billing')
+  t.match((await other.post(`/api/logs/${request}/refund`, { reason: 'a blurred picture' })).body, {
+    billing: { refunded: '0.04' },
+  })
+})
+
+t.test('the last administrator stays one, whoever asks', async t => {
+  const started = await start(t, { upstreams: [] })
+  const root = await enterAsAdmin(started)
+  const { users } = started.gateway.storage
+  for (const change of [{ role: 'viewer' }, { status: 'disabled' }] as const) {
+    t.equal((await root.ask('PATCH', '/api/users/root', change)).status, 409, caseName({ change }))
+    await t.rejects(
+      Promise.resolve(users.change('root', change, 'command line')),
+      { code: 'last_admin' },
+      caseName({ change }),
+    )
+  }
+  const second = await enterAsUser(started, root, 'second', 'admin')
+  const both = await Promise.all([
+    root.ask('PATCH', '/api/users/second', { role: 'user' }),
+    second.ask('PATCH', '/api/users/root', { role: 'user' }),
+  ])
+  t.ok(
+    both.some(answer => answer.status !== 200),
+    'nor do two who demote each other at once',
+  )
+  t.equal(await users.hasAdmin(), true)
 })
 
 t.test("C8 lists, sums and files hold one's own rows alone", async t => {
@@ -131,8 +239,24 @@ t.test("C8 lists, sums and files hold one's own rows alone", async t => {
       t.match((await admin.get(one)).text, new RegExp(`${cast.key}|${cast.request}`), `${one} by an administrator`)
     }
   }
-  for (const path of ['/api/logs', '/api/logs/histogram', '/api/logs/tail', '/api/logs/export', '/api/usage'])
-    t.equal((await ann.get(`${path}?user=ben`)).status, 403, path)
+  const others = [
+    '/api/logs',
+    '/api/logs/histogram',
+    '/api/logs/tail',
+    '/api/logs/export',
+    '/api/usage',
+    '/api/statements',
+  ]
+  for (const path of others) t.equal((await ann.get(`${path}?user=ben`)).status, 403, path)
+  t.match((await ann.get('/api/statements')).body, { reconciled: true, accounts: [] })
+  for (const one of [ben, admin])
+    t.match(
+      (await one.get('/api/statements')).body,
+      { reconciled: true, accounts: [{ user: 'ben', charges: 1 }] },
+      caseName({ one }),
+    )
+  t.match((await ben.get('/api/statements?format=csv&zone=Asia/Tokyo')).text, /^\uFEFF?month,user,.*\r\n.*,ben,/)
+  t.equal((await ben.get('/api/statements?zone=Mars')).status, 400)
   t.match((await ann.get('/api/keys?user=ben')).body, { keys: [] })
   t.match((await ann.get('/api/overview?range=7d')).body, {
     requests: 0,

@@ -1,18 +1,19 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { newVisitor, passwordOfTests } from '../harness/visitor.ts'
+import { caseName } from '../harness/case-name.ts'
 
 const bin = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
 const shipped = fileURLToPath(new URL('../../gateway.yaml', import.meta.url))
 
 /** Runs `tollgate serve` until it has said where the console is. */
-async function serve(t: Test, folder: string) {
+async function serve(t: Test, folder: string, options: { readonly hasKey: boolean }) {
   const env = {
     ...process.env,
     TOLLGATE_LISTEN: '127.0.0.1:0',
@@ -26,24 +27,39 @@ async function serve(t: Test, folder: string) {
     await gone
   }
   t.teardown(stop)
-  const line = await new Promise<string>((resolve, reject) => {
+  const said: string[] = []
+  await new Promise<void>((resolve, reject) => {
     createInterface({ input: child.stderr }).on('line', text => {
-      if (text.startsWith('console ')) resolve(text)
+      said.push(text)
+      // Told last on a database without a key, and not at all afterwards.
+      if (text.startsWith('A first key') || (text.startsWith('console ') && options.hasKey)) resolve()
     })
     void gone.then(() => reject(new Error('it ended before it said where the console is')))
   })
-  const [, url = '', token] = /(http:\S+)\/console(?:\/setup#(\S+))?$/.exec(line) ?? []
-  return { url, token, stop }
+  const text = said.join('\n')
+  const [, url = ''] = /^console +(http:\S+)\/console$/m.exec(text) ?? []
+  const file = join(folder, 'tollgate-setup-link')
+  const link = text.includes(file) ? await readFile(file, 'utf8') : ''
+  const token = /\/console\/setup#(\S+)\n$/.exec(link)?.[1]
+  return { url, token, stop, text }
 }
 
-t.test('C11 serve prints a setup link while nobody can log in, and none afterwards', async t => {
+t.test('C11 serve has a setup link while nobody can log in, and none afterwards', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-setup-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
-  const first = await serve(t, folder)
+  const first = await serve(t, folder, { hasKey: false })
   t.match(first.token, /^[\w-]{43}$/)
+  const key = await readFile(join(folder, 'tollgate-first-key'), 'utf8')
+  t.match(key, /^sk-\S+\n$/)
+  for (const name of ['tollgate-setup-link', 'tollgate-first-key']) {
+    t.match(first.text, join(folder, name), caseName({ name }))
+    t.equal(((await stat(join(folder, name))).mode & 0o777).toString(8), '600', caseName({ name }))
+  }
+  t.notMatch(first.text, first.token ?? '', 'without a terminal the link is not told to whoever reads the log')
+  t.notMatch(first.text, key.trim(), 'nor is the key')
   await first.stop()
 
-  const second = await serve(t, folder)
+  const second = await serve(t, folder, { hasKey: true })
   t.not(second.token, first.token, 'each start has a link of its own')
   const visitor = newVisitor(second.url)
   const setup = { name: 'root', password: passwordOfTests }
@@ -51,7 +67,7 @@ t.test('C11 serve prints a setup link while nobody can log in, and none afterwar
   t.match((await visitor.get('/api/session')).body, { user: { role: 'admin' }, gateway: { base_url: second.url } })
   await second.stop()
 
-  const third = await serve(t, folder)
+  const third = await serve(t, folder, { hasKey: true })
   t.equal(third.token, undefined)
   const late = await newVisitor(third.url).post('/api/setup', { ...setup, name: 'eve', token: first.token })
   t.equal(late.status, 409, 'a link that was not used is dead, too')

@@ -96,6 +96,48 @@ t.test('a total budget says nothing of beginning anew', async t => {
   t.notMatch(refused.text, /begins anew/)
 })
 
+t.test('a budget of a group and of a user is 402 in every dialect, and names whose it is', async t => {
+  const bounded: Edits = [
+    [/default: \{ rpm: 60, tpm: \d+ \}/, 'default: { rpm: 1000000, user_budget: { amount: "0.000001", per: day } }'],
+    [/partner: \{ [^}]+\}/, 'partner: { budget: { amount: "0.000002", per: month } }'],
+    [/^currency: USD.*$/m, 'currency: USD\nbudgets: { time_zone: Asia/Tokyo }'],
+  ]
+  const started = await open(t, { edit: bounded, clock: new HandClock() })
+  const { storage } = started.gateway
+  const { secret: ofUser } = await createKey(storage, { name: 'one', user: 'local' })
+  const { secret: ofGroup } = await createKey(storage, { name: 'two', user: 'local', group: 'partner' })
+  const messages = [{ role: 'user', content: 'a boat' }]
+  const requests = [
+    ['/v1/images/generations', image],
+    ['/v1/chat/completions', { model: 'sim-chat', messages, max_tokens: 100 }],
+    ['/v1/messages', { model: 'sim-messages', messages, max_tokens: 100 }],
+    ['/v1/rerank', { model: 'sim-rerank', query: 'a', documents: ['b'] }],
+    ['/v1beta/models/sim-generative:generateContent', { contents: [{ parts: [{ text: 'a boat' }] }] }],
+  ] as const
+  for (const [path, body] of requests)
+    for (const [key, whose, left, renews] of [
+      [ofUser, "the user's budget", '0.000001', '2026-11-20T15:00:00.000Z'],
+      [ofGroup, "the group's budget", '0.000002', '2026-11-30T15:00:00.000Z'],
+    ] as const) {
+      const answer = await fetch(`${started.url}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      const text = await answer.text()
+      const words = `${whose} has ${left} USD left; it begins anew at ${renews}`
+      t.ok(text.includes(words), `${path}: ${text}`)
+      t.equal(answer.status, 402, path)
+      t.equal(answer.headers.get('x-should-retry'), 'false', path)
+    }
+  t.equal(Object.values(started.upstreams).flatMap(({ received }) => received).length, 0, 'nothing was sent')
+  await storage.users.change('local', { budget: price, budgetPeriod: 'total' }, 'ada')
+  t.equal((await ask(started, ofUser)).status, 200, 'a budget of their own stands before that of the group')
+  t.match((await ask(started, ofUser)).json(), { error: { message: /the user's budget has 0\.00 USD left$/ } })
+  await started.settled()
+  t.strictSame((await storage.books.verify()).problems, [])
+})
+
 /** 200 requests at once, shared out among gateways on one storage: ten are admitted and paid, and no more is ever taken. */
 async function tenOf200(t: Test, gateways: readonly Started[]): Promise<void> {
   const [first] = gateways as [Started]

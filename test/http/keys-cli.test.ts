@@ -77,7 +77,9 @@ t.test('what a key cannot be given is refused with the remedy, and what is not t
     [['keys', 'update', 'key_none', '--name', 'x'], 1, /there is no key 'key_none' \(tollgate keys list\)/],
     [['keys', 'disable', 'key_none'], 1, /there is no key/],
     [['keys', 'show', 'key_none'], 1, /there is no key/],
-    [['users', 'set', 'local'], 2, /--group, --role or --status/],
+    [['users', 'set', 'local'], 2, /nothing to change was told/],
+    [['users', 'role', 'local', 'boss'], 2, /user, viewer, billing, admin/],
+    [['users', 'set', 'local', '--keys-max', '-1'], 2, /a whole number/],
     [['users', 'set', 'local', '--status', 'off'], 2, /active or disabled/],
     [['users', 'set', 'nobody', '--role', 'admin'], 1, /there is no user 'nobody'/],
   ]
@@ -94,10 +96,21 @@ t.test('users are changed, and the trail says by whom', async t => {
   const { run, storage } = await open(t)
   t.match(await run('users', 'create', 'ann', '--group', 'partner'), { code: 0, stderr: /User ann \(user\)/ })
   t.match(await run('users', 'set', 'ann', '--group', 'default', '--role', 'admin'), { code: 0, stderr: /\(admin\)/ })
+  t.match(await run('users', 'role', 'ann', 'viewer'), { code: 0, stderr: /\(viewer\)/ })
+  const most = ['--keys-max', '3', '--budget', '20', '--budget-period', 'month', '--models', 'sim-chat', '--rpm', '5']
+  t.match(await run('users', 'set', 'ann', ...most), { code: 0 })
+  t.match(await run('users', 'set', 'ann', '--role', 'admin', '--rpm', 'none'), { code: 0 })
+  t.same((await storage.users.find('ann'))?.keyBounds, {
+    budget: { to: { amount: 20_000_000, per: 'month' }, by: 'command line' },
+    models: { to: ['sim-chat'], by: 'command line' },
+  })
   t.match(await run('users', 'set', 'ann', '--status', 'disabled'), { code: 0, stderr: /is disabled/ })
   t.match(await storage.users.find('ann'), { group: 'default', role: 'admin', status: 'disabled' })
-  t.match(await storage.trail.list({ limit: 5, subject: 'ann' }), [
+  t.match(await storage.trail.list({ limit: 9, subject: 'ann' }), [
     { actor: 'command line', action: 'user.change', after: { status: 'disabled' } },
+    { actor: 'command line', action: 'user.change', after: { role: 'admin' } },
+    { actor: 'command line', action: 'user.change', after: { keysMax: 3 } },
+    { actor: 'command line', action: 'user.change', after: { role: 'viewer' } },
     { actor: 'command line', action: 'user.change', after: { group: 'default', role: 'admin' } },
     { actor: 'command line', action: 'user.create' },
   ])

@@ -18,8 +18,8 @@ const logMembers =
   forwarded dropped client_request_id billing usage`)
 const keyMembers =
   words(`id name user group own_group hint status expires old_secret_until models ips limits group_limits
-  budget budget_period budget_used spent held currency created last_used`)
-const userMembers = words('name role group status has_password created')
+  budget budget_period budget_used tightest spent held currency bounds created last_used`)
+const userMembers = words('name role group status has_password created keys_max key_bounds budget budget_period')
 const usageMembers = words('day user key_id model requests images input_tokens output_tokens currency amount refunded')
 
 const csvHead =
@@ -69,7 +69,7 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
   },
   { path: '/api/models', at: 'models.0.prices.0', members: words('unit price currency per at') },
   { path: '/api/config', at: '', members: words('file revision loaded_at text origins last_reload') },
-  { path: '/api/config', at: 'origins.0', members: words('path value line from') },
+  { path: '/api/config', at: 'origins.0', members: words('path value file line from') },
   { path: '/api/audit', at: 'rows.0', members: words('id at actor action subject before after reason') },
   {
     path: '/api/system',
@@ -82,14 +82,14 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
 
 const columns: { readonly [table: string]: readonly string[] } = {
   key: words(`id name user_name group_name hash hint status expires_at models ips limits budget spent held created_at
-    last_used_at kind old_hash old_until budget_period day_start day_spent month_start month_spent`),
-  user: words('name group_name role status password_hash created_at'),
+    last_used_at kind old_hash old_until budget_period bounds day_start day_spent month_start month_spent`),
+  user: words('name group_name role status password_hash created_at keys_max key_bounds budget budget_period balance'),
   log: words(`id time key_id user_name group_name model operation status outcome error_code duration_ms upstream
     config_revision forwarded dropped client_request_id input_tokens output_tokens`),
   charge:
     words(`id key_id user_name group_name operation model family upstream config_revision currency size quality n rule vendor_cost
     state reason hold amount line_count delivery owner epoch lease_until idem_key idem_fingerprint created_at ended_at
-    idem_until kept`),
+    idem_until kept levels`),
   line: words('charge_id idx tier source width height price flags quantity told'),
 }
 
@@ -157,7 +157,10 @@ t.test('the command line prints keys, users and requests by the names that it al
     keyLine,
   )
   t.strictSame(await members('keys', 'rotate', key), ['id', 'key', ...keyLine.slice(1)])
-  t.strictSame(await members('users', 'list'), words('name group role status hasPassword createdAt'))
+  t.strictSame(
+    await members('users', 'list'),
+    words('name group role status hasPassword createdAt keysMax keyBounds budget budgetPeriod balance'),
+  )
   t.strictSame(await members('logs'), logMembers)
   t.strictSame(await members('logs', 'show', log), logMembers)
   t.match((await run('keys', 'list'))[0], /^id +name +user +group +key +status +spent \(USD\) +budget$/)

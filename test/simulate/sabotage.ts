@@ -72,7 +72,7 @@ export const sabotages: readonly Sabotage[] = [
     oracle: 'stuck-money',
     says: 'a charge that comes to nothing keeps its hold',
     edits: [
-      ['src/storage/ledger/end-empty.ts', 'UPDATE key SET held = held - ?', 'UPDATE key SET held = held - 0 * ?'],
+      ['src/storage/ledger/give-holds-back.ts', 'UPDATE key SET held = held - ?', 'UPDATE key SET held = held - 0 * ?'],
     ],
   },
   {
@@ -80,7 +80,11 @@ export const sabotages: readonly Sabotage[] = [
     oracle: 'exactly-once',
     says: 'a key is said to have spent one micro-unit more',
     edits: [
-      ['src/storage/ledger/settle.ts', 'yield spend({ keyId, amount,', 'yield spend({ keyId, amount: amount + 1,'],
+      [
+        'src/storage/ledger/settle.ts',
+        "yield spend(identity, { keyId: text(charge, 'key_id'), amount,",
+        "yield spend(identity, { keyId: text(charge, 'key_id'), amount: amount + 1,",
+      ],
     ],
   },
   {
@@ -162,8 +166,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'src/storage/ledger/hold.ts',
-        '  const { facts, idempotency } = request\n',
-        '  const { facts, idempotency } = request\n  for (const end = process.hrtime()[0] * 1e3 + process.hrtime()[1] / 1e6 + 300; process.hrtime()[0] * 1e3 + process.hrtime()[1] / 1e6 < end; );\n',
+        '  const { facts, idempotency, levels = [] } = request\n',
+        '  const { facts, idempotency, levels = [] } = request\n  for (const end = process.hrtime()[0] * 1e3 + process.hrtime()[1] / 1e6 + 300; process.hrtime()[0] * 1e3 + process.hrtime()[1] / 1e6 < end; );\n',
       ],
     ],
   },
@@ -330,13 +334,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'segment-on-the-house',
     oracle: 'exactly-once',
     says: 'what charges in a segment come to is booked on no key',
-    edits: [
-      [
-        'src/storage/segments/write.ts',
-        'yield* spendAll(JSON.parse(segment.spent) as Spent[])',
-        'void [spendAll, JSON.parse(segment.spent) as Spent[]]',
-      ],
-    ],
+    edits: [['src/storage/segments/write.ts', 'yield* spendAll(identity, spent)', 'void spendAll']],
   },
   {
     name: 'resent-anew',

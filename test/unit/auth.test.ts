@@ -29,7 +29,10 @@ import {
 import { caseName } from '../harness/case-name.ts'
 
 /** Keys in a Map, with what was asked of them. `answer` decides how a lookup comes back. */
-class MapKeys implements Pick<KeyStore, 'findByHash' | 'revision' | 'changesSince' | 'ownChanges' | 'ownChangesSince'> {
+class MapKeys
+  implements
+    Pick<KeyStore, 'findByHash' | 'hasForeign' | 'revision' | 'changesSince' | 'ownChanges' | 'ownChangesSince'>
+{
   readonly rows = new Map<string, Key>()
   /** What moved the revision, in its order. */
   readonly changed: string[] = []
@@ -37,6 +40,14 @@ class MapKeys implements Pick<KeyStore, 'findByHash' | 'revision' | 'changesSinc
   answer: (key: Key | undefined) => Awaitable<Key | undefined> = key => key
   #revision = 1
   failing = false
+
+  isForeign = false
+  foreignAsked = 0
+
+  hasForeign(): boolean {
+    this.foreignAsked++
+    return this.isForeign
+  }
 
   findByHash(hash: string): Awaitable<Key | undefined> {
     this.lookups++
@@ -165,6 +176,22 @@ t.test('what cannot be a key is 401 without the store being asked', async t => {
     t.notMatch(failure.message, secret.slice(3, 20), caseName({ headers }))
   }
   t.equal(keys.lookups, 0)
+})
+
+t.test('a key that another gateway made is looked up where such keys were taken over, and nowhere else', async t => {
+  const { keys, clock, ask } = setUp(t, new MapKeys(), 1000)
+  const foreign = `sk-${'x'.repeat(48)}`
+  keys.put(foreign, someKey())
+  for (let i = 0; i < 3; i++)
+    t.match(await refusalOf(() => ask(bearer(foreign))), { code: 'invalid_api_key' }, caseName({ i }))
+  t.same([keys.lookups, keys.foreignAsked], [0, 1], 'whether there are some is asked once in a while')
+  keys.isForeign = true
+  clock.move(5_000)
+  await ask(bearer(foreign))
+  t.same([keys.lookups, keys.foreignAsked], [1, 2])
+  t.match(await refusalOf(() => ask(bearer(`sk-${'y'.repeat(48)}`))), { code: 'invalid_api_key' })
+  t.match(await refusalOf(() => ask(bearer('sk-short'))), { code: 'invalid_api_key' })
+  t.same([keys.lookups, keys.foreignAsked], [2, 2])
 })
 
 t.test('a missing key is told apart from a bad one', async t => {

@@ -118,7 +118,16 @@ t.test('docs tells of a key however it is named, and suggests', async t => {
     ['auth.bad_keys_per_minute', 'pipeline[].auth.bad_keys_per_minute'],
   ]
   for (const [name, path] of found) t.match(await findConfigKey(name), { ok: true, facts: { path } }, name)
-  t.same(await findConfigKey('rpm'), { ok: false, near: ['groups.rpm', 'models.limits.rpm'] })
+  t.same(await findConfigKey('rpm'), {
+    ok: false,
+    near: [
+      'groups.rpm',
+      'groups.limits_per_user.rpm',
+      'groups.limits_in_all.rpm',
+      'upstreams.keys.rpm',
+      'models.limits.rpm',
+    ],
+  })
   t.same(await findConfigKey('nothing-of-the-kind'), { ok: false, near: [] })
   for (const { path, description, type } of await listConfigKeys()) t.ok(description !== '' && type !== '', path)
 })

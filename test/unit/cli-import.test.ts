@@ -24,7 +24,7 @@ async function translate(text: string, env: NodeJS.ProcessEnv = {}) {
 
 const models = (...entries: readonly string[]): string =>
   `model_list:\n${entries.map(entry => `  - ${entry}\n`).join('')}`
-const priced = 'input_cost_per_token: 2.5e-06, output_cost_per_token: 1.0e-05'
+const priced = 'mode: chat, input_cost_per_token: 2.5e-06, output_cost_per_token: 1.0e-05'
 
 t.test('prices each become prices per million, exactly', async t => {
   const cases: readonly (readonly [given: unknown, million: string | undefined])[] = [
@@ -50,7 +50,7 @@ t.test('a model list becomes upstreams, families and models with what each costs
       `{ model_name: gpt-4o, litellm_params: { model: openai/gpt-4o, api_key: os.environ/OAI, weight: 2, rpm: 200, ${priced} } }`,
       `{ model_name: claude, litellm_params: { model: anthropic/claude-x, ${priced} } }`,
       '{ model_name: pictures, litellm_params: { model: gpt-image-1 }, model_info: { mode: image_generation, output_cost_per_image: 0.04 } }',
-      '{ model_name: local, litellm_params: { model: hosted_vllm/llama, api_base: "http://vllm:8000/v1/", input_cost_per_token: 0, output_cost_per_token: 0 } }',
+      '{ model_name: local, litellm_params: { model: hosted_vllm/llama, api_base: "http://vllm:8000/v1/", mode: chat, input_cost_per_token: 0, output_cost_per_token: 0 } }',
       '{ model_name: words, litellm_params: { model: openai/embed, input_cost_per_token: 2.0e-08 }, model_info: { mode: embedding } }',
     ),
     { AZ_BASE: 'https://az.example', AZ_KEY: 'key-of-azure', OAI: 'key-of-openai' },
@@ -89,7 +89,7 @@ t.test('a price that has no place here is told, and never makes a model free', a
     models(
       `{ model_name: a, litellm_params: { model: anthropic/a, cache_creation_input_token_cost: 3.75e-06, output_cost_per_image: 0, ${priced} } }`,
       '{ model_name: b, litellm_params: { model: groq/b, input_cost_per_second: 0, output_cost_per_second: 0.0001 }, model_info: { mode: audio_transcription } }',
-      '{ model_name: c, litellm_params: { model: openai/c, input_cost_per_token: 0, output_cost_per_token: 0, input_cost_per_request: 0.01 } }',
+      '{ model_name: c, litellm_params: { model: openai/c, mode: chat, input_cost_per_token: 0, output_cost_per_token: 0, input_cost_per_request: 0.01 } }',
       '{ model_name: d, litellm_params: { model: openai/d, output_cost_per_image: 0.04, input_cost_per_image: 0.01 }, model_info: { mode: image_generation } }',
     ),
   )
@@ -148,8 +148,9 @@ t.test('what cannot be translated is told, in the file too; a model without a pr
     `${models(
       '{ model_name: bed, litellm_params: { model: bedrock/x, aws_region_name: eu } }',
       '{ model_name: "all/*", litellm_params: { model: "openai/*" } }',
-      '{ model_name: unpriced, litellm_params: { model: openai/o1 } }',
-      `{ model_name: one, litellm_params: { model: openai/one, tpm: 5, timeout: 3, ${priced} } }`,
+      '{ model_name: unpriced, litellm_params: { model: openai/o1, mode: chat } }',
+      '{ model_name: unsaid, litellm_params: { model: openai/o2, input_cost_per_token: 1.0e-06, output_cost_per_token: 1.0e-06 } }',
+      `{ model_name: one, litellm_params: { model: openai/one, tpm: 5, timeout: 3, temperature: 0.2, ${priced} } }`,
       '{ litellm_params: { model: x } }',
     )}general_settings: { master_key: sk-1234 }\nlitellm_settings: { drop_params: true }\n`,
   )
@@ -158,10 +159,11 @@ t.test('what cannot be translated is told, in the file too; a model without a pr
   for (const told of [
     'bedrock',
     'a pattern is no model',
-    'unpriced: the file does not say',
+    'unpriced: nothing says input_cost_per_token',
+    'unsaid: nothing says what it is for',
     'one: tpm',
-    'litellm_params.timeout',
-    'model_list[4]',
+    'one: litellm_params.temperature',
+    'model_list[5]',
     'general_settings.master_key: make keys',
     'drop_params',
   ])
@@ -170,6 +172,7 @@ t.test('what cannot be translated is told, in the file too; a model without a pr
       told,
     )
   for (const note of notes) t.ok(text.includes(`# - ${note}`), note)
+  t.equal(plan.models.get('one')?.upstreams[0]?.upstream.timeouts.firstByteMs, 3_000)
   t.notMatch(text, 'sk-1234')
 })
 

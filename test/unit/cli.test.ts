@@ -209,7 +209,9 @@ t.test('a gateway is served, and every command works beside it', async t => {
   t.match(gateway.said(), /^SIMULATED {2}upstream 'alpha'/m)
   t.notMatch(gateway.said(), /^SIMULATED {2}upstream 'beta'/m)
   t.notMatch(gateway.said(), /secret-of-beta/)
-  const [, firstKey = ''] = await gateway.hears(/^ {2}(sk-\S+)$/m)
+  const [, keyFile = ''] = await gateway.hears(/it is in (\S+) \(mode 600\)/)
+  const firstKey = (await readFile(keyFile, 'utf8')).trim()
+  t.notMatch(gateway.said(), firstKey, 'nobody reads it in a log')
 
   const skip = spawnSync('curl', ['--version']).error !== undefined && 'curl is not installed'
   await t.test('the request that the first start prints can be pasted', { skip }, async t => {
@@ -415,7 +417,8 @@ t.test('a second signal ends at once, whatever is in flight', async t => {
   t.teardown(() => beta.close())
   const place = await makePlace(t, { BETA_URL: beta.url })
   const gateway = await serve(t, place)
-  const [, key = ''] = await gateway.hears(/^ {2}(sk-\S+)$/m)
+  const [, keyFile = ''] = await gateway.hears(/it is in (\S+) \(mode 600\)/)
+  const key = (await readFile(keyFile, 'utf8')).trim()
   const reached = Promise.withResolvers<void>()
   beta.answer(() => reached.resolve())
   const asked = generate(gateway.url, key, { model: 'beta-imagine-image' }).catch(() => 'cut')

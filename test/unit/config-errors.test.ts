@@ -145,8 +145,14 @@ t.test('a suggestion needs a known name of four letters, no further off than a t
   t.equal(await remedyFor('multiplyer'), "did you mean 'multiplier'?")
   t.equal(await remedyFor('limit_skop'), "did you mean 'limit_scope'?")
   t.equal(await remedyFor('LIMIT_SCOPE'), "did you mean 'limit_scope'?")
-  t.equal(await remedyFor('rmp'), 'known here: rpm, tpm, concurrency, shadow, limit_scope, multiplier')
-  t.equal(await remedyFor('something'), 'known here: rpm, tpm, concurrency, shadow, limit_scope, multiplier')
+  t.equal(
+    await remedyFor('rmp'),
+    'known here: rpm, tpm, concurrency, shadow, limit_scope, keys_max, multiplier, limits_per_user, limits_in_all, budget, user_budget',
+  )
+  t.equal(
+    await remedyFor('something'),
+    'known here: rpm, tpm, concurrency, shadow, limit_scope, keys_max, multiplier, limits_per_user, limits_in_all, budget, user_budget',
+  )
 })
 
 t.test('a plugin that fails while it looks at a family is a finding, not a crash', async t => {

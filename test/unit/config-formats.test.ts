@@ -8,6 +8,7 @@ const samples: { readonly [name in FormatName]: Samples } = {
   money: { fits: ['0.04', '12', '0.000001'], others: ['', '-1', '.5', '1e3', '0.0000001'] },
   factor: { fits: ['1', '0.9'], others: ['1,5', '-1'] },
   duration: { fits: ['30s', '1.5m', '250ms'], others: ['0s', '30', 's', '30 s', 'off'] },
+  'time-zone': { fits: ['UTC', 'Europe/Berlin', 'Etc/GMT+5'], others: ['', 'Berlin', '+02:00', 'Europe/Nowhere'] },
   'duration-or-none': { fits: ['0s', '5s'], others: ['5', 'none'] },
   'duration-or-off': { fits: ['15s', 'off'], others: ['0s', 'offs', ''] },
   processes: { fits: ['1', '999', 'auto'], others: ['0', '1000', 'autos'] },
@@ -58,6 +59,15 @@ const samples: { readonly [name in FormatName]: Samples } = {
       '',
     ],
   },
+  receiver: {
+    fits: ['https://h/p?q=1', 'http://127.0.0.1:80', 'smtps://user:p%40ss@mail.example', 'smtp://h:2525'],
+    others: ['ftp://h', 'https://', 'h', 'smtps://a b', ''],
+  },
+  'webhook-secret': {
+    fits: [`whsec_${'A'.repeat(32)}`, `whsec_${'a+/9'.repeat(10)}abc=`],
+    others: ['whsec_short', 'A'.repeat(40), `whsec_${'A'.repeat(31)}-`, ''],
+  },
+  mailbox: { fits: ['a@b', 'finance@example.com'], others: ['a', 'a@', 'A <a@b>', 'a@b,c@d', ''] },
   origin: {
     fits: ['*', 'https://app.example', 'http://h:3000'],
     others: ['https://h/', 'https://h:443', 'https://H', '**'],

@@ -20,7 +20,16 @@ import { caseName } from '../harness/case-name.ts'
 const hour = 3_600_000
 const day = 24 * hour
 const now = Date.UTC(2027, 4, 16, 12)
-const self = { owner: 'a writer', host: 'here', epoch: 7, chain: 'a chain', ids: new Ids(), loose: new LoosePages() }
+const self = {
+  owner: 'a writer',
+  host: 'here',
+  epoch: 7,
+  chain: 'a chain',
+  part: '',
+  zone: 'UTC',
+  ids: new Ids(),
+  loose: new LoosePages(),
+}
 
 const connection = new Connection(join(t.testdir(), 'books.db'))
 // Nothing is committed: the test waits for no disk.
@@ -82,7 +91,7 @@ for (const [period, renewsAt] of renewals)
       spendAt(holdOf(key, 30), 30)
       holdAt(holdOf(key, 20))
       const request = holdOf(key, 51)
-      t.same(holdAt(request), { kind: 'overdrawn', availableMicros: 50, heldMicros: 20, renewsAt })
+      t.same(holdAt(request), { kind: 'overdrawn', level: 'key', availableMicros: 50, heldMicros: 20, renewsAt })
       t.equal(chargeOf(request), undefined, 'it has no charge')
       t.equal(heldOf(key.id), 20, 'and holds nothing')
       t.same(holdAt(holdOf(key, 50)), { kind: 'held' }, 'all that is left can be held')

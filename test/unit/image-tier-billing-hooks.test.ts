@@ -378,7 +378,7 @@ t.test('a hold that cannot be made refuses before the upstream is called', async
   })
   t.same(full.ledger.asked.slice(1), ['void not_sent'], 'a hold in doubt is given back')
   const poor = course({ n: 2 })
-  poor.ledger.answer = { kind: 'overdrawn', availableMicros: 5, heldMicros: 0, renewsAt: null }
+  poor.ledger.answer = { kind: 'overdrawn', level: 'key', availableMicros: 5, heldMicros: 0, renewsAt: null }
   t.match(await refusalOf(() => admit(poor)), {
     code: 'insufficient_quota',
     status: 402,

@@ -83,10 +83,12 @@ export async function startPlugin(
   const spoolDir = change.spoolDir ?? join(tmpdir(), `multipart-rewrite-${randomUUID()}`)
   if (change.spoolDir === undefined) await mkdir(spoolDir, { mode: 0o700 })
   const plan: Plan = {
+    secretFiles: new Map(),
     settings: {},
     revision: '000000000000',
     file: 'gateway.yaml',
     currency: 'USD',
+    timeZone: 'UTC',
     server: {
       listen: { host: '127.0.0.1', port: 0 },
       ops: undefined,

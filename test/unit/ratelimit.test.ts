@@ -1,4 +1,5 @@
 import t from 'tap'
+import { userLimits } from '../../plugins/ratelimit/limits.ts'
 import { ratelimit } from '../../plugins/ratelimit/plugin.ts'
 import {
   type Caller,
@@ -546,4 +547,86 @@ t.test('an upstream that is full is passed over while the model has another, and
   void hooks.onSettle?.(admit(one), answered, undefined)
   void hooks.onSettle?.(first, answered, undefined)
   for (const target of [one, two]) void hooks.onSettle?.(admit(target), answered, undefined)
+})
+
+t.test('making keys multiplies nothing: all keys of a user, and all of a group, share what is theirs', async t => {
+  const { ask } = setUp()
+  const group = someGroup({ name: 'team', limits: { rpm: 5 }, limitsPerUser: { rpm: 7 }, limitsInAll: { rpm: 10 } })
+  const by = (user: string, id: string) => ask({ key: someKey({ id, user }), group })
+  t.equal(
+    count(8, () => by('anna', 'key_1')),
+    5,
+    'a key by itself has what each key has',
+  )
+  t.equal(
+    count(8, () => by('anna', 'key_2')),
+    2,
+    'with a second one its user has seven',
+  )
+  t.equal(
+    count(8, () => by('ben', 'key_3')),
+    3,
+    'and all users of the group ten',
+  )
+  t.equal(
+    count(8, () => by('cleo', 'key_4')),
+    0,
+  )
+})
+
+t.test('places and tokens of a user and of a group are shared too, and given back with the end', async t => {
+  const { hooks, arrive } = setUp()
+  const group = someGroup({ limitsPerUser: { concurrency: 2 }, limitsInAll: { concurrency: 3, tpm: 100 } })
+  const enter = (user: string, id: string, estimate = 1) => {
+    const ex = arrive({ key: someKey({ id, user }), group })
+    ex.slots.put(tokenUseSlot, { estimate, actual: () => estimate })
+    void hooks.onAdmit?.(ex, someTarget(), undefined)
+    return ex
+  }
+  const refused = (run: () => unknown): Failure | undefined => {
+    try {
+      run()
+      return undefined
+    } catch (failure) {
+      return failure as Failure
+    }
+  }
+  const first = enter('anna', 'key_1')
+  enter('anna', 'key_2')
+  t.match(
+    refused(() => enter('anna', 'key_3')),
+    {
+      message:
+        'Rate limit all_keys_concurrency reached: 2 requests at once by all keys of user anna together. Try again in 1 s.',
+      headers: { 'x-ratelimit-scope': 'all_keys_concurrency' },
+    },
+  )
+  enter('ben', 'key_4')
+  t.match(
+    refused(() => enter('cleo', 'key_5')),
+    { message: /group_concurrency reached: 3 requests at once by all keys of group default together/ },
+  )
+  void hooks.onSettle?.(first, answered, undefined)
+  t.match(
+    refused(() => enter('anna', 'key_3', 98)),
+    { message: /group_tpm reached: 100 tokens in any 60 seconds by all keys of group default together/ },
+  )
+  t.equal(
+    refused(() => enter('anna', 'key_3', 97)),
+    undefined,
+  )
+})
+
+t.test('callers are told of the tightest, and a user with limits of their own stands with their keys', async t => {
+  const { hooks, arrive } = setUp()
+  const group = someGroup({ limits: { rpm: 50 }, limitsPerUser: { rpm: 9 }, limitsInAll: { rpm: 20 } })
+  const ex = arrive({ key: someKey({ id: 'key_1', user: 'anna' }), group })
+  void hooks.onAdmit?.(ex, someTarget(), undefined)
+  t.match(ex.limits, [{ kind: 'requests', limit: 9, remaining: 8 }])
+  const owners = userLimits({ key: someKey({ id: 'key_1', user: 'anna' }), group }).map(({ owner }) => owner)
+  t.same(
+    owners,
+    ['user anna', 'user anna', 'group default'],
+    'a cluster decides about the user in one step, and then asks the group',
+  )
 })

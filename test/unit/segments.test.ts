@@ -14,22 +14,16 @@ import { migrations } from '../../src/storage/migrations/list.ts'
 import { commitGroup } from '../../src/storage/postgres/commit.ts'
 import { findBooked } from '../../src/storage/segments/find.ts'
 import { RecentIds } from '../../src/storage/segments/recent-ids.ts'
-import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { type StartThread, startThread } from '../../src/storage/sqlite/thread.ts'
 import { used } from '../contract/segments.ts'
 import { facts, holdOf, line, logRow, newKey, silentLog } from '../contract/storage.ts'
+import { copyAsOf } from '../harness/old-database.ts'
 import { startPostgres } from '../harness/postgres.ts'
 
 function makeFile(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-segments-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   return join(folder, 'tollgate.db')
-}
-
-/** Those that a table had at that time: rows of today have more. */
-function columnsOf(db: DatabaseSync, table: string): string {
-  const rows = db.prepare(`PRAGMA main.table_info(${table})`).all()
-  return rows.map(({ name }) => `"${String(name)}"`).join(', ')
 }
 
 async function open(t: Test, url: string, options: { startThread?: StartThread } = {}): Promise<Storage> {
@@ -49,6 +43,8 @@ function groupOf(key: Key, count: number): Posted {
 }
 
 const scribe = (chain: string) => ({
+  part: '',
+  zone: 'UTC',
   owner: 'test',
   host: 'here',
   epoch: 0,
@@ -143,7 +139,9 @@ t.test('[9.4] a group that is written twice at once, on two connections, is ther
   for (let round = 0; round < 5; round++) {
     const op = { change: 'post', given: groupOf(key, 5) } as const
     const clients = await Promise.all([pool.connect(), pool.connect()])
-    const results = await Promise.all(clients.map((client, i) => commitGroup(client, scribe(`chain.${i}`), [op])))
+    const results = await Promise.all(
+      clients.map((client, i) => commitGroup(client, scribe(`chain.${i}`), [op], systemClock)),
+    )
     for (const client of clients) client.release()
     t.same(
       results.map(({ faults, broken }) => [faults.filter(Boolean), broken]),
@@ -181,17 +179,7 @@ t.test('[9.4] a database of before segments goes on with what was in it, beside 
   const anchor = await first.books.anchor()
   await first.close()
 
-  // The tables as they were, with the rows that the version before had written.
-  const old = new Connection(path)
-  for (const statement of migrations.slice(0, 5).flat()) old.db.exec(statement)
-  old.db.exec(`ATTACH '${source}' AS source; DELETE FROM "user"; DELETE FROM meta`)
-  for (const table of ['meta', '"user"', 'key', 'charge', 'entry', 'chain', 'log', 'trail'])
-    old.db.exec(`INSERT INTO main.${table} SELECT ${columnsOf(old.db, table)} FROM source.${table}`)
-  old.db.exec(`DELETE FROM main.meta WHERE name = 'summed'`)
-  old.db.exec(`DROP TRIGGER line_open; INSERT INTO main.line SELECT ${columnsOf(old.db, 'line')} FROM source.line`)
-  old.db.exec(migrations[4]?.find(statement => statement.startsWith('CREATE TRIGGER line_open')) ?? '')
-  old.db.exec('DETACH source; PRAGMA user_version = 5')
-  old.close()
+  copyAsOf(5, source, path)
 
   const storage = await open(t, `sqlite:${path}`)
   t.same(await storage.books.all(null, 100), before)

@@ -13,6 +13,7 @@ import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { migrate } from '../../src/storage/sqlite/migrate.ts'
 import { holdOf, line, logRow, newKey, silentLog } from '../contract/storage.ts'
+import { copyAsOf } from '../harness/old-database.ts'
 import { caseName } from '../harness/case-name.ts'
 
 function makeFile(t: Test): string {
@@ -135,23 +136,58 @@ await t.test('[10.3] a database of before answers were kept with lines goes on, 
   await ledger.line(facts.id, line(0))
   await ledger.settle({ id: facts.id, delivery: 'confirmed', reason: null })
   await storage.close()
-  // What it was before: the same rows without the columns, and the trigger as it stood.
-  const old = new Connection(path)
-  old.db.exec(
-    'DROP TRIGGER charge_terminal; ALTER TABLE line DROP COLUMN told; ALTER TABLE charge DROP COLUMN vendor_cost',
-  )
-  old.db.exec(migrations[0]?.find(statement => statement.startsWith('CREATE TRIGGER charge_terminal')) ?? '')
-  old.db.exec('PRAGMA user_version = 9')
-  old.close()
-  const again = await openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'gateway' })
+  // The same rows without the columns, and the trigger as it stood.
+  const before = `${path}.before`
+  copyAsOf(9, path, before)
+  const again = await openStorage({ url: `sqlite:${before}`, clock: systemClock, log: silentLog, role: 'gateway' })
   t.teardown(() => again.close())
   t.match(await again.ledger.find(facts.id), { state: 'settled', vendorCost: null, lines: [line(0)] })
   t.same((await again.books.verify()).problems, [], 'what entries vouch for reads as it did')
   await again.close()
-  const late = new Connection(path)
+  const late = new Connection(before)
   t.throws(() => late.db.exec('UPDATE charge SET vendor_cost = 1'), /does not change/)
   t.throws(() => late.db.exec(`UPDATE line SET told = '{}'`), /do not change/)
   late.close()
+})
+
+await t.test('a database of before bounds takes what administrators had set of keys for bounds', async t => {
+  const path = makeFile(t)
+  const old = new Connection(path)
+  for (const statement of migrations.slice(0, 10).flat()) old.db.exec(statement)
+  old.db.exec(`PRAGMA user_version = 10;
+    INSERT INTO "user" (name, group_name, role, status, created_at) VALUES ('ann', 'default', 'user', 'active', 1),
+      ('root "r"', 'default', 'admin', 'active', 1);
+    INSERT INTO key (id, name, user_name, hash, hint, status, budget, budget_period, models, ips, limits, expires_at, created_at)
+      VALUES ('key_theirs', 'x', 'ann', 'a', 'sk', 'active', 5000000, 'day', '["m"]', '["10.0.0.0/8"]', '{"rpm":3}', 99, 1),
+        ('key_own', 'x', 'ann', 'b', 'sk', 'disabled', 7, 'total', NULL, NULL, '{}', NULL, 1),
+        ('key_off', 'x', 'ann', 'c', 'sk', 'disabled', 7, 'total', NULL, NULL, '{}', NULL, 1),
+        ('key_first', 'x', 'local', 'd', 'sk', 'active', NULL, 'total', NULL, NULL, '{}', NULL, 1);
+    INSERT INTO trail (id, at, actor, action, subject, became) VALUES ('t1', 1, 'ann', 'key.create', 'key_theirs', '{}'),
+      ('t2', 2, 'root "r"', 'key.change', 'key_theirs', '{}'), ('t3', 3, 'ann', 'key.change', 'key_theirs', '{}'),
+      ('t4', 1, 'ann', 'key.create', 'key_own', '{}'), ('t5', 1, 'ann', 'key.change', 'key_own', '{"status":"disabled"}'),
+      ('t6', 1, 'ann', 'key.create', 'key_off', '{}'),
+      ('t7', 1, 'command line', 'key.change', 'key_off', '{"status":"disabled"}'),
+      ('t8', 1, 'gateway', 'key.create', 'key_first', '{}')`)
+  old.close()
+  const storage = await openStorage({ url: `sqlite:${path}`, clock: systemClock, log: silentLog, role: 'gateway' })
+  t.teardown(() => storage.close())
+  const boundsOf = async (id: string) => (await storage.keys.find(id))?.bounds
+  const by = 'root "r"'
+  t.same(await boundsOf('key_theirs'), {
+    budget: { to: { amount: 5_000_000, per: 'day' }, by },
+    limits: { to: { rpm: 3 }, by },
+    models: { to: ['m'], by },
+    ips: { to: ['10.0.0.0/8'], by },
+    expiresAt: { to: 99, by },
+  })
+  t.same(await boundsOf('key_own'), {}, 'nobody but its holder has touched it')
+  t.same(await boundsOf('key_off'), {
+    budget: { to: { amount: 7, per: 'total' }, by: 'command line' },
+    status: { to: 'disabled', by: 'command line' },
+  })
+  t.same(await boundsOf('key_first'), {})
+  t.match(await storage.users.find(by), { role: 'admin', keysMax: null, keyBounds: {} })
+  t.match(await storage.users.change('ann', { role: 'billing' }, by), { role: 'billing' })
 })
 
 await t.test('without room for a copy the schema stays as it is, and the start says why', async t => {
@@ -407,7 +443,7 @@ await t.test('recovery killed before its commit leaves everything to the next on
   await Promise.all(requests.map(request => tool.ledger.hold(request)))
   await Promise.all(requests.slice(0, 1_100).map(({ facts }) => tool.ledger.line(facts.id, line(0))))
   await tool.close()
-  const self = { owner: 'a', host: 'here', chain: 'gateway' }
+  const self = { owner: 'a', host: 'here', chain: 'gateway', part: '', zone: 'UTC' }
   for (let attempt = 0; attempt < 3; attempt++) {
     const connection = new Connection(path)
     connection.db.exec('BEGIN IMMEDIATE')

@@ -52,7 +52,7 @@ async function postgresBase(): Promise<Base> {
           `CREATE OR REPLACE FUNCTION now_ms() RETURNS BIGINT LANGUAGE sql AS $$ SELECT ${at}::bigint $$`,
         )
         // By no clock but the database's own.
-        return transact(client, () => steps(0))
+        return transact(client, systemClock, () => steps(0))
       }),
     close: () => pool.end(),
   }
@@ -73,7 +73,7 @@ for (const [name, open] of [
         )
       })
       const join = async (owner: string) => {
-        const self = { owner, host: 'here:1', chain: owner }
+        const self = { owner, host: 'here:1', chain: owner, part: '', zone: 'UTC' }
         const { epoch } = await base.run(now, at => begin(self, at, false))
         await base.run(now, function* () {
           yield ask(

@@ -214,6 +214,31 @@ await t.test('a transaction that somebody else was in the way of is made again [
   t.same(await storage.books.verify(), { charges: 100, lines: 100, entries: 100, left: 0, problems: [] })
 })
 
+await t.test('conflicts in bursts are waited out: none of what a caller waits for counts as failed', async t => {
+  const { url, storage, ledger, key } = await start(t)
+  const foreign = await postgres.connect(url)
+  t.teardown(() => foreign.end())
+  await foreign.query('CREATE SEQUENCE tries')
+  // Of one write in twenty the conflict lasts for six tries; each is of a kind of its own.
+  await foreign.query(`CREATE FUNCTION flaky() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE n BIGINT := nextval('tries'); BEGIN
+    IF n % 26 < 6 THEN RAISE EXCEPTION 'injected'
+      USING ERRCODE = CASE n % 3 WHEN 0 THEN '40001' WHEN 1 THEN '40P01' ELSE '55P03' END; END IF; RETURN NEW; END $$`)
+  await foreign.query('CREATE TRIGGER flaky BEFORE INSERT ON line FOR EACH ROW EXECUTE FUNCTION flaky()')
+  const lines = await Promise.allSettled(
+    Array.from({ length: 60 }, async () => {
+      const request = holdOf(key, 100_000)
+      await ledger.hold(request)
+      return ledger.line(request.facts.id, line(0))
+    }),
+  )
+  t.same(
+    lines.filter(({ status }) => status === 'rejected'),
+    [],
+  )
+  t.ok(ledger.healthy())
+  t.match(await storage.books.verify(), { charges: 60, lines: 60, problems: [] })
+})
+
 await t.test('[7.6] a charge that others are in the way of each time is written when they are not', async t => {
   const { url, storage, ledger, key } = await start(t)
   const foreign = await postgres.connect(url)

@@ -1,6 +1,7 @@
 import type { TrailRow } from '../../kit/index.ts'
 import { toldMembers } from '../../kit/shapes/key.ts'
 import { type AnyMember, money } from '../../kit/shapes/member.ts'
+import { userMembers } from '../../kit/shapes/user.ts'
 import { auditAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
 import { pageOf } from '../page-of.ts'
@@ -13,7 +14,10 @@ type Fields = TrailRow['before']
 /** Fields of the trail by the names that the interface has for them, money and moments as everywhere else. */
 const told: { readonly [field: string]: { readonly name: string; readonly member: AnyMember } } = {
   ...toldMembers,
+  keysMax: { name: 'keys_max', member: userMembers.keysMax },
+  keyBounds: { name: 'key_bounds', member: userMembers.keyBounds },
   refunded: { name: 'refunded', member: money('') },
+  paidIn: { name: 'paid_in', member: money('') },
 }
 
 function show(values: Fields): Fields {
@@ -30,7 +34,7 @@ export const auditRoutes = [
   defineRoute({
     method: 'GET',
     url: '/api/audit',
-    access: 'admin',
+    access: 'readers',
     summary: 'Who changed what, newest first.',
     query: {
       type: 'object',

@@ -20,7 +20,7 @@ export const configRoutes = [
   defineRoute({
     method: 'GET',
     url: '/api/config',
-    access: 'admin',
+    access: 'operators',
     summary: 'The configuration file as it stands, its secrets redacted, and where each value came from.',
     answer: configAnswer,
     async handle({ parts }) {
@@ -34,7 +34,13 @@ export const configRoutes = [
         revision,
         loaded_at: toMoment(parts.facts.loadedAt()),
         text: shown.text,
-        origins: shown.origins.map(({ path, value, line, from }) => ({ path, value, line, from })),
+        origins: shown.origins.map(({ path, value, file: own, line, from }) => ({
+          path,
+          value,
+          file: own,
+          line,
+          from,
+        })),
         last_reload: last ? { at: toMoment(last.at), ...reloadRecord(last.result) } : null,
       }
     },

@@ -1,14 +1,18 @@
 import type { AnyRoute } from '../api.ts'
 import { accountRoutes } from './account.ts'
 import { auditRoutes } from './audit.ts'
+import { budgetRoutes } from './budgets.ts'
 import { configRoutes } from './config.ts'
+import { eventRoutes } from './events.ts'
 import { keyRoutes } from './keys.ts'
 import { logRoutes } from './logs.ts'
 import { modelRoutes } from './models.ts'
 import { overviewRoutes } from './overview.ts'
 import { peopleRoutes } from './people.ts'
 import { sessionRoutes } from './session.ts'
+import { statementRoutes } from './statements.ts'
 import { systemRoutes } from './system.ts'
+import { costRoutes } from './costs.ts'
 import { usageRoutes } from './usage.ts'
 
 /** The endpoints of the console's API. */
@@ -19,9 +23,13 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...keyRoutes,
   ...logRoutes(),
   ...usageRoutes,
+  ...costRoutes,
+  ...statementRoutes(),
   ...modelRoutes,
   ...peopleRoutes,
+  ...budgetRoutes,
   ...configRoutes,
   ...auditRoutes,
+  ...eventRoutes,
   ...systemRoutes(),
 ]

@@ -1,7 +1,16 @@
-import { type Admits, type Key, type KeySettings, parseAddressRange, type Plan } from '../../kit/index.ts'
+import {
+  type Admits,
+  type Key,
+  type KeySettings,
+  parseAddressRange,
+  type Plan,
+  type Refused,
+  tightestOf,
+} from '../../kit/index.ts'
 import { keyView, parseSettings, settingSchemas } from '../../kit/shapes/key.ts'
 import { keyAnswer, keysAnswer, secretAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
+import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
 import { pageOf } from '../page-of.ts'
 import { pageLimit, rowId, userName } from '../schemas.ts'
@@ -13,11 +22,11 @@ const { name: label, ...settings } = settingSchemas
 type Asked = Partial<Admits<{ readonly type: 'object'; readonly properties: typeof settingSchemas }>>
 
 /** @throws Failure invalid, naming the field */
-function readSettings(asked: Asked, ask: Ask): Partial<KeySettings> {
+export function readSettings(asked: Asked, ask: Ask): Partial<KeySettings> {
   const plan = ask.parts.plan()
   const { group, models, ips } = asked
-  if (group !== undefined && sessionUserOf(ask).user.role !== 'admin') throw fail('forbidden', {}, { param: 'group' })
-  if (typeof group === 'string') checkGroup(plan, group)
+  // Which groups there are is told to those who choose among them.
+  if (typeof group === 'string' && isAdmin(ask)) checkGroup(plan, group)
   const unknown = models?.find(model => !plan.models.has(model))
   if (unknown !== undefined) throw invalid('models', `There is no model '${unknown}' in the configuration.`)
   const wrong = ips?.find(ip => parseAddressRange(ip) === undefined)
@@ -47,8 +56,30 @@ async function findKey(ask: Ask): Promise<Key> {
   return key
 }
 
-function show({ parts }: Ask, key: Key) {
-  return keyView.show({ key, plan: parts.plan(), now: parts.clock.now() })
+async function show(ask: Ask, key: Key) {
+  const [shown] = await showAll(ask, [key])
+  return shown as NonNullable<typeof shown>
+}
+
+async function showAll({ parts }: Ask, keys: readonly Key[]) {
+  const sums = await parts.storage.books.levels()
+  const [plan, now] = [parts.plan(), parts.clock.now()]
+  return keys.map(key => {
+    const tightest = tightestOf({ plan, sums, now }, key)
+    return keyView.show({ key, plan, now, zone: plan.timeZone, tightest })
+  })
+}
+
+/** What administrators set bounds everybody else. */
+function isAdmin(ask: Ask): boolean {
+  return may(sessionUserOf(ask).user, 'admin')
+}
+
+/** @throws Failure out_of_bounds, when somebody has set less for whoever asks */
+function allowed<T>(result: T | Refused): T {
+  if (typeof result !== 'object' || result === null || !('refused' in result)) return result
+  const { field, allowed, by } = result.refused
+  throw fail('out_of_bounds', { field, allowed, by }, { param: field })
 }
 
 const revoked = () => fail('conflict', { why: 'This key is revoked; make a new one.' })
@@ -78,13 +109,13 @@ export const keyRoutes = [
             ...(user !== undefined && { user }),
           }),
       )
-      return { keys: rows.map(key => show(ask, key)), next }
+      return { keys: await showAll(ask, rows), next }
     },
   }),
   defineRoute({
     method: 'POST',
     url: '/api/keys',
-    access: 'user',
+    access: 'keys',
     summary: 'Makes a key. Its secret is in this answer and nowhere else.',
     body: {
       type: 'object',
@@ -99,16 +130,16 @@ export const keyRoutes = [
     answer: secretAnswer,
     status: 201,
     async handle(ask) {
-      const { name: user, role } = sessionUserOf(ask).user
+      const { name: user, group: ownGroup } = sessionUserOf(ask).user
       const { user: wanted, ...asked } = ask.body
-      if (wanted !== undefined && wanted !== user && role !== 'admin') throw fail('forbidden', {}, { param: 'user' })
+      if (wanted !== undefined && wanted !== user && !isAdmin(ask)) throw fail('forbidden', {}, { param: 'user' })
       const { secret, hash, hint } = ask.parts.newSecret()
       const chosen = readSettings(asked, ask)
-      const key = await ask.parts.storage.keys.create(
-        { group: null, ...chosen, name: asked.name, user: wanted ?? user, hash, hint },
-        user,
-      )
-      return { key: show(ask, key), secret }
+      const made = { group: null, ...chosen, name: asked.name, user: wanted ?? user, hash, hint }
+      const { keys } = ask.parts.storage
+      const keysMax = ask.parts.plan().groups.get(ownGroup)?.keysMax
+      const key = isAdmin(ask) ? await keys.create(made, user) : allowed(await keys.createOwn(made, user, keysMax))
+      return { key: await show(ask, key), secret }
     },
   }),
   defineRoute({
@@ -122,7 +153,7 @@ export const keyRoutes = [
   defineRoute({
     method: 'PATCH',
     url: '/api/keys/:id',
-    access: 'user',
+    access: 'keys',
     summary: 'Changes a key; fields that are not sent stay as they are.',
     body: {
       type: 'object',
@@ -135,7 +166,9 @@ export const keyRoutes = [
       const { status, ...asked } = ask.body
       const { id } = await findKey(ask)
       const change = { ...readSettings(asked, ask), ...(status !== undefined && { status }) }
-      const key = await ask.parts.storage.keys.change(id, change, sessionUserOf(ask).user.name)
+      const { keys } = ask.parts.storage
+      const by = sessionUserOf(ask).user.name
+      const key = isAdmin(ask) ? await keys.change(id, change, by) : allowed(await keys.changeOwn(id, change, by))
       if (!key) throw revoked()
       return show(ask, key)
     },
@@ -143,7 +176,7 @@ export const keyRoutes = [
   defineRoute({
     method: 'POST',
     url: '/api/keys/:id/rotate',
-    access: 'user',
+    access: 'keys',
     summary: 'Gives a key a new secret; the old one is taken for a while longer.',
     body: {
       type: 'object',
@@ -157,13 +190,13 @@ export const keyRoutes = [
       const rotation = { hash, hint, overlapMs: ask.body.overlap_seconds * 1_000 }
       const key = await ask.parts.storage.keys.rotate(id, rotation, sessionUserOf(ask).user.name)
       if (!key) throw revoked()
-      return { key: show(ask, key), secret }
+      return { key: await show(ask, key), secret }
     },
   }),
   defineRoute({
     method: 'DELETE',
     url: '/api/keys/:id',
-    access: 'user',
+    access: 'keys',
     summary: 'Revokes a key, for ever: the next request with it is refused.',
     status: 204,
     async handle(ask) {

@@ -1,6 +1,7 @@
 import { type Charge, type LogRow, logRecord, parseMoney } from '../../kit/index.ts'
 import { histogramAnswer, logDetailAnswer, logsAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
+import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
 import { exportLines, exportTable } from '../export.ts'
 import { logQuery, readLogMatch } from '../log-query.ts'
@@ -48,7 +49,10 @@ function showDetail({ parts }: Ask, { row, charge }: Found) {
 /** Changes one charge, and shows its record as it is then. */
 async function decide(ask: Ask, change: (id: string, by: string) => Promise<boolean>, refusal: string) {
   const { row } = await findRow(ask)
-  if (!(await change(row.id, sessionUserOf(ask).user.name))) throw fail('conflict', { why: refusal })
+  const { user } = sessionUserOf(ask)
+  // Whoever counts the money gives none to themselves.
+  if (!may(user, 'admin') && row.user === user.name) throw fail('own_charge')
+  if (!(await change(row.id, user.name))) throw fail('conflict', { why: refusal })
   return showDetail(ask, await findRow(ask))
 }
 
@@ -56,7 +60,7 @@ const list = defineRoute({
   method: 'GET',
   url: '/api/logs',
   access: 'user',
-  summary: 'Requests, newest first: of everybody for administrators, else of oneself.',
+  summary: 'Requests, newest first: of everybody for those who see all, else of oneself.',
   query: { ...filterOnly, properties: { ...logQuery, limit: pageLimit, before: rowId } },
   answer: logsAnswer,
   async handle(ask) {
@@ -144,7 +148,7 @@ const one = defineRoute({
 const refund = defineRoute({
   method: 'POST',
   url: '/api/logs/:id/refund',
-  access: 'admin',
+  access: 'money',
   summary: 'Gives back what a settled charge cost.',
   body: { type: 'object', additionalProperties: false, required: ['reason'], properties: { reason } },
   answer: logDetailAnswer,
@@ -159,7 +163,7 @@ const refund = defineRoute({
 const resolve = defineRoute({
   method: 'POST',
   url: '/api/logs/:id/resolve',
-  access: 'admin',
+  access: 'money',
   summary: 'Ends a charge that needs review.',
   body: {
     type: 'object',

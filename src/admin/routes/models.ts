@@ -84,9 +84,9 @@ export const modelRoutes = [
   defineRoute({
     method: 'POST',
     url: '/api/playground/key',
-    access: 'user',
+    access: 'keys',
     summary: 'Makes a key for the playground: it lives an hour at most, and ends with the session.',
     answer: sessionKeyAnswer,
-    handle: ask => newSessionKey(ask.parts, sessionUserOf(ask).session),
+    handle: ask => newSessionKey(ask.parts, sessionUserOf(ask)),
   }),
 ]

@@ -9,7 +9,7 @@ const dayMs = 24 * hourMs
 
 /** Of each range: where it begins, and how long the steps of its chart are. A day begins as budgets' days do, at 0:00 UTC. */
 const ranges = {
-  today: (now: number) => ({ since: spellsAt(now).day, stepMs: hourMs }),
+  today: (now: number) => ({ since: spellsAt(now, 'UTC').day, stepMs: hourMs }),
   '7d': (now: number) => ({ since: now - 7 * dayMs, stepMs: 6 * hourMs }),
   '30d': (now: number) => ({ since: now - 30 * dayMs, stepMs: dayMs }),
 }
@@ -20,7 +20,7 @@ export const overviewRoutes = [
     url: '/api/overview',
     access: 'user',
     summary:
-      'Requests, tokens, images and money of a stretch of time: of everybody for administrators, else of oneself.',
+      'Requests, tokens, images and money of a stretch of time: of everybody for those who see all, else of oneself.',
     query: {
       type: 'object',
       additionalProperties: false,

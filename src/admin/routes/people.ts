@@ -1,5 +1,7 @@
+import { userBoundsSetBy } from '../../kit/index.ts'
+import { settingSchemas, unset } from '../../kit/shapes/key.ts'
 import { showLimits } from '../../kit/shapes/limits.ts'
-import { userView } from '../../kit/shapes/user.ts'
+import { userMembers, userView } from '../../kit/shapes/user.ts'
 import { groupsAnswer, userAnswer, usersAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
@@ -7,15 +9,28 @@ import { password, role, userName, userStatus } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
 import { revokeSessionKeys, sessionKeyName } from '../session/sessions.ts'
 import { sessionUserOf } from '../session-user.ts'
-import { checkGroup } from './keys.ts'
+import { checkGroup, readSettings } from './keys.ts'
 
 const group = { type: 'string', minLength: 1, maxLength: 100 } as const
+const keysMax = {
+  type: ['integer', 'null'],
+  minimum: 0,
+  maximum: 1_000_000,
+  description: 'How many keys they may have; null for what their group says.',
+} as const
+const { budget, budget_period, limits, models, ips } = settingSchemas
+const keyBounds = {
+  type: ['object', 'null'],
+  additionalProperties: false,
+  properties: { budget, budget_period, limits, models, ips },
+  description: 'The most that keys may have which they make or change themselves; null for no bounds.',
+} as const
 
 export const peopleRoutes = [
   defineRoute({
     method: 'GET',
     url: '/api/users',
-    access: 'admin',
+    access: 'readers',
     summary: 'All users, by name.',
     answer: usersAnswer,
     handle: async ({ parts }) => ({ users: (await parts.storage.users.list()).map(userView.show) }),
@@ -55,12 +70,21 @@ export const peopleRoutes = [
     method: 'PATCH',
     url: '/api/users/:name',
     access: 'admin',
-    summary: "Changes a user's group, role or status; who is disabled loses sessions and keys at once.",
+    summary:
+      "Changes a user's group, role, status, budget, or what their own keys may have; who is disabled or gets another role loses sessions at once.",
     body: {
       type: 'object',
       additionalProperties: false,
       minProperties: 1,
-      properties: { group, role, status: userStatus },
+      properties: {
+        group,
+        role,
+        status: userStatus,
+        keys_max: keysMax,
+        key_bounds: keyBounds,
+        budget: settingSchemas.budget,
+        budget_period: settingSchemas.budget_period,
+      },
     },
     answer: userAnswer,
     async handle(ask) {
@@ -69,11 +93,20 @@ export const peopleRoutes = [
       const name = params['name'] ?? ''
       if (body.group !== undefined) checkGroup(parts.plan(), body.group)
       // An administrator is left, whatever is changed: nobody takes away what they are changing it with.
-      if (name === by && (body.role === 'user' || body.status === 'disabled'))
+      if (name === by && ((body.role ?? 'admin') !== 'admin' || body.status === 'disabled'))
         throw fail('conflict', {
           why: 'Nobody can disable themselves or take their own role away; ask another administrator.',
         })
-      const user = await parts.storage.users.change(name, body, by)
+      const { keys_max, key_bounds, budget, budget_period: budgetPeriod, ...same } = body
+      const most = key_bounds && { ...unset, ...readSettings(key_bounds, ask) }
+      const change = {
+        ...same,
+        ...(keys_max !== undefined && { keysMax: keys_max }),
+        ...(most !== undefined && { keyBounds: most === null ? {} : userBoundsSetBy(by, most) }),
+        ...(budget !== undefined && { budget: budget === null ? null : userMembers.budget.parse(budget) }),
+        ...(budgetPeriod !== undefined && { budgetPeriod }),
+      }
+      const user = await parts.storage.users.change(name, change, by)
       if (!user) throw fail('not_found')
       return userView.show(user)
     },
@@ -100,7 +133,7 @@ export const peopleRoutes = [
   defineRoute({
     method: 'GET',
     url: '/api/groups',
-    access: 'admin',
+    access: 'readers',
     summary: 'The groups of the configuration, and how many users and keys are in each.',
     answer: groupsAnswer,
     async handle({ parts }) {

@@ -2,6 +2,7 @@ import type { User } from '../../kit/index.ts'
 import { userView } from '../../kit/shapes/user.ts'
 import { sessionAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
+import { dutiesOf } from '../duties.ts'
 import { fail } from '../errors.ts'
 import { passwordGuess, password, userName } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
@@ -13,6 +14,7 @@ function describe({ parts, scheme, host }: Ask, user: User) {
   const { currency, revision } = parts.plan()
   return {
     user: userView.show(user),
+    may: dutiesOf(user),
     gateway: {
       base_url: `${scheme}://${host}`,
       currency,

@@ -23,7 +23,7 @@ export function systemRoutes() {
     defineRoute({
       method: 'GET',
       url: '/api/system',
-      access: 'admin',
+      access: 'operators',
       summary: 'How this process, its stores and its upstreams are.',
       answer: systemAnswer,
       async handle({ parts }) {

@@ -1,7 +1,7 @@
 import { usageView } from '../../kit/shapes/usage-row.ts'
 import { usageAnswer } from '../answers.ts'
 import { defineRoute, Reply } from '../api.ts'
-import { csvLine } from '../export.ts'
+import { csvRow } from '../export.ts'
 import { fail } from '../errors.ts'
 import { moment, rowId } from '../schemas.ts'
 import { ownerOf } from '../session-user.ts'
@@ -42,7 +42,7 @@ export const usageRoutes = [
       })
       const rows = found.map(usageView.show)
       if (query.format === 'json') return { rows }
-      const table = [usageView.names, ...rows.map(row => Object.values(row))].map(csvLine).join('')
+      const table = [usageView.names, ...rows.map(row => Object.values(row))].map(csvRow).join('')
       return new Reply(
         200,
         {

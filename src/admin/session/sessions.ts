@@ -94,13 +94,16 @@ export async function isSessionOpen({ parts, sessionUser }: Ask): Promise<boolea
 const keyMs = 3_600_000
 
 /** Makes a key that ends with the session; the one made for it before ends now. */
-export async function newSessionKey(parts: AdminParts, session: Session) {
+export async function newSessionKey(parts: AdminParts, by: SessionUser) {
   const { storage, clock } = parts
+  const { session } = by
   const { user, expiresAt } = session
   const name = sessionKeyName(session)
   await revokeSessionKeys(parts, user, known => known === name)
   const { secret, hash, hint } = parts.newSecret()
   const expires = Math.min(clock.now() + keyMs, expiresAt)
-  await storage.keys.create({ name, user, group: null, kind: 'session', hash, hint, expiresAt: expires }, user)
+  const key = { name, user, group: null, kind: 'session', hash, hint, expiresAt: expires } as const
+  // What bounds a user's keys bounds this one too.
+  await (by.user.role === 'admin' ? storage.keys.create(key, user) : storage.keys.createOwn(key, user))
   return { key: secret, expires: toMoment(expires) }
 }

@@ -1,11 +1,14 @@
 import { backupStorage, restoreStorage } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { readPlan } from '../open-books.ts'
+import { withProgress } from '../progress.ts'
 
 /** Copies the database, beside a gateway that may be running on it. */
 export async function backup(to: string, options: { readonly config: string }): Promise<void> {
   const { storage } = await readPlan(options.config)
-  await explained(backupStorage({ url: storage, to }))
+  await withProgress(`copying to ${to}`, progress =>
+    explained(backupStorage({ url: storage, to, onProgress: text => progress.tell(text) })),
+  )
   say(
     `${to} is a copy of the whole database as it was a moment ago. It holds hashes of keys and what was charged: keep it safe.`,
   )
@@ -14,7 +17,9 @@ export async function backup(to: string, options: { readonly config: string }): 
 /** Puts a copy in the place of the database, once its books have been verified. */
 export async function restore(from: string, options: { readonly config: string }): Promise<void> {
   const { storage } = await readPlan(options.config)
-  const { aside, audit } = await explained(restoreStorage({ url: storage, from }))
+  const { aside, audit } = await withProgress(`reading ${from}`, progress =>
+    explained(restoreStorage({ url: storage, from, onProgress: text => progress.tell(text) })),
+  )
   say(`${from} is the database now: ${audit.charges} charges, ${audit.entries} entries, 0 problems.`)
   if (aside !== undefined) say(`What was there before is ${aside}.`)
 }

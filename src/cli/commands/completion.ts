@@ -6,9 +6,14 @@ import { print } from '../exit.ts'
 type Place = { readonly path: string; readonly command: Command; readonly words: readonly string[] }
 
 /** Prints the completion of a shell: commands, flags, the values that a flag may have, keys of the configuration. */
-export async function printCompletion(shell: 'bash' | 'zsh' | 'fish', program: Command): Promise<void> {
+export async function printCompletion(
+  shell: 'bash' | 'zsh' | 'fish',
+  program: Command,
+  { format }: { readonly format: string },
+): Promise<void> {
   const places = [...placesOf(program, '', keyWords(await listConfigKeys()))]
-  print(shell === 'fish' ? fish(places) : shell === 'zsh' ? zsh(places) : bash(places))
+  const script = shell === 'fish' ? fish(places) : shell === 'zsh' ? zsh(places) : bash(places)
+  print(format === 'json' ? JSON.stringify({ shell, script }) : script)
 }
 
 /** By command: the keys that it may be asked for. `config` prints what a file has, whose names are its own. */

@@ -13,7 +13,7 @@ export async function showConfig(key: string | undefined, options: Options): Pro
   if (key !== undefined && values.length === 0)
     throw new Exit(exitCodes.usage, await describeMissing(key, options.config))
   if (options.format === 'json')
-    return print(values.map(value => JSON.stringify({ ...value, file: options.config })).join('\n'))
+    return print(values.map(value => JSON.stringify({ ...value, file: value.file ?? options.config })).join('\n'))
   const lines = values.map(value => `${value.path}: ${writeOut(value.value)}`)
   const width = Math.min(64, Math.max(...lines.map(line => line.length)))
   const origins = values.map(value => describeOrigin(value, options.config))
@@ -34,8 +34,8 @@ async function describeMissing(key: string, file: string): Promise<string> {
     : `error: there is no key '${key}'\n(Did you mean ${near}?)`
 }
 
-function describeOrigin({ from, line, col, references }: TracedValue, file: string): string {
-  const place = line === null ? '' : `${file}:${line}:${col ?? 1}`
+function describeOrigin({ from, file: own, line, col, references }: TracedValue, file: string): string {
+  const place = line === null ? '' : `${own ?? file}:${line}:${col ?? 1}`
   if (from === 'environment') return `environment ${references.join(', ')}, ${place}`
   if (from === 'file') return place
   return references.length > 0 ? `default of ${references.join(', ')}, ${place}` : 'default'

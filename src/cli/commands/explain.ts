@@ -26,6 +26,66 @@ export async function explainImage(options: Options & { readonly edit: boolean }
   await explain(options, operation)
 }
 
+type ChatOptions = {
+  readonly model: string
+  readonly message: string
+  readonly maxTokens?: number
+  readonly inputTokens?: number
+  readonly outputTokens?: number
+  readonly group?: string
+  readonly operation?: string
+  readonly fields?: { readonly [name: string]: Json }
+  readonly config: string
+  readonly format: string
+}
+
+/** What asks, and how long the answer may be, by the operation; those not named here are asked as a chat is. */
+const questions: {
+  readonly [operation: string]: (text: string, most: number | undefined) => { readonly [name: string]: Json }
+} = {
+  responses: (input, most) => ({ input, ...(most !== undefined && { max_output_tokens: most }) }),
+  generate: (text, most) => ({
+    contents: [{ role: 'user', parts: [{ text }] }],
+    ...(most !== undefined && { generationConfig: { maxOutputTokens: most } }),
+  }),
+}
+
+function askChat(content: string, most: number | undefined): { readonly [name: string]: Json } {
+  return { messages: [{ role: 'user', content }], ...(most !== undefined && { max_tokens: most }) }
+}
+
+/** What a conversation would be held for, and what it costs when so many tokens are read and written. */
+export async function explainChat(options: ChatOptions): Promise<void> {
+  const plan = await readPlan(options.config)
+  const { group, message, maxTokens, inputTokens, outputTokens } = options
+  const multiplier = group === undefined ? undefined : plan.groups.get(group)?.multiplier
+  if (group !== undefined && multiplier === undefined)
+    throw new Exit(exitCodes.usage, `--group ${group}: the configuration has ${[...plan.groups.keys()].join(', ')}`)
+  const traits = new Map((await listOperations()).map(one => [one.name, one.traits]))
+  const offered = (await listPrices(plan)).models.find(({ name }) => name === options.model)?.operations ?? []
+  const operation = options.operation ?? offered.find(name => traits.get(name)?.images === undefined)
+  if (offered.length > 0 && operation === undefined)
+    throw new Exit(
+      exitCodes.usage,
+      `${options.model} makes images alone: tollgate explain image --model ${options.model}`,
+    )
+  const uses = {
+    ...(inputTokens !== undefined && { input: inputTokens }),
+    ...(outputTokens !== undefined && { output: outputTokens }),
+  }
+  const explanation = await explainRequest(plan, {
+    model: options.model,
+    operation: operation ?? '',
+    size: undefined,
+    quality: undefined,
+    n: undefined,
+    fields: { ...(questions[operation ?? ''] ?? askChat)(message, maxTokens), ...options.fields },
+    ...(Object.keys(uses).length > 0 && { uses }),
+    ...(multiplier !== undefined && { multiplier }),
+  }).catch(refuse)
+  print(options.format === 'json' ? JSON.stringify(explanation) : describe(explanation))
+}
+
 /** The operation is the first that the model is offered for, by default. */
 export async function explainAny(options: Options & { readonly operation?: string }): Promise<void> {
   await explain(options, options.operation)
@@ -58,6 +118,13 @@ function describeBeside({ name, per, price, price_at, once }: NonNullable<Quoted
   return `beside     ${name}: ${price} per ${measure}, ${once ? 'once' : 'for each image'} (${price_at})`
 }
 
+const describeUnit =
+  (currency: string) =>
+  ({ unit, price, per, price_at, quantity, amount }: NonNullable<Quoted['units']>[number]): string => {
+    const asked = quantity === null ? '' : `: ${quantity} come to ${amount} ${currency}`
+    return `unit       ${unit} at ${price} for ${per === 1 ? 'one' : per.toLocaleString('en')} (${price_at})${asked}`
+  }
+
 function describe(found: RequestExplanation): string {
   const sent = Object.entries(found.sent).map(
     ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
@@ -82,10 +149,13 @@ function describe(found: RequestExplanation): string {
               .map(([tier, price]) => `${tier} ${price}`)
               .join(', ')} ${quote.currency} each`
         : `price      ${quote.tier}${source}: ${quote.price} ${quote.currency} each (${quote.price_at})`,
+      ...(quote.units ?? []).map(describeUnit(quote.currency)),
       ...(quote.beside ?? []).map(describeBeside),
-      quote.expected === null
-        ? `bill       at most ${quote.at_most} ${quote.currency} for ${quote.n}`
-        : `bill       ${quote.n} × ${quote.price}${quote.beside ? ' and what is beside it' : ''} = ${quote.expected} ${quote.currency} expected, at most ${quote.at_most}${quote.source === null ? '' : '; no group multiplier applies'}`,
+      quote.units && quote.expected !== null
+        ? `bill       ${quote.expected} ${quote.currency}; before it is asked ${quote.at_most} are held`
+        : quote.expected === null
+          ? `bill       at most ${quote.at_most} ${quote.currency} for ${quote.n}`
+          : `bill       ${quote.n} × ${quote.price}${quote.beside ? ' and what is beside it' : ''} = ${quote.expected} ${quote.currency} expected, at most ${quote.at_most}${quote.source === null ? '' : '; no group multiplier applies'}`,
     )
   }
   lines.push(...found.warnings.map(warning => `note       ${warning}`))

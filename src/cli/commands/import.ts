@@ -1,27 +1,31 @@
-import { writeFile } from 'node:fs/promises'
 import { importConfig } from '../../index.ts'
-import { countOf } from '../count-of.ts'
-import { Exit, exitCodes, say } from '../exit.ts'
+import { Exit, exitCodes, print } from '../exit.ts'
+import { type ImportFlags, needActive, placeOfSecrets, reportOf, tellImported, writeImported } from '../import-files.ts'
+import { withProgress } from '../progress.ts'
 import { showFindings } from '../show-findings.ts'
 
-type Options = { readonly from: 'litellm'; readonly out?: string; readonly force: boolean }
+const gateways = ['litellm', 'new-api', 'one-api'] as const
+type Gateway = (typeof gateways)[number]
 
-/** Makes a configuration of another gateway's. */
-export async function importFrom(file: string, { from, out, force }: Options): Promise<void> {
-  const imported = await importConfig(file, from)
+/** Makes a configuration of another gateway's, and takes its users and keys over where it has a database. */
+export async function importFrom(
+  first: string,
+  second: string | undefined,
+  options: ImportFlags & { readonly from: Gateway },
+): Promise<void> {
+  const named = gateways.find(name => name === first)
+  if (second !== undefined && !named) throw new Exit(exitCodes.usage, `${first}: there are ${gateways.join(', ')}`)
+  const [from, source] = named && second !== undefined ? [named, second] : [options.from, first]
+  if (from !== 'litellm') return (await import('./import-book.ts')).importFromBook(source, from, options)
+  const { secrets, out } = options
+  const secretsAt = secrets === undefined ? undefined : placeOfSecrets(secrets, out)
+  const imported = await withProgress(`reading ${source}`, () => importConfig(source, from, { ...options, secretsAt }))
   if (!imported.ok) throw new Exit(exitCodes.configInvalid, await showFindings(imported.findings))
-  if (out === undefined) process.stdout.write(imported.text)
-  else await write(out, imported.text, force)
-  for (const note of imported.notes) say(`note: ${note}`)
-  const next = out === undefined ? '' : `; tollgate check ${out} says whether it is valid`
-  const { all, active } = imported.models
-  const why = active === all ? '' : ': prices missing'
-  say(`${file}: ${active} of ${countOf(all, 'model')} active${why}; ${countOf(imported.notes.length, 'note')}${next}`)
-}
-
-async function write(file: string, text: string, force: boolean): Promise<void> {
-  await writeFile(file, text, { flag: force ? 'w' : 'wx' }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error
-    throw new Exit(exitCodes.failure, `${file} is there already; --force writes over it`)
-  })
+  if (!options.dryRun) await writeImported(imported, options)
+  if (options.format === 'json') print(JSON.stringify(reportOf(imported, options)))
+  else {
+    if (out === undefined && !options.dryRun) process.stdout.write(imported.text)
+    tellImported(source, imported, options)
+  }
+  needActive(source, imported, options)
 }

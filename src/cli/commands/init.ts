@@ -15,6 +15,7 @@ type Options = {
   readonly ops?: string
   readonly storage?: string
   readonly counters?: string
+  readonly format?: string
   readonly yes: boolean
   readonly force: boolean
 }
@@ -42,7 +43,7 @@ export async function init(folder: string, options: Options): Promise<void> {
 
 /** A recipe says all that would be asked for. */
 async function initVendors(folder: string, options: Options): Promise<void> {
-  const { yes: _, force, upstream, vendor, ...flags } = options
+  const { yes: _, format: __, force, upstream, vendor, ...flags } = options
   if (upstream.size > 0)
     throw new Exit(
       exitCodes.usage,

@@ -5,6 +5,7 @@ import {
   type KeyChange,
   keyLineView,
   parseDuration,
+  type Plan,
   rotateKey as giveNewSecret,
   type Storage,
 } from '../../index.ts'
@@ -31,7 +32,7 @@ export async function createKey(options: CreateOptions): Promise<void> {
         `--user ${user}: there are ${users.map(one => one.name).join(', ')} (tollgate users create)`,
       )
     const { key, secret } = await makeKey(storage, { ...settings, name, user }, actor)
-    tellSecret(key, secret, options)
+    tellSecret(plan, key, secret, options)
     if (options.format !== 'json')
       say(`Key ${key.id} '${key.name}' of ${key.user}. This is the only time that it is shown.`)
   })
@@ -40,7 +41,7 @@ export async function createKey(options: CreateOptions): Promise<void> {
 export async function listKeys(options: Options): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
     const keys = await storage.keys.list()
-    if (options.format === 'json') for (const key of keys) print(JSON.stringify(keyRecord(key)))
+    if (options.format === 'json') for (const key of keys) print(JSON.stringify(keyRecord(key, plan.timeZone)))
     else
       print(
         formatTable(
@@ -61,9 +62,9 @@ export async function listKeys(options: Options): Promise<void> {
 }
 
 export async function showKey(id: string, options: Options): Promise<void> {
-  await withStorage(options.config, async storage => {
+  await withStorage(options.config, async (storage, plan) => {
     const key = await findKey(storage, id)
-    const record = keyRecord(key)
+    const record = keyRecord(key, plan.timeZone)
     if (options.format === 'json') return print(JSON.stringify(record))
     for (const [name, value] of Object.entries(record)) print(writeOut(`${name.padEnd(13)}  ${formatValue(value)}`))
   })
@@ -100,11 +101,11 @@ export async function rotateKey(id: string, options: Options & { readonly overla
   const overlapMs = parseDuration(options.overlap)
   if (overlapMs === undefined)
     throw new Exit(exitCodes.usage, `--overlap ${options.overlap}: a time such as 24h or 30m is needed; 0s for none`)
-  await withStorage(options.config, async storage => {
+  await withStorage(options.config, async (storage, plan) => {
     const rotated = await giveNewSecret(storage, id, overlapMs, actor)
     if (!rotated) throw await whyNot(storage, id)
     const { key, secret } = rotated
-    tellSecret(key, secret, options)
+    tellSecret(plan, key, secret, options)
     if (options.format === 'json') return
     say(`The new secret of key ${id}. This is the only time that it is shown.`)
     say(overlapMs === 0 ? 'The old one is over.' : `The old one is taken until ${formatMoment(key.oldUntil)}.`)
@@ -142,13 +143,13 @@ function needBudget(budget: number | null | undefined, period: string | undefine
 }
 
 /** The secret, this once: alone on a line, or in an object with what there is to know of its key. */
-function tellSecret(key: Key, secret: string, { format }: Options): void {
-  const { id, ...rest } = keyRecord(key)
+function tellSecret({ timeZone }: Plan, key: Key, secret: string, { format }: Options): void {
+  const { id, ...rest } = keyRecord(key, timeZone)
   print(format === 'json' ? JSON.stringify({ id, key: secret, ...rest }) : secret)
 }
 
-function keyRecord(key: Key) {
-  return keyLineView.show({ key, now: Date.now() })
+function keyRecord(key: Key, zone: string) {
+  return keyLineView.show({ key, now: Date.now(), zone })
 }
 
 function formatMoment(at: number | null): string | null {

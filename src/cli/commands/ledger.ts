@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import { type Anchor, formatMoney, parseAnchors, parseMoney, replayCharge } from '../../index.ts'
+import { type Anchor, type Charge, formatMoney, parseAnchors, parseMoney, replayCharge } from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { withStorage } from '../open-books.ts'
+import { withProgress } from '../progress.ts'
 
 type VerifyOptions = Options & { readonly anchor?: string }
 type Options = { readonly config: string; readonly format: string }
@@ -10,7 +11,7 @@ type Options = { readonly config: string; readonly format: string }
 export async function verify(options: VerifyOptions): Promise<void> {
   const anchors = options.anchor === undefined ? [] : await readAnchors(options.anchor)
   await withStorage(options.config, async storage => {
-    const audit = await storage.books.verify(anchors)
+    const audit = await withProgress('verifying the ledger', async () => storage.books.verify(anchors))
     if (options.format === 'json') print(JSON.stringify(audit))
     else {
       for (const problem of audit.problems) print(problem)
@@ -41,26 +42,29 @@ export async function anchor(options: { readonly config: string }): Promise<void
 /** Rates every charge again from what was stored with it, by the plugin that made it. */
 export async function replay(options: Options): Promise<void> {
   await withStorage(options.config, async (storage, plan) => {
-    let after: string | null = null
     let charges = 0
     let different = 0
-    for (;;) {
-      const page = await storage.books.all(after, 500)
-      for (const charge of page) {
-        charges++
-        const differences = await replayCharge(charge, plan)
-        if (differences.length === 0) continue
-        different++
-        print(
-          options.format === 'json'
-            ? JSON.stringify({ id: charge.id, differences })
-            : `${charge.id}  ${differences.join('; ')}`,
-        )
+    await withProgress('replaying charges', async progress => {
+      for (let after: string | null = null; ; ) {
+        const page: readonly Charge[] = await storage.books.all(after, 500)
+        for (const charge of page) {
+          charges++
+          const differences = await replayCharge(charge, plan)
+          if (differences.length === 0) continue
+          different++
+          progress.clear()
+          print(
+            options.format === 'json'
+              ? JSON.stringify({ id: charge.id, differences })
+              : `${charge.id}  ${differences.join('; ')}`,
+          )
+        }
+        const last = page.at(-1)
+        if (!last) return
+        after = last.id
+        progress.tell(`${charges.toLocaleString('en')} charges replayed, ${different} differ`)
       }
-      const last = page.at(-1)
-      if (!last) break
-      after = last.id
-    }
+    })
     say(`${charges} charges replayed, ${different} differ`)
     if (different > 0) throw new Exit(exitCodes.failure, '')
   })

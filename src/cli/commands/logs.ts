@@ -1,33 +1,208 @@
-import { type BillingRecord, type LogRecord, logRecord } from '../../index.ts'
+import {
+  type BillingRecord,
+  csvLine,
+  followLog,
+  formatIn,
+  type LogMatch,
+  type LogRecord,
+  logRecord,
+  parseMoney,
+  type Storage,
+  systemClock,
+} from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
+import { describeSpan, readSpan, readZone } from '../moments.ts'
 import { withStorage } from '../open-books.ts'
+import { formatTable, formatRow } from '../table.ts'
 import { writeOut } from '../write-out.ts'
 
 type ListOptions = {
   readonly limit: number
+  readonly since?: string
+  readonly until?: string
+  readonly zone?: string
+  readonly status?: string
+  readonly user?: string
   readonly model?: string
   readonly key?: string
+  readonly outcome?: NonNullable<LogMatch['outcome']>
+  readonly minCost?: string
+  readonly follow: boolean
   readonly config: string
   readonly format: string
 }
 
+/** What is asked for, beside how much of it. */
+type Asked = {
+  readonly match: LogMatch
+  /** Micro-units that a request has cost at least. */
+  readonly minCost: number
+  readonly zone: string
+}
+
+type Found = Awaited<ReturnType<Storage['journal']['list']>>[number]
+
+const pageRows = 500
+
+/** Lists the log, newest first; with `--follow` oldest first, and then what comes, until Ctrl-C. */
 export async function listLogs(options: ListOptions): Promise<void> {
+  const asked = readAsked(options)
   await withStorage(options.config, async (storage, { plugins }) => {
-    const found = await storage.journal.list({
-      limit: options.limit,
-      ...(options.model !== undefined && { model: options.model }),
-      ...(options.key !== undefined && { keyId: options.key }),
-    })
-    if (found.length === 0) {
-      const all = options.model === undefined && options.key === undefined
-      say(all ? 'the log is empty' : 'there is no such request in the log')
+    const found = await collect(storage, asked, options.limit)
+    const records = found.map(({ row, charge }) => logRecord(row, charge, plugins.known))
+    const write = printer(options.format, asked.zone, options.follow)
+    if (options.follow) {
+      write(records.toReversed())
+      await follow(storage, asked, found, some =>
+        write(some.map(({ row, charge }) => logRecord(row, charge, plugins.known))),
+      )
+      return
     }
-    for (const { row, charge } of found) {
-      const record = logRecord(row, charge, plugins.known)
-      print(options.format === 'json' ? JSON.stringify(record) : formatLine(record))
-    }
+    if (records.length === 0)
+      say(
+        Object.keys(asked.match).length + asked.minCost === 0
+          ? 'the log is empty'
+          : 'there is no such request in the log',
+      )
+    write(records)
   })
 }
+
+/** @throws Exit 2 for what cannot be meant */
+function readAsked(options: ListOptions): Asked {
+  const { status, user, model, key, outcome, follow } = options
+  const zone = readZone(options.zone)
+  const span = readSpan(options, Date.now(), zone)
+  if (follow && span.until !== undefined) throw new Exit(exitCodes.usage, '--follow has no end: leave --until out')
+  if (span.since !== undefined || span.until !== undefined) say(describeSpan(span))
+  if (status !== undefined && !/^(?:[1-5]\d\d|[2-5]xx)$/.test(status))
+    throw new Exit(exitCodes.usage, `--status ${status}: a status such as 429, or a class of them such as 4xx`)
+  const minCost = options.minCost === undefined ? 0 : parseMoney(options.minCost)
+  if (minCost === undefined)
+    throw new Exit(exitCodes.usage, `--min-cost ${options.minCost}: an amount such as 0.04 is needed`)
+  const match: LogMatch = {
+    ...(span.since !== undefined && { since: span.since }),
+    ...(span.until !== undefined && { until: span.until }),
+    ...(status !== undefined && { status: /^\d+$/.test(status) ? Number(status) : (status as '4xx') }),
+    ...(user !== undefined && { user }),
+    ...(model !== undefined && { model }),
+    ...(key !== undefined && { keyId: key }),
+    ...(outcome !== undefined && { outcome }),
+  }
+  return { match, minCost, zone }
+}
+
+/** Newest first, page after page until there are enough. */
+async function collect(storage: Storage, { match, minCost }: Asked, limit: number): Promise<readonly Found[]> {
+  const found: Found[] = []
+  for (let before: string | undefined; found.length < limit; ) {
+    const together = minCost > 0 ? pageRows : Math.min(limit - found.length, pageRows)
+    const page = await storage.journal.list({ ...match, limit: together, ...(before !== undefined && { before }) })
+    found.push(...page.filter(one => costs(one, minCost)))
+    before = page.at(-1)?.row.id
+    if (before === undefined || page.length < together) break
+  }
+  return found.slice(0, limit)
+}
+
+function costs({ charge }: Found, minCost: number): boolean {
+  return minCost === 0 || (charge?.state === 'settled' && charge.amount >= minCost)
+}
+
+/** Until Ctrl-C. A gateway that is started anew, or a database that is away for a while, does not end it. */
+async function follow(
+  storage: Storage,
+  { match, minCost }: Asked,
+  known: readonly Found[],
+  write: (some: readonly Found[]) => void,
+): Promise<void> {
+  const left = new AbortController()
+  const leave = (): void => left.abort()
+  process.once('SIGINT', leave).once('SIGTERM', leave)
+  let isAway = false
+  const options = {
+    clock: systemClock,
+    left: left.signal,
+    known: known.map(({ row }) => row.id),
+    onFault(error: unknown) {
+      if (!isAway) say(`the storage does not answer, and is asked again each second: ${String(error)}`)
+      isAway = true
+    },
+  }
+  try {
+    for await (const some of followLog(storage.journal, match, options)) {
+      if (some.length > 0) isAway = false
+      write(some.filter(one => costs(one, minCost)))
+    }
+  } finally {
+    process.off('SIGINT', leave).off('SIGTERM', leave)
+  }
+}
+
+/** Writes records in a format; what stands above a table is written once. */
+function printer(format: string, zone: string, isFollowing: boolean): (records: readonly LogRecord[]) => void {
+  let isBegun = false
+  const begin = (): boolean => !isBegun && (isBegun = true)
+  if (format === 'json') return records => records.forEach(record => print(JSON.stringify(record)))
+  if (format === 'csv')
+    return records => {
+      if (begin()) print(csvLine(columns.map(([name]) => name)))
+      for (const record of records) print(csvLine(columns.map(([, read]) => read(record))))
+    }
+  if (format === 'text') return records => records.forEach(record => print(formatLine(record)))
+  const headings = [`TIME (${zone})`, 'ID', 'STATUS', 'OUTCOME', 'MODEL', 'USER', 'KEY', 'MS', 'COST']
+  return records => {
+    const rows = records.map(record => rowOf(record, zone).map(writeOut))
+    if (!isFollowing) {
+      if (rows.length > 0) print(formatTable(headings, rows))
+      return
+    }
+    // What comes later is not known yet: columns are as wide as they usually have to be.
+    if (begin()) print(formatRow(headings, followWidths))
+    for (const row of rows) print(formatRow(row, followWidths))
+  }
+}
+
+const followWidths = [25, 24, 6, 12, 24, 12, 24, 7]
+
+function rowOf(record: LogRecord, zone: string): readonly string[] {
+  const { billing } = record
+  return [
+    formatIn(zone, Date.parse(record.time)),
+    record.id,
+    String(record.status ?? '-'),
+    record.outcome,
+    record.model ?? record.operation,
+    record.user ?? '-',
+    record.key_id ?? '-',
+    String(record.duration_ms),
+    billing ? `${billing.amount} ${billing.currency}${billing.state === 'settled' ? '' : ` (${billing.state})`}` : '-',
+  ]
+}
+
+type Cell = string | number | null | undefined
+
+const columns: readonly (readonly [name: string, read: (record: LogRecord) => Cell])[] = [
+  ['time', record => record.time],
+  ['id', record => record.id],
+  ['status', record => record.status],
+  ['outcome', record => record.outcome],
+  ['error', record => record.error],
+  ['operation', record => record.operation],
+  ['model', record => record.model],
+  ['user', record => record.user],
+  ['group', record => record.group],
+  ['key_id', record => record.key_id],
+  ['upstream', record => record.upstream],
+  ['duration_ms', record => record.duration_ms],
+  ['input_tokens', record => record.usage.input_tokens],
+  ['output_tokens', record => record.usage.output_tokens],
+  ['state', record => record.billing?.state],
+  ['amount', record => record.billing?.amount],
+  ['refunded', record => record.billing?.refunded],
+  ['currency', record => record.billing?.currency],
+  ['text', record => record.billing?.text],
+]
 
 export async function showLog(
   id: string,

@@ -2,15 +2,18 @@ import { createInterface } from 'node:readline/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   createKey,
+  formatMoney,
   listOperations,
   listPrices,
   type Model,
   type Operation,
+  parseMoney,
   type Plan,
   type SmallRequest,
   type Storage,
 } from '../../index.ts'
 import { reasonOf } from '../ask-ops.ts'
+import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { actor, withStorage } from '../open-books.ts'
 import { smallestRequest } from '../smallest-request.ts'
@@ -57,17 +60,33 @@ export async function testModels(names: readonly string[], options: TestOptions)
       actor,
     )
     let failed = 0
+    const spent: (string | null)[] = []
     try {
       for (const trial of trials) {
         const result = await send(trial, url, secret)
         if (result.error !== null) failed++
+        spent.push(result.cost)
         print(options.format === 'json' ? JSON.stringify(result) : formatLine(result))
       }
     } finally {
       await forget(storage, key.id)
     }
+    tellSpent(spent)
     if (failed > 0) throw new Exit(exitCodes.failure, `${failed} of ${trials.length} failed`)
   })
+}
+
+/** What all of it came to, by what the charges say. */
+function tellSpent(costs: readonly (string | null)[]): void {
+  const sums = new Map<string, number>()
+  for (const cost of costs) {
+    const [amount = '', currency = ''] = cost?.split(' ') ?? []
+    if (cost !== null) sums.set(currency, (sums.get(currency) ?? 0) + (parseMoney(amount) ?? 0))
+  }
+  const spent = [...sums].map(([currency, micros]) => `${formatMoney(micros)} ${currency}`)
+  const free = costs.filter(cost => cost === null).length
+  const rest = free === 0 ? '' : `; ${free} of ${costs.length} not charged`
+  say(`spent ${spent.join(' and ') || 'nothing'} on ${countOf(costs.length, 'request')}${rest}`)
 }
 
 /** @throws Exit 2 when one of them is not offered */

@@ -1,12 +1,22 @@
-import type { ReloadResult } from '../../index.ts'
+import type { ReloadResult, Status } from '../../index.ts'
 import { askOps, type OpsOptions } from '../ask-ops.ts'
+import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { showFindings } from '../show-findings.ts'
 
-/** Tells the running gateway to read its configuration again. Exit 3 when it refuses it, 4 when there is none. */
+/** A reload that the file's watcher did so short a time ago is what whoever asks for one means. */
+const recentMs = 60_000
+
+/** `before`: what came of the reload before this one; absent of an older gateway. */
+type Reloaded = ReloadResult & { readonly before?: Status['last_reload'] }
+
+/**
+ * Tells the running gateway to read its configuration again, behind whatever reload is under way. Where the file's watcher
+ * has been faster, what it took is told. Exit 3 when it refuses it, 4 when there is none.
+ */
 export async function reload(options: OpsOptions & { readonly format: string }): Promise<void> {
   const response = await askOps(options, 'POST', '/reload')
-  const result = (await response.json()) as ReloadResult
+  const result = (await response.json()) as Reloaded
   if (options.format === 'json') print(JSON.stringify(result))
   if (!result.ok) {
     const findings = await showFindings(result.findings)
@@ -15,9 +25,18 @@ export async function reload(options: OpsOptions & { readonly format: string }):
       `the new configuration is refused; the old one stays${options.format === 'json' ? '' : `\n${findings}`}`,
     )
   }
-  if (options.format !== 'json') for (const change of result.changes) print(change)
-  const { length } = result.changes
-  say(
-    `revision ${result.revision}: ${length === 0 ? 'nothing has changed' : `${length} ${length === 1 ? 'change' : 'changes'}`}`,
-  )
+  const earlier = result.changes.length === 0 ? takenBefore(result.before) : undefined
+  const changes = earlier?.changes ?? result.changes
+  if (options.format !== 'json') for (const change of changes) print(change)
+  const count = changes.length === 0 ? 'nothing has changed' : countOf(changes.length, 'change')
+  const when = earlier ? `, taken ${Math.round(earlier.ago / 1000)} s ago, when the file changed` : ''
+  say(`revision ${result.revision}: ${count}${when}`)
+}
+
+function takenBefore(
+  before: Status['last_reload'] | undefined,
+): { readonly ago: number; readonly changes: readonly string[] } | undefined {
+  if (!before?.ok || before.changes.length === 0) return undefined
+  const ago = Math.max(Date.now() - Date.parse(before.at), 0)
+  return ago <= recentMs ? { ago, changes: before.changes } : undefined
 }

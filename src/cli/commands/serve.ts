@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { loadConfig, type Plan, prepareProcess } from '../../index.ts'
+import { loadConfig, type Plan, type PlanFiles, prepareProcess, watchSecrets } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
 import { offerFirstKey } from '../offer-first-key.ts'
 import { offerSetup } from '../offer-setup.ts'
@@ -11,8 +11,16 @@ import { watchFile } from '../watch-file.ts'
 export async function serve({ config }: { readonly config: string }): Promise<void> {
   const release = await prepareProcess()
   const served = await open(config).finally(release)
-  handleSignals(served)
-  watchFile(config, () => void reload(served))
+  const follow = watchFile(config, () => void reload(served).then(files => follow(files)))
+  follow(filesOf(served.plan.files))
+  handleSignals(served, follow)
+  await watchSecrets({
+    get plan() {
+      return served.plan
+    },
+    log: served.log,
+    reload: async () => follow(await reload(served)),
+  })
   announce(served, config)
   await offerSetup(served)
   await offerFirstKey(served, config)
@@ -54,13 +62,14 @@ const listenCodes: ReadonlySet<string> = new Set([
 function announce({ url, opsUrl, plan, simulated }: Served, config: string): void {
   say(`tollgate   ${url}/v1   configuration ${resolve(config)} (revision ${plan.revision})`)
   if (opsUrl) say(`operators  ${opsUrl}/metrics  /healthz  /readyz`)
+  for (const warning of plan.warnings ?? []) say(`WARNING    ${warning}`)
   for (const name of simulated)
     say(
       `SIMULATED  upstream '${name}' is a simulator: answers are made up here, nothing is bought. Give it a real url in ${config}.`,
     )
 }
 
-function handleSignals(served: Served): void {
+function handleSignals(served: Served, follow: (files: PlanFiles) => void): void {
   let ending = false
   const exit = (code: number): never => {
     served.abandon()
@@ -87,7 +96,7 @@ function handleSignals(served: Served): void {
     say(`${signal}: finishing ${work}, at most ${seconds} s. Again to end at once.`)
   }
   process.on('SIGTERM', signal => void end(signal)).on('SIGINT', signal => void end(signal))
-  process.on('SIGHUP', () => void reload(served))
+  process.on('SIGHUP', () => void reload(served).then(follow))
   void served.failed.then(error => {
     if (ending) return
     ending = true
@@ -96,7 +105,8 @@ function handleSignals(served: Served): void {
   })
 }
 
-async function reload(served: Served): Promise<void> {
+/** @returns the files that belong to the configuration now; to the one in use and the one that was refused */
+async function reload(served: Served): Promise<PlanFiles> {
   try {
     const result = await served.reload()
     if (result.ok)
@@ -106,7 +116,13 @@ async function reload(served: Served): Promise<void> {
           : [`reloaded: revision ${result.revision}`, ...result.changes.map(change => `  ${change}`)].join('\n'),
       )
     else say(`the new configuration is refused; the old one stays\n${await showFindings(result.findings)}`)
+    return filesOf(served.plan.files, result.ok ? undefined : result.files)
   } catch (error) {
     say(`reload failed; the old configuration stays: ${String(error)}`)
+    return filesOf(served.plan.files)
   }
+}
+
+function filesOf(...all: readonly (PlanFiles | undefined)[]): PlanFiles {
+  return { named: all.flatMap(one => one?.named ?? []), patterns: all.flatMap(one => one?.patterns ?? []) }
 }

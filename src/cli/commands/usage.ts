@@ -1,6 +1,6 @@
-import { formatMoney, parseDuration, type UsageRow, type VendorRow } from '../../index.ts'
-import { csvLine } from '../csv.ts'
-import { Exit, exitCodes, print, say } from '../exit.ts'
+import { csvLine, formatMoney, type UsageRow, type UsageSum, type VendorRow } from '../../index.ts'
+import { print, say } from '../exit.ts'
+import { describeSpan, readSpan, readZone } from '../moments.ts'
 import { withStorage } from '../open-books.ts'
 import { formatTable } from '../table.ts'
 import { writeOut } from '../write-out.ts'
@@ -8,18 +8,21 @@ import { writeOut } from '../write-out.ts'
 const dayMs = 86_400_000
 const defaultDays = 30
 
-type Sort = 'day' | 'key' | 'model' | 'user'
+type Summed = 'day' | 'key' | 'model' | 'user'
+/** What is asked of every charge; the others are added up from sums that are kept. */
+type Walked = 'group' | 'tier' | 'upstream'
 
 type UsageOptions = {
   readonly config: string
   readonly format: string
-  readonly by: Sort
+  readonly by: Summed | Walked
   readonly since?: string
   readonly until?: string
+  readonly zone?: string
   readonly againstVendor: boolean
 }
 
-/** What was used of one day, key, model or user, in one currency. */
+/** What was used of one of them, in one currency. */
 type Sum = {
   readonly of: string
   readonly currency: string
@@ -27,11 +30,12 @@ type Sum = {
   images: number
   input_tokens: number
   output_tokens: number
+  quantity: number
   micros: number
   refunded: number
 }
 
-const nameOf: { readonly [sort in Sort]: (row: UsageRow) => string } = {
+const nameOf: { readonly [sort in Summed]: (row: UsageRow) => string } = {
   day: row => row.day,
   key: row => row.keyId,
   model: row => row.model,
@@ -41,22 +45,38 @@ const nameOf: { readonly [sort in Sort]: (row: UsageRow) => string } = {
 /** What was charged between two moments, added up. */
 export async function usage(options: UsageOptions): Promise<void> {
   const now = Date.now()
-  const until = options.until === undefined ? now : readMoment('until', options.until, now)
-  const since = options.since === undefined ? until - defaultDays * dayMs : readMoment('since', options.since, now)
-  if (since >= until) throw new Exit(exitCodes.usage, '--since has to be before --until')
+  const zone = readZone(options.zone)
+  const span = readSpan(options, now, zone)
+  const until = span.until ?? now
+  const since = span.since ?? until - defaultDays * dayMs
+  if (span.since !== undefined || span.until !== undefined) say(describeSpan({ ...span, since }))
+  const { by, format } = options
   await withStorage(options.config, async storage => {
-    if (options.againstVendor) return printCosts(options.format, await storage.journal.vendorCosts({ since, until }))
-    const sums = addUp(await storage.journal.usage({ since, until }), options.by)
+    if (options.againstVendor) return printCosts(format, await storage.journal.vendorCosts({ since, until }))
+    const sums =
+      by === 'group' || by === 'tier' || by === 'upstream'
+        ? (await storage.journal.usageBy({ since, until, by })).map(toSum).sort((a, b) => b.micros - a.micros)
+        : addUp(await storage.journal.usage({ since, until }), by)
     if (sums.length === 0) say('nothing was charged in that time')
-    const records = sums.map(({ micros, refunded, of, ...rest }) => ({
-      [options.by]: of,
-      ...rest,
-      amount: formatMoney(micros),
-      refunded: formatMoney(refunded),
+    // Of tokens a tier is told by its own name, and how many.
+    const counts = by === 'tier' ? (['quantity'] as const) : (['input_tokens', 'output_tokens'] as const)
+    const records = sums.map(sum => ({
+      [by]: sum.of,
+      currency: sum.currency,
+      requests: sum.requests,
+      images: sum.images,
+      ...Object.fromEntries(counts.map(name => [name, sum[name]])),
+      amount: formatMoney(sum.micros),
+      refunded: formatMoney(sum.refunded),
     }))
-    if (options.format === 'json') for (const record of records) print(JSON.stringify(record))
-    else printTable(options, records)
+    const headings = [by, 'currency', 'requests', 'images', ...counts, 'amount', 'refunded']
+    if (format === 'json') for (const record of records) print(JSON.stringify(record))
+    else printRows(format, headings, records)
   })
+}
+
+function toSum({ inputTokens, outputTokens, amount, ...same }: UsageSum): Sum {
+  return { ...same, input_tokens: inputTokens, output_tokens: outputTokens, micros: amount }
 }
 
 const costHeadings = ['day', 'model', 'currency', 'charges', 'untold', 'ours', 'vendor', 'difference'] as const
@@ -69,11 +89,6 @@ function printCosts(format: string, rows: readonly VendorRow[]): void {
   })
   if (format === 'json') for (const record of records) print(JSON.stringify(record))
   else printRows(format, costHeadings, records)
-}
-
-function printTable({ by, format }: UsageOptions, records: readonly Record[]): void {
-  const headings = [by, 'currency', 'requests', 'images', 'input_tokens', 'output_tokens', 'amount', 'refunded']
-  printRows(format, headings, records)
 }
 
 type Record = { readonly [name: string]: string | number }
@@ -90,14 +105,14 @@ function printRows(format: string, headings: readonly string[], records: readonl
     )
 }
 
-function addUp(rows: readonly UsageRow[], by: Sort): readonly Sum[] {
+function addUp(rows: readonly UsageRow[], by: Summed): readonly Sum[] {
   const sums = new Map<string, Sum>()
   for (const row of rows) {
     const of = nameOf[by](row)
     const key = JSON.stringify([of, row.currency])
     let sum = sums.get(key)
     if (!sum) {
-      const nothing = { requests: 0, images: 0, input_tokens: 0, output_tokens: 0, micros: 0, refunded: 0 }
+      const nothing = { requests: 0, images: 0, input_tokens: 0, output_tokens: 0, quantity: 0, micros: 0, refunded: 0 }
       sum = { of, currency: row.currency, ...nothing }
       sums.set(key, sum)
     }
@@ -110,14 +125,4 @@ function addUp(rows: readonly UsageRow[], by: Sort): readonly Sum[] {
   }
   const all = [...sums.values()]
   return by === 'day' ? all : all.sort((a, b) => b.micros - a.micros)
-}
-
-/** A date (of UTC), a moment, or a time before now. @throws Exit 2 */
-function readMoment(option: string, text: string, now: number): number {
-  const ago = parseDuration(text)
-  if (ago !== undefined) return now - ago
-  const moment = /^\d{4}-\d{2}-\d{2}(?:T.*)?$/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(moment))
-    throw new Exit(exitCodes.usage, `--${option} ${text}: a date (2026-11-01, UTC), a moment, or a time ago (7d, 12h)`)
-  return moment
 }

@@ -1,5 +1,17 @@
-import { hashPassword, type Plan, type UserChange } from '../../index.ts'
+import {
+  formatMoney,
+  hashPassword,
+  parseMoney,
+  type Plan,
+  type Role,
+  roles,
+  type User,
+  type UserBounds,
+  type UserChange,
+  userBoundsSetBy,
+} from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
+import { readSettings, type SettingOptions } from '../key-settings.ts'
 import { actor, withStorage } from '../open-books.ts'
 import { formatTable } from '../table.ts'
 
@@ -7,8 +19,7 @@ export async function createUser(
   name: string,
   options: { readonly group: string; readonly role: string; readonly config: string },
 ): Promise<void> {
-  const { role } = options
-  if (role !== 'user' && role !== 'admin') throw new Exit(exitCodes.usage, `--role ${role}: user or admin`)
+  const role = readRole(options.role)
   await withStorage(options.config, async (storage, plan) => {
     needGroup(plan, options.group)
     const users = await storage.users.list()
@@ -34,26 +45,87 @@ export async function listUsers(options: { readonly config: string; readonly for
 
 export async function setUser(
   name: string,
-  options: { readonly group?: string; readonly role?: string; readonly status?: string; readonly config: string },
+  options: SettingOptions & {
+    readonly role?: string
+    readonly status?: string
+    readonly keysMax?: string
+    readonly config: string
+  },
 ): Promise<void> {
-  const { group, role, status } = options
-  if (group === undefined && role === undefined && status === undefined)
-    throw new Exit(exitCodes.usage, 'nothing to change was told: --group, --role or --status')
-  if (role !== undefined && role !== 'user' && role !== 'admin')
-    throw new Exit(exitCodes.usage, `--role ${role}: user or admin`)
+  const { group, status, keysMax } = options
+  const role = options.role === undefined ? undefined : readRole(options.role)
   if (status !== undefined && status !== 'active' && status !== 'disabled')
     throw new Exit(exitCodes.usage, `--status ${status}: active or disabled`)
+  const { config: _, ...told } = options
+  if (Object.entries(told).every(([name, value]) => value === undefined || name === 'format'))
+    throw new Exit(exitCodes.usage, 'nothing to change was told (tollgate users set --help lists what can be)')
   await withStorage(options.config, async (storage, plan) => {
     if (group !== undefined) needGroup(plan, group)
     const change: UserChange = {
       ...(group !== undefined && { group }),
       ...(role !== undefined && { role }),
       ...(status !== undefined && { status }),
+      ...(keysMax !== undefined && { keysMax: readKeysMax(keysMax) }),
     }
-    const user = await storage.users.change(name, change, actor)
-    if (!user) throw new Exit(exitCodes.failure, `there is no user '${name}' (tollgate users list)`)
+    const was = await storage.users.find(name)
+    if (!was) throw unknownUser(name)
+    const keyBounds = readBounds(options, plan, was)
+    const user = await storage.users.change(name, { ...change, ...(keyBounds && { keyBounds }) }, actor)
+    if (!user) throw unknownUser(name)
     say(`User ${name} (${user.role}) in group ${user.group} is ${user.status}.`)
   })
+}
+
+export async function setUserBudget(
+  name: string,
+  options: { readonly amount: string; readonly per: string; readonly config: string },
+): Promise<void> {
+  const { amount, per } = options
+  const budget = amount === 'none' ? null : parseMoney(amount)
+  if (budget === undefined)
+    throw new Exit(exitCodes.usage, `--amount ${amount}: an amount such as 25.00, or none, is needed`)
+  if (per !== 'total' && per !== 'day' && per !== 'month')
+    throw new Exit(exitCodes.usage, `--per ${per}: total, day or month`)
+  await withStorage(options.config, async storage => {
+    const user = await storage.users.change(name, { budget, budgetPeriod: per }, actor)
+    if (!user) throw unknownUser(name)
+    say(
+      budget === null
+        ? `User ${name} has no budget of their own; that of the group counts, where it gives one.`
+        : `User ${name} may spend ${formatMoney(budget)} (${per}).`,
+    )
+  })
+}
+
+const unknownUser = (name: string): Exit =>
+  new Exit(exitCodes.failure, `there is no user '${name}' (tollgate users list)`)
+
+/** @throws Exit 2 */
+function readRole(text: string): Role {
+  const role = roles.find(one => one === text)
+  if (role === undefined) throw new Exit(exitCodes.usage, `the role ${text}: ${roles.join(', ')}`)
+  return role
+}
+
+/** @throws Exit 2 */
+function readKeysMax(text: string): number | null {
+  if (text === 'none') return null
+  if (/^\d{1,6}$/.test(text)) return Number(text)
+  throw new Exit(exitCodes.usage, `--keys-max ${text}: a whole number is needed, or none`)
+}
+
+/** The bounds of a user as they become; undefined when none were told. */
+function readBounds(options: SettingOptions, plan: Plan, { keyBounds }: User): UserBounds | undefined {
+  const { group: _ofUser, ...own } = options
+  const was = {
+    models: keyBounds.models?.to ?? null,
+    ips: keyBounds.ips?.to ?? null,
+    limits: keyBounds.limits?.to ?? {},
+    budget: keyBounds.budget?.to.amount ?? null,
+    budgetPeriod: keyBounds.budget?.to.per ?? 'total',
+  }
+  const told = readSettings(own, plan, Date.now(), was)
+  return Object.keys(told).length === 0 ? undefined : userBoundsSetBy(actor, { ...was, ...told })
 }
 
 /** @throws Exit 2 when the configuration has no such group */

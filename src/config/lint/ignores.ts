@@ -5,6 +5,7 @@ import type { Source } from '../source.ts'
 export type Ignore = {
   readonly rules: readonly string[]
   readonly reason: string
+  readonly file: string
   /** The lines that it holds for. */
   readonly lines: readonly number[]
   readonly at: number
@@ -22,6 +23,14 @@ export function readIgnores(tokens: readonly Token[], source: Source): readonly 
     const beside = contents.some(token => token.at < at && source.locate(token.at).line === own)
     const below = beside ? undefined : contents.find(token => token.at > at)
     const lines = below ? [own, source.locate(below.at).line] : [own]
-    return [{ rules: (match[1] ?? '').split(',').map(rule => rule.trim()), reason: (match[2] ?? '').trim(), lines, at }]
+    return [
+      {
+        rules: (match[1] ?? '').split(',').map(rule => rule.trim()),
+        reason: (match[2] ?? '').trim(),
+        file: source.locate(at).file,
+        lines,
+        at,
+      },
+    ]
   })
 }

@@ -1,4 +1,5 @@
 import type { Plan } from '../../kit/index.ts'
+import { PartFiles, type PartTexts } from '../compose/part-files.ts'
 import { drawCaret } from '../draw-caret.ts'
 import type { Environment } from '../environment.ts'
 import type { LintFinding } from '../finding.ts'
@@ -28,6 +29,8 @@ export type LintRequest = {
   readonly text: string
   readonly env: Environment
   readonly plan: Plan
+  /** The texts of the files that it names; read again where absent. */
+  readonly parts?: PartTexts
 }
 
 /** Every rule, by what it is about. */
@@ -52,24 +55,35 @@ const ignoreRules = {
 export async function lintPlan(request: LintRequest, unasked: readonly string[] = []): Promise<LintReport> {
   const { file, text, env, plan } = request
   const source = new Source(file, text.replace(/^\uFEFF/, ''))
-  const { written, secrets } = await readFilled(source, env, new Report(source))
-  if (!written) throw new Error('a valid configuration could not be read again')
+  const read = await readFilled(source, env, new Report(source), { parts: new PartFiles(request.parts) })
+  if (!read.written) throw new Error('a valid configuration could not be read again')
+  const { written, secrets, sheets } = read
   const page = { source, root: written, secrets }
   const view = { plan, written }
   const left = unasked.map(nowCalled)
   const asked = lintRules.filter(rule => !left.includes(rule.id))
   const found = asked.flatMap(rule => [...rule.look(view)].map(sighting => toFinding({ ...rule, ...sighting }, page)))
-  const ignores = readIgnores(readTokens(source.text, written), source)
+  const ignores = sheets.flatMap(sheet => {
+    const tokens = readTokens(sheet.text, sheet.own).map(token => ({ ...token, at: token.at + sheet.start }))
+    return readIgnores(tokens, source)
+  })
+  const order = sheets.map(sheet => source.sheetOf(sheet.start).file)
   const used = new Set<string>()
-  const kept = found.filter(({ code, line }) => {
+  const kept = found.filter(({ code, file: name, line }) => {
     const silencing = ignores.filter(
-      one => one.reason !== '' && one.rules.some(rule => nowCalled(rule) === code) && one.lines.includes(line),
+      one =>
+        one.reason !== '' &&
+        one.rules.some(rule => nowCalled(rule) === code) &&
+        one.file === name &&
+        one.lines.includes(line),
     )
     for (const one of silencing) used.add(`${one.at} ${code}`)
     return silencing.length === 0
   })
   const slips = ignores.flatMap(one => slipsOf(one, used, left).map(slip => toFinding(slip, page)))
-  const findings = [...kept, ...slips].toSorted((a, b) => a.line - b.line || a.col - b.col)
+  const findings = [...kept, ...slips].toSorted(
+    (a, b) => order.indexOf(a.file) - order.indexOf(b.file) || a.line - b.line || a.col - b.col,
+  )
   return { findings, ignored: found.length - kept.length }
 }
 

@@ -1,5 +1,5 @@
 import { parseReferences } from '../interpolate.ts'
-import { hasPassword, isSecretPlace } from '../secrets.ts'
+import { hasSecret, isSecretPlace } from '../secrets.ts'
 import { type Path, scalarsOf } from '../tree.ts'
 import { hostOf, isLoopback, isPrivate } from './addresses.ts'
 import type { Rule } from './rule.ts'
@@ -21,7 +21,7 @@ export const upstreamRules: readonly Rule[] = [
       for (const [{ value }, path] of scalarsOf(written)) {
         const text = String(value ?? '')
         const literal = isSecretHere(path) && letters(literalPart(text)).length >= secretLettersMin
-        if (literal || hasPassword(literalPart(text))) yield { path, message: 'a secret stands in the file itself' }
+        if (literal || hasSecret(literalPart(text))) yield { path, message: 'a secret stands in the file itself' }
       }
     },
   },

@@ -168,6 +168,10 @@ function Meanings({
 const access = {
   anyone: 'docs.access.anyone',
   user: 'docs.access.user',
+  keys: 'docs.access.keys',
+  readers: 'docs.access.readers',
+  operators: 'docs.access.operators',
+  money: 'docs.access.money',
   admin: 'docs.access.admin',
 } as const
 

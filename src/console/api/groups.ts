@@ -1,10 +1,10 @@
 import { useLoad } from './load.ts'
-import { useSession } from './session.ts'
+import { useMay } from './session.ts'
 import type { GroupList } from './shapes.ts'
 
 /** Names of the groups; none for whoever may not choose among them. */
 export function useGroups(): readonly string[] {
-  const admin = useSession().user.role === 'admin'
+  const admin = useMay('admin')
   const load = useLoad<GroupList>(admin ? '/groups' : null)
   return load.value?.groups.map(({ name }) => name) ?? []
 }

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { ApiError, call, onSessionEnd } from './call.ts'
-import type { Session } from './shapes.ts'
+import type { Duty, Session } from './shapes.ts'
 
 type SessionState =
   | { readonly kind: 'asking' }
@@ -39,6 +39,11 @@ export async function setUp(claim: { token: string; name: string; password: stri
 export async function logOut(): Promise<void> {
   await call('/session', { method: 'DELETE' })
   sessionState.value = { kind: 'out', setupNeeded: false, expired: false }
+}
+
+/** Whether whoever is logged in has a duty: what they may not is not shown. */
+export function useMay(duty: Duty): boolean {
+  return useSession().may.includes(duty)
 }
 
 /** The session of a page that is only shown to whoever is logged in. */

@@ -1,10 +1,11 @@
 import type * as answers from '../../admin/answers.ts'
+import type { Duty } from '../../admin/duties.ts'
 import type { RequestExplanation } from '../../kit/explanation.ts'
 import type { AnswerOf } from '../../kit/schema.ts'
 
 // What the interface answers with, by the schemas of its endpoints: types alone, nothing of these is in the bundle.
 
-export type { RequestExplanation }
+export type { Duty, RequestExplanation }
 
 export type Session = AnswerOf<typeof answers.sessionAnswer>
 export type User = AnswerOf<typeof answers.userAnswer>

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso'
 import { useEffect, useRef } from 'preact/hooks'
 import { logOut } from '../api/session.ts'
-import type { Session } from '../api/shapes.ts'
+import type { Duty, Session } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Icon, type IconName } from '../kit/icon.tsx'
 import { say } from '../kit/toast.tsx'
@@ -10,20 +10,21 @@ import { t, type Word } from '../words/index.ts'
 import { Brand } from './brand.tsx'
 import { Switches } from './switches.tsx'
 
-type Way = readonly [href: string, word: Word, icon: IconName]
+/** `duty`: whose way it is; everybody's where there is none. */
+type Way = readonly [href: string, word: Word, icon: IconName, duty?: Duty]
 
 const ways: readonly Way[] = [
   ['/console', 'nav.overview', 'overview'],
   ['/console/tokens', 'nav.tokens', 'tokens'],
   ['/console/logs', 'nav.logs', 'logs'],
-  ['/console/playground', 'nav.playground', 'playground'],
+  ['/console/playground', 'nav.playground', 'playground', 'keys'],
   ['/console/models', 'nav.models', 'models'],
 ]
 const adminWays: readonly Way[] = [
-  ['/console/users', 'nav.users', 'users'],
-  ['/console/config', 'nav.config', 'config'],
-  ['/console/audit', 'nav.audit', 'audit'],
-  ['/console/system', 'nav.system', 'system'],
+  ['/console/users', 'nav.users', 'users', 'readers'],
+  ['/console/config', 'nav.config', 'config', 'operators'],
+  ['/console/audit', 'nav.audit', 'audit', 'readers'],
+  ['/console/system', 'nav.system', 'system', 'operators'],
 ]
 const publicWays: readonly Way[] = [
   ['/pricing', 'nav.pricing', 'price'],
@@ -35,6 +36,7 @@ export function Frame({ session, children }: { readonly session: Session; readon
   const { path } = useLocation()
   const side = useRef<HTMLElement>(null)
   useEffect(() => side.current?.hidePopover(), [path])
+  const open = ([, , , duty]: Way) => duty === undefined || session.may.includes(duty)
   const leave = () => logOut().catch((error: unknown) => say(String(error), 'bad'))
   return (
     <div class="frame">
@@ -47,11 +49,11 @@ export function Frame({ session, children }: { readonly session: Session; readon
       </header>
       <nav id="side" class="side" popover="auto" ref={side} aria-label={t('menu')}>
         <Brand />
-        <Ways ways={ways} path={path} />
-        {session.user.role === 'admin' && (
+        <Ways ways={ways.filter(open)} path={path} />
+        {adminWays.some(open) && (
           <div>
             <h2>{t('nav.admin')}</h2>
-            <Ways ways={adminWays} path={path} />
+            <Ways ways={adminWays.filter(open)} path={path} />
           </div>
         )}
         <div>

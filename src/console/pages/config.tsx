@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ApiError, call } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
+import { useMay } from '../api/session.ts'
 import type { Checked, Configuration, Finding } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Facts } from '../kit/facts.tsx'
@@ -22,7 +23,9 @@ const views = ['file', 'origins', 'check'] as const
 export function Config() {
   const { query, set } = useQuery()
   const load = useLoad<Configuration>('/config')
-  const view = views.find(one => one === query['view']) ?? 'file'
+  const changes = useMay('admin')
+  const shown = views.filter(one => changes || one !== 'check')
+  const view = shown.find(one => one === query['view']) ?? 'file'
   const [busy, setBusy] = useState(false)
   const reload = async () => {
     setBusy(true)
@@ -40,9 +43,11 @@ export function Config() {
     <Page
       title={t('nav.config')}
       actions={
-        <Button busy={busy} onClick={() => void reload()}>
-          {t('config.reload')}
-        </Button>
+        changes && (
+          <Button busy={busy} onClick={() => void reload()}>
+            {t('config.reload')}
+          </Button>
+        )
       }
     >
       <Loaded of={load}>
@@ -58,12 +63,12 @@ export function Config() {
             />
             <Tabs
               label={t('nav.config')}
-              tabs={views.map(one => [one, t(`config.${one}`)] as const)}
+              tabs={shown.map(one => [one, t(`config.${one}`)] as const)}
               value={view}
               onPick={one => set({ view: one })}
             >
               {view === 'file' && <Yaml text={config.text} wrong={none} />}
-              {view === 'origins' && <Origins of={config.origins} />}
+              {view === 'origins' && <Origins of={config.origins} main={config.file} />}
               {view === 'check' && <Check text={config.text} />}
             </Tabs>
           </div>
@@ -112,7 +117,7 @@ function Yaml({ text, wrong }: { readonly text: string; readonly wrong: Readonly
 /** The rest is found by its path. */
 const shownOrigins = 100
 
-function Origins({ of }: { readonly of: Configuration['origins'] }) {
+function Origins({ of, main }: { readonly of: Configuration['origins']; readonly main: string }) {
   const { query, set } = useQuery()
   const find = (query['find'] ?? '').toLowerCase()
   const found = of.filter(({ path }) => path.toLowerCase().includes(find))
@@ -142,7 +147,11 @@ function Origins({ of }: { readonly of: Configuration['origins'] }) {
               ),
             },
             { head: t('config.from'), cell: row => tName('from', row.from) },
-            { head: t('config.line'), numeric: true, cell: row => row.line ?? '–' },
+            {
+              head: t('config.line'),
+              numeric: true,
+              cell: row => (row.file === null || row.file === main ? (row.line ?? '–') : `${row.file}:${row.line}`),
+            },
           ]}
         />
       </div>

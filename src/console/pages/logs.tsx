@@ -2,7 +2,7 @@ import { useRoute } from 'preact-iso'
 import { useEffect, useState } from 'preact/hooks'
 import { queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
-import { useSession } from '../api/session.ts'
+import { useMay } from '../api/session.ts'
 import type { Histogram, LogRecord, LogList } from '../api/shapes.ts'
 import { useTail } from '../api/tail.ts'
 import { Chart } from '../kit/chart.tsx'
@@ -30,7 +30,7 @@ const none: readonly LogRecord[] = []
 export function Logs() {
   const { query, set, route } = useQuery()
   const { params } = useRoute()
-  const admin = useSession().user.role === 'admin'
+  const admin = useMay('readers')
   const filter = readFilter(query)
   const filterText = queryText(filter)
   const page = queryText({ ...filter, before: query['before'], limit: pageRows })

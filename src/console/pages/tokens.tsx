@@ -1,6 +1,6 @@
 import { useRoute } from 'preact-iso'
 import { useLoad } from '../api/load.ts'
-import { useSession } from '../api/session.ts'
+import { useMay } from '../api/session.ts'
 import type { Key, KeyList } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
@@ -24,8 +24,8 @@ const pageRows = 50
 export function Tokens() {
   const { query, set, route } = useQuery()
   const { params } = useRoute()
-  const { user } = useSession()
-  const admin = user.role === 'admin'
+  const readsAll = useMay('readers')
+  const makes = useMay('keys')
   const load = useLoad<KeyList>(`/keys${queryText({ limit: pageRows, before: query['before'], user: query['user'] })}`)
   const id = params['id']
   const list = `/console/tokens${setQuery(query, { new: null })}`
@@ -33,12 +33,14 @@ export function Tokens() {
     <Page
       title={t('nav.tokens')}
       actions={
-        <Button kind="primary" icon="plus" onClick={() => set({ new: '1', before: query['before'] })}>
-          {t('tokens.create')}
-        </Button>
+        makes && (
+          <Button kind="primary" icon="plus" onClick={() => set({ new: '1', before: query['before'] })}>
+            {t('tokens.create')}
+          </Button>
+        )
       }
     >
-      {admin && query['user'] && (
+      {readsAll && query['user'] && (
         <p>
           {t('tokens.of', { user: query['user'] })} <a href="/console/tokens">{t('tokens.all')}</a>
         </p>
@@ -54,7 +56,7 @@ export function Tokens() {
               <div class="sheet">
                 <Table
                   label={t('nav.tokens')}
-                  columns={columns(admin, setQuery(query, { new: null }))}
+                  columns={columns(readsAll, setQuery(query, { new: null }))}
                   rows={keys}
                   rowKey={key => key.id}
                 />
@@ -64,13 +66,13 @@ export function Tokens() {
           )
         }
       </Loaded>
-      {query['new'] && <CreateKey onCreated={load.reload} onClose={() => route(list, true)} />}
+      {makes && query['new'] && <CreateKey onCreated={load.reload} onClose={() => route(list, true)} />}
       {id && <KeyDrawer key={id} id={id} onChanged={load.reload} onClose={() => route(list)} />}
     </Page>
   )
 }
 
-function columns(admin: boolean, query: string): readonly Column<Key>[] {
+function columns(readsAll: boolean, query: string): readonly Column<Key>[] {
   return [
     {
       head: t('tokens.name'),
@@ -85,7 +87,7 @@ function columns(admin: boolean, query: string): readonly Column<Key>[] {
         </div>
       ),
     },
-    ...(admin ? [{ head: t('user'), wide: true, cell: (key: Key) => <span class="theirs">{key.user}</span> }] : []),
+    ...(readsAll ? [{ head: t('user'), wide: true, cell: (key: Key) => <span class="theirs">{key.user}</span> }] : []),
     { head: t('group'), cell: key => key.group },
     { head: t('tokens.models'), wide: true, cell: key => key.models?.join(', ') ?? t('all') },
     {

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
+import { useMay } from '../api/session.ts'
 import type { Group, GroupList, User, UserList } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
@@ -23,6 +24,7 @@ export function Users() {
   const groups = useLoad<GroupList>('/groups')
   const names = groups.value?.groups.map(({ name }) => name) ?? []
   const users = useLoad<UserList>('/users')
+  const changes = useMay('admin')
   const chosen = users.value?.users.find(({ name }) => name === query['edit'])
   const close = () => set({ edit: null, new: null })
   const took = (text: string) => {
@@ -34,9 +36,11 @@ export function Users() {
     <Page
       title={t('nav.users')}
       actions={
-        <Button kind="primary" icon="plus" onClick={() => set({ new: '1' })}>
-          {t('users.create')}
-        </Button>
+        changes && (
+          <Button kind="primary" icon="plus" onClick={() => set({ new: '1' })}>
+            {t('users.create')}
+          </Button>
+        )
       }
     >
       <Tabs
@@ -52,19 +56,30 @@ export function Users() {
           <Loaded of={groups}>{value => <Groups rows={value.groups} />}</Loaded>
         ) : (
           <Loaded of={users}>
-            {value => <People rows={value.users} editHref={name => path + setQuery(query, { edit: name })} />}
+            {value => (
+              <People
+                rows={value.users}
+                editHref={changes ? name => path + setQuery(query, { edit: name }) : undefined}
+              />
+            )}
           </Loaded>
         )}
       </Tabs>
-      {query['new'] && <CreateUser groups={names} onDone={() => took(t('saved'))} onClose={close} />}
-      {chosen && (
+      {changes && query['new'] && <CreateUser groups={names} onDone={() => took(t('saved'))} onClose={close} />}
+      {changes && chosen && (
         <EditUser key={chosen.name} of={chosen} groups={names} onDone={() => took(t('saved'))} onClose={close} />
       )}
     </Page>
   )
 }
 
-function People({ rows, editHref }: { readonly rows: readonly User[]; readonly editHref: (name: string) => string }) {
+function People({
+  rows,
+  editHref,
+}: {
+  readonly rows: readonly User[]
+  readonly editHref: ((name: string) => string) | undefined
+}) {
   return (
     <div class="sheet">
       <Table
@@ -75,11 +90,14 @@ function People({ rows, editHref }: { readonly rows: readonly User[]; readonly e
           {
             head: t('user.name'),
             wide: true,
-            cell: user => (
-              <a class="theirs" href={editHref(user.name)}>
-                {user.name}
-              </a>
-            ),
+            cell: user =>
+              editHref ? (
+                <a class="theirs" href={editHref(user.name)}>
+                  {user.name}
+                </a>
+              ) : (
+                <span class="theirs">{user.name}</span>
+              ),
           },
           { head: t('role'), cell: user => t(`role.${user.role}`) },
           { head: t('group'), cell: user => user.group },
@@ -122,7 +140,7 @@ function Groups({ rows }: { readonly rows: readonly Group[] }) {
   )
 }
 
-const roles = ['user', 'admin'] as const
+const roles = ['user', 'viewer', 'billing', 'admin'] as const satisfies readonly User['role'][]
 
 function CreateUser({
   groups,

@@ -1,6 +1,8 @@
-import { budgetUsed, type BudgetPeriod, renewalAt, type Spell } from '../budget.ts'
+import { budgetPeriods, budgetUsed, renewalAt, type Spell } from '../budget.ts'
 import type { Limits } from '../model.ts'
+import { type KeyBounds, keyBoundsSchema, showKeyBounds } from './bounds.ts'
 import { formatMoney } from '../units.ts'
+import { type BudgetStanding, budgetView } from './budget.ts'
 import { limitsSchema, showLimits } from './limits.ts'
 import {
   type AnyMember,
@@ -20,8 +22,6 @@ import { computed, shownOf, viewOf } from './view.ts'
 
 // All that a key is: its members and their columns, what may be set of it, and how it is shown. The store, the console's
 // interface, the console and the command line take it from here.
-
-const budgetPeriods = ['total', 'day', 'month'] as const satisfies readonly BudgetPeriod[]
 
 export const keyMembers = {
   id: text('id'),
@@ -46,6 +46,8 @@ export const keyMembers = {
   limits: json('limits', limitsSchema, (limits: Limits) => showLimits(limits)),
   budget: moneyOrNull('budget'),
   budgetPeriod: oneOf('budget_period', budgetPeriods),
+  /** How far its holder may go. */
+  bounds: json('bounds', keyBoundsSchema, (bounds: KeyBounds) => showKeyBounds(bounds)),
   /** In all its life. */
   spent: money('spent'),
   held: money('held'),
@@ -58,6 +60,11 @@ export const ownerMembers = {
   userGroup: text('user_group'),
   /** A disabled user's keys are refused. */
   userStatus: oneOf('user_status', ['active', 'disabled']),
+  /** What was said that all keys of the user may spend; null for what the group gives its users. */
+  userBudget: moneyOrNull('user_budget'),
+  userBudgetPeriod: oneOf('user_budget_period', budgetPeriods),
+  /** What was ever paid in for the user; null where nothing was, and requests need no balance. */
+  userBalance: moneyOrNull('user_balance'),
 } as const
 
 export type Key = Values<typeof keyMembers> &
@@ -148,10 +155,13 @@ export function settingsOf(key: Key): KeySettings & Pick<Key, 'status'> {
 }
 
 type Keyed = { readonly key: Key }
-type AtMoment = Keyed & { readonly now: number }
+/** `zone`: by whose days and months budgets go. */
+type AtMoment = Keyed & { readonly now: number; readonly zone: string }
 /** A key among the groups of a configuration. */
 type InPlan = AtMoment & {
   readonly plan: { readonly currency: string; readonly groups: ReadonlyMap<string, { readonly limits: Limits }> }
+  /** Of the budgets that bound it, where the one stands that has the least left. */
+  readonly tightest: BudgetStanding | undefined
 }
 
 const own = shownOf(keyMembers, ({ key }: Keyed) => key)
@@ -179,10 +189,20 @@ export const keyView = viewOf<InPlan>()({
   group_limits: computed(limitsSchema, (from: InPlan) => showLimits(from.plan.groups.get(groupOf(from))?.limits ?? {})),
   budget: own('budget'),
   budget_period: own('budgetPeriod'),
-  budget_used: computed(schemas.text, ({ key, now }: AtMoment) => formatMoney(budgetUsed(key, now))),
+  budget_used: computed(schemas.text, ({ key, now, zone }: AtMoment) => formatMoney(budgetUsed(key, now, zone))),
+  tightest: computed(
+    {
+      ...budgetView.schema,
+      type: ['object', 'null'],
+      description:
+        'Of the budgets of key, user, balance and group, the one with the least left; null where there is none.',
+    },
+    ({ tightest }: InPlan) => (tightest ? budgetView.show(tightest) : null),
+  ),
   spent: own('spent'),
   held: own('held'),
   currency: computed(schemas.text, ({ plan }: InPlan) => plan.currency),
+  bounds: own('bounds'),
   created: own('createdAt'),
   last_used: own('lastUsedAt'),
 })
@@ -202,11 +222,11 @@ export const keyLineView = viewOf<AtMoment>()({
   old_key_until: oldUntil,
   budget: own('budget'),
   budget_period: own('budgetPeriod'),
-  budget_used: computed(schemas.textOrNull, ({ key, now }: AtMoment) =>
-    key.budget === null ? null : formatMoney(budgetUsed(key, now)),
+  budget_used: computed(schemas.textOrNull, ({ key, now, zone }: AtMoment) =>
+    key.budget === null ? null : formatMoney(budgetUsed(key, now, zone)),
   ),
-  budget_renews: computed(schemas.momentOrNull, ({ key, now }: AtMoment) =>
-    keyMembers.expiresAt.show(key.budget === null ? null : renewalAt(key.budgetPeriod, now)),
+  budget_renews: computed(schemas.momentOrNull, ({ key, now, zone }: AtMoment) =>
+    keyMembers.expiresAt.show(key.budget === null ? null : renewalAt(key.budgetPeriod, now, zone)),
   ),
   spent: own('spent'),
   held: own('held'),

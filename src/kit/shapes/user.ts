@@ -1,13 +1,20 @@
-import { moment, oneOf, text, type Values } from './member.ts'
+import { budgetPeriods } from '../budget.ts'
+import { showUserBounds, type UserBounds, userBoundsSchema } from './bounds.ts'
+import { json, moment, moneyOrNull, oneOf, text, type Values, wholeOrNull } from './member.ts'
 import * as schemas from './schemas.ts'
 import { computed, shownOf, viewOf } from './view.ts'
 
 // All that a user is: members and columns, what may be changed, and how one is shown.
 
+/** What people are at the console: an administrator may everything, and whoever is of no other role what is their own. */
+export const roles = ['user', 'viewer', 'billing', 'admin'] as const
+
+export type Role = (typeof roles)[number]
+
 export const userMembers = {
   name: text('name'),
   group: text('group_name'),
-  role: oneOf('role', ['user', 'admin']),
+  role: oneOf('role', roles),
   status: oneOf('status', ['active', 'disabled']),
   hasPassword: {
     column: 'password_hash',
@@ -19,12 +26,21 @@ export const userMembers = {
     parse: (value: boolean) => value,
   },
   createdAt: moment('created_at'),
+  /** How many keys they may have, of those that they make themselves; null for what their group says. */
+  keysMax: wholeOrNull('keys_max'),
+  /** The most that such a key may have. */
+  keyBounds: json('key_bounds', userBoundsSchema, (bounds: UserBounds) => showUserBounds(bounds)),
+  /** What all keys of the user may spend together; null for what the group gives its users. */
+  budget: moneyOrNull('budget'),
+  budgetPeriod: oneOf('budget_period', budgetPeriods),
+  /** What was ever paid in; null where nothing was, and requests need no balance. */
+  balance: moneyOrNull('balance'),
 } as const
 
 export type User = Values<typeof userMembers>
 
 /** What may be changed of a user. */
-export type UserSettings = Pick<User, 'group' | 'role' | 'status'>
+export type UserSettings = Pick<User, 'group' | 'role' | 'status' | 'keysMax' | 'keyBounds' | 'budget' | 'budgetPeriod'>
 
 const own = shownOf(userMembers, (user: User) => user)
 
@@ -36,4 +52,8 @@ export const userView = viewOf<User>()({
   status: own('status'),
   has_password: computed(schemas.truth, (user: User) => user.hasPassword),
   created: own('createdAt'),
+  keys_max: own('keysMax', 'How many keys they may have; null for what their group says.'),
+  key_bounds: own('keyBounds'),
+  budget: own('budget'),
+  budget_period: own('budgetPeriod'),
 })

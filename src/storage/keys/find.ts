@@ -3,7 +3,8 @@ import { ask, type QueryProgram } from '../query.ts'
 import { textOrNull, toKey, whole } from '../rows.ts'
 
 /** Columns of a key with those of its user that go with it; `toKey` reads them. */
-const keyQuery = `SELECT k.*, u.group_name AS user_group, u.status AS user_status FROM key k JOIN "user" u ON u.name = k.user_name`
+const keyQuery = `SELECT k.*, u.group_name AS user_group, u.status AS user_status, u.budget AS user_budget,
+  u.budget_period AS user_budget_period, u.balance AS user_balance FROM key k JOIN "user" u ON u.name = k.user_name`
 const byHash = `${keyQuery} WHERE k.hash = ?`
 const byOldHash = `${keyQuery} WHERE k.old_hash = ?`
 const byId = `${keyQuery} WHERE k.id = ?`

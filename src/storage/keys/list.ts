@@ -10,7 +10,13 @@ export async function listKeys(db: Kysely<Tables>, filter: KeyFilter): Promise<r
     .selectFrom('key')
     .innerJoin('user', 'user.name', 'key.user_name')
     .selectAll('key')
-    .select(['user.group_name as user_group', 'user.status as user_status'])
+    .select([
+      'user.group_name as user_group',
+      'user.status as user_status',
+      'user.budget as user_budget',
+      'user.budget_period as user_budget_period',
+      'user.balance as user_balance',
+    ])
     .orderBy('key.id', 'desc')
   if (filter.sessions !== true) query = query.where('key.kind', '=', sql.lit('key'))
   if (filter.user !== undefined) query = query.where('key.user_name', '=', filter.user)

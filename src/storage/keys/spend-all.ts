@@ -1,6 +1,7 @@
 import { spellsAt } from '../../kit/budget.ts'
 import { askIn } from '../ask-in.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
 import { booking, bookingParams, spend } from './spend.ts'
 
 /** Keys of one statement; a statement costs as much as three. */
@@ -15,7 +16,8 @@ const spendMany = `UPDATE key SET ${booking('v.column2')} FROM (VALUES ${rows.jo
  * @throws Error when there is no such key
  */
 export function* spendAll(
-  spent: readonly (readonly [keyId: string, amount: number, at: number])[],
+  { zone }: Pick<WriterIdentity, 'zone'>,
+  spent: readonly (readonly [keyId: string, amount: number, at: number, ...rest: unknown[]])[],
 ): QueryProgram<void> {
   const keyIds = [...new Set(spent.map(([keyId]) => keyId))].sort()
   const there = yield* askIn(`SELECT id FROM key WHERE id IN (…) ORDER BY id ${lockRows}`, keyIds)
@@ -24,20 +26,24 @@ export function* spendAll(
     throw new Error(`there is no key ${keyIds.find(id => !known.has(id))} to charge`)
   }
   // By day, which is another one within a group at midnight and where the clock jumps.
-  for (const ofDay of Map.groupBy(spent, ([, , at]) => spellsAt(at).day).values()) {
+  for (const ofDay of Map.groupBy(spent, ([, , at]) => spellsAt(at, zone).day).values()) {
     const sums = new Map<string, number>()
     let last = 0
     for (const [keyId, amount, at] of ofDay) {
       sums.set(keyId, (sums.get(keyId) ?? 0) + amount)
       last = Math.max(last, at)
     }
-    yield* bookSums([...sums], last)
+    yield* bookSums(zone, [...sums], last)
   }
 }
 
-function* bookSums(sums: readonly (readonly [keyId: string, amount: number])[], at: number): QueryProgram<void> {
+function* bookSums(
+  zone: string,
+  sums: readonly (readonly [keyId: string, amount: number])[],
+  at: number,
+): QueryProgram<void> {
   const inMany = sums.length - (sums.length % together)
   for (let next = 0; next < inMany; next += together)
-    yield ask(spendMany, ...bookingParams(at), ...sums.slice(next, next + together).flat())
-  for (const [keyId, amount] of sums.slice(inMany)) yield spend({ keyId, amount, heldBack: 0, at })
+    yield ask(spendMany, ...bookingParams({ zone }, at), ...sums.slice(next, next + together).flat())
+  for (const [keyId, amount] of sums.slice(inMany)) yield spend({ zone }, { keyId, amount, heldBack: 0, at })
 }

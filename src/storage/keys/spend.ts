@@ -1,5 +1,8 @@
 import { spellsAt, spellsAhead } from '../../kit/budget.ts'
 import { ask, type Query, type QueryProgram } from '../query.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
+
+type Zoned = Pick<WriterIdentity, 'zone'>
 
 /** Money that a key spends, and what was held for it and is free again. */
 export type Spending = {
@@ -33,8 +36,8 @@ export const booking = (amount: string): string =>
    month_spent = ${spentNow('month')} + ${amount}, month_start = CASE WHEN ${isNow('month')} THEN month_start ELSE ? END`
 
 /** @param amount where it is a parameter too */
-export function bookingParams(at: number, ...amount: readonly [] | readonly [number]): readonly number[] {
-  const [day, dayAhead, month, monthAhead] = bounds(at)
+export function bookingParams(zoned: Zoned, at: number, ...amount: readonly [] | readonly [number]): readonly number[] {
+  const [day, dayAhead, month, monthAhead] = bounds(zoned, at)
   const [ofDay, ofMonth] = [
     [day, dayAhead, day],
     [month, monthAhead, month],
@@ -45,13 +48,13 @@ export function bookingParams(at: number, ...amount: readonly [] | readonly [num
 const spendOne = `UPDATE key SET ${booking('?')}, held = held - ? WHERE id = ?`
 
 /** What is left behind of a day and a month is kept (table `spell`). */
-export function spend({ keyId, amount, heldBack, at }: Spending): Query {
-  return ask(spendOne, ...bookingParams(at, amount), heldBack, keyId)
+export function spend(zoned: Zoned, { keyId, amount, heldBack, at }: Spending): Query {
+  return ask(spendOne, ...bookingParams(zoned, at, amount), heldBack, keyId)
 }
 
 /** Gives back what was spent at `since`: of all, and of the day and the month that it was spent in. */
-export function* giveBack(keyId: string, amount: number, since: number): QueryProgram<void> {
-  const { day, month } = spellsAt(since)
+export function* giveBack({ zone }: Zoned, keyId: string, amount: number, since: number): QueryProgram<void> {
+  const { day, month } = spellsAt(since, zone)
   yield ask(
     `UPDATE key SET spent = spent - ?,
        day_spent = CASE WHEN day_start = ? THEN day_spent - ? ELSE day_spent END,
@@ -82,13 +85,17 @@ export function* giveBack(keyId: string, amount: number, since: number): QueryPr
 export const left = `(budget - held - CASE budget_period WHEN 'total' THEN spent
   WHEN 'day' THEN ${spentNow('day')} ELSE ${spentNow('month')} END)`
 
-export function leftParams(at: number): readonly number[] {
-  const [day, dayAhead, month, monthAhead] = bounds(at)
+export function leftParams(zoned: Zoned, at: number): readonly number[] {
+  const [day, dayAhead, month, monthAhead] = bounds(zoned, at)
   return [day, dayAhead, day, month, monthAhead, month]
 }
 
-function bounds(at: number): readonly [day: number, dayAhead: number, month: number, monthAhead: number] {
-  const { day, month } = spellsAt(at)
-  const ahead = spellsAhead(at)
+/** The days and months that are now, by clocks that are right. */
+export function bounds(
+  { zone }: Zoned,
+  at: number,
+): readonly [day: number, dayAhead: number, month: number, monthAhead: number] {
+  const { day, month } = spellsAt(at, zone)
+  const ahead = spellsAhead(at, zone)
   return [day, ahead.day, month, ahead.month]
 }

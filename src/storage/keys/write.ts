@@ -1,15 +1,56 @@
-import type { Key, KeyChange, NewKey, Rotation } from '../../kit/index.ts'
+import type { Key, KeyBounds, KeyChange, NewKey, Refused, Rotation } from '../../kit/index.ts'
+import { boundsSetBy, type Chosen, judgeKey, withinBounds } from '../../kit/judge-key.ts'
 import { keyMembers, settingMembers, settingsOf, unset } from '../../kit/shapes/key.ts'
 import { cellsOf } from '../../kit/shapes/member.ts'
 import { StorageError } from '../errors.ts'
 import { leave, type Signed } from '../people/trail.ts'
-import { ask, type QueryProgram } from '../query.ts'
+import { findUser } from '../people/users.ts'
+import { ask, lockRows, type QueryProgram } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'
+import { whole } from '../rows.ts'
 import { readKey } from './find.ts'
 
+/** By an administrator, whose word is how far the holder may go. */
 export function* createKey(identity: Scribe, { key, by, at }: Signed & { readonly key: NewKey }): QueryProgram<Key> {
   const [user] = yield ask('SELECT name FROM "user" WHERE name = ?', key.user)
   if (!user) throw new StorageError('user_unknown', { name: key.user })
+  return yield* insertKey(identity, { key, by, at }, boundsSetBy(by, undefined, chosenOf(key)))
+}
+
+/** By whoever will hold it, within what administrators have set for them. */
+export function* createOwnKey(
+  identity: Scribe,
+  { key, by, at, keysMax }: Signed & { readonly key: NewKey; readonly keysMax: number | null },
+): QueryProgram<Key | Refused> {
+  // Locked: of two new keys at once the second counts the first.
+  yield ask(`SELECT name FROM "user" WHERE name = ? ${lockRows}`, key.user)
+  const user = yield* findUser(key.user)
+  if (!user) throw new StorageError('user_unknown', { name: key.user })
+  const own = withinBounds(key, user.keyBounds)
+  const refused = judgeKey(undefined, chosenOf(own), [user.keyBounds])
+  if (refused) return { refused }
+  const most = user.keysMax ?? keysMax
+  if (most !== null && key.kind !== 'session') {
+    const [row] = yield ask(
+      `SELECT count(*) AS value FROM key WHERE user_name = ? AND kind = 'key' AND status <> 'revoked'`,
+      key.user,
+    )
+    const by = user.keysMax === null ? `group ${user.group}` : 'an administrator'
+    if (row && whole(row, 'value') >= most)
+      return { refused: { field: 'keys_max', allowed: `at most ${most} keys`, by } }
+  }
+  return yield* insertKey(identity, { key: own, by, at }, {})
+}
+
+function chosenOf(key: NewKey): Chosen {
+  return { ...unset, status: 'active', ...key }
+}
+
+function* insertKey(
+  identity: Scribe,
+  { key, by, at }: Signed & { readonly key: NewKey },
+  bounds: KeyBounds,
+): QueryProgram<Key> {
   const id = identity.ids.next('key_', at)
   const cells = {
     id,
@@ -19,7 +60,7 @@ export function* createKey(identity: Scribe, { key, by, at }: Signed & { readonl
     hint: key.hint,
     status: 'active',
     created_at: at,
-    ...cellsOf(settingMembers, { ...unset, ...key }),
+    ...cellsOf({ ...settingMembers, bounds: keyMembers.bounds }, { ...unset, ...key, bounds }),
   }
   const columns = Object.keys(cells)
   yield ask(
@@ -33,7 +74,7 @@ export function* createKey(identity: Scribe, { key, by, at }: Signed & { readonl
   return made
 }
 
-const changeable = { ...settingMembers, status: keyMembers.status }
+const changeable = { ...settingMembers, status: keyMembers.status, bounds: keyMembers.bounds }
 
 /** The key as it stands, kept from others until the transaction ends; undefined when there is none or it was revoked. */
 function* lockKey(id: string): QueryProgram<Key | undefined> {
@@ -41,15 +82,45 @@ function* lockKey(id: string): QueryProgram<Key | undefined> {
   return locked && (yield* readKey(id))
 }
 
-/** @returns undefined when there is no such key, or it was revoked. */
-export function* changeKey(
-  identity: Scribe,
-  given: Signed & { readonly id: string; readonly change: KeyChange },
-): QueryProgram<Key | undefined> {
-  const { id, change, by, at } = given
-  const was = yield* lockKey(id)
+type GivenChange = Signed & { readonly id: string; readonly change: KeyChange }
+
+/** By an administrator: what differs is how far the holder may go from now on. @returns undefined when there is no such key, or it was revoked. */
+export function* changeKey(identity: Scribe, given: GivenChange): QueryProgram<Key | undefined> {
+  const was = yield* lockKey(given.id)
   if (!was) return undefined
-  const cells = Object.entries(cellsOf(changeable, change))
+  const bounds = boundsSetBy(
+    given.by,
+    { ...was, status: statusOf(was) },
+    { ...was, status: statusOf(was), ...given.change },
+  )
+  // Somebody else may have disabled it before: an administrator who does so means it.
+  const meant = given.change.status === 'disabled' ? { status: { to: 'disabled', by: given.by } as const } : {}
+  return yield* writeChange(identity, given, was, { ...bounds, ...meant })
+}
+
+/** By whoever holds it: within what administrators have set. */
+export function* changeOwnKey(identity: Scribe, given: GivenChange): QueryProgram<Key | Refused | undefined> {
+  const was = yield* lockKey(given.id)
+  if (!was) return undefined
+  const user = yield* findUser(was.user)
+  const before = { ...was, status: statusOf(was) }
+  const refused = judgeKey(before, { ...before, ...given.change }, [was.bounds, user?.keyBounds ?? {}])
+  if (refused) return { refused }
+  return yield* writeChange(identity, given, was, was.bounds)
+}
+
+/** A key that was revoked is not changed any more. */
+function statusOf({ status }: Key): 'active' | 'disabled' {
+  return status === 'active' ? 'active' : 'disabled'
+}
+
+function* writeChange(
+  identity: Scribe,
+  { id, change, by, at }: GivenChange,
+  was: Key,
+  bounds: KeyBounds,
+): QueryProgram<Key | undefined> {
+  const cells = Object.entries(cellsOf(changeable, { ...change, bounds }))
   if (cells.length === 0) return was
   yield ask(
     `UPDATE key SET ${cells.map(([column]) => `${column} = ?`).join(', ')} WHERE id = ?`,

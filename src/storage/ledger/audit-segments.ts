@@ -7,7 +7,7 @@ import { aloneColumns } from '../segments/members.ts'
 import { PageOfSegments } from '../segments/page.ts'
 import { type Booked, rowsOf } from '../segments/parse.ts'
 import { begunAt, reachMs, reachOf } from '../segments/reach.ts'
-import { type Findings, totalsOf } from './findings.ts'
+import { addToAccounts, type Findings, totalsOf } from './findings.ts'
 import { accountOf, digestCharge, sales, toEntry } from './entries.ts'
 
 const nextSegments = `SELECT chain, position, first_id, last_id, count, ${aloneColumns.join(', ')}, body FROM segment WHERE last_id > ?
@@ -80,6 +80,7 @@ function auditSegment(findings: Findings, row: Row, recent: Map<string, string>)
     findings.entries++
     findings.lines += terms.lines.length
     totalsOf(findings, payer.key_id).spent += amount
+    addToAccounts(findings, payer, amount, 0)
   }
   return booked
 }
@@ -127,4 +128,5 @@ function auditReversal(findings: Findings, booked: Booked, row: Row): void {
   if (entry.amount !== booked.amount) report(`its refund entry is of ${entry.amount}, its amount is ${booked.amount}`)
   if (entry.digest !== digestCharge(charge, lines)) report('is not as its refund entry booked it')
   totalsOf(findings, booked.payer.key_id).spent -= entry.amount
+  addToAccounts(findings, booked.payer, -entry.amount, 0)
 }

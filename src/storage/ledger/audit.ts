@@ -1,9 +1,10 @@
 import { decidedTier } from '../../kit/charge.ts'
 import type { Anchor, Audit } from '../../kit/index.ts'
 import { auditAnchors } from './anchor.ts'
+import { balanceOf, cash, digestTopUp } from '../accounts/top-up.ts'
 import { ask, type Row, type Rows, type QueryProgram } from '../query.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
-import { type Findings, totalsOf } from './findings.ts'
+import { addToAccounts, type Findings, totalsOf } from './findings.ts'
 import { auditChains } from './audit-chains.ts'
 import { auditSegments } from './audit-segments.ts'
 import { accountOf, digestCharge, type Entry, sales, toEntry } from './entries.ts'
@@ -37,6 +38,7 @@ export function* audit({
     entries: 0,
     left: 0,
     totals: new Map(),
+    accounts: new Map(),
     report(problem) {
       if (problems.length < problemsMax) problems.push(problem)
       else more++
@@ -47,6 +49,8 @@ export function* audit({
   yield* auditChains(findings)
   yield* auditAnchors(anchors, problem => findings.report(problem))
   yield* auditKeys(findings)
+  yield* auditAccounts(findings)
+  yield* auditTopUps(findings)
   if (more > 0) problems.push(`and ${more} more`)
   const { charges, lines, entries, left } = findings
   return { charges, lines, entries, left, problems }
@@ -101,6 +105,10 @@ function auditCharge(
   const amount = whole(charge, 'amount')
   const keyId = text(charge, 'key_id')
   const totals = totalsOf(findings, keyId)
+  const addHeld = (): void => {
+    totals.held += whole(charge, 'hold')
+    addToAccounts(findings, charge, 0, whole(charge, 'hold'))
+  }
 
   if (whole(charge, 'line_count') !== lines.length) {
     report(`${whole(charge, 'line_count')} lines were committed, ${lines.length} are there`)
@@ -110,12 +118,12 @@ function auditCharge(
   if (sum !== amount && state !== 'voided') report(`its lines come to ${sum}, its amount is ${amount}`)
   if ((state === 'reserved') !== (wholeOrNull(charge, 'ended_at') === null)) report(`is ${state} but its end disagrees`)
   if (state === 'reserved') {
-    totals.held += whole(charge, 'hold')
+    addHeld()
     // Where no gateway runs, as in a copy of the database, nobody can have ended it yet.
     if (live.size === 0) findings.left++
     else if (!live.has(liveName(charge))) report('is still reserved by a gateway that is gone')
   }
-  if (state === 'needs_review' && whole(charge, 'kept') === 1) totals.held += whole(charge, 'hold')
+  if (state === 'needs_review' && whole(charge, 'kept') === 1) addHeld()
   if (state === 'voided' && amount !== 0) report(`is voided but costs ${amount}`)
 
   const settled = entries.find(entry => entry.kind === 'settle')
@@ -132,7 +140,9 @@ function auditCharge(
     }
     if (entry.kind === 'refund' && !settled) report('is refunded but was never settled')
     if (entry.digest !== digestCharge(charge, lines)) report(`is not as its ${entry.kind} entry booked it`)
-    totals.spent += fromKey ? entry.amount : -entry.amount
+    const spent = fromKey ? entry.amount : -entry.amount
+    totals.spent += spent
+    addToAccounts(findings, charge, spent, 0)
   }
 }
 
@@ -160,4 +170,41 @@ function* auditKeys(findings: Findings): QueryProgram<void> {
     findings.totals.delete(id)
   }
   for (const id of findings.totals.keys()) findings.report(`key ${id}: is gone, but has charges`)
+}
+
+/** Users, groups and balances: each is the sum of its rows, and of its charges. */
+function* auditAccounts(findings: Findings): QueryProgram<void> {
+  const rows = yield ask(
+    'SELECT kind, name, sum(spent) AS spent, sum(held) AS held FROM account GROUP BY kind, name ORDER BY kind, name',
+  )
+  for (const row of rows) {
+    const account = `${text(row, 'kind')} ${text(row, 'name')}`
+    const { spent, held } = findings.accounts.get(account) ?? { spent: 0, held: 0 }
+    if (whole(row, 'spent') !== spent)
+      findings.report(`${account}: has spent ${whole(row, 'spent')}, its charges say ${spent}`)
+    if (whole(row, 'held') !== held)
+      findings.report(`${account}: holds ${whole(row, 'held')}, its open charges say ${held}`)
+    findings.accounts.delete(account)
+  }
+  for (const [account, { spent, held }] of findings.accounts)
+    if (spent !== 0 || held !== 0) findings.report(`${account}: has no account, but charges of ${spent}`)
+}
+
+/** What was paid in for each user is what the balance bounds, and each entry says what it said. */
+function* auditTopUps(findings: Findings): QueryProgram<void> {
+  const paid = new Map<string, number>()
+  for (const row of yield ask('SELECT * FROM topup ORDER BY charge_id')) {
+    const { chargeId, debit, credit, amount, digest } = toEntry(row)
+    if (debit !== cash || digest !== digestTopUp(chargeId, credit, amount))
+      findings.report(`topup ${chargeId}: is not as it was paid in`)
+    paid.set(credit, (paid.get(credit) ?? 0) + amount)
+  }
+  for (const row of yield ask('SELECT name, balance FROM "user" WHERE balance IS NOT NULL ORDER BY name')) {
+    const name = text(row, 'name')
+    const entries = paid.get(balanceOf(name)) ?? 0
+    if (whole(row, 'balance') !== entries)
+      findings.report(`user ${name}: ${whole(row, 'balance')} were paid in, the entries say ${entries}`)
+    paid.delete(balanceOf(name))
+  }
+  for (const [credit, amount] of paid) findings.report(`${credit}: is gone, but ${amount} were paid in`)
 }

@@ -4,8 +4,8 @@ import { text, whole } from '../rows.ts'
 /** Where a chain ends: its last place, and the hash of what stands there. */
 export type End = { readonly position: number; readonly head: string }
 
-/** What stands in chains: entries, groups of charges, entries about one of those. Each place is in one of them. */
-export const chainTables = ['entry', 'segment', 'reversal'] as const
+/** What stands in chains: entries, groups of charges, entries about one of those, and what was paid in. Each place is in one of them. */
+export const chainTables = ['entry', 'segment', 'reversal', 'topup'] as const
 
 export function* readEnd(chain: string): QueryProgram<End> {
   const [end] = yield ask('SELECT position, head FROM chain WHERE id = ?', chain)

@@ -1,6 +1,7 @@
 import { ask, type QueryProgram } from '../query.ts'
-import { text, whole } from '../rows.ts'
+import { payerColumns } from '../accounts/levels.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
+import { giveHoldsBack } from './give-holds-back.ts'
 
 export type EmptyEnd = {
   readonly id: string
@@ -26,7 +27,7 @@ export function* endEmpty(identity: WriterIdentity, end: EmptyEnd): QueryProgram
   const [charge] = yield ask(
     `UPDATE charge SET state = ?, reason = ?, ended_at = ?, kept = ?, vendor_cost = ?, idem_key = CASE WHEN ? = 1 THEN idem_key END,
        idem_fingerprint = CASE WHEN ? = 1 THEN idem_fingerprint END
-     WHERE id = ? AND state = 'reserved' AND owner = ? AND epoch = ? AND (line_count = 0 OR ? = 1) RETURNING key_id, hold`,
+     WHERE id = ? AND state = 'reserved' AND owner = ? AND epoch = ? AND (line_count = 0 OR ? = 1) RETURNING ${payerColumns}, hold`,
     state,
     reason,
     at,
@@ -40,7 +41,6 @@ export function* endEmpty(identity: WriterIdentity, end: EmptyEnd): QueryProgram
     lined,
   )
   if (!charge) return false
-  if (kept === 0)
-    yield ask('UPDATE key SET held = held - ? WHERE id = ?', whole(charge, 'hold'), text(charge, 'key_id'))
+  if (kept === 0) yield* giveHoldsBack([charge])
   return true
 }

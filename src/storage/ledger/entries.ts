@@ -5,13 +5,14 @@ import { text, textOrNull, whole, wholeOrNull } from '../rows.ts'
 import { moveEnd, readEnd } from './chain.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
-/** `settle` takes from the key, `refund` gives back, `void` records that somebody decided against a charge. */
-export type EntryKind = 'settle' | 'refund' | 'void'
+/** `settle` takes from the key, `refund` gives back, `void` records that somebody decided against a charge; `topup` pays in. */
+export type EntryKind = 'settle' | 'refund' | 'void' | 'topup'
 
 export type Entry = {
+  /** Of a charge, or the entry's own where money was paid in. */
   readonly chargeId: string
   readonly kind: EntryKind
-  /** Accounts: `key:ID` or `sales`. */
+  /** Accounts: `key:ID` or `sales`; `cash` and `balance:USER` of what was paid in. */
   readonly debit: string
   readonly credit: string
   readonly amount: number
@@ -27,8 +28,8 @@ export const sales = 'sales'
 export const accountOf = (keyId: string): string => `key:${keyId}`
 
 /** Appends an entry to this writer's chain. */
-export function post(identity: WriterIdentity, entry: Entry): QueryProgram<void> {
-  return postAll(identity, [entry])
+export function post(identity: WriterIdentity, entry: Entry, table: 'entry' | 'topup' = 'entry'): QueryProgram<void> {
+  return postAll(identity, [entry], table)
 }
 
 const columns = `chain, position, charge_id, kind, debit, credit, amount, actor, reason, created_at, digest, prev_hash,
@@ -36,12 +37,12 @@ const columns = `chain, position, charge_id, kind, debit, credit, amount, actor,
 
 /**
  * Appends entries to this writer's chain: each carries the hash of the one before it. Those about charges that are in segments
- * stand in `reversal`.
+ * stand in `reversal`, those of what was paid in in `topup`.
  */
 export function* postAll(
   { chain }: WriterIdentity,
   entries: readonly Entry[],
-  table: 'entry' | 'reversal' = 'entry',
+  table: 'entry' | 'reversal' | 'topup' = 'entry',
 ): QueryProgram<void> {
   if (entries.length === 0) return
   let { position, head } = yield* readEnd(chain)

@@ -37,6 +37,24 @@ export function* pageCharges(after: string | null, limit: number): QueryProgram<
   return [...inRows, ...inSegments].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
 }
 
+const together = 1_000
+
+/** Goes through charges in the order of their ids, behind the first and before the last, some at a time. */
+export function* eachCharge(
+  after: string,
+  before: string,
+  take: (some: readonly Charge[]) => QueryProgram<void>,
+): QueryProgram<void> {
+  for (let from = after; ; ) {
+    const page = yield* pageCharges(from, together)
+    const some = page.filter(({ id }) => id < before)
+    if (some.length > 0) yield* take(some)
+    const last = page.at(-1)
+    if (!last || page.length < together || some.length < page.length) return
+    from = last.id
+  }
+}
+
 function* pageRows(after: string, limit: number): QueryProgram<readonly Charge[]> {
   const charges = yield ask(`SELECT ${columns} FROM charge c WHERE c.id > ? ORDER BY c.id LIMIT ?`, after, limit)
   const last = charges.at(-1)

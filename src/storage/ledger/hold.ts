@@ -1,5 +1,6 @@
 import type { ChargeFacts, HoldRequest, HoldResult } from '../../kit/index.ts'
 import { aheadMs, type BudgetPeriod, renewalAt } from '../../kit/budget.ts'
+import { holdLevels } from '../accounts/hold.ts'
 import { left, leftParams } from '../keys/spend.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, toAnswer, whole, wholeOrNull } from '../rows.ts'
@@ -7,17 +8,17 @@ import type { WriterIdentity } from '../writer-identity.ts'
 import { factColumns, factValues } from './fact-values.ts'
 
 const insertReserved = `INSERT INTO charge (${factColumns.join(', ')}, rule, state, hold, owner, epoch, idem_key,
-    idem_fingerprint, created_at) VALUES (${factColumns.map(() => '?').join(', ')}, ?, 'reserved', ?, ?, ?, ?, ?, ?)`
+    idem_fingerprint, created_at, levels) VALUES (${factColumns.map(() => '?').join(', ')}, ?, 'reserved', ?, ?, ?, ?, ?, ?, ?)`
 
 /** How long an idempotency key and its answer are kept. */
 export const idempotencyMs = 24 * 3_600_000
 
 /**
- * Opens a charge and takes its hold from the key's budget, or says why not.
- * The budget is tested by the statement that moves it: two requests may not spend the same micros.
+ * Opens a charge and takes its hold from the budgets of the key, its user and its group, or says why not.
+ * A budget is tested by the statement that moves it: two requests may not spend the same micros.
  */
 export function* hold(identity: WriterIdentity, request: HoldRequest, at: number): QueryProgram<HoldResult> {
-  const { facts, idempotency } = request
+  const { facts, idempotency, levels = [] } = request
   if (idempotency !== null) {
     const taken = yield* findTaken(facts, idempotency, at)
     if (taken) return taken
@@ -26,14 +27,21 @@ export function* hold(identity: WriterIdentity, request: HoldRequest, at: number
     `UPDATE key SET held = held + ? WHERE id = ? AND (budget IS NULL OR ${left} >= ?) RETURNING id`,
     request.hold,
     facts.keyId,
-    ...leftParams(at),
+    ...leftParams(identity, at),
     request.hold,
   )
   if (!key) {
-    const refusal = yield* explainRefusal(facts.keyId, at)
+    const refusal = yield* explainRefusal(identity, facts.keyId, at)
     // The budget was raised between the two statements.
     if (refusal.availableMicros < request.hold) return refusal
     return yield* hold(identity, request, at)
+  }
+  if (levels.length > 0) {
+    const refusal = yield* holdLevels(identity, levels, request.hold, at)
+    if (refusal) {
+      yield ask('UPDATE key SET held = held - ? WHERE id = ?', request.hold, facts.keyId)
+      return refusal
+    }
   }
   yield ask(
     insertReserved,
@@ -45,6 +53,7 @@ export function* hold(identity: WriterIdentity, request: HoldRequest, at: number
     idempotency?.key ?? null,
     idempotency?.fingerprint ?? null,
     at,
+    levels.length === 0 ? null : levels.map(({ kind }) => kind).join(' '),
   )
   return { kind: 'held' }
 }
@@ -88,14 +97,18 @@ function* describeTaken(charge: Row, fingerprint: string): QueryProgram<HoldResu
   return { kind: 'ended', chargeId, answer: answer ? toAnswer(answer) : null }
 }
 
-function* explainRefusal(keyId: string, at: number): QueryProgram<Extract<HoldResult, { kind: 'overdrawn' }>> {
+function* explainRefusal(
+  identity: WriterIdentity,
+  keyId: string,
+  at: number,
+): QueryProgram<Extract<HoldResult, { kind: 'overdrawn' }>> {
   const [key] = yield ask(
     `SELECT ${left} AS available, held, budget_period FROM key WHERE id = ?`,
-    ...leftParams(at),
+    ...leftParams(identity, at),
     keyId,
   )
   if (!key) throw new Error(`there is no key ${keyId} to hold money of`)
-  const renewsAt = renewalAt(text(key, 'budget_period') as BudgetPeriod, at)
+  const renewsAt = renewalAt(text(key, 'budget_period') as BudgetPeriod, at, identity.zone)
   const availableMicros = Math.max(0, wholeOrNull(key, 'available') ?? Infinity)
-  return { kind: 'overdrawn', availableMicros, heldMicros: whole(key, 'held'), renewsAt }
+  return { kind: 'overdrawn', level: 'key', availableMicros, heldMicros: whole(key, 'held'), renewsAt }
 }

@@ -1,4 +1,5 @@
 import { aheadMs } from '../../kit/budget.ts'
+import { payerColumns } from '../accounts/levels.ts'
 import { ask, skipLocked, type QueryProgram } from '../query.ts'
 import { giveHoldsBack } from './give-holds-back.ts'
 
@@ -15,7 +16,7 @@ export function* lapse({ until, at }: { readonly until: number; readonly at: num
   const charges = yield ask(
     `UPDATE charge SET state = 'voided', amount = 0, reason = coalesce(reason || ', ', '') || 'nobody decided in time', ended_at = ?
      WHERE id IN (SELECT id FROM charge WHERE state = 'needs_review' AND ended_at <= ? LIMIT ${lapseTogether} ${skipLocked})
-     RETURNING key_id, CASE WHEN kept = 1 THEN hold ELSE 0 END AS hold`,
+     RETURNING ${payerColumns}, CASE WHEN kept = 1 THEN hold ELSE 0 END AS hold`,
     at,
     until,
   )

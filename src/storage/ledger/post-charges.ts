@@ -1,7 +1,8 @@
+import { spendOfAll } from '../accounts/spend-of-all.ts'
 import { askIn } from '../ask-in.ts'
 import { insertRows } from '../insert-rows.ts'
 import { spendAll } from '../keys/spend-all.ts'
-import { ask, type Row, type QueryProgram, type Value } from '../query.ts'
+import { ask, lockRows, type Row, type QueryProgram, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { Spent } from '../segments/draft.ts'
 import { findBooked } from '../segments/find.ts'
@@ -12,7 +13,7 @@ import { accountOf, digestCharge, type Entry, postAll, sales } from './entries.t
 import type { Posted, PostedCharge, PostedLine, PostedRows } from './charge-queue.ts'
 import { lineColumns } from './line.ts'
 import { factColumns } from './fact-values.ts'
-import { book } from './settle.ts'
+import { bookAll, type Ended } from './settle.ts'
 
 const ended = 'rule state reason hold amount line_count delivery owner epoch created_at ended_at'.split(' ')
 const chargeColumns = [...factColumns, ...ended]
@@ -34,14 +35,20 @@ function* postRows(identity: WriterIdentity, { rules, charges, lines }: PostedRo
   const known = yield* findKnown(charges.map(([id]) => id))
   const booked = yield* findBooked(charges.flatMap(([id]) => (known.has(id) ? [] : [id])))
   const fresh: Row[] = []
+  const ended: Ended[] = []
   for (const posted of charges) {
     const [id] = posted
     if (booked.has(id)) continue
     const charge = chargeRow(identity, posted, rules)
-    if (known.has(id)) yield* endHeld(identity, charge, linesOf.get(id) ?? [])
+    if (known.has(id)) ended.push(...(yield* endHeld(identity, charge, linesOf.get(id) ?? [])))
     else fresh.push(charge)
   }
+  // Keys before accounts, of both kinds: those that were held are booked on accounts that others wait for.
+  if (ended.length > 0) yield* lockKeys([...fresh, ...ended.map(({ charge }) => charge)])
   yield* insertSettled(identity, fresh, linesOf)
+  // Of one moment: what a hold has opened is told what it came to where it came to it.
+  for (const some of Map.groupBy(ended, ({ charge }) => whole(charge, 'ended_at')).values())
+    yield* bookAll(identity, some, { actor: 'gateway', at: whole((some[0] as Ended).charge, 'ended_at') })
 }
 
 /** @throws Error for an amount that could be written and never be read again */
@@ -71,8 +78,13 @@ function* findKnown(ids: readonly string[]): QueryProgram<ReadonlySet<string>> {
   return new Set(rows.map(row => text(row, 'id')))
 }
 
-/** Ends a charge that a hold has opened. */
-function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]): QueryProgram<void> {
+function* lockKeys(charges: readonly Row[]): QueryProgram<void> {
+  const ids = [...new Set(charges.map(charge => text(charge, 'key_id')))].sort()
+  yield* askIn(`SELECT id FROM key WHERE id IN (…) ORDER BY id ${lockRows}`, ids)
+}
+
+/** Ends a charge that a hold has opened. @returns it, to be booked; nothing where it had ended before */
+function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]): QueryProgram<readonly Ended[]> {
   const id = text(charge, 'id')
   const [held] = yield ask(
     `UPDATE charge SET amount = ?, line_count = ?, upstream = ? WHERE id = ? AND state = 'reserved' AND owner = ?
@@ -84,7 +96,7 @@ function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]):
     identity.owner,
     identity.epoch,
   )
-  if (!held) return
+  if (!held) return []
   yield* insertRows('line', lineColumns, lines)
   const at = whole(charge, 'ended_at')
   const [settled] = yield ask(
@@ -93,7 +105,7 @@ function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]):
     at,
     id,
   )
-  yield* book(identity, settled as Row, { actor: 'gateway', heldNow: whole(held, 'hold'), at })
+  return [{ charge: settled as Row, heldNow: whole(held, 'hold') }]
 }
 
 /** Lines first: a charge that has ended takes no more of them. */
@@ -109,11 +121,13 @@ function* insertSettled(
     const own = linesOf.get(text(charge, 'id')) ?? []
     lines.push(...own)
     entries.push(settleEntry(charge, own))
-    spent.push([text(charge, 'key_id'), whole(charge, 'amount'), whole(charge, 'ended_at')])
+    const [amount, at] = [whole(charge, 'amount'), whole(charge, 'ended_at')]
+    spent.push([text(charge, 'key_id'), amount, at, text(charge, 'user_name'), text(charge, 'group_name')])
   }
   yield* insertRows('line', lineColumns, lines)
   yield* insertRows('charge', chargeColumns, charges)
-  yield* spendAll(spent)
+  yield* spendAll(identity, spent)
+  yield* spendOfAll(identity, spent)
   yield* postAll(identity, entries)
 }
 

@@ -3,6 +3,7 @@ import { lostOfLogRow } from '../../kit/shapes/log-row.ts'
 import type { LogRow } from '../../kit/index.ts'
 import { prunedUntil } from '../journal/prune.ts'
 import { adoptJobs } from '../jobs.ts'
+import { payerColumns } from '../accounts/levels.ts'
 import { ask, type Row, skipLocked, type QueryProgram } from '../query.ts'
 import { findMissing } from '../pages/missing.ts'
 import { writeRows } from '../pages/write.ts'
@@ -13,7 +14,7 @@ import { afterAll } from '../segments/reach.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { giveHoldsBack } from './give-holds-back.ts'
 import { dropAll, dropLapsed, join, renew } from './replicas.ts'
-import { book } from './settle.ts'
+import { bookAll } from './settle.ts'
 import { sweep } from './sweep.ts'
 
 export type Recovery = {
@@ -54,15 +55,15 @@ export function* begin(identity: Omit<WriterIdentity, 'epoch'>, at: number, isAl
   else yield* dropLapsed(at)
   const epoch = yield* join(identity, at, isAlone)
   const recovery = yield* endLeft({ ...identity, epoch }, at)
-  yield* sweep(at)
+  yield* sweep(identity, at)
   return recovery
 }
 
 /** Ends what an earlier gateway left, where nobody bills: before the workers of the next one do. */
-export function* clear(chain: string, at: number): QueryProgram<Recovery> {
+export function* clear(self: Pick<WriterIdentity, 'chain' | 'part' | 'zone'>, at: number): QueryProgram<Recovery> {
   yield* dropAll()
-  const recovery = yield* endLeft({ owner: '', host: '', epoch: 0, chain }, at)
-  yield* sweep(at)
+  const recovery = yield* endLeft({ owner: '', host: '', epoch: 0, ...self }, at)
+  yield* sweep(self, at)
   return recovery
 }
 
@@ -90,7 +91,7 @@ function* reviewEmpty(at: number): QueryProgram<number> {
     const charges = yield ask(
       `UPDATE charge SET state = 'needs_review', reason = ?, ended_at = ? WHERE id IN
          (SELECT id FROM charge WHERE state = 'reserved' AND line_count = 0 AND ${isOver} LIMIT ${together} ${skipLocked})
-       RETURNING key_id, hold`,
+       RETURNING ${payerColumns}, hold`,
       stopped,
       at,
     )
@@ -110,10 +111,8 @@ function* settleLined(identity: WriterIdentity, at: number): QueryProgram<number
       stopped,
       at,
     )
-    const inOrder = charges.toSorted((a, b) => (text(a, 'key_id') < text(b, 'key_id') ? -1 : 1))
-    for (const charge of inOrder) {
-      yield* book(identity, charge, { actor: 'recovery', heldNow: whole(charge, 'hold'), at })
-    }
+    const ended = charges.map(charge => ({ charge, heldNow: whole(charge, 'hold') }))
+    yield* bookAll(identity, ended, { actor: 'recovery', at })
     all += charges.length
     if (charges.length < together) return all
   }

@@ -1,4 +1,7 @@
 import { decidedTier } from '../../kit/charge.ts'
+import { spellsAt } from '../../kit/budget.ts'
+import { movesOf } from '../accounts/levels.ts'
+import { moveAccounts } from '../accounts/move.ts'
 import { giveBack } from '../keys/spend.ts'
 import { leave } from '../people/trail.ts'
 import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
@@ -96,9 +99,19 @@ export function* refund(
   const entry = { chargeId: id, debit: sales, credit: accountOf(keyId), amount, actor: by, reason, at, digest }
   // Its entry first: of two who give back at once the second finds that it is there, before any money has moved.
   yield* postAll(identity, [{ ...entry, kind: 'refund' }], table)
-  yield* giveBack(keyId, amount, whole(charge, 'ended_at'))
+  yield* giveBack(identity, keyId, amount, whole(charge, 'ended_at'))
+  yield* giveLevelsBack(identity, charge, at)
   yield* leave(identity, { by, at }, 'charge.refund', id, { refunded: 0 }, { refunded: amount }, reason)
   return amount
+}
+
+/** To the user, the balance that it was taken of, and the group: also in the day and the month, where those are still the same. */
+function* giveLevelsBack(identity: Scribe, charge: Row, at: number): QueryProgram<void> {
+  const amount = whole(charge, 'amount')
+  const [then, now] = [spellsAt(whole(charge, 'ended_at'), identity.zone), spellsAt(at, identity.zone)]
+  const day = then.day === now.day ? -amount : 0
+  const month = then.month === now.month ? -amount : 0
+  yield* moveAccounts(identity, movesOf(identity, charge, { spent: -amount, day, month, released: 0 }), at)
 }
 
 type Sold = { readonly charge: Row; readonly lines: Rows; readonly table: 'entry' | 'reversal' }

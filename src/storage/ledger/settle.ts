@@ -1,9 +1,11 @@
 import type { Settlement } from '../../kit/index.ts'
+import { movesOf } from '../accounts/levels.ts'
+import { type Move, moveAccounts } from '../accounts/move.ts'
 import { spend } from '../keys/spend.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
-import { accountOf, digestCharge, post, sales } from './entries.ts'
+import { accountOf, digestCharge, type Entry, postAll, sales } from './entries.ts'
 import { idempotencyMs } from './hold.ts'
 
 /** Stored answers are links or small pictures; anything larger is told by the charge's id alone. */
@@ -38,26 +40,50 @@ export function* settle(identity: WriterIdentity, settlement: Settlement, at: nu
   return true
 }
 
+/** A charge whose row says `settled`, and what is held for it now. */
+export type Ended = { readonly charge: Row; readonly heldNow: number }
+
 /** Moves the money of a charge whose row says `settled`: from the hold to what was spent, with an entry that says so. */
-export function* book(
+export function book(
   identity: WriterIdentity,
   charge: Row,
   { actor, heldNow, at }: { readonly actor: string; readonly heldNow: number; readonly at: number },
 ): QueryProgram<void> {
+  return bookAll(identity, [{ charge, heldNow }], { actor, at })
+}
+
+/** The same of several: keys in the order of their ids, then accounts, as all who write both. */
+export function* bookAll(
+  identity: WriterIdentity,
+  ended: readonly Ended[],
+  { actor, at }: { readonly actor: string; readonly at: number },
+): QueryProgram<void> {
+  const moves: Move[] = []
+  const entries: Entry[] = []
+  for (const { charge, heldNow } of ended.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) {
+    const amount = whole(charge, 'amount')
+    yield spend(identity, { keyId: text(charge, 'key_id'), amount, heldBack: heldNow, at })
+    moves.push(...movesOf(identity, charge, { spent: amount, day: amount, month: amount, released: heldNow }))
+  }
+  yield* moveAccounts(identity, moves, at)
+  for (const { charge } of ended) entries.push(yield* entryOf(charge, actor, at))
+  yield* postAll(identity, entries)
+}
+
+const keyOf = ({ charge }: Ended): string => text(charge, 'key_id')
+
+function* entryOf(charge: Row, actor: string, at: number): QueryProgram<Entry> {
   const chargeId = text(charge, 'id')
-  const keyId = text(charge, 'key_id')
-  const amount = whole(charge, 'amount')
   const lines = yield ask('SELECT * FROM line WHERE charge_id = ? ORDER BY idx', chargeId)
-  yield spend({ keyId, amount, heldBack: heldNow, at })
-  yield* post(identity, {
+  return {
     chargeId,
     kind: 'settle',
-    debit: accountOf(keyId),
+    debit: accountOf(text(charge, 'key_id')),
     credit: sales,
-    amount,
+    amount: whole(charge, 'amount'),
     actor,
     reason: charge['reason'] as string | null,
     at,
     digest: digestCharge(charge, lines),
-  })
+  }
 }

@@ -1,11 +1,14 @@
+import { foldParts } from '../accounts/fold.ts'
 import { sweepJobs } from '../jobs.ts'
 import { ask, type QueryProgram } from '../query.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
 
-/** Forgets answers, sessions and setup links that are out of date. */
-export function* sweep(at: number): QueryProgram<null> {
+/** Forgets answers, sessions and setup links that are out of date, and adds up what those who are gone have booked apart. */
+export function* sweep(identity: Pick<WriterIdentity, 'zone'>, at: number): QueryProgram<null> {
   yield ask('DELETE FROM answer WHERE expires_at <= ?', at)
   yield ask('DELETE FROM session WHERE expires_at <= ?', at)
   yield ask('DELETE FROM setup WHERE expires_at <= ?', at)
   yield* sweepJobs(at)
+  yield* foldParts(identity, at)
   return null
 }

@@ -8,6 +8,14 @@ import { bindOldLog, logPages } from './0007-log-pages.ts'
 import { keyChanges } from './0008-key-changes.ts'
 import { jobs } from './0009-jobs.ts'
 import { told } from './0010-told.ts'
+import { events } from './0011-events.ts'
+import { eventOrder } from './0012-event-order.ts'
+import { bounds } from './0013-bounds.ts'
+import { costs } from './0014-costs.ts'
+import { accounts } from './0015-accounts.ts'
+import { adopted } from './0016-adopted.ts'
+import { vendorKeys } from './0017-vendor-keys.ts'
+import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
 /**
@@ -25,7 +33,17 @@ export const migrations: readonly (readonly string[])[] = [
   keyChanges,
   jobs,
   told,
+  events,
+  eventOrder,
+  bounds,
+  costs,
+  accounts,
+  adopted,
+  vendorKeys,
 ]
 
 /** What no statement can say, by the number of the migration that it belongs behind. */
-export const moves: { readonly [version: number]: () => QueryProgram<void> } = { 7: bindOldLog }
+export const moves: { readonly [version: number]: () => QueryProgram<void> } = {
+  7: bindOldLog,
+  15: openAccounts,
+}

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { TrailFilter, TrailRow } from '../../kit/index.ts'
+import { tellChange } from '../events/tell-change.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
@@ -12,7 +13,7 @@ const rowsMax = 1_000
 
 type Fields = { readonly [field: string]: unknown }
 
-/** Leaves a row of what a change did: the fields that differ. A change that changes nothing leaves none. */
+/** Leaves a row of what a change did, the fields that differ, and tells of it. A change that changes nothing leaves none. */
 export function* leave(
   { ids }: Pick<Scribe, 'ids'>,
   { by, at }: Signed,
@@ -39,6 +40,8 @@ export function* leave(
     pick(after),
     reason,
   )
+  const changed = Object.keys(after ?? before ?? {}).filter(differ)
+  yield* tellChange({ by, at, action, subject, changed })
 }
 
 /** Newest first. */

@@ -1,6 +1,6 @@
 import type { NewUser, User, UserChange } from '../../kit/index.ts'
-import { columnsOf } from '../../kit/shapes/member.ts'
-import { userMembers } from '../../kit/shapes/user.ts'
+import { cellsOf, columnsOf } from '../../kit/shapes/member.ts'
+import { userMembers, type UserSettings } from '../../kit/shapes/user.ts'
 import { StorageError } from '../errors.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { textOrNull, toUser } from '../rows.ts'
@@ -8,6 +8,15 @@ import type { Scribe } from '../writer-identity.ts'
 import { leave, type Signed } from './trail.ts'
 
 const columns = columnsOf(userMembers).join(', ')
+const changeable = {
+  group: userMembers.group,
+  role: userMembers.role,
+  status: userMembers.status,
+  keysMax: userMembers.keysMax,
+  keyBounds: userMembers.keyBounds,
+  budget: userMembers.budget,
+  budgetPeriod: userMembers.budgetPeriod,
+}
 
 export function* findUser(name: string): QueryProgram<User | undefined> {
   const [row] = yield ask(`SELECT ${columns} FROM "user" WHERE name = ?`, name)
@@ -51,7 +60,7 @@ export function* createUser(
   return null
 }
 
-/** A user who is disabled loses all sessions, and the keys made for them. @returns undefined when there is no such user. */
+/** A user who is disabled or gets another role loses all sessions, and the keys made for them. @returns undefined when there is no such user. */
 export function* changeUser(
   identity: Scribe,
   given: Signed & { readonly name: string; readonly change: UserChange },
@@ -61,15 +70,45 @@ export function* changeUser(
   yield ask('UPDATE "user" SET name = name WHERE name = ?', name)
   const was = yield* findUser(name)
   if (!was) return undefined
-  const { group, role, status } = { ...was, ...change }
-  yield ask('UPDATE "user" SET group_name = ?, role = ?, status = ? WHERE name = ?', group, role, status, name)
-  if (status === 'disabled') {
+  const cells = Object.entries(cellsOf(changeable, change))
+  if (cells.length === 0) return was
+  if (isAdmin(was) && !isAdmin({ ...was, ...change })) yield* needOtherAdmin(name)
+  yield ask(
+    `UPDATE "user" SET ${cells.map(([column]) => `${column} = ?`).join(', ')} WHERE name = ?`,
+    ...cells.map(([, cell]) => cell),
+    name,
+  )
+  const became = yield* findUser(name)
+  if (!became) return undefined
+  // What somebody may is decided when they enter.
+  if (became.status === 'disabled' || became.role !== was.role) {
     yield ask('DELETE FROM session WHERE user_name = ?', name)
     yield* revokeSessionKeys(name)
   }
-  const before = { group: was.group, role: was.role, status: was.status }
-  yield* leave(identity, { by, at }, 'user.change', name, before, { group, role, status })
-  return yield* findUser(name)
+  yield* leave(identity, { by, at }, 'user.change', name, settingsOf(was), settingsOf(became))
+  return became
+}
+
+function isAdmin({ role, status }: Pick<User, 'role' | 'status'>): boolean {
+  return role === 'admin' && status === 'active'
+}
+
+/** Of those that can get in: by a password, or from elsewhere. */
+const admins = `SELECT name FROM "user" u WHERE role = 'admin' AND status = 'active' AND (password_hash IS NOT NULL
+  OR EXISTS (SELECT 1 FROM sign_in_link l WHERE l.user_name = u.name))`
+
+/**
+ * Before an administrator is demoted, disabled or erased. The row of the epoch is touched: of two who take each other's role
+ * away at once one waits for the other. @throws StorageError `last_admin`
+ */
+export function* needOtherAdmin(name: string): QueryProgram<void> {
+  yield ask(`UPDATE meta SET value = value WHERE name = 'epoch'`)
+  const known = (yield ask(admins)).map(row => row['name'])
+  if (known.length === 1 && known[0] === name) throw new StorageError('last_admin', { name })
+}
+
+function settingsOf({ group, role, status, keysMax, keyBounds, budget, budgetPeriod }: User): UserSettings {
+  return { group, role, status, keysMax, keyBounds, budget, budgetPeriod }
 }
 
 function* revokeSessionKeys(user: string): QueryProgram<null> {

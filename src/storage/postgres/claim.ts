@@ -20,7 +20,7 @@ export async function claimPostgres(url: string, clock: Clock): Promise<Claim> {
   }
   return {
     async forget(owner) {
-      await useClient(pool, client => transact(client, () => forget(owner)))
+      await useClient(pool, client => transact(client, clock, () => forget(owner)))
     },
     release: () => pool.end(),
   }

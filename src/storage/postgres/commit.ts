@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { Clock } from '../../kit/index.ts'
 import type { Recovery } from '../ledger/recover.ts'
 import { type Op, stepsOf } from '../ops.ts'
 import type { QueryProgram } from '../query.ts'
@@ -6,7 +7,14 @@ import type { Scribe } from '../writer-identity.ts'
 import { Session } from './connect.ts'
 import { isLost, mayRetry, storageFailure, toStorageError } from './failure.ts'
 
+/** What finds that somebody has made the same row is tried so often again. */
 const attemptsMax = 3
+/** How long others may be in the way of an operation: it counts as failed then, and whatever its caller does with it ends. */
+const conflictMs = 10_000
+/** Waits between attempts, growing to this, so that those who are in one another's way part. */
+const pauseMs = { first: 2, most: 100 }
+
+type Waits = Pick<Clock, 'tick' | 'sleep'>
 
 /** One attempt: every value, or why nothing of it is known to be there. */
 type Attempt<T> = { readonly value: T } | Failed
@@ -29,7 +37,12 @@ export type GroupResult = {
 }
 
 /** All operations in one transaction; when one of them fails, each in its own, so that its neighbours do not. */
-export async function commitGroup(client: pg.PoolClient, identity: Scribe, ops: readonly Op[]): Promise<GroupResult> {
+export async function commitGroup(
+  client: pg.PoolClient,
+  identity: Scribe,
+  ops: readonly Op[],
+  clock: Waits,
+): Promise<GroupResult> {
   const values: unknown[] = []
   const faults: (Error | undefined)[] = []
   const groups = ops.map(op => [op])
@@ -38,7 +51,7 @@ export async function commitGroup(client: pg.PoolClient, identity: Scribe, ops: 
   const failure = together && failureOf(together)
   if (failure) return { values, faults, ...failure }
   for (const group of groups) {
-    const attempt = await insist(() => commitOps(client, identity, group))
+    const attempt = await insist(clock, () => commitOps(client, identity, group))
     const alone = 'value' in attempt ? undefined : failureOf(attempt)
     if (alone) return { values, faults, ...alone }
     values.push('value' in attempt ? attempt.value[0] : undefined)
@@ -48,8 +61,8 @@ export async function commitGroup(client: pg.PoolClient, identity: Scribe, ops: 
 }
 
 /** Runs steps in a transaction of their own, again where somebody else was in the way. @throws what became of the last attempt */
-export async function transact<T>(client: pg.PoolClient, work: () => QueryProgram<T>): Promise<T> {
-  const attempt = await insist(() => attemptSteps(client, session => session.run(work())))
+export async function transact<T>(client: pg.PoolClient, clock: Waits, work: () => QueryProgram<T>): Promise<T> {
+  const attempt = await insist(clock, () => attemptSteps(client, session => session.run(work())))
   if ('value' in attempt) return attempt.value
   throw attempt.error
 }
@@ -68,10 +81,17 @@ function commitOps(client: pg.PoolClient, identity: Scribe, ops: readonly Op[]):
   })
 }
 
-async function insist<T>(attempt: () => Promise<Attempt<T>>): Promise<Attempt<T>> {
-  for (let left = attemptsMax; ; left--) {
+/** Tries again for as long as others are in the way, or they have been for too long. */
+async function insist<T>(clock: Waits, attempt: () => Promise<Attempt<T>>): Promise<Attempt<T>> {
+  const until = clock.tick() + conflictMs
+  for (let tries = 1; ; tries++) {
     const result = await attempt()
-    if ('value' in result || !result.isFromDatabase || !mayRetry(result.error) || left === 0) return result
+    if ('value' in result || !result.isFromDatabase) return result
+    const why = mayRetry(result.error)
+    if (why === undefined || (why === 'twice' && tries > attemptsMax) || clock.tick() >= until) return result
+    // Two that wait for each other are told so one at a time, and part by it.
+    if (why === 'conflict' && tries > attemptsMax)
+      await clock.sleep(Math.min(pauseMs.first * 2 ** (tries - attemptsMax), pauseMs.most))
   }
 }
 

@@ -13,8 +13,9 @@ const serverClasses = new Map([
   ['XX', 'the server failed'],
 ])
 /** Somebody else was faster, or two waited for each other: the same again may succeed. */
-const conflictCodes = new Set(['40001', '40P01'])
-const retryCodes = new Set([...conflictCodes, '23505'])
+const conflictCodes = new Set(['40001', '40P01', '55P03'])
+/** Two have made the same row: who comes second finds it. */
+const sameRow = '23505'
 /** Waiting will not help: what was written in the address is not so. */
 const wrongAddress = new Set(['28', '3D'])
 
@@ -39,8 +40,11 @@ export function isLost(error: unknown): boolean {
   return state === undefined || state === '25006' || severity === 'FATAL' || severity === 'PANIC'
 }
 
-export function mayRetry(error: unknown): boolean {
-  return retryCodes.has(stateOf(error) ?? '')
+/** Whether the same again may succeed: `conflict` for as long as others are in the way, `twice` when it finds what is there. */
+export function mayRetry(error: unknown): 'conflict' | 'twice' | undefined {
+  const state = stateOf(error) ?? ''
+  if (conflictCodes.has(state)) return 'conflict'
+  return state === sameRow ? 'twice' : undefined
 }
 
 export function isWrongAddress(error: unknown): boolean {

@@ -4,6 +4,7 @@ import { lockRows, skipLocked } from '../query.ts'
 /** Types and functions of the migrations that PostgreSQL calls otherwise. Ids are compared byte by byte, as in SQLite. */
 const words: readonly (readonly [RegExp, string])[] = [
   [/\bnumber INTEGER PRIMARY KEY\b/g, 'number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY'],
+  [/\bINTEGER PRIMARY KEY AUTOINCREMENT\b/g, 'BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY'],
   [/\bINTEGER\b/g, 'BIGINT'],
   [/\bTEXT\b/g, 'TEXT COLLATE "C"'],
   [/\bBLOB\b/g, 'BYTEA'],

@@ -38,6 +38,7 @@ export type WriterOptions = {
   readonly connectionsMax: number
   readonly owner: string
   readonly host: string
+  readonly zone: string
   readonly logQueue: LogQueue
   readonly chargeQueue: ChargeQueue
   readonly ids: Ids
@@ -63,7 +64,7 @@ export class Writer implements Writing {
   #lazy: Pending | undefined
 
   constructor(options: WriterOptions) {
-    const { owner, host, ids, logPageRows } = options
+    const { owner, host, zone, ids, logPageRows } = options
     this.#options = options
     this.#writeQueue = new WriteQueue(options)
     this.#outage = new Outage({
@@ -72,7 +73,7 @@ export class Writer implements Writing {
       probe: () => this.submit('probe', null),
       ended: () => (this.#writeQueue.waits ? this.touch() : undefined),
     })
-    this.#identity = { owner, host, epoch: 0, chain: owner, ids, loose: new LoosePages(logPageRows) }
+    this.#identity = { owner, host, epoch: 0, chain: owner, part: owner, zone, ids, loose: new LoosePages(logPageRows) }
     this.#lanes = new Lanes({
       runningMax: options.connectionsMax,
       groupMax: groupOpsMax,
@@ -91,7 +92,7 @@ export class Writer implements Writing {
   /** Takes a lease and an epoch, and ends what others have left. */
   async begin(at: number): Promise<Recovery> {
     const recovery = await useClient(this.#options.pool, client =>
-      transact(client, () => begin(this.#selfOn(client), at, false)),
+      transact(client, this.#options.clock, () => begin(this.#selfOn(client), at, false)),
     )
     this.#identity = { ...this.#identity, epoch: recovery.epoch }
     return recovery
@@ -129,7 +130,7 @@ export class Writer implements Writing {
   /** Writes what waits and gives the lease back. */
   async close(): Promise<void> {
     if (this.#closed) return
-    const { log, chargeQueue } = this.#options
+    const { clock, log, chargeQueue } = this.#options
     try {
       if (this.#outage.reason === undefined) await this.flush()
     } catch (error) {
@@ -143,7 +144,7 @@ export class Writer implements Writing {
       log.error({ charges: chargeQueue.size }, 'charges could not be written and go with the process')
     const { owner, epoch } = this.#identity
     if (epoch === 0 || this.#outage.reason !== undefined) return
-    await useClient(this.#options.pool, client => transact(client, () => forget(owner))).catch(error =>
+    await useClient(this.#options.pool, client => transact(client, clock, () => forget(owner))).catch(error =>
       log.warn({ err: error }, 'the lease of this gateway could not be given back; it runs out by itself'),
     )
   }
@@ -176,7 +177,7 @@ export class Writer implements Writing {
   #selfOn(client: pg.PoolClient): Scribe {
     let chain = this.#chains.get(client)
     if (chain === undefined) this.#chains.set(client, (chain = `${this.#identity.owner}.${++this.#chainCount}`))
-    return { ...this.#identity, chain }
+    return { ...this.#identity, chain, part: chain }
   }
 
   async #commit(group: readonly Waiting[]): Promise<void> {
@@ -194,7 +195,7 @@ export class Writer implements Writing {
     } catch (error) {
       return { values: [], faults: [], broken: toStorageError(error).message, isLost: true }
     }
-    const result = await commitGroup(client, this.#selfOn(client), ops)
+    const result = await commitGroup(client, this.#selfOn(client), ops, this.#options.clock)
     client.release(result.isLost)
     return result
   }

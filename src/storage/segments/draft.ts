@@ -5,7 +5,8 @@ import type { Posting } from '../ledger/posting.ts'
 import { type Payer, termMembers } from './members.ts'
 import { begunAt, reachMs } from './reach.ts'
 
-const dayMs = 86_400_000
+/** Wherever days begin, they begin at a quarter of an hour of UTC. */
+const quarterMs = 900_000
 const usePart = useChargeId('')
 const termNames = Object.keys(termMembers) as (keyof typeof termMembers)[]
 
@@ -16,7 +17,7 @@ export type Segment = {
   readonly count: number
   /** As it is kept; `docs/storage.md` says how it reads. */
   readonly body: string
-  /** What keys have spent, as the JSON of `Spent[]`: one for each key and day, in the order of the keys' ids. */
+  /** What keys have spent, as the JSON of `Spent[]`: one for each key and quarter of an hour, in the order of the keys' ids. */
   readonly spent: string
   /** The charge that is alone in it, as far as sums need it. */
   readonly alone: Alone | null
@@ -25,10 +26,16 @@ export type Segment = {
 /** Columns of a segment with one charge, in their order. */
 export type Alone = readonly [at: number, keyId: string, user: string, model: string, currency: string, amount: number]
 
-export type Spent = readonly [keyId: string, amount: number, at: number]
+export type Spent = readonly [keyId: string, amount: number, at: number, user: string, group: string]
 
-/** Who pays, on one day: in the body once for all of the segment. */
-type Paying = { readonly place: number; readonly facts: ChargeFacts; readonly day: number; amount: number; at: number }
+/** Who pays, in a quarter of an hour: in the body once for all of the segment. */
+type Paying = {
+  readonly place: number
+  readonly facts: ChargeFacts
+  readonly quarter: number
+  amount: number
+  at: number
+}
 /** For what: in the body once for all charges that differ in nothing but who, when and how much. */
 type Terms = { readonly place: number; readonly posting: Posting }
 
@@ -74,7 +81,7 @@ export class Draft {
   finish(): Segment {
     const spent: Spent[] = []
     for (const payers of this.#payers.values())
-      for (const { facts, amount, at } of payers) spent.push([facts.keyId, amount, at])
+      for (const { facts, amount, at } of payers) spent.push([facts.keyId, amount, at, facts.user, facts.group])
     // Two that lock the same keys do so in the same order.
     spent.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
     const { count } = this
@@ -101,13 +108,13 @@ export class Draft {
 
   #payerOf(facts: ChargeFacts, at: number): Paying {
     const { keyId, user, group } = facts
-    const day = Math.floor(at / dayMs)
+    const quarter = Math.floor(at / quarterMs)
     const known = this.#payers.get(keyId)
-    const found = known?.find(one => one.facts.user === user && one.facts.group === group && one.day === day)
+    const found = known?.find(one => one.facts.user === user && one.facts.group === group && one.quarter === quarter)
     if (found) return found
     // Of many keys nearly every charge has one of its own: no way round by the members.
     const names: Payer = { key_id: keyId, user_name: user, group_name: group }
-    const payer = { place: this.#put(JSON.stringify(names)), facts, day, amount: 0, at }
+    const payer = { place: this.#put(JSON.stringify(names)), facts, quarter, amount: 0, at }
     if (known) known.push(payer)
     else this.#payers.set(keyId, [payer])
     return payer

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { spendOfAll } from '../accounts/spend-of-all.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { spendAll } from '../keys/spend-all.ts'
 import { moveEnd, readEnd } from '../ledger/chain.ts'
@@ -11,15 +12,18 @@ const insert = `INSERT INTO segment (chain, position, first_id, last_id, count, 
 const several = aloneColumns.map(() => null)
 
 /**
- * Books a group of charges: one row of this writer's chain, and what the keys have spent. One that is there already is not
+ * Books a group of charges: one row of this writer's chain, and what keys, users and groups have spent. One that is there already is not
  * written again: a group whose commit was in doubt comes as it went, so its first and its last id tell it from all others.
  * @throws Error when one of the keys is gone
  */
-export function* writeSegment({ chain, owner, epoch }: WriterIdentity, segment: Segment): QueryProgram<void> {
+export function* writeSegment(identity: WriterIdentity, segment: Segment): QueryProgram<void> {
+  const { chain, owner, epoch } = identity
   const { firstId, lastId, count, alone, body } = segment
   const there = yield ask('SELECT 1 AS there FROM segment WHERE last_id = ? AND first_id = ?', lastId, firstId)
   if (there.length > 0) return
-  yield* spendAll(JSON.parse(segment.spent) as Spent[])
+  const spent = JSON.parse(segment.spent) as Spent[]
+  yield* spendAll(identity, spent)
+  yield* spendOfAll(identity, spent)
   const end = yield* readEnd(chain)
   const position = end.position + 1
   const head = hashSegment(chain, position, end.head, body)

@@ -1,13 +1,18 @@
-import { existsSync } from 'node:fs'
-import { copyFile, open, rename, rm } from 'node:fs/promises'
+import { existsSync, statSync } from 'node:fs'
+import { copyFile, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Audit, Clock } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
 import { audit } from '../ledger/audit.ts'
+import type { QueryProgram } from '../query.ts'
 import { Connection } from './connect.ts'
 import { storageFailure } from './failure.ts'
 import { migrate } from './migrate.ts'
 import { takePlace } from './place.ts'
+import { startThread } from './thread.ts'
+
+const tellMs = 200
+const stepsTogether = 8
 
 /** Files of a database beside its own: the log of its commits, and the index of that. */
 const besides = ['', '-wal', '-shm']
@@ -17,7 +22,12 @@ const besides = ['', '-wal', '-shm']
  * and on the disk; only its owner may read it.
  * @throws StorageError `file_exists`, `storage_unavailable`
  */
-export async function backupSqlite(path: string, to: string): Promise<void> {
+export async function backupSqlite(
+  path: string,
+  to: string,
+  clock: Pick<Clock, 'every'>,
+  onProgress: (text: string) => void = () => undefined,
+): Promise<void> {
   if (existsSync(to)) throw new StorageError('file_exists', { path: to })
   if (!existsSync(path)) throw new StorageError('storage_unavailable', { reason: `${path} is not there` })
   const part = `${to}.part`
@@ -25,12 +35,18 @@ export async function backupSqlite(path: string, to: string): Promise<void> {
   // SQLite fills an empty file; made here, so that it is nobody else's to read from its first byte on.
   await (await open(part, 'wx', 0o600)).close()
   try {
-    const connection = new Connection(path, { readOnly: true })
-    try {
-      connection.db.prepare('VACUUM INTO ?').run(part)
-    } finally {
-      connection.close()
+    const whole = statSync(path).size
+    const tellSize = async (): Promise<void> => {
+      const { size } = await stat(part).catch(() => ({ size: 0 }))
+      onProgress(`${megabytes(size)} of at most ${megabytes(whole)} copied`)
     }
+    const telling = clock.every(tellMs, () => void tellSize())
+    try {
+      await copyInThread(path, part)
+    } finally {
+      telling.cancel()
+    }
+    onProgress('handing the copy to the disk')
     await sync(part)
     await rename(part, to)
     await sync(dirname(to))
@@ -49,6 +65,7 @@ export async function restoreSqlite(
   wanted: string,
   from: string,
   clock: Pick<Clock, 'now'>,
+  onProgress: (text: string) => void = () => undefined,
 ): Promise<{ readonly aside: string | undefined; readonly audit: Audit }> {
   const place = takePlace(wanted, { isClaimed: true })
   const part = `${place.path}.restoring`
@@ -56,7 +73,9 @@ export async function restoreSqlite(
     await copyFile(from, part)
     // What was put aside by a restore may have commits that its gateway had no time to move into the file itself.
     if (existsSync(`${from}-wal`)) await copyFile(`${from}-wal`, `${part}-wal`)
-    const found = prove(part, from, clock.now())
+    onProgress(`verifying the books of ${from}`)
+    const found = await prove(part, from, clock.now())
+    onProgress('putting it in place')
     await sync(part)
     const aside = existsSync(place.path) ? `${place.path}.before-${stamp(clock.now())}` : undefined
     if (aside !== undefined)
@@ -76,7 +95,7 @@ export async function restoreSqlite(
 }
 
 /** @throws StorageError `backup_unsound` when it is not a database of ours whose books hold */
-function prove(part: string, from: string, at: number): Audit {
+async function prove(part: string, from: string, at: number): Promise<Audit> {
   const connection = new Connection(part)
   try {
     const refuse = (reason: string): StorageError => new StorageError('backup_unsound', { path: from, reason })
@@ -85,7 +104,7 @@ function prove(part: string, from: string, at: number): Audit {
     const [checked] = connection.all({ sql: 'PRAGMA quick_check(1)', params: [] })
     if (checked?.['quick_check'] !== 'ok') throw refuse('it is damaged')
     migrate(connection, from, true)
-    const found = connection.snapshot(audit({ at, anchors: [] }))
+    const found = await runInTurns(connection, audit({ at, anchors: [] }))
     if (found.problems.length > 0) throw refuse(`its books do not hold: ${found.problems.slice(0, 3).join('; ')}`)
     // All of it into the one file that takes the place.
     connection.db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
@@ -93,6 +112,29 @@ function prove(part: string, from: string, at: number): Audit {
   } finally {
     connection.close()
   }
+}
+
+/** On a database that nobody else has: what else this process does, such as telling how far it is, has its turns between. */
+async function runInTurns<T>(connection: Connection, steps: QueryProgram<T>): Promise<T> {
+  let next = steps.next()
+  for (let turns = 1; next.done !== true; turns++) {
+    next = steps.next(connection.all(next.value))
+    if (turns % stepsTogether === 0) await new Promise(resolve => setImmediate(resolve))
+  }
+  return next.value
+}
+
+/** A copy is one statement, which would keep this process from anything else. */
+function copyInThread(from: string, to: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const thread = startThread('copy-thread', { from, to })
+    thread.once('error', reject)
+    thread.once('exit', resolve)
+  })
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1_000_000).toLocaleString('en')} MB`
 }
 
 /** Hands a file, or the names in a folder, to the disk. */

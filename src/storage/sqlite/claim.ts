@@ -14,10 +14,13 @@ import { takePlace } from './place.ts'
  * left, before the first of them opens it.
  * @throws StorageError `storage_in_use`, `storage_newer`, `storage_unavailable`
  */
-export function claimSqlite(wanted: string, { clock, log }: { readonly clock: Clock; readonly log: Log }): Claim {
+export function claimSqlite(
+  wanted: string,
+  { clock, log, timeZone = 'UTC' }: { readonly clock: Clock; readonly log: Log; readonly timeZone?: string },
+): Claim {
   const { path, release } = takePlace(wanted, { isClaimed: true })
   try {
-    const recovery = transact(path, clear('gateway', clock.now()))
+    const recovery = transact(path, clear({ chain: 'gateway', part: '', zone: timeZone }, clock.now()))
     if (recovery.settled + recovery.toReview > 0) log.warn(recovery, 'charges of a gateway that stopped were recovered')
   } catch (error) {
     release()

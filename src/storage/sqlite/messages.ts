@@ -13,6 +13,8 @@ export type WriterStart = {
   readonly owner: string
   readonly host: string
   readonly chain: string
+  readonly part: string
+  readonly zone: string
   /** Begin a new epoch and recover what others left, at this time; null for one that does not bill. */
   readonly beginAt: number | null
   /** Nobody else bills on this file. */

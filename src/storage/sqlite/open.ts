@@ -41,6 +41,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
       host: `${hostname()}:${process.pid}`,
       // The workers of a file write to it one after the other: they continue one chain.
       chain: role === 'tool' ? 'tool' : 'gateway',
+      part: '',
+      zone: options.timeZone ?? 'UTC',
       beginAt: role === 'tool' ? null : clock.now(),
       isAlone,
       epoch: null,
@@ -74,6 +76,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
     clock,
     log,
     role,
+    zone: options.timeZone ?? 'UTC',
     onCommit: options.onCommit,
     isAlone,
     logQueue,

@@ -1,9 +1,19 @@
-import { familyOf, familyTexts } from './litellm-families.ts'
-import { type Cost, costOf, pricesLeft } from './litellm-prices.ts'
-import { Upstreams } from './litellm-upstreams.ts'
-import { vendors } from './litellm-vendors.ts'
-import { type LitellmFile, type LitellmModel, readLitellm } from './read-litellm.ts'
-import { writeMap, writeScalar } from './yaml-words.ts'
+import { fieldsOf, listOf } from './fields.ts'
+import { type Deployment, type LeftOut, type LitellmOptions, readLine } from './litellm-deployments.ts'
+import { readBudgets } from './litellm-budgets.ts'
+import { readPlaceDefaults } from './litellm-places.ts'
+import { SecretBook, type SecretFile } from './secret-book.ts'
+import { Tracked } from './tracked.ts'
+import { UpstreamBook } from './upstream-book.ts'
+import {
+  dearest,
+  type DraftModel,
+  type DraftRoute,
+  isActive,
+  whyNoName,
+  writeConfig,
+  writeCost,
+} from './write-config.ts'
 
 export type Imported = {
   /** A `gateway.yaml`. */
@@ -12,179 +22,271 @@ export type Imported = {
   readonly notes: readonly string[]
   /** How many models there are, and how many of them have their prices and so are active. */
   readonly models: { readonly all: number; readonly active: number }
+  /** The same of the lines of its list, and why those that are not active are off. */
+  readonly entries: { readonly all: number; readonly active: number; readonly off: readonly Off[] }
+  /** What has to be written beside the configuration, so that only its owner can read it. */
+  readonly secrets: readonly SecretFile[]
 }
 
-type Deployment = {
-  readonly upstream: string
-  readonly sendAs: string
-  readonly weight: string | undefined
-  readonly priority: number
-}
+/** A line of the other file that serves nobody here. */
+export type Off = { readonly name: string; readonly why: string }
 
-type Model = {
-  readonly name: string
-  readonly family: string
-  readonly cost: Cost
-  readonly deployments: readonly Deployment[]
-  readonly rpm: number | undefined
+/** What is asked after a model, and when that was. */
+const fallbackKinds: { readonly [key: string]: string | undefined } = {
+  fallbacks: undefined,
+  context_window_fallbacks: 'where a prompt is too long; here it is where the one before cannot be asked',
+  content_policy_fallbacks: 'where a prompt was refused; here it is where the one before cannot be asked',
 }
 
 /** Translates the parsed YAML of a LiteLLM `config.yaml`. Undefined when it is none. */
-export function importLitellm(value: unknown): Imported | undefined {
-  const file = readLitellm(value)
-  if (!file) return undefined
-  const notes: string[] = []
-  const upstreams = new Upstreams(notes)
-  const models = withFallbacks(readModels(file, upstreams, notes), file, notes)
-  for (const left of file.untranslated) notes.push(`not translated: ${left}`)
-  const active = models.filter(model => model.cost.kind !== 'unknown').length
-  return { text: write(models, upstreams, notes), notes, models: { all: models.length, active } }
-}
-
-function readModels(file: LitellmFile, upstreams: Upstreams, notes: string[]): ReadonlyMap<string, Model> {
-  const models = new Map<string, Model>()
-  for (const entry of file.models) {
-    const [prefix = '', ...rest] = entry.target.includes('/') ? entry.target.split('/') : ['openai', entry.target]
-    const vendor = Object.hasOwn(vendors, prefix) ? vendors[prefix] : undefined
-    const why = (text: string): void =>
-      void notes.push(`${entry.name}: ${text}; the deployment ${entry.target} is left out`)
-    if (entry.name.includes('*') || entry.target.includes('*'))
-      why('a pattern is no model: write each on a line of its own')
-    else if (!vendor) why(`'${prefix}' is not an upstream that can be asked by an address and a key`)
-    else {
-      const family = familyOf(entry.mode, vendor.style)
-      const upstream = upstreams.nameOf(prefix, vendor, entry.params)
-      const known = models.get(entry.name)
-      if (family === undefined) why(`mode ${entry.mode ?? 'chat'} is not served in the style of ${prefix}`)
-      else if (upstream === undefined) why('it has no api_base that can be asked')
-      else if (known && known.family !== family)
-        why(`it is of the family ${family}, and those before it are of ${known.family}`)
-      else
-        models.set(entry.name, merge(known, entry, family, { upstream, ...deploymentOf(entry, rest.join('/')) }, notes))
-    }
+export function importLitellm(value: unknown, options: LitellmOptions = {}): Imported | undefined {
+  const file = new Tracked(value)
+  const list = file.each('model_list')
+  if (!list) return undefined
+  const notes = new Set<string>()
+  const note = (text: string): void => void notes.add(text)
+  const [router, settings] = [file.in('router_settings'), file.in('litellm_settings')]
+  const secrets = new SecretBook(options.secretsAt)
+  const upstreams = new UpstreamBook()
+  const variables = fieldsOf(file.take('environment_variables'))
+  const group = readBudgets(settings)
+  const set = Object.keys(variables)
+  if (set.length > 0)
+    note(
+      `environment_variables: what upstreams need of ${set.join(', ')} was taken; set the rest where the gateway runs`,
+    )
+  for (const entry of list) addCredential(entry, file)
+  const around = { options, variables, secrets, upstreams, defaults: readPlaceDefaults(router, settings), note }
+  const read = list.flatMap((entry, i) => readLine(entry, i, around))
+  const left = read.filter((one): one is LeftOut => 'why' in one)
+  const { models, off } = gather(
+    read.filter((one): one is Deployment => 'route' in one),
+    note,
+  )
+  for (const { name, target, why } of left) note(`${name}: ${why}; the deployment ${target} is left out`)
+  const aliased = addAliases(models, router, note)
+  const asked = addFallbacks(aliased, [router, settings], note)
+  for (const text of secrets.notes()) note(text)
+  for (const text of tellLeft(file, list)) note(text)
+  const all = [...asked.values()]
+  const active = new Set(all.filter(isActive).map(model => model.name))
+  const lines = new Set(
+    read.flatMap(one => ('route' in one && active.has(one.name) && !off.has(one) ? [one.line] : [])),
+  )
+  const draft = {
+    origin: 'Imported from a LiteLLM config.yaml.',
+    notes: [...notes],
+    groups: ['# The file this comes from has no groups: give this one rpm and tpm.', 'groups:', `  default: ${group}`],
+    upstreams,
+    models: all,
   }
-  return models
-}
-
-function deploymentOf({ params }: LitellmModel, sendAs: string): Omit<Deployment, 'upstream'> {
-  const weight = Number(params['weight'] ?? 1)
-  const order = Number(params['order'] ?? 1)
   return {
-    sendAs,
-    weight: weight > 0 && weight !== 1 ? String(weight) : undefined,
-    priority: Number.isSafeInteger(order) && order > 0 ? order : 1,
+    text: writeConfig(draft),
+    notes: draft.notes,
+    models: { all: all.length, active: active.size },
+    entries: {
+      all: list.length,
+      active: lines.size,
+      off: list.flatMap((_, line) => (lines.has(line) ? [] : [whyOff(line, left, read, off)])),
+    },
+    secrets: secrets.files,
   }
 }
 
-/** One more deployment of a model: limits add up, and the first price holds. */
-function merge(known: Model | undefined, entry: LitellmModel, family: string, own: Deployment, notes: string[]): Model {
-  const { name, params } = entry
-  const cost = costOf(entry, family)
-  const rpm = Number.isSafeInteger(params['rpm']) && Number(params['rpm']) > 0 ? Number(params['rpm']) : undefined
-  if (params['tpm'] !== undefined)
-    notes.push(`${name}: tpm of a deployment is not translated; tokens are limited by group and key`)
-  for (const field of pricesLeft(entry, family))
-    notes.push(`${name}: ${field} is not translated, and not charged: no price here says the same`)
-  if (!known) {
-    if (cost.kind === 'unknown') notes.push(`${name}: ${cost.why}, so its line is a comment: add its prices`)
-    if (family === 'messages') notes.push(`${name}: callers ask for it at /v1/messages; bodies are not translated`)
-    if (family === 'generative')
-      notes.push(`${name}: callers ask for it at /v1beta/models/…; bodies are not translated`)
-    return { name, family, cost, deployments: [own], rpm }
+function whyOff(
+  line: number,
+  left: readonly LeftOut[],
+  read: readonly (Deployment | LeftOut)[],
+  off: ReadonlyMap<object, string>,
+): Off {
+  const out = left.find(one => one.line === line)
+  if (out) return { name: out.name, why: out.why }
+  const made = read.find((one): one is Deployment => 'route' in one && one.line === line)
+  if (!made) return { name: String(line), why: 'it has become nothing' }
+  return { name: made.name, why: off.get(made) ?? (made.cost.kind === 'unknown' ? made.cost.why : 'its model is off') }
+}
+
+/** A credential that is named stands once, in a list of its own. */
+function addCredential(entry: Tracked, file: Tracked): void {
+  const params = entry.in('litellm_params')
+  const name = params.takeText('litellm_credential_name')
+  if (name === undefined) return
+  const found = file.each('credential_list')?.find(one => one.takeText('credential_name') === name)
+  if (found) params.lend(fieldsOf(found.take('credential_values')))
+}
+
+/** Deployments of one name are one model: limits add up, and nobody is sold below what the dearest costs. */
+function gather(deployments: readonly Deployment[], note: (text: string) => void) {
+  const models = new Map<string, DraftModel>()
+  const off = new Map<Deployment, string>()
+  for (const [name, all] of Map.groupBy(deployments, one => one.name)) {
+    const [first] = all as [Deployment]
+    const family = (all.find(one => one.cost.kind !== 'unknown') ?? first).family
+    const kin = all.filter(one => one.family === family)
+    for (const one of all.filter(other => other.family !== family)) {
+      off.set(one, `it is of the family ${one.family}, and others of its name are of ${family}`)
+      note(
+        `${name}: the deployment ${one.target} is left out: it is of the family ${one.family}, the others are of ${family}`,
+      )
+    }
+    const priced = kin.filter(one => one.cost.kind !== 'unknown')
+    const used = priced.length > 0 ? priced : kin
+    for (const one of kin.filter(other => !used.includes(other))) {
+      const why = one.cost.kind === 'unknown' ? one.cost.why : ''
+      off.set(one, why)
+      note(`${name}: the deployment ${one.target} is left out: ${why}`)
+    }
+    const cost = dearest(used.map(one => one.cost))
+    if (cost.kind === 'unknown') note(`${name}: ${cost.why}, so its line is a comment: add its prices`)
+    if (new Set(used.map(one => writeCost(one.cost))).size > 1)
+      note(`${name}: its deployments cost differently; all of them are charged as the dearest`)
+    const limits = used.map(one => one.rpm)
+    models.set(name, {
+      name,
+      family,
+      cost,
+      routes: used.map(one => one.route),
+      rpm: limits.includes(undefined) ? undefined : limits.reduce<number>((sum, rpm) => sum + (rpm ?? 0), 0),
+      ends: used
+        .map(one => one.ends)
+        .filter(end => end !== undefined)
+        .toSorted()[0],
+    })
+    for (const one of used)
+      for (const other of one.fallbacks)
+        note(`${name}: the fallback ${textOf(other)} of one deployment is not translated`)
   }
-  if (writeCost(cost) !== writeCost(known.cost))
-    notes.push(`${name}: its deployments cost differently; all of them are charged as the first`)
-  const total = known.rpm === undefined || rpm === undefined ? undefined : known.rpm + rpm
-  return { ...known, deployments: [...known.deployments, own], rpm: total }
+  return { models, off }
+}
+
+/** Another name for a model is a model of its own, asked where the first is. */
+function addAliases(
+  models: ReadonlyMap<string, DraftModel>,
+  router: Tracked,
+  note: (text: string) => void,
+): Map<string, DraftModel> {
+  const all = new Map(models)
+  const aliases = router.in('model_group_alias')
+  for (const alias of aliases.keys()) {
+    const given = aliases.take(alias)
+    const name = typeof given === 'string' ? given : fieldsOf(given)['model']
+    const model = typeof name === 'string' ? models.get(name) : undefined
+    const no = whyNoName(alias) ?? (models.has(alias) ? 'there is a model of this name' : undefined)
+    if (!model || no !== undefined)
+      note(`${alias}: the alias of ${textOf(name)} is not translated: ${no ?? 'there is no such model'}`)
+    else all.set(alias, { ...model, name: alias })
+    if (fieldsOf(given)['hidden'] === true) note(`${alias}: an alias cannot be hidden here; it is listed`)
+  }
+  return all
 }
 
 /** Models that are asked when another does not answer become its further upstreams. */
-function withFallbacks(models: ReadonlyMap<string, Model>, file: LitellmFile, notes: string[]): readonly Model[] {
-  return [...models.values()].map(model => {
-    const deployments = [...model.deployments]
-    for (const name of file.fallbacks.get(model.name) ?? []) {
-      const other = models.get(name)
-      if (!other || other.family !== model.family) {
-        notes.push(
-          `${model.name}: the fallback ${name} is not translated, as it is not a model of the family ${model.family}`,
-        )
-        continue
-      }
-      const priority = Math.max(...deployments.map(one => one.priority)) + 1
-      deployments.push(...other.deployments.map(one => ({ ...one, priority })))
-      notes.push(`${model.name}: what its fallback ${name} answers is charged as ${model.name}`)
+function addFallbacks(
+  models: ReadonlyMap<string, DraftModel>,
+  sections: readonly Tracked[],
+  note: (text: string) => void,
+): Map<string, DraftModel> {
+  const asked = new Map(models)
+  for (const [kind, when] of Object.entries(fallbackKinds))
+    for (const section of sections)
+      for (const one of listOf(section.takeAs(kind, value => (Array.isArray(value) ? value : undefined))))
+        for (const [name, others] of Object.entries(fieldsOf(one)))
+          for (const other of Array.isArray(others) ? others : [others])
+            addFallback(asked, { name, other, models, when }, note)
+  for (const section of sections)
+    for (const other of listOf(
+      section.takeAs('default_fallbacks', value => (Array.isArray(value) ? value : undefined)),
+    ))
+      for (const name of models.keys())
+        if (name !== other && models.get(name)?.family === models.get(String(other))?.family)
+          addFallback(asked, { name, other, models, when: undefined }, note)
+  return asked
+}
+
+function addFallback(
+  asked: Map<string, DraftModel>,
+  given: {
+    readonly name: string
+    readonly other: unknown
+    readonly models: ReadonlyMap<string, DraftModel>
+    readonly when: string | undefined
+  },
+  note: (text: string) => void,
+): void {
+  const { name, other, models, when } = given
+  const [model, next] = [asked.get(name), typeof other === 'string' ? models.get(other) : undefined]
+  if (!model) return note(`${name}: its fallback ${textOf(other)} is not translated: there is no such model`)
+  const why =
+    !next || next.family !== model.family
+      ? `it is not a model of the family ${model.family}`
+      : !isActive(next)
+        ? 'it is off'
+        : model.cost.kind === 'free' && next.cost.kind !== 'free'
+          ? `${name} is free and it is not: nobody would be charged`
+          : undefined
+  if (!next || why !== undefined) return note(`${name}: the fallback ${textOf(other)} is not translated, as ${why}`)
+  const priority = Math.max(...model.routes.map(one => one.priority)) + 1
+  const known = new Set(model.routes.map(keyOf))
+  const routes = next.routes
+    .filter(one => !known.has(keyOf(one)))
+    .map(one => ({ ...one, priority: one.priority - 1 + priority }))
+  asked.set(name, { ...model, routes: [...model.routes, ...routes] })
+  note(`${name}: what its fallback ${textOf(other)} answers is charged as ${name}`)
+  if (when !== undefined) note(`${name}: LiteLLM asks ${textOf(other)} ${when}`)
+}
+
+const keyOf = ({ upstream, sendAs }: DraftRoute): string => JSON.stringify([upstream, sendAs])
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'none')
+}
+
+/** What takes the place of settings that many files have. */
+const remedy: { readonly [key: string]: string } = {
+  master_key: 'make keys with tollgate keys create, and the first administrator at /console',
+  database_url: 'set storage',
+  redis_host: 'set counters',
+  redis_port: 'set counters',
+  redis_password: 'set counters',
+  redis_url: 'set counters',
+  drop_params: "the families' forward says which fields go on",
+  num_retries: 'the next upstream is asked only where nothing can have been charged twice',
+  max_retries: 'the next upstream is asked only where nothing can have been charged twice',
+  retry_after: 'the next upstream is asked at once',
+  retry_policy: 'the next upstream is asked only where nothing can have been charged twice',
+  routing_strategy: 'upstreams are chosen by priority and weight',
+  request_timeout: 'set timeouts at the upstreams',
+  timeout: 'set timeouts at the upstreams',
+  stream_timeout: 'set timeouts at the upstreams',
+  allowed_fails: 'set cooldown at the upstreams',
+  cooldown_time: 'set cooldown at the upstreams',
+  max_parallel_requests: 'set concurrency in a group',
+  max_budget: 'give keys, users and groups budgets',
+  budget_duration: 'give keys, users and groups budgets of a day or a month',
+  provider_budget_config: 'give keys, users and groups budgets',
+  success_callback: 'see /metrics, and tollgate logs --format json',
+  failure_callback: 'see /metrics, and tollgate logs --format json',
+  callbacks: 'see /metrics, and tollgate logs --format json',
+  set_verbose: 'see tollgate logs',
+  api_version: 'the path that is asked needs none',
+  include: 'merge the files, and import the whole',
+}
+
+/** A sentence for whatever the file says and nobody used: settings of models together, by what is set. */
+function tellLeft(file: Tracked, list: readonly Tracked[]): readonly string[] {
+  const ofModels = new Map<string, Set<string>>()
+  for (const entry of list)
+    for (const path of entry.left()) {
+      const key = path === entry.path ? 'the line' : path.slice(entry.path.length + 1)
+      const names = ofModels.get(key) ?? new Set()
+      ofModels.set(key, names.add(entry.takeText('model_name') ?? entry.path))
     }
-    return { ...model, deployments }
+  for (const entry of list) entry.told()
+  // Of a section that nobody looked into each setting is told by itself.
+  for (const key of file.keys()) if (key !== 'model_list' && Object.keys(file.peek(key)).length > 0) file.in(key)
+  const told = [...ofModels].map(([key, names]) => `${[...names].join(', ')}: ${key}`)
+  return [...told, ...file.left()].map(text => {
+    const own = remedy[/(\w{1,64})(?:\[\d{1,6}\])?$/.exec(text)?.[1] ?? '']
+    return own === undefined ? `not translated: ${text}` : `not translated: ${text}: ${own}`
   })
-}
-
-function writeModel({ name, family, cost, deployments, rpm }: Model): string {
-  const [only, ...more] = deployments
-  const single = more.length === 0 ? only : undefined
-  const sent = (sendAs: string): string | undefined => (sendAs === name ? undefined : writeScalar(sendAs))
-  const several = deployments.map(one =>
-    writeMap([
-      ['upstream', writeScalar(one.upstream)],
-      ['weight', one.weight],
-      ['priority', one.priority === 1 ? undefined : String(one.priority)],
-      ['send_as', sent(one.sendAs)],
-    ]),
-  )
-  const fields = writeMap([
-    ['family', family],
-    ['upstream', single && writeScalar(single.upstream)],
-    ['send_as', single && sent(single.sendAs)],
-    ['upstreams', single ? undefined : `[${several.join(', ')}]`],
-    ['prices', cost.kind === 'prices' ? writeCost(cost) : undefined],
-    ['price', cost.kind === 'free' ? 'free' : undefined],
-    ['limits', rpm === undefined ? undefined : writeMap([['rpm', String(rpm)]])],
-  ])
-  return `  ${cost.kind === 'unknown' ? '# ' : ''}${writeScalar(name)}: ${fields}`
-}
-
-function writeCost(cost: Cost): string {
-  if (cost.kind !== 'prices') return cost.kind
-  return writeMap([...cost.prices].map(([label, price]) => [label, JSON.stringify(price)] as const))
-}
-
-function write(models: readonly Model[], upstreams: Upstreams, notes: readonly string[]): string {
-  const families = Object.entries(familyTexts).filter(([name]) => models.some(model => model.family === name))
-  const priced = models.some(model => model.cost.kind !== 'unknown')
-  const left =
-    notes.length === 0 ? [] : ['#', '# To be looked at:', ...notes.map(note => `# - ${note.replaceAll(/\s+/g, ' ')}`)]
-  const lines = [
-    '# Imported from a LiteLLM config.yaml. tollgate check says whether it is valid, tollgate explain what a request would do.',
-    ...left,
-    'version: 1',
-    'currency: USD',
-    '',
-    'server:',
-    '  listen: "${TOLLGATE_LISTEN:-127.0.0.1:8080}"',
-    '  ops: "${TOLLGATE_OPS:-127.0.0.1:9464}"',
-    '',
-    'storage: "${TOLLGATE_STORAGE:-sqlite:./data/tollgate.db}"',
-    'counters: "${TOLLGATE_COUNTERS:-memory:}"',
-    '',
-    '# The file this comes from has no groups: give this one rpm and tpm.',
-    'groups:',
-    '  default: {}',
-    '',
-    upstreams.lines().length > 0 ? 'upstreams:' : 'upstreams: {}',
-    ...upstreams.lines(),
-    '',
-    'pipeline: [auth, ratelimit, multipart-rewrite, size-normalize, image-tier-billing, token-usage]',
-    '',
-    families.length > 0 ? 'families:' : 'families: {}',
-    ...families.map(([name, { family }]) => `  ${name}:\n    ${family}`),
-    '',
-    priced ? 'models:' : 'models: {}',
-    ...models.map(model => (priced ? writeModel(model) : writeModel(model).trimStart())),
-    '',
-    'routes:',
-    ...families.flatMap(([, { routes }]) => routes.map(route => `  - ${route}`)),
-    '  - { match: GET /v1/models, operation: models.list, dialect: by-caller, serve: models }',
-    '  - { match: "GET /v1/models/{id}", operation: models.get, dialect: by-caller, serve: model }',
-    '  - { match: "GET /v1/charges/{id}", operation: charges.get, dialect: openai, serve: charge }',
-  ]
-  return `${lines.join('\n')}\n`
 }

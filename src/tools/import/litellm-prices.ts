@@ -1,11 +1,9 @@
 import { shiftPoint, toDecimal, toPrice } from './decimals.ts'
-import { type LitellmModel, priceName } from './read-litellm.ts'
+import type { Fields } from './fields.ts'
+import type { Cost } from './write-config.ts'
 
-/** What a model costs: by label as the configuration writes it, nothing, or why that is not known. */
-export type Cost =
-  | { readonly kind: 'prices'; readonly prices: ReadonlyMap<string, string> }
-  | { readonly kind: 'free' }
-  | { readonly kind: 'unknown'; readonly why: string }
+/** What LiteLLM calls its prices. */
+export const priceName: RegExp = /_cost_per_|_cost$/
 
 /** One label, and the fields that it may come from. LiteLLM gives prices each, we give those of tokens per million. */
 type Row = {
@@ -24,60 +22,60 @@ const one = (label: string, fields: readonly string[], perMillion = false): read
   { label, fields, perMillion, needed: true },
 ]
 
-/** By family: which prices it has. */
-const rows: { readonly [family: string]: readonly Row[] } = {
-  chat: tokens,
-  messages: tokens,
-  generative: tokens,
-  embedding: one('input', ['input_cost_per_token'], true),
-  speech: one('character', ['input_cost_per_character'], true),
-  transcription: one('second', ['input_cost_per_second', 'output_cost_per_second']),
-  rerank: one('search_unit', ['input_cost_per_query']),
-  image: one('each', ['output_cost_per_image', 'input_cost_per_image']),
+/** By family: which prices it has; of several ways to price one the first that is said whole. */
+const ways: { readonly [family: string]: readonly (readonly Row[])[] } = {
+  chat: [tokens],
+  messages: [tokens],
+  generative: [tokens],
+  embedding: [one('input', ['input_cost_per_token'], true)],
+  speech: [one('character', ['input_cost_per_character'], true)],
+  transcription: [one('second', ['input_cost_per_second', 'output_cost_per_second']), tokens],
+  rerank: [one('search_unit', ['input_cost_per_query'])],
+  image: [one('each', ['output_cost_per_image', 'input_cost_per_image'])],
+  moderation: [],
 }
 
-/** What the file says that a model of this family costs. LiteLLM's own table of prices is not asked: it changes by itself. */
-export function costOf(model: LitellmModel, family: string): Cost {
+/** What the fields say that a model of this family costs. */
+export function costOf(fields: Fields, family: string): Cost {
+  const costs = (ways[family] ?? []).map(rows => costBy(rows, fields, family))
+  // What nothing here charges for costs nothing: a family without prices.
+  return costs.find(cost => cost.kind !== 'unknown') ?? costs[0] ?? { kind: 'free' }
+}
+
+function costBy(rows: readonly Row[], given: Fields, family: string): Cost {
   const prices = new Map<string, string>()
-  for (const row of rows[family] ?? []) {
+  for (const row of rows) {
     const { label, fields, perMillion, needed } = row
-    const decimal = decimalOf(model, row)
+    const decimal = decimalOf(given, row)
     if (decimal === undefined && !needed) continue
-    if (decimal === undefined) return { kind: 'unknown', why: `the file does not say ${fields.join(' or ')}` }
+    if (decimal === undefined) return { kind: 'unknown', why: `nothing says ${fields.join(' or ')}` }
     const price = toPrice(perMillion ? shiftPoint(decimal, 6) : decimal)
     if (price === undefined) return { kind: 'unknown', why: `${fields.join(' or ')} has more than six decimal places` }
     prices.set(label, price)
   }
-  if ([...prices.values()].every(price => Number(price) === 0)) {
-    const left = pricesLeft(model, family)
-    return left.length === 0 ? { kind: 'free' } : { kind: 'unknown', why: `it costs nothing but ${left.join(', ')}` }
-  }
-  return { kind: 'prices', prices }
+  if ([...prices.values()].some(price => Number(price) > 0)) return { kind: 'prices', prices }
+  const left = pricesLeft(given, family)
+  return left.length === 0 ? { kind: 'free' } : { kind: 'unknown', why: `it costs nothing but ${left.join(', ')}` }
 }
 
-/** Fields of the file that cost something, and that no price of the family says. */
-export function pricesLeft(model: LitellmModel, family: string): readonly string[] {
+/** Fields that cost something, and that no price of the family says. */
+export function pricesLeft(given: Fields, family: string): readonly string[] {
   const said = new Map(
-    (rows[family] ?? []).flatMap(row => row.fields.map(field => [field, decimalOf(model, row)] as const)),
+    (ways[family] ?? []).flat().flatMap(row => row.fields.map(field => [field, decimalOf(given, row)] as const)),
   )
-  const names = new Set(
-    [...Object.keys(model.params), ...Object.keys(model.facts)].filter(name => priceName.test(name)),
-  )
-  return [...names].filter(name => {
-    const given = valueOf(model, name)
-    const decimal = toDecimal(given)
-    const isNothing = given === undefined || given === null || (decimal !== undefined && Number(decimal) === 0)
-    return !isNothing && (!said.has(name) || said.get(name) !== decimal)
-  })
+  return Object.keys(given)
+    .filter(name => priceName.test(name))
+    .filter(name => {
+      const value = given[name]
+      const decimal = toDecimal(value)
+      const isNothing = value === undefined || value === null || (decimal !== undefined && Number(decimal) === 0)
+      return !isNothing && (!said.has(name) || said.get(name) !== decimal)
+    })
 }
 
 /** Of several fields for one price those that are 0 say nothing beside one that is not: files have both. */
-function decimalOf(model: LitellmModel, { fields }: Row): string | undefined {
-  const given = fields.map(field => valueOf(model, field)).filter(value => value !== undefined && value !== null)
+function decimalOf(fields: Fields, row: Row): string | undefined {
+  const given = row.fields.map(field => fields[field]).filter(value => value !== undefined && value !== null)
   const decimals = given.map(toDecimal)
-  return decimals.includes(undefined) ? undefined : (decimals.find(one => Number(one) > 0) ?? decimals[0])
-}
-
-function valueOf({ params, facts }: LitellmModel, field: string): unknown {
-  return params[field] ?? facts[field]
+  return decimals.includes(undefined) ? undefined : (decimals.find(price => Number(price) > 0) ?? decimals[0])
 }

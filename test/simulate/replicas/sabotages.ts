@@ -104,13 +104,13 @@ export const fleetSabotages: readonly FleetSabotage[] = [
     edits: [
       [
         'src/storage/ledger/resolve.ts',
-        "  yield* giveBack(keyId, amount, whole(charge, 'ended_at'))\n  yield* leave(identity, { by, at }, 'charge.refund'",
-        "  yield* leave(identity, { by, at }, 'charge.refund'",
+        "  yield* giveBack(identity, keyId, amount, whole(charge, 'ended_at'))\n  yield* giveLevelsBack(identity, charge, at)\n  yield* leave(identity, { by, at }, 'charge.refund'",
+        "  yield* giveLevelsBack(identity, charge, at)\n  yield* leave(identity, { by, at }, 'charge.refund'",
       ],
       [
         'src/storage/ledger/resolve.ts',
         '  // Its entry first: of two who give back at once',
-        "  yield* giveBack(keyId, amount, whole(charge, 'ended_at'))\n  // Its entry first: of two who give back at once",
+        "  yield* giveBack(identity, keyId, amount, whole(charge, 'ended_at'))\n  // Its entry first: of two who give back at once",
       ],
     ],
   },

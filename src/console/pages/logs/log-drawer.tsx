@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import { useLoad } from '../../api/load.ts'
-import { useSession } from '../../api/session.ts'
+import { useMay, useSession } from '../../api/session.ts'
 import type { LogRecord } from '../../api/shapes.ts'
 import { Button } from '../../kit/button.tsx'
 import { Copy } from '../../kit/copy.tsx'
@@ -30,13 +30,14 @@ export function LogDrawer({
 }) {
   const load = useLoad<LogRecord>(`/logs/${encodeURIComponent(id)}`)
   const session = useSession()
+  const decides = useMay('money')
   return (
     <Dialog drawer title={t('details')} onClose={onClose}>
       <Loaded of={load}>
         {record => (
           <div class="stack">
             {record.billing ? <Bill of={record.explanation ?? record.billing} /> : <p class="note">{t('bill.none')}</p>}
-            {session.user.role === 'admin' && record.billing && (
+            {decides && record.billing && (
               <Decide
                 of={record}
                 onDone={newer => {

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import { useGroups } from '../../api/groups.ts'
 import { useLoad } from '../../api/load.ts'
+import { useMay } from '../../api/session.ts'
 import type { Key, KeyWithSecret, Limits } from '../../api/shapes.ts'
 import { count } from '../../numbers.ts'
 import { Button } from '../../kit/button.tsx'
@@ -32,6 +33,7 @@ export function KeyDrawer({
 }) {
   const path = `/keys/${encodeURIComponent(id)}`
   const load = useLoad<Key>(path)
+  const makes = useMay('keys')
   const [asking, setAsking] = useState<Asking>(null)
   const [rotated, setRotated] = useState<KeyWithSecret | null>(null)
   const took = (key: Key) => {
@@ -53,7 +55,7 @@ export function KeyDrawer({
         {key => (
           <div class="stack">
             <KeyFacts of={key} />
-            {key.status !== 'revoked' && asking === null && (
+            {makes && key.status !== 'revoked' && asking === null && (
               <div class="actions">
                 <Button onClick={() => setAsking('edit')}>{t('edit')}</Button>
                 <Button onClick={() => void turn(key.status === 'active' ? 'disabled' : 'active')}>
@@ -136,11 +138,34 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
         [t('tokens.held'), <Money amount={key.held} currency={key.currency} />],
         [t('tokens.ips'), key.ips?.join(', ') ?? t('all')],
         [t('tokens.expires'), key.expires ? <Time at={key.expires} /> : t('never')],
+        [t('tokens.bounds'), <Bounds of={key.bounds} />],
         [t('tokens.old'), key.old_secret_until ? <Time at={key.old_secret_until} /> : '–'],
         [t('tokens.last'), <Time at={key.last_used} />],
         [t('created'), <Time at={key.created} />],
       ]}
     />
+  )
+}
+
+/** What administrators have set, and its holder may lower and not raise. */
+function Bounds({ of }: { readonly of: Key['bounds'] }) {
+  const { budget, limits, models, ips, expires, status } = of
+  const told: readonly (readonly [string, string, string | undefined])[] = [
+    [t('tokens.budget'), budget ? `${budget.to.amount} ${t(`period.${readPeriod(budget.to.per)}`)}` : '', budget?.by],
+    [t('limits'), limitText(limits?.to), limits?.by],
+    [t('tokens.models'), models?.to.join(', ') ?? '', models?.by],
+    [t('tokens.ips'), ips?.to.join(', ') ?? '', ips?.by],
+    [t('tokens.expires'), expires?.to ?? '', expires?.by],
+    [t('status'), status ? t('status.disabled') : '', status?.by],
+  ]
+  const set = told.filter(([, most]) => most !== '')
+  if (set.length === 0) return <>–</>
+  return (
+    <div class="notes">
+      {set.map(([name, most, by = '']) => (
+        <span key={name}>{t('tokens.bound', { name, most, by })}</span>
+      ))}
+    </div>
   )
 }
 

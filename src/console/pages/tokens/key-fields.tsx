@@ -1,18 +1,19 @@
 import { useModels } from '../../api/models.ts'
-import { useSession } from '../../api/session.ts'
+import { useMay, useSession } from '../../api/session.ts'
 import type { Key, Limits } from '../../api/shapes.ts'
 import { FieldError, SelectField, TextField, type Values } from '../../kit/form.tsx'
 import { t } from '../../words/index.ts'
 
 /** What is chosen for a key, when it is made and later. */
 export function KeyFields({ of, groups }: { readonly of?: Key; readonly groups: readonly string[] }) {
-  const { user, gateway } = useSession()
+  const { gateway } = useSession()
+  const admin = useMay('admin')
   const models = useModels().map(model => model.name)
   const limit = (name: keyof Limits) => of?.limits?.[name]?.toString() ?? ''
   return (
     <>
       <TextField name="name" label={t('tokens.name')} value={of?.name ?? ''} />
-      {user.role === 'admin' && (
+      {admin && (
         <div class="row">
           {!of && <TextField name="user" label={t('user')} hint={t('tokens.user.hint')} />}
           <SelectField

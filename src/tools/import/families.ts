@@ -1,4 +1,4 @@
-import type { Vendor } from './litellm-vendors.ts'
+import type { Style } from './styles.ts'
 
 /** A family that imported models are put in, and the routes that lead to it, as YAML. */
 export type FamilyText = { readonly family: string; readonly routes: readonly string[] }
@@ -61,6 +61,10 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
       post('/v2/rerank', 'operation: rerank, dialect: cohere'),
     ],
   },
+  moderation: {
+    family: `forward: { moderations: { all: true } }`,
+    routes: [post('/v1/moderations', 'operation: moderations, dialect: openai')],
+  },
   // Every image costs the same, as it does in the file that this comes from; a tier more is a line more.
   image: {
     family: `streams: [image.generate, image.edit]
@@ -77,18 +81,44 @@ export const familyTexts: { readonly [name: string]: FamilyText } = {
 const families: { readonly [mode: string]: string } = {
   embedding: 'embedding',
   image_generation: 'image',
+  image_edit: 'image',
   audio_speech: 'speech',
   audio_transcription: 'transcription',
   rerank: 'rerank',
   responses: 'chat',
   chat: 'chat',
+  moderation: 'moderation',
 }
 
-/** The family of a model of a vendor; undefined where there is none. Bodies are not translated from one style to another. */
-export function familyOf(mode: string | undefined, style: Vendor['style']): string | undefined {
-  const family = families[mode ?? 'chat']
+/** The modes that there is a family for, by the words of LiteLLM. */
+export const knownModes: readonly string[] = Object.keys(families)
+
+/** The family of a model of a mode; undefined where there is none. Bodies are not translated from one style to another. */
+export function familyOf(mode: string, style: Style): string | undefined {
+  const family = families[mode]
   if (style === 'anthropic') return family === 'chat' ? 'messages' : undefined
   if (style === 'google') return family === 'chat' || family === 'embedding' ? 'generative' : undefined
   if (style === 'cohere') return family === 'rerank' ? 'rerank' : undefined
   return family === 'rerank' ? undefined : family
+}
+
+/** What a caller of a family has to know who asked for everything in one style before. */
+export function styleNote(family: string): string | undefined {
+  if (family === 'messages') return 'callers ask for it at /v1/messages; bodies are not translated'
+  if (family === 'generative') return 'callers ask for it at /v1beta/models/…; bodies are not translated'
+  return undefined
+}
+
+/** Where an upstream is asked by operation whose address ends with what others have `/v1` for; undefined for no family of those. */
+export function bareCalls(family: string): string | undefined {
+  return bare[family]
+}
+
+const bare: { readonly [family: string]: string } = {
+  chat: '{ chat: /chat/completions, responses: /responses }',
+  embedding: '{ embeddings: /embeddings }',
+  speech: '{ audio.speech: /audio/speech }',
+  transcription: '{ audio.transcribe: /audio/transcriptions }',
+  image: '{ image.generate: /images/generations, image.edit: /images/edits }',
+  moderation: '{ moderations: /moderations }',
 }

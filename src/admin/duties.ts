@@ -1,0 +1,30 @@
+import type { Role, User } from '../kit/index.ts'
+
+/** What people do at the console, and who may: every endpoint names the duty that it is part of. */
+export const duties = {
+  /** Whoever is logged in: prices, what is one's own, one's password. */
+  user: ['user', 'viewer', 'billing', 'admin'],
+  /** Makes keys and asks with them: who looks on or counts money does not spend it. */
+  keys: ['user', 'admin'],
+  /** Sees everybody's requests, charges, keys and users. */
+  readers: ['viewer', 'billing', 'admin'],
+  /** Sees how the gateway is set up and how it is, its secrets left out. */
+  operators: ['viewer', 'admin'],
+  /** Gives money back and decides what is under review. */
+  money: ['billing', 'admin'],
+  admin: ['admin'],
+} as const satisfies { readonly [duty: string]: readonly Role[] }
+
+export type Duty = keyof typeof duties
+
+/** Who may ask: anybody, or whoever has a duty. */
+export type Access = 'anyone' | Duty
+
+export function may({ role }: Pick<User, 'role'>, duty: Duty): boolean {
+  return (duties[duty] as readonly Role[]).includes(role)
+}
+
+/** All that somebody may, for pages that show no more. */
+export function dutiesOf(user: Pick<User, 'role'>): readonly Duty[] {
+  return (Object.keys(duties) as Duty[]).filter(duty => may(user, duty))
+}

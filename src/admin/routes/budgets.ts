@@ -1,0 +1,100 @@
+import { type BudgetStanding, budgetView, formatMoney, parseMoney, standBudgets } from '../../kit/index.ts'
+import { balanceAnswer, budgetsAnswer, topUpAnswer } from '../answers.ts'
+import { type Ask, defineRoute } from '../api.ts'
+import { fail } from '../errors.ts'
+import { ownerOf, sessionUserOf } from '../session-user.ts'
+import { decimal } from '../../kit/shapes/schemas.ts'
+
+/** Where the budgets stand that whoever asks may see. */
+export async function readBudgets(parts: Ask['parts'], owner: string | undefined): Promise<readonly BudgetStanding[]> {
+  const { storage, clock } = parts
+  const [users, keys, sums] = await Promise.all([
+    storage.users.list(),
+    storage.keys.list(owner === undefined ? {} : { user: owner }),
+    storage.books.levels(),
+  ])
+  return standBudgets({ plan: parts.plan(), users, keys, sums, now: clock.now() })
+}
+
+export const budgetRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/budgets',
+    access: 'user',
+    summary: 'Where budgets and balances stand: administrators see all of them, others their own.',
+    answer: budgetsAnswer,
+    async handle(ask) {
+      const owner = ownerOf(ask)
+      const all = await readBudgets(ask.parts, owner)
+      const seen = owner === undefined ? all : all.filter(({ user }) => user === owner)
+      return { currency: ask.parts.plan().currency, budgets: seen.map(budgetView.show) }
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    url: '/api/users/:name/balance',
+    access: 'user',
+    summary: 'What was paid in for a user, and what is left of it; of oneself, for who is no administrator.',
+    answer: balanceAnswer,
+    async handle(ask) {
+      const { parts, params } = ask
+      const name = params['name'] ?? ''
+      const owner = ownerOf(ask)
+      const user = owner === undefined || owner === name ? await parts.storage.users.find(name) : undefined
+      if (!user) throw fail('not_found')
+      const [sums, topUps] = await Promise.all([parts.storage.books.levels(), parts.storage.users.topUps(name)])
+      const now = parts.clock.now()
+      const [balance] = standBudgets({
+        plan: { groups: new Map(), timeZone: parts.plan().timeZone },
+        users: [{ ...user, budget: null }],
+        keys: [],
+        sums,
+        now,
+      })
+      return {
+        currency: parts.plan().currency,
+        balance: balance ? budgetView.show(balance) : null,
+        topups: topUps.map(showTopUp),
+      }
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/users/:name/topups',
+    access: 'admin',
+    summary: 'Pays in for a user, whose requests are taken from the balance from then on.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['amount'],
+      properties: { amount: { type: 'string', pattern: decimal }, note: { type: 'string', maxLength: 500 } },
+    },
+    answer: topUpAnswer,
+    status: 201,
+    async handle(ask) {
+      const { parts, body, params } = ask
+      const amount = parseMoney(body.amount) ?? 0
+      if (amount === 0) throw fail('invalid', { why: 'An amount over 0 is needed.' }, { param: 'amount' })
+      const by = sessionUserOf(ask).user.name
+      const made = await parts.storage.users.topUp(params['name'] ?? '', amount, body.note ?? null, by)
+      if (!made) throw fail('not_found')
+      return showTopUp(made)
+    },
+  }),
+]
+
+function showTopUp({
+  id,
+  amount,
+  at,
+  by,
+  note,
+}: {
+  readonly id: string
+  readonly amount: number
+  readonly at: number
+  readonly by: string
+  readonly note: string | null
+}) {
+  return { id, amount: formatMoney(amount), at: new Date(at).toISOString(), by, note }
+}

@@ -1,0 +1,53 @@
+import { type EventKind, eventIdText, eventKinds } from '../../kit/index.ts'
+import { eventsAnswer } from '../answers.ts'
+import { defineRoute } from '../api.ts'
+import { fail } from '../errors.ts'
+import { moment, pageLimit } from '../schemas.ts'
+import { ownerOf } from '../session-user.ts'
+import { toMoment } from '../to-moment.ts'
+
+export const eventRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/events',
+    access: 'user',
+    summary: 'What happened, charges among it, oldest first, behind an event: for whoever asks again and again.',
+    query: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        after: { type: 'string', pattern: eventIdText.source },
+        since: moment,
+        kinds: { type: 'string', minLength: 1, maxLength: 500 },
+        limit: pageLimit,
+      },
+    },
+    answer: eventsAnswer,
+    async handle(ask) {
+      const { query, parts } = ask
+      const { after, since, kinds, limit } = query
+      const owner = ownerOf(ask)
+      const page = await parts.storage.events.page({
+        after: after ?? null,
+        limit,
+        ...(since !== undefined && { since: Date.parse(since) }),
+        ...(kinds !== undefined && { kinds: readKinds(kinds) }),
+        ...(owner !== undefined && { user: owner }),
+      })
+      return {
+        events: page.events.map(({ id, at, kind, data }) => ({ id, time: toMoment(at), kind, data })),
+        next: page.next,
+        more: !page.isOver,
+      }
+    },
+  }),
+]
+
+/** `charge.settled,key.revoked`. @throws Failure invalid for a kind that nobody tells */
+function readKinds(text: string): readonly EventKind[] {
+  return text.split(',').map(word => {
+    const kind = eventKinds.find(one => one === word)
+    if (!kind) throw fail('invalid', { why: `kinds: ${word} is none of ${eventKinds.join(', ')}` }, { param: 'kinds' })
+    return kind
+  })
+}

@@ -1,0 +1,66 @@
+import { accountsOf, differencesOf, formatIn, isZone, readMonth, showAccount, statementTable } from '../../kit/index.ts'
+import { statementAnswer } from '../answers.ts'
+import { defineRoute, Reply } from '../api.ts'
+import { fail } from '../errors.ts'
+import { slowDown } from '../session/login-guard.ts'
+import { ownerOf } from '../session-user.ts'
+
+const word = { type: 'string', minLength: 1, maxLength: 200 } as const
+/** Each goes through the whole ledger. */
+const atOnce = 2
+const retryMs = 5_000
+
+/** One gateway's: how many are made at once is counted for it. */
+export function statementRoutes() {
+  let open = 0
+  return [
+    defineRoute({
+      method: 'GET',
+      url: '/api/statements',
+      access: 'user',
+      summary:
+        "A month's statement by user and group, held against the ledger: of everybody for administrators, else one's own.",
+      query: {
+        type: 'object',
+        additionalProperties: false,
+        properties: {
+          month: {
+            type: 'string',
+            pattern: '^\\d{4}-(0[1-9]|1[0-2])$',
+            description: 'As in 2026-11; the running one by default.',
+          },
+          zone: { ...word, default: 'UTC', description: 'Whose month it is: a zone of the tz database.' },
+          user: word,
+          group: word,
+          format: { type: 'string', enum: ['json', 'csv'], default: 'json' },
+        },
+      },
+      answer: statementAnswer,
+      async handle(ask) {
+        const { month: wanted, zone, group, format, user } = ask.query
+        const owner = ownerOf(ask)
+        if (owner !== undefined && user !== undefined && user !== owner) throw fail('forbidden', {}, { param: 'user' })
+        if (!isZone(zone)) throw fail('invalid', { why: `There is no zone '${zone}'.` }, { param: 'zone' })
+        const month = readMonth(wanted ?? formatIn(zone, ask.parts.clock.now()).slice(0, 7), zone)
+        if (!month) throw fail('invalid', { why: `${wanted} is no month.` }, { param: 'month' })
+        if (open >= atOnce) throw slowDown(retryMs)
+        open++
+        // Free before the answer is out: whoever asks for one after the other is not refused.
+        const found = await Promise.resolve(ask.parts.storage.books.statement(month)).finally(() => void open--)
+        const accounts = accountsOf(found, { user: owner ?? user, group })
+        if (format === 'json')
+          return {
+            month: month.month,
+            zone,
+            reconciled: differencesOf(found).length === 0,
+            accounts: accounts.map(showAccount),
+          }
+        const headers = {
+          'content-type': 'text/csv; charset=utf-8',
+          'content-disposition': `attachment; filename="tollgate-statement-${month.month}.csv"`,
+        }
+        return new Reply(200, headers, `\uFEFF${statementTable(month, accounts).join('\r\n')}\r\n`)
+      },
+    }),
+  ]
+}

@@ -1,0 +1,72 @@
+import { budgetView, type BudgetStanding, formatMoney, parseMoney, standBudgets } from '../../index.ts'
+import { Exit, exitCodes, print, say } from '../exit.ts'
+import { actor, withStorage } from '../open-books.ts'
+import { formatTable } from '../table.ts'
+
+type Options = { readonly config: string; readonly format: string }
+
+/** Every budget: of groups, users, balances and keys. */
+export async function listBudgets(options: Options): Promise<void> {
+  await withStorage(options.config, async (storage, plan) => {
+    const [users, keys, sums] = await Promise.all([storage.users.list(), storage.keys.list(), storage.books.levels()])
+    const all = standBudgets({ plan, users, keys, sums, now: Date.now() })
+    if (all.length === 0) say('Nobody has a budget: nothing bounds what keys, users and groups spend.')
+    if (options.format === 'json') for (const one of all) print(JSON.stringify(budgetView.show(one)))
+    else if (all.length > 0) print(formatBudgets(all, plan.currency))
+  })
+}
+
+export async function topUp(
+  name: string,
+  text: string,
+  options: { readonly config: string; readonly note?: string },
+): Promise<void> {
+  const amount = parseMoney(text) ?? 0
+  if (amount === 0) throw new Exit(exitCodes.usage, `${text}: an amount over 0 such as 25.00 is needed`)
+  await withStorage(options.config, async (storage, plan) => {
+    const made = await storage.users.topUp(name, amount, options.note ?? null, actor)
+    if (!made) throw unknownUser(name)
+    say(`${made.id}: ${formatMoney(amount)} ${plan.currency} were paid in for ${name}.`)
+  })
+}
+
+export async function showBalance(name: string, options: Options): Promise<void> {
+  await withStorage(options.config, async (storage, plan) => {
+    const user = await storage.users.find(name)
+    if (!user) throw unknownUser(name)
+    const [sums, topUps] = await Promise.all([storage.books.levels(), storage.users.topUps(name)])
+    const alone = { groups: new Map(), timeZone: plan.timeZone }
+    const own = { ...user, budget: null }
+    const [balance] = standBudgets({ plan: alone, users: [own], keys: [], sums, now: Date.now() })
+    const told = topUps.map(({ amount, at, ...rest }) => ({
+      ...rest,
+      amount: formatMoney(amount),
+      at: new Date(at).toISOString(),
+    }))
+    if (options.format === 'json')
+      return print(JSON.stringify({ balance: balance ? budgetView.show(balance) : null, topups: told }))
+    if (!balance) return print(`Nothing was paid in for ${name}: their requests need no balance.`)
+    print(formatBudgets([balance], plan.currency))
+    print('')
+    print(
+      formatTable(
+        ['id', 'at', 'amount', 'by', 'note'],
+        told.map(one => [one.id, one.at, one.amount, one.by, one.note ?? '']),
+      ),
+    )
+  })
+}
+
+function formatBudgets(all: readonly BudgetStanding[], currency: string): string {
+  return formatTable(
+    ['level', 'name', 'user', `amount (${currency})`, 'per', 'spent', 'held', 'left', 'renews'],
+    all.map(one => {
+      const { level, name, user, amount, per, spent, held, left, renews } = budgetView.show(one)
+      return [level, name, user ?? '', amount, per, spent, held, left, renews ?? '']
+    }),
+  )
+}
+
+function unknownUser(name: string): Exit {
+  return new Exit(exitCodes.failure, `there is no user '${name}' (tollgate users list)`)
+}

@@ -1,0 +1,83 @@
+import { describeEvent, type EventKind, eventIdText, eventKinds, type FeedEvent } from '../../index.ts'
+import { Exit, exitCodes, print, say } from '../exit.ts'
+import { withStorage } from '../open-books.ts'
+import { writeOut } from '../write-out.ts'
+import { readMoment, readZone } from '../moments.ts'
+
+type ListOptions = {
+  readonly config: string
+  readonly format: string
+  readonly limit: number
+  readonly after?: string
+  readonly kind?: readonly string[]
+  readonly since?: string
+}
+
+/** What happened, oldest first. */
+export async function listEvents(options: ListOptions): Promise<void> {
+  const { limit, after } = options
+  const kinds = options.kind?.map(readKind)
+  const since =
+    options.since === undefined ? undefined : readMoment('since', options.since, Date.now(), readZone(undefined))
+  if (after !== undefined) checkId('after', after)
+  await withStorage(options.config, async ({ events }) => {
+    let shown = 0
+    for (let from = after ?? null; ; ) {
+      const page = await events.page({
+        after: from,
+        limit: Math.min(limit - shown, 200),
+        ...(kinds && { kinds }),
+        ...(since !== undefined && { since }),
+      })
+      for (const event of page.events) print(options.format === 'json' ? JSON.stringify(record(event)) : line(event))
+      shown += page.events.length
+      from = page.next
+      if (page.isOver || shown >= limit) break
+    }
+    if (shown === 0) say('nothing of the kind has happened')
+  })
+}
+
+function readKind(word: string): EventKind {
+  const kind = eventKinds.find(one => one === word)
+  if (kind) return kind
+  throw new Exit(exitCodes.usage, `--kind ${word}: one of ${eventKinds.join(', ')}`)
+}
+
+function record({ id, at, kind, data }: FeedEvent): object {
+  return { id, time: new Date(at).toISOString(), kind, data }
+}
+
+function line(event: FeedEvent): string {
+  return writeOut(`${new Date(event.at).toISOString()}  ${event.id}  ${event.kind}  ${describeEvent(event)}`)
+}
+
+type RedeliverOptions = {
+  readonly config: string
+  readonly webhook: string
+  readonly after?: string
+  readonly id?: string
+}
+
+/** Tells a receiver again: one event, or all behind one. A gateway that runs does it. */
+export async function redeliver({ config, webhook, after, id }: RedeliverOptions): Promise<void> {
+  if ((after === undefined) === (id === undefined)) throw new Exit(exitCodes.usage, 'say --after ID or --id ID')
+  const which = id === undefined ? { after: checkId('after', after ?? '') } : { id: checkId('id', id) }
+  await withStorage(config, async ({ events }, plan) => {
+    const { webhooks } = plan
+    if (!webhooks?.has(webhook)) {
+      const known = [...(webhooks?.keys() ?? [])].join(', ')
+      throw new Exit(exitCodes.failure, `there is no webhook '${webhook}' in ${config}${known && `; it has ${known}`}`)
+    }
+    if ('id' in which && !(await events.find(which.id)))
+      throw new Exit(exitCodes.failure, `there is no event ${which.id}, or it is out of date and gone`)
+    if (!(await events.webhooks.again(webhook, which)))
+      throw new Exit(exitCodes.failure, `no gateway has told ${webhook} of anything yet: start one first`)
+    say(`${webhook} is told again, by the gateway that runs or the next that starts`)
+  })
+}
+
+function checkId(option: string, id: string): string {
+  if (eventIdText.test(id)) return id
+  throw new Exit(exitCodes.usage, `--${option} ${id}: the id of an event, as events list has it`)
+}

@@ -1,0 +1,76 @@
+import {
+  accountsOf,
+  differencesOf,
+  formatMoney,
+  readMonth,
+  showAccount,
+  statementPage,
+  type StatementAccount,
+  type StatementMonth,
+  statementTable,
+} from '../../index.ts'
+import { countOf } from '../count-of.ts'
+import { Exit, exitCodes, print, say } from '../exit.ts'
+import { readZone } from '../moments.ts'
+import { withStorage } from '../open-books.ts'
+import { withProgress } from '../progress.ts'
+import { formatTable } from '../table.ts'
+import { writeOut } from '../write-out.ts'
+
+type Options = {
+  readonly month: string
+  readonly zone?: string
+  readonly user?: string
+  readonly group?: string
+  readonly config: string
+  readonly format: string
+}
+
+/** A month's statement of each user and group, held against the ledger. Exit 1 when the two differ. */
+export async function statement(options: Options): Promise<void> {
+  const { user, group, format } = options
+  const month = readMonth(options.month, readZone(options.zone, 'UTC'))
+  if (!month) throw new Exit(exitCodes.usage, `--month ${options.month}: a month such as 2026-11 is needed`)
+  await withStorage(options.config, async storage => {
+    const found = await withProgress('going through the ledger', async () => storage.books.statement(month))
+    const accounts = accountsOf(found, { user, group })
+    const differences = differencesOf(found)
+    const told = differences.length > 0 ? 'NOT reconciled' : `reconciled: ${countOf(found.counted.charges, 'charge')}`
+    if (format === 'json')
+      print(
+        JSON.stringify({
+          month: month.month,
+          zone: month.zone,
+          reconciled: differences.length === 0,
+          accounts: accounts.map(showAccount),
+        }),
+      )
+    else if (format === 'html') process.stdout.write(statementPage(month, accounts, told))
+    else if (format === 'csv') for (const line of statementTable(month, accounts)) print(line)
+    else if (accounts.length > 0) print(formatAccounts(month, accounts))
+    if (accounts.length === 0) say('nothing was charged until then')
+    if (month.until > Date.now()) say(`${month.month} is not over yet: more may come`)
+    if (differences.length > 0) throw new Exit(exitCodes.failure, [told, ...differences].join('\n'))
+    say(told)
+  })
+}
+
+function formatAccounts({ month }: StatementMonth, accounts: readonly StatementAccount[]): string {
+  const tables = accounts.map(({ user, group, currency, opening, charged, refunded, closing, lines }) => {
+    const rows = lines.map(one => [
+      one.model,
+      one.tier,
+      String(one.images),
+      String(one.quantity),
+      formatMoney(one.charged),
+      formatMoney(one.refunded),
+    ])
+    const table = formatTable(
+      ['MODEL', 'TIER', 'IMAGES', 'QUANTITY', 'CHARGED', 'REFUNDED'],
+      rows.map(row => row.map(writeOut)),
+    )
+    const sums = `opening ${formatMoney(opening)}, charged ${formatMoney(charged)}, refunded ${formatMoney(refunded)}, closing ${formatMoney(closing)} ${currency}`
+    return `${writeOut(`${month}  ${user} in group ${group}: ${sums}`)}\n\n${table}`
+  })
+  return tables.join('\n\n')
+}

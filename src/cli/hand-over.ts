@@ -1,0 +1,59 @@
+import { open } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { Plan } from '../index.ts'
+
+/** Where something secret goes that is shown once: to a terminal, or else into a file that only its owner may read. */
+export type HandOver =
+  | { readonly kind: 'terminal' }
+  | { readonly kind: 'file'; readonly path: string; write(text: string): Promise<void> }
+  /** There is no place for it; it must not be made. */
+  | { readonly kind: 'nowhere'; readonly reason: string }
+
+/** What is written to a log is kept, copied and read by many: without a terminal nothing secret is told there. */
+export async function handOver(
+  name: string,
+  plan: Pick<Plan, 'storage' | 'file'>,
+  { isTerminal = process.stderr.isTTY, env = process.env } = {},
+): Promise<HandOver> {
+  if (isTerminal) return { kind: 'terminal' }
+  const reasons: string[] = []
+  for (const folder of placesFor(plan, env)) {
+    const path = join(folder, name)
+    try {
+      // An older one may have been made readable by somebody: it is replaced, not written over.
+      const file = await open(path, 'wx', 0o600).catch(async (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error
+        const old = await open(path, 'r+')
+        await old.chmod(0o600)
+        await old.truncate()
+        return old
+      })
+      return {
+        kind: 'file',
+        path,
+        async write(text) {
+          try {
+            await file.writeFile(text)
+            await file.sync()
+          } finally {
+            await file.close()
+          }
+        },
+      }
+    } catch (error) {
+      reasons.push(`${path}: ${(error as NodeJS.ErrnoException).code ?? String(error)}`)
+    }
+  }
+  return { kind: 'nowhere', reason: reasons.join(', ') }
+}
+
+/** Beside the database, where there is a file of one; else where systemd has a place for us, or the configuration lies. */
+function placesFor({ storage, file }: Pick<Plan, 'storage' | 'file'>, env: NodeJS.ProcessEnv): readonly string[] {
+  const database = /^sqlite:(?:\/\/)?(?!:memory:)(.+)$/.exec(storage)?.[1]
+  const state = env['STATE_DIRECTORY']?.split(':')[0]
+  return [
+    ...(database === undefined ? [] : [dirname(resolve(database))]),
+    ...(state === undefined || state === '' ? [] : [state]),
+    dirname(resolve(file)),
+  ]
+}

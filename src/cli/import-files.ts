@@ -1,0 +1,88 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import type { ImportedConfig } from '../index.ts'
+import { countOf } from './count-of.ts'
+import { Exit, exitCodes, say } from './exit.ts'
+
+export type ImportFlags = {
+  readonly out?: string
+  readonly force: boolean
+  readonly secrets?: string
+  readonly prices?: string
+  readonly expand: boolean
+  readonly localFree: boolean
+  readonly mode?: string
+  readonly dryRun: boolean
+  readonly usersOnly: boolean
+  readonly withoutEnd: boolean
+  readonly format: string
+}
+
+/** What has become of a configuration. */
+type Imported = Extract<ImportedConfig, { readonly ok: true }>
+
+/** @throws Exit 4 */
+export function needActive(source: string, { models }: Pick<Imported, 'models'>, { format }: ImportFlags): void {
+  if (models.active > 0) return
+  throw new Exit(exitCodes.nothingActive, format === 'json' ? '' : `${source}: no model is active`)
+}
+
+/** The folder of secrets as the configuration names it: by its own place, where both are said so. */
+export function placeOfSecrets(secrets: string, out: string | undefined): string {
+  const whole = resolve(secrets)
+  const place = out === undefined || isAbsolute(secrets) ? whole : `./${relative(dirname(resolve(out)), whole)}`
+  if (/[{}$]/.test(place)) throw new Exit(exitCodes.usage, `--secrets ${secrets}: a path without {, } and $ is needed`)
+  return place
+}
+
+export async function writeImported(
+  { text, secrets: files }: Pick<Imported, 'text' | 'secrets'>,
+  { out, secrets, force }: ImportFlags,
+): Promise<void> {
+  if (out !== undefined) await writeNew(out, text, { force, mode: 0o644 })
+  if (secrets === undefined || files.length === 0) return
+  await mkdir(secrets, { recursive: true, mode: 0o700 })
+  for (const { name, value } of files) await writeNew(join(secrets, name), value, { force, mode: 0o600 })
+}
+
+/** @throws Exit 1 where one is there */
+async function writeNew(file: string, text: string, { force, mode }: { force: boolean; mode: number }): Promise<void> {
+  // One that was there would keep its mode.
+  if (force && mode === 0o600) await rm(file, { force })
+  await writeFile(file, text, { flag: force ? 'w' : 'wx', mode }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+    throw new Exit(exitCodes.failure, `${file} is there already; --force writes over it`)
+  })
+}
+
+export function tellImported(
+  file: string,
+  { notes, models, entries, secrets: files }: Omit<Imported, 'ok'>,
+  options: ImportFlags,
+): void {
+  for (const note of notes) say(`note: ${note}`)
+  const { out, secrets, dryRun } = options
+  if (files.length > 0)
+    say(
+      `${countOf(files.length, 'secret')} ${dryRun ? 'to be written' : 'written'} to ${secrets}, for you alone to read`,
+    )
+  const next = out === undefined || dryRun ? '' : `; tollgate check ${out} says whether it is valid`
+  const { all, active } = models
+  const lines = `${entries.active} of ${countOf(entries.all, 'line')}`
+  say(`${file}: ${active} of ${countOf(all, 'model')} active, from ${lines}; ${countOf(notes.length, 'note')}${next}`)
+}
+
+/** The report as data. */
+export function reportOf(
+  { text, notes, models, entries, secrets: files }: Omit<Imported, 'ok'>,
+  { out, secrets, dryRun }: ImportFlags,
+) {
+  return {
+    models,
+    entries,
+    notes,
+    secrets: files.map(({ name }) => join(secrets ?? '', name)),
+    written: !dryRun,
+    ...(out === undefined && { text }),
+  }
+}

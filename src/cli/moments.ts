@@ -1,0 +1,65 @@
+import { dayIn, formatIn, isZone, localZone, momentIn, parseDuration } from '../index.ts'
+import { Exit, exitCodes } from './exit.ts'
+
+/** A stretch of time, and the zone that its words were meant in. */
+export type Span = { readonly since: number | undefined; readonly until: number | undefined; readonly zone: string }
+
+const wallText = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.\d{1,9})?)?)?$/
+const zonedText = /^(\d{4}-\d\d-\d\d)[Tt ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d\d:\d\d)$/
+
+/**
+ * Reads a date, a moment with or without its zone, a time ago (`2h`), `now`, `today` or `yesterday`, as a clock of the zone
+ * has them; undefined when it is none of these.
+ */
+export function parseMoment(text: string, now: number, zone: string): number | undefined {
+  const ago = parseDuration(text)
+  if (ago !== undefined) return now - ago
+  if (text === 'now') return now
+  if (text === 'today' || text === 'yesterday') {
+    const { year, month, day } = dayIn(zone, now)
+    return momentIn(zone, { year, month, day: text === 'today' ? day : day - 1 })
+  }
+  const [, ...parts] = wallText.exec(text) ?? []
+  const [year, month, day, hour = 0, minute = 0, second = 0] = parts.map(part => Number(part ?? 0))
+  if (year !== undefined && month !== undefined && day !== undefined) {
+    // The 31st of February is no day, and there is no hour 25.
+    const wall = new Date(Date.UTC(year, month - 1, day, hour, minute, second))
+    const isTime = wall.getUTCMonth() === month - 1 && wall.getUTCDate() === day && wall.getUTCHours() === hour
+    return isTime && minute < 60 && second < 60 ? momentIn(zone, { year, month, day, hour, minute, second }) : undefined
+  }
+  const written = zonedText.exec(text)?.[1]
+  const at = written === undefined ? Number.NaN : Date.parse(text.replace(' ', 'T'))
+  if (Number.isNaN(at) || !new Date(`${written}T00:00:00Z`).toISOString().startsWith(`${written}`)) return undefined
+  return at
+}
+
+/** @throws Exit 2 that says what may be written */
+export function readMoment(option: string, text: string, now: number, zone: string): number {
+  const at = parseMoment(text, now, zone)
+  if (at !== undefined) return at
+  const forms = 'a date (2026-11-01), a moment (2026-11-01T08:30), a time ago (2h, 7d), today or yesterday'
+  throw new Exit(exitCodes.usage, `--${option} ${text}: ${forms}; read as of ${zone}`)
+}
+
+/** The zone that is named, else the one that is usual. @throws Exit 2 where there is none of that name */
+export function readZone(name: string | undefined, usual = localZone()): string {
+  if (name === undefined) return usual
+  if (name === 'local') return localZone()
+  if (isZone(name)) return name
+  throw new Exit(exitCodes.usage, `--zone ${name}: a zone of the tz database such as Europe/Berlin, UTC, or local`)
+}
+
+/** @throws Exit 2 where one of them is no moment, or the end is not after the beginning */
+export function readSpan(given: { readonly since?: string; readonly until?: string }, now: number, zone: string): Span {
+  const since = given.since === undefined ? undefined : readMoment('since', given.since, now, zone)
+  const until = given.until === undefined ? undefined : readMoment('until', given.until, now, zone)
+  if (since !== undefined && since >= (until ?? now))
+    throw new Exit(exitCodes.usage, '--since has to be before --until')
+  return { since, until, zone }
+}
+
+/** A span for people: what was meant by the words. */
+export function describeSpan({ since, until, zone }: Span): string {
+  const from = since === undefined ? '' : `from ${formatIn(zone, since)} `
+  return `${from}until ${until === undefined ? 'now' : formatIn(zone, until)} (${zone})`
+}

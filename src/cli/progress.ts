@@ -1,0 +1,62 @@
+import { isWatched, say } from './exit.ts'
+
+const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+const frameMs = 100
+/** Where nobody watches, of work that takes long something is told so often. */
+const plainMs = 10_000
+
+/** How far work has come. */
+type Progress = {
+  /** What is being done now: `12,000 charges replayed`. */
+  tell(text: string): void
+  /** Takes the line away, for something else to be written there. */
+  clear(): void
+  /** Nothing is left of it on a terminal. */
+  end(): void
+}
+
+/** Tells how far work has come: on a terminal by a line that moves, else by a plain line from time to time. */
+function startProgress(first: string): Progress {
+  let now = first
+  if (!isWatched()) {
+    let told = performance.now()
+    return {
+      tell(text) {
+        if (performance.now() - told < plainMs) return
+        told = performance.now()
+        say(`${text} …`)
+      },
+      clear: () => undefined,
+      end: () => undefined,
+    }
+  }
+  let frame = 0
+  const draw = (): void => {
+    // What is longer than the line would be drawn anew below itself.
+    const text = `${frames[frame++ % frames.length]} ${now}`.slice(0, Math.max(process.stderr.columns - 1, 20))
+    process.stderr.write(`\r\u001b[K${text}`)
+  }
+  const clear = (): void => void process.stderr.write('\r\u001b[K')
+  draw()
+  const timer = setInterval(draw, frameMs).unref()
+  return {
+    tell(text) {
+      now = text
+    },
+    clear,
+    end() {
+      clearInterval(timer)
+      clear()
+    },
+  }
+}
+
+/** Work that tells how far it has come, until it is over. */
+export async function withProgress<T>(first: string, work: (progress: Progress) => Promise<T>): Promise<T> {
+  const progress = startProgress(first)
+  try {
+    return await work(progress)
+  } finally {
+    progress.end()
+  }
+}

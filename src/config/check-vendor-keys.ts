@@ -1,0 +1,119 @@
+import type { Report } from './report.ts'
+import type { ModelSettings, UpstreamSettings } from './schema.ts'
+import { credentialEntries } from './check-credentials.ts'
+import type { Path } from './tree.ts'
+import { keyMark } from './vendor-keys.ts'
+import { serves } from '../kit/index.ts'
+
+type ByName<T> = { readonly [name: string]: T }
+type Given = { readonly upstreams?: ByName<UpstreamSettings>; readonly models?: ByName<ModelSettings> }
+
+/** What belongs to keys alone. */
+const keysOnly = ['outcomes', 'on_unknown', 'probe'] as const
+
+/** Makes sure that an upstream's keys are sent, are different, may be asked, and serve models that there are. */
+export function checkVendorKeys(settings: unknown, report: Report): void {
+  const { upstreams, models } = (settings ?? {}) as Given
+  if (typeof upstreams !== 'object' || upstreams === null) return
+  for (const [name, own] of Object.entries(upstreams)) {
+    const path = ['upstreams', name]
+    if (typeof own !== 'object' || own === null || report.broken(path)) continue
+    checkMark(path, own, report)
+    if (!own.keys) continue
+    checkSecrets([...path, 'keys'], own.keys, report)
+    checkWeights([...path, 'keys'], own.keys, report)
+    checkModels(name, own.keys, modelsOn(name, models ?? {}), report)
+  }
+}
+
+/** `{key}` stands where keys are, and nowhere else. */
+function checkMark(path: Path, own: UpstreamSettings, report: Report): void {
+  const entries = credentialEntries([...path, 'credential'], own.credential)
+  const marked = entries.filter(({ entry }) => JSON.stringify([entry.value, entry.with]).includes(keyMark))
+  const [first] = marked
+  if (own.keys && !first)
+    report.atKey([...path, 'keys'], {
+      code: 'key_mark_missing',
+      message: `the keys are sent nowhere: no credential has ${keyMark} in its value`,
+      remedy: `write credential: { header: authorization, value: "Bearer ${keyMark}" }`,
+    })
+  if (own.keys) return
+  if (first)
+    report.atValue([...first.path, first.entry.sign === undefined ? 'value' : 'with'], {
+      code: 'keys_missing',
+      message: `${keyMark} stands for one of 'keys', and the upstream has none`,
+      remedy: 'add keys: { first: { value: "${ALPHA_KEY_1}" } }, or write the secret itself as ${ALPHA_API_KEY}',
+    })
+  for (const key of keysOnly)
+    if (own[key] !== undefined)
+      report.atKey([...path, key], {
+        severity: 'note',
+        code: 'keys_missing',
+        message: `'${key}' means something only for an upstream with 'keys'`,
+        remedy: 'write its one key under keys, or take this out',
+      })
+}
+
+function checkSecrets(path: Path, keys: NonNullable<UpstreamSettings['keys']>, report: Report): void {
+  const seen = new Map<string, string>()
+  for (const [name, { value }] of Object.entries(keys)) {
+    const other = seen.get(value)
+    seen.set(value, name)
+    if (value.trim() === '')
+      report.atValue([...path, name, 'value'], {
+        severity: 'note',
+        code: 'credential_empty',
+        message: `the key '${name}' is empty; the upstream will refuse its requests`,
+        remedy: 'set the variable that it comes from, or take the key out',
+      })
+    else if (other !== undefined)
+      report.atValue([...path, name, 'value'], {
+        code: 'vendor_key_repeated',
+        message: `'${name}' is the same key as '${other}'`,
+        remedy: 'keep one of the two; weight gives it a larger share',
+      })
+  }
+}
+
+function checkWeights(path: Path, keys: NonNullable<UpstreamSettings['keys']>, report: Report): void {
+  if (Object.values(keys).some(({ weight }) => weight > 0)) return
+  report.atKey(path, {
+    code: 'vendor_keys_weightless',
+    message: 'no key has a weight: none of them is ever asked',
+    remedy: 'give one of them weight: 1',
+  })
+}
+
+function checkModels(
+  upstream: string,
+  keys: NonNullable<UpstreamSettings['keys']>,
+  known: readonly string[],
+  report: Report,
+): void {
+  const path = ['upstreams', upstream, 'keys']
+  for (const [name, { models }] of Object.entries(keys))
+    for (const [i, pattern] of (models ?? []).entries()) {
+      if (known.some(model => serves([pattern], model))) continue
+      report.atValue([...path, name, 'models', i], {
+        code: 'vendor_key_model_unknown',
+        message: `no model '${pattern}' runs on '${upstream}'`,
+        remedy: known.length > 0 ? `those that do: ${known.slice(0, 10).join(', ')}` : 'take it out',
+      })
+    }
+  for (const model of known)
+    if (!Object.values(keys).some(({ models, weight }) => weight > 0 && serves(models, model)))
+      report.atKey(path, {
+        severity: 'note',
+        code: 'vendor_key_model_unserved',
+        message: `no key serves the model '${model}'`,
+        remedy: 'add it to the models of one of them',
+      })
+}
+
+function modelsOn(upstream: string, models: ByName<ModelSettings>): readonly string[] {
+  return Object.entries(models).flatMap(([name, own]) => {
+    if (typeof own !== 'object' || own === null) return []
+    const isHere = own.upstream === upstream || own.upstreams?.some(one => one.upstream === upstream)
+    return isHere === true ? name : []
+  })
+}

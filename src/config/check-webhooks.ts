@@ -1,0 +1,47 @@
+import { isIP } from 'node:net'
+import { isPublicAddress, plainHost } from '../kit/index.ts'
+import type { Settings } from './build.ts'
+import type { Report } from './report.ts'
+
+type Own = Settings['events']['webhooks'][string]
+
+/** Refuses receivers that could not be told: without what their format needs, or where nothing may lead. */
+export function checkWebhooks(settings: unknown, report: Report): void {
+  if (report.broken(['events'])) return
+  const { events } = (settings ?? {}) as Partial<Settings>
+  for (const [name, own] of Object.entries(events?.webhooks ?? {})) {
+    const path = ['events', 'webhooks', name]
+    for (const member of lackedBy(own)) {
+      report.atKey(path, {
+        code: 'webhook_incomplete',
+        message: `'${name}' is told as ${own.format}, which needs '${member}'`,
+        remedy: `give it '${member}'`,
+      })
+    }
+    const fault = faultOfUrl(own)
+    if (fault) report.atValue([...path, 'url'], { code: 'webhook_url', ...fault })
+  }
+}
+
+function lackedBy(own: Own): readonly string[] {
+  const needed = { standard: ['secret'], slack: [], email: ['from', 'to'] } as const
+  return needed[own.format].filter(member => own[member] === undefined)
+}
+
+function faultOfUrl({ url, format, allow_private }: Own): { message: string; remedy: string } | undefined {
+  const address = new URL(url)
+  const isMail = address.protocol.startsWith('smtp')
+  if (isMail !== (format === 'email')) {
+    const remedy =
+      format === 'email'
+        ? 'write smtps://HOST, with user and password before an @'
+        : 'write https://HOST/PATH, or format: email'
+    return { message: `what is told as ${format} does not go to an address of ${address.protocol}`, remedy }
+  }
+  if (allow_private) return undefined
+  const remedy = 'say allow_private: true where it is meant'
+  if (address.protocol === 'http:') return { message: 'events would go there without encryption', remedy }
+  const host = plainHost(address)
+  if (isIP(host) !== 0 && !isPublicAddress(host)) return { message: `${host} is no place of the open internet`, remedy }
+  return undefined
+}

@@ -1,0 +1,178 @@
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { readYaml } from '../load.ts'
+import type { Report } from '../report.ts'
+import type { Source } from '../source.ts'
+import { entryOf, type MapTree, type ScalarTree, shiftSpan, shiftTree, type Span, type Tree } from '../tree.ts'
+import { mergeSheets } from './merge.ts'
+import { isPattern, type PartFiles } from './part-files.ts'
+
+const filesMax = 500
+
+/** A file that settings stand in: where its text begins among all, and its tree with places in its own text. */
+export type SettingsSheet = { readonly start: number; readonly text: string; readonly own: Tree }
+
+/** A configuration with what its files include. */
+export type Included = {
+  readonly root: Tree
+  readonly sheets: readonly SettingsSheet[]
+  /** Every file was there, and is YAML. */
+  readonly whole: boolean
+  /** PartFiles of texts of which nothing is known, so that nothing of them may be shown. */
+  readonly hidden: readonly Span[]
+}
+
+type Work = {
+  readonly source: Source
+  readonly parts: PartFiles
+  readonly report: Report
+  readonly sheets: SettingsSheet[]
+  readonly trees: MapTree[]
+  readonly seen: Set<string>
+  readonly hidden: Span[]
+  broken: boolean
+}
+
+/** Reads the files that `include` names, and those that these name, and puts all together as if they were one. */
+export async function includeFiles(root: Tree, source: Source, parts: PartFiles, report: Report): Promise<Included> {
+  const main = resolve(source.file)
+  const sheet = { start: 0, text: source.ownText, own: root }
+  const work: Work = {
+    source,
+    parts,
+    report,
+    sheets: [sheet],
+    trees: [],
+    seen: new Set([main]),
+    hidden: [],
+    broken: false,
+  }
+  await follow(root, [main], work)
+  const { trees, sheets, hidden } = work
+  const together = root.kind === 'map' && trees.length > 0 ? mergeSheets(root, trees, source, report) : root
+  return { root: together, sheets, whole: !work.broken, hidden }
+}
+
+/** `above` are the files that led here, the nearest last. */
+async function follow(tree: Tree, above: readonly string[], work: Work): Promise<void> {
+  const list = entryOf(tree, 'include')?.value
+  if (list?.kind !== 'list') return
+  for (const element of list.elements) {
+    const named = await findNamed(element, 'include', work)
+    if (!named) work.broken = true
+    for (const path of named?.paths ?? []) await take(path, named as Named, above, work)
+  }
+}
+
+type Named = { readonly element: ScalarTree; readonly paths: readonly string[]; readonly isPattern: boolean }
+
+/** The files that an element of a list of files means; relative to the file that it stands in. Undefined where that was reported. */
+export async function findNamed(
+  element: Tree,
+  key: string,
+  { source, parts, report }: Pick<Work, 'source' | 'parts' | 'report'>,
+): Promise<Named | undefined> {
+  // What is no text the schema reports.
+  if (element.kind !== 'scalar' || typeof element.value !== 'string' || element.unknown) return undefined
+  const { value: name, span } = element
+  const about = { path: [key], span }
+  if (name.includes('$')) {
+    const message = `the files of ${key} are named without references`
+    report.add({ ...about, code: 'file_name_reference', message, remedy: 'write the path itself' })
+    return undefined
+  }
+  const folder = dirname(resolve(source.sheetOf(span.start).file))
+  if (!isPattern(name)) return { element, paths: [resolve(folder, name)], isPattern: false }
+  const paths = await parts.find(name, folder)
+  if (paths.length === 0) {
+    const message = `no file matches '${name}'`
+    report.add({
+      ...about,
+      severity: 'warning',
+      code: 'file_pattern_empty',
+      message,
+      remedy: 'add a file, or take it out',
+    })
+  }
+  return { element, paths, isPattern: true }
+}
+
+/** What findings call a file: by the way to it from where the main file is, as that was named. */
+export function nameFile(path: string, source: Source): string {
+  if (isAbsolute(source.file)) return path
+  return join(dirname(source.file), relative(dirname(resolve(source.file)), path))
+}
+
+async function take(path: string, { element, isPattern }: Named, above: readonly string[], work: Work): Promise<void> {
+  const { source, parts, report, seen } = work
+  const file = nameFile(path, source)
+  const about = { path: ['include'], span: element.span }
+  if (above.includes(path)) {
+    // A pattern may fit the file that it stands in.
+    if (isPattern && above.at(-1) === path) return
+    const circle = [...above.slice(above.indexOf(path)), path].map(one => nameFile(one, source)).join(' → ')
+    work.broken = true
+    report.add({
+      ...about,
+      code: 'include_circle',
+      message: `files include one another: ${circle}`,
+      remedy: 'take one of them out',
+    })
+    return
+  }
+  // Read once, whoever names it again.
+  if (seen.has(path)) return
+  seen.add(path)
+  if (seen.size > filesMax) {
+    work.broken = true
+    report.add({
+      ...about,
+      code: 'include_many',
+      message: `more than ${filesMax} files are included`,
+      remedy: 'put some together',
+    })
+    return
+  }
+  const read = await parts.read(path)
+  if ('reason' in read) {
+    work.broken = true
+    report.add({ ...about, ...unreadable(file, read.reason) })
+    return
+  }
+  const start = source.add(file, read.text)
+  const { root: own, diagnostics } = readYaml(read.text)
+  for (const one of diagnostics) report.add({ ...one, span: shiftSpan(one.span, start) })
+  if (own?.kind !== 'map') {
+    work.broken = true
+    work.hidden.push(...(own ? [{ start, end: start + read.text.length }] : valuesIn(read.text, start)))
+    if (own) {
+      const message = 'an included file has names at its top, as the main file has'
+      const remedy = 'write the sections that belong to it: models, upstreams …'
+      report.add({ code: 'include_not_settings', path: [], span: { start, end: start + 1 }, message, remedy })
+    }
+    return
+  }
+  const tree = shiftTree(own, start) as MapTree
+  work.sheets.push({ start, text: read.text, own })
+  work.trees.push(tree)
+  await follow(tree, [...above, path], work)
+}
+
+export function unreadable(file: string, reason: string) {
+  return {
+    code: 'file_unreadable',
+    message: `${file} cannot be read: ${reason}`,
+    remedy: 'check that it exists and that the gateway may read it; paths begin at the file that names them',
+  }
+}
+
+/** What stands behind a name on its line, and lines without one: whatever in a text that is no YAML may be a value. */
+function valuesIn(text: string, start: number): Span[] {
+  const spans: Span[] = []
+  let at = 0
+  for (const line of text.split('\n')) {
+    const name = /^\s*(?:- )?["']?[\w./-]{1,64}["']?:(?=\s)/.exec(line)
+    spans.push({ start: start + at + (name?.[0].length ?? 0), end: start + at + line.length })
+    at += line.length + 1
+  }
+  return spans
+}

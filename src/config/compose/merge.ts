@@ -1,0 +1,55 @@
+import type { Report } from '../report.ts'
+import type { Source } from '../source.ts'
+import { type Entry, type ListTree, type MapTree, type Path, toValue, withEntry } from '../tree.ts'
+
+/** Lists whose elements may stand in several files; the order of a pipeline is seen where it stands whole. */
+const lists = new Set(['routes', 'price_tables'])
+
+/** One mapping of those of several files: names of a section from all of them, lists behind one another. A name that is set twice is reported. */
+export function mergeSheets(main: MapTree, others: readonly MapTree[], source: Source, report: Report): MapTree {
+  let whole = main
+  for (const other of others)
+    for (const entry of other.entries) {
+      if (entry.key === 'include') continue
+      const there = whole.entries.find(({ key }) => key === entry.key)
+      whole = withEntry(whole, there ? mergeEntries(there, entry, source, report) : entry)
+    }
+  return { ...whole, unknown: whole.unknown || others.some(other => other.unknown) }
+}
+
+function mergeEntries(there: Entry, entry: Entry, source: Source, report: Report): Entry {
+  const [one, other] = [there.value, entry.value]
+  if (one.kind === 'scalar' && one.value === null) return entry
+  if (other.kind === 'scalar' && other.value === null) return there
+  if (one.kind === 'map' && other.kind === 'map')
+    return { ...there, value: mergeMaps(one, other, [entry.key], source, report) }
+  if (one.kind === 'list' && other.kind === 'list' && lists.has(entry.key)) {
+    const value: ListTree = { ...one, elements: [...one.elements, ...other.elements] }
+    return { ...there, value }
+  }
+  if (entry.key !== 'version' || toValue(one) !== toValue(other)) reportTwice([], there, entry, source, report)
+  return there
+}
+
+/** Names of both; of one that both have that of `one` stays. */
+export function mergeMaps(one: MapTree, other: MapTree, path: Path, source: Source, report: Report): MapTree {
+  const known = new Map(one.entries.map(entry => [entry.key, entry]))
+  const more = other.entries.filter(entry => {
+    const there = known.get(entry.key)
+    if (there) reportTwice(path, there, entry, source, report)
+    return !there
+  })
+  return { ...one, entries: [...one.entries, ...more], unknown: one.unknown || other.unknown }
+}
+
+function reportTwice(path: Path, there: Entry, entry: Entry, source: Source, report: Report): void {
+  const { file, line } = source.locate(there.keySpan.start)
+  const message = `'${entry.key}' is set here, and at ${file}:${line}`
+  report.add({
+    code: 'name_twice',
+    path: [...path, entry.key],
+    span: entry.keySpan,
+    message,
+    remedy: 'keep one of the two',
+  })
+}

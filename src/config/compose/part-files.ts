@@ -1,0 +1,75 @@
+import { constants } from 'node:fs'
+import { glob, open } from 'node:fs/promises'
+import { matchesGlob, resolve } from 'node:path'
+
+const bytesMax = 16 * 1024 * 1024
+
+/** Texts of files that belong to a configuration, by their absolute paths. */
+export type PartTexts = { readonly [path: string]: string }
+
+/** Reads the files that a configuration names, and notes which: whoever watches it watches them too. */
+export class PartFiles {
+  /** Absolute paths of all that were asked for, those that cannot be read too. */
+  readonly files = new Set<string>()
+  /** Absolute patterns: a file that fits is one more. */
+  readonly patterns = new Set<string>()
+  readonly texts: { [path: string]: string } = {}
+  readonly #given: PartTexts | undefined
+  readonly #allowed: ReadonlySet<string> | undefined
+
+  /**
+   * @param given stand for the files, where somebody has read them already
+   * @param allowed for a text of somebody who may not read every file: the only ones
+   */
+  constructor(given?: PartTexts, allowed?: ReadonlySet<string>) {
+    this.#given = given
+    this.#allowed = allowed
+  }
+
+  /** The text of a file, or why it cannot be had. */
+  async read(path: string): Promise<{ readonly text: string } | { readonly reason: string }> {
+    if (this.#allowed && !this.#allowed.has(path)) return { reason: 'the configuration in use does not read it' }
+    this.files.add(path)
+    const text = this.#given ? this.#given[path] : await readText(path)
+    if (text === undefined) return { reason: 'ENOENT' }
+    if (typeof text !== 'string') return text
+    const clean = text.replace(/^\uFEFF/, '')
+    this.texts[path] = clean
+    return { text: clean }
+  }
+
+  /** What fits a pattern in a folder, in the order of the names. */
+  async find(pattern: string, folder: string): Promise<readonly string[]> {
+    const whole = resolve(folder, pattern)
+    this.patterns.add(whole)
+    if (this.#given)
+      return Object.keys(this.#given)
+        .filter(path => matchesGlob(path, whole))
+        .sort()
+    const paths: string[] = []
+    for await (const name of glob(pattern, { cwd: folder })) paths.push(resolve(folder, name))
+    paths.sort()
+    return this.#allowed ? paths.filter(path => this.#allowed?.has(path)) : paths
+  }
+}
+
+async function readText(path: string): Promise<string | { readonly reason: string }> {
+  try {
+    // A pipe is waited for where it is opened to be read.
+    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    try {
+      const facts = await handle.stat()
+      if (!facts.isFile()) return { reason: 'it is not a file' }
+      if (facts.size > bytesMax) return { reason: `it is longer than ${bytesMax} bytes` }
+      return await handle.readFile('utf8')
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    return { reason: (error as NodeJS.ErrnoException).code ?? 'unknown reason' }
+  }
+}
+
+export function isPattern(name: string): boolean {
+  return /[*?[{]/.test(name)
+}

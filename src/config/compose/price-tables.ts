@@ -1,0 +1,199 @@
+import { costsTheSame, type FoundRow, type TableRow, TableRows } from '../../kit/index.ts'
+import { readYaml } from '../load.ts'
+import { Report } from '../report.ts'
+import { reportSchemaErrors } from '../report-schema-errors.ts'
+import type { Source } from '../source.ts'
+import { suggest } from '../suggest.ts'
+import {
+  type Entry,
+  entryOf,
+  type MapTree,
+  shiftSpan,
+  shiftTree,
+  toValue,
+  type Tree,
+  withEntry,
+  withoutEntries,
+} from '../tree.ts'
+import { createValidator } from '../validate.ts'
+import { withUntoldPrice } from './expand.ts'
+import { findNamed, nameFile, unreadable } from './include.ts'
+import type { PartFiles } from './part-files.ts'
+import { tableSchema } from './table-schema.ts'
+
+/** A row with the entry that a model takes over: its prices have their places in the table. */
+export type PlacedRow = TableRow & {
+  readonly cost: Entry
+  readonly place: { readonly file: string; readonly line: number }
+}
+
+type Work = { readonly source: Source; readonly parts: PartFiles; readonly report: Report }
+
+/** Gives every model that states no price the one of the tables; those that are named are read, and held against their schema. */
+export async function priceModels(root: Tree, work: Work): Promise<Tree> {
+  const list = entryOf(root, 'price_tables')?.value
+  const models = entryOf(root, 'models')
+  if (root.kind !== 'map' || models?.value.kind !== 'map') return root
+  const read = list?.kind === 'list' ? await readTables(list.elements, root, work) : { rows: [], whole: true }
+  const rows = new TableRows(read.rows)
+  const entries = models.value.entries.map(model => {
+    if (model.value.kind !== 'map') return model
+    const value = read.whole ? priceModel(model.key, model.value, rows, work.report) : withoutJudgement(model.value)
+    return { ...model, value }
+  })
+  return withEntry(root, { ...models, value: { ...models.value, entries } })
+}
+
+/** What a table would have said that was not read is not missing. */
+function withoutJudgement(model: MapTree): MapTree {
+  const own = entryOf(model, 'prices')
+  const told = own ? !entryOf(own.value, 'from') : entryOf(model, 'price') !== undefined
+  return told ? model : withUntoldPrice(model)
+}
+
+type Read = { readonly rows: readonly PlacedRow[]; readonly whole: boolean }
+
+async function readTables(elements: readonly Tree[], root: Tree, work: Work): Promise<Read> {
+  const { source, parts, report } = work
+  const rows: PlacedRow[] = []
+  let whole = true
+  const seen = new Set<string>()
+  for (const [i, element] of elements.entries()) {
+    const named = await findNamed(element, 'price_tables', work)
+    whole &&= named !== undefined
+    for (const path of named?.paths ?? []) {
+      if (seen.has(path)) continue
+      seen.add(path)
+      const read = await parts.read(path)
+      const file = nameFile(path, source)
+      const at = ['price_tables', i]
+      if ('reason' in read) report.add({ ...unreadable(file, read.reason), path: at, span: element.span })
+      const found = 'text' in read ? await readTable({ file, text: read.text, at }, root, work) : undefined
+      rows.push(...(found ?? []))
+      whole &&= found !== undefined
+    }
+  }
+  return { rows, whole }
+}
+
+/** Undefined for one that cannot be used. */
+async function readTable(
+  { file, text, at }: { readonly file: string; readonly text: string; readonly at: readonly (string | number)[] },
+  root: Tree,
+  { source, report }: Work,
+): Promise<readonly PlacedRow[] | undefined> {
+  const start = source.add(file, text)
+  const { root: own, diagnostics } = readYaml(text)
+  for (const one of diagnostics) report.add({ ...one, path: [...at, ...one.path], span: shiftSpan(one.span, start) })
+  if (!own || diagnostics.length > 0) return undefined
+  const table = shiftTree(own, start)
+  const told = new Report(source)
+  told.follow(table)
+  const validator = await createValidator(tableSchema)
+  reportSchemaErrors(validator.validate(toValue(table)), table, source, told)
+  const currency = toValue(entryOf(root, 'currency')?.value ?? table)
+  const given = entryOf(table, 'currency')
+  const wanted = typeof currency === 'string' ? currency : 'USD'
+  if (given?.value.kind === 'scalar' && !told.failed && given.value.value !== wanted) {
+    const message = `these prices are in ${String(given.value.value)}, and the configuration's are in ${wanted}`
+    told.atValue(['currency'], { code: 'price_table_currency', message, remedy: 'name a table in that currency' })
+  }
+  report.addBelow(at, told)
+  const models = entryOf(table, 'models')?.value
+  return told.failed || models?.kind !== 'map' ? undefined : models.entries.flatMap(entry => toRow(entry, source))
+}
+
+function toRow({ key: id, keySpan, value }: Entry, source: Source): readonly PlacedRow[] {
+  const cost = entryOf(value, 'prices') ?? entryOf(value, 'price')
+  if (!cost) return []
+  const {
+    prices = {},
+    price,
+    unmapped,
+    mode,
+    provider,
+    ends,
+  } = toValue(value) as Partial<TableRow> & { price?: string }
+  return [
+    {
+      id,
+      prices,
+      ...(price !== undefined && { free: true }),
+      ...(mode !== undefined && { mode }),
+      ...(provider !== undefined && { provider }),
+      ...(unmapped !== undefined && { unmapped }),
+      ...(ends !== undefined && { ends }),
+      cost,
+      place: source.locate(keySpan.start),
+    },
+  ]
+}
+
+function priceModel(name: string, model: MapTree, rows: TableRows<PlacedRow>, report: Report): MapTree {
+  const own = entryOf(model, 'prices')
+  const from = own && entryOf(own.value, 'from')
+  if (from) return priceFrom(name, model, from, rows, report)
+  if (own || entryOf(model, 'price') || rows.ids.length === 0) return model
+  const found = candidatesOf(name, model)
+    .map(({ id, provider }) => rows.find(id, { provider }))
+    .filter(isFound)
+  const [first, ...more] = found.map(one => one.row)
+  if (!first) return model
+  const other = more.find(row => !costsTheSame(row, first))
+  if (!other) return withEntry(model, first.cost)
+  const message = `the model '${name}' has a row for each of its upstreams, and they cost differently: ${told(first)}, ${told(other)}`
+  report.add({
+    code: 'price_row_several',
+    path: ['models', name],
+    span: { start: model.span.start, end: model.span.start + 1 },
+    message,
+    remedy: `choose one, as in prices: { from: ${JSON.stringify(first.id)} }, or write the prices here`,
+  })
+  return withUntoldPrice(model)
+}
+
+/** `prices: { from: ID }`. */
+function priceFrom(name: string, model: MapTree, from: Entry, rows: TableRows<PlacedRow>, report: Report): MapTree {
+  const without = withUntoldPrice(model)
+  const about = { path: ['models', name, 'prices', 'from'], span: from.value.span }
+  const id = from.value.kind === 'scalar' && typeof from.value.value === 'string' ? from.value.value : undefined
+  const prices = entryOf(model, 'prices')?.value
+  if (prices?.kind === 'map' && prices.entries.length > 1) {
+    const message = "'from' stands beside prices, and would be laid under none of them"
+    report.add({ ...about, code: 'price_from_beside', message, remedy: 'keep from, or the prices' })
+    return without
+  }
+  const row = id === undefined ? undefined : rows.get(id)
+  if (row) return withEntry(withoutEntries(model, 'prices'), row.cost)
+  const near = id === undefined ? undefined : suggest(id, rows.ids)
+  const message = id === undefined ? 'found no name of a row' : `no table of price_tables has a row '${id}'`
+  const remedy = near ?? 'write the name of a row as the table has it'
+  report.add({ ...about, code: 'price_row_unknown', message, remedy })
+  return without
+}
+
+type Candidate = { readonly id: string; readonly provider: string }
+
+/** The names that a model's upstreams know it by. What is filled in later has none yet. */
+function candidatesOf(name: string, model: MapTree): readonly Candidate[] {
+  const text = (tree: Tree, key: string): string | undefined => {
+    const value = entryOf(tree, key)?.value
+    return value?.kind === 'scalar' && typeof value.value === 'string' && !value.value.includes('$')
+      ? value.value
+      : undefined
+  }
+  const several = entryOf(model, 'upstreams')?.value
+  const places = several?.kind === 'list' ? several.elements : [model]
+  return places.flatMap(place => {
+    const provider = text(place, 'upstream')
+    return provider === undefined ? [] : [{ id: text(place, 'send_as') ?? text(model, 'send_as') ?? name, provider }]
+  })
+}
+
+function isFound(found: FoundRow<PlacedRow>): found is Extract<FoundRow<PlacedRow>, { readonly kind: 'found' }> {
+  return found.kind === 'found'
+}
+
+function told({ id, place: { file, line } }: PlacedRow): string {
+  return `${id} at ${file}:${line}`
+}

@@ -1,0 +1,97 @@
+import { createHmac } from 'node:crypto'
+import { open, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { systemRandom } from '../kit/index.ts'
+import { type FileContent, parseReferences } from './interpolate.ts'
+import type { Source } from './source.ts'
+import { type ScalarTree, scalarsOf, type Tree } from './tree.ts'
+
+const secretFileBytesMax = 64 * 1024
+/** Marks of contents tell nothing outside of this process, and nothing to whoever guesses at a content. */
+const markKey = systemRandom.bytes(32)
+
+/** Files that `${file:…}` names, by their whole paths, each with the mark of what it held; `''` of one that held nothing. */
+export type SecretFiles = ReadonlyMap<string, string>
+
+/** What the files of a tree hold, by the folder of the file that names them and by the name there. */
+export type ReadSecrets = {
+  readonly contents: ReadonlyMap<string, ReadonlyMap<string, FileContent>>
+  readonly files: SecretFiles
+}
+
+/** `inUse` are the marks of what is in use: a file that held something and is empty now is being written, or was lost. */
+export async function readSecretFiles(root: Tree, source: Source, inUse?: SecretFiles): Promise<ReadSecrets> {
+  const contents = new Map<string, ReadonlyMap<string, FileContent>>()
+  const files = new Map<string, string>()
+  /** One file that several folders have names for is read once, so that its mark is that of what is used. */
+  const known = new Map<string, FileContent>()
+  for (const [folder, names] of namesByFolder(root, source)) {
+    const own = new Map<string, FileContent>()
+    contents.set(folder, own)
+    for (const name of names) {
+      const path = resolve(folder, name)
+      const content = known.get(path) ?? (await readSecretFile(path))
+      known.set(path, content)
+      const emptied = 'text' in content && content.text === '' && (inUse?.get(path) ?? '') !== ''
+      own.set(name, emptied ? { diagnostic: 'it is empty now' } : content)
+      files.set(path, 'text' in content ? markOf(content.text) : '')
+    }
+  }
+  return { contents, files }
+}
+
+/** The folder of the file that a scalar stands in. */
+export function folderOf({ span }: ScalarTree, source: Source): string {
+  return dirname(source.sheetOf(span.start).file)
+}
+
+function namesByFolder(root: Tree, source: Source): ReadonlyMap<string, ReadonlySet<string>> {
+  const folders = new Map<string, Set<string>>()
+  for (const [scalar] of scalarsOf(root)) {
+    const { value } = scalar
+    if (typeof value !== 'string' || !value.includes('${file:')) continue
+    const folder = folderOf(scalar, source)
+    const names = folders.get(folder) ?? new Set()
+    folders.set(folder, names)
+    for (const piece of parseReferences(value))
+      if (typeof piece !== 'string' && piece.kind === 'file') names.add(piece.file)
+  }
+  return folders
+}
+
+/** The mark of what a file holds now, or why there is none. */
+export async function markSecretFile(path: string): Promise<{ readonly mark: string } | { readonly reason: string }> {
+  const content = await readSecretFile(path)
+  if ('diagnostic' in content) return { reason: content.diagnostic }
+  return content.text === '' ? { reason: 'it is empty' } : { mark: markOf(content.text) }
+}
+
+function markOf(text: string): string {
+  return text === '' ? '' : createHmac('sha256', markKey).update(text).digest('base64url')
+}
+
+async function readSecretFile(file: string): Promise<FileContent> {
+  try {
+    // A pipe would be waited for, and a device has no end.
+    if (!(await stat(file)).isFile()) return { diagnostic: 'it is not a file' }
+    const bytes = await readBeginning(file, secretFileBytesMax + 1)
+    if (bytes.length > secretFileBytesMax) return { diagnostic: `it is longer than ${secretFileBytesMax} bytes` }
+    return { text: bytes.toString('utf8').replace(/\r?\n$/, '') }
+  } catch (error) {
+    return { diagnostic: (error as NodeJS.ErrnoException).code ?? 'unknown reason' }
+  }
+}
+
+/** At most so many bytes: some files say that they have none and go on for long. */
+async function readBeginning(file: string, bytesMax: number): Promise<Buffer> {
+  const handle = await open(file)
+  try {
+    const bytes = Buffer.alloc(bytesMax)
+    let length = 0
+    for (let got = -1; got !== 0 && length < bytesMax; length += got)
+      got = (await handle.read(bytes, length, bytesMax - length)).bytesRead
+    return bytes.subarray(0, length)
+  } finally {
+    await handle.close()
+  }
+}

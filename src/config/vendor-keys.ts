@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import { type Credential, type OutcomeRow, parseMoney, type Upstream, type VendorKey } from '../kit/index.ts'
+import type { OutcomeSettings, UpstreamSettings, VendorKeySettings } from './schema.ts'
+
+/** What a key stands for in the values of a credential. */
+export const keyMark = '{key}'
+
+/** The upstream with each of its keys as it is asked with that one. The upstream itself is asked with none. */
+export function withKeys(upstream: Upstream, own: UpstreamSettings): Upstream {
+  const rules = {
+    ...(own.outcomes && { outcomes: own.outcomes.map(toRow) }),
+    ...(own.on_unknown === 'pay_twice' && { paysTwice: true }),
+    probePath: own.probe?.path ?? '/v1/models',
+  }
+  const keys = Object.entries(own.keys ?? {}).map(([name, key]) => toKey(name, key, { ...upstream, ...rules }))
+  return { ...upstream, ...rules, credential: [], keys }
+}
+
+function toKey(name: string, own: VendorKeySettings, upstream: Upstream): VendorKey {
+  const { value, weight, models, rpm, tpm, concurrency, budget } = own
+  const credential = upstream.credential.map(one => fillCredential(one, value))
+  return {
+    name,
+    id: `${upstream.name}/${name}`,
+    upstream: { ...upstream, credential, key: name },
+    hash: createHash('sha256').update(value).digest('hex').slice(0, 32),
+    weight,
+    ...(models && { models }),
+    ...(rpm !== undefined && { rpm }),
+    ...(tpm !== undefined && { tpm }),
+    ...(concurrency !== undefined && { concurrency }),
+    ...(budget && { budget: { amount: parseMoney(budget.amount) as number, per: budget.per } }),
+  }
+}
+
+function fillCredential(credential: Credential, key: string): Credential {
+  if (credential.kind !== 'sign') return { ...credential, value: credential.value.replaceAll(keyMark, () => key) }
+  return { ...credential, options: fillAll(credential.options, key), secrets: [...credential.secrets, key] }
+}
+
+/** Every text of what a signing plugin is given. */
+function fillAll(value: unknown, key: string): unknown {
+  if (typeof value === 'string') return value.replaceAll(keyMark, () => key)
+  if (Array.isArray(value)) return value.map(one => fillAll(one, key))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fillAll(one, key)]))
+}
+
+function toRow({ status, at, codes, class: saleClass, key }: OutcomeSettings): OutcomeRow {
+  return {
+    status: typeof status === 'number' ? [status] : status,
+    ...(at !== undefined && { at }),
+    ...(codes && { codes }),
+    class: saleClass,
+    key,
+  }
+}

@@ -1,0 +1,72 @@
+import { besideErrors } from './outcomes.ts'
+import { parseLoosely, type Refusal, refusalInside } from './judge.ts'
+
+/** An error that stands alone in an answer is no longer. */
+const insideBytesMax = 16_384
+/** The first member of an object, or of the first one in a list. */
+const firstMember = /^\s*(?:\[\s*)?\{\s*"((?:[^"\\]|\\.){1,64})"\s*:/
+/** What may become one. */
+const beginning = /^\s*(?:\[\s*)?(?:\{\s*(?:"[^"]{0,64}"?\s*)?)?$/
+
+/** What an answer begins with: as much of it as shows whether it is an error, and which. */
+export class FirstWords {
+  readonly #kind: 'refusal' | 'json' | 'events'
+  readonly #bytesMax: number
+  readonly #chunks: Buffer[] = []
+  #bytes = 0
+  #isWhole = false
+  /** The first event that says something. */
+  #event: string | undefined
+
+  constructor(kind: 'refusal' | 'json' | 'events', bytesMax: number) {
+    this.#kind = kind
+    this.#bytesMax = kind === 'refusal' ? bytesMax : insideBytesMax
+  }
+
+  /** @returns true when no more is needed */
+  add(chunk: Buffer): boolean {
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.length
+    if (this.#bytes > this.#bytesMax) return true
+    if (this.#kind === 'refusal') return false
+    const text = this.#text()
+    if (this.#kind === 'json') return !mayBeError(text)
+    this.#event = firstEvent(text)
+    return this.#event !== undefined
+  }
+
+  end(): void {
+    this.#isWhole = true
+    if (this.#kind === 'events') this.#event ??= firstEvent(`${this.#text()}\n\n`)
+  }
+
+  /** Its JSON. */
+  value(): unknown {
+    return this.#bytes > this.#bytesMax ? undefined : parseLoosely(this.#text())
+  }
+
+  /** The error that stands in it alone. */
+  inside(): Refusal | undefined {
+    if (this.#kind === 'events') return this.#event === undefined ? undefined : refusalInside(parseLoosely(this.#event))
+    return this.#isWhole ? refusalInside(this.value()) : undefined
+  }
+
+  #text(): string {
+    return Buffer.concat(this.#chunks).toString()
+  }
+}
+
+function mayBeError(text: string): boolean {
+  const name = firstMember.exec(text)?.[1]
+  return name === undefined ? beginning.test(text) : besideErrors.has(name)
+}
+
+/** The data of the first whole event that has some; undefined while there is none. */
+function firstEvent(text: string): string | undefined {
+  const events = text.replaceAll(/\r\n?/g, '\n').split('\n\n')
+  for (const event of events.slice(0, -1)) {
+    const lines = event.split('\n').flatMap(line => (line.startsWith('data:') ? line.slice(5).trimStart() : []))
+    if (lines.length > 0) return lines.join('\n')
+  }
+  return undefined
+}

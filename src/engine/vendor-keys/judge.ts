@@ -1,0 +1,111 @@
+import type { KeyEffect, OutcomeRow, SaleClass } from '../../kit/index.ts'
+import { valuesAt } from '../../wire/index.ts'
+import { besideErrors, limitCodes, outcomes, usualPlaces } from './outcomes.ts'
+
+/** A machine-readable word is no longer than this. */
+const codeCharsMax = 100
+
+/** What an upstream has answered instead of what it was asked for. */
+export type Refusal = {
+  /** Of the answer, or of the error in one whose status is a success. */
+  readonly status: number | undefined
+  /** It stood in an answer whose status is a success. */
+  readonly isInside: boolean
+  /** Its JSON; undefined where it is none. */
+  readonly body: unknown
+  readonly retryAfterMs: number | undefined
+}
+
+/** What a refusal means. */
+export type Judgement = {
+  readonly class: SaleClass
+  readonly key: KeyEffect
+  /** `401 invalid_api_key`: the status and the word that decided. */
+  readonly code: string
+  readonly retryAfterMs?: number
+}
+
+/** What the tables say of a refusal, an operator's rows first. */
+export function judge(refusal: Refusal, own: readonly OutcomeRow[] = []): Judgement {
+  const found = [...own, ...outcomes]
+    .map(row => ({ row, code: fits(row, refusal) }))
+    .find(one => one.code !== undefined)
+  const isLimit = refusal.isInside && codesAt(refusal.body, usualPlaces).find(code => limitCodes.includes(code))
+  if (!found && typeof isLimit !== 'string') return { class: 'final', key: 'none', code: told(refusal, '') }
+  const { row, code = '' } = found ?? { row: { class: 'not_sold', key: 'cooling' } as const, code: String(isLimit) }
+  // In an answer that has begun well, only what is about the key was surely not sold.
+  const isProved = !refusal.isInside || ['invalid', 'no_credit', 'cooling'].includes(row.key)
+  const saleClass = row.class === 'not_sold' && !isProved ? 'unknown' : row.class
+  const { retryAfterMs } = refusal
+  return {
+    class: saleClass,
+    key: saleClass === 'not_sold' ? row.key : 'none',
+    code: told(refusal, code),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  }
+}
+
+function told({ status, isInside, body }: Refusal, decisive: string): string {
+  const code = decisive === '' ? (codesAt(body, usualPlaces).find(one => !/^\d+$/.test(one)) ?? '') : decisive
+  return [isInside ? '200' : undefined, status, shown(code)].filter(part => part !== undefined && part !== '').join(' ')
+}
+
+/** As it may stand in a log, whatever a vendor writes. */
+function shown(code: string): string {
+  return code.replaceAll(/[^\w.:-]/g, '_').slice(0, 64)
+}
+
+/** The word by which a row fits, '' for the status alone; undefined where it does not fit. */
+function fits({ status, at, codes, when }: OutcomeRow, refusal: Refusal): string | undefined {
+  const isAnyStatus = refusal.status === undefined && codes !== undefined
+  if (!isAnyStatus && !status.includes(refusal.status ?? 0)) return undefined
+  if (when === 'wait' && refusal.retryAfterMs === undefined) return undefined
+  if (codes === undefined && when !== 'code') return ''
+  const there = codesAt(refusal.body, at === undefined ? usualPlaces : [at])
+  return codes ? there.find(code => codes.includes(code)) : there[0]
+}
+
+function codesAt(body: unknown, places: readonly string[]): readonly string[] {
+  return places.flatMap(place =>
+    valuesAt(body, place).flatMap(value => {
+      const code = typeof value === 'number' ? String(value) : value
+      return typeof code === 'string' && code !== '' && code.length <= codeCharsMax ? code : []
+    }),
+  )
+}
+
+/** A refusal of its own request. */
+export function readRefusal(status: number, body: Buffer, wait: number | undefined): Refusal {
+  return { status, isInside: false, body: parseLoosely(body), retryAfterMs: wait }
+}
+
+/** Undefined where it is no JSON. */
+export function parseLoosely(text: Buffer | string): unknown {
+  try {
+    return JSON.parse(String(text)) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** The refusal in a whole answer whose status is a success; undefined where it is an answer. */
+export function refusalInside(body: unknown): Refusal | undefined {
+  const whole: unknown = Array.isArray(body) && body.length === 1 ? body[0] : body
+  if (typeof whole !== 'object' || whole === null || Array.isArray(whole)) return undefined
+  const { error } = whole as { readonly error?: unknown }
+  const isError = typeof error === 'string' ? error !== '' : typeof error === 'object' && error !== null
+  if (!isError || !Object.entries(whole).every(([name, value]) => besideErrors.has(name) || isNothing(value)))
+    return undefined
+  const status = codesAt(whole, ['error.code', 'error.status', 'code', 'status']).map(Number)
+  return {
+    status: status.find(one => Number.isInteger(one) && one >= 400 && one <= 599),
+    isInside: true,
+    body: whole,
+    retryAfterMs: undefined,
+  }
+}
+
+function isNothing(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return value === null || value === ''
+  return Object.keys(value).length === 0
+}

@@ -1,0 +1,157 @@
+import type { Clock, Pending, Reach, Upstream } from '../../kit/index.ts'
+import type { AnswerHead, Call, Sink } from '../call-request.ts'
+import type { Conversation } from '../conversation.ts'
+import { retryAfterMs } from '../verdict.ts'
+import { FirstWords } from './first-words.ts'
+import { type Judgement, judge, type Refusal } from './judge.ts'
+
+/** What is heard of an answer before it is judged, and no longer than this. */
+const hearMs = 5_000
+const errorBytesMax = 65_536
+
+/**
+ * A call to an upstream with keys. Its head is there when it is known whether the answer is one: of a refusal as much is
+ * heard as tells what it means, of a success no more than shows that it is none. What was heard is handed on as it came.
+ */
+export class JudgedCall implements Call, Sink {
+  readonly head: Promise<AnswerHead>
+  /** What the upstream says no with; undefined for an answer. */
+  judgement: Judgement | undefined
+  readonly #inner: Call
+  readonly #conversation: Conversation | undefined
+  readonly #clock: Clock
+  readonly #heard = Promise.withResolvers<void>()
+  #words: FirstWords | undefined
+  #wait: Pending | undefined
+  #sink: Sink | undefined
+  #chunks: Buffer[] = []
+  #isHandingOn = false
+  #isHeld = false
+  #isWhole = false
+  #failure: Error | undefined
+
+  constructor(inner: Call, clock: Clock, conversation: Conversation | undefined) {
+    this.#inner = inner
+    this.#conversation = conversation
+    this.#clock = clock
+    this.#heard.promise.catch(ignore)
+    this.head = inner.head.then(head => this.#hear(head))
+    this.head.catch(ignore)
+  }
+
+  get upstream(): Upstream {
+    return this.#inner.upstream
+  }
+
+  get signed(): readonly string[] | undefined {
+    return this.#inner.signed
+  }
+
+  get reach(): Reach {
+    return this.#inner.reach
+  }
+
+  get isSent(): boolean {
+    return this.#inner.isSent
+  }
+
+  async #hear(head: AnswerHead): Promise<AnswerHead> {
+    const { status, headers, codings } = head
+    const isRefused = status >= 400
+    if (this.#conversation) {
+      if (isRefused) this.judgement = judgeAll(this.#conversation, this.upstream)
+      return head
+    }
+    const type = typeof headers['content-type'] === 'string' ? headers['content-type'].toLowerCase() : ''
+    const kind = isRefused ? 'refusal' : type.startsWith('text/event-stream') ? 'events' : 'json'
+    const isRead = codings.length === 0 && (isRefused || kind === 'events' || /[/+]json/.test(type))
+    if (isRead) await this.#listen(new FirstWords(kind, errorBytesMax))
+    const wait = retryAfterMs(headers['retry-after'], this.#clock.now())
+    const refusal: Refusal | undefined = isRefused
+      ? { status, isInside: false, body: this.#words?.value(), retryAfterMs: wait }
+      : this.#words?.inside()
+    if (refusal) this.judgement = judge({ ...refusal, retryAfterMs: wait }, this.upstream.outcomes)
+    return head
+  }
+
+  async #listen(words: FirstWords): Promise<void> {
+    this.#words = words
+    this.#wait = this.#clock.after(hearMs, () => this.#heard.resolve())
+    this.#inner.start(this)
+    await this.#heard.promise
+    this.#wait.cancel()
+    // Nobody takes more of it for now.
+    if (!this.#isWhole && !this.#failure && !this.#sink) {
+      this.#isHeld = true
+      this.#inner.pause()
+    }
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#sink && !this.#isHandingOn) return this.#sink.data(chunk)
+    this.#chunks.push(chunk)
+    if (this.#words?.add(chunk) === true) this.#heard.resolve()
+  }
+
+  end(): void {
+    this.#isWhole = true
+    this.#words?.end()
+    this.#heard.resolve()
+    if (this.#sink && !this.#isHandingOn) this.#sink.end()
+  }
+
+  cut(failure: Error): void {
+    this.#failure = failure
+    this.#heard.resolve()
+    if (this.#sink && !this.#isHandingOn) this.#sink.cut(failure)
+  }
+
+  start(sink: Sink): void {
+    this.#sink = sink
+    if (!this.#words) return this.#inner.start(sink)
+    this.#isHandingOn = true
+    for (let chunk = this.#chunks.shift(); chunk; chunk = this.#chunks.shift()) sink.data(chunk)
+    this.#isHandingOn = false
+    if (this.#failure) sink.cut(this.#failure)
+    else if (this.#isWhole) sink.end()
+    else if (this.#isHeld) this.resume()
+  }
+
+  pause(): void {
+    this.#isHeld = false
+    this.#inner.pause()
+  }
+
+  resume(): void {
+    this.#isHeld = false
+    this.#inner.resume()
+  }
+
+  leave(): void {
+    this.#inner.leave()
+  }
+
+  stop(failure: Error): void {
+    this.#inner.stop(failure)
+  }
+
+  abort(reason: Error): void {
+    this.#wait?.cancel()
+    this.#sink = undefined
+    this.#chunks = []
+    this.#inner.abort(reason)
+    this.#heard.reject(reason)
+  }
+}
+
+const ignore = (): void => undefined
+
+/**
+ * Of several requests all have to have been refused for nothing to be sold: while one was, another may have been taken.
+ */
+function judgeAll({ refusals, asked }: Conversation, upstream: Upstream): Judgement {
+  const judged = refusals.map(refusal => judge(refusal, upstream.outcomes))
+  const [first] = judged
+  if (!first || asked > judged.length) return { class: 'unknown', key: 'none', code: first?.code ?? '' }
+  return judged.find(one => one.class !== 'not_sold') ?? first
+}

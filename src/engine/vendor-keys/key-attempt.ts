@@ -1,0 +1,210 @@
+import {
+  type Awaitable,
+  type Counters,
+  Failure,
+  isPromise,
+  type LimitReservation,
+  type Outcome,
+  serves,
+  type Ticket,
+  type TokenUse,
+  type Upstream,
+  type VendorKey,
+} from '../../kit/index.ts'
+import { fail } from '../errors.ts'
+import type { Judgement } from './judge.ts'
+import { demandsOf } from './demands-of.ts'
+import type { KeyBudgets } from './key-budgets.ts'
+import type { KeyStates } from './key-states.ts'
+
+/** An upstream that cannot, whichever key it is asked with, is asked so often in one request. */
+const unableMax = 2
+const soonMs = 1_000
+
+/** What all attempts share. */
+export type AttemptHost = {
+  readonly states: KeyStates
+  readonly budgets: KeyBudgets
+  readonly counters: Pick<Counters, 'take' | 'settle'> | undefined
+  /** At least 0, less than 1. */
+  unit(): number
+  /** A request is asked with a key. */
+  asked(key: VendorKey, request: string): void
+  /** A refusal that was not sold. */
+  wasted(key: VendorKey, judgement: Judgement): void
+}
+
+type Asked = { readonly model: string; readonly request: string; readonly tokens: number }
+
+/** Whether an answer is the caller's, or who is asked next. */
+export type Verdict = 'take' | 'next_key' | 'next_upstream'
+
+/** One request's way through the keys of an upstream: each is asked once at most, and what was taken of its limits given back. */
+export class KeyAttempt {
+  readonly upstream: Upstream
+  /** Whom it is asked with now. */
+  key: VendorKey | undefined
+  readonly #keys: AttemptHost
+  readonly #asked: Asked
+  readonly #tried = new Set<VendorKey>()
+  /** Those that said that they do not serve the model; it counts where another one does. */
+  readonly #modelRefused: { readonly key: VendorKey; readonly code: string }[] = []
+  #ticket: Ticket | undefined
+  #isTrial = false
+  #unable = 0
+  /** When the first of those that are limited may be asked again. */
+  #waitMs: number | undefined
+  /** A request was sent, and may have been sold: `on_unknown: pay_twice`. */
+  isInDoubt = false
+  /** What the last answer that was not taken was. */
+  last: Judgement | undefined
+  /** What the last call failed with that got no answer. */
+  fault: Failure | undefined
+
+  constructor(keys: AttemptHost, upstream: Upstream, asked: Asked) {
+    this.#keys = keys
+    this.upstream = upstream
+    this.#asked = asked
+  }
+
+  /** The upstream as it is to be asked next, with one of its keys; undefined where none is left. */
+  async next(): Promise<Upstream | undefined> {
+    await this.#giveBack()
+    if (this.#unable >= unableMax) return undefined
+    for (let key = this.#choose(); key; key = this.#choose()) {
+      this.#tried.add(key)
+      if (!(await this.#take(key))) continue
+      this.key = key
+      if (this.#isTrial) this.#keys.states.tries(key)
+      return key.upstream
+    }
+    return undefined
+  }
+
+  /** It is asked now. */
+  sent(): void {
+    if (this.key) this.#keys.asked(this.key, this.#asked.request)
+  }
+
+  /** By weight among those that may be asked; one that is to be tried comes first, or it never would be. */
+  #choose(): VendorKey | undefined {
+    const { states, budgets } = this.#keys
+    const { model } = this.#asked
+    const open: VendorKey[] = []
+    this.#isTrial = false
+    for (const key of this.upstream.keys ?? []) {
+      if (key.weight === 0 || this.#tried.has(key) || !serves(key.models, model)) continue
+      const admission = states.admission(key, model)
+      if (admission.kind === 'shut') {
+        if (admission.waitMs !== null && admission.reason === 'limited') this.#waitsFor(admission.waitMs)
+        continue
+      }
+      if (!budgets.hasRoom(key)) continue
+      if (admission.kind === 'trial') {
+        this.#isTrial = true
+        return key
+      }
+      open.push(key)
+    }
+    if (open.length <= 1) return open[0]
+    let at = this.#keys.unit() * open.reduce((sum, key) => sum + key.weight, 0)
+    return open.find(key => (at -= key.weight) < 0) ?? open.at(-1)
+  }
+
+  #waitsFor(ms: number): void {
+    this.#waitMs = Math.min(this.#waitMs ?? Number.POSITIVE_INFINITY, ms)
+  }
+
+  /** Takes what the key's limits ask for; false where one of them is full. */
+  #take(key: VendorKey): Awaitable<boolean> {
+    const { counters } = this.#keys
+    const demands = demandsOf(key, this.#asked.tokens)
+    if (!counters || demands.length === 0) return true
+    const taking = counters.take(demands, 'local')
+    return isPromise(taking) ? taking.then(taken => this.#keep(taken)) : this.#keep(taking)
+  }
+
+  #keep({ ticket, standings }: LimitReservation): boolean {
+    this.#ticket = ticket
+    if (!ticket) this.#waitsFor(Math.max(soonMs, ...standings.map(({ waitMs }) => waitMs)))
+    return ticket !== undefined
+  }
+
+  /** What became of a call that got no answer. @returns who is asked next */
+  lost(error: unknown, isUntouched: boolean): Verdict {
+    if (!(error instanceof Failure)) return 'take'
+    this.fault = error
+    if (isUntouched) return error.code === 'upstream_unsigned' ? 'next_key' : 'next_upstream'
+    return this.#doubt()
+  }
+
+  /** What an answer says that is none. @returns who is asked next */
+  refused(judgement: Judgement): Verdict {
+    const { key } = this
+    if (!key || judgement.class === 'final') return 'take'
+    this.last = judgement
+    this.fault = undefined
+    if (judgement.class === 'unknown') return this.#doubt()
+    this.#keys.wasted(key, judgement)
+    if (judgement.key === 'model') this.#modelRefused.push({ key, code: judgement.code })
+    if (judgement.key === 'none') this.#unable++
+    return 'next_key'
+  }
+
+  #doubt(): Verdict {
+    if (this.upstream.paysTwice !== true) return 'take'
+    this.isInDoubt = true
+    this.#unable++
+    return 'next_key'
+  }
+
+  succeeded(): void {
+    const { model } = this.#asked
+    if (!this.key) return
+    this.#keys.states.succeeded(this.key, model, this.#isTrial)
+    for (const { key, code } of this.#modelRefused) this.#keys.states.modelRefused(key, model, code)
+  }
+
+  /** Whether the last answer may be shown where nobody else is left: it blames no key. */
+  get isLastShown(): boolean {
+    if (!this.last) return false
+    return this.last.key === 'none' || (this.last.key === 'model' && this.last.code.startsWith('404'))
+  }
+
+  /** Why nobody is left. It is never the caller's key that is at fault. */
+  get failure(): Failure {
+    if (this.fault) return this.fault
+    for (const key of this.#tried) {
+      const admission = this.#keys.states.admission(key, this.#asked.model)
+      const isLimited = admission.kind === 'shut' && admission.reason === 'limited'
+      if (isLimited && admission.waitMs !== null) this.#waitsFor(admission.waitMs)
+    }
+    if (this.#waitMs === undefined) return fail('upstream_credentials', { upstream: this.upstream.name })
+    const waitMs = Math.max(soonMs, this.#waitMs)
+    const seconds = Math.ceil(waitMs / 1_000)
+    return fail('upstream_limited', { upstream: this.upstream.name, seconds }, { retryAfterMs: waitMs })
+  }
+
+  #giveBack(): Awaitable<void> {
+    const ticket = this.#ticket
+    this.#ticket = undefined
+    if (!ticket) return
+    // What a key was asked counts there too, whatever it said; its tokens were not used.
+    return this.#keys.counters?.settle(
+      ticket,
+      ticket.demands.map(({ id, amount }) => (id.startsWith('rpm ') ? amount : 0)),
+    )
+  }
+
+  /** The request is over. */
+  end(outcome: Outcome, tokens: TokenUse | undefined): void {
+    const ticket = this.#ticket
+    this.#ticket = undefined
+    if (!ticket) return
+    const amounts = ticket.demands.map(({ id, amount }) =>
+      id.startsWith('rpm ') ? amount : id.startsWith('tpm ') ? (tokens?.actual(outcome) ?? amount) : 0,
+    )
+    const settling = this.#keys.counters?.settle(ticket, amounts)
+    if (settling && isPromise(settling)) settling.catch(() => undefined)
+  }
+}

@@ -1,0 +1,79 @@
+import {
+  type BudgetPeriod,
+  type Clock,
+  type KeySpending,
+  type Micros,
+  spellsAt,
+  useChargeId,
+  type VendorKey,
+} from '../../kit/index.ts'
+
+/** Requests whose charges may still come, and whose keys are remembered: the latest. */
+const openMax = 20_000
+/** What the id of a request's second charge ends with. */
+const usePart = useChargeId('')
+
+/** What was charged for what was asked with keys that have a budget. */
+export class KeyBudgets {
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #spent = new Map<string, Micros>()
+  /** By the request. */
+  readonly #open = new Map<string, VendorKey>()
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock
+  }
+
+  hasRoom({ id, budget }: VendorKey): boolean {
+    if (!budget) return true
+    return this.#spentIn(id, budget.per) < budget.amount
+  }
+
+  /** A request is about to be asked with a key. */
+  asks(request: string, key: VendorKey): void {
+    if (!key.budget) {
+      // What an earlier key was refused is not its own.
+      if (this.#open.size > 0) this.#open.delete(request)
+      return
+    }
+    if (this.#open.size >= openMax) this.#open.delete(this.#open.keys().next().value as string)
+    this.#open.set(request, key)
+  }
+
+  /** A charge has ended. @returns the key that it was for, where that has a budget */
+  charged(charge: string, amount: Micros): VendorKey | undefined {
+    if (this.#open.size === 0) return undefined
+    // What is used beside pictures is a charge of its own.
+    const key = this.#open.get(charge) ?? this.#open.get(charge.replace(usePart, ''))
+    if (!key || amount <= 0) return undefined
+    const now = this.#clock.now()
+    for (const per of ['total', 'day', 'month'] as const) this.#add(`${key.id} ${per} ${beginOf(per, now)}`, amount)
+    return key
+  }
+
+  #add(id: string, amount: Micros): void {
+    this.#spent.set(id, (this.#spent.get(id) ?? 0) + amount)
+  }
+
+  /** What the storage has of all processes. What this one has added a moment ago may not be in it yet. */
+  learn(all: readonly KeySpending[]): void {
+    for (const { upstream, key, per, from, spent } of all) {
+      const id = `${upstream}/${key} ${per} ${from}`
+      this.#spent.set(id, Math.max(spent, this.#spent.get(id) ?? 0))
+    }
+  }
+
+  /** What is spent of its budget now. */
+  spentOf({ id, budget }: VendorKey): Micros {
+    return budget ? this.#spentIn(id, budget.per) : 0
+  }
+
+  #spentIn(id: string, per: BudgetPeriod): Micros {
+    return this.#spent.get(`${id} ${per} ${beginOf(per, this.#clock.now())}`) ?? 0
+  }
+}
+
+/** When a period began, in milliseconds since the epoch; 0 for all of a key's life. */
+function beginOf(per: BudgetPeriod, at: number): number {
+  return per === 'total' ? 0 : spellsAt(at, 'UTC')[per]
+}

@@ -1,0 +1,218 @@
+import type { Clock, KeyReason, KeyStanding, VendorKey } from '../../kit/index.ts'
+import type { Judgement } from './judge.ts'
+
+const minuteMs = 60_000
+/** A limited key is left alone for so long where its vendor names no time; twice as long each time after. */
+const coolMs = 15_000
+const coolMaxMs = 5 * minuteMs
+/** No vendor's word keeps a key away for longer. */
+const waitMaxMs = 60 * minuteMs
+/** A key is asked no more for a model that it does not serve, while another one does. */
+const modelMs = 10 * minuteMs
+/** When a key that was refused is looked after, for free: after so long, and then every hour. */
+const probeMs = [1, 5, 15, 60].map(minutes => minutes * minuteMs)
+/** When one request tries a key that had no credit, or that no look could prove. */
+const trialMs = 30 * minuteMs
+
+/** How a key may be asked now. `trial`: by one request, which decides. */
+export type Admission =
+  | { readonly kind: 'open' | 'trial' }
+  | { readonly kind: 'shut'; readonly reason: KeyReason; readonly waitMs: number | null }
+
+type Parts = {
+  readonly clock: Pick<Clock, 'now'>
+  /** A key's standing has changed; called at once. */
+  readonly onChange: (standing: KeyStanding, before: KeyStanding | undefined) => void
+}
+
+const open: Admission = { kind: 'open' }
+const trial: Admission = { kind: 'trial' }
+
+/** How every key stands: active, cooling until some time, or suspended for a reason; as a whole, and for single models. */
+export class KeyStates {
+  readonly #clock: Parts['clock']
+  readonly #onChange: Parts['onChange']
+  readonly #standings = new Map<string, KeyStanding>()
+
+  constructor({ clock, onChange }: Parts) {
+    this.#clock = clock
+    this.#onChange = onChange
+  }
+
+  admission(key: VendorKey, model: string): Admission {
+    if (this.#standings.size === 0) return open
+    const whole = this.#admissionOf(this.#find(key, ''))
+    return whole.kind === 'open' ? this.#admissionOf(this.#find(key, model)) : whole
+  }
+
+  #admissionOf(standing: KeyStanding | undefined): Admission {
+    if (!standing || standing.state === 'active') return open
+    const { state, reason, until } = standing
+    const waitMs = until === null ? null : until - this.#clock.now()
+    if (waitMs !== null && waitMs <= 0) {
+      if (state === 'cooling') return open
+      if (reason === 'no_credit' || (reason === 'invalid' && standing.tries > probeMs.length)) return trial
+    }
+    return { kind: 'shut', reason: reason ?? 'operator', waitMs: state === 'cooling' ? waitMs : null }
+  }
+
+  /** One request tries the key: until it has ended, no other does. */
+  tries(key: VendorKey): void {
+    const standing = this.#find(key, '')
+    if (standing) this.#put({ ...standing, until: this.#clock.now() + trialMs })
+  }
+
+  /** A request was answered that this key was asked with. Those that began before it was refused prove nothing. */
+  succeeded(key: VendorKey, model: string, wasTrial: boolean): void {
+    if (this.#standings.size === 0) return
+    for (const one of ['', model]) {
+      const standing = this.#find(key, one)
+      if (!standing || standing.state === 'active' || standing.reason === 'operator') continue
+      const isOver = standing.state === 'cooling' && this.#admissionOf(standing).kind === 'open'
+      if (isOver || (wasTrial && one === '')) this.#resume(standing)
+    }
+  }
+
+  /** What a refusal says of the key. @returns whether it is suspended for it, and was not before */
+  refused(key: VendorKey, { key: effect, code, retryAfterMs }: Judgement): boolean {
+    if (effect === 'none' || effect === 'model') return false
+    const before = this.#find(key, '')
+    // What somebody has suspended stays so.
+    if (before?.state === 'suspended' && before.reason === 'operator') return false
+    const now = this.#clock.now()
+    if (effect === 'cooling') {
+      if (before?.state === 'suspended') return false
+      // Requests that were under way together are limited once.
+      const isAgain = before?.state === 'cooling' && (before.until ?? 0) <= now
+      const isSame = before?.state === 'cooling' && !isAgain
+      const tries = isSame ? before.tries : isAgain ? before.tries + 1 : 1
+      const forMs = Math.min(
+        retryAfterMs ?? coolMs * 2 ** Math.min(tries - 1, 10),
+        retryAfterMs ? waitMaxMs : coolMaxMs,
+      )
+      const until = isSame ? Math.max(before.until ?? 0, now + forMs) : now + forMs
+      this.#put({ ...blank(key), state: 'cooling', reason: 'limited', code, since: now, until, tries, changedAt: now })
+      return false
+    }
+    const isNew = before?.state !== 'suspended'
+    const firstMs = effect === 'invalid' ? (probeMs[0] as number) : trialMs
+    if (isNew || before.reason !== effect)
+      this.#put({
+        ...blank(key),
+        state: 'suspended',
+        reason: effect,
+        code,
+        since: now,
+        until: now + firstMs,
+        tries: 1,
+        changedAt: now,
+      })
+    return isNew
+  }
+
+  /** It was refused a model that another key of the same upstream is served in the same request. */
+  modelRefused(key: VendorKey, model: string, code: string): void {
+    const now = this.#clock.now()
+    const until = now + modelMs
+    this.#put({
+      ...blank(key),
+      model,
+      state: 'cooling',
+      reason: 'model',
+      code,
+      since: now,
+      until,
+      tries: 1,
+      changedAt: now,
+    })
+  }
+
+  /** A person's word. */
+  suspend(key: VendorKey): void {
+    const now = this.#clock.now()
+    const word = { state: 'suspended', reason: 'operator', code: null, since: now, until: null } as const
+    this.#put({ ...blank(key), ...word, tries: 0, changedAt: now })
+  }
+
+  resume(key: VendorKey): void {
+    for (const standing of this.of(key)) this.#resume(standing)
+  }
+
+  /** Whether a free look is due. */
+  isDue(key: VendorKey): boolean {
+    const standing = this.#find(key, '')
+    return standing?.reason === 'invalid' && standing.until !== null && standing.until <= this.#clock.now()
+  }
+
+  /** A free look has shown nothing better: the next one comes later. */
+  stays(key: VendorKey): void {
+    const standing = this.#find(key, '')
+    if (!standing || standing.state !== 'suspended' || standing.reason !== 'invalid') return
+    const forMs = probeMs[Math.min(standing.tries, probeMs.length - 1)] as number
+    const now = this.#clock.now()
+    this.#put({ ...standing, until: now + forMs, tries: Math.min(standing.tries + 1, probeMs.length), changedAt: now })
+  }
+
+  /** A free look could not tell, because the path is not there: one request tries it, after a while. */
+  cannotTell(key: VendorKey): void {
+    const standing = this.#find(key, '')
+    if (!standing || standing.state !== 'suspended' || standing.reason !== 'invalid') return
+    const now = this.#clock.now()
+    this.#put({ ...standing, until: now + trialMs, tries: probeMs.length + 1, changedAt: now })
+  }
+
+  /** The standings of a key that are not plainly active. */
+  of(key: VendorKey): readonly KeyStanding[] {
+    return [...this.#standings.values()].flatMap(one =>
+      one.upstream === key.upstream.name && one.key === key.name && one.state !== 'active'
+        ? (this.#find(key, one.model) ?? [])
+        : [],
+    )
+  }
+
+  /** What others have found, or an earlier run has: the later word counts. */
+  learn(standing: KeyStanding): void {
+    const id = idOf(standing)
+    const known = this.#standings.get(id)
+    if (known && known.changedAt >= standing.changedAt) return
+    if (!known && standing.state === 'active') return
+    this.#standings.set(id, standing)
+  }
+
+  #find(key: VendorKey, model: string): KeyStanding | undefined {
+    const standing = this.#standings.get(`${key.id} ${model}`)
+    // A changed secret is another key; an operator's word is of the name.
+    if (!standing || (standing.hash !== key.hash && standing.reason !== 'operator')) return undefined
+    const ahead = standing.since - this.#clock.now()
+    if (ahead <= 0) return standing
+    // The clock was set back: what was to come is as far away as it was.
+    const until = standing.until === null ? null : standing.until - ahead
+    const moved = { ...standing, since: standing.since - ahead, until }
+    this.#standings.set(`${key.id} ${model}`, moved)
+    return moved
+  }
+
+  #resume(standing: KeyStanding): void {
+    const now = this.#clock.now()
+    const plain = { state: 'active', reason: null, code: null, until: null, tries: 0 } as const
+    this.#put({ ...standing, ...plain, since: now, changedAt: now })
+  }
+
+  #put(given: KeyStanding): void {
+    const id = idOf(given)
+    const before = this.#standings.get(id)
+    // Later than what it replaces, whatever the clock says.
+    const changedAt = Math.max(this.#clock.now(), (before?.changedAt ?? 0) + 1)
+    const standing = { ...given, changedAt }
+    this.#standings.set(id, standing)
+    this.#onChange(standing, before)
+  }
+}
+
+function blank(key: VendorKey) {
+  return { upstream: key.upstream.name, key: key.name, model: '', hash: key.hash }
+}
+
+function idOf({ upstream, key, model }: Pick<KeyStanding, 'upstream' | 'key' | 'model'>): string {
+  return `${upstream}/${key} ${model}`
+}

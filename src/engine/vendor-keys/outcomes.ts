@@ -1,0 +1,141 @@
+import type { OutcomeRow } from '../../kit/index.ts'
+
+/**
+ * What refusals mean, for all vendors alike: the first row that fits says it. What fits none is the caller's. Only status
+ * and machine-readable words count: what a message says, a caller may have said first.
+ */
+export const outcomes: readonly OutcomeRow[] = [
+  // Too much in flight, or a budget that renews: it says how long to wait.
+  { status: [402, 403], when: 'wait', class: 'not_sold', key: 'cooling' },
+  {
+    status: [400, 401, 403],
+    codes: [
+      'invalid_api_key',
+      'API_KEY_INVALID',
+      'INVALID_API_KEY',
+      'InvalidApiKey',
+      'API_KEY_EXPIRED',
+      'API_KEY_SERVICE_BLOCKED',
+      'API_KEY_IP_ADDRESS_BLOCKED',
+      'API_KEY_HTTP_REFERRER_BLOCKED',
+      'CONSUMER_INVALID',
+      'CONSUMER_SUSPENDED',
+      'ACCOUNT_STATE_INVALID',
+      'ACCESS_TOKEN_EXPIRED',
+      'authentication_error',
+      'invalid_authentication',
+      'invalid_authentication_error',
+      'account_deactivated',
+      'account_disabled',
+      'organization_deactivated',
+      'organization_disabled',
+      'key_revoked',
+      'api_key_revoked',
+      'InvalidClientTokenId',
+      'UnrecognizedClientException',
+      'ExpiredTokenException',
+    ],
+    class: 'not_sold',
+    key: 'invalid',
+  },
+  {
+    status: [400, 402, 403, 429],
+    codes: [
+      'insufficient_quota',
+      'insufficient_credits',
+      'insufficient_balance',
+      'insufficient_funds',
+      'InsufficientBalance',
+      'credit_balance_exhausted',
+      'credit_balance_too_low',
+      'billing_error',
+      'billing_not_active',
+      'billing_hard_limit_reached',
+      'enforced_spend_limit_reached',
+      'exceeded_current_quota_error',
+      'spend_limit_exceeded',
+      'BILLING_BALANCE_NOT_ENOUGH',
+      'BILLING_DISABLED',
+      'Arrearage',
+    ],
+    class: 'not_sold',
+    key: 'no_credit',
+  },
+  { status: [401], class: 'not_sold', key: 'invalid' },
+  { status: [402], class: 'not_sold', key: 'no_credit' },
+  // A body of a caller may bring these about too: they count for the key only where another one is served.
+  {
+    status: [403, 404],
+    codes: [
+      'model_not_found',
+      'model_not_allowed',
+      'model_not_available',
+      'not_found_error',
+      'NOT_FOUND',
+      'permission_error',
+      'permission_denied',
+      'PERMISSION_DENIED',
+      'AccessDeniedException',
+      'access_denied',
+      'ModelNotOpen',
+    ],
+    class: 'not_sold',
+    key: 'model',
+  },
+  { status: [429], class: 'not_sold', key: 'cooling' },
+  { status: [503, 529], when: 'code', class: 'not_sold', key: 'none' },
+  { status: [408, 409, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529], class: 'unknown', key: 'none' },
+]
+
+/** Of answers whose status is a success, and that hold an error alone: what they say of a key is told by these words too. */
+export const limitCodes: readonly string[] = [
+  'rate_limit_exceeded',
+  'rate_limit_error',
+  'rate_limited',
+  'too_many_requests',
+  'RESOURCE_EXHAUSTED',
+  'Throttling',
+  'ThrottlingException',
+]
+
+/** Where machine-readable words stand. */
+export const usualPlaces: readonly string[] = [
+  'error.code',
+  'error.type',
+  'error.status',
+  'error.reason',
+  'error.error_code',
+  'error.details.reason',
+  'error.details.code',
+  'error.details.error_code',
+  'error.metadata.error_code',
+  'error',
+  'errors.code',
+  'detail.code',
+  'detail.status',
+  'code',
+  'reason',
+  'type',
+  'error_code',
+  'status',
+  '__type',
+]
+
+/** Members that may stand beside an error and are no answer, in the order in which an answer may begin with them. */
+export const besideErrors: ReadonlySet<string> = new Set([
+  'error',
+  'type',
+  'code',
+  'status',
+  'message',
+  'success',
+  'id',
+  'object',
+  'created',
+  'model',
+  'provider',
+  'request_id',
+  'requestId',
+  'user_id',
+  'timestamp',
+])

@@ -1,0 +1,145 @@
+import type { Clock, EventStore, FeedEvent, Log, Retry, WebhookPlan } from '../kit/index.ts'
+import { Mailer } from './mail.ts'
+import { failed, Poster, type Sent } from './post.ts'
+import { nextTryAt } from './schedule.ts'
+import { signedHeaders } from './sign.ts'
+import { slackBody, standardBody } from './write-body.ts'
+
+/** Events of one turn. */
+const batchMax = 64
+/** Events that one receiver is told at once. */
+const atOnceMax = 8
+/** Events that wait to be told again: with so many of them the receiver is taken to be away, and no new one is tried. */
+export const waitingMax = 50
+
+export type CourierParts = {
+  readonly events: EventStore
+  readonly clock: Clock
+  readonly log: Log
+  /** Told of each try. */
+  tried(this: void, webhook: string, how: 'arrived' | 'failed' | 'given_up'): void
+}
+
+/** What became of the events of one turn. */
+type Round = { readonly arrived: string[]; readonly retries: Retry[]; hasArrived: boolean }
+
+/**
+ * Tells one receiver: what it has not been told yet, in order, and again what did not arrive. How far it has been told is
+ * written after it was told, so that an event may come twice and none is left out.
+ */
+export class Courier {
+  readonly #parts: CourierParts
+  readonly #poster: Poster
+  readonly #mailer: Mailer
+  readonly #stop = new AbortController()
+  #isOurs = false
+  #isAway = false
+
+  constructor(parts: CourierParts) {
+    this.#parts = parts
+    this.#poster = new Poster(parts.clock)
+    this.#mailer = new Mailer(parts.clock)
+  }
+
+  close(): void {
+    this.#stop.abort()
+    this.#poster.close()
+  }
+
+  /** @returns whether there is more to tell now. @throws StorageError */
+  async turn(receiver: WebhookPlan): Promise<boolean> {
+    const { events } = this.#parts
+    const { name, kinds } = receiver
+    this.#isOurs ||= (await events.webhooks.claim(name)) !== null
+    if (!this.#isOurs) return false
+
+    const round: Round = { arrived: [], retries: [], hasArrived: false }
+    const { due, waiting, through: from } = await events.webhooks.due(name, batchMax)
+    if (from === null) return false
+    await this.#tellDue(receiver, due, round)
+    this.#isAway ||= waiting >= waitingMax
+    let through = from
+    let isOver = true
+    if (waiting < waitingMax) {
+      const page = await events.page({ after: from, limit: batchMax, kinds })
+      const told = await this.#tellInOrder(receiver, page.events, round)
+      // One that is away is told the rest later.
+      isOver = page.isOver || told < page.events.length
+      through = told < page.events.length ? (page.events[told - 1]?.id ?? from) : page.next
+    }
+    if (this.#stop.signal.aborted) return false
+    await this.#keep(name, from, through, round)
+    return !isOver
+  }
+
+  async #keep(webhook: string, from: string, through: string, { arrived, retries, hasArrived }: Round): Promise<void> {
+    if (through === from && arrived.length === 0 && retries.length === 0) return
+    const isBack = this.#isAway && hasArrived
+    const told = { webhook, from, through, arrived, retries, isBack }
+    // Somebody else tells it now, or somebody has said where to go on: the next turn asks.
+    this.#isOurs = await this.#parts.events.webhooks.keep(told)
+    if (isBack) this.#isAway = false
+  }
+
+  async #tellDue(receiver: WebhookPlan, due: readonly Retry[], round: Round): Promise<void> {
+    for (let at = 0; at < due.length; at += atOnceMax) {
+      const some = due.slice(at, at + atOnceMax)
+      await Promise.all(
+        some.map(async ({ event: id, tries }) => {
+          const event = await this.#parts.events.find(id)
+          const sent: Sent = event ? await this.#send(receiver, event) : { kind: 'arrived' }
+          if (sent.kind === 'arrived') round.arrived.push(id)
+          this.#note(receiver, id, tries, sent, round)
+        }),
+      )
+      if (this.#stop.signal.aborted || !round.hasArrived) return
+    }
+  }
+
+  /** @returns how many have been told, or are told again later; those behind have not been tried */
+  async #tellInOrder(receiver: WebhookPlan, events: readonly FeedEvent[], round: Round): Promise<number> {
+    for (let at = 0; at < events.length; at += atOnceMax) {
+      const some = events.slice(at, at + atOnceMax)
+      const sent = await Promise.all(some.map(event => this.#send(receiver, event)))
+      if (this.#stop.signal.aborted) return at
+      some.forEach(({ id }, i) => this.#note(receiver, id, 0, sent[i] as Sent, round))
+      if (sent.some(({ kind }) => kind === 'arrived')) continue
+      this.#isAway = true
+      return at + some.length
+    }
+    return events.length
+  }
+
+  #note({ name }: WebhookPlan, event: string, before: number, sent: Sent, round: Round): void {
+    if (sent.kind === 'left') return
+    if (sent.kind === 'arrived') {
+      round.hasArrived = true
+      this.#parts.tried(name, 'arrived')
+      return
+    }
+    const { clock, log, tried } = this.#parts
+    const tries = before + 1
+    const nextAt = nextTryAt(tries, clock.now(), sent.laterMs)
+    round.retries.push({ event, tries, nextAt, why: sent.why })
+    tried(name, nextAt === null ? 'given_up' : 'failed')
+    if (nextAt === null)
+      log.error({ webhook: name, event, tries, why: sent.why }, 'an event was given up: its receiver did not take it')
+  }
+
+  async #send(receiver: WebhookPlan, event: FeedEvent): Promise<Sent> {
+    const { clock } = this.#parts
+    const { signal } = this.#stop
+    try {
+      if (receiver.format === 'email') {
+        const { from = '', to = [] } = receiver
+        return await this.#mailer.send(receiver, { from, to, event }, signal)
+      }
+      if (receiver.format === 'slack') return await this.#poster.post(receiver, slackBody(event), {}, signal)
+      const body = standardBody(event)
+      const headers = signedHeaders({ id: event.id, body, now: clock.now() }, receiver.secrets)
+      return await this.#poster.post(receiver, body, headers, signal)
+    } catch (error) {
+      return failed(error instanceof Error ? error.message : String(error))
+    }
+  }
+}

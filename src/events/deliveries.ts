@@ -1,0 +1,84 @@
+import { type Clock, type EventStore, type Log, OnceAMinute, type Pending, type WebhookPlan } from '../kit/index.ts'
+import { Courier } from './courier.ts'
+
+/** How often it is looked whether something has happened. */
+export const everyMs = 2_000
+
+type Parts = {
+  readonly events: EventStore
+  readonly clock: Clock
+  readonly log: Log
+  /** Those of the configuration in use. */
+  receivers(this: void): ReadonlyMap<string, WebhookPlan> | undefined
+}
+
+type Round = { readonly courier: Courier; next: Pending | undefined; running: Promise<void> | undefined }
+
+/** What has been counted of one receiver's events. */
+export type Tries = { arrived: number; failed: number; given_up: number }
+
+/** Tells all receivers, each in its own time: a slow one keeps none of the others. */
+export class Deliveries {
+  readonly #parts: Parts
+  readonly #said: OnceAMinute
+  readonly #rounds = new Map<string, Round>()
+  readonly #tries = new Map<string, Tries>()
+  #closed = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#said = new OnceAMinute(parts.clock)
+    this.follow()
+  }
+
+  /** By receiver. */
+  get tries(): ReadonlyMap<string, Readonly<Tries>> {
+    return this.#tries
+  }
+
+  /** Begins with receivers that are new in the configuration. Those that are gone end by themselves. */
+  follow(): void {
+    const { events, clock, log, receivers } = this.#parts
+    for (const name of receivers()?.keys() ?? []) {
+      if (this.#closed || this.#rounds.has(name)) continue
+      const tries: Tries = this.#tries.get(name) ?? { arrived: 0, failed: 0, given_up: 0 }
+      this.#tries.set(name, tries)
+      const courier = new Courier({ events, clock, log, tried: (_name, how) => void tries[how]++ })
+      const round: Round = { courier, next: undefined, running: undefined }
+      this.#rounds.set(name, round)
+      this.#wait(name, round, 0)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const { courier, next } of this.#rounds.values()) {
+      next?.cancel()
+      courier.close()
+    }
+    for (const { running } of this.#rounds.values()) await running
+  }
+
+  #wait(name: string, round: Round, ms: number): void {
+    if (this.#closed) return
+    round.next = this.#parts.clock.after(ms, () => {
+      round.running = this.#turn(name, round)
+    })
+  }
+
+  async #turn(name: string, round: Round): Promise<void> {
+    const receiver = this.#parts.receivers()?.get(name)
+    if (!receiver) {
+      round.courier.close()
+      this.#rounds.delete(name)
+      return
+    }
+    let more = false
+    try {
+      more = await round.courier.turn(receiver)
+    } catch (error) {
+      if (this.#said.count(name) > 0) this.#parts.log.warn({ err: error, webhook: name }, 'events could not be told')
+    }
+    this.#wait(name, round, more ? 0 : everyMs)
+  }
+}

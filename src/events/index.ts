@@ -1,0 +1,1 @@
+export { Deliveries } from './deliveries.ts'

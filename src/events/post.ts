@@ -1,0 +1,94 @@
+import { Agent as PlainAgent, type ClientRequest, request as plainRequest } from 'node:http'
+import { Agent as TlsAgent, request as tlsRequest } from 'node:https'
+import { isIP } from 'node:net'
+import { AddressRefused, type Clock, guardedLookup, isPublicAddress, plainHost } from '../kit/index.ts'
+
+/** What became of an event on its way. `why` quotes nothing of the answer, nor of the address. */
+export type Sent =
+  | { readonly kind: 'arrived' }
+  | { readonly kind: 'failed'; readonly why: string; readonly laterMs: number }
+  /** Nobody waits for it any more. */
+  | { readonly kind: 'left' }
+
+/** What a receiver may take to answer. */
+export const answerMs = 15_000
+/** Of an answer that is read, so that the connection can be used again. */
+const answerBytesMax = 65_536
+
+export const failed = (why: string, laterMs = 0): Sent => ({ kind: 'failed', why, laterMs })
+
+/** Posts to one receiver, over connections that are kept for a while. */
+export class Poster {
+  readonly #clock: Clock
+  readonly #agents = { 'http:': new PlainAgent({ keepAlive: true }), 'https:': new TlsAgent({ keepAlive: true }) }
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  close(): void {
+    for (const agent of Object.values(this.#agents)) agent.destroy()
+  }
+
+  /** Follows nobody anywhere else: an answer other than 2xx is a failure. Never rejects. */
+  post(
+    address: { readonly url: string; readonly allowPrivate: boolean },
+    body: string,
+    headers: { readonly [header: string]: string },
+    signal: AbortSignal,
+  ): Promise<Sent> {
+    const url = new URL(address.url)
+    const host = plainHost(url)
+    if (!address.allowPrivate && isIP(host) !== 0 && !isPublicAddress(host))
+      return Promise.resolve(failed(`${host} is no place of the open internet`))
+    return new Promise(resolve => {
+      const isTls = url.protocol === 'https:'
+      const request = (isTls ? tlsRequest : plainRequest)(url, {
+        method: 'POST',
+        agent: this.#agents[isTls ? 'https:' : 'http:'],
+        ...(!address.allowPrivate && { lookup: guardedLookup() }),
+        headers: { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+      })
+      this.#follow(request, signal, resolve)
+      request.end(body)
+    })
+  }
+
+  #follow(request: ClientRequest, signal: AbortSignal, resolve: (sent: Sent) => void): void {
+    const late = this.#clock.after(answerMs, () => end(failed(`no answer in ${answerMs / 1_000} s`)))
+    const leave = (): void => end({ kind: 'left' })
+    const end = (sent: Sent): void => {
+      late.cancel()
+      signal.removeEventListener('abort', leave)
+      if (sent.kind !== 'arrived') request.destroy()
+      resolve(sent)
+    }
+    signal.addEventListener('abort', leave)
+    if (signal.aborted) leave()
+    request.on('error', error => end(failed(reasonOf(error))))
+    request.on('response', response => {
+      const { statusCode: status = 0, headers } = response
+      let bytes = 0
+      response.on('data', (piece: Buffer) => {
+        bytes += piece.length
+        if (bytes > answerBytesMax) response.destroy()
+      })
+      response.on('error', () => undefined)
+      const isTaken = status >= 200 && status < 300
+      end(isTaken ? { kind: 'arrived' } : failed(`status ${status}`, laterMs(status, headers['retry-after'])))
+    })
+  }
+}
+
+/** Of those who have too much to do. */
+function laterMs(status: number, retryAfter: string | undefined): number {
+  const seconds = Number(retryAfter)
+  return (status === 429 || status === 503) && Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : 0
+}
+
+/** The code alone: messages have addresses in them. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AddressRefused) return 'its name leads to no place of the open internet'
+  const code = (error as { readonly code?: unknown } | null)?.code
+  return typeof code === 'string' ? `it could not be reached (${code})` : 'it could not be reached'
+}

@@ -1,0 +1,37 @@
+import { describeEvent, type EventData, type FeedEvent } from '../kit/index.ts'
+
+/** Standard Webhooks asks for less than 20 kB. */
+const bodyBytesMax = 20_000
+const valueCharsMax = 500
+const textCharsMax = 2_000
+
+/** What is posted to a receiver of Standard Webhooks. */
+export function standardBody({ kind, at, data }: FeedEvent): string {
+  const write = (data: EventData): string => JSON.stringify({ type: kind, timestamp: new Date(at).toISOString(), data })
+  const body = write(data)
+  return Buffer.byteLength(body) <= bodyBytesMax ? body : write(shorten(data))
+}
+
+/** Of what is too long the plain members, shortened. */
+function shorten(data: EventData): EventData {
+  const plain = Object.entries(data).filter(([, value]) => typeof value !== 'object' || value === null)
+  const short = plain
+    .slice(0, 20)
+    .map(([name, value]) => [name, typeof value === 'string' ? value.slice(0, valueCharsMax) : value] as const)
+  return { ...Object.fromEntries(short), truncated: true }
+}
+
+const entities: { readonly [sign: string]: string } = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
+
+/** What Slack takes: a text whose names cannot be taken for links or for people to call. */
+export function slackBody(event: FeedEvent): string {
+  const said = plainText(event).replace(/[&<>]/g, sign => entities[sign] ?? sign)
+  return JSON.stringify({ text: `*${event.kind}*  ${said}` })
+}
+
+/** One line without signs that nobody sees. */
+export function plainText(event: FeedEvent): string {
+  return describeEvent(event)
+    .replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
+    .slice(0, textCharsMax)
+}

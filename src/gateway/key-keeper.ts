@@ -1,0 +1,131 @@
+import type { Engine } from '../engine/index.ts'
+import type { Clock, KeyStanding, Log, Plan, Storage, VendorKey } from '../kit/index.ts'
+
+/** How often it is looked what other processes have found, and which keys are to be tried. */
+const everyMs = 5_000
+/** What cannot be written is kept, and written later; the latest of each key. */
+const keptMax = 10_000
+
+type Parts = {
+  readonly store: Storage['vendorKeys']
+  readonly engine: () => Pick<Engine, 'vendorKeys' | 'probe' | 'running'>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/**
+ * Keeps how the keys of upstreams stand: what this process finds is written down, what others have found is learnt, and
+ * keys that were refused are tried for free. With no upstream that has keys it does nothing.
+ */
+export class KeyKeeper {
+  readonly #parts: Parts
+  /** Standings that are not written yet, by what they are of. */
+  readonly #unwritten = new Map<string, KeyStanding>()
+  readonly #spent: { readonly upstream: string; readonly key: string; readonly amount: number; readonly at: number }[] =
+    []
+  #writing: Promise<void> | undefined
+  #looking: Promise<void> | undefined
+  #watch: { cancel(): void } | undefined
+  #isOver = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Learns what is known of keys, before the first request. */
+  async start(): Promise<void> {
+    this.#watch = this.#parts.clock.every(everyMs, () => void this.look())
+    await this.#learn()
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true
+    this.#watch?.cancel()
+    await this.#looking
+    await this.#write()
+  }
+
+  /** A standing has changed here. */
+  readonly changed = (standing: KeyStanding, before: KeyStanding | undefined): void => {
+    const { upstream, key, model, state, reason, code } = standing
+    if (state === 'active' && before?.state === 'suspended')
+      this.#parts.log.info({ upstream, key, was: before.reason }, "an upstream's key is asked again")
+    if (state === 'cooling') this.#parts.log.warn({ upstream, key, model, reason, answer: code }, 'a key is left alone')
+    if (this.#unwritten.size < keptMax) this.#unwritten.set(`${upstream}/${key} ${model}`, standing)
+    void this.#write()
+  }
+
+  /** Something was charged for what was asked with a key that has a budget. */
+  spent({ upstream: { name: upstream }, name: key }: VendorKey, amount: number): void {
+    if (this.#spent.length < keptMax) this.#spent.push({ upstream, key, amount, at: this.#parts.clock.now() })
+    void this.#write()
+  }
+
+  /** Writes what is not written; what fails stays, and is tried again. Never rejects. */
+  #write(): Promise<void> {
+    return (this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = undefined
+    }))
+  }
+
+  async #writeAll(): Promise<void> {
+    const { store, log } = this.#parts
+    try {
+      for (const [id, standing] of this.#unwritten) {
+        await store.put(standing)
+        if (this.#unwritten.get(id) === standing) this.#unwritten.delete(id)
+      }
+      for (let one = this.#spent[0]; one; one = this.#spent[0]) {
+        await store.spend(one)
+        this.#spent.shift()
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'how the keys of upstreams stand could not be written; it is tried again')
+    }
+  }
+
+  /** Learns, writes what could not be written, and tries the keys that are due. */
+  look(): Promise<void> {
+    return (this.#looking ??= this.#lookOnce().finally(() => {
+      this.#looking = undefined
+    }))
+  }
+
+  get #keys(): readonly VendorKey[] {
+    return keysOf(this.#parts.engine().running.plan)
+  }
+
+  async #lookOnce(): Promise<void> {
+    if (this.#keys.length === 0) return
+    await this.#write()
+    await this.#learn()
+    const { states } = this.#parts.engine().vendorKeys
+    for (const key of this.#keys) if (!this.#isOver && states.isDue(key)) await this.#try(key)
+  }
+
+  async #learn(): Promise<void> {
+    if (this.#keys.length === 0) return
+    const { store, log, engine } = this.#parts
+    const { states, budgets } = engine().vendorKeys
+    try {
+      for (const standing of await store.list()) states.learn(standing)
+      if (this.#keys.some(key => key.budget)) budgets.learn(await store.spent())
+    } catch (error) {
+      log.warn({ err: error }, 'how the keys of upstreams stand could not be read')
+    }
+  }
+
+  async #try(key: VendorKey): Promise<void> {
+    const { engine } = this.#parts
+    const { states } = engine().vendorKeys
+    const found = await engine().probe(key)
+    if (found.kind === 'good') states.resume(key)
+    else if (found.kind === 'unclear') states.cannotTell(key)
+    else states.stays(key)
+  }
+}
+
+/** All keys of all upstreams. */
+export function keysOf({ upstreams }: Plan): readonly VendorKey[] {
+  return [...upstreams.values()].flatMap(({ keys = [] }) => keys)
+}

@@ -1,0 +1,66 @@
+import type { Deliveries } from '../events/index.ts'
+import type { Clock, Log, Plan, Storage } from '../kit/index.ts'
+import { labelledGauge, type Metrics, type Snapshot } from '../observe/index.ts'
+import type { Reloaded } from './reloads.ts'
+
+/** Of what a reload changed, or was refused for. */
+const toldMax = 20
+const lineCharsMax = 300
+
+type Parts = {
+  readonly storage: Pick<Storage, 'events' | 'ledger'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Pick<Metrics, 'add'>
+  receivers(this: void): Plan['webhooks']
+}
+
+/** Tells the receivers of the configuration what happens. What does it is loaded where there is one. */
+export class News {
+  readonly #parts: Parts
+  #deliveries: Promise<Deliveries> | undefined
+  #isClosed = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.follow()
+  }
+
+  /** The configuration is another one. */
+  follow(): void {
+    if (this.#isClosed || !this.#parts.receivers()) return
+    if (this.#deliveries) void this.#deliveries.then(deliveries => deliveries.follow())
+    else this.#deliveries = this.#start()
+  }
+
+  /** Of several gateways that take the same over each tells it, and it stands there once. */
+  reloaded({ kind, told, ...rest }: Reloaded): void {
+    const lines = told.slice(0, toldMax).map(line => line.slice(0, lineCharsMax))
+    const named = kind === 'config.applied' ? { changes: lines } : { findings: lines }
+    const { storage, log } = this.#parts
+    const written = async (): Promise<void> =>
+      storage.events.tellNew({ kind, data: { ...rest, ...named, count: told.length } })
+    written().catch((error: unknown) => log.warn({ err: error }, `${kind} could not be told`))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await (await this.#deliveries)?.close()
+  }
+
+  async #start(): Promise<Deliveries> {
+    const { storage, clock, log, metrics, receivers } = this.#parts
+    const { Deliveries } = await import('../events/index.ts')
+    const deliveries = new Deliveries({ events: storage.events, clock, log, receivers })
+    metrics.add(() => [snapshotOf(deliveries)])
+    return deliveries
+  }
+}
+
+function snapshotOf({ tries }: Deliveries): Snapshot {
+  const values = [...tries].flatMap(([webhook, counts]) =>
+    Object.entries(counts).map(([result, value]) => ({ labels: { webhook, result }, value })),
+  )
+  const help = 'Events that a webhook was sent, by what became of them.'
+  return { ...labelledGauge('tollgate_webhook_events_total', help, 'sum', values), type: 'counter' }
+}

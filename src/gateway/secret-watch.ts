@@ -1,0 +1,94 @@
+import { stat } from 'node:fs/promises'
+import { markSecretFile } from '../config/index.ts'
+import type { Clock, Log, Plan } from '../kit/index.ts'
+
+const lookMs = 2_000
+const restMs = 100
+
+export type SecretWatchParts = {
+  readonly plan: () => Plan
+  /** Reads the configuration again, its secrets among it. */
+  readonly reload: () => Promise<unknown>
+  readonly log: Pick<Log, 'info' | 'warn'>
+  readonly clock: Clock
+  /** How often the files are looked at, in milliseconds; 2 s by default. */
+  readonly lookMs?: number
+}
+
+/**
+ * Takes over what is written into the files of `${file:…}`. They are looked at and not watched: those who put secrets into
+ * place swap links and folders above them, rename, or truncate and write. A file that is missing or empty is told of once,
+ * and what was read from it stays in use.
+ */
+export class SecretWatch {
+  readonly #parts: SecretWatchParts
+  readonly #lookMs: number
+  /** When each file was last changed, and which it was, so that only what moved is read. */
+  readonly #seen = new Map<string, string>()
+  /** Files that could not be used when they were last looked at. */
+  readonly #unfit = new Set<string>()
+  #closed = false
+
+  constructor(parts: SecretWatchParts) {
+    this.#parts = parts
+    this.#lookMs = parts.lookMs ?? lookMs
+    this.#later()
+  }
+
+  close(): void {
+    this.#closed = true
+  }
+
+  #later(): void {
+    if (this.#closed) return
+    this.#parts.clock.after(this.#lookMs, () => void this.look().finally(() => this.#later()))
+  }
+
+  /** Looks at once. */
+  async look(): Promise<void> {
+    const inUse = this.#parts.plan().secretFiles
+    for (const path of this.#seen.keys()) if (!inUse.has(path)) this.#seen.delete(path)
+    let isNew = false
+    for (const [path, mark] of inUse) {
+      if (!(await this.#moved(path))) continue
+      // Whoever writes it may be in the middle of it.
+      do await new Promise<void>(resolve => void this.#parts.clock.after(restMs, resolve))
+      while (await this.#moved(path))
+      isNew = (await this.#isNew(path, mark)) || isNew
+    }
+    if (!isNew || this.#closed) return
+    try {
+      await this.#parts.reload()
+    } catch {
+      // Told by whoever reloads; the next change is another chance.
+    }
+  }
+
+  /** Whether the file is another than at the last look, or was written since. */
+  async #moved(path: string): Promise<boolean> {
+    const now = await stat(path, { bigint: true }).then(
+      ({ dev, ino, size, mtimeNs, ctimeNs }) => [dev, ino, size, mtimeNs, ctimeNs].join(' '),
+      () => 'missing',
+    )
+    const moved = this.#seen.get(path) !== now
+    this.#seen.set(path, now)
+    return moved
+  }
+
+  async #isNew(path: string, mark: string): Promise<boolean> {
+    const found = await markSecretFile(path)
+    const { log } = this.#parts
+    if ('reason' in found) {
+      if (mark !== '' && !this.#unfit.has(path)) {
+        const { reason } = found
+        log.warn({ file: path, reason }, 'a file of a secret cannot be used; what was read from it stays in use')
+        this.#unfit.add(path)
+      }
+      return false
+    }
+    const isBack = this.#unfit.delete(path)
+    if (isBack && found.mark === mark) log.info({ file: path }, 'a file of a secret is there again, as it was')
+    // What else had changed meanwhile may have been refused for it.
+    return isBack || found.mark !== mark
+  }
+}

@@ -1,0 +1,61 @@
+import { budgetUsed, renewalAt } from './budget.ts'
+import { budgetOfUser, type Level, levelsOf, type LevelSums } from './levels.ts'
+import type { Plan } from './plan.ts'
+import type { BudgetStanding } from './shapes/budget.ts'
+import type { Key } from './shapes/key.ts'
+import type { User } from './shapes/user.ts'
+
+/** What standings are made of. `plan`: of the configuration that counts now. */
+type Books = {
+  readonly plan: Pick<Plan, 'groups' | 'timeZone'>
+  readonly sums: readonly LevelSums[]
+  readonly now: number
+}
+
+/** Where every budget stands that somebody has, groups first; those without one are left out. */
+export function standBudgets(
+  from: Books & { readonly users: readonly User[]; readonly keys: readonly Key[] },
+): readonly BudgetStanding[] {
+  const { plan, users, keys } = from
+  const stand = standFrom(from)
+  return [
+    ...[...plan.groups.values()].flatMap(({ name, budget }) =>
+      budget ? [stand({ kind: 'group', name, ...budget })] : [],
+    ),
+    ...users.flatMap(({ name, group, balance, ...user }) => {
+      const budget = budgetOfUser(user, plan.groups.get(group))
+      const paidIn = balance === null ? [] : [stand({ kind: 'balance', name, amount: balance, per: 'total' })]
+      return budget ? [stand({ kind: 'user', name, ...budget }), ...paidIn] : paidIn
+    }),
+    ...keys.flatMap(key => (key.status === 'revoked' ? [] : standKey(from, key))),
+  ]
+}
+
+/** Of the budgets that bound a key, where the one stands that has the least left. */
+export function tightestOf(from: Books, key: Key): BudgetStanding | undefined {
+  const group = from.plan.groups.get(key.group ?? key.userGroup)
+  const above = group ? levelsOf({ key, group }).map(standFrom(from)) : []
+  return [...standKey(from, key), ...above].toSorted((a, b) => a.left - b.left)[0]
+}
+
+function standFrom({ plan, sums, now }: Books): (level: Level) => BudgetStanding {
+  const known = new Map(sums.map(one => [`${one.kind} ${one.name}`, one]))
+  return ({ kind, name, amount, per }) => {
+    const found = known.get(`${kind} ${name}`)
+    const [spent, held] = [found?.spent[per] ?? 0, found?.held ?? 0]
+    const renews = renewalAt(per, now, plan.timeZone)
+    return standing({ level: kind, name, user: kind === 'group' ? null : name, amount, per, spent, held, renews })
+  }
+}
+
+function standKey({ plan, now }: Books, key: Key): readonly BudgetStanding[] {
+  const { id, user, budget, budgetPeriod: per, held } = key
+  if (budget === null) return []
+  const spent = budgetUsed(key, now, plan.timeZone)
+  const renews = renewalAt(per, now, plan.timeZone)
+  return [standing({ level: 'key', name: id, user, amount: budget, per, spent, held, renews })]
+}
+
+function standing(known: Omit<BudgetStanding, 'left'>): BudgetStanding {
+  return { ...known, left: Math.max(0, known.amount - known.spent - known.held) }
+}

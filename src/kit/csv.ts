@@ -1,0 +1,12 @@
+/** One line of a table for spreadsheets (RFC 4180), without its end. */
+export function csvLine(cells: readonly (string | number | null | undefined)[]): string {
+  return cells.map(csvCell).join(',')
+}
+
+/** What begins like a formula is told to be none: it may hold words that people chose. Spreadsheets of the East read wide signs too. */
+function csvCell(value: string | number | null | undefined): string {
+  if (value === null || value === undefined) return ''
+  if (typeof value === 'number') return String(value)
+  const inert = /^[=+\-@＝＋－＠\t\r\n]/.test(value) ? `'${value}` : value
+  return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert
+}

@@ -1,0 +1,37 @@
+import type { EventData, FeedEvent } from './events.ts'
+
+/** An event in one line for people, in English. What it quotes is as it came: whoever shows it takes care of its signs. */
+export function describeEvent({ kind, data }: Pick<FeedEvent, 'kind' | 'data'>): string {
+  switch (kind) {
+    case 'charge.settled':
+      return `${money(data)} was charged to ${word(data, 'user')} (${word(data, 'group')}) for ${word(data, 'model')}, request ${word(data, 'request_id')}`
+    case 'charge.refunded':
+      return `${money(data)} was given back to ${word(data, 'user')} (${word(data, 'group')}) for ${word(data, 'model')}, request ${word(data, 'request_id')}`
+    case 'key.created':
+    case 'key.changed':
+    case 'key.revoked':
+      return `key ${word(data, 'key_id')} of ${word(data, 'user')}: ${word(data, 'action')} by ${word(data, 'by')}${fields(data)}`
+    case 'user.created':
+    case 'user.changed':
+    case 'user.erased':
+      return `user ${word(data, 'user')}: ${word(data, 'action')} by ${word(data, 'by')}${fields(data)}`
+    default:
+      return Object.entries(data)
+        .filter(([, value]) => value !== null && value !== undefined)
+        .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+        .join(', ')
+  }
+}
+
+function word(data: EventData, name: string): string {
+  const value = data[name]
+  return typeof value === 'string' && value !== '' ? value : '-'
+}
+
+function money(data: EventData): string {
+  return `${word(data, 'amount')} ${word(data, 'currency')}`
+}
+
+function fields({ changed }: EventData): string {
+  return Array.isArray(changed) && changed.length > 0 ? ` (${changed.join(', ')})` : ''
+}

@@ -1,0 +1,159 @@
+import type { Awaitable } from './awaitable.ts'
+import type { Json } from './json.ts'
+
+/** What is told, by name: whoever listens chooses among these. */
+export const eventKinds = [
+  'charge.settled',
+  'charge.refunded',
+  'budget.threshold',
+  'budget.exhausted',
+  'key.created',
+  'key.changed',
+  'key.revoked',
+  'upstream.key_suspended',
+  'upstream.key_cooling',
+  'upstream.key_resumed',
+  'config.applied',
+  'config.refused',
+  'user.created',
+  'user.changed',
+  'user.erased',
+] as const
+
+/** What a receiver may name: a kind, all of a sort, or everything. */
+export const kindWords: readonly string[] = [
+  '*',
+  ...new Set(eventKinds.map(kind => `${kind.slice(0, kind.indexOf('.'))}.*`)),
+  ...eventKinds,
+]
+
+/** The kinds that such words name. */
+export function kindsOf(words: readonly string[]): readonly EventKind[] {
+  return eventKinds.filter(kind =>
+    words.some(word => word === '*' || word === kind || (word.endsWith('.*') && kind.startsWith(word.slice(0, -1)))),
+  )
+}
+
+export type EventKind = (typeof eventKinds)[number]
+
+/** What an event says, as JSON: names as in the interface (`key_id`, `user`), amounts as decimals, and never a secret. */
+export type EventData = { readonly [name: string]: Json }
+
+/** What happened, for whoever wants to be told. Charges are in the ledger already and are told from there. */
+export type NewEvent = {
+  readonly kind: Exclude<EventKind, 'charge.settled' | 'charge.refunded'>
+  /** Its `user` is whoever may see it beside those who see all. */
+  readonly data: EventData
+}
+
+/** An event that was told, by its number in the table. */
+export type ToldEvent = NewEvent & {
+  readonly id: number
+  /** Milliseconds since the epoch. */
+  readonly at: number
+}
+
+/** An event of either kind, as it is told: by whoever asks for it, or to whoever wants to be told. */
+export type FeedEvent = {
+  /** Its place in the order of all: ids sort as events were told. */
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly kind: EventKind
+  readonly data: EventData
+}
+
+/** Stands before all ids. */
+export const firstEvent = 'evt_'
+export const eventIdText = /^evt_[0-9a-v]{22}$/
+
+export type FeedQuery = {
+  /** The id of an event: those behind it. */
+  readonly after: string | null
+  readonly limit: number
+  readonly kinds?: readonly EventKind[]
+  /** Events of one user alone. */
+  readonly user?: string
+  /** Milliseconds since the epoch. */
+  readonly since?: number
+}
+
+export type FeedPage = {
+  readonly events: readonly FeedEvent[]
+  /** Where to read on: behind the last event that was looked at, whether it was asked for or not. */
+  readonly next: string
+  /** Nothing more has been told. */
+  readonly isOver: boolean
+}
+
+/** What a receiver could not be told. */
+export type Retry = {
+  readonly event: string
+  /** How often it has been tried. */
+  readonly tries: number
+  /** When it is tried again; null: it was given up. */
+  readonly nextAt: number | null
+  /** A part of a sentence, which quotes nothing of the answer. */
+  readonly why: string
+}
+
+/** What is to be told again. */
+export type Due = {
+  /** How far the receiver has been told: somebody may have said that it is to be told from an earlier place on. */
+  readonly through: string | null
+  readonly due: readonly Retry[]
+  /** How much waits, due or not. */
+  readonly waiting: number
+}
+
+/** What became of some events on their way to a receiver. */
+export type Deliveries = {
+  readonly webhook: string
+  /** How far it had been told before, and how far now. */
+  readonly from: string
+  readonly through: string
+  /** Arrived, at last. */
+  readonly arrived: readonly string[]
+  readonly retries: readonly Retry[]
+  /** Everything that waits is tried now: the receiver is back. */
+  readonly isBack: boolean
+}
+
+/** How far a receiver has been told. */
+export type WebhookState = {
+  readonly webhook: string
+  readonly through: string
+  readonly waiting: number
+  readonly givenUp: number
+}
+
+/** Who is told how far. Of several gateways one tells a receiver, as long as it has its lease. */
+export type WebhookStore = {
+  /** How far the receiver has been told, where it is this process that tells it; a new one is told what comes from now on. */
+  claim(webhook: string): Promise<{ readonly through: string } | null>
+  /** What is to be tried again now, oldest first, and how much waits in all. */
+  due(webhook: string, limit: number): Promise<Due>
+  /** False: it is no longer ours to tell, or somebody has changed how far it was told. */
+  keep(told: Deliveries): Promise<boolean>
+  /** Tells again: one event, or all behind one. False where there is no such receiver. */
+  again(webhook: string, which: { readonly id: string } | { readonly after: string }): Promise<boolean>
+  list(): Promise<readonly WebhookState[]>
+}
+
+export type EventStore = {
+  /** Outside of any other change; one that belongs to a change is told in its transaction. */
+  tell(event: NewEvent): Awaitable<void>
+  /** The same, unless the last of its sort (what stands before the dot) says the same already. */
+  tellNew(event: NewEvent): Awaitable<void>
+  /** Oldest first, those behind `id`. */
+  after(id: number, limit: number): Awaitable<readonly ToldEvent[]>
+  /**
+   * Everything that was told, charges among it, in one order; each at least once, whenever it is asked for.
+   * @throws Error for an `after` that is no event's id
+   */
+  page(query: FeedQuery): Promise<FeedPage>
+  find(id: string): Promise<FeedEvent | undefined>
+  /** Forgets what was told before `until`, some at a time, but not what one of `webhooks` has not been told yet; how many went. */
+  prune(until: number, limit: number, webhooks: readonly string[]): Promise<number>
+  readonly webhooks: WebhookStore
+}

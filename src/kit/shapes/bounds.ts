@@ -1,0 +1,81 @@
+import type { BudgetPeriod } from '../budget.ts'
+import type { Limits } from '../model.ts'
+import { formatMoney, type Micros } from '../units.ts'
+import { limitsSchema, showLimits } from './limits.ts'
+import * as schemas from './schemas.ts'
+
+/** The most that a setting may be, and who said so. */
+export type Bound<T> = { readonly to: T; readonly by: string }
+
+/** How far whoever holds a key may go: what administrators set of it, each with the one who did. Absent: as far as they like. */
+export type KeyBounds = {
+  readonly budget?: Bound<{ readonly amount: Micros; readonly per: BudgetPeriod }>
+  readonly limits?: Bound<Limits>
+  readonly models?: Bound<readonly string[]>
+  readonly ips?: Bound<readonly string[]>
+  /** Milliseconds since the epoch. */
+  readonly expiresAt?: Bound<number>
+  /** Disabled by an administrator, who alone enables it again. */
+  readonly status?: Bound<'disabled'>
+}
+
+/** Those that a user may have for every key that they make or change themselves. */
+export type UserBounds = Pick<KeyBounds, 'budget' | 'limits' | 'models' | 'ips'>
+
+function boundSchema<const S extends object>(to: S) {
+  return {
+    type: 'object',
+    additionalProperties: false,
+    required: ['to', 'by'],
+    properties: { to, by: schemas.text },
+  } as const
+}
+
+const budget = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['amount', 'per'],
+  properties: { amount: schemas.text, per: { type: 'string', enum: ['total', 'day', 'month'] } },
+} as const
+
+const ofUser = {
+  budget: boundSchema(budget),
+  limits: boundSchema(limitsSchema),
+  models: boundSchema(schemas.texts),
+  ips: boundSchema(schemas.texts),
+} as const
+
+export const userBoundsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'The most that a key of theirs may have which they make themselves, and who said so.',
+  properties: ofUser,
+} as const
+
+export const keyBoundsSchema = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'What administrators set, and its holder may lower and not raise.',
+  properties: {
+    ...ofUser,
+    expires: boundSchema(schemas.moment),
+    status: boundSchema({ type: 'string', enum: ['disabled'] } as const),
+  },
+} as const
+
+export function showUserBounds({ budget, limits, models, ips }: UserBounds) {
+  return {
+    ...(budget && { budget: { to: { amount: formatMoney(budget.to.amount), per: budget.to.per }, by: budget.by } }),
+    ...(limits && { limits: { to: showLimits(limits.to), by: limits.by } }),
+    ...(models && { models }),
+    ...(ips && { ips }),
+  }
+}
+
+export function showKeyBounds({ expiresAt, status, ...shared }: KeyBounds) {
+  return {
+    ...showUserBounds(shared),
+    ...(expiresAt && { expires: { to: new Date(expiresAt.to).toISOString(), by: expiresAt.by } }),
+    ...(status && { status }),
+  }
+}

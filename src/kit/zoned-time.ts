@@ -1,0 +1,74 @@
+const dayMs = 86_400_000
+
+/** A time as a wall clock tells it; months from 1. */
+export type WallTime = {
+  readonly year: number
+  readonly month: number
+  readonly day: number
+  readonly hour?: number
+  readonly minute?: number
+  readonly second?: number
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  let format = formats.get(zone)
+  if (!format) {
+    const two = '2-digit'
+    const parts = { year: 'numeric', month: two, day: two, hour: two, minute: two, second: two, era: 'short' } as const
+    format = new Intl.DateTimeFormat('en-US', { ...parts, timeZone: zone, hourCycle: 'h23' })
+    formats.set(zone, format)
+  }
+  return format
+}
+
+/** The zone of this machine, by its name in the tz database. */
+export function localZone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone
+}
+
+/** Whether there is a zone of this name. */
+export function isZone(name: string): boolean {
+  if (name === '') return false
+  try {
+    formatOf(name)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What a clock on the wall tells at a moment, as that moment would be were the zone UTC. */
+function wallOf(zone: string, at: number): number {
+  const told: { [part: string]: number } = {}
+  for (const { type, value } of formatOf(zone).formatToParts(at)) told[type] = Number(value)
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = told
+  return Date.UTC(year, month - 1, day, hour, minute, second) + (((at % 1000) + 1000) % 1000)
+}
+
+/** The moment of a wall clock's time: the first of two, and where clocks are put forward over it, as if they were not yet. */
+export function momentIn(zone: string, { year, month, day, hour = 0, minute = 0, second = 0 }: WallTime): number {
+  const wanted = Date.UTC(year, month - 1, day, hour, minute, second)
+  const [before, after] = [-dayMs, dayMs].map(away => wanted - (wallOf(zone, wanted + away) - (wanted + away)))
+  const told = [before, after].filter(at => at !== undefined && wallOf(zone, at) === wanted) as number[]
+  return told.length > 0 ? Math.min(...told) : (before ?? wanted)
+}
+
+/** The day of a moment. */
+export function dayIn(
+  zone: string,
+  at: number,
+): { readonly year: number; readonly month: number; readonly day: number } {
+  const wall = new Date(wallOf(zone, at))
+  return { year: wall.getUTCFullYear(), month: wall.getUTCMonth() + 1, day: wall.getUTCDate() }
+}
+
+/** `2026-11-23T10:04:24+01:00`: a moment as a wall clock tells it, with its distance from UTC. */
+export function formatIn(zone: string, at: number): string {
+  const wall = wallOf(zone, at)
+  const minutes = Math.round((wall - at) / 60_000)
+  const two = (count: number): string => String(Math.trunc(count)).padStart(2, '0')
+  const away = Math.abs(minutes)
+  return `${new Date(wall).toISOString().slice(0, 19)}${minutes < 0 ? '-' : '+'}${two(away / 60)}:${two(away % 60)}`
+}

@@ -1,0 +1,36 @@
+import { levelKinds, type LevelKind } from '../../kit/budget.ts'
+import type { Row } from '../query.ts'
+import { text } from '../rows.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
+import type { Move } from './move.ts'
+
+/** The row of an account that a bounded level is held in and tested by. */
+export const mainPart = ''
+
+/** Columns of a charge that say whose money it is. */
+export const payerColumns = 'key_id, user_name, group_name, levels'
+
+/** Beside its key: whose money is held for a charge, as its row says; one in a segment was held of nobody. */
+export function heldLevels(charge: Row): readonly LevelKind[] {
+  const told = charge['levels'] as string | null | undefined
+  return told === null || told === undefined ? [] : levelKinds.filter(kind => told.split(' ').includes(kind))
+}
+
+/** The account of a charge by its kind. */
+export function nameOf(charge: Row, kind: LevelKind): string {
+  return text(charge, kind === 'group' ? 'group_name' : 'user_name')
+}
+
+/** Where a charge is booked beside its key: its user and its group always, a balance only where it was held of one. */
+export function movesOf(
+  { part }: Pick<WriterIdentity, 'part'>,
+  charge: Row,
+  amounts: Pick<Move, 'spent' | 'day' | 'month' | 'released'>,
+): readonly Move[] {
+  const held = heldLevels(charge)
+  return levelKinds.flatMap((kind): readonly Move[] => {
+    const name = nameOf(charge, kind)
+    if (held.includes(kind)) return [{ kind, name, part: mainPart, ...amounts }]
+    return kind === 'balance' ? [] : [{ kind, name, part, ...amounts, released: 0 }]
+  })
+}

@@ -1,0 +1,88 @@
+import { levelKinds, type LevelKind } from '../../kit/budget.ts'
+import { bounds } from '../keys/spend.ts'
+import type { QueryProgram, Value } from '../query.ts'
+import type { WriterIdentity } from '../writer-identity.ts'
+
+/** Money of a user, a balance or a group. */
+export type Move = {
+  readonly kind: LevelKind
+  readonly name: string
+  /** What was spent, in all and on the day and in the month that are now; less than nothing is given back. */
+  readonly spent: number
+  readonly day: number
+  readonly month: number
+  /** What was held and is free again. */
+  readonly released: number
+  /** Where it is held and tested, or somewhere that nobody else waits for. */
+  readonly part: string
+}
+
+/** Rows of one statement; a statement costs as much as three. */
+const together = 16
+const columns = 'kind, name, part, spent, held, day_start, day_spent, month_start, month_spent'
+
+/** What was spent in a spell that an account has left before, by a clock that jumped; nothing in a new one. */
+export const spentBefore = (period: 'day' | 'month', account: string, start: string): string =>
+  `coalesce((SELECT s.spent FROM account_spell s WHERE s.kind = ${account}.kind AND s.name = ${account}.name
+    AND s.part = ${account}.part AND s.period = '${period}' AND s.start = ${start}), 0)`
+
+const booked = (period: 'day' | 'month'): string => {
+  const isNow = `account.${period}_start BETWEEN excluded.${period}_start AND ?`
+  const before = spentBefore(period, 'account', `excluded.${period}_start`)
+  return `${period}_spent = excluded.${period}_spent + CASE WHEN ${isNow} THEN account.${period}_spent ELSE ${before} END,
+    ${period}_start = CASE WHEN ${isNow} THEN account.${period}_start ELSE excluded.${period}_start END`
+}
+
+// What is released is put where what is held stands: a row that is not there yet never held anything.
+const statementOf = (rows: number): string => `INSERT INTO account (${columns}) VALUES ${Array<string>(rows)
+  .fill('(?, ?, ?, ?, ?, ?, ?, ?, ?)')
+  .join(', ')}
+  ON CONFLICT (kind, name, part) DO UPDATE SET spent = account.spent + excluded.spent, held = account.held - excluded.held,
+    ${booked('day')}, ${booked('month')}`
+const statements = new Map<number, string>()
+
+/**
+ * Books on accounts, many with a statement, in one order: two that book on the same ones do so in the same order. Keys come
+ * before accounts wherever both are written.
+ */
+export function* moveAccounts(
+  identity: Pick<WriterIdentity, 'zone'>,
+  moves: readonly Move[],
+  at: number,
+): QueryProgram<void> {
+  const sums = sumMoves(moves)
+  const [day, dayAhead, month, monthAhead] = bounds(identity, at)
+  for (let next = 0; next < sums.length; ) {
+    const left = sums.length - next
+    const many = left >= together ? together : left >= 4 ? 4 : left
+    let sql = statements.get(many)
+    if (sql === undefined) statements.set(many, (sql = statementOf(many)))
+    const params: Value[] = []
+    for (const move of sums.slice(next, next + many)) {
+      const { kind, name, part, spent, released } = move
+      params.push(kind, name, part, spent, released, day, move.day, month, move.month)
+    }
+    params.push(dayAhead, dayAhead, monthAhead, monthAhead)
+    yield { sql, params }
+    next += many
+  }
+}
+
+/** One for each row, in the order of all. */
+function sumMoves(moves: readonly Move[]): readonly Move[] {
+  const sums = new Map<string, Move>()
+  for (const move of moves) {
+    const name = `${levelKinds.indexOf(move.kind)} ${move.part} ${move.name}`
+    const sum = sums.get(name)
+    if (!sum) sums.set(name, move)
+    else
+      sums.set(name, {
+        ...sum,
+        spent: sum.spent + move.spent,
+        day: sum.day + move.day,
+        month: sum.month + move.month,
+        released: sum.released + move.released,
+      })
+  }
+  return [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, move]) => move)
+}

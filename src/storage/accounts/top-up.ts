@@ -1,0 +1,52 @@
+import { hash } from 'node:crypto'
+import type { TopUp } from '../../kit/users.ts'
+import { post } from '../ledger/entries.ts'
+import { leave, type Signed } from '../people/trail.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import { text, textOrNull, whole } from '../rows.ts'
+import type { Scribe } from '../writer-identity.ts'
+
+/** Where money comes from that is paid in. */
+export const cash = 'cash'
+export const balanceOf = (user: string): string => `balance:${user}`
+
+/**
+ * Pays in for a user: an entry of its own, and what the balance bounds from then on, in one transaction.
+ * @returns undefined when there is no such user
+ */
+export function* topUp(
+  identity: Scribe,
+  given: Signed & { readonly name: string; readonly amount: number; readonly note: string | null },
+): QueryProgram<TopUp | undefined> {
+  const { name, amount, note, by, at } = given
+  const [user] = yield ask(
+    'UPDATE "user" SET balance = coalesce(balance, 0) + ? WHERE name = ? RETURNING balance',
+    amount,
+    name,
+  )
+  if (!user) return undefined
+  const paidIn = whole(user, 'balance')
+  const id = identity.ids.next('top_', at)
+  const [debit, credit] = [cash, balanceOf(name)]
+  const entry = { chargeId: id, kind: 'topup', debit, credit, amount, actor: by, reason: note, at } as const
+  yield* post(identity, { ...entry, digest: digestTopUp(id, credit, amount) }, 'topup')
+  yield* leave(identity, { by, at }, 'user.topup', name, { paidIn: paidIn - amount }, { paidIn }, note)
+  return { id, amount, at, by, note }
+}
+
+/** What an entry vouches for. */
+export function digestTopUp(id: string, credit: string, amount: number): string {
+  return hash('sha256', JSON.stringify([id, credit, amount]), 'hex')
+}
+
+/** What was paid in for a user, newest first. */
+export function* readTopUps(name: string): QueryProgram<readonly TopUp[]> {
+  const rows = yield ask('SELECT * FROM topup WHERE credit = ? ORDER BY charge_id DESC', balanceOf(name))
+  return rows.map(row => ({
+    id: text(row, 'charge_id'),
+    amount: whole(row, 'amount'),
+    at: whole(row, 'created_at'),
+    by: text(row, 'actor'),
+    note: textOrNull(row, 'reason'),
+  }))
+}

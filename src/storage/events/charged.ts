@@ -1,0 +1,129 @@
+import type { Charge, EventData, FeedEvent, Line } from '../../kit/index.ts'
+import { formatMoney } from '../../kit/units.ts'
+import { useChargeId } from '../../kit/image-tool.ts'
+import { findCharges } from '../ledger/find.ts'
+import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
+import { text, whole } from '../rows.ts'
+import { readSegment } from '../segments/find.ts'
+import { chargeOf } from '../segments/parse.ts'
+import { endOfPiece, idOfPlace, type Place } from './place.ts'
+
+/** A piece of a chain: what stands behind `begins` up to `ends`. */
+export type Slice = { readonly place: number; readonly chain: string; readonly begins: number; readonly ends: number }
+
+/** Entries of one statement; of segments as many as have about so many charges. */
+const entriesTogether = 200
+const segmentsTogether = 32
+/** Tiers that an event tells of a charge. */
+const tiersMax = 20
+const usePart = useChargeId('')
+
+const entries = (table: 'entry' | 'reversal'): string =>
+  `SELECT position, charge_id, kind, amount, created_at FROM ${table} WHERE chain = ? AND position > ? AND position <= ?
+   AND kind <> 'void' ORDER BY position LIMIT ?`
+const nextEntries = entries('entry')
+const nextReversals = entries('reversal')
+const nextSegments = `SELECT chain, position, body FROM segment WHERE chain = ? AND position > ? AND position <= ?
+  ORDER BY position LIMIT ?`
+
+type Found = { readonly position: number; readonly events: readonly FeedEvent[] }
+
+/**
+ * The next events of charges in a piece of a chain, behind a place in it. `upto` is the position that all of them are known to.
+ * @throws Error that names a segment that cannot be read
+ */
+export function* readSlice(
+  slice: Slice,
+  after: Pick<Place, 'position' | 'index'> | undefined,
+): QueryProgram<{ readonly events: readonly FeedEvent[]; readonly upto: number }> {
+  const { chain, begins, ends } = slice
+  // Of a segment that was read in part the rest comes first.
+  const from = after ? Math.max(begins, after.index === endOfPiece.index ? after.position : after.position - 1) : begins
+  const tables = [
+    yield ask(nextEntries, chain, from, ends, entriesTogether),
+    yield ask(nextReversals, chain, from, ends, entriesTogether),
+    yield ask(nextSegments, chain, from, ends, segmentsTogether),
+  ] as const
+  const [own, back, segments] = tables
+  const upto = Math.min(
+    ends,
+    ...[
+      [own, entriesTogether],
+      [back, entriesTogether],
+      [segments, segmentsTogether],
+    ].flatMap(([rows, most]) => endOf(rows as Rows, most as number)),
+  )
+  const inTime = (row: Row): boolean => whole(row, 'position') <= upto
+  const found = [
+    ...(yield* tellEntries(slice.place, [...own, ...back].filter(inTime))),
+    ...segments.filter(inTime).map(row => tellSegment(slice.place, row)),
+  ]
+  found.sort((a, b) => a.position - b.position)
+  const isBehind = (id: string): boolean => after === undefined || id > idOfPlace({ place: slice.place, ...after })
+  return { events: found.flatMap(({ events }) => events).filter(({ id }) => isBehind(id)), upto }
+}
+
+/** Where rows end that are not all. */
+function endOf(rows: Rows, most: number): readonly number[] {
+  const last = rows.at(-1)
+  return last && rows.length === most ? [whole(last, 'position')] : []
+}
+
+function* tellEntries(place: number, rows: Rows): QueryProgram<readonly Found[]> {
+  const charges = yield* findCharges([...new Set(rows.map(row => text(row, 'charge_id')))])
+  return rows.flatMap(row => {
+    const charge = charges.get(text(row, 'charge_id'))
+    if (!charge) return []
+    const position = whole(row, 'position')
+    const own = { id: idOfPlace({ place, position, index: 0 }), at: whole(row, 'created_at') }
+    const event: FeedEvent =
+      text(row, 'kind') === 'refund'
+        ? { ...own, kind: 'charge.refunded', data: tellRefund(charge, whole(row, 'amount')) }
+        : { ...own, kind: 'charge.settled', data: tellCharge(charge) }
+    return [{ position, events: [event] }]
+  })
+}
+
+function tellSegment(place: number, row: Row): Found {
+  const position = whole(row, 'position')
+  const events = readSegment(row).map((booked, index): FeedEvent => {
+    const id = idOfPlace({ place, position, index })
+    return { id, at: booked.at, kind: 'charge.settled', data: tellCharge(chargeOf(booked, 0)) }
+  })
+  return { position, events }
+}
+
+function tellRefund(charge: Charge, amount: number): EventData {
+  return { ...tellWho(charge), amount: formatMoney(amount), currency: charge.currency }
+}
+
+function tellCharge(charge: Charge): EventData {
+  const { operation, upstream, configRevision, amount, currency, lines } = charge
+  return {
+    ...tellWho(charge),
+    operation,
+    upstream,
+    amount: formatMoney(amount),
+    currency,
+    lines: tellLines(lines),
+    config_revision: configRevision,
+    created_at: new Date(charge.createdAt).toISOString(),
+  }
+}
+
+function tellWho({ id, keyId, user, group, model }: Charge): EventData {
+  const requestId = id.endsWith(usePart) ? id.slice(0, -usePart.length) : id
+  return { charge_id: id, request_id: requestId, key_id: keyId, user, group, model }
+}
+
+/** Lines of one tier together: how many of what it names, and what they came to. */
+function tellLines(lines: readonly Line[]): readonly EventData[] {
+  const tiers = new Map<string, { quantity: number; amount: number }>()
+  for (const { tier, quantity, price } of lines) {
+    const { quantity: before, amount } = tiers.get(tier) ?? { quantity: 0, amount: 0 }
+    tiers.set(tier, { quantity: before + (quantity ?? 1), amount: amount + price })
+  }
+  return [...tiers]
+    .slice(0, tiersMax)
+    .map(([tier, { quantity, amount }]) => ({ tier, quantity, amount: formatMoney(amount) }))
+}

@@ -1,0 +1,52 @@
+import { askIn } from '../ask-in.ts'
+import { ask, type QueryProgram, type Rows } from '../query.ts'
+import { text, wholeOrNull } from '../rows.ts'
+import { endOfPiece, placeOfId } from './place.ts'
+
+type Pruning = { readonly until: number; readonly limit: number; readonly webhooks: readonly string[] }
+
+/** Of events, and of pieces of the ledger, what is older than `until` and has been told to everybody who wants to be told. */
+export function* pruneEvents({ until, limit, webhooks }: Pruning): QueryProgram<number> {
+  const before = yield* firstNotTold(webhooks)
+  const gone: Rows[] = []
+  for (const [table, name] of [
+    ['event', 'id'],
+    ['event_slice', 'place'],
+  ] as const) {
+    // What nobody was told of has no place, where nobody wants to be told.
+    const told = `(place < ?${webhooks.length === 0 ? ' OR place IS NULL' : ''})`
+    gone.push(
+      yield ask(
+        `DELETE FROM ${table} WHERE ${name} IN
+           (SELECT ${name} FROM ${table} WHERE at < ? AND ${told} ORDER BY ${name} LIMIT ?) RETURNING ${name}`,
+        until,
+        before,
+        limit,
+      ),
+    )
+  }
+  yield ask('DELETE FROM webhook_retry WHERE next_at IS NULL AND at < ?', until)
+  return Math.max(...gone.map(rows => rows.length))
+}
+
+/** The first place that one of the receivers has not been told of, or is told of again. */
+function* firstNotTold(webhooks: readonly string[]): QueryProgram<number> {
+  const told = yield* askIn('SELECT name, through FROM webhook WHERE name IN (…)', webhooks)
+  // One that nobody has begun to tell begins with what comes.
+  const waiting = yield* askIn(
+    `SELECT min(event) AS through, max(next_at) AS next_at FROM webhook_retry WHERE next_at IS NOT NULL AND webhook IN (…)`,
+    webhooks,
+  )
+  const again = waiting.filter(row => wholeOrNull(row, 'next_at') !== null)
+  return Math.min(
+    Number.MAX_SAFE_INTEGER,
+    ...told.map(row => firstBehind(text(row, 'through'))),
+    ...again.map(row => placeOfId(text(row, 'through')).place),
+  )
+}
+
+/** Of a piece that was told in part the rest is behind it. */
+function firstBehind(id: string): number {
+  const { place, position } = placeOfId(id)
+  return position === 0 || position === endOfPiece.position ? place + 1 : place
+}

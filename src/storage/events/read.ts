@@ -1,0 +1,129 @@
+import type { EventKind, FeedEvent, FeedPage, FeedQuery } from '../../kit/index.ts'
+import { aheadMs } from '../../kit/budget.ts'
+import { firstEvent } from '../../kit/events.ts'
+import { ask, type QueryProgram, type Row } from '../query.ts'
+import { text, whole, wholeOrNull } from '../rows.ts'
+import { readSlice, type Slice } from './charged.ts'
+import { endOfPiece, idOfPlace, type Place, placeOfId } from './place.ts'
+
+/** Events that one page looks at, whatever of them is asked for: whoever is given fewer asks on behind `next`. */
+const lookedAtMax = 2_000
+const piecesTogether = 64
+const chargeKinds: readonly EventKind[] = ['charge.settled', 'charge.refunded']
+
+type Piece = { readonly place: number; readonly slice?: Slice; readonly event?: FeedEvent }
+
+/**
+ * Events behind one, in the order of all that have been given a place.
+ * @throws RangeError for an `after` that is no event's id; Error for a ledger that cannot be read
+ */
+export function* readFeed(query: FeedQuery): QueryProgram<FeedPage> {
+  const { limit, kinds } = query
+  const events: FeedEvent[] = []
+  let reached = placeOfId(query.after ?? (yield* firstSince(query.since)))
+  let lookedAt = 0
+  const noCharges = kinds !== undefined && !kinds.some(kind => chargeKinds.includes(kind))
+
+  const take = (event: FeedEvent): void => {
+    lookedAt++
+    reached = placeOfId(event.id)
+    if (isAskedFor(query, event)) events.push(event)
+  }
+
+  for (;;) {
+    const pieces = yield* nextPieces(reached, noCharges)
+    for (const { place, slice, event } of pieces) {
+      if (event) take(event)
+      if (slice) {
+        for (let upto = -1; upto < slice.ends; ) {
+          const own = reached.place === place ? reached : undefined
+          const read = yield* readSlice(slice, own)
+          for (const one of read.events) {
+            take(one)
+            if (events.length >= limit) return { events, next: idOfPlace(reached), isOver: false }
+          }
+          upto = read.upto
+          reached = upto < slice.ends ? { place, position: upto, index: endOfPiece.index } : { place, ...endOfPiece }
+          if (lookedAt >= lookedAtMax) return { events, next: idOfPlace(reached), isOver: false }
+        }
+      }
+      if (events.length >= limit || lookedAt >= lookedAtMax) return { events, next: idOfPlace(reached), isOver: false }
+    }
+    if (pieces.length < piecesTogether) return { events, next: yield* endFrom(idOfPlace(reached)), isOver: true }
+  }
+}
+
+/** Behind what was given its place before a moment: nothing that happened since is there. */
+function* firstSince(since: number | undefined): QueryProgram<string> {
+  if (since === undefined) return firstEvent
+  const [row] = yield ask('SELECT max(place) AS place FROM event_slice WHERE at < ?', since - aheadMs)
+  const place = row && wholeOrNull(row, 'place')
+  return typeof place === 'number' ? idOfPlace({ place, ...endOfPiece }) : firstEvent
+}
+
+/** Where all ends that has been given a place. */
+export function* endFrom(reached: string = firstEvent): QueryProgram<string> {
+  const [row] = yield ask(`SELECT value FROM meta WHERE name = 'event_place'`)
+  const end = idOfPlace({ place: row ? whole(row, 'value') : 0, ...endOfPiece })
+  return end > reached ? end : reached
+}
+
+function isAskedFor({ kinds, user, since }: FeedQuery, { kind, at, data }: FeedEvent): boolean {
+  return (
+    (kinds === undefined || kinds.includes(kind)) &&
+    (user === undefined || data['user'] === user) &&
+    (since === undefined || at >= since)
+  )
+}
+
+/** One event; undefined where there is none with this id. */
+export function* findEvent(id: string): QueryProgram<FeedEvent | undefined> {
+  const { place, position, index } = placeOfId(id)
+  const [row] = yield ask('SELECT id, place, at, kind, data FROM event WHERE place = ?', place)
+  if (row) return position === 0 && index === 0 ? toEvent(row) : undefined
+  const [found] = yield ask('SELECT place, chain, begins, ends FROM event_slice WHERE place = ?', place)
+  if (!found) return undefined
+  const slice = { ...toSlice(found), begins: position - 1, ends: position }
+  const { events } = yield* readSlice(slice, undefined)
+  return events.find(event => event.id === id)
+}
+
+function* nextPieces(reached: Place, noCharges: boolean): QueryProgram<readonly Piece[]> {
+  const { place } = reached
+  const slices = noCharges
+    ? []
+    : yield ask(
+        'SELECT place, chain, begins, ends FROM event_slice WHERE place >= ? ORDER BY place LIMIT ?',
+        // What is read to its end begins no more.
+        reached.position === endOfPiece.position ? place + 1 : place,
+        piecesTogether,
+      )
+  const told = yield ask(
+    'SELECT id, place, at, kind, data FROM event WHERE place > ? ORDER BY place LIMIT ?',
+    place,
+    piecesTogether,
+  )
+  const pieces: Piece[] = [
+    ...slices.map(row => ({ place: whole(row, 'place'), slice: toSlice(row) })),
+    ...told.map(row => ({ place: whole(row, 'place'), event: toEvent(row) })),
+  ]
+  return pieces.sort((a, b) => a.place - b.place).slice(0, piecesTogether)
+}
+
+function toSlice(row: Row): Slice {
+  return {
+    place: whole(row, 'place'),
+    chain: text(row, 'chain'),
+    begins: whole(row, 'begins'),
+    ends: whole(row, 'ends'),
+  }
+}
+
+function toEvent(row: Row): FeedEvent {
+  return {
+    id: idOfPlace({ place: whole(row, 'place'), position: 0, index: 0 }),
+    at: whole(row, 'at'),
+    kind: text(row, 'kind') as EventKind,
+    data: JSON.parse(text(row, 'data')) as FeedEvent['data'],
+  }
+}

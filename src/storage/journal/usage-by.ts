@@ -1,0 +1,84 @@
+import { firstIdAt } from '../../kit/ids.ts'
+import { useChargeId } from '../../kit/image-tool.ts'
+import type { Charge, UsageSort, UsageSum } from '../../kit/index.ts'
+import { shareOut } from '../ledger/share-out.ts'
+import { eachCharge } from '../ledger/find.ts'
+import type { QueryProgram } from '../query.ts'
+import { type Tokens, TokenWalk } from './tokens.ts'
+
+const usePart = useChargeId('')
+
+type Asked = { readonly since: number; readonly until: number; readonly by: UsageSort }
+
+/** What one charge adds to a sum. */
+type Part = Pick<UsageSum, 'images' | 'quantity' | 'amount' | 'refunded'>
+
+/**
+ * Charged use between two moments by what no sum is kept of: charges are gone through one by one, on one snapshot. Sums come
+ * to what the ledger does, to the micro-unit.
+ */
+export function* sumUsageBy({ since, until, by }: Asked): QueryProgram<readonly UsageSum[]> {
+  const sums = new Sums()
+  const walk = new TokenWalk({ since, until })
+  yield* eachCharge(firstIdAt('req_', since), firstIdAt('req_', until), function* (some) {
+    const settled = some.filter(({ state }) => state === 'settled')
+    const last = settled.at(-1)
+    if (!last) return
+    const tokens = by === 'tier' ? noTokens : yield* walk.upTo(last.id)
+    for (const charge of settled)
+      for (const [of, part] of partsOf(charge, by)) sums.add(of, charge, part, tokens.get(charge.id))
+  })
+  return sums.inOrder()
+}
+
+const noTokens: ReadonlyMap<string, Tokens> = new Map()
+
+/** Of a charge by tiers: each of its lines; else all of it. */
+function partsOf(charge: Charge, by: UsageSort): Iterable<readonly [string, Part]> {
+  const { lines, amount, refunded } = charge
+  if (by !== 'tier') {
+    const images = lines.filter(({ quantity }) => quantity === null).length
+    return [[by === 'group' ? charge.group : charge.upstream, { images, quantity: 0, amount, refunded }]]
+  }
+  const back = shareOut(
+    refunded,
+    lines.map(({ price }) => price),
+  )
+  return lines.map(({ tier, quantity, price }, i) => [
+    tier,
+    { images: quantity === null ? 1 : 0, quantity: quantity ?? 0, amount: price, refunded: back[i] ?? 0 },
+  ])
+}
+
+/** The sum, and the request that was added last. */
+type Sum = { readonly counts: { -readonly [N in keyof UsageSum]: UsageSum[N] }; last: string }
+
+class Sums {
+  readonly #sums = new Map<string, Sum>()
+
+  add(of: string, { id, currency }: Charge, part: Part, tokens?: Tokens): void {
+    const name = `${currency}\n${of}`
+    let sum = this.#sums.get(name)
+    if (!sum) {
+      const none = { requests: 0, images: 0, quantity: 0, inputTokens: 0, outputTokens: 0, amount: 0, refunded: 0 }
+      this.#sums.set(name, (sum = { counts: { of, currency, ...none }, last: '' }))
+    }
+    // Charges come in the order of their ids: that of a request's tokens directly behind that of its images.
+    const request = id.endsWith(usePart) ? id.slice(0, -usePart.length) : id
+    const { counts } = sum
+    if (sum.last !== request) counts.requests++
+    sum.last = request
+    counts.images += part.images
+    counts.quantity += part.quantity
+    counts.inputTokens += tokens?.inputTokens ?? 0
+    counts.outputTokens += tokens?.outputTokens ?? 0
+    counts.amount += part.amount
+    counts.refunded += part.refunded
+  }
+
+  /** By what they are of. */
+  inOrder(): readonly UsageSum[] {
+    const sums = [...this.#sums].sort(([a], [b]) => (a < b ? -1 : 1))
+    return sums.map(([, { counts }]) => counts)
+  }
+}

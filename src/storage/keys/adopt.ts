@@ -1,0 +1,64 @@
+import type { Adopted, Adoption } from '../../kit/index.ts'
+import { topUp } from '../accounts/top-up.ts'
+import type { Signed } from '../people/trail.ts'
+import { createUser, findUser } from '../people/users.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import { whole } from '../rows.ts'
+import type { Scribe } from '../writer-identity.ts'
+import { createKey } from './write.ts'
+
+type AdoptedUser = Adoption['users'][number]
+
+/**
+ * Takes over users and keys of another gateway. Whoever was taken over before stays as they are: the same may be done again,
+ * and what has become of it since is not undone. A user who is somebody else gets nobody's keys.
+ */
+export function* adopt(identity: Scribe, given: Signed & { readonly adoption: Adoption }): QueryProgram<Adopted> {
+  const { adoption, ...signed } = given
+  const adopted = { users: 0, keys: 0 }
+  const others: string[] = []
+  for (const user of adoption.users) {
+    const is = yield* adoptUser(identity, { ...signed, user })
+    if (is === 'somebody else') {
+      others.push(user.name)
+      continue
+    }
+    if (is === 'new') adopted.users++
+    for (const { status, ...key } of user.keys) {
+      const [known] = yield ask('SELECT id FROM key WHERE hash = ? OR old_hash = ?', key.hash, key.hash)
+      if (known) continue
+      const made = yield* createKey(identity, { ...signed, key: { ...key, user: user.name } })
+      if (status === 'disabled') yield ask('UPDATE key SET status = ? WHERE id = ?', status, made.id)
+      adopted.keys++
+    }
+  }
+  if (adopted.keys > 0) yield ask(`UPDATE meta SET value = 1 WHERE name = 'foreign_keys' AND value = 0`)
+  return { ...adopted, others }
+}
+
+function* adoptUser(
+  identity: Scribe,
+  { user, by, at }: Signed & { readonly user: AdoptedUser },
+): QueryProgram<'new' | 'known' | 'somebody else'> {
+  const { name, group, status, balance } = user
+  if (yield* findUser(name)) {
+    const [made] = yield ask(
+      `SELECT id FROM trail WHERE subject = ? AND action = 'user.create' AND actor = ? LIMIT 1`,
+      name,
+      by,
+    )
+    return made ? 'known' : 'somebody else'
+  }
+  yield* createUser(identity, { user: { name, group, role: 'user', passwordHash: null }, by, at })
+  if (status === 'disabled') yield ask('UPDATE "user" SET status = ? WHERE name = ?', status, name)
+  // Nothing paid in bounds, too: who has no balance at all needs none.
+  if (balance === 0) yield ask('UPDATE "user" SET balance = 0 WHERE name = ?', name)
+  else yield* topUp(identity, { name, amount: balance, note: 'balance taken over', by, at })
+  return 'new'
+}
+
+/** Whether keys are here that another gateway made. */
+export function* readForeign(): QueryProgram<boolean> {
+  const [row] = yield ask(`SELECT value FROM meta WHERE name = 'foreign_keys'`)
+  return row !== undefined && whole(row, 'value') > 0
+}

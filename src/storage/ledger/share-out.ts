@@ -1,0 +1,14 @@
+/** A whole amount in whole parts, in proportion to some weights; together they are the amount. Equal parts of nothing go to the last. */
+export function shareOut(amount: number, weights: readonly number[]): readonly number[] {
+  const all = weights.reduce((sum, weight) => sum + BigInt(weight), 0n)
+  if (all === 0n) return weights.map((_, i) => (i === weights.length - 1 ? amount : 0))
+  let weight = 0n
+  let given = 0n
+  return weights.map(one => {
+    weight += BigInt(one)
+    const upTo = (BigInt(amount) * weight) / all
+    const part = Number(upTo - given)
+    given = upTo
+    return part
+  })
+}

@@ -1,0 +1,176 @@
+import type { Charge, Statement, StatementAccount, StatementLine, StatementTotals } from '../../kit/index.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import { text, whole } from '../rows.ts'
+import { PageOfSegments } from '../segments/page.ts'
+import { readSegment } from '../segments/find.ts'
+import { afterAll } from '../segments/reach.ts'
+import { eachCharge } from './find.ts'
+import { shareOut } from './share-out.ts'
+
+/** From a moment on, and before another. */
+type Span = { readonly from: number; readonly until: number }
+
+/** When something was booked. Of a charge in a segment that is the charge's own time. */
+type Booking = { readonly settledAt: number; readonly refundedAt: number | undefined; readonly refunded: number }
+
+const none: StatementTotals = { charges: 0, charged: 0, refunds: 0, refunded: 0 }
+
+/**
+ * What was charged and given back between two moments, by who pays: from the charges and their lines, and beside it what the
+ * ledger's entries of that time come to. Goes through the whole ledger, for what was owed before; run on one snapshot.
+ */
+export function* sumStatement(span: Span): QueryProgram<Statement> {
+  const accounts = new Accounts(span)
+  yield* eachCharge('', afterAll, function* (some) {
+    const settled = some.filter(({ state }) => state === 'settled')
+    const [first, last] = [settled[0], settled.at(-1)]
+    if (!first || !last) return
+    const bookings = yield* findBookings(first.id, last.id)
+    for (const charge of settled) accounts.add(charge, bookings.get(charge.id))
+  })
+  return { accounts: accounts.inOrder(), counted: accounts.totals, booked: yield* sumEntries(span) }
+}
+
+/** Of charges from one id to another: when those in rows were settled, and what of all was given back. */
+function* findBookings(first: string, last: string): QueryProgram<ReadonlyMap<string, Partial<Booking>>> {
+  const found = new Map<string, Partial<Booking>>()
+  for (const table of ['entry', 'reversal']) {
+    const rows = yield ask(
+      `SELECT charge_id, kind, amount, created_at FROM ${table} WHERE charge_id >= ? AND charge_id <= ?`,
+      first,
+      last,
+    )
+    for (const row of rows) {
+      const [id, at] = [text(row, 'charge_id'), whole(row, 'created_at')]
+      if (row['kind'] === 'settle') found.set(id, { ...found.get(id), settledAt: at })
+      if (row['kind'] === 'refund') found.set(id, { ...found.get(id), refundedAt: at, refunded: whole(row, 'amount') })
+    }
+  }
+  return found
+}
+
+type Writable<T> = { -readonly [N in keyof T]: T[N] }
+type Account = Writable<Omit<StatementAccount, 'closing' | 'lines'>> & {
+  readonly lines: Map<string, Writable<StatementLine>>
+}
+
+class Accounts {
+  readonly totals: Writable<StatementTotals> = { ...none }
+  readonly #accounts = new Map<string, Account>()
+  readonly #span: Span
+
+  constructor(span: Span) {
+    this.#span = span
+  }
+
+  add(charge: Charge, booking: Partial<Booking> | undefined): void {
+    const { from, until } = this.#span
+    const settledAt = booking?.settledAt ?? charge.createdAt
+    if (settledAt >= until) return
+    const refundedAt = booking?.refundedAt
+    const isOwn = settledAt >= from
+    const isBack = refundedAt !== undefined && refundedAt < until
+    const isBackNow = isBack && refundedAt >= from
+    const back = isBack ? (booking?.refunded ?? 0) : 0
+    const account = this.#accountOf(charge)
+    if (!isOwn) account.opening += charge.amount
+    if (isBack && !isBackNow) account.opening -= back
+    if (!isOwn && !isBackNow) return
+    if (isOwn) {
+      account.charges++
+      account.charged += charge.amount
+      this.totals.charges++
+      this.totals.charged += charge.amount
+    }
+    if (isBackNow) {
+      account.refunds++
+      account.refunded += back
+      this.totals.refunds++
+      this.totals.refunded += back
+    }
+    addLines(account, charge, isOwn, isBackNow ? back : 0)
+  }
+
+  #accountOf({ user, group, currency }: Charge): Account {
+    const name = JSON.stringify([user, group, currency])
+    let account = this.#accounts.get(name)
+    if (!account) this.#accounts.set(name, (account = { user, group, currency, opening: 0, ...none, lines: new Map() }))
+    return account
+  }
+
+  /** By user, group and currency; those of which nothing is to tell are left out. */
+  inOrder(): readonly StatementAccount[] {
+    return [...this.#accounts]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, account]) => ({
+        ...account,
+        closing: account.opening + account.charged - account.refunded,
+        lines: [...account.lines].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, line]) => line),
+      }))
+      .filter(({ opening, charges, refunds }) => opening !== 0 || charges + refunds > 0)
+  }
+}
+
+function addLines(account: Account, { model, lines }: Charge, isOwn: boolean, back: number): void {
+  const backs = shareOut(
+    back,
+    lines.map(({ price }) => price),
+  )
+  for (const [i, { tier, quantity, price }] of lines.entries()) {
+    const name = JSON.stringify([model, tier])
+    let line = account.lines.get(name)
+    if (!line) account.lines.set(name, (line = { model, tier, images: 0, quantity: 0, charged: 0, refunded: 0 }))
+    line.refunded += backs[i] ?? 0
+    if (!isOwn) continue
+    line.charged += price
+    if (quantity === null) line.images++
+    else line.quantity += quantity
+  }
+}
+
+const rowTotals = (table: string): string => `SELECT kind, count(*) AS count, coalesce(sum(amount), 0) AS amount
+  FROM ${table} WHERE created_at >= ? AND created_at < ? AND kind IN ('settle', 'refund') GROUP BY kind`
+
+/** What the entries of a time come to, in rows and in segments, of whatever charges they are. */
+function* sumEntries({ from, until }: Span): QueryProgram<StatementTotals> {
+  const totals: Writable<StatementTotals> = { ...none }
+  for (const table of ['entry', 'reversal'])
+    for (const row of yield ask(rowTotals(table), from, until)) {
+      const [count, amount] = [whole(row, 'count'), whole(row, 'amount')]
+      if (row['kind'] === 'settle') {
+        totals.charges += count
+        totals.charged += amount
+      } else {
+        totals.refunds += count
+        totals.refunded += amount
+      }
+    }
+  for (const { id } of (yield ask('SELECT id FROM chain ORDER BY id')).map(row => ({ id: text(row, 'id') })))
+    yield* addSegments(totals, id, { from, until })
+  return totals
+}
+
+function* addSegments(totals: Writable<StatementTotals>, chain: string, { from, until }: Span): QueryProgram<void> {
+  const page = new PageOfSegments()
+  for (let after = 0; ; ) {
+    const { size } = page
+    const rows = yield ask(
+      'SELECT chain, position, body FROM segment WHERE chain = ? AND position > ? ORDER BY position LIMIT ?',
+      chain,
+      after,
+      size,
+    )
+    let charges = 0
+    for (const row of rows)
+      for (const { at, amount } of readSegment(row)) {
+        charges++
+        if (at < from || at >= until) continue
+        totals.charges++
+        totals.charged += amount
+      }
+    page.had(charges)
+    const last = rows.at(-1)
+    if (!last || rows.length < size) return
+    after = whole(last, 'position')
+  }
+}

@@ -1,0 +1,45 @@
+import { shiftPoint, toDecimal, toPrice } from './decimals.ts'
+import type { Tracked } from './tracked.ts'
+import { writeMap } from './yaml-words.ts'
+
+/** What a LiteLLM's lengths of budgets are here: it begins days at midnight, and months on their first day. */
+const periods: { readonly [duration: string]: string } = {
+  '1d': 'day',
+  '24h': 'day',
+  '30d': 'month',
+  '31d': 'month',
+  '1mo': 'month',
+  '1M': 'month',
+}
+
+/** The budgets of the whole gateway and of each of its users, as lines of its only group; what has no length here is left. */
+export function readBudgets(settings: Tracked): string {
+  const user = settings.in('default_internal_user_params')
+  const own = budgetIn(user, 'max_budget', 'budget_duration')
+  return writeMap([
+    ['budget', budgetIn(settings, 'max_budget', 'budget_duration')],
+    ['user_budget', own ?? budgetIn(settings, 'max_internal_user_budget', 'internal_user_budget_duration')],
+  ])
+}
+
+function budgetIn(section: Tracked, amountKey: string, durationKey: string): string | undefined {
+  if (!section.has(amountKey)) return undefined
+  const per = section.has(durationKey) ? section.takeAs(durationKey, periodOf) : 'total'
+  if (per === undefined) return undefined
+  const amount = section.takeAs(amountKey, amountOf)
+  return amount === undefined
+    ? undefined
+    : writeMap([
+        ['amount', JSON.stringify(amount)],
+        ['per', per],
+      ])
+}
+
+function periodOf(value: unknown): string | undefined {
+  return typeof value === 'string' && Object.hasOwn(periods, value) ? periods[value] : undefined
+}
+
+function amountOf(value: unknown): string | undefined {
+  const decimal = toDecimal(value)
+  return decimal === undefined ? undefined : toPrice(shiftPoint(decimal, 0))
+}

@@ -1,0 +1,304 @@
+import type { TableRow } from '../../kit/index.ts'
+import { familyOf, knownModes, styleNote } from './families.ts'
+import type { Fields } from './fields.ts'
+import { findPlace, type PlaceDefaults, readSaid } from './litellm-places.ts'
+import { costOf, priceName, pricesLeft } from './litellm-prices.ts'
+import { type Vendor, vendors } from './litellm-vendors.ts'
+import { costOfRow, type PriceTable } from './price-table.ts'
+import type { SecretBook } from './secret-book.ts'
+import type { Tracked } from './tracked.ts'
+import type { UpstreamBook } from './upstream-book.ts'
+import { type Cost, type DraftRoute, whyNoName } from './write-config.ts'
+
+/** What whoever imports has to say beside the file. */
+export type LitellmOptions = {
+  /** The folder of secrets, as the configuration is to name it; absent: variables are named instead. */
+  readonly secretsAt?: string | undefined
+  readonly prices?: PriceTable | undefined
+  /** Servers of one's own cost nothing. */
+  readonly localFree?: boolean
+  /** Patterns become the models that the table has for them. */
+  readonly expand?: boolean
+  /** What a model is for of which neither file nor table says it. */
+  readonly mode?: string | undefined
+}
+
+/** One line of the list that has become a way to a model. */
+export type Deployment = {
+  /** Which line of the list. */
+  readonly line: number
+  readonly name: string
+  readonly target: string
+  readonly family: string
+  readonly cost: Cost
+  readonly route: DraftRoute
+  readonly rpm: number | undefined
+  readonly ends: string | undefined
+  readonly fallbacks: readonly unknown[]
+}
+
+/** One line that has become none. */
+export type LeftOut = { readonly line: number; readonly name: string; readonly target: string; readonly why: string }
+
+export type Around = {
+  readonly options: LitellmOptions
+  readonly variables: Fields
+  readonly secrets: SecretBook
+  readonly upstreams: UpstreamBook
+  readonly defaults: PlaceDefaults
+  readonly note: (text: string) => void
+}
+
+/** Parameters that nothing but a conversation has. */
+const ofTalk = ['max_tokens', 'max_completion_tokens', 'stop', 'reasoning_effort', 'thinking']
+const ofTalkFacts = ['max_output_tokens', 'supports_function_calling', 'supports_tool_choice']
+
+/** What one line of the list becomes: one way to a model, several where a pattern is expanded, or why none. */
+export function readLine(entry: Tracked, line: number, around: Around): readonly (Deployment | LeftOut)[] {
+  const params = entry.in('litellm_params')
+  const name = entry.takeText('model_name')
+  const target = params.takeText('model')
+  const out = (why: string): readonly LeftOut[] => {
+    entry.told()
+    return [{ line, name: name ?? entry.path, target: target ?? 'none', why }]
+  }
+  if (name === undefined || target === undefined) return out('it needs model_name and litellm_params.model')
+  if (target.startsWith('os.environ/')) return out(`which model it is stands in ${target.slice('os.environ/'.length)}`)
+  const { prefix, rest, vendor } = vendorOf(target, params, around)
+  if (!vendor) return out(`'${prefix}' is not an upstream that can be asked by an address and a key`)
+  if (name.includes('*') || rest.includes('*')) {
+    const rows = rowsOf(name, rest, prefix, around)
+    if (typeof rows === 'string') return out(rows)
+    const found = rows.map(([own, part]) => readOne(entry, line, { name: own, prefix, rest: part, vendor }, around))
+    const made = found.filter(one => 'route' in one && one.cost.kind !== 'unknown')
+    const left = found.length - made.length
+    if (left > 0)
+      around.note(
+        `${name}: ${left} of ${found.length} models of the table are left out, without a price or a family here`,
+      )
+    return made.length > 0 ? made : out(`none of its ${found.length} models in the table has a price and a family here`)
+  }
+  const one = readOne(entry, line, { name, prefix, rest, vendor }, around)
+  if (!('route' in one)) entry.told()
+  return [one]
+}
+
+type Named = { readonly name: string; readonly prefix: string; readonly rest: string; readonly vendor: Vendor }
+
+function readOne(entry: Tracked, line: number, named: Named, around: Around): Deployment | LeftOut {
+  const { name, prefix, rest, vendor } = named
+  const { options, note } = around
+  const [params, facts] = [entry.in('litellm_params'), entry.in('model_info')]
+  const target = `${prefix}/${rest}`
+  const out = (why: string): LeftOut => ({ line, name, target, why })
+  const noName = whyNoName(name)
+  if (noName !== undefined) return out(noName)
+  const bases = [facts.takeText('base_model'), params.takeText('base_model')]
+  const { row, why: unpriced } = findRow(named, bases, params, around)
+  const mode = modeOf(entry, row, named, options)
+  if (mode === undefined)
+    return out(
+      unpriced === undefined
+        ? 'nothing says what it is for: model_info.mode, a table with --prices, or --mode does'
+        : `${options.prices?.name ?? 'the table'}: ${unpriced}`,
+    )
+  const family = familyOf(mode, vendor.style)
+  if (family === undefined) return out(`mode ${mode} is not served in the style of ${prefix}`)
+  const found = findPlace({ prefix, vendor, family, params }, around)
+  if ('why' in found) return out(found.why)
+  const { isLocal } = found
+  const cost = costFor(entry, { family, isLocal, isNamedFree: isNamedFree(named), row, unpriced }, around)
+  const upstream = around.upstreams.nameOf(found.place, found.reference, prefix.replaceAll('_', '-'))
+  if (params.takeAs('tpm', value => value) !== undefined)
+    note(`${name}: tpm of a deployment is not translated; tokens are limited by group and key`)
+  const style = styleNote(family)
+  if (cost.kind !== 'unknown' && style !== undefined) note(`${name}: ${style}`)
+  const rpm = params.takeAs('rpm', wholeFrom)
+  return {
+    line,
+    name,
+    target,
+    family,
+    cost,
+    route: {
+      upstream,
+      sendAs: rest,
+      weight: params.takeAs('weight', weightFrom)?.text,
+      priority: params.takeAs('order', wholeFrom) ?? 1,
+    },
+    rpm,
+    ends: row?.ends,
+    fallbacks: params.takeAs('fallbacks', value => (Array.isArray(value) ? value : undefined)) ?? [],
+  }
+}
+
+function vendorOf(target: string, params: Tracked, { options }: Around) {
+  const at = target.indexOf('/')
+  const own = params.takeText('custom_llm_provider')
+  // Of a name alone the table knows the maker; LiteLLM has it built in.
+  const maker = at === -1 ? options.prices?.rows.get(target)?.provider : undefined
+  const known = maker !== undefined && Object.hasOwn(vendors, maker) ? maker : 'openai'
+  const prefix = own ?? (at === -1 ? known : target.slice(0, at))
+  const isPrefixed = at !== -1 && (own === undefined || target.slice(0, at) === own)
+  const rest = isPrefixed ? target.slice(at + 1) : target
+  const hasBase = params.has('api_base') || params.has('base_url')
+  // A server that is named with its address speaks the common style, whatever it calls itself.
+  const foreign: Vendor | undefined = hasBase && !unspeakable.has(prefix) ? { style: 'openai' } : undefined
+  const vendor = Object.hasOwn(vendors, prefix) ? vendors[prefix] : foreign
+  return { prefix, rest, vendor }
+}
+
+/** Makers whose servers speak a style of their own, or want what no header carries. */
+const unspeakable = new Set([
+  'bedrock',
+  'sagemaker',
+  'vertex_ai',
+  'vertex_ai_beta',
+  'watsonx',
+  'replicate',
+  'palm',
+  'oci',
+  'cloudflare',
+  'predibase',
+  'snowflake',
+  'databricks',
+  'azure_ai',
+  'huggingface',
+  'petals',
+  'nlp_cloud',
+  'sagemaker_chat',
+  'triton',
+])
+
+/** What the table knows of a deployment: only where it is asked at its vendor's, which is whose prices stand there. */
+function findRow(
+  { prefix, rest, vendor }: Named,
+  bases: readonly (string | undefined)[],
+  params: Tracked,
+  { options: { prices }, variables }: Around,
+): { readonly row: TableRow | undefined; readonly why: string | undefined } {
+  if (!prices) return { row: undefined, why: undefined }
+  const base = params.takeText('api_base') ?? params.takeText('base_url')
+  const said = base === undefined ? undefined : readSaid(base, variables)
+  const host = said?.kind === 'literal' && URL.canParse(said.text) ? new URL(said.text).hostname : undefined
+  const isOwn =
+    said === undefined ||
+    vendor.path !== undefined ||
+    (vendor.url !== undefined && host === new URL(vendor.url).hostname)
+  const names = isOwn
+    ? [`${prefix}/${rest}`, rest]
+    : prefix === 'openai' || !Object.hasOwn(vendors, prefix)
+      ? []
+      : [`${prefix}/${rest}`]
+  let why: string | undefined
+  for (const name of [...bases, ...names]) {
+    const row = name === undefined ? undefined : prices.rows.get(name)
+    // A name alone may be somebody else's model; what the file itself calls its base is what it says.
+    if (row && (bases.includes(name) || name !== rest || row.provider === prefix)) return { row, why }
+    why ??= name === undefined ? undefined : prices.left.get(name)
+  }
+  return { row: undefined, why }
+}
+
+function modeOf(
+  entry: Tracked,
+  row: TableRow | undefined,
+  { vendor }: Named,
+  { mode }: LitellmOptions,
+): string | undefined {
+  const [params, facts] = [entry.in('litellm_params'), entry.in('model_info')]
+  const said = facts.takeText('mode') ?? params.takeText('mode')
+  if (said !== undefined) return said
+  if (row?.mode !== undefined) return row.mode
+  const talks = ofTalk.some(key => params.has(key)) || ofTalkFacts.some(key => facts.has(key))
+  return talks ? 'chat' : (vendor.only ?? mode)
+}
+
+function isNamedFree({ prefix, rest }: Named): boolean {
+  return prefix === 'openrouter' && rest.endsWith(':free')
+}
+
+function costFor(
+  entry: Tracked,
+  about: {
+    readonly family: string
+    readonly isLocal: boolean
+    readonly isNamedFree: boolean
+    readonly row: TableRow | undefined
+    readonly unpriced: string | undefined
+  },
+  { options, note }: Around,
+): Cost {
+  const { family, isLocal, row, unpriced } = about
+  const name = entry.takeText('model_name') ?? ''
+  const given = priceFields(entry)
+  const said = costOf(given, family)
+  const isSaid = Object.keys(given).length > 0
+  if (said.kind !== 'unknown') {
+    for (const field of pricesLeft(given, family))
+      note(`${name}: ${field} is not translated, and not charged: no price here says the same`)
+    return said
+  }
+  if (about.isNamedFree) return { kind: 'free' }
+  if (isLocal && !isSaid) {
+    if (options.localFree === true) return { kind: 'free' }
+    return { kind: 'unknown', why: 'it runs on a machine of your own: say its prices, or --local-free' }
+  }
+  if (!row || !options.prices || isSaid) {
+    const table = options.prices?.name
+    const unknown = unpriced === undefined ? 'does not know it either' : `says of it: ${unpriced}`
+    const missing = table === undefined ? 'name a table with --prices' : `the table ${table} ${unknown}`
+    return { kind: 'unknown', why: said.kind === 'unknown' ? `${said.why}; ${missing}` : missing }
+  }
+  const where = `the row ${row.id} of ${options.prices.name}`
+  const listed = costOfRow(row, family)
+  if (listed.kind === 'unknown') return { kind: 'unknown', why: `${where}: ${listed.why}` }
+  if (row.unmapped) note(`${name}: ${where} has more that is not charged: ${row.unmapped.join(', ')}`)
+  return listed
+}
+
+/** Prices that the line itself says; they stand with the parameters or with the facts. */
+function priceFields(entry: Tracked): Fields {
+  const fields: { [name: string]: unknown } = {}
+  for (const part of [entry.in('model_info'), entry.in('litellm_params')])
+    for (const key of part.keys()) if (priceName.test(key) && part.has(key)) fields[key] = part.take(key)
+  return fields
+}
+
+/** The models that a pattern stands for, as callers name them and as their vendor does; or why there are none. */
+function rowsOf(
+  name: string,
+  rest: string,
+  prefix: string,
+  { options }: Around,
+): readonly (readonly [string, string])[] | string {
+  const { prices, expand } = options
+  if (expand !== true)
+    return 'a pattern is no model: write each on a line of its own, or say --expand with a table (--prices)'
+  if (!prices) return '--expand needs a table: name one with --prices'
+  if (rest.split('*').length > 2 || name.split('*').length > 2) return 'a pattern with more than one * is not read'
+  const [before = '', after = ''] = rest.split('*')
+  const found = new Map<string, string>()
+  for (const own of prices.rows.ids) {
+    const row = prices.rows.get(own)
+    if (row?.provider !== prefix) continue
+    const bare = own.startsWith(`${prefix}/`) ? own.slice(prefix.length + 1) : own
+    const isModel = !bare.includes('*') && knownModes.includes(row.mode ?? '')
+    if (!isModel || !rest.includes('*') || !bare.startsWith(before) || !bare.endsWith(after)) continue
+    if (bare.length < before.length + after.length) continue
+    const part = bare.slice(before.length, bare.length - after.length)
+    found.set(name.includes('*') ? name.replace('*', () => part) : bare, bare)
+  }
+  return found.size > 0 ? [...found] : `the table has no model that ${prefix}/${rest} stands for`
+}
+
+const wholeFrom = (value: unknown): number | undefined => {
+  const number = Number(value)
+  return Number.isSafeInteger(number) && number > 0 ? number : undefined
+}
+
+const weightFrom = (value: unknown): { readonly text: string | undefined } | undefined => {
+  const weight = Number(value)
+  if (!(weight > 0 && weight < 1e9)) return undefined
+  return { text: weight === 1 ? undefined : String(weight) }
+}

@@ -1,0 +1,229 @@
+import { bareCalls } from './families.ts'
+import { type Fields, fieldsOf } from './fields.ts'
+import type { Vendor } from './litellm-vendors.ts'
+import type { SecretBook } from './secret-book.ts'
+import { credentialOf } from './styles.ts'
+import type { Tracked } from './tracked.ts'
+import type { Place } from './upstream-book.ts'
+import { writeForeign, writeMap } from './yaml-words.ts'
+
+const environment = /^os\.environ\/(.*)$/s
+const variableName = /^[A-Za-z_]\w*$/
+const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
+const secretHeader = /auth|key|token|secret|cookie|passw|credential/i
+const address = /^https?:\/\/[^\s@?#/]+(?:\/[^\s?#]*)?$/
+
+/** A text that may be the name of a variable, which the file itself may set. */
+export type Said =
+  | { readonly kind: 'literal'; readonly text: string }
+  | { readonly kind: 'variable'; readonly name: string }
+  | { readonly kind: 'unreadable' }
+
+/** Settings of the whole file that upstreams have each. */
+export type PlaceDefaults = {
+  readonly timeout: string | undefined
+  readonly cooldownTime: string | undefined
+  readonly allowedFails: string | undefined
+}
+
+export type FoundPlace = {
+  readonly place: Place
+  readonly reference: string | undefined
+  /** On a machine of one's own, as far as its address says so. */
+  readonly isLocal: boolean
+  /** The vendor's own servers, whose prices tables know. */
+  readonly isOwn: boolean
+}
+
+/** What the file says, or a variable that it sets itself. */
+export function readSaid(value: unknown, variables: Fields): Said {
+  if (typeof value !== 'string') return { kind: 'unreadable' }
+  const name = environment.exec(value)?.[1]
+  if (name === undefined) return { kind: 'literal', text: value }
+  const set = variables[name]
+  if (typeof set === 'string' && !environment.test(set)) return { kind: 'literal', text: set }
+  return variableName.test(name) ? { kind: 'variable', name } : { kind: 'unreadable' }
+}
+
+/** Where the deployment of a vendor is asked, and with what; or why it cannot be. */
+export function findPlace(
+  given: { readonly prefix: string; readonly vendor: Vendor; readonly family: string; readonly params: Tracked },
+  around: {
+    readonly variables: Fields
+    readonly secrets: SecretBook
+    readonly defaults: PlaceDefaults
+    readonly note: (text: string) => void
+  },
+): FoundPlace | { readonly why: string } {
+  const { prefix, vendor, family, params } = given
+  const { variables, secrets, defaults, note } = around
+  const base = params.takeText('api_base') ?? params.takeText('base_url')
+  const found = base === undefined ? ownPlace(vendor) : placeAt(readSaid(base, variables), vendor, note)
+  if (!found) return { why: 'it has no api_base that can be asked' }
+  const key = referenceOf(params.take('api_key'), { prefix, vendor, variables, secrets })
+  if ('why' in key) return key
+  const calls = found.isBare ? bareCalls(family) : undefined
+  const headers = headersOf(params, variables, secrets, note)
+  return {
+    place: {
+      url: found.url,
+      credential: credentialOf(vendor.style, vendor.path !== undefined),
+      rest: [
+        ['headers', headers],
+        ['calls', calls],
+        ['timeouts', timeoutsOf(params, defaults)],
+        ['concurrency', params.takeAs('max_parallel_requests', wholeFrom)],
+        ['cooldown', cooldownOf(params, defaults)],
+      ],
+    },
+    reference: key.reference,
+    isLocal: found.isLocal,
+    isOwn: found.isOwn,
+  }
+}
+
+type Address = {
+  readonly url: string
+  readonly isBare: boolean
+  readonly isLocal: boolean
+  readonly isOwn: boolean
+}
+
+function ownPlace({ url, isBare, isLocal }: Vendor): Address | undefined {
+  if (url === undefined) return undefined
+  return { url: JSON.stringify(url), isBare: isBare === true, isLocal: isLocal === true, isOwn: true }
+}
+
+function placeAt(said: Said, vendor: Vendor, note: (text: string) => void): Address | undefined {
+  const { path = '' } = vendor
+  if (said.kind === 'variable') {
+    const { name } = said
+    note(`${name} is the address that /v1/… is appended to: set it without /v1 at its end`)
+    const unset = `https://${name.toLowerCase().replaceAll('_', '-')}-is-not-set.invalid`
+    // A cloud's customers all have addresses of their own.
+    return { url: JSON.stringify(`\${${name}:-${unset}}${path}`), isBare: false, isLocal: false, isOwn: path !== '' }
+  }
+  if (said.kind !== 'literal') return undefined
+  const whole = said.text.trim().replace(/(?<!\/)\/+$/, '')
+  const bare = whole.replace(/\/v1$/, '')
+  if (!address.test(bare) || !URL.canParse(bare)) return undefined
+  const { hostname, pathname } = new URL(bare)
+  // What ends otherwise is where /chat/completions is, without /v1; for a host alone both are usual.
+  const isBare = vendor.style === 'openai' && path === '' && bare === whole && pathname !== '/'
+  const own = vendor.url === undefined ? undefined : new URL(vendor.url).hostname
+  return {
+    url: writeQuoted(isBare || bare.endsWith(path) ? bare : `${bare}${path}`),
+    isBare: isBare && whole !== vendor.url,
+    isLocal: isLocalHost(hostname),
+    isOwn: hostname === own || path !== '',
+  }
+}
+
+/** A machine of one's own: an address that no other network reaches, or a name without a domain. */
+export function isLocalHost(host: string): boolean {
+  if (/^(?:127|10)\.|^192\.168\.|^172\.(?:1[6-9]|2\d|3[01])\.|^169\.254\.|^\[(?:::1|f[cd])|^0\.0\.0\.0$/.test(host))
+    return true
+  return !host.includes('.') || /\.(?:local|internal|lan|localhost|svc)$|\.svc\./.test(host)
+}
+
+function writeQuoted(text: string): string {
+  return JSON.stringify(text.replaceAll('$', '$$$$'))
+}
+
+function referenceOf(
+  given: unknown,
+  around: {
+    readonly prefix: string
+    readonly vendor: Vendor
+    readonly variables: Fields
+    readonly secrets: SecretBook
+  },
+): { readonly reference: string | undefined } | { readonly why: string } {
+  const { prefix, vendor, variables, secrets } = around
+  const said =
+    given === undefined || given === ''
+      ? vendor.key === undefined
+        ? undefined
+        : readSaid(`os.environ/${vendor.key}`, variables)
+      : readSaid(typeof given === 'number' ? String(given) : given, variables)
+  if (said === undefined) return { reference: undefined }
+  if (said.kind === 'unreadable') return { why: 'its api_key is no text, or names a variable that no shell can set' }
+  if (said.kind === 'variable') return { reference: `\${${said.name}:-}` }
+  return secrets.keep(said.text, prefix)
+}
+
+function headersOf(
+  params: Tracked,
+  variables: Fields,
+  secrets: SecretBook,
+  note: (text: string) => void,
+): string | undefined {
+  const more = params.takeText('organization')
+  const given = {
+    ...(more !== undefined && { 'openai-organization': more }),
+    ...fieldsOf(params.take('extra_headers')),
+  }
+  const written = Object.entries(given).flatMap(([name, value]) => {
+    const said = readSaid(value, variables)
+    const reference =
+      said.kind === 'variable'
+        ? { reference: `\${${said.name}:-}` }
+        : said.kind === 'literal' && secretHeader.test(name)
+          ? secrets.keep(said.text, name)
+          : undefined
+    const isPlain = said.kind === 'literal' && /^[\t\x20-\x7e]*$/.test(said.text)
+    const text = reference && 'reference' in reference ? JSON.stringify(reference.reference) : undefined
+    const own = text ?? (reference === undefined && isPlain ? writeForeign(said.text) : undefined)
+    if (own === undefined || !headerName.test(name)) {
+      note(`${params.path}: the header ${name} of extra_headers cannot be written and is left out`)
+      return []
+    }
+    return [[name, own] as const]
+  })
+  return written.length === 0 ? undefined : writeMap(written)
+}
+
+/** LiteLLM's timeout ends a call; what it waits for is mostly the head of the answer. */
+function timeoutsOf(params: Tracked, { timeout }: PlaceDefaults): string | undefined {
+  const own = params.takeAs('timeout', secondsOf) ?? params.takeAs('stream_timeout', secondsOf)
+  const seconds = own ?? timeout
+  return seconds === undefined ? undefined : writeMap([['first_byte', seconds]])
+}
+
+function cooldownOf(params: Tracked, { cooldownTime, allowedFails }: PlaceDefaults): string | undefined {
+  const time = params.takeAs('cooldown_time', secondsOf) ?? cooldownTime
+  const fails = params.takeAs('allowed_fails', failuresOf) ?? allowedFails
+  return time === undefined && fails === undefined
+    ? undefined
+    : writeMap([
+        ['failures', fails],
+        ['for', time],
+      ])
+}
+
+/** LiteLLM pauses one that has failed more often than is allowed. */
+function failuresOf(value: unknown): string | undefined {
+  const allowed = wholeOf(value, 0)
+  return allowed === undefined ? undefined : String(Number(allowed) + 1)
+}
+
+/** Settings of the whole file that upstreams have each. */
+export function readPlaceDefaults(router: Tracked, settings: Tracked): PlaceDefaults {
+  return {
+    timeout: settings.takeAs('request_timeout', secondsOf) ?? router.takeAs('timeout', secondsOf),
+    cooldownTime: router.takeAs('cooldown_time', secondsOf),
+    allowedFails: router.takeAs('allowed_fails', failuresOf) ?? settings.takeAs('allowed_fails', failuresOf),
+  }
+}
+
+function secondsOf(value: unknown): string | undefined {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  return typeof number === 'number' && number >= 0.001 && number <= 1e6 ? `${+number.toFixed(3)}s` : undefined
+}
+
+const wholeFrom = (value: unknown): string | undefined => wholeOf(value)
+
+function wholeOf(value: unknown, least = 1): string | undefined {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  return typeof number === 'number' && Number.isSafeInteger(number) && number >= least ? String(number) : undefined
+}

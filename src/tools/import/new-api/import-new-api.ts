@@ -1,0 +1,339 @@
+import { type Adoption, formatMoney } from '../../../kit/index.ts'
+import { bareCalls, styleNote } from '../families.ts'
+import type { Imported, Off } from '../import-litellm.ts'
+import { isLocalHost } from '../litellm-places.ts'
+import type { PriceTable } from '../price-table.ts'
+import { SecretBook } from '../secret-book.ts'
+import { credentialOf } from '../styles.ts'
+import { type Place, UpstreamBook } from '../upstream-book.ts'
+import { type DraftModel, type DraftRoute, isActive, whyNoName, writeConfig } from '../write-config.ts'
+import { isName, writeComment, writeForeign, writeMap, writeScalar } from '../yaml-words.ts'
+import { type ChannelKind, channelKinds, type Kind } from './channel-kinds.ts'
+import { AskedTable, type ForeignBook } from './foreign-book.ts'
+import { type Channel, readChannels } from './read-channels.ts'
+import { type Options, type Rated, readOptions } from './read-options.ts'
+import { readPeople } from './read-people.ts'
+
+/** What whoever imports has to say beside the database. */
+export type NewApiOptions = {
+  readonly secretsAt: string
+  readonly prices?: PriceTable | undefined
+  readonly localFree?: boolean
+  readonly mode?: string | undefined
+}
+
+export type ImportedBook = Imported & {
+  readonly adoption: Adoption
+  /** What the balances come to, in the currency: there and here. */
+  readonly sums: { readonly there: string; readonly here: string }
+}
+
+/** Translates the database of a new-api or a one-api. Undefined when it is none. */
+export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions): ImportedBook | undefined {
+  if (!book.tables.has('channels') || !book.tables.has('users') || !book.tables.has('tokens')) return undefined
+  const table = (name: string): AskedTable => new AskedTable(name, book.tables.get(name))
+  const [channelRows, abilities, users, tokens, settings] = [
+    table('channels'),
+    table('abilities'),
+    table('users'),
+    table('tokens'),
+    table('options'),
+  ]
+  const notes = new Set<string>()
+  const note = (text: string): void => void notes.add(text)
+  const options = readOptions(settings, given)
+  const channels = readChannels(channelRows, note)
+  const draft = draftModels(channels, { kind, given, options, note })
+  const groups = groupsOf(channels, options, [users, tokens], note)
+  const usable = usableModels(draft.askable, abilities, draft.models)
+  const { adoption, sums } = readPeople(users, tokens, {
+    quotaPerUnit: options.quotaPerUnit,
+    usable: group => (usable.has(group) ? usable.get(group) : []),
+    groups: new Set(groups.keys()),
+    note,
+  })
+  tellGroups(channels, draft.models, note)
+  for (const one of [channelRows, abilities, users, tokens]) tellColumns(one, note)
+  if (options.left.length > 0) note(`settings that nothing was made of: ${options.left.join(', ')}`)
+  tellRest(book, table('redemptions'), note)
+  const active = draft.models.filter(isActive)
+  const text = writeConfig({
+    origin: `Imported from the database of a ${kind}.`,
+    notes: [...notes],
+    groups: ['groups:', ...[...groups].map(([name, fields]) => `  ${writeScalar(name)}: ${fields}`)],
+    upstreams: draft.upstreams,
+    models: draft.models,
+  })
+  return {
+    text,
+    notes: [...notes],
+    models: { all: draft.models.length, active: active.length },
+    entries: { all: channels.length, active: channels.length - draft.off.length, off: draft.off },
+    secrets: draft.secrets.files,
+    adoption,
+    sums: { there: sumThere(sums.quota, options.quotaPerUnit), here: formatMoney(Number(sums.micros)) },
+  }
+}
+
+/** A sum of quota in USD, with as many places as it has. */
+function sumThere(quota: bigint, quotaPerUnit: bigint): string {
+  const micros = (quota * 1_000_000n) / quotaPerUnit
+  const rest = (quota * 1_000_000n) % quotaPerUnit
+  const told = formatMoney(Number(micros))
+  return rest === 0n ? told : `${told} and a part of 0.000001`
+}
+
+type Around = {
+  readonly kind: Kind
+  readonly given: NewApiOptions
+  readonly options: Options
+  readonly note: (text: string) => void
+}
+
+/** One way of a channel to a model, before its priority is known among the others. */
+type Way = {
+  readonly channel: Channel
+  readonly vendor: ChannelKind
+  readonly rated: Rated
+  readonly sendAs: string
+  readonly isLocal: boolean
+}
+
+function draftModels(channels: readonly Channel[], around: Around) {
+  const { kind, given, options, note } = around
+  const upstreams = new UpstreamBook()
+  const secrets = new SecretBook(given.secretsAt)
+  const ways = new Map<string, Way[]>()
+  const off: Off[] = []
+  const askable: Channel[] = []
+  for (const channel of channels) {
+    const vendor = channelKinds[kind][channel.type]
+    const place = vendor && addressOf(channel, vendor)
+    const why = !vendor
+      ? `a channel of type ${channel.type} is not asked by an address and a key alone, or needs its bodies translated`
+      : place === undefined
+        ? 'it has no address that can be asked'
+        : channel.keys.length === 0
+          ? 'it has no key'
+          : channel.off
+    if (why !== undefined) {
+      off.push({ name: labelOf(channel), why })
+      note(`${labelOf(channel)}: ${why}; its models are not asked there: ${channel.models.join(', ')}`)
+    }
+    if (!vendor || place === undefined) continue
+    askable.push(channel)
+    for (const model of channel.models) {
+      const no = whyNoName(model)
+      if (no !== undefined) note(`${labelOf(channel)}: the model ${model} is left out: ${no}`)
+      else {
+        const way = {
+          channel,
+          vendor,
+          rated: options.rate(model, vendor.style),
+          sendAs: channel.mapping.get(model) ?? model,
+          isLocal: place.isLocal,
+        }
+        ways.set(model, [...(ways.get(model) ?? []), way])
+      }
+    }
+  }
+  const models = [...ways].map(([name, all]) => draftModel(name, all, { ...around, upstreams, secrets }))
+  return { models, upstreams, secrets, off, askable }
+}
+
+function draftModel(
+  name: string,
+  all: readonly Way[],
+  around: Around & { readonly upstreams: UpstreamBook; readonly secrets: SecretBook },
+): DraftModel {
+  const { note, given } = around
+  const isOn = ({ channel }: Way): boolean =>
+    channel.off === undefined && channel.keys.some(key => key.off === undefined)
+  const byPriority = all.toSorted((a, b) => Number(b.channel.priority - a.channel.priority))
+  const first =
+    byPriority.find(way => isOn(way) && 'family' in way.rated) ?? byPriority.find(way => 'family' in way.rated)
+  const [any] = byPriority as [Way]
+  if (!first || !('family' in first.rated)) {
+    const why = 'why' in any.rated ? any.rated.why : ''
+    note(`${name}: ${why}, so its line is a comment`)
+    return { name, family: 'chat', cost: { kind: 'unknown', why }, routes: [], rpm: undefined, ends: undefined }
+  }
+  const { family, unmapped, source } = first.rated
+  const used = byPriority.filter(way => {
+    const fits = 'family' in way.rated && way.rated.family === family
+    if (!fits)
+      note(`${name}: ${labelOf(way.channel)} is left out: it speaks another style than ${labelOf(first.channel)}`)
+    return fits
+  })
+  const isFree = first.rated.cost.kind === 'unknown' && given.localFree === true && used.every(way => way.isLocal)
+  const cost = isFree ? ({ kind: 'free' } as const) : first.rated.cost
+  if (cost.kind === 'unknown') note(`${name}: ${cost.why}, so its line is a comment: add its prices`)
+  else if (source !== 'ratio' && cost.kind === 'prices')
+    note(`${name}: it has no ratio of its own; its prices are those of ${source}`)
+  if (unmapped.length > 0) note(`${name}: not charged, as no price here says the same: ${unmapped.join(', ')}`)
+  const style = styleNote(family)
+  if (style !== undefined && cost.kind !== 'unknown') note(`${name}: ${style}`)
+  const on = used.filter(isOn)
+  if (on.length === 0) note(`${name}: all of its channels are off, so its line is a comment`)
+  return { name, family, cost, routes: routesOf(on, family, around), rpm: undefined, ends: undefined }
+}
+
+/** The ways of a model, those of the highest priority first; there a higher number comes first, here a lower one. */
+function routesOf(
+  ways: readonly Way[],
+  family: string,
+  around: Around & { readonly upstreams: UpstreamBook; readonly secrets: SecretBook },
+): readonly DraftRoute[] {
+  const tiers = [...new Set(ways.map(way => way.channel.priority))].toSorted((a, b) => Number(b - a))
+  return ways.flatMap(way => {
+    const { channel } = way
+    const inTier = ways.filter(other => other.channel.priority === channel.priority)
+    const upstreams = upstreamsOf(way, family, around)
+    const isEven = inTier.every(other => other.channel.weight === channel.weight && other.channel.keys.length === 1)
+    // Each is counted with ten more there, so that a weight of 0 is some.
+    const weight = String(+((channel.weight + 10) / upstreams.length).toFixed(4))
+    const priority = tiers.indexOf(channel.priority) + 1
+    return upstreams.map(upstream => ({
+      upstream,
+      sendAs: way.sendAs,
+      weight: isEven || inTier.length * upstreams.length === 1 ? undefined : weight,
+      priority,
+    }))
+  })
+}
+
+/** The upstreams of a channel: one for each key that is at work. */
+function upstreamsOf(
+  { channel, vendor }: Way,
+  family: string,
+  {
+    upstreams,
+    secrets,
+    note,
+  }: { readonly upstreams: UpstreamBook; readonly secrets: SecretBook; readonly note: (text: string) => void },
+): readonly string[] {
+  const address = addressOf(channel, vendor)
+  if (!address) return []
+  const place: Place = {
+    url: address.url,
+    credential: credentialOf(vendor.style, vendor.path === '/openai'),
+    rest: [
+      [
+        'headers',
+        channel.organization === undefined
+          ? undefined
+          : writeMap([['openai-organization', writeForeign(channel.organization)]]),
+      ],
+      ['calls', vendor.bare === undefined ? undefined : bareCalls(family)],
+    ],
+  }
+  return channel.keys.flatMap(({ value, off }, i) => {
+    const name = channel.keys.length === 1 ? `channel-${channel.id}` : `channel-${channel.id}-key-${i + 1}`
+    if (off !== undefined) {
+      note(`${labelOf(channel)}: its key ${i + 1} is left out: ${off}`)
+      return []
+    }
+    const kept = secrets.keep(value, name)
+    if ('why' in kept) {
+      note(`${labelOf(channel)}: its key ${i + 1} is left out: ${kept.why}`)
+      return []
+    }
+    return [upstreams.nameOf(place, kept.reference, name, writeComment(labelOf(channel)))]
+  })
+}
+
+function addressOf(
+  channel: Channel,
+  vendor: ChannelKind,
+): { readonly url: string; readonly isLocal: boolean } | undefined {
+  const own = channel.baseUrl?.replace(/(?<!\/)\/+$/, '')
+  const base = own ?? vendor.url
+  if (base === undefined || !/^https?:\/\/[^\s@?#/]+(?:\/[^\s?#]*)?$/.test(base) || !URL.canParse(base))
+    return undefined
+  const whole = `${base}${vendor.path ?? vendor.bare ?? ''}`
+  const isLocal = own === undefined ? vendor.isLocal === true : isLocalHost(new URL(own).hostname)
+  return { url: JSON.stringify(whole.replaceAll('$', '$$$$')), isLocal }
+}
+
+function labelOf({ id, name }: Channel): string {
+  return name === '' ? `channel ${id}` : `channel ${id} '${name}'`
+}
+
+/** Every group that something speaks of, with its factor on prices. */
+function groupsOf(
+  channels: readonly Channel[],
+  { groupRatios }: Options,
+  tables: readonly AskedTable[],
+  note: (text: string) => void,
+): ReadonlyMap<string, string> {
+  const names = new Set(['default', ...groupRatios.keys(), ...channels.flatMap(channel => channel.groups)])
+  for (const table of tables)
+    for (const row of table.rows) {
+      const group = row.text('group')
+      if (group !== undefined && group !== 'auto') names.add(group)
+    }
+  const groups = new Map<string, string>()
+  for (const name of names) {
+    const ratio = groupRatios.get(name)
+    if (!isName(name)) note(`the group ${name} cannot stand in a configuration, and is left out`)
+    else
+      groups.set(
+        name,
+        writeMap([['multiplier', ratio === undefined || ratio === '1' ? undefined : JSON.stringify(ratio)]]),
+      )
+  }
+  if ([...groupRatios.values()].some(ratio => ratio !== '1'))
+    note('the ratios of groups are factors on prices of tokens here; prices of images and of calls ignore them')
+  return groups
+}
+
+/** By group, the models that it could use by channels that can be asked here; undefined of a group that could use all that are here. */
+function usableModels(
+  channels: readonly Channel[],
+  abilities: AskedTable,
+  models: readonly DraftModel[],
+): ReadonlyMap<string, readonly string[] | undefined> {
+  const taken = new Set<string>()
+  const on = new Set(channels.filter(channel => channel.off === undefined).map(channel => channel.id))
+  for (const row of abilities.rows) {
+    const channel = row.text('channel_id') ?? ''
+    if (!row.truth('enabled') && on.has(channel))
+      taken.add(JSON.stringify([row.text('group'), row.text('model'), channel]))
+  }
+  const known = new Set(models.map(model => model.name))
+  const usable = new Map<string, Set<string>>()
+  for (const channel of channels)
+    for (const group of channel.groups)
+      for (const model of channel.models)
+        if (known.has(model) && !taken.has(JSON.stringify([group, model, channel.id])))
+          usable.set(group, (usable.get(group) ?? new Set()).add(model))
+  return new Map(
+    [...usable].map(([group, names]) => [group, names.size === known.size ? undefined : [...names].toSorted()]),
+  )
+}
+
+/** Channels may be of groups there, and are of models here. */
+function tellGroups(channels: readonly Channel[], models: readonly DraftModel[], note: (text: string) => void): void {
+  for (const { name } of models) {
+    const of = channels.filter(channel => channel.off === undefined && channel.models.includes(name))
+    const kinds = new Set(of.map(channel => channel.groups.toSorted().join(', ')))
+    if (kinds.size > 1)
+      note(
+        `${name}: its channels were of different groups (${of.map(one => `${one.id}: ${one.groups.join(', ')}`).join('; ')}); here all who may use it are led to all of them`,
+      )
+  }
+}
+
+function tellColumns(table: AskedTable, note: (text: string) => void): void {
+  const left = table.left().map(({ column, count }) => `${column} (${count})`)
+  if (left.length > 0) note(`${table.name}: of these columns nothing was made: ${left.join(', ')}`)
+}
+
+function tellRest({ counted }: ForeignBook, redemptions: AskedTable, note: (text: string) => void): void {
+  const unused = redemptions.rows.filter(row => row.text('status') === '1')
+  const quota = unused.reduce((sum, row) => sum + (row.whole('quota') ?? 0n), 0n)
+  if (unused.length > 0)
+    note(`redemptions: ${unused.length} codes that nobody has used, of ${quota} quota, are not taken over`)
+  const rows = [...counted].filter(([, count]) => count > 0).map(([name, count]) => `${name} (${count})`)
+  if (rows.length > 0) note(`tables that stay where they are: ${rows.join(', ')}`)
+}

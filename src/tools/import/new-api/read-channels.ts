@@ -1,0 +1,96 @@
+import { fieldsOf, listOf } from '../fields.ts'
+import type { Asked, AskedTable } from './foreign-book.ts'
+
+/** A channel: one vendor's address, keys and models. */
+export type Channel = {
+  readonly id: string
+  readonly type: string
+  readonly name: string
+  readonly baseUrl: string | undefined
+  readonly organization: string | undefined
+  /** Undefined where it is at work; else why not. */
+  readonly off: string | undefined
+  /** Its keys; those that are switched off say why. */
+  readonly keys: readonly { readonly value: string; readonly off: string | undefined }[]
+  readonly models: readonly string[]
+  /** Names of callers by the names that it is asked for. */
+  readonly mapping: ReadonlyMap<string, string>
+  readonly groups: readonly string[]
+  readonly priority: bigint
+  readonly weight: number
+}
+
+const states: { readonly [status: string]: string } = {
+  '2': 'it was switched off by hand',
+  '3': 'it was switched off automatically',
+}
+
+export function readChannels(table: AskedTable, note: (text: string) => void): readonly Channel[] {
+  return table.rows.map(row => readChannel(row, note))
+}
+
+function readChannel(row: Asked, note: (text: string) => void): Channel {
+  const id = row.text('id') ?? 'without an id'
+  const status = row.text('status') ?? '1'
+  return {
+    id,
+    type: row.text('type') ?? '0',
+    name: row.text('name') ?? '',
+    baseUrl: row.text('base_url'),
+    organization: row.text('openai_organization'),
+    off: status === '1' ? undefined : (states[status] ?? `its status is ${status}`),
+    keys: keysOf(row.text('key') ?? '', fieldsOf(parse(row.text('channel_info')))),
+    models: wordsOf(row.text('models')),
+    mapping: mappingOf(id, row.text('model_mapping'), note),
+    groups: wordsOf(row.text('group')),
+    priority: row.whole('priority') ?? 0n,
+    weight: Number(row.whole('weight') ?? 0n),
+  }
+}
+
+/** Words between commas, each once. */
+export function wordsOf(text: string | undefined): readonly string[] {
+  return [...new Set((text ?? '').split(/[,\n]/).map(word => word.trim()))].filter(word => word !== '')
+}
+
+/** Several keys are lines, or a list; which of them are off stands beside them, by their places. */
+function keysOf(text: string, info: { readonly [name: string]: unknown }): Channel['keys'] {
+  const list = text.startsWith('[') ? listOf(parse(text)).filter(one => typeof one === 'string') : []
+  const values = (list.length > 0 ? list : text.split('\n')).map(one => one.trim()).filter(one => one !== '')
+  const states = fieldsOf(info['multi_key_status_list'])
+  const reasons = fieldsOf(info['multi_key_disabled_reason'])
+  return values.map((value, i) => {
+    const state = states[String(i)]
+    const isOff = state !== undefined && JSON.stringify(state) !== '1'
+    const reason = reasons[String(i)]
+    return { value, off: isOff ? (typeof reason === 'string' ? reason : 'it was switched off') : undefined }
+  })
+}
+
+/** What a name is sent as; a name that leads to another name of the map goes on there. */
+function mappingOf(id: string, text: string | undefined, note: (text: string) => void): ReadonlyMap<string, string> {
+  const parsed = parse(text)
+  if (text !== undefined && (typeof parsed !== 'object' || parsed === null))
+    note(`channel ${id}: its model_mapping is not read`)
+  const map = new Map(
+    Object.entries(fieldsOf(parsed)).flatMap(([from, to]) =>
+      typeof to === 'string' && to !== '' ? [[from, to] as const] : [],
+    ),
+  )
+  const ends = new Map<string, string>()
+  for (const from of map.keys()) {
+    const seen = new Set([from])
+    let to = from
+    for (let next = map.get(to); next !== undefined && !seen.has(next); next = map.get(to)) seen.add((to = next))
+    ends.set(from, to)
+  }
+  return ends
+}
+
+export function parse(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

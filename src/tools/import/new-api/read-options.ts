@@ -1,0 +1,131 @@
+import type { TableRow } from '../../../kit/index.ts'
+import { multiply, readDecimal, readNewApiRatios, toPrice, withoutNoise } from '../../prices/index.ts'
+import { familyOf } from '../families.ts'
+import { fieldsOf } from '../fields.ts'
+import { costOfRow, type PriceTable } from '../price-table.ts'
+import type { Style } from '../styles.ts'
+import type { Cost } from '../write-config.ts'
+import type { AskedTable } from './foreign-book.ts'
+import { parse } from './read-channels.ts'
+
+/** What a model is for and costs, or why that is not known. */
+export type Rated =
+  | { readonly family: string; readonly cost: Cost; readonly source: string; readonly unmapped: readonly string[] }
+  | { readonly why: string }
+
+/** The settings of the other gateway, as far as they are taken over. */
+export type Options = {
+  readonly quotaPerUnit: bigint
+  /** By group: the factor on its prices, as a decimal. */
+  readonly groupRatios: ReadonlyMap<string, string>
+  rate(model: string, style: Style): Rated
+  /** Names of settings that nothing was made of. */
+  readonly left: readonly string[]
+}
+
+const read = new Set([
+  'ModelRatio',
+  'CompletionRatio',
+  'CacheRatio',
+  'CreateCacheRatio',
+  'ImageRatio',
+  'AudioRatio',
+  'AudioCompletionRatio',
+  'ModelPrice',
+  'GroupRatio',
+  'QuotaPerUnit',
+])
+/** Ratios of what is no text: a model that has one is for more than to talk. */
+const ofMedia = ['ImageRatio', 'AudioRatio', 'AudioCompletionRatio']
+
+export function readOptions(
+  table: AskedTable,
+  given: { readonly prices?: PriceTable | undefined; readonly mode?: string | undefined },
+): Options {
+  const options = new Map(table.rows.map(row => [row.text('key') ?? '', row.text('value') ?? '']))
+  const maps = Object.fromEntries(
+    ['ModelRatio', 'CompletionRatio', ...ofMedia].map(name => [name, fieldsOf(parseRatios(options.get(name)))]),
+  )
+  const unit = options.get('QuotaPerUnit')
+  const quotaPerUnit =
+    unit !== undefined && /^\d{1,15}(?:\.0+)?$/.test(unit) && Number(unit) > 0
+      ? BigInt(unit.split('.')[0] as string)
+      : 500_000n
+  const told = Object.fromEntries([...options].filter(([name]) => read.has(name)))
+  const ratios = readNewApiRatios(JSON.stringify(told))
+  const rows = new Map(ratios?.rows.map(row => [row.id, row]))
+  // Ratios are of a unit that is so much quota.
+  const isOther = quotaPerUnit !== 500_000n
+  const left = new Map(ratios?.left.map(({ id, why }) => [id, why]))
+
+  function modeOf(model: string): string | undefined {
+    const known = given.prices?.rows.find(model, { others: true })
+    if (known?.kind === 'found' && known.row.mode !== undefined) return known.row.mode
+    // What answers in tokens, and has no ratio for sound and pictures, talks.
+    const talks =
+      maps['CompletionRatio']?.[model] !== undefined && ofMedia.every(name => maps[name]?.[model] === undefined)
+    return talks ? 'chat' : given.mode
+  }
+
+  function rate(model: string, style: Style): Rated {
+    const mode = modeOf(model)
+    if (mode === undefined) return { why: 'nothing says what it is for: a table with --prices, or --mode does' }
+    const family = familyOf(mode, style)
+    if (family === undefined) return { why: `mode ${mode} is not served in the style of its channel` }
+    const row = rows.get(model) ?? inputAlone(model, family)
+    if (row) {
+      const cost = costOfRow(family === 'image' ? perImage(row) : row, family)
+      return { family, cost, source: 'ratio', unmapped: row.unmapped ?? [] }
+    }
+    const listed = given.prices?.rows.find(model)
+    if (listed?.kind === 'found' && listed.by === 'id')
+      return {
+        family,
+        cost: costOfRow(listed.row, family),
+        source: given.prices?.name ?? '',
+        unmapped: listed.row.unmapped ?? [],
+      }
+    const why = isOther
+      ? `QuotaPerUnit is ${quotaPerUnit} there, and ratios mean another price`
+      : (left.get(model) ?? 'there is no ratio and no price of it: it may stand in the code there')
+    return { family, cost: { kind: 'unknown', why }, source: '', unmapped: [] }
+  }
+
+  /** What answers with numbers costs what is sent. */
+  function inputAlone(id: string, family: string): TableRow | undefined {
+    const ratio = readDecimal(textOf(maps['ModelRatio']?.[id]))
+    const input = ratio === undefined ? undefined : toPrice(withoutNoise(multiply('2', ratio)))
+    return family !== 'embedding' || input === undefined || Number(input) === 0 ? undefined : { id, prices: { input } }
+  }
+
+  const groupRatios = Object.entries(fieldsOf(parseRatios(options.get('GroupRatio')))).flatMap(([group, ratio]) => {
+    const factor = toPrice(readDecimal(typeof ratio === 'string' ? ratio : '') ?? 'none')
+    return [[group, factor === undefined || !/^\d/.test(factor) ? '1' : (readDecimal(factor) ?? '1')] as const]
+  })
+  return {
+    quotaPerUnit,
+    groupRatios: new Map(groupRatios),
+    rate,
+    left: [...options]
+      .flatMap(([name, value]) => (read.has(name) || ['', 'false', '{}', '[]', '0'].includes(value) ? [] : [name]))
+      .toSorted(),
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** Numbers stay the texts they were, with all of their digits. */
+function parseRatios(text: string | undefined): unknown {
+  if (parse(text) === undefined) return undefined
+  const keep = (_key: string, value: unknown, context?: { readonly source?: string }): unknown =>
+    typeof value === 'number' ? (context?.source ?? String(value)) : value
+  return JSON.parse(text ?? '', keep)
+}
+
+/** A price for each call is one for each picture: there a call for three costs three times as much. */
+function perImage(row: TableRow): TableRow {
+  const { request, ...rest } = row.prices
+  return request === undefined ? row : { ...row, prices: { ...rest, each: request } }
+}

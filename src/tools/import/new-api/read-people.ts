@@ -1,0 +1,179 @@
+import { type Adoption, hashSecret, hintOfSecret, parseAddressRange } from '../../../kit/index.ts'
+import type { Asked, AskedTable } from './foreign-book.ts'
+import { wordsOf } from './read-channels.ts'
+
+type AdoptedUser = Adoption['users'][number]
+type AdoptedKey = AdoptedUser['keys'][number]
+type Owner = { readonly id: string; readonly name: string; readonly group: string }
+
+export type People = {
+  readonly adoption: Adoption
+  /** Of all users that are not deleted: what they have there in quota, and here. What is owed is told by itself. */
+  readonly sums: { readonly quota: bigint; readonly micros: bigint }
+}
+
+/** The largest amount that a budget may have. */
+const moneyMax = 999_999_999_999_999n
+
+/** The end of the year 9999. */
+const momentMax = 253_402_300_799_000
+
+type Around = {
+  /** So much quota is a USD. */
+  readonly quotaPerUnit: bigint
+  /** The models that each group could use there; undefined for a group that could use all. */
+  readonly usable: (group: string) => readonly string[] | undefined
+  readonly groups: ReadonlySet<string>
+  readonly note: (text: string) => void
+}
+
+/** Users with their balances, and tokens as keys that their clients go on using. */
+export function readPeople(users: AskedTable, tokens: AskedTable, around: Around): People {
+  const { note } = around
+  const keys = readKeys(tokens)
+  const adopted: AdoptedUser[] = []
+  const sums = { quota: 0n, micros: 0n }
+  let deleted = 0
+  const admins: string[] = []
+  for (const row of users.rows) {
+    if (row.text('deleted_at') !== undefined) {
+      deleted++
+      continue
+    }
+    const owner = { id: row.text('id') ?? '', name: row.text('username') ?? '', group: row.text('group') ?? 'default' }
+    const quota = row.whole('quota') ?? 0n
+    sums.quota += quota > 0n ? quota : 0n
+    if (!isUserName(owner.name) || !around.groups.has(owner.group)) {
+      note(`user ${owner.id}: not taken over: its name or its group cannot stand here`)
+      continue
+    }
+    if (Number(row.text('role') ?? '1') >= 10) admins.push(owner.name)
+    const own = keys.of(owner.id)
+    const balance = balanceOf(owner.name, quota, around)
+    sums.micros += BigInt(balance)
+    adopted.push({
+      name: owner.name,
+      group: owner.group,
+      status: (row.text('status') ?? '1') === '1' ? 'active' : 'disabled',
+      balance,
+      keys: own.map(token => readKey(token.row, token.key, owner, around)),
+    })
+  }
+  if (deleted > 0) note(`${deleted} users are deleted there, and are not taken over`)
+  if (keys.deleted > 0) note(`${keys.deleted} tokens are deleted there, and are not taken over`)
+  if (keys.left() > 0) note(`${keys.left()} tokens have no user that was taken over, and are left out`)
+  if (admins.length > 0)
+    note(`${admins.join(', ')}: administrators there, users here; tollgate users set NAME --role admin makes one again`)
+  return { adoption: { users: adopted }, sums }
+}
+
+function balanceOf(name: string, quota: bigint, { quotaPerUnit, note }: Around): number {
+  const micros = microsOf(quota, quotaPerUnit)
+  if (micros === undefined)
+    note(`user ${name}: a balance of ${quota} quota is more than there can be, and is cut to that`)
+  else if (quota < 0n) note(`user ${name}: owes ${-quota} quota there; the balance here begins at nothing`)
+  return micros ?? Number(moneyMax)
+}
+
+function isUserName(name: string): boolean {
+  return name !== '' && name.length <= 200 && !/\p{Cc}/u.test(name)
+}
+
+/** Exact where it can be; what is less than a micro-unit is nobody's. Undefined for more than there can be. */
+function microsOf(quota: bigint, quotaPerUnit: bigint): number | undefined {
+  if (quota <= 0n) return 0
+  const micros = (quota * 1_000_000n) / quotaPerUnit
+  return micros > moneyMax ? undefined : Number(micros)
+}
+
+/** Tokens that are not deleted, by their users; those that nobody asked for are left. */
+function readKeys(tokens: AskedTable) {
+  const byUser = new Map<string, { readonly row: Asked; readonly key: string }[]>()
+  let [deleted, left] = [0, 0]
+  for (const row of tokens.rows) {
+    const key = row.text('key')
+    const user = row.text('user_id') ?? ''
+    if (row.text('deleted_at') !== undefined || key === undefined) deleted++
+    else {
+      left++
+      byUser.set(user, [...(byUser.get(user) ?? []), { row, key }])
+    }
+  }
+  return {
+    deleted,
+    left: () => left,
+    of(user: string) {
+      const own = byUser.get(user) ?? []
+      left -= own.length
+      return own
+    },
+  }
+}
+
+function readKey(row: Asked, key: string, owner: Owner, around: Around): AdoptedKey {
+  const { note, quotaPerUnit, usable, groups } = around
+  const place = `token ${row.text('id')} of ${owner.name}`
+  const why: string[] = []
+  const secret = key.startsWith('sk-') ? key : `sk-${key}`
+  const group = groupOf(row, owner.group, { groups, note, place, why })
+  const status = row.text('status') ?? '1'
+  if (status !== '1') why.push(`its status is ${status} there`)
+  const models = modelsOf(row, usable(group))
+  if (models?.length === 0) why.push('there is no model that it may use')
+  const ips = addressesOf(row)
+  if (ips?.length === 0) why.push('none of its addresses can be read')
+  const expires = row.whole('expired_time') ?? -1n
+  const isUnlimited = row.truth('unlimited_quota')
+  const budget = isUnlimited ? null : microsOf(row.whole('remain_quota') ?? 0n, quotaPerUnit)
+  if (budget === undefined) note(`${place}: its quota is more than a budget can be, and is cut to that`)
+  if (why.length > 0) note(`${place}: taken over disabled: ${why.join('; ')}`)
+  return {
+    name: nameOf(row, place),
+    group: group === owner.group ? null : group,
+    hash: hashSecret(secret),
+    hint: hintOfSecret(secret),
+    status: why.length > 0 ? 'disabled' : 'active',
+    // -1 is never; 0 has passed there, too.
+    expiresAt: expires === -1n ? null : Math.min(Math.max(Number(expires), 0) * 1_000, momentMax),
+    // An empty list admits nothing, and does so when the key is enabled, too.
+    models: models ?? null,
+    ips: ips ?? null,
+    budget: budget === undefined ? Number(moneyMax) : budget,
+    budgetPeriod: 'total',
+  }
+}
+
+function nameOf(row: Asked, place: string): string {
+  const name = (row.text('name') ?? '')
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .trim()
+    .slice(0, 100)
+  return name === '' ? place : name
+}
+
+type GroupAround = Pick<Around, 'groups' | 'note'> & { readonly place: string; readonly why: string[] }
+
+function groupOf(row: Asked, ofUser: string, { groups, note, place, why }: GroupAround): string {
+  const own = row.text('group')
+  if (own === undefined) return ofUser
+  if (groups.has(own)) return own
+  if (own === 'auto') note(`${place}: its group was chosen for each request; it has its user's, ${ofUser}`)
+  else why.push(`its group ${own} is not here`)
+  return ofUser
+}
+
+/** The models that it may use: those of its group, as far as it is not bound to fewer. Undefined for all. */
+function modelsOf(row: Asked, usable: readonly string[] | undefined): readonly string[] | undefined {
+  // One-api has no switch: what stands in `models` holds.
+  const isBound = row.truth('model_limits_enabled') || row.text('models') !== undefined
+  if (!isBound) return usable
+  const own = wordsOf(row.text('models') ?? row.text('model_limits'))
+  return usable === undefined ? own : own.filter(name => usable.includes(name))
+}
+
+/** Undefined for all; empty where what stands there admits nobody. */
+function addressesOf(row: Asked): readonly string[] | undefined {
+  const text = row.text('allow_ips') ?? row.text('subnet')
+  if (text === undefined) return undefined
+  return [...new Set(text.split(/[\s,]+/))].filter(one => parseAddressRange(one) !== undefined)
+}

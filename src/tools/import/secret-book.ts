@@ -1,0 +1,53 @@
+import { writeScalar } from './yaml-words.ts'
+
+/** A secret of the other gateway, and the file of our own that is to hold it. */
+export type SecretFile = { readonly name: string; readonly value: string }
+
+/** Keys of vendors that stand in what is read: each gets a file of its own, and the configuration names the file. */
+export class SecretBook {
+  readonly files: SecretFile[] = []
+  readonly #folder: string | undefined
+  readonly #byValue = new Map<string, string>()
+  readonly #variables: string[] = []
+
+  /** @param folder as the configuration names it; undefined where there is none: then variables are named */
+  constructor(folder: string | undefined) {
+    this.#folder = folder
+  }
+
+  /** The reference that stands for a secret, or why there can be none. `name` is what its file may be called. */
+  keep(value: string, name: string): { readonly reference: string } | { readonly why: string } {
+    if (!/^[\t\x20-\x7e]+$/.test(value)) return { why: 'its key has characters that no header can carry' }
+    const known = this.#byValue.get(value)
+    if (known !== undefined) return { reference: known }
+    const taken = new Set(this.files.map(file => file.name))
+    const slug = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
+    let own = slug
+    for (let i = 2; taken.has(own); i++) own = `${slug}-${i}`
+    if (this.#folder === undefined) {
+      const variable = `${name.toUpperCase().replaceAll(/\W+/g, '_')}_IMPORTED_KEY_${this.#variables.length + 1}`
+      this.#variables.push(variable)
+      this.#byValue.set(value, `\${${variable}:-}`)
+      return { reference: `\${${variable}:-}` }
+    }
+    this.files.push({ name: own, value })
+    const reference = `\${file:${this.#folder}/${own}}`
+    this.#byValue.set(value, reference)
+    return { reference }
+  }
+
+  /** What to do where no folder was named: one sentence for each. */
+  notes(): readonly string[] {
+    return this.#variables.map(
+      name => `a key stands in the file and was not copied: set ${name} to it, or name a folder with --secrets`,
+    )
+  }
+}
+
+/** How a request carries a key. */
+export type CredentialShape = { readonly header: string; readonly before: string }
+
+/** A credential in YAML. */
+export function writeCredential({ header, before }: CredentialShape, reference: string): string {
+  return `{ header: ${writeScalar(header)}, value: ${JSON.stringify(`${before}${reference}`)} }`
+}

@@ -1,0 +1,135 @@
+import { familyTexts } from './families.ts'
+import type { UpstreamBook } from './upstream-book.ts'
+import { isName, writeComment, writeForeign, writeMap, writeScalar } from './yaml-words.ts'
+
+/** What a model costs: by label as the configuration writes it, nothing, or why that is not known. */
+export type Cost =
+  | { readonly kind: 'prices'; readonly prices: ReadonlyMap<string, string> }
+  | { readonly kind: 'free' }
+  | { readonly kind: 'unknown'; readonly why: string }
+
+/** One way to a model. */
+export type DraftRoute = {
+  readonly upstream: string
+  readonly sendAs: string
+  readonly weight: string | undefined
+  readonly priority: number
+}
+
+export type DraftModel = {
+  readonly name: string
+  readonly family: string
+  readonly cost: Cost
+  readonly routes: readonly DraftRoute[]
+  readonly rpm: number | undefined
+  /** The day from which its vendor serves it no longer. */
+  readonly ends: string | undefined
+}
+
+/** What is made of another gateway, before it is written. */
+export type Draft = {
+  /** What it comes from, in a sentence. */
+  readonly origin: string
+  readonly notes: readonly string[]
+  /** Lines below `groups:`. */
+  readonly groups: readonly string[]
+  readonly upstreams: UpstreamBook
+  readonly models: readonly DraftModel[]
+}
+
+export function isActive({ cost, routes }: DraftModel): boolean {
+  return cost.kind !== 'unknown' && routes.length > 0
+}
+
+/** A `gateway.yaml` of a draft. */
+export function writeConfig({ origin, notes, groups, upstreams, models }: Draft): string {
+  const families = Object.entries(familyTexts).filter(([name]) => models.some(model => model.family === name))
+  const active = models.filter(isActive)
+  const used = new Set(active.flatMap(model => model.routes.map(route => route.upstream)))
+  const places = upstreams.lines(name => used.has(name))
+  const left = notes.length === 0 ? [] : ['#', '# To be looked at:', ...notes.map(note => `# - ${writeComment(note)}`)]
+  const lines = [
+    `# ${writeComment(origin)} tollgate check says whether it is valid, tollgate explain what a request would do.`,
+    ...left,
+    'version: 1',
+    'currency: USD',
+    '',
+    'server:',
+    '  listen: "${TOLLGATE_LISTEN:-127.0.0.1:8080}"',
+    '  ops: "${TOLLGATE_OPS:-127.0.0.1:9464}"',
+    '',
+    'storage: "${TOLLGATE_STORAGE:-sqlite:./data/tollgate.db}"',
+    'counters: "${TOLLGATE_COUNTERS:-memory:}"',
+    '',
+    ...groups,
+    '',
+    used.size > 0 ? 'upstreams:' : 'upstreams: {}',
+    ...(used.size > 0 ? places : places.map(line => line.trimStart())),
+    '',
+    'pipeline: [auth, ratelimit, multipart-rewrite, size-normalize, image-tier-billing, token-usage]',
+    '',
+    families.length > 0 ? 'families:' : 'families: {}',
+    ...families.map(([name, { family }]) => `  ${name}:\n    ${family}`),
+    '',
+    active.length > 0 ? 'models:' : 'models: {}',
+    ...models.map(model => (active.length > 0 ? writeModel(model) : writeModel(model).trimStart())),
+    '',
+    'routes:',
+    ...families.flatMap(([, { routes }]) => routes.map(route => `  - ${route}`)),
+    '  - { match: GET /v1/models, operation: models.list, dialect: by-caller, serve: models }',
+    '  - { match: "GET /v1/models/{id}", operation: models.get, dialect: by-caller, serve: model }',
+    '  - { match: "GET /v1/charges/{id}", operation: charges.get, dialect: openai, serve: charge }',
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function writeModel(model: DraftModel): string {
+  const { name, family, cost, routes, rpm, ends } = model
+  const [only, ...more] = routes
+  const single = more.length === 0 ? only : undefined
+  const sent = (sendAs: string): string | undefined => (sendAs === name ? undefined : writeForeign(sendAs))
+  const several = routes.map(one =>
+    writeMap([
+      ['upstream', writeScalar(one.upstream)],
+      ['weight', one.weight],
+      ['priority', one.priority === 1 ? undefined : String(one.priority)],
+      ['send_as', sent(one.sendAs)],
+    ]),
+  )
+  const fields = writeMap([
+    ['family', family],
+    ['upstream', single && writeScalar(single.upstream)],
+    ['send_as', single && sent(single.sendAs)],
+    ['upstreams', single || routes.length === 0 ? undefined : `[${several.join(', ')}]`],
+    ['prices', cost.kind === 'prices' ? writeCost(cost) : undefined],
+    ['price', cost.kind === 'free' ? 'free' : undefined],
+    ['limits', rpm === undefined ? undefined : writeMap([['rpm', String(rpm)]])],
+    ['ends', ends],
+  ])
+  return `  ${isActive(model) ? '' : '# '}${writeScalar(name)}: ${fields}`
+}
+
+export function writeCost(cost: Cost): string {
+  if (cost.kind !== 'prices') return cost.kind
+  return writeMap([...cost.prices].map(([label, price]) => [label, JSON.stringify(price)] as const))
+}
+
+/** What of several costs nobody sells below: the dearest of each label; one that costs something is never free by another. */
+export function dearest(costs: readonly Cost[]): Cost {
+  const priced = costs.filter(cost => cost.kind === 'prices')
+  if (priced.length === 0) return costs.find(cost => cost.kind === 'free') ?? (costs[0] as Cost)
+  const labels = new Set(priced.flatMap(({ prices }) => [...prices.keys()]))
+  // Of a label that one of them lacks, what it is charged as there counts: input for what came from a cache.
+  const all = [...labels].map(label => {
+    const found = priced.flatMap(
+      ({ prices }) => prices.get(label) ?? (label === 'cached_input' ? (prices.get('input') ?? []) : []),
+    )
+    return [label, found.toSorted((a, b) => Number(b) - Number(a))[0] as string] as const
+  })
+  return { kind: 'prices', prices: new Map(all) }
+}
+
+/** Why a name cannot be a model's; undefined when it can. */
+export function whyNoName(name: string): string | undefined {
+  return isName(name) ? undefined : 'its name cannot stand in a configuration'
+}

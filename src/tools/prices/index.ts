@@ -1,0 +1,24 @@
+import { readLitellmTable } from './litellm-table.ts'
+import { readNewApiRatios } from './new-api-ratios.ts'
+import { readOpenrouterTable } from './openrouter-table.ts'
+import type { SourceTable } from './source-table.ts'
+
+export { multiply, readDecimal, shiftPoint, toDecimal, toPrice, withoutNoise } from './decimals.ts'
+export type { SourceTable } from './source-table.ts'
+export { readLitellmTable } from './litellm-table.ts'
+export { readNewApiRatios } from './new-api-ratios.ts'
+
+export const priceSources = ['litellm', 'openrouter', 'new-api'] as const
+
+export type PriceSource = (typeof priceSources)[number]
+
+const readers: { readonly [source in PriceSource]: (text: string) => SourceTable | undefined } = {
+  litellm: readLitellmTable,
+  openrouter: readOpenrouterTable,
+  'new-api': readNewApiRatios,
+}
+
+/** Reads a table of somebody else's; undefined when the text is not one of theirs. */
+export function readSourceTable(from: PriceSource, text: string): SourceTable | undefined {
+  return readers[from](text)
+}

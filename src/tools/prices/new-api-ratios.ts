@@ -1,0 +1,104 @@
+import type { TableRow } from '../../kit/index.ts'
+import { isZero, multiply, readDecimal, toPrice, withoutNoise } from './decimals.ts'
+import { type Fields, fieldsOf, parseExact, type SourceTable, textOf } from './source-table.ts'
+
+/** Maps by the model's name, as the options of new-api and one-api hold them. */
+type Ratios = { readonly [map: string]: Fields }
+
+/** A ratio of 1 is so much per million tokens, in USD. */
+const perRatio = '2'
+const quotaPerUnit = '500000'
+const unmappedMaps = ['CreateCacheRatio', 'ImageRatio', 'AudioRatio', 'AudioCompletionRatio']
+/** The same in an answer of `/api/pricing`, one object for each model. */
+const ofPricing: { readonly [field: string]: string } = {
+  model_ratio: 'ModelRatio',
+  completion_ratio: 'CompletionRatio',
+  cache_ratio: 'CacheRatio',
+  create_cache_ratio: 'CreateCacheRatio',
+  image_ratio: 'ImageRatio',
+  audio_ratio: 'AudioRatio',
+  audio_completion_ratio: 'AudioCompletionRatio',
+}
+
+/**
+ * Reads the ratios of new-api: its options as one object, as the list that `/api/option/` answers with, or the answer of
+ * `/api/pricing`, which has the ratios that are written in its code too. Undefined when the text is none of them.
+ */
+export function readNewApiRatios(text: string): SourceTable | undefined {
+  const parsed = parseExact(text)
+  const ratios = parsed && ratiosIn(parsed.value)
+  if (!ratios) return undefined
+  const unit = ratios['']?.['QuotaPerUnit']
+  if (unit !== undefined && readDecimal(textOf(unit) ?? '') !== quotaPerUnit) return undefined
+  const names = new Set([...Object.keys(ratios['ModelRatio'] ?? {}), ...Object.keys(ratios['ModelPrice'] ?? {})])
+  const rows: TableRow[] = []
+  const left: { id: string; why: string }[] = []
+  for (const id of names) {
+    const read = readRow(id, ratios)
+    if (typeof read === 'string') left.push({ id, why: read })
+    else rows.push(read)
+  }
+  return { rows, left }
+}
+
+/** The maps by their names; of what is no map, such as QuotaPerUnit, under the empty name. */
+function ratiosIn(value: unknown): Ratios | undefined {
+  const { data = value } = fieldsOf(value)
+  const list = Array.isArray(data) ? data.map(fieldsOf) : undefined
+  if (list?.some(one => one['model_name'] !== undefined)) return ratiosOfPricing(list)
+  const options = list ? Object.fromEntries(list.map(one => [String(one['key']), one['value']])) : fieldsOf(data)
+  const maps: { [map: string]: Fields } = {}
+  for (const [name, given] of Object.entries(options)) {
+    const inner = typeof given === 'string' && given.trim().startsWith('{') ? parseExact(given)?.value : given
+    if (typeof inner === 'object') maps[name] = fieldsOf(inner)
+    else if (name === 'QuotaPerUnit') maps[''] = { QuotaPerUnit: inner }
+  }
+  return maps['ModelRatio'] || maps['ModelPrice'] ? maps : undefined
+}
+
+function ratiosOfPricing(list: readonly Fields[]): Ratios {
+  const maps: { [map: string]: { [model: string]: unknown } } = { ModelRatio: {}, ModelPrice: {} }
+  for (const one of list) {
+    const model = textOf(one['model_name'])
+    if (model === undefined) continue
+    // Of type 1 are those that are charged by the call.
+    if (one['quota_type'] === '1') (maps['ModelPrice'] ??= {})[model] = one['model_price']
+    else
+      for (const [field, map] of Object.entries(ofPricing))
+        if (one[field] !== undefined && one[field] !== null) (maps[map] ??= {})[model] = one[field]
+  }
+  return maps
+}
+
+function readRow(id: string, ratios: Ratios): TableRow | string {
+  if (id.includes('*')) return 'a pattern is no model'
+  const ratio = (map: string): string | undefined => {
+    const decimal = readDecimal(textOf(ratios[map]?.[id]) ?? '')
+    return decimal === undefined || isZero(decimal) ? undefined : decimal
+  }
+  const about = { id, provider: 'new-api' }
+  const unmapped = unmappedMaps.filter(map => ratio(map) !== undefined)
+  const more = unmapped.length > 0 ? { unmapped } : {}
+  // The price of a call comes before ratios there, too.
+  const call = ratio('ModelPrice')
+  if (call !== undefined) {
+    const request = toPrice(withoutNoise(call))
+    return request === undefined ? 'ModelPrice has more than six decimal places' : { ...about, prices: { request } }
+  }
+  const [model, completion, cached] = [ratio('ModelRatio'), ratio('CompletionRatio'), ratio('CacheRatio')]
+  if (model === undefined) return 'its ratio is 0, which may mean that nobody knew'
+  if (completion === undefined)
+    return 'there is no CompletionRatio of it: it stands in the code there, and in what /api/pricing of a running one answers'
+  const prices: { [label: string]: string } = {}
+  const factors = {
+    input: [model],
+    ...(cached !== undefined && { cached_input: [model, cached] }),
+    output: [model, completion],
+  }
+  for (const [label, own] of Object.entries(factors)) {
+    const price = toPrice(withoutNoise(multiply(perRatio, ...own)))
+    if (price === undefined) return `${label} has more than six decimal places`
+    prices[label] = price
+  }
+  return { ...about, prices, ...more }
+}

@@ -1,0 +1,33 @@
+import type { TableRow } from '../../kit/index.ts'
+
+/** A table of somebody else's, read. */
+export type SourceTable = {
+  /** Those that can be charged by, in the order of the source. */
+  readonly rows: readonly TableRow[]
+  /** Those that cannot, each with the reason. */
+  readonly left: readonly { readonly id: string; readonly why: string }[]
+}
+
+export type Fields = { readonly [name: string]: unknown }
+
+/** Undefined for a text that is no JSON. Every number stays the text it was, as no other way keeps all of its digits. */
+export function parseExact(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text.replace(/^\uFEFF/, ''), keepDigits as (key: string, value: unknown) => unknown) }
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+function keepDigits(_key: string, value: unknown, context: { readonly source: string }): unknown {
+  return typeof value === 'number' ? context.source : value
+}
+
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+}
+
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

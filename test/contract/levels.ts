@@ -1,0 +1,403 @@
+import type { Test } from 'tap'
+import type { ChargeFacts, HoldRequest, Key, Level, Storage } from '../../src/kit/index.ts'
+import { isBounded, levelsOf, standBudgets, tightestOf } from '../../src/kit/index.ts'
+import { clockAt, type Harness, holdOf, line, newKey, openHarness, type StorageHarness } from './storage.ts'
+
+const day = 24 * 3_600_000
+const noon = Date.UTC(2027, 4, 16, 12)
+
+const user = (name: string, amount: number, per: Level['per'] = 'total'): Level => ({ kind: 'user', name, amount, per })
+const group = (name: string, amount: number, per: Level['per'] = 'total'): Level => ({
+  kind: 'group',
+  name,
+  amount,
+  per,
+})
+
+type Account = { readonly spent: number; readonly held: number }
+
+/** What an account comes to, all its rows together. */
+async function accountOf(harness: StorageHarness, kind: string, name: string): Promise<Account | undefined> {
+  const rows = await harness.read(
+    `SELECT coalesce(sum(spent), 0) AS spent, coalesce(sum(held), 0) AS held FROM account
+     WHERE kind = '${kind}' AND name = '${name}'`,
+  )
+  const [row] = rows
+  return row && { spent: Number(row['spent']), held: Number(row['held']) }
+}
+
+let count = 0
+/** A user that no other test has, with a key. */
+async function somebody(storage: Storage, changes: { readonly budget?: number } = {}) {
+  const name = `anna${++count}`
+  await storage.users.create({ name, group: 'default', role: 'user', passwordHash: null })
+  const key = await storage.keys.create(newKey({ user: name, ...changes }))
+  return { name, key, facts: { user: name, group: `group${count}` } }
+}
+
+const heldBy = (key: Key, hold: number, facts: Partial<ChargeFacts>, levels: readonly Level[]): HoldRequest => ({
+  ...holdOf(key, hold, facts),
+  levels,
+})
+
+/** Budgets of users and groups beside the key's, on either database. */
+export async function levelsContract(t: Test, make: Harness): Promise<void> {
+  const { harness, storage } = await openHarness(t, make)
+  const { ledger, books } = storage
+  const sound = async (t: Test) => t.same((await books.verify()).problems, [])
+
+  async function buy(request: HoldRequest, price: number): Promise<void> {
+    const { id } = request.facts
+    await ledger.hold(request)
+    await ledger.line(id, line(0, { price }))
+    await ledger.settle({ id, delivery: 'confirmed', reason: null })
+  }
+
+  await t.test('a hold is taken from key, user and group together, and settled from all of them', async t => {
+    const { name, key, facts } = await somebody(storage, { budget: 1_000 })
+    const levels = [user(name, 500), group(facts.group, 700)]
+    const request = heldBy(key, 300, facts, levels)
+    t.same(await ledger.hold(request), { kind: 'held' })
+    t.match(await storage.keys.find(key.id), { held: 300, spent: 0 })
+    t.same(await accountOf(harness, 'user', name), { spent: 0, held: 300 })
+    t.same(await accountOf(harness, 'group', facts.group), { spent: 0, held: 300 })
+    await sound(t)
+    await ledger.line(request.facts.id, line(0, { price: 120 }))
+    await ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+    t.match(await storage.keys.find(key.id), { held: 0, spent: 120 })
+    t.same(await accountOf(harness, 'user', name), { spent: 120, held: 0 })
+    t.same(await accountOf(harness, 'group', facts.group), { spent: 120, held: 0 })
+    await sound(t)
+  })
+
+  await t.test('whichever level cannot bear it is named, and nothing stays held of the others', async t => {
+    const { name, key, facts } = await somebody(storage, { budget: 1_000 })
+    const told = (level: string, availableMicros: number) => ({
+      kind: 'overdrawn',
+      level,
+      availableMicros,
+      heldMicros: 0,
+      renewsAt: null,
+    })
+    const ask = (...levels: readonly Level[]) => ledger.hold(heldBy(key, 600, facts, levels))
+    t.same(await ask(user(name, 599), group(facts.group, 5_000)), told('user', 599))
+    t.same(await ask(user(name, 5_000), group(facts.group, 300)), told('group', 300))
+    t.same(await ledger.hold(heldBy(key, 1_001, facts, [user(name, 9_000)])), told('key', 1_000))
+    t.match(await storage.keys.find(key.id), { held: 0 })
+    t.same(await accountOf(harness, 'user', name), { spent: 0, held: 0 })
+    t.same(await accountOf(harness, 'group', facts.group), { spent: 0, held: 0 })
+  })
+
+  await t.test('making keys multiplies nothing: 200 holds by ten keys of a user with money for ten', async t => {
+    const { name, key, facts } = await somebody(storage)
+    const keys = [key]
+    while (keys.length < 10) keys.push(await storage.keys.create(newKey({ user: name })))
+    const results = await Promise.all(
+      Array.from({ length: 200 }, (_, i) =>
+        ledger.hold(heldBy(keys[i % 10] as Key, 40, facts, [user(name, 400), group(facts.group, 100_000)])),
+      ),
+    )
+    t.equal(results.filter(({ kind }) => kind === 'held').length, 10)
+    t.match(
+      results.find(({ kind }) => kind === 'overdrawn'),
+      { level: 'user', availableMicros: 0, heldMicros: 400 },
+    )
+    t.same(await accountOf(harness, 'group', facts.group), { spent: 0, held: 400 })
+    await sound(t)
+  })
+
+  await t.test('what nobody bounded counts as soon as somebody does', async t => {
+    const { name, key, facts } = await somebody(storage)
+    await buy(heldBy(key, 100, facts, []), 70)
+    ledger.post(
+      { ...heldBy(key, 0, facts, []).facts },
+      [line(0, { price: 5, quantity: 5, width: null, height: null })],
+      'confirmed',
+    )
+    await storage.flush()
+    t.match(await ledger.hold(heldBy(key, 26, facts, [user(name, 100)])), { level: 'user', availableMicros: 25 })
+    t.match(await ledger.hold(heldBy(key, 26, facts, [group(facts.group, 100)])), {
+      level: 'group',
+      availableMicros: 25,
+    })
+    t.same(await ledger.hold(heldBy(key, 25, facts, [user(name, 100), group(facts.group, 100)])), { kind: 'held' })
+    await sound(t)
+  })
+
+  await t.test('every end gives back to every level: voided, reviewed, decided, lapsed, posted, refunded', async t => {
+    const { name, key, facts } = await somebody(storage, { budget: 10_000 })
+    const levels = [user(name, 10_000), group(facts.group, 10_000)]
+    const open = async (hold: number) => {
+      const request = heldBy(key, hold, facts, levels)
+      await ledger.hold(request)
+      return request.facts
+    }
+    const stands = async (spent: number, held: number) => {
+      t.match(await storage.keys.find(key.id), { spent, held })
+      t.same(await accountOf(harness, 'user', name), { spent, held })
+      t.same(await accountOf(harness, 'group', facts.group), { spent, held })
+      await sound(t)
+    }
+    await ledger.void((await open(100)).id, 'nothing came')
+    await stands(0, 0)
+    await ledger.review((await open(100)).id, 'nobody knows')
+    await stands(0, 0)
+    const [decided, refused, late] = [await open(100), await open(100), await open(100)]
+    for (const { id } of [decided, refused, late]) await ledger.review(id, 'nobody knows', 'kept')
+    await stands(0, 300)
+    await books.resolve(decided.id, 'settle', 'boss', 'it came', 30)
+    await stands(30, 200)
+    await books.resolve(refused.id, 'void', 'boss', 'it did not')
+    await stands(30, 100)
+    await books.lapse(Date.now() + 1_000)
+    await stands(30, 0)
+    const posted = await open(100)
+    ledger.post(posted, [line(0, { price: 40, quantity: 40, width: null, height: null })], 'confirmed')
+    await storage.flush()
+    await stands(70, 0)
+    await books.refund(decided.id, 'boss', 'sorry')
+    await books.refund(posted.id, 'boss', 'sorry')
+    await stands(0, 0)
+  })
+
+  await t.test('what a gateway that died had held is given back to every level', async t => {
+    const other = await harness.open('tool')
+    const { name, key, facts } = await somebody(storage)
+    const levels = [user(name, 1_000), group(facts.group, 1_000)]
+    const [empty, lined] = [heldBy(key, 100, facts, levels), heldBy(key, 100, facts, levels)]
+    for (const one of [empty, lined]) await ledger.hold(one)
+    await ledger.line(lined.facts.id, line(0, { price: 60 }))
+    await other.close()
+    await storage.flush()
+    // Its lease is gone, and its name: whoever begins next ends what it left.
+    await harness.edit(`DELETE FROM replica`)
+    const next = await harness.open('worker')
+    t.same(await accountOf(harness, 'user', name), { spent: 60, held: 0 })
+    t.same(await accountOf(harness, 'group', facts.group), { spent: 60, held: 0 })
+    t.match(await next.keys.find(key.id), { spent: 60, held: 0 })
+    await next.close()
+  })
+
+  await t.test('a balance that was paid in bounds all keys of its user, and refunds go back to it', async t => {
+    const { users } = storage
+    const { name, key, facts } = await somebody(storage)
+    const other = await storage.keys.create(newKey({ user: name }))
+    t.equal(await users.topUp('nobody', 5, null, 'boss'), undefined)
+    t.match(await users.topUp(name, 300, 'invoice 7', 'boss'), { amount: 300, by: 'boss', note: 'invoice 7' })
+    t.match(await storage.keys.find(key.id), { userBalance: 300 })
+    const balance: Level = { kind: 'balance', name, amount: 1, per: 'total' }
+    const results = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => ledger.hold(heldBy(i % 2 ? key : other, 100, facts, [balance]))),
+    )
+    t.equal(results.filter(({ kind }) => kind === 'held').length, 3, 'what stands in the books counts, at once')
+    t.match(
+      results.find(({ kind }) => kind === 'overdrawn'),
+      { level: 'balance', availableMicros: 0, heldMicros: 300 },
+    )
+    const [open] = (await books.all(null, 10_000)).filter(({ user }) => user === name)
+    const id = open?.id ?? ''
+    await ledger.line(id, line(0, { price: 80 }))
+    await ledger.settle({ id, delivery: 'confirmed', reason: null })
+    t.same(await accountOf(harness, 'balance', name), { spent: 80, held: 200 })
+    await users.topUp(name, 50, null, 'boss')
+    t.same(await ledger.hold(heldBy(key, 70, facts, [balance])), { kind: 'held' })
+    t.match(await ledger.hold(heldBy(key, 1, facts, [balance])), { level: 'balance', availableMicros: 0 })
+    await books.refund(id, 'boss', 'sorry')
+    t.same(await accountOf(harness, 'balance', name), { spent: 0, held: 270 })
+    t.match(await users.topUps(name), [{ amount: 50, note: null }, { amount: 300 }])
+    t.match(
+      (await books.levels()).find(one => one.kind === 'balance' && one.name === name),
+      { held: 270, spent: { total: 0, day: 0, month: 0 } },
+    )
+    await sound(t)
+  })
+
+  await t.test('an audit finds money that nobody has paid in, and entries that were changed', async t => {
+    const own = await openHarness(t, make)
+    const { name } = await somebody(own.storage)
+    const made = await own.storage.users.topUp(name, 300, null, 'boss')
+    t.same((await own.storage.books.verify()).problems, [])
+    await own.harness.edit(`UPDATE "user" SET balance = 900 WHERE name = '${name}'`)
+    t.same((await own.storage.books.verify()).problems, [`user ${name}: 900 were paid in, the entries say 300`])
+    await own.harness.tamper('UPDATE topup SET amount = 900')
+    t.match((await own.storage.books.verify()).problems, [
+      /entries of .*: 1 has been changed/,
+      `topup ${made?.id}: is not as it was paid in`,
+    ])
+  })
+
+  await t.test('an audit names the level that is not what its charges say', async t => {
+    const own = await openHarness(t, make)
+    const { key, facts } = await somebody(own.storage)
+    await own.storage.ledger.hold(heldBy(key, 50, facts, [group(facts.group, 100)]))
+    await own.harness.edit(`UPDATE account SET held = 7, spent = 3 WHERE kind = 'group' AND name = '${facts.group}'`)
+    t.same((await own.storage.books.verify()).problems, [
+      `group ${facts.group}: has spent 3, its charges say 0`,
+      `group ${facts.group}: holds 7, its open charges say 50`,
+    ])
+  })
+}
+
+type Player = { readonly key: Key; readonly user: string; readonly group: string; readonly levels: readonly Level[] }
+
+/** Random requests of many kinds at once on budgets that are too small for all of them; the seed is told. */
+export async function mixedContract(t: Test, make: Harness): Promise<void> {
+  await t.test('random mixed requests never bring a level below nothing, and all levels come to the same', async t => {
+    const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+    t.comment(`SEED=${seed}`)
+    const random = mulberry(seed)
+    const upTo = (most: number): number => Math.floor(random() * most)
+    const { harness, storage } = await openHarness(t, make)
+    const { ledger, books } = storage
+    const [ofGroup, ofUser] = [3_000, 1_200]
+    const players: Player[] = []
+    for (let i = 0; i < 9; i++) {
+      const [user, group] = [`user${Math.floor(i / 3)}`, `group${i % 2}`]
+      if (i % 3 === 0) await storage.users.create({ name: user, group, role: 'user', passwordHash: null })
+      const key = await storage.keys.create(newKey({ user, budget: i % 4 === 0 ? 500 : null }))
+      // One group and one user are bounded for nobody.
+      const levels: Level[] = []
+      if (user !== 'user2') levels.push({ kind: 'user', name: user, amount: ofUser, per: i === 4 ? 'day' : 'total' })
+      if (group !== 'group1') levels.push({ kind: 'group', name: group, amount: ofGroup, per: 'total' })
+      players.push({ key, user, group, levels })
+    }
+    const settled: string[] = []
+    const play = async (): Promise<void> => {
+      const { key, user, group, levels } = players[upTo(players.length)] as Player
+      const request: HoldRequest = { ...holdOf(key, 20 + upTo(80), { user, group }), levels }
+      const [how, price, refunds] = [upTo(6), upTo(request.hold + 1), random() < 0.2]
+      const { id } = request.facts
+      const isFree = key.budget === null && levels.length === 0
+      if (isFree && how === 0)
+        return ledger.post(request.facts, [line(0, { price, quantity: 1, width: null, height: null })], 'confirmed')
+      // On a busy machine a database may not answer in time: the caller is told so, and the hold is given back.
+      const held = await ledger.hold(request).catch((error: unknown) => {
+        if ((error as { code?: string }).code !== 'storage_unavailable') throw error
+      })
+      if (held?.kind !== 'held') return
+      if (how === 1) return void (await ledger.void(id, 'nothing came'))
+      if (how === 2) {
+        await ledger.review(id, 'nobody knows', price % 2 === 0 ? 'kept' : 'released')
+        if (price % 3 === 0) await books.resolve(id, 'void', 'boss', 'no')
+        return
+      }
+      if (how === 3)
+        return ledger.post(request.facts, [line(0, { price, quantity: 1, width: null, height: null })], 'partial')
+      await ledger.line(id, line(0, { price }))
+      await ledger.settle({ id, delivery: 'confirmed', reason: null })
+      settled.push(id)
+      const one = settled[upTo(settled.length)]
+      if (refunds && one !== undefined) await books.refund(one, 'boss', 'sorry')
+    }
+    for (let round = 0; round < 15; round++) await Promise.all(Array.from({ length: 20 }, play))
+    await storage.flush()
+    for (let open = 1; open > 0; ) {
+      await books.lapse(Date.now() + 1_000)
+      open = (await books.open()).reduce((sum, { count }) => sum + count, 0)
+      if (open > 0) await new Promise(resolve => setTimeout(resolve, 20))
+    }
+    t.same((await books.verify()).problems, [])
+    const stuck = await harness.read('SELECT kind, name FROM account GROUP BY kind, name HAVING sum(held) <> 0')
+    t.same(stuck, [], 'nothing stays held')
+    const sums = await harness.read(`SELECT 'key' AS kind, sum(spent) AS spent FROM key
+      UNION ALL SELECT kind, sum(spent) AS spent FROM account GROUP BY kind`)
+    t.equal(new Set(sums.map(({ spent }) => Number(spent))).size, 1, JSON.stringify(sums))
+    for (const [kind, name, most] of [
+      ['group', 'group0', ofGroup],
+      ['user', 'user0', ofUser],
+      ['user', 'user1', ofUser],
+    ] as const) {
+      const { spent = 0 } = (await accountOf(harness, kind, name)) ?? {}
+      t.ok(spent >= 0 && spent <= most, `${kind} ${name} has spent ${spent} of ${most}`)
+    }
+  })
+}
+
+function mulberry(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** Days and months of budgets, by a clock that is put where the test wants it. */
+export async function zonesContract(t: Test, make: Harness): Promise<void> {
+  await t.test('a day of a user and a month of a group begin anew in the zone of budgets', async t => {
+    const clock = clockAt(noon)
+    const harness = await make()
+    const storage = await harness.open('gateway', clock, undefined, 'Asia/Tokyo')
+    t.teardown(async () => {
+      await storage.close()
+      await harness.close()
+    })
+    const { name, key, facts } = await somebody(storage, { budget: 1_000 })
+    await storage.keys.change(key.id, { budgetPeriod: 'day' }, 'test')
+    const levels = [user(name, 100, 'day'), group(facts.group, 150, 'month')]
+    const buy = async (price: number) => {
+      const request = heldBy(key, price, facts, levels)
+      const held = await storage.ledger.hold(request)
+      if (held.kind !== 'held') return held
+      await storage.ledger.line(request.facts.id, line(0, { price }))
+      await storage.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+      return undefined
+    }
+    await buy(100)
+    const midnight = Date.UTC(2027, 4, 16, 15)
+    t.match(await buy(1), { level: 'user', availableMicros: 0, renewsAt: midnight }, 'midnight of Tokyo')
+    clock.set(midnight - 1)
+    t.match(await buy(1), { level: 'user' })
+    clock.set(midnight)
+    t.match(await buy(51), { level: 'group', availableMicros: 50, renewsAt: Date.UTC(2027, 4, 31, 15) })
+    t.equal(await buy(50), undefined)
+    clock.set(noon)
+    t.match(await buy(1), { level: 'user' }, 'a clock that goes back finds the day as it was left')
+    clock.set(Date.UTC(2027, 4, 31, 15))
+    t.equal(await buy(100), undefined, 'the month is another one')
+    t.same((await storage.books.verify()).problems, [])
+    clock.set(noon + 60 * day)
+    t.equal(await buy(100), undefined)
+  })
+}
+
+/** What a caller's key and group come to as levels. */
+export function levelsOfCallers(t: Test, someKey: (changes: Partial<Key>) => Key): void {
+  const plain = { name: 'default', limits: {}, limitScope: 'key', multiplier: '1' } as const
+  const ofGroup = { amount: 5, per: 'day' } as const
+  const none = someKey({})
+  t.same(levelsOf({ key: none, group: plain }), [])
+  t.notOk(isBounded({ key: none, group: plain }))
+  t.ok(isBounded({ key: someKey({ budget: 0 }), group: plain }))
+  const key = someKey({ user: 'anna', userBudget: 7, userBudgetPeriod: 'month', userBalance: 3 })
+  t.same(
+    levelsOf({ key, group: { ...plain, budget: ofGroup, userBudget: ofGroup } }),
+    [
+      { kind: 'user', name: 'anna', amount: 7, per: 'month' },
+      { kind: 'balance', name: 'anna', amount: 3, per: 'total' },
+      { kind: 'group', name: 'default', amount: 5, per: 'day' },
+    ],
+    "a user's own budget stands before what the group gives its users",
+  )
+  const others = someKey({ user: 'ben' })
+  t.same(levelsOf({ key: others, group: { ...plain, userBudget: ofGroup } }), [
+    { kind: 'user', name: 'ben', amount: 5, per: 'day' },
+  ])
+  const books = {
+    plan: {
+      groups: new Map([['default', { ...plain, budget: { amount: 50, per: 'month' as const }, userBudget: ofGroup }]]),
+      timeZone: 'UTC',
+    },
+    sums: [
+      { kind: 'group', name: 'default', held: 5, spent: { total: 99, day: 1, month: 30 } },
+      { kind: 'user', name: 'ben', held: 0, spent: { total: 9, day: 4, month: 4 } },
+    ],
+    now: noon,
+  } as const
+  t.match(standBudgets({ ...books, users: [], keys: [others] }), [
+    { level: 'group', name: 'default', user: null, spent: 30, held: 5, left: 15, renews: Date.UTC(2027, 5, 1) },
+  ])
+  t.match(tightestOf(books, others), { level: 'user', name: 'ben', amount: 5, spent: 4, left: 1 })
+  t.match(tightestOf(books, someKey({ user: 'ben', budget: 0 })), { level: 'key', left: 0 })
+}

@@ -1,0 +1,95 @@
+import type { Test } from 'tap'
+import type { KeyStanding } from '../../src/kit/index.ts'
+import { clockAt, type Harness } from './storage.ts'
+
+const day = 86_400_000
+/** The last hour of a month. */
+const at = Date.UTC(2026, 10, 30, 23)
+
+/** What every storage driver keeps to of the keys of upstreams. */
+export async function vendorKeysContract(t: Test, make: Harness): Promise<void> {
+  const harness = await make()
+  const storage = await harness.open('gateway', clockAt(at))
+  t.teardown(async () => {
+    await storage.close()
+    await harness.close()
+  })
+  const { vendorKeys, jobs } = storage
+  const standing: KeyStanding = {
+    upstream: 'one',
+    key: 'first',
+    model: '',
+    hash: 'abc',
+    state: 'suspended',
+    reason: 'invalid',
+    code: '401 invalid_api_key',
+    since: at,
+    until: at + 60_000,
+    tries: 1,
+    changedAt: at,
+  }
+
+  await t.test('how a key stands is kept, by upstream, key and model', async t => {
+    t.same(await vendorKeys.list(), [])
+    await vendorKeys.put(standing)
+    const other = { ...standing, key: 'second', model: 'm', state: 'cooling', reason: 'model', code: null } as const
+    await vendorKeys.put({ ...other, until: null })
+    t.same(await vendorKeys.list(), [standing, { ...other, until: null }])
+  })
+
+  await t.test('of two words about one key the later one stays, in whichever order they come', async t => {
+    const later = { ...standing, state: 'active', reason: null, code: null, until: null, changedAt: at + 5 } as const
+    await vendorKeys.put(later)
+    await vendorKeys.put({ ...standing, changedAt: at + 4 })
+    t.same((await vendorKeys.list())[0], later)
+  })
+
+  await t.test('what is spent by way of a key is added up in all, by days and by months', async t => {
+    for (const [amount, when] of [
+      [5, at],
+      [7, at],
+      [11, at + day],
+    ] as const)
+      await vendorKeys.spend({ upstream: 'one', key: 'first', amount, at: when })
+    await Promise.all([1, 2, 3].map(amount => vendorKeys.spend({ upstream: 'one', key: 'second', amount, at })))
+    const sums = await vendorKeys.spent()
+    const of = (key: string, per: string) =>
+      sums
+        .filter(one => one.key === key && one.per === per)
+        .map(({ from, spent }) => [from, spent])
+        .toSorted(([a = 0], [b = 0]) => a - b)
+    t.same(of('first', 'total'), [[0, 23]])
+    t.same(of('first', 'day'), [
+      [Date.UTC(2026, 10, 30), 12],
+      [Date.UTC(2026, 11, 1), 11],
+    ])
+    t.same(of('first', 'month'), [
+      [Date.UTC(2026, 10, 1), 12],
+      [Date.UTC(2026, 11, 1), 11],
+    ])
+    t.same(of('second', 'total'), [[0, 6]])
+  })
+
+  await t.test('of days that are long over nothing is kept, and of all of its life everything', async t => {
+    await vendorKeys.spend({ upstream: 'one', key: 'first', amount: 1, at: at + 100 * day })
+    const sums = (await vendorKeys.spent()).filter(one => one.key === 'first')
+    t.same(sums.map(({ per, spent }) => `${per} ${spent}`).toSorted(), ['day 1', 'month 1', 'total 24'])
+  })
+
+  await t.test('a job remembers the key that it was begun with', async t => {
+    const job = {
+      id: 'req_1',
+      keyId: 'key_1',
+      operation: 'o',
+      model: 'm',
+      upstream: 'one',
+      n: 1,
+      told: [],
+      deadlineAt: at,
+    }
+    await jobs.open({ ...job, vendorKey: 'first' }, 'waited')
+    await jobs.open({ ...job, id: 'req_2' }, 'waited')
+    t.equal((await jobs.find('req_1'))?.vendorKey, 'first')
+    t.equal((await jobs.find('req_2'))?.vendorKey, null)
+  })
+}

@@ -1,0 +1,19 @@
+// Loaded into every test file first (.taprc). tap puts its hooks for coverage into each of them, and into every thread and
+// process started there, even where nothing is counted: they read each source once more and resolve its source map, which
+// took up to two thirds of all CPU. Here they are left out, unless coverage is counted (`npm run coverage`).
+const { registerHooks } = require('node:module')
+
+if (process.env['_TAPJS_PROCESSINFO_COVERAGE_'] === '0') {
+  const ofHooks = /@tapjs\/processinfo\/.*\bimport\.mjs$/
+  const ofCounting = /^--enable-source-maps$|\/preload\.cjs$/
+  const given = process.env['NODE_OPTIONS']?.replace(/"?--import=[^"\s]*@tapjs\/processinfo\/[^"\s]*"?/, '').trim()
+  if (given) process.env['NODE_OPTIONS'] = given
+  else delete process.env['NODE_OPTIONS']
+  // Processes that are forked take these words over.
+  process.execArgv = process.execArgv.filter(word => !ofHooks.test(word) && !ofCounting.test(word))
+  process.setSourceMapsEnabled(false)
+  registerHooks({
+    resolve: (name, context, next) =>
+      ofHooks.test(name) ? { url: 'data:text/javascript,', format: 'module', shortCircuit: true } : next(name, context),
+  })
+}

@@ -1,0 +1,122 @@
+import { firstIdAt, type Key, type Line, type Storage } from '../../src/kit/index.ts'
+import { facts, holdOf, line, logRow, newKey } from '../contract/storage.ts'
+
+/** What one request came to. */
+export type Made = {
+  readonly id: string
+  readonly keyId: string
+  readonly user: string
+  readonly group: string
+  readonly model: string
+  readonly upstream: string
+  readonly currency: string
+  readonly lines: readonly Line[]
+  /** 0 for what was not settled. */
+  readonly amount: number
+  /** When it was settled, and given back; undefined where it was not. */
+  readonly at: number
+  refundedAt?: number
+}
+
+/** Whole numbers from 0 on, the same for the same seed. */
+export function diceOf(seed: number): (sides: number) => number {
+  let state = seed >>> 0
+  return sides => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * sides)
+  }
+}
+
+/**
+ * Makes charges of every kind at random: images with lines of several tiers and text by tokens, in rows and in segments, of
+ * several users, groups and currencies, some given back later, some never settled.
+ */
+export async function makeBooks(
+  storage: Storage,
+  clock: { now(): number; set(now: number): void },
+  { seed, count, stepMs }: { readonly seed: number; readonly count: number; readonly stepMs: number },
+): Promise<readonly Made[]> {
+  const dice = diceOf(seed)
+  const pick = <T>(all: readonly T[]): T => all[dice(all.length)] as T
+  const users = ['ada', 'bob', '=cmd|calc', '<b>eve</b>']
+  const keys: Key[] = []
+  for (const [i, user] of users.entries()) {
+    await storage.users.create({ name: user, group: 'default', role: 'user', passwordHash: null })
+    keys.push(
+      await storage.keys.create(newKey({ name: `${user}'s`, user, budget: null, group: i % 2 ? 'partner' : null })),
+    )
+  }
+  const made: Made[] = []
+  const open: Made[] = []
+  for (let i = 0; i < count; i++) {
+    clock.set(clock.now() + 1 + dice(stepMs))
+    const key = pick(keys)
+    const id = firstIdAt('req_', clock.now()) + String(i).padStart(10, '0')
+    const group = dice(2) ? 'default' : 'partner'
+    const own = facts(key, {
+      id,
+      user: key.user,
+      group,
+      model: pick(['m1', 'm2', 'm3']),
+      upstream: pick(['alpha', 'beta']),
+      currency: dice(5) ? 'USD' : 'EUR',
+    })
+    const isText = dice(2) === 0
+    const tokens = { width: null, height: null }
+    const lines = isText
+      ? [
+          line(0, { ...tokens, tier: 'input', price: dice(5_000), quantity: dice(900) }),
+          line(1, { ...tokens, tier: 'output', price: 1 + dice(9_999), quantity: dice(900) }),
+        ]
+      : Array.from({ length: 1 + dice(3) }, (_, at) =>
+          line(at, { tier: pick(['1K', '2K', '4K']), price: dice(80_001) }),
+        )
+    storage.journal.append(
+      logRow({
+        id,
+        time: clock.now(),
+        keyId: key.id,
+        user: key.user,
+        group,
+        model: own.model,
+        clientRequestId: `of ${key.user}`,
+      }),
+    )
+    const sum = lines.reduce((all, one) => all + one.price, 0)
+    const base = {
+      id,
+      keyId: key.id,
+      user: key.user,
+      group,
+      model: own.model,
+      upstream: own.upstream,
+      currency: own.currency,
+    }
+    if (isText) storage.ledger.post(own, lines, 'confirmed')
+    else {
+      await storage.ledger.hold(holdOf(key, 300_000, own))
+      if (dice(12) === 0) {
+        if (dice(2)) await storage.ledger.void(id, 'nothing came')
+        else await storage.ledger.review(id, 'who knows')
+        made.push({ ...base, lines: [], amount: 0, at: clock.now() })
+        continue
+      }
+      for (const one of lines) await storage.ledger.line(id, one)
+      clock.set(clock.now() + dice(2_000))
+      await storage.ledger.settle({ id, delivery: 'confirmed', reason: null })
+    }
+    const one = { ...base, lines, amount: sum, at: clock.now() }
+    made.push(one)
+    if (sum > 0) open.push(one)
+    if (dice(7) === 0) await storage.flush()
+    if (dice(8) === 0 && open.length > 3) {
+      await storage.flush()
+      const [back] = open.splice(dice(open.length), 1) as [Made]
+      if ((await storage.books.refund(back.id, 'somebody', 'x')) !== back.amount)
+        throw new Error(`${back.id} was not given back`)
+      back.refundedAt = clock.now()
+    }
+  }
+  await storage.flush()
+  return made
+}

@@ -1,0 +1,249 @@
+import t from 'tap'
+import { keySettings } from '../../src/kit/shapes/key.ts'
+import { start } from '../harness/start.ts'
+import { type Answered, enterAsAdmin, enterAsUser, type Visitor } from '../harness/visitor.ts'
+import { caseName } from '../harness/case-name.ts'
+
+const soon = '2098-01-01T00:00:00.000Z'
+const later = '2099-01-01T00:00:00.000Z'
+const [alpha, beta, chat] = ['alpha-image-2', 'beta-imagine-image', 'sim-chat']
+
+/** What one setting may be for a key of which an administrator has set `most`. */
+type Row = {
+  /** As an administrator sets it, with what goes with it. */
+  readonly most: object
+  /** All of it is less, or as much. */
+  readonly lower: readonly object[]
+  /** All of it is more. */
+  readonly raise: readonly object[]
+  /** No bound at all: what a key has of which nobody has set anything. */
+  readonly none: object
+}
+
+/** By setting, as requests call it. One that is missing here fails the test. */
+const rows: { readonly [setting: string]: Row | 'free' | 'never' } = {
+  name: 'free',
+  group: 'never',
+  budget: {
+    most: { budget: '10', budget_period: 'month' },
+    lower: [{ budget: '9.999999' }, { budget: '0' }, { budget: '10' }, { budget: '10', budget_period: 'total' }],
+    raise: [{ budget: null }, { budget: '10.000001' }, { budget: '1000' }, { budget: null, budget_period: 'day' }],
+    none: { budget: null },
+  },
+  budget_period: {
+    most: { budget: '10', budget_period: 'month' },
+    lower: [{ budget_period: 'total' }, { budget_period: 'month' }],
+    raise: [{ budget_period: 'day' }, { budget: '1', budget_period: 'day' }],
+    none: { budget: null, budget_period: 'total' },
+  },
+  limits: {
+    most: { limits: { rpm: 10, tpm: 1000, concurrency: 2 } },
+    lower: [
+      { limits: { rpm: 1, tpm: 1000, concurrency: 2 } },
+      { limits: { rpm: 10, tpm: 1, concurrency: 1 } },
+      { limits: { rpm: 10, tpm: 1000, concurrency: 2 } },
+    ],
+    raise: [
+      { limits: {} },
+      { limits: { rpm: 11, tpm: 1000, concurrency: 2 } },
+      { limits: { rpm: 10, tpm: 1001, concurrency: 2 } },
+      { limits: { rpm: 10, tpm: 1000, concurrency: 3 } },
+      { limits: { rpm: 1, tpm: 1 } },
+    ],
+    none: { limits: {} },
+  },
+  models: {
+    most: { models: [alpha, beta] },
+    lower: [{ models: [alpha] }, { models: [beta] }, { models: [beta, alpha] }],
+    raise: [{ models: null }, { models: [chat] }, { models: [alpha, beta, chat] }, { models: [alpha, chat] }],
+    none: { models: null },
+  },
+  ips: {
+    most: { ips: ['10.0.0.0/8', '2001:db8::/32'] },
+    lower: [
+      { ips: ['10.1.2.3'] },
+      { ips: ['10.0.0.0/9', '2001:db8:1::/48'] },
+      { ips: ['::ffff:10.4.0.0/110'] },
+      { ips: ['::ffff:a00:0/104'] },
+      { ips: ['2001:0db8:0::1', '10.0.0.0/8'] },
+    ],
+    raise: [
+      { ips: null },
+      { ips: ['10.0.0.0/7'] },
+      { ips: ['10.0.0.1', '11.0.0.1'] },
+      { ips: ['::ffff:10.0.0.0/103'] },
+      { ips: ['::ffff:11.0.0.0/104'] },
+      { ips: ['::/0'] },
+      { ips: ['0.0.0.0/0'] },
+      { ips: ['2001:db8::/31'] },
+      { ips: ['a00::/8'] },
+    ],
+    none: { ips: null },
+  },
+  expires: {
+    most: { expires: soon },
+    lower: [{ expires: '2097-01-01T00:00:00Z' }, { expires: soon }],
+    raise: [{ expires: null }, { expires: later }, { expires: '2098-01-01T00:00:00.001Z' }],
+    none: { expires: null },
+  },
+  status: {
+    most: { status: 'disabled' },
+    lower: [{ status: 'disabled' }],
+    raise: [{ status: 'active' }],
+    none: { status: 'active' },
+  },
+}
+
+const settings = [...Object.keys(keySettings), 'status']
+
+t.test('field × role × direction: what an administrator set goes down and never up', async t => {
+  const started = await start(t, { simulated: true })
+  const root = await enterAsAdmin(started)
+  const ann = await enterAsUser(started, root, 'ann')
+  const others: { readonly [role: string]: Visitor } = {
+    'another user': await enterAsUser(started, root, 'ben'),
+    viewer: await enterAsUser(started, root, 'vic', 'viewer'),
+    billing: await enterAsUser(started, root, 'bill', 'billing'),
+  }
+  t.same(Object.keys(rows).toSorted(), settings.toSorted(), 'every setting has its row')
+
+  const make = async (more: object) => {
+    const { status, ...given } = more as { status?: string }
+    const made = await root.post('/api/keys', { name: 'made', user: 'ann', ...given })
+    const { id } = (made.body as { key: { id: string } }).key
+    if (status !== undefined) await root.ask('PATCH', `/api/keys/${id}`, { status })
+    return id
+  }
+  const change = (visitor: Visitor, id: string, body: object) => visitor.ask('PATCH', `/api/keys/${id}`, body)
+  const shown = async (id: string) => {
+    const { last_used: _used, ...key } = (await root.get(`/api/keys/${id}`)).body as { last_used: unknown }
+    return key
+  }
+  let tried = 0
+  const refused = (answer: Answered, field: string, title: string) => {
+    t.match([answer.status, answer.code], [403, 'out_of_bounds'], title)
+    t.match(answer.body, { error: { field } })
+    tried++
+  }
+
+  for (const setting of settings) {
+    const row = rows[setting]
+    if (row === undefined) continue
+    if (row === 'free') {
+      t.equal((await change(ann, await make({}), { [setting]: 'another' })).status, 200, `${setting} is the holder's`)
+      continue
+    }
+    if (row === 'never') {
+      const id = await make({ [setting]: 'partner' })
+      for (const value of ['default', null]) refused(await change(ann, id, { [setting]: value }), setting, setting)
+      t.equal((await change(ann, id, { [setting]: 'partner' })).status, 200, 'what it is anyway')
+      t.equal((await change(root, id, { [setting]: 'default' })).status, 200, caseName({ setting }))
+      continue
+    }
+    const field = setting === 'budget_period' ? 'budget' : setting
+    const id = await make(row.most)
+    for (const body of row.raise) {
+      const before = await shown(id)
+      const answer = await change(ann, id, body)
+      refused(answer, field, `${setting} up: ${JSON.stringify(body)}`)
+      t.match(answer.text, /root set that/, 'who set it is told')
+      t.same(await shown(id), before, 'nothing has changed')
+    }
+    for (const body of row.lower) {
+      const answer = await change(ann, id, body)
+      t.equal(answer.status, 200, `${setting} down: ${JSON.stringify(body)} ${answer.text}`)
+      for (const raise of row.raise) refused(await change(ann, id, raise), field, `${setting} up again`)
+      t.equal((await change(ann, id, row.most)).status, 200, `${setting} as far up as it was`)
+      tried += 2
+    }
+    for (const [role, visitor] of Object.entries(others)) {
+      const before = await shown(id)
+      for (const body of [...row.lower, ...row.raise]) {
+        t.ok([403, 404].includes((await change(visitor, id, body)).status), `${setting} by ${role}`)
+        tried++
+      }
+      t.same(await shown(id), before, caseName({ role, visitor }))
+    }
+    // A new secret is not a new key.
+    t.equal((await ann.post(`/api/keys/${id}/rotate`)).status, 200, caseName({ setting }))
+    for (const body of row.raise) refused(await change(ann, id, body), field, `${setting} up after a rotation`)
+    for (const body of row.raise) {
+      t.equal((await change(root, id, body)).status, 200, `${setting} up by an administrator`)
+      tried++
+    }
+    await change(root, id, row.none)
+    for (const body of [...row.lower, ...row.raise].filter(() => setting !== 'status')) {
+      t.equal((await change(ann, id, body)).status, 200, `${setting} is the holder's when nobody has set it`)
+      tried++
+    }
+  }
+  t.comment(`${tried} combinations`)
+})
+
+t.test('an administrator who disables what its holder had disabled has said so', async t => {
+  const started = await start(t, { simulated: true })
+  const root = await enterAsAdmin(started)
+  const ann = await enterAsUser(started, root, 'ann')
+  const { key } = (await ann.post('/api/keys', { name: 'own', budget: '5' })).body as { key: { id: string } }
+  const own = (body: object) => ann.ask('PATCH', `/api/keys/${key.id}`, body)
+  t.match((await own({ status: 'disabled' })).body, { status: 'disabled', bounds: {} })
+  t.equal((await own({ status: 'active', budget: '500' })).status, 200, 'what oneself has set is no bound')
+  await own({ status: 'disabled' })
+  await root.ask('PATCH', `/api/keys/${key.id}`, { status: 'disabled' })
+  t.equal((await own({ status: 'active' })).status, 403)
+  await root.ask('PATCH', `/api/keys/${key.id}`, { name: 'renamed', budget: '500' })
+  t.same((await own({ budget: '900' })).status, 200, 'what an administrator left as it was is no word of theirs')
+  t.match((await root.ask('PATCH', `/api/keys/${key.id}`, { status: 'active' })).body, { bounds: {} })
+  t.equal((await own({ status: 'disabled' })).status, 200)
+  t.equal((await own({ status: 'active' })).status, 200)
+})
+
+t.test('keys that a user makes are within what is set for the user', async t => {
+  const started = await start(t, {
+    simulated: true,
+    edit: [['partner: {', 'partner: { keys_max: 1,']],
+  })
+  const root = await enterAsAdmin(started)
+  const ann = await enterAsUser(started, root, 'ann')
+  const set = (body: object) => root.ask('PATCH', '/api/users/ann', body)
+  const make = (body: object) => ann.post('/api/keys', { name: 'own', ...body })
+  const early = ((await make({ budget: '100' })).body as { key: { id: string } }).key.id
+
+  const most = { budget: '10', budget_period: 'day', limits: { rpm: 5 }, models: [alpha], ips: ['10.0.0.0/8'] }
+  t.match((await set({ keys_max: 4, key_bounds: most })).body, {
+    keys_max: 4,
+    key_bounds: { budget: { to: { amount: '10.00', per: 'day' }, by: 'root' }, models: { to: [alpha], by: 'root' } },
+  })
+  t.match((await make({})).body, { key: { ...most, budget: '10.00' } }, 'what is not said is as much as may be')
+  t.match((await make({ budget: '2', models: null, limits: { tpm: 7 } })).body, {
+    key: { budget: '2.00', budget_period: 'total', models: [alpha], limits: { rpm: 5, tpm: 7 } },
+  })
+  for (const [field, body] of [
+    ['budget', { budget: '11', budget_period: 'day' }],
+    ['models', { models: [beta] }],
+    ['limits', { limits: { rpm: 6 } }],
+    ['ips', { ips: ['11.0.0.1'] }],
+    ['group', { group: 'partner' }],
+  ] as const) {
+    const answer = await make(body)
+    t.match([answer.status, answer.body], [403, { error: { code: 'out_of_bounds', field } }], field)
+  }
+  t.equal((await ann.ask('PATCH', `/api/keys/${early}`, { budget: '50' })).status, 200, 'less, though above')
+  t.equal((await ann.ask('PATCH', `/api/keys/${early}`, { budget: '51' })).status, 403)
+  const play = (await ann.post('/api/playground/key')).body as { key: string }
+  const asked = { model: beta, prompt: 'a boat' }
+  const used = await started.post('/v1/images/generations', asked, { authorization: `Bearer ${play.key}` })
+  t.equal(used.status, 403, 'the playground is bound too')
+
+  const many = await Promise.all(Array.from({ length: 5 }, () => make({})))
+  t.equal(many.filter(answer => answer.status === 201).length, 1, 'of many at once as many as may be')
+  t.match(many.find(answer => answer.status === 403)?.body, { error: { field: 'keys_max' } })
+  await ann.ask('DELETE', `/api/keys/${early}`)
+  t.equal((await make({})).status, 201, 'a revoked one makes room')
+  await set({ keys_max: null })
+  t.equal((await make({})).status, 201, 'the group says nothing')
+  await set({ group: 'partner' })
+  t.match((await make({})).text, /at most 1 keys: group partner/)
+  await set({ key_bounds: null, group: 'default' })
+  t.match((await make({})).body, { key: { budget: null, models: null, ips: null, limits: {} } })
+})

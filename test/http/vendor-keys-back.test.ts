@@ -1,0 +1,115 @@
+import t, { type Test } from 'tap'
+import { HandTime } from '../harness/hand-time.ts'
+import { type Started, start } from '../harness/start.ts'
+import type { Upstream } from '../harness/upstream.ts'
+import { caseName } from '../harness/case-name.ts'
+
+const completion = {
+  id: 'c1',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+}
+const ask = { model: 'sim-chat', messages: [{ role: 'user' as const, content: 'hi' }] }
+const minute = 60_000
+const nothing = { actor: 'test', action: 'wait', subject: '', before: null, after: null, reason: null }
+
+/** A gateway whose upstream for chat has two keys, under a clock that a test moves. `bad` are refused by it. */
+async function open(t: Test, budget = '') {
+  const clock = new HandTime()
+  const bad = new Map<string, [status: number, body: object]>()
+  const started = await start(t, {
+    clock,
+    env: { TEXT_KEY_1: 'vendor-secret-one', TEXT_KEY_2: 'vendor-secret-two' },
+    edit: [
+      [
+        'credential: { header: authorization, value: "Bearer ${TEXT_API_KEY:-}" }',
+        `credential: { header: authorization, value: "Bearer {key}" }\n    keys: { first: { value: "\${TEXT_KEY_1}"${budget} }, second: { value: "\${TEXT_KEY_2}" } }`,
+      ],
+    ],
+  })
+  const upstream = started.upstreams['text'] as Upstream
+  const waiting: (() => void)[] = []
+  upstream.answer((res, { method, headers }) => {
+    const [status, body] = bad.get(String(headers.authorization).replace('Bearer vendor-secret-', '')) ?? [
+      200,
+      completion,
+    ]
+    res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    if (method === 'GET') for (const tell of waiting.splice(0)) tell()
+  })
+  /** Resolves when a key has been tried for free. */
+  const probed = () => new Promise<void>(resolve => void waiting.push(resolve))
+  const callsOf = (key: string, method = 'POST') =>
+    upstream.received.filter(
+      one => one.method === method && one.headers.authorization === `Bearer vendor-secret-${key}`,
+    ).length
+  /** Time passes as it does: what is due is done before more of it has gone, or the storage would seem to be stuck. */
+  const pass = async (ms: number): Promise<void> => {
+    for (let gone = 0; gone < ms; gone += 5_000) {
+      // Written behind all that waits to be.
+      await started.gateway.storage.trail.note(nothing)
+      await new Promise(resolve => setImmediate(resolve))
+      clock.pass(5_000)
+    }
+  }
+  return { ...started, bad, probed, callsOf, upstream, pass }
+}
+
+/** Asks until a key has been asked so often, or for long enough to tell that it is not. */
+async function askUntil({ openai }: Pick<Started, 'openai'>, isDone: () => boolean): Promise<boolean> {
+  for (let i = 0; i < 40 && !isDone(); i++) await openai.chat.completions.create(ask)
+  return isDone()
+}
+
+const invalid: [number, object] = [401, { error: { code: 'invalid_api_key' } }]
+
+t.test(
+  'a key that was refused comes back by itself when it is mended, tried for free, and buys nothing meanwhile',
+  async t => {
+    const gateway = await open(t)
+    const { openai, pass, bad, probed, callsOf } = gateway
+    bad.set('one', invalid)
+    for (let i = 0; i < 20; i++) t.ok(await openai.chat.completions.create(ask), caseName({ i }))
+    t.equal(callsOf('two'), 20)
+    t.equal(callsOf('one'), 1, 'one call wasted')
+
+    let looked = probed()
+    await gateway.settled()
+    await pass(minute + 5_000)
+    await looked
+    t.equal(callsOf('one', 'GET'), 1)
+    t.equal(gateway.upstream.received.at(-1)?.url, '/v1/models')
+    await gateway.settled()
+    for (let i = 0; i < 10; i++) await openai.chat.completions.create(ask)
+    t.equal(callsOf('one'), 1, 'it is still refused, and nobody pays for knowing')
+
+    bad.clear()
+    looked = probed()
+    await gateway.settled()
+    await pass(5 * minute + 5_000)
+    await looked
+    t.ok(await askUntil(gateway, () => callsOf('one') > 1), 'it is asked again')
+    t.equal(callsOf('two', 'GET'), 0, 'a sound key is not tried')
+  },
+)
+
+t.test('a restart knows what was known, and a changed secret is asked at once', async t => {
+  const first = await open(t)
+  first.bad.set('one', invalid)
+  t.ok(await askUntil(first, () => first.callsOf('one') === 1))
+  const second = await first.reopen()
+  for (let i = 0; i < 12; i++) await second.openai.chat.completions.create(ask)
+  t.equal(first.callsOf('one'), 1, 'it is not asked')
+  await second.reload([['"${TEXT_KEY_1}"', '"vendor-secret-new"']])
+  t.ok(await askUntil(second, () => first.callsOf('new') > 0))
+})
+
+t.test('what a key’s budget has paid is kept', async t => {
+  const first = await open(t, ', budget: { amount: "0.000001", per: day }')
+  t.ok(await askUntil(first, () => first.callsOf('one') === 1))
+  await first.settled()
+  const second = await first.reopen()
+  for (let i = 0; i < 10; i++) await second.openai.chat.completions.create(ask)
+  t.equal(first.callsOf('one'), 1)
+})

@@ -1,0 +1,297 @@
+import t, { type Test } from 'tap'
+import { picture } from '../harness/pictures.ts'
+import { HandTime } from '../harness/hand-time.ts'
+import { type Started, start, type StartOptions } from '../harness/start.ts'
+import type { Reaction, Received, Upstream } from '../harness/upstream.ts'
+import { caseName } from '../harness/case-name.ts'
+
+const completion = {
+  id: 'c1',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+}
+const ask = { model: 'sim-chat', messages: [{ role: 'user', content: 'hi' }] }
+const chat = '/v1/chat/completions'
+const image = { model: 'alpha-image-2', prompt: 'a boat', size: '1024x1024' }
+
+const secrets = { TEXT_KEY_1: 'vendor-secret-one', TEXT_KEY_2: 'vendor-secret-two', TEXT_KEY_3: 'vendor-secret-three' }
+const mark = 'credential: { header: authorization, value: "Bearer {key}" }'
+const two = 'first: { value: "${TEXT_KEY_1}" }, second: { value: "${TEXT_KEY_2}" }'
+
+/** What an upstream with keys is written as, in place of its credential. */
+function keyed(name: 'TEXT' | 'ALPHA', keys: string, more = ''): readonly (readonly [string, string])[] {
+  return [
+    [
+      `credential: { header: authorization, value: "Bearer \${${name}_API_KEY:-}" }`,
+      `${mark}\n    keys: { ${keys} }${more}`,
+    ],
+  ]
+}
+
+/** A gateway whose upstream for chat, and that for pictures where it is asked for, has keys. */
+function open(
+  t: Test,
+  options: StartOptions & { readonly keys?: string; readonly more?: string } = {},
+): Promise<Started> {
+  const { keys = two, more = '', edit = [], env = {}, ...rest } = options
+  return start(t, { ...rest, env: { ...secrets, ...env }, edit: [...keyed('TEXT', keys, more), ...edit] })
+}
+
+function keyOf({ headers }: Received): string {
+  return String(headers.authorization).replace('Bearer vendor-secret-', '')
+}
+
+/** What each key is answered with; the others get an answer. */
+function answerBy(upstream: Upstream, by: { readonly [key: string]: Reaction }, whole: object = completion): void {
+  upstream.answer((res, received, req) => {
+    const reaction = by[keyOf(received)]
+    if (reaction) return reaction(res, received, req)
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(whole))
+  })
+}
+
+const say =
+  (status: number, body: unknown, headers: { readonly [name: string]: string } = {}): Reaction =>
+  res =>
+    void res
+      .writeHead(status, { 'content-type': 'application/json', ...headers })
+      .end(typeof body === 'string' ? body : JSON.stringify(body))
+
+const badKey = say(401, { error: { message: 'Incorrect API key: vendor-secret-one', code: 'invalid_api_key' } })
+
+t.test('a 401 on one of two keys: 20 calls, 20 answered, one call wasted', async t => {
+  const { openai, upstreams, charges } = await open(t)
+  const upstream = upstreams['text'] as Upstream
+  answerBy(upstream, { one: badKey })
+  for (let i = 0; i < 20; i++) {
+    const answer = await openai.chat.completions.create({ ...ask, messages: [{ role: 'user', content: 'hi' }] })
+    t.equal(answer.choices[0]?.message.content, 'Hello', caseName({ i }))
+  }
+  const asked = upstream.received.map(keyOf)
+  t.equal(asked.filter(one => one === 'two').length, 20)
+  t.equal(asked.filter(one => one === 'one').length, 1, 'one call wasted')
+  t.equal((await charges()).length, 20, 'each is charged once')
+})
+
+t.test('the caller is never told that its key is bad when the vendor’s is, nor shown it', async t => {
+  const { post, upstreams, logs } = await open(t)
+  const upstream = upstreams['text'] as Upstream
+  answerBy(upstream, { one: badKey, two: badKey })
+  for (const calls of [2, 0]) {
+    const before = upstream.received.length
+    const answer = await post(chat, ask)
+    const text = await answer.text()
+    t.equal(answer.status, 502, caseName({ calls }))
+    t.match(JSON.parse(text), { error: { code: 'upstream_credentials', type: 'server_error' } }, caseName({ calls }))
+    t.notMatch(text, 'Incorrect', caseName({ calls }))
+    t.notMatch(text, 'vendor-secret', caseName({ calls }))
+    t.equal(upstream.received.length - before, calls, 'who is suspended is not asked')
+  }
+  t.match(await logs(), [{ error: 'upstream_credentials' }, { error: 'upstream_credentials', billing: null }])
+})
+
+t.test('keys that are all limited are 429 with a Retry-After, of the first that may be asked again', async t => {
+  const clock = new HandTime()
+  const { post, upstreams, settled, gateway } = await open(t, { clock: { now: clock.now, tick: clock.tick } })
+  const upstream = upstreams['text'] as Upstream
+  const limit = (seconds: string): Reaction =>
+    say(429, { error: { code: 'rate_limit_exceeded' } }, { 'retry-after': seconds })
+  answerBy(upstream, { one: limit('30'), two: limit('20') })
+  for (let i = 0; i < 2; i++) {
+    const answer = await post(chat, ask)
+    t.equal(answer.status, 429, caseName({ i }))
+    t.match(await answer.json(), { error: { code: 'upstream_limited' } }, caseName({ i }))
+    t.equal(answer.headers.get('retry-after'), '20', caseName({ i }))
+  }
+  t.equal(upstream.received.length, 2, 'and nobody is asked before')
+  await settled()
+  // What is under way when the clock jumps would look as if it had taken so long.
+  await gateway.storage.flush()
+  clock.pass(20_000)
+  answerBy(upstream, { one: limit('30') })
+  const answer = await post(chat, ask)
+  t.equal(answer.status, 200, await answer.text())
+  t.equal(upstream.received.map(keyOf).at(-1), 'two')
+})
+
+/** Other secrets are other keys: what comes next begins with sound ones. */
+async function renew({ reload }: Started, count: number): Promise<void> {
+  await reload([[/vendor-secret-(\w+?)(?:-\d+)?"/g, `vendor-secret-$1-${count}"`]])
+}
+
+const literal = 'first: { value: "vendor-secret-one" }, second: { value: "vendor-secret-two" }'
+
+t.test('what was not sold goes to the next key at once, and what may have been sold to nobody', async t => {
+  const started = await open(t, { keys: literal })
+  const { post, upstreams } = started
+  const upstream = upstreams['text'] as Upstream
+  const event =
+    (...data: readonly object[]): Reaction =>
+    res =>
+      void res
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(data.map(one => `data: ${JSON.stringify(one)}\n\n`).join(''))
+  const over: Reaction = (res, _received, req) => {
+    res.writeHead(200, { 'content-type': 'application/json' }).write('{"id":')
+    setTimeout(() => req.socket.destroy(), 5)
+  }
+  const delta = { id: 'c1', object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content: 'H' } }] }
+  const cases: readonly (readonly [string, Reaction, number, number])[] = [
+    ['400 with a reason', say(400, { error: { code: 400, details: [{ reason: 'API_KEY_INVALID' }] } }), 2, 502],
+    ['402', say(402, {}), 2, 502],
+    ['403 of the key', say(403, { reason: 'INVALID_API_KEY' }), 2, 502],
+    ['429 without credit', say(429, { error: { code: 'insufficient_quota' } }), 2, 502],
+    ['429', say(429, {}), 2, 429],
+    ['503 with a word', say(503, { error: { type: 'overloaded_error' } }), 2, 503],
+    ['200 with an error alone', say(200, { error: { code: 402, message: 'no' }, user_id: 'x' }), 2, 502],
+    ['an error as the first event', event({ error: { code: 429 } }), 2, 429],
+    ['404 of the model', say(404, { error: { code: 'model_not_found' } }), 2, 404],
+    ['403 of the model', say(403, { error: { type: 'permission_error' } }), 2, 502],
+    ['a bad request', say(400, { error: { message: 'API_KEY_INVALID insufficient_quota', code: 'bad' } }), 1, 400],
+    ['a fault', say(500, { error: { code: 'server_error' } }), 1, 500],
+    ['503 without a word', say(503, '<html>'), 1, 503],
+    ['a gateway that gave up', say(504, ''), 1, 504],
+    ['no answer', (_res, _received, req) => void req.socket.destroy(), 1, 502],
+    ['half an answer', over, 1, 200],
+    ['200 with error: null', say(200, { ...completion, error: null }), 1, 200],
+    ['200 with an error beside an answer', say(200, { error: { code: 429 }, ...completion }), 1, 200],
+    ['a later event that is an error', event(delta, { error: { code: 429 } }), 1, 200],
+  ]
+  for (const [i, [what, reaction, calls, status]] of cases.entries()) {
+    await renew(started, i)
+    answerBy(upstream, { [`one-${i}`]: reaction, [`two-${i}`]: reaction })
+    const before = upstream.received.length
+    const answer = await post(chat, { ...ask, stream: what.includes('event') })
+    await answer.text().catch(() => undefined)
+    t.equal(upstream.received.length - before, calls, what)
+    t.equal(answer.status, status, what)
+  }
+})
+
+t.test('on_unknown: pay_twice asks on for what may have been sold, and a charge in doubt stays one', async t => {
+  const { post, upstreams, charges } = await start(t, {
+    env: { ...secrets, ALPHA_KEY_1: 'vendor-secret-one', ALPHA_KEY_2: 'vendor-secret-two' },
+    edit: keyed(
+      'ALPHA',
+      'first: { value: "${ALPHA_KEY_1}" }, second: { value: "${ALPHA_KEY_2}" }',
+      '\n    on_unknown: pay_twice',
+    ),
+  })
+  const upstream = upstreams['alpha'] as Upstream
+  const fault = say(500, { error: { code: 'server_error' } })
+  const done = { created: 1, data: [picture(1024, 1024)] }
+  let asked = 0
+  upstream.answer((res, received, req) => (asked++ === 0 ? fault : say(200, done))(res, received, req))
+  const answer = await post('/v1/images/generations', image)
+  t.equal(answer.status, 200)
+  await answer.text()
+  t.equal(asked, 2)
+  t.match(await charges(), [{ state: 'settled' }])
+  upstream.answer(fault)
+  t.equal((await post('/v1/images/generations', image)).status, 500)
+  t.equal((await charges())[0]?.state, 'needs_review', 'somebody may have sold it')
+})
+
+t.test('a picture beside an error is a sale: charged, and bought once', async t => {
+  const { post, upstreams, charges } = await start(t, {
+    env: { ...secrets, ALPHA_KEY_1: 'vendor-secret-one', ALPHA_KEY_2: 'vendor-secret-two' },
+    edit: keyed('ALPHA', 'first: { value: "${ALPHA_KEY_1}" }, second: { value: "${ALPHA_KEY_2}" }'),
+  })
+  const upstream = upstreams['alpha'] as Upstream
+  for (const error of [null, { code: 429, message: 'x' }]) {
+    const before = upstream.received.length
+    upstream.answer({ error, created: 1, data: [picture(1024, 1024)] })
+    await (await post('/v1/images/generations', image)).text()
+    t.equal(upstream.received.length - before, 1, caseName({ error }))
+    t.match((await charges())[0], { state: 'settled' }, caseName({ error }))
+  }
+})
+
+t.test('a caller takes no model from anybody: that a key does not serve it counts where another one does', async t => {
+  const started = await open(t, { keys: literal })
+  const { post, upstreams } = started
+  const upstream = upstreams['text'] as Upstream
+  const gone = say(404, { error: { code: 'model_not_found', param: 'tools[0].model' } })
+  upstream.answer(gone)
+  t.equal((await post(chat, { ...ask, tools: [{ model: 'bogus' }] })).status, 404)
+  answerBy(upstream, {})
+  const before = upstream.received.length
+  for (let i = 0; i < 12; i++) t.equal((await post(chat, ask)).status, 200, caseName({ i }))
+  t.equal(new Set(upstream.received.slice(before).map(keyOf)).size, 2, 'both are asked')
+  answerBy(upstream, { one: gone })
+  for (let i = 0; i < 12; i++) t.equal((await post(chat, ask)).status, 200, caseName({ i }))
+  t.equal(upstream.received.slice(before + 12).filter(one => keyOf(one) === 'one').length, 1, 'proved once')
+})
+
+t.test('keys are chosen by weight, by model, and by the room that they have', async t => {
+  const keys = [
+    'one: { value: "vendor-secret-one" }',
+    'two: { value: "vendor-secret-two", rpm: 5 }',
+    'three: { value: "vendor-secret-three", models: ["sim-messages", "no-such*"] }',
+    'four: { value: "vendor-secret-four", weight: 0 }',
+    'five: { value: "vendor-secret-five", budget: { amount: "0.000001" } }',
+  ]
+  const started = await open(t, {
+    keys: keys.join(', '),
+    edit: [
+      ['rpm: 60, tpm: 500000', 'rpm: 6000, tpm: 5000000'],
+      [', "no-such*"', ''],
+    ],
+  })
+  const { post, upstreams, settled } = started
+  const upstream = upstreams['text'] as Upstream
+  answerBy(upstream, {}, { ...completion, usage: { prompt_tokens: 300, completion_tokens: 200, total_tokens: 500 } })
+  for (let i = 0; i < 60; i++) {
+    await (await post(chat, ask)).text()
+    await settled()
+  }
+  const counts: { [key: string]: number } = {}
+  for (const one of upstream.received) counts[keyOf(one)] = (counts[keyOf(one)] ?? 0) + 1
+  t.comment(JSON.stringify(counts))
+  t.equal(counts['two'], 5, 'no more than its limit')
+  t.equal(counts['three'], undefined, 'it does not serve the model')
+  t.equal(counts['four'], undefined, 'it is drained')
+  t.equal(counts['five'], 1, 'its budget is spent by the first')
+  t.equal(counts['one'], 54)
+})
+
+t.test('keys may stand in a parameter, and in several places at once', async t => {
+  const { post, upstreams } = await start(t, {
+    env: secrets,
+    edit: [
+      [
+        'credential: { header: authorization, value: "Bearer ${TEXT_API_KEY:-}" }',
+        'credential: [{ query: key, value: "{key}" }, { header: x-a, value: "a {key} b {key}" }]\n    keys: { first: { value: "${TEXT_KEY_1}" } }',
+      ],
+    ],
+  })
+  const upstream = upstreams['text'] as Upstream
+  upstream.answer(completion)
+  t.equal((await post(chat, ask)).status, 200)
+  t.match(upstream.received[0], {
+    url: '/v1/chat/completions?key=vendor-secret-one',
+    headers: { 'x-a': 'a vendor-secret-one b vendor-secret-one' },
+  })
+  upstream.answer(say(400, { error: { message: 'bad key vendor-secret-one' } }))
+  t.notMatch(await (await post(chat, ask)).text(), 'vendor-secret', 'quoted to nobody')
+})
+
+t.test('an upstream that is refused is followed by the next, with keys and without', async t => {
+  const { post, upstreams } = await open(t, {
+    edit: [
+      [
+        'sim-chat: { family: chat, upstream: text,',
+        'sim-chat: { family: chat, upstreams: [{ upstream: text }, { upstream: beta, priority: 2 }],',
+      ],
+    ],
+  })
+  const [text, beta] = [upstreams['text'], upstreams['beta']] as [Upstream, Upstream]
+  answerBy(text, { one: badKey, two: badKey })
+  beta.answer(completion)
+  for (let i = 0; i < 3; i++) t.equal((await post(chat, ask)).status, 200, caseName({ i }))
+  t.equal(text.received.length, 2)
+  t.equal(beta.received.length, 3)
+  beta.answer(say(500, {}))
+  t.equal((await post(chat, ask)).status, 500)
+})

@@ -1,0 +1,85 @@
+import { writeFile } from 'node:fs/promises'
+import t from 'tap'
+import { formatGithub } from '../../src/config/format-github.ts'
+import { formatSarif } from '../../src/config/format-sarif.ts'
+import { formatFindings, showConfig } from '../../src/config/index.ts'
+import { withoutSecrets } from '../../src/config/secrets.ts'
+import { lintConfig, loadConfig, traceConfig } from '../../src/index.ts'
+import { makeFolder } from '../harness/folder.ts'
+import { caseName } from '../harness/case-name.ts'
+
+const file = (url: string, more = ''): string => `version: 1
+${more}upstreams: { one: { url: "${url}" } }
+pipeline: [auth, token-usage]
+families: { talk: { forward: { chat: [model, messages] } } }
+models: { m: { family: talk, upstream: one, price: free } }
+routes: [{ match: POST /v1/chat/completions, operation: chat, dialect: openai }]
+`
+
+/** Addresses with a secret, and the secret. */
+const addresses = [
+  ['https://vendor.example/v1?key=hunter2hunter2', 'hunter2hunter2'],
+  ['https://vendor.example/v1?a=1&api-key=q9-q9-q9&b=2', 'q9-q9-q9'],
+  ['https://vendor.example/v1?sig=ab%2Fcd%3D', 'ab%2Fcd%3D'],
+  ['https://vendor.example/v1?x=AbCdEfGh0123456789', 'AbCdEfGh0123456789'],
+  ['https://hooks.example/services/T0123/B0456/aBcDeFgHiJkLmNoPqRsT1234', 'aBcDeFgHiJkLmNoPqRsT1234'],
+  ['https://api.example/bot123456:AAE_x-yzAAE_x-yzAAE/send', 'AAE_x-yzAAE_x-yzAAE'],
+  ['https://me:hunter2@hunter3@vendor.example/v1', 'hunter2@hunter3'],
+] as const
+
+t.test('what is secret in an address is in no finding, whatever writes it down', async t => {
+  const { path: pathIn } = await makeFolder(t)
+  for (const [i, [address, secret]] of addresses.entries()) {
+    const written = pathIn(`${i}.yaml`)
+    // The address is refused, it is asked unencrypted, and it stands in a place that is not known.
+    const text = file(address.replace('https:', 'ftp:'), `notes: "${address}"\n`)
+    await writeFile(written, text)
+    const loaded = await loadConfig({ text, file: written }, {})
+    const findings = loaded.ok ? [] : loaded.findings
+    t.not(findings.length, 0, address)
+    const told = [
+      JSON.stringify(findings),
+      formatFindings(findings, { color: false }),
+      formatGithub(findings),
+      formatSarif(findings, { version: '1.0.0' }),
+    ]
+    for (const one of told) t.notMatch(one, secret, address)
+    const shown = await showConfig(written, text, {})
+    t.notMatch(JSON.stringify(shown), secret, `${address}, shown`)
+    t.match(shown.text, 'version: 1', caseName({ i, address, secret }))
+  }
+})
+
+t.test('lint, what is in effect and where it came from do not tell it either', async t => {
+  const { path: pathIn } = await makeFolder(t)
+  const written = pathIn('gateway.yaml')
+  const storage = 'postgres://me:hunter2@127.0.0.1/db?sslmode=disable&password=hunter3hunter3'
+  const text = file('http://vendor.example/hooks/AbCdEfGh0123456789', `storage: ${storage}\n`)
+  await writeFile(written, text)
+  const linted = await lintConfig(written, [], {})
+  t.ok(linted.ok)
+  t.match(JSON.stringify(linted), 'literal-secret')
+  t.match(JSON.stringify(linted), 'is asked unencrypted')
+  const loaded = await loadConfig(written, {})
+  const settings = loaded.ok ? loaded.plan.settings : {}
+  t.equal(settings['storage'], 'postgres://me:***@127.0.0.1/db?sslmode=disable&password=***')
+  t.equal(settings['upstreams.one.url'], 'http://vendor.example/hooks/***')
+  const traced = await traceConfig(written, {})
+  for (const told of [linted, settings, traced, await showConfig(written, text, {})])
+    for (const secret of ['hunter2', 'hunter3', 'AbCdEfGh0123456789'])
+      t.notMatch(JSON.stringify(told), secret, caseName({ secret }))
+})
+
+t.test('what is no secret stays readable, and a reference names its place', async t => {
+  const plain = [
+    'https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash-image-preview:generateContent',
+    'https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.claude-sonnet-4-20250514-v1:0/invoke',
+    'https://x.example/v1?api-version=2025-04-01-preview&model=a',
+    'redis://h:6379?cluster=spread',
+    'https://x.example/accounts/8b9c7a52-1f2e-4c55-9b0a-7e2f6c1d3a4b/run',
+    'postgres://u:${DB_PASSWORD}@h/db?password=${OTHER}'.replace(/u:[^@]*@/, 'u@'),
+  ]
+  for (const one of plain) t.equal(withoutSecrets(one), one, caseName({ one }))
+  const shown = await showConfig('a.yaml', file('https://x', 'storage: postgres://u:${PW}@h/d?password=${P2}\n'), {})
+  t.match(shown.text, 'postgres://u:${PW}@h/d?password=${P2}')
+})

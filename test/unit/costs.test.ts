@@ -1,0 +1,263 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import t, { type Test } from 'tap'
+import {
+  type CostPart,
+  costParts,
+  type CostQuestion,
+  type CostRow,
+  type Costs,
+  firstIdAt,
+  type Key,
+  type Line,
+  quarterMs,
+  type Storage,
+} from '../../src/kit/index.ts'
+import { addUpCosts } from '../../src/storage/costs/add-up.ts'
+import { readCosts } from '../../src/storage/costs/read.ts'
+import { openStorage } from '../../src/storage/index.ts'
+import { createPool, Session } from '../../src/storage/postgres/connect.ts'
+import { Connection } from '../../src/storage/sqlite/connect.ts'
+import { clockAt, facts, line, newKey, silentLog } from '../contract/storage.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { caseName } from '../harness/case-name.ts'
+
+const from = Date.UTC(2026, 9, 24, 20)
+const until = from + 9 * 86_400_000
+
+/** A charge as the test itself knows it. */
+type Sold = {
+  readonly at: number
+  readonly parts: { readonly [P in Exclude<CostPart, 'tier'>]: string }
+  readonly currency: string
+  readonly lines: readonly Line[]
+  isRefunded: boolean
+}
+
+const tiers = ['1K', '2K', '4K']
+
+/** Sells at random: images one by one, tokens many at once, some of it given back or never charged. */
+async function sell(storage: Storage, clock: ReturnType<typeof clockAt>, count: number, seed: number) {
+  let state = seed
+  const draw = (n: number): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return Math.floor((state / 2_147_483_648) * n)
+  }
+  await storage.users.create({ name: 'ada', group: 'partner', role: 'user', passwordHash: null })
+  const keys: Key[] = []
+  for (let i = 0; i < 4; i++)
+    keys.push(await storage.keys.create(newKey(i % 2 ? { user: 'ada', group: 'partner' } : {})))
+  const sold: Sold[] = []
+  const refundable: [id: string, one: Sold][] = []
+  for (let i = 0; i < count; i++) {
+    clock.set(clock.now() + draw((2 * (until - from)) / count))
+    const at = clock.now()
+    const key = keys[draw(keys.length)] as Key
+    const id = firstIdAt('req_', at) + String(i).padStart(10, '0')
+    const own = facts(key, {
+      id,
+      user: key.user,
+      group: key.user === 'ada' ? 'partner' : 'default',
+      model: `m${draw(5)}`,
+      operation: draw(4) ? 'image.generate' : 'image.edit',
+      upstream: draw(3) ? 'alpha' : 'beta',
+      currency: draw(9) ? 'USD' : 'EUR',
+    })
+    const { user, group, model, operation, upstream, currency } = own
+    const parts = { user, group, key: key.id, model, operation, upstream }
+    const isImages = draw(3) === 0
+    const lines: Line[] = []
+    for (let n = 1 + draw(3), at = 0; at < n; at++) {
+      const price = draw(100_000)
+      if (isImages) lines.push(line(at, { tier: tiers[draw(3)] ?? '', price }))
+      else
+        lines.push(
+          line(at, {
+            tier: ['input', 'cached_input', 'output'][at] ?? '',
+            source: 'output',
+            width: null,
+            height: null,
+            price,
+            quantity: draw(9_000),
+          }),
+        )
+    }
+    const one = { at, parts, currency, lines, isRefunded: false }
+    if (isImages) {
+      await storage.ledger.hold({ facts: own, hold: 400_000, idempotency: null })
+      if (draw(12) === 0) {
+        await storage.ledger.void(id, 'refused')
+        continue
+      }
+      for (const each of lines) await storage.ledger.line(id, each)
+      await storage.ledger.settle({ id, delivery: 'confirmed', reason: null })
+    } else storage.ledger.post(own, lines, 'confirmed')
+    sold.push(one)
+    if (draw(25) === 0) refundable.push([id, one])
+    if (draw(10) === 0) await storage.flush()
+  }
+  await storage.flush()
+  const refund = async (few: number): Promise<void> => {
+    for (const [id, one] of refundable.splice(0, few)) {
+      await storage.books.refund(id, 'ada', 'x')
+      one.isRefunded = true
+    }
+  }
+  return { sold, refund }
+}
+
+const bySum = (a: CostRow, b: CostRow): number =>
+  a.bar - b.bar ||
+  (a.currency < b.currency ? -1 : a.currency > b.currency ? 1 : 0) ||
+  (a.what < b.what ? -1 : a.what > b.what ? 1 : 0)
+
+/** The same from the test's own list. */
+function count(sold: readonly Sold[], { since, until, bars, by, where }: CostQuestion): readonly CostRow[] {
+  const rows = new Map<
+    string,
+    { readonly row: { -readonly [N in keyof CostRow]: CostRow[N] }; readonly seen: Set<Sold> }
+  >()
+  for (const one of sold) {
+    if (one.at < since || one.at >= until) continue
+    for (const { tier, price, quantity } of one.lines) {
+      const parts = { ...one.parts, tier }
+      if (costParts.some(part => where[part] !== undefined && where[part] !== parts[part])) continue
+      const bar = bars.findLastIndex(begin => begin <= one.at)
+      const what = by === null ? '' : parts[by]
+      const name = `${bar} ${what} ${one.currency}`
+      const blank = { bar, what, currency: one.currency, charges: 0, images: 0, amount: 0, refunded: 0 }
+      const { row, seen } = rows.get(name) ?? { row: blank, seen: new Set<Sold>() }
+      rows.set(name, { row, seen })
+      if (!seen.has(one)) row.charges++
+      seen.add(one)
+      row.images += quantity === null ? 1 : 0
+      row.amount += price
+      row.refunded += one.isRefunded ? price : 0
+    }
+  }
+  return [...rows.values()].map(({ row }) => row).sort(bySum)
+}
+
+const values: { readonly [P in CostPart]: readonly string[] } = {
+  user: ['ada', 'local', 'nobody'],
+  group: ['default', 'partner'],
+  key: ['?'],
+  model: ['m0', 'm1', 'm4'],
+  operation: ['image.edit', 'image.generate'],
+  upstream: ['alpha', 'beta'],
+  tier: ['4K', '1K', 'input', 'output'],
+}
+const where = fc.oneof(
+  fc.constant({}),
+  ...costParts.map(part => fc.constantFrom(...values[part]).map(value => ({ [part]: value }))),
+  fc
+    .tuple(fc.constantFrom(...costParts), fc.constantFrom(...costParts), fc.nat(3), fc.nat(3))
+    .map(([a, b, i, j]) => ({ [a]: values[a][i % values[a].length], [b]: values[b][j % values[b].length] })),
+)
+const questions: fc.Arbitrary<CostQuestion> = fc
+  .record({
+    ends: fc.tuple(fc.nat(960), fc.nat(960)),
+    step: fc.constantFrom(1, 4, 96, 97, 2_000),
+    by: fc.constantFrom(null, ...costParts),
+    where,
+  })
+  .map(({ ends: [a, b], step, by, where }) => {
+    const since = from - 3_600_000 + Math.min(a, b) * quarterMs
+    const end = since + (Math.abs(a - b) + 1) * quarterMs
+    const bars: number[] = []
+    for (let at = since; at < end; at += step * quarterMs) bars.push(at)
+    return { since, until: end, bars, by, where }
+  })
+
+async function compare(
+  t: Test,
+  sold: readonly Sold[],
+  asked: readonly CostQuestion[],
+  ask: (question: CostQuestion) => Costs | Promise<Costs>,
+  stage: string,
+): Promise<void> {
+  let [rows, wrong] = [0, 0]
+  for (const question of asked) {
+    const found = [...(await ask(question)).rows].sort(bySum)
+    const own = count(sold, question)
+    rows += own.length
+    if (JSON.stringify(found) === JSON.stringify(own)) continue
+    if (wrong++ === 0) t.same(found, own, `${stage}: ${JSON.stringify(question)}`)
+  }
+  t.equal(wrong, 0, `${stage}: ${asked.length} questions, ${rows} rows`)
+  t.ok(rows > asked.length, 'there is something to compare')
+}
+
+t.test('costs are what the ledger says, at every stage of adding up', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-costs-'))
+  const clock = clockAt(from)
+  const path = join(folder, 'tollgate.db')
+  const storage = await openStorage({ url: `sqlite:${path}`, clock, log: silentLog, role: 'gateway' })
+  const connection = new Connection(path)
+  t.teardown(async () => {
+    connection.close()
+    await storage.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const { sold, refund } = await sell(storage, clock, 1_200, 7)
+  const asked = fc.sample(questions, { numRuns: 80, seed: 11 })
+  const ask = (question: CostQuestion) => connection.snapshot(readCosts(question))
+  const addUp = (): number => connection.transact(() => connection.run(addUpCosts()))
+
+  await compare(t, sold, asked, ask, 'nothing added up')
+  t.ok(ask(asked[0] as CostQuestion).tail >= sold.length, 'all of it was looked at one by one')
+  await refund(20)
+  for (let i = 0; i < 3; i++) t.ok(addUp() > 0, caseName({ i }))
+  await compare(t, sold, asked, ask, 'half of it, some given back')
+  while (addUp() > 0);
+  await compare(t, sold, asked, ask, 'all of it')
+  t.equal(ask(asked[0] as CostQuestion).tail, 0)
+  await refund(1_000)
+  await compare(t, sold, asked, ask, 'more given back')
+  t.ok(sold.filter(one => one.isRefunded).length > 40, 'some was given back')
+  while (addUp() > 0);
+  await compare(t, sold, asked, ask, 'that too')
+  const everything = {
+    since: 0,
+    until: Math.ceil((until + 86_400_000) / quarterMs) * quarterMs,
+    bars: [0],
+    by: null,
+    where: {},
+  }
+  const [totals] = connection.all({
+    sql: `SELECT sum(spent) AS spent FROM key`,
+    params: [],
+  })
+  const net = ask(everything).rows.reduce((sum, { amount, refunded }) => sum + amount - refunded, 0)
+  t.equal(net, totals?.['spent'], 'as the keys have spent')
+  t.same((await storage.journal.costs(everything)).rows, ask(everything).rows, 'as the storage answers')
+})
+
+t.test('the same on PostgreSQL, added up by three at once', async t => {
+  const postgres = await startPostgres(['fsync=off'])
+  t.teardown(() => postgres.close())
+  const url = await postgres.createDatabase()
+  const clock = clockAt(from)
+  const storage = await openStorage({ url, clock, log: silentLog, role: 'gateway' })
+  t.teardown(() => storage.close())
+  const { sold, refund } = await sell(storage, clock, 400, 3)
+  await refund(10)
+  const pool = createPool(url, 3)
+  t.teardown(() => pool.end())
+  const asked = fc.sample(questions, { numRuns: 40, seed: 5 })
+  const ask = (question: CostQuestion) => storage.journal.costs(question)
+  await compare(t, sold, asked, ask, 'nothing added up')
+  const addUp = async (): Promise<number> => {
+    const client = await pool.connect()
+    await client.query('BEGIN')
+    const count = await new Session(client).run(addUpCosts())
+    await client.query('COMMIT')
+    client.release()
+    return count
+  }
+  for (let counts = [1]; counts.some(count => count > 0); ) counts = await Promise.all([addUp(), addUp(), addUp()])
+  await compare(t, sold, asked, ask, 'all of it')
+  t.equal((await ask(asked[0] as CostQuestion)).tail, 0)
+})

@@ -1,0 +1,254 @@
+import t, { type Test } from 'tap'
+import { Webhook } from 'standardwebhooks'
+import { Courier, waitingMax } from '../../src/events/courier.ts'
+import { Deliveries } from '../../src/events/deliveries.ts'
+import { retryMs } from '../../src/events/schedule.ts'
+import { eventKinds, type FeedEvent, type WebhookPlan } from '../../src/kit/index.ts'
+import { standardBody } from '../../src/events/write-body.ts'
+import { openStorage } from '../../src/storage/index.ts'
+import { HandTime } from '../harness/hand-time.ts'
+import { openReceiver, type Received, type Receiver } from '../harness/receiver.ts'
+import { silentLog } from '../contract/storage.ts'
+import { caseName } from '../harness/case-name.ts'
+
+const secret = `whsec_${Buffer.from('0123456789abcdef0123456789abcdef').toString('base64')}`
+const oldSecret = `whsec_${Buffer.from('fedcba9876543210fedcba9876543210').toString('base64')}`
+
+async function open(t: Test, more: Partial<WebhookPlan> = {}) {
+  const clock = new HandTime()
+  const storage = await openStorage({ url: 'sqlite::memory:', clock, log: silentLog, role: 'gateway' })
+  const receiver = await openReceiver()
+  const plan: WebhookPlan = {
+    name: 'finance',
+    format: 'standard',
+    url: receiver.url,
+    secrets: [secret],
+    kinds: eventKinds,
+    allowPrivate: true,
+    ...more,
+  }
+  const said: string[] = []
+  const log = { ...silentLog, error: (_facts: object, text: string) => void said.push(text) }
+  const tries: string[] = []
+  const courier = new Courier({ events: storage.events, clock, log, tried: (_name, how) => void tries.push(how) })
+  t.teardown(async () => {
+    courier.close()
+    await storage.close()
+    await receiver.close()
+  })
+  const tell = async (count: number, revision = 'a') => {
+    for (let i = 0; i < count; i++)
+      await storage.events.tell({ kind: 'config.applied', data: { revision: `${revision}${i}` } })
+  }
+  /** Turns as a gateway makes them, until there is no more to tell now. */
+  const turn = async () => {
+    for (let turns = 1; await courier.turn(plan); turns++) if (turns > 100) throw new Error('it does not end')
+  }
+  await turn()
+  return { storage, receiver, plan, courier, clock, tell, turn, said, tries, events: storage.events }
+}
+
+const revisionOf = ({ body }: Received): string => (JSON.parse(body) as { data: { revision: string } }).data.revision
+const idsOf = ({ received }: Receiver) => received.map(({ headers }) => headers['webhook-id'])
+
+await t.test(
+  'what is sent is what Standard Webhooks asks for: another’s library takes it, with either secret',
+  async t => {
+    const { receiver, tell, turn, clock } = await open(t, { secrets: [secret, oldSecret] })
+    await tell(1)
+    await turn()
+    const [one] = receiver.received as [Received]
+    const {
+      'webhook-id': id = '',
+      'webhook-timestamp': at = '',
+      'webhook-signature': signature = '',
+    } = one.headers as {
+      readonly [header: string]: string
+    }
+    t.match(id, /^evt_[0-9a-v]{22}$/)
+    t.equal(Number(at), Math.floor(clock.now() / 1_000))
+    t.match(one.headers, { 'content-type': 'application/json' })
+    t.strictSame(JSON.parse(one.body), {
+      type: 'config.applied',
+      timestamp: new Date(clock.now()).toISOString(),
+      data: { revision: 'a0' },
+    })
+    // Its own check of the time goes by the system's clock.
+    const now = Date.now
+    Date.now = () => clock.now()
+    t.teardown(() => (Date.now = now))
+    const headers = { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signature }
+    for (const one of [secret, oldSecret]) {
+      t.same(
+        new Webhook(one).verify(receiver.received[0]?.body ?? '', headers),
+        JSON.parse(receiver.received[0]?.body ?? ''),
+        caseName({ one }),
+      )
+      t.throws(() => new Webhook(one).verify(`${receiver.received[0]?.body} `, headers), /./, caseName({ one }))
+    }
+    t.throws(() => new Webhook(`whsec_${'A'.repeat(32)}`).verify(one.body, headers), 'another secret')
+  },
+)
+
+await t.test(
+  'what does not arrive is sent again by the schedule, under one id, and is given up and told at its end',
+  async t => {
+    const { receiver, tell, turn, clock, said, tries, events } = await open(t)
+    receiver.answer = () => 500
+    await tell(1)
+    await turn()
+    for (const [i, ms] of retryMs.entries()) {
+      t.equal(receiver.received.length, i + 1, caseName({ i, ms }))
+      clock.pass(ms - 1)
+      await turn()
+      t.equal(receiver.received.length, i + 1, `not before ${ms} ms`)
+      clock.pass(1)
+      await turn()
+    }
+    t.equal(receiver.received.length, retryMs.length + 1)
+    t.equal(new Set(idsOf(receiver)).size, 1)
+    t.same(said, ['an event was given up: its receiver did not take it'])
+    t.equal(tries.at(-1), 'given_up')
+    t.match(await events.webhooks.list(), [{ webhook: 'finance', waiting: 0, givenUp: 1 }])
+    clock.pass(1_000_000_000)
+    await turn()
+    t.equal(receiver.received.length, retryMs.length + 1)
+  },
+)
+
+await t.test('a receiver that asks for more time has it, and one that redirects is followed nowhere', async t => {
+  const { receiver, tell, turn, clock } = await open(t)
+  receiver.answer = () => 429
+  receiver.headers = { 'retry-after': '60' }
+  await tell(1)
+  await turn()
+  clock.pass(59_999)
+  await turn()
+  t.equal(receiver.received.length, 1)
+  receiver.answer = () => 302
+  receiver.headers = { location: `${receiver.url}/else` }
+  clock.pass(1)
+  await turn()
+  t.same(
+    receiver.received.map(({ path }) => path),
+    ['/told', '/told'],
+  )
+})
+
+await t.test('one event that is not taken keeps none of the others', async t => {
+  const { receiver, tell, turn, clock } = await open(t)
+  receiver.answer = one => (revisionOf(one) === 'a3' ? 500 : 204)
+  await tell(20)
+  await turn()
+  t.equal(new Set(receiver.received.map(revisionOf)).size, 20)
+  receiver.answer = () => 204
+  clock.pass(5_000)
+  await turn()
+  t.equal(receiver.received.length, 21)
+  t.equal(revisionOf(receiver.received[20] as Received), 'a3')
+})
+
+await t.test('of a receiver that is away few events are tried, and all are told when it is back', async t => {
+  const { receiver, tell, turn, clock, events } = await open(t)
+  receiver.answer = () => 503
+  await tell(200)
+  for (let i = 0; i < 20; i++) {
+    await turn()
+    clock.pass(2_000)
+  }
+  const [state] = await events.webhooks.list()
+  t.ok((state?.waiting ?? 0) <= waitingMax + 8, `${state?.waiting} wait`)
+  receiver.answer = () => 204
+  receiver.received.length = 0
+  // As long as the longest wait that has begun; then all that waits is tried at once.
+  clock.pass(300_000)
+  for (let i = 0; i < 8; i++) {
+    await turn()
+    clock.pass(2_000)
+  }
+  t.equal(new Set(receiver.received.map(revisionOf)).size, 200)
+  t.match(await events.webhooks.list(), [{ waiting: 0, givenUp: 0 }])
+})
+
+await t.test('one that does not answer is left after a while, and tried again', async t => {
+  const { receiver, tell, clock, courier, plan, events } = await open(t)
+  receiver.answer = () => 'never'
+  await tell(1)
+  const turning = courier.turn(plan)
+  await receiver.has(1)
+  clock.pass(15_000)
+  await turning
+  const { waiting } = await events.webhooks.due('finance', 1)
+  t.equal(waiting, 1)
+})
+
+await t.test('an address of a private network is dialled only where the configuration says so', async t => {
+  for (const host of ['127.0.0.1', '[::1]', 'localhost', '169.254.169.254', '2130706433']) {
+    const { receiver, tell, turn, events, plan } = await open(t)
+    const { port } = new URL(receiver.url)
+    const guarded = { ...plan, url: `http://${host}:${port}/`, allowPrivate: false }
+    const one = new Courier({ events, clock: new HandTime(), log: silentLog, tried: () => undefined })
+    await tell(1)
+    await one.turn(guarded)
+    t.equal(receiver.received.length, 0, host)
+    one.close()
+    const { waiting } = await events.webhooks.due('finance', 1)
+    t.equal(waiting, 1, caseName({ host }))
+    await turn()
+  }
+})
+
+await t.test('Slack is sent one text, in which no name becomes a link or calls people', async t => {
+  const { receiver, turn, events } = await open(t, { format: 'slack', secrets: [] })
+  await events.tell({
+    kind: 'key.revoked',
+    data: { key_id: 'key_1', user: '<!channel>&', action: 'key.revoke', by: 'bob' },
+  })
+  await turn()
+  t.strictSame(JSON.parse(receiver.received[0]?.body ?? ''), {
+    text: '*key.revoked*  key key_1 of &lt;!channel&gt;&amp;: key.revoke by bob',
+  })
+})
+
+await t.test('a body stays below 20 kB, whatever somebody has told', t => {
+  const event: FeedEvent = {
+    id: 'evt_x',
+    at: 0,
+    kind: 'config.refused',
+    data: { findings: Array(200).fill('x'.repeat(300)), reason: 'é'.repeat(30_000), count: 200 },
+  }
+  const body = standardBody(event)
+  t.ok(Buffer.byteLength(body) < 20_000)
+  t.match(JSON.parse(body), { type: 'config.refused', data: { count: 200, truncated: true } })
+  t.end()
+})
+
+await t.test('a slow receiver keeps no other waiting, and each has its own kinds and its own place', async t => {
+  const { receiver: slow, plan, events, tell, clock } = await open(t)
+  const quick = await openReceiver()
+  t.teardown(() => quick.close())
+  slow.answer = () => 'never'
+  const others = { ...plan, name: 'quick', url: quick.url }
+  const none = { ...plan, name: 'none', url: quick.url, kinds: ['key.created'] } as const
+  const deliveries = new Deliveries({
+    events,
+    clock,
+    log: silentLog,
+    receivers: () => new Map([plan, others, none].map(one => [one.name, one])),
+  })
+  t.teardown(() => deliveries.close())
+  const until = async (done: () => boolean | Promise<boolean>) => {
+    for (let i = 0; !(await done()); i++) {
+      if (i > 2_000) throw new Error('it never came')
+      clock.pass(1)
+      await new Promise(resolve => setImmediate(resolve))
+    }
+  }
+  await until(async () => (await events.webhooks.list()).length === 3)
+  await tell(30)
+  clock.pass(2_000)
+  await until(() => quick.received.length >= 30)
+  t.equal(new Set(quick.received.map(revisionOf)).size, 30)
+  t.equal(quick.received.length, 30)
+  t.ok(slow.received.length <= 8, 'no more than it is told at once')
+})

@@ -1,0 +1,93 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { Mailer } from '../../src/events/mail.ts'
+import { eventKinds, type FeedEvent, systemClock, type WebhookPlan } from '../../src/kit/index.ts'
+
+/** A server of mail that keeps what it is told, and answers `refuses` to a command that begins so. */
+async function openPost(t: Test, refuses?: string) {
+  const said: string[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer(socket => {
+    sockets.add(socket)
+    let isLetter = false
+    let rest = ''
+    socket.write('220 post\r\n')
+    socket.on('error', () => undefined)
+    socket.on('data', piece => {
+      const lines = (rest + piece.toString()).split('\r\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) {
+        said.push(line)
+        if (isLetter && line !== '.') continue
+        if (isLetter) isLetter = false
+        else if (refuses !== undefined && line.startsWith(refuses)) {
+          socket.write('550 not here\r\n')
+          continue
+        }
+        if (line === 'DATA') isLetter = true
+        socket.write(
+          line === 'DATA'
+            ? '354 go on\r\n'
+            : line.startsWith('EHLO')
+              ? '250-post\r\n250 AUTH PLAIN\r\n'
+              : line.startsWith('AUTH')
+                ? '235 in\r\n'
+                : '250 yes\r\n',
+        )
+      }
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return { said, port: (server.address() as AddressInfo).port }
+}
+
+const event: FeedEvent = {
+  id: 'evt_0000000010000000000000',
+  at: Date.UTC(2026, 10, 20),
+  kind: 'key.revoked',
+  data: { key_id: 'key_1', user: 'ann\r\nBcc: all@example.com', action: 'key.revoke', by: 'bob' },
+}
+const letter = { from: 'gateway@example.com', to: ['ops@example.com', 'more@example.com'], event }
+const plan = (url: string, allowPrivate = true): WebhookPlan => {
+  return { name: 'mail', format: 'email', url, secrets: [], kinds: eventKinds, allowPrivate }
+}
+const signal = new AbortController().signal
+
+await t.test('a letter says in one line what happened, and nothing in it becomes a header', async t => {
+  const { said, port } = await openPost(t)
+  const mailer = new Mailer(systemClock)
+  t.same(await mailer.send(plan(`smtp://me:p%40ss@127.0.0.1:${port}`), letter, signal), { kind: 'arrived' })
+  const all = said.join('\n')
+  for (const line of ['MAIL FROM:<gateway@example.com>', 'RCPT TO:<ops@example.com>', 'RCPT TO:<more@example.com>'])
+    t.ok(said.includes(line), line)
+  t.ok(said.includes(`AUTH PLAIN ${Buffer.from('\0me\0p@ss').toString('base64')}`))
+  t.match(all, /^Subject: Tollgate: key\.revoked$/m)
+  t.match(all, /^Message-ID: <evt_0000000010000000000000@tollgate>$/m)
+  t.match(all, /^key key_1 of ann {1,2}Bcc: all@example\.com: key\.revoke by bob$/m)
+  t.notOk(said.some(line => line.startsWith('Bcc:')))
+})
+
+await t.test(
+  'a refusal, a server that is not there and a private address are failures, told without the address',
+  async t => {
+    const { port } = await openPost(t, 'RCPT')
+    const mailer = new Mailer(systemClock)
+    t.match(await mailer.send(plan(`smtp://127.0.0.1:${port}`), letter, signal), { kind: 'failed', why: /EENVELOPE/ })
+    t.match(await mailer.send(plan('smtp://127.0.0.1:9'), letter, signal), {
+      kind: 'failed',
+      why: /could not be reached/,
+    })
+    t.match(await mailer.send(plan(`smtp://127.0.0.1:${port}`, false), letter, signal), {
+      kind: 'failed',
+      why: /open internet/,
+    })
+    t.match(await mailer.send(plan(`smtp://localhost:${port}`, false), letter, signal), {
+      kind: 'failed',
+      why: /open internet/,
+    })
+  },
+)

@@ -1,0 +1,15 @@
+import { readFile } from 'node:fs/promises'
+import t from 'tap'
+import { eventKinds } from '../../src/kit/index.ts'
+
+const page = await readFile(new URL('../../docs/events.md', import.meta.url), 'utf8')
+/** What others tell who are not built yet, or stand with what they are about. */
+const elsewhere = /^(?:budget|upstream)\.|^user\.erased$/
+
+t.test('every kind that is told stands in the table of the page with its data', async t => {
+  const rows = new Map(
+    [...page.matchAll(/^\| `([a-z]+\.[a-z_]+)` \| [^|]+ \| ([^|]+) \|$/gm)].map(([, kind, data]) => [kind, data]),
+  )
+  for (const kind of eventKinds) if (!elsewhere.test(kind)) t.ok(rows.get(kind)?.includes('`'), kind)
+  for (const kind of rows.keys()) t.ok((eventKinds as readonly string[]).includes(kind ?? ''), `${kind} is told`)
+})

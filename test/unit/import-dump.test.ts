@@ -1,0 +1,128 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import t from 'tap'
+import { importBook } from '../../src/index.ts'
+import { type DumpWay, dumpOf, madeNewApi, nasty, sqlOf } from '../harness/new-api.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { caseName } from '../harness/case-name.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'tollgate-import-'))
+t.teardown(() => rm(folder, { recursive: true, force: true }))
+const made = madeNewApi('https://vendor.example.com')
+const source = join(folder, 'one-api.db')
+const db = new DatabaseSync(source)
+for (const statement of sqlOf(made, 'sqlite')) db.exec(statement)
+db.close()
+const options = { secretsAt: './secrets' }
+const fromSqlite = await importBook(source, 'new-api', options)
+
+async function ofDump(text: string | Uint8Array, isEndless = false) {
+  const file = join(folder, 'dump.sql')
+  await writeFile(file, text)
+  return importBook(file, 'new-api', { ...options, isEndless })
+}
+
+const ways: { readonly [name: string]: DumpWay } = {
+  'as it comes': {},
+  'one statement for each row': { isExtended: false },
+  'columns by name': { isComplete: true },
+  'texts in hexadecimal digits': { isHex: true },
+  'backslashes that escape nothing': { isPlain: true },
+  'MariaDB with its sandbox': { isMaria: true },
+  'no comments': { comments: false },
+}
+
+t.test('a dump says the same as the file of SQLite, however it was made', async t => {
+  t.ok(
+    fromSqlite.adoption.users.some(user => user.name === nasty.replaceAll(/\p{Cc}/gu, '').trim()),
+    'names that are hard to read are among it',
+  )
+  for (const [name, way] of Object.entries(ways)) {
+    const imported = await ofDump(dumpOf(made, way))
+    t.same(imported.adoption, fromSqlite.adoption, name)
+    t.equal(imported.text, fromSqlite.text, name)
+    t.same(imported.secrets, fromSqlite.secrets, name)
+  }
+  const windows = await ofDump(dumpOf(made, { isHex: true }).replaceAll('\n', '\r\n'))
+  t.same(windows.adoption, fromSqlite.adoption, 'lines as Windows ends them')
+})
+
+t.test('a dump that was cut short is refused whole, wherever that was', async t => {
+  for (const way of [{}, { comments: false }] as const) {
+    const bytes = Buffer.from(dumpOf(made, way))
+    // What is behind the last mark is white space, or a date.
+    const mark = way === undefined || !('comments' in way) ? '-- Dump completed' : 'SQL_NOTES=@OLD_SQL_NOTES */;'
+    const whole = bytes.lastIndexOf(mark) + mark.length
+    const places = [...Array(whole).keys()].filter(at => at % 97 === 0 || at > whole - 120)
+    let taken = 0
+    for (const at of places)
+      await ofDump(bytes.subarray(0, at)).then(
+        () => taken++,
+        () => undefined,
+      )
+    t.equal(taken, 0, `of ${places.length} places`)
+    await ofDump(bytes.subarray(0, whole))
+  }
+})
+
+t.test('a dump without a mark of its end is taken only when somebody says that it is whole', async t => {
+  const text = dumpOf(made, { isCompact: true })
+  await t.rejects(ofDump(text), /no mark of its end.*--without-end/)
+  t.same((await ofDump(text, true)).adoption, fromSqlite.adoption)
+  await t.rejects(ofDump(text.slice(0, -9), true), /has no end/)
+})
+
+t.test('what cannot be read is refused with its line, and nothing is guessed', async t => {
+  const whole = dumpOf(made)
+  const with_ = (text: string) => whole.replace('DELIMITER ;;', () => `${text}\nDELIMITER ;;`)
+  const cases: readonly (readonly [text: string | Uint8Array, why: RegExp])[] = [
+    [with_('INSERT INTO `tokens` VALUES (1,2);'), /line \d+ .*a row has 2 values for 16 columns/],
+    [with_('INSERT INTO `tokens` SELECT 1;'), /VALUES is missing/],
+    [with_('UPDATE users SET quota = 5;'), /UPDATE is no statement of a dump/],
+    [with_("INSERT INTO `options` VALUES (concat('a'),'b');"), /no text, number or NULL/],
+    [with_('ALTER TABLE `users` ADD COLUMN `more` int;'), /changes the columns of users/],
+    [whole.replace('SET NAMES utf8mb4', 'SET NAMES gbk'), /it is in gbk/],
+    [`${whole}\n${dumpOf(made)}`.replaceAll(/DROP TABLE[^;]*;/g, ''), /a second table channels/],
+    [Buffer.concat([Buffer.from('-- '), Buffer.from([0xff, 0xfe]), Buffer.from(`\n${whole}`)]), /no UTF-8/],
+    [dumpOf(made.filter(table => table.name !== 'tokens')), /lacks one of the tables/],
+    ['{"no": "dump"}', /no end|no mark/],
+  ]
+  for (const [text, why] of cases) await t.rejects(ofDump(text), why, caseName({ text, why }))
+})
+
+t.test('texts keep every character, however they are escaped', async t => {
+  const cases: readonly (readonly [sql: string, name: string])[] = [
+    [`'a\\'b' 'c'`, "a'bc"],
+    [`"say ""hi"" \\"x\\""`, 'say "hi" "x"'],
+    [`_utf8mb4'é'`, 'é'],
+    [`_binary 0x414243`, 'ABC'],
+    [`x'4142'`, 'AB'],
+    [`N'n'`, 'n'],
+    [`'\\q/*!\\%'`, 'q/*!\\%'],
+  ]
+  for (const [sql, name] of cases) {
+    const text = dumpOf(made).replace("'alice'", () => sql)
+    const { adoption } = await ofDump(text)
+    t.ok(
+      adoption.users.some(user => user.name === name),
+      sql,
+    )
+  }
+})
+
+t.test('a PostgreSQL says the same, in a transaction that cannot write', async t => {
+  const postgres = await startPostgres()
+  t.teardown(() => postgres.close())
+  const url = await postgres.createDatabase()
+  const client = await postgres.connect(url)
+  for (const statement of sqlOf(made, 'postgres')) await client.query(statement)
+  const imported = await importBook(url, 'new-api', options)
+  t.same(imported.adoption, fromSqlite.adoption)
+  t.same(imported.sums, fromSqlite.sums)
+  t.equal(imported.text, fromSqlite.text)
+  await client.query('DROP TABLE channels')
+  await t.rejects(importBook(url, 'new-api', options), /lacks one of the tables/)
+  await client.end()
+})

@@ -1,0 +1,305 @@
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
+import t from 'tap'
+import { stringify } from 'yaml'
+import { importConfig, loadConfig } from '../../src/index.ts'
+import { importShapes, marks, migrationPage, tablePath, writeShapes } from '../harness/import-shapes.ts'
+import { caseName } from '../harness/case-name.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'tollgate-import-'))
+t.teardown(() => rm(folder, { recursive: true, force: true }))
+const shapes = await importShapes()
+
+type Options = Parameters<typeof importConfig>[2]
+
+async function translate(value: unknown, options: Options = {}) {
+  const file = join(folder, 'config.yaml')
+  await writeFile(file, typeof value === 'string' ? value : stringify(value))
+  const imported = await importConfig(file, 'litellm', { prices: tablePath, secretsAt: './secrets', ...options })
+  if (!imported.ok) throw new Error(JSON.stringify(imported.findings))
+  return { ...imported, ...(await load(imported)) }
+}
+
+/** The configuration as a gateway would read it, its secrets beside it. */
+async function load({ text, secrets }: Pick<(typeof shapes)[number]['imported'], 'text' | 'secrets'>) {
+  await mkdir(join(folder, 'secrets'), { recursive: true })
+  for (const { name, value } of secrets) await writeFile(join(folder, 'secrets', name), value)
+  const loaded = await loadConfig({ file: join(folder, 'gateway.yaml'), text }, {})
+  if (!loaded.ok) throw new Error(`${JSON.stringify(loaded.findings)}\n${text}`)
+  return { plan: loaded.plan }
+}
+
+const one = (params: object, more: object = {}) => ({
+  model_list: [{ model_name: 'm', litellm_params: params, ...more }],
+})
+
+t.test('public configurations: nine in ten of the lines that have a price or are local are active', async t => {
+  t.ok(shapes.length >= 15)
+  t.equal(new Set(shapes.map(shape => shape.source)).size, shapes.length, 'each names its repository')
+  let [wanted, active] = [0, 0]
+  for (const { source, pricedOrLocal, imported } of shapes) {
+    const { plan } = await load(imported)
+    t.equal(plan.models.size, imported.models.active, `${source}: what is counted as active is what a gateway serves`)
+    wanted += pricedOrLocal
+    active += Math.min(imported.entries.active, pricedOrLocal)
+    t.equal(
+      imported.entries.all,
+      imported.entries.active + imported.entries.off.length,
+      caseName({ source, pricedOrLocal, imported }),
+    )
+    for (const { why } of imported.entries.off) t.not(why, '', caseName({ why }))
+  }
+  t.ok(active / wanted >= 0.9, `${active} of ${wanted}`)
+})
+
+t.test('no secret of a file stands in what is written or told; each is in a file of its own', async t => {
+  for (const { source, text, imported } of shapes) {
+    const found = [...text.matchAll(/made-up-(?:key|master|secret|id)[\w-]*/g)].map(([word]) => word)
+    for (const secret of found)
+      t.notOk([imported.text, ...imported.notes].join('\n').includes(secret), `${source}: ${secret}`)
+    const vendors = found.filter(word => word.startsWith('made-up-key'))
+    t.same(
+      imported.secrets.flatMap(({ value }) => (value === 'none' ? [] : value)).toSorted(),
+      vendors.toSorted(),
+      source,
+    )
+  }
+})
+
+t.test('the table of docs/migration.md is what the import does', async t => {
+  const page = await readFile(migrationPage, 'utf8')
+  const [, rest = ''] = page.split(marks[0])
+  t.equal(rest.slice(0, rest.indexOf(marks[1])), writeShapes(shapes), 'node test/harness/import-shapes.ts writes it')
+})
+
+/** Every mapping of a value, each with a copy of the whole in which it has one more setting. */
+function* withOneMore(
+  value: unknown,
+  path: readonly (string | number)[] = [],
+  root = value,
+): Generator<[string, unknown]> {
+  if (Array.isArray(value)) {
+    for (const [i, part] of value.entries()) yield* withOneMore(part, [...path, i], root)
+  } else if (typeof value === 'object' && value !== null) {
+    const copy = structuredClone(root) as Record<string | number, unknown>
+    let at = copy
+    for (const step of path) at = at[step] as Record<string | number, unknown>
+    at['a_setting_of_next_year'] = 7
+    yield [path.join('.'), copy]
+    for (const [key, part] of Object.entries(value)) yield* withOneMore(part, [...path, key], root)
+  }
+}
+
+t.test('a setting that nobody knows is told, wherever in a file it stands', async t => {
+  let tried = 0
+  for (const { source, value } of shapes) {
+    for (const [place, changed] of withOneMore(value)) {
+      tried++
+      const { notes } = await translate(changed, { localFree: true, expand: true })
+      const line = /^model_list\.(\d+)/.exec(place)?.[1]
+      const name =
+        line === undefined
+          ? 'none'
+          : (value as { model_list: { model_name: string }[] }).model_list[Number(line)]?.model_name
+      const isTold = notes.some(
+        note =>
+          note.includes('a_setting_of_next_year') ||
+          // Of a line that is left out it is told that all of it is; of a section that has no place here, too.
+          (note.startsWith(`${name}: `) && note.includes('is left out')) ||
+          (note.startsWith('not translated: ') && place.startsWith(note.slice(16).split(':')[0]?.split('[')[0] ?? ' ')),
+      )
+      if (!isTold) t.fail(`${source}: ${place} is not told`)
+    }
+  }
+  t.ok(tried > 150, `${tried} places`)
+})
+
+t.test('what a model is for is said by the line or the table, and never guessed', async t => {
+  const priced = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 }
+  const family = async (params: object, more: object = {}, options: Options = {}) =>
+    (await translate(one(params, more), options)).plan.models.get('m')?.family.name
+  t.equal(await family({ model: 'openai/nobody-knows', ...priced }), undefined)
+  t.equal(await family({ model: 'openai/nobody-knows', ...priced }, {}, { mode: 'chat' }), 'chat')
+  t.equal(await family({ model: 'openai/nobody-knows', ...priced }, { model_info: { mode: 'chat' } }), 'chat')
+  t.equal(await family({ model: 'openai/nobody-knows', ...priced, max_tokens: 5 }), 'chat')
+  t.equal(await family({ model: 'openai/text-embedding-3-small' }), 'embedding')
+  t.equal(await family({ model: 'openai/whisper-1' }), 'transcription')
+  t.equal(await family({ model: 'openai/tts-1' }), 'speech')
+  t.equal(await family({ model: 'openai/watch' }, { model_info: { mode: 'moderation' } }), 'moderation')
+  t.equal(await family({ model: 'cohere/rerank-v3.5' }), 'rerank')
+  t.equal(await family({ model: 'anthropic/of-tomorrow', ...priced }), 'messages')
+  t.equal(await family({ model: 'openai/gpt-4o', ...priced }, { model_info: { mode: 'video_generation' } }), undefined)
+})
+
+t.test('prices of a table are those of the vendor that is asked, and 0 in it is no price', async t => {
+  const input = async (params: object, more: object = {}, options: Options = {}) =>
+    (await translate(one({ max_tokens: 1, ...params }, more), options)).plan.models.get('m')?.prices.get('input')
+      ?.micros
+  t.equal(await input({ model: 'openai/gpt-4o' }), 2_500_000)
+  t.equal(await input({ model: 'gpt-4o' }), 2_500_000)
+  t.equal(await input({ model: 'openai/gpt-4o', api_base: 'https://api.openai.com/v1' }), 2_500_000)
+  t.equal(await input({ model: 'openai/gpt-4o', api_base: 'https://cheap.example.com/v1' }), undefined)
+  t.equal(await input({ model: 'openai/gpt-4o', api_base: 'os.environ/BASE' }), undefined)
+  t.equal(
+    await input({ model: 'azure/ours', api_base: 'os.environ/BASE' }, { model_info: { base_model: 'azure/gpt-4o' } }),
+    2_500_000,
+  )
+  t.equal(await input({ model: 'together_ai/nothing-known' }), undefined)
+  t.equal(await input({ model: 'openrouter/gpt-4o' }), undefined, "another maker's price")
+  const { plan, notes } = await translate(one({ model: 'gemini/gemini-2.5-pro' }))
+  t.equal(plan.models.get('m')?.prices.get('input')?.micros, 1_250_000)
+  t.ok(notes.some(note => note.includes('input_cost_per_token_above_200k_tokens')))
+  t.match((await translate(one({ model: 'gemini/gemini-2.5-flash' }))).text, 'ends: 2027-06-30')
+})
+
+t.test('a server of your own is free when you say so, and not before', async t => {
+  const local = { model: 'ollama_chat/llama', api_base: 'http://ollama:11434' }
+  t.notOk((await translate(one(local))).plan.models.has('m'))
+  t.match((await translate(one(local), { localFree: true })).plan.models.get('m'), { free: true })
+  const far = { ...local, api_base: 'https://ollama.example.com' }
+  t.notOk((await translate(one(far), { localFree: true })).plan.models.has('m'))
+})
+
+t.test('a pattern becomes the models that the table has, each with its price', async t => {
+  const file = { model_list: [{ model_name: 'm/*', litellm_params: { model: 'mistral/*' } }] }
+  const { plan } = await translate(file, { expand: true })
+  t.same([...plan.models.values()].map(({ name, upstreams: [first] }) => [name, first?.sendAs]).toReversed(), [
+    ['m/mistral-embed', 'mistral-embed'],
+    ['m/mistral-large-latest', 'mistral-large-latest'],
+  ])
+  t.equal((await translate(file)).plan.models.size, 0)
+})
+
+t.test('fallbacks, aliases, timeouts, cooldown and headers keep their meaning', async t => {
+  const { plan, notes } = await translate(
+    {
+      model_list: [
+        {
+          model_name: 'a',
+          litellm_params: {
+            model: 'openai/gpt-4o',
+            timeout: 20,
+            max_parallel_requests: 4,
+            extra_headers: { 'x-team': 'a $x ${HOME}' },
+          },
+        },
+        { model_name: 'b', litellm_params: { model: 'openai/gpt-4o-mini' } },
+        { model_name: 'local', litellm_params: { model: 'ollama_chat/x' } },
+      ],
+      router_settings: {
+        allowed_fails: 3,
+        cooldown_time: 30,
+        fallbacks: [{ a: ['b'] }, { local: ['b'] }],
+        context_window_fallbacks: [{ b: ['a'] }],
+        model_group_alias: { c: 'b' },
+      },
+    },
+    { localFree: true },
+  )
+  const ways = (name: string) => plan.models.get(name)?.upstreams.map(one => [one.sendAs, one.priority])
+  t.same(ways('a'), [
+    ['gpt-4o', 1],
+    ['gpt-4o-mini', 2],
+  ])
+  t.same(ways('b'), [
+    ['gpt-4o-mini', 1],
+    ['gpt-4o', 2],
+  ])
+  t.same(ways('c'), [['gpt-4o-mini', 1]])
+  t.same(ways('local'), [['x', 1]], 'what is free does not lead to what is not')
+  t.ok(notes.some(note => note.includes('nobody would be charged')))
+  const upstream = plan.models.get('a')?.upstreams[0]?.upstream
+  t.match(upstream, { concurrency: 4, timeouts: { firstByteMs: 20_000 }, headers: { 'x-team': 'a $x ${HOME}' } })
+  t.match(upstream?.cooldown, { failures: 4 })
+})
+
+t.test('budgets of the file are those of its only group', async t => {
+  const file = (settings: object) => ({ ...one({ model: 'openai/gpt-4o' }), litellm_settings: settings })
+  const group = async (settings: object) => {
+    const { text, notes } = await translate(file(settings))
+    return [/^ {2}default: (.*)$/m.exec(text)?.[1], notes.length]
+  }
+  t.same(await group({ max_budget: 100, budget_duration: '30d' }), ['{ budget: { amount: "100.00", per: month } }', 0])
+  t.same(await group({ max_budget: 5.5 }), ['{ budget: { amount: "5.50", per: total } }', 0])
+  t.same(await group({ max_internal_user_budget: 2, internal_user_budget_duration: '1d' }), [
+    '{ user_budget: { amount: "2.00", per: day } }',
+    0,
+  ])
+  t.same(await group({ default_internal_user_params: { max_budget: 3 } }), [
+    '{ user_budget: { amount: "3.00", per: total } }',
+    0,
+  ])
+  t.same(await group({ max_budget: 100, budget_duration: '7d' }), ['{}', 2], 'a length that is not here is told')
+})
+
+t.test('several deployments of one name cost what the dearest does', async t => {
+  const line = (cost: number) => ({
+    model_name: 'm',
+    litellm_params: {
+      model: 'openai/x',
+      api_key: `k${cost}`,
+      max_tokens: 1,
+      input_cost_per_token: cost,
+      output_cost_per_token: cost,
+    },
+  })
+  const { plan } = await translate({ model_list: [line(1e-6), line(3e-6), line(0)] })
+  t.equal(plan.models.get('m')?.prices.get('input')?.micros, 3_000_000)
+  t.equal(plan.models.get('m')?.upstreams.length, 3)
+})
+
+t.test('words of a foreign file are words here, whatever they say', async t => {
+  const nasty = 'x: ${file:/etc/hostname} # "\\\n- y'
+  const key = 'made-up ${file:/etc/hostname} "key"'
+  const { plan, text } = await translate({
+    model_list: [
+      {
+        model_name: 'm',
+        litellm_params: {
+          model: `openai/${nasty}`,
+          api_key: key,
+          max_tokens: 1,
+          input_cost_per_token: 1e-6,
+          output_cost_per_token: 1e-6,
+        },
+      },
+      { model_name: nasty, litellm_params: { model: 'openai/gpt-4o' } },
+      { model_name: '__proto__', litellm_params: { model: 'openai/gpt-4o' } },
+    ],
+    [nasty]: 1,
+  })
+  t.same([...plan.models.keys()], ['m'])
+  t.equal(plan.models.get('m')?.upstreams[0]?.sendAs, nasty)
+  t.match(plan.upstreams.get('openai')?.credential, [{ value: `Bearer ${key}` }])
+  t.notMatch(text, 'made-up ')
+})
+
+async function cli(...args: readonly string[]) {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../../src/cli/bin.ts'), 'import', ...args], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [out, err, [code]] = await Promise.all([textOf(child.stdout), textOf(child.stderr), once(child, 'close')])
+  return { out, err, code: code as number }
+}
+
+t.test('the command writes secrets for their owner alone, and says by its exit that nothing is active', async t => {
+  const file = join(folder, 'cli.yaml')
+  await writeFile(file, stringify(one({ model: 'openai/gpt-4o', api_key: 'made-up-key' })))
+  const dry = await cli(file, '--prices', tablePath, '--out', 'made.yaml', '--secrets', 'keys', '--dry-run')
+  t.equal(dry.code, 0, dry.err)
+  await t.rejects(stat(join(folder, 'made.yaml')))
+  const done = await cli(file, '--prices', tablePath, '--out', 'made.yaml', '--secrets', 'keys')
+  t.equal(done.code, 0, done.err)
+  t.equal((await stat(join(folder, 'keys/openai'))).mode & 0o777, 0o600)
+  t.equal((await stat(join(folder, 'keys'))).mode & 0o777, 0o700)
+  t.match(await readFile(join(folder, 'made.yaml'), 'utf8'), '${file:./keys/openai}')
+  t.ok((await loadConfig(join(folder, 'made.yaml'), {})).ok)
+  const none = await cli(file, '--format', 'json')
+  t.equal(none.code, 4, none.err)
+  t.match(JSON.parse(none.out), { models: { all: 0, active: 0 }, entries: { all: 1, active: 0, off: [{ name: 'm' }] } })
+})

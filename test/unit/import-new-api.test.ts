@@ -1,0 +1,225 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { text as textOf } from 'node:stream/consumers'
+import t from 'tap'
+import { createGateway, formatMoney, importBook, loadConfig } from '../../src/index.ts'
+import { type MadeTable, madeNewApi, oldKey, sqlOf } from '../harness/new-api.ts'
+import { quietLog } from '../harness/start.ts'
+import { startUpstream } from '../harness/upstream.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'tollgate-import-'))
+const upstream = await startUpstream({
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
+})
+t.teardown(async () => {
+  await upstream.close()
+  await rm(folder, { recursive: true, force: true })
+})
+const source = join(folder, 'one-api.db')
+writeSqlite(source, madeNewApi(upstream.url))
+
+function writeSqlite(file: string, tables: readonly MadeTable[]): void {
+  const db = new DatabaseSync(file)
+  for (const statement of sqlOf(tables, 'sqlite')) db.exec(statement)
+  db.close()
+}
+
+const imported = await importBook(source, 'new-api', { secretsAt: './secrets' })
+
+t.test('channels become upstreams, and models their routes by priority and weight', async t => {
+  const file = join(folder, 'checked.yaml')
+  await rm(join(folder, 'secrets'), { recursive: true, force: true })
+  await mkdir(join(folder, 'secrets'))
+  for (const { name, value } of imported.secrets) await writeFile(join(folder, 'secrets', name), value)
+  const loaded = await loadConfig({ file, text: imported.text }, {})
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings))
+  const { plan } = loaded
+  const ways = (name: string) =>
+    plan.models.get(name)?.upstreams.map(one => [one.upstream.name, one.priority, one.sendAs])
+  t.same([...plan.models.keys()].toSorted(), ['claude-x', 'gpt-4o', 'gpt-4o-mini', 'model-$'])
+  t.same(ways('gpt-4o'), [
+    ['channel-1', 1, 'sent-4o'],
+    ['channel-2-key-1', 2, 'gpt-4o'],
+  ])
+  t.same(ways('claude-x'), [['channel-3', 1, 'claude-x']])
+  t.equal(plan.models.get('claude-x')?.family.name, 'messages')
+  const prices = (name: string) =>
+    Object.fromEntries([...(plan.models.get(name)?.prices ?? [])].map(([label, price]) => [label, price.micros]))
+  t.same(prices('gpt-4o'), { input: 2_500_000, cached_input: 1_250_000, output: 10_000_000 })
+  t.same(prices('gpt-4o-mini'), { input: 150_000, output: 600_000 })
+  t.match(plan.upstreams.get('channel-6')?.credential, [{ value: 'Bearer made-up-${file:/etc/hostname}' }])
+  t.same(
+    [...plan.groups].map(([name, group]) => [name, group.multiplier]),
+    [
+      ['default', plan.groups.get('default')?.multiplier],
+      ['vip', plan.groups.get('vip')?.multiplier],
+      ['svip:$x', plan.groups.get('svip:$x')?.multiplier],
+    ],
+  )
+  t.match(imported.text, 'vip: { multiplier: "0.8" }')
+  t.notMatch(imported.text, /made-up-vendor-key|made-up-mail|made-up-code/)
+  t.notMatch(imported.notes.join('\n'), /made-up-/)
+})
+
+t.test('what is off there is off here, with the reason', async t => {
+  const told = (part: string) =>
+    t.ok(
+      imported.notes.some(note => note.includes(part)),
+      part,
+    )
+  told("channel 4 'by hand': it was switched off by hand")
+  told("channel 5 'signed': a channel of type 33")
+  told('its key 2 is left out')
+  told('draw-1: nothing says what it is for')
+  told('vec-1: nothing says what it is for')
+  told('param_override (1)')
+  told('SMTPToken')
+  told('1 codes that nobody has used')
+  told('logs (2)')
+  told('email (1)')
+  t.match(imported.text, '# only-here')
+  t.same(
+    imported.entries.off.map(one => one.name),
+    ["channel 4 'by hand'", "channel 5 'signed'"],
+  )
+})
+
+t.test('balances are exact to the micro-unit, and their sums are told', async t => {
+  const own = new Map(imported.adoption.users.map(({ name, balance }) => [name, balance]))
+  t.equal(own.get('root'), 200_000_000)
+  t.equal(own.get('alice'), 1_234_568)
+  t.equal(own.get('rich'), 2_000_000_000_000)
+  t.equal(own.get('debtor'), 0)
+  t.notOk(own.has('gone'))
+  const sum = imported.adoption.users.reduce((all, one) => all + one.balance, 0)
+  t.same(imported.sums, { there: formatMoney(sum), here: formatMoney(sum) })
+  t.ok(imported.notes.includes('user debtor: owes 500 quota there; the balance here begins at nothing'))
+})
+
+t.test('no token opens more than it did', async t => {
+  const keys = new Map(
+    imported.adoption.users.flatMap(user => user.keys.map(key => [key.name, { ...key, user: user.name }] as const)),
+  )
+  t.match(keys.get('main'), {
+    user: 'root',
+    status: 'active',
+    budget: null,
+    models: ['gpt-4o', 'gpt-4o-mini', 'only-here'],
+  })
+  t.match(keys.get('bounded'), { user: 'alice', budget: 1_234_566, models: ['claude-x', 'gpt-4o'], group: null })
+  t.match(keys.get('of one model'), { models: ['gpt-4o', 'claude-x'] })
+  t.match(keys.get('of nothing'), { status: 'disabled', models: [] })
+  t.equal(keys.get('off')?.status, 'disabled')
+  t.equal(keys.get('over')?.expiresAt, 1_700_000_000_000)
+  t.same(keys.get('of an address')?.ips, ['127.0.0.1', '10.0.0.0/8'])
+  t.match(keys.get('of none'), { status: 'disabled', ips: [] })
+  t.notOk(keys.has('of nobody') || keys.has('deleted'))
+  t.equal(keys.get('spent')?.budget, 0)
+  t.equal(imported.adoption.users.find(user => user.name === 'blocked')?.status, 'disabled')
+  const other = [...keys.values()].find(key => key.group === 'vip')
+  t.same(other?.models, ['claude-x', 'gpt-4o'], 'a group of its own')
+  t.notMatch(JSON.stringify(imported.adoption), oldKey('a'))
+})
+
+async function cli(...args: readonly string[]) {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../../src/cli/bin.ts'), ...args], {
+    cwd: folder,
+    env: { ...process.env, TOLLGATE_STORAGE: `sqlite:${join(folder, 'ours.db')}` },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [out, err, [code]] = await Promise.all([textOf(child.stdout), textOf(child.stderr), once(child, 'close')])
+  return { out, err, code: code as number }
+}
+
+t.test('a client with its old key is answered by a gateway on what was imported', async t => {
+  const dry = await cli('import', 'new-api', source, '--dry-run', '--format', 'json')
+  t.equal(dry.code, 0, dry.err)
+  t.match(JSON.parse(dry.out), { written: false, users: { all: 6, made: 0 }, keys: { all: 12, made: 0 } })
+  t.notOk((await readdir(folder)).includes('ours.db'))
+  const done = await cli('import', 'new-api', source, '--out', 'gateway.yaml', '--secrets', 'keys')
+  t.equal(done.code, 0, done.err)
+  t.match(done.err, 'taken over 6 and 12 of 6 users, 12 keys')
+  t.equal((await stat(join(folder, 'keys/channel-1'))).mode & 0o777, 0o600)
+  const again = await cli('import', 'new-api', source, '--out', 'gateway.yaml', '--secrets', 'keys', '--force')
+  t.match(again.err, 'taken over 0 and 0 of 6 users, 12 keys', 'the same again changes nothing')
+  const env = {
+    TOLLGATE_STORAGE: `sqlite:${join(folder, 'ours.db')}`,
+    TOLLGATE_LISTEN: '127.0.0.1:0',
+    TOLLGATE_OPS: 'off',
+  }
+  const gateway = await createGateway(join(folder, 'gateway.yaml'), { env, log: quietLog() })
+  t.teardown(() => gateway.close())
+  const { url } = await gateway.listen()
+  const ask = async (letter: string, model = 'gpt-4o') => {
+    const answer = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer sk-${oldKey(letter)}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
+    })
+    const body = (await answer.json()) as { choices?: unknown; error?: { code?: string } }
+    return [answer.status, body.error?.code ?? 'answered']
+  }
+  t.same(await ask('a'), [200, 'answered'])
+  const [asked] = upstream.received.slice(-1)
+  t.equal(asked?.headers.authorization, 'Bearer made-up-vendor-key-1')
+  t.equal(asked?.json()['model'], 'sent-4o')
+  t.same(await ask('b'), [200, 'answered'])
+  t.same(await ask('a', 'model-$'), [403, 'model_not_allowed'])
+  for (const letter of ['d', 'e', 'f', 'h', 'i', 'j', 'm', 'z'])
+    t.same(await ask(letter), [401, 'invalid_api_key'], letter)
+  t.same(await ask('g'), [200, 'answered'])
+  await gateway.storage.flush()
+  const users = await gateway.storage.users.list()
+  const balances = users.map(user => [user.name, user.balance] as const)
+  for (const { name, balance } of imported.adoption.users) t.equal(new Map(balances).get(name), balance, name)
+  t.same(await ask('n'), [402, 'insufficient_quota'], 'who has paid nothing is no one without a bound')
+  t.same((await gateway.storage.books.verify()).problems, [])
+  t.ok(
+    users.every(user => user.role === 'user'),
+    'nobody is an administrator by it',
+  )
+  const somebody = { name: 'local', group: 'default', status: 'active', balance: 5, keys: [] } as const
+  const adopted = await gateway.storage.keys.adopt({ users: [somebody] }, 'import new-api')
+  t.same(adopted, { users: 0, keys: 0, others: ['local'] }, 'a name that is taken is somebody else')
+})
+
+t.test('a database of something else is refused', async t => {
+  const other = join(folder, 'other.db')
+  new DatabaseSync(other).exec('CREATE TABLE a (b)')
+  await t.rejects(importBook(other, 'new-api', { secretsAt: 's' }), /it lacks one of the tables/)
+})
+
+t.test("a fork's columns are looked for, never taken for granted", async t => {
+  const few = madeNewApi(upstream.url).flatMap(table => {
+    if (['options', 'abilities', 'redemptions', 'logs'].includes(table.name)) return []
+    const kept = table.columns.flatMap(([name], i) =>
+      ['id', 'type', 'key', 'status', 'name', 'models', 'group', 'username', 'quota', 'user_id', 'base_url'].includes(
+        name,
+      )
+        ? [i]
+        : [],
+    )
+    const pick = <T>(list: readonly T[]): T[] => kept.map(i => list[i] as T)
+    return [{ ...table, columns: pick(table.columns), rows: table.rows.map(pick) }]
+  })
+  const file = join(folder, 'few.db')
+  writeSqlite(file, few)
+  const { models, adoption, text } = await importBook(file, 'one-api', { secretsAt: './s', mode: 'chat' })
+  t.equal(models.active, 0, 'without ratios nothing has a price')
+  t.match(text, '# gpt-4o')
+  const keys = adoption.users.flatMap(user => user.keys)
+  t.ok(keys.length > 0)
+  t.ok(
+    keys.every(key => key.budget === 0),
+    'what is not said to be unlimited is not',
+  )
+})

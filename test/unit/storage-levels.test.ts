@@ -1,0 +1,75 @@
+import t from 'tap'
+import { postgresHarness, sqliteHarness } from '../contract/harnesses.ts'
+import { levelsContract, levelsOfCallers, mixedContract, zonesContract } from '../contract/levels.ts'
+import { holdOf, line, newKey } from '../contract/storage.ts'
+import { someKey } from '../harness/exchange.ts'
+import { startPostgres } from '../harness/postgres.ts'
+
+t.test('who bounds a request', async t => levelsOfCallers(t, someKey))
+await t.test('on SQLite', async t => {
+  await levelsContract(t, sqliteHarness)
+  await zonesContract(t, sqliteHarness)
+  await mixedContract(t, sqliteHarness)
+})
+await t.test('on PostgreSQL', async t => {
+  const postgres = await startPostgres(['fsync=off'])
+  t.teardown(() => postgres.close())
+  const make = postgresHarness(postgres)
+  await levelsContract(t, make)
+  await zonesContract(t, make)
+  await mixedContract(t, make)
+
+  await t.test('where nothing is bounded nobody waits for another gateway to commit', async t => {
+    const harness = await make()
+    const storage = await harness.open('gateway')
+    const others = await postgres.connect(harness.url)
+    t.teardown(async () => {
+      await others.end()
+      await storage.close()
+    })
+    const key = await storage.keys.create(newKey())
+    await others.query('BEGIN')
+    for (const [kind, name] of [
+      ['user', 'local'],
+      ['group', 'default'],
+    ])
+      for (const part of ['', 'another.1'])
+        await others.query('INSERT INTO account (kind, name, part, spent) VALUES ($1, $2, $3, 0)', [kind, name, part])
+    const request = holdOf(key, 100)
+    await storage.ledger.hold(request)
+    await storage.ledger.line(request.facts.id, line(0, { price: 50 }))
+    t.ok(await storage.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null }))
+    storage.ledger.post(
+      holdOf(key, 0).facts,
+      [line(0, { price: 7, quantity: 7, width: null, height: null })],
+      'confirmed',
+    )
+    await storage.flush()
+    await others.query('ROLLBACK')
+    t.same((await storage.books.verify()).problems, [])
+  })
+
+  await t.test('what a gateway that is gone has booked apart is added up, and counts the same', async t => {
+    const harness = await make()
+    const first = await harness.open('gateway')
+    const key = await first.keys.create(newKey())
+    for (let i = 0; i < 5; i++) {
+      const request = holdOf(key, 100)
+      await first.ledger.hold(request)
+      await first.ledger.line(request.facts.id, line(0, { price: 10 }))
+      await first.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+    }
+    const parts = 'SELECT DISTINCT part FROM account'
+    t.notSame(await harness.read(parts), [{ part: '' }])
+    await first.close()
+    const next = await harness.open('gateway')
+    t.same(await harness.read(parts), [{ part: '' }])
+    t.same((await next.books.verify()).problems, [])
+    const bounded = {
+      ...holdOf(key, 51),
+      levels: [{ kind: 'group', name: 'default', amount: 100, per: 'month' }],
+    } as const
+    t.match(await next.ledger.hold(bounded), { level: 'group', availableMicros: 50 })
+    await next.close()
+  })
+})

@@ -1,0 +1,183 @@
+import t from 'tap'
+import { FirstWords } from '../../src/engine/vendor-keys/first-words.ts'
+import { judge, readRefusal, refusalInside } from '../../src/engine/vendor-keys/judge.ts'
+import { limitCodes, outcomes } from '../../src/engine/vendor-keys/outcomes.ts'
+import { caseName } from '../harness/case-name.ts'
+
+const refuse = (status: number, body: unknown = {}, wait?: number) =>
+  judge(readRefusal(status, Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), wait))
+
+t.test('every row of the table says what it says, by each of its statuses and codes', async t => {
+  for (const { status, codes, when, class: saleClass, key } of outcomes)
+    for (const one of status)
+      for (const code of codes ?? [when === 'code' ? 'a_vendor_word' : undefined]) {
+        const body = code === undefined ? 'not JSON' : { error: { code, message: 'words' } }
+        const judged = refuse(one, body, when === 'wait' ? 1_000 : undefined)
+        t.match(judged, { class: saleClass, key }, caseName({ one, code }))
+        t.equal(judged.code, code === undefined ? String(one) : `${one} ${code}`, caseName({ one, code }))
+      }
+})
+
+t.test('what vendors are known to answer means what it means there', async t => {
+  const rows: readonly (readonly [string, number, unknown, string, string, number?])[] = [
+    [
+      'a key that is wrong',
+      401,
+      { error: { code: 'invalid_api_key', type: 'invalid_request_error' } },
+      'not_sold',
+      'invalid',
+    ],
+    [
+      'a key that is wrong, told by a type',
+      401,
+      { type: 'error', error: { type: 'authentication_error' } },
+      'not_sold',
+      'invalid',
+    ],
+    [
+      'a key that is wrong, told by a 400 with a reason',
+      400,
+      { error: { code: 400, status: 'INVALID_ARGUMENT', details: [{ reason: 'API_KEY_INVALID' }] } },
+      'not_sold',
+      'invalid',
+    ],
+    [
+      'the same as a list',
+      400,
+      [{ error: { code: 400, status: 'INVALID_ARGUMENT', details: [{ reason: 'API_KEY_INVALID' }] } }],
+      'not_sold',
+      'invalid',
+    ],
+    ['a 403 whose reason is the key', 403, { code: 403, reason: 'INVALID_API_KEY' }, 'not_sold', 'invalid'],
+    ['no money told by a 429', 429, { error: { code: 'insufficient_quota' } }, 'not_sold', 'no_credit'],
+    ['no money told by a 400', 400, { code: 400, reason: 'BILLING_BALANCE_NOT_ENOUGH' }, 'not_sold', 'no_credit'],
+    [
+      'a spend limit told by a 429',
+      429,
+      { error: { details: { error_code: 'enforced_spend_limit_reached' } } },
+      'not_sold',
+      'no_credit',
+    ],
+    ['no money told by a 402', 402, { error: { code: 402 } }, 'not_sold', 'no_credit'],
+    ['too much in flight, told by a 402 with a wait', 402, { error: { code: 402 } }, 'not_sold', 'cooling', 2_000],
+    ['a rate limit', 429, { error: { code: 'rate_limit_exceeded' } }, 'not_sold', 'cooling'],
+    ['a model that is not the key’s', 403, { error: { type: 'permission_error' } }, 'not_sold', 'model'],
+    ['a model that is not there', 404, { error: { code: 'model_not_found' } }, 'not_sold', 'model'],
+    ['a path that is not there', 404, '<html>', 'final', 'none'],
+    [
+      'a door that is shut to this caller’s words',
+      403,
+      { error: { code: 403, metadata: { flagged_input: 'x' } } },
+      'final',
+      'none',
+    ],
+    ['a bad request', 400, { error: { code: 'invalid_request_error' } }, 'final', 'none'],
+    [
+      'a request that says "invalid_api_key"',
+      400,
+      { error: { message: 'invalid_api_key insufficient_quota' } },
+      'final',
+      'none',
+    ],
+    ['a refusal of contents', 400, { error: { code: 'content_policy_violation' } }, 'final', 'none'],
+    ['too busy, in the vendor’s words', 503, { error: { type: 'overloaded' } }, 'not_sold', 'none'],
+    ['too busy, in nobody’s words', 503, '<html>', 'unknown', 'none'],
+    ['a fault', 500, { error: { code: 'server_error' } }, 'unknown', 'none'],
+    ['a gateway in between that gave up', 504, '', 'unknown', 'none'],
+    ['a conflict', 409, {}, 'unknown', 'none'],
+  ]
+  for (const [what, status, body, saleClass, key, wait] of rows)
+    t.match(refuse(status, body, wait), { class: saleClass, key }, what)
+})
+
+t.test('an operator’s rows come before the table, and read where they say', async t => {
+  const own = [
+    { status: [400], at: 'fault.kind', codes: ['E17'], class: 'not_sold', key: 'invalid' },
+    { status: [401], class: 'final', key: 'none' },
+  ] as const
+  t.match(judge(readRefusal(400, Buffer.from('{"fault":{"kind":"E17"}}'), undefined), own), {
+    key: 'invalid',
+    code: '400 E17',
+  })
+  t.match(judge(readRefusal(400, Buffer.from('{"error":{"code":"E17"}}'), undefined), own), { class: 'final' })
+  t.match(judge(readRefusal(401, Buffer.from(''), undefined), own), { class: 'final' }, 'the first that fits')
+})
+
+t.test('what stands in a log of it is a word, whatever a vendor writes', async t => {
+  const { code } = refuse(401, { error: { code: 'bad key sk-123\n"x"' } })
+  t.equal(code, '401 bad_key_sk-123__x_')
+  t.equal(refuse(401, { error: { code: 'x'.repeat(101) } }).code, '401')
+})
+
+t.test('an answer of status 200 is a refusal only where it holds an error and nothing else', async t => {
+  const inside = (body: unknown) => {
+    const refusal = refusalInside(body)
+    return refusal && judge(refusal)
+  }
+  const rows: readonly (readonly [unknown, object | undefined])[] = [
+    [
+      { error: { code: 402, message: 'x' }, user_id: 'u' },
+      { class: 'not_sold', key: 'no_credit', code: '200 402' },
+    ],
+    [{ error: { code: 429 } }, { class: 'not_sold', key: 'cooling' }],
+    [{ error: { code: 'insufficient_quota' } }, { class: 'not_sold', key: 'no_credit' }],
+    [
+      { type: 'error', error: { type: 'authentication_error' } },
+      { class: 'not_sold', key: 'invalid' },
+    ],
+    [{ error: { code: 500 } }, { class: 'unknown', key: 'none' }],
+    [{ error: { type: 'overloaded_error' } }, { class: 'final', key: 'none' }],
+    [{ error: { code: 503, type: 'overloaded_error' } }, { class: 'unknown', key: 'none' }],
+    [{ error: { code: 404, type: 'not_found_error' } }, { class: 'unknown', key: 'none' }],
+    [
+      { id: 'x', choices: [], error: { code: 429 } },
+      { class: 'not_sold', key: 'cooling' },
+    ],
+    [{ error: null }, undefined],
+    [{ error: null, data: [{ url: 'x' }] }, undefined],
+    [{ error: '' }, undefined],
+    [{ error: {}, data: [1] }, undefined],
+    [{ error: { code: 401 }, data: [{ url: 'x' }] }, undefined],
+    [{ error: { code: 429 }, usage: { total_tokens: 3 } }, undefined],
+    [{ choices: [{ error: { code: 429 } }] }, undefined],
+    [['error'], undefined],
+    ['error', undefined],
+    [undefined, undefined],
+  ]
+  for (const [body, judged] of rows)
+    if (judged) t.match(inside(body), judged, caseName({ body }))
+    else t.equal(inside(body), undefined, caseName({ body }))
+  for (const code of limitCodes) t.match(inside({ error: { code } }), { class: 'not_sold', key: 'cooling' }, code)
+})
+
+t.test('of an answer no more is heard than shows whether it is one', async t => {
+  const hear = (kind: 'json' | 'events', ...chunks: readonly string[]) => {
+    const words = new FirstWords(kind, 65_536)
+    const at = chunks.findIndex(chunk => words.add(Buffer.from(chunk)))
+    if (at === -1) words.end()
+    return { at, refused: words.inside() !== undefined }
+  }
+  t.same(hear('json', '{"choices":[', '{}]}'), { at: 0, refused: false }, 'by the first member')
+  t.same(hear('json', '{', '"er', 'ror":', '{"code":429}}'), { at: -1, refused: true }, 'in pieces')
+  t.same(hear('json', '  [', '{"data":1}]'), { at: 1, refused: false })
+  t.same(hear('json', '[1]'), { at: 0, refused: false })
+  t.same(hear('json', '{"error":null,"data":["x"]}'), { at: -1, refused: false })
+  t.same(hear('json', '{"error":{"code":429},', '"data":["picture"]}'), { at: -1, refused: false }, 'a sale')
+  t.same(
+    hear('json', '{"error":{"code":429},"x":"', 'y'.repeat(16_384)),
+    { at: 1, refused: false },
+    'too long for an error',
+  )
+  t.same(hear('json', '{"error":{"code":429}'), { at: -1, refused: false }, 'broken off')
+  t.same(hear('events', ': wait\n\n', 'data: {"error":{"code":429}}', '\n\n'), { at: 2, refused: true })
+  t.same(hear('events', 'event: error\r\ndata: {"type":"error","error":{"type":"rate_limit_error"}}\r\n\r\n'), {
+    at: 0,
+    refused: true,
+  })
+  t.same(
+    hear('events', 'data: {"choices":[]}\n\ndata: {"error":{"code":429}}\n\n'),
+    { at: 0, refused: false },
+    'a later one',
+  )
+  t.same(hear('events', 'data: {"error":{"code":429}}'), { at: -1, refused: true }, 'its end is the end')
+})

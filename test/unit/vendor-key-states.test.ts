@@ -1,0 +1,205 @@
+import t, { type Test } from 'tap'
+import type { Judgement } from '../../src/engine/vendor-keys/judge.ts'
+import { KeyBudgets } from '../../src/engine/vendor-keys/key-budgets.ts'
+import { KeyStates } from '../../src/engine/vendor-keys/key-states.ts'
+import type { KeyStanding, VendorKey } from '../../src/kit/index.ts'
+import { planUpstream } from '../harness/engine.ts'
+import { HandTime } from '../harness/hand-time.ts'
+
+const minute = 60_000
+const model = 'alpha'
+const key = keyOf('first', 'hash')
+const limited: Judgement = { class: 'not_sold', key: 'cooling', code: '429' }
+const invalid: Judgement = { class: 'not_sold', key: 'invalid', code: '401 invalid_api_key' }
+const poor: Judgement = { class: 'not_sold', key: 'no_credit', code: '402' }
+
+function keyOf(name: string, hash: string): VendorKey {
+  return { name, id: `up/${name}`, upstream: planUpstream('up', 'http://127.0.0.1:1', { key: name }), hash, weight: 1 }
+}
+
+function open(_t: Test) {
+  const clock = new HandTime()
+  const changes: KeyStanding[] = []
+  const states = new KeyStates({ clock, onChange: standing => void changes.push(standing) })
+  const kind = (of = key, asked = model) => states.admission(of, asked).kind
+  return { clock, states, changes, kind }
+}
+
+t.test('a key that is limited cools for as long as its vendor says, at most an hour', async t => {
+  const { clock, states, kind } = open(t)
+  t.equal(kind(), 'open')
+  t.equal(states.refused(key, { ...limited, retryAfterMs: 7_000 }), false)
+  t.match(states.admission(key, model), { kind: 'shut', reason: 'limited', waitMs: 7_000 })
+  clock.pass(6_999)
+  t.equal(kind(), 'shut')
+  clock.pass(1)
+  t.equal(kind(), 'open')
+  states.refused(key, { ...limited, retryAfterMs: 10 * 3_600_000 })
+  t.match(states.admission(key, model), { waitMs: 3_600_000 })
+})
+
+t.test(
+  'without a word it cools for 15 s, twice as long each time, five minutes at most, until it is served',
+  async t => {
+    const { clock, states, kind } = open(t)
+    for (const seconds of [15, 30, 60, 120, 240, 300, 300]) {
+      states.refused(key, limited)
+      states.refused(key, limited)
+      t.match(states.admission(key, model), { waitMs: seconds * 1_000 }, `${seconds} s, though two were under way`)
+      states.succeeded(key, model, false)
+      t.equal(kind(), 'shut', 'one that began before proves nothing')
+      clock.pass(seconds * 1_000)
+    }
+    states.succeeded(key, model, false)
+    t.same(states.of(key), [])
+    states.refused(key, limited)
+    t.match(states.admission(key, model), { waitMs: 15_000 })
+  },
+)
+
+t.test('a key that is invalid is looked after, for free, after 1, 5, 15 and 60 minutes and each hour', async t => {
+  const { clock, states, changes, kind } = open(t)
+  t.equal(states.refused(key, invalid), true)
+  t.equal(states.refused(key, invalid), false, 'told once')
+  t.match(changes, [{ state: 'suspended', reason: 'invalid', code: '401 invalid_api_key', model: '' }])
+  for (const minutes of [1, 5, 15, 60, 60, 60]) {
+    clock.pass(minutes * minute - 1)
+    t.equal(states.isDue(key), false, `before ${minutes} min`)
+    clock.pass(1)
+    t.equal(states.isDue(key), true, `after ${minutes} min`)
+    t.equal(kind(), 'shut', 'no caller tries it')
+    states.stays(key)
+  }
+  states.resume(key)
+  t.equal(kind(), 'open')
+  t.match(changes.at(-1), { state: 'active', reason: null })
+})
+
+t.test('where no look can tell, one request tries it every half hour', async t => {
+  const { clock, states, kind } = open(t)
+  states.refused(key, invalid)
+  clock.pass(minute)
+  states.cannotTell(key)
+  t.equal(kind(), 'shut')
+  clock.pass(30 * minute)
+  t.equal(kind(), 'trial')
+  states.tries(key)
+  t.equal(kind(), 'shut', 'one at a time')
+  states.refused(key, invalid)
+  t.equal(kind(), 'shut')
+  clock.pass(30 * minute)
+  t.equal(kind(), 'trial')
+  states.tries(key)
+  states.succeeded(key, model, true)
+  t.equal(kind(), 'open')
+})
+
+t.test('a key without credit is tried by one request each half hour, and by no look', async t => {
+  const { clock, states, kind } = open(t)
+  t.equal(states.refused(key, poor), true)
+  clock.pass(30 * minute - 1)
+  t.equal(kind(), 'shut')
+  clock.pass(1)
+  t.equal(states.isDue(key), false)
+  t.equal(kind(), 'trial')
+  states.tries(key)
+  states.succeeded(key, model, false)
+  t.equal(kind(), 'shut', 'one that began before proves nothing')
+  states.succeeded(key, model, true)
+  t.equal(kind(), 'open')
+})
+
+t.test('a changed secret is another key: it is asked at once', async t => {
+  const { states, kind } = open(t)
+  states.refused(key, invalid)
+  t.equal(kind(keyOf('first', 'another')), 'open')
+  t.equal(kind(), 'shut')
+  t.equal(kind(keyOf('second', 'hash')), 'open')
+})
+
+t.test('what an operator has suspended stays so until he says otherwise, whatever it is answered', async t => {
+  const { clock, states, kind } = open(t)
+  states.suspend(key)
+  t.match(states.admission(key, model), { kind: 'shut', reason: 'operator', waitMs: null })
+  states.refused(key, limited)
+  states.refused(key, invalid)
+  states.succeeded(key, model, true)
+  clock.pass(100 * 60 * minute)
+  t.equal(states.isDue(key), false)
+  t.equal(kind(), 'shut')
+  t.equal(kind(keyOf('first', 'another')), 'shut', 'with another secret too')
+  states.resume(key)
+  t.equal(kind(), 'open')
+})
+
+t.test('a model that it does not serve is not asked of it for ten minutes, and others are', async t => {
+  const { clock, states, kind } = open(t)
+  states.modelRefused(key, model, '404 model_not_found')
+  t.equal(kind(), 'shut')
+  t.equal(kind(key, 'beta'), 'open')
+  clock.pass(10 * minute)
+  t.equal(kind(), 'open')
+})
+
+t.test('of what others have found the later word counts', async t => {
+  const { clock, states, kind, changes } = open(t)
+  const found: KeyStanding = {
+    upstream: 'up',
+    key: 'first',
+    model: '',
+    hash: 'hash',
+    state: 'suspended',
+    reason: 'no_credit',
+    code: '402',
+    since: clock.now(),
+    until: clock.now() + minute,
+    tries: 1,
+    changedAt: clock.now(),
+  }
+  states.learn(found)
+  t.equal(kind(), 'shut')
+  states.resume(key)
+  states.learn(found)
+  t.equal(kind(), 'open', 'an old word')
+  states.learn({ ...found, changedAt: clock.now() + 10 })
+  t.equal(kind(), 'shut')
+  t.equal(changes.length, 1, 'what was learnt is not told on')
+})
+
+t.test('a clock that is set back keeps nobody away for longer', async t => {
+  const { clock, states, kind } = open(t)
+  states.refused(key, { ...limited, retryAfterMs: 20_000 })
+  clock.ms -= 24 * 3_600_000
+  t.match(states.admission(key, model), { kind: 'shut', waitMs: 20_000 })
+  clock.pass(20_000)
+  t.equal(kind(), 'open')
+  states.refused(key, invalid)
+  clock.ms -= 24 * 3_600_000
+  t.equal(states.isDue(key), false)
+  clock.pass(minute)
+  t.equal(states.isDue(key), true)
+})
+
+t.test('a budget is spent until its day or month is over, and what others spent counts', async t => {
+  const clock = new HandTime()
+  const budgets = new KeyBudgets(clock)
+  const daily = { ...key, budget: { amount: 10, per: 'day' } } as const
+  const whole = { ...keyOf('second', 'hash'), budget: { amount: 10, per: 'total' } } as const
+  t.ok(budgets.hasRoom(key), 'without a budget there is room')
+  budgets.asks('req_1', daily)
+  t.equal(budgets.charged('req_2', 5), undefined, 'another request')
+  t.equal(budgets.charged('req_1', 6), daily)
+  t.ok(budgets.hasRoom(daily))
+  t.equal(budgets.charged('req_1.u', 4), daily, 'its second charge')
+  t.notOk(budgets.hasRoom(daily))
+  t.equal(budgets.spentOf(daily), 10)
+  clock.pass(24 * 60 * minute)
+  t.ok(budgets.hasRoom(daily))
+  budgets.asks('req_3', daily)
+  budgets.asks('req_3', key)
+  t.equal(budgets.charged('req_3', 4), undefined, 'who was asked last is paid')
+  budgets.learn([{ upstream: 'up', key: 'second', per: 'total', from: 0, spent: 10 }])
+  t.notOk(budgets.hasRoom(whole))
+  budgets.learn([{ upstream: 'up', key: 'second', per: 'total', from: 0, spent: 3 }])
+  t.notOk(budgets.hasRoom(whole), 'a word from before')
+})
