@@ -13,20 +13,23 @@ type DialogProps = {
   readonly insist?: boolean
 }
 
+// A dialog that follows another opens when that one is gone and has not given the focus back yet.
+let lastPlace: HTMLElement | null = null
+
 /** Open as long as it is rendered; Escape and its button close it, and the focus goes back to where it was. */
 export function Dialog({ title, onClose, children, drawer = false, insist = false }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const heading = useRef<HTMLHeadingElement>(null)
   const id = useId()
   useEffect(() => {
-    const before = document.activeElement
+    const before = placeOfFocus()
     const opened = dialog.current
     opened?.showModal()
     heading.current?.focus()
     return () => {
       // As long as it is open, nothing behind it can take the focus.
       opened?.close()
-      if (before instanceof HTMLElement && before.isConnected) before.focus()
+      if (before?.isConnected) before.focus()
     }
   }, [])
   return (
@@ -55,4 +58,10 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
       </div>
     </dialog>
   )
+}
+
+function placeOfFocus(): HTMLElement | null {
+  const { activeElement } = document
+  if (activeElement instanceof HTMLElement && activeElement !== document.body) lastPlace = activeElement
+  return lastPlace
 }
