@@ -24,11 +24,12 @@ export function wholeOrNull(row: Row, column: string): number | null {
   return row[column] === null ? null : Number(row[column])
 }
 
+const keyRowMembers = { ...keyMembers, ...ownerMembers }
+
 /** A row of `key` with `user_group` and `user_status` of its user. */
 export function toKey(row: Row): Key {
   return {
-    ...readRow(keyMembers, row),
-    ...readRow(ownerMembers, row),
+    ...readRow(keyRowMembers, row),
     spentIn: {
       day: { from: whole(row, 'day_start'), spent: whole(row, 'day_spent') },
       month: { from: whole(row, 'month_start'), spent: whole(row, 'month_spent') },

@@ -153,9 +153,20 @@ export function columnsOf<M extends Members>(members: M): readonly (M[keyof M]['
   return Object.values(members).map(({ column }) => column)
 }
 
+// A thing that grows member by member is moved as often as it has grown: it begins as a copy of one that has them all.
+const blanks = new WeakMap<Members, { readonly [name: string]: unknown }>()
+
+function blankOf(members: Members): { readonly [name: string]: unknown } {
+  const known = blanks.get(members)
+  if (known) return known
+  const blank = Object.fromEntries(Object.keys(members).map(name => [name, null]))
+  blanks.set(members, blank)
+  return blank
+}
+
 /** Reads a row that has the columns of these members. */
 export function readRow<M extends Members>(members: M, row: { readonly [column: string]: unknown }): Values<M> {
-  const values: { [name: string]: unknown } = {}
+  const values: { [name: string]: unknown } = { ...blankOf(members) }
   for (const name in members) {
     const { column, read } = members[name] as AnyMember
     values[name] = read(row[column])
