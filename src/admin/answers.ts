@@ -3,6 +3,7 @@ import { billOrNull, logView } from '../kit/log-record.ts'
 import { keyView } from '../kit/shapes/key.ts'
 import { limitsSchema } from '../kit/shapes/limits.ts'
 import { moment, moneyList, number, text, textOrNull, texts, truth, whole, wholeOrNull } from '../kit/shapes/schemas.ts'
+import { upstreamKeyView } from '../kit/shapes/upstream-key.ts'
 import { usageView } from '../kit/shapes/usage-row.ts'
 import { userView } from '../kit/shapes/user.ts'
 
@@ -227,6 +228,21 @@ export const eventsAnswer = object({
   ),
   next: { ...text, description: 'What to ask for as `after` next, whether or not there is more yet.' },
   more: truth,
+})
+
+export const upstreamsAnswer = object({
+  currency: text,
+  upstreams: listOf(
+    object({
+      name: text,
+      simulated: truth,
+      healthy: { ...truth, description: 'False while it is paused after failures.' },
+      resting_ms: { ...whole, description: 'How long it stays paused yet.' },
+      models: { ...texts, description: 'Models that run on it.' },
+      keys_asked: { ...wholeOrNull, description: 'How many of its keys may be asked now; null where it has no list.' },
+      keys: listOf(upstreamKeyView.schema),
+    }),
+  ),
 })
 
 const store = object({ kind: text, healthy: truth })

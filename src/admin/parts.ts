@@ -2,12 +2,14 @@ import type {
   Clock,
   Ids,
   ImaginedRequest,
+  KeyReport,
   Log,
   Plan,
   PriceList,
   Random,
   RequestExplanation,
   Storage,
+  Upstream,
 } from '../kit/index.ts'
 import type { Pages } from './pages/page-data.ts'
 
@@ -61,6 +63,14 @@ export type AdminParts = {
     countersHealthy(): boolean
     /** False while the upstream is paused after failures. */
     upstreamHealthy(name: string): boolean
+  }
+  readonly upstreams: {
+    /** How the keys of one stand; none where it has no list of them. */
+    report(upstream: Upstream): readonly KeyReport[]
+    /** How long one stays paused after failures, in milliseconds. */
+    restMs(name: string): number
+    /** Takes over what other processes have found. */
+    learn(): Promise<void>
   }
   /** @throws Failure the one that a caller would be answered with */
   explain(plan: Plan, request: ImaginedRequest): RequestExplanation

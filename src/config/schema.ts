@@ -469,7 +469,7 @@ const vendorKey = {
           type: 'string',
           enum: ['total', 'day', 'month'],
           default: 'total',
-          description: 'For all of its life, or anew with each day or month of UTC.',
+          description: 'For all of its life, or anew with each day or month of `budgets.time_zone`.',
         },
       },
     },

@@ -4,6 +4,8 @@ import type { OutcomeSettings, UpstreamSettings, VendorKeySettings } from './sch
 
 /** What a key stands for in the values of a credential. */
 export const keyMark = '{key}'
+/** Of a shorter secret nothing is shown. */
+const hintedFrom = 24
 
 /** The upstream with each of its keys as it is asked with that one. The upstream itself is asked with none. */
 export function withKeys(upstream: Upstream, own: UpstreamSettings): Upstream {
@@ -24,6 +26,7 @@ function toKey(name: string, own: VendorKeySettings, upstream: Upstream): Vendor
     id: `${upstream.name}/${name}`,
     upstream: { ...upstream, credential, key: name },
     hash: createHash('sha256').update(value).digest('hex').slice(0, 32),
+    hint: hintOf(value),
     weight,
     ...(models && { models }),
     ...(rpm !== undefined && { rpm }),
@@ -31,6 +34,11 @@ function toKey(name: string, own: VendorKeySettings, upstream: Upstream): Vendor
     ...(concurrency !== undefined && { concurrency }),
     ...(budget && { budget: { amount: parseMoney(budget.amount) as number, per: budget.per } }),
   }
+}
+
+/** The last four characters of a text that is long enough to stay a secret without them. */
+function hintOf(value: string): string {
+  return value.length < hintedFrom || /\s/.test(value) ? '' : `…${value.slice(-4)}`
 }
 
 function fillCredential(credential: Credential, key: string): Credential {

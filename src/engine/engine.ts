@@ -139,7 +139,7 @@ export class Engine {
     this.#bodyPatience = { deadlines: new Deadlines(clock), pace: parts.callers?.bodyPace ?? bodyPace }
     this.#transport = new Transport(url => parts.resolveUrl(url), clock, parts.connect, parts.signerOf)
     const { random, log, counters, keyChanged: onChange } = parts
-    this.vendorKeys = new VendorKeys({ clock, random, log, counters, onChange })
+    this.vendorKeys = new VendorKeys({ clock, random, log, zone: running.plan.timeZone, counters, onChange })
     this.#turns = new Turns(clock, turn => {
       parts.turnWasLong?.(turn)
       const { request, step, ms } = turn

@@ -338,7 +338,7 @@ class RunningGateway implements Gateway {
   }
 
   #createConsole(): ConsoleDoor {
-    const { storage, clock, random, ids, log, counters, engine } = this.#parts
+    const { storage, clock, random, ids, log, counters, engine, keyKeeper } = this.#parts
     const reloads = this.#reloads
     return createConsoleDoor({
       storage,
@@ -355,6 +355,11 @@ class RunningGateway implements Gateway {
         open: () => engine.open,
         countersHealthy: () => counters.healthy(),
         upstreamHealthy: name => !engine.isPaused(name),
+      },
+      upstreams: {
+        report: upstream => engine.vendorKeys.report(upstream),
+        restMs: name => engine.restMs(name),
+        learn: () => keyKeeper.learn(),
       },
       reload: this.#role === 'worker' ? undefined : () => reloads.run(),
       check: text => this.#source.check(text, this.plan),

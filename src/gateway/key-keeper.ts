@@ -6,6 +6,8 @@ const everyMs = 5_000
 /** What cannot be written is kept, and written later; the latest of each key. */
 const keptMax = 10_000
 
+const keyIsBack = "an upstream's key is asked again"
+
 type Parts = {
   readonly store: Storage['vendorKeys']
   readonly engine: () => Pick<Engine, 'vendorKeys' | 'probe' | 'running'>
@@ -35,7 +37,7 @@ export class KeyKeeper {
   /** Learns what is known of keys, before the first request. */
   async start(): Promise<void> {
     this.#watch = this.#parts.clock.every(everyMs, () => void this.look())
-    await this.#learn()
+    await this.learn()
   }
 
   async stop(): Promise<void> {
@@ -49,7 +51,7 @@ export class KeyKeeper {
   readonly changed = (standing: KeyStanding, before: KeyStanding | undefined): void => {
     const { upstream, key, model, state, reason, code } = standing
     if (state === 'active' && before?.state === 'suspended')
-      this.#parts.log.info({ upstream, key, was: before.reason }, "an upstream's key is asked again")
+      this.#parts.log.info({ upstream, key, was: before.reason }, keyIsBack)
     if (state === 'cooling') this.#parts.log.warn({ upstream, key, model, reason, answer: code }, 'a key is left alone')
     if (this.#unwritten.size < keptMax) this.#unwritten.set(`${upstream}/${key} ${model}`, standing)
     void this.#write()
@@ -98,21 +100,33 @@ export class KeyKeeper {
   async #lookOnce(): Promise<void> {
     if (this.#keys.length === 0) return
     await this.#write()
-    await this.#learn()
+    await this.learn()
     const { states } = this.#parts.engine().vendorKeys
-    for (const key of this.#keys) if (!this.#isOver && states.isDue(key)) await this.#try(key)
+    for (const key of this.#keys) {
+      if (states.isReleased(key)) states.resume(key)
+      if (!this.#isOver && states.isDue(key)) await this.#try(key)
+    }
   }
 
-  async #learn(): Promise<void> {
+  /** Takes over what other processes, and people, have written. Never rejects. */
+  async learn(): Promise<void> {
     if (this.#keys.length === 0) return
     const { store, log, engine } = this.#parts
     const { states, budgets } = engine().vendorKeys
     try {
-      for (const standing of await store.list()) states.learn(standing)
+      for (const standing of await store.list()) this.#tell(standing, states.learn(standing))
       if (this.#keys.some(key => key.budget)) budgets.learn(await store.spent())
     } catch (error) {
       log.warn({ err: error }, 'how the keys of upstreams stand could not be read')
     }
+  }
+
+  /** The log of every process has what any has found, or somebody has decided. */
+  #tell({ upstream, key, model, state, reason, code }: KeyStanding, before: KeyStanding | null | undefined): void {
+    if (before === undefined || model !== '' || before?.state === state) return
+    const { log } = this.#parts
+    if (state === 'suspended') log.warn({ upstream, key, reason, answer: code }, "an upstream's key is suspended")
+    else if (before?.state === 'suspended') log.info({ upstream, key, was: before.reason }, keyIsBack)
   }
 
   async #try(key: VendorKey): Promise<void> {

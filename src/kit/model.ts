@@ -123,6 +123,8 @@ export type VendorKey = {
   readonly upstream: Upstream
   /** Of its secret: one that was changed is another key. */
   readonly hash: string
+  /** What people may see of its secret: its last characters. */
+  readonly hint: string
   /** Its share among the keys that may be asked; 0 is asked nothing new. */
   readonly weight: number
   /** The models that it serves, `*` for the rest of a name; absent for all. */

@@ -27,13 +27,66 @@ export type KeyStanding = {
   readonly changedAt: number
 }
 
-/** What was spent by way of a key in one period; `from` is its beginning, 0 for all of its life. */
+/**
+ * What may become of a request that a key is asked with: `refused` is for what the caller sent, `unable` for what the vendor
+ * cannot do now; `unreached` was never sent, `unknown` may have been sold.
+ */
+export const keyOutcomes = [
+  'answered',
+  'refused',
+  'invalid',
+  'no_credit',
+  'limited',
+  'model',
+  'unable',
+  'unreached',
+  'unknown',
+] as const
+export type KeyOutcome = (typeof keyOutcomes)[number]
+export type KeyOutcomes = { readonly [outcome in KeyOutcome]: number }
+
+/** What was spent by way of a key in one period; `from` is its name, as of a `Spell`, and 0 for all of its life. */
 export type KeySpending = {
   readonly upstream: string
   readonly key: string
   readonly per: BudgetPeriod
   readonly from: number
   readonly spent: Micros
+}
+
+/** How one key of an upstream is, for whoever looks. Moments are milliseconds since the epoch. */
+export type KeyReport = {
+  readonly name: string
+  /** The end of its secret; empty for a short one. */
+  readonly hint: string
+  /** As a whole, or active where only models of it are not. */
+  readonly state: KeyState
+  /** It is active, has a weight, and its budget has room. */
+  readonly isAsked: boolean
+  readonly reason: KeyReason | null
+  /** What the vendor said. */
+  readonly code: string | null
+  /** What a person said who has suspended it. */
+  readonly note: string | null
+  readonly since: number | null
+  /** When it is asked or tried again; null where it is asked, and where only a person decides. */
+  readonly until: number | null
+  readonly weight: number
+  /** The models that it serves; null for all. */
+  readonly serves: readonly string[] | null
+  readonly limits: { readonly [kind in 'rpm' | 'tpm' | 'concurrency']: number | null }
+  readonly budget: {
+    readonly amount: Micros
+    readonly per: BudgetPeriod
+    readonly spent: Micros
+    readonly renews: number | null
+  } | null
+  /** Models that it is not asked for now. */
+  readonly resting: readonly Pick<KeyStanding, 'model' | 'code' | 'since' | 'until'>[]
+  /** Requests that it was asked with here since the start. */
+  readonly requests: number
+  /** What became of those of the last hour. */
+  readonly lately: KeyOutcomes
 }
 
 /** Where the states of vendors' keys are kept, for restarts and for other processes. */

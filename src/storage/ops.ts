@@ -166,7 +166,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   endSession: (_self, given) => endSession(given),
   note,
   putVendorKey: (_self, given) => putVendorKey(given),
-  spendOfKey: (_self, given) => spendOfKey(given),
+  spendOfKey,
   tellEvent: (_self, given) => tell(given),
   tellNewEvent: (_self, given) => tellNew(given),
   arrangeEvents: (_self, { at }) => arrangeEvents(at),

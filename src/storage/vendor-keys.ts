@@ -1,6 +1,7 @@
 import { type KeySpending, type KeyStanding, keyReasons, keyStates, spellsAt } from '../kit/index.ts'
 import { ask, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, whole, wholeOrNull } from './rows.ts'
+import type { WriterIdentity } from './writer-identity.ts'
 
 /** Of a day or a month nothing is asked any more when so many have gone by since. */
 const keptMs = 70 * 86_400_000
@@ -53,8 +54,11 @@ export function* readKeySpending(): QueryProgram<readonly KeySpending[]> {
   }))
 }
 
-export function* spendOfKey({ upstream, key, amount, at }: KeySpent): QueryProgram<null> {
-  const { day, month } = spellsAt(at, 'UTC')
+export function* spendOfKey(
+  { zone }: Pick<WriterIdentity, 'zone'>,
+  { upstream, key, amount, at }: KeySpent,
+): QueryProgram<null> {
+  const { day, month } = spellsAt(at, zone)
   for (const [per, from] of [
     ['total', 0],
     ['day', day],

@@ -70,6 +70,23 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     t.same(of('second', 'total'), [[0, 6]])
   })
 
+  await t.test('days and months are those of the zone that budgets go by', async t => {
+    const own = await make()
+    const tokyo = await own.open('gateway', clockAt(at), undefined, 'Asia/Tokyo')
+    t.teardown(async () => {
+      await tokyo.close()
+      await own.close()
+    })
+    await tokyo.vendorKeys.spend({ upstream: 'one', key: 'first', amount: 5, at })
+    const sums = await tokyo.vendorKeys.spent()
+    // The last hour of November in UTC is a morning of December there.
+    t.same(sums.map(({ per, from }) => `${per} ${from}`).toSorted(), [
+      `day ${Date.UTC(2026, 11, 1)}`,
+      `month ${Date.UTC(2026, 11, 1)}`,
+      'total 0',
+    ])
+  })
+
   await t.test('of days that are long over nothing is kept, and of all of its life everything', async t => {
     await vendorKeys.spend({ upstream: 'one', key: 'first', amount: 1, at: at + 100 * day })
     const sums = (await vendorKeys.spent()).filter(one => one.key === 'first')

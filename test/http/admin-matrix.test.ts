@@ -96,6 +96,7 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'GET /api/audit': ['viewer', 'billing', 'admin'],
   'GET /api/config': ['viewer', 'admin'],
   'GET /api/system': ['viewer', 'admin'],
+  'GET /api/upstreams': ['viewer', 'admin'],
   'POST /api/logs/:id/refund': ['billing', 'admin'],
   'POST /api/logs/:id/resolve': ['billing', 'admin'],
   'POST /api/users': ['admin'],

@@ -14,7 +14,22 @@ const invalid: Judgement = { class: 'not_sold', key: 'invalid', code: '401 inval
 const poor: Judgement = { class: 'not_sold', key: 'no_credit', code: '402' }
 
 function keyOf(name: string, hash: string): VendorKey {
-  return { name, id: `up/${name}`, upstream: planUpstream('up', 'http://127.0.0.1:1', { key: name }), hash, weight: 1 }
+  return {
+    name,
+    id: `up/${name}`,
+    upstream: planUpstream('up', 'http://127.0.0.1:1', { key: name }),
+    hash,
+    hint: '',
+    weight: 1,
+  }
+}
+
+/** What is in the storage when somebody has suspended it. */
+function word(changes: Partial<KeyStanding>): KeyStanding {
+  const plain = { upstream: 'up', key: 'first', model: '', hash: 'hash', tries: 0 }
+  const since = new HandTime().now()
+  const own = { state: 'suspended', reason: 'operator', code: 'over its bill', since, until: null } as const
+  return { ...plain, ...own, changedAt: since, ...changes }
 }
 
 function open(_t: Test) {
@@ -119,7 +134,7 @@ t.test('a changed secret is another key: it is asked at once', async t => {
 
 t.test('what an operator has suspended stays so until he says otherwise, whatever it is answered', async t => {
   const { clock, states, kind } = open(t)
-  states.suspend(key)
+  states.learn(word({ until: null }))
   t.match(states.admission(key, model), { kind: 'shut', reason: 'operator', waitMs: null })
   states.refused(key, limited)
   states.refused(key, invalid)
@@ -131,6 +146,23 @@ t.test('what an operator has suspended stays so until he says otherwise, whateve
   states.resume(key)
   t.equal(kind(), 'open')
 })
+
+t.test(
+  'what an operator has suspended for a time is asked when that is over, and is refused as any other then',
+  async t => {
+    const { clock, states, kind } = open(t)
+    states.refused(key, limited)
+    states.learn(word({ until: clock.now() + minute, changedAt: clock.now() - 1 }))
+    t.match(states.admission(key, model), { reason: 'operator' }, 'whatever was found meanwhile')
+    t.equal(states.isReleased(key), false)
+    clock.pass(minute)
+    t.equal(kind(), 'open')
+    t.equal(states.isReleased(key), true)
+    t.same(states.of(key), [])
+    t.equal(states.refused(key, invalid), true)
+    t.match(states.of(key), [{ state: 'suspended', reason: 'invalid' }])
+  },
+)
 
 t.test('a model that it does not serve is not asked of it for ten minutes, and others are', async t => {
   const { clock, states, kind } = open(t)
@@ -178,6 +210,23 @@ t.test('a clock that is set back keeps nobody away for longer', async t => {
   t.equal(states.isDue(key), false)
   clock.pass(minute)
   t.equal(states.isDue(key), true)
+})
+
+t.test('a day of a budget is one of the zone that budgets go by', async t => {
+  // Noon in UTC, nine in the evening in Tokyo.
+  const clock = new HandTime()
+  const daily = { ...key, budget: { amount: 10, per: 'day' } } as const
+  const budgets = { tokyo: new KeyBudgets(clock, 'Asia/Tokyo'), utc: new KeyBudgets(clock) }
+  const hasRoom = () => Object.values(budgets).map(one => one.hasRoom(daily))
+  for (const one of Object.values(budgets)) {
+    one.asks('req_1', daily)
+    one.charged('req_1', 10)
+  }
+  t.same(hasRoom(), [false, false])
+  clock.pass(4 * 60 * minute)
+  t.same(hasRoom(), [true, false], 'it is tomorrow in Tokyo')
+  budgets.tokyo.learn([{ upstream: 'up', key: 'first', per: 'day', from: Date.UTC(2026, 10, 21), spent: 10 }])
+  t.same(hasRoom(), [false, false], 'what the storage has is named by the same day')
 })
 
 t.test('a budget is spent until its day or month is over, and what others spent counts', async t => {

@@ -42,5 +42,6 @@ export const consoleSummaries: { readonly [route: string]: string } = {
   'GET /api/events': '事件：发生了什么（含扣费），从最早的开始，供反复拉取。',
   'GET /api/audit': '审计日志：谁更改了什么，最新的在前。',
   'GET /api/system': '本进程、存储与上游的状况。',
+  'GET /api/upstreams': '各上游及其每个密钥的状态：为何不被使用、自何时起、到何时止。',
   'GET /api/pricing': '价格表：按图片档位、按计费单位，以及常见大小的价格。',
 }

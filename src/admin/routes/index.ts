@@ -13,6 +13,7 @@ import { sessionRoutes } from './session.ts'
 import { statementRoutes } from './statements.ts'
 import { systemRoutes } from './system.ts'
 import { costRoutes } from './costs.ts'
+import { upstreamRoutes } from './upstreams.ts'
 import { usageRoutes } from './usage.ts'
 
 /** The endpoints of the console's API. */
@@ -32,4 +33,5 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...auditRoutes,
   ...eventRoutes,
   ...systemRoutes(),
+  ...upstreamRoutes,
 ]

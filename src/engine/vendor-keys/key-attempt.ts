@@ -3,6 +3,7 @@ import {
   type Counters,
   Failure,
   isPromise,
+  type KeyOutcome,
   type LimitReservation,
   type Outcome,
   serves,
@@ -30,6 +31,8 @@ export type AttemptHost = {
   unit(): number
   /** A request is asked with a key. */
   asked(key: VendorKey, request: string): void
+  /** What became of it. */
+  ended(key: VendorKey, outcome: KeyOutcome): void
   /** A refusal that was not sold. */
   wasted(key: VendorKey, judgement: Judgement): void
 }
@@ -134,6 +137,7 @@ export class KeyAttempt {
   lost(error: unknown, isUntouched: boolean): Verdict {
     if (!(error instanceof Failure)) return 'take'
     this.fault = error
+    if (this.key) this.#keys.ended(this.key, isUntouched ? 'unreached' : 'unknown')
     if (isUntouched) return error.code === 'upstream_unsigned' ? 'next_key' : 'next_upstream'
     return this.#doubt()
   }
@@ -141,7 +145,9 @@ export class KeyAttempt {
   /** What an answer says that is none. @returns who is asked next */
   refused(judgement: Judgement): Verdict {
     const { key } = this
-    if (!key || judgement.class === 'final') return 'take'
+    if (!key) return 'take'
+    this.#keys.ended(key, outcomeOf(judgement))
+    if (judgement.class === 'final') return 'take'
     this.last = judgement
     this.fault = undefined
     if (judgement.class === 'unknown') return this.#doubt()
@@ -161,6 +167,7 @@ export class KeyAttempt {
   succeeded(): void {
     const { model } = this.#asked
     if (!this.key) return
+    this.#keys.ended(this.key, 'answered')
     this.#keys.states.succeeded(this.key, model, this.#isTrial)
     for (const { key, code } of this.#modelRefused) this.#keys.states.modelRefused(key, model, code)
   }
@@ -207,4 +214,11 @@ export class KeyAttempt {
     const settling = this.#keys.counters?.settle(ticket, amounts)
     if (settling && isPromise(settling)) settling.catch(() => undefined)
   }
+}
+
+function outcomeOf({ class: saleClass, key }: Judgement): KeyOutcome {
+  if (saleClass === 'final') return 'refused'
+  if (saleClass === 'unknown') return 'unknown'
+  if (key === 'none') return 'unable'
+  return key === 'cooling' ? 'limited' : key
 }

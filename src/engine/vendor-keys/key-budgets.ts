@@ -16,12 +16,15 @@ const usePart = useChargeId('')
 /** What was charged for what was asked with keys that have a budget. */
 export class KeyBudgets {
   readonly #clock: Pick<Clock, 'now'>
+  readonly #zone: string
   readonly #spent = new Map<string, Micros>()
   /** By the request. */
   readonly #open = new Map<string, VendorKey>()
 
-  constructor(clock: Pick<Clock, 'now'>) {
+  /** `zone`: by whose days and months budgets go. */
+  constructor(clock: Pick<Clock, 'now'>, zone = 'UTC') {
     this.#clock = clock
+    this.#zone = zone
   }
 
   hasRoom({ id, budget }: VendorKey): boolean {
@@ -47,7 +50,8 @@ export class KeyBudgets {
     const key = this.#open.get(charge) ?? this.#open.get(charge.replace(usePart, ''))
     if (!key || amount <= 0) return undefined
     const now = this.#clock.now()
-    for (const per of ['total', 'day', 'month'] as const) this.#add(`${key.id} ${per} ${beginOf(per, now)}`, amount)
+    for (const per of ['total', 'day', 'month'] as const)
+      this.#add(`${key.id} ${per} ${this.#beginOf(per, now)}`, amount)
     return key
   }
 
@@ -69,11 +73,11 @@ export class KeyBudgets {
   }
 
   #spentIn(id: string, per: BudgetPeriod): Micros {
-    return this.#spent.get(`${id} ${per} ${beginOf(per, this.#clock.now())}`) ?? 0
+    return this.#spent.get(`${id} ${per} ${this.#beginOf(per, this.#clock.now())}`) ?? 0
   }
-}
 
-/** When a period began, in milliseconds since the epoch; 0 for all of a key's life. */
-function beginOf(per: BudgetPeriod, at: number): number {
-  return per === 'total' ? 0 : spellsAt(at, 'UTC')[per]
+  /** The name of the period that it is; 0 for all of a key's life. */
+  #beginOf(per: BudgetPeriod, at: number): number {
+    return per === 'total' ? 0 : spellsAt(at, this.#zone)[per]
+  }
 }

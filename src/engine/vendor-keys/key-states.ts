@@ -50,7 +50,7 @@ export class KeyStates {
     const { state, reason, until } = standing
     const waitMs = until === null ? null : until - this.#clock.now()
     if (waitMs !== null && waitMs <= 0) {
-      if (state === 'cooling') return open
+      if (state === 'cooling' || reason === 'operator') return open
       if (reason === 'no_credit' || (reason === 'invalid' && standing.tries > probeMs.length)) return trial
     }
     return { kind: 'shut', reason: reason ?? 'operator', waitMs: state === 'cooling' ? waitMs : null }
@@ -77,11 +77,12 @@ export class KeyStates {
   refused(key: VendorKey, { key: effect, code, retryAfterMs }: Judgement): boolean {
     if (effect === 'none' || effect === 'model') return false
     const before = this.#find(key, '')
-    // What somebody has suspended stays so.
-    if (before?.state === 'suspended' && before.reason === 'operator') return false
     const now = this.#clock.now()
+    // What somebody has suspended stays so for as long as was said.
+    const isOver = before?.reason === 'operator' && before.until !== null && before.until <= now
+    if (before?.state === 'suspended' && before.reason === 'operator' && !isOver) return false
     if (effect === 'cooling') {
-      if (before?.state === 'suspended') return false
+      if (before?.state === 'suspended' && !isOver) return false
       // Requests that were under way together are limited once.
       const isAgain = before?.state === 'cooling' && (before.until ?? 0) <= now
       const isSame = before?.state === 'cooling' && !isAgain
@@ -94,7 +95,7 @@ export class KeyStates {
       this.#put({ ...blank(key), state: 'cooling', reason: 'limited', code, since: now, until, tries, changedAt: now })
       return false
     }
-    const isNew = before?.state !== 'suspended'
+    const isNew = before?.state !== 'suspended' || isOver
     const firstMs = effect === 'invalid' ? (probeMs[0] as number) : trialMs
     if (isNew || before.reason !== effect)
       this.#put({
@@ -127,15 +128,14 @@ export class KeyStates {
     })
   }
 
-  /** A person's word. */
-  suspend(key: VendorKey): void {
-    const now = this.#clock.now()
-    const word = { state: 'suspended', reason: 'operator', code: null, since: now, until: null } as const
-    this.#put({ ...blank(key), ...word, tries: 0, changedAt: now })
+  resume(key: VendorKey): void {
+    for (const standing of this.#allOf(key)) this.#resume(standing)
   }
 
-  resume(key: VendorKey): void {
-    for (const standing of this.of(key)) this.#resume(standing)
+  /** Whether somebody has suspended it for a time that is over. */
+  isReleased(key: VendorKey): boolean {
+    const standing = this.#find(key, '')
+    return standing?.reason === 'operator' && this.#admissionOf(standing).kind === 'open'
   }
 
   /** Whether a free look is due. */
@@ -161,8 +161,12 @@ export class KeyStates {
     this.#put({ ...standing, until: now + trialMs, tries: probeMs.length + 1, changedAt: now })
   }
 
-  /** The standings of a key that are not plainly active. */
+  /** The standings of a key that are not plainly active now. */
   of(key: VendorKey): readonly KeyStanding[] {
+    return this.#allOf(key).filter(one => this.#admissionOf(one).kind !== 'open')
+  }
+
+  #allOf(key: VendorKey): readonly KeyStanding[] {
     return [...this.#standings.values()].flatMap(one =>
       one.upstream === key.upstream.name && one.key === key.name && one.state !== 'active'
         ? (this.#find(key, one.model) ?? [])
@@ -170,13 +174,19 @@ export class KeyStates {
     )
   }
 
-  /** What others have found, or an earlier run has: the later word counts. */
-  learn(standing: KeyStanding): void {
+  /**
+   * What others have found, or an earlier run has: the later word counts, and a person's before all that was found meanwhile.
+   * @returns what it takes the place of, or null where nothing was known; undefined where it does not count
+   */
+  learn(standing: KeyStanding): KeyStanding | null | undefined {
     const id = idOf(standing)
     const known = this.#standings.get(id)
-    if (known && known.changedAt >= standing.changedAt) return
-    if (!known && standing.state === 'active') return
+    const isWord =
+      standing.reason === 'operator' && known?.reason !== 'operator' && this.#admissionOf(standing).kind !== 'open'
+    if (known && known.changedAt >= standing.changedAt && !isWord) return undefined
+    if (!known && standing.state === 'active') return undefined
     this.#standings.set(id, standing)
+    return known ?? null
   }
 
   #find(key: VendorKey, model: string): KeyStanding | undefined {

@@ -1,41 +1,28 @@
 import {
   type Clock,
   type Counters,
+  type KeyOutcome,
+  type KeyOutcomes,
+  type KeyReport,
   type KeyStanding,
   type Log,
-  type Micros,
   type Random,
+  renewalAt,
   type Upstream,
   type VendorKey,
 } from '../../kit/index.ts'
 import type { Judgement } from './judge.ts'
 import { type AttemptHost, KeyAttempt } from './key-attempt.ts'
 import { KeyBudgets } from './key-budgets.ts'
+import { OutcomeCounts } from './key-outcomes.ts'
 import { KeyStates } from './key-states.ts'
-
-/** How one key of an upstream is, for whoever looks. */
-export type KeyReport = {
-  readonly name: string
-  readonly weight: number
-  /** As a whole, or active where only models of it are not. */
-  readonly state: KeyStanding['state']
-  readonly reason: KeyStanding['reason']
-  readonly code: string | null
-  readonly since: number | null
-  readonly until: number | null
-  /** Models that it is not asked for now. */
-  readonly models: readonly { readonly model: string; readonly code: string | null; readonly until: number | null }[]
-  /** Since the start: requests it was asked with, and those of them that were refused without being sold. */
-  readonly requests: number
-  readonly wasted: number
-  /** What was charged for what was asked with it, of its budget; null where it has none. */
-  readonly spent: Micros | null
-}
 
 export type VendorKeysParts = {
   readonly clock: Clock
   readonly random: Pick<Random, 'unit'>
   readonly log: Log
+  /** By whose days and months budgets go; UTC by default. */
+  readonly zone?: string
   /** Where limits of keys are counted; without it they are not. */
   readonly counters?: Pick<Counters, 'take' | 'settle'> | undefined
   /** Told of each standing that has changed here. */
@@ -47,12 +34,12 @@ export class VendorKeys implements AttemptHost {
   readonly states: KeyStates
   readonly budgets: KeyBudgets
   readonly #parts: VendorKeysParts
-  readonly #counts = new Map<string, { requests: number; wasted: number }>()
+  readonly #counts = new Map<string, { requests: number; readonly outcomes: OutcomeCounts }>()
 
   constructor(parts: VendorKeysParts) {
     this.#parts = parts
     this.states = new KeyStates({ clock: parts.clock, onChange: (...told) => parts.onChange?.(...told) })
-    this.budgets = new KeyBudgets(parts.clock)
+    this.budgets = new KeyBudgets(parts.clock, parts.zone)
   }
 
   get counters(): VendorKeysParts['counters'] {
@@ -73,43 +60,68 @@ export class VendorKeys implements AttemptHost {
     this.budgets.asks(request, key)
   }
 
+  ended(key: VendorKey, outcome: KeyOutcome): void {
+    this.#countsOf(key).outcomes.add(outcome)
+  }
+
   /** A refusal that was not sold. */
   wasted(key: VendorKey, judgement: Judgement): void {
-    this.#countsOf(key).wasted++
     const facts = { upstream: key.upstream.name, key: key.name, reason: judgement.key, answer: judgement.code }
     // Once: whoever is under way beside it is refused too.
     if (this.states.refused(key, judgement))
       this.#parts.log.error(facts, "an upstream's key is refused and suspended until it is good again")
   }
 
-  #countsOf(key: VendorKey): { requests: number; wasted: number } {
+  #countsOf(key: VendorKey): { requests: number; readonly outcomes: OutcomeCounts } {
     let counts = this.#counts.get(key.id)
     if (!counts) {
-      counts = { requests: 0, wasted: 0 }
+      counts = { requests: 0, outcomes: new OutcomeCounts(this.#parts.clock) }
       this.#counts.set(key.id, counts)
     }
     return counts
   }
 
+  /** What became of what a key was asked for here since the start. */
+  outcomesOf(key: VendorKey): KeyOutcomes {
+    return this.#countsOf(key).outcomes.all
+  }
+
   /** How the keys of an upstream are. */
   report({ keys = [] }: Upstream): readonly KeyReport[] {
-    return keys.map(key => {
-      const standings = this.states.of(key)
-      const whole = standings.find(one => one.model === '')
-      const { requests, wasted } = this.#counts.get(key.id) ?? { requests: 0, wasted: 0 }
-      return {
-        name: key.name,
-        weight: key.weight,
-        state: whole?.state ?? 'active',
-        reason: whole?.reason ?? null,
-        code: whole?.code ?? null,
-        since: whole?.since ?? null,
-        until: whole?.until ?? null,
-        models: standings.flatMap(({ model, code, until }) => (model === '' ? [] : { model, code, until })),
-        requests,
-        wasted,
-        spent: key.budget ? this.budgets.spentOf(key) : null,
-      }
-    })
+    return keys.map(key => this.#reportOf(key))
+  }
+
+  #reportOf(key: VendorKey): KeyReport {
+    const { name, hint, weight, models, rpm, tpm, concurrency, budget } = key
+    const standings = this.states.of(key)
+    const whole = standings.find(one => one.model === '')
+    const { state = 'active', reason = null, code = null, since = null, until = null } = whole ?? {}
+    const byPerson = reason === 'operator'
+    const { requests, outcomes } = this.#countsOf(key)
+    const now = this.#parts.clock.now()
+    return {
+      name,
+      hint,
+      state,
+      isAsked: state === 'active' && weight > 0 && this.budgets.hasRoom(key),
+      reason,
+      code: byPerson ? null : code,
+      note: byPerson ? code : null,
+      since,
+      until,
+      weight,
+      serves: models ?? null,
+      limits: { rpm: rpm ?? null, tpm: tpm ?? null, concurrency: concurrency ?? null },
+      budget: budget
+        ? {
+            ...budget,
+            spent: this.budgets.spentOf(key),
+            renews: renewalAt(budget.per, now, this.#parts.zone ?? 'UTC'),
+          }
+        : null,
+      resting: standings.flatMap(one => (one.model === '' ? [] : { ...one })),
+      requests,
+      lately: outcomes.lately,
+    }
   }
 }
