@@ -29,6 +29,14 @@ import type {
   ImportOptions,
   TracedConfig,
 } from './tools/operator.ts'
+import type {
+  ImportedPrices,
+  ListedPrices,
+  Ownership,
+  PriceComparison,
+  PriceImport,
+  PriceQuestion,
+} from './tools/price-files/index.ts'
 import type { Workers } from './gateway/workers.ts'
 
 // The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy.
@@ -51,6 +59,16 @@ export type {
   ImportOptions,
   TracedConfig,
 } from './tools/operator.ts'
+export type {
+  ImportedPrices,
+  ListedPrices,
+  Ownership,
+  PriceComparison,
+  PriceDifference,
+  PriceImport,
+  PriceInUse,
+  PriceQuestion,
+} from './tools/price-files/index.ts'
 export type { LiveResult, LiveTrial } from './tools/doctor/try-live.ts'
 export type { Merged, Recipe, RecipeVariable } from './tools/recipes/vendors.ts'
 export { hashPassword, verifyPassword } from './gateway/passwords.ts'
@@ -237,6 +255,35 @@ export async function importBook(
   options: BookOptions,
 ): Promise<ImportedBook> {
   return (await import('./tools/operator.ts')).importBook(source, from, options)
+}
+
+/**
+ * A file for `price_tables`, made of a table of LiteLLM's, OpenRouter's or new-api's; nothing is written.
+ * @throws Error for a text that is none
+ */
+export async function importPrices(text: string, options: PriceImport): Promise<ImportedPrices> {
+  return (await import('./tools/price-files/index.ts')).importPrices(text, options)
+}
+
+/** Whether a file of prices is as `importPrices` made it. */
+export async function ownershipOf(text: string): Promise<Ownership> {
+  return (await import('./tools/price-files/index.ts')).ownershipOf(text)
+}
+
+/** What every model of a configuration costs, and where that stands. */
+export async function listPricesInUse(file: string, env: NodeJS.ProcessEnv = process.env): Promise<ListedPrices> {
+  return (await import('./tools/price-files/index.ts')).listPricesInUse(file, env)
+}
+
+/**
+ * What a newer file of prices has otherwise: than an older one, or than what a configuration uses.
+ * @throws Error when a file cannot be read, or is in another currency
+ */
+export async function comparePrices(
+  asked: PriceQuestion,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<PriceComparison> {
+  return (await import('./tools/price-files/index.ts')).comparePrices(asked, env)
 }
 
 /** The JSON Schema (draft-07) of the whole configuration, with the sections of the built-in plugins. */

@@ -10,6 +10,9 @@ export const usageSorts = ['day', 'user', 'group', 'key', 'model', 'tier', 'upst
 /** How a request may end: written here, so that `version` does not wait for the library. A test holds them against it. */
 export const outcomes = ['answered', 'refused', 'caller_gone', 'upstream_cut', 'deadline'] as const
 
+/** Whose tables of prices are read: written here for the same reason. */
+export const priceSources = ['litellm', 'openrouter', 'new-api'] as const
+
 /** The whole command line. Each command's code is loaded when it runs, so that `version` does not wait for a database. */
 export function createProgram(): Command {
   const program = new Command('tollgate')
@@ -34,6 +37,7 @@ export function createProgram(): Command {
     )
   addConfigurationCommands(program)
   addImport(program)
+  addPrices(program)
   addRunningCommands(program)
   addExplain(program)
   addKeys(program)
@@ -470,6 +474,49 @@ function addImport(program: Command): void {
     .action(async (what: string, source: string | undefined, options) =>
       (await import('./commands/import.ts')).importFrom(what, source, options),
     )
+}
+
+/** Tables of prices. */
+function addPrices(program: Command): void {
+  const prices = program.command('prices').description('tables of prices: made of others, compared, and what is in use')
+  const onlyOption = (): Option =>
+    new Option('--only <names>', 'of these alone, separated by commas; * stands for any part of a name')
+      .argParser(splitNames)
+      .default([], 'all')
+  prices
+    .command('import')
+    .argument('<file>', 'the table; - for standard input')
+    .description('make a file for price_tables of a table of somebody else; what is left out is told with the reason')
+    .addOption(new Option('--from <whose>', 'whose table it is (needed)').choices(priceSources))
+    .hook('preAction', needs('from'))
+    .addOption(onlyOption())
+    .option('--provider <names>', 'of these providers alone, as the table calls them, by commas', splitNames, [])
+    .option('--source <text>', "where it was found, as the file is to say it; the table's name by default")
+    .option('--as-of <day>', 'the day on which it was found; today by default')
+    .option('-o, --out <file>', 'write it there, over what an import wrote there; absent for standard output')
+    .option('--force', 'write over a file that somebody wrote or changed', false)
+    .addOption(formatOption(['text', 'json']))
+    .action(async (file: string, options) => (await import('./commands/prices.ts')).importTable(file, options))
+  prices
+    .command('diff')
+    .argument('<file>', 'a file of prices; the older one where there are two')
+    .argument('[newer]', 'the newer one; without it the configuration is held against the first')
+    .description(
+      'what a newer table changes, by model and unit; exit 1 when something, 0 when nothing, 2 or 3 on trouble',
+    )
+    .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
+    .addOption(onlyOption())
+    .option('--from-tables', 'of the configuration, only models whose prices stand in a table', false)
+    .addOption(formatOption(['text', 'json']))
+    .action(async (file: string, newer: string | undefined, options) =>
+      (await import('./commands/prices.ts')).diffTables(file, newer, options),
+    )
+  prices
+    .command('list')
+    .description('what every model costs, and in which file and line that stands')
+    .option('-c, --config <file>', 'the configuration', 'gateway.yaml')
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/prices.ts')).listTable(options))
 }
 
 /** The work on a gateway that runs, and on its storage. */

@@ -9,6 +9,7 @@ import { checkWebhooks } from './check-webhooks.ts'
 import { checkWorkers } from './check-workers.ts'
 import { composing } from './compose/expand.ts'
 import { PartFiles, type PartTexts } from './compose/part-files.ts'
+import type { ReadRow } from './compose/read-table.ts'
 import type { Environment } from './environment.ts'
 import type { Finding } from './finding.ts'
 import { fitTree } from './fit.ts'
@@ -26,6 +27,7 @@ import { checkVendorKeys } from './check-vendor-keys.ts'
 
 export { describeChanges } from './describe-changes.ts'
 export type { PartTexts } from './compose/part-files.ts'
+export { type PriceTableFile, type ReadRow, readPriceTable } from './compose/read-table.ts'
 export type { Environment } from './environment.ts'
 export type { LintFinding, Finding } from './finding.ts'
 export type { FoundKey } from './find-key.ts'
@@ -74,6 +76,8 @@ export type Loaded =
       readonly trace: () => readonly TracedValue[]
       /** The texts of the files that it names. */
       readonly parts: PartTexts
+      /** By model: the row of a table that its prices were taken from. */
+      readonly priceRows: ReadonlyMap<string, ReadRow>
     }
   | {
       readonly ok: false
@@ -141,7 +145,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   // Plugins are others' code, and may keep what they like in themselves.
   const plan = deepFreeze(draft, draft.plugins)
   const trace = () => traceSettings(sound, read, env)
-  return { ok: true, plan, notes: findings, trace, parts: files.texts }
+  return { ok: true, plan, notes: findings, trace, parts: files.texts, priceRows: read.priceRows }
 }
 
 /** Nothing where it is one file. */

@@ -2,6 +2,7 @@ import { expand } from './compose/expand.ts'
 import { includeFiles, type SettingsSheet } from './compose/include.ts'
 import { PartFiles } from './compose/part-files.ts'
 import { priceModels } from './compose/price-tables.ts'
+import type { ReadRow } from './compose/read-table.ts'
 import type { Environment } from './environment.ts'
 import { fillTree } from './fill.ts'
 import { readYaml } from './load.ts'
@@ -26,6 +27,8 @@ export type Filled = {
   readonly whole: boolean
   /** The files that settings stand in, the main one first. */
   readonly sheets: readonly SettingsSheet[]
+  /** By model: the row of a table that its prices were taken from. */
+  readonly priceRows: ReadonlyMap<string, ReadRow>
 }
 
 export type ReadOptions = {
@@ -49,8 +52,10 @@ export async function readFilled(
   const { root: together, sheets, whole, hidden } = await includeFiles(root, source, parts, report)
   const spelt = expand(renameOldKeys(together, report), source, report)
   // What a file would have said that was not read is not missing.
-  const written = whole ? await priceModels(spelt, { source, parts, report }) : spelt
+  const { root: written, taken: priceRows } = whole
+    ? await priceModels(spelt, { source, parts, report })
+    : { root: spelt, taken: new Map<string, ReadRow>() }
   const { root: filled, loose, secretFiles } = await fillTree(written, source, env, report, variablesAreSecret, inUse)
   const secrets = gatherSecrets(filled, source.text, loose, hidden)
-  return { source, written, filled, secretFiles, secrets, whole, sheets }
+  return { source, written, filled, secretFiles, secrets, whole, sheets, priceRows }
 }

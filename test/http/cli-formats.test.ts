@@ -50,6 +50,7 @@ t.test('without a terminal and with --format json, all that any command tells ca
     healthcheck: [],
     doctor: [],
     'models test': ['sim-chat'],
+    'prices list': [],
     usage: [],
     statement: ['--month', '2026-11'],
     backup: ['copy.db'],

@@ -1,7 +1,6 @@
-import { costsTheSame, type FoundRow, type TableRow, TableRows } from '../../kit/index.ts'
+import { costsTheSame, type FoundRow, TableRows } from '../../kit/index.ts'
 import { readYaml } from '../load.ts'
 import { Report } from '../report.ts'
-import { reportSchemaErrors } from '../report-schema-errors.ts'
 import type { Source } from '../source.ts'
 import { suggest } from '../suggest.ts'
 import {
@@ -15,33 +14,32 @@ import {
   withEntry,
   withoutEntries,
 } from '../tree.ts'
-import { createValidator } from '../validate.ts'
 import { withUntoldPrice } from './expand.ts'
 import { findNamed, nameFile, unreadable } from './include.ts'
 import type { PartFiles } from './part-files.ts'
-import { tableSchema } from './table-schema.ts'
+import { checkTable, type PlacedRow, type ReadRow, rowsOf } from './read-table.ts'
 
-/** A row with the entry that a model takes over: its prices have their places in the table. */
-export type PlacedRow = TableRow & {
-  readonly cost: Entry
-  readonly place: { readonly file: string; readonly line: number }
-}
+/** The configuration with its prices, and by model the row that they were taken from. */
+type Priced = { readonly root: Tree; readonly taken: ReadonlyMap<string, ReadRow> }
 
 type Work = { readonly source: Source; readonly parts: PartFiles; readonly report: Report }
 
 /** Gives every model that states no price the one of the tables; those that are named are read, and held against their schema. */
-export async function priceModels(root: Tree, work: Work): Promise<Tree> {
+export async function priceModels(root: Tree, work: Work): Promise<Priced> {
   const list = entryOf(root, 'price_tables')?.value
   const models = entryOf(root, 'models')
-  if (root.kind !== 'map' || models?.value.kind !== 'map') return root
+  const taken = new Map<string, ReadRow>()
+  if (root.kind !== 'map' || models?.value.kind !== 'map') return { root, taken }
   const read = list?.kind === 'list' ? await readTables(list.elements, root, work) : { rows: [], whole: true }
   const rows = new TableRows(read.rows)
   const entries = models.value.entries.map(model => {
     if (model.value.kind !== 'map') return model
-    const value = read.whole ? priceModel(model.key, model.value, rows, work.report) : withoutJudgement(model.value)
+    if (!read.whole) return { ...model, value: withoutJudgement(model.value) }
+    const { model: value, row } = priceModel(model.key, model.value, rows, work.report)
+    if (row) taken.set(model.key, row)
     return { ...model, value }
   })
-  return withEntry(root, { ...models, value: { ...models.value, entries } })
+  return { root: withEntry(root, { ...models, value: { ...models.value, entries } }), taken }
 }
 
 /** What a table would have said that was not read is not missing. */
@@ -89,8 +87,7 @@ async function readTable(
   const table = shiftTree(own, start)
   const told = new Report(source)
   told.follow(table)
-  const validator = await createValidator(tableSchema)
-  reportSchemaErrors(validator.validate(toValue(table)), table, source, told)
+  await checkTable(table, source, told)
   const currency = toValue(entryOf(root, 'currency')?.value ?? table)
   const given = entryOf(table, 'currency')
   const wanted = typeof currency === 'string' ? currency : 'USD'
@@ -99,48 +96,23 @@ async function readTable(
     told.atValue(['currency'], { code: 'price_table_currency', message, remedy: 'name a table in that currency' })
   }
   report.addBelow(at, told)
-  const models = entryOf(table, 'models')?.value
-  return told.failed || models?.kind !== 'map' ? undefined : models.entries.flatMap(entry => toRow(entry, source))
+  return told.failed ? undefined : rowsOf(table, source)
 }
 
-function toRow({ key: id, keySpan, value }: Entry, source: Source): readonly PlacedRow[] {
-  const cost = entryOf(value, 'prices') ?? entryOf(value, 'price')
-  if (!cost) return []
-  const {
-    prices = {},
-    price,
-    unmapped,
-    mode,
-    provider,
-    ends,
-  } = toValue(value) as Partial<TableRow> & { price?: string }
-  return [
-    {
-      id,
-      prices,
-      ...(price !== undefined && { free: true }),
-      ...(mode !== undefined && { mode }),
-      ...(provider !== undefined && { provider }),
-      ...(unmapped !== undefined && { unmapped }),
-      ...(ends !== undefined && { ends }),
-      cost,
-      place: source.locate(keySpan.start),
-    },
-  ]
-}
+type PricedModel = { readonly model: MapTree; readonly row?: ReadRow }
 
-function priceModel(name: string, model: MapTree, rows: TableRows<PlacedRow>, report: Report): MapTree {
+function priceModel(name: string, model: MapTree, rows: TableRows<PlacedRow>, report: Report): PricedModel {
   const own = entryOf(model, 'prices')
   const from = own && entryOf(own.value, 'from')
   if (from) return priceFrom(name, model, from, rows, report)
-  if (own || entryOf(model, 'price') || rows.ids.length === 0) return model
+  if (own || entryOf(model, 'price') || rows.ids.length === 0) return { model }
   const found = candidatesOf(name, model)
     .map(({ id, provider }) => rows.find(id, { provider }))
     .filter(isFound)
   const [first, ...more] = found.map(one => one.row)
-  if (!first) return model
+  if (!first) return { model }
   const other = more.find(row => !costsTheSame(row, first))
-  if (!other) return withEntry(model, first.cost)
+  if (!other) return { model: withEntry(model, first.cost), row: first }
   const message = `the model '${name}' has a row for each of its upstreams, and they cost differently: ${told(first)}, ${told(other)}`
   report.add({
     code: 'price_row_several',
@@ -149,12 +121,12 @@ function priceModel(name: string, model: MapTree, rows: TableRows<PlacedRow>, re
     message,
     remedy: `choose one, as in prices: { from: ${JSON.stringify(first.id)} }, or write the prices here`,
   })
-  return withUntoldPrice(model)
+  return { model: withUntoldPrice(model) }
 }
 
 /** `prices: { from: ID }`. */
-function priceFrom(name: string, model: MapTree, from: Entry, rows: TableRows<PlacedRow>, report: Report): MapTree {
-  const without = withUntoldPrice(model)
+function priceFrom(name: string, model: MapTree, from: Entry, rows: TableRows<PlacedRow>, report: Report): PricedModel {
+  const without = { model: withUntoldPrice(model) }
   const about = { path: ['models', name, 'prices', 'from'], span: from.value.span }
   const id = from.value.kind === 'scalar' && typeof from.value.value === 'string' ? from.value.value : undefined
   const prices = entryOf(model, 'prices')?.value
@@ -164,7 +136,7 @@ function priceFrom(name: string, model: MapTree, from: Entry, rows: TableRows<Pl
     return without
   }
   const row = id === undefined ? undefined : rows.get(id)
-  if (row) return withEntry(withoutEntries(model, 'prices'), row.cost)
+  if (row) return { model: withEntry(withoutEntries(model, 'prices'), row.cost), row }
   const near = id === undefined ? undefined : suggest(id, rows.ids)
   const message = id === undefined ? 'found no name of a row' : `no table of price_tables has a row '${id}'`
   const remedy = near ?? 'write the name of a row as the table has it'

@@ -9,6 +9,7 @@ export const tableSchema = {
     version: { type: 'integer', const: 1, description: "Version of this file's shape: 1." },
     source: { type: 'string', minLength: 1, description: 'Where the prices were found.' },
     as_of: { type: 'string', format: 'date', description: 'The day on which they were found: 2026-11-23.' },
+    digest: { type: 'string', minLength: 1, description: 'Of what they were read from: sha256:…' },
     currency: {
       type: 'string',
       pattern: '^[A-Z]{3}$',

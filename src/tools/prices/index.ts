@@ -4,7 +4,7 @@ import { readOpenrouterTable } from './openrouter-table.ts'
 import type { SourceTable } from './source-table.ts'
 
 export { multiply, readDecimal, shiftPoint, toDecimal, toPrice, withoutNoise } from './decimals.ts'
-export type { SourceTable } from './source-table.ts'
+export { parseExact, type SourceTable } from './source-table.ts'
 export { readLitellmTable } from './litellm-table.ts'
 export { readNewApiRatios } from './new-api-ratios.ts'
 

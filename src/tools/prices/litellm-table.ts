@@ -1,6 +1,7 @@
 import type { TableRow } from '../../kit/index.ts'
 import { isZero, readDecimal, shiftPoint, toPrice, withoutNoise } from './decimals.ts'
-import { type Fields, fieldsOf, parseExact, type SourceTable, textOf } from './source-table.ts'
+import { repeatedNames } from './repeated-names.ts'
+import { type Fields, fieldsOf, parseExact, saidTwice, type SourceTable, textOf } from './source-table.ts'
 
 /** What a mode is priced by: a label of ours, and the fields that say it. LiteLLM gives prices each, we those of tokens per million. */
 type Rate = {
@@ -64,8 +65,9 @@ export function readLitellmTable(text: string): SourceTable | undefined {
   const bySize = new Set(entries.flatMap(([id]) => (sized.test(id) ? [id.slice(id.lastIndexOf('/') + 1)] : [])))
   const rows: TableRow[] = []
   const left: { id: string; why: string }[] = []
+  const twice = new Set(repeatedNames(text).map(([id]) => id))
   for (const [id, value] of entries) {
-    const read = readRow(id, fieldsOf(value), bySize)
+    const read = twice.has(id) ? saidTwice : readRow(id, fieldsOf(value), bySize)
     if (typeof read === 'string') left.push({ id, why: read })
     else rows.push(read)
   }
@@ -81,6 +83,8 @@ function readRow(id: string, own: Fields, bySize: ReadonlySet<string>): TableRow
   const about = { id, mode, ...(provider !== undefined && { provider }), ...(ends !== undefined && { ends }) }
   const known = ways[mode]
   if (!known) return `nothing here counts what the mode '${mode}' is priced by`
+  const unread = Object.keys(own).find(name => isPrice.test(name) && !isAmount(own[name]))
+  if (unread !== undefined) return `${unread} is no amount`
   const costing = Object.keys(own).filter(name => isPrice.test(name) && costs(own[name]))
   if (costing.length === 0) {
     const free = id.endsWith(':free') || (provider !== undefined && localProviders.has(provider))
@@ -122,6 +126,11 @@ function costs(value: unknown): boolean {
     return decimal !== undefined && !isZero(decimal)
   }
   return typeof value === 'object' && value !== null && Object.values(value).some(one => costs(one))
+}
+
+/** What is below nothing, or no number though it was to be one, is no price of 0. */
+function isAmount(value: unknown): boolean {
+  return typeof value !== 'string' || !/^\s*[-+]?(?:[.\d]|nan|inf)/i.test(value) || readDecimal(value) !== undefined
 }
 
 export function priceOf(text: string, places: number): string | undefined {

@@ -1,6 +1,7 @@
 import type { TableRow } from '../../kit/index.ts'
 import { isZero, multiply, readDecimal, toPrice, withoutNoise } from './decimals.ts'
-import { type Fields, fieldsOf, parseExact, type SourceTable, textOf } from './source-table.ts'
+import { repeatedNames } from './repeated-names.ts'
+import { type Fields, fieldsOf, parseExact, saidTwice, type SourceTable, textOf } from './source-table.ts'
 
 /** Maps by the model's name, as the options of new-api and one-api hold them. */
 type Ratios = { readonly [map: string]: Fields }
@@ -9,6 +10,7 @@ type Ratios = { readonly [map: string]: Fields }
 const perRatio = '2'
 const quotaPerUnit = '500000'
 const unmappedMaps = ['CreateCacheRatio', 'ImageRatio', 'AudioRatio', 'AudioCompletionRatio']
+const pricing = ['ModelPrice', 'ModelRatio', 'CompletionRatio', 'CacheRatio', ...unmappedMaps]
 /** The same in an answer of `/api/pricing`, one object for each model. */
 const ofPricing: { readonly [field: string]: string } = {
   model_ratio: 'ModelRatio',
@@ -33,8 +35,9 @@ export function readNewApiRatios(text: string): SourceTable | undefined {
   const names = new Set([...Object.keys(ratios['ModelRatio'] ?? {}), ...Object.keys(ratios['ModelPrice'] ?? {})])
   const rows: TableRow[] = []
   const left: { id: string; why: string }[] = []
+  const twice = repeatedModels(text, parsed.value)
   for (const id of names) {
-    const read = readRow(id, ratios)
+    const read = twice.has(id) ? saidTwice : readRow(id, ratios)
     if (typeof read === 'string') left.push({ id, why: read })
     else rows.push(read)
   }
@@ -54,6 +57,20 @@ function ratiosIn(value: unknown): Ratios | undefined {
     else if (name === 'QuotaPerUnit') maps[''] = { QuotaPerUnit: inner }
   }
   return maps['ModelRatio'] || maps['ModelPrice'] ? maps : undefined
+}
+
+/** Models that a map names twice, or the list of `/api/pricing` does. */
+function repeatedModels(text: string, value: unknown): ReadonlySet<string> {
+  const { data = value } = fieldsOf(value)
+  const list = Array.isArray(data) ? data.map(fieldsOf) : []
+  const inner = [...list.map(one => one['value']), ...Object.values(fieldsOf(data))].filter(
+    one => typeof one === 'string',
+  )
+  const named = list.flatMap(one => textOf(one['model_name']) ?? [])
+  const seen = new Set<string>()
+  const again = named.filter(name => seen.size === seen.add(name).size)
+  const maps = [text, ...inner.filter(one => one.trim().startsWith('{') && parseExact(one))]
+  return new Set([...again, ...maps.flatMap(repeatedNames).map(path => path.at(-1) ?? '')])
 }
 
 function ratiosOfPricing(list: readonly Fields[]): Ratios {
@@ -76,6 +93,11 @@ function readRow(id: string, ratios: Ratios): TableRow | string {
     const decimal = readDecimal(textOf(ratios[map]?.[id]) ?? '')
     return decimal === undefined || isZero(decimal) ? undefined : decimal
   }
+  const unread = pricing.find(map => {
+    const value = ratios[map]?.[id]
+    return value !== undefined && value !== null && readDecimal(typeof value === 'string' ? value : '') === undefined
+  })
+  if (unread !== undefined) return `its ${unread} is no amount`
   const about = { id, provider: 'new-api' }
   const unmapped = unmappedMaps.filter(map => ratio(map) !== undefined)
   const more = unmapped.length > 0 ? { unmapped } : {}

@@ -1,7 +1,8 @@
 import type { TableRow } from '../../kit/index.ts'
 import { isZero, readDecimal } from './decimals.ts'
 import { priceOf } from './litellm-table.ts'
-import { type Fields, fieldsOf, parseExact, type SourceTable, textOf } from './source-table.ts'
+import { repeatedNames } from './repeated-names.ts'
+import { type Fields, fieldsOf, parseExact, saidTwice, type SourceTable, textOf } from './source-table.ts'
 
 /** OpenRouter's names and ours; prices of tokens are given each. */
 const labels: readonly (readonly [field: string, label: string, places: number])[] = [
@@ -17,13 +18,16 @@ const ofAnswers = ['image_output', 'audio_output', 'image_token']
 export function readOpenrouterTable(text: string): SourceTable | undefined {
   const { data } = fieldsOf(parseExact(text)?.value)
   if (!Array.isArray(data)) return undefined
-  const models = data.map(fieldsOf).filter(one => textOf(one['id']) !== undefined && typeof one['pricing'] === 'object')
+  const all = data.map(fieldsOf)
+  const models = all.filter(one => textOf(one['id']) !== undefined && typeof one['pricing'] === 'object')
   if (models.length === 0) return undefined
   const rows: TableRow[] = []
   const left: { id: string; why: string }[] = []
-  for (const one of models) {
-    const id = String(one['id'])
-    const read = readRow(id, fieldsOf(one['pricing']))
+  const repeated = repeatedNames(text).map(([, at]) => String(all[Number(at)]?.['id']))
+  const byId = Map.groupBy(models, one => String(one['id']))
+  for (const [id, [one, ...more]] of byId) {
+    const isTwice = more.length > 0 || repeated.includes(id)
+    const read = isTwice ? saidTwice : readRow(id, fieldsOf(one?.['pricing']))
     if (typeof read === 'string') left.push({ id, why: read })
     else rows.push(read)
   }
@@ -34,6 +38,11 @@ function readRow(id: string, pricing: Fields): TableRow | string {
   const about = { id, provider: 'openrouter' }
   if (Object.values(pricing).some(value => typeof value === 'string' && value.trim().startsWith('-')))
     return 'its price varies: another model answers each time'
+  const unread = Object.keys(pricing).find(name => {
+    const value = pricing[name]
+    return name !== 'discount' && typeof value === 'string' && readDecimal(value) === undefined
+  })
+  if (unread !== undefined) return `${unread} is no amount`
   const costing = Object.keys(pricing).filter(name => {
     const decimal = readDecimal(textOf(pricing[name]) ?? '')
     return decimal !== undefined && !isZero(decimal)

@@ -8,6 +8,9 @@ export type SourceTable = {
   readonly left: readonly { readonly id: string; readonly why: string }[]
 }
 
+/** Why a row is left of which a table says two things. */
+export const saidTwice = 'it stands there twice, or a part of it does'
+
 export type Fields = { readonly [name: string]: unknown }
 
 /** Undefined for a text that is no JSON. Every number stays the text it was, as no other way keeps all of its digits. */

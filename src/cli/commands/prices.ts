@@ -1,0 +1,176 @@
+import { readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
+import { text as textOf } from 'node:stream/consumers'
+import { basename } from 'node:path'
+import {
+  comparePrices,
+  importPrices,
+  type ImportedPrices,
+  listPricesInUse,
+  ownershipOf,
+  type PriceDifference,
+  type PriceImport,
+} from '../../index.ts'
+import { countOf } from '../count-of.ts'
+import { Exit, exitCodes, print, say } from '../exit.ts'
+import { showFindings } from '../show-findings.ts'
+import { formatTable } from '../table.ts'
+import { writeOut } from '../write-out.ts'
+
+/** Tables are some megabytes; what is far more is none. */
+const bytesMax = 64 * 1024 ** 2
+/** Names that are told of a reason. */
+const namesMax = 5
+
+type ImportFlags = {
+  readonly from: PriceImport['from']
+  readonly only: readonly string[]
+  readonly provider: readonly string[]
+  readonly source?: string
+  readonly asOf?: string
+  readonly out?: string
+  readonly force: boolean
+  readonly format: string
+}
+
+/** Makes a file of prices of somebody else's table; what is left out of it is told. */
+export async function importTable(file: string, options: ImportFlags): Promise<void> {
+  const { from, only, provider: providers, source, out, format } = options
+  const asOf = options.asOf ?? new Date().toISOString().slice(0, 10)
+  if (!/^\d{4}-\d\d-\d\d$/.test(asOf) || !Date.parse(asOf))
+    throw new Exit(exitCodes.usage, `--as-of ${asOf}: write a day, such as 2026-11-23`)
+  const text = await readTable(file)
+  const name = source ?? (file === '-' ? from : `${from} ${basename(file)}`)
+  const imported = await importPrices(text, { from, source: name, asOf, only, providers }).catch((error: unknown) => {
+    throw new Exit(exitCodes.failure, `${file}: ${messageOf(error)}`)
+  })
+  if (imported.rows.length === 0)
+    throw new Exit(exitCodes.failure, `${file}: ${tellCount(imported)}; nothing was written`)
+  if (out !== undefined) await writeTable(out, imported.text, options.force)
+  if (format === 'json') print(JSON.stringify(recordOf(imported, out)))
+  else {
+    if (out === undefined) process.stdout.write(imported.text)
+    for (const line of tellLeft(imported)) say(line)
+    say(`${file}: ${tellCount(imported)}${out === undefined ? '' : `; written to ${out}`}`)
+  }
+}
+
+/** @throws Exit 1 */
+async function readTable(file: string): Promise<string> {
+  if (/^https?:/.test(file))
+    throw new Exit(exitCodes.usage, `${file} is not fetched: curl -sSf ${file} | tollgate prices import - --from …`)
+  const text = await (file === '-' ? textOf(process.stdin) : readText(file))
+  if (text.length > bytesMax)
+    throw new Exit(exitCodes.failure, `${file} is larger than 64 MiB, which no table of prices is`)
+  return text
+}
+
+async function readText(file: string): Promise<string> {
+  const { size } = await stat(file)
+  return size > bytesMax ? ' '.repeat(bytesMax + 1) : readFile(file, 'utf8')
+}
+
+/** A gateway may be reading the file: it finds the old table or the new one, never a part of one. @throws Exit 1 for one that somebody wrote */
+async function writeTable(file: string, text: string, force: boolean): Promise<void> {
+  const there = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+  })
+  if (there === undefined) return writeFile(file, text, { flag: 'wx' })
+  const whose = await ownershipOf(there)
+  if (whose !== 'own' && !force)
+    throw new Exit(
+      exitCodes.failure,
+      whose === 'changed'
+        ? `${file} was changed since it was imported: put what was changed into a table before it, then say --force`
+        : `${file} is no file that an import wrote; --force writes over it`,
+    )
+  const path = await realpath(file)
+  const beside = `${path}.${process.pid}.tmp`
+  const { mode } = await stat(path)
+  await writeFile(beside, text, { mode })
+  await rename(beside, path)
+}
+
+function tellCount({ rows, left, unasked }: ImportedPrices): string {
+  return `${countOf(rows.length, 'row')}, ${left.length} left out, ${unasked} not asked for`
+}
+
+/** One line for each reason, the most frequent first. */
+function tellLeft({ left }: ImportedPrices): readonly string[] {
+  const byReason = [...Map.groupBy(left, one => one.why)].toSorted(([, a], [, b]) => b.length - a.length)
+  return byReason.map(([why, all]) => {
+    const names = all.slice(0, namesMax).map(one => writeOut(one.id))
+    const more = all.length > names.length ? ` and ${all.length - names.length} more` : ''
+    return `left out ${all.length}: ${writeOut(why)}: ${names.join(', ')}${more}`
+  })
+}
+
+function recordOf({ text, rows, left, unasked }: ImportedPrices, out: string | undefined) {
+  return { rows: rows.length, left, unasked, written: out ?? null, ...(out === undefined && { text }) }
+}
+
+type DiffFlags = {
+  readonly config: string
+  readonly only: readonly string[]
+  readonly fromTables: boolean
+  readonly format: string
+}
+
+/** What a newer table changes. Exits as `diff` does: 0 for nothing, 1 for something, 2 or 3 for trouble. */
+export async function diffTables(first: string, second: string | undefined, options: DiffFlags): Promise<void> {
+  const [before, after] = second === undefined ? [undefined, first] : [first, second]
+  const { config, only, fromTables } = options
+  const compared = await comparePrices({ before, after, config, only, fromTables }).catch((error: unknown) => {
+    throw new Exit(exitCodes.usage, messageOf(error))
+  })
+  if (!compared.ok) throw new Exit(exitCodes.configInvalid, await showFindings(compared.findings))
+  const { differences, notes, currency } = compared
+  if (options.format === 'json') for (const one of differences) print(JSON.stringify({ ...one, currency }))
+  else if (differences.length > 0) print(formatTable(headings, differences.map(rowOf)))
+  for (const note of notes) say(`note: ${writeOut(note)}`)
+  const told = `${countOf(differences.length, 'difference')} in ${countOf(compared.compared, 'model')}`
+  if (differences.length > 0) throw new Exit(exitCodes.failure, told)
+  say(told)
+}
+
+const headings = ['MODEL', 'UNIT', 'BEFORE', 'AFTER', '%', 'FROM', 'NOW']
+
+function rowOf({ model, unit, before, after, percent, where }: PriceDifference): readonly string[] {
+  const change = percent === null ? '' : `${percent > 0 ? '+' : ''}${percent.toFixed(1)}`
+  return [model, unit, before ?? 'none', after ?? 'none', change, where.before ?? '', where.after ?? ''].map(writeOut)
+}
+
+/** What every model of a configuration costs, and where that stands. */
+export async function listTable({
+  config,
+  format,
+}: {
+  readonly config: string
+  readonly format: string
+}): Promise<void> {
+  const listed = await listPricesInUse(config)
+  if (!listed.ok) throw new Exit(exitCodes.configInvalid, await showFindings(listed.findings))
+  const { prices, currency } = listed
+  if (format === 'json') for (const { asked: _asked, ...one } of prices) print(JSON.stringify({ ...one, currency }))
+  else
+    print(
+      formatTable(
+        ['MODEL', 'UNIT', 'PRICE', 'CURRENCY', 'PER', 'FROM', 'ROW', 'AS OF'],
+        prices.map(one =>
+          [
+            one.model,
+            one.unit,
+            one.price,
+            currency,
+            String(one.per ?? ''),
+            `${one.file}:${one.line}`,
+            one.row ?? '',
+            one.asOf ?? '',
+          ].map(writeOut),
+        ),
+      ),
+    )
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,93 @@
+import type { TableRow } from '../../kit/index.ts'
+import type { Finding } from '../finding.ts'
+import { readYaml } from '../load.ts'
+import { Report } from '../report.ts'
+import { reportSchemaErrors } from '../report-schema-errors.ts'
+import { gatherSecrets } from '../secrets.ts'
+import { Source } from '../source.ts'
+import { type Entry, entryOf, type MapTree, toValue, type Tree } from '../tree.ts'
+import { createValidator } from '../validate.ts'
+import { tableSchema } from './table-schema.ts'
+
+/** A row, and where it stands in which table. */
+export type ReadRow = TableRow & {
+  readonly place: { readonly file: string; readonly line: number }
+  /** Where and when it was found, as the row or else the table says. */
+  readonly source?: string
+  readonly asOf?: string
+}
+
+/** A row with the entry that a model takes over: its prices have their places in the table. */
+export type PlacedRow = ReadRow & { readonly cost: Entry }
+
+/** A file of prices by itself. */
+export type PriceTableFile =
+  | { readonly ok: true; readonly currency: string; readonly rows: readonly ReadRow[] }
+  | { readonly ok: false; readonly findings: readonly Finding[] }
+
+/** Holds a table against its schema; what is wrong is reported. */
+export async function checkTable(table: Tree, source: Source, report: Report): Promise<void> {
+  const validator = await createValidator(tableSchema)
+  reportSchemaErrors(validator.validate(toValue(table)), table, source, report)
+}
+
+/** The rows of a table that was checked. */
+export function rowsOf(table: Tree, source: Source): readonly PlacedRow[] {
+  const models = entryOf(table, 'models')?.value
+  const about = { source: textOf(table, 'source'), asOf: textOf(table, 'as_of') }
+  return models?.kind === 'map' ? models.entries.flatMap(entry => rowOf(entry, source, about)) : []
+}
+
+/** Reads a file of prices that no configuration has to name. Never throws for what stands in it. */
+export async function readPriceTable(file: string, text: string): Promise<PriceTableFile> {
+  const source = new Source(file, text.replace(/^\uFEFF/, ''))
+  const report = new Report(source)
+  const { root, diagnostics } = readYaml(source.text)
+  report.add(...diagnostics)
+  if (root) {
+    report.follow(root)
+    await checkTable(root, source, report)
+  }
+  if (!root || report.failed) return { ok: false, findings: report.findings(gatherSecrets(undefined, source.text, [])) }
+  const rows = rowsOf(root, source).map(({ cost: _cost, ...row }) => row)
+  return { ok: true, currency: textOf(root, 'currency') ?? '', rows }
+}
+
+function rowOf(
+  { key: id, keySpan, value }: Entry,
+  source: Source,
+  about: { readonly source: string | undefined; readonly asOf: string | undefined },
+): readonly PlacedRow[] {
+  const cost = entryOf(value, 'prices') ?? entryOf(value, 'price')
+  if (!cost) return []
+  const {
+    prices = {},
+    price,
+    unmapped,
+    mode,
+    provider,
+    ends,
+  } = toValue(value) as Partial<TableRow> & { price?: string }
+  const from = textOf(value, 'source') ?? about.source
+  const asOf = textOf(value, 'as_of') ?? about.asOf
+  return [
+    {
+      id,
+      prices,
+      ...(price !== undefined && { free: true }),
+      ...(mode !== undefined && { mode }),
+      ...(provider !== undefined && { provider }),
+      ...(unmapped !== undefined && { unmapped }),
+      ...(ends !== undefined && { ends }),
+      ...(from !== undefined && { source: from }),
+      ...(asOf !== undefined && { asOf }),
+      cost,
+      place: source.locate(keySpan.start),
+    },
+  ]
+}
+
+function textOf(tree: Tree | MapTree, key: string): string | undefined {
+  const value = entryOf(tree, key)?.value
+  return value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined
+}

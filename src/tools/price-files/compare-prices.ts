@@ -1,0 +1,118 @@
+import { costsTheSame, formatMoney, type FoundRow, parseMoney, type TableRow, TableRows } from '../../kit/index.ts'
+import type { PriceInUse } from './prices-in-use.ts'
+
+/** One price that a newer table has otherwise; money as decimals, null for none. */
+export type PriceDifference = {
+  readonly model: string
+  /** What it is a price of: `input`, `output`, a tier; `free` for what costs nothing. */
+  readonly unit: string
+  readonly before: string | null
+  readonly after: string | null
+  /** By how much, in percent of what it was; null where one of them is none or 0. */
+  readonly percent: number | null
+  /** `FILE:LINE` of both. */
+  readonly where: { readonly before: string | null; readonly after: string | null }
+}
+
+export type ComparedPrices = {
+  readonly differences: readonly PriceDifference[]
+  /** How many were held against one another. */
+  readonly compared: number
+  /** Why a model was not: one sentence each. */
+  readonly notes: readonly string[]
+}
+
+/** A row of a table with where it stands. */
+type Placed = TableRow & { readonly place: { readonly file: string; readonly line: number } }
+
+/** Prices by unit, and where they stand. */
+type Side = { readonly [unit: string]: { readonly price: string; readonly where: string } }
+
+/** What is different in a newer table, by the names of rows. */
+export function comparePriceTables(before: readonly Placed[], after: readonly Placed[]): ComparedPrices {
+  const [old, now] = [byId(before), byId(after)]
+  const ids = [...new Set([...old.keys(), ...now.keys()])].toSorted()
+  const differences = ids.flatMap(id => differencesOf(id, sideOf(old.get(id)), sideOf(now.get(id))))
+  return { differences, compared: ids.length, notes: [] }
+}
+
+/** What a table says otherwise of the models of a configuration: of the row that a model has its prices from, else of its upstreams' names for it. */
+export function comparePricesInUse(inUse: readonly PriceInUse[], after: readonly Placed[]): ComparedPrices {
+  const rows = new TableRows(after)
+  const notes: string[] = []
+  let compared = 0
+  const differences = [...Map.groupBy(inUse, price => price.model)].flatMap(([model, prices]) => {
+    const [{ row, asked } = { row: null, asked: [] }] = prices
+    const found = row === null ? findRow(asked, rows) : (rows.get(row) ?? 'none')
+    if (found === 'several') {
+      notes.push(`${model}: the rows of its upstreams cost differently, so it is left out`)
+      return []
+    }
+    const before = Object.fromEntries(
+      prices.map(({ unit, price, file, line }) => [unit, { price, where: `${file}:${line}` }] as const),
+    )
+    if (found === 'none' && row === null) {
+      notes.push(`${model}: it has prices of its own, and the table has no row of it`)
+      return []
+    }
+    const now = found === 'none' ? {} : sideOf(found)
+    if (row === null && Object.keys(now).every(unit => !Object.hasOwn(before, unit))) {
+      notes.push(
+        `${model}: its own prices are of ${Object.keys(before).join(', ')}, and those of the table of ${Object.keys(now).join(', ')}`,
+      )
+      return []
+    }
+    compared++
+    return differencesOf(model, before, now)
+  })
+  return { differences, compared, notes }
+}
+
+function findRow(asked: PriceInUse['asked'], rows: TableRows<Placed>): Placed | 'none' | 'several' {
+  const found = asked.map(({ id, upstream }) => rows.find(id, { provider: upstream })).filter(isFound)
+  const [first, ...more] = found.map(one => one.row)
+  if (!first) return 'none'
+  return more.every(row => costsTheSame(row, first)) ? first : 'several'
+}
+
+function isFound(found: FoundRow<Placed>): found is Extract<FoundRow<Placed>, { readonly kind: 'found' }> {
+  return found.kind === 'found'
+}
+
+function byId(rows: readonly Placed[]): ReadonlyMap<string, Placed> {
+  return new Map(rows.map(row => [row.id, row]))
+}
+
+function sideOf(row: Placed | undefined): Side {
+  if (!row) return {}
+  const where = `${row.place.file}:${row.place.line}`
+  if (row.free === true) return { free: { price: '0.00', where } }
+  return Object.fromEntries(
+    Object.entries(row.prices).map(
+      ([unit, price]) => [unit, { price: formatMoney(parseMoney(price) ?? 0), where }] as const,
+    ),
+  )
+}
+
+function differencesOf(model: string, before: Side, after: Side): readonly PriceDifference[] {
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap(unit => {
+    const [was, is] = [before[unit], after[unit]]
+    const [old, now] = [was && parseMoney(was.price), is && parseMoney(is.price)]
+    if (old === now && was !== undefined && is !== undefined) return []
+    return [
+      {
+        model,
+        unit,
+        before: was?.price ?? null,
+        after: is?.price ?? null,
+        percent: old === undefined || now === undefined || old === 0 ? null : percentOf(old, now),
+        where: { before: was?.where ?? null, after: is?.where ?? null },
+      },
+    ]
+  })
+}
+
+/** To one place. */
+function percentOf(before: number, after: number): number {
+  return Number((((after - before) / before) * 100).toFixed(1))
+}

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import type { TableRow } from '../../kit/index.ts'
+import { isName } from '../import/yaml-words.ts'
+import { parseExact, type PriceSource, readSourceTable } from '../prices/index.ts'
+import { namedBy } from './named-by.ts'
+import { writeTable } from './write-table.ts'
+
+/** What whoever imports prices says beside the table. */
+export type PriceImport = {
+  readonly from: PriceSource
+  /** Where it was found, as the file is to say it. */
+  readonly source: string
+  /** The day on which it was found: `2026-11-23`. */
+  readonly asOf: string
+  /** Names of rows, `*` for any part of one; all when there are none. */
+  readonly only?: readonly string[]
+  /** Providers as the table calls them, or what stands before a name's first slash; all when there are none. */
+  readonly providers?: readonly string[]
+}
+
+/** A file of prices, and what became of the table that it was made of. */
+export type ImportedPrices = {
+  /** A file that `price_tables` may name. */
+  readonly text: string
+  readonly rows: readonly TableRow[]
+  /** Rows that were asked for and cannot be charged by, each with the reason, by name. */
+  readonly left: readonly { readonly id: string; readonly why: string }[]
+  /** How many rows nobody asked for. */
+  readonly unasked: number
+}
+
+const examples: { readonly [from in PriceSource]: string } = {
+  litellm: 'model_prices_and_context_window.json',
+  openrouter: 'an answer of /api/v1/models',
+  'new-api': 'its options, or an answer of /api/pricing, with 500000 quota for a USD',
+}
+
+/** Makes a file of prices of somebody else's table. @throws Error for a text that is none */
+export function importPrices(text: string, options: PriceImport): ImportedPrices {
+  const { from, source, asOf, only = [], providers = [] } = options
+  const table = readSourceTable(from, text)
+  if (!table)
+    throw new Error(
+      parseExact(text) ? `this is no table of ${from}: ${examples[from]}` : 'this is no JSON, or was cut short',
+    )
+  const isAsked = askedFor(only, providers)
+  const fit = table.rows.filter(row => isName(row.id))
+  const misnamed = table.rows
+    .filter(row => !isName(row.id))
+    .map(({ id }) => ({ id, why: 'its name cannot stand in a file' }))
+  const rows = fit.filter(row => isAsked(row.id, row.provider)).toSorted(byId)
+  const left = [...table.left, ...misnamed].filter(({ id }) => isAsked(id, undefined)).toSorted(byId)
+  const digest = `sha256:${createHash('sha256').update(text).digest('hex')}`
+  return {
+    text: writeTable({ source, asOf, digest, currency: 'USD', rows }),
+    rows,
+    left,
+    unasked: table.rows.length + table.left.length - rows.length - left.length,
+  }
+}
+
+function askedFor(only: readonly string[], providers: readonly string[]) {
+  const isNamed = namedBy(only)
+  return (id: string, provider: string | undefined): boolean =>
+    isNamed(id) && (providers.length === 0 || providers.some(one => one === provider || id.startsWith(`${one}/`)))
+}
+
+/** By code units: the same everywhere. */
+function byId(a: { readonly id: string }, b: { readonly id: string }): number {
+  return a.id < b.id ? -1 : Number(a.id > b.id)
+}

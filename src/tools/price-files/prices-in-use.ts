@@ -1,0 +1,81 @@
+import { formatMoney, type Model, type Plan, type PricedModel, type PriceList, type TableRow } from '../../kit/index.ts'
+import type { TracedValue } from '../../config/trace-values.ts'
+import { formatPath } from '../../config/tree.ts'
+
+/** One price that a configuration charges by; money as a decimal. */
+export type PriceInUse = {
+  readonly model: string
+  /** What it is a price of: `input`, `output`, a tier; `free` for what costs nothing. */
+  readonly unit: string
+  readonly price: string
+  /** For how many of them: 1,000,000 of tokens. Null for a price that nothing is charged by. */
+  readonly per: number | null
+  readonly file: string
+  readonly line: number
+  /** The row of a table that it stands in, and where and when that was found; null for prices of the model's own. */
+  readonly row: string | null
+  readonly source: string | null
+  readonly asOf: string | null
+  /** The names that upstreams know the model by. */
+  readonly asked: readonly { readonly id: string; readonly upstream: string }[]
+}
+
+type Row = Pick<TableRow, 'id'> & {
+  readonly place: { readonly file: string; readonly line: number }
+  readonly source?: string
+  readonly asOf?: string
+}
+
+/** Every price of a plan, in the order of its models. */
+export function pricesInUse(
+  { models }: Plan,
+  about: {
+    readonly list: PriceList
+    readonly rows: ReadonlyMap<string, Row>
+    readonly values: readonly TracedValue[]
+  },
+): readonly PriceInUse[] {
+  const places = new Map(about.values.map(value => [value.path, value]))
+  const listed = new Map(about.list.models.map(model => [model.name, model]))
+  return [...models.values()].flatMap(model => {
+    const row = about.rows.get(model.name)
+    const shared = {
+      model: model.name,
+      row: row?.id ?? null,
+      source: row?.source ?? null,
+      asOf: row?.asOf ?? null,
+      asked: model.upstreams.map(({ sendAs, upstream }) => ({ id: sendAs, upstream: upstream.name })),
+    }
+    if (model.free) return [{ ...shared, unit: 'free', price: '0.00', per: null, ...freeAt(model, row, places) }]
+    return [...model.prices].map(
+      ([
+        unit,
+        {
+          micros,
+          origin: { file, line },
+        },
+      ]) => ({
+        ...shared,
+        unit,
+        price: formatMoney(micros),
+        per: perOf(unit, listed.get(model.name)),
+        file,
+        line,
+      }),
+    )
+  })
+}
+
+function freeAt({ name, origin }: Model, row: Row | undefined, places: ReadonlyMap<string, TracedValue>) {
+  const value = places.get(formatPath(['models', name, 'price']))
+  const { file, line } = row?.place ?? origin
+  return { file: value?.file ?? file, line: value?.line ?? line }
+}
+
+function perOf(unit: string, model: PricedModel | undefined): number | null {
+  const { units = [], images = null } = model ?? {}
+  const found = units.find(one => one.unit === unit)
+  if (found) return found.per
+  if (images?.tiers.some(tier => tier.tier === unit) === true) return 1
+  return images?.beside?.find(one => one.name === unit)?.unit ?? null
+}

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto'
+import type { TableRow } from '../../kit/index.ts'
+import { writeMap, writeScalar } from '../import/yaml-words.ts'
+
+type Table = {
+  readonly source: string
+  readonly asOf: string
+  /** Of what it was made of. */
+  readonly digest: string
+  readonly currency: string
+  readonly rows: readonly TableRow[]
+}
+
+/** Whose a file is: written here and as it was written, changed by somebody since, or none of ours. */
+export type Ownership = 'own' | 'changed' | 'foreign'
+
+const mark = '# Written by tollgate prices import; what follows has the sha256 '
+const advice = '# It is written over by the next import: prices of your own stand in a table before it.'
+
+/** A file of prices: the same rows give the same bytes. */
+export function writeTable({ source, asOf, digest, currency, rows }: Table): string {
+  const head = [
+    advice,
+    'version: 1',
+    `source: ${writeScalar(source)}`,
+    `as_of: ${asOf}`,
+    `digest: ${JSON.stringify(digest)}`,
+    `currency: ${currency}`,
+    rows.length > 0 ? 'models:' : 'models: {}',
+  ]
+  const body = `${[...head, ...rows.map(writeRow)].join('\n')}\n`
+  return `${mark}${digestOf(body)}\n${body}`
+}
+
+/** Whether a file is one that an import may write over. */
+export function ownershipOf(text: string): Ownership {
+  // What checks texts out may end their lines otherwise.
+  const plain = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
+  const end = plain.indexOf('\n')
+  if (!plain.startsWith(mark) || end === -1) return 'foreign'
+  return plain.slice(mark.length, end).trim() === digestOf(plain.slice(end + 1)) ? 'own' : 'changed'
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+function writeRow({ id, prices, free, mode, provider, ends, unmapped }: TableRow): string {
+  const amounts = Object.entries(prices).map(([label, price]) => [label, JSON.stringify(price)] as const)
+  const fields = writeMap([
+    ['prices', free === true ? undefined : writeMap(amounts)],
+    ['price', free === true ? 'free' : undefined],
+    ['mode', mode === undefined ? undefined : writeScalar(mode)],
+    ['provider', provider === undefined ? undefined : writeScalar(provider)],
+    ['ends', ends],
+    ['unmapped', unmapped === undefined ? undefined : `[${unmapped.map(writeScalar).join(', ')}]`],
+  ])
+  return `  ${writeScalar(id)}: ${fields}`
+}
