@@ -1,5 +1,5 @@
 import { budgetUsed, renewalAt } from './budget.ts'
-import { budgetOfUser, type Level, levelsOf, type LevelSums } from './levels.ts'
+import { budgetOfUser, type Level, type LevelName, levelsOf, type LevelSums } from './levels.ts'
 import type { Plan } from './plan.ts'
 import type { BudgetStanding } from './shapes/budget.ts'
 import type { Key } from './shapes/key.ts'
@@ -29,6 +29,16 @@ export function standBudgets(
     }),
     ...keys.flatMap(key => (key.status === 'revoked' ? [] : standKey(from, key))),
   ]
+}
+
+/** Whose sums `tightestOf` asks for, of some keys: each account once. */
+export function levelsAbove(plan: Books['plan'], keys: readonly Key[]): readonly LevelName[] {
+  const found = new Map<string, LevelName>()
+  for (const key of keys) {
+    const group = plan.groups.get(key.group ?? key.userGroup)
+    for (const { kind, name } of group ? levelsOf({ key, group }) : []) found.set(`${kind} ${name}`, { kind, name })
+  }
+  return [...found.values()]
 }
 
 /** Of the budgets that bound a key, where the one stands that has the least left. */

@@ -5,7 +5,10 @@ import type { Key } from './shapes/key.ts'
 import type { Micros } from './units.ts'
 
 /** Somebody other than the key who bounds what a request may cost. A balance is bounded by what stands in the books. */
-export type Level = Budget & { readonly kind: LevelKind; readonly name: string }
+export type Level = Budget & LevelName
+
+/** Whose account it is. */
+export type LevelName = { readonly kind: LevelKind; readonly name: string }
 
 /** What a level has spent by now in each period, and what is held of it. */
 export type LevelSums = {

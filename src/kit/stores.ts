@@ -7,7 +7,7 @@ import type { Journal } from './journal.ts'
 import type { KeyStore } from './keys.ts'
 import type { StoredAnswer } from './reply.ts'
 import type { LevelKind } from './budget.ts'
-import type { Level, LevelSums } from './levels.ts'
+import type { Level, LevelName, LevelSums } from './levels.ts'
 import type { Micros } from './units.ts'
 import type { Statement } from './statement.ts'
 import type { SessionStore, Trail, UserStore } from './users.ts'
@@ -142,8 +142,8 @@ export type Storage = Omit<Stores, 'counters'> & {
     verify(anchors?: readonly Anchor[]): Awaitable<Audit>
     /** Where every chain of entries ends now. */
     anchor(): Awaitable<Anchor>
-    /** What users, balances and groups have spent by now. */
-    levels(): Awaitable<readonly LevelSums[]>
+    /** What users, balances and groups have spent by now: those that are named, or all. */
+    levels(of?: readonly LevelName[]): Awaitable<readonly LevelSums[]>
     /** What was charged and given back from a moment on and before another, by who pays, held against the entries. */
     statement(span: { readonly from: number; readonly until: number }): Awaitable<Statement>
     /** What has not ended, added up. */

@@ -98,7 +98,7 @@ export function assembleStorage(parts: StorageParts): Storage {
       all: (after, limit) => reader.ask('charges', { after, limit }),
       verify: (anchors = []) => reader.ask('audit', { at: clock.now(), anchors }),
       anchor: () => reader.ask('anchor', { at: clock.now() }),
-      levels: () => reader.ask('sums', { at: clock.now(), zone: parts.zone }),
+      levels: of => reader.ask('sums', { at: clock.now(), zone: parts.zone, of: of ?? null }),
       statement: ({ from, until }) => reader.ask('statement', { from, until }),
       open: () => reader.ask('open', null),
       resolve: (id, how, by, reason, amount = 0) =>

@@ -15,6 +15,7 @@ import type {
   LogFilter,
   LogMatch,
   LogRow,
+  LevelName,
   LevelSums,
   LogStep,
   OpenCharges,
@@ -81,7 +82,10 @@ export type Readings = {
   anchor: { given: { readonly at: number }; gives: Anchor }
   statement: { given: { readonly from: number; readonly until: number }; gives: Statement }
   open: { given: null; gives: readonly OpenCharges[] }
-  sums: { given: { readonly at: number; readonly zone: string }; gives: readonly LevelSums[] }
+  sums: {
+    given: { readonly at: number; readonly zone: string; readonly of: readonly LevelName[] | null }
+    gives: readonly LevelSums[]
+  }
   topUps: { given: { readonly name: string }; gives: readonly TopUp[] }
 }
 

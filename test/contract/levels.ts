@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { ChargeFacts, HoldRequest, Key, Level, Storage } from '../../src/kit/index.ts'
-import { isBounded, levelsOf, standBudgets, tightestOf } from '../../src/kit/index.ts'
+import { isBounded, levelsAbove, levelsOf, standBudgets, tightestOf } from '../../src/kit/index.ts'
 import { clockAt, type Harness, holdOf, line, newKey, openHarness, type StorageHarness } from './storage.ts'
 
 const day = 24 * 3_600_000
@@ -209,6 +209,16 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
       (await books.levels()).find(one => one.kind === 'balance' && one.name === name),
       { held: 270, spent: { total: 0, day: 0, month: 0 } },
     )
+    t.same(
+      await books.levels([
+        { kind: 'balance', name },
+        { kind: 'balance', name },
+        { kind: 'group', name: 'of nobody' },
+      ]),
+      (await books.levels()).filter(one => one.kind === 'balance' && one.name === name),
+      'those that are named, each once',
+    )
+    t.same(await books.levels([]), [])
     await sound(t)
   })
 
@@ -398,6 +408,16 @@ export function levelsOfCallers(t: Test, someKey: (changes: Partial<Key>) => Key
   t.match(standBudgets({ ...books, users: [], keys: [others] }), [
     { level: 'group', name: 'default', user: null, spent: 30, held: 5, left: 15, renews: Date.UTC(2027, 5, 1) },
   ])
+  t.same(
+    levelsAbove(books.plan, [others, someKey({ user: 'ben', budget: 0 }), someKey({ user: 'eve', userBalance: 3 })]),
+    [
+      { kind: 'user', name: 'ben' },
+      { kind: 'group', name: 'default' },
+      { kind: 'user', name: 'eve' },
+      { kind: 'balance', name: 'eve' },
+    ],
+    'each account once',
+  )
   t.match(tightestOf(books, others), { level: 'user', name: 'ben', amount: 5, spent: 4, left: 1 })
   t.match(tightestOf(books, someKey({ user: 'ben', budget: 0 })), { level: 'key', left: 0 })
 }

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import type { LogFilter } from '../../src/kit/index.ts'
+import { readSums } from '../../src/storage/accounts/read-sums.ts'
 import { listLogs } from '../../src/storage/journal/list.ts'
 import { sumOpen } from '../../src/storage/ledger/sum-open.ts'
 import { findKeyByHash } from '../../src/storage/keys/find.ts'
@@ -8,6 +9,7 @@ import { listKeys } from '../../src/storage/keys/list.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { findBooked } from '../../src/storage/segments/find.ts'
 import { SegmentWalk } from '../../src/storage/segments/walk.ts'
+import type { Rows } from '../../src/storage/query.ts'
 import { openKysely } from '../../src/storage/sqlite/kysely.ts'
 import type { Tables } from '../../src/storage/tables.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -102,6 +104,24 @@ t.test('a page of keys walks them in order, however many there are', async t => 
     await listKeys(lists, { limit: 20, ...filter })
     t.notMatch(planOf(asked), /TEMP B-TREE/, caseName({ filter }))
   }
+})
+
+t.test('where keys stand is read from the accounts above them, however many there are', async t => {
+  const insert = prepare(`INSERT INTO account (kind, name, part) VALUES (?, ?, ?)`)
+  for (let i = 0; i < 1_000; i++)
+    for (const kind of ['user', 'balance', 'group']) insert.run(kind, `n${i}`, `p${i % 3}`)
+  const of = (['user', 'balance', 'user', 'group'] as const).map((kind, i) => ({ kind, name: `n${i}` }))
+  const steps = readSums({ at: 1, zone: 'UTC', of })
+  let given = 0
+  let next = steps.next()
+  while (next.done !== true) {
+    t.equal(planOf(next.value.sql), 'SEARCH account USING PRIMARY KEY (kind=? AND name=?)', next.value.sql)
+    const rows = prepare(next.value.sql).all(...next.value.params)
+    given += rows.length
+    next = steps.next(rows as Rows)
+  }
+  t.equal(given, of.length)
+  t.equal(next.value.length, of.length)
 })
 
 t.test('what is open is found by an index, however much has ended', async t => {

@@ -42,7 +42,10 @@ export const budgetRoutes = [
       const owner = ownerOf(ask)
       const user = owner === undefined || owner === name ? await parts.storage.users.find(name) : undefined
       if (!user) throw fail('not_found')
-      const [sums, topUps] = await Promise.all([parts.storage.books.levels(), parts.storage.users.topUps(name)])
+      const [sums, topUps] = await Promise.all([
+        parts.storage.books.levels([{ kind: 'balance', name }]),
+        parts.storage.users.topUps(name),
+      ])
       const now = parts.clock.now()
       const [balance] = standBudgets({
         plan: { groups: new Map(), timeZone: parts.plan().timeZone },

@@ -2,6 +2,7 @@ import {
   type Admits,
   type Key,
   type KeySettings,
+  levelsAbove,
   parseAddressRange,
   type Plan,
   type Refused,
@@ -62,8 +63,8 @@ async function show(ask: Ask, key: Key) {
 }
 
 async function showAll({ parts }: Ask, keys: readonly Key[]) {
-  const sums = await parts.storage.books.levels()
   const [plan, now] = [parts.plan(), parts.clock.now()]
+  const sums = await parts.storage.books.levels(levelsAbove(plan, keys))
   return keys.map(key => {
     const tightest = tightestOf({ plan, sums, now }, key)
     return keyView.show({ key, plan, now, zone: plan.timeZone, tightest })

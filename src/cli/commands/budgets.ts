@@ -34,7 +34,10 @@ export async function showBalance(name: string, options: Options): Promise<void>
   await withStorage(options.config, async (storage, plan) => {
     const user = await storage.users.find(name)
     if (!user) throw unknownUser(name)
-    const [sums, topUps] = await Promise.all([storage.books.levels(), storage.users.topUps(name)])
+    const [sums, topUps] = await Promise.all([
+      storage.books.levels([{ kind: 'balance', name }]),
+      storage.users.topUps(name),
+    ])
     const alone = { groups: new Map(), timeZone: plan.timeZone }
     const own = { ...user, budget: null }
     const [balance] = standBudgets({ plan: alone, users: [own], keys: [], sums, now: Date.now() })

@@ -1,29 +1,34 @@
 import type { LevelKind } from '../../kit/budget.ts'
-import type { LevelSums } from '../../kit/levels.ts'
+import type { LevelName, LevelSums } from '../../kit/levels.ts'
+import { askIn } from '../ask-in.ts'
 import { bounds } from '../keys/spend.ts'
 import { ask, type QueryProgram, type Row } from '../query.ts'
 import { text, whole } from '../rows.ts'
 
-/** What users, balances and groups have spent by now, and what is held of them: all rows of each together. */
+const sums = (which: string): string => `SELECT kind, name, sum(spent) AS spent, sum(held) AS held,
+    sum(CASE WHEN day_start BETWEEN ? AND ? THEN day_spent ELSE 0 END) AS day,
+    sum(CASE WHEN month_start BETWEEN ? AND ? THEN month_spent ELSE 0 END) AS month
+  FROM account ${which} GROUP BY kind, name ORDER BY kind, name`
+
+/** What users, balances and groups have spent by now, and what is held of them: all rows of each together. Of those named, or of all. */
 export function* readSums({
   at,
   zone,
+  of,
 }: {
   readonly at: number
   readonly zone: string
+  readonly of: readonly LevelName[] | null
 }): QueryProgram<readonly LevelSums[]> {
-  const [day, dayAhead, month, monthAhead] = bounds({ zone }, at)
-  const rows = yield ask(
-    `SELECT kind, name, sum(spent) AS spent, sum(held) AS held,
-       sum(CASE WHEN day_start BETWEEN ? AND ? THEN day_spent ELSE 0 END) AS day,
-       sum(CASE WHEN month_start BETWEEN ? AND ? THEN month_spent ELSE 0 END) AS month
-     FROM account GROUP BY kind, name ORDER BY kind, name`,
-    day,
-    dayAhead,
-    month,
-    monthAhead,
-  )
-  return rows.map(toSums)
+  const spells = bounds({ zone }, at)
+  if (of === null) return (yield ask(sums(''), ...spells)).map(toSums)
+  const found: LevelSums[] = []
+  for (const [kind, some] of Map.groupBy(of, one => one.kind)) {
+    const names = [...new Set(some.map(({ name }) => name))]
+    const rows = yield* askIn(sums('WHERE kind = ? AND name IN (…)'), names, [...spells, kind])
+    found.push(...rows.map(toSums))
+  }
+  return found
 }
 
 function toSums(row: Row): LevelSums {
