@@ -249,7 +249,115 @@ t.test('several deployments of one name cost what the dearest does', async t => 
   })
   const { plan } = await translate({ model_list: [line(1e-6), line(3e-6), line(0)] })
   t.equal(plan.models.get('m')?.prices.get('input')?.micros, 3_000_000)
-  t.equal(plan.models.get('m')?.upstreams.length, 3)
+  t.equal(plan.models.get('m')?.upstreams[0]?.upstream.keys?.length, 3)
+})
+
+t.test('deployments that differ by their key alone are one upstream with several keys', async t => {
+  const line = (name: string, key: string | undefined, more: object = {}) => ({
+    model_name: name,
+    litellm_params: {
+      model: `openai/${name}`,
+      ...(key !== undefined && { api_key: key }),
+      max_tokens: 1,
+      ...cost,
+      ...more,
+    },
+  })
+  const cost = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 }
+  const translated = async (...lines: readonly object[]) => {
+    const { plan, notes, text } = await translate({ model_list: lines })
+    const ways = (name: string) =>
+      plan.models.get(name)?.upstreams.map(({ upstream, weight, priority }) => ({
+        upstream: upstream.name,
+        weight,
+        priority,
+        keys: upstream.keys?.map(key => [key.name, key.weight, key.concurrency]),
+        sent: (upstream.keys ?? [{ upstream }]).map(
+          key => key.upstream.credential.map(one => one.kind === 'header' && one.value)[0],
+        ),
+      }))
+    return { ways, notes, text, upstreams: [...plan.upstreams.keys()] }
+  }
+  const env = ['os.environ/KEY_ONE', 'os.environ/KEY_TWO'] as const
+  const two = await translated(
+    line('a', env[0]),
+    line('a', env[1]),
+    line('b', env[0]),
+    line('b', env[1]),
+    line('c', env[0]),
+  )
+  t.same(
+    two.upstreams,
+    ['openai', 'openai-2'],
+    'models with the same keys share an upstream; one with one of them has its own',
+  )
+  t.match(two.ways('a'), [
+    {
+      upstream: 'openai',
+      weight: 1,
+      keys: [
+        ['key-one', 1],
+        ['key-two', 1],
+      ],
+    },
+  ])
+  t.same(two.ways('a'), two.ways('b'))
+  t.match(two.ways('c'), [{ upstream: 'openai-2', keys: undefined }])
+  t.ok(two.notes.includes('the upstream openai has 2 keys, of equal shares'))
+  const literal = await translated(line('a', 'made-up-1'), line('a', 'made-up-2'), line('a', 'made-up-1'))
+  t.match(literal.ways('a'), [
+    {
+      keys: [
+        ['openai', 2],
+        ['openai-2', 1],
+      ],
+      sent: ['Bearer made-up-1', 'Bearer made-up-2'],
+    },
+  ])
+  t.ok(literal.notes.includes('the upstream openai has 2 keys, of the shares 2 : 1'))
+  t.notMatch(literal.text, /made-up-\d/)
+  const weights = async (one: object, other: object) =>
+    (await translated(line('a', env[0], one), line('a', env[1], other)))
+      .ways('a')
+      ?.map(way => way.keys?.map(key => key[1]))
+  t.same(await weights({ rpm: 100 }, { rpm: 250 }), [[2, 5]], 'shares by rpm')
+  t.same(await weights({ rpm: 100, weight: 3 }, { rpm: 250 }), [[3, 1]], 'a weight comes before it')
+  t.same(await weights({ weight: 0.5 }, { weight: 0.25 }), [[2, 1]])
+  t.same(await weights({ weight: 1e8 }, { weight: 1e-9 }), [[1000, 1]], 'the least is some')
+  t.same(
+    await weights({ order: 1 }, { order: 2 }),
+    [undefined, undefined],
+    'one is asked before the other: two upstreams',
+  )
+  t.same(await weights({ timeout: 1 }, { timeout: 2 }), [undefined, undefined], 'they differ by more')
+  t.same(await weights({ max_parallel_requests: 4 }, { max_parallel_requests: 6 }), [[1, 1]])
+  const bounded = await translated(
+    line('a', env[0], { max_parallel_requests: 4 }),
+    line('a', env[1], { max_parallel_requests: 6 }),
+  )
+  t.match(bounded.ways('a'), [
+    {
+      keys: [
+        ['key-one', 1, 4],
+        ['key-two', 1, 6],
+      ],
+    },
+  ])
+  const beside = await translated(
+    line('a', env[0]),
+    line('a', env[1], { weight: 2 }),
+    line('a', undefined, { api_base: 'https://other.example.com/v1', weight: 6, api_key: 'none' }),
+  )
+  t.match(beside.ways('a'), [
+    {
+      weight: 3,
+      keys: [
+        ['key-one', 1],
+        ['key-two', 2],
+      ],
+    },
+    { weight: 6, keys: undefined },
+  ])
 })
 
 t.test('words of a foreign file are words here, whatever they say', async t => {

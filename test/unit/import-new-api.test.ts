@@ -70,6 +70,53 @@ t.test('channels become upstreams, and models their routes by priority and weigh
   t.notMatch(imported.notes.join('\n'), /made-up-/)
 })
 
+t.test('several keys of a channel are one upstream with several keys', async t => {
+  const tables = madeNewApi(upstream.url).map(table => {
+    const at = (name: string): number => table.columns.findIndex(([column]) => column === name)
+    if (table.name !== 'channels') return table
+    const rows = table.rows.map(row =>
+      row.with(
+        at('key'),
+        row[0] === 1
+          ? 'made-up-1\nmade-up-2\n\nmade-up-1'
+          : row[0] === 2
+            ? '["made-up-3", "made-up-4"]'
+            : (row[at('key')] ?? null),
+      ),
+    )
+    return { ...table, rows }
+  })
+  const file = join(folder, 'pools.db')
+  writeSqlite(file, tables)
+  const { text, notes, secrets } = await importBook(file, 'new-api', { secretsAt: './pooled' })
+  await mkdir(join(folder, 'pooled'))
+  for (const { name, value } of secrets) await writeFile(join(folder, 'pooled', name), value)
+  const loaded = await loadConfig({ file: join(folder, 'pools.yaml'), text }, {})
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings))
+  const keys = (name: string) =>
+    loaded.plan.upstreams
+      .get(name)
+      ?.keys?.map(key => [
+        key.name,
+        key.weight,
+        ...key.upstream.credential.map(one => one.kind === 'header' && one.value),
+      ])
+  t.same(keys('channel-1'), [
+    ['key-1', 1, 'Bearer made-up-1'],
+    ['key-2', 1, 'Bearer made-up-2'],
+  ])
+  t.same(
+    loaded.plan.models.get('gpt-4o')?.upstreams.map(one => [one.upstream.name, one.weight]),
+    [
+      ['channel-1', 1],
+      ['channel-2-key-1', 1],
+    ],
+  )
+  t.ok(notes.includes('the upstream channel-1 has 2 keys, of equal shares'))
+  t.ok(notes.some(note => note.endsWith('1 of its keys stand there twice, and are taken once')))
+  t.notMatch([text, ...notes].join(), /made-up-\d/)
+})
+
 t.test('what is off there is off here, with the reason', async t => {
   const told = (part: string) =>
     t.ok(

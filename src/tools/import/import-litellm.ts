@@ -2,6 +2,7 @@ import { fieldsOf, listOf } from './fields.ts'
 import { type Deployment, type LeftOut, type LitellmOptions, readLine } from './litellm-deployments.ts'
 import { readBudgets } from './litellm-budgets.ts'
 import { readPlaceDefaults } from './litellm-places.ts'
+import { routesOf } from './key-pool.ts'
 import { SecretBook, type SecretFile } from './secret-book.ts'
 import { Tracked } from './tracked.ts'
 import { UpstreamBook } from './upstream-book.ts'
@@ -56,11 +57,12 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
       `environment_variables: what upstreams need of ${set.join(', ')} was taken; set the rest where the gateway runs`,
     )
   for (const entry of list) addCredential(entry, file)
-  const around = { options, variables, secrets, upstreams, defaults: readPlaceDefaults(router, settings), note }
+  const around = { options, variables, secrets, defaults: readPlaceDefaults(router, settings), note }
   const read = list.flatMap((entry, i) => readLine(entry, i, around))
   const left = read.filter((one): one is LeftOut => 'why' in one)
   const { models, off } = gather(
-    read.filter((one): one is Deployment => 'route' in one),
+    read.filter((one): one is Deployment => 'way' in one),
+    upstreams,
     note,
   )
   for (const { name, target, why } of left) note(`${name}: ${why}; the deployment ${target} is left out`)
@@ -70,9 +72,9 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
   for (const text of tellLeft(file, list)) note(text)
   const all = [...asked.values()]
   const active = new Set(all.filter(isActive).map(model => model.name))
-  const lines = new Set(
-    read.flatMap(one => ('route' in one && active.has(one.name) && !off.has(one) ? [one.line] : [])),
-  )
+  const used = new Set(all.filter(isActive).flatMap(model => model.routes.map(route => route.upstream)))
+  for (const text of upstreams.poolNotes(name => used.has(name))) note(text)
+  const lines = new Set(read.flatMap(one => ('way' in one && active.has(one.name) && !off.has(one) ? [one.line] : [])))
   const draft = {
     origin: 'Imported from a LiteLLM config.yaml.',
     notes: [...notes],
@@ -101,7 +103,7 @@ function whyOff(
 ): Off {
   const out = left.find(one => one.line === line)
   if (out) return { name: out.name, why: out.why }
-  const made = read.find((one): one is Deployment => 'route' in one && one.line === line)
+  const made = read.find((one): one is Deployment => 'way' in one && one.line === line)
   if (!made) return { name: String(line), why: 'it has become nothing' }
   return { name: made.name, why: off.get(made) ?? (made.cost.kind === 'unknown' ? made.cost.why : 'its model is off') }
 }
@@ -116,7 +118,7 @@ function addCredential(entry: Tracked, file: Tracked): void {
 }
 
 /** Deployments of one name are one model: limits add up, and nobody is sold below what the dearest costs. */
-function gather(deployments: readonly Deployment[], note: (text: string) => void) {
+function gather(deployments: readonly Deployment[], upstreams: UpstreamBook, note: (text: string) => void) {
   const models = new Map<string, DraftModel>()
   const off = new Map<Deployment, string>()
   for (const [name, all] of Map.groupBy(deployments, one => one.name)) {
@@ -145,7 +147,10 @@ function gather(deployments: readonly Deployment[], note: (text: string) => void
       name,
       family,
       cost,
-      routes: used.map(one => one.route),
+      routes: routesOf(
+        used.map(one => one.way),
+        upstreams,
+      ),
       rpm: limits.includes(undefined) ? undefined : limits.reduce<number>((sum, rpm) => sum + (rpm ?? 0), 0),
       ends: used
         .map(one => one.ends)

@@ -7,8 +7,8 @@ import { type Vendor, vendors } from './litellm-vendors.ts'
 import { costOfRow, type PriceTable } from './price-table.ts'
 import type { SecretBook } from './secret-book.ts'
 import type { Tracked } from './tracked.ts'
-import type { UpstreamBook } from './upstream-book.ts'
-import { type Cost, type DraftRoute, whyNoName } from './write-config.ts'
+import type { Way } from './key-pool.ts'
+import { type Cost, whyNoName } from './write-config.ts'
 
 /** What whoever imports has to say beside the file. */
 export type LitellmOptions = {
@@ -31,7 +31,7 @@ export type Deployment = {
   readonly target: string
   readonly family: string
   readonly cost: Cost
-  readonly route: DraftRoute
+  readonly way: Way
   readonly rpm: number | undefined
   readonly ends: string | undefined
   readonly fallbacks: readonly unknown[]
@@ -44,7 +44,6 @@ export type Around = {
   readonly options: LitellmOptions
   readonly variables: Fields
   readonly secrets: SecretBook
-  readonly upstreams: UpstreamBook
   readonly defaults: PlaceDefaults
   readonly note: (text: string) => void
 }
@@ -70,7 +69,7 @@ export function readLine(entry: Tracked, line: number, around: Around): readonly
     const rows = rowsOf(name, rest, prefix, around)
     if (typeof rows === 'string') return out(rows)
     const found = rows.map(([own, part]) => readOne(entry, line, { name: own, prefix, rest: part, vendor }, around))
-    const made = found.filter(one => 'route' in one && one.cost.kind !== 'unknown')
+    const made = found.filter(one => 'way' in one && one.cost.kind !== 'unknown')
     const left = found.length - made.length
     if (left > 0)
       around.note(
@@ -79,7 +78,7 @@ export function readLine(entry: Tracked, line: number, around: Around): readonly
     return made.length > 0 ? made : out(`none of its ${found.length} models in the table has a price and a family here`)
   }
   const one = readOne(entry, line, { name, prefix, rest, vendor }, around)
-  if (!('route' in one)) entry.told()
+  if (!('way' in one)) entry.told()
   return [one]
 }
 
@@ -108,7 +107,6 @@ function readOne(entry: Tracked, line: number, named: Named, around: Around): De
   if ('why' in found) return out(found.why)
   const { isLocal } = found
   const cost = costFor(entry, { family, isLocal, isNamedFree: isNamedFree(named), row, unpriced }, around)
-  const upstream = around.upstreams.nameOf(found.place, found.reference, prefix.replaceAll('_', '-'))
   if (params.takeAs('tpm', value => value) !== undefined)
     note(`${name}: tpm of a deployment is not translated; tokens are limited by group and key`)
   const style = styleNote(family)
@@ -120,11 +118,14 @@ function readOne(entry: Tracked, line: number, named: Named, around: Around): De
     target,
     family,
     cost,
-    route: {
-      upstream,
+    way: {
+      place: found.place,
+      reference: found.reference,
+      base: prefix.replaceAll('_', '-'),
       sendAs: rest,
       weight: params.takeAs('weight', weightFrom)?.text,
       priority: params.takeAs('order', wholeFrom) ?? 1,
+      rpm,
     },
     rpm,
     ends: row?.ends,

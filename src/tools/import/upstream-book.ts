@@ -8,24 +8,59 @@ export type Place = {
   readonly rest: readonly (readonly [key: string, value: string | undefined])[]
 }
 
-/** The upstreams that routes run on: one for each place and key, each known by a name that stays the same. */
+/** One of several keys of an upstream. */
+export type PooledKey = {
+  /** What it is called; by default after the variable or file that it stands in. */
+  readonly name?: string
+  readonly reference: string
+  /** Its share among them. */
+  readonly weight: number
+  readonly concurrency?: string | undefined
+}
+
+/** The upstreams that routes run on: one for each place and key, or keys, each known by a name that stays the same. */
 export class UpstreamBook {
   readonly #names = new Map<string, string>()
   readonly #remarks = new Map<string, string>()
+  readonly #pools = new Map<string, readonly number[]>()
 
   /** @param reference what stands for the key; undefined where the place asks for none */
   nameOf(place: Place, reference: string | undefined, base: string, remark?: string): string {
     const { url, credential, rest } = place
     const secret = credential && reference !== undefined ? writeCredential(credential, reference) : undefined
-    const text = writeMap([['url', url], ['credential', secret], ...rest])
-    const known = this.#names.get(text)
-    if (known !== undefined) return known
-    const taken = new Set(this.#names.values())
-    let name = base
-    for (let i = 2; taken.has(name); i++) name = `${base}-${i}`
-    this.#names.set(text, name)
-    if (remark !== undefined) this.#remarks.set(name, remark)
+    return this.#nameFor(writeMap([['url', url], ['credential', secret], ...rest]), base, remark)
+  }
+
+  /** The same of an upstream with several keys. */
+  poolOf(place: Place, keys: readonly PooledKey[], base: string, remark?: string): string {
+    const { url, credential, rest } = place
+    const names = new Set<string>()
+    const written = keys.map(({ name, reference, weight, concurrency }) => {
+      const own = freeName(name ?? nameOfReference(reference), names)
+      names.add(own)
+      const fields = [
+        ['value', JSON.stringify(reference)],
+        ['weight', weight === 1 ? undefined : String(weight)],
+        ['concurrency', concurrency],
+      ] as const
+      return [own, writeMap(fields)] as const
+    })
+    const secret = credential && writeCredential(credential, '{key}')
+    const text = writeMap([['url', url], ['credential', secret], ['keys', writeMap(written)], ...rest])
+    const name = this.#nameFor(text, base, remark)
+    this.#pools.set(
+      name,
+      keys.map(key => key.weight),
+    )
     return name
+  }
+
+  /** Each upstream with several keys, in a sentence. */
+  poolNotes(isUsed: (name: string) => boolean): readonly string[] {
+    return [...this.#pools].flatMap(([name, weights]) => {
+      const shares = new Set(weights).size === 1 ? 'equal shares' : `the shares ${weights.join(' : ')}`
+      return isUsed(name) ? [`the upstream ${name} has ${weights.length} keys, of ${shares}`] : []
+    })
   }
 
   /** Each as a line of YAML; those that nothing uses are comments. */
@@ -36,4 +71,26 @@ export class UpstreamBook {
       return remark === undefined ? [line] : [`  # ${remark}`, line]
     })
   }
+
+  #nameFor(text: string, base: string, remark: string | undefined): string {
+    const known = this.#names.get(text)
+    if (known !== undefined) return known
+    const name = freeName(base, new Set(this.#names.values()))
+    this.#names.set(text, name)
+    if (remark !== undefined) this.#remarks.set(name, remark)
+    return name
+  }
+}
+
+function freeName(base: string, taken: ReadonlySet<string>): string {
+  let name = base
+  for (let i = 2; taken.has(name); i++) name = `${base}-${i}`
+  return name
+}
+
+/** `${OPENAI_KEY_A:-}` → `openai-key-a`, `${file:./secrets/openai-2}` → `openai-2`. */
+function nameOfReference(reference: string): string {
+  const inside = reference.slice(2, -1).replace(/:-$/, '')
+  const last = inside.slice(inside.lastIndexOf('/') + 1)
+  return last.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
 }

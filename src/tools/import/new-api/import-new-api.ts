@@ -53,6 +53,8 @@ export function importNewApi(book: ForeignBook, kind: Kind, given: NewApiOptions
     note,
   })
   tellGroups(channels, draft.models, note)
+  const used = new Set(draft.models.filter(isActive).flatMap(model => model.routes.map(route => route.upstream)))
+  for (const text of draft.upstreams.poolNotes(name => used.has(name))) note(text)
   for (const one of [channelRows, abilities, users, tokens]) tellColumns(one, note)
   if (options.left.length > 0) note(`settings that nothing was made of: ${options.left.join(', ')}`)
   tellRest(book, table('redemptions'), note)
@@ -188,22 +190,17 @@ function routesOf(
   return ways.flatMap(way => {
     const { channel } = way
     const inTier = ways.filter(other => other.channel.priority === channel.priority)
-    const upstreams = upstreamsOf(way, family, around)
-    const isEven = inTier.every(other => other.channel.weight === channel.weight && other.channel.keys.length === 1)
+    const upstream = upstreamOf(way, family, around)
+    const isEven = inTier.every(other => other.channel.weight === channel.weight)
     // Each is counted with ten more there, so that a weight of 0 is some.
-    const weight = String(+((channel.weight + 10) / upstreams.length).toFixed(4))
+    const weight = isEven ? undefined : String(channel.weight + 10)
     const priority = tiers.indexOf(channel.priority) + 1
-    return upstreams.map(upstream => ({
-      upstream,
-      sendAs: way.sendAs,
-      weight: isEven || inTier.length * upstreams.length === 1 ? undefined : weight,
-      priority,
-    }))
+    return upstream === undefined ? [] : [{ upstream, sendAs: way.sendAs, weight, priority }]
   })
 }
 
-/** The upstreams of a channel: one for each key that is at work. */
-function upstreamsOf(
+/** The upstream of a channel, with all of its keys that are at work; undefined where it has none. */
+function upstreamOf(
   { channel, vendor }: Way,
   family: string,
   {
@@ -211,9 +208,9 @@ function upstreamsOf(
     secrets,
     note,
   }: { readonly upstreams: UpstreamBook; readonly secrets: SecretBook; readonly note: (text: string) => void },
-): readonly string[] {
+): string | undefined {
   const address = addressOf(channel, vendor)
-  if (!address) return []
+  if (!address) return undefined
   const place: Place = {
     url: address.url,
     credential: credentialOf(vendor.style, vendor.path === '/openai'),
@@ -227,19 +224,21 @@ function upstreamsOf(
       ['calls', vendor.bare === undefined ? undefined : bareCalls(family)],
     ],
   }
-  return channel.keys.flatMap(({ value, off }, i) => {
-    const name = channel.keys.length === 1 ? `channel-${channel.id}` : `channel-${channel.id}-key-${i + 1}`
-    if (off !== undefined) {
-      note(`${labelOf(channel)}: its key ${i + 1} is left out: ${off}`)
-      return []
-    }
-    const kept = secrets.keep(value, name)
-    if ('why' in kept) {
-      note(`${labelOf(channel)}: its key ${i + 1} is left out: ${kept.why}`)
-      return []
-    }
-    return [upstreams.nameOf(place, kept.reference, name, writeComment(labelOf(channel)))]
+  const keys = channel.keys.flatMap(({ value, off }, i) => {
+    const file = channel.keys.length === 1 ? `channel-${channel.id}` : `channel-${channel.id}-key-${i + 1}`
+    const kept = off === undefined ? secrets.keep(value, file) : { why: off }
+    if ('why' in kept) note(`${labelOf(channel)}: its key ${i + 1} is left out: ${kept.why}`)
+    return 'why' in kept ? [] : [{ name: `key-${i + 1}`, file, reference: kept.reference, weight: 1 }]
   })
+  const different = [...Map.groupBy(keys, key => key.reference).values()].flatMap(([first]) => first ?? [])
+  if (different.length < keys.length)
+    note(`${labelOf(channel)}: ${keys.length - different.length} of its keys stand there twice, and are taken once`)
+  const [only, ...more] = different
+  const remark = writeComment(labelOf(channel))
+  if (!only) return undefined
+  return more.length === 0
+    ? upstreams.nameOf(place, only.reference, only.file, remark)
+    : upstreams.poolOf(place, different, `channel-${channel.id}`, remark)
 }
 
 function addressOf(

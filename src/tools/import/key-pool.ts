@@ -1,0 +1,75 @@
+import type { DraftRoute } from './write-config.ts'
+import type { Place, PooledKey, UpstreamBook } from './upstream-book.ts'
+
+/** One way to a model, before its upstream has a name. */
+export type Way = {
+  readonly place: Place
+  /** What stands for its key; undefined where it has none. */
+  readonly reference: string | undefined
+  /** What its upstream is called, where that name is free. */
+  readonly base: string
+  readonly sendAs: string
+  readonly weight: string | undefined
+  readonly priority: number
+  readonly rpm: number | undefined
+}
+
+/**
+ * The routes of a model: ways that differ by their key alone are one upstream with several keys. Of keys that say no weight the
+ * shares are those of their rpm, where all of them say it.
+ */
+export function routesOf(ways: readonly Way[], upstreams: UpstreamBook): readonly DraftRoute[] {
+  const alike = Map.groupBy(ways, ({ place, sendAs, priority }) =>
+    JSON.stringify([withoutConcurrency(place), sendAs, priority]),
+  )
+  return [...alike.values()].flatMap(all => {
+    const keys = keysOf(all)
+    const [first] = all as [Way, ...Way[]]
+    const { sendAs, priority } = first
+    if (!keys)
+      return all.map(({ place, reference, base, weight }) => {
+        return { upstream: upstreams.nameOf(place, reference, base), sendAs, weight, priority }
+      })
+    const upstream = upstreams.poolOf(withoutConcurrency(first.place), keys, first.base)
+    // Among others of the model it counts as much as all of them did.
+    const sum = all.reduce((whole, { weight = '1' }) => whole + Number(weight), 0)
+    const isAlone = ways.every(way => way.priority !== priority || all.includes(way))
+    return [{ upstream, sendAs, weight: isAlone || sum === 1 ? undefined : String(+sum.toFixed(4)), priority }]
+  })
+}
+
+/** Undefined where they are not several keys. */
+function keysOf(ways: readonly Way[]): readonly PooledKey[] | undefined {
+  const byReference = Map.groupBy(ways, way => way.reference)
+  if (byReference.size < 2 || byReference.has(undefined)) return undefined
+  const isByRpm = ways.every(way => way.weight === undefined && way.rpm !== undefined)
+  const shares = [...byReference].map(([reference = '', all]) => ({
+    reference,
+    share: all.reduce((sum, { weight = '1', rpm = 1 }) => sum + (isByRpm ? rpm : Number(weight)), 0),
+    concurrency: restOf(all[0]?.place, 'concurrency'),
+  }))
+  const weights = wholeWeights(shares.map(one => one.share))
+  return shares.map(({ reference, concurrency }, i) => ({ reference, weight: weights[i] ?? 1, concurrency }))
+}
+
+/** Shares as the smallest whole numbers that say the same; a thousandth of the largest is the least. */
+function wholeWeights(shares: readonly number[]): readonly number[] {
+  const whole = shares.map(share => Math.round(share * 1_000))
+  const least = Math.max(1, Math.round(Math.max(...whole) / 1_000))
+  const some = whole.map(one => Math.max(one, least))
+  const divisor = some.reduce(greatestDivisor)
+  return some.map(one => one / divisor)
+}
+
+function greatestDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestDivisor(b, a % b)
+}
+
+/** What bounds each deployment there bounds each key here. */
+function withoutConcurrency(place: Place): Place {
+  return { ...place, rest: place.rest.filter(([key]) => key !== 'concurrency') }
+}
+
+function restOf(place: Place | undefined, key: string): string | undefined {
+  return place?.rest.find(([name]) => name === key)?.[1]
+}
