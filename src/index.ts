@@ -37,6 +37,7 @@ import type {
   PriceImport,
   PriceQuestion,
 } from './tools/price-files/index.ts'
+import type { Copied } from './storage/index.ts'
 import type { Workers } from './gateway/workers.ts'
 
 // The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy.
@@ -77,6 +78,7 @@ export { offerSetup } from './tools/setup.ts'
 export type { Checked } from './tools/doctor/checked.ts'
 export type { ProcessStatus, Status } from './gateway/status.ts'
 export { readVersion } from './gateway/version.ts'
+export type { Copied } from './storage/index.ts'
 export { ByteBudget, ByteClaim, Holdback, JsonWalk, RecordReader } from './wire/index.ts'
 export type { JsonVisitor, RecordVisitor } from './wire/index.ts'
 
@@ -433,4 +435,19 @@ export async function restoreStorage(options: {
   readonly onProgress?: (text: string) => void
 }): Promise<{ readonly aside: string | undefined; readonly audit: Audit }> {
   return (await import('./storage/index.ts')).restoreStorage(options)
+}
+
+/**
+ * Copies everything from one storage into another that is empty (`sqlite:FILE`, `postgres://…`), and proves the copy before it
+ * is kept: rows and digests of each table, the ledger, its sums. `isSnapshot` copies beside a running gateway, as of one moment.
+ * @throws StorageError `copy_in_use`, `copy_taken`, `copy_older`, `copy_outdated`, `copy_unsound`, `copy_unfinished`
+ */
+export async function copyStorage(options: {
+  readonly from: string
+  readonly to: string
+  readonly isSnapshot?: boolean
+  /** Is told from time to time how far it has come. */
+  readonly onProgress?: (text: string) => void
+}): Promise<Copied> {
+  return (await import('./storage/index.ts')).copyStorage(options)
 }

@@ -602,6 +602,18 @@ function addRunningCommands(program: Command): void {
     .description('put a copy in the place of the database; what was there is kept aside')
     .addOption(configOption())
     .action(async (file, options) => (await import('./commands/backup.ts')).restore(file, options))
+  program
+    .command('storage')
+    .description('where keys, charges and the log are kept')
+    .command('copy')
+    .description('copy everything into an empty storage, SQLite or PostgreSQL, and prove the copy before it is kept')
+    .option('--from <url>', 'what to copy: sqlite:FILE or postgres://…; else what the configuration names')
+    .option('--to <url>', 'where to, in the same words (needed)')
+    .hook('preAction', needs('to'))
+    .option('--snapshot', 'beside a running gateway, as it is at one moment: what is charged later is not in it', false)
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/storage.ts')).copy(options))
 }
 
 /** What a key may be given when it is made, and later. */

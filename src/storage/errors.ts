@@ -10,6 +10,15 @@ const table = {
     'the storage is no file of SQLite. A database of PostgreSQL is copied by its own tools: pg_dump --format=custom, pg_restore; for points in time, archive its write-ahead log',
   file_exists: '{path} is there already; name a file that is not',
   backup_unsound: '{path} cannot be restored: {reason}',
+  copy_in_use:
+    'a gateway works on {path}: stop it first, or ask for a copy of one moment (--snapshot), which misses what is charged from then on',
+  copy_taken: '{path} is not empty ({reason}): name one that is',
+  copy_older:
+    '{path} has the schema of an older version: bring it up to date first, by any command on it such as `tollgate keys list`',
+  copy_unfinished:
+    'a copy into {path} is under way, or was broken off and left nothing: wait for it, or run `tollgate storage copy` again',
+  copy_outdated: '{path} was written to while it was copied, and nothing was kept of the copy: copy it again',
+  copy_unsound: 'nothing was kept of the copy: {reason}',
   user_exists: 'there is a user named {name} already',
   last_admin: '{name} is the last administrator who can sign in: make another one first',
   user_unknown: 'there is no user named {name}; create it first',

@@ -1,10 +1,12 @@
 import { systemClock } from '../kit/clock.ts'
 import type { Audit, Storage } from '../kit/index.ts'
+import type { Copied, CopySource, CopyTarget, TableLayout } from './copy/ends.ts'
 import { StorageError } from './errors.ts'
 import type { Claim, StorageOptions, StorageState } from './options.ts'
 import type { StartThread } from './sqlite/thread.ts'
 
 export { StorageError, type StorageErrorCode } from './errors.ts'
+export type { Copied } from './copy/ends.ts'
 export type { Claim, StorageOptions, StorageState } from './options.ts'
 export type { StartThread } from './sqlite/thread.ts'
 
@@ -79,6 +81,58 @@ export async function restoreStorage(options: {
 }): Promise<{ readonly aside: string | undefined; readonly audit: Audit }> {
   const path = filePath(options.url)
   return (await import('./sqlite/backup.ts')).restoreSqlite(path, options.from, systemClock, options.onProgress)
+}
+
+/**
+ * Copies everything from one storage into another that is empty, and proves the copy before it is kept. While it is made no
+ * gateway may work on what is copied, unless `isSnapshot`: then it is as it was at one moment, and misses what came later.
+ * @throws StorageError `storage_url`, `storage_unavailable`, and all that begin with `copy_`
+ */
+export async function copyStorage(options: {
+  readonly from: string
+  readonly to: string
+  readonly isSnapshot?: boolean
+  /** Is told from time to time how far it has come. */
+  readonly onProgress?: (text: string) => void
+}): Promise<Copied> {
+  const { from, to, isSnapshot = false, onProgress = () => undefined } = options
+  const [{ copyBooks }, { readLayout }] = await Promise.all([
+    import('./copy/copy-books.ts'),
+    import('./sqlite/read-layout.ts'),
+  ])
+  const tables = readLayout()
+  const source = await openSource(from, isSnapshot)
+  try {
+    const target = await openTarget(to, tables)
+    try {
+      return await copyBooks(source, target, { tables, clock: systemClock, isSnapshot, onProgress })
+    } catch (error) {
+      if (error instanceof StorageError) throw error
+      throw new StorageError('copy_unsound', { reason: error instanceof Error ? error.message : String(error) })
+    } finally {
+      await target.close()
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+async function openSource(url: string, isSnapshot: boolean): Promise<CopySource> {
+  if (isPostgres(url))
+    return (await import('./postgres/copy-source.ts')).openSource(url, { isSnapshot, now: systemClock.now() })
+  return (await import('./sqlite/copy-source.ts')).openSource(copiedPath(url), { isSnapshot })
+}
+
+async function openTarget(url: string, tables: readonly TableLayout[]): Promise<CopyTarget> {
+  if (isPostgres(url)) return (await import('./postgres/copy-target.ts')).openTarget(url, tables)
+  return (await import('./sqlite/copy-target.ts')).openTarget(copiedPath(url), tables)
+}
+
+/** @throws StorageError `storage_url`: what goes when it is closed is nothing to copy */
+function copiedPath(url: string): string {
+  const path = sqlitePath(url)
+  if (path === ':memory:') throw new StorageError('storage_url', { url: 'sqlite::memory:, for a copy,' })
+  return path
 }
 
 /** @throws StorageError `storage_not_a_file`, `storage_url` */

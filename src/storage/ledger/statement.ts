@@ -132,7 +132,7 @@ const rowTotals = (table: string): string => `SELECT kind, count(*) AS count, co
   FROM ${table} WHERE created_at >= ? AND created_at < ? AND kind IN ('settle', 'refund') GROUP BY kind`
 
 /** What the entries of a time come to, in rows and in segments, of whatever charges they are. */
-function* sumEntries({ from, until }: Span): QueryProgram<StatementTotals> {
+export function* sumEntries({ from, until }: Span): QueryProgram<StatementTotals> {
   const totals: Writable<StatementTotals> = { ...none }
   for (const table of ['entry', 'reversal'])
     for (const row of yield ask(rowTotals(table), from, until)) {

@@ -42,7 +42,7 @@ export function describePlace(url: string): string {
 /** Work on one connection. Statements that give no rows are sent without waiting for them; `settle` waits for all. */
 export class Session {
   readonly #client: PoolClient
-  readonly #sent: Promise<QueryResult>[] = []
+  #sent: Promise<QueryResult>[] = []
 
   constructor(client: PoolClient) {
     this.#client = client
@@ -71,7 +71,11 @@ export class Session {
   async #ask({ sql, params }: Query): Promise<Rows> {
     const { name, text, givesRows } = prepare(sql)
     const answer = this.#keep(this.#client.query({ name, text, values: params.map(toText) }))
-    return givesRows ? ((await answer).rows as Rows) : []
+    if (!givesRows) return []
+    const { rows } = await answer
+    // All that was read of a ledger would be kept until it is over.
+    this.#sent = this.#sent.filter(sent => sent !== answer)
+    return rows as Rows
   }
 
   #keep(answer: Promise<QueryResult>): Promise<QueryResult> {

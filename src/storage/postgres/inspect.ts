@@ -1,7 +1,9 @@
 import type { Clock } from '../../kit/index.ts'
+import { copyMark } from '../copy/mark.ts'
+import { StorageError } from '../errors.ts'
 import { migrations } from '../migrations/list.ts'
 import type { StorageState } from '../options.ts'
-import { createPool } from './connect.ts'
+import { createPool, describePlace } from './connect.ts'
 
 /** Looks at a database without changing it. @throws Error when it does not answer */
 export async function inspectPostgres(url: string, clock: Pick<Clock, 'now'>): Promise<StorageState> {
@@ -15,9 +17,11 @@ export async function inspectPostgres(url: string, clock: Pick<Clock, 'now'>): P
     const [row] = asked.rows
     const made = row?.made === true
     const versions = made ? await pool.query('SELECT version FROM tollgate_schema') : undefined
+    const found = Number(versions?.rows[0]?.version ?? 0)
+    if (found === copyMark) throw new StorageError('copy_unfinished', { path: describePlace(url) })
     return {
       exists: made,
-      schema: { found: Number(versions?.rows[0]?.version ?? 0), known: migrations.length },
+      schema: { found, known: migrations.length },
       unwritable:
         row?.readonly === 'on' ? 'it takes no writes: a server in recovery, or a user who may only read' : undefined,
       // It read its clock between the two looks at ours.

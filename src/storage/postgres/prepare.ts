@@ -24,7 +24,8 @@ export async function prepareDatabase(pool: pg.Pool, url: string, clock: Clock):
   }
 }
 
-function startError(error: unknown, url: string): Error {
+/** What kept us from a database, with where it is. */
+export function startError(error: unknown, url: string): Error {
   const reason = error instanceof StorageError ? undefined : storageFailure(error)
   if (reason === undefined) return toStorageError(error)
   return new StorageError('storage_unavailable', { reason: `${describePlace(url)}: ${reason}` })

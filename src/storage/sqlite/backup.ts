@@ -4,15 +4,15 @@ import { dirname } from 'node:path'
 import type { Audit, Clock } from '../../kit/index.ts'
 import { StorageError } from '../errors.ts'
 import { audit } from '../ledger/audit.ts'
-import type { QueryProgram } from '../query.ts'
 import { Connection } from './connect.ts'
 import { storageFailure } from './failure.ts'
 import { migrate } from './migrate.ts'
 import { takePlace } from './place.ts'
+import { runInTurns } from './run-in-turns.ts'
+import { sync } from './sync.ts'
 import { startThread } from './thread.ts'
 
 const tellMs = 200
-const stepsTogether = 8
 
 /** Files of a database beside its own: the log of its commits, and the index of that. */
 const besides = ['', '-wal', '-shm']
@@ -114,16 +114,6 @@ async function prove(part: string, from: string, at: number): Promise<Audit> {
   }
 }
 
-/** On a database that nobody else has: what else this process does, such as telling how far it is, has its turns between. */
-async function runInTurns<T>(connection: Connection, steps: QueryProgram<T>): Promise<T> {
-  let next = steps.next()
-  for (let turns = 1; next.done !== true; turns++) {
-    next = steps.next(connection.all(next.value))
-    if (turns % stepsTogether === 0) await new Promise(resolve => setImmediate(resolve))
-  }
-  return next.value
-}
-
 /** A copy is one statement, which would keep this process from anything else. */
 function copyInThread(from: string, to: string): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -135,16 +125,6 @@ function copyInThread(from: string, to: string): Promise<void> {
 
 function megabytes(bytes: number): string {
   return `${Math.ceil(bytes / 1_000_000).toLocaleString('en')} MB`
-}
-
-/** Hands a file, or the names in a folder, to the disk. */
-async function sync(path: string): Promise<void> {
-  const handle = await open(path, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
 }
 
 function stamp(at: number): string {

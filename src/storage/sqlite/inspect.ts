@@ -1,5 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { copyMark } from '../copy/mark.ts'
+import { StorageError } from '../errors.ts'
 import type { StorageState } from '../options.ts'
 import { migrations } from '../migrations/list.ts'
 import { Connection } from './connect.ts'
@@ -14,6 +16,7 @@ export function inspectSqlite(path: string): StorageState {
   try {
     const [row] = connection.all({ sql: 'PRAGMA user_version', params: [] })
     const found = Number(row?.['user_version'] ?? 0)
+    if (found === copyMark) throw new StorageError('copy_unfinished', { path })
     return { exists: true, schema: { found, known }, unwritable: refusalOf(path) ?? refusalOf(folder), skewMs: 0 }
   } finally {
     connection.close()

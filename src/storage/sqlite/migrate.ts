@@ -1,5 +1,6 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { copyMark } from '../copy/mark.ts'
 import { StorageError } from '../errors.ts'
 import type { Connection } from './connect.ts'
 import { storageFailure } from './failure.ts'
@@ -57,10 +58,11 @@ function versionOf(path: string): number {
   }
 }
 
-/** @throws StorageError `storage_newer` */
+/** @throws StorageError `storage_newer`, `copy_unfinished` */
 export function isCurrent(connection: Connection, path: string): boolean {
   const found = readVersion(connection)
   const known = migrations.length
+  if (found === copyMark) throw new StorageError('copy_unfinished', { path })
   if (found > known) throw new StorageError('storage_newer', { path, found, known })
   return found === known
 }

@@ -1,0 +1,90 @@
+import { createHash, hash } from 'node:crypto'
+import { ask, type Query, type QueryProgram, type Row, type Value } from '../query.ts'
+import type { CellKind, Cells, TableLayout } from './ends.ts'
+
+/** Bytes of one statement, about: a page of the log may have a megabyte, a key has two hundred bytes. */
+const bytesTogether = 4_194_304
+const rowsMost = 2_000
+
+/** Goes through a table in the order of its key, and takes the digest of what it has seen. */
+export class TableWalk {
+  rows = 0
+  /** Texts that were changed as they were read. */
+  changed = 0
+  readonly #table: TableLayout
+  readonly #holdsNul: boolean
+  readonly #keyAt: readonly number[]
+  readonly #digest = createHash('sha256')
+  #after: Cells | undefined
+  #size = 16
+  #isOver = false
+
+  constructor(table: TableLayout, holdsNul: boolean) {
+    this.#table = table
+    this.#holdsNul = holdsNul
+    this.#keyAt = table.key.map(name => table.columns.findIndex(column => column.name === name))
+  }
+
+  /** Some more rows; none when there are no more. */
+  *next(): QueryProgram<readonly Cells[]> {
+    if (this.#isOver) return []
+    const found = yield this.#query()
+    const rows = found.map(row => this.#cellsOf(row))
+    const last = rows.at(-1)
+    this.#isOver = !last || rows.length < this.#size
+    if (last) this.#after = this.#keyAt.map(at => last[at] ?? null)
+    let bytes = 0
+    for (const cells of rows) {
+      bytes += cells.reduce<number>((sum, cell) => sum + sizeOf(cell), 0)
+      this.#digest.update(`${JSON.stringify(cells.map(toDigest))}\n`)
+    }
+    this.rows += rows.length
+    const each = Math.max(bytes / Math.max(rows.length, 1), 1)
+    this.#size = Math.min(Math.max(Math.floor(bytesTogether / each), 1), rowsMost, this.#size * 4)
+    return rows
+  }
+
+  /** Of all rows that were seen. */
+  digest(): string {
+    return this.#digest.digest('hex')
+  }
+
+  #query(): Query {
+    const { name, columns, key } = this.#table
+    const names = columns.map(column => quote(column.name)).join(', ')
+    const order = key.map(quote).join(', ')
+    const after = this.#after ?? []
+    const behind = after.length > 0 ? `WHERE (${order}) > (${after.map(() => '?').join(', ')})` : ''
+    return ask(`SELECT ${names} FROM ${quote(name)} ${behind} ORDER BY ${order} LIMIT ?`, ...after, this.#size)
+  }
+
+  #cellsOf(row: Row): Cells {
+    return this.#table.columns.map(({ name, kind }) => {
+      const cell = toCell(row[name], kind)
+      if (this.#holdsNul || typeof cell !== 'string' || !cell.includes('\0')) return cell
+      this.changed++
+      return cell.replaceAll('\0', '\uFFFD')
+    })
+  }
+}
+
+/** Numbers of 64 bits come as text from PostgreSQL. */
+function toCell(value: Value | undefined, kind: CellKind): Value {
+  if (value === null || value === undefined || kind !== 'whole') return value ?? null
+  const whole = Number(value)
+  if (!Number.isSafeInteger(whole)) throw new Error(`${String(value)} is no whole number that can be copied`)
+  return whole
+}
+
+function toDigest(cell: Value): string | number | null | readonly string[] {
+  return cell instanceof Uint8Array ? [hash('sha256', cell)] : cell
+}
+
+function sizeOf(cell: Value): number {
+  return typeof cell === 'string' || cell instanceof Uint8Array ? cell.length : 8
+}
+
+/** A name as both databases take it. */
+export function quote(name: string): string {
+  return `"${name}"`
+}

@@ -1,0 +1,14 @@
+import type { QueryProgram } from '../query.ts'
+import type { Connection } from './connect.ts'
+
+const stepsTogether = 8
+
+/** On a database that nobody else has: what else this process does, such as telling how far it is, has its turns between. */
+export async function runInTurns<T>(connection: Connection, steps: QueryProgram<T>): Promise<T> {
+  let next = steps.next()
+  for (let turns = 1; next.done !== true; turns++) {
+    next = steps.next(connection.all(next.value))
+    if (turns % stepsTogether === 0) await new Promise(resolve => setImmediate(resolve))
+  }
+  return next.value
+}

@@ -1,0 +1,12 @@
+import { copyStorage } from '../../src/storage/index.ts'
+
+// A copy that dies half-way: `node copy-child.ts FROM TO STEPS`. It kills itself after so many steps have been told.
+const [from = '', to = '', steps = ''] = process.argv.slice(2)
+let told = 0
+await copyStorage({
+  from,
+  to,
+  onProgress() {
+    if (++told >= Number(steps)) process.kill(process.pid, 'SIGKILL')
+  },
+})

@@ -1,0 +1,378 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { createKey, type Storage, systemClock } from '../../src/index.ts'
+import { copyStorage, openStorage } from '../../src/storage/index.ts'
+import { clockAt, facts, holdOf, line, logRow, newKey, silentLog } from '../contract/storage.ts'
+import { caseName } from '../harness/case-name.ts'
+import { runCli } from '../harness/cli.ts'
+import { makeBooks } from '../harness/random-books.ts'
+import { startPostgres } from '../harness/postgres.ts'
+
+const seed = Number(process.env['SEED'] ?? 11)
+const dying = fileURLToPath(new URL('../harness/copy-child.ts', import.meta.url))
+const postgres = await startPostgres(['fsync=off'])
+t.teardown(() => postgres.close())
+
+type Source = { readonly url: string; readonly path: string; readonly keyId: string }
+
+/** A database with rows in all tables that a gateway fills, which no gateway works on any more. */
+async function fill(t: Test, count = 150): Promise<Source> {
+  const path = join(t.testdir(), 'tollgate.db')
+  const url = `sqlite:${path}`
+  const clock = clockAt(Date.UTC(2026, 9, 30, 20))
+  const storage = await openStorage({ url, clock, log: silentLog, role: 'gateway', logPageRows: 40 })
+  await makeBooks(storage, clock, { seed, count, stepMs: 14 * 60_000 })
+  const { users, sessions, keys, ledger, trail, journal } = storage
+  await users.topUp('ada', 90_071_992_547, 'a transfer', 'boss')
+  await users.setPassword('ada', 'scrypt$…')
+  const times = { createdAt: clock.now(), seenAt: clock.now(), expiresAt: clock.now() + 9_000_000 }
+  await sessions.create({ hash: 'of-a-token', user: 'ada', agent: 'a\0 browser', remote: '192.0.2.7', ...times })
+  await users.offerSetup('of-an-offer', clock.now() + 9_000_000)
+  const { key } = await createKey(storage, { name: 'ключ 🗝', user: 'ada', budget: 9_000_000 })
+  const request = { ...holdOf(key, 100_000), idempotency: { key: 'again', fingerprint: 'f' } }
+  await ledger.hold(request)
+  await ledger.line(request.facts.id, line(0))
+  await ledger.settle({
+    id: request.facts.id,
+    delivery: 'confirmed',
+    reason: null,
+    answer: { status: 200, headers: { a: 'b' }, body: Buffer.from([0, 255, 1, 254]) },
+  })
+  await ledger.hold(holdOf(key, 70_000))
+  await keys.rotate(key.id, { hash: 'another', hint: 'sk-…', overlapMs: 1_000 }, 'ada')
+  await trail.note({ actor: 'ada', action: 'session.login', subject: 'ada', before: null, after: null, reason: null })
+  for (let i = 0; i < 100; i++)
+    journal.append(logRow({ time: clock.now(), keyId: key.id, clientRequestId: `a\0b ${i}` }))
+  await storage.flush()
+  await storage.close()
+  const db = new DatabaseSync(path)
+  db.exec(`INSERT INTO event (at, kind, data) VALUES (1, 'key.created', '{}'), (2, 'key.created', '{}');
+    DELETE FROM event WHERE id = (SELECT max(id) FROM event);
+    INSERT INTO usage_sum VALUES (1, 1, 'ada', 'k', 'm', 'USD', 1, 2, 3, 4);
+    INSERT INTO spent_sum VALUES (1, 'ada', 'USD', 2);
+    INSERT INTO cost_chain VALUES ('gateway', 0);
+    INSERT INTO webhook VALUES ('a', 'evt_', 'gone', 1);
+    INSERT INTO vendor_key VALUES ('alpha', 'one', '', 'h', 'cooling', 'rate', '429', 5, 6, 1, 5);
+    INSERT INTO job (id, key_id, operation, model, upstream, n, told, state, owner, epoch, created_at, deadline_at, body)
+      VALUES ('req_job', '${key.id}', 'image.generate', 'm', 'alpha', 1, '{}', 'done', 'gone', 1, 1, 2, x'00ff00')`)
+  db.close()
+  return { url, path, keyId: key.id }
+}
+
+async function readRows(url: string, sql: string): Promise<readonly { readonly [column: string]: unknown }[]> {
+  if (url.startsWith('sqlite:')) {
+    const db = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true })
+    try {
+      return db.prepare(sql).all()
+    } finally {
+      db.close()
+    }
+  }
+  const client = await postgres.connect(url)
+  try {
+    return (await client.query(sql)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+async function isRefused(t: Test, url: string, sql: string): Promise<void> {
+  if (url.startsWith('sqlite:')) {
+    const db = new DatabaseSync(url.slice('sqlite:'.length))
+    t.throws(() => db.exec(sql), caseName({ url, sql }))
+    db.close()
+    return
+  }
+  const client = await postgres.connect(url)
+  await t.rejects(client.query(sql), caseName({ url, sql }))
+  await client.end()
+}
+
+const open = (url: string): Promise<Storage> =>
+  openStorage({ url, clock: systemClock, log: silentLog, role: 'gateway' })
+
+/** A gateway goes on with a copy: charges, log, events, keys; and the books hold. */
+async function workOn(t: Test, url: string, keyId: string): Promise<void> {
+  const [before] = await readRows(url, 'SELECT max(id) AS id FROM event')
+  const storage = await open(url)
+  try {
+    const key = await storage.keys.find(keyId)
+    t.match(key, { name: 'ключ 🗝', budget: 9_000_000, held: 0 }, caseName({ url, what: 'what was reserved is ended' }))
+    if (!key) return
+    const request = holdOf(key, 50_000)
+    await storage.ledger.hold(request)
+    await storage.ledger.line(request.facts.id, line(0))
+    await storage.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+    storage.ledger.post(facts(key), [line(0, { tier: 'input', width: null, height: null, quantity: 3 })], 'confirmed')
+    storage.journal.append(logRow({ keyId }))
+    await storage.keys.create(newKey({ name: 'new' }), 'ada')
+    await storage.flush()
+    const audit = await storage.books.verify()
+    t.strictSame(audit.problems, [], caseName({ url }))
+    const [after] = await readRows(url, 'SELECT max(id) AS id FROM event')
+    t.ok(Number(after?.['id']) > Number(before?.['id']) + 1, caseName({ url, what: 'a number is given once' }))
+  } finally {
+    await storage.close()
+  }
+  await isRefused(t, url, `UPDATE entry SET amount = 1`)
+  await isRefused(t, url, `DELETE FROM trail`)
+}
+
+t.test(`everything is copied between SQLite and PostgreSQL and back (seed ${seed})`, async t => {
+  const source = await fill(t)
+  const folder = t.testdirName
+  const first = await postgres.createDatabase()
+  const second = await postgres.createDatabase()
+  const ways = [
+    [source.url, first],
+    [first, second],
+    [second, `sqlite:${folder}/back.db`],
+    [`sqlite:${folder}/back.db`, `sqlite:${folder}/again.db`],
+  ] as const
+  const told: string[] = []
+  let tables: readonly { readonly table: string; readonly rows: number; readonly digest: string }[] | undefined
+  for (const [from, to] of ways) {
+    const copied = await copyStorage({ from, to, onProgress: text => told.push(text) })
+    t.strictSame(copied.audit.problems, [], caseName({ from, to }))
+    t.ok(copied.audit.charges > 100 && copied.audit.left > 0, caseName({ from, to }))
+    t.ok(copied.sums.charged > 0 && copied.sums.refunded > 0, caseName({ from, to }))
+    t.equal(copied.sums.toppedUp, 90_071_992_547, caseName({ from, to }))
+    t.strictSame(copied.tables, tables ?? copied.tables, caseName({ from, to }))
+    tables = copied.tables
+  }
+  const empty = tables?.filter(({ rows }) => rows === 0).map(({ table }) => table)
+  t.strictSame(
+    empty?.toSorted(),
+    [
+      'cost_part',
+      'cost_sum',
+      'event_chain',
+      'event_slice',
+      'invitation',
+      'log',
+      'sign_in_link',
+      'sign_in_trip',
+      'usage_chain',
+      'vendor_key_spending',
+      'webhook_retry',
+    ],
+    'all other tables had rows to copy',
+  )
+  t.ok(told.some(text => /^[\d,]+ of [\d,]+ rows copied \(segment\)$/.test(text)))
+  t.ok(told.includes('verifying the ledger of the copy'))
+  t.strictSame(
+    readdirSync(folder).filter(name => name.includes('copying')),
+    [],
+    'nothing is left beside',
+  )
+  for (const url of [first, `sqlite:${folder}/back.db`]) await workOn(t, url, source.keyId)
+})
+
+t.test('a storage that is not empty takes no copy, and stays as it was', async t => {
+  const source = await fill(t, 10)
+  const used = await postgres.createDatabase()
+  await (await open(used)).close()
+  await t.rejects(copyStorage({ from: source.url, to: used }), { code: 'copy_taken' })
+  await (await open(used)).close()
+
+  const others = await postgres.createDatabase()
+  const client = await postgres.connect(others)
+  await client.query('CREATE TABLE of_another_program (a int)')
+  await client.end()
+  await t.rejects(copyStorage({ from: source.url, to: others }), {
+    code: 'copy_taken',
+    message: /of_another_program/,
+  })
+  await t.rejects(copyStorage({ from: source.url, to: source.url }), { code: /copy_taken|storage_in_use/ })
+  await t.rejects(copyStorage({ from: used, to: source.url }), { code: 'copy_taken' })
+  await t.rejects(copyStorage({ from: source.url, to: 'sqlite::memory:' }), { code: 'storage_url' })
+  await t.rejects(copyStorage({ from: `sqlite:${t.testdirName}/none.db`, to: others }), {
+    message: /none\.db is not there/,
+  })
+  t.notOk(existsSync(`${t.testdirName}/none.db`))
+})
+
+t.test('while a gateway works on it only a snapshot is copied, as of one moment', async t => {
+  const source = await fill(t, 10)
+  const shared = await postgres.createDatabase()
+  await copyStorage({ from: source.url, to: shared })
+  for (const [i, url] of [source.url, shared].entries()) {
+    const gateway = await open(url)
+    try {
+      const to = await postgres.createDatabase()
+      await t.rejects(copyStorage({ from: url, to }), { code: 'copy_in_use', message: /--snapshot/ }, caseName({ url }))
+      let isLate = false
+      const copied = await copyStorage({
+        from: url,
+        to,
+        isSnapshot: true,
+        onProgress() {
+          if (isLate) return
+          isLate = true
+          void gateway.users.create({ name: `late-${i}`, group: 'default', role: 'user', passwordHash: null })
+        },
+      })
+      t.strictSame(copied.audit.problems, [], caseName({ url }))
+      await gateway.flush()
+      const late = `SELECT name FROM "user" WHERE name = 'late-${i}'`
+      t.equal((await readRows(url, late)).length, 1, caseName({ url }))
+      t.equal((await readRows(to, late)).length, 0, caseName({ url }))
+    } finally {
+      await gateway.close()
+    }
+  }
+})
+
+/** Somebody revokes a key, before this returns. */
+function changeAtOnce(url: string): void {
+  const sql = `UPDATE key SET status = 'revoked' WHERE id = (SELECT min(id) FROM key)`
+  if (url.startsWith('sqlite:')) {
+    const db = new DatabaseSync(url.slice('sqlite:'.length))
+    db.exec(sql)
+    db.close()
+    return
+  }
+  const script = `const { Client } = await import('pg'); const c = new Client({ connectionString: process.argv[1] })
+    await c.connect(); await c.query(process.argv[2]); await c.end()`
+  const { status } = spawnSync(process.execPath, ['--input-type=module', '-e', script, url, sql])
+  if (status !== 0) throw new Error('the change was not made')
+}
+
+t.test('what is written to the source while it is copied is not lost silently: the copy is not kept', async t => {
+  const source = await fill(t, 10)
+  const shared = await postgres.createDatabase()
+  await copyStorage({ from: source.url, to: shared })
+  for (const url of [source.url, shared]) {
+    const to = await postgres.createDatabase()
+    let isChanged = false
+    await t.rejects(
+      copyStorage({
+        from: url,
+        to,
+        onProgress() {
+          if (!isChanged) changeAtOnce(url)
+          isChanged = true
+        },
+      }),
+      { code: 'copy_outdated' },
+      caseName({ url }),
+    )
+    t.strictSame(
+      await readRows(to, `SELECT relname FROM pg_class WHERE relname LIKE 'tollgate%'`),
+      [],
+      caseName({ url }),
+    )
+    t.ok((await copyStorage({ from: url, to })).rows > 0, caseName({ url }))
+  }
+})
+
+t.test('a copy that was killed is never taken for a whole one, and is made anew', async t => {
+  const source = await fill(t, 60)
+  const die = async (to: string, steps: number): Promise<void> => {
+    const child = spawn(process.execPath, [dying, source.url, to, String(steps)], { stdio: 'ignore' })
+    const [, signal] = await once(child, 'exit')
+    t.equal(signal, 'SIGKILL', caseName({ to, steps }))
+  }
+  const shared = await postgres.createDatabase()
+  const file = `${t.testdirName}/copy.db`
+  // Early, in the midst of rows, and while they are compared.
+  for (const steps of [1, 14, 45]) {
+    await die(shared, steps)
+    await t.rejects(open(shared), { code: 'copy_unfinished' }, caseName({ steps }))
+    const served = await runCli({ folder: t.testdirName, storage: shared }, 'serve')
+    t.equal(served.code, 1, caseName({ steps }))
+    t.match(served.stderr, /a copy into .* is under way, or was broken off/, caseName({ steps }))
+    await die(`sqlite:${file}`, steps)
+    t.notOk(existsSync(file), caseName({ steps }))
+    await t.rejects(open(`sqlite:${file}.copying`), { code: 'copy_unfinished' }, caseName({ steps }))
+  }
+  for (const to of [shared, `sqlite:${file}`]) {
+    const copied = await copyStorage({ from: source.url, to })
+    t.strictSame(copied.audit.problems, [], caseName({ to }))
+    await workOn(t, to, source.keyId)
+  }
+})
+
+t.test('while one copy is made into a database no other is, and no gateway starts on it', async t => {
+  const source = await fill(t, 10)
+  const to = await postgres.createDatabase()
+  const refused: Promise<unknown>[] = []
+  await copyStorage({
+    from: source.url,
+    to,
+    isSnapshot: true,
+    onProgress() {
+      if (refused.length > 0) return
+      refused.push(
+        t.rejects(copyStorage({ from: source.url, to, isSnapshot: true }), { code: 'copy_unfinished' }),
+        t.rejects(open(to), { code: 'copy_unfinished' }),
+      )
+    },
+  })
+  await Promise.all(refused)
+  await (await open(to)).close()
+})
+
+t.test('books that do not hold are not copied, and leave nothing', async t => {
+  const source = await fill(t, 20)
+  const db = new DatabaseSync(source.path)
+  db.exec('DROP TRIGGER entry_same; UPDATE entry SET amount = amount + 1 WHERE position = 3')
+  db.close()
+  const shared = await postgres.createDatabase()
+  const file = `${t.testdirName}/copy.db`
+  for (const to of [shared, `sqlite:${file}`])
+    await t.rejects(
+      copyStorage({ from: source.url, to }),
+      { code: 'copy_unsound', message: /ledger of the copy does not hold/ },
+      caseName({ to }),
+    )
+  t.strictSame(
+    readdirSync(t.testdirName).filter(name => name.startsWith('copy.db') && !name.endsWith('.lock')),
+    [],
+  )
+  await (await open(shared)).close()
+})
+
+t.test('an older schema is not copied as it is', async t => {
+  const source = await fill(t, 3)
+  const db = new DatabaseSync(source.path)
+  db.exec('PRAGMA user_version = 16')
+  db.close()
+  await t.rejects(copyStorage({ from: source.url, to: await postgres.createDatabase() }), { code: 'copy_older' })
+})
+
+t.test('the command copies what the configuration names, and says how it was proved', async t => {
+  const source = await fill(t, 20)
+  const to = await postgres.createDatabase()
+  const folder = t.testdirName
+  const ran = await runCli({ folder, storage: source.url }, 'storage', 'copy', '--to', to)
+  t.equal(ran.code, 0, ran.stderr)
+  t.match(ran.stderr, /is a copy of .*: \d+ rows of \d+ tables, each with the same digest on both sides/)
+  t.match(ran.stderr, /Its ledger holds: \d+ charges, \d+ entries, 0 problems\. Charged .*: the same on both sides/)
+  t.match(ran.stderr, /character 0/)
+  t.notMatch(ran.stderr, /a-password/)
+  const verified = await runCli({ folder, storage: to }, 'ledger', 'verify')
+  t.equal(verified.code, 0, verified.stderr)
+
+  const back = await runCli(
+    { folder },
+    'storage',
+    'copy',
+    '--from',
+    to,
+    '--to',
+    `sqlite:${folder}/b.db`,
+    '--format',
+    'json',
+  )
+  t.equal(back.code, 0, back.stderr)
+  const told = JSON.parse(back.stdout) as { readonly tables: readonly { readonly digest: string }[] }
+  t.ok(told.tables.every(({ digest }) => /^[0-9a-f]{64}$/.test(digest)))
+  t.notMatch(back.stdout, /a-password/)
+  t.equal((await runCli({ folder, storage: source.url }, 'storage', 'copy')).code, 2)
+})
