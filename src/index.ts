@@ -324,6 +324,8 @@ export async function openStorage(options: {
   readonly role: 'gateway' | 'tool'
   /** By whose days and months budgets go; UTC by default. */
   readonly timeZone?: string
+  /** Percents at which it is told how much of a budget is spent; 80 and 100 by default. */
+  readonly thresholds?: readonly number[]
 }): Promise<Storage> {
   const [{ openStorage: open }, { createLog }, { systemClock }] = await Promise.all([
     import('./storage/index.ts'),

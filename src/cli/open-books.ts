@@ -15,7 +15,8 @@ export async function readPlan(file: string): Promise<Plan> {
 /** Runs a command on the storage that a configuration names, beside a gateway that may be running on it. */
 export async function withStorage<T>(file: string, work: (storage: Storage, plan: Plan) => Promise<T>): Promise<T> {
   const plan = await readPlan(file)
-  const storage = await openStorage({ url: plan.storage, timeZone: plan.timeZone, role: 'tool' })
+  const { storage: url, timeZone, budgetThresholds: thresholds } = plan
+  const storage = await openStorage({ url, timeZone, thresholds, role: 'tool' })
   try {
     return await work(storage, plan)
   } finally {

@@ -70,7 +70,8 @@ export async function serveWorkers(config: string): Promise<Served> {
     close: () => workers.close(),
     abandon: () => workers.kill(),
     async withStorage(work) {
-      const storage = await openStorage({ url: plan.storage, timeZone: plan.timeZone, role: 'tool' })
+      const { storage: url, timeZone, budgetThresholds: thresholds } = plan
+      const storage = await openStorage({ url, timeZone, thresholds, role: 'tool' })
       try {
         return await work(storage)
       } finally {

@@ -118,6 +118,7 @@ export function buildPlan(
     file: sketch.source.file,
     currency: settings.currency,
     timeZone: settings.budgets.time_zone,
+    budgetThresholds: [...settings.budgets.thresholds].sort((a, b) => a - b),
     server,
     storage: settings.storage,
     counters: settings.counters,

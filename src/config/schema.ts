@@ -285,13 +285,22 @@ const budgets = {
   type: 'object',
   additionalProperties: false,
   default: {},
-  description: 'How budgets are renewed.',
+  description: 'How budgets are renewed, and when it is told that they are nearly spent.',
   properties: {
     time_zone: {
       type: 'string',
       format: 'time-zone',
       default: 'UTC',
       description: 'By whose days and months budgets are renewed: a name of the IANA database, such as Europe/Berlin.',
+    },
+    thresholds: {
+      type: 'array',
+      maxItems: 10,
+      uniqueItems: true,
+      items: { type: 'integer', minimum: 1, maximum: 100 },
+      default: [80, 100],
+      description:
+        'Percents of a budget at which the event budget.threshold is told, once in each day, month or amount; [] for none.',
     },
   },
 } as const satisfies Schema

@@ -175,6 +175,7 @@ async function openStores(plan: Plan, base: Base, parts: GatewayParts): Promise<
     openStorage({
       url: plan.storage,
       timeZone: plan.timeZone,
+      thresholds: plan.budgetThresholds,
       clock,
       ids,
       log,

@@ -10,6 +10,8 @@ export function needRestart(before: Plan, after: Plan): readonly string[] {
   if (before.storage !== after.storage) changes.push(`storage: ${text}`)
   if (before.counters !== after.counters) changes.push(`counters: ${text}`)
   if (before.timeZone !== after.timeZone) changes.push(`budgets.time_zone: ${text}`)
+  if (JSON.stringify(before.budgetThresholds) !== JSON.stringify(after.budgetThresholds))
+    changes.push(`budgets.thresholds: ${text}`)
   if (JSON.stringify(before.otlp) !== JSON.stringify(after.otlp)) changes.push(`observability.otlp: ${text}`)
   for (const [word, fixed] of Object.entries(fixedAtStart))
     if (JSON.stringify(before.server[fixed]) !== JSON.stringify(after.server[fixed]))

@@ -9,6 +9,9 @@ export type BudgetPeriod = (typeof budgetPeriods)[number]
 export const levelKinds = ['user', 'balance', 'group'] as const
 export type LevelKind = (typeof levelKinds)[number]
 
+/** Percents of a budget at which it is told how much of it is spent. */
+export const defaultThresholds: readonly number[] = [80, 100]
+
 /** What may be spent in a period. */
 export type Budget = { readonly amount: Micros; readonly per: BudgetPeriod }
 

@@ -15,6 +15,10 @@ export function describeEvent({ kind, data }: Pick<FeedEvent, 'kind' | 'data'>):
     case 'user.changed':
     case 'user.erased':
       return `user ${word(data, 'user')}: ${word(data, 'action')} by ${word(data, 'by')}${fields(data)}`
+    case 'budget.threshold':
+      return `${whose(data)}: ${Number(data['percent'])} % is spent, ${word(data, 'spent')} of ${money(data)}${renewal(data)}`
+    case 'budget.exhausted':
+      return `${whose(data)}: ${data['refused'] === true ? 'a request was refused' : 'all of it is spent'}, ${word(data, 'spent')} of ${money(data)}${renewal(data)}`
     default:
       return Object.entries(data)
         .filter(([, value]) => value !== null && value !== undefined)
@@ -30,6 +34,15 @@ function word(data: EventData, name: string): string {
 
 function money(data: EventData): string {
   return `${word(data, 'amount')} ${word(data, 'currency')}`
+}
+
+function whose(data: EventData): string {
+  return `budget of ${word(data, 'level')} ${word(data, 'name')}`
+}
+
+/** A budget that lasts for ever does not begin anew. */
+function renewal({ renews }: EventData): string {
+  return typeof renews === 'string' ? `; it begins anew at ${renews}` : ''
 }
 
 function fields({ changed }: EventData): string {

@@ -138,6 +138,8 @@ export type Plan = {
   readonly otlp?: OtlpPlan
   /** The time zone by whose days and months budgets are renewed. */
   readonly timeZone: string
+  /** Percents of a budget at which it is told how much of it is spent, smallest first. */
+  readonly budgetThresholds: readonly number[]
   readonly groups: ReadonlyMap<string, Group>
   readonly upstreams: ReadonlyMap<string, Upstream>
   readonly pipeline: readonly PipelineStep[]

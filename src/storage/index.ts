@@ -40,7 +40,7 @@ export async function openStorage(
  * @throws StorageError `storage_url`, `storage_in_use`, `storage_newer`, `storage_unavailable`
  */
 export async function claimStorage(
-  options: Pick<StorageOptions, 'clock' | 'log' | 'timeZone'> & { readonly url: string },
+  options: Pick<StorageOptions, 'clock' | 'log' | 'timeZone' | 'thresholds'> & { readonly url: string },
 ): Promise<Claim> {
   if (isPostgres(options.url)) return (await import('./postgres/claim.ts')).claimPostgres(options.url, options.clock)
   const path = sqlitePath(options.url)

@@ -14,6 +14,8 @@ export type StorageOptions = {
   readonly owner?: string
   /** The time zone by whose days and months budgets go; UTC by default. */
   readonly timeZone?: string
+  /** Percents at which it is told how much of a budget is spent; 80 and 100 by default. */
+  readonly thresholds?: readonly number[]
   /** Makes its ids; ones of its own by default. */
   readonly ids?: Ids
   /** Rows of a page of the log that is bound; 4,096 by default. */

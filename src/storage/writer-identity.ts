@@ -15,6 +15,8 @@ export type WriterIdentity = {
   readonly part: string
   /** By whose days and months budgets go. */
   readonly zone: string
+  /** Percents at which it is told how much of a budget is spent, smallest first. */
+  readonly thresholds: readonly number[]
 }
 
 /** Who writes, with what makes the ids of what is written, and what it knows of the log's loose pages. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { systemClock } from '../../src/kit/index.ts'
+import { defaultThresholds, systemClock } from '../../src/kit/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import type { Postgres } from '../harness/postgres.ts'
 import { runChild } from './run-child.ts'
@@ -28,8 +28,8 @@ export async function sqliteHarness(): Promise<StorageHarness> {
   }
   return {
     url,
-    open: (role, clock = systemClock, logPageRows, timeZone = 'UTC') =>
-      openStorage({ url, clock, log: silentLog, role, logPageRows, timeZone }),
+    open: (role, clock = systemClock, logPageRows, timeZone = 'UTC', thresholds = defaultThresholds) =>
+      openStorage({ url, clock, log: silentLog, role, logPageRows, timeZone, thresholds }),
     child: async (role, job) => runChild(url, role, job),
     lapse: async () => edit(lapseOthers, true, false),
     edit: async sql => edit(sql, true, false),
@@ -60,8 +60,8 @@ export function postgresHarness(postgres: Postgres): Harness {
     }
     return {
       url,
-      open: (role, clock = systemClock, logPageRows, timeZone = 'UTC') =>
-        openStorage({ url, clock, log: silentLog, role, logPageRows, timeZone }),
+      open: (role, clock = systemClock, logPageRows, timeZone = 'UTC', thresholds = defaultThresholds) =>
+        openStorage({ url, clock, log: silentLog, role, logPageRows, timeZone, thresholds }),
       child: async (role, job) => runChild(url, role, job),
       lapse: () => edit(lapseOthers),
       edit: sql => edit(sql),

@@ -323,7 +323,8 @@ export async function mixedContract(t: Test, make: Harness): Promise<void> {
   })
 }
 
-function mulberry(seed: number): () => number {
+/** Random numbers of a seed. */
+export function mulberry(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0

@@ -10,7 +10,13 @@ export type StorageHarness = {
   readonly url: string
   /** Opens the database that this harness stands for. */
   /** `logPageRows`: of a page of the log that is bound. */
-  open(role: Role, clock?: Clock, logPageRows?: number, timeZone?: string): Promise<Storage>
+  open(
+    role: Role,
+    clock?: Clock,
+    logPageRows?: number,
+    timeZone?: string,
+    thresholds?: readonly number[],
+  ): Promise<Storage>
   /** Runs `test/contract/storage-child.ts` on the same database in a process of its own. */
   child(role: Role, job: string): Promise<Child>
   /** Ends the lease of every other process, as if half a minute had passed without a word of it. */

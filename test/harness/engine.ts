@@ -193,6 +193,7 @@ function createPlan(candidates: readonly Candidate[], server: Partial<ServerPlan
     secretFiles: new Map(),
     currency: 'USD',
     timeZone: 'UTC',
+    budgetThresholds: [80, 100],
     server: {
       listen: { host: '127.0.0.1', port: 0 },
       ops: undefined,

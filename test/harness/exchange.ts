@@ -105,6 +105,7 @@ export function somePlan(groups: readonly Group[] = [someGroup()]): Plan {
     secretFiles: new Map(),
     currency: 'USD',
     timeZone: 'UTC',
+    budgetThresholds: [80, 100],
     server: {
       listen: { host: '127.0.0.1', port: 0 },
       ops: undefined,

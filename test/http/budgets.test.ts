@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { createKey, type Key } from '../../src/index.ts'
+import { createKey, describeEvent, type FeedEvent, type Key } from '../../src/index.ts'
 import { postgresHarness, sqliteHarness } from '../contract/harnesses.ts'
 import { type Harness, newKey, type StorageHarness } from '../contract/storage.ts'
 import { type Answered, askOnce } from '../harness/ask.ts'
@@ -70,6 +70,45 @@ t.test('a budget of a day is 402 when it is spent, says when it begins anew, and
   t.equal((await ask(started, secret)).status, 200)
   t.equal((await ask(started, secret)).status, 402)
   t.strictSame(await checkBooks(started.gateway).then(faults => faults.filter(fault => !fault.includes('budget'))), [])
+})
+
+t.test('what a budget has reached is told once a day, at the percents of the configuration', async t => {
+  const clock = new HandClock()
+  const edit: Edits = [
+    ...noLimits,
+    ['retention: { log: 90d }', 'retention: { log: 90d }\nbudgets: { thresholds: [50] }'],
+  ]
+  const started = await open(t, { clock, edit })
+  const { storage } = started.gateway
+  const settings = { name: 'daily', user: 'local', budget: 2 * price, budgetPeriod: 'day' } as const
+  const { key, secret } = await createKey(storage, settings)
+  const spendAll = async (): Promise<void> => {
+    for (const status of [200, 200, 402, 402]) {
+      t.equal((await ask(started, secret)).status, status)
+      await started.settled()
+    }
+  }
+  await spendAll()
+  await pass(started, clock, day)
+  await spendAll()
+  const { events } = await storage.events.page({
+    after: null,
+    limit: 100,
+    kinds: ['budget.threshold', 'budget.exhausted'],
+  })
+  const own = { level: 'key', name: key.id, user: 'local', amount: '0.04', currency: 'USD', per: 'day' }
+  const renews = (days: number) => new Date(Math.floor(clock.now() / day + days) * day).toISOString()
+  t.strictSame(
+    events.map(({ kind, data }) => ({ kind, ...data })),
+    [0, 1].flatMap(days => [
+      { kind: 'budget.threshold', ...own, percent: 50, spent: '0.02', renews: renews(days) },
+      { kind: 'budget.exhausted', ...own, spent: '0.04', held: '0.00', refused: false, renews: renews(days) },
+    ]),
+  )
+  t.equal(
+    describeEvent(events[0] as FeedEvent),
+    `budget of key ${key.id}: 50 % is spent, 0.02 of 0.04 USD; it begins anew at ${renews(0)}`,
+  )
 })
 
 t.test('a refund gives the day its money back, and a larger budget holds at the next request', async t => {

@@ -10,7 +10,7 @@ import { resolve } from '../../src/storage/ledger/resolve.ts'
 import { settle } from '../../src/storage/ledger/settle.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { LoosePages } from '../../src/storage/pages/loose.ts'
-import type { Query, Row } from '../../src/storage/query.ts'
+import type { Query, QueryProgram, Row } from '../../src/storage/query.ts'
 import { Connection } from '../../src/storage/sqlite/connect.ts'
 import { holdOf, line, newKey } from '../contract/storage.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -27,6 +27,7 @@ const self = {
   chain: 'a chain',
   part: '',
   zone: 'UTC',
+  thresholds: [80, 100],
   ids: new Ids(),
   loose: new LoosePages(),
 }
@@ -69,6 +70,44 @@ t.test('a hold takes its money from its own key, and is on the charge with who h
   })
   t.equal(heldOf(key.id), 400)
   t.equal(heldOf(other.id), 0)
+})
+
+t.test('a charge that brings no budget to a threshold asks nothing for what could be told of it', async t => {
+  const asked = (steps: QueryProgram<unknown>): number => {
+    let count = 0
+    for (let next = steps.next(); next.done !== true; next = steps.next(connection.all(next.value))) count++
+    return count
+  }
+  const key = makeKey(10_000)
+  const levels = [{ kind: 'group', name: 'default', amount: 10_000, per: 'day' }] as const
+  const buy = (price: number): readonly number[] => {
+    const request = { ...holdOf(key, price), levels }
+    const { id } = request.facts
+    const held = asked(hold(self, request, now))
+    connection.run(addLine(self, id, line(0, { price })))
+    return [held, asked(settle(self, { id, delivery: 'confirmed', reason: null }, now))]
+  }
+  // The first makes the group's account.
+  buy(100)
+  const before = [3, 7]
+  t.same(buy(100), before)
+  t.same(buy(7_700), before)
+  t.same(buy(200), [3, 7 + 2 * 3], '80 % of both: a look, what was told, and the event')
+  t.same(buy(200), before)
+  t.equal(read(`SELECT count(*) AS n FROM event WHERE kind LIKE 'budget.%'`)?.['n'], 2)
+})
+
+t.test('a charge that an earlier version has held ends, and nothing is told of it', async t => {
+  const key = makeKey(100)
+  const request = { ...holdOf(key, 100), levels: [{ kind: 'user', name: 'local', amount: 100, per: 'total' }] as const }
+  holdAt(request)
+  const { id } = request.facts
+  connection.db.exec(`UPDATE charge SET levels = 'user' WHERE id = '${id}'`)
+  const [before] = connection.all({ sql: 'SELECT count(*) AS n FROM event', params: [] })
+  connection.run(addLine(self, id, line(0, { price: 100 })))
+  connection.run(settle(self, { id, delivery: 'confirmed', reason: null }, now))
+  t.same(connection.all({ sql: 'SELECT count(*) AS n FROM event', params: [] }), [before])
+  t.equal(read(`SELECT held FROM account WHERE kind = 'user' AND name = 'local'`)?.['held'], 0)
 })
 
 t.test('a request without an idempotency key is never another one', async t => {

@@ -210,7 +210,9 @@ t.test('[9.4] several at once on PostgreSQL', async t => {
        SELECT owner, 1, 'here', 0, now_ms() + 20000 FROM unnest(ARRAY['a', 'b']) AS owner`,
     )
     const beatAs = (client: (typeof clients)[number], owner: string) =>
-      new Session(client).run(beat({ owner, epoch: 1, host: 'here', chain: owner, part: '', zone: 'UTC' }, Date.now()))
+      new Session(client).run(
+        beat({ owner, epoch: 1, host: 'here', chain: owner, part: '', zone: 'UTC', thresholds: [80, 100] }, Date.now()),
+      )
     for (const client of clients) await client.query('BEGIN')
     await beatAs(clients[0], 'a')
     const second = beatAs(clients[1], 'b')

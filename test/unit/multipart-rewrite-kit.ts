@@ -89,6 +89,7 @@ export async function startPlugin(
     file: 'gateway.yaml',
     currency: 'USD',
     timeZone: 'UTC',
+    budgetThresholds: [80, 100],
     server: {
       listen: { host: '127.0.0.1', port: 0 },
       ops: undefined,

@@ -45,6 +45,7 @@ function groupOf(key: Key, count: number): Posted {
 const scribe = (chain: string) => ({
   part: '',
   zone: 'UTC',
+  thresholds: [80, 100],
   owner: 'test',
   host: 'here',
   epoch: 0,

@@ -443,7 +443,7 @@ await t.test('recovery killed before its commit leaves everything to the next on
   await Promise.all(requests.map(request => tool.ledger.hold(request)))
   await Promise.all(requests.slice(0, 1_100).map(({ facts }) => tool.ledger.line(facts.id, line(0))))
   await tool.close()
-  const self = { owner: 'a', host: 'here', chain: 'gateway', part: '', zone: 'UTC' }
+  const self = { owner: 'a', host: 'here', chain: 'gateway', part: '', zone: 'UTC', thresholds: [80, 100] }
   for (let attempt = 0; attempt < 3; attempt++) {
     const connection = new Connection(path)
     connection.db.exec('BEGIN IMMEDIATE')

@@ -73,7 +73,7 @@ for (const [name, open] of [
         )
       })
       const join = async (owner: string) => {
-        const self = { owner, host: 'here:1', chain: owner, part: '', zone: 'UTC' }
+        const self = { owner, host: 'here:1', chain: owner, part: '', zone: 'UTC', thresholds: [80, 100] }
         const { epoch } = await base.run(now, at => begin(self, at, false))
         await base.run(now, function* () {
           yield ask(

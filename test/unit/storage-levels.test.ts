@@ -1,5 +1,6 @@
 import t from 'tap'
 import { postgresHarness, sqliteHarness } from '../contract/harnesses.ts'
+import { toldContract } from '../contract/budget-told.ts'
 import { levelsContract, levelsOfCallers, mixedContract, zonesContract } from '../contract/levels.ts'
 import { holdOf, line, newKey } from '../contract/storage.ts'
 import { someKey } from '../harness/exchange.ts'
@@ -10,6 +11,7 @@ await t.test('on SQLite', async t => {
   await levelsContract(t, sqliteHarness)
   await zonesContract(t, sqliteHarness)
   await mixedContract(t, sqliteHarness)
+  await toldContract(t, sqliteHarness, 1)
 })
 await t.test('on PostgreSQL', async t => {
   const postgres = await startPostgres(['fsync=off'])
@@ -18,6 +20,7 @@ await t.test('on PostgreSQL', async t => {
   await levelsContract(t, make)
   await zonesContract(t, make)
   await mixedContract(t, make)
+  await toldContract(t, make, 3)
 
   await t.test('where nothing is bounded nobody waits for another gateway to commit', async t => {
     const harness = await make()

@@ -2,13 +2,16 @@ import { type BudgetPeriod, renewalAt } from '../../kit/budget.ts'
 import { type LevelKind, levelKinds } from '../../kit/budget.ts'
 import { type Level } from '../../kit/levels.ts'
 import type { HoldResult } from '../../kit/stores.ts'
-import { bounds } from '../keys/spend.ts'
-import { ask, type QueryProgram } from '../query.ts'
-import { whole } from '../rows.ts'
+import { bounds, spellNow } from '../keys/spend.ts'
+import { ask, type QueryProgram, type Row } from '../query.ts'
+import { textOrNull, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
+import { type FoundBudget, tellBudget } from './budget-told.ts'
 import { mainPart } from './levels.ts'
 import { spentBefore } from './move.ts'
 
+/** What a request holds, micro-units of the currency, and when. */
+type Holding = { readonly amount: number; readonly currency: string; readonly at: number }
 type Overdrawn = Extract<HoldResult, { kind: 'overdrawn' }>
 
 /** What a row of an account has spent in the spell that it is now, as SQL. */
@@ -18,20 +21,28 @@ const spentNow = (account: string, period: BudgetPeriod): string =>
     : `CASE WHEN ${account}.${period}_start BETWEEN ? AND ? THEN ${account}.${period}_spent
         ELSE ${spentBefore(period, account, '?')} END`
 
+/** What an account has spent in the spell that it is now, all its rows together; `periodParams` are its parameters. */
+const spentOfAll = (period: BudgetPeriod): string =>
+  `(${spentNow('account', period)} + coalesce((SELECT sum(${spentNow('p', period)}) FROM account p
+        WHERE p.kind = account.kind AND p.name = account.name AND p.part > ''), 0))`
+
 /** What is left of a budget whose amount is the first parameter; those of `periodParams` follow. */
 const left = (kind: LevelKind, period: BudgetPeriod): string => {
   // What was paid in stands in the books, and not in what the caller's key says.
   const amount =
     kind === 'balance' ? '(SELECT coalesce(balance, 0) FROM "user" WHERE "user".name = ?)' : 'CAST(? AS BIGINT)'
-  return `(${amount} - account.held - ${spentNow('account', period)}
-    - coalesce((SELECT sum(${spentNow('p', period)}) FROM account p
-        WHERE p.kind = account.kind AND p.name = account.name AND p.part <> ''), 0))`
+  return `(${amount} - account.held - ${spentOfAll(period)})`
 }
 
+/** Columns of an account as far as what is told of its budget goes. */
+const found = (period: BudgetPeriod): string =>
+  `held, budget_told, ${spentOfAll(period)} AS spent_now, ${period === 'total' ? '0' : `${period}_start`} AS start`
+
 const holdOne = (kind: LevelKind, period: BudgetPeriod): string =>
-  `UPDATE account SET held = held + ? WHERE kind = ? AND name = ? AND part = '' AND ${left(kind, period)} >= ? RETURNING held`
+  `UPDATE account SET held = held + ? WHERE kind = ? AND name = ? AND part = '' AND ${left(kind, period)} >= ?
+   RETURNING ${found(period)}`
 const explain = (kind: LevelKind, period: BudgetPeriod): string =>
-  `SELECT ${left(kind, period)} AS available, held FROM account WHERE kind = ? AND name = ? AND part = ''`
+  `SELECT ${left(kind, period)} AS available, ${found(period)} FROM account WHERE kind = ? AND name = ? AND part = ''`
 const makeOne = `INSERT INTO account (kind, name, part) VALUES (?, ?, '') ON CONFLICT (kind, name, part) DO NOTHING`
 
 /**
@@ -41,14 +52,13 @@ const makeOne = `INSERT INTO account (kind, name, part) VALUES (?, ?, '') ON CON
 export function* holdLevels(
   identity: WriterIdentity,
   levels: readonly Level[],
-  hold: number,
-  at: number,
+  hold: Holding,
 ): QueryProgram<Overdrawn | undefined> {
   const ordered = [...levels].sort((a, b) => levelKinds.indexOf(a.kind) - levelKinds.indexOf(b.kind))
   for (const [held, level] of ordered.entries()) {
-    const refusal = yield* holdLevel(identity, level, hold, at)
+    const refusal = yield* holdLevel(identity, level, hold)
     if (!refusal) continue
-    for (const { kind, name } of ordered.slice(0, held)) yield releaseLevel(kind, name, hold)
+    for (const { kind, name } of ordered.slice(0, held)) yield releaseLevel(kind, name, hold.amount)
     return refusal
   }
   return undefined
@@ -64,24 +74,38 @@ export function releaseLevel(kind: LevelKind, name: string, hold: number) {
   )
 }
 
-function* holdLevel(
-  identity: WriterIdentity,
-  level: Level,
-  hold: number,
-  at: number,
-): QueryProgram<Overdrawn | undefined> {
+function* holdLevel(identity: WriterIdentity, level: Level, hold: Holding): QueryProgram<Overdrawn | undefined> {
   const { kind, name, per, amount } = level
+  const { at } = hold
   const bound = kind === 'balance' ? name : amount
   const period = periodParams(identity, per, at)
-  const [held] = yield ask(holdOne(kind, per), hold, kind, name, bound, ...period, hold)
-  if (held) return undefined
-  const [row] = yield ask(explain(kind, per), bound, ...period, kind, name)
+  const [held] = yield ask(holdOne(kind, per), hold.amount, kind, name, bound, ...period, hold.amount, ...period)
+  if (held) {
+    // What nobody has held of it may have brought it so far, or its amount was lowered.
+    yield* tellBudget(identity, foundIn(identity, held, level, hold, false), at)
+    return undefined
+  }
+  const [row] = yield ask(explain(kind, per), bound, ...period, ...period, kind, name)
   if (!row) yield ask(makeOne, kind, name)
   const availableMicros = row ? Math.max(0, whole(row, 'available')) : Infinity
   // Nobody had held of it before, or somebody has given back between the two statements.
-  if (availableMicros >= hold) return yield* holdLevel(identity, level, hold, at)
-  const heldMicros = row ? whole(row, 'held') : 0
+  if (!row || availableMicros >= hold.amount) return yield* holdLevel(identity, level, hold)
+  yield* tellBudget(identity, foundIn(identity, row, level, hold, true), at)
+  const heldMicros = whole(row, 'held')
   return { kind: 'overdrawn', level: kind, availableMicros, heldMicros, renewsAt: renewalAt(per, at, identity.zone) }
+}
+
+function foundIn(
+  identity: WriterIdentity,
+  row: Row,
+  { kind, name, amount, per }: Level,
+  { at, currency }: Holding,
+  isRefused: boolean,
+): FoundBudget {
+  const user = kind === 'group' ? null : name
+  const [spent, held, told] = [whole(row, 'spent_now'), whole(row, 'held'), textOrNull(row, 'budget_told')]
+  const start = per === 'total' ? 0 : spellNow(identity, per, whole(row, 'start'), at)
+  return { level: kind, name, user, currency, amount, per, start, spent, held, told, isRefused }
 }
 
 /** Of the account's own row, and of its other ones. */

@@ -1,7 +1,9 @@
 import { levelKinds, type LevelKind } from '../../kit/budget.ts'
 import { bounds } from '../keys/spend.ts'
-import type { QueryProgram, Value } from '../query.ts'
+import type { QueryProgram, Row, Value } from '../query.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
+
+type Zoned = Pick<WriterIdentity, 'zone'>
 
 /** Money of a user, a balance or a group. */
 export type Move = {
@@ -39,33 +41,64 @@ const statementOf = (rows: number): string => `INSERT INTO account (${columns}) 
   .join(', ')}
   ON CONFLICT (kind, name, part) DO UPDATE SET spent = account.spent + excluded.spent, held = account.held - excluded.held,
     ${booked('day')}, ${booked('month')}`
-const statements = new Map<number, string>()
+// Of the row that is tested, with what the account's other rows have spent in the same spells.
+const ofParts = (spent: string, isSame: string): string =>
+  `coalesce((SELECT sum(p.${spent}) FROM account p WHERE p.kind = account.kind AND p.name = account.name AND p.part > ''
+    ${isSame}), 0)`
+const ofSpell = (period: 'day' | 'month'): string =>
+  ofParts(`${period}_spent`, `AND p.${period}_start = account.${period}_start`)
+const movedColumns = `kind, name, part, held, day_start, month_start, budget_told, spent + ${ofParts('spent', '')} AS total,
+  day_spent + ${ofSpell('day')} AS day, month_spent + ${ofSpell('month')} AS month`
+
+type Statements = (rows: number) => string
+const plain = kept(statementOf)
+const telling = kept(rows => `${statementOf(rows)} RETURNING ${movedColumns}`)
+
+function kept(make: Statements): Statements {
+  const statements = new Map<number, string>()
+  return rows => {
+    let sql = statements.get(rows)
+    if (sql === undefined) statements.set(rows, (sql = make(rows)))
+    return sql
+  }
+}
+
+/** Books on accounts, many with a statement, in one order, as whoever books on the same ones does. */
+export function* moveAccounts(identity: Zoned, moves: readonly Move[], at: number): QueryProgram<void> {
+  yield* move(identity, plain, moves, at)
+}
+
+/** The same where some are bounded: gives back every row as it is now, with what it has spent in `total`, `day` and `month`. */
+export function moveBounded(identity: Zoned, moves: readonly Move[], at: number): QueryProgram<readonly Row[]> {
+  return move(identity, telling, moves, at)
+}
 
 /**
  * Books on accounts, many with a statement, in one order: two that book on the same ones do so in the same order. Keys come
  * before accounts wherever both are written.
  */
-export function* moveAccounts(
-  identity: Pick<WriterIdentity, 'zone'>,
+function* move(
+  identity: Zoned,
+  statement: Statements,
   moves: readonly Move[],
   at: number,
-): QueryProgram<void> {
+): QueryProgram<readonly Row[]> {
+  const moved: Row[] = []
   const sums = sumMoves(moves)
   const [day, dayAhead, month, monthAhead] = bounds(identity, at)
   for (let next = 0; next < sums.length; ) {
     const left = sums.length - next
     const many = left >= together ? together : left >= 4 ? 4 : left
-    let sql = statements.get(many)
-    if (sql === undefined) statements.set(many, (sql = statementOf(many)))
     const params: Value[] = []
     for (const move of sums.slice(next, next + many)) {
       const { kind, name, part, spent, released } = move
       params.push(kind, name, part, spent, released, day, move.day, month, move.month)
     }
     params.push(dayAhead, dayAhead, monthAhead, monthAhead)
-    yield { sql, params }
+    moved.push(...(yield { sql: statement(many), params }))
     next += many
   }
+  return moved
 }
 
 /** One for each row, in the order of all. */

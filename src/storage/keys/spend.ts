@@ -47,9 +47,19 @@ export function bookingParams(zoned: Zoned, at: number, ...amount: readonly [] |
 
 const spendOne = `UPDATE key SET ${booking('?')}, held = held - ? WHERE id = ?`
 
+/** Columns of a key as far as what is told of its budget goes. */
+export const foundColumns =
+  'id, user_name, budget, budget_period, held, spent, day_start, day_spent, month_start, month_spent, budget_told'
+const spendBounded = `${spendOne} RETURNING ${foundColumns}`
+
 /** What is left behind of a day and a month is kept (table `spell`). */
 export function spend(zoned: Zoned, { keyId, amount, heldBack, at }: Spending): Query {
   return ask(spendOne, ...bookingParams(zoned, at, amount), heldBack, keyId)
+}
+
+/** The same of a key with a budget: gives `foundColumns` back. */
+export function spendOfBudget(zoned: Zoned, spending: Spending): Query {
+  return { ...spend(zoned, spending), sql: spendBounded }
 }
 
 /** Gives back what was spent at `since`: of all, and of the day and the month that it was spent in. */
@@ -79,6 +89,13 @@ export function* giveBack({ zone }: Zoned, keyId: string, amount: number, since:
     day,
     month,
   )
+}
+
+/** The spell that is now by its name: the one of a row where that is it, by clocks that are right. */
+export function spellNow(zoned: Zoned, period: Period, start: number, at: number): number {
+  const [day, dayAhead, month, monthAhead] = bounds(zoned, at)
+  const [first, last] = period === 'day' ? [day, dayAhead] : [month, monthAhead]
+  return start >= first && start <= last ? start : first
 }
 
 /** What is left of a key's budget, as SQL with `leftParams` for parameters. */

@@ -1,7 +1,9 @@
 import type { ChargeFacts, HoldRequest, HoldResult } from '../../kit/index.ts'
 import { aheadMs, type BudgetPeriod, renewalAt } from '../../kit/budget.ts'
 import { holdLevels } from '../accounts/hold.ts'
-import { left, leftParams } from '../keys/spend.ts'
+import { writeHeld } from '../accounts/held-budgets.ts'
+import { tellKey } from '../accounts/tell-moved.ts'
+import { foundColumns, left, leftParams } from '../keys/spend.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, toAnswer, whole, wholeOrNull } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
@@ -24,20 +26,20 @@ export function* hold(identity: WriterIdentity, request: HoldRequest, at: number
     if (taken) return taken
   }
   const [key] = yield ask(
-    `UPDATE key SET held = held + ? WHERE id = ? AND (budget IS NULL OR ${left} >= ?) RETURNING id`,
+    `UPDATE key SET held = held + ? WHERE id = ? AND (budget IS NULL OR ${left} >= ?) RETURNING ${foundColumns}`,
     request.hold,
     facts.keyId,
     ...leftParams(identity, at),
     request.hold,
   )
   if (!key) {
-    const refusal = yield* explainRefusal(identity, facts.keyId, at)
+    const refusal = yield* explainRefusal(identity, request, at)
     // The budget was raised between the two statements.
-    if (refusal.availableMicros < request.hold) return refusal
-    return yield* hold(identity, request, at)
+    return refusal ?? (yield* hold(identity, request, at))
   }
+  yield* tellKey(identity, [key], facts.currency, at)
   if (levels.length > 0) {
-    const refusal = yield* holdLevels(identity, levels, request.hold, at)
+    const refusal = yield* holdLevels(identity, levels, { amount: request.hold, currency: facts.currency, at })
     if (refusal) {
       yield ask('UPDATE key SET held = held - ? WHERE id = ?', request.hold, facts.keyId)
       return refusal
@@ -53,7 +55,7 @@ export function* hold(identity: WriterIdentity, request: HoldRequest, at: number
     idempotency?.key ?? null,
     idempotency?.fingerprint ?? null,
     at,
-    levels.length === 0 ? null : levels.map(({ kind }) => kind).join(' '),
+    writeHeld(levels, key['budget'] !== null),
   )
   return { kind: 'held' }
 }
@@ -99,16 +101,18 @@ function* describeTaken(charge: Row, fingerprint: string): QueryProgram<HoldResu
 
 function* explainRefusal(
   identity: WriterIdentity,
-  keyId: string,
+  { facts: { keyId, currency }, hold: wanted }: HoldRequest,
   at: number,
-): QueryProgram<Extract<HoldResult, { kind: 'overdrawn' }>> {
+): QueryProgram<Extract<HoldResult, { kind: 'overdrawn' }> | undefined> {
   const [key] = yield ask(
-    `SELECT ${left} AS available, held, budget_period FROM key WHERE id = ?`,
+    `SELECT ${left} AS available, ${foundColumns} FROM key WHERE id = ?`,
     ...leftParams(identity, at),
     keyId,
   )
   if (!key) throw new Error(`there is no key ${keyId} to hold money of`)
   const renewsAt = renewalAt(text(key, 'budget_period') as BudgetPeriod, at, identity.zone)
   const availableMicros = Math.max(0, wholeOrNull(key, 'available') ?? Infinity)
+  if (availableMicros >= wanted) return undefined
+  yield* tellKey(identity, [key], currency, at, 'refused')
   return { kind: 'overdrawn', level: 'key', availableMicros, heldMicros: whole(key, 'held'), renewsAt }
 }

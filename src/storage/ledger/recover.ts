@@ -60,7 +60,10 @@ export function* begin(identity: Omit<WriterIdentity, 'epoch'>, at: number, isAl
 }
 
 /** Ends what an earlier gateway left, where nobody bills: before the workers of the next one do. */
-export function* clear(self: Pick<WriterIdentity, 'chain' | 'part' | 'zone'>, at: number): QueryProgram<Recovery> {
+export function* clear(
+  self: Pick<WriterIdentity, 'chain' | 'part' | 'zone' | 'thresholds'>,
+  at: number,
+): QueryProgram<Recovery> {
   yield* dropAll()
   const recovery = yield* endLeft({ owner: '', host: '', epoch: 0, ...self }, at)
   yield* sweep(self, at)

@@ -1,9 +1,11 @@
 import type { Settlement } from '../../kit/index.ts'
-import { movesOf } from '../accounts/levels.ts'
-import { type Move, moveAccounts } from '../accounts/move.ts'
-import { spend } from '../keys/spend.ts'
+import { movesOf, nameOf } from '../accounts/levels.ts'
+import { type Move, moveAccounts, moveBounded } from '../accounts/move.ts'
+import { readHeld } from '../accounts/held-budgets.ts'
+import { tellKey, tellMoved, type Watched } from '../accounts/tell-moved.ts'
+import { spend, spendOfBudget } from '../keys/spend.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
-import { text, whole } from '../rows.ts'
+import { text, textOrNull, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 import { accountOf, digestCharge, type Entry, postAll, sales } from './entries.ts'
 import { idempotencyMs } from './hold.ts'
@@ -60,12 +62,19 @@ export function* bookAll(
 ): QueryProgram<void> {
   const moves: Move[] = []
   const entries: Entry[] = []
+  const watched: Watched[] = []
   for (const { charge, heldNow } of ended.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) {
     const amount = whole(charge, 'amount')
-    yield spend(identity, { keyId: text(charge, 'key_id'), amount, heldBack: heldNow, at })
+    const spending = { keyId: text(charge, 'key_id'), amount, heldBack: heldNow, at }
+    const { isKeyBounded, budgets } = readHeld(textOrNull(charge, 'levels'))
+    const currency = text(charge, 'currency')
+    if (isKeyBounded) yield* tellKey(identity, yield spendOfBudget(identity, spending), currency, at)
+    else yield spend(identity, spending)
+    for (const budget of budgets) watched.push({ ...budget, name: nameOf(charge, budget.kind), currency })
     moves.push(...movesOf(identity, charge, { spent: amount, day: amount, month: amount, released: heldNow }))
   }
-  yield* moveAccounts(identity, moves, at)
+  if (watched.length === 0) yield* moveAccounts(identity, moves, at)
+  else yield* tellMoved(identity, yield* moveBounded(identity, moves, at), watched, at)
   for (const { charge } of ended) entries.push(yield* entryOf(charge, actor, at))
   yield* postAll(identity, entries)
 }

@@ -15,6 +15,7 @@ import { costs } from './0014-costs.ts'
 import { accounts } from './0015-accounts.ts'
 import { adopted } from './0016-adopted.ts'
 import { vendorKeys } from './0017-vendor-keys.ts'
+import { budgetTold } from './0018-budget-told.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -40,6 +41,7 @@ export const migrations: readonly (readonly string[])[] = [
   accounts,
   adopted,
   vendorKeys,
+  budgetTold,
 ]
 
 /** What no statement can say, by the number of the migration that it belongs behind. */

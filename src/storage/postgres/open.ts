@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { Ids } from '../../kit/ids.ts'
 import type { Storage } from '../../kit/index.ts'
+import { defaultThresholds } from '../../kit/budget.ts'
 import { assembleStorage } from '../assemble.ts'
 import type { StorageOptions } from '../options.ts'
 import { LogQueue } from '../journal/log-queue.ts'
@@ -33,6 +34,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     owner: options.owner ?? ids.next(`${role}_`, clock.now()),
     host: `${hostname()}:${process.pid}`,
     zone: options.timeZone ?? 'UTC',
+    thresholds: options.thresholds ?? defaultThresholds,
     ids,
     logPageRows: options.logPageRows,
     logQueue,

@@ -39,6 +39,7 @@ export type WriterOptions = {
   readonly owner: string
   readonly host: string
   readonly zone: string
+  readonly thresholds: readonly number[]
   readonly logQueue: LogQueue
   readonly chargeQueue: ChargeQueue
   readonly ids: Ids
@@ -64,7 +65,7 @@ export class Writer implements Writing {
   #lazy: Pending | undefined
 
   constructor(options: WriterOptions) {
-    const { owner, host, zone, ids, logPageRows } = options
+    const { owner, host, zone, thresholds, ids, logPageRows } = options
     this.#options = options
     this.#writeQueue = new WriteQueue(options)
     this.#outage = new Outage({
@@ -73,7 +74,8 @@ export class Writer implements Writing {
       probe: () => this.submit('probe', null),
       ended: () => (this.#writeQueue.waits ? this.touch() : undefined),
     })
-    this.#identity = { owner, host, epoch: 0, chain: owner, part: owner, zone, ids, loose: new LoosePages(logPageRows) }
+    const own = { owner, host, epoch: 0, chain: owner, part: owner, zone, thresholds }
+    this.#identity = { ...own, ids, loose: new LoosePages(logPageRows) }
     this.#lanes = new Lanes({
       runningMax: options.connectionsMax,
       groupMax: groupOpsMax,

@@ -1,6 +1,6 @@
-import type { Clock, Log } from '../../kit/index.ts'
+import { defaultThresholds } from '../../kit/budget.ts'
 import { StorageError } from '../errors.ts'
-import type { Claim } from '../options.ts'
+import type { Claim, StorageOptions } from '../options.ts'
 import { clear } from '../ledger/recover.ts'
 import { forget } from '../ledger/replicas.ts'
 import type { QueryProgram } from '../query.ts'
@@ -9,6 +9,8 @@ import { storageFailure } from './failure.ts'
 import { migrate } from './migrate.ts'
 import { takePlace } from './place.ts'
 
+type Claiming = Pick<StorageOptions, 'clock' | 'log' | 'timeZone' | 'thresholds'>
+
 /**
  * Claims a database file for the workers of one gateway: brings its schema up to date and recovers what an earlier gateway
  * left, before the first of them opens it.
@@ -16,11 +18,11 @@ import { takePlace } from './place.ts'
  */
 export function claimSqlite(
   wanted: string,
-  { clock, log, timeZone = 'UTC' }: { readonly clock: Clock; readonly log: Log; readonly timeZone?: string },
+  { clock, log, timeZone: zone = 'UTC', thresholds = defaultThresholds }: Claiming,
 ): Claim {
   const { path, release } = takePlace(wanted, { isClaimed: true })
   try {
-    const recovery = transact(path, clear({ chain: 'gateway', part: '', zone: timeZone }, clock.now()))
+    const recovery = transact(path, clear({ chain: 'gateway', part: '', zone, thresholds }, clock.now()))
     if (recovery.settled + recovery.toReview > 0) log.warn(recovery, 'charges of a gateway that stopped were recovered')
   } catch (error) {
     release()

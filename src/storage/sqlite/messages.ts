@@ -15,6 +15,7 @@ export type WriterStart = {
   readonly chain: string
   readonly part: string
   readonly zone: string
+  readonly thresholds: readonly number[]
   /** Begin a new epoch and recover what others left, at this time; null for one that does not bill. */
   readonly beginAt: number | null
   /** Nobody else bills on this file. */

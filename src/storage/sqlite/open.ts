@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { Ids } from '../../kit/ids.ts'
 import type { Storage } from '../../kit/index.ts'
+import { defaultThresholds } from '../../kit/budget.ts'
 import { assembleStorage } from '../assemble.ts'
 import { StorageError } from '../errors.ts'
 import type { StorageOptions } from '../options.ts'
@@ -43,6 +44,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
       chain: role === 'tool' ? 'tool' : 'gateway',
       part: '',
       zone: options.timeZone ?? 'UTC',
+      thresholds: options.thresholds ?? defaultThresholds,
       beginAt: role === 'tool' ? null : clock.now(),
       isAlone,
       epoch: null,

@@ -45,7 +45,7 @@ class WriterCore {
   }
 
   begin(): void {
-    const { path, epoch, connect, owner, host, chain, part, zone, logPageRows } = this.#start
+    const { path, epoch, connect, owner, host, chain, part, zone, thresholds, logPageRows } = this.#start
     try {
       // A writer that takes the place of another must not begin an empty file where the old one has gone.
       if (epoch !== null && !existsSync(path)) throw new Error(fileGone)
@@ -53,7 +53,7 @@ class WriterCore {
       const connection = new Connection(path, connect)
       migrate(connection, path)
       const recovery = this.#beginOn(connection)
-      const self = { owner, host, chain, part, zone, epoch: recovery.epoch }
+      const self = { owner, host, chain, part, zone, thresholds, epoch: recovery.epoch }
       this.#identity = { ...self, ids: this.#ids, loose: new LoosePages(logPageRows) }
       this.#port.on('message', message => {
         if ('close' in message) return this.#close(connection)
