@@ -46,6 +46,23 @@ export function describeMismatch(mismatch: SizeMismatch, family: string): string
   )
 }
 
+/** What a rule keeps of a size that is dearer than what is made of it. */
+export function cheaperBy({ made, cheaper }: SizeMismatch): Pick<TierRule, 'cheaper'> {
+  return cheaper === null ? {} : { cheaper: { tier: made, size: cheaper } }
+}
+
+const dearer = /; size (\S+) is billed (\S+)$/
+
+/** The same of any rule: what was charged before rules kept it says it in its warning. */
+export function cheaperOf({ cheaper, warnings }: TierRule): TierRule['cheaper'] {
+  if (cheaper) return cheaper
+  for (const warning of warnings) {
+    const [, size, tier] = dearer.exec(warning) ?? []
+    if (size !== undefined && tier !== undefined) return { tier, size }
+  }
+  return undefined
+}
+
 function write({ width, height }: Size): string {
   return `${width}x${height}`
 }

@@ -23,6 +23,7 @@ import {
   withoutLength,
 } from '../../src/kit/index.ts'
 import { ByteBudget } from '../../src/wire/index.ts'
+import { avoidable } from './avoidable.ts'
 import { BillingStage } from './billing-stage.ts'
 import { checkQuery } from './check-query.ts'
 import { countPaths } from './count-paths.ts'
@@ -71,6 +72,7 @@ export const imageTierBilling = definePlugin({
   prices,
   record,
   replay,
+  avoidable,
   keepsKeys: (operation, facet) => shapeOf(operation, facet) !== 'none',
   create(_options, host) {
     const { log, stores } = host

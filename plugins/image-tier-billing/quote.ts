@@ -3,7 +3,7 @@ import type { Sent } from './asked.ts'
 import { buildRule } from './build-rule.ts'
 import { checkCombination, dearest, isDecided } from './combinations.ts'
 import type { Measured } from './line-rules.ts'
-import { describeMismatch, findMismatch } from './mismatch.ts'
+import { cheaperBy, describeMismatch, findMismatch } from './mismatch.ts'
 import { priceImage } from './price-image.ts'
 import { mostOf, rateLinesBefore } from './rate-lines.ts'
 import type { BillingFacet } from './schema.ts'
@@ -45,7 +45,7 @@ export function quote(request: {
   const isKnown = isDecided(rating)
   const mismatch = rating.by ? null : findMismatch(rating, asked, isKnown)
   const warnings = mismatch ? [describeMismatch(mismatch, family.name)] : []
-  const rule: TierRule = { ...rating, warnings }
+  const rule: TierRule = { ...rating, ...(mismatch && cheaperBy(mismatch)), warnings }
   const knownBefore = (asked.expected !== null && !rule.facts) || isKnown
   const come = { output: asked.expected, told: null, facts: undefined }
   const image = knownBefore ? priceImage(rule, come) : undefined

@@ -37,7 +37,7 @@ export function ruleOf(rule: TierRule, name: string) {
 }
 
 /** What was known when the line was rated. */
-function comeOf({ width, height, told }: Pick<Line, 'width' | 'height' | 'told'>): Come {
+export function comeOf({ width, height, told }: Pick<Line, 'width' | 'height' | 'told'>): Come {
   const output = width === null || height === null ? null : { width, height }
   return { output, told: told?.size ?? null, facts: told?.facts && new Map(Object.entries(told.facts)) }
 }

@@ -4,6 +4,18 @@ import { keyView } from '../kit/shapes/key.ts'
 import { limitsSchema } from '../kit/shapes/limits.ts'
 import { moment, moneyList, number, text, textOrNull, texts, truth, whole, wholeOrNull } from '../kit/shapes/schemas.ts'
 import { upstreamKeyView } from '../kit/shapes/upstream-key.ts'
+import {
+  moment,
+  momentOrNull,
+  moneyList,
+  number,
+  text,
+  textOrNull,
+  texts,
+  truth,
+  whole,
+  wholeOrNull,
+} from '../kit/shapes/schemas.ts'
 import { usageView } from '../kit/shapes/usage-row.ts'
 import { userView } from '../kit/shapes/user.ts'
 
@@ -75,6 +87,14 @@ export const histogramAnswer = object({ step_ms: whole, since: text, until: text
 
 export const usageAnswer = object({ rows: listOf(usageView.schema) })
 
+const costSum = {
+  currency: text,
+  charges: whole,
+  images: whole,
+  amount: text,
+  refunded: { ...text, description: 'Of the amount, what was given back since.' },
+  net: text,
+} as const
 const costs = listOf(
   object({
     bar: { ...whole, description: 'The number of its bar.' },
@@ -82,22 +102,48 @@ const costs = listOf(
       ...textOrNull,
       description: 'Of what costs are split by; empty where they are not, null for all that cost least.',
     },
-    currency: text,
-    charges: whole,
-    images: whole,
-    amount: text,
-    refunded: { ...text, description: 'Of the amount, what was given back since.' },
-    net: text,
+    ...costSum,
   }),
 )
+const costTotals = listOf(object(costSum))
 export const costsAnswer = object({
   zone: text,
   since: moment,
   until: moment,
   bars: { ...listOf(moment), description: 'When they begin.' },
   rows: costs,
-  before: object({ since: moment, rows: { ...costs, description: 'As many days before, in one bar.' } }),
+  totals: { ...costTotals, description: 'Of all rows, by currency; every charge counts once.' },
+  before: object({
+    since: moment,
+    rows: { ...costs, description: 'As many days before, in one bar.' },
+    totals: costTotals,
+  }),
   names: { type: 'object', additionalProperties: text, description: 'Of keys, by their ids.' } as const,
+})
+
+export const avoidableAnswer = object({
+  since: moment,
+  until: moment,
+  looked_since: {
+    ...momentOrNull,
+    description: 'Where there are too many: images before this moment were not looked at. Null where all were.',
+  },
+  saved: { ...moneyList, description: 'What all of it comes to.' },
+  rows: listOf(
+    object({
+      model: text,
+      size: { ...textOrNull, description: 'What was asked for, as it was sent.' },
+      source: { ...text, description: 'Where the tier came from: request or default.' },
+      billed: { ...text, description: 'The tier that was charged.' },
+      at: { ...text, description: 'file:line of its price.' },
+      made: { ...text, description: 'The tier of what came back.' },
+      ask: { ...text, description: 'A size that the same is made of, and that is charged so.' },
+      currency: text,
+      images: whole,
+      charged: text,
+      saved: { ...text, description: 'What asking for that size would have saved.' },
+    }),
+  ),
 })
 
 export const statementAnswer = object({

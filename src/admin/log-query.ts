@@ -27,6 +27,7 @@ export const logQuery = {
     description: 'Where the tier of one of its images came from.',
   },
   other_size: { ...truth, description: 'true: an image came back in another size than was asked for.' },
+  size: { ...word, description: 'The size that its images were asked for, as it was sent.' },
   charge: {
     ...courseMembers.state.schema,
     description: 'The state of its charge.',
@@ -57,7 +58,7 @@ export function readLogMatch(query: LogQuery, ask: Ask): LogMatch {
 
 type Same = Pick<
   LogMatch,
-  'id' | 'model' | 'group' | 'operation' | 'upstream' | 'outcome' | 'tier' | 'source' | 'charge'
+  'id' | 'model' | 'group' | 'operation' | 'upstream' | 'outcome' | 'tier' | 'source' | 'size' | 'charge'
 >
 
 /** The fields that a request gave, those of its page and format left out. */
@@ -70,6 +71,7 @@ function pick({
   outcome,
   tier,
   source,
+  size,
   charge,
 }: {
   readonly [Name in keyof Same]: Same[Name] | undefined
@@ -83,6 +85,7 @@ function pick({
     ...(outcome !== undefined && { outcome }),
     ...(tier !== undefined && { tier }),
     ...(source !== undefined && { source }),
+    ...(size !== undefined && { size }),
     ...(charge !== undefined && { charge }),
   }
 }

@@ -14,10 +14,10 @@ import { Toasts } from './kit/toast.tsx'
 import { Account } from './pages/account.tsx'
 import { Audit } from './pages/audit.tsx'
 import { Config } from './pages/config.tsx'
+import { Costs } from './pages/costs.tsx'
 import { Login } from './pages/login.tsx'
 import { Logs } from './pages/logs.tsx'
 import { Models } from './pages/models.tsx'
-import { Overview } from './pages/overview.tsx'
 import { Playground } from './pages/playground.tsx'
 import { Setup } from './pages/setup.tsx'
 import { System } from './pages/system.tsx'
@@ -64,7 +64,7 @@ function Doorway() {
   return (
     <Frame session={state.session}>
       <Router>
-        <Route path="/console" component={Overview} />
+        <Route path="/console" component={Costs} />
         <Route path="/console/tokens/:id?" component={Tokens} />
         <Route path="/console/logs/:id?" component={Logs} />
         <Route path="/console/models" component={Models} />
@@ -93,7 +93,7 @@ function Nowhere() {
   return (
     <Page title={t('nowhere')}>
       <Empty title={t('nowhere.text')}>
-        <a href="/console">{t('nav.overview')}</a>
+        <a href="/console">{t('nav.costs')}</a>
       </Empty>
     </Page>
   )

@@ -1,4 +1,5 @@
-import { language } from './words/index.ts'
+import { permilleOf } from './money.ts'
+import { language, t } from './words/index.ts'
 
 const locale = () => (language.value === 'zh' ? 'zh-CN' : 'en-GB')
 
@@ -23,4 +24,21 @@ export function bytes(value: number): string {
   const unit = value < 1024 ** 2 ? 'KiB' : value < 1024 ** 3 ? 'MiB' : 'GiB'
   const divisor = { KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }[unit]
   return `${(value / divisor).toLocaleString(locale(), { maximumFractionDigits: 1 })} ${unit}`
+}
+
+/** How much of a whole, as `12.3%`. */
+export function shareOf(part: bigint, whole: bigint): string {
+  const permille = permilleOf(part, whole)
+  return permille === undefined ? '–' : percent(permille, 'auto')
+}
+
+/** By how much a sum differs from the one before, as `+12.3%`. */
+export function changeOf(now: bigint, before: bigint): string {
+  const permille = permilleOf(now - before, before)
+  if (permille === undefined) return now === 0n ? '–' : t('costs.new')
+  return percent(permille, 'exceptZero')
+}
+
+function percent(permille: number, signDisplay: 'auto' | 'exceptZero'): string {
+  return (permille / 1000).toLocaleString(locale(), { style: 'percent', maximumFractionDigits: 1, signDisplay })
 }

@@ -33,6 +33,8 @@ const console: UserConfig = {
     // The page's policy allows no data: address in a style sheet.
     assetsInlineLimit: 0,
     modulePreload: false,
+    // Of scripts each page loads its own; the sheet is one for all.
+    cssCodeSplit: false,
     license,
   },
 }

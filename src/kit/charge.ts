@@ -132,6 +132,8 @@ export type TierRule = {
   /** The tier that the requested size gives, when it gives one. */
   readonly requestedTier: string | null
   readonly warnings: readonly string[]
+  /** The size asked for is dearer than what is made of it: the tier of that, and a size that comes to the same. */
+  readonly cheaper?: { readonly tier: string; readonly size: string }
   /** What the price of an image is looked up by; absent where it is its tier. */
   readonly by?: readonly string[]
   /** Prices of an image by the values of `by`, joined by a blank; absent where they stand with the tiers. */

@@ -1,3 +1,4 @@
+import type { ChargeRule, Line } from './charge.ts'
 import type { Micros } from './units.ts'
 
 /** What costs can be split by and narrowed to. `tier` is an image's tier, or the unit of what is counted, such as `input`. */
@@ -38,4 +39,35 @@ export type Costs = {
   readonly rows: readonly CostRow[]
   /** Charges that were looked at one by one, for nobody has added them up yet. */
   readonly tail: number
+}
+
+/** Images that were charged alike and not given back: for the same size, by the same rule, at the same price. */
+export type RatedImages = {
+  readonly model: string
+  /** As callers asked for it; null where they did not. */
+  readonly size: string | null
+  readonly currency: string
+  readonly rule: ChargeRule
+  /** Any one of theirs. */
+  readonly line: Line
+  readonly images: number
+}
+
+export type Rated = {
+  readonly rows: readonly RatedImages[]
+  /** Where there are too many: those that came before this moment were not looked at. Null where all were. */
+  readonly since: number | null
+}
+
+/** What an image cost more than it had to. */
+export type Saving = {
+  /** The tier that was charged, and `file:line` of its price. */
+  readonly billed: string
+  readonly at: string
+  /** The tier of what came back. */
+  readonly made: string
+  /** A size that the same is made of, and that is charged so. */
+  readonly ask: string
+  /** Of one image. */
+  readonly amount: Micros
 }

@@ -1,7 +1,7 @@
 import type { Awaitable } from './awaitable.ts'
 import type { Charge, TierSource } from './charge.ts'
 import type { LogRow } from './shapes/log-row.ts'
-import type { CostQuestion, Costs } from './costs.ts'
+import type { CostQuestion, Costs, Rated } from './costs.ts'
 import type { UsageRow } from './shapes/usage-row.ts'
 import type { VendorRow } from './shapes/vendor-row.ts'
 import type { Micros } from './units.ts'
@@ -28,6 +28,8 @@ export type LogMatch = {
   readonly source?: TierSource
   /** True: an image came back in another size than was asked for. */
   readonly otherSize?: boolean
+  /** The size that images were asked for, as it was sent. */
+  readonly size?: string
   /** The state of its charge. */
   readonly charge?: Charge['state']
 }
@@ -102,6 +104,8 @@ export type Journal = {
   }): Awaitable<readonly UsageSum[]>
   /** What charges came to: exact at every moment, whatever has been added up. */
   costs(question: CostQuestion): Awaitable<Costs>
+  /** Images whose tier did not come from what came back, as they were charged. */
+  rated(question: Pick<CostQuestion, 'since' | 'until' | 'where'>): Awaitable<Rated>
   /**
    * By day and model, oldest first, what vendors say that they charged; models whose vendors never said it in that time are
    * left out.

@@ -1,5 +1,6 @@
 import type { Account, Replayed } from './account.ts'
-import type { Charge } from './charge.ts'
+import type { Charge, ChargeRule, Line } from './charge.ts'
+import type { Saving } from './costs.ts'
 import type { Family, Model } from './model.ts'
 import type { OperationsByName } from './operation.ts'
 import type { Imagined, PriceAsk, Prices, Quote } from './quote.ts'
@@ -57,6 +58,8 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
   record?(charge: Charge): Account
   /** Rates each line of a charge of its own again, by nothing but what is stored with it. */
   replay?(charge: Charge): readonly Replayed[]
+  /** Of a line of a charge of its own: what it cost more than it had to, and what to ask for instead. */
+  avoidable?(rule: ChargeRule, line: Line): Saving | undefined
   /** Whether an Idempotency-Key of such a request is kept, for the reference page. */
   keepsKeys?(operation: string, facet: Admits<Facet>): boolean
 }

@@ -77,6 +77,7 @@ export const pluginFunctions = [
   'prices',
   'record',
   'replay',
+  'avoidable',
   'keepsKeys',
 ] as const satisfies readonly (keyof Plugin)[]
 

@@ -91,6 +91,7 @@ export function assembleStorage(parts: StorageParts): Storage {
       usage: match => reader.ask('usage', match),
       usageBy: asked => reader.ask('usageBy', asked),
       costs: question => reader.ask('costs', question),
+      rated: question => reader.ask('rated', question),
       vendorCosts: match => reader.ask('vendorCosts', match),
       prune: (until, limit) => writer.submit('pruneLogs', { until, limit }),
     },

@@ -19,6 +19,7 @@ import type {
   LevelSums,
   LogStep,
   OpenCharges,
+  Rated,
   Statement,
   Summary,
   ToldEvent,
@@ -35,6 +36,7 @@ import type {
 import { findEvent, readFeed } from './events/read.ts'
 import { eventsAfter } from './events/tell.ts'
 import { listWebhooks, readDue } from './events/webhooks.ts'
+import { type RatedQuestion, readRated } from './costs/rated.ts'
 import { readCosts } from './costs/read.ts'
 import { readSums } from './accounts/read-sums.ts'
 import { readTopUps } from './accounts/top-up.ts'
@@ -75,6 +77,7 @@ export type Readings = {
     gives: readonly UsageSum[]
   }
   costs: { given: CostQuestion; gives: Costs }
+  rated: { given: RatedQuestion; gives: Rated }
   vendorCosts: { given: Pick<UsageMatch, 'since' | 'until'>; gives: readonly VendorRow[] }
   logs: { given: LogFilter; gives: readonly { readonly row: LogRow; readonly charge: Charge | null }[] }
   charges: { given: { readonly after: string | null; readonly limit: number }; gives: readonly Charge[] }
@@ -125,6 +128,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     usage: match => snapshot(sumUsage(match)),
     usageBy: asked => snapshot(sumUsageBy(asked)),
     costs: question => snapshot(readCosts(question)),
+    rated: question => snapshot(readRated(question)),
     vendorCosts: match => snapshot(sumVendorCosts(match)),
     logs: filter => snapshot(listCharged(filter)),
     charges: ({ after, limit }) => snapshot(pageCharges(after, limit)),

@@ -33,7 +33,7 @@ t.test('from setting up to a key and back, by keyboard alone', { skip: browserMi
     await keyboard.type(passwordOfTests)
   }
   await keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.getByRole('heading', { name: 'Costs' }).waitFor()
 
   await tabTo(page, '.skip')
   t.ok(await page.locator('.skip').isVisible(), 'the link to the content is seen when it has the focus')
@@ -85,7 +85,7 @@ t.test('on a phone the ways are behind one button, and Escape closes them', { sk
   await page.goto(`${browsing.url}/console/setup#${await offerToken(browsing)}`)
   for (const name of ['password', 'again']) await page.locator(`[name=${name}]`).fill(passwordOfTests)
   await keyboard.press('Enter')
-  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.getByRole('heading', { name: 'Costs' }).waitFor()
   await tabTo(page, '[popovertarget=side]')
   await keyboard.press('Enter')
   await page.locator('#side').waitFor()

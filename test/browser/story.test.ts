@@ -38,7 +38,7 @@ t.test('from the setup link to a bill that is understood, and the key that is ta
   t.match(secret, /^sk-[\w-]{40,}$/, 'what is copied is the key')
   await page.getByRole('button', { name: '我已保存' }).click()
 
-  await go(page, '概览')
+  await go(page, '费用')
   await page.getByText('正在等待第一个请求').waitFor()
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: secret, maxRetries: 0 })
   const draw = async (model: string, size: string, n: number): Promise<string> => {
@@ -47,7 +47,7 @@ t.test('from the setup link to a bill that is understood, and the key that is ta
   }
   const first = await draw('alpha-image-2', '3840x2160', 2)
   await page.getByText('第一个请求到了').waitFor()
-  t.pass('the overview tells of it by itself')
+  t.pass('the page of costs tells of it by itself')
   await page.getByRole('link', { name: '查看详情' }).click()
   await page.locator('.line-text').waitFor()
   t.match(page.url(), first, 'the details have an address of their own')
@@ -106,7 +106,7 @@ t.test('an administrator refunds and decides with a reason, which the audit keep
   await page.goto(`${url}/console/setup#${token}`)
   for (const name of ['password', 'again']) await page.locator(`[name=${name}]`).fill(passwordOfTests)
   await page.locator('[type=submit]').click()
-  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.getByRole('heading', { name: 'Costs' }).waitFor()
 
   await page.goto(`${url}/console/logs/${drawn}`)
   await page.getByRole('button', { name: 'Refund' }).click()

@@ -73,7 +73,8 @@ type Made = { readonly keyId: string; readonly alpha: string; readonly beta: str
 function inside({ keyId, alpha, beta, chat }: Made): readonly Scene[] {
   const dialog = 'dialog[open]'
   const scenes: readonly Scene[] = [
-    { name: 'overview', path: '' },
+    { name: 'costs', path: '', ready: '.bars svg' },
+    { name: 'costs-narrowed', path: '?by=model&tier=4K', ready: '.bars svg' },
     { name: 'tokens', path: '/tokens' },
     { name: 'token-new', path: '/tokens?new=1', ready: dialog },
     { name: 'token-refused', path: '/tokens?new=1', ready: dialog, act: createNameless },

@@ -17,7 +17,8 @@ type Costs = {
   readonly zone: string
   readonly bars: readonly string[]
   readonly rows: readonly Row[]
-  readonly before: { readonly rows: readonly Row[] }
+  readonly totals: readonly Omit<Row, 'bar' | 'what'>[]
+  readonly before: { readonly rows: readonly Row[]; readonly totals: readonly Omit<Row, 'bar' | 'what'>[] }
   readonly names: { readonly [id: string]: string }
 }
 
@@ -50,6 +51,9 @@ t.test('costs over days of a zone, split, narrowed, given back, and of oneself a
   t.same(byTier.rows.map(({ what, charges }) => `${what} ${charges}`).toSorted(), ['1K 1', '2K 2'])
   const summed = byTier.rows.reduce((sum, { amount }) => sum + Number(amount), 0)
   t.equal(summed.toFixed(6), Number(all.rows[0]?.amount).toFixed(6), 'parts are the whole')
+  t.same(byTier.totals, all.totals, 'what all of it comes to is the same, whatever it is split by')
+  t.match(all.totals, [{ currency: 'USD', charges: 3, images: 3, amount: all.rows[0]?.amount }])
+  t.same(all.before.totals, [], 'nothing before')
   const before = byTier.rows.find(({ what }) => what === '1K')
   t.equal((await admin.post(`/api/logs/${small}/refund`, { reason: 'too small' })).status, 200)
   const [after] = (await ask('by=tier&tier=1K')).rows
@@ -85,4 +89,69 @@ t.test('costs over days of a zone, split, narrowed, given back, and of oneself a
   const user = await enterAsUser(started, admin, 'ada')
   t.same(((await user.get('/api/costs')).body as Costs).rows, [], 'nothing of others')
   t.equal((await user.get('/api/costs?user=local')).status, 403)
+})
+
+type Avoidable = {
+  readonly looked_since: string | null
+  readonly saved: readonly { readonly currency: string; readonly amount: string }[]
+  readonly rows: readonly { readonly [name: string]: string | number | null }[]
+}
+
+t.test('what could have been saved: by the size that should have been asked for, refunds left out', async t => {
+  const started = await start(t, { simulated: true, edit: noLimits })
+  const admin = await enterAsAdmin(started)
+  const draw = async (model: string, size: string | undefined, n: number): Promise<string> => {
+    const body = { model, prompt: 'a boat', n, ...(size !== undefined && { size }) }
+    const answer = await started.post('/v1/images/generations', body)
+    t.equal(answer.status, 200, caseName({ model, size }))
+    await answer.arrayBuffer()
+    await started.settled()
+    return answer.headers.get('x-request-id') ?? ''
+  }
+  const ask = async (query: string): Promise<Avoidable> =>
+    (await admin.get(`/api/costs/avoidable?${query}`)).body as Avoidable
+  t.same((await ask('')).rows, [], 'nothing was asked yet')
+  await draw('beta-imagine-image', '3840x2160', 3)
+  const given = await draw('beta-imagine-image', '3840x2160', 2)
+  await draw('beta-imagine-image', '4096x4096', 1)
+  await draw('beta-imagine-image', '2048x1152', 1)
+  await draw('alpha-image-2', '3840x2160', 2)
+  const before = await ask('zone=Europe/Berlin')
+  t.same(
+    before.rows.map(({ model, size, billed, made, ask, images }) => ({ model, size, billed, made, ask, images })),
+    [
+      { model: 'beta-imagine-image', size: '3840x2160', billed: '4K', made: '2K', ask: '2048x1152', images: 5 },
+      { model: 'beta-imagine-image', size: '4096x4096', billed: '4K', made: '2K', ask: '2048x2048', images: 1 },
+    ],
+    'not where the picture sets the price, nor where the size fits',
+  )
+  t.match(before.rows[0]?.['at'], /gateway\.yaml:\d+$/)
+  const explained = (
+    await admin.post('/api/explain', {
+      model: 'beta-imagine-image',
+      operation: 'image.generate',
+      size: '2048x1152',
+      n: 5,
+    })
+  ).body as { quote: { expected: string } }
+  const [first] = before.rows
+  t.equal(
+    (Number(first?.['charged']) - Number(first?.['saved'])).toFixed(6),
+    Number(explained.quote.expected).toFixed(6),
+    'what is left is what the gateway would quote for it',
+  )
+  t.equal((await admin.post(`/api/logs/${given}/refund`, { reason: 'too small' })).status, 200)
+  const after = await ask('model=beta-imagine-image&tier=4K')
+  t.equal(after.rows[0]?.['images'], 3)
+  t.equal(Number(after.rows[0]?.['saved']).toFixed(6), ((Number(first?.['saved']) / 5) * 3).toFixed(6))
+  t.equal(after.saved.length, 1)
+  t.same((await ask('model=alpha-image-2')).rows, [])
+  const log = (await admin.get('/api/logs?tier=4K&source=request&size=4096x4096')).body as {
+    records: readonly object[]
+  }
+  t.equal(log.records.length, 1, 'the log is filtered by the size that was asked for')
+  t.equal((await admin.get('/api/costs/avoidable?from=2020-01-01')).status, 400)
+  const user = await enterAsUser(started, admin, 'ada')
+  t.same(((await user.get('/api/costs/avoidable')).body as Avoidable).rows, [], 'nothing of others')
+  t.equal((await user.get('/api/costs/avoidable?user=local')).status, 403)
 })

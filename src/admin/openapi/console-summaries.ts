@@ -23,6 +23,7 @@ export const consoleSummaries: { readonly [route: string]: string } = {
   'POST /api/logs/:id/resolve': '了结一笔需要复核的费用。',
   'GET /api/costs':
     '某一时区的一段日期内的费用，可按一项拆分，并与之前同样天数比较：管理员可见全部，其他人只见自己的。',
+  'GET /api/costs/avoidable': '图片多付的费用，以及本应请求的大小：管理员可见全部，其他人只见自己的。',
   'GET /api/usage': '按日期、令牌与模型统计的用量与费用；默认为最近 30 天。',
   'GET /api/statements': '按用户与分组的月度账单，并与账本核对：管理员可见全部，其他人只见自己的。',
   'GET /api/models': '模型、价格，以及每个价格在配置中的位置。',

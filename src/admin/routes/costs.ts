@@ -1,29 +1,16 @@
-import {
-  beginningOf,
-  costParts,
-  csvLine,
-  type CostPart,
-  type CostRow,
-  dateIn,
-  formatMoney,
-  isTimeZone,
-  quarterMs,
-} from '../../kit/index.ts'
+import { beginningOf, costParts, csvLine, type CostRow, formatMoney, quarterMs } from '../../kit/index.ts'
 import { costsAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
+import { costQuery, costWhere, dayMs, daysOf } from '../cost-query.ts'
 import { fail } from '../errors.ts'
 import { ownerOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
 
-const dayMs = 86_400_000
 const hourMs = 3_600_000
 /** Days of a question: bars of hours are many. */
 const daysMax = { hour: 14, day: 400, month: 3_700 }
 /** Of what costs are split by, the dearest; the rest are one. */
 const namedMax = 20
-
-const date = { type: 'string', pattern: String.raw`^\d{4}-\d\d-\d\d$`, description: 'As in 2026-11-21.' } as const
-const name = { type: 'string', minLength: 1, maxLength: 200 } as const
 
 export const costRoutes = [
   defineRoute({
@@ -36,18 +23,9 @@ export const costRoutes = [
       type: 'object',
       additionalProperties: false,
       properties: {
-        from: { ...date, description: 'The first day; 29 days before the last one by default.' },
-        to: { ...date, description: 'The last day, which is part of the range; today by default.' },
-        zone: { ...name, default: 'UTC', description: 'A time zone of the IANA database, such as Europe/Berlin.' },
+        ...costQuery,
         step: { type: 'string', enum: ['hour', 'day', 'month'], default: 'day' },
         by: { type: 'string', enum: costParts },
-        user: name,
-        group: name,
-        key: name,
-        model: name,
-        operation: name,
-        upstream: name,
-        tier: { ...name, description: 'A tier of images, or a unit such as input.' },
         format: { type: 'string', enum: ['json', 'csv'], default: 'json' },
       },
     },
@@ -55,9 +33,7 @@ export const costRoutes = [
     async handle(ask) {
       const { query, parts } = ask
       const { zone, step } = query
-      if (!isTimeZone(zone))
-        throw fail('invalid', { why: '`zone` must be a time zone such as Europe/Berlin.' }, { param: 'zone' })
-      const [first, last] = daysOf(query, dateIn(zone, parts.clock.now()))
+      const [first, last] = daysOf(query, parts.clock.now())
       const days = (last - first) / dayMs + 1
       if (days > daysMax[step])
         throw fail(
@@ -65,14 +41,19 @@ export const costRoutes = [
           { why: `A range has at most ${daysMax[step]} days where bars are of one ${step}.` },
           { param: 'to' },
         )
-      const where = whereOf(ask)
+      const where = costWhere(ask)
       const by = query.by ?? null
       const bars = barsOf(zone, first, last, step)
       const [since, until] = [beginningOf(zone, first), beginningOf(zone, last + dayMs)]
       const earlier = beginningOf(zone, first - days * dayMs)
-      const [now, before] = await Promise.all([
-        parts.storage.journal.costs({ since, until, bars, by, where }),
-        parts.storage.journal.costs({ since: earlier, until: since, bars: [earlier], by, where }),
+      const { journal } = parts.storage
+      // Charges are counted once for each of their tiers there: their sum is one of its own.
+      const sumBy = by === 'tier' ? null : by
+      const [now, before, all, allBefore] = await Promise.all([
+        journal.costs({ since, until, bars, by, where }),
+        journal.costs({ since: earlier, until: since, bars: [earlier], by, where }),
+        sumBy === by ? undefined : journal.costs({ since, until, bars: [since], by: sumBy, where }),
+        sumBy === by ? undefined : journal.costs({ since: earlier, until: since, bars: [earlier], by: sumBy, where }),
       ])
       const rows = fewer(now.rows)
       if (query.format === 'csv') return asCsv(rows, bars, query.by)
@@ -82,41 +63,17 @@ export const costRoutes = [
         until: toMoment(until),
         bars: bars.map(at => toMoment(at)),
         rows: rows.map(show),
-        before: { since: toMoment(earlier), rows: fewer(before.rows, namesOf(rows)).map(show) },
-        names: query.by === 'key' ? await keyNames(ask, rows) : {},
+        totals: totalsOf((all ?? now).rows),
+        before: {
+          since: toMoment(earlier),
+          rows: fewer(before.rows, namesOf(rows)).map(show),
+          totals: totalsOf((allBefore ?? before).rows),
+        },
+        names: await keyNames(ask, [...(by === 'key' ? namesOf(rows) : []), ...(where.key ? [where.key] : [])]),
       }
     },
   }),
 ]
-
-/** The first and the last day, as midnights of UTC. @throws Failure for what is no day, or the wrong way round */
-function daysOf(
-  { from, to }: { readonly from?: string; readonly to?: string },
-  today: number,
-): readonly [number, number] {
-  const last = to === undefined ? today : Date.parse(`${to}T00:00:00Z`)
-  const first = from === undefined ? last - 29 * dayMs : Date.parse(`${from}T00:00:00Z`)
-  for (const [param, day, said] of [
-    ['from', first, from],
-    ['to', last, to],
-  ] as const)
-    if (Number.isNaN(day) || (said !== undefined && new Date(day).toISOString().slice(0, 10) !== said))
-      throw fail('invalid', { why: `\`${param}\` must be a day such as 2026-11-21.` }, { param })
-  if (last < first) throw fail('invalid', { why: '`from` must not be after `to`.' }, { param: 'from' })
-  return [first, last]
-}
-
-function whereOf(ask: Ask<{ readonly [P in CostPart]?: string }>): { readonly [P in CostPart]?: string } {
-  const where: { [P in CostPart]?: string } = {}
-  for (const part of costParts) {
-    const value = ask.query[part]
-    if (value !== undefined) where[part] = value
-  }
-  const owner = ownerOf(ask)
-  if (owner === undefined) return where
-  if (where.user !== undefined && where.user !== owner) throw fail('forbidden', {}, { param: 'user' })
-  return { ...where, user: owner }
-}
 
 /** When bars begin: hours are those of the clock, however long a day is; the first month may begin in the middle of one. */
 function barsOf(zone: string, first: number, last: number, step: 'hour' | 'day' | 'month'): readonly number[] {
@@ -161,9 +118,29 @@ function dearest(rows: readonly CostRow[]): ReadonlySet<string> {
   return new Set(inOrder.slice(0, namedMax).map(([what]) => what))
 }
 
-function show({ bar, what, currency, charges, images, amount, refunded }: Named) {
+function show({ bar, what, ...sum }: Named) {
+  return { bar, what, ...showSum(sum) }
+}
+
+type Sum = Omit<CostRow, 'bar' | 'what'>
+
+function showSum({ currency, charges, images, amount, refunded }: Sum) {
   const money = { amount: formatMoney(amount), refunded: formatMoney(refunded), net: formatMoney(amount - refunded) }
-  return { bar, what, currency, charges, images, ...money }
+  return { currency, charges, images, ...money }
+}
+
+/** All of them together, by currency. */
+function totalsOf(rows: readonly CostRow[]) {
+  const totals = new Map<string, { -readonly [N in keyof Sum]: Sum[N] }>()
+  for (const { currency, charges, images, amount, refunded } of rows) {
+    const total = totals.get(currency) ?? { currency, charges: 0, images: 0, amount: 0, refunded: 0 }
+    total.charges += charges
+    total.images += images
+    total.amount += amount
+    total.refunded += refunded
+    totals.set(currency, total)
+  }
+  return [...totals.values()].sort((a, b) => (a.currency < b.currency ? -1 : 1)).map(showSum)
 }
 
 function asCsv(rows: readonly Named[], bars: readonly number[], by: string | undefined): Reply {
@@ -179,7 +156,10 @@ function asCsv(rows: readonly Named[], bars: readonly number[], by: string | und
   return new Reply(200, headers, `\uFEFF${[head, ...lines].map(csvLine).join('')}`)
 }
 
-async function keyNames({ parts }: Ask, rows: readonly Named[]): Promise<{ readonly [id: string]: string }> {
-  const keys = await Promise.all([...namesOf(rows)].map(async id => parts.storage.keys.find(id)))
-  return Object.fromEntries(keys.flatMap(key => (key ? [[key.id, key.name]] : [])))
+/** Of the keys that whoever asks may see: the id of another's says nothing. */
+async function keyNames(ask: Ask, ids: readonly string[]): Promise<{ readonly [id: string]: string }> {
+  const owner = ownerOf(ask)
+  const keys = await Promise.all([...new Set(ids)].map(async id => ask.parts.storage.keys.find(id)))
+  const seen = keys.filter(key => key !== undefined && (owner === undefined || key.user === owner))
+  return Object.fromEntries(seen.flatMap(key => (key ? [[key.id, key.name]] : [])))
 }

@@ -1,6 +1,7 @@
 import type { AnyRoute } from '../api.ts'
 import { accountRoutes } from './account.ts'
 import { auditRoutes } from './audit.ts'
+import { avoidableRoutes } from './avoidable.ts'
 import { budgetRoutes } from './budgets.ts'
 import { configRoutes } from './config.ts'
 import { eventRoutes } from './events.ts'
@@ -25,6 +26,7 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...logRoutes(),
   ...usageRoutes,
   ...costRoutes,
+  ...avoidableRoutes,
   ...statementRoutes(),
   ...modelRoutes,
   ...peopleRoutes,

@@ -20,11 +20,12 @@ export type KeyList = AnswerOf<typeof answers.keysAnswer>
 export type KeyWithSecret = AnswerOf<typeof answers.secretAnswer>
 export type Limits = Key['limits']
 
-export type Overview = AnswerOf<typeof answers.overviewAnswer>
-export type Step = Overview['steps'][number]
+export type CostsAnswer = AnswerOf<typeof answers.costsAnswer>
+export type Avoidable = AnswerOf<typeof answers.avoidableAnswer>
 
 export type LogList = AnswerOf<typeof answers.logsAnswer>
 export type Histogram = AnswerOf<typeof answers.histogramAnswer>
+export type Step = Histogram['steps'][number]
 /** As a list has it; one that was asked for by its id tells more. */
 export type LogRecord = AnswerOf<typeof answers.logAnswer> & Partial<AnswerOf<typeof answers.logDetailAnswer>>
 export type BillingRecord = NonNullable<LogRecord['billing']>

@@ -14,7 +14,7 @@ import { Switches } from './switches.tsx'
 type Way = readonly [href: string, word: Word, icon: IconName, duty?: Duty]
 
 const ways: readonly Way[] = [
-  ['/console', 'nav.overview', 'overview'],
+  ['/console', 'nav.costs', 'costs'],
   ['/console/tokens', 'nav.tokens', 'tokens'],
   ['/console/logs', 'nav.logs', 'logs'],
   ['/console/playground', 'nav.playground', 'playground', 'keys'],

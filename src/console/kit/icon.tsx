@@ -1,5 +1,5 @@
 const shapes = {
-  overview: 'M4 13h6V4H4zm10 7h6v-9h-6zM4 20h6v-3H4zM14 4v3h6V4z',
+  costs: 'M4 20V4m0 16h16M8 16v-4m4 4V7m4 9v-6',
   tokens: 'M14 10a4 4 0 1 0-4 4l1.5-1.5L20 4m-3 3 3 3M10 14v0',
   logs: 'M5 6h14M5 12h14M5 18h9',
   playground: 'M8 5v14l11-7z',

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, call } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
 import { useMay } from '../api/session.ts'
@@ -67,7 +67,7 @@ export function Config() {
               value={view}
               onPick={one => set({ view: one })}
             >
-              {view === 'file' && <Yaml text={config.text} wrong={none} />}
+              {view === 'file' && <Yaml text={config.text} wrong={none} sought={Number(query['line']) || 0} />}
               {view === 'origins' && <Origins of={config.origins} main={config.file} />}
               {view === 'check' && <Check text={config.text} />}
             </Tabs>
@@ -98,13 +98,25 @@ function LastReload({ of }: { readonly of: Configuration['last_reload'] }) {
   )
 }
 
-/** Text with its lines' numbers. */
-function Yaml({ text, wrong }: { readonly text: string; readonly wrong: ReadonlySet<number> }) {
+/** Text with its lines' numbers. `sought`: the line that somebody came for. */
+function Yaml({
+  text,
+  wrong,
+  sought = 0,
+}: {
+  readonly text: string
+  readonly wrong: ReadonlySet<number>
+  readonly sought?: number
+}) {
+  const box = useRef<HTMLElement>(null)
+  useEffect(() => {
+    box.current?.querySelector(`#L${sought}`)?.scrollIntoView({ block: 'center' })
+  }, [sought])
   return (
-    <section class="yaml" tabIndex={0} aria-label={t('config.file')}>
+    <section ref={box} class="yaml" tabIndex={0} aria-label={t('config.file')}>
       <ol>
         {text.split('\n').map((line, i) => (
-          <li key={i} id={`L${i + 1}`} class={wrong.has(i + 1) ? 'wrong' : ''}>
+          <li key={i} id={`L${i + 1}`} class={wrong.has(i + 1) ? 'wrong' : i + 1 === sought ? 'sought' : ''}>
             <span aria-hidden="true">{i + 1}</span>
             <span>{line}</span>
           </li>

@@ -5,9 +5,9 @@ import { useLoad } from '../api/load.ts'
 import { useMay } from '../api/session.ts'
 import type { Histogram, LogRecord, LogList } from '../api/shapes.ts'
 import { useTail } from '../api/tail.ts'
-import { Chart } from '../kit/chart.tsx'
 import { Empty } from '../kit/empty.tsx'
 import { Icon } from '../kit/icon.tsx'
+import { later } from '../kit/later.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Money } from '../kit/money.tsx'
 import { Page } from '../kit/page.tsx'
@@ -21,6 +21,8 @@ import { tOperation } from '../words/operation.ts'
 import { LogDrawer } from './logs/log-drawer.tsx'
 import { label, LogFilters, readFilter } from './logs/log-filters.tsx'
 import { Outcome } from './logs/outcome.tsx'
+
+const Chart = later(async () => (await import('../kit/chart.tsx')).Chart)
 
 const pageRows = 50
 const liveMax = 100

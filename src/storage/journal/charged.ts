@@ -20,8 +20,8 @@ const isOtherSize = `line.width IS NOT NULL AND ${askedSize} LIKE '%_x_%' AND su
 
 const isTold = `coalesce(substr(line.told, 1, ${toldBegins.length}), '') = '${toldBegins}'`
 
-function imagesOf({ tier, source, otherSize }: LogMatch): Images | undefined {
-  if (tier === undefined && source === undefined && otherSize !== true) return undefined
+function imagesOf({ tier, source, otherSize, size }: LogMatch): Images | undefined {
+  if (tier === undefined && source === undefined && otherSize !== true && size === undefined) return undefined
   const conditions = ['line.quantity IS NULL']
   const params: string[] = []
   if (tier !== undefined) {
@@ -34,13 +34,17 @@ function imagesOf({ tier, source, otherSize }: LogMatch): Images | undefined {
     params.push(source === 'told' ? 'output' : source)
   }
   if (otherSize === true) conditions.push(isOtherSize)
-  const from = otherSize === true ? 'line JOIN charge asked ON asked.id = line.charge_id' : 'line'
+  if (size !== undefined) {
+    conditions.push('asked.size = ?')
+    params.push(size)
+  }
+  const from = otherSize === true || size !== undefined ? 'line JOIN charge asked ON asked.id = line.charge_id' : 'line'
   return { from, where: conditions.join(' AND '), params }
 }
 
 /** Whether a question asks for what only charges say. */
-export function asksForCharge({ tier, source, otherSize, charge }: LogMatch): boolean {
-  return tier !== undefined || source !== undefined || otherSize === true || charge !== undefined
+export function asksForCharge({ tier, source, otherSize, size, charge }: LogMatch): boolean {
+  return tier !== undefined || source !== undefined || otherSize === true || size !== undefined || charge !== undefined
 }
 
 /** Of some rows, in the order of their ids either way, those whose charges are as asked. */
@@ -96,7 +100,8 @@ export function idsOfFew(
   if (id !== undefined || wordOf(match) !== undefined) return undefined
   const isOfImages = tier !== undefined || source !== undefined
   if (!isOfImages && otherSize !== true && (charge === undefined || charge === 'settled')) return undefined
-  const images = imagesOf({ ...match, otherSize: false })
+  const { size: _, ...unsized } = match
+  const images = imagesOf({ ...unsized, otherSize: false })
   const [table, column] = isOfImages ? ['line', 'line.charge_id'] : ['charge', 'charge.id']
   // Word for word as in the indexes of these.
   const state = charge === undefined ? 'charge.size IS NOT NULL' : `charge.state = ? AND charge.state <> 'settled'`

@@ -4,6 +4,7 @@ import { Status } from '../../kit/status.tsx'
 import { type Column, Table } from '../../kit/table.tsx'
 import { tEdge } from '../../words/edge.ts'
 import { language, t, tName } from '../../words/index.ts'
+import { tWhy } from '../../words/why.ts'
 import { label } from './log-filters.tsx'
 
 type Line = BillingRecord['lines'][number]
@@ -112,7 +113,7 @@ function Why({ of }: { readonly of: BillingRecord }) {
             rowKey={line => String(line.index)}
             columns={[
               { head: '#', cell: line => line.index + 1 },
-              { head: t('bill.reading'), wide: true, cell: line => <span class="theirs">{whyText(of, line)}</span> },
+              { head: t('bill.reading'), wide: true, cell: line => <span class="theirs">{tWhy(of, line)}</span> },
               { head: t('price'), numeric: true, cell: line => <Money amount={line.price} currency={currency} /> },
               { head: t('bill.at'), place: true, cell: line => <code>{line.at ?? '–'}</code> },
             ]}
@@ -192,19 +193,4 @@ function Prices({ of: { rule, lines, currency } }: { readonly of: BillingRecord 
       />
     </div>
   )
-}
-
-/** Why a line has its tier; in the gateway's own words where they are the reader's. */
-function whyText({ size, rule }: BillingRecord, line: Line): string {
-  const { tier, source, width, height, quantity, flags, why } = line
-  if (language.value === 'en' || rule.kind !== 'tiers') return why
-  if (flags.includes('refused')) return t('why.refused', { tier })
-  if (quantity !== null && tier !== 'decided') return t('why.beside', { quantity, tier })
-  if (rule.by !== undefined || rule.rows.some(row => row.pixels_max !== undefined)) return why
-  return t(`why.${source}`, {
-    tier,
-    size: size ?? '-',
-    told: line.size ?? '-',
-    edge: Math.max(width ?? 0, height ?? 0),
-  })
 }

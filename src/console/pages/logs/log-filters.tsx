@@ -14,6 +14,7 @@ const names = [
   'tier',
   'source',
   'other_size',
+  'size',
   'id',
   'key',
   'user',
@@ -93,6 +94,7 @@ export function LogFilters({
         <summary>{t('filter.more')}</summary>
         <div class="filters">
           {choice('other_size', t('filter.other_size'), [['true', t('yes')]])}
+          {text('size', t('label.size'))}
           {text('id', t('request.id'))}
           {text('key', t('filter.key'))}
           {admin && text('user', t('user'))}

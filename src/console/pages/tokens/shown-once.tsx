@@ -5,7 +5,7 @@ import { Button } from '../../kit/button.tsx'
 import { Code } from '../../kit/copy.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { t } from '../../words/index.ts'
-import { Snippets } from '../overview/first-request.tsx'
+import { Snippets } from '../costs/first-request.tsx'
 
 /** A new secret: it is shown here and never again. */
 export function ShownOnce({ made, onClose }: { readonly made: KeyWithSecret; readonly onClose: () => void }) {

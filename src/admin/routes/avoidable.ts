@@ -1,0 +1,66 @@
+import { beginningOf, chargerOf, formatMoney, type Rated, type RatedImages, type Saving } from '../../kit/index.ts'
+import { avoidableAnswer } from '../answers.ts'
+import { type Ask, defineRoute } from '../api.ts'
+import { costQuery, costWhere, dayMs, daysOf } from '../cost-query.ts'
+import { fail } from '../errors.ts'
+import { toMoment } from '../to-moment.ts'
+
+const daysMax = 400
+/** Those that cost most; what is below is of no matter to whoever looks. */
+const shownMax = 20
+
+export const avoidableRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/costs/avoidable',
+    access: 'user',
+    summary:
+      'What images cost more than they had to, by what should have been asked for instead: of everybody for administrators, else of oneself.',
+    query: { type: 'object', additionalProperties: false, properties: costQuery },
+    answer: avoidableAnswer,
+    async handle(ask) {
+      const { query, parts } = ask
+      const [first, last] = daysOf(query, parts.clock.now())
+      if ((last - first) / dayMs >= daysMax)
+        throw fail('invalid', { why: `A range has at most ${daysMax} days.` }, { param: 'to' })
+      const [since, until] = [beginningOf(query.zone, first), beginningOf(query.zone, last + dayMs)]
+      const rated = await parts.storage.journal.rated({ since, until, where: costWhere(ask) })
+      const found = savingsOf(ask, rated)
+      const sums = new Map<string, number>()
+      for (const { currency, saved } of found) sums.set(currency, (sums.get(currency) ?? 0) + saved)
+      return {
+        since: toMoment(since),
+        until: toMoment(until),
+        looked_since: rated.since === null ? null : toMoment(rated.since),
+        saved: [...sums].map(([currency, amount]) => ({ currency, amount: formatMoney(amount) })),
+        rows: found.slice(0, shownMax).map(show),
+      }
+    },
+  }),
+]
+
+type Found = Pick<RatedImages, 'model' | 'size' | 'currency'> &
+  Omit<Saving, 'amount'> & { readonly source: string; images: number; charged: number; saved: number }
+
+/** What could have been saved, the most first: by the plugins that have made the charges. */
+function savingsOf({ parts }: Ask, { rows }: Rated): readonly Found[] {
+  const { known } = parts.plan().plugins
+  const found = new Map<string, Found>()
+  for (const { model, size, currency, rule, line, images } of rows) {
+    const saving = chargerOf(known, { rule })?.avoidable?.(rule, line)
+    if (!saving) continue
+    const { amount, ...what } = saving
+    const { source } = line
+    const place = JSON.stringify([model, size, currency, source, what])
+    const one = found.get(place) ?? { model, size, currency, source, ...what, images: 0, charged: 0, saved: 0 }
+    one.images += images
+    one.charged += images * line.price
+    one.saved += images * amount
+    found.set(place, one)
+  }
+  return [...found.values()].sort((a, b) => b.saved - a.saved || (a.model < b.model ? -1 : 1))
+}
+
+function show({ charged, saved, ...same }: Found) {
+  return { ...same, charged: formatMoney(charged), saved: formatMoney(saved) }
+}

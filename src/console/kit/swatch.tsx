@@ -1,0 +1,15 @@
+/** Colours that parts have in a drawing; all after them share the last. */
+export const coloursMax = 8
+
+/** The colour of a part, beside its name. `at`: its place in the order of the drawing. */
+export function Swatch({ at }: { readonly at: number }) {
+  return (
+    <svg class={`swatch ${colourOf(at)}`} viewBox="0 0 10 10" aria-hidden="true">
+      <rect width="10" height="10" rx="2" />
+    </svg>
+  )
+}
+
+export function colourOf(at: number): string {
+  return `part-${Math.min(at, coloursMax - 1)}`
+}

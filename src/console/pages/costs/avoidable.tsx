@@ -1,0 +1,81 @@
+import { queryText } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { useMay } from '../../api/session.ts'
+import type { Avoidable } from '../../api/shapes.ts'
+import { Icon } from '../../kit/icon.tsx'
+import { Time } from '../../kit/time.tsx'
+import { count } from '../../numbers.ts'
+import { t } from '../../words/index.ts'
+import type { Where } from './parts.ts'
+
+const shown = 3
+
+/** What was paid for nothing, with the way to the requests that it is of and to the line that prices them. */
+export function AvoidableSpend({
+  from,
+  to,
+  zone,
+  where,
+}: {
+  readonly from: string
+  readonly to: string
+  readonly zone: string
+  readonly where: Where
+}) {
+  const { value } = useLoad<Avoidable>(`/costs/avoidable${queryText({ from, to, zone, ...where })}`)
+  const readsConfig = useMay('operators')
+  if (!value || value.rows.length === 0) return null
+  const { since, until, saved, rows, looked_since: looked } = value
+  return (
+    <section class="card avoidable" aria-labelledby="avoidable">
+      <header class="inline">
+        <Icon name="warn" />
+        <h2 id="avoidable">
+          {t('avoidable', { amount: saved.map(({ amount, currency }) => `${amount} ${currency}`).join(', ') })}
+        </h2>
+      </header>
+      <ul class="bare notes">
+        {rows.slice(0, shown).map(row => {
+          const { model, size, source, tier, ...facts } = { ...row, tier: row.billed }
+          const evidence = { since, until, ...where, model, size, source, tier, charge: 'settled' }
+          const [, line] = /:(\d+)$/.exec(row.at) ?? []
+          return (
+            <li key={JSON.stringify([model, size, source, row.billed, row.ask, row.at])}>
+              <p>
+                <span class="theirs">{model}</span>
+                {t('colon')}
+                {t(size === null ? 'avoidable.row.default' : 'avoidable.row', {
+                  images: count(facts.images),
+                  size: size ?? '',
+                  billed: facts.billed,
+                  made: facts.made,
+                  ask: facts.ask,
+                  saved: facts.saved,
+                  currency: facts.currency,
+                })}
+              </p>
+              <p class="inline">
+                <a href={`/console/logs${queryText(evidence)}`}>{t('avoidable.evidence')}</a>
+                {readsConfig && line ? (
+                  <a href={`/console/config?line=${line}`}>
+                    {t('avoidable.price')} <code title={row.at}>{row.at.slice(row.at.lastIndexOf('/') + 1)}</code>
+                  </a>
+                ) : (
+                  <span class="quiet">
+                    {t('avoidable.price')} <code title={row.at}>{row.at.slice(row.at.lastIndexOf('/') + 1)}</code>
+                  </span>
+                )}
+              </p>
+            </li>
+          )
+        })}
+      </ul>
+      {rows.length > shown && <p class="quiet">{t('avoidable.more', { count: rows.length - shown })}</p>}
+      {looked !== null && (
+        <p class="quiet">
+          {t('avoidable.looked')} <Time at={looked} />
+        </p>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,97 @@
+import { queryText } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import type { CostsAnswer, LogList, LogRecord } from '../../api/shapes.ts'
+import { Loaded } from '../../kit/loaded.tsx'
+import { Money } from '../../kit/money.tsx'
+import { Table } from '../../kit/table.tsx'
+import { Time } from '../../kit/time.tsx'
+import { t } from '../../words/index.ts'
+import { reasonsOf } from '../../words/why.ts'
+import type { Where } from './parts.ts'
+
+const shown = 10
+
+/** The newest requests that costs were narrowed to, each with why it costs what it does. */
+export function Requests({
+  answer,
+  where,
+  readsAll,
+}: {
+  readonly answer: CostsAnswer
+  readonly where: Where
+  readonly readsAll: boolean
+}) {
+  const filter = { since: answer.since, until: answer.until, ...filterOf(answer, where), charge: 'settled' }
+  const load = useLoad<LogList>(`/logs${queryText({ ...filter, limit: shown })}`)
+  const log = `/console/logs${queryText(filter)}`
+  return (
+    <section class="section" aria-label={t('requests')}>
+      <header class="page-head">
+        <h2>{t('costs.requests')}</h2>
+        <a href={log}>{t('costs.log')}</a>
+      </header>
+      <Loaded of={load}>
+        {({ records }) =>
+          records.length === 0 ? (
+            <p class="quiet">{t('logs.none.filtered')}</p>
+          ) : (
+            <div class="sheet">
+              <Table
+                label={t('costs.requests')}
+                rows={records}
+                rowKey={record => record.id}
+                columns={[
+                  {
+                    head: t('time'),
+                    cell: record => (
+                      <a href={`/console/logs/${encodeURIComponent(record.id)}${queryText(filter)}`}>
+                        <Time at={record.time} seconds />
+                      </a>
+                    ),
+                  },
+                  { head: t('model'), wide: true, cell: record => <span class="theirs">{record.model ?? '–'}</span> },
+                  ...(readsAll && where.user === undefined
+                    ? [
+                        {
+                          head: t('user'),
+                          wide: true,
+                          cell: (record: LogRecord) => <span class="theirs">{record.user ?? '–'}</span>,
+                        },
+                      ]
+                    : []),
+                  { head: t('bill.why'), wide: true, cell: record => <Reasons of={record} /> },
+                  {
+                    head: t('amount'),
+                    numeric: true,
+                    cell: ({ billing }) =>
+                      billing ? <Money amount={billing.amount} currency={billing.currency} /> : '–',
+                  },
+                ]}
+              />
+            </div>
+          )
+        }
+      </Loaded>
+    </section>
+  )
+}
+
+/** A unit is nothing that the log is filtered by: what is counted is in no line of an image. */
+function filterOf({ totals }: CostsAnswer, { tier, ...where }: Where): Where {
+  const isOfImages = totals.some(({ images }) => images > 0)
+  return { ...where, ...(tier !== undefined && isOfImages && { tier }) }
+}
+
+function Reasons({ of: { billing } }: { readonly of: LogRecord }) {
+  if (!billing) return <>–</>
+  return (
+    <ul class="bare">
+      {reasonsOf(billing).map(([reason, times]) => (
+        <li key={reason} class="theirs">
+          {times > 1 && `${times} × `}
+          {reason}
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,180 @@
+import { useLocation } from 'preact-iso'
+import type { CostPart } from '../../../kit/costs.ts'
+import type { CostsAnswer } from '../../api/shapes.ts'
+import { Choices } from '../../kit/choices.tsx'
+import { later } from '../../kit/later.tsx'
+import { Money } from '../../kit/money.tsx'
+import { Swatch } from '../../kit/swatch.tsx'
+import { type Column, Table } from '../../kit/table.tsx'
+import { Time } from '../../kit/time.tsx'
+import { amountOf } from '../../money.ts'
+import { changeOf, count, shareOf } from '../../numbers.ts'
+import { language, languageTags, t } from '../../words/index.ts'
+import { dateIn } from '../../zone.ts'
+import { nameOf, partName } from './parts.ts'
+import { daysOfBar, type Range } from './range.ts'
+import type { Part, Sheet } from './sheets.ts'
+
+const Bars = later(async () => (await import('../../kit/bars.tsx')).Bars)
+
+type Given = {
+  readonly of: Sheet
+  readonly answer: CostsAnswer
+  readonly range: Range
+  readonly by: CostPart
+  readonly parts: readonly CostPart[]
+  readonly hrefOf: (change: { readonly [name: string]: string | null }) => string
+}
+
+/** Costs of one currency: their sum, how they went, and what they are made of. */
+export function CostSheet(given: Given) {
+  const { of: sheet, answer, by, parts, hrefOf } = given
+  const { currency } = sheet
+  return (
+    <section class="stack" aria-label={`${t('nav.costs')} ${currency}`}>
+      <div class="figures">
+        <div class="figure first">
+          <span>{t('costs.spent')}</span>
+          <span>
+            <Money amount={amountOf(sheet.net)} currency={currency} />
+          </span>
+          <span class="quiet">
+            {changeOf(sheet.net, sheet.before)} ·{' '}
+            {t('costs.before', { amount: amountOf(sheet.before), days: count(daysBefore(answer)) })}
+          </span>
+        </div>
+        <Figure name={t('costs.charges')} value={count(sheet.charges)} />
+        {sheet.images > 0 && <Figure name={t('label.count')} value={count(sheet.images)} />}
+        {sheet.refunded > 0n && (
+          <div class="figure">
+            <span>{t('costs.refunded')}</span>
+            <span>
+              <Money amount={amountOf(sheet.refunded)} currency={currency} />
+            </span>
+          </div>
+        )}
+      </div>
+      <div class="card">
+        <Choices
+          label={t('costs.by')}
+          of={parts.map(part => [part, partName(part)] as const)}
+          chosen={by}
+          hrefOf={part => hrefOf({ by: part })}
+        />
+        <Course {...given} />
+      </div>
+      <div class="sheet">
+        <Table
+          label={t('costs.table', { part: partName(by) })}
+          rows={sheet.parts.map((part, at) => ({ ...part, at }))}
+          rowKey={({ what }) => JSON.stringify(what)}
+          columns={columns(given)}
+        />
+      </div>
+    </section>
+  )
+}
+
+function daysBefore({ since, before }: CostsAnswer): number {
+  return Math.round((Date.parse(since) - Date.parse(before.since)) / 86_400_000)
+}
+
+function Figure({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <div class="figure">
+      <span>{name}</span>
+      <span>{value}</span>
+    </div>
+  )
+}
+
+function columns({ of: sheet, answer, by, hrefOf }: Given): readonly Column<Part & { readonly at: number }>[] {
+  return [
+    {
+      head: partName(by),
+      heading: true,
+      wide: true,
+      cell: ({ what, at }) => (
+        <span class="named">
+          <Swatch at={at} />
+          {what === null ? (
+            <span class="quiet">{t('costs.rest')}</span>
+          ) : (
+            <a class="theirs" href={hrefOf({ [by]: what, by: null })}>
+              {nameOf(by, what, answer.names) || t('costs.nameless')}
+            </a>
+          )}
+        </span>
+      ),
+    },
+    {
+      head: t('costs.spent'),
+      numeric: true,
+      cell: ({ net }) => <Money amount={amountOf(net)} currency={sheet.currency} />,
+    },
+    { head: t('costs.share'), numeric: true, cell: ({ net }) => shareOf(net, sheet.net) },
+    { head: t('costs.earlier'), numeric: true, cell: ({ before }) => amountOf(before) },
+    { head: t('costs.change'), numeric: true, cell: ({ net, before }) => changeOf(net, before) },
+    { head: t('costs.charges'), numeric: true, cell: ({ charges }) => count(charges) },
+    ...(sheet.images > 0 ? [{ head: t('label.count'), numeric: true, cell: ({ images }: Part) => count(images) }] : []),
+  ]
+}
+
+/** How costs went, as bars and as a table; of each there is the way to that time alone. */
+function Course({ of: sheet, answer, range, by, hrefOf }: Given) {
+  const { route } = useLocation()
+  const { step } = range
+  const bars = answer.bars.map((at, i) => ({
+    at,
+    href: step === 'hour' ? null : hrefOf({ range: null, ...daysOfBar(range, dateIn(answer.zone, new Date(at))) }),
+    sum: sheet.parts.reduce((sum, part) => sum + (part.bars[i] ?? 0n), 0n),
+    parts: sheet.parts.map(part => part.bars[i] ?? 0n),
+  }))
+  const told = bars.map(({ at, href, sum, parts }) => ({
+    label: labelOf(at, range.step, answer.zone),
+    title: [
+      `${labelOf(at, range.step, answer.zone)}: ${amountOf(sum)} ${sheet.currency}`,
+      ...sheet.parts.flatMap(({ what }, i) =>
+        parts[i] ? [`${what === null ? t('costs.rest') : nameOf(by, what, answer.names)}: ${amountOf(parts[i])}`] : [],
+      ),
+    ].join('\n'),
+    parts,
+    onPick: () => void (href && route(href)),
+  }))
+  return (
+    <div class="chart">
+      <Bars of={told} />
+      <details>
+        <summary>{t('chart.table')}</summary>
+        <Table
+          label={t('costs.course')}
+          rows={bars.filter(({ sum }) => sum > 0n)}
+          rowKey={({ at }) => at}
+          columns={[
+            {
+              head: t('time'),
+              heading: true,
+              cell: ({ at, href }) => (href ? <a href={href}>{labelOf(at, step, answer.zone)}</a> : <Time at={at} />),
+            },
+            {
+              head: t('costs.spent'),
+              numeric: true,
+              cell: ({ sum }) => <Money amount={amountOf(sum)} currency={sheet.currency} />,
+            },
+          ]}
+        />
+      </details>
+    </div>
+  )
+}
+
+const shapes = {
+  hour: { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+  day: { day: 'numeric', month: 'short' },
+  month: { month: 'short', year: 'numeric' },
+} as const
+
+function labelOf(at: string, step: Range['step'], timeZone: string): string {
+  const locale = language.value === 'en' ? 'en-GB' : languageTags[language.value]
+  return new Date(at).toLocaleString(locale, { ...shapes[step], timeZone })
+}

@@ -1,0 +1,63 @@
+import type { CostsAnswer } from '../../api/shapes.ts'
+import { microsOf } from '../../money.ts'
+
+/** What one part of costs came to, what was given back taken off. Null for those that cost least together. */
+export type Part = {
+  readonly what: string | null
+  readonly net: bigint
+  readonly before: bigint
+  readonly charges: number
+  readonly images: number
+  /** By the numbers of the bars. */
+  readonly bars: readonly bigint[]
+}
+
+/** Costs of one currency: of two nothing can be added up. */
+export type Sheet = {
+  readonly currency: string
+  readonly net: bigint
+  readonly before: bigint
+  readonly refunded: bigint
+  readonly charges: number
+  readonly images: number
+  /** The dearest first, the rest last. */
+  readonly parts: readonly Part[]
+}
+
+/** A sheet for each currency, that of most charges first. */
+export function sheetsOf({ rows, totals, before, bars }: CostsAnswer): readonly Sheet[] {
+  const sheets = totals.map(({ currency, net, refunded, charges, images }) => {
+    const own = rows.filter(row => row.currency === currency)
+    const earlier = new Map(
+      before.rows.flatMap(row => (row.currency === currency ? [[row.what, microsOf(row.net)] as const] : [])),
+    )
+    const parts = [...Map.groupBy(own, ({ what }) => what)].map(([what, some]) => {
+      const sums = bars.map(() => 0n)
+      for (const row of some) sums[row.bar] = (sums[row.bar] ?? 0n) + microsOf(row.net)
+      return {
+        what,
+        net: sums.reduce((sum, one) => sum + one, 0n),
+        before: earlier.get(what) ?? 0n,
+        charges: some.reduce((sum, row) => sum + row.charges, 0),
+        images: some.reduce((sum, row) => sum + row.images, 0),
+        bars: sums,
+      }
+    })
+    const all = before.totals.find(one => one.currency === currency)
+    return {
+      currency,
+      net: microsOf(net),
+      before: microsOf(all?.net ?? '0'),
+      refunded: microsOf(refunded),
+      charges,
+      images,
+      parts: parts.sort(byCost),
+    }
+  })
+  return sheets.sort((a, b) => b.charges - a.charges)
+}
+
+function byCost(a: Part, b: Part): number {
+  if ((a.what === null) !== (b.what === null)) return a.what === null ? 1 : -1
+  return a.net === b.net ? ((a.what ?? '') < (b.what ?? '') ? -1 : 1) : a.net > b.net ? -1 : 1
+}

@@ -1,0 +1,34 @@
+/** Where whoever looks is, by its name in the IANA database. */
+export function viewerZone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
+}
+
+/** The date of a moment in a zone, as `2026-11-21`. */
+export function dateIn(zone: string, at: Date): string {
+  const told: { [part: string]: string } = {}
+  const fields = { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' } as const
+  for (const { type, value } of new Intl.DateTimeFormat('en-GB', fields).formatToParts(at)) told[type] = value
+  return `${told['year']}-${told['month']}-${told['day']}`
+}
+
+/** A date so many days later. */
+export function addDays(date: string, days: number): string {
+  const day = new Date(`${date}T00:00:00Z`)
+  day.setUTCDate(day.getUTCDate() + days)
+  return day.toISOString().slice(0, 10)
+}
+
+/** The first day of a date's month, or of one so many months later. */
+export function monthOf(date: string, later = 0): string {
+  const [year = 0, month = 1] = date.split('-').map(Number)
+  return new Date(Date.UTC(year, month - 1 + later, 1)).toISOString().slice(0, 10)
+}
+
+/** From one date to another, both counted. */
+export function daysIn(from: string, to: string): number {
+  return (Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / 86_400_000 + 1
+}
+
+export function isDate(text: string | undefined): text is string {
+  return text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`))
+}

@@ -1,0 +1,157 @@
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { completeClock } from '../../src/kit/index.ts'
+import { browse, browserMissing, type Browsing, logIn } from '../harness/browser.ts'
+import { caseName } from '../harness/case-name.ts'
+import { enterAsAdmin, enterAsUser, type Visitor } from '../harness/visitor.ts'
+
+const skip = browserMissing
+t.setTimeout(110_000)
+
+const dayMs = 86_400_000
+
+/** The middle of last month: far enough from its ends for any zone. */
+function lastMonth(): number {
+  const now = new Date()
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 15, 12)
+}
+
+/** A gateway with what two users drew last month, and one of them today. */
+async function furnished(t: Test): Promise<Browsing & { readonly admin: Visitor }> {
+  let ahead = 0
+  const clock = completeClock({ now: () => Date.now() + ahead, tick: () => performance.now() })
+  const browsing = await browse(t, { clock })
+  const { post, gateway, settled } = browsing
+  const admin = await enterAsAdmin(browsing)
+  const keyOf = async (user: string): Promise<string> => {
+    await enterAsUser(browsing, admin, user)
+    const made = await admin.post('/api/keys', { name: `of ${user}`, user })
+    return (made.body as { secret: string }).secret
+  }
+  const [ada, bob] = [await keyOf('ada'), await keyOf('bob')]
+  const draw = async (key: string, size: string, n: number): Promise<void> => {
+    const body = { model: 'beta-imagine-image', prompt: 'a boat', size, n }
+    const answer = await post('/v1/images/generations', body, { authorization: `Bearer ${key}` })
+    await answer.arrayBuffer()
+    if (answer.status !== 200) throw new Error(`${answer.status}`)
+  }
+  ahead = lastMonth() - Date.now()
+  await draw(ada, '3840x2160', 3)
+  await draw(ada, '1024x1024', 1)
+  await draw(bob, '2048x1152', 2)
+  ahead = 0
+  await draw(bob, '3840x2160', 1)
+  await settled()
+  await gateway.storage.flush()
+  return { ...browsing, admin }
+}
+
+/** From here on every click counts, those that a key makes too. */
+const countClicks = `globalThis.clicks = 0; addEventListener('click', event => { globalThis.clicks += event.isTrusted ? 1 : 0 }, true)`
+const clicksOf = (page: Page) => page.evaluate<number>('globalThis.clicks')
+
+const words = {
+  en: { last: 'Last month', why: 'requested size 3840x2160' },
+  zh: { last: '上月', why: '请求尺寸 3840x2160' },
+}
+
+for (const language of ['en', 'zh'] as const)
+  t.test(`what a user spent on 4K images last month, and why, in three clicks (${language})`, { skip }, async t => {
+    const browsing = await furnished(t)
+    const { url, faults } = browsing
+    const page = await browsing.newPage({ language })
+    await logIn(page, url)
+    await page.locator('.bars svg').waitFor()
+    await page.evaluate(countClicks)
+    const { last, why } = words[language]
+
+    await page.getByRole('link', { name: last, exact: true }).click()
+    await page.getByRole('link', { name: 'ada', exact: true }).click()
+    await page.getByRole('rowheader').getByRole('link', { name: '4K', exact: true }).click()
+    await page.locator('.narrowed', { hasText: '4K' }).waitFor()
+    const reason = page.getByRole('cell', { name: why })
+    await reason.first().waitFor()
+    await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+    const { rows } = (await browsing.admin.get('/api/usage?user=ada&since=2020-01-01T00:00:00Z')).body as {
+      rows: readonly { readonly amount: string }[]
+    }
+    t.equal(rows.length, 1)
+    const told = (await page.locator('.figure.first .money').textContent()) ?? ''
+    const all = (await browsing.admin.get('/api/logs?user=ada&tier=4K')).body as {
+      records: readonly { readonly billing: { readonly amount: string } }[]
+    }
+    t.equal(told, `${all.records[0]?.billing.amount} USD`, 'the sum is that of the charge')
+    t.equal(await reason.count(), 1, 'and one request alone, with its reason')
+    t.equal(await clicksOf(page), 3)
+
+    t.match(page.url(), /range=last.*user=ada.*tier=4K/, 'the address says it all')
+    await page.reload()
+    await reason.first().waitFor()
+    await page.goBack()
+    await page.getByRole('rowheader').getByRole('link', { name: '1K', exact: true }).waitFor()
+    await page.goForward()
+    await reason.first().waitFor()
+    await page.getByRole('table').last().getByRole('link').first().click()
+    await page.locator('dialog .line-text').waitFor()
+    t.match(page.url(), /console\/logs\/req_.*user=ada/, 'its details are one more away, over the log of the same')
+    t.strictSame(faults, [])
+  })
+
+t.test('the same by keyboard, and what could have been saved, with its evidence and its line', { skip }, async t => {
+  const browsing = await furnished(t)
+  const { url, faults } = browsing
+  const page = await browsing.newPage({ language: 'en', width: 390 })
+  await logIn(page, url)
+  await page.locator('.bars svg').waitFor()
+  const press = async (link: string): Promise<void> => {
+    for (let presses = 0; presses < 80; presses++) {
+      await page.keyboard.press('Tab')
+      if ((await page.evaluate('document.activeElement?.textContent')) !== link) continue
+      await page.keyboard.press('Enter')
+      return
+    }
+    throw new Error(`Tab does not lead to ${link}`)
+  }
+  await press('Last month')
+  await page.locator('a[aria-current]', { hasText: 'Last month' }).waitFor()
+  await press('ada')
+  await page.locator('.narrowed', { hasText: 'ada' }).waitFor()
+  await page.getByRole('rowheader').getByRole('link', { name: '4K', exact: true }).waitFor()
+  await press('4K')
+  await page.getByRole('cell', { name: 'requested size 3840x2160' }).waitFor()
+
+  const advice = page.locator('.avoidable li')
+  await advice.waitFor()
+  t.match(
+    await advice.textContent(),
+    /3 images asked for at 3840x2160 were billed 4K and came back 2K; asking for 2048x1152/,
+  )
+  await advice.getByRole('link', { name: 'See the requests' }).click()
+  await page.getByRole('heading', { name: 'Logs' }).waitFor()
+  await page.locator('main table a[href*="/logs/req_"]').first().waitFor()
+  t.equal(await page.locator('.sheet tbody tr').count(), 1, 'the requests that it is of')
+  await page.goBack()
+  await advice.getByRole('link', { name: /gateway\.yaml:\d+/ }).click()
+  await page.locator('.yaml li.sought', { hasText: 'beta-imagine-image' }).waitFor()
+  t.strictSame(faults, [])
+})
+
+t.test('a bar is the way to its days, and a user has nothing of others', { skip }, async t => {
+  const browsing = await furnished(t)
+  const { url, faults } = browsing
+  const page = await browsing.newPage({ language: 'en' })
+  await logIn(page, url, 'bob')
+  await page.locator('.bars svg').waitFor()
+  t.equal(await page.getByText('ada', { exact: true }).count(), 0)
+  await page.locator('.bars .bar').last().click()
+  const today = new Date()
+  await page.waitForURL(address => address.searchParams.get('from') === address.searchParams.get('to'))
+  const day = Date.parse(`${new URL(page.url()).searchParams.get('from')}T00:00:00Z`)
+  t.ok(Math.abs(day - today.getTime()) < 2 * dayMs, 'its day')
+  await page.getByText('new', { exact: true }).first().waitFor()
+  await page.goto(`${url}/console?user=ada`)
+  await page.getByText('Your role does not allow this').waitFor()
+  await page.goto(`${url}/console?from=2020-02-30&to=2019-01-01&range=never&by=colour&tier=%3Cb%3E`)
+  await page.getByText('Nothing of this was charged').waitFor()
+  t.strictSame(faults, [], caseName({ url }))
+})
