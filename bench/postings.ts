@@ -29,7 +29,7 @@ type Measured = { readonly main: number; readonly others: number; readonly bytes
 async function measure(clone: string): Promise<Measured> {
   const load = async (path: string) => import(pathToFileURL(join(clone, path)).href)
   const { openStorage } = (await load('src/storage/index.ts')) as typeof import('../src/storage/index.ts')
-  const { Ids, systemClock } = (await load('src/kit/index.ts')) as typeof import('../src/kit/index.ts')
+  const { Ids, systemClock, unknownOfLogRow } = (await load('src/kit/index.ts')) as typeof import('../src/kit/index.ts')
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-postings-'))
   const path = join(folder, 'postings.db')
   const log = { debug() {}, info() {}, warn: console.warn, error: console.error }
@@ -82,6 +82,7 @@ async function measure(clone: string): Promise<Measured> {
         clientRequestId: null,
         inputTokens: 21,
         outputTokens: 40,
+        ...unknownOfLogRow,
       })
     }
     const drive = async (from: number, to: number): Promise<void> => {

@@ -2,7 +2,6 @@ import { budgetView } from '../kit/shapes/budget.ts'
 import { billOrNull, logView } from '../kit/log-record.ts'
 import { keyView } from '../kit/shapes/key.ts'
 import { limitsSchema } from '../kit/shapes/limits.ts'
-import { moment, moneyList, number, text, textOrNull, texts, truth, whole, wholeOrNull } from '../kit/shapes/schemas.ts'
 import { upstreamKeyView } from '../kit/shapes/upstream-key.ts'
 import {
   moment,

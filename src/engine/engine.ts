@@ -350,6 +350,7 @@ export class Engine {
       state.taken = await taking
       stopwatch.start()
     } else state.taken = taking
+    state.mark('received', stopwatch.since)
     if (ex.route.serve !== undefined) return this.#serve(state, ex, ex.route.serve)
 
     const reading = pipeline.onBody(ex, state.taken.body)
@@ -451,7 +452,7 @@ export class Engine {
     const sentTick = clock.tick()
     const waiting = createPatience(ex, state.res, this.#patience)
     if (waiting) this.#patience.watch(waiting)
-    state.asks(call, out)
+    state.asks(call, out, sentTick)
     let head: AnswerHead
     state.stopwatch.stop('request')
     try {
@@ -469,7 +470,9 @@ export class Engine {
       if (waiting) this.#patience.forget(waiting)
     }
     state.stopwatch.start()
-    return this.#accept(state, ex, upstream, head, clock.tick() - sentTick, isLast) ? head : undefined
+    const headTick = clock.tick()
+    state.mark('firstByte', headTick)
+    return this.#accept(state, ex, upstream, head, headTick - sentTick, isLast) ? head : undefined
   }
 
   /**
@@ -542,7 +545,7 @@ export class Engine {
     const sentTick = clock.tick()
     const waiting = createPatience(ex, state.res, this.#patience)
     if (waiting) this.#patience.watch(waiting)
-    state.asks(call, out)
+    state.asks(call, out, sentTick)
     let head: AnswerHead
     state.stopwatch.stop('request')
     try {
@@ -560,7 +563,9 @@ export class Engine {
       if (waiting) this.#patience.forget(waiting)
     }
     state.stopwatch.start()
-    return { call, verdict: this.#judge(state, ex, upstream, call, head, clock.tick() - sentTick), head }
+    const headTick = clock.tick()
+    state.mark('firstByte', headTick)
+    return { call, verdict: this.#judge(state, ex, upstream, call, head, headTick - sentTick), head }
   }
 
   #judge(

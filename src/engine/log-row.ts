@@ -29,6 +29,7 @@ export function toLogRow(state: RequestState, ex: Exchange, outcome: Outcome, du
     clientRequestId: typeof client === 'string' ? client.slice(0, 128) : null,
     inputTokens: ex.notes.inputTokens,
     outputTokens: ex.notes.outputTokens,
+    marks: state.marks,
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { Failure, isPromise, type Passed, type Reply, type Stage } from '../kit/index.ts'
+import { Failure, isPromise, type Marks, type Passed, type Reply, type Stage } from '../kit/index.ts'
 import { freeMemory, ownsMemory } from '../wire/index.ts'
 import type { Deadlines, Timed } from './deadlines.ts'
 import type { Source } from './decode.ts'
@@ -43,6 +43,8 @@ const goneWithAll: Relayed = { kind: 'cut', by: 'caller', complete: true }
 export type Answering = {
   readonly res: ServerResponse
   readonly stopwatch: Stopwatch
+  /** It has come so far: now, or at a moment of the clock's `tick`. */
+  mark(name: keyof Marks, tick?: number): void
   /** Puts the answer's head before what is written next. */
   begin(): void
   /** The caller leaves: true reads on without a caller, false aborts the upstream. */
@@ -74,6 +76,8 @@ export class Relay implements Sink, Timed {
   readonly #queue: Buffer[] = []
   /** The whole answer, which leaves with its head in one write when the upstream's end has come. */
   #whole: Buffer | undefined
+  /** The first byte of the answer's body has come. */
+  #hasBegun = false
   #upstreamEnded = false
   /** The upstream broke off; told to the caller after what came before has been handled. */
   #upstreamFailure: Failure | undefined
@@ -161,6 +165,11 @@ export class Relay implements Sink, Timed {
 
   data(chunk: Buffer): void {
     if (this.#settled) return
+    // Of a stream the head says little: what its reader waits for is the first of its bytes.
+    if (this.#recent !== undefined && !this.#hasBegun) {
+      this.#hasBegun = true
+      this.#answering.mark('firstByte')
+    }
     this.#queue.push(chunk)
     this.#work()
   }
@@ -318,14 +327,24 @@ export class Relay implements Sink, Timed {
 
   /** The upstream's answer is complete: lets each stage say its last, then ends the caller's. */
   #finish(): void {
+    const tick = this.#deadlines.clock.tick()
+    this.#answering.mark('lastByte', tick)
     const last = this.#endStages(0)
-    if (!isPromise(last)) return this.#end(last)
+    if (!isPromise(last)) {
+      this.#answering.mark('committed', tick)
+      return this.#end(last)
+    }
     // Nobody waits for a commit with all that he was promised in our hands.
     if (this.#whole) {
       this.#answering.begin()
       this.#writeHeld()
     }
-    last.then(passed => this.#end(passed)).catch((error: unknown) => this.#fault(error))
+    last
+      .then(passed => {
+        this.#answering.mark('committed')
+        this.#end(passed)
+      })
+      .catch((error: unknown) => this.#fault(error))
   }
 
   #endStages(from: number): Passed | Promise<Passed> {

@@ -1,5 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Body, Candidate, Clock, Exchange, Failure, Member, Outbound, Plan, Reply, Target } from '../kit/index.ts'
+import type {
+  Body,
+  Candidate,
+  Clock,
+  Exchange,
+  Failure,
+  Marks,
+  Member,
+  Outbound,
+  Plan,
+  Reply,
+  Target,
+} from '../kit/index.ts'
 import type { Taken } from './intake.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Answering, Relay } from './relay.ts'
@@ -39,6 +51,15 @@ export class RequestState implements Member, Answering {
   readonly startedAt: number
   readonly startedTick: number
   readonly stopwatch: Stopwatch
+  /** How far it has come, and when. */
+  readonly marks: { -readonly [N in keyof Marks]: Marks[N] } = {
+    received: null,
+    asked: null,
+    askedAgain: null,
+    firstByte: null,
+    lastByte: null,
+    committed: null,
+  }
   readonly #shared: Shared
   ex: Exchange | undefined
   body: Body | undefined
@@ -82,8 +103,14 @@ export class RequestState implements Member, Answering {
     this.startedTick = shared.clock.tick()
   }
 
+  /** It has come so far: now, or at a moment of the clock's `tick`. */
+  mark(name: keyof Marks, tick = this.#shared.clock.tick()): void {
+    this.marks[name] = Math.round(tick - this.startedTick)
+  }
+
   /** An upstream is asked; from now on the caller's leaving is its matter too. */
-  asks(call: Call, out: Outbound): void {
+  asks(call: Call, out: Outbound, sentTick: number): void {
+    this.mark(this.marks.asked === null ? 'asked' : 'askedAgain', sentTick)
     this.call = call
     this.#out = out
     if (!this.#isFollowed) {

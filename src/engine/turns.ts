@@ -57,7 +57,8 @@ export class Turns {
 export class Stopwatch {
   readonly #turns: Turns
   readonly #request: string
-  #since = 0
+  /** When the work under way began, by the clock's `tick`. */
+  since = 0
   #running = false
 
   constructor(turns: Turns, request: string) {
@@ -69,7 +70,7 @@ export class Stopwatch {
   start(): boolean {
     if (this.#running) return false
     this.#running = true
-    this.#since = this.#turns.clock.tick()
+    this.since = this.#turns.clock.tick()
     return true
   }
 
@@ -77,7 +78,7 @@ export class Stopwatch {
   stop(step: Step): void {
     if (!this.#running) return
     this.#running = false
-    this.#turns.took(this.#request, step, this.#since)
+    this.#turns.took(this.#request, step, this.since)
   }
 
   /** Waits; meanwhile the request is busy with nothing. */

@@ -1,7 +1,7 @@
 import { billingRecord, billView } from './billing-record.ts'
 import type { Charge } from './charge.ts'
 import type { KnownPlugin } from './plugin-facts.ts'
-import { logMembers, type LogRow } from './shapes/log-row.ts'
+import { logMembers, type LogRow, type Marks, markMembers } from './shapes/log-row.ts'
 import * as schemas from './shapes/schemas.ts'
 import { computed, shownOf, viewOf } from './shapes/view.ts'
 
@@ -13,6 +13,21 @@ const usage = {
   additionalProperties: false,
   required: ['input_tokens', 'output_tokens'],
   properties: { input_tokens: schemas.wholeOrNull, output_tokens: schemas.wholeOrNull },
+} as const
+
+const mark = shownOf(markMembers, (marks: Marks) => marks)
+const marksView = viewOf<Marks>()({
+  received_ms: mark('received', 'Its body was here.'),
+  asked_ms: mark('asked', 'Limits had room, its money was held: its upstream was asked.'),
+  asked_again_ms: mark('askedAgain', 'The last time that it was asked, or another was, where there was more than one.'),
+  first_byte_ms: mark('firstByte', "The first byte of the upstream's answer was here."),
+  last_byte_ms: mark('lastByte', 'The answer had come whole.'),
+  committed_ms: mark('committed', 'What it costs was durable.'),
+})
+const marksOrNull = {
+  ...marksView.schema,
+  type: ['object', 'null'],
+  description: 'How far it had come, milliseconds after it began; null where an earlier version logged it.',
 } as const
 
 /** A charge where there is one. */
@@ -41,6 +56,7 @@ export const logView = viewOf<Found>()({
     input_tokens: row.inputTokens,
     output_tokens: row.outputTokens,
   })),
+  marks: computed(marksOrNull, ({ row }: Pick<Found, 'row'>) => row.marks && marksView.show(row.marks)),
 })
 
 export type LogRecord = ReturnType<typeof logView.show>

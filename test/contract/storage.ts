@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import type { ChargeFacts, Clock, HoldRequest, Key, Line, Log, LogRow, NewKey, Storage } from '../../src/kit/index.ts'
-import { Ids, systemTimers } from '../../src/kit/index.ts'
+import { Ids, systemTimers, unknownOfLogRow } from '../../src/kit/index.ts'
 
 export type Role = 'gateway' | 'worker' | 'tool'
 
@@ -122,6 +122,7 @@ export function logRow(changes: Partial<LogRow> = {}): LogRow {
     clientRequestId: null,
     inputTokens: null,
     outputTokens: null,
+    ...unknownOfLogRow,
     ...changes,
   }
 }

@@ -28,6 +28,7 @@ export function open(t: Test): Connection {
 }
 
 let made = 0
+const noMarks = { received: null, asked: null, askedAgain: null, firstByte: null, lastByte: null, committed: null }
 
 export function rowAt(ms: number, i: number, changes: Partial<LogRow> = {}): LogRow {
   return {
@@ -49,6 +50,7 @@ export function rowAt(ms: number, i: number, changes: Partial<LogRow> = {}): Log
     clientRequestId: i % 6 ? null : `own "${i}"\u0000 😀`,
     inputTokens: i % 3 ? i : null,
     outputTokens: i % 3 ? 2 * i : null,
+    marks: i % 4 ? { ...noMarks, received: 1, asked: 2, firstByte: i % 50 } : null,
     ...changes,
   }
 }

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
-import { Ids, openStorage } from '../../src/index.ts'
+import { Ids, openStorage, unknownOfLogRow } from '../../src/index.ts'
 import { listen, type Row } from '../harness/listen.ts'
 import { png } from '../harness/pictures.ts'
 import { runCli } from '../harness/cli.ts'
@@ -218,6 +218,7 @@ t.test('a tail shows rows that another process wrote', async t => {
     clientRequestId: null,
     inputTokens: null,
     outputTokens: null,
+    ...unknownOfLogRow,
   })
   await other.flush()
   await until(() => tail.events.length > 0)
@@ -264,6 +265,7 @@ t.test('C12 cells that begin like a formula are inert; files are whole, page aft
       clientRequestId: '=HYPERLINK("http://evil.example")',
       inputTokens: null,
       outputTokens: null,
+      ...unknownOfLogRow,
     })
   await started.gateway.storage.flush()
   const csv = await admin.get('/api/logs/export?format=csv')

@@ -50,6 +50,7 @@ t.test(
       t.strictSame(await answer.json(), { from: 'second' }, caseName({ i, status }))
       await settled()
       t.match(rows[i], { upstream: 'upstream-1', status: 200, outcome: 'answered' }, 'the log names who answered')
+      t.match(rows[i], { marks: { asked: Number, askedAgain: Number } }, 'and says when each was asked')
     }
     t.equal(first.received.length, 3)
     t.equal(second.received.length, 3)

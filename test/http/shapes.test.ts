@@ -15,7 +15,7 @@ const billMembers =
   delivery vendor_cost lines text sum rule`)
 const logMembers =
   words(`id time key_id user group model operation status outcome error duration_ms upstream config_revision
-  forwarded dropped client_request_id billing usage`)
+  forwarded dropped client_request_id billing usage marks`)
 const keyMembers =
   words(`id name user group own_group hint status expires old_secret_until models ips limits group_limits
   budget budget_period budget_used tightest spent held currency bounds created last_used`)
@@ -42,6 +42,11 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
   { path: '/api/groups', at: 'groups.0', members: words('name limits multiplier limit_scope users keys') },
   { path: '/api/logs', at: 'records.0', members: logMembers },
   { path: '/api/logs', at: 'records.0.usage', members: words('input_tokens output_tokens') },
+  {
+    path: '/api/logs',
+    at: 'records.0.marks',
+    members: words('received_ms asked_ms asked_again_ms first_byte_ms last_byte_ms committed_ms'),
+  },
   { path: '/api/logs', at: 'records.0.billing', members: billMembers },
   { path: '/api/logs', at: 'records.0.billing.lines.0', members: lineMembers },
   { path: '/api/logs', at: 'records.0.billing.rule', members: words('kind text rows multiplier') },

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { firstIdAt, type LogMatch, type LogRow, systemClock } from '../../src/kit/index.ts'
+import { firstIdAt, type LogMatch, type LogRow, systemClock, unknownOfLogRow } from '../../src/kit/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { listLogs } from '../../src/storage/journal/list.ts'
 import { LogQueue } from '../../src/storage/journal/log-queue.ts'
@@ -209,7 +209,7 @@ t.test(
   async t => {
     const path = makeFile(t)
     const rows = Array.from({ length: 5_000 }, (_, i) =>
-      rowAt(noon + i * 100, i, { clientRequestId: i % 6 ? null : `c${i}` }),
+      rowAt(noon + i * 100, i, { clientRequestId: i % 6 ? null : `c${i}`, ...unknownOfLogRow }),
     )
     const old = new Connection(path)
     for (const statement of migrations.slice(0, 6).flat()) old.db.exec(statement)

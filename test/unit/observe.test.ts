@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
-import type { Charge, LogRow } from '../../src/kit/index.ts'
+import { type Charge, type LogRow, unknownOfLogRow } from '../../src/kit/index.ts'
 import { createLog, createMetrics } from '../../src/observe/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -24,6 +24,7 @@ const row: LogRow = {
   clientRequestId: null,
   inputTokens: null,
   outputTokens: null,
+  ...unknownOfLogRow,
 }
 
 const charge: Charge = {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createLog } from '../../src/observe/index.ts'
-import { firstIdAt, systemTimers } from '../../src/kit/index.ts'
+import { firstIdAt, systemTimers, unknownOfLogRow } from '../../src/kit/index.ts'
 import { Retention } from '../../src/gateway/retention.ts'
 import { openStorage } from '../../src/storage/index.ts'
 
@@ -33,6 +33,7 @@ t.test('rows of the log that are out of date go, some at a time; younger ones an
       clientRequestId: null,
       inputTokens: null,
       outputTokens: null,
+      ...unknownOfLogRow,
     })
   for (let i = 0; i < 1_200; i++) append(now - 100 * day)
   for (let i = 0; i < 7; i++) append(now - 80 * day)

@@ -7,6 +7,8 @@ import {
   type LogRecord,
   logRecord,
   parseMoney,
+  type Phase,
+  phasesOf,
   type Storage,
   systemClock,
 } from '../../index.ts'
@@ -233,8 +235,33 @@ function formatDetails(record: LogRecord): string {
     `forwarded  ${record.forwarded.join(' ') || '-'}`,
     `dropped    ${record.dropped.join(' ') || '-'}`,
   ]
+  const phases = formatPhases(record)
+  if (phases.length > 0) lines.push('', ...phases)
   if (record.billing) lines.push('', ...formatBill(record.billing))
   return lines.map(writeOut).join('\n')
+}
+
+/** What a phase is called, and how much of the line the whole request takes. */
+const phaseWords: { readonly [name in Phase['name']]: string } = {
+  body: 'request body',
+  place: 'checks, limits, hold',
+  retries: 'earlier tries',
+  upstream: 'first byte of upstream',
+  passing: 'passing on',
+  commit: 'commit',
+  end: 'end',
+}
+const barChars = 40
+
+/** What the request was waiting for, each where it was in the whole. */
+function formatPhases(record: LogRecord): readonly string[] {
+  const all = Math.max(record.duration_ms, 1)
+  return phasesOf(record).map(({ name, from, ms }) => {
+    const start = Math.min(Math.floor((from / all) * barChars), barChars - 1)
+    const bar = '#'.repeat(Math.max(Math.min(Math.round((ms / all) * barChars), barChars - start), 1))
+    const shown = `${' '.repeat(start)}${bar}`.padEnd(barChars)
+    return `${phaseWords[name].padEnd(22)}  ${shown}  ${String(ms).padStart(6)} ms`
+  })
 }
 
 /** A charge for people: the one line with six labels, then why. Lines of tokens say themselves what multiplied them. */

@@ -24,8 +24,32 @@ export const logMembers = {
   outputTokens: wholeOrNull('output_tokens'),
 } as const
 
+/**
+ * How far a request had come, milliseconds after it began; null where it never came so far. Rows of earlier versions have
+ * none of it.
+ */
+export const markMembers = {
+  /** Its body was here. */
+  received: wholeOrNull('received_ms'),
+  /** Every check was passed, every limit had room and its money was held: its upstream was asked. */
+  asked: wholeOrNull('asked_ms'),
+  /** It was asked once more, or another was: the last time. */
+  askedAgain: wholeOrNull('asked_again_ms'),
+  /** The first byte of the answer was here. */
+  firstByte: wholeOrNull('first_byte_ms'),
+  /** The answer had come whole, and was passed on as far as its caller took it. */
+  lastByte: wholeOrNull('last_byte_ms'),
+  /** What it costs was durable, and its last bytes were let go. */
+  committed: wholeOrNull('committed_ms'),
+} as const
+
+export type Marks = Values<typeof markMembers>
+
 /** One row of the request log. */
-export type LogRow = Values<typeof logMembers>
+export type LogRow = Values<typeof logMembers> & { readonly marks: Marks | null }
+
+/** Of a row that an earlier version has written: what it did not keep. */
+export const unknownOfLogRow = { marks: null } as const
 
 /** Of a request whose row was lost: what only that row said. */
 export const lostOfLogRow = {
@@ -35,4 +59,5 @@ export const lostOfLogRow = {
   clientRequestId: null,
   inputTokens: null,
   outputTokens: null,
+  ...unknownOfLogRow,
 } as const

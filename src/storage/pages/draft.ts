@@ -1,4 +1,5 @@
 import type { LogRow } from '../../kit/index.ts'
+import { markMembers } from '../../kit/shapes/log-row.ts'
 import { cellsOf } from '../../kit/shapes/member.ts'
 import { begunAt } from '../segments/reach.ts'
 import { type PageBody, type What, whatMembers, type Who, whoMembers } from './members.ts'
@@ -61,19 +62,39 @@ export function sortById(rows: readonly LogRow[]): readonly LogRow[] {
   return sorted.filter((row, i) => row.id !== sorted[i - 1]?.id)
 }
 
+type Mark = { readonly name: keyof typeof markMembers; readonly column: string }
+const marks: readonly Mark[] = Object.entries(markMembers).map(([name, { column }]) => ({
+  name: name as Mark['name'],
+  column,
+}))
+
+/** A list of what not every row has. */
+class Sparse<T> {
+  readonly column: string
+  readonly values: (T | null)[] = []
+  hasAny = false
+
+  constructor(column: string) {
+    this.column = column
+  }
+
+  push(value: T | null): void {
+    this.values.push(value)
+    this.hasAny ||= value !== null
+  }
+}
+
 /** One list for each thing that a row has of its own. */
 class Columns {
   readonly #ids: string[] = []
   readonly #times: number[] = []
   readonly #durations: number[] = []
-  readonly #clientIds: (string | null)[] = []
-  readonly #inputs: (number | null)[] = []
-  readonly #outputs: (number | null)[] = []
+  readonly #clientIds = new Sparse<string>('client_request_id')
+  readonly #inputs = new Sparse<number>('input_tokens')
+  readonly #outputs = new Sparse<number>('output_tokens')
+  readonly #marks = marks.map(({ column }) => new Sparse<number>(column))
   readonly #who: number[] = []
   readonly #what: number[] = []
-  #hasClientIds = false
-  #hasInputs = false
-  #hasOutputs = false
 
   add(row: LogRow, idStart: number, since: number, dictionary: Dictionary): void {
     this.#ids.push(row.id.slice(idStart))
@@ -82,9 +103,8 @@ class Columns {
     this.#clientIds.push(row.clientRequestId)
     this.#inputs.push(row.inputTokens)
     this.#outputs.push(row.outputTokens)
-    this.#hasClientIds ||= row.clientRequestId !== null
-    this.#hasInputs ||= row.inputTokens !== null
-    this.#hasOutputs ||= row.outputTokens !== null
+    for (let i = 0; i < marks.length; i++)
+      (this.#marks[i] as Sparse<number>).push(row.marks?.[(marks[i] as Mark).name] ?? null)
     this.#who.push(dictionary.placeOfWho(row))
     this.#what.push(dictionary.placeOfWhat(row))
   }
@@ -95,9 +115,11 @@ class Columns {
       ids: this.#ids,
       times: this.#times,
       duration_ms: this.#durations,
-      ...(this.#hasClientIds && { client_request_id: this.#clientIds }),
-      ...(this.#hasInputs && { input_tokens: this.#inputs }),
-      ...(this.#hasOutputs && { output_tokens: this.#outputs }),
+      ...Object.fromEntries(
+        [this.#clientIds, this.#inputs, this.#outputs, ...this.#marks].flatMap(list =>
+          list.hasAny ? [[list.column, list.values] as const] : [],
+        ),
+      ),
       who: this.#who,
       what: this.#what,
     }

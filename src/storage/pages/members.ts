@@ -1,4 +1,4 @@
-import { logMembers } from '../../kit/shapes/log-row.ts'
+import { logMembers, type markMembers } from '../../kit/shapes/log-row.ts'
 import type { Columns } from '../../kit/shapes/member.ts'
 
 const {
@@ -18,6 +18,9 @@ const { outputTokens: ______, ...what } = rest
 export const whoMembers = { keyId, user, group } as const
 /** What came to pass: in a page once for all rows that differ in nothing but who, when, how long and how much. */
 export const whatMembers = what
+
+/** How far each came: in lists of their own. */
+export type MarkColumn = keyof Columns<typeof markMembers>
 
 export type Who = Columns<typeof whoMembers>
 export type What = Columns<typeof whatMembers>
@@ -40,4 +43,4 @@ export type PageBody = {
   readonly what: readonly number[]
   readonly whos: readonly Who[]
   readonly whats: readonly What[]
-}
+} & { readonly [C in MarkColumn]?: readonly (number | null)[] }

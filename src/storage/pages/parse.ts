@@ -1,4 +1,5 @@
-import type { LogRow } from '../../kit/index.ts'
+import type { LogRow, Marks } from '../../kit/index.ts'
+import { markMembers } from '../../kit/shapes/log-row.ts'
 import { readRow } from '../../kit/shapes/member.ts'
 import { firstAt } from '../first-at.ts'
 import { type PageBody, type What, whatMembers, type Who, whoMembers } from './members.ts'
@@ -8,12 +9,17 @@ export class Page {
   readonly #body: PageBody
   readonly #whos: ReturnType<typeof readWho>[] = []
   readonly #whats: ReturnType<typeof readWhat>[] = []
+  readonly #marks: readonly (readonly [name: keyof Marks, list: readonly (number | null)[]])[]
 
   /** @throws Error that says what is wrong with the text */
   constructor(text: string) {
     this.#body = JSON.parse(text) as PageBody
     const { ids, times, who, what, duration_ms: durations } = this.#body
     const isWhole = [ids, times, who, what, durations].every(list => Array.isArray(list) && list.length === ids.length)
+    this.#marks = markNames.flatMap(([name, column]) => {
+      const list = this.#body[column]
+      return list ? [[name, list] as const] : []
+    })
     if (!isWhole) throw new Error('its lists are not of one length')
   }
 
@@ -57,6 +63,16 @@ export class Page {
     return this.#body.output_tokens?.[at] ?? null
   }
 
+  /** How far the request came; null where the row was written before that was kept. */
+  marksOf(at: number): Marks | null {
+    let marks: { -readonly [N in keyof Marks]?: number } | undefined
+    for (const [name, list] of this.#marks) {
+      const ms = list[at]
+      if (ms !== null && ms !== undefined) (marks ??= {})[name] = ms
+    }
+    return marks ? { ...noMarks, ...marks } : null
+  }
+
   rowOf(at: number): LogRow {
     const { whos, whats, client_request_id: clientIds } = this.#body
     const [who, what] = [this.whoOf(at), this.whatOf(at)]
@@ -69,6 +85,7 @@ export class Page {
       clientRequestId: clientIds?.[at] ?? null,
       inputTokens: this.inputTokensOf(at),
       outputTokens: this.outputTokensOf(at),
+      marks: this.marksOf(at),
     }
   }
 
@@ -87,6 +104,9 @@ export class Page {
     return at < this.count && this.idOf(at) === id ? at : undefined
   }
 }
+
+const markNames = Object.entries(markMembers).map(([name, { column }]) => [name as keyof Marks, column] as const)
+const noMarks = readRow(markMembers, Object.fromEntries(markNames.map(([, column]) => [column, null])))
 
 const readWho = (who: Who) => readRow(whoMembers, who)
 const readWhat = (what: What) => readRow(whatMembers, what)

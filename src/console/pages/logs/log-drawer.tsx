@@ -17,6 +17,7 @@ import { tOperation } from '../../words/operation.ts'
 import { Outcome } from './outcome.tsx'
 import { Bill } from './bill.tsx'
 import { curlOf } from './curl-of.ts'
+import { Waterfall } from './waterfall.tsx'
 
 /** 详情: one request, what it cost and why. */
 export function LogDrawer({
@@ -128,7 +129,8 @@ function Fields({ of: { forwarded, dropped } }: { readonly of: LogRecord }) {
   )
 }
 
-function Timing({ of: { timing, time, duration_ms: took } }: { readonly of: LogRecord }) {
+function Timing({ of: record }: { readonly of: LogRecord }) {
+  const { timing, time, duration_ms: took } = record
   return (
     <section class="section">
       <h3>{t('details.timing')}</h3>
@@ -139,6 +141,7 @@ function Timing({ of: { timing, time, duration_ms: took } }: { readonly of: LogR
           [t('duration'), duration(took)],
         ]}
       />
+      <Waterfall of={record} />
     </section>
   )
 }

@@ -1,0 +1,31 @@
+import { phasesOf } from '../../../kit/phases.ts'
+import type { LogRecord } from '../../api/shapes.ts'
+import { duration } from '../../numbers.ts'
+import { tell } from '../../words/index.ts'
+
+/** Of the whole, in the hundred that a bar has: what took no time is seen all the same. */
+const least = 0.8
+
+/** What a request was waiting for, one below the other, each where it was in the whole. */
+export function Waterfall({ of }: { readonly of: LogRecord }) {
+  const phases = phasesOf(of)
+  const all = Math.max(of.duration_ms, 1)
+  if (phases.length === 0) return null
+  return (
+    <ol class="waterfall">
+      {phases.map(({ name, from, ms }) => {
+        const start = Math.min((from / all) * 100, 100 - least)
+        return (
+          <li key={name}>
+            <span>{tell(`phase.${name}`)}</span>
+            <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+              <rect class="track" x={0} y={0} width={100} height={10} />
+              <rect x={start} y={0} width={Math.max(Math.min((ms / all) * 100, 100 - start), least)} height={10} />
+            </svg>
+            <span class="numeric">{duration(ms)}</span>
+          </li>
+        )
+      })}
+    </ol>
+  )
+}
