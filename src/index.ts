@@ -9,12 +9,14 @@ import type {
   ImaginedRequest,
   Key,
   KeySettings,
+  KeyTrial,
   Log,
   Plan,
   PriceList,
   Random,
   RequestExplanation,
   Storage,
+  VendorKey,
 } from './kit/index.ts'
 import type { Operation } from './operations/index.ts'
 import type { LiveResult, LiveTrial } from './tools/doctor/try-live.ts'
@@ -38,6 +40,7 @@ import type {
   PriceQuestion,
 } from './tools/price-files/index.ts'
 import type { Copied } from './storage/index.ts'
+import type { UpstreamShown } from './tools/read-upstreams.ts'
 import type { Workers } from './gateway/workers.ts'
 
 // The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy.
@@ -71,6 +74,7 @@ export type {
   PriceQuestion,
 } from './tools/price-files/index.ts'
 export type { LiveResult, LiveTrial } from './tools/doctor/try-live.ts'
+export type { UpstreamShown } from './tools/read-upstreams.ts'
 export type { Merged, Recipe, RecipeVariable } from './tools/recipes/vendors.ts'
 export { hashPassword, verifyPassword } from './gateway/passwords.ts'
 export { parseAnchors } from './tools/parse-anchors.ts'
@@ -452,4 +456,12 @@ export async function copyStorage(options: {
   readonly onProgress?: (text: string) => void
 }): Promise<Copied> {
   return (await import('./storage/index.ts')).copyStorage(options)
+/** Every upstream of a plan, and how each of its keys stands by what the storage has of them. */
+export async function listUpstreams(plan: Plan, store: Storage['vendorKeys']): Promise<readonly UpstreamShown[]> {
+  return (await import('./tools/read-upstreams.ts')).readUpstreams(plan, store)
+}
+
+/** Tries keys of vendors at what costs nothing, one after the other; no gateway has to run. */
+export async function* tryVendorKeys(plan: Plan, keys: readonly VendorKey[]): AsyncIterable<KeyTrial> {
+  yield* (await import('./tools/try-vendor-keys.ts')).tryVendorKeys(plan, keys)
 }

@@ -290,6 +290,21 @@ export const upstreamsAnswer = object({
   ),
 })
 
+export const upstreamKeyAnswer = upstreamKeyView.schema
+export const keyTrialAnswer = object({
+  result: {
+    type: 'string',
+    enum: ['good', 'bad', 'unclear'],
+    description: 'Whether it was let in; unclear where what was asked for is not there.',
+  },
+  answer: { ...text, description: 'A status with the code of the vendor, or why nothing came.' },
+  path: text,
+  ms: whole,
+  cost: { ...text, description: 'Nothing: a look is free.' },
+  currency: text,
+  key: upstreamKeyAnswer,
+})
+
 const store = object({ kind: text, healthy: truth })
 export const systemAnswer = object({
   version: text,

@@ -3,6 +3,7 @@ import type {
   Ids,
   ImaginedRequest,
   KeyReport,
+  KeyTrial,
   Log,
   Plan,
   PriceList,
@@ -10,6 +11,7 @@ import type {
   RequestExplanation,
   Storage,
   Upstream,
+  VendorKey,
 } from '../kit/index.ts'
 import type { Pages } from './pages/page-data.ts'
 
@@ -69,6 +71,8 @@ export type AdminParts = {
     report(upstream: Upstream): readonly KeyReport[]
     /** How long one stays paused after failures, in milliseconds. */
     restMs(name: string): number
+    /** Tries a key at what costs nothing. Never rejects. */
+    test(key: VendorKey): Promise<KeyTrial>
     /** Takes over what other processes have found. */
     learn(): Promise<void>
   }

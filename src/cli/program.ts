@@ -43,6 +43,7 @@ export function createProgram(): Command {
   addKeys(program)
   addUsers(program)
   addBudgets(program)
+  addUpstreams(program)
   addLogs(program)
   addLedger(program)
   addEvents(program)
@@ -255,6 +256,48 @@ function addUsers(program: Command): void {
     .description('set a password; it is read from standard input')
     .addOption(configOption())
     .action(async (name, options) => (await import('./commands/users.ts')).setPassword(name, options))
+}
+
+/** Keys of vendors. */
+function addUpstreams(program: Command): void {
+  const upstreams = program.command('upstreams').description('upstreams, and the keys that they are asked with')
+  upstreams
+    .command('list')
+    .description('how every upstream and each of its keys stands, and why')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/upstreams.ts')).listUpstreams(options))
+  upstreams
+    .command('suspend')
+    .argument('<upstream>')
+    .argument('<key>', 'its name in the configuration')
+    .description('ask a key no more; running gateways know within five seconds')
+    .option('--reason <text>', 'why, for whoever finds it suspended (needed)')
+    .hook('preAction', needs('reason'))
+    .option('--for <time>', 'for how long, such as 2h; until it is resumed when absent')
+    .addOption(configOption())
+    .action(async (upstream, key, options) =>
+      (await import('./commands/upstreams.ts')).suspendKey(upstream, key, options),
+    )
+  upstreams
+    .command('resume')
+    .argument('<upstream>')
+    .argument('<key>', 'its name in the configuration')
+    .description('ask a key again, whatever kept it away; running gateways know within five seconds')
+    .addOption(configOption())
+    .action(async (upstream, key, options) =>
+      (await import('./commands/upstreams.ts')).resumeKey(upstream, key, options),
+    )
+  upstreams
+    .command('test')
+    .argument('[upstream]', 'all when absent')
+    .argument('[key]', 'all of the upstream when absent')
+    .description('take a free look whether keys are let in; exit 1 when one is not')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async (upstream, key, options) =>
+      (await import('./commands/upstreams.ts')).testKeys(upstream, key, options),
+    )
 }
 
 /** Who may spend how much. */

@@ -23,6 +23,7 @@ import {
   type Reply,
   type Random,
   type KeyStanding,
+  type KeyTrial,
   type Reach,
   Roster,
   type SignerHost,
@@ -60,7 +61,7 @@ import { type AnswerHead, type Call, type SignerOf, Transport } from './transpor
 import { type LongTurn, Stopwatch, Turns } from './turns.ts'
 import { JudgedCall } from './vendor-keys/judged-call.ts'
 import type { KeyAttempt, Verdict } from './vendor-keys/key-attempt.ts'
-import { probe, type Probed } from './vendor-keys/probe.ts'
+import { probe } from './vendor-keys/probe.ts'
 import { VendorKeys } from './vendor-keys/vendor-keys.ts'
 import { isDefiniteRefusal, retryAfterMs, saysNo } from './verdict.ts'
 
@@ -305,7 +306,7 @@ export class Engine {
   }
 
   /** Tries a key at what costs nothing. Never rejects. */
-  probe(key: VendorKey): Promise<Probed> {
+  probe(key: VendorKey): Promise<KeyTrial> {
     return probe(key, { clock: this.#parts.clock, send: request => this.#transport.sendAlone(request) })
   }
 

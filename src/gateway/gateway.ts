@@ -360,6 +360,7 @@ class RunningGateway implements Gateway {
       upstreams: {
         report: upstream => engine.vendorKeys.report(upstream),
         restMs: name => engine.restMs(name),
+        test: key => engine.probe(key),
         learn: () => keyKeeper.learn(),
       },
       reload: this.#role === 'worker' ? undefined : () => reloads.run(),

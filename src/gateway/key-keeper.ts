@@ -1,5 +1,14 @@
 import type { Engine } from '../engine/index.ts'
-import type { Clock, KeyStanding, Log, Plan, Storage, VendorKey } from '../kit/index.ts'
+import {
+  type Clock,
+  keysOf,
+  type KeyStanding,
+  type Log,
+  type OtherKeys,
+  othersOf,
+  type Storage,
+  type VendorKey,
+} from '../kit/index.ts'
 
 /** How often it is looked what other processes have found, and which keys are to be tried. */
 const everyMs = 5_000
@@ -74,7 +83,7 @@ export class KeyKeeper {
     const { store, log } = this.#parts
     try {
       for (const [id, standing] of this.#unwritten) {
-        await store.put(standing)
+        await store.put(standing, this.#othersOf(standing))
         if (this.#unwritten.get(id) === standing) this.#unwritten.delete(id)
       }
       for (let one = this.#spent[0]; one; one = this.#spent[0]) {
@@ -91,6 +100,16 @@ export class KeyKeeper {
     return (this.#looking ??= this.#lookOnce().finally(() => {
       this.#looking = undefined
     }))
+  }
+
+  /** Those that are asked beside one, and have something left to spend. */
+  #othersOf({ upstream, key: name }: KeyStanding): OtherKeys | undefined {
+    const { plan } = this.#parts.engine().running
+    const { budgets } = this.#parts.engine().vendorKeys
+    const { keys = [] } = plan.upstreams.get(upstream) ?? {}
+    const key = keys.find(one => one.name === name)
+    const others = key && othersOf(plan, key)
+    return others?.filter(other => keys.some(one => one.name === other.name && budgets.hasRoom(one)))
   }
 
   get #keys(): readonly VendorKey[] {
@@ -133,13 +152,8 @@ export class KeyKeeper {
     const { engine } = this.#parts
     const { states } = engine().vendorKeys
     const found = await engine().probe(key)
-    if (found.kind === 'good') states.resume(key)
-    else if (found.kind === 'unclear') states.cannotTell(key)
+    if (found.result === 'good') states.resume(key)
+    else if (found.result === 'unclear') states.cannotTell(key)
     else states.stays(key)
   }
-}
-
-/** All keys of all upstreams. */
-export function keysOf({ upstreams }: Plan): readonly VendorKey[] {
-  return [...upstreams.values()].flatMap(({ keys = [] }) => keys)
 }

@@ -19,6 +19,12 @@ export function describeEvent({ kind, data }: Pick<FeedEvent, 'kind' | 'data'>):
       return `${whose(data)}: ${Number(data['percent'])} % is spent, ${word(data, 'spent')} of ${money(data)}${renewal(data)}`
     case 'budget.exhausted':
       return `${whose(data)}: ${data['refused'] === true ? 'a request was refused' : 'all of it is spent'}, ${word(data, 'spent')} of ${money(data)}${renewal(data)}`
+    case 'upstream.key_suspended':
+      return `key ${word(data, 'key')} of ${word(data, 'upstream')} is suspended (${word(data, 'reason')}): ${data['code'] === null ? word(data, 'note') : word(data, 'code')}${byWhom(data)}`
+    case 'upstream.key_resumed':
+      return `key ${word(data, 'key')} of ${word(data, 'upstream')} is asked again, after it was suspended (${word(data, 'was')})${byWhom(data)}`
+    case 'upstream.exhausted':
+      return `no key of ${word(data, 'upstream')} is left to ask with`
     default:
       return Object.entries(data)
         .filter(([, value]) => value !== null && value !== undefined)
@@ -30,6 +36,10 @@ export function describeEvent({ kind, data }: Pick<FeedEvent, 'kind' | 'data'>):
 function word(data: EventData, name: string): string {
   const value = data[name]
   return typeof value === 'string' && value !== '' ? value : '-'
+}
+
+function byWhom(data: EventData): string {
+  return typeof data['by'] === 'string' ? `, by ${data['by']}` : ''
 }
 
 function money(data: EventData): string {

@@ -1,5 +1,7 @@
 import type { Awaitable } from './awaitable.ts'
 import type { BudgetPeriod } from './budget.ts'
+import type { Model, VendorKey } from './model.ts'
+import type { Plan } from './plan.ts'
 import type { Micros } from './units.ts'
 
 export const keyStates = ['active', 'cooling', 'suspended'] as const
@@ -89,11 +91,46 @@ export type KeyReport = {
   readonly lately: KeyOutcomes
 }
 
+/** Keys that are asked beside another one of their upstream: where each of them is suspended too, none is left. */
+export type OtherKeys = readonly Pick<VendorKey, 'name' | 'hash'>[]
+
+/** What a person says of a key. */
+export type KeyDecision = {
+  readonly upstream: string
+  readonly key: string
+  readonly hash: string
+  readonly state: 'suspended' | 'active'
+  /** When it is asked again by itself; null for when somebody says so. */
+  readonly until: number | null
+  /** Why, in one line. */
+  readonly note: string | null
+  /** Absent for a key that is not asked anyhow. */
+  readonly others: OtherKeys | undefined
+}
+
+/** What a free look at a key has shown. */
+export type KeyTrial = {
+  readonly upstream: string
+  readonly key: string
+  /** `unclear`: what was asked for is not there, which proves nothing of the key. */
+  readonly result: 'good' | 'bad' | 'unclear'
+  /** What came back: a status with the vendor's code, or why nothing came. */
+  readonly answer: string
+  /** What was asked for, with GET. */
+  readonly path: string
+  readonly ms: number
+}
+
 /** Where the states of vendors' keys are kept, for restarts and for other processes. */
 export type VendorKeyStore = {
   list(): Awaitable<readonly KeyStanding[]>
-  /** Of two that change one, the later `changedAt` stays. */
-  put(standing: KeyStanding): Promise<void>
+  /**
+   * Of two that change one, the later `changedAt` stays, and a person's word before both. Tells an event when the key is
+   * suspended or back, and when with it the last of its upstream is gone.
+   */
+  put(standing: KeyStanding, others?: OtherKeys): Promise<void>
+  /** A person's word, for all gateways on the storage, with its row of the audit trail. False: it is asked already. */
+  decide(decision: KeyDecision, by: string): Promise<boolean>
   spent(): Awaitable<readonly KeySpending[]>
   /** Adds to all of its life, and to the day and the month of `at`. */
   spend(spending: {
@@ -108,4 +145,31 @@ export type VendorKeyStore = {
 export function serves(models: readonly string[] | undefined, model: string): boolean {
   if (!models) return true
   return models.some(one => (one.endsWith('*') ? model.startsWith(one.slice(0, -1)) : one === model))
+}
+
+/** The models that run on an upstream. */
+export function modelsOn({ models }: Pick<Plan, 'models'>, name: string): readonly string[] {
+  const isHere = (model: Model): boolean => model.upstreams.some(({ upstream }) => upstream.name === name)
+  return [...models.values()].filter(isHere).map(model => model.name)
+}
+
+/** All keys of all upstreams. */
+export function keysOf({ upstreams }: Pick<Plan, 'upstreams'>): readonly VendorKey[] {
+  return [...upstreams.values()].flatMap(({ keys = [] }) => keys)
+}
+
+/** What a person says of a key of a plan, as the storage takes it. */
+export function decisionOn(
+  plan: Pick<Plan, 'upstreams'>,
+  key: VendorKey,
+  word: Pick<KeyDecision, 'state' | 'until' | 'note'>,
+): KeyDecision {
+  return { upstream: key.upstream.name, key: key.name, hash: key.hash, ...word, others: othersOf(plan, key) }
+}
+
+/** The keys that are asked beside one; undefined where that one is not. */
+export function othersOf({ upstreams }: Pick<Plan, 'upstreams'>, key: VendorKey): OtherKeys | undefined {
+  if (key.weight === 0) return undefined
+  const { keys = [] } = upstreams.get(key.upstream.name) ?? {}
+  return keys.flatMap(({ name, hash, weight }) => (name === key.name || weight === 0 ? [] : { name, hash }))
 }

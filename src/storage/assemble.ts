@@ -250,12 +250,13 @@ function createJobs({ clock, reads, writer }: StorageParts): Storage['jobs'] {
   }
 }
 
-function createVendorKeys({ reads, writer }: StorageParts): Storage['vendorKeys'] {
+function createVendorKeys({ clock, reads, writer }: StorageParts): Storage['vendorKeys'] {
   return {
     list: () => reads.run(listVendorKeys()),
-    async put(standing) {
-      await writer.submit('putVendorKey', { standing })
+    async put(standing, others) {
+      await writer.submit('putVendorKey', { standing, others })
     },
+    decide: (decision, by) => writer.submit('decideVendorKey', { decision, by, at: clock.now() }),
     spent: () => reads.run(readKeySpending()),
     async spend(spending) {
       await writer.submit('spendOfKey', spending)

@@ -6,9 +6,11 @@ import type {
   Job,
   Key,
   KeyChange,
+  KeyDecision,
   KeyStanding,
   Line,
   NewEvent,
+  OtherKeys,
   NewJob,
   NewKey,
   NewUser,
@@ -53,7 +55,7 @@ import { changeUser, createUser, setPassword } from './people/users.ts'
 import { takeInRows } from './pages/move.ts'
 import { writeLogs } from './pages/write.ts'
 import { ask, type QueryProgram } from './query.ts'
-import { type KeySpent, putVendorKey, spendOfKey } from './vendor-keys.ts'
+import { decideVendorKey, type KeySpent, putVendorKey, spendOfKey } from './vendor-keys.ts'
 import type { Scribe } from './writer-identity.ts'
 
 /** Every change of the storage by name, with what it is given and what it gives back. All of it crosses threads. */
@@ -99,7 +101,8 @@ export type Changes = {
   touchSession: { given: { readonly hash: string; readonly at: number }; gives: null }
   endSession: { given: { readonly hash: string }; gives: null }
   note: { given: { readonly row: Omit<TrailRow, 'id' | 'at'>; readonly at: number }; gives: null }
-  putVendorKey: { given: { readonly standing: KeyStanding }; gives: null }
+  putVendorKey: { given: { readonly standing: KeyStanding; readonly others: OtherKeys | undefined }; gives: null }
+  decideVendorKey: { given: Signed & { readonly decision: KeyDecision }; gives: boolean }
   spendOfKey: { given: KeySpent; gives: null }
   tellEvent: { given: { readonly event: NewEvent; readonly at: number }; gives: null }
   tellNewEvent: { given: { readonly event: NewEvent; readonly at: number }; gives: null }
@@ -166,6 +169,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   endSession: (_self, given) => endSession(given),
   note,
   putVendorKey: (_self, given) => putVendorKey(given),
+  decideVendorKey,
   spendOfKey,
   tellEvent: (_self, given) => tell(given),
   tellNewEvent: (_self, given) => tellNew(given),

@@ -1,10 +1,22 @@
-import { type KeySpending, type KeyStanding, keyReasons, keyStates, spellsAt } from '../kit/index.ts'
-import { ask, type QueryProgram, type Row } from './query.ts'
+import {
+  type KeyDecision,
+  type KeySpending,
+  type KeyStanding,
+  keyReasons,
+  keyStates,
+  type OtherKeys,
+  spellsAt,
+} from '../kit/index.ts'
+import { tellEvent } from './events/tell.ts'
+import { leave, type Signed } from './people/trail.ts'
+import { ask, lockRows, type QueryProgram, type Row } from './query.ts'
 import { text, textOrNull, whole, wholeOrNull } from './rows.ts'
-import type { WriterIdentity } from './writer-identity.ts'
+import type { Scribe, WriterIdentity } from './writer-identity.ts'
 
 /** Of a day or a month nothing is asked any more when so many have gone by since. */
 const keptMs = 70 * 86_400_000
+/** One at a time: two that are suspended at once would each find the other one left. */
+const wait = `SELECT value FROM meta WHERE name = 'event_place' ${lockRows}`
 
 export type KeySpent = {
   readonly upstream: string
@@ -18,16 +30,82 @@ export function* listVendorKeys(): QueryProgram<readonly KeyStanding[]> {
   return rows.map(toStanding)
 }
 
-/** Of two that change one, the later word stays. */
-export function* putVendorKey({ standing }: { readonly standing: KeyStanding }): QueryProgram<null> {
+/**
+ * Of two that change one, the later word stays; a person's stays whatever is found, for as long as was said. Tells when a key
+ * is suspended or back, once, however many processes find it.
+ */
+export function* putVendorKey({
+  standing,
+  others,
+}: {
+  readonly standing: KeyStanding
+  readonly others: OtherKeys | undefined
+}): QueryProgram<null> {
+  const isToBeTold = standing.model === '' && standing.state !== 'cooling'
+  if (isToBeTold) yield ask(wait)
+  const before = isToBeTold ? yield* findWhole(standing) : undefined
+  const written = yield* write(
+    standing,
+    `AND (vendor_key.reason IS NULL OR vendor_key.reason <> 'operator' OR vendor_key.until <= excluded.changed_at)`,
+  )
+  if (written && isToBeTold) yield* tell(before, standing, others, null)
+  return null
+}
+
+/** What a person says: a key is asked no more, or again. False: it is asked already. */
+export function* decideVendorKey(
+  scribe: Scribe,
+  { decision, by, at }: Signed & { readonly decision: KeyDecision },
+): QueryProgram<boolean> {
+  const { upstream, key, hash, state, until, note, others } = decision
+  yield ask(wait)
+  const rows = yield ask(
+    `SELECT * FROM vendor_key WHERE upstream = ? AND name = ? ORDER BY model ${lockRows}`,
+    upstream,
+    key,
+  )
+  const known = rows.map(toStanding)
+  const before = known.find(({ model }) => model === '')
+  const laterThan = (row: KeyStanding | undefined): number => Math.max(at, (row?.changedAt ?? 0) + 1)
+  const own = { upstream, key, hash, since: at, tries: 0 }
+  if (state === 'active') {
+    const away = known.filter(one => one.state !== 'active')
+    if (away.length === 0) return false
+    const plain = { state, reason: null, code: null, until: null } as const
+    for (const row of away) yield* write({ ...own, ...plain, model: row.model, changedAt: laterThan(row) })
+  } else {
+    const word = { state, reason: 'operator', code: note, until, model: '' } as const
+    yield* write({ ...own, ...word, changedAt: laterThan(before) })
+  }
+  const after = yield* findWhole(decision)
+  if (!after) return true
+  const action = state === 'active' ? 'upstream_key.resume' : 'upstream_key.suspend'
+  yield* leave(scribe, { by, at }, action, `${upstream}/${key}`, before ? toFields(before) : {}, toFields(after), note)
+  yield* tell(before, after, others, by)
+  return true
+}
+
+/** For the trail. */
+function toFields({ state, reason, code, until }: KeyStanding) {
+  return { state, why: code ?? reason, until: momentText(until) }
+}
+
+function* findWhole({ upstream, key }: Pick<KeyStanding, 'upstream' | 'key'>): QueryProgram<KeyStanding | undefined> {
+  const [row] = yield ask(`SELECT * FROM vendor_key WHERE upstream = ? AND name = ? AND model = ''`, upstream, key)
+  return row && toStanding(row)
+}
+
+/** @returns whether it was a later word than what was there */
+function* write(standing: KeyStanding, also = ''): QueryProgram<boolean> {
   const { upstream, key, model, hash, state, reason, code, since, until, tries, changedAt } = standing
-  yield ask(
+  const written = yield ask(
     `INSERT INTO vendor_key (upstream, name, model, hash, state, reason, code, since, until, tries, changed_at)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (upstream, name, model) DO UPDATE SET hash = excluded.hash, state = excluded.state,
        reason = excluded.reason, code = excluded.code, since = excluded.since, until = excluded.until,
        tries = excluded.tries, changed_at = excluded.changed_at
-       WHERE vendor_key.changed_at < excluded.changed_at`,
+       WHERE vendor_key.changed_at < excluded.changed_at ${also}
+     RETURNING name`,
     upstream,
     key,
     model,
@@ -40,7 +118,47 @@ export function* putVendorKey({ standing }: { readonly standing: KeyStanding }):
     tries,
     Math.round(changedAt),
   )
-  return null
+  return written.length > 0
+}
+
+/** Tells that a key is asked no more, that it is again, or that it was the last one of its upstream. */
+function* tell(
+  before: KeyStanding | undefined,
+  after: KeyStanding,
+  others: OtherKeys | undefined,
+  by: string | null,
+): QueryProgram<void> {
+  const { upstream, key, state, reason, code, since, until, changedAt } = after
+  if (state === 'active') {
+    if (before?.state === 'suspended')
+      yield* tellEvent({ kind: 'upstream.key_resumed', data: { upstream, key, was: before.reason, by } }, changedAt)
+    return
+  }
+  const isThere = before?.state === 'suspended' && before.hash === after.hash && !isOver(before, changedAt)
+  const isSame = isThere && before.reason === reason
+  if (isSame && by === null) return
+  const byPerson = reason === 'operator'
+  const said = { reason, code: byPerson ? null : code, note: byPerson ? code : null }
+  const moments = { since: momentText(since), until: momentText(until) }
+  yield* tellEvent({ kind: 'upstream.key_suspended', data: { upstream, key, ...said, ...moments, by } }, changedAt)
+  if (others === undefined || isSame) return
+  const rows = yield ask(`SELECT * FROM vendor_key WHERE upstream = ? AND model = '' AND state = 'suspended'`, upstream)
+  const suspended = rows.map(toStanding)
+  const isAway = ({ name, hash }: OtherKeys[number]): boolean =>
+    suspended.some(
+      one => one.key === name && !isOver(one, changedAt) && (one.hash === hash || one.reason === 'operator'),
+    )
+  if (others.every(isAway))
+    yield* tellEvent({ kind: 'upstream.exhausted', data: { upstream, last: key, keys: others.length + 1 } }, changedAt)
+}
+
+/** Somebody has suspended it for a time that is over. */
+function isOver({ reason, until }: KeyStanding, now: number): boolean {
+  return reason === 'operator' && until !== null && until <= now
+}
+
+function momentText(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString()
 }
 
 export function* readKeySpending(): QueryProgram<readonly KeySpending[]> {

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { KeyStanding } from '../../src/kit/index.ts'
-import { clockAt, type Harness } from './storage.ts'
+import { clockAt, type Harness, openHarness } from './storage.ts'
 
 const day = 86_400_000
 /** The last hour of a month. */
@@ -42,6 +42,72 @@ export async function vendorKeysContract(t: Test, make: Harness): Promise<void> 
     await vendorKeys.put(later)
     await vendorKeys.put({ ...standing, changedAt: at + 4 })
     t.same((await vendorKeys.list())[0], later)
+  })
+
+  await t.test('that a key is suspended or back is told once, and when the last of its upstream is gone', async t => {
+    const own = await openHarness(t, make, clockAt(at))
+    const { vendorKeys: keys, events } = own.storage
+    const others = [{ name: 'second', hash: 'def' }]
+    const first = { ...standing, upstream: 'two' }
+    const second = { ...first, key: 'second', hash: 'def' }
+    const kinds = async () =>
+      (await events.after(0, 50)).map(
+        ({ kind, data }) => kind + (typeof data['key'] === 'string' ? ` ${data['key']}` : ''),
+      )
+    await keys.put({ ...first, state: 'cooling', reason: 'limited' }, others)
+    await keys.put({ ...first, changedAt: at + 1 }, others)
+    await keys.put({ ...first, changedAt: at + 2, tries: 2 }, others)
+    await keys.put({ ...first, model: 'm', changedAt: at + 2 }, others)
+    t.same(await kinds(), ['upstream.key_suspended first'], 'what several processes find is told once')
+    await keys.put({ ...second, hash: 'old' }, [{ name: 'first', hash: 'other' }])
+    t.same((await kinds()).slice(1), ['upstream.key_suspended second'], 'of another secret nothing is known')
+    await keys.put({ ...second, changedAt: at + 1 }, [{ name: 'first', hash: 'abc' }])
+    t.same((await kinds()).slice(2), ['upstream.key_suspended second', 'upstream.exhausted'])
+    const back = { state: 'active', reason: null, code: null, until: null, changedAt: at + 9 } as const
+    await keys.put({ ...first, ...back }, others)
+    await keys.put({ ...first, ...back, changedAt: at + 10 }, others)
+    t.same((await kinds()).slice(4), ['upstream.key_resumed first'])
+    t.match((await events.after(0, 50))[0]?.data, { reason: 'invalid', code: '401 invalid_api_key', by: null })
+  })
+
+  await t.test('what a person says stays, whatever is found meanwhile, and is in the audit trail', async t => {
+    const clock = clockAt(at)
+    const { storage: own } = await openHarness(t, make, clock)
+    const { vendorKeys: keys, events, trail } = own
+    const word = { upstream: 'one', key: 'first', hash: 'abc', until: null, note: null, others: undefined }
+    t.equal(await keys.decide({ ...word, state: 'active' }, 'ada'), false, 'it is active')
+    await keys.put({ ...standing, model: 'm', reason: 'model', state: 'cooling' })
+    await keys.put({ ...standing, changedAt: at + 5_000 })
+    const until = at + 60_000
+    t.equal(await keys.decide({ ...word, state: 'suspended', until, note: 'over its bill' }, 'ada'), true)
+    await keys.put({ ...standing, changedAt: at + 30_000 })
+    const stored = async () => (await keys.list()).find(({ model }) => model === '')
+    t.match(await stored(), {
+      state: 'suspended',
+      reason: 'operator',
+      code: 'over its bill',
+      until,
+      changedAt: at + 5_001,
+    })
+    await keys.put({ ...standing, changedAt: until })
+    t.match(await stored(), { reason: 'invalid' }, 'its time is over')
+    clock.set(until)
+    await keys.decide({ ...word, state: 'suspended', note: 'again' }, 'ada')
+    t.equal(await keys.decide({ ...word, state: 'active', note: 'paid' }, 'bob'), true)
+    t.match(await keys.list(), [{ state: 'active', reason: null }, { state: 'active' }], 'models too')
+    t.match(await trail.list({ limit: 10 }), [
+      { actor: 'bob', action: 'upstream_key.resume', subject: 'one/first', after: { state: 'active' }, reason: 'paid' },
+      { action: 'upstream_key.suspend', before: { why: '401 invalid_api_key' }, after: { why: 'again' } },
+      { actor: 'ada', action: 'upstream_key.suspend', after: { why: 'over its bill' }, reason: 'over its bill' },
+    ])
+    const told = (await events.after(0, 50)).map(({ kind, data }) => [kind, data['by'] ?? null, data['reason'] ?? null])
+    t.same(told, [
+      ['upstream.key_suspended', null, 'invalid'],
+      ['upstream.key_suspended', 'ada', 'operator'],
+      ['upstream.key_suspended', null, 'invalid'],
+      ['upstream.key_suspended', 'ada', 'operator'],
+      ['upstream.key_resumed', 'bob', null],
+    ])
   })
 
   await t.test('what is spent by way of a key is added up in all, by days and by months', async t => {

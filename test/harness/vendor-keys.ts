@@ -1,4 +1,6 @@
+import { readFile } from 'node:fs/promises'
 import type { Test } from 'tap'
+import { type CliResult, runCli } from './cli.ts'
 import { type Started, start, type StartOptions } from './start.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -27,6 +29,8 @@ export type Keyed = Started & {
   readonly chat: () => Promise<number>
   /** Resolves when a key is next tried for free. */
   readonly tried: () => Promise<void>
+  /** `tollgate …` in a process of its own, with the same keys. */
+  readonly tollgate: (...args: readonly string[]) => Promise<CliResult>
 }
 
 /** What makes the upstream for chat of the shipped configuration one with several keys. */
@@ -64,5 +68,11 @@ export async function startKeyed(
       return answer.status
     },
     tried: () => new Promise(resolve => void waiting.push(resolve)),
+    async tollgate(...args) {
+      const shipped = await readFile(new URL('../../gateway.yaml', import.meta.url), 'utf8')
+      const place = { folder: started.folder, yaml: shipped.replace(...keyedEdit(keys)) }
+      const env = { TEXT_URL: vendor.url, TOLLGATE_OPS: new URL(started.opsUrl).host }
+      return runCli({ ...place, env }, ...args)
+    },
   }
 }

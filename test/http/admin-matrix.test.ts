@@ -63,6 +63,7 @@ const bodies: { readonly [endpoint: string]: object } = {
   'POST /api/users/:name/password': { password: 'a passphrase for tests' },
   'POST /api/users/:name/topups': { amount: '1.50', note: 'invoice 7' },
   'POST /api/config/check': { text: 'version: 1' },
+  'POST /api/upstreams/:upstream/keys/:key/suspend': { reason: 'a test' },
 }
 
 const endpointOf = ({ method, url }: AnyRoute): string => `${method} ${url}`
@@ -97,6 +98,9 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'GET /api/config': ['viewer', 'admin'],
   'GET /api/system': ['viewer', 'admin'],
   'GET /api/upstreams': ['viewer', 'admin'],
+  'POST /api/upstreams/:upstream/keys/:key/suspend': ['admin'],
+  'POST /api/upstreams/:upstream/keys/:key/resume': ['admin'],
+  'POST /api/upstreams/:upstream/keys/:key/test': ['admin'],
   'POST /api/logs/:id/refund': ['billing', 'admin'],
   'POST /api/logs/:id/resolve': ['billing', 'admin'],
   'POST /api/users': ['admin'],

@@ -44,5 +44,9 @@ export const consoleSummaries: { readonly [route: string]: string } = {
   'GET /api/audit': '审计日志：谁更改了什么，最新的在前。',
   'GET /api/system': '本进程、存储与上游的状况。',
   'GET /api/upstreams': '各上游及其每个密钥的状态：为何不被使用、自何时起、到何时止。',
+  'POST /api/upstreams/:upstream/keys/:key/suspend':
+    '暂停使用上游的一个密钥：对同一存储上的所有网关生效，限时或直到恢复。',
+  'POST /api/upstreams/:upstream/keys/:key/resume': '恢复使用上游的一个密钥，无论此前为何停用。',
+  'POST /api/upstreams/:upstream/keys/:key/test': '免费检查密钥是否被上游接受；曾被拒绝而现已接受的密钥会恢复使用。',
   'GET /api/pricing': '价格表：按图片档位、按计费单位，以及常见大小的价格。',
 }

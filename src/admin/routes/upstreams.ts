@@ -1,6 +1,17 @@
-import { type Plan, type Upstream, upstreamKeyView } from '../../kit/index.ts'
-import { upstreamsAnswer } from '../answers.ts'
+import {
+  decisionOn,
+  formatMoney,
+  type KeyDecision,
+  modelsOn,
+  type Upstream,
+  upstreamKeyView,
+  type VendorKey,
+} from '../../kit/index.ts'
+import { keyTrialAnswer, upstreamKeyAnswer, upstreamsAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
+import { fail } from '../errors.ts'
+import { reason } from '../schemas.ts'
+import { sessionUserOf } from '../session-user.ts'
 
 /** An upstream as the console shows it, with its keys where it has several. */
 function upstreamRecord({ parts }: Ask, upstream: Upstream) {
@@ -18,12 +29,6 @@ function upstreamRecord({ parts }: Ask, upstream: Upstream) {
   }
 }
 
-function modelsOn({ models }: Plan, name: string): readonly string[] {
-  return [...models.values()]
-    .filter(one => one.upstreams.some(({ upstream }) => upstream.name === name))
-    .map(one => one.name)
-}
-
 export const upstreamRoutes = [
   defineRoute({
     method: 'GET',
@@ -39,4 +44,89 @@ export const upstreamRoutes = [
       return { currency, upstreams: [...upstreams.values()].map(one => upstreamRecord(ask, one)) }
     },
   }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/upstreams/:upstream/keys/:key/suspend',
+    access: 'admin',
+    summary: 'Asks a key of an upstream no more, in every gateway on the storage, for a time or until it is resumed.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['reason'],
+      properties: {
+        reason,
+        for_seconds: {
+          type: ['integer', 'null'],
+          minimum: 1,
+          maximum: 366 * 86_400,
+          description: 'How long; until it is resumed when absent.',
+        },
+      },
+    },
+    answer: upstreamKeyAnswer,
+    async handle(ask) {
+      const { parts, body } = ask
+      const key = keyOf(ask)
+      const until = typeof body.for_seconds === 'number' ? parts.clock.now() + body.for_seconds * 1_000 : null
+      await decide(ask, key, { state: 'suspended', until, note: body.reason })
+      return await recordOf(ask, key)
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/upstreams/:upstream/keys/:key/resume',
+    access: 'admin',
+    summary: 'Asks a key of an upstream again, whatever kept it away.',
+    answer: upstreamKeyAnswer,
+    async handle(ask) {
+      const key = keyOf(ask)
+      await decide(ask, key, { state: 'active', until: null, note: null })
+      return await recordOf(ask, key)
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/upstreams/:upstream/keys/:key/test',
+    access: 'admin',
+    summary: 'Takes a free look whether a key is let in; one that was refused, and is let in, is asked again.',
+    answer: keyTrialAnswer,
+    async handle(ask) {
+      const { parts } = ask
+      const key = keyOf(ask)
+      const { result, answer, path, ms } = await parts.upstreams.test(key)
+      const before = await recordOf(ask, key)
+      if (result === 'good' && before.state === 'suspended' && before.reason === 'invalid')
+        await decide(ask, key, { state: 'active', until: null, note: 'a free look found it good' })
+      return {
+        result,
+        answer,
+        path,
+        ms,
+        cost: formatMoney(0),
+        currency: parts.plan().currency,
+        key: await recordOf(ask, key),
+      }
+    },
+  }),
 ]
+
+/** @throws Failure not_found */
+function keyOf({ parts, params }: Pick<Ask, 'parts' | 'params'>): VendorKey {
+  const { keys = [] } = parts.plan().upstreams.get(params['upstream'] ?? '') ?? {}
+  const found = keys.find(({ name }) => name === params['key'])
+  if (!found) throw fail('not_found')
+  return found
+}
+
+function decide(ask: Ask, key: VendorKey, word: Pick<KeyDecision, 'state' | 'until' | 'note'>): Promise<boolean> {
+  const { parts } = ask
+  return parts.storage.vendorKeys.decide(decisionOn(parts.plan(), key, word), sessionUserOf(ask).user.name)
+}
+
+async function recordOf({ parts }: Pick<Ask, 'parts'>, { name, upstream }: VendorKey) {
+  await parts.upstreams.learn()
+  const owner = parts.plan().upstreams.get(upstream.name)
+  const report = owner && parts.upstreams.report(owner).find(one => one.name === name)
+  if (!report) throw fail('not_found')
+  return upstreamKeyView.show(report)
+}

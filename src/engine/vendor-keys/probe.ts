@@ -1,11 +1,8 @@
-import { type Clock, Failure, type VendorKey } from '../../kit/index.ts'
+import { type Clock, Failure, type KeyTrial, type VendorKey } from '../../kit/index.ts'
 import type { Call, CallRequest } from '../call-request.ts'
 import { fail } from '../errors.ts'
 import { fixedHeaders } from '../headers.ts'
 import { JudgedCall } from './judged-call.ts'
-
-/** What a free look at a key shows. `unclear`: what was asked for is not there, which proves nothing of the key. */
-export type Probed = { readonly kind: 'good' | 'bad' | 'unclear'; readonly told: string }
 
 /** Statuses of a path that is not there, or does not take a GET. */
 const missing: ReadonlySet<number> = new Set([404, 405, 501])
@@ -14,14 +11,19 @@ const missing: ReadonlySet<number> = new Set([404, 405, 501])
 export async function probe(
   key: VendorKey,
   { clock, send }: { readonly clock: Clock; send(this: void, request: CallRequest): Call },
-): Promise<Probed> {
+): Promise<KeyTrial> {
   const { upstream } = key
+  const path = upstream.probePath ?? '/'
+  const began = clock.tick()
+  const told = (result: KeyTrial['result'], answer: string): KeyTrial => {
+    return { upstream: upstream.name, key: key.name, result, answer, path, ms: Math.round(clock.tick() - began) }
+  }
   try {
     const call = new JudgedCall(
       send({
         upstream,
         method: 'GET',
-        path: upstream.probePath ?? '/',
+        path,
         headers: [...fixedHeaders(upstream).list, 'accept', 'application/json'],
         body: { kind: 'none' },
         reuse: false,
@@ -32,12 +34,12 @@ export async function probe(
     const { status } = await call.head
     const { judgement } = call
     call.abort(fail('upstream_cut', { reason: 'its head is enough' }))
-    if (!judgement) return { kind: 'good', told: String(status) }
-    if (missing.has(status)) return { kind: 'unclear', told: judgement.code }
+    if (!judgement) return told('good', String(status))
+    if (missing.has(status)) return told('unclear', judgement.code)
     // Who is limited, or has no credit, has been let in.
     const isKnown = judgement.key === 'cooling' || judgement.key === 'no_credit'
-    return { kind: isKnown ? 'good' : 'bad', told: judgement.code }
+    return told(isKnown ? 'good' : 'bad', judgement.code)
   } catch (error) {
-    return { kind: 'bad', told: error instanceof Failure ? error.code : 'internal_error' }
+    return told('bad', error instanceof Failure ? error.code : 'internal_error')
   }
 }

@@ -1,0 +1,175 @@
+import {
+  decisionOn,
+  formatMoney,
+  keysOf,
+  type KeyTrial,
+  listUpstreams as readUpstreams,
+  parseDuration,
+  type Plan,
+  tryVendorKeys,
+  type UpstreamShown,
+  type VendorKey,
+} from '../../index.ts'
+import { Exit, exitCodes, print, say } from '../exit.ts'
+import { actor, readPlan, withStorage } from '../open-books.ts'
+import { formatTable } from '../table.ts'
+import { writeOut } from '../write-out.ts'
+
+type Options = { readonly config: string; readonly format: string }
+
+const reasonCharsMax = 500
+
+/** Every upstream, and how each of its keys stands by what the storage has of them. */
+export async function listUpstreams(options: Options): Promise<void> {
+  await withStorage(options.config, async (storage, plan) => {
+    const all = await readUpstreams(plan, storage.vendorKeys)
+    if (options.format === 'json') for (const one of all) print(JSON.stringify(one))
+    else print(formatUpstreams(all, plan.currency))
+  })
+}
+
+function formatUpstreams(all: readonly UpstreamShown[], currency: string): string {
+  const rows = all.flatMap(({ name, keys, simulated, models }) => {
+    const served = String(models.length)
+    if (keys.length === 0) return [[name, '-', simulated ? 'simulated' : 'one credential', '', '', served, '']]
+    return keys.map(key => [
+      name,
+      `${key.name} ${key.hint}`.trim(),
+      key.state === 'active' && !key.asked ? 'not asked' : key.state,
+      whyText(key),
+      String(key.weight),
+      key.serves?.join(', ') ?? served,
+      key.budget ? `${key.budget.spent} of ${key.budget.amount} (${key.budget.per})` : '',
+    ])
+  })
+  const table = formatTable(['UPSTREAM', 'KEY', 'STATE', 'WHY', 'WEIGHT', 'MODELS', `SPENT (${currency})`], rows)
+  return table.split('\n').map(writeOut).join('\n')
+}
+
+/** A person's word: the key is asked no more, in every gateway on the storage. */
+export async function suspendKey(
+  upstream: string,
+  name: string,
+  options: { readonly config: string; readonly reason?: string; readonly for?: string },
+): Promise<void> {
+  const reason = (options.reason ?? '').trim()
+  if (reason === '' || reason.length > reasonCharsMax || /\p{Cc}/u.test(reason))
+    throw new Exit(
+      exitCodes.usage,
+      `--reason: one line is needed that says why, of at most ${reasonCharsMax} characters`,
+    )
+  const forMs = options.for === undefined ? undefined : parseDuration(options.for)
+  if (options.for !== undefined && (forMs === undefined || forMs === 0))
+    throw new Exit(exitCodes.usage, `--for ${options.for}: a time such as 2h or 30m is needed`)
+  await withStorage(options.config, async (storage, plan) => {
+    const key = findKey(plan, upstream, name)
+    const until = forMs === undefined ? null : Date.now() + forMs
+    await storage.vendorKeys.decide(decisionOn(plan, key, { state: 'suspended', until, note: reason }), actor)
+    const end =
+      until === null ? `until it is resumed (tollgate upstreams resume ${upstream} ${name})` : `until ${iso(until)}`
+    say(`Key ${name} of ${upstream} is suspended ${end}. Running gateways know within five seconds.`)
+    const left = (await readUpstreams(plan, storage.vendorKeys)).find(one => one.name === upstream)?.keys_asked
+    if (left === 0) say(`No key of ${upstream} is left to ask with: what has no other upstream is refused.`)
+  })
+}
+
+export async function resumeKey(upstream: string, name: string, options: { readonly config: string }): Promise<void> {
+  await withStorage(options.config, async (storage, plan) => {
+    const key = findKey(plan, upstream, name)
+    const word = { state: 'active', until: null, note: null } as const
+    const isChanged = await storage.vendorKeys.decide(decisionOn(plan, key, word), actor)
+    if (isChanged) say(`Key ${name} of ${upstream} is asked again. Running gateways know within five seconds.`)
+    else say(`Key ${name} of ${upstream} is active already.`)
+  })
+}
+
+/** Tries keys at what costs nothing. Exit 1 when one of them is refused. */
+/** One that was refused, and is let in, is asked again, as when the gateway looks by itself. */
+async function bringBack(config: string, keys: readonly VendorKey[]): Promise<void> {
+  if (keys.length === 0) return
+  await withStorage(config, async (storage, plan) => {
+    const standings = await storage.vendorKeys.list()
+    for (const key of keys) {
+      const { name, upstream } = key
+      const known = standings.find(one => one.upstream === upstream.name && one.key === name && one.model === '')
+      if (known?.state !== 'suspended' || known.reason !== 'invalid' || known.hash !== key.hash) continue
+      const word = { state: 'active', until: null, note: 'a free look found it good' } as const
+      await storage.vendorKeys.decide(decisionOn(plan, key, word), actor)
+      say(`Key ${name} of ${upstream.name} is asked again.`)
+    }
+  })
+}
+
+export async function testKeys(
+  upstream: string | undefined,
+  name: string | undefined,
+  options: Options,
+): Promise<void> {
+  const plan = await readPlan(options.config)
+  const keys = chooseKeys(plan, upstream, name)
+  let bad = 0
+  const good: VendorKey[] = []
+  for await (const trial of tryVendorKeys(plan, keys)) {
+    if (trial.result === 'bad') bad++
+    if (trial.result === 'good') good.push(findKey(plan, trial.upstream, trial.key))
+    print(options.format === 'json' ? JSON.stringify(trial) : formatTrial(trial))
+  }
+  await bringBack(options.config, good)
+  say(
+    `${keys.length === 1 ? 'One free look was' : `${keys.length} free looks were`} taken: nothing was bought, ${formatMoney(0)} ${plan.currency}.`,
+  )
+  if (bad > 0) throw new Exit(exitCodes.failure, `${bad} of ${keys.length} are refused`)
+}
+
+function formatTrial({ upstream, key, result, answer, path, ms }: KeyTrial): string {
+  const words = { good: 'let in ', bad: 'REFUSED', unclear: 'unclear' }[result]
+  const why = result === 'unclear' ? ` (${path} is not there, which proves nothing: set probe.path)` : ''
+  return writeOut(`${words}  ${upstream}  ${key}  GET ${path}  ${answer}  ${ms} ms${why}`)
+}
+
+/** Why a key is not asked, and when it will be. */
+function whyText({ reason, code, note, since, until, resting }: UpstreamShown['keys'][number]): string {
+  if (reason === null)
+    return resting.map(one => `not for ${one.model} until ${one.until ?? '-'} (${one.code ?? '-'})`).join('; ')
+  const end =
+    until === null ? '' : `, ${reason === 'invalid' || reason === 'no_credit' ? 'tried again' : 'until'} ${until}`
+  return `${reasons[reason]}: ${code ?? note ?? '-'}, since ${since ?? '-'}${end}`
+}
+
+const reasons = {
+  invalid: 'refused by the vendor',
+  no_credit: 'nothing is left to pay with',
+  limited: 'limited by the vendor',
+  model: 'refused a model',
+  operator: 'suspended by a person',
+} as const
+
+/** @throws Exit 2 */
+function chooseKeys(plan: Plan, upstream: string | undefined, name: string | undefined): readonly VendorKey[] {
+  if (upstream !== undefined && name !== undefined) return [findKey(plan, upstream, name)]
+  const keys = keysOf(plan).filter(key => upstream === undefined || key.upstream.name === upstream)
+  if (keys.length > 0) return keys
+  throw new Exit(
+    exitCodes.usage,
+    upstream === undefined ? `no upstream of ${plan.file} has keys` : noKeys(plan, upstream),
+  )
+}
+
+/** @throws Exit 2 */
+function findKey(plan: Plan, upstream: string, name: string): VendorKey {
+  const keys = plan.upstreams.get(upstream)?.keys ?? []
+  const found = keys.find(key => key.name === name)
+  if (found) return found
+  if (keys.length === 0) throw new Exit(exitCodes.usage, noKeys(plan, upstream))
+  throw new Exit(exitCodes.usage, `${upstream} has no key '${name}'; it has ${keys.map(key => key.name).join(', ')}`)
+}
+
+function noKeys({ upstreams, file }: Plan, upstream: string): string {
+  if (upstreams.has(upstream))
+    return `${upstream} has no list of keys in ${file}, and so none that could be suspended or tried alone`
+  return `there is no upstream '${upstream}'; there are ${[...upstreams.keys()].join(', ')}`
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString()
+}

@@ -1,0 +1,39 @@
+import { VendorKeys } from '../engine/index.ts'
+import { modelsOn, type Plan, type Storage, systemClock, systemRandom, upstreamKeyView } from '../kit/index.ts'
+import { createLog } from '../observe/index.ts'
+
+/** A key as the storage knows it: what becomes of requests is known to the process that asks. */
+type StoredKey = Omit<ReturnType<typeof upstreamKeyView.show>, 'requests' | 'lately'>
+
+export type UpstreamShown = {
+  readonly name: string
+  readonly simulated: boolean
+  /** Models that run on it. */
+  readonly models: readonly string[]
+  /** How many of its keys may be asked now; null where it has no list. */
+  readonly keys_asked: number | null
+  readonly keys: readonly StoredKey[]
+}
+
+/** Every upstream of a plan, and how each of its keys stands by what the storage has of them. */
+export async function readUpstreams(plan: Plan, store: Storage['vendorKeys']): Promise<readonly UpstreamShown[]> {
+  const keys = new VendorKeys({
+    clock: systemClock,
+    random: systemRandom,
+    log: createLog({ level: 'silent' }),
+    zone: plan.timeZone,
+  })
+  for (const standing of await store.list()) keys.states.learn(standing)
+  keys.budgets.learn(await store.spent())
+  return [...plan.upstreams.values()].map(upstream => {
+    const { name, url } = upstream
+    const shown = keys.report(upstream).map(upstreamKeyView.show)
+    return {
+      name,
+      simulated: url.startsWith('simulator:'),
+      models: modelsOn(plan, name),
+      keys_asked: upstream.keys ? shown.filter(({ asked }) => asked).length : null,
+      keys: shown.map(({ requests: _requests, lately: _lately, ...rest }) => rest),
+    }
+  })
+}

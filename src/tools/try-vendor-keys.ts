@@ -1,0 +1,27 @@
+import { probe, Transport } from '../engine/index.ts'
+import { pluginFinder } from '../gateway/plugin-finder.ts'
+import { Signers } from '../gateway/signers.ts'
+import { SimulatedUpstreams } from '../gateway/simulated-upstreams.ts'
+import { type KeyTrial, type Plan, systemClock, type VendorKey } from '../kit/index.ts'
+import { createLog } from '../observe/index.ts'
+
+/** Tries keys of vendors at what costs nothing, one after the other, without a gateway. */
+export async function* tryVendorKeys(plan: Plan, keys: readonly VendorKey[]): AsyncIterable<KeyTrial> {
+  const clock = systemClock
+  const simulated = new SimulatedUpstreams()
+  const signers = new Signers({
+    finder: () => pluginFinder(plan.file),
+    clock,
+    log: createLog({ level: 'silent' }),
+    post: (...asked) => transport.post(...asked),
+  })
+  const transport: Transport = new Transport(url => simulated.resolve(url), clock, undefined, signers.of)
+  try {
+    await simulated.start(plan)
+    await signers.build(plan)
+    for (const key of keys) yield await probe(key, { clock, send: request => transport.sendAlone(request) })
+  } finally {
+    await transport.close()
+    await simulated.close()
+  }
+}
