@@ -44,6 +44,7 @@ const homes = {
   kysely: '^src/storage/',
   'lru-cache': '^plugins/auth/',
   pino: '^src/observe/log[.]ts$',
+  'openid-client': '^src/admin/sign-in/issuers[.]ts$',
   nodemailer: '^src/events/mail[.]ts$',
   pg: '^src/storage/postgres/',
   'prom-client': '^src/observe/metrics[.]ts$',

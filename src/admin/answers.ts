@@ -68,6 +68,16 @@ export const sessionAnswer = object({
     public_pricing: truth,
   }),
 })
+export const signInAnswer = object({
+  passwords: { ...truth, description: 'Whether a password lets anybody in.' },
+  issuers: listOf(object({ name: text, label: text })),
+})
+export const departureAnswer = object({ location: { ...text, description: 'Where the browser goes.' } })
+export const signedInAnswer = object({
+  session: sessionAnswer,
+  next: { ...textOrNull, description: 'Where they were going, as it was said at the beginning.' },
+})
+export const linksAnswer = object({ links: listOf(object({ id: text, issuer: text, created: moment })) })
 export const openSessionsAnswer = object({
   sessions: listOf(object({ id: text, created: moment, seen: moment, agent: text, remote: text, current: truth })),
 })

@@ -9,6 +9,53 @@ const consoleErrors = {
     text: 'Log in at /console first: there is no session, or it has ended.',
   },
   wrong_password: { status: 401, type: 'console', text: 'The name or the password is wrong.' },
+  passwords_off: {
+    status: 403,
+    type: 'console',
+    text: 'Passwords let nobody in here: sign in by one of the other ways.',
+  },
+  issuer_unavailable: {
+    status: 503,
+    type: 'console',
+    text: '{label} cannot be reached at the moment, so that nobody can sign in by it. Try again soon.',
+  },
+  sign_in_elsewhere: {
+    status: 409,
+    type: 'console',
+    text: 'People are sent back to {url} after signing in: open the console there.',
+  },
+  sign_in_stale: {
+    status: 400,
+    type: 'console',
+    text: 'This sign-in was not begun in this browser, was finished before, or took too long: begin again.',
+  },
+  sign_in_denied: { status: 403, type: 'console', text: '{label} did not let you sign in, or you cancelled it.' },
+  sign_in_failed: {
+    status: 403,
+    type: 'console',
+    text: 'What {label} said of you could not be verified. Begin again; the log has why, under this request id.',
+  },
+  no_account: {
+    status: 403,
+    type: 'console',
+    text: 'Nobody here is known as this account of {label}. Ask an administrator for an invitation.',
+  },
+  no_role: {
+    status: 403,
+    type: 'console',
+    text: 'Your account of {label} is in no group that may use this console. Ask whoever gives out its groups.',
+  },
+  account_disabled: { status: 403, type: 'console', text: 'Your user here is disabled. Ask an administrator.' },
+  identity_taken: {
+    status: 409,
+    type: 'console',
+    text: 'This account of {label} is tied to another user, or this user to another account.',
+  },
+  invitation_unknown: {
+    status: 400,
+    type: 'console',
+    text: 'This invitation is not good: it was used, has ended, or was taken back. Ask for another one.',
+  },
   forbidden: { status: 403, type: 'console', text: 'Your role does not allow this.' },
   own_charge: {
     status: 403,

@@ -12,6 +12,8 @@ export const userName = {
   maxLength: 64,
   pattern: String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.@-]*$`,
 } as const
+/** A name that somebody chooses for themselves: with an @ it would be taken for the e-mail of another. */
+export const chosenName = { ...userName, pattern: String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.-]*$` } as const
 export const password = { type: 'string', minLength: 12, maxLength: 128 } as const
 /** What is checked against a hash; a wrong one may be of any length. */
 export const passwordGuess = { type: 'string', maxLength: 1024 } as const
@@ -23,6 +25,7 @@ export const rowId = { type: 'string', pattern: '^[a-z]+_[0-9a-z]{1,40}$' } as c
 export const patternWords: ReadonlyMap<string, string> = new Map([
   [label.pattern, 'must have no line breaks and no invisible characters'],
   [userName.pattern, 'must begin with a letter or a digit, and go on with letters, digits, _ . @ or -'],
+  [chosenName.pattern, 'must begin with a letter or a digit, and go on with letters, digits, _ . or -'],
   [reason.pattern, 'must be one line'],
   [rowId.pattern, 'must be an id such as req_01m7z9rxtz00wap6t5eg'],
   [decimal, 'must be a decimal of at most six places, such as "12.50"'],

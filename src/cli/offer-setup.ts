@@ -1,4 +1,4 @@
-import { offerSetup as makeOffer } from '../index.ts'
+import { offerSetup as makeOffer, waysIn } from '../index.ts'
 import { say } from './exit.ts'
 import { handOver } from './hand-over.ts'
 import type { Served } from './served.ts'
@@ -8,7 +8,8 @@ const purpose = 'makes the first administrator, once, within 24 hours'
 /** Where the console is; and while nobody can log in there, the link that makes the first administrator. */
 export async function offerSetup(served: Served): Promise<void> {
   if (!served.plan.server.console) return
-  const needed = await served.withStorage(async storage => !(await storage.users.hasAdmin()))
+  const ways = waysIn(served.plan)
+  const needed = await served.withStorage(async storage => !(await storage.users.hasAdmin(ways)))
   if (!needed) return say(`console    ${served.url}/console`)
   const place = await handOver('tollgate-setup-link', served.plan)
   if (place.kind === 'nowhere') {
@@ -17,8 +18,8 @@ export async function offerSetup(served: Served): Promise<void> {
       `           has no administrator, and no link for one was made: there is no terminal, and no file could be written (${place.reason}). Make one: tollgate users create NAME --role admin, tollgate users passwd NAME`,
     )
   }
-  const token = await served.withStorage(makeOffer)
-  const link = `${served.url}/console/setup#${token}`
+  const token = await served.withStorage(storage => makeOffer(storage, undefined, undefined, ways))
+  const link = `${served.plan.server.publicUrl ?? served.url}/console/setup#${token}`
   if (place.kind === 'terminal') {
     say(`console    ${link}`)
     return say(`           ${purpose}`)

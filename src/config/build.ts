@@ -7,6 +7,7 @@ import {
   type Family,
   type ForwardRule,
   type Group,
+  type Issuer,
   type Json,
   type KnownPlugin,
   kindsOf,
@@ -27,6 +28,7 @@ import {
   type Price,
   type Route,
   type ServerPlan,
+  type SignInPlan,
   type Upstream,
   type WebhookPlan,
 } from '../kit/index.ts'
@@ -47,6 +49,7 @@ import type {
   RetentionSettings,
   RouteSettings,
   ServerSettings,
+  SignInSettings,
   UpstreamSettings,
 } from './schema.ts'
 import type { Source } from './source.ts'
@@ -62,6 +65,7 @@ export type Settings = {
   readonly retention: RetentionSettings
   readonly budgets: BudgetsSettings
   readonly events: EventSettings
+  readonly sign_in: SignInSettings
   readonly observability: ObservabilitySettings
   readonly groups: ByName<GroupSettings>
   readonly upstreams: ByName<UpstreamSettings>
@@ -126,6 +130,7 @@ export function buildPlan(
     ...(settings.retention.log !== 'off' && { logRetentionMs: ms(settings.retention.log) }),
     ...(settings.retention.events !== 'off' && { eventRetentionMs: ms(settings.retention.events) }),
     ...(Object.keys(settings.events.webhooks).length > 0 && { webhooks: buildWebhooks(settings.events) }),
+    ...(isSignInSet(settings.sign_in) && { signIn: buildSignIn(settings.sign_in) }),
     ...(settings.retention.review !== 'off' && { reviewRetentionMs: ms(settings.retention.review) }),
     groups: new Map(groups),
     ...parts,
@@ -176,6 +181,7 @@ function buildServer(own: ServerSettings): ServerPlan {
     console: own.console === 'on',
     ...(own.tls && { tls: own.tls }),
     ...(own.trusted_proxies.length > 0 && { trustedProxies: own.trusted_proxies }),
+    ...(own.public_url !== undefined && { publicUrl: own.public_url }),
     ...(own.connections_max !== undefined && { connectionsMax: own.connections_max }),
     ...(own.connections_per_address !== undefined && { connectionsPerAddress: own.connections_per_address }),
   }
@@ -195,6 +201,32 @@ function buildWebhooks({ webhooks }: EventSettings): ReadonlyMap<string, Webhook
       return [name, { name, url, format, secrets, kinds: kindsOf(kinds), allowPrivate: allow_private, ...mail }]
     }),
   )
+}
+
+const isSignInSet = ({ passwords, issuers }: SignInSettings): boolean => !passwords || Object.keys(issuers).length > 0
+
+function buildSignIn({ passwords, issuers }: SignInSettings): SignInPlan {
+  const built = Object.entries(issuers).map(([name, own]) => [name, buildIssuer(name, own)] as const)
+  return { passwords, issuers: new Map(built) }
+}
+
+function buildIssuer(name: string, own: SignInSettings['issuers'][string]): Issuer {
+  return {
+    name,
+    url: own.issuer,
+    label: own.label ?? name,
+    clientId: own.client_id,
+    clientSecret: own.client_secret,
+    clientAuth: own.client_auth,
+    scopes: [...new Set(['openid', ...own.scopes])],
+    allowHttp: own.allow_http,
+    groupsClaim: own.groups_claim,
+    roles: own.roles && new Map(Object.entries(own.roles)),
+    defaultRole: own.default_role,
+    matchesEmail: own.match === 'email',
+    signUp: own.allow_sign_up ? { group: own.group } : undefined,
+    emailDomains: own.email_domains,
+  }
 }
 
 function buildGroup(name: string, own: GroupSettings): Group {

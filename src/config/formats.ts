@@ -170,6 +170,23 @@ export const formats = {
     name: 'the origin of a web page',
     remedy: 'write scheme and host as browsers send them: https://app.example, http://localhost:3000; or "*" for any',
   },
+  'public-url': {
+    shape: /^https?:\/\/[^\s/?#@]+$/,
+    also: text => URL.canParse(text) && new URL(text).origin === text,
+    name: 'where browsers reach the console',
+    remedy: 'write scheme and host alone, as browsers show them: https://ai.example.com',
+  },
+  issuer: {
+    shape: /^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/,
+    also: text => URL.canParse(text) && !text.includes('/.well-known/'),
+    name: 'the identifier of an issuer',
+    remedy: 'write what its discovery document calls `issuer`: https://login.example.com/realms/staff',
+  },
+  domain: {
+    shape: /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/,
+    name: 'a domain',
+    remedy: 'write what stands behind the @ in small letters: example.com',
+  },
   route: {
     shape: matchText,
     also: text => parseMatch(text) !== undefined,

@@ -45,6 +45,7 @@ export function composeSchema(plugins: PluginsByStep, unopened: readonly string[
       },
       retention: parts.retention,
       events: parts.events,
+      sign_in: parts.signIn,
       observability: parts.observability,
       budgets: parts.budgets,
       groups: namedEntries(

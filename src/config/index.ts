@@ -5,6 +5,7 @@ import { checkCredentials, noteEmptyCredentials, type ResolveSigner } from './ch
 import { noteEnds } from './check-ends.ts'
 import { checkNames, type KnownNames } from './check-names.ts'
 import { checkRoutes } from './check-routes.ts'
+import { checkSignIn } from './check-sign-in.ts'
 import { checkWebhooks } from './check-webhooks.ts'
 import { checkWorkers } from './check-workers.ts'
 import { composing } from './compose/expand.ts'
@@ -112,6 +113,7 @@ export async function loadPlan(request: LoadRequest): Promise<Loaded> {
   checkNames(root, known, report)
   checkRoutes(root, source, report, known.isConsolePath)
   checkWebhooks(settings, report)
+  checkSignIn(settings, report)
   checkWorkers(settings, report)
   inspectOptions(settings, pipeline, report)
   await checkCredentials(settings, {

@@ -1,4 +1,4 @@
-import { type Admits, keyEffects, kindWords, saleClasses, type Schema } from '../kit/index.ts'
+import { type Admits, keyEffects, kindWords, roles, saleClasses, type Schema } from '../kit/index.ts'
 
 const rpm = {
   type: 'integer',
@@ -47,6 +47,12 @@ const server = {
       default: [],
       description:
         "Addresses or CIDR blocks of proxies whose X-Forwarded-For is believed; a caller's address is the last in it that is none of theirs.",
+    },
+    public_url: {
+      type: 'string',
+      format: 'public-url',
+      description:
+        'Where browsers reach the console, such as https://ai.example.com: links of invitations begin with it, and issuers of sign_in send people back to it.',
     },
     connections_max: {
       type: 'integer',
@@ -230,6 +236,119 @@ const events = {
           },
         },
       },
+    },
+  },
+} as const satisfies Schema
+
+const issuer = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'One that vouches for people, by OpenID Connect.',
+  required: ['issuer', 'client_id'],
+  properties: {
+    issuer: {
+      type: 'string',
+      format: 'issuer',
+      description: 'Its identifier, an address below which its /.well-known/openid-configuration is.',
+    },
+    label: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 60,
+      description: 'What the button of the sign-in page says; its name when absent.',
+    },
+    client_id: { type: 'string', minLength: 1, description: 'What the gateway is called there.' },
+    client_secret: {
+      type: 'string',
+      minLength: 1,
+      description: 'What the gateway proves itself by; absent for a client without a secret.',
+    },
+    client_auth: {
+      type: 'string',
+      enum: ['basic', 'post'],
+      default: 'basic',
+      description: 'How the secret is told: client_secret_basic or client_secret_post.',
+    },
+    scopes: {
+      type: 'array',
+      uniqueItems: true,
+      items: { type: 'string', pattern: '^[!#-~]+$' },
+      default: ['openid', 'profile', 'email'],
+      description: 'What is asked for; openid is always among it.',
+    },
+    allow_http: {
+      type: 'boolean',
+      default: false,
+      description: 'Whether it may be asked without encryption: for one on the same machine.',
+    },
+    groups_claim: {
+      type: 'string',
+      minLength: 1,
+      default: 'groups',
+      description: 'Where the groups of a person stand: a claim, or a path such as realm_access.roles.',
+    },
+    roles: {
+      type: 'object',
+      propertyNames: { minLength: 1 },
+      additionalProperties: {
+        type: 'string',
+        enum: roles,
+        description: 'The role of whoever is in this group: user, viewer, billing or admin.',
+      },
+      description:
+        'Roles by group, taken over at each sign-in: of several admin goes before billing, viewer and user. Absent: roles are given here.',
+    },
+    default_role: {
+      type: 'string',
+      enum: ['user', 'viewer', 'billing'],
+      description: 'The role of people for whom `roles` has none; absent: they are refused.',
+    },
+    match: {
+      type: 'string',
+      enum: ['invitation', 'email'],
+      default: 'invitation',
+      description:
+        'How people are known when they come first: by an invitation, or by their own wish while they are signed in; `email` also knows them by a verified e-mail that is the name of a user.',
+    },
+    allow_sign_up: {
+      type: 'boolean',
+      default: false,
+      description: 'Whether whoever is not known becomes a user.',
+    },
+    group: {
+      type: 'string',
+      minLength: 1,
+      default: 'default',
+      description: 'The group of users who come in by allow_sign_up.',
+    },
+    email_domains: {
+      type: 'array',
+      uniqueItems: true,
+      items: { type: 'string', format: 'domain' },
+      default: [],
+      description: 'Domains of verified e-mails that may come in; empty for all people.',
+    },
+  },
+} as const satisfies Schema
+
+const signIn = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'How people get into the console.',
+  default: {},
+  properties: {
+    passwords: {
+      type: 'boolean',
+      default: true,
+      description:
+        'Whether a password lets anybody in. Where it does not and no administrator is known to an issuer, the start offers the setup link again.',
+    },
+    issuers: {
+      type: 'object',
+      propertyNames: { minLength: 1 },
+      default: {},
+      description: 'Issuers of identities, by name: small letters, digits and hyphens.',
+      additionalProperties: issuer,
     },
   },
 } as const satisfies Schema
@@ -944,6 +1063,7 @@ export const parts = {
   retention,
   budgets,
   events,
+  signIn,
   observability,
   group,
   upstream,
@@ -956,6 +1076,7 @@ export const parts = {
 export type ServerSettings = Admits<typeof server>
 export type RetentionSettings = Admits<typeof retention>
 export type EventSettings = Admits<typeof events>
+export type SignInSettings = Admits<typeof signIn>
 export type ObservabilitySettings = Admits<typeof observability>
 export type BudgetsSettings = Admits<typeof budgets>
 export type GroupSettings = Admits<typeof group>

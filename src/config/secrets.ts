@@ -37,6 +37,8 @@ export function isSecretPlace(path: Path): boolean {
   // What is laid under all entries is as secret as theirs.
   if (path[0] === 'defaults') return isSecretPlace([path[1] ?? '', '', ...path.slice(2)])
   const [top, , part] = path
+  // Whether passwords let people in is none, nor is what an issuer is called.
+  if (top === 'sign_in') return path.at(-1) === 'client_secret'
   if (top === 'upstreams' && (part === 'headers' || part === 'query')) return true
   if (top === 'observability' && part === 'headers') return true
   if (top === 'upstreams' && part === 'keys' && path.length === 5 && path[4] === 'value') return true

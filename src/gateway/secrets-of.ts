@@ -9,6 +9,7 @@ export function* secretsOf(plan: Plan): Iterable<string> {
     const { password } = new URL(url)
     if (password !== '') yield* [password, decodeURIComponent(password)]
   }
+  for (const { clientSecret } of plan.signIn?.issuers.values() ?? []) if (clientSecret) yield clientSecret
   for (const { calls } of plan.families.values()) yield* secretsOfCalls(calls)
   for (const upstream of plan.upstreams.values()) {
     for (const text of secretsOfUpstream(upstream)) {

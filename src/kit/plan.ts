@@ -2,6 +2,7 @@ import type { EventKind } from './events.ts'
 import type { Family, Group, Model, Origin, Upstream } from './model.ts'
 import type { KnownPlugin } from './plugin-facts.ts'
 import type { OperationTraits } from './operation.ts'
+import type { SignInPlan } from './sign-in.ts'
 
 export type Route = {
   readonly method: string
@@ -56,6 +57,8 @@ export type ServerPlan = {
   readonly drainWaitMs: number
   /** Silence after which a stream gets a heartbeat, and a caller that waits for its answer a 102; undefined for neither. */
   readonly heartbeatMs: number | undefined
+  /** Where browsers reach the console, such as `https://ai.example.com`; absent: where they asked. */
+  readonly publicUrl?: string
   /** Parts of the user agents that understand a 102; others take it for the answer. */
   readonly agentsAccepting102: readonly string[]
   /** Web origins that may call; `*` is any. Empty: no CORS headers at all. */
@@ -134,6 +137,8 @@ export type Plan = {
   readonly eventRetentionMs?: number
   /** Who is told of events; absent for nobody. */
   readonly webhooks?: ReadonlyMap<string, WebhookPlan>
+  /** Absent where passwords alone let people in. */
+  readonly signIn?: SignInPlan
   /** Absent for no telemetry but the figures that are asked for. */
   readonly otlp?: OtlpPlan
   /** The time zone by whose days and months budgets are renewed. */

@@ -10,6 +10,7 @@ import type { LevelKind } from './budget.ts'
 import type { Level, LevelName, LevelSums } from './levels.ts'
 import type { Micros } from './units.ts'
 import type { Statement } from './statement.ts'
+import type { SignInStore } from './sign-in.ts'
 import type { SessionStore, Trail, UserStore } from './users.ts'
 import type { VendorKeyStore } from './vendor-keys.ts'
 
@@ -132,6 +133,7 @@ export type Anchor = {
 export type Storage = Omit<Stores, 'counters'> & {
   readonly users: UserStore
   readonly sessions: SessionStore
+  readonly signIn: SignInStore
   readonly trail: Trail
   readonly vendorKeys: VendorKeyStore
   readonly events: EventStore

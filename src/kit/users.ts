@@ -1,4 +1,5 @@
 import type { Awaitable } from './awaitable.ts'
+import type { WaysIn } from './sign-in.ts'
 import type { User, UserSettings } from './shapes/user.ts'
 import type { Micros } from './units.ts'
 
@@ -40,8 +41,8 @@ export type UserStore = {
   topUps(name: string): Awaitable<readonly TopUp[]>
   /** Ends the user's sessions but the one told. False when there is no such user. */
   setPassword(name: string, passwordHash: string, by?: string, keep?: string): Awaitable<boolean>
-  /** Whether an administrator with a password exists. */
-  hasAdmin(): Awaitable<boolean>
+  /** Whether an administrator exists who can get in by one of these ways; by a password where none are told. */
+  hasAdmin(ways?: WaysIn): Awaitable<boolean>
   /** A way to make the first administrator, by whoever knows the token; void as soon as there is one. */
   offerSetup(tokenHash: string, expiresAt: number): Awaitable<void>
   /**
@@ -53,6 +54,8 @@ export type UserStore = {
     readonly name: string
     readonly group: string
     readonly passwordHash: string
+    /** As in `hasAdmin`. */
+    readonly ways?: WaysIn
   }): Awaitable<'claimed' | 'unknown' | 'done'>
 }
 
@@ -86,9 +89,9 @@ export type TrailRow = {
   readonly id: string
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** A user's name, `command line`, or `gateway`. */
+  /** A user's name, `command line`, `gateway`, or `issuer` and its name where a sign-in brought the change about. */
   readonly actor: string
-  /** `key.create`, `key.change`, `key.rotate`, `key.revoke`, `user.create`, `user.change`, `user.password`, `charge.refund` … */
+  /** `key.create`, `key.change`, `key.rotate`, `key.revoke`, `user.create`, `user.change`, `user.password`, `user.link`, `invitation.use`, `charge.refund` … */
   readonly action: string
   /** The id or name of what was changed. */
   readonly subject: string

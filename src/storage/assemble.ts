@@ -11,7 +11,9 @@ import { Endings } from './ledger/endings.ts'
 import type { ChargeQueue } from './ledger/charge-queue.ts'
 import { beatMs } from './ledger/replicas.ts'
 import { findJob } from './jobs.ts'
+import { findInvitation, listInvitations } from './people/invitations.ts'
 import { findSession, listSessions } from './people/sessions.ts'
+import { findLinked, listLinks } from './people/sign-in.ts'
 import { findUser, hasAdmin, listUsers, readPasswordHash } from './people/users.ts'
 import type { QueryProgram } from './query.ts'
 import type { Reading, Readings } from './readings.ts'
@@ -24,6 +26,7 @@ const sweepMs = 60_000
 const sumMs = 60_000
 /** Who makes a change that nobody puts a name to. */
 const nobody = 'gateway'
+const byPassword = { passwords: true, issuers: [] } as const
 
 /** Looks things up, one statement or a few, at once. */
 export type Lookup = {
@@ -70,6 +73,7 @@ export function assembleStorage(parts: StorageParts): Storage {
     keys: createKeys({ ...parts, writer }, changes),
     users: createUsers({ ...parts, writer }, changes),
     sessions: createSessions({ ...parts, writer }),
+    signIn: createSignIn({ ...parts, writer }),
     trail: {
       async note(row) {
         await writer.submit('note', { row, at: clock.now() })
@@ -206,11 +210,12 @@ function createUsers({ clock, reads, reader, writer }: StorageParts, changes: Ow
     topUp: (name, amount, note, by) =>
       changes.counted({ user: name }, writer.submit('topUp', { name, amount, note, by, at: clock.now() })),
     topUps: name => reader.ask('topUps', { name }),
-    hasAdmin: () => reads.run(hasAdmin()),
+    hasAdmin: (ways = byPassword) => reads.run(hasAdmin(ways)),
     async offerSetup(tokenHash, expiresAt) {
       await writer.submit('offerSetup', { tokenHash, expiresAt })
     },
-    claimSetup: claim => changes.counted(null, writer.submit('claimSetup', { ...claim, at: clock.now() })),
+    claimSetup: claim =>
+      changes.counted(null, writer.submit('claimSetup', { ways: byPassword, ...claim, at: clock.now() })),
   }
 }
 
@@ -277,6 +282,27 @@ function createSessions({ clock, reads, writer }: StorageParts): Storage['sessio
       await writer.submit('endSession', { hash })
     },
     list: user => reads.run(listSessions(user, clock.now())),
+  }
+}
+
+function createSignIn({ clock, reads, writer }: StorageParts): Storage['signIn'] {
+  return {
+    depart: trip => writer.submit('departTrip', { trip, at: clock.now() }),
+    arrive: async hash => (await writer.submit('arriveTrip', { hash, at: clock.now() })) ?? undefined,
+    find: identity => reads.run(findLinked(identity)),
+    link: (identity, user, by, alone = false) =>
+      writer.submit('linkIdentity', { identity, user, alone, by, at: clock.now() }),
+    links: user => reads.run(listLinks(user)),
+    unlink: (user, which, by, keepWayIn = false) =>
+      writer.submit('unlinkIdentity', { user, which: which ?? null, keepWayIn, by, at: clock.now() }),
+    admit: (newcomer, by) => writer.submit('admitUser', { newcomer, by, at: clock.now() }),
+    async endSessions(user) {
+      await writer.submit('endUserSessions', { user })
+    },
+    invite: (invitation, by) => writer.submit('createInvitation', { invitation, by, at: clock.now() }),
+    invitation: hash => reads.run(findInvitation(hash, clock.now())),
+    invitations: () => reads.run(listInvitations(clock.now())),
+    revokeInvitation: (id, by) => writer.submit('revokeInvitation', { id, by, at: clock.now() }),
   }
 }
 

@@ -3,14 +3,17 @@ import type {
   Adoption,
   HoldRequest,
   HoldResult,
+  Invitation,
   Job,
   Key,
   KeyChange,
   KeyDecision,
   KeyStanding,
   Line,
+  Newcomer,
   NewEvent,
   OtherKeys,
+  NewInvitation,
   NewJob,
   NewKey,
   NewUser,
@@ -48,8 +51,19 @@ import { beat, type Recovery } from './ledger/recover.ts'
 import { keepLease } from './ledger/replicas.ts'
 import { settle } from './ledger/settle.ts'
 import { sweep } from './ledger/sweep.ts'
+import { admitUser, createInvitation, revokeInvitation } from './people/invitations.ts'
 import { createSession, endSession, touchSession } from './people/sessions.ts'
 import { claimSetup, offerSetup, type SetupClaim } from './people/setup.ts'
+import {
+  arriveTrip,
+  departTrip,
+  endUserSessions,
+  linkIdentity,
+  type Linking,
+  type Trip,
+  unlinkIdentity,
+  type Unlinking,
+} from './people/sign-in.ts'
 import { leave, type Signed } from './people/trail.ts'
 import { changeUser, createUser, setPassword } from './people/users.ts'
 import { takeInRows } from './pages/move.ts'
@@ -100,6 +114,14 @@ export type Changes = {
   createSession: { given: { readonly session: Session }; gives: null }
   touchSession: { given: { readonly hash: string; readonly at: number }; gives: null }
   endSession: { given: { readonly hash: string }; gives: null }
+  departTrip: { given: { readonly trip: Trip; readonly at: number }; gives: boolean }
+  arriveTrip: { given: { readonly hash: string; readonly at: number }; gives: string | null }
+  linkIdentity: { given: Linking; gives: 'linked' | 'taken' | 'other' | 'unknown' }
+  unlinkIdentity: { given: Unlinking; gives: number }
+  endUserSessions: { given: { readonly user: string }; gives: null }
+  createInvitation: { given: Signed & { readonly invitation: NewInvitation }; gives: Invitation }
+  revokeInvitation: { given: Signed & { readonly id: string }; gives: boolean }
+  admitUser: { given: Signed & { readonly newcomer: Newcomer }; gives: 'admitted' | 'uninvited' | 'taken' }
   note: { given: { readonly row: Omit<TrailRow, 'id' | 'at'>; readonly at: number }; gives: null }
   putVendorKey: { given: { readonly standing: KeyStanding; readonly others: OtherKeys | undefined }; gives: null }
   decideVendorKey: { given: Signed & { readonly decision: KeyDecision }; gives: boolean }
@@ -167,6 +189,14 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   createSession: (_self, given) => createSession(given),
   touchSession: (_self, given) => touchSession(given),
   endSession: (_self, given) => endSession(given),
+  departTrip: (_self, given) => departTrip(given),
+  arriveTrip: (_self, given) => arriveTrip(given),
+  linkIdentity,
+  unlinkIdentity,
+  endUserSessions: (_self, given) => endUserSessions(given),
+  createInvitation,
+  revokeInvitation,
+  admitUser,
   note,
   putVendorKey: (_self, given) => putVendorKey(given),
   decideVendorKey,

@@ -1,16 +1,27 @@
 import { hash } from 'node:crypto'
-import { type Clock, type Random, setupOfferMs, type Storage, systemClock, systemRandom } from '../kit/index.ts'
+import {
+  type Clock,
+  type Random,
+  setupOfferMs,
+  type Storage,
+  systemClock,
+  systemRandom,
+  type WaysIn,
+  waysIn,
+} from '../kit/index.ts'
 
 /**
  * Offers to make the first administrator, while there is none: there is no password that everybody knows.
+ * `ways` are those of the configuration (`waysIn(plan)`): an administrator for whom all of them are closed is as none.
  * @returns the token for `/console/setup#…`, good once and for 24 hours; undefined when there is an administrator
  */
 export async function offerSetup(
   storage: Storage,
   clock: Clock = systemClock,
   random: Random = systemRandom,
+  ways: WaysIn = waysIn({}),
 ): Promise<string | undefined> {
-  if (await storage.users.hasAdmin()) return undefined
+  if (await storage.users.hasAdmin(ways)) return undefined
   const token = random.bytes(32).toString('base64url')
   await storage.users.offerSetup(hash('sha256', token, 'hex'), clock.now() + setupOfferMs)
   return token

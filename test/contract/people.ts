@@ -8,6 +8,10 @@ const day = 86_400_000
 const monthEnd = Date.UTC(2026, 10, 30, 23, 59)
 const by = 'ada'
 
+/** So many rows, in words that every database knows. */
+const numbers = (count: number): string =>
+  `WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ${count}) SELECT value FROM n`
+
 /** What every storage driver keeps to of keys, users, sessions and the trail, seen through the port alone. */
 export async function peopleContract(t: Test, make: Harness): Promise<void> {
   const clock = clockAt(monthEnd)
@@ -17,7 +21,7 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     await storage.close()
     await harness.close()
   })
-  const { keys, users, sessions, trail, ledger, books } = storage
+  const { keys, users, sessions, signIn, trail, ledger, books } = storage
 
   /** The trail of one subject, oldest first, without what differs from run to run. */
   const trailOf = async (subject: string) =>
@@ -295,6 +299,87 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.equal(await users.passwordHash(name), `of ${name}`)
     t.match((await trailOf(name)).at(-1), { actor: name, action: 'user.setup', after: { role: 'admin' } })
     if (name === 'sid') t.equal(await sessions.find('before'), undefined, 'older sessions do not become its')
+  })
+
+  await t.test('who is on the way to an issuer arrives once, in time, and not among too many', async t => {
+    const told = '{"nonce":"n"}'
+    const trip = (hash: string) => ({ hash, told, expiresAt: clock.now() + 600_000 })
+    t.equal(await signIn.depart(trip('a')), true)
+    t.equal(await signIn.arrive('b'), undefined)
+    const arrived = await Promise.all(Array.from({ length: 20 }, async () => signIn.arrive('a')))
+    t.same(
+      arrived.filter(one => one !== undefined),
+      [told],
+      'of 20 at once one',
+    )
+    await signIn.depart({ ...trip('late'), expiresAt: clock.now() })
+    t.equal(await signIn.arrive('late'), undefined)
+    await signIn.depart({ ...trip('ahead'), expiresAt: clock.now() + day })
+    t.equal(await signIn.arrive('ahead'), undefined, 'one that a clock ahead has sent')
+    await harness.edit(`INSERT INTO sign_in_trip (hash, told, expires_at)
+      SELECT 'of ' || value, '{}', ${clock.now() + 1} FROM (${numbers(10_000)}) AS many`)
+    t.equal(await signIn.depart(trip('c')), false)
+    await harness.edit('UPDATE sign_in_trip SET expires_at = 1')
+    t.equal(await signIn.depart(trip('c')), true, 'those who never came back are forgotten')
+  })
+
+  await t.test('an identity is tied to one user, and its subject to nobody else', async t => {
+    const [one, two] = [
+      { issuer: 'https://i/', subject: '1' },
+      { issuer: 'https://i/', subject: '2' },
+    ]
+    for (const name of ['lin', 'lou']) await users.create({ name, group: 'default', role: 'user', passwordHash: null })
+    t.equal(await signIn.find(one), undefined)
+    const links = await Promise.all(['lin', 'lou'].map(async name => signIn.link(one, name, by)))
+    t.same(links.toSorted(), ['linked', 'taken'], 'of two users at once one')
+    const name = links[0] === 'linked' ? 'lin' : 'lou'
+    t.match(await signIn.find(one), { name, role: 'user' })
+    t.equal(await signIn.link(one, name, by), 'linked', 'again')
+    t.equal(await signIn.link(two, name, by, true), 'other')
+    t.equal(await signIn.link(two, 'nobody', by), 'unknown')
+    t.equal(await signIn.link(two, name, by), 'linked', 'a second one by their own wish')
+    t.match(await signIn.links(name), [one, two])
+    t.equal(await signIn.unlink(name, two, name, true), 1)
+    t.equal(await signIn.unlink(name, two, name, true), 0, 'gone')
+    t.equal(await signIn.unlink(name, one, name, true), 0, 'the only way in')
+    t.equal(await signIn.unlink(name, undefined, by), 1)
+    t.equal(await signIn.find(one), undefined)
+    t.match(
+      (await trailOf(name)).map(row => row.action),
+      ['user.create', 'user.link', 'user.link', 'user.unlink', 'user.unlink'],
+    )
+  })
+
+  await t.test('a newcomer is a user and an identity, or neither', async t => {
+    const identity = { issuer: 'https://i/', subject: 'new' }
+    const user = { name: 'newcomer', group: 'default', role: 'user', passwordHash: null } as const
+    const many = Array.from({ length: 8 }, async (_, i) =>
+      signIn.admit({ user: { ...user, name: `newcomer ${i}` }, identity, invitation: null }, by),
+    )
+    const ends = await Promise.allSettled(many)
+    t.equal(ends.filter(end => end.status === 'fulfilled' && end.value === 'admitted').length, 1, 'of 8 at once one')
+    t.equal((await users.list()).filter(one => one.name.startsWith('newcomer')).length, 1, 'and nobody without a tie')
+    const other = { issuer: 'https://i/', subject: 'other' }
+    const taken = { user: { ...user, name: 'lin' }, identity: other, invitation: null }
+    await t.rejects(Promise.resolve(signIn.admit(taken, by)), { code: 'user_exists' })
+    t.equal(await signIn.find(other), undefined)
+  })
+
+  await t.test('an administrator is one who can get in, by what the configuration lets in', async t => {
+    const issuer = 'https://admins/'
+    await users.create({ name: 'tied', group: 'default', role: 'admin', passwordHash: null })
+    t.equal(await users.hasAdmin({ passwords: true, issuers: [] }), true)
+    t.equal(await users.hasAdmin({ passwords: false, issuers: [issuer] }), false)
+    await signIn.link({ issuer, subject: 'a' }, 'tied', by)
+    t.equal(await users.hasAdmin({ passwords: false, issuers: [issuer] }), true)
+    t.equal(await users.hasAdmin({ passwords: false, issuers: ['https://another/'] }), false)
+    await users.offerSetup('without', clock.now() + 1_000)
+    const claim = { tokenHash: 'without', name: 'tied', group: 'default', passwordHash: 'x' }
+    t.equal(await users.claimSetup({ ...claim, ways: { passwords: false, issuers: [issuer] } }), 'done')
+    await sessions.create(session('tied', 'tied'))
+    await signIn.endSessions('tied')
+    t.equal(await sessions.find('tied'), undefined)
+    await users.change('tied', { role: 'user' }, by)
   })
 
   await t.test('the trail is read newest first by actor, subject and kind, and takes notes', async t => {

@@ -38,7 +38,7 @@ export function newVisitor(url: string): Visitor {
         redirect: 'manual',
       })
       const text = await response.text()
-      for (const set of response.headers.getSetCookie()) visitor.cookie = set.split(';', 1)[0] ?? ''
+      for (const set of response.headers.getSetCookie()) visitor.cookie = putCookie(visitor.cookie, set)
       const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
       const answer: unknown = isJson ? JSON.parse(text) : undefined
       const code =
@@ -49,6 +49,13 @@ export function newVisitor(url: string): Visitor {
     post: (path, body = {}, headers) => visitor.ask('POST', path, body, headers),
   }
   return visitor
+}
+
+/** What a browser sends after `Set-Cookie`; one that was taken away stays, without a value. */
+function putCookie(cookies: string, set: string): string {
+  const pair = set.split(';', 1)[0] ?? ''
+  const name = pair.slice(0, pair.indexOf('=') + 1)
+  return [...cookies.split('; ').filter(one => one !== '' && !one.startsWith(name)), pair].join('; ')
 }
 
 /** A token that makes the first administrator. */

@@ -12,11 +12,12 @@ type Cast = {
   readonly admin: Visitor
   readonly ann: Visitor
   readonly ben: Visitor
-  /** Ben's: a key, its secret, a request made with it, a session. */
+  /** Ben's: a key, its secret, a request made with it, a session, a tie to an issuer. */
   readonly key: string
   readonly secret: string
   readonly request: string
   readonly session: string
+  readonly link: string
 }
 
 /** An administrator and two users, one of whom has a key and a charge. */
@@ -35,6 +36,8 @@ async function startCast(t: Test): Promise<Cast> {
   await sent.arrayBuffer()
   await started.settled()
   const { sessions } = (await ben.get('/api/account/sessions')).body as { sessions: { id: string }[] }
+  await started.gateway.storage.signIn.link({ issuer: 'https://i.example/', subject: '1' }, 'ben', 'ben')
+  const { links } = (await ben.get('/api/account/links')).body as { links: { id: string }[] }
   return {
     started,
     admin,
@@ -44,6 +47,7 @@ async function startCast(t: Test): Promise<Cast> {
     secret: made.secret,
     request: sent.headers.get('x-request-id') ?? '',
     session: sessions[0]?.id ?? '',
+    link: links[0]?.id ?? '',
   }
 }
 
@@ -74,6 +78,7 @@ function ask(visitor: Visitor, route: AnyRoute, cast: Cast) {
     '/api/keys': cast.key,
     '/api/logs': cast.request,
     '/api/account/sessions': cast.session,
+    '/api/account/links': cast.link,
   }
   const prefix = Object.keys(ids).find(start => route.url.startsWith(start)) ?? ''
   const path = route.url.replace(':id', ids[prefix] ?? '').replace(':name', 'ben')
@@ -107,6 +112,7 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'PATCH /api/users/:name': ['admin'],
   'POST /api/users/:name/password': ['admin'],
   'POST /api/users/:name/topups': ['admin'],
+  'DELETE /api/users/:name/links': ['admin'],
   'POST /api/config/check': ['admin'],
   'POST /api/config/reload': ['admin'],
 }
@@ -124,7 +130,15 @@ async function dump({ started }: Cast): Promise<string> {
 t.test('C8 every endpoint by every role: whoever may not changes nothing', async t => {
   const cast = await startCast(t)
   const open = apiRoutes.filter(route => route.access === 'anyone').map(endpointOf)
-  t.same(open.toSorted(), ['DELETE /api/session', 'GET /api/session', 'POST /api/session', 'POST /api/setup'])
+  t.same(open.toSorted(), [
+    'DELETE /api/session',
+    'GET /api/session',
+    'GET /api/sign-in',
+    'POST /api/session',
+    'POST /api/setup',
+    'POST /api/sign-in',
+    'POST /api/sign-in/:issuer',
+  ])
   const roles: { readonly [role: string]: Visitor } = {
     user: cast.ann,
     viewer: await enterAsUser(cast.started, cast.admin, 'vic', 'viewer'),

@@ -72,6 +72,15 @@ const samples: { readonly [name in FormatName]: Samples } = {
     fits: ['*', 'https://app.example', 'http://h:3000'],
     others: ['https://h/', 'https://h:443', 'https://H', '**'],
   },
+  'public-url': {
+    fits: ['https://ai.example.com', 'http://localhost:8080'],
+    others: ['*', 'https://ai.example.com/', 'https://ai.example.com/console', 'ai.example.com', 'https://u@h'],
+  },
+  issuer: {
+    fits: ['https://login.example.com', 'https://login.example.com/realms/staff', 'http://127.0.0.1:9000/'],
+    others: ['login.example.com', 'https://h/x?y', 'https://h/.well-known/openid-configuration', 'https://u:p@h', ''],
+  },
+  domain: { fits: ['example.com', 'a'], others: ['@example.com', 'Example.com', 'example.com.', '*.example.com', ''] },
   route: {
     fits: ['POST /v1/images/edits', 'GET /v1/models/{id}'],
     others: ['post /v1', 'POST v1', 'POST /v1?x', 'GET /{a}/{a}', 'GET /{A}'],

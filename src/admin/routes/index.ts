@@ -11,6 +11,7 @@ import { modelRoutes } from './models.ts'
 import { overviewRoutes } from './overview.ts'
 import { peopleRoutes } from './people.ts'
 import { sessionRoutes } from './session.ts'
+import { signInRoutes } from './sign-in.ts'
 import { statementRoutes } from './statements.ts'
 import { systemRoutes } from './system.ts'
 import { costRoutes } from './costs.ts'
@@ -20,6 +21,7 @@ import { usageRoutes } from './usage.ts'
 /** The endpoints of the console's API. */
 export const apiRoutes: readonly AnyRoute[] = [
   ...sessionRoutes,
+  ...signInRoutes,
   ...accountRoutes,
   ...overviewRoutes,
   ...keyRoutes,

@@ -1,52 +1,18 @@
-import type { User } from '../../kit/index.ts'
-import { userView } from '../../kit/shapes/user.ts'
+import { waysIn } from '../../kit/index.ts'
 import { sessionAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
-import { dutiesOf } from '../duties.ts'
 import { fail } from '../errors.ts'
 import { passwordGuess, password, userName } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
-import { readCookie, writeCookie } from '../session/cookie.ts'
-import { beginSession, endSession, findSessionUser, hashToken } from '../session/sessions.ts'
+import { writeCookie } from '../session/cookie.ts'
+import { describeSession, enter } from '../session/enter.ts'
+import { endSession, hashToken } from '../session/sessions.ts'
 
-/** Whom a session belongs to, and the gateway that it is at. */
-function describe({ parts, scheme, host }: Ask, user: User) {
-  const { currency, revision } = parts.plan()
-  return {
-    user: userView.show(user),
-    may: dutiesOf(user),
-    gateway: {
-      base_url: `${scheme}://${host}`,
-      currency,
-      version: parts.facts.version,
-      revision,
-      simulated: parts.facts.simulated(),
-      public_pricing: true,
-    },
-  }
-}
-
-/** Logs somebody in: a new session, whatever the browser had before. */
-async function enter(ask: Ask, name: string): Promise<Reply> {
-  const { parts, headers, scheme } = ask
-  const user = await parts.storage.users.find(name)
-  if (!user) throw fail('not_logged_in')
-  const before = await findSessionUser(parts, readCookie(headers.cookie as string | undefined, scheme))
-  if (before) await endSession(parts, before.session)
-  const token = await beginSession(ask, name)
-  await parts.storage.trail.note({
-    actor: name,
-    action: 'session.begin',
-    subject: name,
-    before: null,
-    after: { remote: ask.remote },
-    reason: null,
-  })
-  return new Reply(
-    200,
-    { 'content-type': 'application/json; charset=utf-8', 'set-cookie': writeCookie(token, scheme) },
-    JSON.stringify(describe(ask, user)),
-  )
+/** Logs somebody in, and answers with their session. */
+async function enterByPassword(ask: Ask, name: string): Promise<Reply> {
+  const { session, cookie } = await enter(ask, name)
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'set-cookie': cookie }
+  return new Reply(200, headers, JSON.stringify(session))
 }
 
 export const sessionRoutes = [
@@ -57,9 +23,9 @@ export const sessionRoutes = [
     summary: 'Who is logged in, and at which gateway.',
     answer: sessionAnswer,
     async handle(ask) {
-      if (ask.sessionUser) return describe(ask, ask.sessionUser.user)
+      if (ask.sessionUser) return describeSession(ask, ask.sessionUser.user)
       const { code, message } = fail('not_logged_in')
-      const setup_needed = !(await ask.parts.storage.users.hasAdmin())
+      const setup_needed = !(await ask.parts.storage.users.hasAdmin(waysIn(ask.parts.plan())))
       const error = { code, message, field: null, request_id: ask.id, setup_needed }
       return new Reply(401, { 'content-type': 'application/json; charset=utf-8' }, JSON.stringify({ error }))
     },
@@ -80,7 +46,8 @@ export const sessionRoutes = [
       const { parts, body, remote, door } = ask
       const { guard, hashes } = door
       const done = () => fail('conflict', { why: 'There is an administrator already: log in.' })
-      if (await parts.storage.users.hasAdmin()) throw done()
+      const ways = waysIn(parts.plan())
+      if (await parts.storage.users.hasAdmin(ways)) throw done()
       checkPassword(body.password, body.name)
       const takeBack = guard.begin('', remote)
       const passwordHash = await hashes.run(() => parts.hashPassword(body.password))
@@ -90,6 +57,7 @@ export const sessionRoutes = [
         name: body.name,
         group: 'default',
         passwordHash,
+        ways,
       })
       if (claimed === 'done') throw done()
       if (claimed === 'unknown')
@@ -99,7 +67,7 @@ export const sessionRoutes = [
           { param: 'token' },
         )
       takeBack()
-      return enter(ask, body.name)
+      return enterByPassword(ask, body.name)
     },
   }),
   defineRoute({
@@ -117,6 +85,7 @@ export const sessionRoutes = [
     async handle(ask) {
       const { parts, body, remote } = ask
       const { guard, hashes, decoy } = ask.door
+      if (!waysIn(parts.plan()).passwords) throw fail('passwords_off')
       const takeBack = guard.begin(body.name, remote)
       const known = await parts.storage.users.passwordHash(body.name)
       // Hash for unknown users too: the time of an answer must not tell which names exist.
@@ -135,7 +104,7 @@ export const sessionRoutes = [
       }
       takeBack()
       guard.forgive(body.name, remote)
-      return enter(ask, user.name)
+      return enterByPassword(ask, user.name)
     },
   }),
   defineRoute({

@@ -1,21 +1,31 @@
-// A cookie named `__Host-…` is taken by browsers over TLS only, and from this host only: nobody else can plant one.
-const secureName = '__Host-tollgate'
-const plainName = 'tollgate'
+type Scheme = 'http' | 'https'
 
-/** The session's token that a request brings; over TLS only the cookie that came over TLS counts. */
-export function readCookie(header: string | undefined, scheme: 'http' | 'https'): string | undefined {
+// A cookie named `__Host-…` is taken by browsers over TLS only, and from this host only: nobody else can plant one.
+const secure = '__Host-'
+/** A session's, and that of somebody who is on their way to an issuer. */
+const names = { session: 'tollgate', trip: 'tollgate-trip' } as const
+
+type CookieName = keyof typeof names
+
+/** A token that a request brings; over TLS only the cookie that came over TLS counts. */
+export function readCookie(
+  header: string | undefined,
+  scheme: Scheme,
+  cookie: CookieName = 'session',
+): string | undefined {
+  const name = names[cookie]
   const found = new Map<string, string>()
   for (const pair of header?.split(';') ?? []) {
     const at = pair.indexOf('=')
-    const name = pair.slice(0, at).trim()
-    if (at > 0 && !found.has(name)) found.set(name, pair.slice(at + 1).trim())
+    const key = pair.slice(0, at).trim()
+    if (at > 0 && !found.has(key)) found.set(key, pair.slice(at + 1).trim())
   }
-  return found.get(secureName) ?? (scheme === 'http' ? found.get(plainName) : undefined)
+  return found.get(secure + name) ?? (scheme === 'http' ? found.get(name) : undefined)
 }
 
-/** `Set-Cookie` of a session's token; null takes the cookie away. */
-export function writeCookie(token: string | null, scheme: 'http' | 'https'): string {
-  const name = scheme === 'https' ? secureName : plainName
+/** `Set-Cookie` of a token; null takes the cookie away. */
+export function writeCookie(token: string | null, scheme: Scheme, cookie: CookieName = 'session'): string {
+  const name = `${scheme === 'https' ? secure : ''}${names[cookie]}`
   const flags = `Path=/; HttpOnly; SameSite=Strict${scheme === 'https' ? '; Secure' : ''}`
   return `${name}=${token ?? ''}; ${flags}${token === null ? '; Max-Age=0' : ''}`
 }

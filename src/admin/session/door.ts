@@ -1,25 +1,35 @@
 import type { AdminParts } from '../parts.ts'
 import { HashQueue } from './hash-queue.ts'
+import { Issuers } from '../sign-in/issuers.ts'
 import { LoginGuard } from './login-guard.ts'
+import { Pace } from './pace.ts'
 
-/** What stands before every password of one gateway. */
+/** What stands before every password, and every other way into one gateway. */
 export type Door = {
   readonly guard: LoginGuard
   readonly hashes: HashQueue
   /** The hash of a password that nobody has. */
   readonly decoy: () => Promise<string>
+  readonly issuers: Issuers
+  /** Of those who leave for an issuer. */
+  readonly departures: Pace
 }
+
+const departuresAMinute = 60
 
 export function createDoor({
   clock,
   random,
   hashPassword,
   networkOf,
-}: Pick<AdminParts, 'clock' | 'random' | 'hashPassword' | 'networkOf'>): Door {
+  log,
+}: Pick<AdminParts, 'clock' | 'log' | 'random' | 'hashPassword' | 'networkOf'>): Door {
   let hash: Promise<string> | undefined
   return {
     guard: new LoginGuard(clock, networkOf),
     hashes: new HashQueue(),
+    issuers: new Issuers(clock, log),
+    departures: new Pace(clock, networkOf, departuresAMinute),
     decoy: () => (hash ??= hashPassword(random.bytes(16).toString('hex'))),
   }
 }

@@ -16,7 +16,7 @@ export function hashToken(token: string): string {
   return hash('sha256', token, 'hex')
 }
 
-function newToken(random: AdminParts['random']): string {
+export function newToken(random: AdminParts['random']): string {
   return random.bytes(32).toString('base64url')
 }
 

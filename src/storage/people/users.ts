@@ -1,4 +1,4 @@
-import type { NewUser, User, UserChange } from '../../kit/index.ts'
+import type { NewUser, User, UserChange, WaysIn } from '../../kit/index.ts'
 import { cellsOf, columnsOf } from '../../kit/shapes/member.ts'
 import { userMembers, type UserSettings } from '../../kit/shapes/user.ts'
 import { StorageError } from '../errors.ts'
@@ -34,11 +34,14 @@ export function* readPasswordHash(name: string): QueryProgram<string | undefined
   return (row && textOrNull(row, 'password_hash')) ?? undefined
 }
 
-export function* hasAdmin(): QueryProgram<boolean> {
-  const [row] = yield ask(
-    `SELECT name FROM "user" WHERE role = 'admin' AND status = 'active' AND password_hash IS NOT NULL LIMIT 1`,
+/** Whether an administrator can get in by one of these ways. */
+export function* hasAdmin({ passwords, issuers }: WaysIn): QueryProgram<boolean> {
+  const rows = yield ask(
+    `SELECT u.password_hash IS NOT NULL AS has_password, l.issuer
+     FROM "user" u LEFT JOIN sign_in_link l ON l.user_name = u.name WHERE u.role = 'admin' AND u.status = 'active'`,
   )
-  return row !== undefined
+  // PostgreSQL has truths, SQLite ones.
+  return rows.some(row => (passwords && Boolean(row['has_password'])) || issuers.includes(String(row['issuer'])))
 }
 
 export function* createUser(
@@ -111,7 +114,7 @@ function settingsOf({ group, role, status, keysMax, keyBounds, budget, budgetPer
   return { group, role, status, keysMax, keyBounds, budget, budgetPeriod }
 }
 
-function* revokeSessionKeys(user: string): QueryProgram<null> {
+export function* revokeSessionKeys(user: string): QueryProgram<null> {
   yield ask(`UPDATE key SET status = 'revoked' WHERE user_name = ? AND kind = 'session' AND status = 'active'`, user)
   return null
 }

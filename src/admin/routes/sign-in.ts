@@ -1,0 +1,161 @@
+import type { Issuer } from '../../kit/index.ts'
+import { waysIn } from '../../kit/index.ts'
+import { departureAnswer, linksAnswer, signedInAnswer, signInAnswer } from '../answers.ts'
+import { type Ask, defineRoute, Reply } from '../api.ts'
+import { fail } from '../errors.ts'
+import { chosenName } from '../schemas.ts'
+import { writeCookie } from '../session/cookie.ts'
+import { describeSession, enter } from '../session/enter.ts'
+import { hashToken } from '../session/sessions.ts'
+import { sessionUserOf } from '../session-user.ts'
+import { recognize, tie } from '../sign-in/recognize.ts'
+import { arrive, depart } from '../sign-in/trip.ts'
+import { toMoment } from '../to-moment.ts'
+
+const json = 'application/json; charset=utf-8'
+
+/** @throws Failure not_found */
+function issuerOf({ parts }: Ask, name: string): Issuer {
+  const issuer = parts.plan().signIn?.issuers.get(name)
+  if (!issuer) throw fail('not_found')
+  return issuer
+}
+
+/** What people call the tie to an issuer by. */
+function linkId(issuer: string, subject: string): string {
+  return hashToken(`${issuer}\n${subject}`).slice(0, 16)
+}
+
+export const signInRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/sign-in',
+    access: 'anyone',
+    summary: 'The ways into the console: whether passwords are one, and which issuers of identities.',
+    answer: signInAnswer,
+    handle({ parts }) {
+      const issuers = [...(parts.plan().signIn?.issuers.values() ?? [])]
+      return { passwords: waysIn(parts.plan()).passwords, issuers: issuers.map(({ name, label }) => ({ name, label })) }
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/sign-in',
+    access: 'anyone',
+    summary: 'Begins to sign in by an issuer: the browser goes to `location`, and comes back within ten minutes.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['issuer'],
+      properties: {
+        issuer: { type: 'string', maxLength: 40 },
+        next: {
+          type: 'string',
+          maxLength: 500,
+          pattern: String.raw`^/console(?:[/?#]|$)`,
+          description: 'Of the console alone.',
+        },
+        invitation: { type: 'string', maxLength: 200, description: 'The token of an invitation.' },
+        name: {
+          ...chosenName,
+          description: 'What whoever is invited will be called, where the invitation leaves that open.',
+        },
+        link: { type: 'boolean', default: false, description: 'To be known by it from then on, and not to sign in.' },
+      },
+    },
+    answer: departureAnswer,
+    async handle(ask) {
+      const { issuer, next, invitation, name, link } = ask.body
+      const errand = {
+        next: next ?? null,
+        user: link ? sessionUserOf(ask).user.name : null,
+        invitation: invitation === undefined ? null : hashToken(invitation),
+        name: name ?? null,
+      }
+      const { location, cookie } = await depart(ask, issuerOf(ask, issuer), errand)
+      return new Reply(200, { 'content-type': json, 'set-cookie': cookie }, JSON.stringify({ location }))
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/sign-in/:issuer',
+    access: 'anyone',
+    summary: 'Finishes what was begun, with what the issuer sent back: the answer sets the session cookie.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['query'],
+      properties: { query: { type: 'string', maxLength: 8192, description: "What stands behind the address's `?`." } },
+    },
+    answer: signedInAnswer,
+    async handle(ask) {
+      const { parts, body, params, scheme, door } = ask
+      const issuer = issuerOf(ask, params['issuer'] ?? '')
+      const { errand, proof } = await arrive(ask, issuer, body.query)
+      const user = errand.user === null ? undefined : sessionUserOf(ask).user
+      // Another user has signed in meanwhile, in the same browser.
+      if (user && user.name !== errand.user) throw fail('sign_in_stale')
+      const arrived = { ask, issuer, errand, ...(await door.issuers.finish(issuer, proof, body.query, ask.id)) }
+      const over = writeCookie(null, scheme, 'trip')
+      if (user) {
+        await tie(arrived, user.name)
+        return finish({ session: describeSession(ask, user), next: errand.next }, [over])
+      }
+      const { session, cookie } = await enter(ask, await recognize(arrived), issuer.name)
+      parts.log.info({ request: ask.id, issuer: issuer.name, user: session.user.name }, 'somebody signed in')
+      return finish({ session, next: errand.next }, [cookie, over])
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    url: '/api/account/links',
+    access: 'user',
+    summary: 'The issuers that know who one is.',
+    answer: linksAnswer,
+    async handle(ask) {
+      const links = await ask.parts.storage.signIn.links(sessionUserOf(ask).user.name)
+      return {
+        links: links.map(({ issuer, subject, createdAt }) => ({
+          id: linkId(issuer, subject),
+          issuer,
+          created: toMoment(createdAt),
+        })),
+      }
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    url: '/api/account/links/:id',
+    access: 'user',
+    summary: 'One is known by it no more; the only way in stays.',
+    status: 204,
+    async handle(ask) {
+      const { user } = sessionUserOf(ask)
+      const { signIn } = ask.parts.storage
+      const links = await signIn.links(user.name)
+      const link = links.find(({ issuer, subject }) => linkId(issuer, subject) === ask.params['id'])
+      if (!link) throw fail('not_found')
+      if ((await signIn.unlink(user.name, link, user.name, true)) === 0)
+        throw fail('conflict', { why: 'This is the only way in that you have: set a password first.' })
+      return null
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    url: '/api/users/:name/links',
+    access: 'admin',
+    summary: 'No issuer knows who a user is any more, and their sessions end.',
+    status: 204,
+    async handle(ask) {
+      const { signIn } = ask.parts.storage
+      const name = ask.params['name'] ?? ''
+      if ((await signIn.unlink(name, undefined, sessionUserOf(ask).user.name)) === 0) throw fail('not_found')
+      await signIn.endSessions(name)
+      return null
+    },
+  }),
+]
+
+function finish(answer: object, cookies: readonly string[]): Reply {
+  return new Reply(200, { 'content-type': json, 'set-cookie': cookies }, JSON.stringify(answer))
+}

@@ -1,0 +1,46 @@
+import type { User } from '../../kit/index.ts'
+import { userView } from '../../kit/shapes/user.ts'
+import type { Ask } from '../api.ts'
+import { dutiesOf } from '../duties.ts'
+import { fail } from '../errors.ts'
+import { readCookie, writeCookie } from './cookie.ts'
+import { beginSession, endSession, findSessionUser } from './sessions.ts'
+
+/** Whom a session belongs to, and the gateway that it is at. */
+export function describeSession({ parts, scheme, host }: Ask, user: User) {
+  const { currency, revision } = parts.plan()
+  return {
+    user: userView.show(user),
+    may: dutiesOf(user),
+    gateway: {
+      base_url: `${scheme}://${host}`,
+      currency,
+      version: parts.facts.version,
+      revision,
+      simulated: parts.facts.simulated(),
+      public_pricing: true,
+    },
+  }
+}
+
+/**
+ * Logs somebody in: a new session, whatever the browser had before. `issuer` vouched for them; absent where they had a password.
+ * @returns the session as it is answered with, and its `Set-Cookie`
+ */
+export async function enter(ask: Ask, name: string, issuer?: string) {
+  const { parts, headers, scheme, remote } = ask
+  const user = await parts.storage.users.find(name)
+  if (user?.status !== 'active') throw fail('not_logged_in')
+  const before = await findSessionUser(parts, readCookie(headers['cookie'] as string | undefined, scheme))
+  if (before) await endSession(parts, before.session)
+  const token = await beginSession(ask, name)
+  await parts.storage.trail.note({
+    actor: name,
+    action: 'session.begin',
+    subject: name,
+    before: null,
+    after: { remote, ...(issuer !== undefined && { issuer }) },
+    reason: null,
+  })
+  return { session: describeSession(ask, user), cookie: writeCookie(token, scheme) }
+}

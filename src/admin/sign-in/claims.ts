@@ -1,0 +1,51 @@
+import { type Issuer, type Role, roles } from '../../kit/index.ts'
+
+/** What an issuer says of somebody, verified. */
+export type Claims = { readonly [claim: string]: unknown }
+
+/** Of several roles the one that may most of what the others may not. */
+const order: readonly Role[] = [...roles].toReversed()
+
+/** The groups of somebody: what stands at a claim of that name, or else at the end of a path of dots. */
+export function groupsOf(claims: Claims, claim: string): readonly string[] {
+  const found = Object.hasOwn(claims, claim) ? claims[claim] : claim.split('.').reduce<unknown>(stepInto, claims)
+  const all: readonly unknown[] = Array.isArray(found) ? found : [found]
+  return all.filter(one => typeof one === 'string')
+}
+
+function stepInto(value: unknown, step: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+  return (value as Claims)[step]
+}
+
+/** The role that the claims give by `roles`; undefined where they give none, or the issuer does not say roles. */
+export function roleOf(claims: Claims, { groupsClaim, roles, defaultRole }: Issuer): Role | undefined {
+  if (!roles) return undefined
+  const given = new Set(groupsOf(claims, groupsClaim).map(group => roles.get(group)))
+  return order.find(role => given.has(role)) ?? defaultRole
+}
+
+/** Their e-mail in small letters, where the issuer has seen to it that it is theirs. */
+export function verifiedEmail({ email, email_verified: isVerified }: Claims): string | undefined {
+  if (typeof email !== 'string' || isVerified !== true) return undefined
+  return email.toLowerCase()
+}
+
+export function isDomainAllowed(email: string | undefined, { emailDomains }: Issuer): boolean {
+  if (emailDomains.length === 0) return true
+  return email !== undefined && emailDomains.includes(email.slice(email.lastIndexOf('@') + 1))
+}
+
+const nameText = /^[\p{L}\p{N}][\p{L}\p{N}_.-]{0,63}$/u
+const emailText = /^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$/u
+
+/**
+ * What somebody new is called: their verified e-mail, or else the name that they go by there. A name with an @ is given by
+ * nobody but an administrator or an issuer that has verified it: it would be taken for the e-mail of another.
+ */
+export function nameOf(claims: Claims): string | undefined {
+  const email = verifiedEmail(claims)
+  if (email !== undefined && emailText.test(email)) return email
+  const names = [claims['preferred_username'], claims['nickname']]
+  return names.find((name): name is string => typeof name === 'string' && nameText.test(name))
+}

@@ -1,0 +1,113 @@
+import type { Identity, Issuer, Role, User } from '../../kit/index.ts'
+import type { Ask } from '../api.ts'
+import { fail } from '../errors.ts'
+import { isDomainAllowed, nameOf, roleOf, verifiedEmail } from './claims.ts'
+import type { Vouched } from './issuers.ts'
+import type { Errand } from './trip.ts'
+
+type Arrived = Vouched & { readonly ask: Ask; readonly issuer: Issuer; readonly errand: Errand }
+
+/**
+ * Who it is here that an issuer vouches for: a user it is known for, one it is now tied to, or a new one, in the role that the
+ * claims give.
+ * @throws Failure no_account, no_role, account_disabled, identity_taken, invitation_unknown, conflict
+ */
+export async function recognize(arrived: Arrived): Promise<string> {
+  const { ask, issuer, claims, identity } = arrived
+  const { storage } = ask.parts
+  const known = await storage.signIn.find(identity)
+  const role = roleOf(claims, issuer)
+  const isRefused = !isDomainAllowed(verifiedEmail(claims), issuer) || (issuer.roles && role === undefined)
+  if (isRefused) {
+    // What they did before in another tab was by a role that they have no more.
+    if (known) await storage.signIn.endSessions(known.name)
+    throw refuse(ask, issuer, 'no_role', known?.name)
+  }
+  const user = known ?? (await findByEmail(arrived))
+  if (!user) return admit(arrived, role)
+  if (user.status !== 'active') throw refuse(ask, issuer, 'account_disabled', user.name)
+  if (role !== undefined && role !== user.role) await storage.users.change(user.name, { role }, actorOf(issuer))
+  return user.name
+}
+
+/** Ties whom an issuer vouches for to a user who is signed in. @throws Failure no_role, identity_taken */
+export async function tie({ ask, issuer, claims, identity }: Arrived, user: string): Promise<void> {
+  if (!isDomainAllowed(verifiedEmail(claims), issuer)) throw fail('no_role', { label: issuer.label })
+  if (issuer.roles && roleOf(claims, issuer) === undefined) throw fail('no_role', { label: issuer.label })
+  const linked = await ask.parts.storage.signIn.link(identity, user, user)
+  if (linked !== 'linked') throw fail('identity_taken', { label: issuer.label })
+}
+
+/** Who makes a change that claims bring about. */
+function actorOf({ name }: Issuer): string {
+  return `issuer ${name}`
+}
+
+/**
+ * A user whose name is their verified e-mail, where the operator trusts the issuer with that. An e-mail may be given to another
+ * person one day: whoever has come from this issuer before is known by the subject alone.
+ */
+async function findByEmail({ ask, issuer, claims, identity }: Arrived): Promise<User | undefined> {
+  const email = issuer.matchesEmail ? verifiedEmail(claims) : undefined
+  if (email === undefined) return undefined
+  const { users, signIn } = ask.parts.storage
+  const user = await users.find(email)
+  if (!user) return undefined
+  const linked = await signIn.link(identity, user.name, actorOf(issuer), true)
+  if (linked !== 'linked') throw refuse(ask, issuer, 'identity_taken', user.name)
+  return user
+}
+
+/** By an invitation, or because whoever comes may. */
+async function admit({ ask, issuer, claims, identity, errand }: Arrived, byClaims: Role | undefined): Promise<string> {
+  const { signIn } = ask.parts.storage
+  const { invitation: hash } = errand
+  const invitation = hash === null ? undefined : await signIn.invitation(hash)
+  if (hash !== null && !invitation) throw fail('invitation_unknown')
+  if (!invitation && !issuer.signUp) throw refuse(ask, issuer, 'no_account')
+  const name = invitation?.name ?? errand.name ?? nameOf(claims)
+  if (name === undefined) throw refuse(ask, issuer, 'no_account')
+  const role = byClaims ?? invitation?.role ?? issuer.defaultRole
+  if (role === undefined) throw refuse(ask, issuer, 'no_role')
+  const group = invitation?.group ?? issuer.signUp?.group ?? 'default'
+  needGroup(ask, group)
+  await admitAs(ask, { identity, hash, actor: actorOf(issuer), label: issuer.label }, { name, role, group })
+  return name
+}
+
+type Way = {
+  readonly identity: Identity
+  readonly hash: string | null
+  readonly actor: string
+  readonly label: string
+}
+
+async function admitAs(
+  { parts }: Ask,
+  { identity, hash, actor, label }: Way,
+  user: Pick<User, 'name' | 'role' | 'group'>,
+): Promise<void> {
+  const newcomer = { user: { ...user, passwordHash: null }, identity, invitation: hash }
+  const admitted = await parts.storage.signIn.admit(newcomer, actor)
+  if (admitted === 'uninvited') throw fail('invitation_unknown')
+  if (admitted === 'taken') throw fail('identity_taken', { label })
+}
+
+/** The configuration may have lost a group since somebody was invited into it. @throws Failure conflict */
+export function needGroup({ parts }: Ask, group: string): void {
+  if (!parts.plan().groups.has(group))
+    throw fail('conflict', { why: `The group '${group}' is gone from the configuration. Ask for another invitation.` })
+}
+
+function refuse(
+  { parts, id }: Ask,
+  { name, label }: Issuer,
+  code: 'no_account' | 'no_role' | 'account_disabled' | 'identity_taken',
+  user?: string,
+) {
+  parts.log.warn(
+    { request: id, issuer: name, reason: code, ...(user !== undefined && { user }) },
+    'a sign-in was refused',
+  )
+  return fail(code, { label })
+}

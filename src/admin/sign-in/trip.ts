@@ -1,0 +1,74 @@
+import { issuerId, type Issuer, tripMs } from '../../kit/index.ts'
+import type { Ask } from '../api.ts'
+import { fail } from '../errors.ts'
+import { readCookie, writeCookie } from '../session/cookie.ts'
+import { hashToken, newToken } from '../session/sessions.ts'
+import type { Proof } from './issuers.ts'
+
+/** What somebody wants who leaves for an issuer. */
+export type Errand = {
+  /** Where in the console they go afterwards. */
+  readonly next: string | null
+  /** The user that they are now, who will be known as whom the issuer names. */
+  readonly user: string | null
+  /** The hash of an invitation's token, and what they will be called. */
+  readonly invitation: string | null
+  readonly name: string | null
+}
+
+type Told = Errand & {
+  readonly issuer: string
+  readonly clientId: string
+  readonly nonce: string
+  readonly verifier: string
+}
+
+/** Where an issuer sends browsers back to: an address of its own for each, so that no answer is taken for another's. */
+function redirectOf({ name }: Issuer, publicUrl: string): string {
+  return `${publicUrl}/console/sign-in/${name}`
+}
+
+/** @throws Failure sign_in_elsewhere: what is kept in this browser would not be there when it comes back */
+function publicUrlOf({ parts, scheme, host }: Ask): string {
+  const { publicUrl } = parts.plan().server
+  if (publicUrl === undefined) throw fail('not_found')
+  if (publicUrl !== `${scheme}://${host}`) throw fail('sign_in_elsewhere', { url: `${publicUrl}/console` })
+  return publicUrl
+}
+
+/** Sends a browser to an issuer. @throws Failure slow_down, sign_in_elsewhere, issuer_unavailable */
+export async function depart(ask: Ask, issuer: Issuer, errand: Errand) {
+  const { parts, door, scheme } = ask
+  const { random, storage, clock } = parts
+  const publicUrl = publicUrlOf(ask)
+  door.departures.begin(ask.remote)
+  const [token, state, nonce, verifier] = [newToken(random), newToken(random), newToken(random), newToken(random)]
+  const proof = { redirect: redirectOf(issuer, publicUrl), state, nonce, verifier }
+  const location = await door.issuers.begin(issuer, proof, ask.id)
+  const told: Told = { ...errand, issuer: issuerId(issuer.url), clientId: issuer.clientId, nonce, verifier }
+  const trip = { hash: tripHash(token, state), told: JSON.stringify(told), expiresAt: clock.now() + tripMs }
+  if (!(await storage.signIn.depart(trip))) throw fail('slow_down', { seconds: 60 }, { retryAfterMs: 60_000 })
+  return { location, cookie: writeCookie(token, scheme, 'trip') }
+}
+
+/**
+ * What was kept of a browser that comes back, once: whoever has not the browser's token as well as the issuer's state finds
+ * nothing, and disturbs nobody. @throws Failure sign_in_stale
+ */
+export async function arrive(ask: Ask, issuer: Issuer, query: string): Promise<{ errand: Errand; proof: Proof }> {
+  const { parts, scheme, headers } = ask
+  const publicUrl = publicUrlOf(ask)
+  const token = readCookie(headers['cookie'] as string | undefined, scheme, 'trip')
+  const state = new URLSearchParams(query).get('state')
+  if (token === undefined || state === null) throw fail('sign_in_stale')
+  const kept = await parts.storage.signIn.arrive(tripHash(token, state))
+  if (kept === undefined) throw fail('sign_in_stale')
+  const { issuer: url, clientId, nonce, verifier, ...errand } = JSON.parse(kept) as Told
+  // Another issuer was meant, or it is another one by now.
+  if (url !== issuerId(issuer.url) || clientId !== issuer.clientId) throw fail('sign_in_stale')
+  return { errand, proof: { redirect: redirectOf(issuer, publicUrl), state, nonce, verifier } }
+}
+
+function tripHash(token: string, state: string): string {
+  return hashToken(`${token}.${state}`)
+}

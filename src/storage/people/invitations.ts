@@ -1,0 +1,101 @@
+import type { Invitation, Newcomer, NewInvitation, Role } from '../../kit/index.ts'
+import { aheadMs } from '../../kit/budget.ts'
+import { StorageError } from '../errors.ts'
+import { ask, type QueryProgram, type Row } from '../query.ts'
+import { text, textOrNull, whole } from '../rows.ts'
+import type { Scribe } from '../writer-identity.ts'
+import { findLinked, insertLink } from './sign-in.ts'
+import { leave, type Signed } from './trail.ts'
+import { createUser } from './users.ts'
+
+/** Whoever invites has to be able to make users still: an administrator, or somebody at the machine itself. */
+const isGood = `expires_at > ? AND created_at <= ? AND (made_by IN ('command line', 'gateway') OR EXISTS
+  (SELECT 1 FROM "user" a WHERE a.name = made_by AND a.role = 'admin' AND a.status = 'active'))`
+
+function toInvitation(row: Row): Invitation {
+  return {
+    id: text(row, 'id'),
+    name: textOrNull(row, 'name'),
+    role: text(row, 'role') as Role,
+    group: text(row, 'group_name'),
+    by: text(row, 'made_by'),
+    createdAt: whole(row, 'created_at'),
+    expiresAt: whole(row, 'expires_at'),
+  }
+}
+
+export function* createInvitation(
+  identity: Scribe,
+  { invitation, by, at }: Signed & { readonly invitation: NewInvitation },
+): QueryProgram<Invitation> {
+  const { hash, name, role, group, expiresAt } = invitation
+  // Those that nobody took up are swept by the next.
+  yield ask('DELETE FROM invitation WHERE expires_at <= ?', at)
+  if (name !== null) {
+    const [taken] = yield ask('SELECT name FROM "user" WHERE name = ?', name)
+    if (taken) throw new StorageError('user_exists', { name })
+  }
+  const id = identity.ids.next('inv_', at)
+  yield ask(
+    `INSERT INTO invitation (hash, id, name, role, group_name, made_by, created_at, expires_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    hash,
+    id,
+    name,
+    role,
+    group,
+    by,
+    at,
+    expiresAt,
+  )
+  yield* leave(identity, { by, at }, 'invitation.create', id, null, { name, role, group, expiresAt })
+  return { id, name, role, group, by, createdAt: at, expiresAt }
+}
+
+export function* findInvitation(hash: string, at: number): QueryProgram<Invitation | undefined> {
+  const [row] = yield ask(`SELECT * FROM invitation WHERE hash = ? AND ${isGood}`, hash, at, at + aheadMs)
+  return row && toInvitation(row)
+}
+
+export function* listInvitations(at: number): QueryProgram<readonly Invitation[]> {
+  const rows = yield ask(
+    `SELECT * FROM invitation WHERE ${isGood} ORDER BY created_at DESC, id DESC LIMIT 1000`,
+    at,
+    at + aheadMs,
+  )
+  return rows.map(toInvitation)
+}
+
+export function* revokeInvitation(
+  identity: Scribe,
+  { id, by, at }: Signed & { readonly id: string },
+): QueryProgram<boolean> {
+  const [row] = yield ask('DELETE FROM invitation WHERE id = ? RETURNING id', id)
+  if (!row) return false
+  yield* leave(identity, { by, at }, 'invitation.revoke', id, null, null)
+  return true
+}
+
+/** One transaction: a name that is taken leaves the invitation as it was, and an invitation lets one in. */
+export function* admitUser(
+  identity: Scribe,
+  { newcomer, by, at }: Signed & { readonly newcomer: Newcomer },
+): QueryProgram<'admitted' | 'uninvited' | 'taken'> {
+  const { user, identity: who, invitation } = newcomer
+  // Whoever has an account keeps the invitation.
+  if (who && (yield* findLinked(who))) return 'taken'
+  if (invitation !== null) {
+    const [used] = yield ask(
+      `DELETE FROM invitation WHERE hash = ? AND ${isGood} RETURNING id`,
+      invitation,
+      at,
+      at + aheadMs,
+    )
+    if (!used) return 'uninvited'
+    yield* leave(identity, { by, at }, 'invitation.use', text(used, 'id'), null, { name: user.name })
+  }
+  yield* createUser(identity, { user, by, at })
+  if (who && !(yield* insertLink(who, user.name, at))) throw new StorageError('user_exists', { name: user.name })
+  if (who) yield* leave(identity, { by, at }, 'user.link', user.name, null, { issuer: who.issuer })
+  return 'admitted'
+}

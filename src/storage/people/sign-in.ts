@@ -1,0 +1,110 @@
+import type { Identity, IdentityLink, User } from '../../kit/index.ts'
+import { aheadMs } from '../../kit/budget.ts'
+import { tripMs } from '../../kit/sign-in.ts'
+import { columnsOf } from '../../kit/shapes/member.ts'
+import { userMembers } from '../../kit/shapes/user.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import { text, toUser, whole } from '../rows.ts'
+import type { Scribe } from '../writer-identity.ts'
+import { leave, type Signed } from './trail.ts'
+import { needOtherAdmin, revokeSessionKeys } from './users.ts'
+
+/** Those who are on their way to an issuer at once. */
+const tripsMax = 10_000
+
+export type Trip = { readonly hash: string; readonly told: string; readonly expiresAt: number }
+
+export function* departTrip({ trip, at }: { readonly trip: Trip; readonly at: number }): QueryProgram<boolean> {
+  // Of those who never came back, and those that a clock ahead has sent.
+  yield ask('DELETE FROM sign_in_trip WHERE expires_at <= ? OR expires_at > ?', at, at + tripMs + aheadMs)
+  const [row] = yield ask('SELECT count(*) AS count FROM sign_in_trip')
+  if (row && whole(row, 'count') >= tripsMax) return false
+  yield ask('INSERT INTO sign_in_trip (hash, told, expires_at) VALUES (?, ?, ?)', trip.hash, trip.told, trip.expiresAt)
+  return true
+}
+
+export function* arriveTrip({ hash, at }: { readonly hash: string; readonly at: number }): QueryProgram<string | null> {
+  const [row] = yield ask('DELETE FROM sign_in_trip WHERE hash = ? RETURNING told, expires_at', hash)
+  if (!row) return null
+  const left = whole(row, 'expires_at') - at
+  return left > 0 && left <= tripMs + aheadMs ? text(row, 'told') : null
+}
+
+export function* findLinked({ issuer, subject }: Identity): QueryProgram<User | undefined> {
+  const [row] = yield ask(
+    `SELECT ${columnsOf(userMembers).join(', ')} FROM "user"
+     WHERE name = (SELECT user_name FROM sign_in_link WHERE issuer = ? AND subject = ?)`,
+    issuer,
+    subject,
+  )
+  return row && toUser(row)
+}
+
+/** Oldest first. */
+export function* listLinks(user: string): QueryProgram<readonly IdentityLink[]> {
+  const rows = yield ask('SELECT * FROM sign_in_link WHERE user_name = ? ORDER BY created_at, issuer, subject', user)
+  return rows.map(row => ({
+    issuer: text(row, 'issuer'),
+    subject: text(row, 'subject'),
+    user: text(row, 'user_name'),
+    createdAt: whole(row, 'created_at'),
+  }))
+}
+
+export type Linking = Signed & { readonly identity: Identity; readonly user: string; readonly alone: boolean }
+
+export function* linkIdentity(
+  identity: Scribe,
+  { identity: who, user, alone, by, at }: Linking,
+): QueryProgram<'linked' | 'taken' | 'other' | 'unknown'> {
+  // Touched first: of two links of one user at once one waits for the other.
+  const [known] = yield ask('UPDATE "user" SET name = name WHERE name = ? RETURNING name', user)
+  if (!known) return 'unknown'
+  const links = yield* listLinks(user)
+  if (links.some(one => one.issuer === who.issuer && one.subject === who.subject)) return 'linked'
+  if (alone && links.some(one => one.issuer === who.issuer)) return 'other'
+  if (!(yield* insertLink(who, user, at))) return 'taken'
+  yield* leave(identity, { by, at }, 'user.link', user, null, { issuer: who.issuer })
+  return 'linked'
+}
+
+/** @returns false when it is somebody's already. */
+export function* insertLink({ issuer, subject }: Identity, user: string, at: number): QueryProgram<boolean> {
+  const [row] = yield ask(
+    `INSERT INTO sign_in_link (issuer, subject, user_name, created_at) VALUES (?, ?, ?, ?)
+     ON CONFLICT (issuer, subject) DO NOTHING RETURNING user_name`,
+    issuer,
+    subject,
+    user,
+    at,
+  )
+  return row !== undefined
+}
+
+export type Unlinking = Signed & {
+  readonly user: string
+  readonly which: Identity | null
+  readonly keepWayIn: boolean
+}
+
+export function* unlinkIdentity(identity: Scribe, { user, which, keepWayIn, by, at }: Unlinking): QueryProgram<number> {
+  const [known] = yield ask('UPDATE "user" SET name = name WHERE name = ? RETURNING role, status, password_hash', user)
+  if (!known) return 0
+  const links = yield* listLinks(user)
+  const gone = links.filter(one => !which || (one.issuer === which.issuer && one.subject === which.subject))
+  if (gone.length === 0) return 0
+  if (known['password_hash'] === null && gone.length === links.length) {
+    if (keepWayIn) return 0
+    if (known['role'] === 'admin' && known['status'] === 'active') yield* needOtherAdmin(user)
+  }
+  for (const { issuer, subject } of gone) {
+    yield ask('DELETE FROM sign_in_link WHERE issuer = ? AND subject = ?', issuer, subject)
+    yield* leave(identity, { by, at }, 'user.unlink', user, { issuer }, null)
+  }
+  return gone.length
+}
+
+export function* endUserSessions({ user }: { readonly user: string }): QueryProgram<null> {
+  yield ask('DELETE FROM session WHERE user_name = ?', user)
+  return yield* revokeSessionKeys(user)
+}
