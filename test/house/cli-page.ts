@@ -24,7 +24,7 @@ ${[...commandsBelow(program, 'tollgate')].map(({ name, command }) => describe(na
 }
 
 /** Those that do something by themselves. */
-function* commandsBelow(
+export function* commandsBelow(
   command: Command,
   name: string,
 ): Generator<{ readonly name: string; readonly command: Command }> {
