@@ -1,3 +1,4 @@
+import './cli/refuse-old-node.ts'
 import type { LintFinding, FoundKey, KeyFacts, Loaded } from './config/index.ts'
 import type { FirstAnswers, FirstDraft } from './tools/first-config.ts'
 import type { GatewayConfig } from './gateway/config-source.ts'
@@ -43,13 +44,17 @@ import type { Copied } from './storage/index.ts'
 import type { UpstreamShown } from './tools/read-upstreams.ts'
 import type { Workers } from './gateway/workers.ts'
 
-// The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy.
+// The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy. An old Node
+// is refused first, and can be: nothing that is loaded with the door names what it has not.
 
 export type { LintFinding, Finding, FoundKey, KeyFacts, Loaded, TracedValue } from './config/index.ts'
 export type { FirstAnswers, FirstDraft } from './tools/first-config.ts'
+export { ConfigError } from './gateway/config-error.ts'
 export type { GatewayConfig } from './gateway/config-source.ts'
 export type { Gateway, GatewayParts, Listening } from './gateway/gateway.ts'
 export type { ReloadResult } from './gateway/reload-result.ts'
+export type { Workers } from './gateway/workers.ts'
+export type { GatewayLog } from './observe/index.ts'
 export { endOnFault } from './gateway/end-on-fault.ts'
 export * from './kit/index.ts'
 export type { Operation, SmallRequest } from './operations/index.ts'
@@ -76,7 +81,7 @@ export type {
 export type { LiveResult, LiveTrial } from './tools/doctor/try-live.ts'
 export type { UpstreamShown } from './tools/read-upstreams.ts'
 export type { Merged, Recipe, RecipeVariable } from './tools/recipes/vendors.ts'
-export { hashPassword, verifyPassword } from './gateway/passwords.ts'
+export { StorageError, type StorageErrorCode } from './storage/errors.ts'
 export { parseAnchors } from './tools/parse-anchors.ts'
 export { offerSetup } from './tools/setup.ts'
 export type { Checked } from './tools/doctor/checked.ts'
@@ -114,6 +119,21 @@ export async function watchSecrets(running: {
   ])
   const { log } = running
   return new SecretWatch({ plan: () => running.plan, reload: () => running.reload(), log, clock: systemClock })
+}
+
+/** Hashes a password with argon2id; the result holds algorithm, salt and tag. */
+export async function hashPassword(password: string, random?: Random): Promise<string> {
+  return (await import('./gateway/passwords.ts')).hashPassword(password, random)
+}
+
+/** Whether a password is the one that was hashed; false for a hash of another form. */
+export async function verifyPassword(password: string, hash: string): Promise<boolean> {
+  return (await import('./gateway/passwords.ts')).verifyPassword(password, hash)
+}
+
+/** Whether the console and the public pages are built: the package has them, a clone without its development packages does not. */
+export async function isConsoleBuilt(): Promise<boolean> {
+  return (await import('./gateway/console-door.ts')).isConsoleBuilt()
 }
 
 /** Reads and checks a configuration without starting anything. */

@@ -6,4 +6,15 @@
 // compiler at every start, a tenth of the time that one takes.
 require('./guard.cjs')
 require('node:module').enableCompileCache()
-void import(require('node:fs').existsSync(`${__dirname}/bin.js`) ? './bin.js' : './bin.ts')
+const isBuilt = require('node:fs').existsSync(`${__dirname}/bin.js`)
+
+import(isBuilt ? './bin.js' : './bin.ts').catch(error => {
+  const [, missing] = /^Cannot find package '([^']+)'/.exec(error.message) ?? []
+  if (error.code !== 'ERR_MODULE_NOT_FOUND' || missing === undefined) throw error
+  const root = require('node:path').resolve(__dirname, isBuilt ? '../../..' : '../..')
+  const remedy = isBuilt
+    ? 'install tollgate again: `npm install tollgate`'
+    : `run \`npm ci\` in ${root}, or \`npm ci --omit=dev\` where it shall only run`
+  process.stderr.write(`tollgate's packages are not installed ('${missing}' is missing): ${remedy}.\n`)
+  process.exitCode = 1
+})

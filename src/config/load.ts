@@ -11,6 +11,7 @@ import {
   parseDocument,
   type SchemaOptions,
 } from 'yaml'
+import { deeperLine, isIndentation, unevenRemedy } from './indentation.ts'
 import type { PlacedDiagnostic } from './report.ts'
 import type { Entry, MapTree, Path, ScalarTree, Span, Tree } from './tree.ts'
 
@@ -39,7 +40,7 @@ export function readYaml(text: string): ReadResult {
   const syntax = document ? syntaxDiagnostics(document, text) : [{ ...tooDeep, path: [], span: whole }]
   if (!document || syntax.length > 0) return { root: undefined, diagnostics: syntax }
   if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) {
-    const remedy = 'write at least `version: 1`, groups, upstreams, families, models and routes'
+    const remedy = 'write at least `version: 1`, groups, upstreams, pipeline, families, models and routes'
     return {
       root: undefined,
       diagnostics: [{ code: 'file_empty', path: [], span: whole, message: 'the file is empty', remedy }],
@@ -81,8 +82,17 @@ function syntaxDiagnostics(document: Document.Parsed, text: string): PlacedDiagn
     if (follows || lines.has(lineStart) || diagnostics.length === faultsMax) continue
     lines.add(lineStart)
     if (code === 'RESOURCE_EXHAUSTION') return [{ ...tooDeep, path: [], span: { start: pos[0], end: pos[1] } }]
-    const remedy = syntaxRemedy(code, message, /^.*/.exec(text.slice(lineStart))?.[0] ?? '')
-    const span = { start: pos[0], end: pos[1] }
+    const line = /^.*/.exec(text.slice(lineStart))?.[0] ?? ''
+    const isUneven = code === 'BAD_INDENT' && message.startsWith('All ')
+    const remedy = isUneven ? unevenRemedy(text, lineStart) : syntaxRemedy(code, message, line)
+    const deeper = isIndentation(code) ? deeperLine(text, pos[0]) : undefined
+    if (deeper) {
+      diagnostics.push({ code: 'yaml_syntax', path: [], ...deeper })
+      continue
+    }
+    const span = isUneven
+      ? { start: lineStart + line.search(/\S|$/), end: lineStart + line.length }
+      : { start: pos[0], end: pos[1] }
     const kind = code === 'TAG_RESOLVE_FAILED' ? 'yaml_tag' : 'yaml_syntax'
     diagnostics.push({ code: kind, path: [], span, message: syntaxMessage(code, message), ...(remedy && { remedy }) })
   }
@@ -107,6 +117,7 @@ function syntaxRemedy(code: string, message: string, line: string): string | und
   if (code === 'MULTIPLE_DOCS') return 'keep one document: take out the `---` line'
   if (code === 'TAG_RESOLVE_FAILED') return 'take the tag out; a value has the type that its key wants'
   if (code === 'BAD_SCALAR_START') return 'quote a value that begins with a special character'
+  if (code === 'BLOCK_AS_IMPLICIT_KEY') return 'quote a value that holds a colon and a blank'
   if (code !== 'UNEXPECTED_TOKEN') return undefined
   return hasBareBraces(line) ? 'inside { } quote a value that holds braces' : undefined
 }

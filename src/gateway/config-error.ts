@@ -1,4 +1,5 @@
-import { type Finding, formatFindings } from '../config/index.ts'
+import { formatFindings } from '../config/format-findings.ts'
+import type { Finding } from '../config/index.ts'
 
 /** The configuration was refused; nothing was started. */
 export class ConfigError extends Error {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import type { Admin, AdminParts, Pages } from '../admin/index.ts'
@@ -13,6 +14,11 @@ const letterV = 118
 /** Whether a request is the console's and none of a caller's: those begin with `/v1`, and are told by one character. */
 export function isConsolePath(url: string): boolean {
   return url.charCodeAt(1) !== letterV && paths.test(url)
+}
+
+/** Whether there is a console to show: a clone without the development packages has none. */
+export function isConsoleBuilt(): boolean {
+  return existsSync(`${assets}index.html`)
 }
 
 export type ConsoleDoor = { readonly handle: Listener; close(): Promise<void> }

@@ -42,6 +42,8 @@ export type StartFailure = {
   readonly code?: string
   readonly address?: string
   readonly port?: number
+  readonly syscall?: string
+  readonly hostname?: string
 }
 
 export type FromWorker =

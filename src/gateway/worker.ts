@@ -77,9 +77,12 @@ async function answer(
 
 function failureOf(error: unknown): StartFailure {
   if (!(error instanceof Error)) return { name: 'Error', message: String(error) }
-  const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
   const { name, message } = error
-  return { name, message, ...(code && { code }), ...(address && { address }), ...(port !== undefined && { port }) }
+  const known = { ...(error as Partial<StartFailure>) }
+  const more = (['code', 'address', 'port', 'syscall', 'hostname'] as const).flatMap(key =>
+    known[key] === undefined ? [] : [[key, known[key]] as const],
+  )
+  return { name, message, ...Object.fromEntries(more) }
 }
 
 // A terminal and systemd signal the whole group; what a signal means is the supervisor's to say, but for an end.

@@ -143,12 +143,16 @@ t.test('versions are exact, and the Node that refuses is the Node that is asked 
   }
   for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies }))
     t.match(version, /^(?:npm:.+@)?\d/, name)
-  const [, needed] = /needed = '([\d.]+)'/.exec(await read('src/cli/guard.cjs')) ?? []
+  const [, needed] = /needed = '([\d.]+)'/.exec(await read('src/cli/old-node.cjs')) ?? []
   t.equal(engines.node, `>=${needed}`)
 })
 
 t.test('an older Node is refused with the remedy before anything else is read', async t => {
-  const guard = await read('src/cli/guard.cjs')
+  const text = await read('src/cli/old-node.cjs')
+  const loaded: { exports?: (running: object) => string | undefined } = {}
+  runInNewContext(text, { module: loaded })
+  const describe = (version: string, env: NodeJS.ProcessEnv = {}) =>
+    loaded.exports?.({ versions: { node: version }, version: `v${version}`, execPath: 'node', env })
   for (const [version, refused] of [
     ['12.22.12', true],
     ['20.20.2', true],
@@ -158,15 +162,26 @@ t.test('an older Node is refused with the remedy before anything else is read', 
     ['24.21.0', false],
     ['26.0.0', false],
   ] as const) {
-    let said = ''
-    let code: number | undefined
-    const stderr = { write: (text: string) => void (said += text) }
-    const exit = (n: number) => void (code = n)
-    runInNewContext(guard, { process: { versions: { node: version }, version, execPath: 'node', stderr, exit } })
-    t.equal(code, refused ? 1 : undefined, version)
-    if (refused) t.match(said, /24\.14\.1 or newer[^]*npm ci/, caseName({ version, refused }))
+    const told = describe(version)
+    t.equal(told !== undefined, refused, version)
+    if (refused) t.match(told, /24\.14\.1 or newer[^]*npm ci/, caseName({ version, refused }))
   }
-  t.notMatch(guard, /\b(?:const|let)\b|=>/, 'only what an old Node can read')
+  t.match(describe('20.20.2'), /^In a clone: `npm ci`/m)
+  const without = /no Node comes along: install Node 24[^]*or run\n`npm ci` with them/
+  t.match(describe('20.20.2', { npm_config_omit: 'dev' }), without, 'what npm leaves out does not bring a Node')
+  t.match(describe('20.20.2', { NODE_ENV: 'production' }), without)
+  for (const name of ['old-node', 'guard'])
+    t.notMatch(await read(`src/cli/${name}.cjs`), /\b(?:const|let)\b|=>/, `${name}: only what an old Node can read`)
+
+  let said = ''
+  let code: number | undefined
+  const stderr = { write: (words: string) => void (said += words) }
+  const old = { versions: { node: '20.20.2' }, env: {}, stderr, exit: (n: number) => void (code = n) }
+  runInNewContext(await read('src/cli/guard.cjs'), { process: old, require: () => loaded.exports })
+  t.match(said, /needs Node 24\.14\.1 or newer/)
+  t.equal(code, 1)
+  const [first] = (await read('src/index.ts')).split('\n')
+  t.equal(first, "import './cli/refuse-old-node.ts'", 'the library asks first too')
 })
 
 t.test('every npm script asks for the right Node first', async t => {

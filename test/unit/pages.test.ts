@@ -114,7 +114,7 @@ t.test('where nothing was built the pages say so, and what to run', async t => {
   for (const path of ['/pricing', '/docs']) {
     const route = pageRoutes([]).find(({ url }) => url === path)
     const answer = await route?.handle({ parts } as never)
-    t.match(answer, { status: 503, body: /npm run prepare/ }, path)
+    t.match(answer, { status: 503, body: /npm ci/ }, path)
   }
 })
 

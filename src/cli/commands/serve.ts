@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
-import { loadConfig, type Plan, type PlanFiles, prepareProcess, watchSecrets } from '../../index.ts'
+import { loadConfig, type PlanFiles, prepareProcess, watchSecrets } from '../../index.ts'
 import { Exit, exitCodes, say } from '../exit.ts'
+import { listenAdvice } from '../listen-advice.ts'
 import { offerFirstKey } from '../offer-first-key.ts'
 import { offerSetup } from '../offer-setup.ts'
 import { type Served, serveHere, serveWorkers } from '../served.ts'
@@ -37,27 +38,6 @@ async function open(config: string): Promise<Served> {
     throw advice === undefined ? error : new Exit(exitCodes.failure, advice)
   }
 }
-
-/** What to do about an address that cannot be had; undefined for any other error. */
-function listenAdvice({ server }: Plan, error: unknown): string | undefined {
-  const { code, message, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
-  if (code === 'EADDRINUSE')
-    return `${address}:${port} is taken by another program. Stop it, or choose another address: server.listen and server.ops in the configuration (the shipped one reads TOLLGATE_LISTEN and TOLLGATE_OPS).`
-  if (code === undefined || !listenCodes.has(code)) return undefined
-  const wanted = [server.listen, server.ops].filter(one => one !== undefined).map(({ host, port }) => `${host}:${port}`)
-  return `cannot listen on ${wanted.join(' and ')}: ${message}`
-}
-
-/** What binding an address may fail with, but for an address that is taken. */
-const listenCodes: ReadonlySet<string> = new Set([
-  'EACCES',
-  'EADDRNOTAVAIL',
-  'EAFNOSUPPORT',
-  'EAI_AGAIN',
-  'EINVAL',
-  'ENOTFOUND',
-  'EPERM',
-])
 
 function announce({ url, opsUrl, plan, simulated }: Served, config: string): void {
   say(`tollgate   ${url}/v1   configuration ${resolve(config)} (revision ${plan.revision})`)

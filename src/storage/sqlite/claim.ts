@@ -5,7 +5,7 @@ import { clear } from '../ledger/recover.ts'
 import { forget } from '../ledger/replicas.ts'
 import type { QueryProgram } from '../query.ts'
 import { Connection } from './connect.ts'
-import { storageFailure } from './failure.ts'
+import { openingFailure } from './failure.ts'
 import { migrate } from './migrate.ts'
 import { takePlace } from './place.ts'
 
@@ -26,7 +26,7 @@ export function claimSqlite(
     if (recovery.settled + recovery.toReview > 0) log.warn(recovery, 'charges of a gateway that stopped were recovered')
   } catch (error) {
     release()
-    const reason = storageFailure(error)
+    const reason = openingFailure(error, path)
     throw reason === undefined ? error : new StorageError('storage_unavailable', { reason })
   }
   return {

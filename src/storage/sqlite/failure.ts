@@ -1,3 +1,6 @@
+import { accessSync, constants, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+
 /** Result codes of SQLite that speak of the file or the disk, not of the statement: https://sqlite.org/rescode.html */
 const storageCodes = new Map([
   [5, 'another process keeps the database locked'],
@@ -30,4 +33,66 @@ export function isBusy(error: unknown): boolean {
 
 export function isFull(error: unknown): boolean {
   return codeOf(error) === 13
+}
+
+/** What keeps a file from being opened, by the word of the system or the number of SQLite, and what to do about it. */
+const openingFaults = {
+  mayNot: ['this user may not write there', 'give it the right to'],
+  readOnly: ['it lies on a file system that can only be read', 'mount that one for writing'],
+  full: ['the disk is full', 'make room on it'],
+  folder: ['it is a folder', 'name a file in it'],
+  underFile: ['a part of its path is a file', 'name a file in a folder'],
+  foreign: ['it is a file of something else', 'leave that one where it is'],
+  damaged: ['the database is damaged', 'put a backup in its place (tollgate restore)'],
+} as const
+
+const bySystem: { readonly [code: string]: keyof typeof openingFaults } = {
+  EACCES: 'mayNot',
+  EPERM: 'mayNot',
+  EROFS: 'readOnly',
+  ENOSPC: 'full',
+  EDQUOT: 'full',
+  EISDIR: 'folder',
+  ENOTDIR: 'underFile',
+  EEXIST: 'underFile',
+}
+
+const bySqlite: { readonly [code: number]: keyof typeof openingFaults } = {
+  8: 'mayNot',
+  11: 'damaged',
+  13: 'full',
+  26: 'foreign',
+}
+
+/**
+ * Why a database cannot be opened, for whoever starts a program on it: the file, the fault and the remedy. Undefined for
+ * what speaks of neither the file nor the disk.
+ */
+export function openingFailure(error: unknown, path: string): string | undefined {
+  const kind = kindOf(error, path)
+  const other = 'or name another place: storage in the configuration (the shipped one reads TOLLGATE_STORAGE)'
+  if (kind !== undefined) {
+    const [fault, remedy] = openingFaults[kind]
+    return `${resolve(path)}: ${fault}; ${remedy}, ${other}`
+  }
+  const reason = storageFailure(error)
+  return reason === undefined ? undefined : `${resolve(path)}: ${reason}`
+}
+
+function kindOf(error: unknown, path: string): keyof typeof openingFaults | undefined {
+  const code = codeOf(error)
+  // Of a file that cannot be opened SQLite does not say why; the system does, when it is asked.
+  if (code === 14) return whyNot(path)
+  if (code !== undefined) return bySqlite[code]
+  return bySystem[(error as NodeJS.ErrnoException | null)?.code ?? '']
+}
+
+function whyNot(path: string): keyof typeof openingFaults | undefined {
+  try {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return 'folder'
+    accessSync(dirname(path), constants.W_OK | constants.X_OK)
+    return undefined
+  } catch (error) {
+    return bySystem[(error as NodeJS.ErrnoException).code ?? '']
+  }
 }

@@ -2,6 +2,7 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, mkdtempSync, openSync, rea
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { StorageError } from '../errors.ts'
+import { openingFailure } from './failure.ts'
 import { claim } from './lock.ts'
 
 /** Where a database is, and what to do when it is no longer needed. */
@@ -20,7 +21,8 @@ export function takePlace(wanted: string, options: { readonly isClaimed: boolean
     return { ...place, release: options.isClaimed ? claim(place.path) : () => undefined }
   } catch (error) {
     if (error instanceof StorageError) throw error
-    const reason = `${wanted}: ${error instanceof Error ? error.message : String(error)}`
+    const said = `${wanted}: ${error instanceof Error ? error.message : String(error)}`
+    const reason = openingFailure(error, wanted) ?? said
     throw new StorageError('storage_unavailable', { reason })
   }
 }

@@ -12,7 +12,7 @@ import { ask } from '../query.ts'
 import { whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { Connection } from './connect.ts'
-import { isFull, storageFailure } from './failure.ts'
+import { isFull, openingFailure, storageFailure } from './failure.ts'
 import type { Fault, FromWriter, Port, ToWriter, WriterStart } from './messages.ts'
 import { migrate } from './migrate.ts'
 
@@ -63,7 +63,7 @@ class WriterCore {
       this.#measureRoom()
       this.#port.postMessage({ kind: 'ready', recovery }, [])
     } catch (error) {
-      this.#port.postMessage({ kind: 'refused', fault: toFault(error) }, [])
+      this.#port.postMessage({ kind: 'refused', fault: toFault(error, error => openingFailure(error, path)) }, [])
       this.#port.close()
     }
   }
@@ -161,9 +161,9 @@ function makeFile(path: string): void {
   }
 }
 
-function toFault(error: unknown): Fault {
+function toFault(error: unknown, reasonOf = storageFailure): Fault {
   if (error instanceof StorageError) return { message: error.message, code: error.code }
-  const reason = storageFailure(error)
+  const reason = reasonOf(error)
   if (reason !== undefined) return { message: `the storage cannot be written: ${reason}`, code: 'storage_unavailable' }
   return { message: error instanceof Error ? error.message : String(error) }
 }

@@ -137,11 +137,15 @@ export class Writer implements Writing {
     const workerData: WriterStart = { ...start, epoch: this.#epoch }
     const thread = startThread('writer-thread', workerData)
     this.#thread = thread
+    let isRefused = false
     return new Promise((resolve, reject) => {
       thread.on('message', (message: FromWriter) => {
         if (message.kind === 'group') return this.#arrive(message)
         if (message.kind === 'room') return this.#arriveRoom(message.short)
-        if (message.kind === 'refused') return reject(toError(message.fault))
+        if (message.kind === 'refused') {
+          isRefused = true
+          return reject(toError(message.fault))
+        }
         this.#epoch = message.recovery.epoch
         this.#ready = true
         resolve(message.recovery)
@@ -150,18 +154,18 @@ export class Writer implements Writing {
       thread.on('error', error => this.#options.log.error({ err: error }, 'the storage writer failed'))
       thread.on('exit', () => {
         reject(new StorageError('storage_unavailable', { reason: 'the writer stopped' }))
-        this.#lose(thread)
+        this.#lose(thread, isRefused)
       })
     })
   }
 
-  /** The thread is gone: whatever it had may or may not be committed. */
-  #lose(thread: StorageThread): void {
+  /** The thread is gone: whatever it had may or may not be committed. One that was refused had nothing, and has said why. */
+  #lose(thread: StorageThread, isRefused: boolean): void {
     if (this.#thread !== thread) return
     this.#thread = undefined
     this.#starting = undefined
     this.#ready = false
-    if (!this.#closed) this.#break('the writer stopped')
+    if (!this.#closed && !isRefused) this.#break('the writer stopped')
   }
 
   #pumpSoon(): void {

@@ -1,0 +1,211 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, readFileSync } from 'node:fs'
+import { chmod, chown, copyFile, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { openStorage } from '../../src/index.ts'
+import { caseName } from '../harness/case-name.ts'
+
+// What keeps a gateway from its start is told in one sentence with its remedy: real processes, in folders of their own, as a
+// user without rights.
+
+const root = resolve(import.meta.dirname, '../..')
+const nobody = 65_534
+const isRoot = process.getuid?.() === 0
+
+type Ran = { readonly code: number | null; readonly stderr: string }
+
+type Place = { readonly folder: string; readonly run: (asked?: Asked) => Promise<Ran> }
+
+type Asked = {
+  readonly env?: NodeJS.ProcessEnv
+  readonly args?: readonly string[]
+  /** The clone that is started; this one by default. */
+  readonly clone?: string
+  /** What node is started by. */
+  readonly by?: readonly string[]
+  readonly asRoot?: boolean
+}
+
+/** A folder with the shipped configuration that belongs to whoever runs the program. */
+async function makePlace(t: Test): Promise<Place> {
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-start-'))
+  t.teardown(async () => {
+    await chmod(folder, 0o700)
+    await rm(folder, { recursive: true, force: true })
+  })
+  await copyFile(join(root, 'gateway.yaml'), join(folder, 'gateway.yaml'))
+  if (isRoot) await chown(folder, nobody, nobody)
+  return {
+    folder,
+    async run({ env = {}, args = ['serve'], clone = root, by = [], asRoot = false } = {}) {
+      const [program = '', ...words] = [...by, process.execPath, join(clone, 'src/cli/tollgate.cjs'), ...args]
+      const child = spawn(program, words, {
+        cwd: folder,
+        // As a stranger's shell has it: without the hooks that tap puts into every child.
+        env: { PATH: process.env['PATH'], TOLLGATE_LISTEN: '127.0.0.1:0', TOLLGATE_OPS: 'off', ...env },
+        stdio: ['ignore', 'ignore', 'pipe'],
+        ...(isRoot && !asRoot && { uid: nobody, gid: nobody }),
+      })
+      t.teardown(() => child.kill('SIGKILL'))
+      const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+      return { code: code as number | null, stderr }
+    },
+  }
+}
+
+/** The remedy that every fault of the storage's place has. */
+const another = /or name another place: storage in the configuration \(the shipped one reads TOLLGATE_STORAGE\)\n$/
+
+t.test('a configuration that cannot be read: exit 3, and what to do', async t => {
+  const { folder, run } = await makePlace(t)
+  t.match(await run({ args: ['serve', '-c', 'none.yaml'] }), {
+    code: 3,
+    stderr:
+      /none\.yaml:1:1 +the file cannot be read: ENOENT, it is not there\n +name another with -c, or make one here: tollgate init\n/,
+  })
+  t.match(await run({ args: ['serve', '-c', '.'] }), {
+    code: 3,
+    stderr: /the file cannot be read: EISDIR, it is a folder\n +name the file in it with -c/,
+  })
+  if (isRoot) await chown(join(folder, 'gateway.yaml'), 0, 0)
+  await chmod(join(folder, 'gateway.yaml'), isRoot ? 0o600 : 0)
+  t.match(await run(), {
+    code: 3,
+    stderr: /EACCES, this user may not read it\n +give the user .* the right to read it/,
+  })
+})
+
+t.test('a place that no database can be made in: exit 1, one line', async t => {
+  const { folder, run } = await makePlace(t)
+  await writeFile(join(folder, 'file'), 'not a database '.repeat(400))
+  await mkdir(join(folder, 'folder'))
+  for (const [storage, told] of [
+    ['sqlite:folder', /folder: it is a folder; name a file in it, /],
+    ['sqlite:file/tollgate.db', /file\/tollgate\.db: a part of its path is a file; /],
+    ['sqlite:file', /file: it is a file of something else; leave that one where it is, /],
+  ] as const) {
+    const { code, stderr } = await run({ env: { TOLLGATE_STORAGE: storage } })
+    const name = caseName({ storage })
+    t.equal(code, 1, name)
+    t.match(stderr, told, name)
+    t.match(stderr, another, name)
+    t.equal(stderr.trim().split('\n').length, 1, name)
+  }
+})
+
+t.test('a folder that can only be read, and a database that can only be read: exit 1, one line', async t => {
+  const { folder, run } = await makePlace(t)
+  const database = join(folder, 'kept.db')
+  const storage = await openStorage({ url: `sqlite:${database}`, role: 'tool' })
+  await storage.close()
+  await chmod(database, 0o444)
+  const readOnly = await run({ env: { TOLLGATE_STORAGE: `sqlite:${database}` } })
+  t.match(readOnly, { code: 1, stderr: /kept\.db: this user may not write there; give it the right to, / })
+  t.match(readOnly.stderr, another)
+
+  if (isRoot) await chown(folder, 0, 0)
+  chmodSync(folder, isRoot ? 0o755 : 0o555)
+  const { code, stderr } = await run()
+  t.equal(code, 1)
+  t.match(stderr, `the storage cannot be written: ${join(folder, 'data/tollgate.db')}: this user may not write there; `)
+  t.match(stderr, another)
+  t.equal(stderr.trim().split('\n').length, 1)
+})
+
+t.test('a disk that is full: exit 1, one line', async t => {
+  const { folder, run } = await makePlace(t)
+  await mkdir(join(folder, 'small'))
+  // A disk of 64 KiB, which this process alone sees.
+  const mount = `mount -t tmpfs -o size=64k none ${join(folder, 'small')} && exec "$@"`
+  const by = ['unshare', '-m', 'sh', '-c', mount, 'sh']
+  const tried = spawn('unshare', ['-m', 'sh', '-c', `mount -t tmpfs none ${join(folder, 'small')}`])
+  const mayMount = await Promise.race([once(tried, 'close'), once(tried, 'error')]).then(([code]) => code === 0)
+  if (!mayMount) return void t.pass('a disk is made', { skip: 'this user may not mount one' })
+  const env = { TOLLGATE_STORAGE: `sqlite:${join(folder, 'small/tollgate.db')}` }
+  const { code, stderr } = await run({ by, env, asRoot: true })
+  t.equal(code, 1)
+  t.match(stderr, /small\/tollgate\.db: the disk is full; make room on it, /)
+  t.match(stderr, another)
+})
+
+t.test('an address that cannot be had: exit 1, the setting and its variable in one line', async t => {
+  const { run } = await makePlace(t)
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  t.teardown(() => void taken.close())
+  const busy = `127.0.0.1:${(taken.address() as AddressInfo).port}`
+  const mayNotBind = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8')) > 80
+  for (const [env, told] of [
+    [
+      { TOLLGATE_LISTEN: busy },
+      `${busy} is taken by another program: stop that one, or choose another address for server.listen in the configuration (the shipped one reads TOLLGATE_LISTEN).\n`,
+    ],
+    [
+      { TOLLGATE_OPS: busy },
+      `${busy} is taken by another program: stop that one, or choose another address for server.ops in the configuration (the shipped one reads TOLLGATE_OPS).\n`,
+    ],
+    [
+      { TOLLGATE_LISTEN: '192.0.2.1:8080' },
+      '192.0.2.1:8080 is no address of this machine: write 127.0.0.1 for this machine alone, or 0.0.0.0 for all of its addresses, for server.listen in',
+    ],
+    ...(mayNotBind
+      ? [
+          [
+            { TOLLGATE_LISTEN: '127.0.0.1:80' },
+            '127.0.0.1:80 may not be listened on by this user, as ports below 1024 may be by the system alone: choose a higher port',
+          ] as const,
+        ]
+      : []),
+  ] as const) {
+    const { code, stderr } = await run({ env: { ...env, TOLLGATE_STORAGE: 'sqlite::memory:' } })
+    t.equal(code, 1, caseName(env))
+    const words = stderr.split('\n').filter(line => line !== '' && !line.startsWith('{'))
+    t.equal(words.length, 1, `${caseName(env)}: ${stderr}`)
+    t.match(stderr, told, caseName(env))
+  }
+})
+
+t.test('a clone without its packages, or without its console, says which command brings them', async t => {
+  const { folder, run } = await makePlace(t)
+  const clone = join(folder, 'clone')
+  const console = join(root, 'src/console')
+  for (const name of ['src', 'plugins'])
+    await cp(join(root, name), join(clone, name), { recursive: true, filter: from => from !== console })
+  await copyFile(join(root, 'package.json'), join(clone, 'package.json'))
+  const { code, stderr } = await run({ clone })
+  t.equal(code, 1)
+  t.equal(
+    stderr,
+    `tollgate's packages are not installed ('commander' is missing): run \`npm ci\` in ${clone}, or \`npm ci --omit=dev\` where it shall only run.\n`,
+  )
+
+  await symlink(join(root, 'node_modules'), join(clone, 'node_modules'))
+  t.notOk(existsSync(join(clone, 'dist')))
+  const child = spawn(process.execPath, [join(clone, 'src/cli/tollgate.cjs'), 'serve'], {
+    cwd: folder,
+    env: {
+      PATH: process.env['PATH'],
+      TOLLGATE_LISTEN: '127.0.0.1:0',
+      TOLLGATE_OPS: 'off',
+      TOLLGATE_STORAGE: 'sqlite::memory:',
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const ended = once(child, 'close')
+  let said = ''
+  // Read on to its end: a reader who left would end the gateway.
+  for await (const chunk of child.stderr.setEncoding('utf8')) {
+    said += String(chunk)
+    // Once: a second one would end it at once.
+    if (!child.killed && /^console /m.test(said) && /first key/.test(said)) child.kill('SIGTERM')
+  }
+  t.match(said, /^console +is not built here, .*: `npm ci` without --omit=dev builds them; everything else works$/m)
+  t.notMatch(said, /setup/, 'and no link is made that leads nowhere')
+  t.strictSame(await ended, [0, null])
+})
