@@ -37,11 +37,34 @@ function listOf<const S extends object>(items: S) {
 
 export const keyAnswer = keyView.schema
 export const keysAnswer = object({ keys: listOf(keyAnswer), next: textOrNull })
+export const keyTotalsAnswer = object({ keys: whole, active: whole, currency: text, spent: text, held: text })
 export const secretAnswer = object({ key: keyAnswer, secret: { ...text, description: 'Shown this once.' } })
 
 const topUp = object({ id: text, amount: text, at: text, by: text, note: textOrNull })
 export const topUpAnswer = topUp
-export const budgetsAnswer = object({ currency: text, budgets: listOf(budgetView.schema) })
+export const budgetsAnswer = object({
+  currency: text,
+  budgets: listOf(
+    object({
+      ...budgetView.schema.properties,
+      called: { ...textOrNull, description: 'The name of a key; null for what is named by `name`.' },
+      forecast: {
+        ...textOrNull,
+        description:
+          'What will be spent until it begins anew, at the pace so far. Null for one that does not, and early in its time.',
+      },
+    }),
+  ),
+  month: {
+    ...object({
+      since: moment,
+      until: moment,
+      zone: text,
+      spent: listOf(object({ currency: text, amount: text, forecast: textOrNull })),
+    }),
+    description: 'What the month has come to, less what was given back, and what it will at that pace.',
+  },
+})
 export const balanceAnswer = object({
   currency: text,
   balance: { ...budgetView.schema, type: ['object', 'null'], description: 'Null where nothing was ever paid in.' },
@@ -93,6 +116,18 @@ export const logDetailAnswer = object({
 
 const steps = listOf(object({ from: moment, requests: whole, errors: whole }))
 export const histogramAnswer = object({ step_ms: whole, since: text, until: text, steps })
+
+export const logTotalsAnswer = object({
+  requests: whole,
+  errors: whole,
+  charges: whole,
+  images: whole,
+  sums: listOf(object({ currency: text, amount: text, refunded: text, net: text })),
+  since: {
+    ...momentOrNull,
+    description: 'Where there are too many: requests before this moment were not added. Null where all were.',
+  },
+})
 
 export const usageAnswer = object({ rows: listOf(usageView.schema) })
 

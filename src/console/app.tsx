@@ -8,6 +8,7 @@ import { Door } from './frame/door.tsx'
 import { Frame } from './frame/frame.tsx'
 import { FaultPage } from './frame/fault-page.tsx'
 import { Empty } from './kit/empty.tsx'
+import { later } from './kit/later.tsx'
 import { Page } from './kit/page.tsx'
 import { Problem } from './kit/problem.tsx'
 import { Toasts } from './kit/toast.tsx'
@@ -24,6 +25,9 @@ import { System } from './pages/system.tsx'
 import { Tokens } from './pages/tokens.tsx'
 import { Users } from './pages/users.tsx'
 import { t } from './words/index.ts'
+
+const Budgets = later(async () => (await import('./pages/budgets.tsx')).Budgets)
+const Statements = later(async () => (await import('./pages/statements.tsx')).Statements)
 
 export function App() {
   return (
@@ -65,6 +69,8 @@ function Doorway() {
     <Frame session={state.session}>
       <Router>
         <Route path="/console" component={Costs} />
+        <Route path="/console/budgets" component={Budgets} />
+        <Route path="/console/statements" component={Statements} />
         <Route path="/console/tokens/:id?" component={Tokens} />
         <Route path="/console/logs/:id?" component={Logs} />
         <Route path="/console/models" component={Models} />

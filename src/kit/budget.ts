@@ -51,6 +51,24 @@ export function renewalAt(period: BudgetPeriod, at: number, zone: string): numbe
   return beginningOf(zone, Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1))
 }
 
+/** From when to when a day or a month lasts in which `at` lies. */
+export type Lasting = { readonly from: number; readonly until: number }
+
+/** The day or the month in a zone in which `at` lies. */
+export function spellOf(period: 'day' | 'month', at: number, zone: string): Lasting {
+  return { from: beginningOf(zone, spellsAt(at, zone)[period]), until: renewalAt(period, at, zone) as number }
+}
+
+/** Of a spell, the part after which its pace says something. */
+const paceShare = 24
+
+/** What will have been spent at the end of a spell at the pace so far; null as long as that says nothing. */
+export function forecastOf(spent: Micros, { from, until }: Lasting, now: number): Micros | null {
+  const [passed, length] = [now - from, until - from]
+  if (passed * paceShare < length) return null
+  return Number((BigInt(spent) * BigInt(length)) / BigInt(Math.min(passed, length)))
+}
+
 /** What a key has spent of its budget: in all, or in the day or month in which `at` lies. */
 export function budgetUsed(key: Spending, at: number, zone: string): Micros {
   return spentIn(key, key.budgetPeriod, at, zone)

@@ -45,6 +45,20 @@ export type LogFilter = LogMatch & {
 /** Requests of one step of time. */
 export type LogStep = { readonly from: number; readonly requests: number; readonly errors: number }
 
+/** What the rows of a filter come to. */
+export type LogTotals = {
+  readonly requests: number
+  /** Answered with 400 or more, or not wholly. */
+  readonly errors: number
+  /** Settled ones, and the images that they are of. */
+  readonly charges: number
+  readonly images: number
+  /** What they were charged, and what was given back of that. */
+  readonly sums: readonly { readonly currency: string; readonly amount: Micros; readonly refunded: Micros }[]
+  /** Where there are too many: rows that are older than this moment were not added. Null where all were. */
+  readonly since: number | null
+}
+
 /** What came to pass between two moments. */
 export type Summary = {
   readonly requests: number
@@ -93,6 +107,8 @@ export type Journal = {
   list(filter: LogFilter): Awaitable<readonly { readonly row: LogRow; readonly charge: Charge | null }[]>
   /** Requests by steps of `stepMs`, oldest first; steps without any are left out. `since` and `until` are needed. */
   histogram(match: LogMatch & { since: number; until: number }, stepMs: number): Awaitable<readonly LogStep[]>
+  /** What rows come to, the newest of them where there are very many. */
+  totals(match: LogMatch): Awaitable<LogTotals>
   summary(match: { readonly since: number; readonly until: number; readonly user?: string }): Awaitable<Summary>
   /** Charged use by day, key and model, oldest first. */
   usage(match: UsageMatch): Awaitable<readonly UsageRow[]>

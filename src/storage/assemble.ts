@@ -91,6 +91,7 @@ export function assembleStorage(parts: StorageParts): Storage {
       },
       list: filter => reader.ask('logs', filter),
       histogram: (match, stepMs) => reader.ask('steps', { match, stepMs }),
+      totals: match => reader.ask('totals', match),
       summary: span => reader.ask('summary', span),
       usage: match => reader.ask('usage', match),
       usageBy: asked => reader.ask('usageBy', asked),

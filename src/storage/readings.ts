@@ -18,6 +18,7 @@ import type {
   LevelName,
   LevelSums,
   LogStep,
+  LogTotals,
   OpenCharges,
   Rated,
   Statement,
@@ -43,6 +44,7 @@ import { readTopUps } from './accounts/top-up.ts'
 import { listLogs } from './journal/list.ts'
 import { countSteps } from './journal/steps.ts'
 import { type Span, summarize } from './journal/summary.ts'
+import { sumMatching } from './journal/totals.ts'
 import { sumUsage } from './journal/usage.ts'
 import { sumUsageBy } from './journal/usage-by.ts'
 import { sumVendorCosts } from './journal/vendor-costs.ts'
@@ -70,6 +72,7 @@ export type Readings = {
     given: { readonly match: LogMatch & { since: number; until: number }; readonly stepMs: number }
     gives: readonly LogStep[]
   }
+  totals: { given: LogMatch; gives: LogTotals }
   summary: { given: Span; gives: Summary }
   usage: { given: UsageMatch; gives: readonly UsageRow[] }
   usageBy: {
@@ -124,6 +127,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     webhooks: () => run(listWebhooks()),
     due: ({ webhook, at, limit }) => snapshot(readDue(webhook, at, limit)),
     steps: ({ match, stepMs }) => snapshot(countSteps(match, stepMs)),
+    totals: match => snapshot(sumMatching(match)),
     summary: span => snapshot(summarize(span)),
     usage: match => snapshot(sumUsage(match)),
     usageBy: asked => snapshot(sumUsageBy(asked)),

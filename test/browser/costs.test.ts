@@ -130,6 +130,15 @@ t.test('the same by keyboard, and what could have been saved, with its evidence 
   await page.getByRole('heading', { name: 'Logs' }).waitFor()
   await page.locator('main table a[href*="/logs/req_"]').first().waitFor()
   t.equal(await page.locator('.sheet tbody tr').count(), 1, 'the requests that it is of')
+  const [, told] = /Spent([\d.]+) USD/.exec((await page.locator('.totals').textContent()) ?? '') ?? []
+  t.equal(
+    told,
+    await page
+      .locator('.sheet tbody .money')
+      .first()
+      .textContent()
+      .then(text => text?.replace(' USD', '')),
+  )
   await page.goBack()
   await advice.getByRole('link', { name: /gateway\.yaml:\d+/ }).click()
   await page.locator('.yaml li.sought', { hasText: 'beta-imagine-image' }).waitFor()
@@ -154,4 +163,38 @@ t.test('a bar is the way to its days, and a user has nothing of others', { skip 
   await page.goto(`${url}/console?from=2020-02-30&to=2019-01-01&range=never&by=colour&tier=%3Cb%3E`)
   await page.getByText('Nothing of this was charged').waitFor()
   t.strictSame(faults, [], caseName({ url }))
+})
+
+t.test('budgets say who nears the end, and a statement prints without the frame', { skip }, async t => {
+  const browsing = await furnished(t)
+  const { url, admin, faults } = browsing
+  for (const [user, budget] of [
+    ['bob', '0.09'],
+    ['ada', '100'],
+  ])
+    await admin.ask('PATCH', `/api/users/${user}`, { budget, budget_period: 'total' })
+  const page = await browsing.newPage({ language: 'en', as: admin })
+  await page.goto(`${url}/console/budgets`)
+  const rows = page.locator('.sheet tbody tr')
+  await rows.first().waitFor()
+  t.match(await rows.first().textContent(), /User bob.*0\.09.*Spent/s, 'the nearest to its end first')
+  t.match(await rows.last().textContent(), /User ada.*Lasts/s)
+  await rows.last().getByRole('link', { name: 'ada' }).click()
+  await page.locator('.narrowed', { hasText: 'ada' }).waitFor()
+
+  await page.getByRole('navigation').getByRole('link', { name: 'Statements' }).click()
+  await page.getByText('Agrees with the ledger').waitFor()
+  const own = page.locator('.statement', { hasText: 'ada' })
+  const month = new Date(lastMonth()).toISOString().slice(0, 7)
+  const { accounts } = (await admin.get(`/api/statements?month=${month}&user=ada`)).body as {
+    readonly accounts: readonly { readonly charged: string; readonly closing: string }[]
+  }
+  t.match(await own.locator('.sums').textContent(), `${accounts[0]?.closing} USD`)
+  await own.getByRole('link', { name: 'ada' }).click()
+  await page.waitForURL(/user=ada&group=default/)
+  await page.locator('.statement').nth(1).waitFor({ state: 'detached' })
+  await page.emulateMedia({ media: 'print' })
+  t.notOk(await page.locator('#side').isVisible())
+  t.ok(await own.isVisible())
+  t.strictSame(faults, [])
 })

@@ -75,6 +75,8 @@ function inside({ keyId, alpha, beta, chat }: Made): readonly Scene[] {
   const scenes: readonly Scene[] = [
     { name: 'costs', path: '', ready: '.bars svg' },
     { name: 'costs-narrowed', path: '?by=model&tier=4K', ready: '.bars svg' },
+    { name: 'budgets', path: '/budgets', ready: '.meter' },
+    { name: 'statements', path: `/statements?month=${new Date().toISOString().slice(0, 7)}`, ready: '.statement' },
     { name: 'tokens', path: '/tokens' },
     { name: 'token-new', path: '/tokens?new=1', ready: dialog },
     { name: 'token-refused', path: '/tokens?new=1', ready: dialog, act: createNameless },

@@ -1,7 +1,9 @@
 import t from 'tap'
+import { completeClock } from '../../src/kit/index.ts'
+import { HandClock } from '../harness/exchange.ts'
 import { png } from '../harness/pictures.ts'
-import { type Edits, start } from '../harness/start.ts'
-import { enterAsAdmin, enterAsUser } from '../harness/visitor.ts'
+import { type Edits, type Started, start } from '../harness/start.ts'
+import { enterAsAdmin, enterAsUser, newVisitor, passwordOfTests, type Visitor } from '../harness/visitor.ts'
 import { caseName } from '../harness/case-name.ts'
 
 type Row = {
@@ -154,4 +156,104 @@ t.test('what could have been saved: by the size that should have been asked for,
   const user = await enterAsUser(started, admin, 'ada')
   t.same(((await user.get('/api/costs/avoidable')).body as Avoidable).rows, [], 'nothing of others')
   t.equal((await user.get('/api/costs/avoidable?user=local')).status, 403)
+})
+
+type BudgetList = {
+  readonly budgets: readonly {
+    readonly level: string
+    readonly name: string
+    readonly called: string | null
+    readonly spent: string
+    readonly forecast: string | null
+  }[]
+  readonly month: {
+    readonly since: string
+    readonly until: string
+    readonly zone: string
+    readonly spent: readonly { readonly amount: string; readonly forecast: string | null }[]
+  }
+}
+
+t.test('budgets and the month say what they come to at the pace so far, exact to the micro-unit', async t => {
+  const clock = new HandClock()
+  const zone: Edits = [['currency: USD\n', 'currency: USD\nbudgets: { time_zone: Europe/Berlin }\n']]
+  const started = await start(t, { clock, simulated: true, edit: [...noLimits, ...zone] })
+  // To the beginning of a month there: clocks are put back in it.
+  clock.move(Date.UTC(2026, 8, 30, 22) - clock.now())
+  const admin = await enterAsAdmin(started, completeClock(clock))
+  const made = await admin.post('/api/keys', { name: 'shop', budget: '5', budget_period: 'month' })
+  const { secret, key } = made.body as { readonly secret: string; readonly key: { readonly id: string } }
+  t.equal(
+    (await admin.post('/api/keys', { name: 'ever', budget: '5', budget_period: 'total' })).status,
+    201,
+    'one that does not begin anew',
+  )
+  const draw = async (): Promise<string> => {
+    const body = { model: 'beta-imagine-image', prompt: 'a boat', size: '1024x1024', n: 1 }
+    const answer = await started.post('/v1/images/generations', body, { authorization: `Bearer ${secret}` })
+    await answer.arrayBuffer()
+    await started.settled()
+    return answer.headers.get('x-request-id') ?? ''
+  }
+  const read = async (): Promise<BudgetList> => (await admin.get('/api/budgets')).body as BudgetList
+  await draw()
+  t.equal((await read()).budgets.find(({ name }) => name === key.id)?.forecast, null, 'too early to say')
+  t.match((await read()).month, { since: '2026-09-30T22:00:00.000Z', until: '2026-10-31T23:00:00.000Z' })
+  const began = clock.now()
+  clock.move(3 * 86_400_000)
+  const visitor = await enterAgain(started)
+  const read2 = async (): Promise<BudgetList> => (await visitor.get('/api/budgets')).body as BudgetList
+  const given = await draw()
+  const list = await read2()
+  const own = list.budgets.find(({ name }) => name === key.id)
+  const [length, passed] = [31 * 24 + 1, Math.floor((clock.now() - began) / 3_600_000)]
+  const micros = (amount: string | null | undefined): number => Math.round(Number(amount) * 1_000_000)
+  t.equal(own?.called, 'shop')
+  t.equal(micros(own?.forecast), Math.floor((40_000 * length) / passed), 'a month of 745 hours')
+  t.equal(list.budgets.find(({ called }) => called === 'ever')?.forecast, null)
+  t.equal(list.month.zone, 'Europe/Berlin')
+  t.equal(micros(list.month.spent[0]?.forecast), Math.floor((40_000 * length) / passed))
+  t.equal((await visitor.post(`/api/logs/${given}/refund`, { reason: 'too small' })).status, 200)
+  t.equal((await read2()).month.spent[0]?.amount, '0.02', 'less what was given back')
+  const user = await enterAsUser(started, visitor, 'ada')
+  t.match((await user.get('/api/budgets')).body, { budgets: [], month: { spent: [] } }, 'nothing of others')
+})
+
+/** The administrator of `enterAsAdmin`, whose session has ended meanwhile. */
+async function enterAgain(started: Started): Promise<Visitor> {
+  const visitor = newVisitor(started.url)
+  await visitor.post('/api/session', { name: 'root', password: passwordOfTests })
+  return visitor
+}
+
+t.test('what the log and the keys come to, of everybody or of oneself', async t => {
+  const started = await start(t, { simulated: true, edit: noLimits })
+  const admin = await enterAsAdmin(started)
+  const user = await enterAsUser(started, admin, 'ada')
+  const made = (await user.post('/api/keys', { name: 'mine' })).body as { readonly secret: string }
+  const draw = async (headers?: { readonly authorization: string }): Promise<void> => {
+    const body = { model: 'beta-imagine-image', prompt: 'a boat', size: '3840x2160', n: 2 }
+    await (await started.post('/v1/images/generations', body, headers)).arrayBuffer()
+  }
+  await draw()
+  await draw({ authorization: `Bearer ${made.secret}` })
+  await started.settled()
+  const { body: all } = await admin.get('/api/logs/totals?tier=4K')
+  const { records } = (await admin.get('/api/logs')).body as {
+    readonly records: readonly { readonly billing: { readonly amount: string } }[]
+  }
+  const amount = Number(records[0]?.billing.amount)
+  t.match(all, { requests: 2, errors: 0, charges: 2, images: 4, since: null })
+  t.equal(Number((all as { sums: { net: string }[] }).sums[0]?.net).toFixed(6), (2 * amount).toFixed(6))
+  t.match((await user.get('/api/logs/totals')).body, { requests: 1, images: 2 })
+  t.equal((await user.get('/api/logs/totals?user=local')).status, 403)
+  t.match((await user.get('/api/keys/totals')).body, {
+    keys: 1,
+    active: 1,
+    spent: records[0]?.billing.amount,
+    held: '0.00',
+  })
+  t.match((await user.get('/api/keys/totals?user=local')).body, { keys: 1 }, 'of oneself, whoever is asked about')
+  t.match((await admin.get('/api/keys/totals?user=ada')).body, { keys: 1 })
+  t.equal(((await admin.get('/api/keys/totals')).body as { keys: number }).keys, 2)
 })

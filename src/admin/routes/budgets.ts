@@ -1,8 +1,18 @@
-import { type BudgetStanding, budgetView, formatMoney, parseMoney, standBudgets } from '../../kit/index.ts'
+import {
+  type BudgetStanding,
+  budgetView,
+  forecastOf,
+  formatMoney,
+  parseMoney,
+  quarterMs,
+  spellOf,
+  standBudgets,
+} from '../../kit/index.ts'
 import { balanceAnswer, budgetsAnswer, topUpAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { ownerOf, sessionUserOf } from '../session-user.ts'
+import { toMoment } from '../to-moment.ts'
 import { decimal } from '../../kit/shapes/schemas.ts'
 
 /** Where the budgets stand that whoever asks may see. */
@@ -27,7 +37,19 @@ export const budgetRoutes = [
       const owner = ownerOf(ask)
       const all = await readBudgets(ask.parts, owner)
       const seen = owner === undefined ? all : all.filter(({ user }) => user === owner)
-      return { currency: ask.parts.plan().currency, budgets: seen.map(budgetView.show) }
+      const { timeZone, currency } = ask.parts.plan()
+      const now = ask.parts.clock.now()
+      const [month, names] = await Promise.all([sumMonth(ask, owner, timeZone, now), keyNames(ask, seen)])
+      const budgets = seen.map(standing => {
+        const { level, name, per, spent } = standing
+        const forecast = per === 'total' ? null : forecastOf(spent, spellOf(per, now, timeZone), now)
+        return {
+          ...budgetView.show(standing),
+          called: level === 'key' ? (names.get(name) ?? null) : null,
+          forecast: forecast === null ? null : formatMoney(forecast),
+        }
+      })
+      return { currency, budgets, month }
     },
   }),
   defineRoute({
@@ -85,6 +107,31 @@ export const budgetRoutes = [
     },
   }),
 ]
+
+/** What this month has come to so far, less what was given back, and what it will at that pace. */
+async function sumMonth({ parts }: Ask, owner: string | undefined, zone: string, now: number) {
+  const month = spellOf('month', now, zone)
+  const until = Math.ceil((now + 1) / quarterMs) * quarterMs
+  const where = owner === undefined ? {} : { user: owner }
+  const question = { since: month.from, until, bars: [month.from], by: null, where }
+  const { rows } = await parts.storage.journal.costs(question)
+  return {
+    since: toMoment(month.from),
+    until: toMoment(month.until),
+    zone,
+    spent: rows.map(({ currency, amount, refunded }) => {
+      const net = amount - refunded
+      const forecast = forecastOf(net, month, now)
+      return { currency, amount: formatMoney(net), forecast: forecast === null ? null : formatMoney(forecast) }
+    }),
+  }
+}
+
+async function keyNames({ parts }: Ask, seen: readonly BudgetStanding[]): Promise<ReadonlyMap<string, string>> {
+  const ids = seen.flatMap(({ level, name }) => (level === 'key' ? [name] : []))
+  const keys = await Promise.all(ids.map(async id => parts.storage.keys.find(id)))
+  return new Map(keys.flatMap(key => (key ? [[key.id, key.name]] : [])))
+}
 
 function showTopUp({
   id,

@@ -1,5 +1,6 @@
 import {
   type Admits,
+  formatMoney,
   type Key,
   type KeySettings,
   levelsAbove,
@@ -9,7 +10,7 @@ import {
   tightestOf,
 } from '../../kit/index.ts'
 import { keyView, parseSettings, settingSchemas } from '../../kit/shapes/key.ts'
-import { keyAnswer, keysAnswer, secretAnswer } from '../answers.ts'
+import { keyAnswer, keysAnswer, keyTotalsAnswer, secretAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
@@ -111,6 +112,25 @@ export const keyRoutes = [
           }),
       )
       return { keys: await showAll(ask, rows), next }
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    url: '/api/keys/totals',
+    access: 'user',
+    summary: 'How many keys there are, and what they have spent and hold together.',
+    query: { type: 'object', additionalProperties: false, properties: { user: { type: 'string', maxLength: 64 } } },
+    answer: keyTotalsAnswer,
+    async handle(ask) {
+      const user = ownerOf(ask) ?? ask.query.user
+      const keys = await ask.parts.storage.keys.list(user === undefined ? {} : { user })
+      return {
+        keys: keys.length,
+        active: keys.filter(({ status }) => status === 'active').length,
+        currency: ask.parts.plan().currency,
+        spent: formatMoney(keys.reduce((sum, { spent }) => sum + spent, 0)),
+        held: formatMoney(keys.reduce((sum, { held }) => sum + held, 0)),
+      }
     },
   }),
   defineRoute({

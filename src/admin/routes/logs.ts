@@ -1,5 +1,5 @@
-import { type Charge, type LogRow, logRecord, parseMoney } from '../../kit/index.ts'
-import { histogramAnswer, logDetailAnswer, logsAnswer } from '../answers.ts'
+import { type Charge, formatMoney, type LogRow, logRecord, parseMoney } from '../../kit/index.ts'
+import { histogramAnswer, logDetailAnswer, logsAnswer, logTotalsAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
@@ -94,6 +94,28 @@ const histogram = defineRoute({
       since: toMoment(since),
       until: toMoment(until),
       steps: steps.map(({ from, requests, errors }) => ({ from: toMoment(from), requests, errors })),
+    }
+  },
+})
+
+const totals = defineRoute({
+  method: 'GET',
+  url: '/api/logs/totals',
+  access: 'user',
+  summary: 'What requests come to: how many, and what they were charged; the newest of them where there are very many.',
+  query: filterOnly,
+  answer: logTotalsAnswer,
+  async handle(ask) {
+    const { sums, since, ...counts } = await ask.parts.storage.journal.totals(readLogMatch(ask.query, ask))
+    return {
+      ...counts,
+      sums: sums.map(({ currency, amount, refunded }) => ({
+        currency,
+        amount: formatMoney(amount),
+        refunded: formatMoney(refunded),
+        net: formatMoney(amount - refunded),
+      })),
+      since: since === null ? null : toMoment(since),
     }
   },
 })
@@ -194,5 +216,5 @@ const resolve = defineRoute({
 
 /** One gateway's: who follows the log, and how many take it away, is counted for it. */
 export function logRoutes() {
-  return [list, histogram, tailOf(new Tails()), exportBy(new Semaphore(exportsAtOnce)), one, refund, resolve]
+  return [list, histogram, totals, tailOf(new Tails()), exportBy(new Semaphore(exportsAtOnce)), one, refund, resolve]
 }

@@ -17,13 +17,18 @@ export type Group = GroupList['groups'][number]
 
 export type Key = AnswerOf<typeof answers.keyAnswer>
 export type KeyList = AnswerOf<typeof answers.keysAnswer>
+export type KeyTotals = AnswerOf<typeof answers.keyTotalsAnswer>
 export type KeyWithSecret = AnswerOf<typeof answers.secretAnswer>
 export type Limits = Key['limits']
 
 export type CostsAnswer = AnswerOf<typeof answers.costsAnswer>
+export type BudgetList = AnswerOf<typeof answers.budgetsAnswer>
+export type Budget = BudgetList['budgets'][number]
+export type Statement = AnswerOf<typeof answers.statementAnswer>
 export type Avoidable = AnswerOf<typeof answers.avoidableAnswer>
 
 export type LogList = AnswerOf<typeof answers.logsAnswer>
+export type LogTotals = AnswerOf<typeof answers.logTotalsAnswer>
 export type Histogram = AnswerOf<typeof answers.histogramAnswer>
 export type Step = Histogram['steps'][number]
 /** As a list has it; one that was asked for by its id tells more. */

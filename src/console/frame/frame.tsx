@@ -15,6 +15,8 @@ type Way = readonly [href: string, word: Word, icon: IconName, duty?: Duty]
 
 const ways: readonly Way[] = [
   ['/console', 'nav.costs', 'costs'],
+  ['/console/budgets', 'nav.budgets', 'budgets'],
+  ['/console/statements', 'nav.statements', 'statements'],
   ['/console/tokens', 'nav.tokens', 'tokens'],
   ['/console/logs', 'nav.logs', 'logs'],
   ['/console/playground', 'nav.playground', 'playground', 'keys'],

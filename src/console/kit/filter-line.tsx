@@ -14,7 +14,7 @@ export function FilterLine({
   readonly value: string
   readonly onPick: (value: string) => void
   readonly list?: readonly string[]
-  readonly type?: 'search' | 'datetime-local' | 'date'
+  readonly type?: 'search' | 'datetime-local' | 'date' | 'month'
 }) {
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => {

@@ -1,5 +1,7 @@
 const shapes = {
   costs: 'M4 20V4m0 16h16M8 16v-4m4 4V7m4 9v-6',
+  budgets: 'M4 14a8 8 0 0 1 16 0m-8 0 4-5M4 18h16',
+  statements: 'M7 3h7l4 4v14H7zm7 0v4h4M10 11h5m-5 3h5m-5 3h3',
   tokens: 'M14 10a4 4 0 1 0-4 4l1.5-1.5L20 4m-3 3 3 3M10 14v0',
   logs: 'M5 6h14M5 12h14M5 18h9',
   playground: 'M8 5v14l11-7z',

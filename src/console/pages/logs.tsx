@@ -20,6 +20,7 @@ import { t } from '../words/index.ts'
 import { tOperation } from '../words/operation.ts'
 import { LogDrawer } from './logs/log-drawer.tsx'
 import { label, LogFilters, readFilter } from './logs/log-filters.tsx'
+import { LogTotals } from './logs/log-totals.tsx'
 import { Outcome } from './logs/outcome.tsx'
 
 const Chart = later(async () => (await import('../kit/chart.tsx')).Chart)
@@ -81,6 +82,7 @@ export function Logs() {
           />
         </div>
       )}
+      <LogTotals filter={filterText} />
       <Loaded of={load}>
         {({ records, next }) => {
           const known = new Set(records.map(record => record.id))

@@ -1,7 +1,7 @@
 import { useRoute } from 'preact-iso'
 import { useLoad } from '../api/load.ts'
 import { useMay } from '../api/session.ts'
-import type { Key, KeyList } from '../api/shapes.ts'
+import type { Key, KeyList, KeyTotals } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Empty } from '../kit/empty.tsx'
 import { Loaded } from '../kit/loaded.tsx'
@@ -11,6 +11,8 @@ import { Pager } from '../kit/pager.tsx'
 import { Status } from '../kit/status.tsx'
 import { type Column, Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
+import { Totals } from '../kit/totals.tsx'
+import { count } from '../numbers.ts'
 import { queryText } from '../api/call.ts'
 import { setQuery, useQuery } from '../query.ts'
 import { t } from '../words/index.ts'
@@ -27,7 +29,12 @@ export function Tokens() {
   const readsAll = useMay('readers')
   const makes = useMay('keys')
   const load = useLoad<KeyList>(`/keys${queryText({ limit: pageRows, before: query['before'], user: query['user'] })}`)
+  const totals = useLoad<KeyTotals>(`/keys/totals${queryText({ user: query['user'] })}`)
   const id = params['id']
+  const changed = () => {
+    load.reload()
+    totals.reload()
+  }
   const list = `/console/tokens${setQuery(query, { new: null })}`
   return (
     <Page
@@ -44,6 +51,16 @@ export function Tokens() {
         <p>
           {t('tokens.of', { user: query['user'] })} <a href="/console/tokens">{t('tokens.all')}</a>
         </p>
+      )}
+      {totals.value && totals.value.keys > 0 && (
+        <Totals
+          of={[
+            [t('nav.tokens'), count(totals.value.keys)],
+            [t('status.active'), count(totals.value.active)],
+            [t('tokens.spent'), <Money amount={totals.value.spent} currency={totals.value.currency} />],
+            [t('tokens.held'), <Money amount={totals.value.held} currency={totals.value.currency} />],
+          ]}
+        />
       )}
       <Loaded of={load}>
         {({ keys, next }) =>
@@ -66,8 +83,8 @@ export function Tokens() {
           )
         }
       </Loaded>
-      {makes && query['new'] && <CreateKey onCreated={load.reload} onClose={() => route(list, true)} />}
-      {id && <KeyDrawer key={id} id={id} onChanged={load.reload} onClose={() => route(list)} />}
+      {makes && query['new'] && <CreateKey onCreated={changed} onClose={() => route(list, true)} />}
+      {id && <KeyDrawer key={id} id={id} onChanged={changed} onClose={() => route(list)} />}
     </Page>
   )
 }

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
-import { call } from '../api/call.ts'
+import { call, queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
 import { useMay } from '../api/session.ts'
-import type { Group, GroupList, User, UserList } from '../api/shapes.ts'
+import type { CostsAnswer, Group, GroupList, User, UserList } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Dialog } from '../kit/dialog.tsx'
 import { Form, SelectField, TextField } from '../kit/form.tsx'
@@ -11,7 +11,11 @@ import { Page } from '../kit/page.tsx'
 import { Status } from '../kit/status.tsx'
 import { Table } from '../kit/table.tsx'
 import { Tabs } from '../kit/tabs.tsx'
+import { Money } from '../kit/money.tsx'
 import { Time } from '../kit/time.tsx'
+import { Totals } from '../kit/totals.tsx'
+import { count } from '../numbers.ts'
+import { dateIn, monthOf, viewerZone } from '../zone.ts'
 import { say } from '../kit/toast.tsx'
 import { NewPassword, readPassword } from '../kit/new-password.tsx'
 import { setQuery, useQuery } from '../query.ts'
@@ -73,6 +77,31 @@ export function Users() {
   )
 }
 
+/** How many there are, and what they have spent this month. */
+function UserTotals({ of }: { readonly of: readonly User[] }) {
+  const zone = viewerZone()
+  const today = dateIn(zone, new Date())
+  const { value } = useLoad<CostsAnswer>(`/costs${queryText({ from: monthOf(today), to: today, zone })}`)
+  const spent = value?.totals ?? []
+  return (
+    <Totals
+      of={[
+        [t('users'), count(of.length)],
+        [t('status.active'), count(of.filter(({ status }) => status === 'active').length)],
+        ...spent.map(
+          ({ net, currency }) =>
+            [
+              t('budgets.month'),
+              <a href="/console?range=month&by=user">
+                <Money amount={net} currency={currency} />
+              </a>,
+            ] as const,
+        ),
+      ]}
+    />
+  )
+}
+
 function People({
   rows,
   editHref,
@@ -81,35 +110,38 @@ function People({
   readonly editHref: ((name: string) => string) | undefined
 }) {
   return (
-    <div class="sheet">
-      <Table
-        label={t('users')}
-        rows={rows}
-        rowKey={user => user.name}
-        columns={[
-          {
-            head: t('user.name'),
-            wide: true,
-            cell: user =>
-              editHref ? (
-                <a class="theirs" href={editHref(user.name)}>
-                  {user.name}
-                </a>
-              ) : (
-                <span class="theirs">{user.name}</span>
-              ),
-          },
-          { head: t('role'), cell: user => t(`role.${user.role}`) },
-          { head: t('group'), cell: user => user.group },
-          { head: t('users.login'), cell: user => t(user.has_password ? 'yes' : 'users.no_password') },
-          {
-            head: t('nav.tokens'),
-            cell: user => <a href={`/console/tokens?user=${encodeURIComponent(user.name)}`}>{t('users.tokens')}</a>,
-          },
-          { head: t('created'), cell: user => <Time at={user.created} /> },
-          { head: t('status'), cell: user => <Status name={user.status} /> },
-        ]}
-      />
+    <div class="stack tight">
+      <UserTotals of={rows} />
+      <div class="sheet">
+        <Table
+          label={t('users')}
+          rows={rows}
+          rowKey={user => user.name}
+          columns={[
+            {
+              head: t('user.name'),
+              wide: true,
+              cell: user =>
+                editHref ? (
+                  <a class="theirs" href={editHref(user.name)}>
+                    {user.name}
+                  </a>
+                ) : (
+                  <span class="theirs">{user.name}</span>
+                ),
+            },
+            { head: t('role'), cell: user => t(`role.${user.role}`) },
+            { head: t('group'), cell: user => user.group },
+            { head: t('users.login'), cell: user => t(user.has_password ? 'yes' : 'users.no_password') },
+            {
+              head: t('nav.tokens'),
+              cell: user => <a href={`/console/tokens?user=${encodeURIComponent(user.name)}`}>{t('users.tokens')}</a>,
+            },
+            { head: t('created'), cell: user => <Time at={user.created} /> },
+            { head: t('status'), cell: user => <Status name={user.status} /> },
+          ]}
+        />
+      </div>
     </div>
   )
 }

@@ -5,6 +5,7 @@ import { text } from '../rows.ts'
 import { rangeOf } from '../pages/match.ts'
 import { wordOf } from '../pages/words.ts'
 import { findBooked } from '../segments/find.ts'
+import type { Booked } from '../segments/parse.ts'
 import { afterAll, begunAt } from '../segments/reach.ts'
 import { SegmentWalk } from '../segments/walk.ts'
 import { firstIdAt } from '../../kit/ids.ts'
@@ -74,18 +75,18 @@ function keep(rows: readonly LogRow[], found: readonly { readonly [column: strin
   return rows.filter(({ id }) => ids.has(id))
 }
 
-/** Those of some ids that have a charge in a segment. */
-function* findSegmented(ids: readonly string[], match: LogMatch): QueryProgram<{ has(id: string): boolean }> {
+/** The charges of some ids that stand in segments. */
+export function* findSegmented(ids: readonly string[], match: LogMatch): QueryProgram<ReadonlyMap<string, Booked>> {
   // Of what is spread thinly among others, each by itself.
   if (ids.length < 16 || wordOf(match) !== undefined) return yield* findBooked(ids)
   const inOrder = ids.toSorted()
   const begun = begunAt(inOrder[0] as string)
-  const found = new Set<string>()
+  const [wanted, found] = [new Set(ids), new Map<string, Booked>()]
   const walk = new SegmentWalk(Number.isNaN(begun) ? '' : firstIdAt('req_', begun), `${inOrder.at(-1)}\0`)
   for (;;) {
     const some = yield* walk.next()
     if (some.length === 0) return found
-    for (const { id } of some) found.add(id)
+    for (const one of some) if (wanted.has(one.id)) found.set(one.id, one)
   }
 }
 

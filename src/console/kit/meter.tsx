@@ -1,0 +1,28 @@
+/** How much of a whole is used, held beside it, and where it is bound for: a drawing beside the figures that say the same. */
+export function Meter({
+  whole,
+  used,
+  held,
+  forecast,
+  tone,
+}: {
+  readonly whole: bigint
+  readonly used: bigint
+  readonly held: bigint
+  readonly forecast: bigint | null
+  readonly tone: 'idle' | 'warn' | 'bad'
+}) {
+  const at = (part: bigint): number => {
+    if (whole <= 0n) return part > 0n ? 100 : 0
+    return Math.min(100, Number((part * 1000n) / whole) / 10)
+  }
+  const [usedAt, heldAt] = [at(used), at(used + held)]
+  return (
+    <svg class={`meter ${tone}`} viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+      <rect class="whole" width="100" height="8" />
+      <rect class="held" x={usedAt} width={heldAt - usedAt} height="8" />
+      <rect class="used" width={usedAt} height="8" />
+      {forecast !== null && <rect class="forecast" x={Math.min(99, at(forecast))} width="0.8" height="8" />}
+    </svg>
+  )
+}

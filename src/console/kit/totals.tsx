@@ -1,0 +1,25 @@
+import type { ComponentChildren } from 'preact'
+import { t } from '../words/index.ts'
+
+/** What a list comes to, above it: names and figures in one line. */
+export function Totals({
+  of,
+  children,
+}: {
+  readonly of: readonly (readonly [name: string, value: ComponentChildren])[]
+  readonly children?: ComponentChildren
+}) {
+  return (
+    <section class="totals" aria-label={t('totals')}>
+      <dl>
+        {of.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {children}
+    </section>
+  )
+}

@@ -1,0 +1,152 @@
+import { queryText } from '../api/call.ts'
+import { useLoad } from '../api/load.ts'
+import { useMay } from '../api/session.ts'
+import type { Statement } from '../api/shapes.ts'
+import { Button } from '../kit/button.tsx'
+import { Empty } from '../kit/empty.tsx'
+import { FilterLine } from '../kit/filter-line.tsx'
+import { Icon } from '../kit/icon.tsx'
+import { Loaded } from '../kit/loaded.tsx'
+import { Money } from '../kit/money.tsx'
+import { Page } from '../kit/page.tsx'
+import { Status } from '../kit/status.tsx'
+import { Table } from '../kit/table.tsx'
+import { count } from '../numbers.ts'
+import { setQuery, useQuery } from '../query.ts'
+import { t, tName } from '../words/index.ts'
+import { dateIn, monthOf, viewerZone } from '../zone.ts'
+
+type Account = Statement['accounts'][number]
+
+/** A month by user and group, held against the ledger: to be printed, or taken away as a table. */
+export function Statements() {
+  const { query, path, set } = useQuery()
+  const readsAll = useMay('readers')
+  const zone = viewerZone()
+  const month = /^\d{4}-(0[1-9]|1[0-2])$/.test(query['month'] ?? '')
+    ? (query['month'] as string)
+    : monthOf(dateIn(zone, new Date()), -1).slice(0, 7)
+  const asked = { month, zone, user: query['user'], group: query['group'] }
+  const load = useLoad<Statement>(`/statements${queryText(asked)}`)
+  return (
+    <Page
+      title={t('nav.statements')}
+      actions={
+        <>
+          <Button onClick={() => print()}>{t('statements.print')}</Button>
+          <a
+            class="button"
+            href={`/api/statements${queryText({ ...asked, format: 'csv' })}`}
+            download={`tollgate-statement-${month}.csv`}
+          >
+            <Icon name="down" />
+            CSV
+          </a>
+        </>
+      }
+    >
+      <search class="filters">
+        <FilterLine
+          label={t('statements.month')}
+          type="month"
+          value={month}
+          onPick={value => set({ month: value === '' ? null : value })}
+        />
+        {readsAll && (
+          <>
+            <FilterLine
+              label={t('user')}
+              value={query['user'] ?? ''}
+              onPick={value => set({ user: value === '' ? null : value })}
+            />
+            <FilterLine
+              label={t('group')}
+              value={query['group'] ?? ''}
+              onPick={value => set({ group: value === '' ? null : value })}
+            />
+          </>
+        )}
+      </search>
+      <Loaded of={load}>
+        {({ accounts, reconciled }) => (
+          <div class="stack">
+            <p class="inline">
+              <strong>{month}</strong>
+              <span class="quiet">{t('costs.zone', { zone })}</span>
+              <Status name={reconciled ? 'reconciled' : 'differs'} tone={reconciled ? 'good' : 'bad'} />
+            </p>
+            {accounts.length === 0 ? (
+              <Empty title={t('statements.none')} />
+            ) : (
+              accounts.map(account => (
+                <AccountSheet
+                  key={JSON.stringify([account.user, account.group, account.currency])}
+                  of={account}
+                  hrefOf={change => path + setQuery(query, change)}
+                />
+              ))
+            )}
+          </div>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+function AccountSheet({
+  of: { user, group, currency, opening, charges, charged, refunds, refunded, closing, lines },
+  hrefOf,
+}: {
+  readonly of: Account
+  readonly hrefOf: (change: { readonly user: string; readonly group: string }) => string
+}) {
+  const title = `${user} · ${group}`
+  const sums = [
+    [t('statements.opening'), opening],
+    [`${t('statements.charged')} (${count(charges)})`, charged],
+    [`${t('costs.refunded')} (${count(refunds)})`, refunded],
+    [t('statements.closing'), closing],
+  ] as const
+  return (
+    <section class="card statement" aria-label={title}>
+      <h2>
+        <a class="theirs" href={hrefOf({ user, group })}>
+          {title}
+        </a>
+      </h2>
+      {lines.length > 0 && (
+        <Table
+          label={title}
+          rows={lines}
+          rowKey={({ model, tier }) => JSON.stringify([model, tier])}
+          columns={[
+            { head: t('model'), heading: true, wide: true, cell: line => <span class="theirs">{line.model}</span> },
+            { head: t('costs.tier'), cell: ({ tier }) => tName('unit', tier) },
+            { head: t('label.count'), numeric: true, cell: ({ images }) => (images === 0 ? '–' : count(images)) },
+            {
+              head: t('statements.quantity'),
+              numeric: true,
+              cell: ({ quantity }) => (quantity === 0 ? '–' : count(quantity)),
+            },
+            {
+              head: t('statements.charged'),
+              numeric: true,
+              cell: line => <Money amount={line.charged} currency={currency} />,
+            },
+            { head: t('costs.refunded'), numeric: true, cell: line => line.refunded },
+          ]}
+        />
+      )}
+      <dl class="sums">
+        {sums.map(([name, amount]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <Money amount={amount} currency={currency} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  )
+}
