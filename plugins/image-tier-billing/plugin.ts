@@ -15,6 +15,7 @@ import {
   type Reply,
   type StoredAnswer,
   type Target,
+  overdrawnValues,
   tellOverdrawn,
   type TierRule,
   toldSlot,
@@ -288,7 +289,9 @@ function rendersUrl(target: Target, facet: BillingFacet): boolean {
 /** What a request is told that was not given a charge of its own. @throws Failure unless an answer was kept for it. */
 function answerWithout(held: Exclude<HoldResult, { kind: 'held' }>, hold: number, currency: string): Answer {
   if (held.kind === 'overdrawn') {
-    throw fail('insufficient_quota', tellOverdrawn(held, hold, currency))
+    throw fail('insufficient_quota', tellOverdrawn(held, hold, currency), {
+      values: overdrawnValues(held, hold, currency),
+    })
   }
   const { chargeId: charge } = held
   if (held.kind === 'running') throw fail('idempotency_in_progress', { charge }, { retryAfterMs: runningMs })

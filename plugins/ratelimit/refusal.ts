@@ -39,6 +39,13 @@ export function refusal(limits: readonly Limit[], standings: readonly LimitStatu
     {
       retryAfterMs: waitMs,
       headers,
+      values: {
+        limit: limit.name,
+        max: limit.limit,
+        counts: limit.counts,
+        of: limit.sharedBy === undefined ? limit.of : limit.owner,
+        seconds: Math.ceil(waitMs / 1000),
+      },
       ...(limit.counts === 'tokens' && { type: limit.counts }),
       // Of the limits only an upstream's own leaves something to ask elsewhere.
       ...(limit.name === 'upstream_concurrency' && { elsewhere: true }),

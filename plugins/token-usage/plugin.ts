@@ -15,6 +15,7 @@ import {
   type Stores,
   type Target,
   isBounded,
+  overdrawnValues,
   tellOverdrawn,
   tokenUseSlot,
   type UsageRule,
@@ -169,7 +170,9 @@ async function hold({ ledger }: Tools, ex: Exchange, counting: Counting, rule: U
   })
   if (held.kind === 'overdrawn') {
     counting.held = false
-    throw fail('insufficient_quota', tellOverdrawn(held, most, facts.currency))
+    throw fail('insufficient_quota', tellOverdrawn(held, most, facts.currency), {
+      values: overdrawnValues(held, most, facts.currency),
+    })
   }
   ex.notes.charge = true
   return undefined

@@ -26,11 +26,22 @@ export async function* exportLines(ask: Ask, match: LogMatch): AsyncIterable<str
 export type Cell = string | number | null | undefined
 
 type Read = (record: LogRecord) => Cell
-type PlainName = Exclude<keyof LogRecord, 'forwarded' | 'dropped' | 'billing' | 'usage' | 'marks'>
+type PlainName = Exclude<
+  keyof LogRecord,
+  'forwarded' | 'dropped' | 'billing' | 'usage' | 'marks' | 'error_values' | 'upstream_said'
+>
 type Bill = NonNullable<LogRecord['billing']>
 
 /** Members that are more than one word or number. */
-const apart: ReadonlySet<string> = new Set<keyof LogRecord>(['forwarded', 'dropped', 'billing', 'usage', 'marks'])
+const apart: ReadonlySet<string> = new Set<keyof LogRecord>([
+  'forwarded',
+  'dropped',
+  'billing',
+  'usage',
+  'marks',
+  'error_values',
+  'upstream_said',
+])
 const plainNames = logView.names.filter((name): name is PlainName => !apart.has(name))
 
 const ofBill =

@@ -189,7 +189,14 @@ export class Conversation implements Call, Asker {
   /** It may quote what the upstream has said, who quotes the key that it refuses. */
   #strike(error: unknown): void {
     if (!(error instanceof Failure)) return
-    error.message = strikeOut(error.message, [...secretsOfUpstream(this.upstream), ...this.signed])
+    const secrets = [...secretsOfUpstream(this.upstream), ...this.signed]
+    error.message = strikeOut(error.message, secrets)
+    error.values = Object.fromEntries(
+      Object.entries(error.values).map(([name, value]) => [
+        name,
+        typeof value === 'string' ? strikeOut(value, secrets) : value,
+      ]),
+    )
   }
 
   #resumed(): Promise<void> {

@@ -50,6 +50,7 @@ import { type BodyPace, type BodyPatience, bodyPace, discardRest, type Taken, ta
 import { toLogRow } from './log-row.ts'
 import { orderCandidates } from './order-candidates.ts'
 import { addressOf, callOf, outgoingHeaders, shapeOutbound, upstreamPath } from './outbound.ts'
+import { Overheard } from './overheard.ts'
 import { HookFault } from './pipeline.ts'
 import { Relay, type Relayed, writeIdleMs } from './relay.ts'
 import { CallerGone, RequestState, type Running, type Shared } from './request-state.ts'
@@ -639,12 +640,14 @@ export class Engine {
     // A coding has an end of its own: half of what was packed is told from all of it.
     state.endUnknown = head.endsWithConnection && source === call
     const headers = replyHeaders(head.headers, ex.dialect)
+    const first = firstStages(head.status, call)
+    if (head.status >= 400) state.overheard = new Overheard()
     const shaping = state.running.pipeline.onReply(
       ex,
       {
         status: head.status,
         headers: source === call ? headers : withoutLength(headers),
-        stages: firstStages(head.status, call),
+        stages: state.overheard ? [...first, state.overheard] : first,
         endUnknown: state.endUnknown,
       },
       target,

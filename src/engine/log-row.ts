@@ -1,14 +1,18 @@
-import { callerSlot, type Exchange, type LogRow, type Outcome } from '../kit/index.ts'
+import { callerSlot, type Exchange, type FailureValues, type LogRow, type Outcome } from '../kit/index.ts'
+import { clipWords } from './clip-words.ts'
 import type { RequestState } from './request-state.ts'
 
 /** Of a request's field names a row keeps so many, and so much of each. */
 const namesMax = 100
 const nameCharsMax = 100
+/** And of what an error says. */
+const valuesMax = 16
 
 /** What the log keeps of a request that has settled. `durationMs` is what it took. */
 export function toLogRow(state: RequestState, ex: Exchange, outcome: Outcome, durationMs: number): LogRow {
   const { target } = state
   const caller = ex.slots.get(callerSlot)
+  const failure = 'failure' in outcome ? outcome.failure : undefined
   const client = ex.head.headers['x-request-id']
   return {
     id: ex.id,
@@ -20,7 +24,7 @@ export function toLogRow(state: RequestState, ex: Exchange, outcome: Outcome, du
     operation: ex.route.operation,
     status: outcome.status ?? null,
     outcome: outcome.kind === 'answered' && ex.notes.failed !== undefined ? 'upstream_cut' : outcomeName(outcome),
-    errorCode: ('failure' in outcome && outcome.failure ? outcome.failure.code : ex.notes.failed) ?? null,
+    errorCode: failure?.code ?? ex.notes.failed ?? null,
     durationMs: Math.round(durationMs),
     upstream: state.call?.upstream.name ?? null,
     configRevision: ex.plan.revision,
@@ -30,6 +34,8 @@ export function toLogRow(state: RequestState, ex: Exchange, outcome: Outcome, du
     inputTokens: ex.notes.inputTokens,
     outputTokens: ex.notes.outputTokens,
     marks: state.marks,
+    errorValues: failure ? clipValues(failure.values) : null,
+    upstreamSaid: state.overheard?.words ?? null,
   }
 }
 
@@ -40,6 +46,15 @@ function clipNames(names: readonly string[]): readonly string[] {
     .slice(0, namesMax)
     .map(name => (name.length > nameCharsMax ? `${name.slice(0, nameCharsMax)}…` : name))
   return names.length > namesMax ? [...kept, `… ${names.length - namesMax} more`] : kept
+}
+
+/** What an error says, some of which callers have made up; null where it says nothing. */
+function clipValues(values: FailureValues): FailureValues | null {
+  const all = Object.entries(values).slice(0, valuesMax)
+  if (all.length === 0) return null
+  return Object.fromEntries(
+    all.map(([name, value]) => [name, typeof value === 'string' ? clipWords(value) : value] as const),
+  )
 }
 
 function outcomeName(outcome: Outcome): LogRow['outcome'] {

@@ -13,6 +13,7 @@ import type {
   Target,
 } from '../kit/index.ts'
 import type { Taken } from './intake.ts'
+import type { Overheard } from './overheard.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Answering, Relay } from './relay.ts'
 import { answerHeaders } from './respond.ts'
@@ -78,6 +79,8 @@ export class RequestState implements Member, Answering {
   order: readonly Candidate[] = []
   /** The answer as the caller gets it, once its head is known. */
   reply: Reply | undefined
+  /** What its upstream says, where it refuses. */
+  overheard: Overheard | undefined
   /** Nothing but the connection's end says where the answer ends. */
   endUnknown = false
   #out: Outbound | undefined

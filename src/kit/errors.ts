@@ -28,9 +28,14 @@ export type FailExtra = {
   /** Instead of the row's. */
   readonly type?: string
   readonly headers?: { readonly [name: string]: string }
+  /** What the log keeps of it as data, where that is more than the parameters of its text. */
+  readonly values?: FailureValues
   /** Thrown at `onForward`: another upstream may take the request, ask the next. */
   readonly elsewhere?: boolean
 }
+
+/** What was too much, too little or unknown, by name: the log keeps it, and the console says it in the reader's language. */
+export type FailureValues = { readonly [name: string]: string | number | null }
 
 /** A refusal on its way to the caller. Thrown by hooks and by the engine; rendered by the caller's dialect. */
 export class Failure extends Error {
@@ -42,6 +47,7 @@ export class Failure extends Error {
   readonly retryAfterMs: number | undefined
   readonly headers: { readonly [name: string]: string }
   readonly elsewhere: boolean
+  values: FailureValues
 
   constructor(code: string, row: ErrorRow, message: string, extra: FailExtra = {}) {
     super(message, extra.cause === undefined ? undefined : { cause: extra.cause })
@@ -54,8 +60,11 @@ export class Failure extends Error {
     this.retryAfterMs = extra.retryAfterMs
     this.headers = extra.headers ?? {}
     this.elsewhere = extra.elsewhere ?? false
+    this.values = extra.values ?? noValues
   }
 }
+
+const noValues: FailureValues = {}
 
 /** Rows that several tables hold, because several parts meet the same fault. Every other code stands in one table. */
 export const sharedRows = {
@@ -86,7 +95,11 @@ export function failures<const Table extends ErrorTable>(table: Table): Fail<Tab
   return function fail(code, ...rest) {
     const row = table[code] as ErrorRow
     const message = fillText(texts.get(code) as readonly string[], rest[0] ?? {})
-    return withoutStack(() => new Failure(code, row, message, rest[1]))
+    const extra = rest[1]
+    const params = rest[0]
+    return withoutStack(
+      () => new Failure(code, row, message, extra?.values || !params ? extra : { ...extra, values: params }),
+    )
   }
 }
 

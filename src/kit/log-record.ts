@@ -30,6 +30,16 @@ const marksOrNull = {
   description: 'How far it had come, milliseconds after it began; null where an earlier version logged it.',
 } as const
 
+const valuesOrNull = {
+  type: ['object', 'null'],
+  additionalProperties: { type: ['string', 'number', 'null'] },
+  description: 'What the error says, as data by name: which limit, how much of what, for how many seconds.',
+} as const
+const said = {
+  ...schemas.textOrNull,
+  description: 'What its upstream said when it refused: clipped, without keys and without what it quotes at length.',
+} as const
+
 /** A charge where there is one. */
 export const billOrNull = { ...billView.schema, type: ['object', 'null'] } as const
 
@@ -57,6 +67,8 @@ export const logView = viewOf<Found>()({
     output_tokens: row.outputTokens,
   })),
   marks: computed(marksOrNull, ({ row }: Pick<Found, 'row'>) => row.marks && marksView.show(row.marks)),
+  error_values: computed(valuesOrNull, ({ row }: Pick<Found, 'row'>) => row.errorValues),
+  upstream_said: computed(said, ({ row }: Pick<Found, 'row'>) => row.upstreamSaid),
 })
 
 export type LogRecord = ReturnType<typeof logView.show>

@@ -1,3 +1,4 @@
+import type { FailureValues } from './errors.ts'
 import type { HoldResult } from './stores.ts'
 import { formatMoney, type Micros } from './units.ts'
 
@@ -9,6 +10,22 @@ const whose = {
   balance: "the user's prepaid balance",
   group: "the group's budget",
 } as const satisfies { readonly [level in Overdrawn['level']]: string }
+
+/** The same as data, for the log. */
+export function overdrawnValues(
+  { level, availableMicros, heldMicros, renewsAt }: Overdrawn,
+  hold: Micros,
+  currency: string,
+): FailureValues {
+  return {
+    budget: level,
+    hold: formatMoney(hold),
+    available: formatMoney(availableMicros),
+    held: formatMoney(heldMicros),
+    currency,
+    renews: renewsAt === null ? null : new Date(renewsAt).toISOString(),
+  }
+}
 
 /** What a caller is told of a budget that cannot bear a hold: the words of `insufficient_quota`. */
 export function tellOverdrawn(

@@ -51,6 +51,8 @@ export function rowAt(ms: number, i: number, changes: Partial<LogRow> = {}): Log
     inputTokens: i % 3 ? i : null,
     outputTokens: i % 3 ? 2 * i : null,
     marks: i % 4 ? { ...noMarks, received: 1, asked: 2, firstByte: i % 50 } : null,
+    errorValues: i % 5 === 2 ? { limit: 'user_rpm', max: i, of: null } : null,
+    upstreamSaid: i % 5 === 3 ? `busy "${i}"` : null,
     ...changes,
   }
 }

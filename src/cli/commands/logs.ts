@@ -230,6 +230,7 @@ function formatDetails(record: LogRecord): string {
   const lines = [
     `request    ${record.id} at ${record.time}`,
     `outcome    ${record.outcome}, status ${record.status ?? '-'}${record.error ? ` (${record.error})` : ''}, ${record.duration_ms} ms`,
+    ...formatError(record),
     `caller     key ${record.key_id ?? '-'}, user ${record.user ?? '-'}, group ${record.group ?? '-'}`,
     `model      ${record.model ?? '-'} (${record.operation}) at upstream ${record.upstream ?? '-'}, configuration ${record.config_revision}`,
     `forwarded  ${record.forwarded.join(' ') || '-'}`,
@@ -239,6 +240,12 @@ function formatDetails(record: LogRecord): string {
   if (phases.length > 0) lines.push('', ...phases)
   if (record.billing) lines.push('', ...formatBill(record.billing))
   return lines.map(writeOut).join('\n')
+}
+
+/** What its error says, as names and values, and what the upstream said. */
+function formatError({ error_values: values, upstream_said: said }: LogRecord): readonly string[] {
+  const all = Object.entries(values ?? {}).flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]))
+  return [...(all.length > 0 ? [`why        ${all.join(', ')}`] : []), ...(said === null ? [] : [`upstream   ${said}`])]
 }
 
 /** What a phase is called, and how much of the line the whole request takes. */

@@ -1,3 +1,4 @@
+import type { FailureValues } from '../errors.ts'
 import { oneOf, rounded, moment, text, textOrNull, texts, type Values, wholeOrNull } from './member.ts'
 
 /** The members of a row of the request log, in the order of its columns. */
@@ -46,10 +47,16 @@ export const markMembers = {
 export type Marks = Values<typeof markMembers>
 
 /** One row of the request log. */
-export type LogRow = Values<typeof logMembers> & { readonly marks: Marks | null }
+export type LogRow = Values<typeof logMembers> & {
+  readonly marks: Marks | null
+  /** What its error says, as data: which limit, how much of what, for how long. Null where there is none. */
+  readonly errorValues: FailureValues | null
+  /** What its upstream said when it refused: its words, clipped, without keys and without what it quotes at length. */
+  readonly upstreamSaid: string | null
+}
 
 /** Of a row that an earlier version has written: what it did not keep. */
-export const unknownOfLogRow = { marks: null } as const
+export const unknownOfLogRow = { marks: null, errorValues: null, upstreamSaid: null } as const
 
 /** Of a request whose row was lost: what only that row said. */
 export const lostOfLogRow = {

@@ -1,4 +1,4 @@
-import type { LogRow } from '../../kit/index.ts'
+import type { FailureValues, LogRow } from '../../kit/index.ts'
 import { markMembers } from '../../kit/shapes/log-row.ts'
 import { cellsOf } from '../../kit/shapes/member.ts'
 import { begunAt } from '../segments/reach.ts'
@@ -92,6 +92,8 @@ class Columns {
   readonly #clientIds = new Sparse<string>('client_request_id')
   readonly #inputs = new Sparse<number>('input_tokens')
   readonly #outputs = new Sparse<number>('output_tokens')
+  readonly #errors = new Sparse<FailureValues>('error_values')
+  readonly #said = new Sparse<string>('upstream_said')
   readonly #marks = marks.map(({ column }) => new Sparse<number>(column))
   readonly #who: number[] = []
   readonly #what: number[] = []
@@ -103,6 +105,8 @@ class Columns {
     this.#clientIds.push(row.clientRequestId)
     this.#inputs.push(row.inputTokens)
     this.#outputs.push(row.outputTokens)
+    this.#errors.push(row.errorValues)
+    this.#said.push(row.upstreamSaid)
     for (let i = 0; i < marks.length; i++)
       (this.#marks[i] as Sparse<number>).push(row.marks?.[(marks[i] as Mark).name] ?? null)
     this.#who.push(dictionary.placeOfWho(row))
@@ -116,7 +120,7 @@ class Columns {
       times: this.#times,
       duration_ms: this.#durations,
       ...Object.fromEntries(
-        [this.#clientIds, this.#inputs, this.#outputs, ...this.#marks].flatMap(list =>
+        [this.#clientIds, this.#inputs, this.#outputs, this.#errors, this.#said, ...this.#marks].flatMap(list =>
           list.hasAny ? [[list.column, list.values] as const] : [],
         ),
       ),

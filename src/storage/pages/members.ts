@@ -1,3 +1,4 @@
+import type { FailureValues } from '../../kit/index.ts'
 import { logMembers, type markMembers } from '../../kit/shapes/log-row.ts'
 import type { Columns } from '../../kit/shapes/member.ts'
 
@@ -38,6 +39,8 @@ export type PageBody = {
   readonly client_request_id?: readonly (string | null)[]
   readonly input_tokens?: readonly (number | null)[]
   readonly output_tokens?: readonly (number | null)[]
+  readonly error_values?: readonly (FailureValues | null)[]
+  readonly upstream_said?: readonly (string | null)[]
   /** Of each row the place of its own in the lists of the same name. */
   readonly who: readonly number[]
   readonly what: readonly number[]

@@ -74,7 +74,7 @@ export class Page {
   }
 
   rowOf(at: number): LogRow {
-    const { whos, whats, client_request_id: clientIds } = this.#body
+    const { whos, whats, client_request_id: clientIds, error_values: errors, upstream_said: said } = this.#body
     const [who, what] = [this.whoOf(at), this.whatOf(at)]
     return {
       id: this.idOf(at),
@@ -86,6 +86,8 @@ export class Page {
       inputTokens: this.inputTokensOf(at),
       outputTokens: this.outputTokensOf(at),
       marks: this.marksOf(at),
+      errorValues: errors?.[at] ?? null,
+      upstreamSaid: said?.[at] ?? null,
     }
   }
 

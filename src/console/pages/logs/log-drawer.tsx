@@ -17,6 +17,7 @@ import { tOperation } from '../../words/operation.ts'
 import { Outcome } from './outcome.tsx'
 import { Bill } from './bill.tsx'
 import { curlOf } from './curl-of.ts'
+import { Failure } from './failure.tsx'
 import { Waterfall } from './waterfall.tsx'
 
 /** 详情: one request, what it cost and why. */
@@ -37,6 +38,7 @@ export function LogDrawer({
       <Loaded of={load}>
         {record => (
           <div class="stack">
+            <Failure of={record} />
             {record.billing ? <Bill of={record.explanation ?? record.billing} /> : <p class="note">{t('bill.none')}</p>}
             {decides && record.billing && (
               <Decide

@@ -1,0 +1,57 @@
+import type { Stage } from '../kit/index.ts'
+import { clipWords } from './clip-words.ts'
+
+/** Of an answer so much is looked at: what went wrong stands at its beginning. */
+const bytesMax = 8_192
+/** Where styles have their words, from the outside in. */
+const places = ['error', 'errors', 'message', 'detail', 'details', 'msg', 'title'] as const
+const depthMax = 4
+
+/**
+ * Hears what an upstream says when it refuses, for the log: the beginning alone, and of that the words. It stands behind
+ * what strikes our own keys out, and passes everything on as it came.
+ */
+export class Overheard implements Stage {
+  readonly letsGo = true
+  #kept: Buffer = Buffer.alloc(0)
+
+  write(chunk: Buffer): Buffer {
+    const room = bytesMax - this.#kept.length
+    // A copy: the memory of what is passed on may be another's by the time it is read.
+    if (room > 0) this.#kept = Buffer.concat([this.#kept, chunk.subarray(0, room)])
+    return chunk
+  }
+
+  end(): readonly Buffer[] {
+    return []
+  }
+
+  /** Null where it said nothing that a person would read. */
+  get words(): string | null {
+    const found = findWords(this.#kept.toString())
+    return found === undefined ? null : clipWords(found)
+  }
+}
+
+function findWords(text: string): string | undefined {
+  try {
+    return findMessage(JSON.parse(text), 0)
+  } catch {
+    // A page for people, or an answer that is longer than what was kept.
+    const named = /"(?:message|detail|error)"\s*:\s*"((?:[^"\\]|\\.){1,1000})/.exec(text)?.[1]
+    if (named !== undefined) return named
+    const plain = text.trim()
+    return plain === '' || plain.startsWith('<') || plain.startsWith('{') ? undefined : plain
+  }
+}
+
+function findMessage(value: unknown, depth: number): string | undefined {
+  if (typeof value === 'string') return value.trim() === '' ? undefined : value
+  if (typeof value !== 'object' || value === null || depth > depthMax) return undefined
+  if (Array.isArray(value)) return findMessage(value[0], depth + 1)
+  for (const place of places) {
+    const found = findMessage((value as { readonly [name: string]: unknown })[place], depth + 1)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
