@@ -250,7 +250,7 @@ export const modelsAnswer = object({
 })
 
 /** Of the playground: how it asks, as any caller does. */
-export const sessionKeyAnswer = object({ key: text, expires: moment })
+export const sessionKeyAnswer = object({ id: text, key: text, expires: moment })
 
 const findings = listOf(
   object({

@@ -95,7 +95,8 @@ t.test('files are sent in the order that they were put in, the mask beside them'
   await page.getByRole('button', { name: 'Move d.png up' }).click()
   await page.getByRole('button', { name: 'Move a.png down' }).click()
   await page.getByRole('button', { name: `Remove ${names[2]}` }).click()
-  t.strictSame(await page.locator('.files .theirs').allTextContents(), [names[1], 'a.png', 'd.png'])
+  const listed = page.getByRole('list', { name: 'Reference images' }).locator('.theirs')
+  t.strictSame(await listed.allTextContents(), [names[1], 'a.png', 'd.png'])
   await page.getByRole('button', { name: 'Send' }).click()
   await readBill(page)
   const sent = await readParts(

@@ -1,3 +1,4 @@
+import { fail } from '../errors.ts'
 import { hash } from 'node:crypto'
 import { aheadMs, type Session } from '../../kit/index.ts'
 import { toMoment } from '../to-moment.ts'
@@ -104,6 +105,7 @@ export async function newSessionKey(parts: AdminParts, by: SessionUser) {
   const expires = Math.min(clock.now() + keyMs, expiresAt)
   const key = { name, user, group: null, kind: 'session', hash, hint, expiresAt: expires } as const
   // What bounds a user's keys bounds this one too.
-  await (by.user.role === 'admin' ? storage.keys.create(key, user) : storage.keys.createOwn(key, user))
-  return { key: secret, expires: toMoment(expires) }
+  const made = await (by.user.role === 'admin' ? storage.keys.create(key, user) : storage.keys.createOwn(key, user))
+  if ('refused' in made) throw fail('forbidden')
+  return { id: made.id, key: secret, expires: toMoment(expires) }
 }

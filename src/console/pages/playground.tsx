@@ -1,7 +1,8 @@
 import type { ComponentType } from 'preact'
 import { shownOperations, type ShownOperation } from '../../operations/shown.ts'
 import { useLoad } from '../api/load.ts'
-import type { Model, ModelList } from '../api/shapes.ts'
+import { useSession } from '../api/session.ts'
+import type { ModelList } from '../api/shapes.ts'
 import { Empty } from '../kit/empty.tsx'
 import { SelectField } from '../kit/form.tsx'
 import { Loaded } from '../kit/loaded.tsx'
@@ -10,13 +11,15 @@ import { Tabs } from '../kit/tabs.tsx'
 import { useQuery } from '../query.ts'
 import { t } from '../words/index.ts'
 import { tOperation } from '../words/operation.ts'
+import type { BenchProps } from './playground/bench.tsx'
+import { draftsOf } from './playground/drafts.ts'
 import { Images } from './playground/images.tsx'
 import { Chat, Embeddings, Rerank, Speech, Transcription } from './playground/texts.tsx'
 
 type Form = NonNullable<ShownOperation['form']>
 
 /** In the order of their tabs. */
-const forms: { readonly [form in Form]: ComponentType<{ readonly model: Model; readonly operation: string }> } = {
+const forms: { readonly [form in Form]: ComponentType<BenchProps> } = {
   images: props => <Images {...props} edit={false} />,
   edits: props => <Images {...props} edit />,
   conversation: Chat,
@@ -33,6 +36,7 @@ const kinds = Object.entries(forms).flatMap(([form, component]) =>
 export function Playground() {
   const { query, set } = useQuery()
   const load = useLoad<ModelList>('/models')
+  draftsOf(useSession().user.name)
   return (
     <Page title={t('nav.playground')}>
       <Loaded of={load}>
@@ -43,12 +47,13 @@ export function Playground() {
           if (!operation || !Bench) return <Empty title={t('models.none')} />
           const able = models.filter(model => model.operations.includes(operation))
           const model = able.find(({ name }) => name === query['model']) ?? able[0]
+          const other = able.find(({ name }) => name === query['vs'] && name !== model?.name)
           return (
             <Tabs
               label={t('operation')}
               tabs={offered.map(([one]) => [one, tOperation(one)] as const)}
               value={operation}
-              onPick={op => set({ op, model: null })}
+              onPick={op => set({ op, model: null, vs: null })}
             >
               <div class="stack">
                 <div class="filters">
@@ -59,8 +64,20 @@ export function Playground() {
                     options={able.map(({ name }) => [name, name] as const)}
                     onInput={name => set({ model: name })}
                   />
+                  {able.length > 1 && (
+                    <SelectField
+                      name="vs"
+                      label={t('play.compare')}
+                      value={other?.name ?? ''}
+                      options={[
+                        ['', t('play.compare.none')],
+                        ...able.filter(one => one !== model).map(({ name }) => [name, name] as const),
+                      ]}
+                      onInput={name => set({ vs: name })}
+                    />
+                  )}
                 </div>
-                {model && <Bench key={`${operation} ${model.name}`} model={model} operation={operation} />}
+                {model && <Bench key={operation} models={other ? [model, other] : [model]} operation={operation} />}
               </div>
             </Tabs>
           )

@@ -1,31 +1,46 @@
-import { ApiError, call } from '../../api/call.ts'
-import type { BillingRecord, SessionKey } from '../../api/shapes.ts'
+import { ApiError, call, queryText } from '../../api/call.ts'
+import type { LogList, LogRecord, SessionKey } from '../../api/shapes.ts'
 
 /** A key is not used in its last minute. */
 const spareMs = 60_000
 let kept: SessionKey | null = null
 
 /** The short-lived key of this session: the playground goes in by the same door as every caller. */
-async function sessionKey(): Promise<string> {
+async function sessionKey(): Promise<SessionKey> {
   if (!kept || Date.parse(kept.expires) - spareMs < Date.now())
     kept = await call<SessionKey>('/playground/key', { method: 'POST' })
-  return kept.key
+  return kept
+}
+
+/** By what a request is found again, also where its answer never came. */
+export type Mark = { readonly keyId: string; readonly clientId: string }
+
+export type Asking = {
+  readonly path: string
+  readonly body: object | FormData
+  readonly signal: AbortSignal
+  /** Told before anything is sent. */
+  readonly onMark: (mark: Mark) => void
 }
 
 /**
  * Asks `/v1`.
  * @throws ApiError what the gateway answered its caller
  */
-export async function askGateway(path: string, body: object | FormData | null, signal: AbortSignal): Promise<Response> {
+export async function askGateway({ path, body, signal, onMark }: Asking): Promise<Response> {
+  const { id: keyId, key } = await sessionKey()
+  const clientId = `playground-${crypto.randomUUID()}`
+  onMark({ keyId, clientId })
   const response = await fetch(path, {
-    method: body === null ? 'GET' : 'POST',
+    method: 'POST',
     credentials: 'omit',
     signal,
     headers: {
-      authorization: `Bearer ${await sessionKey()}`,
-      ...(body !== null && !(body instanceof FormData) && { 'content-type': 'application/json' }),
+      authorization: `Bearer ${key}`,
+      'x-request-id': clientId,
+      ...(!(body instanceof FormData) && { 'content-type': 'application/json' }),
     },
-    ...(body !== null && { body: body instanceof FormData ? body : JSON.stringify(body) }),
+    body: body instanceof FormData ? body : JSON.stringify(body),
   }).catch((error: unknown) => {
     if (signal.aborted) throw error
     throw new ApiError(0, 'offline', 'The gateway could not be reached.')
@@ -35,33 +50,34 @@ export async function askGateway(path: string, body: object | FormData | null, s
   if (response.status === 401) kept = null
   const { error } = (await response.json().catch(() => ({}))) as { error?: { message?: string } }
   throw new ApiError(response.status, 'v1', `${response.status} ${error?.message ?? ''}`, {
-    request_id: requestId(response),
+    request_id: response.headers.get('x-request-id') ?? '',
     retryAfter: Number(response.headers.get('retry-after')) || null,
   })
 }
 
-export function requestId(response: Response): string {
-  return response.headers.get('x-request-id') ?? ''
-}
+/** A charge settles as its answer's last bytes leave, and its row is written a moment later. */
+const soonTries = 15
+const soonMs = 150
+const laterMs = 1_000
+/** What an upstream goes on making after its caller has left takes minutes at most. */
+const triesMax = 600
+const rowsMax = 50
 
-/** A charge settles as its answer's last bytes leave: soon after they are here, it is settled. */
-const settleTries = 10
-const settlePauseMs = 150
-
-/** What a request of this session cost, as its caller is told; undefined where nothing was charged. */
-export async function askBill(
-  id: string,
-  signal: AbortSignal,
-  tries = settleTries,
-): Promise<BillingRecord | undefined> {
-  try {
-    const response = await askGateway(`/v1/charges/${encodeURIComponent(id)}`, null, signal)
-    const bill = (await response.json()) as BillingRecord
-    if (bill.state !== 'reserved' || tries <= 1) return bill
-    await new Promise(resolve => setTimeout(resolve, settlePauseMs))
-    return await askBill(id, signal, tries - 1)
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined
-    throw error
+/**
+ * The row of a request of this session once it has ended, with its bill; undefined where it never comes. It is asked of the log and
+ * not of `/v1`: whoever looks at their own bill makes no request.
+ */
+export async function findRecord({ keyId, clientId }: Mark, isWanted: () => boolean): Promise<LogRecord | undefined> {
+  for (let tries = 0; tries < triesMax && isWanted(); tries++) {
+    try {
+      const { records } = await call<LogList>(`/logs${queryText({ key: keyId, limit: rowsMax })}`)
+      const found = records.find(record => record.client_request_id === clientId)
+      if (found) return found
+    } catch (error) {
+      // A gateway that is away for a moment is asked again; a session that has ended is not.
+      if (!(error instanceof ApiError) || error.status === 401 || error.status === 403) return undefined
+    }
+    await new Promise(resolve => setTimeout(resolve, tries < soonTries ? soonMs : laterMs))
   }
+  return undefined
 }

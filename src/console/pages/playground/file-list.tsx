@@ -6,9 +6,14 @@ import { t } from '../../words/index.ts'
 /** Files in the order that they are sent in. */
 export function FileList({
   files,
+  label,
+  pictures = true,
   onChange,
 }: {
   readonly files: readonly File[]
+  readonly label: string
+  /** Whether they are shown as such. */
+  readonly pictures?: boolean
   readonly onChange: (files: readonly File[]) => void
 }) {
   const move = (at: number, by: number) => {
@@ -18,27 +23,31 @@ export function FileList({
   }
   if (files.length === 0) return null
   return (
-    <ol class="files" aria-label={t('play.images')}>
+    <ol class="files" aria-label={label}>
       {files.map((file, i) => (
         <li key={`${i}-${file.name}-${file.size}`}>
-          <Thumb file={file} />
+          {pictures && <Thumb file={file} />}
           <span>
             <span class="theirs">{file.name}</span> <span class="quiet">{bytes(file.size)}</span>
           </span>
-          <Button
-            kind="quiet"
-            icon="up"
-            disabled={i === 0}
-            aria-label={t('play.up', { name: file.name })}
-            onClick={() => move(i, -1)}
-          />
-          <Button
-            kind="quiet"
-            icon="down"
-            disabled={i === files.length - 1}
-            aria-label={t('play.down', { name: file.name })}
-            onClick={() => move(i, 1)}
-          />
+          {files.length > 1 && (
+            <>
+              <Button
+                kind="quiet"
+                icon="up"
+                disabled={i === 0}
+                aria-label={t('play.up', { name: file.name })}
+                onClick={() => move(i, -1)}
+              />
+              <Button
+                kind="quiet"
+                icon="down"
+                disabled={i === files.length - 1}
+                aria-label={t('play.down', { name: file.name })}
+                onClick={() => move(i, 1)}
+              />
+            </>
+          )}
           <Button
             kind="quiet"
             icon="close"

@@ -1,80 +1,78 @@
-import { useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import { useLoad } from '../../api/load.ts'
-import type { Model, Pricing } from '../../api/shapes.ts'
+import type { Pricing } from '../../api/shapes.ts'
 import { Button } from '../../kit/button.tsx'
-import { AreaField, FileField, FieldError, Form, SelectField, TextField, type Values } from '../../kit/form.tsx'
+import { AreaField, FileField, FieldError, SelectField, TextField, type Values } from '../../kit/form.tsx'
 import { Notes } from '../../kit/notes.tsx'
 import { t } from '../../words/index.ts'
+import { Bench, type BenchProps } from './bench.tsx'
+import { useFiles, useText } from './drafts.ts'
 import { FileList } from './file-list.tsx'
 import { type Picture, Pictures, readPictures } from './pictures.tsx'
 import { Quote } from './quote.tsx'
-import { Ran, useRun } from './run.tsx'
+import type { Money } from './runs.ts'
 
 const usual = ['1024x1024', '1536x1024', '2048x1152', '3840x2160']
 const qualities = ['', 'low', 'medium', 'high', 'auto']
-
-type ImagesProps = { readonly model: Model; readonly operation: string; readonly edit: boolean }
+const formats = ['', 'b64_json', 'url']
 
 /** Makes pictures, or makes them anew from others. */
-export function Images({ model, operation, edit }: ImagesProps) {
-  const [size, setSize] = useState('')
-  const [n, setN] = useState('1')
-  const [quality, setQuality] = useState('')
-  const [files, setFiles] = useState<readonly File[]>([])
-  const [mask, setMask] = useState<File | undefined>()
-  const run = useRun<readonly Picture[]>()
-  const asked = {
-    model: model.name,
+export function Images({ models, operation, edit }: BenchProps & { readonly edit: boolean }) {
+  const [prompt, setPrompt] = useText(operation, 'prompt')
+  const [size, setSize] = useText(operation, 'size')
+  const [n, setN] = useText(operation, 'n', '1')
+  const [quality, setQuality] = useText(operation, 'quality')
+  const [format, setFormat] = useText(operation, 'response_format')
+  const [files] = useFiles(operation, 'image')
+  const [masks] = useFiles(operation, 'mask')
+  const quotes = useRef(new Map<string, Money>())
+  const asked = (model: string) => ({
+    model,
     operation,
     ...(size.trim() !== '' && { size: size.trim() }),
     ...(/^\d+$/.test(n) && { n: Number(n) }),
     ...(quality !== '' && { quality }),
-  }
-  const send = (values: Values) => {
-    const prompt = values.get('prompt').trim()
-    if (prompt === '') throw new FieldError('prompt', t('required'))
+  })
+  const ask = (values: Values) => {
+    const text = values.get('prompt').trim()
+    if (text === '') throw new FieldError('prompt', t('required'))
     if (edit && files.length === 0) throw new FieldError('image', t('play.image.needed'))
-    const fields = {
-      model: model.name,
-      prompt,
-      n,
-      size: size.trim(),
-      quality,
-      response_format: values.get('response_format'),
+    const fields = { prompt: text, n, size: size.trim(), quality, response_format: format }
+    return (model: string) => {
+      const given = Object.entries({ model, ...fields }).filter(([, value]) => value !== '')
+      if (!edit) {
+        const body = Object.fromEntries(given.map(([name, value]) => [name, name === 'n' ? Number(value) : value]))
+        return { path: '/v1/images/generations', body, read: readPictures }
+      }
+      const body = new FormData()
+      for (const [name, value] of given) body.append(name, value)
+      for (const file of files) body.append('image[]', file)
+      if (masks[0]) body.append('mask', masks[0])
+      return { path: '/v1/images/edits', body, read: readPictures }
     }
-    const given = Object.entries(fields).filter(([, value]) => value !== '')
-    if (!edit) {
-      const body = Object.fromEntries(given.map(([name, value]) => [name, name === 'n' ? Number(value) : value]))
-      return run.start('/v1/images/generations', body, readPictures)
-    }
-    const body = new FormData()
-    for (const [name, value] of given) body.append(name, value)
-    for (const file of files) body.append('image[]', file)
-    if (mask) body.append('mask', mask)
-    run.start('/v1/images/edits', body, readPictures)
   }
+  const first = models[0]?.name ?? ''
   return (
-    <div class="bench">
-      <div class="card">
-        <Form submit={t('send')} onSubmit={send}>
-          <AreaField name="prompt" label={t('play.prompt')} rows={4} {...(edit && { hint: t('play.edit.note') })} />
-          {edit && (
-            <>
-              <FileField
-                name="image"
-                label={t('play.images')}
-                hint={t('play.images.hint')}
-                multiple
-                accept="image/*"
-                onFiles={more => setFiles([...files, ...more])}
-              />
-              <FileList files={files} onChange={setFiles} />
-              <FileField name="mask" label={t('play.mask')} accept="image/*" onFiles={([file]) => setMask(file)} />
-            </>
-          )}
+    <Bench<readonly Picture[]>
+      models={models}
+      operation={operation}
+      ask={ask}
+      atMost={model => quotes.current.get(model)}
+      notes={models.map(model => <Notes key={model.name} of={model.notes} />)}
+      fields={
+        <>
+          <AreaField
+            name="prompt"
+            label={t('play.prompt')}
+            rows={4}
+            value={prompt}
+            onInput={setPrompt}
+            {...(edit && { hint: t('play.edit.note') })}
+          />
+          {edit && <Originals operation={operation} />}
           <div class="field">
             <TextField name="size" label={t('play.size')} hint={t('play.size.hint')} value={size} onInput={setSize} />
-            <Presets model={model.name} size={size} onPick={setSize} />
+            <Presets model={first} size={size} onPick={setSize} />
           </div>
           <div class="row">
             <TextField name="n" label={t('play.n')} inputMode="numeric" value={n} onInput={setN} />
@@ -89,15 +87,50 @@ export function Images({ model, operation, edit }: ImagesProps) {
             <SelectField
               name="response_format"
               label={t('play.format')}
-              options={['', 'b64_json', 'url'].map(one => [one, one === '' ? t('play.unset') : one] as const)}
+              value={format}
+              onInput={setFormat}
+              options={formats.map(one => [one, one === '' ? t('play.unset') : one] as const)}
             />
           </div>
-          <Quote asked={asked} />
-        </Form>
-        <Notes of={model.notes} />
-      </div>
-      <Ran of={run}>{pictures => <Pictures of={pictures} />}</Ran>
-    </div>
+          {models.map(({ name }) => (
+            <Quote
+              key={name}
+              asked={asked(name)}
+              names={models.length > 1}
+              onQuote={money => (money ? quotes.current.set(name, money) : quotes.current.delete(name))}
+            />
+          ))}
+        </>
+      }
+    >
+      {pictures => <Pictures of={pictures} />}
+    </Bench>
+  )
+}
+
+/** What is redrawn, and where: kept with the operation's other fields. */
+function Originals({ operation }: { readonly operation: string }) {
+  const [files, setFiles] = useFiles(operation, 'image')
+  const [masks, setMasks] = useFiles(operation, 'mask')
+  return (
+    <>
+      <FileField
+        name="image"
+        label={t('play.images')}
+        hint={t('play.images.hint')}
+        multiple
+        accept="image/*"
+        onFiles={more => setFiles([...files, ...more])}
+      />
+      <FileList files={files} label={t('play.images')} onChange={setFiles} />
+      <FileField
+        name="mask"
+        label={t('play.mask')}
+        accept="image/*"
+        onFiles={([file]) => setMasks(file ? [file] : [])}
+      />
+      <FileList files={masks} label={t('play.mask')} onChange={setMasks} />
+    </>
   )
 }
 

@@ -5,6 +5,7 @@ import { Money } from '../../kit/money.tsx'
 import { problemText } from '../../kit/problem.tsx'
 import { language, t } from '../../words/index.ts'
 import { tMismatch } from '../../words/mismatch.ts'
+import type { Money as Amount } from './runs.ts'
 
 type Asked = {
   readonly model: string
@@ -25,7 +26,16 @@ type Told = {
 }
 
 /** What the request would cost, before it is sent. */
-export function Quote({ asked }: { readonly asked: Asked }) {
+export function Quote({
+  asked,
+  names = false,
+  onQuote,
+}: {
+  readonly asked: Asked
+  /** Says of which model it is. */
+  readonly names?: boolean
+  readonly onQuote?: (atMost: Amount | undefined) => void
+}) {
   const [told, setTold] = useState<Told>({})
   const text = JSON.stringify(asked)
   useEffect(() => {
@@ -36,7 +46,11 @@ export function Quote({ asked }: { readonly asked: Asked }) {
         body: JSON.parse(text) as Asked,
         signal: abort.signal,
       }).then(
-        explained => setTold({ of: text, explained }),
+        explained => {
+          setTold({ of: text, explained })
+          const { quote } = explained
+          onQuote?.(quote ? { amount: quote.at_most, currency: quote.currency } : undefined)
+        },
         (error: unknown) => error instanceof ApiError && setTold({ of: text, error }),
       )
     }, pauseMs)
@@ -55,6 +69,7 @@ export function Quote({ asked }: { readonly asked: Asked }) {
   const { quote, expected_size: comesBack, dropped } = told.explained
   return (
     <div class="notes" role="status" aria-busy={told.of !== text}>
+      {names && <p class="quiet theirs">{asked.model}</p>}
       {quote && (
         <div class="quote">
           <span class="quiet">{t('quote')}</span>

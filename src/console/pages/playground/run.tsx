@@ -1,96 +1,122 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError } from '../../api/call.ts'
-import type { BillingRecord } from '../../api/shapes.ts'
+import { useEffect, useState } from 'preact/hooks'
 import { Button } from '../../kit/button.tsx'
+import { Money } from '../../kit/money.tsx'
 import { Problem } from '../../kit/problem.tsx'
 import { duration } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
 import { Bill } from '../logs/bill.tsx'
-import { askBill, askGateway, requestId } from './ask-gateway.ts'
+import type { Run } from './runs.ts'
 
-type State<Result> = {
-  readonly busy: boolean
-  readonly id?: string
-  readonly result?: Result
-  readonly error?: ApiError
-  readonly bill?: BillingRecord | undefined
-  readonly tookMs?: number
-}
-
-type Run<Result> = State<Result> & {
-  readonly start: (
-    path: string,
-    body: object | FormData,
-    read: (response: Response, show: (result: Result) => void) => Promise<Result>,
-  ) => void
-  readonly stop: () => void
-}
-
-/** One request at a time, its result, and its bill. */
-export function useRun<Result>(): Run<Result> {
-  const [state, setState] = useState<State<Result>>({ busy: false })
-  const abort = useRef<AbortController>(null)
-  useEffect(() => () => abort.current?.abort(), [])
-  return {
-    ...state,
-    stop: () => abort.current?.abort(),
-    start(path, body, read) {
-      abort.current?.abort()
-      const own = new AbortController()
-      abort.current = own
-      const began = performance.now()
-      setState({ busy: true })
-      const run = async () => {
-        const response = await askGateway(path, body, own.signal)
-        const id = requestId(response)
-        const result = await read(response, shown => setState({ busy: true, id, result: shown }))
-        const tookMs = performance.now() - began
-        setState({ busy: true, id, result, tookMs })
-        setState({ busy: false, id, result, tookMs, bill: await askBill(id, own.signal) })
-      }
-      run().catch((error: unknown) => {
-        if (own.signal.aborted) setState(before => ({ ...before, busy: false }))
-        else
-          setState(before => ({
-            ...before,
-            busy: false,
-            error: error instanceof ApiError ? error : new ApiError(0, 'unexpected', String(error)),
-          }))
-      })
-    },
-  }
+/** Requests of a form beside one another, each with its own result and bill. */
+export function Results<Result>({
+  of,
+  children,
+}: {
+  readonly of: readonly Run<Result>[]
+  readonly children: (result: Result) => ComponentChildren
+}) {
+  return (
+    <div class={of.length > 1 ? 'pair' : 'stack'}>
+      {of.map((run, i) => (
+        <Ran key={i} of={run} showsModel={of.length > 1}>
+          {children}
+        </Ran>
+      ))}
+    </div>
+  )
 }
 
 /** What came of a request: the result, how long it took, what it cost. */
-export function Ran<Result>({
+function Ran<Result>({
   of,
   children,
 }: {
   readonly of: Run<Result>
+  readonly showsModel: boolean
   readonly children: (result: Result) => ComponentChildren
 }) {
+  const { busy = false, model, result, error, stopped, record, tookMs } = of
+  const [isAsked, setAsked] = useState(false)
+  useEffect(() => setAsked(false), [busy])
+  const isOver = !busy && tookMs !== undefined
   return (
-    <div class="card" aria-live="polite" aria-busy={of.busy}>
+    <section class="card" aria-label={model ? `${t('play.result')} ${model}` : t('play.result')} aria-busy={busy}>
       <div class="page-head">
-        <h2>{t('play.result')}</h2>
-        {of.busy && <Button onClick={of.stop}>{t('stop')}</Button>}
+        <h2>
+          {t('play.result')}
+          {model && <span class="quiet theirs"> {model}</span>}
+        </h2>
+        {busy && !isAsked && <Button onClick={() => setAsked(true)}>{t('stop')}</Button>}
+        {isOver && of.again && <Button onClick={of.again}>{t('play.again')}</Button>}
       </div>
-      {of.busy && of.result === undefined && <p class="waiting">{t('play.running')}</p>}
-      {of.error && <Problem error={of.error} />}
-      {!of.busy && !of.error && of.result === undefined && <p class="quiet">{t('play.nothing')}</p>}
-      {of.result !== undefined && children(of.result)}
-      {of.id && of.tookMs !== undefined && (
-        <p class="quiet inline">
-          {duration(of.tookMs)} <a href={`/console/logs/${encodeURIComponent(of.id)}`}>{t('details')}</a>
-        </p>
-      )}
-      {of.bill && (
-        <>
-          <h2>{t('bill')}</h2>
-          <Bill of={of.bill} />
-        </>
-      )}
+      {busy && isAsked && <StopNote of={of} onKeep={() => setAsked(false)} />}
+      {busy && <Elapsed since={of.began ?? 0} isStill={result === undefined} />}
+      <div class="stack" aria-live="polite">
+        {error && <Problem error={error} />}
+        {model === undefined && <p class="quiet">{t('play.nothing')}</p>}
+        {stopped && <p class="note">{t('play.stopped', { after: duration(tookMs) })}</p>}
+        {result !== undefined && children(result)}
+        {isOver && record === undefined && !error && <p class="waiting">{t('play.billing')}</p>}
+        {record && (
+          <>
+            <p class="quiet inline">
+              {duration(tookMs)} <a href={`/console/logs/${encodeURIComponent(record.id)}`}>{t('details')}</a>
+            </p>
+            {record.billing ? (
+              <>
+                <h2>{t('bill')}</h2>
+                <Bill of={record.billing} />
+              </>
+            ) : (
+              <p class="note">{t('bill.none')}</p>
+            )}
+          </>
+        )}
+        {isOver && record === null && !error && <p class="note warn">{t('play.bill_unknown')}</p>}
+      </div>
+    </section>
+  )
+}
+
+/** What stopping means for the bill, said before. */
+function StopNote<Result>({ of, onKeep }: { readonly of: Run<Result>; readonly onKeep: () => void }) {
+  return (
+    <div class="note warn" role="alert">
+      <p>
+        {t('play.stop.text')}{' '}
+        {of.atMost && (
+          <>
+            {t('quote.at_most')} <Money amount={of.atMost.amount} currency={of.atMost.currency} />
+          </>
+        )}
+      </p>
+      <div class="actions">
+        <Button kind="danger" onClick={() => of.stop?.()}>
+          {t('play.stop.now')}
+        </Button>
+        <Button onClick={onKeep}>{t('play.stop.keep')}</Button>
+      </div>
     </div>
+  )
+}
+
+const tickMs = 1_000
+
+/** How long it has been under way: whoever waits for a picture of a minute sees that something happens. */
+function Elapsed({ since, isStill }: { readonly since: number; readonly isStill: boolean }) {
+  const [now, setNow] = useState(performance.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(performance.now()), tickMs)
+    return () => clearInterval(timer)
+  }, [since])
+  const seconds = Math.max(Math.floor((now - since) / tickMs), 0)
+  return (
+    <p class="waiting">
+      {isStill && <span>{t('play.running')}</span>}
+      <span class="quiet" role="timer" aria-live="off">
+        {t('play.elapsed', { seconds })}
+      </span>
+    </p>
   )
 }

@@ -1,12 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Model } from '../../api/shapes.ts'
-import { AreaField, FieldError, FileField, Form, TextField, type Values } from '../../kit/form.tsx'
+import { AreaField, FieldError, FileField, TextField, type Values } from '../../kit/form.tsx'
 import { Table } from '../../kit/table.tsx'
 import { t } from '../../words/index.ts'
+import { Bench, type BenchProps } from './bench.tsx'
+import { useFiles, useText } from './drafts.ts'
+import { FileList } from './file-list.tsx'
 import { readStream } from './read-stream.ts'
-import { Ran, useRun } from './run.tsx'
-
-type Of = { readonly model: Model }
 
 /** @throws FieldError */
 function need(values: Values, name: string): string {
@@ -15,47 +14,59 @@ function need(values: Values, name: string): string {
   return text
 }
 
-export function Chat({ model: { name: model } }: Of) {
-  const run = useRun<string>()
+export function Chat(of: BenchProps) {
+  const [system, setSystem] = useText(of.operation, 'system')
+  const [message, setMessage] = useText(of.operation, 'message')
   return (
-    <div class="bench">
-      <div class="card">
-        <Form
-          submit={t('send')}
-          onSubmit={values => {
-            const content = need(values, 'message')
-            const system = values.get('system').trim()
-            const messages = [...(system ? [{ role: 'system', content: system }] : []), { role: 'user', content }]
-            run.start('/v1/chat/completions', { model, stream: true, messages }, readStream)
-          }}
-        >
-          <AreaField name="system" label={t('play.system')} rows={2} />
-          <AreaField name="message" label={t('play.message')} rows={6} />
-        </Form>
-      </div>
-      <Ran of={run}>{text => <p class="reply theirs">{text}</p>}</Ran>
-    </div>
+    <Bench<string>
+      {...of}
+      ask={values => {
+        const content = need(values, 'message')
+        const messages = [
+          ...(system.trim() ? [{ role: 'system', content: system.trim() }] : []),
+          { role: 'user', content },
+        ]
+        return model => ({
+          path: '/v1/chat/completions',
+          body: { model, stream: true, messages },
+          read: readStream,
+        })
+      }}
+      fields={
+        <>
+          <AreaField name="system" label={t('play.system')} rows={2} value={system} onInput={setSystem} />
+          <AreaField name="message" label={t('play.message')} rows={6} value={message} onInput={setMessage} />
+        </>
+      }
+    >
+      {text => <p class="reply theirs">{text}</p>}
+    </Bench>
   )
 }
 
-export function Speech({ model: { name: model } }: Of) {
-  const run = useRun<Blob>()
+export function Speech(of: BenchProps) {
+  const [input, setInput] = useText(of.operation, 'input')
+  const [voice, setVoice] = useText(of.operation, 'voice', 'alloy')
   return (
-    <div class="bench">
-      <div class="card">
-        <Form
-          submit={t('send')}
-          onSubmit={values => {
-            const body = { model, input: need(values, 'input'), voice: need(values, 'voice') }
-            run.start('/v1/audio/speech', body, response => response.blob())
-          }}
-        >
-          <AreaField name="input" label={t('play.text')} rows={4} />
-          <TextField name="voice" label={t('play.voice')} value="alloy" />
-        </Form>
-      </div>
-      <Ran of={run}>{sound => <Sound of={sound} />}</Ran>
-    </div>
+    <Bench<Blob>
+      {...of}
+      ask={values => {
+        const body = { input: need(values, 'input'), voice: need(values, 'voice') }
+        return model => ({
+          path: '/v1/audio/speech',
+          body: { model, ...body },
+          read: response => response.blob(),
+        })
+      }}
+      fields={
+        <>
+          <AreaField name="input" label={t('play.text')} rows={4} value={input} onInput={setInput} />
+          <TextField name="voice" label={t('play.voice')} value={voice} onInput={setVoice} />
+        </>
+      }
+    >
+      {sound => <Sound of={sound} />}
+    </Bench>
   )
 }
 
@@ -69,117 +80,131 @@ function Sound({ of }: { readonly of: Blob }) {
   return address === '' ? null : <audio controls src={address} aria-label={t('play.result')} />
 }
 
-export function Transcription({ model: { name: model } }: Of) {
-  const run = useRun<string>()
-  const [file, setFile] = useState<File | undefined>()
+export function Transcription(of: BenchProps) {
+  const [files, setFiles] = useFiles(of.operation, 'file')
   return (
-    <div class="bench">
-      <div class="card">
-        <Form
-          submit={t('send')}
-          onSubmit={() => {
-            if (!file) throw new FieldError('file', t('required'))
-            const body = new FormData()
-            body.append('model', model)
-            body.append('file', file)
-            run.start('/v1/audio/transcriptions', body, async response => {
+    <Bench<string>
+      {...of}
+      ask={() => {
+        const [file] = files
+        if (!file) throw new FieldError('file', t('required'))
+        return model => {
+          const body = new FormData()
+          body.append('model', model)
+          body.append('file', file)
+          return {
+            path: '/v1/audio/transcriptions',
+            body,
+            async read(response) {
               const { text } = (await response.json()) as { text?: string }
               return text ?? ''
-            })
-          }}
-        >
-          <FileField name="file" label={t('play.sound')} accept="audio/*" onFiles={([one]) => setFile(one)} />
-        </Form>
-      </div>
-      <Ran of={run}>{text => <p class="reply theirs">{text}</p>}</Ran>
-    </div>
+            },
+          }
+        }
+      }}
+      fields={
+        <>
+          <FileField
+            name="file"
+            label={t('play.sound')}
+            accept="audio/*"
+            onFiles={([file]) => setFiles(file ? [file] : [])}
+          />
+          <FileList files={files} label={t('play.sound')} onChange={setFiles} pictures={false} />
+        </>
+      }
+    >
+      {text => <p class="reply theirs">{text}</p>}
+    </Bench>
   )
 }
 
 const shownNumbers = 8
 
-export function Embeddings({ model: { name: model } }: Of) {
-  const run = useRun<readonly (readonly number[])[]>()
+export function Embeddings(of: BenchProps) {
+  const [input, setInput] = useText(of.operation, 'input')
   return (
-    <div class="bench">
-      <div class="card">
-        <Form
-          submit={t('send')}
-          onSubmit={values => {
-            const input = need(values, 'input').split('\n')
-            run.start('/v1/embeddings', { model, input, encoding_format: 'float' }, async response => {
-              const { data = [] } = (await response.json()) as { data?: readonly { embedding: readonly number[] }[] }
-              return data.map(({ embedding }) => embedding)
-            })
-          }}
-        >
-          <AreaField name="input" label={t('play.lines')} rows={5} />
-        </Form>
-      </div>
-      <Ran of={run}>
-        {vectors => (
-          <Table
-            label={t('play.result')}
-            rows={vectors.map((vector, i) => ({ vector, i }))}
-            rowKey={row => String(row.i)}
-            columns={[
-              { head: '#', cell: ({ i }) => i + 1 },
-              { head: t('play.dimensions'), numeric: true, cell: ({ vector }) => vector.length },
-              {
-                head: t('play.numbers'),
-                wide: true,
-                cell: ({ vector }) => (
-                  <code>
-                    {vector
-                      .slice(0, shownNumbers)
-                      .map(one => one.toFixed(4))
-                      .join(', ')}
-                    {vector.length > shownNumbers && ' …'}
-                  </code>
-                ),
-              },
-            ]}
-          />
-        )}
-      </Ran>
-    </div>
+    <Bench<readonly (readonly number[])[]>
+      {...of}
+      ask={values => {
+        const lines = need(values, 'input').split('\n')
+        return model => ({
+          path: '/v1/embeddings',
+          body: { model, input: lines, encoding_format: 'float' },
+          async read(response) {
+            const { data = [] } = (await response.json()) as { data?: readonly { embedding: readonly number[] }[] }
+            return data.map(({ embedding }) => embedding)
+          },
+        })
+      }}
+      fields={<AreaField name="input" label={t('play.lines')} rows={5} value={input} onInput={setInput} />}
+    >
+      {vectors => (
+        <Table
+          label={t('play.result')}
+          rows={vectors.map((vector, i) => ({ vector, i }))}
+          rowKey={row => String(row.i)}
+          columns={[
+            { head: '#', cell: ({ i }) => i + 1 },
+            { head: t('play.dimensions'), numeric: true, cell: ({ vector }) => vector.length },
+            {
+              head: t('play.numbers'),
+              wide: true,
+              cell: ({ vector }) => (
+                <code>
+                  {vector
+                    .slice(0, shownNumbers)
+                    .map(one => one.toFixed(4))
+                    .join(', ')}
+                  {vector.length > shownNumbers && ' …'}
+                </code>
+              ),
+            },
+          ]}
+        />
+      )}
+    </Bench>
   )
 }
 
 type Ranked = { readonly index: number; readonly relevance_score: number; readonly text: string }
 
-export function Rerank({ model: { name: model } }: Of) {
-  const run = useRun<readonly Ranked[]>()
+export function Rerank(of: BenchProps) {
+  const [query, setQuery] = useText(of.operation, 'query')
+  const [lines, setLines] = useText(of.operation, 'documents')
   return (
-    <div class="bench">
-      <div class="card">
-        <Form
-          submit={t('send')}
-          onSubmit={values => {
-            const documents = need(values, 'documents').split('\n')
-            run.start('/v1/rerank', { model, query: need(values, 'query'), documents }, async response => {
-              const { results = [] } = (await response.json()) as { results?: readonly Omit<Ranked, 'text'>[] }
-              return results.map(one => ({ ...one, text: documents[one.index] ?? '' }))
-            })
-          }}
-        >
-          <TextField name="query" label={t('play.query')} />
-          <AreaField name="documents" label={t('play.documents')} rows={6} />
-        </Form>
-      </div>
-      <Ran of={run}>
-        {ranked => (
-          <Table
-            label={t('play.result')}
-            rows={ranked}
-            rowKey={row => String(row.index)}
-            columns={[
-              { head: t('play.score'), numeric: true, cell: row => row.relevance_score.toFixed(4) },
-              { head: t('play.text'), wide: true, cell: row => <span class="theirs">{row.text}</span> },
-            ]}
-          />
-        )}
-      </Ran>
-    </div>
+    <Bench<readonly Ranked[]>
+      {...of}
+      ask={values => {
+        const documents = need(values, 'documents').split('\n')
+        const asked = { query: need(values, 'query'), documents }
+        return model => ({
+          path: '/v1/rerank',
+          body: { model, ...asked },
+          async read(response) {
+            const { results = [] } = (await response.json()) as { results?: readonly Omit<Ranked, 'text'>[] }
+            return results.map(one => ({ ...one, text: documents[one.index] ?? '' }))
+          },
+        })
+      }}
+      fields={
+        <>
+          <TextField name="query" label={t('play.query')} value={query} onInput={setQuery} />
+          <AreaField name="documents" label={t('play.documents')} rows={6} value={lines} onInput={setLines} />
+        </>
+      }
+    >
+      {ranked => (
+        <Table
+          label={t('play.result')}
+          rows={ranked}
+          rowKey={row => String(row.index)}
+          columns={[
+            { head: t('play.score'), numeric: true, cell: row => row.relevance_score.toFixed(4) },
+            { head: t('play.text'), wide: true, cell: row => <span class="theirs">{row.text}</span> },
+          ]}
+        />
+      )}
+    </Bench>
   )
 }

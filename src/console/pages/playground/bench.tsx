@@ -1,0 +1,44 @@
+import type { ComponentChildren } from 'preact'
+import type { Model } from '../../api/shapes.ts'
+import { Form, type Values } from '../../kit/form.tsx'
+import { t } from '../../words/index.ts'
+import { Results } from './run.tsx'
+import { type Money, type Question, type Run, runAt } from './runs.ts'
+
+/** One model, or two that are asked the same. */
+export type BenchProps = { readonly models: readonly Model[]; readonly operation: string }
+
+/** A form, and beside it what came of it: of each model its own. */
+export function Bench<Result>({
+  models,
+  operation,
+  ask,
+  atMost,
+  fields,
+  notes,
+  children,
+}: BenchProps & {
+  /** @throws FieldError */
+  readonly ask: (values: Values) => (model: string) => Question<Result>
+  readonly atMost?: (model: string) => Money | undefined
+  readonly fields: ComponentChildren
+  readonly notes?: ComponentChildren
+  readonly children: (result: Result) => ComponentChildren
+}) {
+  const runs: readonly Run<Result>[] = models.map((_, i) => runAt<Result>(`${operation} ${i}`))
+  const send = (values: Values): void => {
+    const question = ask(values)
+    for (const [i, { name }] of models.entries()) runs[i]?.start(name, question(name), atMost?.(name))
+  }
+  return (
+    <div class="bench">
+      <div class="card">
+        <Form submit={t('send')} onSubmit={send}>
+          {fields}
+        </Form>
+        {notes}
+      </div>
+      <Results of={runs}>{children}</Results>
+    </div>
+  )
+}

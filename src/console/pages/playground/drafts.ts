@@ -1,0 +1,34 @@
+import { signal } from '@preact/signals'
+import { forgetRuns } from './runs.ts'
+
+// What was typed stays while the page is open, whichever model, tab or page is looked at meanwhile, and after a session that ended
+// in between. It is never written down, and it is one person's.
+
+const texts = signal<{ readonly [place: string]: string }>({})
+const chosen = signal<{ readonly [place: string]: readonly File[] }>({})
+let owner: string | undefined
+
+/** Forgets what another person has typed here. */
+export function draftsOf(user: string): void {
+  if (owner !== undefined && owner !== user) {
+    texts.value = {}
+    chosen.value = {}
+    forgetRuns()
+  }
+  owner = user
+}
+
+/** A field of an operation's form: its text, and what changes it. */
+export function useText(operation: string, name: string, first = ''): readonly [string, (text: string) => void] {
+  const place = `${operation} ${name}`
+  return [texts.value[place] ?? first, text => (texts.value = { ...texts.value, [place]: text })]
+}
+
+/** The same of files. */
+export function useFiles(
+  operation: string,
+  name: string,
+): readonly [readonly File[], (files: readonly File[]) => void] {
+  const place = `${operation} ${name}`
+  return [chosen.value[place] ?? [], files => (chosen.value = { ...chosen.value, [place]: files })]
+}

@@ -1,0 +1,108 @@
+import { signal } from '@preact/signals'
+import { ApiError } from '../../api/call.ts'
+import type { LogRecord } from '../../api/shapes.ts'
+import { askGateway, findRecord, type Mark } from './ask-gateway.ts'
+
+/** A request, and how its answer is read. */
+export type Question<Result> = {
+  readonly path: string
+  readonly body: object | FormData
+  readonly read: (response: Response, show: (result: Result) => void) => Promise<Result>
+}
+
+export type Money = { readonly amount: string; readonly currency: string }
+
+type State<Result> = {
+  readonly model: string
+  readonly busy: boolean
+  /** By `performance.now()`. */
+  readonly began: number
+  /** What it may cost, where that was said before. */
+  readonly atMost?: Money | undefined
+  readonly result?: Result
+  readonly error?: ApiError
+  readonly tookMs?: number
+  /** The person ended it; what it costs is known when its upstream has ended too. */
+  readonly stopped?: boolean
+  /** Undefined until it is known, null where it cannot be had. */
+  readonly record?: LogRecord | null
+  readonly again: () => void
+  readonly stop: () => void
+}
+
+export type Run<Result> = Partial<State<Result>> & {
+  readonly start: (model: string, question: Question<Result>, atMost?: Money) => void
+}
+
+// Requests belong to no page: one that is under way, and paid for, goes on while its reader looks at something else, and is found
+// again where it was begun.
+const runs = signal<{ readonly [place: string]: State<unknown> }>({})
+
+/** What a page that is closed would lose. */
+function hold(event: BeforeUnloadEvent): void {
+  event.preventDefault()
+}
+
+function put(place: string, state: State<unknown>): void {
+  runs.value = { ...runs.value, [place]: state }
+  removeEventListener('beforeunload', hold)
+  if (isAnyBusy()) addEventListener('beforeunload', hold)
+}
+
+export function isAnyBusy(): boolean {
+  return Object.values(runs.value).some(({ busy }) => busy)
+}
+
+/** Forgets what is another person's; what is under way is theirs to pay, and ends as it will. */
+export function forgetRuns(): void {
+  runs.value = {}
+  removeEventListener('beforeunload', hold)
+}
+
+/** The request of a place, one at a time. */
+export function runAt<Result>(place: string): Run<Result> {
+  const state = runs.value[place] as State<Result> | undefined
+  return { ...state, start: (model, question, atMost) => start(place, model, question, atMost) }
+}
+
+function start<Result>(place: string, model: string, question: Question<Result>, atMost?: Money): void {
+  runs.value[place]?.stop()
+  const own = new AbortController()
+  const began = performance.now()
+  let mark: Mark | undefined
+  let state: State<Result> = {
+    model,
+    began,
+    atMost,
+    busy: true,
+    stop: () => own.abort(),
+    again: () => start(place, model, question, atMost),
+  }
+  put(place, state)
+  // Another request may have taken the place meanwhile.
+  const isMine = (): boolean => runs.value[place] === state
+  const change = (more: Partial<State<Result>>): void => {
+    if (!isMine()) return
+    state = { ...state, ...more }
+    put(place, state)
+  }
+  const run = async (): Promise<void> => {
+    const { path, body, read } = question
+    const response = await askGateway({ path, body, signal: own.signal, onMark: made => (mark = made) })
+    const result = await read(response, shown => change({ result: shown }))
+    change({ busy: false, result, tookMs: performance.now() - began })
+  }
+  const end = async (): Promise<void> => {
+    const record = mark && (await findRecord(mark, isMine))
+    change({ record: record ?? null })
+  }
+  run()
+    .catch((error: unknown) => {
+      const tookMs = performance.now() - began
+      if (own.signal.aborted) return change({ busy: false, stopped: true, tookMs })
+      const told = error instanceof ApiError ? error : new ApiError(0, 'unexpected', String(error))
+      change({ busy: false, error: told, tookMs })
+    })
+    .then(end)
+    .catch(() => undefined)
+}

@@ -1,0 +1,103 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { browse, browserMissing } from '../harness/browser.ts'
+import { picture } from '../harness/pictures.ts'
+import { enterAsAdmin } from '../harness/visitor.ts'
+
+const skip = browserMissing
+t.setTimeout(280_000)
+
+const playground = '/console/playground?op=image.generate&model=alpha-image-2'
+const bills = (page: Page) => page.getByRole('region', { name: 'Bill' })
+
+t.test('what was typed stays, and a request that is under way is found again with its bill', { skip }, async t => {
+  const browsing = await browse(t, { simulated: false, upstreams: ['alpha', 'beta', 'text'] })
+  const { url, upstream, faults, logs } = browsing
+  const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })
+  const { promise: made, resolve: make } = Promise.withResolvers<void>()
+  upstream.answer(async res => {
+    await made
+    const body = JSON.stringify({ created: 1, data: [picture(1254, 1254)] })
+    res.writeHead(200, { 'content-type': 'application/json' }).end(body)
+  })
+  await page.goto(url + playground)
+  await page.locator('[name=prompt]').fill('a boat at dawn')
+  await page.locator('[name=size]').fill('1024x1024')
+  await page.locator('[name=model]').selectOption('beta-imagine-image')
+  await page.locator('.quote').waitFor()
+  t.equal(await page.locator('[name=prompt]').inputValue(), 'a boat at dawn', 'another model')
+  await page.getByRole('tab', { name: 'Chat', exact: true }).click()
+  await page.locator('[name=message]').fill('hello')
+  await page.getByRole('tab').first().click()
+  t.equal(await page.locator('[name=size]').inputValue(), '1024x1024', 'another tab')
+  await page.locator('[name=model]').selectOption('alpha-image-2')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByRole('timer').waitFor()
+  await page.getByRole('link', { name: 'Models' }).click()
+  await page.getByRole('heading', { name: 'Models' }).waitFor()
+  await page.getByRole('link', { name: 'Playground' }).click()
+  await page.getByRole('timer').waitFor()
+  t.equal(await page.locator('[name=prompt]').inputValue(), 'a boat at dawn', 'another page')
+  make()
+  await bills(page).waitFor()
+  t.equal(await page.locator('.pictures img').count(), 1)
+  t.equal((await logs()).length, 1, 'its bill was no request')
+  await page.getByRole('button', { name: 'Send again' }).click()
+  await page.getByRole('timer').waitFor({ state: 'detached' })
+  await bills(page).waitFor()
+  t.equal((await logs()).length, 2, 'it can be sent again')
+  t.strictSame(faults, [])
+})
+
+t.test('stopping says before what it may cost, and shows after what it did', { skip }, async t => {
+  const browsing = await browse(t, { simulated: false, upstreams: ['alpha'] })
+  const { url, upstream, faults, charges } = browsing
+  const page = await browsing.newPage({ as: await enterAsAdmin(browsing), width: 360 })
+  const { promise: made, resolve: make } = Promise.withResolvers<void>()
+  upstream.answer(async res => {
+    await made
+    const body = JSON.stringify({ created: 1, data: [picture(1254, 1254)] })
+    res.writeHead(200, { 'content-type': 'application/json' }).end(body)
+  })
+  await page.goto(url + playground)
+  await page.locator('[name=prompt]').fill('a boat')
+  const quote = (await page.locator('.quote').textContent()) ?? ''
+  const atMost = /at most\s*(\d+\.\d+)/i.exec(quote)?.[1] ?? 'nothing'
+  await page.getByRole('button', { name: 'Send' }).click()
+  while (upstream.received.length === 0) await page.getByRole('timer').waitFor()
+  await page.getByRole('button', { name: 'Stop', exact: true }).click()
+  await page.getByText('Stopping gives no money back').waitFor()
+  t.match(await page.getByRole('alert').textContent(), atMost, `at most ${atMost}`)
+  await page.getByRole('button', { name: 'Go on waiting' }).click()
+  await page.getByRole('button', { name: 'Stop', exact: true }).click()
+  await page.getByRole('button', { name: 'Stop all the same' }).click()
+  await page.getByText(/^Stopped after/).waitFor()
+  make()
+  await bills(page).waitFor()
+  const [charge] = await charges()
+  t.match(await bills(page).locator('.line-text').textContent(), charge?.text)
+  const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+  t.ok(width <= 360, `${width} wide`)
+  t.strictSame(faults, [])
+})
+
+t.test('two models are asked the same and stand side by side, each with its bill', { skip }, async t => {
+  const browsing = await browse(t)
+  const { url, faults } = browsing
+  const page = await browsing.newPage({ as: await enterAsAdmin(browsing) })
+  await page.goto(`${url}${playground}&vs=beta-imagine-image`)
+  await page.locator('[name=prompt]').fill('a boat')
+  await page.locator('.quote').nth(1).waitFor()
+  await page.getByRole('button', { name: 'Send' }).click()
+  await bills(page).nth(1).waitFor()
+  for (const model of ['alpha-image-2', 'beta-imagine-image'])
+    t.equal(
+      await page
+        .getByRole('region', { name: `Result ${model}` })
+        .getByRole('region', { name: 'Bill' })
+        .count(),
+      1,
+      model,
+    )
+  t.strictSame(faults, [])
+})
