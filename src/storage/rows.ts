@@ -1,8 +1,8 @@
 import { courseMembers, factMembers, lineMembers } from '../kit/charge.ts'
 import type { Charge, Key, Line, LogRow, StoredAnswer, User } from '../kit/index.ts'
 import { keyMembers, ownerMembers } from '../kit/shapes/key.ts'
-import { logMembers, unknownOfLogRow } from '../kit/shapes/log-row.ts'
-import { columnsOf, readRow } from '../kit/shapes/member.ts'
+import { logMembers } from '../kit/shapes/log-row.ts'
+import { columnsOf, readerOf, readRow } from '../kit/shapes/member.ts'
 import { userMembers } from '../kit/shapes/user.ts'
 import { readTold } from './ledger/line-told.ts'
 import type { Row, Rows } from './query.ts'
@@ -24,18 +24,16 @@ export function wholeOrNull(row: Row, column: string): number | null {
   return row[column] === null ? null : Number(row[column])
 }
 
-const keyRowMembers = { ...keyMembers, ...ownerMembers }
-
 /** A row of `key` with `user_group` and `user_status` of its user. */
-export function toKey(row: Row): Key {
-  return {
-    ...readRow(keyRowMembers, row),
-    spentIn: {
-      day: { from: whole(row, 'day_start'), spent: whole(row, 'day_spent') },
-      month: { from: whole(row, 'month_start'), spent: whole(row, 'month_spent') },
-    },
-  }
-}
+export const toKey: (row: Row) => Key = readerOf(
+  { ...keyMembers, ...ownerMembers },
+  {
+    spentIn: ({ day_start, day_spent, month_start, month_spent }) => ({
+      day: { from: Number(day_start), spent: Number(day_spent) },
+      month: { from: Number(month_start), spent: Number(month_spent) },
+    }),
+  },
+)
 
 export function toUser(row: Row): User {
   return readRow(userMembers, row)
@@ -68,7 +66,6 @@ export function toAnswer(row: Row): StoredAnswer {
 /** The columns of `log`. */
 export const logColumns = columnsOf(logMembers)
 
-/** Of a table that gateways of earlier versions write. */
 export function toLogRow(row: Row): LogRow {
-  return { ...readRow(logMembers, row), ...unknownOfLogRow }
+  return readRow(logMembers, row)
 }

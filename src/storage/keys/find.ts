@@ -5,8 +5,10 @@ import { ask, type QueryProgram } from '../query.ts'
 import { textOrNull, toKey, whole } from '../rows.ts'
 
 /** Columns of a key with those of its user that go with it; `toKey` reads them. */
-const ownColumns = [...columnsOf(keyMembers), 'day_start', 'day_spent', 'month_start', 'month_spent']
-const keyQuery = `SELECT ${ownColumns.map(column => `k.${column}`).join(', ')}, u.group_name AS user_group, u.status AS user_status, u.budget AS user_budget,
+const keyColumns = [...columnsOf(keyMembers), 'day_start', 'day_spent', 'month_start', 'month_spent']
+  .map(column => `k.${column}`)
+  .join(', ')
+const keyQuery = `SELECT ${keyColumns}, u.group_name AS user_group, u.status AS user_status, u.budget AS user_budget,
   u.budget_period AS user_budget_period, u.balance AS user_balance FROM key k JOIN "user" u ON u.name = k.user_name`
 const byHash = `${keyQuery} WHERE k.hash = ?`
 const byOldHash = `${keyQuery} WHERE k.old_hash = ?`
