@@ -476,6 +476,8 @@ export async function copyStorage(options: {
   readonly onProgress?: (text: string) => void
 }): Promise<Copied> {
   return (await import('./storage/index.ts')).copyStorage(options)
+}
+
 /** Every upstream of a plan, and how each of its keys stands by what the storage has of them. */
 export async function listUpstreams(plan: Plan, store: Storage['vendorKeys']): Promise<readonly UpstreamShown[]> {
   return (await import('./tools/read-upstreams.ts')).readUpstreams(plan, store)

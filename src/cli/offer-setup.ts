@@ -1,5 +1,4 @@
-import { offerSetup as makeOffer, waysIn } from '../index.ts'
-import { isConsoleBuilt, offerSetup as makeOffer } from '../index.ts'
+import { isConsoleBuilt, offerSetup as makeOffer, waysIn } from '../index.ts'
 import { say } from './exit.ts'
 import { handOver } from './hand-over.ts'
 import type { Served } from './served.ts'
@@ -9,13 +8,12 @@ const purpose = 'makes the first administrator, once, within 24 hours'
 /** Where the console is; and while nobody can log in there, the link that makes the first administrator. */
 export async function offerSetup(served: Served): Promise<void> {
   if (!served.plan.server.console) return
-  const ways = waysIn(served.plan)
-  const needed = await served.withStorage(async storage => !(await storage.users.hasAdmin(ways)))
   if (!(await isConsoleBuilt()))
     return say(
       'console    is not built here, nor are the pages /pricing and /docs: `npm ci` without --omit=dev builds them; everything else works',
     )
-  const needed = await served.withStorage(async storage => !(await storage.users.hasAdmin()))
+  const ways = waysIn(served.plan)
+  const needed = await served.withStorage(async storage => !(await storage.users.hasAdmin(ways)))
   if (!needed) return say(`console    ${served.url}/console`)
   const place = await handOver('tollgate-setup-link', served.plan)
   if (place.kind === 'nowhere') {

@@ -1,7 +1,7 @@
 import { courseMembers, factMembers, lineMembers } from '../kit/charge.ts'
 import type { Charge, Key, Line, LogRow, StoredAnswer, User } from '../kit/index.ts'
 import { keyMembers, ownerMembers } from '../kit/shapes/key.ts'
-import { logMembers } from '../kit/shapes/log-row.ts'
+import { logMembers, unknownOfLogRow } from '../kit/shapes/log-row.ts'
 import { columnsOf, readerOf, readRow } from '../kit/shapes/member.ts'
 import { userMembers } from '../kit/shapes/user.ts'
 import { readTold } from './ledger/line-told.ts'
@@ -66,6 +66,7 @@ export function toAnswer(row: Row): StoredAnswer {
 /** The columns of `log`. */
 export const logColumns = columnsOf(logMembers)
 
+/** Of a table that gateways of earlier versions write. */
 export function toLogRow(row: Row): LogRow {
-  return readRow(logMembers, row)
+  return { ...readRow(logMembers, row), ...unknownOfLogRow }
 }
