@@ -55,3 +55,8 @@ export type Finding = Checked['findings'][number]
 export type TrailList = AnswerOf<typeof answers.auditAnswer>
 export type TrailRow = TrailList['rows'][number]
 export type SystemState = AnswerOf<typeof answers.systemAnswer>
+
+export type UpstreamList = AnswerOf<typeof answers.upstreamsAnswer>
+export type Upstream = UpstreamList['upstreams'][number]
+export type UpstreamKey = Upstream['keys'][number]
+export type KeyTrial = AnswerOf<typeof answers.keyTrialAnswer>

@@ -13,6 +13,8 @@ const tones: { readonly [name: string]: Tone } = {
   caller_gone: 'warn',
   warning: 'warn',
   simulated: 'warn',
+  cooling: 'warn',
+  not_asked: 'idle',
   revoked: 'idle',
   voided: 'idle',
   disabled: 'idle',

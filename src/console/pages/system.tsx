@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import { useLoad } from '../api/load.ts'
 import type { SystemState } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
@@ -5,16 +6,21 @@ import { Facts } from '../kit/facts.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
 import { Status } from '../kit/status.tsx'
-import { Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
 import { bytes, count, duration } from '../numbers.ts'
 import { t } from '../words/index.ts'
+import { Upstreams } from './system/upstreams.tsx'
 
 /** How the gateway itself is. */
 export function System() {
   const load = useLoad<SystemState>('/system')
+  const [turn, setTurn] = useState(0)
+  const refresh = () => {
+    load.reload()
+    setTurn(turn + 1)
+  }
   return (
-    <Page title={t('nav.system')} actions={<Button onClick={load.reload}>{t('refresh')}</Button>}>
+    <Page title={t('nav.system')} actions={<Button onClick={refresh}>{t('refresh')}</Button>}>
       <Loaded of={load}>
         {system => (
           <div class="stack">
@@ -55,25 +61,7 @@ export function System() {
               </section>
             </div>
             <h2>{t('system.upstreams')}</h2>
-            <div class="sheet">
-              <Table
-                label={t('system.upstreams')}
-                rows={system.upstreams}
-                rowKey={upstream => upstream.name}
-                columns={[
-                  { head: t('upstream'), cell: upstream => upstream.name },
-                  {
-                    head: t('status'),
-                    cell: upstream => (
-                      <span class="inline">
-                        <Status name={upstream.healthy ? 'healthy' : 'unhealthy'} />
-                        {upstream.simulated && <Status name="simulated" />}
-                      </span>
-                    ),
-                  },
-                ]}
-              />
-            </div>
+            <Upstreams key={turn} />
           </div>
         )}
       </Loaded>
