@@ -9,6 +9,7 @@ export type ImportFlags = {
   readonly force: boolean
   readonly secrets?: string
   readonly prices?: string
+  readonly database?: string
   readonly expand: boolean
   readonly localFree: boolean
   readonly mode?: string

@@ -507,6 +507,10 @@ function addImport(program: Command): void {
       'write the keys that stand in it there, a file of mode 600 each; absent: variables are named',
     )
     .option('--prices <file>', "a table of prices and modes: LiteLLM's model_prices_and_context_window.json")
+    .option(
+      '--database <source>',
+      "of litellm: its PostgreSQL (postgres://…), or pg_dump's plain text: teams, users, keys",
+    )
     .option('--expand', 'patterns such as openai/* become the models that the table has', false)
     .option('--local-free', 'models on machines of your own cost nothing', false)
     .option('--mode <mode>', 'what models are for of which nothing says it, such as chat')

@@ -1,4 +1,5 @@
 import type { Awaitable } from './awaitable.ts'
+import type { Budget } from './budget.ts'
 import type { KeyRefusal } from './judge-key.ts'
 import type { Key, KeySettings } from './shapes/key.ts'
 import type { User } from './shapes/user.ts'
@@ -13,10 +14,11 @@ export type NewKey = Pick<KeySettings, 'name' | 'group'> &
     readonly kind?: Key['kind']
   }
 
-/** Users of another gateway, what they have left of what they paid, and their keys. */
+/** Users of another gateway, what they have left of what they paid (null where nobody pays in), what they may spend, and their keys. */
 export type Adoption = {
   readonly users: readonly (Pick<User, 'name' | 'group' | 'status'> & {
-    readonly balance: Micros
+    readonly balance: Micros | null
+    readonly budget?: Budget
     /** A key's hash is of the secret as its clients send it. */
     readonly keys: readonly (Omit<NewKey, 'user'> & { readonly status: 'active' | 'disabled' })[]
   })[]

@@ -14,6 +14,8 @@ import { Report } from '../config/report.ts'
 import { gatherSecrets } from '../config/secrets.ts'
 import { Source } from '../config/source.ts'
 import { type Imported, importLitellm } from './import/import-litellm.ts'
+import { readCopyDump } from './import/litellm-book/read-copy-dump.ts'
+import { litellmTables } from './import/litellm-book/read-people.ts'
 import type { LitellmOptions } from './import/litellm-deployments.ts'
 import { type ImportedBook, importNewApi, type NewApiOptions } from './import/new-api/import-new-api.ts'
 import { readDump } from './import/new-api/read-dump.ts'
@@ -41,7 +43,11 @@ export type LintedConfig =
 export type ImportedConfig = ({ readonly ok: true } & Imported) | Refused
 
 /** What whoever imports says beside the file. `prices` is the path of a table in LiteLLM's shape. */
-export type ImportOptions = Omit<LitellmOptions, 'prices'> & { readonly prices?: string | undefined }
+export type ImportOptions = Omit<LitellmOptions, 'prices' | 'book'> & {
+  readonly prices?: string | undefined
+  /** The database beside it: `postgres://…`, or what pg_dump wrote as plain text. */
+  readonly database?: string | undefined
+}
 
 /** A rule of `lint`, for people. */
 export type LintRule = {
@@ -132,7 +138,8 @@ export async function importConfig(
   const { value, diagnostics } = readForeignYaml(source.text)
   report.add(...diagnostics)
   const prices = options.prices === undefined ? undefined : await openPriceTable(options.prices)
-  const imported = diagnostics.length > 0 ? undefined : importLitellm(value, { ...options, prices })
+  const book = options.database === undefined ? undefined : await openLitellmBook(options.database)
+  const imported = diagnostics.length > 0 ? undefined : importLitellm(value, { ...options, prices, book })
   if (imported) return { ok: true, ...imported }
   if (!report.failed) {
     report.add({
@@ -159,7 +166,7 @@ export async function importBook(
 }
 
 async function openBook(source: string, isEndless: boolean): Promise<ForeignBook> {
-  if (/^postgres(?:ql)?:\/\//.test(source)) {
+  if (isPostgres(source)) {
     const { readForeign } = await import('../storage/postgres/read-foreign.ts')
     return readForeign(source, wantedTables)
   }
@@ -171,6 +178,27 @@ async function openBook(source: string, isEndless: boolean): Promise<ForeignBook
   } finally {
     await handle.close()
   }
+}
+
+/** @throws Error where it cannot be read whole */
+async function openLitellmBook(source: string): Promise<ForeignBook> {
+  if (isPostgres(source)) {
+    const { readForeign } = await import('../storage/postgres/read-foreign.ts')
+    return readForeign(source, litellmTables)
+  }
+  const handle = await open(source)
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(5), 0, 5, 0)
+    if (buffer.subarray(0, bytesRead).toString('latin1') === 'PGDMP')
+      throw new Error(`${source} is in pg_dump's own format: make it with --format=plain`)
+    return await readCopyDump(handle.createReadStream({ start: 0, autoClose: false }), litellmTables)
+  } finally {
+    await handle.close()
+  }
+}
+
+function isPostgres(source: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(source)
 }
 
 /** What every file of SQLite begins with. */

@@ -147,7 +147,7 @@ t.test('balances are exact to the micro-unit, and their sums are told', async t 
   t.equal(own.get('rich'), 2_000_000_000_000)
   t.equal(own.get('debtor'), 0)
   t.notOk(own.has('gone'))
-  const sum = imported.adoption.users.reduce((all, one) => all + one.balance, 0)
+  const sum = imported.adoption.users.reduce((all, one) => all + (one.balance ?? 0), 0)
   t.same(imported.sums, { there: formatMoney(sum), here: formatMoney(sum) })
   t.ok(imported.notes.includes('user debtor: owes 500 quota there; the balance here begins at nothing'))
 })

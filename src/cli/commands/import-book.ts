@@ -1,12 +1,8 @@
 import { importBook, type ImportedBook } from '../../index.ts'
-import { countOf } from '../count-of.ts'
+import { adoptPeople, type Made, recordOfPeople, tellPeople } from '../adopt-people.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { withStorage } from '../open-books.ts'
 import { withProgress } from '../progress.ts'
 import { type ImportFlags, needActive, placeOfSecrets, reportOf, tellImported, writeImported } from '../import-files.ts'
-
-/** Users that are written in one step, with their keys; each step is repeated without harm. */
-const together = 200
 
 /** Takes over the database of a new-api or a one-api: configuration and secrets into files, people and keys into our storage. */
 export async function importFromBook(source: string, from: 'new-api' | 'one-api', options: ImportFlags): Promise<void> {
@@ -26,51 +22,25 @@ export async function importFromBook(source: string, from: 'new-api' | 'one-api'
   needActive(nameOf(source), imported, options)
 }
 
-type Made = { readonly users: number; readonly keys: number; readonly others: readonly string[] }
-
 async function writeBook(
   imported: ImportedBook,
   from: string,
   options: ImportFlags & { readonly out: string },
 ): Promise<Made> {
   if (!options.usersOnly) await writeImported(imported, options)
-  const { users } = imported.adoption
-  const made = { users: 0, keys: 0, others: [] as string[] }
-  await withStorage(options.out, async storage => {
-    for (let at = 0; at < users.length; at += together) {
-      const found = await storage.keys.adopt({ users: users.slice(at, at + together) }, `import ${from}`)
-      made.users += found.users
-      made.keys += found.keys
-      made.others.push(...found.others)
-    }
-  })
-  return made
+  return adoptPeople(imported.adoption, from, options.out)
 }
 
 function tellBook(source: string, imported: ImportedBook, made: Made | undefined, options: ImportFlags): void {
   tellImported(nameOf(source), imported, options)
   const { adoption, sums } = imported
-  const is = made ? `taken over ${made.users} and ${made.keys} of` : 'to be taken over:'
-  say(
-    `${is} ${countOf(adoption.users.length, 'user')}, ${countOf(keysOf(imported), 'key')}${made ? '; the rest were here' : ''}`,
-  )
-  if (made && made.others.length > 0)
-    say(`left, with their keys and balances, as somebody else has the name here: ${made.others.join(', ')}`)
+  tellPeople(adoption, made)
   say(`balances: ${sums.there} USD there, ${sums.here} USD here${sums.there === sums.here ? '' : ': they differ'}`)
 }
 
 function recordOf(imported: ImportedBook, made: Made | undefined, options: ImportFlags) {
   const { adoption, sums } = imported
-  return {
-    ...reportOf(imported, options),
-    users: { all: adoption.users.length, made: made?.users ?? 0, others: made?.others ?? [] },
-    keys: { all: keysOf(imported), made: made?.keys ?? 0 },
-    balances: sums,
-  }
-}
-
-function keysOf({ adoption }: ImportedBook): number {
-  return adoption.users.reduce((sum, user) => sum + user.keys.length, 0)
+  return { ...reportOf(imported, options), ...recordOfPeople(adoption, made), balances: sums }
 }
 
 /** A source for people: the address of a database without its password. */

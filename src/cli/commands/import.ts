@@ -1,6 +1,7 @@
 import { importConfig } from '../../index.ts'
 import { Exit, exitCodes, print } from '../exit.ts'
 import { type ImportFlags, needActive, placeOfSecrets, reportOf, tellImported, writeImported } from '../import-files.ts'
+import { adoptPeople, recordOfPeople, tellPeople } from '../adopt-people.ts'
 import { withProgress } from '../progress.ts'
 import { showFindings } from '../show-findings.ts'
 
@@ -16,16 +17,27 @@ export async function importFrom(
   const named = gateways.find(name => name === first)
   if (second !== undefined && !named) throw new Exit(exitCodes.usage, `${first}: there are ${gateways.join(', ')}`)
   const [from, source] = named && second !== undefined ? [named, second] : [options.from, first]
+  if (from !== 'litellm' && options.database !== undefined)
+    throw new Exit(exitCodes.usage, `--database is of litellm: of ${from} the source is the database`)
   if (from !== 'litellm') return (await import('./import-book.ts')).importFromBook(source, from, options)
-  const { secrets, out } = options
+  const { secrets, out, database, dryRun } = options
+  if (database !== undefined && !dryRun && out === undefined)
+    throw new Exit(
+      exitCodes.usage,
+      'name a gateway.yaml with --out, whose storage takes the keys; --dry-run tells what there would be',
+    )
   const secretsAt = secrets === undefined ? undefined : placeOfSecrets(secrets, out)
   const imported = await withProgress(`reading ${source}`, () => importConfig(source, from, { ...options, secretsAt }))
   if (!imported.ok) throw new Exit(exitCodes.configInvalid, await showFindings(imported.findings))
-  if (!options.dryRun) await writeImported(imported, options)
-  if (options.format === 'json') print(JSON.stringify(reportOf(imported, options)))
+  const { adoption } = imported
+  if (!dryRun && !options.usersOnly) await writeImported(imported, options)
+  const made = adoption && out !== undefined && !dryRun ? await adoptPeople(adoption, from, out) : undefined
+  if (options.format === 'json')
+    print(JSON.stringify({ ...reportOf(imported, options), ...(adoption && recordOfPeople(adoption, made)) }))
   else {
-    if (out === undefined && !options.dryRun) process.stdout.write(imported.text)
+    if (out === undefined && !dryRun) process.stdout.write(imported.text)
     tellImported(source, imported, options)
+    if (adoption) tellPeople(adoption, made)
   }
   needActive(source, imported, options)
 }

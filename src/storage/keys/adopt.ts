@@ -1,7 +1,7 @@
 import type { Adopted, Adoption } from '../../kit/index.ts'
 import { topUp } from '../accounts/top-up.ts'
 import type { Signed } from '../people/trail.ts'
-import { createUser, findUser } from '../people/users.ts'
+import { changeUser, createUser, findUser } from '../people/users.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
@@ -40,7 +40,7 @@ function* adoptUser(
   identity: Scribe,
   { user, by, at }: Signed & { readonly user: AdoptedUser },
 ): QueryProgram<'new' | 'known' | 'somebody else'> {
-  const { name, group, status, balance } = user
+  const { name, group, status, balance, budget } = user
   if (yield* findUser(name)) {
     const [made] = yield ask(
       `SELECT id FROM trail WHERE subject = ? AND action = 'user.create' AND actor = ? LIMIT 1`,
@@ -51,7 +51,12 @@ function* adoptUser(
   }
   yield* createUser(identity, { user: { name, group, role: 'user', passwordHash: null }, by, at })
   if (status === 'disabled') yield ask('UPDATE "user" SET status = ? WHERE name = ?', status, name)
+  if (budget) {
+    const change = { budget: budget.amount, budgetPeriod: budget.per }
+    yield* changeUser(identity, { name, change, by, at })
+  }
   // Nothing paid in bounds, too: who has no balance at all needs none.
+  if (balance === null) return 'new'
   if (balance === 0) yield ask('UPDATE "user" SET balance = 0 WHERE name = ?', name)
   else yield* topUp(identity, { name, amount: balance, note: 'balance taken over', by, at })
   return 'new'

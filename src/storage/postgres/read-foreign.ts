@@ -27,6 +27,9 @@ export async function readForeign(url: string, wanted: ReadonlySet<string>): Pro
   await client.connect()
   try {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY')
+    // As Prisma writes it into an address.
+    const schema = URL.canParse(url) ? new URL(url).searchParams.get('schema') : null
+    if (schema !== null) await client.query(`SELECT set_config('search_path', $1, true)`, [quote(schema)])
     const { rows: found } = await client.query<{ name: string; column: string }>(
       `SELECT t.table_name AS name, c.column_name AS column FROM information_schema.tables t
        JOIN information_schema.columns c USING (table_schema, table_name)

@@ -1,4 +1,6 @@
+import type { Adoption } from '../../kit/index.ts'
 import { fieldsOf, listOf } from './fields.ts'
+import { readLitellmPeople } from './litellm-book/read-people.ts'
 import { type Deployment, type LeftOut, type LitellmOptions, readLine } from './litellm-deployments.ts'
 import { readBudgets } from './litellm-budgets.ts'
 import { readPlaceDefaults } from './litellm-places.ts'
@@ -27,6 +29,8 @@ export type Imported = {
   readonly entries: { readonly all: number; readonly active: number; readonly off: readonly Off[] }
   /** What has to be written beside the configuration, so that only its owner can read it. */
   readonly secrets: readonly SecretFile[]
+  /** Users and keys of its database, where there was one. */
+  readonly adoption?: Adoption
 }
 
 /** A line of the other file that serves nobody here. */
@@ -39,7 +43,10 @@ const fallbackKinds: { readonly [key: string]: string | undefined } = {
   content_policy_fallbacks: 'where a prompt was refused; here it is where the one before cannot be asked',
 }
 
-/** Translates the parsed YAML of a LiteLLM `config.yaml`. Undefined when it is none. */
+/**
+ * Translates the parsed YAML of a LiteLLM `config.yaml`, with the people of its database. Undefined when it is none.
+ * @throws Error where the database is none of a LiteLLM
+ */
 export function importLitellm(value: unknown, options: LitellmOptions = {}): Imported | undefined {
   const file = new Tracked(value)
   const list = file.each('model_list')
@@ -68,17 +75,27 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
   for (const { name, target, why } of left) note(`${name}: ${why}; the deployment ${target} is left out`)
   const aliased = addAliases(models, router, note)
   const asked = addFallbacks(aliased, [router, settings], note)
-  for (const text of secrets.notes()) note(text)
-  for (const text of tellLeft(file, list)) note(text)
   const all = [...asked.values()]
   const active = new Set(all.filter(isActive).map(model => model.name))
   const used = new Set(all.filter(isActive).flatMap(model => model.routes.map(route => route.upstream)))
   for (const text of upstreams.poolNotes(name => used.has(name))) note(text)
+  const people = options.book && readLitellmPeople(options.book, { models: [...active], note })
+  if (options.book && !people)
+    throw new Error('this is no database of a LiteLLM: it has no table LiteLLM_VerificationToken')
+  for (const text of secrets.notes()) note(text)
+  for (const text of tellLeft(file, list)) note(text)
   const lines = new Set(read.flatMap(one => ('way' in one && active.has(one.name) && !off.has(one) ? [one.line] : [])))
   const draft = {
     origin: 'Imported from a LiteLLM config.yaml.',
     notes: [...notes],
-    groups: ['# The file this comes from has no groups: give this one rpm and tpm.', 'groups:', `  default: ${group}`],
+    groups: [
+      people
+        ? '# What was of no team is in the group default: give it rpm and tpm.'
+        : '# The file this comes from has no groups: give this one rpm and tpm.',
+      'groups:',
+      `  default: ${group}`,
+      ...(people?.groups ?? []),
+    ],
     upstreams,
     models: all,
   }
@@ -92,6 +109,7 @@ export function importLitellm(value: unknown, options: LitellmOptions = {}): Imp
       off: list.flatMap((_, line) => (lines.has(line) ? [] : [whyOff(line, left, read, off)])),
     },
     secrets: secrets.files,
+    ...(people && { adoption: people.adoption }),
   }
 }
 

@@ -8,6 +8,7 @@ import { costOfRow, type PriceTable } from './price-table.ts'
 import type { SecretBook } from './secret-book.ts'
 import type { Tracked } from './tracked.ts'
 import type { Way } from './key-pool.ts'
+import type { ForeignBook } from './new-api/foreign-book.ts'
 import { type Cost, whyNoName } from './write-config.ts'
 
 /** What whoever imports has to say beside the file. */
@@ -21,6 +22,8 @@ export type LitellmOptions = {
   readonly expand?: boolean
   /** What a model is for of which neither file nor table says it. */
   readonly mode?: string | undefined
+  /** Its database: teams, users and keys. */
+  readonly book?: ForeignBook | undefined
 }
 
 /** One line of the list that has become a way to a model. */

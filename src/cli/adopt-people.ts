@@ -1,0 +1,45 @@
+import type { Adoption } from '../index.ts'
+import { countOf } from './count-of.ts'
+import { say } from './exit.ts'
+import { withStorage } from './open-books.ts'
+
+/** Users that are written in one step, with their keys; each step is repeated without harm. */
+const together = 200
+
+/** How many were not here before, and who is somebody else here. */
+export type Made = { readonly users: number; readonly keys: number; readonly others: readonly string[] }
+
+/** Takes users and keys of another gateway over into the storage that a configuration names. */
+export async function adoptPeople({ users }: Adoption, from: string, config: string): Promise<Made> {
+  const made = { users: 0, keys: 0, others: [] as string[] }
+  await withStorage(config, async storage => {
+    for (let at = 0; at < users.length; at += together) {
+      const found = await storage.keys.adopt({ users: users.slice(at, at + together) }, `import ${from}`)
+      made.users += found.users
+      made.keys += found.keys
+      made.others.push(...found.others)
+    }
+  })
+  return made
+}
+
+export function tellPeople(adoption: Adoption, made: Made | undefined): void {
+  const is = made ? `taken over ${made.users} and ${made.keys} of` : 'to be taken over:'
+  say(
+    `${is} ${countOf(adoption.users.length, 'user')}, ${countOf(keysOf(adoption), 'key')}${made ? '; the rest were here' : ''}`,
+  )
+  if (made && made.others.length > 0)
+    say(`left, with their keys and balances, as somebody else has the name here: ${made.others.join(', ')}`)
+}
+
+/** The same as data. */
+export function recordOfPeople(adoption: Adoption, made: Made | undefined) {
+  return {
+    users: { all: adoption.users.length, made: made?.users ?? 0, others: made?.others ?? [] },
+    keys: { all: keysOf(adoption), made: made?.keys ?? 0 },
+  }
+}
+
+function keysOf({ users }: Adoption): number {
+  return users.reduce((sum, user) => sum + user.keys.length, 0)
+}

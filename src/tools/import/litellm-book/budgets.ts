@@ -1,0 +1,59 @@
+import type { BudgetPeriod } from '../../../kit/index.ts'
+import type { Asked } from '../new-api/foreign-book.ts'
+import { microsIn } from './cells.ts'
+
+export type TakenBudget = { readonly amount: number; readonly per: BudgetPeriod }
+
+export type BudgetRead =
+  /** `spent`: of the running day or month, in micro-units, which begins anew here. `length`: as it was there. */
+  | {
+      readonly kind: 'budget'
+      readonly budget: TakenBudget
+      readonly spent: number
+      readonly length: string | undefined
+    }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unreadable'; readonly column: string }
+
+const dayS = 86_400
+const seconds: { readonly [unit: string]: number } = {
+  s: 1,
+  m: 60,
+  h: 3_600,
+  d: dayS,
+  w: 7 * dayS,
+  mo: 30 * dayS,
+  M: 30 * dayS,
+}
+
+/**
+ * What somebody may spend: what stands at them, else at the budget that they name. For ever what is left of it; what begins
+ * anew there does so here each day or month, whichever is not shorter, so that it is never more in all.
+ */
+export function readBudget(row: Asked, shared: Asked | undefined): BudgetRead {
+  const from = row.text('max_budget') === undefined ? shared : row
+  const said = from?.text('max_budget')
+  const length = from?.text('budget_duration') ?? row.text('budget_duration')
+  const spend = row.text('spend')
+  if (from === undefined || said === undefined) return { kind: 'none' }
+  const amount = microsIn(from, 'max_budget', 0n)
+  // What was given back may come to less than nothing.
+  const spent = spend === undefined || spend.startsWith('-') ? 0n : microsIn(row, 'spend', 1n)
+  if (amount === undefined) return { kind: 'unreadable', column: 'max_budget' }
+  if (spent === undefined) return { kind: 'unreadable', column: 'spend' }
+  const per = periodOf(length)
+  if (per === undefined) return { kind: 'unreadable', column: 'budget_duration' }
+  const left = amount > spent ? amount - spent : 0n
+  if (per === 'total') return { kind: 'budget', budget: { amount: Number(left), per }, spent: 0, length }
+  return { kind: 'budget', budget: { amount: Number(amount), per }, spent: Number(spent), length }
+}
+
+function periodOf(length: string | undefined): BudgetPeriod | undefined {
+  if (length === undefined) return 'total'
+  const [, count, unit = ''] = /^(\d{1,6})(s|m|h|d|w|mo|M)$/.exec(length) ?? []
+  const factor = seconds[unit]
+  if (count === undefined || factor === undefined) return undefined
+  const lasts = Number(count) * factor
+  if (lasts <= dayS) return 'day'
+  return lasts <= 31 * dayS ? 'month' : 'total'
+}

@@ -1,0 +1,46 @@
+import { readDecimal, withoutNoise } from '../../prices/index.ts'
+import type { Asked } from '../new-api/foreign-book.ts'
+
+/** The largest amount that a budget may have. */
+const moneyMax = 999_999_999_999_999n
+
+/**
+ * Money as PostgreSQL writes a float, in micro-units. Undefined for what is no amount.
+ * @param more what a part of a micro-unit counts as
+ */
+export function microsIn(row: Asked, column: string, more: 0n | 1n): bigint | undefined {
+  const text = row.text(column)
+  const decimal = text === undefined ? undefined : readDecimal(text)
+  if (decimal === undefined) return undefined
+  const [whole = '0', fraction = ''] = withoutNoise(decimal).split('.')
+  const micros = BigInt(whole) * 1_000_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'))
+  const rounded = fraction.length > 6 ? micros + more : micros
+  return rounded > moneyMax ? moneyMax : rounded
+}
+
+/** The texts of an array of PostgreSQL, `{a,"b c"}`; undefined for what is none. */
+export function textsIn(row: Asked, column: string): readonly string[] | undefined {
+  const text = row.text(column)
+  if (text === undefined) return undefined
+  if (!text.startsWith('{') || !text.endsWith('}')) return undefined
+  const inside = text.slice(1, -1)
+  return [...inside.matchAll(/"((?:[^"\\]|\\.)*)"|[^,]+/g)].map(([plain, quoted]) =>
+    quoted === undefined ? plain : quoted.replaceAll(/\\(.)/g, '$1'),
+  )
+}
+
+/** A moment without a zone is of UTC there. Undefined for what is none. */
+export function momentIn(row: Asked, column: string): number | undefined {
+  const text = row.text(column)
+  const [, date, time, zone = 'Z'] =
+    /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d{1,9})?)(Z|[+-]\d\d(?::?\d\d)?)?$/.exec(text ?? '') ?? []
+  const offset = /^[+-]\d\d$/.test(zone) ? `${zone}:00` : zone
+  const at = Date.parse(`${date}T${time?.replace(/(\.\d{3})\d+$/, '$1')}${offset}`)
+  return Number.isNaN(at) ? undefined : at
+}
+
+/** A whole number above nothing that a limit may be. */
+export function limitIn(row: Asked, column: string): number | undefined {
+  const whole = row.whole(column)
+  return whole !== undefined && whole > 0n && whole <= 1_000_000_000n ? Number(whole) : undefined
+}

@@ -1,0 +1,321 @@
+import { type Adoption, formatMoney, hashSecret, type Limits } from '../../../kit/index.ts'
+import { type Asked, AskedTable, type ForeignBook } from '../new-api/foreign-book.ts'
+import { isName, writeMap, writeScalar } from '../yaml-words.ts'
+import { type BudgetRead, readBudget, type TakenBudget } from './budgets.ts'
+import { limitIn, momentIn, textsIn } from './cells.ts'
+
+type AdoptedUser = Adoption['users'][number]
+type AdoptedKey = AdoptedUser['keys'][number]
+
+/** Tables of LiteLLM whose rows are read; of all others they are counted. */
+export const litellmTables: ReadonlySet<string> = new Set([
+  'LiteLLM_VerificationToken',
+  'LiteLLM_TeamTable',
+  'LiteLLM_UserTable',
+  'LiteLLM_BudgetTable',
+])
+
+export type LitellmPeople = {
+  readonly adoption: Adoption
+  /** Lines below `groups:`, beside the group `default`. */
+  readonly groups: readonly string[]
+}
+
+type Around = {
+  /** Names of the models that are active here. */
+  readonly models: readonly string[]
+  readonly note: (text: string) => void
+}
+
+type Team = {
+  readonly group: string
+  /** Undefined for all that there are. */
+  readonly models: readonly string[] | undefined
+  readonly off: string | undefined
+}
+
+type Person = { readonly name: string; readonly models: readonly string[] | undefined }
+
+/** What may be used of a list of names there, by words that name no model. */
+const allOf = new Set(['all-proxy-models', 'all-team-models', '*'])
+/** Whose keys are that no user has there. */
+const nobody = 'litellm'
+
+/** Teams become groups, users users, and keys go on by their hashes. Undefined where it is no database of a LiteLLM. */
+export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeople | undefined {
+  if (!book.tables.has('LiteLLM_VerificationToken')) return undefined
+  const { note } = around
+  const table = (name: string): AskedTable => new AskedTable(name, book.tables.get(name))
+  const [tokens, teamRows, userRows, budgetRows] = [
+    table('LiteLLM_VerificationToken'),
+    table('LiteLLM_TeamTable'),
+    table('LiteLLM_UserTable'),
+    table('LiteLLM_BudgetTable'),
+  ]
+  const budgets = new Map(budgetRows.rows.map(row => [row.text('budget_id') ?? '', row]))
+  const spent = new SpentBefore(note)
+  const { teams, groups } = readTeams(teamRows, around, spent)
+  const { people, users } = readUsers(userRows, teams, around, spent)
+  for (const row of tokens.rows) {
+    const key = readKey(row, { teams, people, budgets, spent, ...around })
+    if (key) ownerOf(row, { teams, people, users }).keys.push(key)
+  }
+  spent.tell()
+  for (const one of [tokens, teamRows, userRows, budgetRows]) tellColumns(one, note)
+  const rows = [...book.counted].filter(([, count]) => count > 0).map(([name, count]) => `${name} (${count})`)
+  if (rows.length > 0) note(`tables that stay where they are: ${rows.join(', ')}`)
+  return { adoption: { users: [...users.values()] }, groups }
+}
+
+type GrowingUser = Omit<AdoptedUser, 'keys'> & { readonly keys: AdoptedKey[] }
+
+function readTeams(rows: AskedTable, { models, note }: Around, spent: SpentBefore) {
+  const teams = new Map<string, Team>()
+  const groups: string[] = []
+  const taken = new Set(['default'])
+  for (const row of rows.rows) {
+    const id = row.text('team_id') ?? ''
+    const alias = row.text('team_alias')
+    const wanted = alias !== undefined && isName(alias) ? alias : id
+    const place = `team ${wanted}`
+    if (!isName(wanted)) {
+      note(`${place}: its name cannot stand in a configuration, and its keys are taken over disabled`)
+      teams.set(id, { group: 'default', models: [], off: 'its team is not here' })
+      continue
+    }
+    let group = wanted
+    for (let i = 2; taken.has(group); i++) group = `${wanted}-${i}`
+    if (group !== wanted) note(`${place}: another group has its name, and it is ${group} here`)
+    taken.add(group)
+    const budget = readBudget(row, undefined)
+    const fault = budget.kind === 'unreadable' ? `its ${budget.column} cannot be read` : undefined
+    spent.add(place, budget)
+    const bounds = limitsOf(row, undefined)
+    const bad = fault ?? (typeof bounds === 'string' ? bounds : undefined)
+    if (bad !== undefined) note(`${place}: ${bad}, and its keys are taken over disabled`)
+    const off = bad === undefined ? (row.truth('blocked') ? 'its team is blocked' : undefined) : `of its team ${bad}`
+    teams.set(id, { group, models: modelsIn(row, models, place, note), off })
+    const { rpm, tpm, concurrency } = typeof bounds === 'object' ? bounds : {}
+    const limits = writeMap([
+      ['rpm', wordOf(rpm)],
+      ['tpm', wordOf(tpm)],
+      ['concurrency', wordOf(concurrency)],
+    ])
+    const fields = writeMap([
+      ['budget', budget.kind === 'budget' ? writeBudget(budget.budget) : undefined],
+      ['limits_in_all', limits === '{}' ? undefined : limits],
+    ])
+    groups.push(`  ${writeScalar(group)}: ${fields}`)
+  }
+  return { teams, groups }
+}
+
+function wordOf(limit: number | undefined): string | undefined {
+  return limit === undefined ? undefined : String(limit)
+}
+
+function writeBudget({ amount, per }: TakenBudget): string {
+  return writeMap([
+    ['amount', JSON.stringify(formatMoney(amount))],
+    ['per', per],
+  ])
+}
+
+function readUsers(rows: AskedTable, teams: ReadonlyMap<string, Team>, { models, note }: Around, spent: SpentBefore) {
+  const mails = Map.groupBy(rows.rows, row => row.text('user_email') ?? '')
+  const people = new Map<string, Person>()
+  const users = new Map<string, GrowingUser>()
+  const admins: string[] = []
+  for (const row of rows.rows) {
+    const id = row.text('user_id') ?? ''
+    const mail = row.text('user_email')
+    const name = mail !== undefined && mails.get(mail)?.length === 1 && isUserName(mail) ? mail : id
+    const place = `user ${name}`
+    if (!isUserName(name) || users.has(name)) {
+      note(`${place}: not taken over, with its keys: its name cannot stand here`)
+      continue
+    }
+    if (row.text('user_role')?.startsWith('proxy_admin') === true) admins.push(name)
+    const budget = readBudget(row, undefined)
+    if (budget.kind === 'unreadable')
+      note(`${place}: its ${budget.column} cannot be read, and it is taken over disabled`)
+    spent.add(place, budget)
+    const own = textsIn(row, 'teams') ?? []
+    const [only, ...more] = own.flatMap(team => teams.get(team)?.group ?? [])
+    if (more.length > 0)
+      note(`${place}: is in ${own.length} teams there; each of its keys is of one group, and new ones of default`)
+    people.set(id, { name, models: modelsIn(row, models, place, note) })
+    users.set(name, {
+      name,
+      group: only !== undefined && more.length === 0 ? only : 'default',
+      status: budget.kind === 'unreadable' ? 'disabled' : 'active',
+      balance: null,
+      ...(budget.kind === 'budget' && { budget: budget.budget }),
+      keys: [],
+    })
+  }
+  if (admins.length > 0)
+    note(`${admins.join(', ')}: administrators there, users here; tollgate users set NAME --role admin makes one again`)
+  return { people, users }
+}
+
+function isUserName(name: string): boolean {
+  return name !== '' && name !== 'local' && name.length <= 200 && !/\p{Cc}/u.test(name)
+}
+
+/** Whose a key is: its user's, else its team's own, else of one who stands for nobody. */
+function ownerOf(
+  row: Asked,
+  {
+    teams,
+    people,
+    users,
+  }: {
+    readonly teams: ReadonlyMap<string, Team>
+    readonly people: ReadonlyMap<string, Person>
+    readonly users: Map<string, GrowingUser>
+  },
+): GrowingUser {
+  const known = people.get(row.text('user_id') ?? '')?.name
+  const group = teams.get(row.text('team_id') ?? '')?.group ?? 'default'
+  const name = known ?? (group === 'default' ? nobody : `team ${group}`)
+  const there = users.get(name)
+  if (there) return there
+  const made: GrowingUser = { name, group, status: 'active', balance: null, keys: [] }
+  users.set(name, made)
+  return made
+}
+
+type KeyAround = Around & {
+  readonly teams: ReadonlyMap<string, Team>
+  readonly people: ReadonlyMap<string, Person>
+  readonly budgets: ReadonlyMap<string, Asked>
+  readonly spent: SpentBefore
+}
+
+function readKey(row: Asked, around: KeyAround): AdoptedKey | undefined {
+  const { note, teams, people, budgets, spent } = around
+  const token = row.text('token') ?? ''
+  const hint = row.text('key_name') ?? '…'
+  const name = nameOf(row.text('key_alias')) ?? `key ${hint}`
+  const place = `${name === `key ${hint}` ? '' : 'key '}${name}`
+  const hash = /^[0-9a-f]{64}$/.test(token) ? token : token.startsWith('sk-') ? hashSecret(token) : undefined
+  if (hash === undefined) {
+    note(`${place}: not taken over: what stands for it is no hash of a key`)
+    return undefined
+  }
+  const why: string[] = []
+  const [team, user] = [row.text('team_id'), row.text('user_id')]
+  const ofTeam = team === undefined ? undefined : teams.get(team)
+  if (team !== undefined && !ofTeam) why.push(`its team ${team} is not there`)
+  if (ofTeam?.off !== undefined) why.push(ofTeam.off)
+  if (user !== undefined && !people.has(user)) note(`${place}: its user ${user} is not there; it is of another here`)
+  if (row.truth('blocked')) why.push('it is blocked')
+  const shared = budgets.get(row.text('budget_id') ?? '')
+  if (row.text('budget_id') !== undefined && !shared) why.push('its budget is not there')
+  const budget = readBudget(row, shared)
+  if (budget.kind === 'unreadable') why.push(`its ${budget.column} cannot be read`)
+  spent.add(place, budget)
+  // A key of a team is bound by the team's models, one of nobody else's by its user's.
+  const outer = ofTeam ? ofTeam.models : people.get(user ?? '')?.models
+  const own = modelsIn(row, around.models, place, note)
+  const models = own === undefined ? outer : outer === undefined ? own : own.filter(one => outer.includes(one))
+  if (models?.length === 0) why.push('there is no model that it may use')
+  const routes = textsIn(row, 'allowed_routes') ?? []
+  if (routes.length > 0 && !routes.includes('llm_api_routes')) why.push(`it may ask ${routes.join(', ')} alone`)
+  const ends = row.text('expires')
+  const expiresAt = ends === undefined ? null : (momentIn(row, 'expires') ?? 0)
+  const limits = limitsOf(row, shared)
+  if (typeof limits === 'string') why.push(limits)
+  if (why.length > 0) note(`${place}: taken over disabled: ${why.join('; ')}`)
+  return {
+    name,
+    group: ofTeam?.group ?? null,
+    hash,
+    hint,
+    status: why.length > 0 ? 'disabled' : 'active',
+    expiresAt,
+    models: models ?? null,
+    budget: budget.kind === 'budget' ? budget.budget.amount : budget.kind === 'none' ? null : 0,
+    budgetPeriod: budget.kind === 'budget' ? budget.budget.per : 'total',
+    ...(typeof limits === 'object' && { limits }),
+  }
+}
+
+/** What stands at it, else at the budget that it names; or what of it cannot be read: 0 admits nothing there, and is no limit here. */
+function limitsOf(row: Asked, shared: Asked | undefined): Limits | string {
+  const limits: { rpm?: number; tpm?: number; concurrency?: number } = {}
+  for (const [name, column] of limitColumns) {
+    const from = row.text(column) === undefined ? shared : row
+    if (from?.text(column) === undefined) continue
+    const limit = limitIn(from, column)
+    if (limit === undefined) return `its ${column} of ${from.text(column)} cannot be a limit`
+    limits[name] = limit
+  }
+  return limits
+}
+
+const limitColumns = [
+  ['rpm', 'rpm_limit'],
+  ['tpm', 'tpm_limit'],
+  ['concurrency', 'max_parallel_requests'],
+] as const
+
+function nameOf(alias: string | undefined): string | undefined {
+  const name = alias
+    ?.replaceAll(/\p{Cc}+/gu, ' ')
+    .trim()
+    .slice(0, 100)
+  return name === '' ? undefined : name
+}
+
+/** The models of a list that are here; undefined where all may be used. What cannot be read admits none. */
+function modelsIn(
+  row: Asked,
+  known: readonly string[],
+  place: string,
+  note: (text: string) => void,
+): readonly string[] | undefined {
+  if (row.text('models') === undefined) return undefined
+  const names = textsIn(row, 'models')
+  if (names?.length === 0 || names?.some(name => allOf.has(name)) === true) return undefined
+  const unknown = (names ?? ['what stands there']).filter(name => matching(name, known).length === 0)
+  if (unknown.length > 0) note(`${place}: it may use ${unknown.join(', ')} there, which no active model here is`)
+  return [...new Set(names?.flatMap(name => matching(name, known)))]
+}
+
+/** A name may end with `*`. */
+function matching(name: string, known: readonly string[]): readonly string[] {
+  return known.filter(one => one === name || (name.endsWith('*') && one.startsWith(name.slice(0, -1))))
+}
+
+/** What was spent of budgets that begin anew, and their lengths: told together. */
+class SpentBefore {
+  readonly #note: (text: string) => void
+  readonly #spent: string[] = []
+  readonly #lengths = new Map<string, string[]>()
+
+  constructor(note: (text: string) => void) {
+    this.#note = note
+  }
+
+  add(place: string, read: BudgetRead): void {
+    if (read.kind !== 'budget') return
+    const { length, spent, budget } = read
+    if (spent > 0) this.#spent.push(`${place} ${formatMoney(spent)} of ${formatMoney(budget.amount)}`)
+    if (length === undefined) return
+    const told = `a budget of ${length} there is one of ${budget.per === 'total' ? 'what is left of it, for ever,' : `a ${budget.per}`} here`
+    this.#lengths.set(told, [...(this.#lengths.get(told) ?? []), place])
+  }
+
+  tell(): void {
+    for (const [told, places] of this.#lengths) this.#note(`${told}: ${places.join(', ')}`)
+    if (this.#spent.length > 0)
+      this.#note(`spent in the running time there, which begins anew here: ${this.#spent.join(', ')}`)
+  }
+}
+
+function tellColumns(table: AskedTable, note: (text: string) => void): void {
+  const left = table.left().map(({ column, count }) => `${column} (${count})`)
+  if (left.length > 0) note(`${table.name}: of these columns nothing was made: ${left.join(', ')}`)
+}

@@ -1,0 +1,244 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { stringify } from 'yaml'
+import { createGateway, importConfig, loadConfig } from '../../src/index.ts'
+import { caseName } from '../harness/case-name.ts'
+import { makeFolder } from '../harness/folder.ts'
+import { hashOf, litellmKey, madeLitellm, nasty, pgDumpOf, statementsOf } from '../harness/litellm-book.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { quietLog } from '../harness/start.ts'
+import { startUpstream } from '../harness/upstream.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'tollgate-import-'))
+const upstream = await startUpstream({
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 },
+})
+t.teardown(async () => {
+  await upstream.close()
+  await rm(folder, { recursive: true, force: true })
+})
+const config = join(folder, 'config.yaml')
+const cost = { max_tokens: 1, input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 }
+const model = (name: string) => ({
+  model_name: name,
+  litellm_params: { model: `openai/${name}`, api_base: `${upstream.url}/v1`, api_key: 'os.environ/KEY', ...cost },
+})
+await writeFile(
+  config,
+  stringify({
+    model_list: ['gpt-4o', 'gpt-4o-mini', 'other'].map(model),
+    general_settings: { master_key: 'sk-master' },
+  }),
+)
+
+async function ofDump(text: string | Uint8Array) {
+  const database = join(folder, 'dump.sql')
+  await writeFile(database, text)
+  return ofDatabase(database)
+}
+
+async function ofDatabase(database: string) {
+  const imported = await importConfig(config, 'litellm', { database })
+  if (!imported.ok || !imported.adoption) throw new Error('nothing was imported')
+  const { users } = imported.adoption
+  const keys = new Map(users.flatMap(user => user.keys.map(key => [key.name, { ...key, user: user.name }] as const)))
+  return { ...imported, users, keys }
+}
+
+const whole = pgDumpOf(madeLitellm())
+const imported = await ofDump(whole)
+const told = (t: { ok: (value: boolean, message: string) => unknown }, part: string) =>
+  t.ok(
+    imported.notes.some(note => note.includes(part)),
+    part,
+  )
+
+t.test('teams become groups with their budgets and limits', async t => {
+  const loaded = await loadConfig({ file: join(folder, 'gateway.yaml'), text: imported.text }, {})
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.findings))
+  const { groups } = loaded.plan
+  t.same([...groups.keys()], ['default', 'design', 'design-2', nasty.replace('${', '{'), 't-4'])
+  t.match(groups.get('design'), {
+    budget: { amount: 100_000_000, per: 'month' },
+    limitsInAll: { rpm: 60, tpm: 100_000 },
+  })
+  t.match(groups.get('design-2'), { budget: { amount: 7_700_001, per: 'total' } }, 'what is left, to the micro-unit')
+  told(t, 'team design: another group has its name, and it is design-2 here')
+  told(t, 'team t-4: its max_budget cannot be read, and its keys are taken over disabled')
+  told(t, 'a budget of 30d there is one of a month here: team design')
+  told(t, 'a budget of 7d there is one of a month here: user u-2, key weekly')
+  told(t, 'a budget of 365d there is one of what is left of it, for ever, here: key yearly')
+  told(
+    t,
+    'spent in the running time there, which begins anew here: team design 12.50 of 100.00, user u-2 3.00 of 50.00, key monthly 4.00 of 9.00',
+  )
+})
+
+t.test('users have their budgets, and nobody is an administrator by it', async t => {
+  const users = new Map(imported.users.map(user => [user.name, user]))
+  t.match(users.get('ada@example.com'), {
+    group: 'design',
+    balance: null,
+    budget: { amount: 19_999_999, per: 'total' },
+  })
+  t.match(users.get('u-2'), { group: 'default', budget: { amount: 50_000_000, per: 'month' } })
+  t.match(users.get('u-3'), { status: 'disabled', budget: undefined })
+  t.match(users.get('litellm'), { group: 'default' })
+  t.match(users.get('team design-2'), { group: 'design-2' })
+  told(t, 'default_user_id: administrators there, users here')
+  told(t, 'user u-3: its max_budget cannot be read')
+  told(t, 'user u-2: is in 2 teams there')
+})
+
+t.test('keys go on, and none opens more than it did', async t => {
+  const { keys } = imported
+  const of = (word: string) => keys.get(word)
+  t.match(of('main'), {
+    hash: hashOf(litellmKey('main')),
+    hint: 'sk-...main',
+    user: 'ada@example.com',
+    group: 'design',
+    models: ['gpt-4o'],
+    status: 'active',
+    budget: null,
+  })
+  t.match(of('bounded'), {
+    group: null,
+    models: null,
+    budget: 1_000_000,
+    budgetPeriod: 'total',
+    limits: { rpm: 30, tpm: 90_000, concurrency: 3 },
+  })
+  t.match(of('monthly'), { budget: 9_000_000, budgetPeriod: 'month', models: ['gpt-4o-mini'] })
+  t.match(of('weekly'), { budgetPeriod: 'month', models: ['gpt-4o', 'gpt-4o-mini'], group: 'design-2' })
+  t.match(of('yearly'), { budget: 10_000_000, budgetPeriod: 'total' })
+  t.match(of('shared'), { budget: 5_000_000, budgetPeriod: 'day', limits: { rpm: 7 } })
+  t.match(of('of-team'), { user: 'team design-2', models: null })
+  t.match(of('of-nobody'), { user: 'litellm', expiresAt: Date.UTC(2031, 0, 2, 3, 4, 5, 678) })
+  t.equal(of('over')?.expiresAt, Date.UTC(2020, 0, 1))
+  t.match(of('spent'), { status: 'active', budget: 0 })
+  t.equal(of('plain')?.hash, hashOf(litellmKey('plain')))
+  t.ok(keys.has(nasty), 'a name that is hard to read')
+  t.notOk(keys.has('no-hash'))
+  const off = [...keys.values()].filter(key => key.status === 'disabled').map(key => key.name)
+  t.same(off.toSorted(), [
+    'blocked',
+    'nan',
+    'no-model',
+    'no-team',
+    'of-managers',
+    'team-blocked',
+    'team-broken',
+    'zero',
+  ])
+  t.equal(of('nan')?.budget, 0)
+  told(t, 'key zero: taken over disabled: its rpm_limit of 0 cannot be a limit')
+  told(t, 'key weekly: it may use gone-model there')
+  told(t, 'key no-hash: not taken over')
+  told(t, 'LiteLLM_VerificationToken: of these columns nothing was made: metadata (1)')
+  told(t, 'tables that stay where they are: LiteLLM_SpendLogs (2)')
+  t.notMatch([imported.text, ...imported.notes].join('\n'), /sk-made-up|sk-master/)
+})
+
+t.test('a live PostgreSQL says the same, in a schema of its own too', async t => {
+  const postgres = await startPostgres()
+  t.teardown(() => postgres.close())
+  const url = await postgres.createDatabase()
+  const client = await postgres.connect(url)
+  await client.query('CREATE SCHEMA "Other"')
+  for (const statement of statementsOf(madeLitellm())) await client.query(statement)
+  const live = await ofDatabase(url)
+  t.same(live.adoption, imported.adoption)
+  t.equal(live.text, imported.text)
+  await t.rejects(ofDatabase(`${url}?schema=Other`), /no database of a LiteLLM/)
+  await client.query('SET search_path = "Other"')
+  for (const statement of statementsOf(madeLitellm())) await client.query(statement)
+  t.same((await ofDatabase(`${url}?schema=Other`)).adoption, imported.adoption)
+  await client.end()
+})
+
+t.test('a dump that was cut short, or cannot be read, is refused whole', async t => {
+  const bytes = Buffer.from(whole)
+  const mark = '-- PostgreSQL database dump complete'
+  const end = bytes.lastIndexOf(mark) + mark.length
+  const places = [...Array(end).keys()].filter(at => at % 101 === 0 || at > end - 60)
+  let taken = 0
+  for (const at of places)
+    await ofDump(bytes.subarray(0, at)).then(
+      () => taken++,
+      () => undefined,
+    )
+  t.equal(taken, 0, `of ${places.length} places`)
+  t.same((await ofDump(bytes.subarray(0, end))).adoption, imported.adoption)
+  t.same((await ofDump(whole.replaceAll('\n', '\r\n'))).adoption, imported.adoption, 'lines as Windows ends them')
+  t.same((await ofDump(`\uFEFF${whole}`)).adoption, imported.adoption, 'a mark of bytes before it')
+  const cases: readonly (readonly [text: string | Uint8Array, why: RegExp])[] = [
+    [whole.replace("client_encoding = 'UTF8'", "client_encoding = 'LATIN1'"), /line \d+ of the dump: it is in LATIN1/],
+    [
+      whole.replace('sk-...main\tmain', 'sk-...main'),
+      /line \d+ .*a row of LiteLLM_VerificationToken has \d+ values for \d+ columns/,
+    ],
+    [
+      whole.replace(/COPY public."LiteLLM_TeamTable".*/, 'INSERT INTO public."LiteLLM_TeamTable" VALUES (1);'),
+      /without --inserts/,
+    ],
+    [`${whole}\n${whole}`, /a second table/],
+    [Buffer.concat([Buffer.from(whole), Buffer.from([0xff])]), /no UTF-8/],
+    ['PGDMP\u0001', /--format=plain/],
+    [pgDumpOf([]), /no database of a LiteLLM/],
+    ['', /cut short, or is none/],
+    ['{"no": "dump"}', /cut short, or is none/],
+  ]
+  for (const [text, why] of cases) await t.rejects(ofDump(text), why, caseName({ why }))
+})
+
+t.test('a client with its old key is answered, within what it may', async t => {
+  const place = await makeFolder(t)
+  const database = place.path('dump.sql')
+  await writeFile(database, pgDumpOf(madeLitellm([{ key_alias: 'tiny', user_id: 'u-1', max_budget: '0.00001' }])))
+  const storage = { TOLLGATE_STORAGE: `sqlite:${place.path('ours.db')}` }
+  const run = (...args: readonly string[]) =>
+    place.runWith(storage, 'import', 'litellm', config, '--database', database, ...args)
+  const dry = await run('--dry-run', '--format', 'json')
+  t.match(
+    JSON.parse(dry.stdout),
+    { written: false, users: { all: 7, made: 0 }, keys: { all: 21, made: 0 } },
+    dry.stderr,
+  )
+  t.match(await run(), { code: 2, stderr: /--out/ })
+  t.match(await run('--out', 'gateway.yaml'), { code: 0, stderr: /taken over 7 and 21 of 7 users, 21 keys/ })
+  t.match(await run('--out', 'gateway.yaml', '--users-only'), { code: 0, stderr: /taken over 0 and 0 of 7 users/ })
+  t.match(await place.run('import', 'new-api', database, '--database', database), { code: 2, stderr: /of litellm/ })
+  const env = { ...storage, TOLLGATE_LISTEN: '127.0.0.1:0', TOLLGATE_OPS: 'off', KEY: 'made-up-vendor' }
+  const gateway = await createGateway(place.path('gateway.yaml'), { env, log: quietLog() })
+  t.teardown(() => gateway.close())
+  const { url } = await gateway.listen()
+  const ask = async (word: string, name = 'gpt-4o') => {
+    const answer = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${litellmKey(word)}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: name, messages: [{ role: 'user', content: 'hi' }] }),
+    })
+    const body = (await answer.json()) as { error?: { code?: string } }
+    return [answer.status, body.error?.code ?? 'answered']
+  }
+  t.same(await ask('main'), [200, 'answered'])
+  t.same(await ask('main', 'other'), [403, 'model_not_allowed'])
+  t.same(await ask('bounded', 'other'), [200, 'answered'])
+  t.same(await ask('tiny'), [402, 'insufficient_quota'])
+  t.same(await ask('spent'), [402, 'insufficient_quota'])
+  for (const word of ['over', 'blocked', 'team-blocked', 'nan', 'zero', 'no-model', 'no-team', 'nobody-has-it'])
+    t.same(await ask(word), [401, 'invalid_api_key'], word)
+  await gateway.storage.flush()
+  const users = new Map((await gateway.storage.users.list()).map(user => [user.name, user]))
+  t.match(users.get('ada@example.com'), { role: 'user', budget: 19_999_999, budgetPeriod: 'total', balance: null })
+  t.match(users.get('default_user_id'), { role: 'user', budget: null })
+  t.same((await gateway.storage.books.verify()).problems, [])
+})
