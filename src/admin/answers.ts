@@ -208,6 +208,19 @@ export const statementAnswer = object({
       lines: listOf(object({ model: text, tier: text, images: whole, quantity: whole, charged: text, refunded: text })),
     }),
   ),
+  currency: { ...text, description: 'Of balances.' },
+  balances: listOf(
+    object({
+      user: text,
+      group: { ...text, description: 'The group that the user is in now.' },
+      opening: text,
+      topups: whole,
+      topped_up: text,
+      charged: { ...text, description: 'Of it was taken from the balance.' },
+      refunded: text,
+      closing: text,
+    }),
+  ),
 })
 
 export const overviewAnswer = object({

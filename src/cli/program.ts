@@ -633,6 +633,7 @@ function addRunningCommands(program: Command): void {
     .hook('preAction', needs('month'))
     .option('--user <name>', 'of one user')
     .option('--group <name>', 'of one group')
+    .option('--balances', 'prepaid balances alone: opening, paid in, charged, refunded, closing', false)
     .addOption(zoneOption('whose months they are', 'UTC'))
     .addOption(configOption())
     .addOption(formatOption(['table', 'csv', 'html', 'json']).default('table'))

@@ -72,6 +72,12 @@ export * from './signer.ts'
 export * from './slots.ts'
 export * from './sniff.ts'
 export * from './statement.ts'
+export {
+  balancesOf,
+  balanceTable,
+  showStatementBalance,
+  type StatementBalance,
+} from './statement-balance.ts'
 export * from './stores.ts'
 export * from './token-use.ts'
 export * from './told.ts'

@@ -1,4 +1,5 @@
 import { csvLine } from './csv.ts'
+import { balanceDifferences, moneyCell, type StatementBalance } from './statement-balance.ts'
 import { formatMoney, type Micros } from './units.ts'
 import { formatIn, momentIn } from './zoned-time.ts'
 
@@ -41,6 +42,8 @@ export type Statement = {
   /** By charges and their lines, and by the entries of the ledger: two ways to one sum. */
   readonly counted: StatementTotals
   readonly booked: StatementTotals
+  /** Of everybody for whom something was ever paid in, by name. */
+  readonly balances: readonly StatementBalance[]
 }
 
 /** A month as a clock of a zone has it. */
@@ -60,7 +63,7 @@ export function readMonth(text: string, zone: string): StatementMonth | undefine
 }
 
 /** What of the two sums does not agree, a sentence each; none when the statement is what the ledger says. */
-export function differencesOf({ counted, booked }: Statement): readonly string[] {
+export function differencesOf({ counted, booked, balances }: Statement): readonly string[] {
   const money = (micros: number): string => formatMoney(micros)
   const names: readonly (readonly [name: keyof StatementTotals, show: (value: number) => string])[] = [
     ['charges', String],
@@ -68,11 +71,12 @@ export function differencesOf({ counted, booked }: Statement): readonly string[]
     ['refunds', String],
     ['refunded', money],
   ]
-  return names.flatMap(([name, show]) =>
+  const sums = names.flatMap(([name, show]) =>
     counted[name] === booked[name]
       ? []
       : [`${name}: the charges come to ${show(counted[name])}, the ledger's entries to ${show(booked[name])}`],
   )
+  return [...sums, ...balanceDifferences(balances)]
 }
 
 /** Accounts of one user or group alone. */
@@ -134,11 +138,6 @@ export function statementTable(month: StatementMonth, accounts: readonly Stateme
   return [headings, ...rows].map(csvLine)
 }
 
-/** As text, but for what begins with a minus: a guarded one would be no number any more. */
-function moneyCell(micros: Micros): string | number {
-  return micros < 0 ? micros / 1_000_000 : formatMoney(micros)
-}
-
 /** Any text as text of a page. */
 function escapeHtml(text: string): string {
   const names: { readonly [char: string]: string } = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }
@@ -156,6 +155,7 @@ export function statementPage(
   { month, zone, from, until }: StatementMonth,
   accounts: readonly StatementAccount[],
   told: string,
+  prepaid: { readonly currency: string; readonly balances: readonly StatementBalance[] },
 ): string {
   const cell = (value: string | number): string =>
     `<td${typeof value === 'number' ? ' class="n"' : ''}>${escapeHtml(String(value))}</td>`
@@ -173,6 +173,19 @@ export function statementPage(
 <tr><td colspan="5">Before the month</td>${money(opening)}</tr>
 <tr class="sum"><td colspan="5">After the month</td>${money(closing)}</tr></tbody></table></section>`
   })
+  const balanceSection = (): string => {
+    const { currency, balances } = prepaid
+    if (balances.length === 0) return ''
+    const rows = balances.map(
+      ({ user, group, opening, toppedUp, charged, refunded, closing }) =>
+        `<tr>${cell(user)}${cell(group)}${[opening, toppedUp, charged, refunded, closing].map(money).join('')}</tr>`,
+    )
+    return `
+<section><h2>Prepaid balances</h2>
+<p>Amounts in ${escapeHtml(currency)}</p>
+<table><thead><tr><th>User</th><th>Group</th><th class="n">Before</th><th class="n">Paid in</th><th class="n">Charged</th><th class="n">Refunded</th><th class="n">After</th></tr></thead>
+<tbody>${rows.join('\n')}</tbody></table></section>`
+  }
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <meta http-equiv="content-security-policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -180,7 +193,7 @@ export function statementPage(
 <h1>Statement ${escapeHtml(month)}</h1>
 <p>${formatIn(zone, from)} until ${formatIn(zone, until)} (${escapeHtml(zone)})</p>
 <p>${escapeHtml(told)}</p>
-${sections.join('\n')}
+${sections.join('\n')}${balanceSection()}
 </body></html>
 `
 }

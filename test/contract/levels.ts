@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import type { ChargeFacts, HoldRequest, Key, Level, Storage } from '../../src/kit/index.ts'
-import { isBounded, levelsAbove, levelsOf, standBudgets, tightestOf } from '../../src/kit/index.ts'
+import { differencesOf, isBounded, levelsAbove, levelsOf, standBudgets, tightestOf } from '../../src/kit/index.ts'
+import { caseName } from '../harness/case-name.ts'
 import { clockAt, type Harness, holdOf, line, newKey, openHarness, type StorageHarness } from './storage.ts'
 
 const day = 24 * 3_600_000
@@ -220,6 +221,61 @@ export async function levelsContract(t: Test, make: Harness): Promise<void> {
     )
     t.same(await books.levels([]), [])
     await sound(t)
+  })
+
+  await t.test('a statement tells what of a balance was there, paid in, charged, given back and left', async t => {
+    const clock = clockAt(Date.UTC(2027, 3, 20))
+    const own = await openHarness(t, make, clock)
+    const { name, key, facts } = await somebody(own.storage)
+    const balance: Level = { kind: 'balance', name, amount: 10_000, per: 'total' }
+    const { users, ledger: held, books: ownBooks } = own.storage
+    const charge = async (price: number): Promise<string> => {
+      const request = heldBy(key, price, facts, [balance])
+      const { id } = request.facts
+      t.same(await held.hold(request), { kind: 'held' }, caseName({ price }))
+      await held.line(id, line(0, { price }))
+      await held.settle({ id, delivery: 'confirmed', reason: null })
+      return id
+    }
+    await users.topUp(name, 1_000, null, 'boss')
+    const first = await charge(300)
+    clock.set(Date.UTC(2027, 4, 3))
+    await users.topUp(name, 500, 'more', 'boss')
+    await users.topUp(name, 500, 'and more', 'boss')
+    await charge(200)
+    t.equal(await ownBooks.refund(first, 'boss', 'sorry'), 300)
+    const nothing = heldBy(key, 90, facts, [balance])
+    await held.hold(nothing)
+    await held.void(nothing.facts.id, 'nothing came')
+    held.post({ ...holdOf(key, 0, facts).facts }, [line(0, { price: 40 })], 'confirmed')
+    clock.set(Date.UTC(2027, 5, 2))
+    await users.topUp(name, 50, null, 'boss')
+    await charge(10)
+    await own.storage.flush()
+
+    const may = { from: Date.UTC(2027, 4), until: Date.UTC(2027, 5) }
+    const statement = await ownBooks.statement(may)
+    t.strictSame(differencesOf(statement), [])
+    const left = { counted: 1_840, booked: 1_840 }
+    t.same(statement.balances, [
+      {
+        user: name,
+        group: 'default',
+        opening: 700,
+        topUps: 2,
+        toppedUp: 1_000,
+        charged: 200,
+        refunded: 300,
+        closing: 1_800,
+        ...left,
+      },
+    ])
+    const june = await ownBooks.statement({ from: may.until, until: Date.UTC(2027, 6) })
+    t.match(june.balances, [{ opening: 1_800, topUps: 1, toppedUp: 50, charged: 10, refunded: 0, closing: 1_840 }])
+    await own.harness.edit(`UPDATE account SET spent = spent + 1 WHERE kind = 'balance'`)
+    t.strictSame(differencesOf(await ownBooks.statement(may)), [
+      `balance of ${name}: the ledger's entries leave 0.00184, the books 0.001839`,
+    ])
   })
 
   await t.test('an audit finds money that nobody has paid in, and entries that were changed', async t => {

@@ -290,6 +290,18 @@ t.test("C8 lists, sums and files hold one's own rows alone", async t => {
     ever: true,
   })
   t.match((await ann.get('/api/logs/histogram')).body, { steps: [] })
+
+  t.equal((await admin.post('/api/users/ben/topups', { amount: '2.00' })).status, 201)
+  for (const one of [ben, admin])
+    t.match(
+      (await one.get('/api/statements')).body,
+      { reconciled: true, balances: [{ user: 'ben', topups: 1, topped_up: '2.00', closing: '2.00' }] },
+      caseName({ one }),
+    )
+  t.match((await ann.get('/api/statements')).body, { balances: [] })
+  const sheet = '/api/statements?format=csv&of=balances'
+  t.match((await ann.get(sheet)).text, /^\uFEFF?month,user,[^\n]*,closing\r\n$/)
+  t.match((await ben.get(sheet)).text, /closing\r\n[\d-]+,ben,\w+,USD,0\.00,1,2\.00,0\.00,0\.00,2\.00\r\n$/)
 })
 
 t.test('what an endpoint answers is what its schema says, field for field', async t => {

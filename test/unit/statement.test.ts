@@ -106,6 +106,45 @@ t.test(
       t.ok((own?.stdout.split('\n').length ?? 0) > 5)
     })
 
+    await t.test(
+      'prepaid balances stand below, or alone, as a table, for spreadsheets, on the page and for programs',
+      async t => {
+        await storage.users.topUp('=cmd|calc', 2_500_000, 'cash', 'boss')
+        await storage.users.topUp('ada', 1_000_001, null, 'boss')
+        const month = new Date(clock.now()).toISOString().slice(0, 7)
+        const [table, alone, sheet, page, json, own] = await runMany({ folder }, [
+          command(month),
+          command(month, '--balances'),
+          command(month, '--balances', '--format', 'csv'),
+          command(month, '--format', 'html'),
+          command(month, '--balances', '--format', 'json', '--group', 'default'),
+          command(month, '--balances', '--user', 'bob'),
+        ])
+        t.match(table?.stdout, /MODEL +TIER[^]*prepaid balances in USD\n\nUSER +GROUP +OPENING +PAID IN/)
+        t.match(
+          alone?.stdout,
+          /^\n?\S+ {2}prepaid balances in USD\n\nUSER[^]*\nada +default +0\.00 +1\.000001 +0\.00 +0\.00 +1\.000001/,
+        )
+        t.notMatch(alone?.stdout, 'MODEL')
+        t.strictSame(sheet?.stdout.trim().split('\n'), [
+          'month,user,group,currency,opening,topups,topped_up,charged,refunded,closing',
+          `${month},'=cmd|calc,default,USD,0.00,1,2.50,0.00,0.00,2.50`,
+          `${month},ada,default,USD,0.00,1,1.000001,0.00,0.00,1.000001`,
+        ])
+        t.match(page?.stdout, /<h2>Prepaid balances<\/h2>[^]*<td>ada<\/td><td>default<\/td>.*1\.000001/)
+        t.match(JSON.parse(json?.stdout ?? ''), {
+          reconciled: true,
+          accounts: [],
+          currency: 'USD',
+          balances: [
+            { user: '=cmd|calc', topups: 1, topped_up: '2.50' },
+            { user: 'ada', closing: '1.000001' },
+          ],
+        })
+        t.match(own, { code: 0, stdout: '', stderr: /nothing was ever paid in/ })
+      },
+    )
+
     await t.test('what is no month is refused, and books that do not agree are told with the difference', async t => {
       await storage.flush()
       const db = new DatabaseSync(`${folder}/tollgate.db`, { timeout: 5_000 })

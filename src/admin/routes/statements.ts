@@ -1,4 +1,15 @@
-import { accountsOf, differencesOf, formatIn, isZone, readMonth, showAccount, statementTable } from '../../kit/index.ts'
+import {
+  accountsOf,
+  balancesOf,
+  balanceTable,
+  differencesOf,
+  formatIn,
+  isZone,
+  readMonth,
+  showAccount,
+  showStatementBalance,
+  statementTable,
+} from '../../kit/index.ts'
 import { statementAnswer } from '../answers.ts'
 import { defineRoute, Reply } from '../api.ts'
 import { fail } from '../errors.ts'
@@ -33,11 +44,17 @@ export function statementRoutes() {
           user: word,
           group: word,
           format: { type: 'string', enum: ['json', 'csv'], default: 'json' },
+          of: {
+            type: 'string',
+            enum: ['charges', 'balances'],
+            default: 'charges',
+            description: 'What rows of CSV are of; JSON has both.',
+          },
         },
       },
       answer: statementAnswer,
       async handle(ask) {
-        const { month: wanted, zone, group, format, user } = ask.query
+        const { month: wanted, zone, group, format, of, user } = ask.query
         const owner = ownerOf(ask)
         if (owner !== undefined && user !== undefined && user !== owner) throw fail('forbidden', {}, { param: 'user' })
         if (!isZone(zone)) throw fail('invalid', { why: `There is no zone '${zone}'.` }, { param: 'zone' })
@@ -48,18 +65,24 @@ export function statementRoutes() {
         // Free before the answer is out: whoever asks for one after the other is not refused.
         const found = await Promise.resolve(ask.parts.storage.books.statement(month)).finally(() => void open--)
         const accounts = accountsOf(found, { user: owner ?? user, group })
+        const balances = balancesOf(found.balances, { user: owner ?? user, group })
+        const { currency } = ask.parts.plan()
         if (format === 'json')
           return {
             month: month.month,
             zone,
             reconciled: differencesOf(found).length === 0,
             accounts: accounts.map(showAccount),
+            currency,
+            balances: balances.map(showStatementBalance),
           }
         const headers = {
           'content-type': 'text/csv; charset=utf-8',
-          'content-disposition': `attachment; filename="tollgate-statement-${month.month}.csv"`,
+          'content-disposition': `attachment; filename="tollgate-${of === 'balances' ? 'balances' : 'statement'}-${month.month}.csv"`,
         }
-        return new Reply(200, headers, `\uFEFF${statementTable(month, accounts).join('\r\n')}\r\n`)
+        const table =
+          of === 'balances' ? balanceTable(month.month, currency, balances) : statementTable(month, accounts)
+        return new Reply(200, headers, `\uFEFF${table.join('\r\n')}\r\n`)
       },
     }),
   ]

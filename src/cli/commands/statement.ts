@@ -1,11 +1,15 @@
 import {
   accountsOf,
+  balancesOf,
+  balanceTable,
   differencesOf,
   formatMoney,
   readMonth,
   showAccount,
+  showStatementBalance,
   statementPage,
   type StatementAccount,
+  type StatementBalance,
   type StatementMonth,
   statementTable,
 } from '../../index.ts'
@@ -22,6 +26,7 @@ type Options = {
   readonly zone?: string
   readonly user?: string
   readonly group?: string
+  readonly balances: boolean
   readonly config: string
   readonly format: string
 }
@@ -31,9 +36,10 @@ export async function statement(options: Options): Promise<void> {
   const { user, group, format } = options
   const month = readMonth(options.month, readZone(options.zone, 'UTC'))
   if (!month) throw new Exit(exitCodes.usage, `--month ${options.month}: a month such as 2026-11 is needed`)
-  await withStorage(options.config, async storage => {
+  await withStorage(options.config, async (storage, { currency }) => {
     const found = await withProgress('going through the ledger', async () => storage.books.statement(month))
-    const accounts = accountsOf(found, { user, group })
+    const accounts = options.balances ? [] : accountsOf(found, { user, group })
+    const balances = balancesOf(found.balances, { user, group })
     const differences = differencesOf(found)
     const told = differences.length > 0 ? 'NOT reconciled' : `reconciled: ${countOf(found.counted.charges, 'charge')}`
     if (format === 'json')
@@ -43,16 +49,37 @@ export async function statement(options: Options): Promise<void> {
           zone: month.zone,
           reconciled: differences.length === 0,
           accounts: accounts.map(showAccount),
+          currency,
+          balances: balances.map(showStatementBalance),
         }),
       )
-    else if (format === 'html') process.stdout.write(statementPage(month, accounts, told))
-    else if (format === 'csv') for (const line of statementTable(month, accounts)) print(line)
-    else if (accounts.length > 0) print(formatAccounts(month, accounts))
-    if (accounts.length === 0) say('nothing was charged until then')
+    else if (format === 'html') process.stdout.write(statementPage(month, accounts, told, { currency, balances }))
+    else if (format === 'csv') {
+      const table = options.balances ? balanceTable(month.month, currency, balances) : statementTable(month, accounts)
+      for (const line of table) print(line)
+    } else {
+      if (accounts.length > 0) print(formatAccounts(month, accounts))
+      if (balances.length > 0) print(formatBalances(month, currency, balances))
+    }
+    if (options.balances && balances.length === 0) say('nothing was ever paid in')
+    if (!options.balances && accounts.length === 0) say('nothing was charged until then')
     if (month.until > Date.now()) say(`${month.month} is not over yet: more may come`)
     if (differences.length > 0) throw new Exit(exitCodes.failure, [told, ...differences].join('\n'))
     say(told)
   })
+}
+
+function formatBalances({ month }: StatementMonth, currency: string, balances: readonly StatementBalance[]): string {
+  const rows = balances.map(({ user, group, opening, toppedUp, charged, refunded, closing }) => [
+    user,
+    group,
+    ...[opening, toppedUp, charged, refunded, closing].map(micros => formatMoney(micros)),
+  ])
+  const table = formatTable(
+    ['USER', 'GROUP', 'OPENING', 'PAID IN', 'CHARGED', 'REFUNDED', 'CLOSING'],
+    rows.map(row => row.map(writeOut)),
+  )
+  return `\n${month}  prepaid balances in ${currency}\n\n${table}`
 }
 
 function formatAccounts({ month }: StatementMonth, accounts: readonly StatementAccount[]): string {

@@ -6,6 +6,7 @@ import { readSegment } from '../segments/find.ts'
 import { afterAll } from '../segments/reach.ts'
 import { eachCharge } from './find.ts'
 import { shareOut } from './share-out.ts'
+import { sumBalances } from './sum-balances.ts'
 
 /** From a moment on, and before another. */
 type Span = { readonly from: number; readonly until: number }
@@ -28,7 +29,12 @@ export function* sumStatement(span: Span): QueryProgram<Statement> {
     const bookings = yield* findBookings(first.id, last.id)
     for (const charge of settled) accounts.add(charge, bookings.get(charge.id))
   })
-  return { accounts: accounts.inOrder(), counted: accounts.totals, booked: yield* sumEntries(span) }
+  return {
+    accounts: accounts.inOrder(),
+    counted: accounts.totals,
+    booked: yield* sumEntries(span),
+    balances: yield* sumBalances(span),
+  }
 }
 
 /** Of charges from one id to another: when those in rows were settled, and what of all was given back. */
