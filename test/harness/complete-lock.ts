@@ -4,6 +4,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 // Native packages come as one optional package a platform, each with its exact version. npm leaves out of a lock those
 // that the registry in use does not serve, and `npm ci` then refuses the lock everywhere. Their entries follow from
 // their names: version, system, processor; without an integrity, which only the registry that serves them knows.
+//
+// And it leaves out which Node each package wants. Every script runs on the Node that is pinned, which suits them all; npm
+// measures them against the one that it runs on itself, and an older one made 65 lines of warnings that nobody could act on.
+// The one that is left is ours: which Node tollgate needs.
 
 type Entry = {
   version: string
@@ -13,6 +17,7 @@ type Entry = {
   cpu?: string[]
   libc?: string[]
   optionalDependencies?: { [name: string]: string }
+  engines?: object
 }
 
 const systems = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32']
@@ -29,6 +34,7 @@ for (const file of process.argv.slice(2)) {
       added++
     }
   }
+  for (const [path, entry] of Object.entries(lock.packages)) if (path !== '') delete entry.engines
   const sorted = Object.entries(lock.packages).toSorted(([a], [b]) => a.localeCompare(b, 'en'))
   await writeFile(file, `${JSON.stringify({ ...lock, packages: Object.fromEntries(sorted) }, null, 2)}\n`)
   process.stderr.write(`${file}: ${added} platforms added\n`)

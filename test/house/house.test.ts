@@ -115,6 +115,14 @@ t.test('the lock file names no host, so that any mirror serves `npm ci`', async 
   for (const file of ['package-lock.json', 'bench/package-lock.json']) t.notMatch(await read(file), /"resolved"/, file)
 })
 
+t.test('an older npm is told of one package that wants a newer Node, which is ours', async t => {
+  const { packages } = JSON.parse(await read('package-lock.json')) as { packages: { [path: string]: object } }
+  t.strictSame(
+    Object.keys(packages).filter(path => 'engines' in (packages[path] as object)),
+    [''],
+  )
+})
+
 t.test(
   'the lock file knows the packages of every platform, or `npm ci` refuses it; `npm run lock` adds them',
   async t => {
