@@ -102,7 +102,7 @@ export function assembleStorage(parts: StorageParts): Storage {
     },
     books: {
       all: (after, limit) => reader.ask('charges', { after, limit }),
-      verify: (anchors = []) => reader.ask('audit', { at: clock.now(), anchors }),
+      verify: (anchors = []) => reader.ask('audit', { at: clock.now(), zone: parts.zone, anchors }),
       anchor: () => reader.ask('anchor', { at: clock.now() }),
       levels: of => reader.ask('sums', { at: clock.now(), zone: parts.zone, of: of ?? null }),
       statement: ({ from, until }) => reader.ask('statement', { from, until }),

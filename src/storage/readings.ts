@@ -84,7 +84,10 @@ export type Readings = {
   vendorCosts: { given: Pick<UsageMatch, 'since' | 'until'>; gives: readonly VendorRow[] }
   logs: { given: LogFilter; gives: readonly { readonly row: LogRow; readonly charge: Charge | null }[] }
   charges: { given: { readonly after: string | null; readonly limit: number }; gives: readonly Charge[] }
-  audit: { given: { readonly at: number; readonly anchors: readonly Anchor[] }; gives: Audit }
+  audit: {
+    given: { readonly at: number; readonly zone: string; readonly anchors: readonly Anchor[] }
+    gives: Audit
+  }
   anchor: { given: { readonly at: number }; gives: Anchor }
   statement: { given: { readonly from: number; readonly until: number }; gives: Statement }
   open: { given: null; gives: readonly OpenCharges[] }

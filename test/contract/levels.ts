@@ -429,6 +429,63 @@ export async function zonesContract(t: Test, make: Harness): Promise<void> {
   })
 }
 
+/** What an audit finds in the day and the month that are now. */
+export async function runningContract(t: Test, make: Harness): Promise<void> {
+  await t.test('an audit proves the running day and month of keys and accounts, in the zone of budgets', async t => {
+    const clock = clockAt(noon)
+    const harness = await make()
+    const storages = [await harness.open('gateway', clock, undefined, 'Asia/Tokyo')]
+    t.teardown(async () => {
+      for (const storage of storages) await storage.close()
+      await harness.close()
+    })
+    const [storage] = storages as [Storage]
+    const { name, key, facts } = await somebody(storage, { budget: 10_000 })
+    const buy = async (price: number) => {
+      const request = heldBy(key, price, facts, [user(name, 10_000, 'day')])
+      await storage.ledger.hold(request)
+      await storage.ledger.line(request.facts.id, line(0, { price }))
+      await storage.ledger.settle({ id: request.facts.id, delivery: 'confirmed', reason: null })
+      return request.facts.id
+    }
+    const post = async (price: number) => {
+      const { facts: own } = heldBy(key, 0, facts, [])
+      storage.ledger.post(own, [line(0, { price, quantity: 1, width: null, height: null })], 'confirmed')
+      await storage.flush()
+    }
+    const problems = async () => (await storage.books.verify()).problems
+    const before = await buy(100)
+    await post(30)
+    const midnight = Date.UTC(2027, 4, 16, 15)
+    clock.set(midnight + 60_000)
+    t.same(await problems(), [])
+    await buy(20)
+    // By another clock, that is behind: it counts on the new day.
+    clock.set(midnight - 60_000)
+    await buy(3)
+    t.same(await problems(), [], 'before midnight, with sums of the day that comes')
+    clock.set(midnight + 120_000)
+    await storage.books.refund(before, 'boss', 'sorry')
+    await storage.books.refund(await buy(50), 'boss', 'sorry')
+    await post(4)
+    t.same(await problems(), [])
+    await harness.edit(`UPDATE key SET day_spent = day_spent + 7 WHERE id = '${key.id}'`)
+    await harness.edit(
+      `UPDATE account SET month_spent = month_spent - 5 WHERE kind = 'user' AND name = '${name}' AND part = ''`,
+    )
+    t.same(await problems(), [
+      `key ${key.id}: has spent 34 today, its charges say 24`,
+      `user ${name}: has spent 52 this month, its charges say 57`,
+    ])
+    clock.set(midnight + 40 * day)
+    t.same(await problems(), [], 'of days and months that are over nothing depends')
+    await storage.close()
+    // Days of another zone begin at other moments: nothing is proved of those that were under way.
+    storages[0] = await harness.open('gateway', clock, undefined, 'UTC')
+    t.same((await storages[0].books.verify()).problems, [])
+  })
+}
+
 /** What a caller's key and group come to as levels. */
 export function levelsOfCallers(t: Test, someKey: (changes: Partial<Key>) => Key): void {
   const plain = { name: 'default', limits: {}, limitScope: 'key', multiplier: '1' } as const

@@ -7,7 +7,7 @@ import { aloneColumns } from '../segments/members.ts'
 import { PageOfSegments } from '../segments/page.ts'
 import { type Booked, rowsOf } from '../segments/parse.ts'
 import { begunAt, reachMs, reachOf } from '../segments/reach.ts'
-import { addToAccounts, type Findings, totalsOf } from './findings.ts'
+import { addSpent, type Findings } from './findings.ts'
 import { accountOf, digestCharge, sales, toEntry } from './entries.ts'
 
 const nextSegments = `SELECT chain, position, first_id, last_id, count, ${aloneColumns.join(', ')}, body FROM segment WHERE last_id > ?
@@ -79,8 +79,7 @@ function auditSegment(findings: Findings, row: Row, recent: Map<string, string>)
     findings.charges++
     findings.entries++
     findings.lines += terms.lines.length
-    totalsOf(findings, payer.key_id).spent += amount
-    addToAccounts(findings, payer, amount, 0)
+    addSpent(findings, payer, amount, one.at)
   }
   return booked
 }
@@ -127,6 +126,5 @@ function auditReversal(findings: Findings, booked: Booked, row: Row): void {
   if (entry.debit !== sales || entry.credit !== account) report('its refund entry names other accounts')
   if (entry.amount !== booked.amount) report(`its refund entry is of ${entry.amount}, its amount is ${booked.amount}`)
   if (entry.digest !== digestCharge(charge, lines)) report('is not as its refund entry booked it')
-  totalsOf(findings, booked.payer.key_id).spent -= entry.amount
-  addToAccounts(findings, booked.payer, -entry.amount, 0)
+  addSpent(findings, booked.payer, -entry.amount, booked.at, entry.at)
 }

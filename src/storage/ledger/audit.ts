@@ -4,7 +4,8 @@ import { auditAnchors } from './anchor.ts'
 import { balanceOf, cash, digestTopUp } from '../accounts/top-up.ts'
 import { ask, type Row, type Rows, type QueryProgram } from '../query.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
-import { addToAccounts, type Findings, totalsOf } from './findings.ts'
+import { addHeld, addSpent, type Findings, totalsOf } from './findings.ts'
+import { auditRunning, openRunning, rowsOfAccounts } from './audit-running.ts'
 import { auditChains } from './audit-chains.ts'
 import { auditSegments } from './audit-segments.ts'
 import { accountOf, digestCharge, type Entry, sales, toEntry } from './entries.ts'
@@ -25,13 +26,17 @@ const byItself = new Set(['gateway', 'recovery'])
  */
 export function* audit({
   at,
+  zone,
   anchors,
 }: {
   readonly at: number
+  /** By whose days and months budgets go; undefined where nobody knows, and totals alone are proved. */
+  readonly zone: string | undefined
   readonly anchors: readonly Anchor[]
 }): QueryProgram<Audit> {
   const problems: string[] = []
   let more = 0
+  const { running, since } = yield* openRunning(zone, at)
   const findings: Findings = {
     charges: 0,
     lines: 0,
@@ -39,6 +44,7 @@ export function* audit({
     left: 0,
     totals: new Map(),
     accounts: new Map(),
+    running,
     report(problem) {
       if (problems.length < problemsMax) problems.push(problem)
       else more++
@@ -48,8 +54,8 @@ export function* audit({
   yield* auditSegments(findings)
   yield* auditChains(findings)
   yield* auditAnchors(anchors, problem => findings.report(problem))
-  yield* auditKeys(findings)
-  yield* auditAccounts(findings)
+  yield* auditKeys(findings, since)
+  yield* auditAccounts(findings, since)
   yield* auditTopUps(findings)
   if (more > 0) problems.push(`and ${more} more`)
   const { charges, lines, entries, left } = findings
@@ -104,11 +110,8 @@ function auditCharge(
   const state = text(charge, 'state')
   const amount = whole(charge, 'amount')
   const keyId = text(charge, 'key_id')
-  const totals = totalsOf(findings, keyId)
-  const addHeld = (): void => {
-    totals.held += whole(charge, 'hold')
-    addToAccounts(findings, charge, 0, whole(charge, 'hold'))
-  }
+  // Of a key that is gone a charge that came to nothing is told too.
+  totalsOf(findings, keyId)
 
   if (whole(charge, 'line_count') !== lines.length) {
     report(`${whole(charge, 'line_count')} lines were committed, ${lines.length} are there`)
@@ -118,12 +121,12 @@ function auditCharge(
   if (sum !== amount && state !== 'voided') report(`its lines come to ${sum}, its amount is ${amount}`)
   if ((state === 'reserved') !== (wholeOrNull(charge, 'ended_at') === null)) report(`is ${state} but its end disagrees`)
   if (state === 'reserved') {
-    addHeld()
+    addHeld(findings, charge, whole(charge, 'hold'))
     // Where no gateway runs, as in a copy of the database, nobody can have ended it yet.
     if (live.size === 0) findings.left++
     else if (!live.has(liveName(charge))) report('is still reserved by a gateway that is gone')
   }
-  if (state === 'needs_review' && whole(charge, 'kept') === 1) addHeld()
+  if (state === 'needs_review' && whole(charge, 'kept') === 1) addHeld(findings, charge, whole(charge, 'hold'))
   if (state === 'voided' && amount !== 0) report(`is voided but costs ${amount}`)
 
   const settled = entries.find(entry => entry.kind === 'settle')
@@ -141,8 +144,7 @@ function auditCharge(
     if (entry.kind === 'refund' && !settled) report('is refunded but was never settled')
     if (entry.digest !== digestCharge(charge, lines)) report(`is not as its ${entry.kind} entry booked it`)
     const spent = fromKey ? entry.amount : -entry.amount
-    totals.spent += spent
-    addToAccounts(findings, charge, spent, 0)
+    addSpent(findings, charge, spent, wholeOrNull(charge, 'ended_at') ?? entry.at, entry.at)
   }
 }
 
@@ -158,8 +160,8 @@ function reportStray(findings: Findings, table: 'line' | 'entry', id: string): v
   findings.report(`charge ${id}: is gone, but has a row in ${table}`)
 }
 
-function* auditKeys(findings: Findings): QueryProgram<void> {
-  const keys = yield ask('SELECT id, spent, held FROM key')
+function* auditKeys(findings: Findings, since: number): QueryProgram<void> {
+  const keys = yield ask('SELECT id, spent, held, day_start, day_spent, month_start, month_spent FROM key')
   for (const key of keys) {
     const id = text(key, 'id')
     const { spent, held } = findings.totals.get(id) ?? { spent: 0, held: 0 }
@@ -167,23 +169,20 @@ function* auditKeys(findings: Findings): QueryProgram<void> {
       findings.report(`key ${id}: has spent ${whole(key, 'spent')}, its entries say ${spent}`)
     if (whole(key, 'held') !== held)
       findings.report(`key ${id}: holds ${whole(key, 'held')}, its open charges say ${held}`)
+    auditRunning(findings, `key ${id}`, [key], since)
     findings.totals.delete(id)
   }
   for (const id of findings.totals.keys()) findings.report(`key ${id}: is gone, but has charges`)
 }
 
 /** Users, groups and balances: each is the sum of its rows, and of its charges. */
-function* auditAccounts(findings: Findings): QueryProgram<void> {
-  const rows = yield ask(
-    'SELECT kind, name, sum(spent) AS spent, sum(held) AS held FROM account GROUP BY kind, name ORDER BY kind, name',
-  )
-  for (const row of rows) {
-    const account = `${text(row, 'kind')} ${text(row, 'name')}`
+function* auditAccounts(findings: Findings, since: number): QueryProgram<void> {
+  for (const [account, rows] of yield* rowsOfAccounts()) {
+    const sum = (column: string): number => rows.reduce((total, row) => total + whole(row, column), 0)
     const { spent, held } = findings.accounts.get(account) ?? { spent: 0, held: 0 }
-    if (whole(row, 'spent') !== spent)
-      findings.report(`${account}: has spent ${whole(row, 'spent')}, its charges say ${spent}`)
-    if (whole(row, 'held') !== held)
-      findings.report(`${account}: holds ${whole(row, 'held')}, its open charges say ${held}`)
+    if (sum('spent') !== spent) findings.report(`${account}: has spent ${sum('spent')}, its charges say ${spent}`)
+    if (sum('held') !== held) findings.report(`${account}: holds ${sum('held')}, its open charges say ${held}`)
+    auditRunning(findings, account, rows, since)
     findings.accounts.delete(account)
   }
   for (const [account, { spent, held }] of findings.accounts)

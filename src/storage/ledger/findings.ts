@@ -1,6 +1,8 @@
 import { levelKinds } from '../../kit/budget.ts'
 import { heldLevels, nameOf } from '../accounts/levels.ts'
 import type { Row } from '../query.ts'
+import { text } from '../rows.ts'
+import type { RunningSums } from './running-sums.ts'
 
 /** What a key has spent and holds, by its charges. */
 type Totals = { spent: number; held: number }
@@ -15,6 +17,8 @@ export type Findings = {
   readonly totals: Map<string, Totals>
   /** By the kind and the name of an account. */
   readonly accounts: Map<string, Totals>
+  /** Of the day and the month that are now; undefined where they cannot be told. */
+  readonly running: RunningSums | undefined
   report(this: void, problem: string): void
 }
 
@@ -24,15 +28,34 @@ export function totalsOf(findings: Findings, keyId: string): Totals {
   return totals
 }
 
-/** Adds to what a charge's user and group come to, and its balance where it was taken of one. */
-export function addToAccounts(findings: Findings, charge: Row, spent: number, held: number): void {
-  const own = heldLevels(charge)
-  for (const kind of levelKinds) {
-    if (kind === 'balance' && !own.includes(kind)) continue
-    const account = `${kind} ${nameOf(charge, kind)}`
-    let totals = findings.accounts.get(account)
-    if (!totals) findings.accounts.set(account, (totals = { spent: 0, held: 0 }))
-    totals.spent += spent
-    if (own.includes(kind)) totals.held += held
+/** Adds what a charge cost to its key and its accounts; less than nothing for what was given back at `backAt`. */
+export function addSpent(findings: Findings, charge: Row, spent: number, endedAt: number, backAt = endedAt): void {
+  const key = text(charge, 'key_id')
+  totalsOf(findings, key).spent += spent
+  // A key is given back on the day that it was spent on, an account on the same day only.
+  findings.running?.add(`key ${key}`, spent, endedAt)
+  for (const account of accountsOf(charge)) {
+    accountTotals(findings, account).spent += spent
+    findings.running?.add(account, spent, endedAt, backAt)
   }
+}
+
+/** Adds what is held for a charge to its key, and to its accounts as far as it is held of them. */
+export function addHeld(findings: Findings, charge: Row, held: number): void {
+  totalsOf(findings, text(charge, 'key_id')).held += held
+  for (const kind of heldLevels(charge)) accountTotals(findings, `${kind} ${nameOf(charge, kind)}`).held += held
+}
+
+/** Its user and its group, and its balance where it was taken of one. */
+function accountsOf(charge: Row): readonly string[] {
+  const held = heldLevels(charge)
+  return levelKinds
+    .filter(kind => kind !== 'balance' || held.includes(kind))
+    .map(kind => `${kind} ${nameOf(charge, kind)}`)
+}
+
+function accountTotals({ accounts }: Findings, account: string): Totals {
+  let totals = accounts.get(account)
+  if (!totals) accounts.set(account, (totals = { spent: 0, held: 0 }))
+  return totals
 }

@@ -12,6 +12,7 @@ import { readSound } from '../segments/find.ts'
 import type { Booked } from '../segments/parse.ts'
 import { afterAll } from '../segments/reach.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
+import { noteZone } from './budget-zone.ts'
 import { giveHoldsBack } from './give-holds-back.ts'
 import { dropAll, dropLapsed, join, renew } from './replicas.ts'
 import { bookAll } from './settle.ts'
@@ -54,6 +55,7 @@ export function* begin(identity: Omit<WriterIdentity, 'epoch'>, at: number, isAl
   if (isAlone) yield* dropAll()
   else yield* dropLapsed(at)
   const epoch = yield* join(identity, at, isAlone)
+  yield* noteZone(identity.zone, at)
   const recovery = yield* endLeft({ ...identity, epoch }, at)
   yield* sweep(identity, at)
   return recovery
@@ -65,6 +67,7 @@ export function* clear(
   at: number,
 ): QueryProgram<Recovery> {
   yield* dropAll()
+  yield* noteZone(self.zone, at)
   const recovery = yield* endLeft({ owner: '', host: '', epoch: 0, ...self }, at)
   yield* sweep(self, at)
   return recovery

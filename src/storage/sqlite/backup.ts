@@ -104,7 +104,7 @@ async function prove(part: string, from: string, at: number): Promise<Audit> {
     const [checked] = connection.all({ sql: 'PRAGMA quick_check(1)', params: [] })
     if (checked?.['quick_check'] !== 'ok') throw refuse('it is damaged')
     migrate(connection, from, true)
-    const found = await runInTurns(connection, audit({ at, anchors: [] }))
+    const found = await runInTurns(connection, audit({ at, zone: undefined, anchors: [] }))
     if (found.problems.length > 0) throw refuse(`its books do not hold: ${found.problems.slice(0, 3).join('; ')}`)
     // All of it into the one file that takes the place.
     connection.db.exec('PRAGMA wal_checkpoint(TRUNCATE)')

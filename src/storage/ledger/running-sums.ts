@@ -1,0 +1,68 @@
+import { spellsAhead, spellsAt } from '../../kit/budget.ts'
+import { beginningOf } from '../../kit/zone.ts'
+
+const lateMs = 3_600_000
+
+/** What charges say that was spent in a spell, micro-units. */
+export type RunningSum = {
+  /** Of what ended in it, less what of that was given back in it. */
+  readonly spent: number
+  /** What ended in the hour before: it counts in the spell where something of it was booked before. */
+  readonly late: number
+  /** What was given back in the hour before. */
+  readonly lateBack: number
+}
+
+type Spell = { readonly start: number; readonly from: number }
+type Sum = { spent: number; late: number; lateBack: number }
+const nothing: RunningSum = { spent: 0, late: 0, lateBack: 0 }
+
+/** Adds up by charges what keys, users, balances and groups have spent in the day and in the month that are now. */
+export class RunningSums {
+  readonly #zone: string
+  /** By the name of the spell: the one that is now, and where another begins within the hour that one too. */
+  readonly #spells: { readonly day: readonly Spell[]; readonly month: readonly Spell[] }
+  readonly #sums = new Map<string, Sum>()
+
+  constructor(zone: string, at: number) {
+    this.#zone = zone
+    const [now, ahead] = [spellsAt(at, zone), spellsAhead(at, zone)]
+    const spells = (...starts: readonly number[]): readonly Spell[] =>
+      [...new Set(starts)].map(start => ({ start, from: beginningOf(zone, start) }))
+    this.#spells = { day: spells(now.day, ahead.day), month: spells(now.month, ahead.month) }
+  }
+
+  /** A charge that ended then, on one who pays for it; less than nothing for one that was given back at `backAt`. */
+  add(payer: string, amount: number, endedAt: number, backAt = endedAt): void {
+    if (amount === 0) return
+    for (const period of ['day', 'month'] as const) {
+      for (const { start, from } of this.#spells[period]) {
+        if (Math.max(endedAt, backAt) < from - lateMs) continue
+        const sum = this.#of(payer, period, start)
+        if (backAt < from && amount < 0 && backAt >= from - lateMs) sum.lateBack -= amount
+        if (this.#isIn(period, start, endedAt) && this.#isIn(period, start, backAt)) sum.spent += amount
+        else if (amount > 0 && endedAt < from) sum.late += amount
+      }
+    }
+  }
+
+  of(payer: string, period: 'day' | 'month', start: number): RunningSum {
+    return this.#sums.get(`${payer} ${period} ${start}`) ?? nothing
+  }
+
+  /** The spells that may be now, first the one that is. */
+  spells(period: 'day' | 'month'): readonly { readonly start: number; readonly from: number }[] {
+    return this.#spells[period]
+  }
+
+  #isIn(period: 'day' | 'month', start: number, at: number): boolean {
+    return spellsAt(at, this.#zone)[period] === start
+  }
+
+  #of(payer: string, period: 'day' | 'month', start: number): Sum {
+    const name = `${payer} ${period} ${start}`
+    let sum = this.#sums.get(name)
+    if (!sum) this.#sums.set(name, (sum = { spent: 0, late: 0, lateBack: 0 }))
+    return sum
+  }
+}
