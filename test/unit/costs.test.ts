@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import t, { type Test } from 'tap'
 import {
+  beginningOf,
   type CostPart,
   costParts,
   type CostQuestion,
@@ -156,7 +157,24 @@ const where = fc.oneof(
     .tuple(fc.constantFrom(...costParts), fc.constantFrom(...costParts), fc.nat(3), fc.nat(3))
     .map(([a, b, i, j]) => ({ [a]: values[a][i % values[a].length], [b]: values[b][j % values[b].length] })),
 )
-const questions: fc.Arbitrary<CostQuestion> = fc
+/** Two put their clocks back in this time; two are parts of an hour away from the others. */
+const zones = ['Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'Asia/Kolkata', 'UTC'] as const
+const daysThere: fc.Arbitrary<CostQuestion> = fc
+  .record({
+    zone: fc.constantFrom(...zones),
+    ends: fc.tuple(fc.nat(10), fc.nat(10)),
+    by: fc.constantFrom(null, ...costParts),
+    where,
+  })
+  .map(({ zone, ends: [a, b], by, where }) => {
+    const dayMs = 86_400_000
+    const first = Date.UTC(2026, 9, 24 + Math.min(a, b))
+    const end = first + (Math.abs(a - b) + 1) * dayMs
+    const bars: number[] = []
+    for (let day = first; day < end; day += dayMs) bars.push(beginningOf(zone, day))
+    return { since: beginningOf(zone, first), until: beginningOf(zone, end), bars, by, where }
+  })
+const anyQuarters: fc.Arbitrary<CostQuestion> = fc
   .record({
     ends: fc.tuple(fc.nat(960), fc.nat(960)),
     step: fc.constantFrom(1, 4, 96, 97, 2_000),
@@ -170,6 +188,8 @@ const questions: fc.Arbitrary<CostQuestion> = fc
     for (let at = since; at < end; at += step * quarterMs) bars.push(at)
     return { since, until: end, bars, by, where }
   })
+
+const questions = fc.oneof(anyQuarters, daysThere)
 
 async function compare(
   t: Test,

@@ -8,7 +8,8 @@ import { columnOf, CostSums, type Counts, type Place } from './sums.ts'
 export function* readCosts(question: CostQuestion): QueryProgram<Costs> {
   const answer = new Answer(question)
   const { sql, params } = statementOf(question)
-  for (const row of yield ask(sql, ...params)) answer.addSummed(row)
+  for (const { bar, from, to, length } of runsOf(question))
+    for (const row of yield ask(sql, bar, from, length, from, to, ...params)) answer.addSummed(row)
   let tail = 0
   for (const row of yield ask(openChains)) {
     const [chain, last] = [text(row, 'id'), whole(row, 'last')]
@@ -26,24 +27,42 @@ export function* readCosts(question: CostQuestion): QueryProgram<Costs> {
 const counted =
   'sum(charges) AS charges, sum(firsts) AS firsts, sum(images) AS images, sum(amount) AS amount, sum(refunded) AS refunded'
 
-/** By quarters: bars are put together here, for days of a time zone have no form in SQL that both databases know. */
-function statementOf({ since, until, by, where }: CostQuestion): { sql: string; params: readonly Value[] } {
-  const times = [since / quarterMs, until / quarterMs]
+/** Bars of one length, one after the other: the number of the first, and quarters. */
+type Run = { readonly bar: number; readonly from: number; readonly to: number; readonly length: number }
+
+/**
+ * Days of a time zone have no form in SQL that both databases know; days that are as long as one another have one, and nearly
+ * all are.
+ */
+function runsOf({ bars, until }: CostQuestion): readonly Run[] {
+  const runs: Run[] = []
+  for (const [bar, at] of bars.entries()) {
+    const [from, to] = [at / quarterMs, (bars[bar + 1] ?? until) / quarterMs]
+    const last = runs.at(-1)
+    if (last && last.length === to - from) runs.splice(-1, 1, { ...last, to })
+    else runs.push({ bar, from, to, length: to - from })
+  }
+  return runs.filter(({ length }) => length > 0)
+}
+
+/** One run of bars. Its parameters are those of the run, and behind them `params`. */
+function statementOf({ by, where }: CostQuestion): { sql: string; params: readonly Value[] } {
+  const bar = 'CAST(? AS BIGINT) + (quarter - CAST(? AS BIGINT)) / CAST(? AS BIGINT) AS bar'
   const asked = costParts.filter(part => where[part] !== undefined)
   const [only] = asked
   if (asked.length === 0 || (asked.length === 1 && (only === by || by === null))) {
     const part = only ?? by ?? ''
     const narrowed = only === undefined ? '' : 'AND what = ?'
     const what = by === null ? `''` : 'what'
-    const sql = `SELECT quarter, ${what} AS what, currency, ${counted} FROM cost_part WHERE part = ? AND quarter >= ? AND quarter < ?
-      ${narrowed} GROUP BY 1, 2, 3`
-    return { sql, params: [part, ...times, ...(only === undefined ? [] : [where[only] as string])] }
+    const sql = `SELECT ${bar}, ${what} AS what, currency, ${counted} FROM cost_part WHERE quarter >= ? AND quarter < ?
+      AND part = ? ${narrowed} GROUP BY 1, 2, 3`
+    return { sql, params: [part, ...(only === undefined ? [] : [where[only] as string])] }
   }
   const conditions = asked.map(part => `AND ${columnOf[part]} = ?`).join(' ')
   const what = by === null ? `''` : columnOf[by]
-  const sql = `SELECT quarter, ${what} AS what, currency, ${counted} FROM cost_sum WHERE quarter >= ? AND quarter < ?
+  const sql = `SELECT ${bar}, ${what} AS what, currency, ${counted} FROM cost_sum WHERE quarter >= ? AND quarter < ?
     ${conditions} GROUP BY 1, 2, 3`
-  return { sql, params: [...times, ...asked.map(part => where[part] as string)] }
+  return { sql, params: asked.map(part => where[part] as string) }
 }
 
 class Answer {
@@ -60,7 +79,7 @@ class Answer {
   addSummed(row: Row): void {
     const counts = { charges: 0, firsts: 0, images: 0, amount: 0, refunded: 0 }
     for (const name of Object.keys(counts) as (keyof Counts)[]) counts[name] = whole(row, name)
-    this.#add(whole(row, 'quarter'), text(row, 'what'), text(row, 'currency'), counts)
+    this.#add(whole(row, 'bar'), text(row, 'what'), text(row, 'currency'), counts)
   }
 
   /** What is not asked for is passed by. */
@@ -69,11 +88,10 @@ class Answer {
     const at = place.quarter * quarterMs
     if (at < since || at >= until) return
     for (const part of costParts) if (where[part] !== undefined && place[columnOf[part]] !== where[part]) return
-    this.#add(place.quarter, by === null ? '' : place[columnOf[by]], place.currency, counts)
+    this.#add(barOf(this.#question.bars, at), by === null ? '' : place[columnOf[by]], place.currency, counts)
   }
 
-  #add(quarter: number, what: string, currency: string, counts: Counts): void {
-    const bar = barOf(this.#question.bars, quarter * quarterMs)
+  #add(bar: number, what: string, currency: string, counts: Counts): void {
     const name = `${bar}\n${currency}\n${what}`
     let row = this.#rows.get(name)
     if (!row) this.#rows.set(name, (row = { bar, what, currency, charges: 0, images: 0, amount: 0, refunded: 0 }))
