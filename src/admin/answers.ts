@@ -111,6 +111,11 @@ export const logDetailAnswer = object({
   ...logAnswer.properties,
   user_agent: textOrNull,
   explanation: billOrNull,
+  refund: {
+    ...object({ amount: text, at: moment, by: text, reason: textOrNull }),
+    type: ['object', 'null'],
+    description: 'What of its charge was given back, by whom and why.',
+  } as const,
   timing: object({ began: moment, ended: moment, duration_ms: number }),
 })
 

@@ -1,5 +1,6 @@
 import type { Awaitable } from './awaitable.ts'
 import type { Charge, TierSource } from './charge.ts'
+import type { RowKind } from './row-kind.ts'
 import type { LogRow } from './shapes/log-row.ts'
 import type { CostQuestion, Costs, Rated } from './costs.ts'
 import type { UsageRow } from './shapes/usage-row.ts'
@@ -18,6 +19,8 @@ export type LogMatch = {
   /** A status, or its class: `2xx`, `4xx`, `5xx`. */
   readonly status?: number | '2xx' | '3xx' | '4xx' | '5xx'
   readonly outcome?: LogRow['outcome']
+  /** Whether the gateway itself answered. */
+  readonly kind?: RowKind
   /** From this moment, and before that one; milliseconds since the epoch. */
   readonly since?: number
   readonly until?: number

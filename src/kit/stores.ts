@@ -1,3 +1,4 @@
+import type { Refund } from './refund.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { Charge, ChargeFacts, Line } from './charge.ts'
 import type { Counters } from './counters.ts'
@@ -157,6 +158,8 @@ export type Storage = Omit<Stores, 'counters'> & {
     resolve(id: string, how: 'settle' | 'void', by: string, reason: string, amount?: Micros): Promise<boolean>
     /** Voids charges that have been under review since `until` or before, some at a time; returns how many. */
     lapse(until: number): Promise<number>
+    /** What was given back of a charge, by whom and why; undefined where nothing was. */
+    refundOf(id: string): Awaitable<Refund | undefined>
     /** An opposite entry for what was charged and not yet refunded; returns the micros given back, 0 when nothing was left. */
     refund(id: string, by: string, reason: string): Promise<Micros>
   }

@@ -107,6 +107,7 @@ export function assembleStorage(parts: StorageParts): Storage {
       levels: of => reader.ask('sums', { at: clock.now(), zone: parts.zone, of: of ?? null }),
       statement: ({ from, until }) => reader.ask('statement', { from, until }),
       open: () => reader.ask('open', null),
+      refundOf: id => reader.ask('refund', { id }),
       resolve: (id, how, by, reason, amount = 0) =>
         writer.submit('resolve', { id, how, by, reason, amount, at: clock.now() }),
       lapse: until => writer.submit('lapse', { until, at: clock.now() }),

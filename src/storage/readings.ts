@@ -21,6 +21,7 @@ import type {
   LogTotals,
   OpenCharges,
   Rated,
+  Refund,
   Statement,
   Summary,
   ToldEvent,
@@ -51,6 +52,7 @@ import { sumVendorCosts } from './journal/vendor-costs.ts'
 import { readAnchor } from './ledger/anchor.ts'
 import { audit } from './ledger/audit.ts'
 import { findCharges, pageCharges } from './ledger/find.ts'
+import { findRefund } from './ledger/find-refund.ts'
 import { sumStatement } from './ledger/statement.ts'
 import { sumOpen } from './ledger/sum-open.ts'
 import type { QueryProgram } from './query.ts'
@@ -90,6 +92,7 @@ export type Readings = {
   }
   anchor: { given: { readonly at: number }; gives: Anchor }
   statement: { given: { readonly from: number; readonly until: number }; gives: Statement }
+  refund: { given: { readonly id: string }; gives: Refund | undefined }
   open: { given: null; gives: readonly OpenCharges[] }
   sums: {
     given: { readonly at: number; readonly zone: string; readonly of: readonly LevelName[] | null }
@@ -142,6 +145,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     audit: given => snapshot(audit(given)),
     anchor: ({ at }) => snapshot(readAnchor(at)),
     statement: span => snapshot(sumStatement(span)),
+    refund: ({ id }) => snapshot(findRefund(id)),
     open: () => run(sumOpen()),
     sums: given => run(readSums(given)),
     topUps: ({ name }) => run(readTopUps(name)),

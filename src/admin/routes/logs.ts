@@ -1,5 +1,6 @@
 import { type Charge, formatMoney, type LogRow, logRecord, parseMoney } from '../../kit/index.ts'
 import { histogramAnswer, logDetailAnswer, logsAnswer, logTotalsAnswer } from '../answers.ts'
+import { histogramAnswer, logDetailAnswer, logsAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
@@ -35,13 +36,15 @@ async function findRow(ask: Ask): Promise<Found> {
 }
 
 /** A record with the explanation of its charge: the same that its caller and the command line are shown. */
-function showDetail({ parts }: Ask, { row, charge }: Found) {
+async function showDetail({ parts }: Ask, { row, charge }: Found) {
+  const refund = charge && charge.refunded > 0 ? await parts.storage.books.refundOf(charge.id) : undefined
   const record = logRecord(row, charge, parts.plan().plugins.known)
   const ended = toMoment(row.time + row.durationMs)
   return {
     ...record,
     user_agent: null,
     explanation: record.billing,
+    refund: refund ? { ...refund, amount: formatMoney(refund.amount), at: toMoment(refund.at) } : null,
     timing: { began: record.time, ended, duration_ms: row.durationMs },
   }
 }

@@ -1,4 +1,4 @@
-import { formatMoney, spellsAt, sumReviews } from '../../kit/index.ts'
+import { formatMoney, type Journal, spellsAt, sumReviews } from '../../kit/index.ts'
 import { overviewAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
 import { ownerOf } from '../session-user.ts'
@@ -12,6 +12,15 @@ const ranges = {
   today: (now: number) => ({ since: spellsAt(now, 'UTC').day, stepMs: hourMs }),
   '7d': (now: number) => ({ since: now - 7 * dayMs, stepMs: 6 * hourMs }),
   '30d': (now: number) => ({ since: now - 30 * dayMs, stepMs: dayMs }),
+}
+
+/** Whether a model was ever asked for, by whomever: to look up what there is, as the console's test of a key does, is not that. */
+async function hasAsked(journal: Journal, user: string | undefined): Promise<boolean> {
+  for (const kind of ['call', 'refusal'] as const) {
+    const newest = await journal.list({ limit: 1, kind, ...(user !== undefined && { user }) })
+    if (newest.length > 0) return true
+  }
+  return false
 }
 
 export const overviewRoutes = [
@@ -34,10 +43,10 @@ export const overviewRoutes = [
       const until = parts.clock.now() + 1
       const { since, stepMs } = ranges[query.range](until)
       const span = { since, until, ...(user !== undefined && { user }) }
-      const [summary, steps, newest, open] = await Promise.all([
+      const [summary, steps, ever, open] = await Promise.all([
         journal.summary(span),
         journal.histogram(span, stepMs),
-        journal.list({ limit: 1, ...(user !== undefined && { user }) }),
+        hasAsked(journal, user),
         user === undefined ? parts.storage.books.open() : undefined,
       ])
       return {
@@ -53,7 +62,7 @@ export const overviewRoutes = [
         spent: summary.spent.map(({ currency, amount }) => ({ currency, amount: formatMoney(amount) })),
         images: summary.images,
         steps: steps.map(({ from, requests, errors }) => ({ from: toMoment(from), requests, errors })),
-        ever: newest.length > 0,
+        ever,
         review: open ? sumReviews(open) : null,
       }
     },

@@ -1,14 +1,26 @@
+import { useEffect, useRef } from 'preact/hooks'
 import { setQuery, useQuery } from '../query.ts'
 import { t } from '../words/index.ts'
 
-/** On to older rows, and back to the newest; what is shown stands in the address. */
-export function Pager({ next }: { readonly next: string | null }) {
+/** On to older rows, and back to the newest; what is shown stands in the address. Whoever goes on begins at the top. */
+export function Pager({ next, busy = false }: { readonly next: string | null; readonly busy?: boolean }) {
   const { query, path } = useQuery()
+  const before = query['before'] ?? ''
+  const shown = useRef(before)
+  useEffect(() => {
+    // The rows of before are shown until the next are there.
+    if (busy || shown.current === before) return
+    shown.current = before
+    const heading = document.querySelector<HTMLElement>('main h1')
+    heading?.focus({ preventScroll: true })
+    scrollTo({ top: 0 })
+  }, [before, busy])
   if (!next && !query['before']) return null
   return (
-    <nav class="pager" aria-label={t('pager')}>
+    <nav class="pager" aria-label={t('pager')} aria-busy={busy}>
       {query['before'] && <a href={path + setQuery(query, { before: null })}>{t('pager.newest')}</a>}
       {next && <a href={path + setQuery(query, { before: next })}>{t('pager.older')}</a>}
+      {busy && <span role="status">{t('loading')}</span>}
     </nav>
   )
 }

@@ -1,9 +1,10 @@
 import { useRoute } from 'preact-iso'
 import { useEffect, useState } from 'preact/hooks'
+import { kindOfRow } from '../../kit/row-kind.ts'
 import { queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
 import { useMay } from '../api/session.ts'
-import type { Histogram, LogRecord, LogList } from '../api/shapes.ts'
+import type { BillingRecord, Histogram, LogRecord, LogList } from '../api/shapes.ts'
 import { useTail } from '../api/tail.ts'
 import { Empty } from '../kit/empty.tsx'
 import { Icon } from '../kit/icon.tsx'
@@ -98,7 +99,7 @@ export function Logs() {
                   rowKey={record => record.id}
                 />
               </div>
-              <Pager next={next} />
+              <Pager next={next} busy={load.loading} />
             </>
           )
         }}
@@ -125,6 +126,19 @@ function useFresh(filterText: string | null) {
   return { records, state }
 }
 
+/** What was charged; where it was given back, that too. */
+function Cost({ of: { amount, refunded, currency } }: { readonly of: BillingRecord }) {
+  if (Number(refunded) === 0) return <Money amount={amount} currency={currency} />
+  return (
+    <span class="given-back">
+      <s>
+        <Money amount={amount} currency={currency} />
+      </s>{' '}
+      <span class="quiet">{t('logs.refunded', { amount: refunded })}</span>
+    </span>
+  )
+}
+
 function columns(admin: boolean, query: string): readonly Column<LogRecord>[] {
   return [
     {
@@ -136,7 +150,19 @@ function columns(admin: boolean, query: string): readonly Column<LogRecord>[] {
       ),
     },
     { head: t('model'), wide: true, cell: record => <span class="theirs">{record.model ?? '–'}</span> },
-    { head: t('operation'), cell: record => tOperation(record.operation) },
+    {
+      head: t('operation'),
+      cell: record => (
+        <>
+          {tOperation(record.operation)}
+          {kindOfRow(record) === 'lookup' && (
+            <span class="tag" title={t('logs.lookup.text')}>
+              {t('logs.lookup')}
+            </span>
+          )}
+        </>
+      ),
+    },
     ...(admin
       ? [{ head: t('user'), wide: true, cell: (record: LogRecord) => <span class="theirs">{record.user ?? '–'}</span> }]
       : []),
@@ -148,7 +174,7 @@ function columns(admin: boolean, query: string): readonly Column<LogRecord>[] {
     {
       head: t('amount'),
       numeric: true,
-      cell: ({ billing }) => (billing ? <Money amount={billing.amount} currency={billing.currency} /> : '–'),
+      cell: ({ billing }) => (billing ? <Cost of={billing} /> : '–'),
     },
     { head: t('duration'), numeric: true, cell: record => duration(record.duration_ms) },
   ]

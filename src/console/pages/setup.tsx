@@ -9,9 +9,17 @@ import { speak } from '../words/load.ts'
 /** Makes the first administrator, by whoever has the link that the gateway printed. */
 export function Setup() {
   // A fragment is never sent to a server, and leaves the address at once.
-  const [token] = useState(() => decodeURIComponent(location.hash.replace(/^#(?:token=)?/, '')))
+  const [token, setToken] = useState('')
   useEffect(() => {
-    if (location.hash) history.replaceState(null, '', location.pathname)
+    const take = (): void => {
+      if (!location.hash) return
+      setToken(decodeURIComponent(location.hash.replace(/^#(?:token=)?/, '')))
+      history.replaceState(null, '', location.pathname)
+    }
+    take()
+    // Pasted into a tab that is open here already, a link changes no more than this.
+    addEventListener('hashchange', take)
+    return () => removeEventListener('hashchange', take)
   }, [])
   const submit = async (values: Values) => {
     const password = readPassword(values)

@@ -1,5 +1,5 @@
 import { firstIdAt } from '../../kit/ids.ts'
-import type { LogFilter, LogMatch } from '../../kit/index.ts'
+import { kindOfRow, type LogFilter, type LogMatch } from '../../kit/index.ts'
 import type { What, Who } from './members.ts'
 import type { Page } from './parse.ts'
 
@@ -46,12 +46,13 @@ function isWho(who: Who, { keyId, user, group }: LogMatch): boolean {
   return is(who.key_id, keyId) && is(who.user_name, user) && is(who.group_name, group)
 }
 
-function isWhat(what: What, { model, operation, upstream, outcome, status }: LogMatch): boolean {
+function isWhat(what: What, { model, operation, upstream, outcome, status, kind }: LogMatch): boolean {
   return (
     is(what.model, model) &&
     is(what.operation, operation) &&
     is(what.upstream, upstream) &&
     is(what.outcome, outcome) &&
+    (kind === undefined || kindOfRow(what) === kind) &&
     (status === undefined || isStatus(what.status, status))
   )
 }

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { kindOfRow } from '../../../kit/row-kind.ts'
 import { useTail } from '../../api/tail.ts'
 import { Code } from '../../kit/copy.tsx'
 import { Tabs } from '../../kit/tabs.tsx'
@@ -9,7 +10,7 @@ import { useModels } from '../../api/models.ts'
 /** Before anything was asked: how to ask, and whether it has arrived. */
 export function FirstRequest({ baseUrl, onArrived }: { readonly baseUrl: string; readonly onArrived: () => void }) {
   const [arrived, setArrived] = useState<string | null>(null)
-  useTail('', record => setArrived(record.id))
+  useTail('', record => kindOfRow(record) !== 'lookup' && setArrived(record.id))
   return (
     <div class="card">
       <h2>{t('first.title')}</h2>

@@ -8,6 +8,7 @@ import { Copy } from '../../kit/copy.tsx'
 import { Dialog } from '../../kit/dialog.tsx'
 import { Facts } from '../../kit/facts.tsx'
 import { AreaField, FieldError, Form, SelectField, TextField } from '../../kit/form.tsx'
+import { Money } from '../../kit/money.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
@@ -40,6 +41,7 @@ export function LogDrawer({
           <div class="stack">
             <Failure of={record} />
             {record.billing ? <Bill of={record.explanation ?? record.billing} /> : <p class="note">{t('bill.none')}</p>}
+            <RefundNote of={record} />
             {decides && record.billing && (
               <Decide
                 of={record}
@@ -64,6 +66,24 @@ export function LogDrawer({
         )}
       </Loaded>
     </Dialog>
+  )
+}
+
+/** What was given back, by whom and why. */
+function RefundNote({ of: { refund, billing } }: { readonly of: LogRecord }) {
+  if (!refund || !billing) return null
+  return (
+    <section class="section" aria-label={t('refund.done')}>
+      <h3>{t('refund.done')}</h3>
+      <Facts
+        of={[
+          [t('amount'), <Money amount={refund.amount} currency={billing.currency} />],
+          [t('refund.by'), <span class="theirs">{refund.by}</span>],
+          [t('time'), <Time at={refund.at} seconds />],
+          [t('reason'), <span class="theirs">{refund.reason ?? '–'}</span>],
+        ]}
+      />
+    </section>
   )
 }
 

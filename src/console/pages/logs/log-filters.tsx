@@ -90,6 +90,7 @@ export function LogFilters({
           ['default', '默认'],
         ])}
       </div>
+      <p class="quiet">{t('filter.zone', { zone: zoneName() })}</p>
       <details open={used.some(name => names.indexOf(name) >= first)}>
         <summary>{t('filter.more')}</summary>
         <div class="filters">
@@ -134,6 +135,11 @@ export function LogFilters({
  */
 export function label(chinese: string, english: string): string {
   return english === chinese ? chinese : `${chinese} ${english}`
+}
+
+/** The reader's own, as the name that people know it by. */
+function zoneName(): string {
+  return Intl.DateTimeFormat().resolvedOptions().timeZone
 }
 
 function localMoment(moment: string | undefined): string {

@@ -1,0 +1,95 @@
+import t from 'tap'
+import { browse, browseAsAdmin, browserMissing } from '../harness/browser.ts'
+import { enterAsAdmin, offerToken } from '../harness/visitor.ts'
+import { lookAt } from '../harness/look-at.ts'
+
+const skip = browserMissing
+t.setTimeout(280_000)
+
+t.test(
+  'a request says in both languages why it failed, where its time went, and who gave its money back',
+  { skip },
+  async t => {
+    const browsing = await browse(t, { simulated: false, upstreams: ['text'] })
+    const { url, upstream, faults, post, logs } = browsing
+    const admin = await enterAsAdmin(browsing)
+    upstream.answerOnce({ choices: [], usage: { prompt_tokens: 100_000, completion_tokens: 1 } })
+    const chat = { model: 'sim-chat', max_tokens: 10, messages: [{ role: 'user', content: 'hello' }] }
+    t.equal((await post('/v1/chat/completions', chat)).status, 200)
+    upstream.answer(res => {
+      res.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"The engine is overloaded"}}')
+    })
+    await (await post('/v1/chat/completions', chat)).text()
+    await (await post('/v1/chat/completions', { ...chat, max_tokens: 900_000 })).text()
+    const [tooMany, failed, paid] = await logs()
+    const back = await admin.post(`/api/logs/${paid?.id}/refund`, { reason: 'a gift' })
+    t.match(back.body, { refund: { by: 'root', reason: 'a gift' } })
+    for (const [language, spent, said] of [
+      ['en', 'admits 500000 in any 60 seconds', 'The upstream said'],
+      ['zh', '在任意 60 秒内只允许 500000 个', '上游返回的信息'],
+    ] as const) {
+      const page = await browsing.newPage({
+        as: admin,
+        language,
+        width: 360,
+        theme: language === 'en' ? 'light' : 'dark',
+      })
+      await page.goto(`${url}/console/logs/${tooMany?.id}`)
+      await page.getByText(spent).waitFor()
+      await page.goto(`${url}/console/logs/${failed?.id}`)
+      await page.getByText(said).waitFor()
+      await page.getByText('The engine is overloaded').waitFor()
+      t.ok((await page.locator('.waterfall li').count()) > 3, `${language}: its time is drawn`)
+      t.strictSame(await lookAt(page), [], `${language}: axe`)
+      const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+      t.ok(width <= 360, `${language}: ${width} wide`)
+      await page.goto(`${url}/console/logs/${paid?.id}`)
+      await page.getByText('a gift').waitFor()
+      await page.goto(`${url}/console/logs`)
+      await page.locator('.given-back').waitFor()
+    }
+    t.strictSame(faults, [])
+  },
+)
+
+t.test('whoever goes on to older rows begins at their top', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, faults, get, admin, settled } = browsing
+  for (let i = 0; i < 52; i++) await (await get('/v1/models')).text()
+  await settled()
+  const page = await browsing.newPage({ as: admin, height: 500 })
+  await page.goto(`${url}/console/logs`)
+  await page.getByText(/^Times of the filter: \S/).waitFor()
+  await page.getByRole('link', { name: 'Older' }).click()
+  await page.getByRole('link', { name: 'Newest' }).waitFor()
+  await page.locator('main h1:focus').waitFor()
+  t.equal(await page.evaluate<number>('scrollY'), 0)
+  t.strictSame(faults, [])
+})
+
+t.test('looking up the models of a key is no first request', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, faults, admin, get, post, settled } = browsing
+  const page = await browsing.newPage({ as: admin })
+  await page.goto(`${url}/console`)
+  await page.getByText('Waiting').first().waitFor()
+  await (await get('/v1/models')).text()
+  await settled()
+  t.match((await admin.get('/api/overview')).body, { ever: false })
+  await (await post('/v1/chat/completions', { model: 'no-such', messages: [] })).text()
+  await settled()
+  t.match((await admin.get('/api/overview')).body, { ever: true })
+  t.strictSame(faults, [])
+})
+
+t.test('a setup link that is pasted into a tab of the console is taken', { skip }, async t => {
+  const browsing = await browse(t)
+  const page = await browsing.newPage()
+  const token = await offerToken(browsing)
+  await page.goto(`${browsing.url}/console/setup`)
+  await page.locator('[name=token]').waitFor()
+  await page.evaluate(`location.hash = ${JSON.stringify(token)}`)
+  await page.locator('[name=token]').waitFor({ state: 'detached' })
+  t.equal(await page.evaluate('location.hash'), '', 'it does not stay in the address')
+  t.strictSame(browsing.faults, [])
+})
