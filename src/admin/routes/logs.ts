@@ -1,6 +1,5 @@
 import { type Charge, formatMoney, type LogRow, logRecord, parseMoney } from '../../kit/index.ts'
 import { histogramAnswer, logDetailAnswer, logsAnswer, logTotalsAnswer } from '../answers.ts'
-import { histogramAnswer, logDetailAnswer, logsAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
