@@ -1,4 +1,5 @@
-import type { Clock, Counters, OpenCharges, Plan, Storage } from '../kit/index.ts'
+import { type Clock, type Counters, keysOf, type OpenCharges, type Plan, type Storage } from '../kit/index.ts'
+import type { VendorKeys } from '../engine/index.ts'
 import { gaugeSnapshot, labelledGauge, type Metrics, type Snapshot } from '../observe/index.ts'
 import { readVersion } from './version.ts'
 
@@ -11,7 +12,12 @@ type Watched = {
   readonly storage: Pick<Storage, 'ledger' | 'waiting'> & { readonly books: Pick<Storage['books'], 'open'> }
   readonly counters: Pick<Counters, 'healthy'>
   readonly connections: { readonly open: number; readonly refused: number }
-  readonly engine: { readonly open: number; readonly heldBytes: number; restMs(upstream: string): number }
+  readonly engine: {
+    readonly open: number
+    readonly heldBytes: number
+    restMs(upstream: string): number
+    readonly vendorKeys: Pick<VendorKeys, 'report' | 'outcomesOf'>
+  }
   plan(this: void): Plan
 }
 
@@ -37,6 +43,7 @@ export function addFigures(metrics: Metrics, { clock, storage, counters, engine,
     return [{ ...gaugeSnapshot('tollgate_connections_refused_total', refused, connections.refused), type: 'counter' }]
   })
   metrics.add(() => upstreamSnapshots(plan(), engine))
+  metrics.add(() => keySnapshots(plan(), engine.vendorKeys))
   metrics.add(async () => [
     labelledGauge('tollgate_build_info', 'Always 1; what runs is in the labels.', 'max', [
       { labels: { version: await readVersion(), node: process.version }, value: 1 },
@@ -76,6 +83,35 @@ function upstreamSnapshots(plan: Plan, engine: Watched['engine']): readonly Snap
       'max',
       resting.map(({ upstream, ms }) => ({ labels: { upstream }, value: ms / 1000 })),
     ),
+  ]
+}
+
+function keySnapshots({ upstreams }: Plan, vendorKeys: Watched['engine']['vendorKeys']): readonly Snapshot[] {
+  const keyed = [...upstreams.values()].filter(({ keys }) => keys !== undefined)
+  const all = keyed.flatMap(upstream => {
+    const labels = { upstream: upstream.name }
+    return vendorKeys.report(upstream).map(report => ({ report, labels: { ...labels, key: report.name } }))
+  })
+  const asked = keyed.map(({ name }) => ({
+    labels: { upstream: name },
+    value: all.filter(({ labels, report }) => labels.upstream === name && report.isAsked).length,
+  }))
+  const suspended = all.flatMap(({ report: { state, reason }, labels }) =>
+    state === 'suspended' ? { labels: { ...labels, reason: reason ?? '' }, value: 1 } : [],
+  )
+  const ended = keysOf({ upstreams }).flatMap(key =>
+    Object.entries(vendorKeys.outcomesOf(key)).map(([outcome, value]) => ({
+      labels: { upstream: key.upstream.name, key: key.name, outcome },
+      value,
+    })),
+  )
+  const up = all.map(({ report, labels }) => ({ labels, value: Number(report.state === 'active') }))
+  const requests = 'Requests that a key of an upstream was asked with, by what became of them.'
+  return [
+    labelledGauge('tollgate_upstream_key_up', 'Whether a key of an upstream is active.', 'min', up),
+    labelledGauge('tollgate_upstream_key_suspended', 'A key of an upstream that is suspended.', 'max', suspended),
+    labelledGauge('tollgate_upstream_keys_asked', 'Keys of an upstream that may be asked now.', 'min', asked),
+    { ...labelledGauge('tollgate_upstream_key_requests_total', requests, 'sum', ended), type: 'counter' },
   ]
 }
 

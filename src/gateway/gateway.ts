@@ -21,6 +21,7 @@ import {
   type Timers,
   type Times,
   completeClock,
+  upstreamKeyView,
 } from '../kit/index.ts'
 import {
   createLog,
@@ -408,8 +409,17 @@ class RunningGateway implements Gateway {
       resting_ms: Object.fromEntries(
         [...this.plan.upstreams.keys()].map(name => [name, Math.ceil(engine.restMs(name))]),
       ),
+      upstream_keys: this.#keysOfUpstreams(),
       unrecognised: unrecognised.list(),
     }
+  }
+
+  #keysOfUpstreams(): ProcessStatus['upstream_keys'] {
+    const { vendorKeys } = this.#parts.engine
+    const withKeys = [...this.plan.upstreams.values()].filter(({ keys }) => keys !== undefined)
+    return Object.fromEntries(
+      withKeys.map(upstream => [upstream.name, vendorKeys.report(upstream).map(upstreamKeyView.show)]),
+    )
   }
 
   async reviews(): Promise<ReviewStatus | null> {

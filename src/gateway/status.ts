@@ -1,5 +1,6 @@
 import type { ReloadResult } from './reload-result.ts'
-import type { Plan, ReviewStatus } from '../kit/index.ts'
+import type { Plan, ReviewStatus, UpstreamKeyShown } from '../kit/index.ts'
+import { joinKeys } from './join-keys.ts'
 import { joinUnrecognised, type UnrecognisedCount } from '../observe/index.ts'
 
 /** How one process of a gateway is. */
@@ -15,6 +16,8 @@ export type ProcessStatus = {
   readonly counters_healthy: boolean
   /** How long each upstream stays paused yet, by name; 0 when it is asked. */
   readonly resting_ms: { readonly [upstream: string]: number }
+  /** How the keys of each upstream stand that has a list of them. */
+  readonly upstream_keys: { readonly [upstream: string]: readonly UpstreamKeyShown[] }
   /** Answers of upstreams since the start that were not recognised, the newest first. */
   readonly unrecognised: readonly UnrecognisedCount[]
 }
@@ -29,7 +32,10 @@ export type ReloadStatus = {
 }
 
 /** How a gateway is, in one process or in several: what `GET /status` of the operators' listener answers. */
-export type Status = Omit<ProcessStatus, 'pid' | 'storage_healthy' | 'counters_healthy' | 'resting_ms'> & {
+export type Status = Omit<
+  ProcessStatus,
+  'pid' | 'storage_healthy' | 'counters_healthy' | 'resting_ms' | 'upstream_keys'
+> & {
   readonly version: string
   readonly node: string
   readonly pid: number
@@ -47,6 +53,8 @@ export type Status = Omit<ProcessStatus, 'pid' | 'storage_healthy' | 'counters_h
     readonly healthy: boolean
     readonly resting_ms: number
     readonly simulated: boolean
+    /** None where it has no list of keys; absent where a gateway of a version before answers. */
+    readonly keys?: readonly UpstreamKeyShown[]
   }[]
   /** Null while the storage does not answer. */
   readonly reviews: ReviewStatus | null
@@ -88,7 +96,8 @@ export function joinStatus(
     counters: { kind: kindOf(plan.counters), healthy: all(one => one.counters_healthy) },
     upstreams: [...plan.upstreams.values()].map(({ name, url }) => {
       const restingMs = most(one => one.resting_ms[name] ?? 0)
-      return { name, healthy: restingMs === 0, resting_ms: restingMs, simulated: url.startsWith('simulator:') }
+      const keys = joinKeys(workers.map(one => one.upstream_keys[name] ?? []))
+      return { name, healthy: restingMs === 0, resting_ms: restingMs, simulated: url.startsWith('simulator:'), keys }
     }),
     unrecognised: joinUnrecognised(workers.map(one => one.unrecognised)),
     reviews,

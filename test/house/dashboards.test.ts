@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { picture } from '../harness/pictures.ts'
 import { start } from '../harness/start.ts'
+import { keyedEdit } from '../harness/vendor-keys.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const run = promisify(execFile)
@@ -36,7 +37,7 @@ function familiesOf(text: string): Families {
 
 /** A scrape of a gateway that has seen everything that a figure is of. */
 async function scrapeAll(test: Test): Promise<Families> {
-  const { opsUrl, upstreams, post, settled } = await start(test)
+  const { opsUrl, upstreams, post, settled } = await start(test, { edit: [keyedEdit()] })
   upstreams['alpha']?.answer({ data: [picture(1672, 941), { b64_json: 'bm90aGluZyBsaWtlIGFuIGltYWdl' }] })
   await post('/v1/images/generations', { model: 'alpha-image-2', prompt: 'a', size: '3840x2160', n: 2 })
   upstreams['text']?.answer({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } })

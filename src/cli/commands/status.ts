@@ -2,6 +2,7 @@ import type { Status } from '../../index.ts'
 import { askOps, type OpsOptions } from '../ask-ops.ts'
 import { print } from '../exit.ts'
 import { formatTable } from '../table.ts'
+import { whyNotAsked } from '../why-not-asked.ts'
 import { writeOut } from '../write-out.ts'
 
 /** How the running gateway is. Exit 4 when there is none. */
@@ -29,12 +30,26 @@ function formatStatus(status: Status): string {
     '',
     formatTable(
       ['UPSTREAM', 'STATE'],
-      status.upstreams.map(({ name, resting_ms: restingMs, simulated }) => [
-        name,
-        `${restingMs > 0 ? `paused for ${Math.ceil(restingMs / 1000)} s` : 'asked'}${simulated ? ' (simulated)' : ''}`,
-      ]),
+      status.upstreams.map(one => [one.name, upstreamText(one)]),
     ),
   ]
+  const away = status.upstreams.flatMap(({ name, keys = [] }) =>
+    keys.filter(({ asked, weight }) => !asked && weight > 0).map(key => ({ name, key })),
+  )
+  if (away.length > 0)
+    lines.push(
+      '',
+      'Keys of upstreams that are not asked now (tollgate upstreams list tells all of them):',
+      formatTable(
+        ['UPSTREAM', 'KEY', 'STATE', 'WHY'],
+        away.map(({ name, key }) => [
+          name,
+          key.name,
+          key.state === 'active' ? 'spent' : key.state,
+          whyNotAsked(key) || `its budget of ${key.budget?.amount ?? '-'} is spent`,
+        ]),
+      ),
+    )
   if (status.unrecognised.length > 0)
     lines.push(
       '',
@@ -66,6 +81,13 @@ function formatStatus(status: Status): string {
       ),
     )
   return lines.flatMap(line => line.split('\n').map(writeOut)).join('\n')
+}
+
+function upstreamText({ resting_ms: restingMs, simulated, keys = [] }: Status['upstreams'][number]): string {
+  const state = restingMs > 0 ? `paused for ${Math.ceil(restingMs / 1000)} s` : 'asked'
+  const asked = keys.filter(key => key.asked).length
+  const pool = keys.length === 0 ? '' : `, ${asked === 0 ? 'NONE' : asked} of ${keys.length} keys`
+  return `${state}${pool}${simulated ? ' (simulated)' : ''}`
 }
 
 function reviewText(reviews: Status['reviews']): string {

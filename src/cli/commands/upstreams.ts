@@ -13,6 +13,7 @@ import {
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { actor, readPlan, withStorage } from '../open-books.ts'
 import { formatTable } from '../table.ts'
+import { whyNotAsked } from '../why-not-asked.ts'
 import { writeOut } from '../write-out.ts'
 
 type Options = { readonly config: string; readonly format: string }
@@ -36,7 +37,7 @@ function formatUpstreams(all: readonly UpstreamShown[], currency: string): strin
       name,
       `${key.name} ${key.hint}`.trim(),
       key.state === 'active' && !key.asked ? 'not asked' : key.state,
-      whyText(key),
+      whyNotAsked(key),
       String(key.weight),
       key.serves?.join(', ') ?? served,
       key.budget ? `${key.budget.spent} of ${key.budget.amount} (${key.budget.per})` : '',
@@ -126,23 +127,6 @@ function formatTrial({ upstream, key, result, answer, path, ms }: KeyTrial): str
   const why = result === 'unclear' ? ` (${path} is not there, which proves nothing: set probe.path)` : ''
   return writeOut(`${words}  ${upstream}  ${key}  GET ${path}  ${answer}  ${ms} ms${why}`)
 }
-
-/** Why a key is not asked, and when it will be. */
-function whyText({ reason, code, note, since, until, resting }: UpstreamShown['keys'][number]): string {
-  if (reason === null)
-    return resting.map(one => `not for ${one.model} until ${one.until ?? '-'} (${one.code ?? '-'})`).join('; ')
-  const end =
-    until === null ? '' : `, ${reason === 'invalid' || reason === 'no_credit' ? 'tried again' : 'until'} ${until}`
-  return `${reasons[reason]}: ${code ?? note ?? '-'}, since ${since ?? '-'}${end}`
-}
-
-const reasons = {
-  invalid: 'refused by the vendor',
-  no_credit: 'nothing is left to pay with',
-  limited: 'limited by the vendor',
-  model: 'refused a model',
-  operator: 'suspended by a person',
-} as const
 
 /** @throws Exit 2 */
 function chooseKeys(plan: Plan, upstream: string | undefined, name: string | undefined): readonly VendorKey[] {

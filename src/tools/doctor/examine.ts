@@ -46,6 +46,7 @@ export async function* examine(file: string): AsyncIterable<Checked> {
     : ok('gateway', 'none is running with this configuration')
   if (running && running.revision !== plan.revision)
     yield warn('revision', 'the running gateway has another configuration than the file', 'tollgate reload')
+  if (running) yield* checkKeys(running)
   yield* checkStorage(plan)
   yield await checkCounters(plan)
   yield* checkUpstreams(plan)
@@ -152,6 +153,27 @@ async function* checkUpstreams({ upstreams }: Plan): AsyncIterable<Checked> {
         ),
     )
     yield checked
+  }
+}
+
+/** Keys of upstreams, as the running gateway knows them. */
+function* checkKeys({ upstreams }: Pick<Status, 'upstreams'>): Iterable<Checked> {
+  for (const { name, keys = [] } of upstreams) {
+    if (keys.length === 0) continue
+    const asked = keys.filter(key => key.asked)
+    const text = `${asked.length} of ${keys.length} are asked`
+    if (asked.length === 0)
+      yield fail(`keys of ${name}`, `${text}: its models are refused`, 'tollgate upstreams list says why')
+    for (const key of keys) {
+      if (key.state !== 'suspended') continue
+      const why = `${key.name} is suspended (${key.reason}) since ${key.since}: ${key.code ?? key.note ?? '-'}`
+      const remedy =
+        key.reason === 'operator'
+          ? `tollgate upstreams resume ${name} ${key.name}`
+          : `mend it, then tollgate upstreams test ${name} ${key.name}`
+      yield warn(`keys of ${name}`, why, remedy)
+    }
+    if (asked.length > 0 && !keys.some(({ state }) => state === 'suspended')) yield ok(`keys of ${name}`, text)
   }
 }
 
