@@ -11,6 +11,7 @@ import {
   type Counters,
   type EndedCharge,
   Ids,
+  type Log,
   type Plan,
   type Random,
   type ReviewStatus,
@@ -24,6 +25,7 @@ import {
   upstreamKeyView,
 } from '../kit/index.ts'
 import {
+  completeLog,
   createLog,
   createMetrics,
   type GatewayLog,
@@ -71,7 +73,8 @@ export type GatewayParts = {
   /** The system's by default; one that only tells the time leaves waiting to the system. */
   readonly clock?: Times & Partial<Timers>
   readonly random?: Random
-  readonly log?: GatewayLog
+  /** Four methods are enough; it is told nothing secret. The gateway's own, on standard error, by default. */
+  readonly log?: Log | GatewayLog
   /** Where limits are counted, whatever the configuration says; closed with the gateway. */
   readonly counters?: Counters
   /** Beside the built-in ones and those that the configuration names by package or path. */
@@ -152,7 +155,7 @@ type Base = {
 function createBase(plan: Plan, parts: GatewayParts): Base {
   const clock = parts.clock ? completeClock(parts.clock) : systemClock
   const random = parts.random ?? systemRandom
-  const log = unfailingLog(parts.log ?? createLog({ level: 'info', clock }))
+  const log = unfailingLog(parts.log ? completeLog(parts.log) : createLog({ level: 'info', clock }))
   log.hide(secretsOf(plan))
   if (parts.role !== 'worker') logWarnings(plan, log)
   const metrics = createMetrics()

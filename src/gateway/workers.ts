@@ -15,6 +15,7 @@ import { type Plan, type ReviewStatus, systemClock } from '../kit/index.ts'
 import { knownNames } from './known-names.ts'
 import { bind, unbind } from './listeners.ts'
 import {
+  completeLog,
   createLog,
   exposeTogether,
   gaugeSnapshot,
@@ -81,6 +82,9 @@ export async function startWorkers(file: string, parts: WorkersParts = {}): Prom
   const log = parts.log ?? createLog({ level: 'info' })
   const { storage: url, timeZone, budgetThresholds: thresholds } = started.loaded.plan
   const claim = await claimStorage({ url, timeZone, thresholds, clock: systemClock, log })
+  const log = parts.log ? completeLog(parts.log) : createLog({ level: 'info' })
+  const { storage: url, timeZone } = started.loaded.plan
+  const claim = await claimStorage({ url, timeZone, clock: systemClock, log })
   const crew = new Crew(
     { file, written: started.written, env: parts.env ?? {}, hangMs: parts.hangMs ?? hangMs },
     started.loaded.plan,

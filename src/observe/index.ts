@@ -1,3 +1,4 @@
+export { completeLog } from './complete-log.ts'
 export { createLog } from './log.ts'
 export type { GatewayLog, LogLevel, LogOptions } from './log.ts'
 export { createMetrics, exposeTogether, sumCounts } from './metrics.ts'

@@ -114,7 +114,7 @@ function isUnsyncable(error: NodeJS.ErrnoException): boolean {
 }
 
 /** The fields of the log record that are known without its charge, by the record's own names; unknown ones left out. */
-function requestFacts(row: LogRow, scrubber: Scrubber): object {
+export function requestFacts(row: LogRow, scrubber: Scrubber): object {
   return {
     id: row.id,
     key_id: row.keyId ?? undefined,
@@ -142,7 +142,7 @@ function namesText(names: readonly string[], scrubber: Scrubber): string | undef
 }
 
 /** The value with long strings cut; the value itself when there is nothing to cut. */
-function clip(value: unknown, scrubber: Scrubber, depth: number): unknown {
+export function clip(value: unknown, scrubber: Scrubber, depth: number): unknown {
   if (typeof value === 'string') return clipText(value, scrubber)
   if (typeof value !== 'object' || value === null) return value
   if (depth > depthMax) return '[deeper]'

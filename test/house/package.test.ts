@@ -184,7 +184,9 @@ t.test('the published package', async t => {
     await symlink(join(root, 'node_modules/@types/node'), join(project, 'node_modules/@types/node'))
     const compilerOptions = {
       strict: true,
-      noEmit: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      skipLibCheck: false,
       module: 'nodenext',
       target: 'es2024',
       lib: ['es2024', 'esnext.disposable'],
@@ -193,12 +195,57 @@ t.test('the published package', async t => {
     await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.mts'] }))
     await writeFile(join(project, 'use.mts'), typed)
     await t.resolves(tsc(project))
+    const { stdout } = await run(project, process.execPath, 'use.mjs')
+    t.strictSame(stdout.trim().split('\n'), ['ConfigError true', 'StorageError storage_url', 'true warn'])
+  })
+
+  t.test('is refused by an old Node with the sentence that the command says', async t => {
+    const old = await findOldNode()
+    if (old === undefined) {
+      t.pass('old', { skip: 'this machine has no Node older than the one that is needed' })
+      return
+    }
+    await writeFile(join(project, 'old.mjs'), "await import('tollgate').catch(error => console.log(error.message))")
+    const { stdout } = await run(project, old, 'old.mjs')
+    t.match(
+      stdout,
+      /^tollgate needs Node 24\.14\.1 or newer, and this is v[^]*install Node 24 and put it first in PATH/,
+    )
+    await t.rejects(run(project, old, join(home, 'dist/src/cli/tollgate.cjs'), 'version'), {
+      code: 1,
+      stderr: stdout.trim(),
+    })
   })
 })
 
+/** The first Node in PATH that is older than this package needs. */
+async function findOldNode(): Promise<string | undefined> {
+  const found = (process.env['PATH'] ?? '').split(delimiter).map(folder => join(folder, 'node'))
+  for (const node of found) {
+    const told = await run(root, node, '-p', 'process.versions.node').catch(() => undefined)
+    if (told && Number(told.stdout.split('.')[0]) < 24) return node
+  }
+  return undefined
+}
+
 /** Options' types follow from their schema: where a wrong use of them were no error, the compiler would say so. */
 const typed = `
-import { createGateway, definePlugin, type Gateway, type ReloadResult } from 'tollgate'
+import {
+  ConfigError,
+  createGateway,
+  createKey,
+  definePlugin,
+  type Gateway,
+  type GatewayLog,
+  type GatewayParts,
+  type Key,
+  type Log,
+  openStorage,
+  type Plan,
+  type ReloadResult,
+  StorageError,
+  type StorageErrorCode,
+} from 'tollgate'
 
 const mine = definePlugin({
   name: 'mine',
@@ -211,10 +258,40 @@ const mine = definePlugin({
   create: options => ({ onTarget: (ex, target) => void (ex.id + target.model.name + options.limit.toFixed()) }),
 })
 
-const gateway: Gateway = await createGateway({ text: 'version: 1' }, { plugins: [mine], env: { A: 'b' } })
+const lines: string[] = []
+const log: Log = {
+  debug: () => undefined,
+  info: (_facts, text) => void lines.push('info ' + text),
+  warn: (_facts, text) => void lines.push('warn ' + text),
+  error: (_facts, text) => void lines.push('error ' + text),
+}
+const parts: GatewayParts = { plugins: [mine], env: { TOLLGATE_STORAGE: 'sqlite::memory:', TOLLGATE_OPS: 'off', TOLLGATE_LISTEN: '127.0.0.1:0' }, log }
+
+try {
+  await createGateway({ text: 'version: 1' }, parts)
+} catch (error) {
+  if (!(error instanceof ConfigError)) throw error
+  const places: readonly string[] = error.findings.map(({ line, col, message }) => line + ':' + col + ' ' + message)
+  console.log(error.name, places.length > 0)
+}
+try {
+  await openStorage({ url: 'nothing:', role: 'tool' })
+} catch (error) {
+  if (!(error instanceof StorageError)) throw error
+  const code: StorageErrorCode = error.code
+  console.log(error.name, code)
+}
+
+const gateway: Gateway = await createGateway('gateway.yaml', parts)
 const { url }: { url: string } = await gateway.listen()
+const { key, secret }: { key: Key; secret: string } = await createKey(gateway.storage, { name: 'a', user: 'local' })
 const result: ReloadResult = await gateway.reload()
 export const told: string = result.ok ? result.changes.join() : result.findings.map(({ line, col }) => line + ':' + col).join() + url
+const plan: Plan = gateway.plan
+const complete: GatewayLog = gateway.log
+complete.warn({ key: key.id, revision: plan.revision }, secret)
+const [last = ''] = lines.slice(-1)
+console.log(gateway.ready, last.split(' ')[0])
 await gateway[Symbol.asyncDispose]()
 
 definePlugin({

@@ -43,7 +43,7 @@ async function portOf({ stdout }: ChildProcess): Promise<string> {
 }
 
 t.test('the page’s samples work as they stand: by itself', async t => {
-  const { child } = await laySample(t, 'await using gateway')
+  const { child } = await laySample(t, "name: 'first'")
   const [told, said, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   t.equal(code, 0, said)
   t.match(told, /^200 req_\w+\n$/m)
@@ -87,6 +87,55 @@ for (const [host, line] of [
     t.equal(code, 0, 'and it stops when it is told to')
   })
 }
+
+t.test('the page’s samples work as they stand: with a log of one’s own, and both errors', async t => {
+  const { child } = await laySample(t, 'error instanceof StorageError')
+  const [told, said, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  t.equal(code, 0, said)
+  t.match(told, /^ready true$/m)
+  t.equal(said, '')
+
+  const wrong = await laySample(t, 'error instanceof StorageError')
+  await writeFile(join(wrong.folder, 'gateway.yaml'), 'version: 1\n')
+  t.match(await text(wrong.child.stderr), /^1 /m)
+})
+
+t.test('a log of four methods is enough: it is told of requests, and nothing secret', async t => {
+  const { config } = await layProject(t.testdir())
+  const lines: { readonly facts: object; readonly text: string }[] = []
+  const take = (facts: object, text: string) => void lines.push({ facts, text })
+  const env = {
+    TOLLGATE_STORAGE: 'sqlite::memory:',
+    TOLLGATE_LISTEN: '127.0.0.1:0',
+    TOLLGATE_OPS: 'off',
+    ALPHA_API_KEY: 'a-vendor-secret',
+  }
+  {
+    await using gateway = await createGateway(config, {
+      env,
+      log: { debug: take, info: take, warn: take, error: take },
+    })
+    const { url } = await gateway.listen()
+    const { secret } = await createKey(gateway.storage, { name: 'a', user: 'local' })
+    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ model: 'alpha-image-2', prompt: 'a boat' })
+    t.equal((await fetch(`${url}/v1/images/generations`, { method: 'POST', headers, body })).status, 200)
+    gateway.log.warn(
+      { from: 'Bearer a-vendor-secret', large: 1n, err: new Error('a-vendor-secret') },
+      'a-vendor-secret',
+    )
+  }
+  t.match(
+    lines.find(({ text }) => text === 'request'),
+    { facts: { model: 'alpha-image-2', status: 200, outcome: 'answered' } },
+  )
+  t.match(
+    lines.find(({ text }) => text === '[hidden]'),
+    { facts: { large: '1', err: { type: 'Error', message: '[hidden]' } } },
+    'what is no plain data is told as such',
+  )
+  t.notMatch(JSON.stringify(lines), /a-vendor-secret/)
+})
 
 t.test('a gateway is disposed of with its block, and its storage can be opened by the next', async t => {
   const { config, folder } = await layProject(t.testdir())

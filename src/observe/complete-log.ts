@@ -1,0 +1,34 @@
+import type { Log } from '../kit/index.ts'
+import { clip, type GatewayLog, requestFacts } from './log.ts'
+import { escapeUnruly, Scrubber } from './scrub.ts'
+
+/**
+ * An embedder's log, with what it lacks of the gateway's: a log of four methods is enough. Secrets are taken out and long
+ * strings cut before it is told anything; a finished request is a line `request` at `info`. What is told is plain data, errors too.
+ */
+export function completeLog(log: Log | GatewayLog): GatewayLog {
+  if (isComplete(log)) return log
+  const scrubber = new Scrubber()
+  const clean = (text: string): string => escapeUnruly(scrubber.scrub(text))
+  const plain = (facts: object): object =>
+    JSON.parse(clean(JSON.stringify(clip(facts, scrubber, 0), textOfLarge))) as object
+  return {
+    debug: (facts, text) => log.debug(plain(facts), clean(text)),
+    info: (facts, text) => log.info(plain(facts), clean(text)),
+    warn: (facts, text) => log.warn(plain(facts), clean(text)),
+    error: (facts, text) => log.error(plain(facts), clean(text)),
+    request: row => log.info(plain(requestFacts(row, scrubber)), 'request'),
+    hide: secrets => scrubber.hide(secrets),
+    // When it writes is its own affair.
+    flush: () => Promise.resolve(),
+  }
+}
+
+function isComplete(log: Log | GatewayLog): log is GatewayLog {
+  return 'request' in log && 'hide' in log && 'flush' in log
+}
+
+/** JSON knows no whole numbers without end. */
+function textOfLarge(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value
+}
