@@ -79,12 +79,9 @@ export async function startWorkers(file: string, parts: WorkersParts = {}): Prom
   const read = (inUse?: Plan) => readConfig(file, parts.env ?? process.env, inUse)
   const started = await read()
   if (!started.loaded.ok) throw new ConfigError(started.loaded.findings)
-  const log = parts.log ?? createLog({ level: 'info' })
+  const log = parts.log ? completeLog(parts.log) : createLog({ level: 'info' })
   const { storage: url, timeZone, budgetThresholds: thresholds } = started.loaded.plan
   const claim = await claimStorage({ url, timeZone, thresholds, clock: systemClock, log })
-  const log = parts.log ? completeLog(parts.log) : createLog({ level: 'info' })
-  const { storage: url, timeZone } = started.loaded.plan
-  const claim = await claimStorage({ url, timeZone, clock: systemClock, log })
   const crew = new Crew(
     { file, written: started.written, env: parts.env ?? {}, hangMs: parts.hangMs ?? hangMs },
     started.loaded.plan,

@@ -48,7 +48,7 @@ export async function copyBooks(source: CopySource, target: CopyTarget, options:
   onProgress('verifying the ledger of the copy')
   const at = clock.now()
   const anchor = await source.run(readAnchor(at))
-  const found = await target.run(audit({ at, anchors: [anchor] }))
+  const found = await target.run(audit({ at, zone: undefined, anchors: [anchor] }))
   if (found.problems.length > 0)
     throw refuse(
       `the ledger of the copy does not hold, see what \`tollgate ledger verify\` says of ${source.place}: ${found.problems.slice(0, 3).join('; ')}`,

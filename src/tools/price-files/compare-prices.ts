@@ -86,7 +86,7 @@ function byId(rows: readonly Placed[]): ReadonlyMap<string, Placed> {
 function sideOf(row: Placed | undefined): Side {
   if (!row) return {}
   const where = `${row.place.file}:${row.place.line}`
-  if (row.free === true) return { free: { price: '0.00', where } }
+  if (row.free === true) return { free: { price: formatMoney(0), where } }
   return Object.fromEntries(
     Object.entries(row.prices).map(
       ([unit, price]) => [unit, { price: formatMoney(parseMoney(price) ?? 0), where }] as const,
