@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { type AnyRoute, apiRoutes } from '../../src/admin/index.ts'
 import { png } from '../harness/pictures.ts'
 import { start, type Started } from '../harness/start.ts'
+import { keyedEdit } from '../harness/vendor-keys.ts'
 import { enterAsAdmin, enterAsUser, newVisitor, passwordOfTests, type Visitor } from '../harness/visitor.ts'
 import { caseName } from '../harness/case-name.ts'
 
@@ -22,7 +23,7 @@ type Cast = {
 
 /** An administrator and two users, one of whom has a key and a charge. */
 async function startCast(t: Test): Promise<Cast> {
-  const started = await start(t, { upstreams: ['alpha'] })
+  const started = await start(t, { upstreams: ['alpha'], edit: [keyedEdit()] })
   const admin = await enterAsAdmin(started)
   const ann = await enterAsUser(started, admin, 'ann')
   const ben = await enterAsUser(started, admin, 'ben')
@@ -81,7 +82,8 @@ function ask(visitor: Visitor, route: AnyRoute, cast: Cast) {
     '/api/account/links': cast.link,
   }
   const prefix = Object.keys(ids).find(start => route.url.startsWith(start)) ?? ''
-  const path = route.url.replace(':id', ids[prefix] ?? '').replace(':name', 'ben')
+  const named = route.url.replace(':id', ids[prefix] ?? '').replace(':name', 'ben')
+  const path = named.replace(':upstream', 'text').replace(':key', 'first')
   const takesBody = route.method === 'POST' || route.method === 'PATCH'
   if (takesBody && route.body && !bodies[endpointOf(route)]) throw new Error(`no body for ${endpointOf(route)}`)
   return visitor.ask(route.method, path, takesBody ? (bodies[endpointOf(route)] ?? {}) : undefined)
