@@ -72,7 +72,7 @@ t.test('what is left out is counted by its reason, with names; nothing is lost',
   t.equal(told.code, 0, told.stderr)
   t.match(told.stderr, "left out 1: nothing here counts what the mode 'video_generation' is priced by: veo-3")
   t.match(told.stderr, /left out \d+: it says no price, or 0, which may mean that nobody knew: volcengine\/glm-4-7/)
-  t.match(told.stderr, /^table\.json: 11 rows, 11 left out, 0 not asked for$/m)
+  t.match(told.stderr, /^table\.json: 12 rows, 10 left out, 0 not asked for$/m)
   const some = await place.run(
     'prices',
     'import',
@@ -247,6 +247,16 @@ t.test('a name that stands twice, or can stand in no file, is left out with a wo
     (await importPrices(ratios, { ...options, from: 'new-api' })).left.map(one => one.id),
     ['a', 'b'],
   )
+})
+
+t.test('long texts and deep lists are read, or refused, in their time', async t => {
+  const cost = '"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6'
+  for (const filler of ['x'.repeat(4e6), String.raw`\"`.repeat(1e6), String.raw`\\`.repeat(1e6)]) {
+    const { rows } = await importPrices(oneRow(`${cost}, "note": "${filler}"`), options)
+    t.equal(rows.length, 2, filler.slice(0, 4))
+  }
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  await t.rejects(importPrices(oneRow(`${cost}, "some_cost": ${deep}`), options), /no JSON, or was cut short/)
 })
 
 t.test('what is no table, or was cut short, is refused whole', async t => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { TableRow } from '../../kit/index.ts'
 import { isName } from '../import/yaml-words.ts'
-import { parseExact, type PriceSource, readSourceTable } from '../prices/index.ts'
+import { parseExact, type PriceSource, readSourceTable, tableExamples } from '../prices/index.ts'
 import { namedBy } from './named-by.ts'
 import { writeTable } from './write-table.ts'
 
@@ -29,19 +29,13 @@ export type ImportedPrices = {
   readonly unasked: number
 }
 
-const examples: { readonly [from in PriceSource]: string } = {
-  litellm: 'model_prices_and_context_window.json',
-  openrouter: 'an answer of /api/v1/models',
-  'new-api': 'its options, or an answer of /api/pricing, with 500000 quota for a USD',
-}
-
 /** Makes a file of prices of somebody else's table. @throws Error for a text that is none */
 export function importPrices(text: string, options: PriceImport): ImportedPrices {
   const { from, source, asOf, only = [], providers = [] } = options
   const table = readSourceTable(from, text)
   if (!table)
     throw new Error(
-      parseExact(text) ? `this is no table of ${from}: ${examples[from]}` : 'this is no JSON, or was cut short',
+      parseExact(text) ? `this is no table of ${from}: ${tableExamples[from]}` : 'this is no JSON, or was cut short',
     )
   const isAsked = askedFor(only, providers)
   const fit = table.rows.filter(row => isName(row.id))

@@ -12,6 +12,13 @@ export const priceSources = ['litellm', 'openrouter', 'new-api'] as const
 
 export type PriceSource = (typeof priceSources)[number]
 
+/** What a table of each is, for people. */
+export const tableExamples: { readonly [source in PriceSource]: string } = {
+  litellm: 'model_prices_and_context_window.json',
+  openrouter: 'an answer of /api/v1/models',
+  'new-api': 'its options, or an answer of /api/pricing, with 500000 quota for a USD',
+}
+
 const readers: { readonly [source in PriceSource]: (text: string) => SourceTable | undefined } = {
   litellm: readLitellmTable,
   openrouter: readOpenrouterTable,

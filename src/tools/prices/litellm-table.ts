@@ -105,7 +105,7 @@ function readRow(id: string, own: Fields, bySize: ReadonlySet<string>): TableRow
       if (needed) return `it has no ${fields.join(' or ')}`
       continue
     }
-    const price = priceOf(String(own[field]), perMillion ? 6 : 0)
+    const price = priceOf(textOf(own[field]) ?? '', perMillion ? 6 : 0)
     if (price === undefined) return `${field} is no amount with at most six decimal places`
     prices[label] = price
     said.add(field)

@@ -54,7 +54,7 @@ function readRow(id: string, pricing: Fields): TableRow | string {
   const prices: { [label: string]: string } = {}
   for (const [field, label, places] of labels) {
     if (!costing.includes(field)) continue
-    const price = priceOf(String(pricing[field]), places)
+    const price = priceOf(textOf(pricing[field]) ?? '', places)
     if (price === undefined) return `${field} has more than six decimal places`
     prices[label] = price
   }

@@ -13,12 +13,13 @@ export const saidTwice = 'it stands there twice, or a part of it does'
 
 export type Fields = { readonly [name: string]: unknown }
 
-/** Undefined for a text that is no JSON. Every number stays the text it was, as no other way keeps all of its digits. */
+/** Undefined for a text that is no JSON, or is nested too deeply. Every number stays the text it was, as no other way keeps all of its digits. */
 export function parseExact(text: string): { readonly value: unknown } | undefined {
   try {
     return { value: JSON.parse(text.replace(/^\uFEFF/, ''), keepDigits as (key: string, value: unknown) => unknown) }
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined
+    // One that is nested thousands of levels deep is no table, and fits no stack.
+    if (error instanceof SyntaxError || error instanceof RangeError) return undefined
     throw error
   }
 }
