@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
 import type { ChargeFacts, Clock, Key, Level, Storage } from '../../src/kit/index.ts'
+import { caseName } from '../harness/case-name.ts'
 import { mulberry } from './levels.ts'
 import { clockAt, type Harness, holdOf, line, newKey, type StorageHarness } from './storage.ts'
 
@@ -134,7 +135,7 @@ export async function toldContract(t: Test, make: Harness, replicas: number): Pr
         const left = purse.amount - purse.held - model.spent(purse, clock.now())
         model.tell(purse, clock.now(), left < request.hold)
         if (left >= request.hold) continue
-        t.match(result, { kind: 'overdrawn', level: purse.level })
+        t.match(result, { kind: 'overdrawn', level: purse.level }, caseName({ level: purse.level }))
         return
       }
       t.same(result, { kind: 'held' })

@@ -84,7 +84,7 @@ t.test('what a budget has reached is told once a day, at the percents of the con
   const { key, secret } = await createKey(storage, settings)
   const spendAll = async (): Promise<void> => {
     for (const status of [200, 200, 402, 402]) {
-      t.equal((await ask(started, secret)).status, status)
+      t.equal((await ask(started, secret)).status, status, caseName({ status }))
       await started.settled()
     }
   }

@@ -1,0 +1,32 @@
+import type { Level } from '../../src/kit/index.ts'
+
+/** Whose days and months budgets go by: in the night of 2027-10-31 clocks there are put back. */
+export const zone = 'Europe/Berlin'
+export const begins = Date.UTC(2027, 9, 30, 20)
+export const ends = Date.UTC(2027, 10, 1, 2)
+export const paidIn = 6_000
+
+/** What a process is told. */
+export type Given = {
+  readonly url: string
+  readonly role: 'gateway' | 'worker'
+  readonly seed: number
+  /** Requests at once. */
+  readonly parallel: number
+  /** By how much its clock is ahead, milliseconds. */
+  readonly shift: number
+  /** Ids of the keys that it sells to. */
+  readonly keys: readonly string[]
+}
+
+/** Every kind of budget that somebody can have beside a key's. Those of `free` are bounded by nobody. */
+export function levelsOf(user: string, group: string): readonly Level[] {
+  if (group === 'free') return []
+  return [
+    user === 'ben'
+      ? { kind: 'user', name: user, amount: 4_000, per: 'day' }
+      : { kind: 'user', name: user, amount: 9_000, per: 'month' },
+    ...(user === 'anna' ? [{ kind: 'balance', name: user, amount: paidIn, per: 'total' } as const] : []),
+    { kind: 'group', name: group, amount: 6_000, per: 'day' },
+  ]
+}

@@ -1,0 +1,16 @@
+import t from 'tap'
+import { crashBudgets } from './budget-crash.ts'
+
+const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+
+t.test(
+  'processes killed while they sell on budgets of every kind, through midnights: no level is overdrawn, no hold stays, nothing is given away',
+  async t => {
+    t.comment(`SEED=${seed}`)
+    const { sqlite, postgres, violations } = await crashBudgets(t, { kills: 1, requests: 150, parallel: 12, seed })
+    t.comment(JSON.stringify({ sqlite, postgres }))
+    t.strictSame(violations, [])
+    t.ok(sqlite.sold > 20 && postgres.sold > 20, 'there was load to speak of')
+    t.ok(sqlite.told > 0 && postgres.told > 0, 'something was told')
+  },
+)
