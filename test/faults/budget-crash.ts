@@ -17,7 +17,7 @@ const childFile = fileURLToPath(new URL('./budget-crash-child.ts', import.meta.u
 /** Clocks of one fleet may differ by an hour at most, and one is told after the other. */
 const stepMs = 50 * 60_000
 
-export type BudgetCrashSummary = {
+type BudgetCrashSummary = {
   readonly seed: number
   readonly kills: number
   readonly requests: number
@@ -72,7 +72,7 @@ function startSeller(given: Given, record: Record): Seller {
  * in which clocks are put back; then compares what they said with the books. `sellers`: at once on PostgreSQL, or one after the
  * other on a file of SQLite.
  */
-export async function runBudgetCrashes(
+async function runBudgetCrashes(
   t: Pick<Test, 'teardown'>,
   options: {
     readonly make: () => Promise<StorageHarness>

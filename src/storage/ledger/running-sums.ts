@@ -4,7 +4,7 @@ import { beginningOf } from '../../kit/zone.ts'
 const lateMs = 3_600_000
 
 /** What charges say that was spent in a spell, micro-units. */
-export type RunningSum = {
+type RunningSum = {
   /** Of what ended in it, less what of that was given back in it. */
   readonly spent: number
   /** What ended in the hour before: it counts in the spell where something of it was booked before. */
