@@ -132,6 +132,26 @@ export const logTotalsAnswer = object({
     ...momentOrNull,
     description: 'Where there are too many: requests before this moment were not added. Null where all were.',
   },
+export const latencyAnswer = object({
+  since: moment,
+  until: moment,
+  rows: listOf(
+    object({
+      kind: {
+        type: 'string',
+        enum: ['call', 'refusal', 'lookup'],
+        description: 'Whether a model was asked; a lookup is answered by the gateway itself.',
+      },
+      model: textOrNull,
+      operation: text,
+      requests: whole,
+      errors: whole,
+      p50_ms: wholeOrNull,
+      p95_ms: wholeOrNull,
+      first_byte_p50_ms: wholeOrNull,
+      first_byte_p95_ms: wholeOrNull,
+    }),
+  ),
 })
 
 export const usageAnswer = object({ rows: listOf(usageView.schema) })

@@ -16,6 +16,7 @@ import { Account } from './pages/account.tsx'
 import { Audit } from './pages/audit.tsx'
 import { Config } from './pages/config.tsx'
 import { Costs } from './pages/costs.tsx'
+import { Latency } from './pages/latency.tsx'
 import { Login } from './pages/login.tsx'
 import { Logs } from './pages/logs.tsx'
 import { Models } from './pages/models.tsx'
@@ -73,6 +74,7 @@ function Doorway() {
         <Route path="/console/statements" component={Statements} />
         <Route path="/console/tokens/:id?" component={Tokens} />
         <Route path="/console/logs/:id?" component={Logs} />
+        <Route path="/console/latency" component={Latency} />
         <Route path="/console/models" component={Models} />
         <Route path="/console/account" component={Account} />
         {routes}

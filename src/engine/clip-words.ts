@@ -1,5 +1,5 @@
 const charsMax = 300
-/** What may be a caller's own words, a picture or a key: a log keeps none of them. */
+/** What may be a caller's own words: a log keeps none of them. */
 const quotedMax = 60
 const hidden = '…'
 const quoted = new RegExp(`(["'\`“‘«])[^"'\`”’»]{${quotedMax},}(["'\`”’»])`, 'g')
@@ -9,8 +9,8 @@ const keys = /\b(?:(?:sk|pk|key)[-_]|Bearer )[\w-]{8,}/g
 const query = /(https?:\/\/[^\s?]{1,200})\?\S+/g
 
 /**
- * Words of somebody else as the log keeps them: in one line, at most 300 characters, without what they quote at length (a prompt
- * that was refused), without what is encoded, and without anything that looks like a key.
+ * What somebody else says, as the log keeps it: one line, 300 characters at most, without what it quotes at length (it may be what
+ * the caller sent), without what is encoded, and without anything that has the shape of a key.
  */
 export function clipWords(text: string): string {
   const line = text

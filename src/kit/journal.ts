@@ -78,6 +78,20 @@ export type Summary = {
   readonly images: readonly { readonly tier: string; readonly count: number }[]
 }
 
+/** How long requests of one model and operation took, and the first byte of their answers; null where none is known. */
+export type LatencyRow = {
+  readonly kind: RowKind
+  readonly model: string | null
+  readonly operation: string
+  readonly requests: number
+  /** Answered with 400 or more, or not wholly. */
+  readonly errors: number
+  readonly p50Ms: number | null
+  readonly p95Ms: number | null
+  readonly firstByteP50Ms: number | null
+  readonly firstByteP95Ms: number | null
+}
+
 export type UsageMatch = {
   readonly since: number
   readonly until: number
@@ -113,6 +127,12 @@ export type Journal = {
   /** What rows come to, the newest of them where there are very many. */
   totals(match: LogMatch): Awaitable<LogTotals>
   summary(match: { readonly since: number; readonly until: number; readonly user?: string }): Awaitable<Summary>
+  /** Within a tenth; those with the most requests first. */
+  latency(match: {
+    readonly since: number
+    readonly until: number
+    readonly user?: string
+  }): Awaitable<readonly LatencyRow[]>
   /** Charged use by day, key and model, oldest first. */
   usage(match: UsageMatch): Awaitable<readonly UsageRow[]>
   /** The same by what every charge has to be looked at for, by name. */

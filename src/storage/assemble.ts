@@ -97,6 +97,7 @@ export function assembleStorage(parts: StorageParts): Storage {
       usageBy: asked => reader.ask('usageBy', asked),
       costs: question => reader.ask('costs', question),
       rated: question => reader.ask('rated', question),
+      latency: span => reader.ask('latency', span),
       vendorCosts: match => reader.ask('vendorCosts', match),
       prune: (until, limit) => writer.submit('pruneLogs', { until, limit }),
     },

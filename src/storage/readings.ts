@@ -12,6 +12,7 @@ import type {
   Costs,
   Key,
   KeyFilter,
+  LatencyRow,
   LogFilter,
   LogMatch,
   LogRow,
@@ -43,6 +44,7 @@ import { readCosts } from './costs/read.ts'
 import { readSums } from './accounts/read-sums.ts'
 import { readTopUps } from './accounts/top-up.ts'
 import { listLogs } from './journal/list.ts'
+import { sumLatency } from './journal/latency.ts'
 import { countSteps } from './journal/steps.ts'
 import { type Span, summarize } from './journal/summary.ts'
 import { sumMatching } from './journal/totals.ts'
@@ -76,6 +78,7 @@ export type Readings = {
   }
   totals: { given: LogMatch; gives: LogTotals }
   summary: { given: Span; gives: Summary }
+  latency: { given: Span; gives: readonly LatencyRow[] }
   usage: { given: UsageMatch; gives: readonly UsageRow[] }
   usageBy: {
     given: { readonly since: number; readonly until: number; readonly by: UsageSort }
@@ -135,6 +138,7 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     steps: ({ match, stepMs }) => snapshot(countSteps(match, stepMs)),
     totals: match => snapshot(sumMatching(match)),
     summary: span => snapshot(summarize(span)),
+    latency: span => snapshot(sumLatency(span)),
     usage: match => snapshot(sumUsage(match)),
     usageBy: asked => snapshot(sumUsageBy(asked)),
     costs: question => snapshot(readCosts(question)),

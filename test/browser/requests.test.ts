@@ -82,6 +82,22 @@ t.test('looking up the models of a key is no first request', { skip }, async t =
   t.strictSame(faults, [])
 })
 
+t.test('how long requests took stands by model, and what asked no model apart', { skip }, async t => {
+  const browsing = await browseAsAdmin(t)
+  const { url, faults, admin, get, post, settled } = browsing
+  const chat = { model: 'sim-chat', max_tokens: 10, messages: [{ role: 'user', content: 'hello' }] }
+  await (await post('/v1/chat/completions', chat)).text()
+  await (await get('/v1/models')).text()
+  await settled()
+  const page = await browsing.newPage({ as: admin, width: 360, theme: 'dark' })
+  await page.goto(`${url}/console/logs`)
+  await page.getByRole('link', { name: 'Latency' }).click()
+  await page.getByRole('table', { name: 'Latency' }).getByText('sim-chat').waitFor()
+  await page.getByRole('table', { name: 'Refusals and lookups' }).getByText('Lookup').waitFor()
+  t.strictSame(await lookAt(page), [])
+  t.strictSame(faults, [])
+})
+
 t.test('a setup link that is pasted into a tab of the console is taken', { skip }, async t => {
   const browsing = await browse(t)
   const page = await browsing.newPage()

@@ -29,6 +29,8 @@ export const consoleSummaries: { readonly [route: string]: string } = {
   'GET /api/logs/:id': '一次请求及其费用的解释。',
   'POST /api/logs/:id/refund': '退还一笔已结算的费用。',
   'POST /api/logs/:id/resolve': '了结一笔需要复核的费用。',
+  'GET /api/latency':
+    '按模型与操作统计的请求耗时（误差不超过十分之一），被拒绝的请求与查询单列：有权查看全部者可见全部，其他人只见自己的。',
   'GET /api/costs':
     '某一时区的一段日期内的费用，可按一项拆分，并与之前同样天数比较：管理员可见全部，其他人只见自己的。',
   'GET /api/costs/avoidable': '图片多付的费用，以及本应请求的大小：管理员可见全部，其他人只见自己的。',

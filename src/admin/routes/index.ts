@@ -6,6 +6,7 @@ import { budgetRoutes } from './budgets.ts'
 import { configRoutes } from './config.ts'
 import { eventRoutes } from './events.ts'
 import { keyRoutes } from './keys.ts'
+import { latencyRoutes } from './latency.ts'
 import { logRoutes } from './logs.ts'
 import { modelRoutes } from './models.ts'
 import { overviewRoutes } from './overview.ts'
@@ -26,6 +27,7 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...overviewRoutes,
   ...keyRoutes,
   ...logRoutes(),
+  ...latencyRoutes,
   ...usageRoutes,
   ...costRoutes,
   ...avoidableRoutes,

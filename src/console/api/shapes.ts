@@ -27,6 +27,8 @@ export type Budget = BudgetList['budgets'][number]
 export type Statement = AnswerOf<typeof answers.statementAnswer>
 export type Avoidable = AnswerOf<typeof answers.avoidableAnswer>
 
+export type LatencyList = AnswerOf<typeof answers.latencyAnswer>
+
 export type LogList = AnswerOf<typeof answers.logsAnswer>
 export type LogTotals = AnswerOf<typeof answers.logTotalsAnswer>
 export type Histogram = AnswerOf<typeof answers.histogramAnswer>

@@ -57,6 +57,9 @@ export function Logs() {
             />
             {t(live ? `logs.live.${fresh.state}` : 'logs.live')}
           </label>
+          <a class="button" href="/console/latency">
+            {t('latency')}
+          </a>
           {(['csv', 'jsonl'] as const).map(format => (
             <a
               key={format}

@@ -1,4 +1,5 @@
 import type { Page } from './parse.ts'
+import { type KeptSpans, SpanSums } from './spans.ts'
 
 /** What rows come to. */
 export type Sums = {
@@ -15,6 +16,8 @@ export type KeptSums = Omit<Sums, 'durations'> & {
   readonly from: number
   readonly to: number
   readonly durations: readonly (readonly [ms: number, requests: number])[]
+  /** By what the requests were; not beside pages of earlier versions. */
+  readonly spans?: KeptSpans
 }
 
 export function emptySums(): Sums {
@@ -48,7 +51,9 @@ export function sumPage(page: Page): KeptSums {
     from = Math.min(from, page.timeOf(at))
     to = Math.max(to, page.timeOf(at))
   }
-  return { ...sums, from, to, durations: [...sums.durations] }
+  const spans = new SpanSums()
+  spans.addRows(page, Array.from({ length: page.count }).keys(), failed)
+  return { ...sums, from, to, durations: [...sums.durations], spans: spans.keep() }
 }
 
 /** Of what its rows share, what is a failure: answered with 400 or more, or not wholly. */

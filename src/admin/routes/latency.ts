@@ -1,0 +1,52 @@
+import { latencyAnswer } from '../answers.ts'
+import { defineRoute } from '../api.ts'
+import { fail } from '../errors.ts'
+import { moment } from '../schemas.ts'
+import { ownerOf } from '../session-user.ts'
+import { toMoment } from '../to-moment.ts'
+
+const dayMs = 86_400_000
+const daysMax = 400
+
+export const latencyRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/latency',
+    access: 'user',
+    summary:
+      'How long requests took by model and operation, within a tenth, refusals and lookups apart: of everybody for those who see all, else of oneself.',
+    query: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        since: { ...moment, description: 'From this moment on; 24 hours ago by default.' },
+        until: { ...moment, description: 'Before this moment; now by default.' },
+      },
+    },
+    answer: latencyAnswer,
+    async handle(ask) {
+      const { parts, query } = ask
+      const user = ownerOf(ask)
+      const until = query.until === undefined ? parts.clock.now() + 1 : Date.parse(query.until)
+      const since = query.since === undefined ? until - dayMs : Date.parse(query.since)
+      if (until - since > daysMax * dayMs)
+        throw fail('invalid', { why: `A range has at most ${daysMax} days.` }, { param: 'since' })
+      const rows = await parts.storage.journal.latency({ since, until, ...(user !== undefined && { user }) })
+      return {
+        since: toMoment(since),
+        until: toMoment(until),
+        rows: rows.map(({ kind, model, operation, requests, errors, ...ms }) => ({
+          kind,
+          model,
+          operation,
+          requests,
+          errors,
+          p50_ms: ms.p50Ms,
+          p95_ms: ms.p95Ms,
+          first_byte_p50_ms: ms.firstByteP50Ms,
+          first_byte_p95_ms: ms.firstByteP95Ms,
+        })),
+      }
+    },
+  }),
+]

@@ -1,0 +1,65 @@
+import t from 'tap'
+import { sumLatency } from '../../src/storage/journal/latency.ts'
+import { LoosePages } from '../../src/storage/pages/loose.ts'
+import { kindOfRow, type LatencyRow, type LogRow } from '../../src/kit/index.ts'
+import { caseName } from '../harness/case-name.ts'
+import { minute, noon, open, rowAt, write } from '../harness/log-pages.ts'
+import { start } from '../harness/start.ts'
+import { enterAsAdmin, enterAsUser } from '../harness/visitor.ts'
+
+t.setTimeout(120_000)
+
+/** What a look at every row gives. */
+function exact(rows: readonly LogRow[]): ReadonlyMap<string, readonly number[]> {
+  const groups = Map.groupBy(rows, row => JSON.stringify([kindOfRow(row), row.model, row.operation]))
+  return new Map([...groups].map(([name, own]) => [name, own.map(row => row.durationMs).sort((a, b) => a - b)]))
+}
+
+const isNear = (found: number | null, wanted: number): boolean =>
+  found !== null && found >= wanted && found <= Math.max(wanted * 1.11, wanted + 1)
+
+t.test('latencies of bound and loose pages are those of the rows, within a tenth', async t => {
+  const connection = open(t)
+  const rows = Array.from({ length: 900 }, (_, i) => rowAt(noon + i * 1_000, i, { durationMs: (i * 7_919) % 40_000 }))
+  write(connection, rows, 11, new LoosePages(100))
+  const all = connection.run(sumLatency({ since: 0, until: noon + 100 * minute }))
+  const wanted = exact(rows)
+  t.equal(all.length, wanted.size)
+  for (const { kind, model, operation, requests, p50Ms, p95Ms } of all) {
+    const of = wanted.get(JSON.stringify([kind, model, operation])) ?? []
+    const at = (share: number): number => of[Math.ceil(of.length * share) - 1] ?? Number.NaN
+    t.equal(requests, of.length, caseName({ kind, model }))
+    t.ok(isNear(p50Ms, at(0.5)), `${kind} ${model}: p50 ${p50Ms} for ${at(0.5)}`)
+    t.ok(isNear(p95Ms, at(0.95)), `${kind} ${model}: p95 ${p95Ms} for ${at(0.95)}`)
+  }
+  const own = connection.run(sumLatency({ since: noon + minute, until: noon + 5 * minute, user: 'ada' }))
+  const ofAda = rows.filter(row => row.user === 'ada' && row.time >= noon + minute && row.time < noon + 5 * minute)
+  t.equal(
+    own.reduce((sum, { requests }: LatencyRow) => sum + requests, 0),
+    ofAda.length,
+  )
+  // Pages of earlier versions have no such counts.
+  connection.db.exec(`UPDATE log_page SET sums = json_remove(sums, '$.spans') WHERE sums IS NOT NULL`)
+  t.same(connection.run(sumLatency({ since: 0, until: noon + 100 * minute })), all)
+})
+
+t.test('what was asked, refused and looked up stands apart, and users see their own', async t => {
+  const started = await start(t, { upstreams: ['text'] })
+  const { upstream, post, get, settled } = started
+  const admin = await enterAsAdmin(started)
+  const user = await enterAsUser(started, admin, 'ben')
+  upstream.answer({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } })
+  await (await post('/v1/chat/completions', { model: 'sim-chat', messages: [] })).text()
+  await (await post('/v1/chat/completions', { model: 'none', messages: [] })).text()
+  await (await get('/v1/models')).text()
+  await settled()
+  const { rows } = (await admin.get('/api/latency')).body as { rows: readonly { kind: string; model: string | null }[] }
+  t.strictSame(rows.map(({ kind, model }) => `${kind} ${model}`).sort(), [
+    'call sim-chat',
+    'lookup null',
+    'refusal null',
+  ])
+  t.ok(rows.every(row => 'first_byte_p50_ms' in row))
+  t.strictSame(((await user.get('/api/latency')).body as { rows: unknown[] }).rows, [])
+  t.equal((await admin.get('/api/latency?since=2020-01-01T00:00:00Z')).code, 'invalid')
+})
