@@ -94,6 +94,7 @@ export const sessionAnswer = object({
 export const signInAnswer = object({
   passwords: { ...truth, description: 'Whether a password lets anybody in.' },
   issuers: listOf(object({ name: text, label: text })),
+  at: { ...textOrNull, description: 'Where issuers send people back to: the console has to be opened there.' },
 })
 export const departureAnswer = object({ location: { ...text, description: 'Where the browser goes.' } })
 export const signedInAnswer = object({
@@ -101,6 +102,18 @@ export const signedInAnswer = object({
   next: { ...textOrNull, description: 'Where they were going, as it was said at the beginning.' },
 })
 export const linksAnswer = object({ links: listOf(object({ id: text, issuer: text, created: moment })) })
+const invitation = object({
+  id: text,
+  name: { ...textOrNull, description: 'What they will be called; null where they choose.' },
+  role: text,
+  group: text,
+  by: text,
+  created: moment,
+  expires: moment,
+})
+export const invitationAnswer = invitation
+export const invitationsAnswer = object({ invitations: listOf(invitation) })
+export const invitedAnswer = object({ invitation, link: { ...text, description: 'Shown this once.' } })
 export const openSessionsAnswer = object({
   sessions: listOf(object({ id: text, created: moment, seen: moment, agent: text, remote: text, current: truth })),
 })

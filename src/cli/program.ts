@@ -236,6 +236,28 @@ function addUsers(program: Command): void {
     .addOption(configOption())
     .action(async (name, role, options) => (await import('./commands/users.ts')).setUser(name, { ...options, role }))
   users
+    .command('invite')
+    .description('print a link by which somebody becomes a user, once')
+    .option('--name <name>', 'what they will be called; without it they choose')
+    .option('--role <role>', 'user, viewer, billing or admin', 'user')
+    .option('--group <group>', 'the group whose limits apply', 'default')
+    .option('--for <time>', 'how long it is good, at most 90d', '3d')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/invite.ts')).invite(options))
+  users
+    .command('invitations')
+    .description('the invitations that are good still')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/invite.ts')).listInvitations(options))
+  users
+    .command('uninvite')
+    .argument('<id>', 'of the invitation')
+    .description('take an invitation back')
+    .addOption(configOption())
+    .action(async (id, options) => (await import('./commands/invite.ts')).revokeInvitation(id, options))
+  users
     .command('topup')
     .argument('<name>')
     .argument('<amount>')

@@ -14,9 +14,11 @@ import { Problem } from './kit/problem.tsx'
 import { Toasts } from './kit/toast.tsx'
 import { Account } from './pages/account.tsx'
 import { Audit } from './pages/audit.tsx'
+import { ComeBack } from './pages/come-back.tsx'
 import { Config } from './pages/config.tsx'
 import { Costs } from './pages/costs.tsx'
 import { Latency } from './pages/latency.tsx'
+import { Invite } from './pages/invite.tsx'
 import { Login } from './pages/login.tsx'
 import { Logs } from './pages/logs.tsx'
 import { Models } from './pages/models.tsx'
@@ -45,13 +47,24 @@ export function App() {
 function Doorway() {
   const { path, url, query, route } = useLocation()
   const state = sessionState.value
-  const outside = path === '/console/login' || path === '/console/setup'
-  useEffect(() => void askSession(), [])
+  const issuer = /^\/console\/sign-in\/([a-z0-9-]+)$/.exec(path)?.[1]
+  const outside = path in ways
   useEffect(() => {
+    // Who comes back from an issuer is somebody only then.
+    if (issuer === undefined) void askSession()
+  }, [])
+  useEffect(() => {
+    if (issuer !== undefined) return
     if (state.kind === 'out' && !outside)
       route(state.setupNeeded ? '/console/setup' : `/console/login${queryText({ next: url })}`, true)
     if (state.kind === 'in' && outside) route(safeNext(query['next']), true)
   }, [state, outside])
+  if (issuer !== undefined)
+    return (
+      <Door>
+        <ComeBack issuer={issuer} onDone={next => route(safeNext(next), true)} />
+      </Door>
+    )
   if (state.kind === 'failed')
     return (
       <Door>
@@ -64,7 +77,7 @@ function Doorway() {
         {t('loading')}
       </p>
     )
-  if (state.kind === 'out') return <Door>{path === '/console/setup' ? <Setup /> : <Login />}</Door>
+  if (state.kind === 'out') return <Door>{ways[path] ?? <Login />}</Door>
   const routes = otherRoutes.flatMap(([duty, route]) => (state.session.may.includes(duty) ? [route] : []))
   return (
     <Frame session={state.session}>
@@ -84,6 +97,13 @@ function Doorway() {
   )
 }
 
+/** What is shown to whoever is not logged in. */
+const ways: { readonly [path: string]: VNode } = {
+  '/console/login': <Login />,
+  '/console/setup': <Setup />,
+  '/console/invite': <Invite />,
+}
+
 const otherRoutes: readonly (readonly [Duty, VNode])[] = [
   ['keys', <Route key="playground" path="/console/playground" component={Playground} />],
   ['readers', <Route key="users" path="/console/users" component={Users} />],
@@ -94,7 +114,9 @@ const otherRoutes: readonly (readonly [Duty, VNode])[] = [
 
 /** Only an address of the console itself is gone back to. */
 function safeNext(next: string | undefined): string {
-  return next && /^\/console(?:[/?#]|$)/.test(next) && !/^\/console\/(?:login|setup)/.test(next) ? next : '/console'
+  return next && /^\/console(?:[/?#]|$)/.test(next) && !/^\/console\/(?:login|setup|invite|sign-in)/.test(next)
+    ? next
+    : '/console'
 }
 
 function Nowhere() {

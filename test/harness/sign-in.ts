@@ -26,13 +26,16 @@ export type SignInOptions = Pick<StartOptions, 'clock' | 'log' | 'edit'> & {
   /** More issuers, and the public address where it is not the gateway's own. */
   readonly more?: (issuer: RealIssuer) => object
   readonly publicUrl?: string
+  /** A gateway that runs already. */
+  readonly started?: Started
   readonly issuer?: Partial<IssuerOptions>
 }
 
 /** A gateway with an administrator, at which people sign in by a real issuer called `company`. */
 export async function startSignIns(t: Test, options: SignInOptions = {}): Promise<SignIns> {
   const { own = {}, signIn: more = {}, clock, log, edit } = options
-  const started = await start(t, { upstreams: [], ...(clock && { clock }), ...(log && { log }), ...(edit && { edit }) })
+  const given = { upstreams: [], ...(clock && { clock }), ...(log && { log }), ...(edit && { edit }) }
+  const started = options.started ?? (await start(t, given))
   const admin = await enterAsAdmin(started, clock as Parameters<typeof enterAsAdmin>[1])
   const redirects = ['company', 'other'].map(name => `${started.url}/console/sign-in/${name}`)
   const issuer = await startIssuer(t, { redirects, ...options.issuer })

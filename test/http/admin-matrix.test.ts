@@ -64,6 +64,7 @@ const bodies: { readonly [endpoint: string]: object } = {
   'POST /api/logs/:id/resolve': { as: 'void', reason: 'a test' },
   'POST /api/explain': { model: 'alpha-image-2', operation: 'image.generate' },
   'POST /api/users': { name: 'made' },
+  'POST /api/invitations': {},
   'PATCH /api/users/:name': { group: 'partner' },
   'POST /api/users/:name/password': { password: 'a passphrase for tests' },
   'POST /api/users/:name/topups': { amount: '1.50', note: 'invoice 7' },
@@ -80,6 +81,7 @@ function ask(visitor: Visitor, route: AnyRoute, cast: Cast) {
     '/api/logs': cast.request,
     '/api/account/sessions': cast.session,
     '/api/account/links': cast.link,
+    '/api/invitations': 'inv_none',
   }
   const prefix = Object.keys(ids).find(start => route.url.startsWith(start)) ?? ''
   const named = route.url.replace(':id', ids[prefix] ?? '').replace(':name', 'ben')
@@ -115,6 +117,9 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'POST /api/users/:name/password': ['admin'],
   'POST /api/users/:name/topups': ['admin'],
   'DELETE /api/users/:name/links': ['admin'],
+  'GET /api/invitations': ['admin'],
+  'POST /api/invitations': ['admin'],
+  'DELETE /api/invitations/:id': ['admin'],
   'POST /api/config/check': ['admin'],
   'POST /api/config/reload': ['admin'],
 }
@@ -136,6 +141,8 @@ t.test('C8 every endpoint by every role: whoever may not changes nothing', async
     'DELETE /api/session',
     'GET /api/session',
     'GET /api/sign-in',
+    'POST /api/invitation',
+    'POST /api/invitation/accept',
     'POST /api/session',
     'POST /api/setup',
     'POST /api/sign-in',

@@ -13,6 +13,7 @@ t.test(
     t.same((await newVisitor(started.url).get('/api/sign-in')).body, {
       passwords: true,
       issuers: [{ name: 'company', label: 'Company account' }],
+      at: started.url,
     })
     issuer.people.set('1', ann)
     const first = await signIn('1', { body: { next: '/console/logs?model=x' } })

@@ -5,6 +5,7 @@ import { avoidableRoutes } from './avoidable.ts'
 import { budgetRoutes } from './budgets.ts'
 import { configRoutes } from './config.ts'
 import { eventRoutes } from './events.ts'
+import { invitationRoutes } from './invitations.ts'
 import { keyRoutes } from './keys.ts'
 import { latencyRoutes } from './latency.ts'
 import { logRoutes } from './logs.ts'
@@ -34,6 +35,7 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...statementRoutes(),
   ...modelRoutes,
   ...peopleRoutes,
+  ...invitationRoutes,
   ...budgetRoutes,
   ...configRoutes,
   ...auditRoutes,

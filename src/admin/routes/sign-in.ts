@@ -35,7 +35,11 @@ export const signInRoutes = [
     answer: signInAnswer,
     handle({ parts }) {
       const issuers = [...(parts.plan().signIn?.issuers.values() ?? [])]
-      return { passwords: waysIn(parts.plan()).passwords, issuers: issuers.map(({ name, label }) => ({ name, label })) }
+      return {
+        passwords: waysIn(parts.plan()).passwords,
+        issuers: issuers.map(({ name, label }) => ({ name, label })),
+        at: issuers.length > 0 ? (parts.plan().server.publicUrl ?? null) : null,
+      }
     },
   }),
   defineRoute({
@@ -136,7 +140,9 @@ export const signInRoutes = [
       const link = links.find(({ issuer, subject }) => linkId(issuer, subject) === ask.params['id'])
       if (!link) throw fail('not_found')
       if ((await signIn.unlink(user.name, link, user.name, true)) === 0)
-        throw fail('conflict', { why: 'This is the only way in that you have: set a password first.' })
+        throw fail('conflict', {
+          why: 'This is the only way in that you have. An administrator can set a password for you.',
+        })
       return null
     },
   }),

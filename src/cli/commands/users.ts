@@ -101,7 +101,7 @@ const unknownUser = (name: string): Exit =>
   new Exit(exitCodes.failure, `there is no user '${name}' (tollgate users list)`)
 
 /** @throws Exit 2 */
-function readRole(text: string): Role {
+export function readRole(text: string): Role {
   const role = roles.find(one => one === text)
   if (role === undefined) throw new Exit(exitCodes.usage, `the role ${text}: ${roles.join(', ')}`)
   return role
@@ -129,7 +129,7 @@ function readBounds(options: SettingOptions, plan: Plan, { keyBounds }: User): U
 }
 
 /** @throws Exit 2 when the configuration has no such group */
-function needGroup(plan: Plan, group: string): void {
+export function needGroup(plan: Plan, group: string): void {
   if (!plan.groups.has(group))
     throw new Exit(exitCodes.usage, `--group ${group}: the configuration has ${[...plan.groups.keys()].join(', ')}`)
 }

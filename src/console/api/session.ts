@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { ApiError, call, onSessionEnd } from './call.ts'
-import type { Duty, Session } from './shapes.ts'
+import type { Departure, Duty, Session, SignedIn } from './shapes.ts'
 
 type SessionState =
   | { readonly kind: 'asking' }
@@ -34,6 +34,30 @@ export async function logIn(name: string, password: string): Promise<void> {
 
 export async function setUp(claim: { token: string; name: string; password: string }): Promise<void> {
   sessionState.value = { kind: 'in', session: await call<Session>('/setup', { method: 'POST', body: claim }) }
+}
+
+/** Sends the browser to an issuer. It comes back to `/console/sign-in/…`. */
+export async function leaveFor(
+  issuer: string,
+  errand: { readonly next?: string; readonly invitation?: string; readonly name?: string; readonly link?: true } = {},
+): Promise<void> {
+  const { location: to } = await call<Departure>('/sign-in', { method: 'POST', body: { issuer, ...errand } })
+  location.assign(to)
+}
+
+/** Finishes what was begun, with what the issuer sent back. @returns where they were going */
+export async function comeBack(issuer: string, query: string): Promise<string | undefined> {
+  const { session, next } = await call<SignedIn>(`/sign-in/${issuer}`, { method: 'POST', body: { query } })
+  sessionState.value = { kind: 'in', session }
+  return next ?? undefined
+}
+
+/** Becomes a user by an invitation and a password. */
+export async function join(claim: { token: string; name?: string; password: string }): Promise<void> {
+  sessionState.value = {
+    kind: 'in',
+    session: await call<Session>('/invitation/accept', { method: 'POST', body: claim }),
+  }
 }
 
 export async function logOut(): Promise<void> {

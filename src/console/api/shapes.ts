@@ -10,6 +10,13 @@ export type { Duty, RequestExplanation }
 export type Session = AnswerOf<typeof answers.sessionAnswer>
 export type User = AnswerOf<typeof answers.userAnswer>
 export type UserList = AnswerOf<typeof answers.usersAnswer>
+export type WaysIn = AnswerOf<typeof answers.signInAnswer>
+export type Departure = AnswerOf<typeof answers.departureAnswer>
+export type SignedIn = AnswerOf<typeof answers.signedInAnswer>
+export type LinkList = AnswerOf<typeof answers.linksAnswer>
+export type Invitation = AnswerOf<typeof answers.invitationAnswer>
+export type InvitationList = AnswerOf<typeof answers.invitationsAnswer>
+export type Invited = AnswerOf<typeof answers.invitedAnswer>
 export type SessionList = AnswerOf<typeof answers.openSessionsAnswer>
 export type OpenSession = SessionList['sessions'][number]
 export type GroupList = AnswerOf<typeof answers.groupsAnswer>

@@ -1,12 +1,14 @@
-import { call } from '../api/call.ts'
+import { ApiError, call } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
-import { useSession } from '../api/session.ts'
-import type { OpenSession, SessionList } from '../api/shapes.ts'
+import { leaveFor, useSession } from '../api/session.ts'
+import type { LinkList, OpenSession, SessionList, WaysIn } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Facts } from '../kit/facts.tsx'
 import { Form, SelectField, TextField } from '../kit/form.tsx'
+import { Issuers } from '../kit/issuers.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
+import { problemText } from '../kit/problem.tsx'
 import { Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
@@ -19,6 +21,8 @@ import { speak } from '../words/load.ts'
 export function Account() {
   const { user, gateway } = useSession()
   const openSessions = useLoad<SessionList>('/account/sessions')
+  const ways = useLoad<WaysIn>('/sign-in').value
+  const links = useLoad<LinkList>('/account/links')
   return (
     <Page title={t('nav.account')}>
       <div class="cards">
@@ -51,10 +55,20 @@ export function Account() {
             onInput={value => (theme.value = value as Theme)}
           />
         </section>
-        <section class="card">
-          <h2>{t('account.password')}</h2>
-          <ChangePassword onDone={openSessions.reload} />
-        </section>
+        {user.has_password && (
+          <section class="card">
+            <h2>{t('account.password')}</h2>
+            <ChangePassword onDone={openSessions.reload} />
+          </section>
+        )}
+        {ways && ways.issuers.length > 0 && (
+          <section class="card">
+            <h2>{t('account.links')}</h2>
+            <p class="quiet">{t('account.links.text')}</p>
+            <Issuers of={ways} onPick={issuer => leaveFor(issuer, { link: true, next: '/console/account' })} />
+            <Loaded of={links}>{value => <Links rows={value.links} onGone={links.reload} />}</Loaded>
+          </section>
+        )}
       </div>
       <h2>{t('account.sessions')}</h2>
       <Loaded of={openSessions}>
@@ -78,6 +92,29 @@ function ChangePassword({ onDone }: { readonly onDone: () => void }) {
       <TextField name="current" label={t('password.current')} type="password" autocomplete="current-password" />
       <NewPassword label={t('password.new')} />
     </Form>
+  )
+}
+
+/** The issuers that know who one is. */
+function Links({ rows, onGone }: { readonly rows: LinkList['links']; readonly onGone: () => void }) {
+  const untie = async (id: string) => {
+    try {
+      await call(`/account/links/${encodeURIComponent(id)}`, { method: 'DELETE' })
+      onGone()
+    } catch (error) {
+      say(error instanceof ApiError ? problemText(error) : String(error), 'bad')
+    }
+  }
+  return (
+    <ul class="links">
+      {rows.map(({ id, issuer, created }) => (
+        <li key={id}>
+          <span class="theirs">{issuer}</span>
+          <Time at={created} />
+          <Button onClick={() => void untie(id)}>{t('account.links.untie')}</Button>
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -1,11 +1,19 @@
+import { useLocation } from 'preact-iso'
 import { ApiError } from '../api/call.ts'
-import { logIn, sessionState } from '../api/session.ts'
+import { useLoad } from '../api/load.ts'
+import { leaveFor, logIn, sessionState } from '../api/session.ts'
+import type { WaysIn } from '../api/shapes.ts'
 import { Form, TextField } from '../kit/form.tsx'
+import { Issuers } from '../kit/issuers.tsx'
 import { Page } from '../kit/page.tsx'
 import { t } from '../words/index.ts'
 
 export function Login() {
   const state = sessionState.value
+  const { query } = useLocation()
+  const ways = useLoad<WaysIn>('/sign-in').value
+  const next = query['next']
+  const errand = next !== undefined && next.length <= 500 && /^\/console(?:[/?#]|$)/.test(next) ? { next } : {}
   return (
     <div class="stack">
       <Page title={t('login')} />
@@ -15,13 +23,16 @@ export function Login() {
         </p>
       )}
       {state.kind === 'out' && state.setupNeeded && <p class="note">{t('login.setup')}</p>}
-      <Form
-        submit={t('login')}
-        onSubmit={values => logIn(values.get('name'), values.get('password')).catch(explainDelay)}
-      >
-        <TextField name="name" label={t('user.name')} autocomplete="username" />
-        <TextField name="password" label={t('password')} type="password" autocomplete="current-password" />
-      </Form>
+      {ways?.passwords !== false && (
+        <Form
+          submit={t('login')}
+          onSubmit={values => logIn(values.get('name'), values.get('password')).catch(explainDelay)}
+        >
+          <TextField name="name" label={t('user.name')} autocomplete="username" />
+          <TextField name="password" label={t('password')} type="password" autocomplete="current-password" />
+        </Form>
+      )}
+      {ways && <Issuers of={ways} onPick={issuer => leaveFor(issuer, errand)} />}
     </div>
   )
 }

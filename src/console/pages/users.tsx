@@ -20,6 +20,7 @@ import { say } from '../kit/toast.tsx'
 import { NewPassword, readPassword } from '../kit/new-password.tsx'
 import { setQuery, useQuery } from '../query.ts'
 import { t } from '../words/index.ts'
+import { InviteDialog, Invitations } from './invitations.tsx'
 import { limitText } from './tokens/key-drawer.tsx'
 
 /** Who may log in, and the groups that limits and factors hang on. */
@@ -30,6 +31,8 @@ export function Users() {
   const users = useLoad<UserList>('/users')
   const changes = useMay('admin')
   const chosen = users.value?.users.find(({ name }) => name === query['edit'])
+  const asked = query['tab']
+  const tab = asked === 'groups' || (asked === 'invitations' && changes) ? asked : 'users'
   const close = () => set({ edit: null, new: null })
   const took = (text: string) => {
     users.reload()
@@ -41,9 +44,12 @@ export function Users() {
       title={t('nav.users')}
       actions={
         changes && (
-          <Button kind="primary" icon="plus" onClick={() => set({ new: '1' })}>
-            {t('users.create')}
-          </Button>
+          <>
+            <Button onClick={() => set({ new: 'invitation' })}>{t('invitations.create')}</Button>
+            <Button kind="primary" icon="plus" onClick={() => set({ new: '1' })}>
+              {t('users.create')}
+            </Button>
+          </>
         )
       }
     >
@@ -52,13 +58,14 @@ export function Users() {
         tabs={[
           ['users', t('users')],
           ['groups', t('groups')],
+          ...(changes ? [['invitations', t('invitations')] as const] : []),
         ]}
-        value={query['tab'] === 'groups' ? 'groups' : 'users'}
+        value={tab}
         onPick={tab => set({ tab })}
       >
-        {query['tab'] === 'groups' ? (
-          <Loaded of={groups}>{value => <Groups rows={value.groups} />}</Loaded>
-        ) : (
+        {tab === 'invitations' && <Invitations key={query['new'] ?? ''} />}
+        {tab === 'groups' && <Loaded of={groups}>{value => <Groups rows={value.groups} />}</Loaded>}
+        {tab === 'users' && (
           <Loaded of={users}>
             {value => (
               <People
@@ -69,8 +76,13 @@ export function Users() {
           </Loaded>
         )}
       </Tabs>
-      {changes && query['new'] && <CreateUser groups={names} onDone={() => took(t('saved'))} onClose={close} />}
-      {changes && chosen && (
+      {changes && groups.value && query['new'] === 'invitation' && (
+        <InviteDialog groups={names} roles={roles} onClose={close} />
+      )}
+      {changes && groups.value && query['new'] === '1' && (
+        <CreateUser groups={names} onDone={() => took(t('saved'))} onClose={close} />
+      )}
+      {changes && groups.value && chosen && (
         <EditUser key={chosen.name} of={chosen} groups={names} onDone={() => took(t('saved'))} onClose={close} />
       )}
     </Page>

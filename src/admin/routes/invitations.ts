@@ -1,0 +1,131 @@
+import { type Invitation, invitationMs, invitationMsMax } from '../../kit/index.ts'
+import { invitationAnswer, invitationsAnswer, invitedAnswer, sessionAnswer } from '../answers.ts'
+import { type Ask, defineRoute, Reply } from '../api.ts'
+import { fail } from '../errors.ts'
+import { chosenName, password, role, userName } from '../schemas.ts'
+import { checkPassword } from '../session/check-password.ts'
+import { enter } from '../session/enter.ts'
+import { hashToken, newToken } from '../session/sessions.ts'
+import { sessionUserOf } from '../session-user.ts'
+import { needGroup } from '../sign-in/recognize.ts'
+import { toMoment } from '../to-moment.ts'
+import { checkGroup } from './keys.ts'
+
+const token = { type: 'string', maxLength: 200, description: 'What stands behind the # of the link.' } as const
+const hourMs = 3_600_000
+
+function show({ id, name, role, group, by, createdAt, expiresAt }: Invitation) {
+  return { id, name, role, group, by, created: toMoment(createdAt), expires: toMoment(expiresAt) }
+}
+
+/** Slows down whoever guesses tokens. @throws Failure slow_down, invitation_unknown */
+async function needInvitation({ parts, door, remote }: Ask, hash: string): Promise<Invitation> {
+  const takeBack = door.guard.begin('', remote)
+  const invitation = await parts.storage.signIn.invitation(hash)
+  if (!invitation) throw fail('invitation_unknown')
+  takeBack()
+  return invitation
+}
+
+export const invitationRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/invitations',
+    access: 'admin',
+    summary: 'The invitations that are good still, newest first.',
+    answer: invitationsAnswer,
+    handle: async ({ parts }) => ({ invitations: (await parts.storage.signIn.invitations()).map(show) }),
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/invitations',
+    access: 'admin',
+    summary: 'Invites somebody, who becomes a user once by the link: it is in this answer alone.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        name: { ...userName, description: 'What they will be called; absent: they choose.' },
+        role: { ...role, default: 'user' },
+        group: { type: 'string', minLength: 1, maxLength: 100, default: 'default' },
+        hours: {
+          type: 'integer',
+          minimum: 1,
+          maximum: invitationMsMax / hourMs,
+          default: invitationMs / hourMs,
+          description: 'How long it is good.',
+        },
+      },
+    },
+    answer: invitedAnswer,
+    status: 201,
+    async handle(ask) {
+      const { parts, body, scheme, host } = ask
+      checkGroup(parts.plan(), body.group)
+      const secret = newToken(parts.random)
+      const { name = null, role, group } = body
+      const expiresAt = parts.clock.now() + body.hours * hourMs
+      const made = { name, role, group, expiresAt, hash: hashToken(secret) }
+      const invitation = await parts.storage.signIn.invite(made, sessionUserOf(ask).user.name)
+      const base = parts.plan().server.publicUrl ?? `${scheme}://${host}`
+      return { invitation: show(invitation), link: `${base}/console/invite#${secret}` }
+    },
+  }),
+  defineRoute({
+    method: 'DELETE',
+    url: '/api/invitations/:id',
+    access: 'admin',
+    summary: 'Takes an invitation back.',
+    status: 204,
+    async handle(ask) {
+      const { parts, params } = ask
+      const gone = await parts.storage.signIn.revokeInvitation(params['id'] ?? '', sessionUserOf(ask).user.name)
+      if (!gone) throw fail('not_found')
+      return null
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/invitation',
+    access: 'anyone',
+    summary: 'What an invitation is for, told to whoever has its token.',
+    body: { type: 'object', additionalProperties: false, required: ['token'], properties: { token } },
+    answer: invitationAnswer,
+    handle: async ask => show(await needInvitation(ask, hashToken(ask.body.token))),
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/invitation/accept',
+    access: 'anyone',
+    summary: 'Becomes a user by an invitation and a password, once; the answer sets the session cookie.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['token', 'password'],
+      properties: {
+        token,
+        name: { ...chosenName, description: 'Where the invitation leaves it open.' },
+        password,
+      },
+    },
+    answer: sessionAnswer,
+    async handle(ask) {
+      const { parts, body, door } = ask
+      if (parts.plan().signIn?.passwords === false) throw fail('passwords_off')
+      const hash = hashToken(body.token)
+      const { name: given, role, group } = await needInvitation(ask, hash)
+      const name = given ?? body.name
+      if (name === undefined) throw fail('invalid', { why: "'name' is missing." }, { param: 'name' })
+      if (given !== null && body.name !== undefined && body.name !== given)
+        throw fail('invalid', { why: `This invitation is for ${given}.` }, { param: 'name' })
+      needGroup(ask, group)
+      checkPassword(body.password, name)
+      const passwordHash = await door.hashes.run(() => parts.hashPassword(body.password))
+      const newcomer = { user: { name, group, role, passwordHash }, identity: null, invitation: hash }
+      if ((await parts.storage.signIn.admit(newcomer, name)) !== 'admitted') throw fail('invitation_unknown')
+      const { session, cookie } = await enter(ask, name)
+      const headers = { 'content-type': 'application/json; charset=utf-8', 'set-cookie': cookie }
+      return new Reply(200, headers, JSON.stringify(session))
+    },
+  }),
+]

@@ -1,0 +1,51 @@
+import { useState } from 'preact/hooks'
+import { ApiError } from '../api/call.ts'
+import type { WaysIn } from '../api/shapes.ts'
+import { t } from '../words/index.ts'
+import { Button } from './button.tsx'
+import { problemText } from './problem.tsx'
+
+/** A button for each issuer of identities; where the console has to be opened elsewhere for them, the way there. */
+export function Issuers({
+  of: { issuers, at },
+  onPick,
+}: {
+  readonly of: WaysIn
+  readonly onPick: (issuer: string) => Promise<void>
+}) {
+  const [refusal, setRefusal] = useState<string | null>(null)
+  const [busy, setBusy] = useState(false)
+  if (issuers.length === 0) return null
+  if (at !== null && at !== location.origin)
+    return (
+      <p class="quiet">
+        {t('login.elsewhere')} <a href={`${at}/console/login`}>{at}</a>
+      </p>
+    )
+  const pick = async (name: string) => {
+    setBusy(true)
+    setRefusal(null)
+    try {
+      // The page is left: the button stays as it is until then.
+      await onPick(name)
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      setRefusal(problemText(error))
+      setBusy(false)
+    }
+  }
+  return (
+    <div class="issuers">
+      {issuers.map(({ name, label }) => (
+        <Button key={name} busy={busy} onClick={() => void pick(name)}>
+          {t('login.by', { issuer: label })}
+        </Button>
+      ))}
+      {refusal !== null && (
+        <p class="refusal" role="alert">
+          {refusal}
+        </p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,44 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ApiError } from '../api/call.ts'
+import { askSession, comeBack } from '../api/session.ts'
+import { Page } from '../kit/page.tsx'
+import { Problem } from '../kit/problem.tsx'
+import { t } from '../words/index.ts'
+
+/** Where an issuer sends people back to: what it says of them is told to the gateway, once. */
+export function ComeBack({
+  issuer,
+  onDone,
+}: {
+  readonly issuer: string
+  readonly onDone: (next: string | undefined) => void
+}) {
+  const [problem, setProblem] = useState<ApiError | null>(null)
+  useEffect(() => {
+    const query = location.search
+    // It is good once: nobody has to come by it again.
+    history.replaceState(null, '', location.pathname)
+    comeBack(issuer, query).then(onDone, async (error: unknown) => {
+      if (!(error instanceof ApiError)) throw error
+      await askSession()
+      setProblem(error)
+    })
+  }, [])
+  return (
+    <div class="stack">
+      <Page title={t('login')} />
+      {problem ? (
+        <>
+          <Problem error={problem} />
+          <p>
+            <a href="/console/login">{t('login.again')}</a>
+          </p>
+        </>
+      ) : (
+        <p class="loading" role="status">
+          {t('loading')}
+        </p>
+      )}
+    </div>
+  )
+}
