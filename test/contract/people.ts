@@ -365,6 +365,36 @@ export async function peopleContract(t: Test, make: Harness): Promise<void> {
     t.equal(await signIn.find(other), undefined)
   })
 
+  await t.test('an invitation lets one in, while whoever made it may invite', async t => {
+    const made = { name: null, role: 'viewer', group: 'default', expiresAt: clock.now() + 1_000 } as const
+    await users.create({ name: 'host', group: 'default', role: 'admin', passwordHash: null })
+    const one = await signIn.invite({ ...made, hash: 'one' }, 'host')
+    const two = await signIn.invite({ ...made, hash: 'two' }, 'command line')
+    t.same((await signIn.invitations()).map(({ id }) => id).toSorted(), [one.id, two.id].toSorted())
+    t.match(await signIn.invitation('one'), { ...made, by: 'host' })
+    const guest = (name: string, invitation: string) =>
+      ({ user: { name, group: 'default', role: 'viewer', passwordHash: 'x' }, identity: null, invitation }) as const
+    await t.rejects(Promise.resolve(signIn.admit(guest('host', 'one'), 'host')), { code: 'user_exists' })
+    const many = await Promise.all(Array.from({ length: 20 }, async (_, i) => signIn.admit(guest(`g${i}`, 'one'), 'g')))
+    t.equal(
+      many.filter(end => end === 'admitted').length,
+      1,
+      'of 20 at once one, and a name that was taken used nothing up',
+    )
+    await signIn.invite({ ...made, hash: 'three' }, 'host')
+    await users.change('host', { role: 'user' }, by)
+    t.equal(await signIn.admit(guest('late', 'three'), 'late'), 'uninvited')
+    t.equal(await signIn.invitation('three'), undefined)
+    await signIn.invite({ ...made, hash: 'four', expiresAt: clock.now() }, 'command line')
+    t.equal(await signIn.admit(guest('late', 'four'), 'late'), 'uninvited')
+    t.equal(await signIn.revokeInvitation(two.id, by), true)
+    t.equal(await signIn.revokeInvitation(two.id, by), false)
+    t.equal(await signIn.admit(guest('late', 'two'), 'late'), 'uninvited')
+    await t.rejects(Promise.resolve(signIn.invite({ ...made, name: 'host', hash: 'five' }, by)), {
+      code: 'user_exists',
+    })
+  })
+
   await t.test('an administrator is one who can get in, by what the configuration lets in', async t => {
     const issuer = 'https://admins/'
     await users.create({ name: 'tied', group: 'default', role: 'admin', passwordHash: null })
