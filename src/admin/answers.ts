@@ -145,6 +145,8 @@ export const logTotalsAnswer = object({
     ...momentOrNull,
     description: 'Where there are too many: requests before this moment were not added. Null where all were.',
   },
+})
+
 export const latencyAnswer = object({
   since: moment,
   until: moment,

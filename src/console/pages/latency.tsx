@@ -27,7 +27,7 @@ export function Latency() {
   return (
     <Page title={t('latency')}>
       <Tabs
-        label={t('overview.range')}
+        label={t('costs.range')}
         tabs={names.map(one => [one, t(`latency.${one}`)] as const)}
         value={range}
         onPick={value => set({ range: value })}

@@ -46,7 +46,6 @@ export function pricesInUse(
       asOf: row?.asOf ?? null,
       asked: model.upstreams.map(({ sendAs, upstream }) => ({ id: sendAs, upstream: upstream.name })),
     }
-    if (model.free) return [{ ...shared, unit: 'free', price: formatMoney(0), per: null, ...freeAt(model, row, places) }]
     if (model.free)
       return [{ ...shared, unit: 'free', price: formatMoney(0), per: null, ...freeAt(model, row, places) }]
     return [...model.prices].map(

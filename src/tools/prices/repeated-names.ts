@@ -1,5 +1,3 @@
-// A word that does not end goes to the end of the text: none of it is looked at twice.
-const tokens = /"(?:[^"\\]|\\[^])*(?:"|\\?$)|[{}[\],]/g
 const tokens = /["{}[\],]/g
 
 type Level = { readonly names: Set<string> | undefined; key: string; isKeyNext: boolean; count: number }
