@@ -11,6 +11,8 @@ const own = { roles: { staff: 'user' }, allow_sign_up: true }
 
 /** Each variant of the page that is shown, as everybody has to be able to read it. */
 async function lookAtAll(t: Test, page: Page, name: string): Promise<void> {
+  await page.setViewportSize({ width: 360, height: 900 })
+  t.strictSame(await lookAt(page), [], `${name} 360`)
   const folder = process.env['SCREENSHOTS']
   for (const variant of variants) {
     await showAs(page, variant)
