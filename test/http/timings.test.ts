@@ -27,7 +27,7 @@ t.test(
     while (!(await reader.read()).done);
     const [record] = await logs()
     const { marks } = record ?? {}
-    if (!record || !marks) return t.fail('there are no marks')
+    if (!record || !marks) throw new Error('there are no marks')
     const {
       received_ms: received,
       asked_ms: asked,
