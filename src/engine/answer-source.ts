@@ -9,7 +9,12 @@ export function openSource(call: Call, head: AnswerHead, upstream: Upstream): So
 }
 
 /** What stands before every plugin's stages: upstreams quote the key that they refuse. */
-export function firstStages(status: number, { upstream, signed }: Call): readonly Stage[] {
-  const redaction = status < 400 ? undefined : createRedaction([...secretsOfUpstream(upstream), ...(signed ?? [])])
+export function firstStages(status: number, call: Call): readonly Stage[] {
+  const redaction = status < 400 ? undefined : createRedaction(secretsOfCall(call))
   return redaction ? [redaction] : []
+}
+
+/** What a call was signed with, that no log and no caller may see. */
+export function secretsOfCall({ upstream, signed }: Call): readonly string[] {
+  return [...secretsOfUpstream(upstream), ...(signed ?? [])]
 }

@@ -36,7 +36,7 @@ import {
   withoutLength,
 } from '../kit/index.ts'
 import { ByteBudget, ByteClaim } from '../wire/index.ts'
-import { firstStages, openSource } from './answer-source.ts'
+import { firstStages, openSource, secretsOfCall } from './answer-source.ts'
 import { corsHeaders, preflightHeaders } from './cors.ts'
 import { Deadlines, type Timed } from './deadlines.ts'
 import type { Source } from './decode.ts'
@@ -641,7 +641,7 @@ export class Engine {
     state.endUnknown = head.endsWithConnection && source === call
     const headers = replyHeaders(head.headers, ex.dialect)
     const first = firstStages(head.status, call)
-    if (head.status >= 400) state.overheard = new Overheard()
+    if (head.status >= 400) state.overheard = new Overheard(secretsOfCall(call))
     const shaping = state.running.pipeline.onReply(
       ex,
       {

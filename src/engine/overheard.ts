@@ -1,11 +1,14 @@
 import type { Stage } from '../kit/index.ts'
 import { clipWords } from './clip-words.ts'
+import { strikeOut } from './redact.ts'
 
 /** Of an answer so much is looked at: what went wrong stands at its beginning. */
 const bytesMax = 8_192
 /** Where styles have their words, from the outside in. */
 const places = ['error', 'errors', 'message', 'detail', 'details', 'msg', 'title'] as const
 const depthMax = 4
+/** What repeats the request. */
+const echoed = /"(?:inputs?|prompt|messages|contents)"\s*:/
 
 /**
  * Hears what an upstream says when it refuses, for the log: the beginning alone, and of that the words. It stands behind
@@ -13,7 +16,12 @@ const depthMax = 4
  */
 export class Overheard implements Stage {
   readonly letsGo = true
+  readonly #secrets: readonly string[]
   #kept: Buffer = Buffer.alloc(0)
+
+  constructor(secrets: readonly string[]) {
+    this.#secrets = secrets
+  }
 
   write(chunk: Buffer): Buffer {
     const room = bytesMax - this.#kept.length
@@ -29,7 +37,8 @@ export class Overheard implements Stage {
   /** Null where it said nothing that a person would read. */
   get words(): string | null {
     const found = findWords(this.#kept.toString())
-    return found === undefined ? null : clipWords(found)
+    // Once more: JSON may have written a key in signs that the bytes before did not show.
+    return found === undefined ? null : clipWords(strikeOut(found, this.#secrets))
   }
 }
 
@@ -38,10 +47,19 @@ function findWords(text: string): string | undefined {
     return findMessage(JSON.parse(text), 0)
   } catch {
     // A page for people, or an answer that is longer than what was kept.
-    const named = /"(?:message|detail|error)"\s*:\s*"((?:[^"\\]|\\.){1,1000})/.exec(text)?.[1]
-    if (named !== undefined) return named
+    const [own = ''] = text.split(echoed, 1)
+    const named = /"(?:message|msg|detail|error)"\s*:\s*"((?:[^"\\]|\\.){1,1000})/.exec(own)?.[1]
+    if (named !== undefined) return unescaped(named)
     const plain = text.trim()
-    return plain === '' || plain.startsWith('<') || plain.startsWith('{') ? undefined : plain
+    return plain === '' || /^(?:[<{]|\[\s*[{"])/.test(plain) ? undefined : plain
+  }
+}
+
+function unescaped(text: string): string {
+  try {
+    return JSON.parse(`"${text}"`) as string
+  } catch {
+    return text
   }
 }
 

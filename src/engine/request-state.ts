@@ -114,6 +114,8 @@ export class RequestState implements Member, Answering {
   /** An upstream is asked; from now on the caller's leaving is its matter too. */
   asks(call: Call, out: Outbound, sentTick: number): void {
     this.mark(this.marks.asked === null ? 'asked' : 'askedAgain', sentTick)
+    // What one before has answered is no byte of this one's.
+    this.marks.firstByte = null
     this.call = call
     this.#out = out
     if (!this.#isFollowed) {

@@ -38,6 +38,7 @@ export class KeyKeeper {
   #looking: Promise<void> | undefined
   #watch: { cancel(): void } | undefined
   #isOver = false
+  #learning: Promise<void> = Promise.resolve()
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -127,8 +128,12 @@ export class KeyKeeper {
     }
   }
 
-  /** Takes over what other processes, and people, have written. Never rejects. */
-  async learn(): Promise<void> {
+  /** Takes over what other processes, and people, have written, in the order in which it was read. Never rejects. */
+  learn(): Promise<void> {
+    return (this.#learning = this.#learning.then(() => this.#learnOnce()))
+  }
+
+  async #learnOnce(): Promise<void> {
     if (this.#keys.length === 0) return
     const { store, log, engine } = this.#parts
     const { states, budgets } = engine().vendorKeys
@@ -152,6 +157,8 @@ export class KeyKeeper {
     const { engine } = this.#parts
     const { states } = engine().vendorKeys
     const found = await engine().probe(key)
+    // Somebody may have suspended it meanwhile.
+    if (!states.of(key).some(({ model, reason }) => model === '' && reason === 'invalid')) return
     if (found.result === 'good') states.resume(key)
     else if (found.result === 'unclear') states.cannotTell(key)
     else states.stays(key)

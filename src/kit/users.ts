@@ -34,7 +34,7 @@ export type UserStore = {
   passwordHash(name: string): Awaitable<string | undefined>
   list(): Awaitable<readonly User[]>
   /** A user who is disabled or gets another role loses all sessions. Undefined when there is no such user. */
-  change(name: string, change: UserChange, by: string): Awaitable<User | undefined>
+  change(name: string, change: UserChange, by: string, ways?: WaysIn): Awaitable<User | undefined>
   /** Pays in for a user, whose requests are held of the balance from then on. Undefined when there is no such user. */
   topUp(name: string, amount: Micros, note: string | null, by: string): Awaitable<TopUp | undefined>
   /** What was paid in, newest first. */

@@ -11,7 +11,9 @@ export function completeLog(log: Log | GatewayLog): GatewayLog {
   const scrubber = new Scrubber()
   const clean = (text: string): string => escapeUnruly(scrubber.scrub(text))
   const plain = (facts: object): object =>
-    JSON.parse(clean(JSON.stringify(clip(facts, scrubber, 0), textOfLarge))) as object
+    JSON.parse(JSON.stringify(clip(facts, scrubber, 0), textOfLarge), (_name, value: unknown) =>
+      typeof value === 'string' ? clean(value) : value,
+    ) as object
   return {
     debug: (facts, text) => log.debug(plain(facts), clean(text)),
     info: (facts, text) => log.info(plain(facts), clean(text)),

@@ -203,8 +203,11 @@ function createUsers({ clock, reads, reader, writer }: StorageParts, changes: Ow
     find: name => reads.run(findUser(name)),
     passwordHash: name => reads.run(readPasswordHash(name)),
     list: () => reads.run(listUsers()),
-    change: (name, change, by) =>
-      changes.counted({ user: name }, writer.submit('changeUser', { name, change, by, at: clock.now() })),
+    change: (name, change, by, ways) =>
+      changes.counted(
+        { user: name },
+        writer.submit('changeUser', { name, change, by, ways: ways ?? null, at: clock.now() }),
+      ),
     setPassword: (name, passwordHash, by = nobody, keep) =>
       changes.counted(
         { user: name },

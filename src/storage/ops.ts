@@ -26,6 +26,7 @@ import type {
   TrailRow,
   User,
   UserChange,
+  WaysIn,
 } from '../kit/index.ts'
 import { addUpCosts } from './costs/add-up.ts'
 import { topUp } from './accounts/top-up.ts'
@@ -100,7 +101,10 @@ export type Changes = {
   rotateKey: { given: Signed & { readonly id: string; readonly rotation: Rotation }; gives: Key | undefined }
   revokeKey: { given: Signed & { readonly id: string }; gives: boolean }
   createUser: { given: Signed & { readonly user: NewUser }; gives: null }
-  changeUser: { given: Signed & { readonly name: string; readonly change: UserChange }; gives: User | undefined }
+  changeUser: {
+    given: Signed & { readonly name: string; readonly change: UserChange; readonly ways?: WaysIn | null }
+    gives: User | undefined
+  }
   setPassword: {
     given: Signed & { readonly name: string; readonly passwordHash: string; readonly keep: string | null }
     gives: boolean

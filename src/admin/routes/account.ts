@@ -3,7 +3,7 @@ import { defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
 import { password, passwordGuess } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
-import { endSession, revokeSessionKeys, sessionId, sessionKeyName } from '../session/sessions.ts'
+import { endSession, isSessionOpen, revokeSessionKeys, sessionId, sessionKeyName } from '../session/sessions.ts'
 import { sessionUserOf } from '../session-user.ts'
 import { toMoment } from '../to-moment.ts'
 
@@ -30,6 +30,8 @@ export const accountRoutes = [
       if (!right) throw fail('invalid', { why: 'The current password is not this one.' }, { param: 'current' })
       takeBack()
       const passwordHash = await door.hashes.run(() => parts.hashPassword(body.password))
+      // Another may have been set meanwhile, which ended this session.
+      if (!(await isSessionOpen(ask))) throw fail('not_logged_in')
       await parts.storage.users.setPassword(user.name, passwordHash, user.name, session.hash)
       await revokeSessionKeys(parts, user.name, name => name !== sessionKeyName(session))
       return null

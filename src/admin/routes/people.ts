@@ -1,4 +1,4 @@
-import { userBoundsSetBy } from '../../kit/index.ts'
+import { userBoundsSetBy, waysIn } from '../../kit/index.ts'
 import { settingSchemas, unset } from '../../kit/shapes/key.ts'
 import { showLimits } from '../../kit/shapes/limits.ts'
 import { userMembers, userView } from '../../kit/shapes/user.ts'
@@ -106,7 +106,7 @@ export const peopleRoutes = [
         ...(budget !== undefined && { budget: budget === null ? null : userMembers.budget.parse(budget) }),
         ...(budgetPeriod !== undefined && { budgetPeriod }),
       }
-      const user = await parts.storage.users.change(name, change, by)
+      const user = await parts.storage.users.change(name, change, by, waysIn(parts.plan()))
       if (!user) throw fail('not_found')
       return userView.show(user)
     },

@@ -6,7 +6,7 @@ import { fail } from '../errors.ts'
 import { chosenName } from '../schemas.ts'
 import { writeCookie } from '../session/cookie.ts'
 import { describeSession, enter } from '../session/enter.ts'
-import { hashToken } from '../session/sessions.ts'
+import { hashToken, isSessionOpen } from '../session/sessions.ts'
 import { sessionUserOf } from '../session-user.ts'
 import { recognize, tie } from '../sign-in/recognize.ts'
 import { arrive, depart } from '../sign-in/trip.ts'
@@ -102,6 +102,8 @@ export const signInRoutes = [
       const arrived = { ask, issuer, errand, ...(await door.issuers.finish(issuer, proof, body.query, ask.id)) }
       const over = writeCookie(null, scheme, 'trip')
       if (user) {
+        // It may have ended while the issuer was asked.
+        if (!(await isSessionOpen(ask))) throw fail('not_logged_in')
         await tie(arrived, user.name)
         return finish({ session: describeSession(ask, user), next: errand.next }, [over])
       }
@@ -139,7 +141,9 @@ export const signInRoutes = [
       const links = await signIn.links(user.name)
       const link = links.find(({ issuer, subject }) => linkId(issuer, subject) === ask.params['id'])
       if (!link) throw fail('not_found')
-      if ((await signIn.unlink(user.name, link, user.name, true)) === 0)
+      const { passwords, issuers } = waysIn(ask.parts.plan())
+      const stays = (passwords && user.hasPassword) || links.some(one => one !== link && issuers.includes(one.issuer))
+      if (!stays || (await signIn.unlink(user.name, link, user.name, true)) === 0)
         throw fail('conflict', {
           why: 'This is the only way in that you have. An administrator can set a password for you.',
         })

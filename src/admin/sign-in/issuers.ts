@@ -84,7 +84,8 @@ export class Issuers {
       const claims = await complete(oidc, configuration, issuer, tokens.access_token, told)
       const used = oidc.getJwksCache(configuration)
       if (used) oidc.setJwksCache(known, used)
-      return { identity: { issuer: issuerId(told.iss), subject: told.sub }, claims }
+      // By its address in the configuration, which `waysIn` asks by: a vendor may answer one address in the name of another.
+      return { identity: { issuer: issuerId(issuer.url), subject: told.sub }, claims }
     } catch (error) {
       throw this.#explain(oidc, error, issuer, request)
     }
@@ -161,7 +162,10 @@ async function complete(
   const root = Object.hasOwn(claims, groupsClaim) ? groupsClaim : (groupsClaim.split('.', 1)[0] ?? '')
   const isEnough = verifiedEmail(claims) !== undefined && (!roles || Object.hasOwn(claims, root))
   if (isEnough || configuration.serverMetadata().userinfo_endpoint === undefined) return claims
-  return { ...(await oidc.fetchUserInfo(configuration, accessToken, told.sub)), ...claims }
+  const more: Claims = await oidc.fetchUserInfo(configuration, accessToken, told.sub)
+  // An e-mail and whether it is verified are one word, of one of the two.
+  const mail = verifiedEmail(claims) === undefined ? more : claims
+  return { ...more, ...claims, email: mail['email'], email_verified: mail['email_verified'] }
 }
 
 /** Whether the issuer could not be asked, rather than that it, or the browser, said something wrong. */

@@ -1,4 +1,5 @@
 import type { Identity, Issuer, Role, User } from '../../kit/index.ts'
+import { waysIn } from '../../kit/index.ts'
 import type { Ask } from '../api.ts'
 import { fail } from '../errors.ts'
 import { isDomainAllowed, nameOf, roleOf, verifiedEmail } from './claims.ts'
@@ -26,7 +27,8 @@ export async function recognize(arrived: Arrived): Promise<string> {
   const user = known ?? (await findByEmail(arrived))
   if (!user) return admit(arrived, role)
   if (user.status !== 'active') throw refuse(ask, issuer, 'account_disabled', user.name)
-  if (role !== undefined && role !== user.role) await storage.users.change(user.name, { role }, actorOf(issuer))
+  if (role !== undefined && role !== user.role)
+    await storage.users.change(user.name, { role }, actorOf(issuer), waysIn(ask.parts.plan()))
   return user.name
 }
 
@@ -65,7 +67,8 @@ async function admit({ ask, issuer, claims, identity, errand }: Arrived, byClaim
   const invitation = hash === null ? undefined : await signIn.invitation(hash)
   if (hash !== null && !invitation) throw fail('invitation_unknown')
   if (!invitation && !issuer.signUp) throw refuse(ask, issuer, 'no_account')
-  const name = invitation?.name ?? errand.name ?? nameOf(claims)
+  // Only whoever is invited chooses: what others are called is the issuer's word.
+  const name = (invitation && (invitation.name ?? errand.name)) ?? nameOf(claims)
   if (name === undefined) throw refuse(ask, issuer, 'no_account')
   const role = byClaims ?? invitation?.role ?? issuer.defaultRole
   if (role === undefined) throw refuse(ask, issuer, 'no_role')

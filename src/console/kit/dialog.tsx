@@ -43,6 +43,10 @@ export function Dialog({ title, onClose, children, drawer = false, insist = fals
         event.preventDefault()
         if (!insist) onClose()
       }}
+      onClose={event => {
+        // A browser lets nobody keep it open against a second Escape.
+        if (insist && event.target === event.currentTarget) dialog.current?.showModal()
+      }}
       onClick={event => {
         if (event.target === event.currentTarget && !insist) onClose()
       }}

@@ -17,6 +17,8 @@ type FormProps = {
   readonly onSubmit: (values: Values) => Promise<void> | void
   readonly submit: string
   readonly kind?: 'primary' | 'danger'
+  /** What was sent before is still under way. */
+  readonly isBusy?: boolean
   readonly onCancel?: () => void
   readonly children?: ComponentChildren
 }
@@ -31,13 +33,13 @@ export class FieldError extends Error {
   }
 }
 
-export function Form({ onSubmit, submit, kind = 'primary', onCancel, children }: FormProps) {
+export function Form({ onSubmit, submit, kind = 'primary', isBusy = false, onCancel, children }: FormProps) {
   const [refusal, setRefusal] = useState<Refusal | null>(null)
   const [busy, setBusy] = useState(false)
   const form = useRef<HTMLFormElement>(null)
   const send = async (event: Event) => {
     event.preventDefault()
-    if (busy || !form.current) return
+    if (busy || isBusy || !form.current) return
     setBusy(true)
     setRefusal(null)
     try {
@@ -60,7 +62,7 @@ export function Form({ onSubmit, submit, kind = 'primary', onCancel, children }:
       )}
       <div class="form-end">
         {onCancel && <Button onClick={onCancel}>{t('cancel')}</Button>}
-        <Button type="submit" kind={kind} busy={busy}>
+        <Button type="submit" kind={kind} busy={busy || isBusy}>
           {submit}
         </Button>
       </div>

@@ -77,8 +77,12 @@ export class KeyAttempt {
     for (let key = this.#choose(); key; key = this.#choose()) {
       this.#tried.add(key)
       if (!(await this.#take(key))) continue
+      // Another may be trying it by now, or somebody have suspended it.
+      if (this.#isTrial && !this.#keys.states.tries(key)) {
+        await this.#giveBack()
+        continue
+      }
       this.key = key
-      if (this.#isTrial) this.#keys.states.tries(key)
       return key.upstream
     }
     return undefined

@@ -9,7 +9,7 @@ import {
 } from '../../kit/index.ts'
 
 /** Requests whose charges may still come, and whose keys are remembered: the latest. */
-const openMax = 20_000
+const openMax = 200_000
 /** What the id of a request's second charge ends with. */
 const usePart = useChargeId('')
 
@@ -39,7 +39,8 @@ export class KeyBudgets {
       if (this.#open.size > 0) this.#open.delete(request)
       return
     }
-    if (this.#open.size >= openMax) this.#open.delete(this.#open.keys().next().value as string)
+    if (!this.#open.has(request) && this.#open.size >= openMax)
+      this.#open.delete(this.#open.keys().next().value as string)
     this.#open.set(request, key)
   }
 

@@ -56,10 +56,12 @@ export class KeyStates {
     return { kind: 'shut', reason: reason ?? 'operator', waitMs: state === 'cooling' ? waitMs : null }
   }
 
-  /** One request tries the key: until it has ended, no other does. */
-  tries(key: VendorKey): void {
+  /** One request tries the key: until it has ended, no other does. @returns false where it is not to be tried any more */
+  tries(key: VendorKey): boolean {
     const standing = this.#find(key, '')
-    if (standing) this.#put({ ...standing, until: this.#clock.now() + trialMs })
+    if (!standing || this.#admissionOf(standing).kind !== 'trial') return false
+    this.#put({ ...standing, until: this.#clock.now() + trialMs })
+    return true
   }
 
   /** A request was answered that this key was asked with. Those that began before it was refused prove nothing. */

@@ -76,7 +76,7 @@ function findNews(thresholds: readonly number[], found: FoundBudget): News | und
 
 /** Micro-units that are so many percent, rounded up. */
 function shareOf(amount: number, percent: number): number {
-  return percent === 100 ? amount : Math.ceil((amount / 100) * percent)
+  return Number((BigInt(amount) * BigInt(percent) + 99n) / 100n)
 }
 
 function readTold(told: string | null): readonly Told[] {

@@ -43,6 +43,7 @@ export async function copyBooks(source: CopySource, target: CopyTarget, options:
   await target.numberFrom(await source.lastNumbers())
   await target.seal()
   const refuse = (reason: string): StorageError => new StorageError('copy_unsound', { reason })
+  if (done !== whole) throw refuse(`there are ${count(whole)} rows, and ${count(done)} were copied`)
   await compareTables(target, tables, copied, options, refuse)
 
   onProgress('verifying the ledger of the copy')

@@ -5,6 +5,8 @@ import type { CellKind, Cells, TableLayout } from './ends.ts'
 /** Bytes of one statement, about: a page of the log may have a megabyte, a key has two hundred bytes. */
 const bytesTogether = 4_194_304
 const rowsMost = 2_000
+/** Of a table with bodies: the next one may be a thousand times as large as those before. */
+const bodiesMost = 16
 
 /** Goes through a table in the order of its key, and takes the digest of what it has seen. */
 export class TableWalk {
@@ -13,7 +15,6 @@ export class TableWalk {
   changed = 0
   readonly #table: TableLayout
   readonly #holdsNul: boolean
-  readonly #keyAt: readonly number[]
   readonly #digest = createHash('sha256')
   #after: Cells | undefined
   #size = 16
@@ -22,7 +23,6 @@ export class TableWalk {
   constructor(table: TableLayout, holdsNul: boolean) {
     this.#table = table
     this.#holdsNul = holdsNul
-    this.#keyAt = table.key.map(name => table.columns.findIndex(column => column.name === name))
   }
 
   /** Some more rows; none when there are no more. */
@@ -30,9 +30,10 @@ export class TableWalk {
     if (this.#isOver) return []
     const found = yield this.#query()
     const rows = found.map(row => this.#cellsOf(row))
-    const last = rows.at(-1)
+    const last = found.at(-1)
     this.#isOver = !last || rows.length < this.#size
-    if (last) this.#after = this.#keyAt.map(at => last[at] ?? null)
+    // As it stands there: a text that is changed on its way would be behind others.
+    if (last) this.#after = this.#table.key.map(name => last[name] ?? null)
     let bytes = 0
     for (const cells of rows) {
       bytes += cells.reduce<number>((sum, cell) => sum + sizeOf(cell), 0)
@@ -40,7 +41,9 @@ export class TableWalk {
     }
     this.rows += rows.length
     const each = Math.max(bytes / Math.max(rows.length, 1), 1)
-    this.#size = Math.min(Math.max(Math.floor(bytesTogether / each), 1), rowsMost, this.#size * 4)
+    const hasBodies = this.#table.columns.some(({ name, kind }) => kind === 'bytes' || name === 'body')
+    const most = hasBodies ? bodiesMost : rowsMost
+    this.#size = Math.min(Math.max(Math.floor(bytesTogether / each), 1), most, this.#size * 4)
     return rows
   }
 

@@ -9,7 +9,7 @@ import { leave, type Signed } from './trail.ts'
 import { createUser } from './users.ts'
 
 /** Whoever invites has to be able to make users still: an administrator, or somebody at the machine itself. */
-const isGood = `expires_at > ? AND created_at <= ? AND (made_by IN ('command line', 'gateway') OR EXISTS
+const isGood = `expires_at > ? AND created_at <= ? AND (made_by = 'command line' OR EXISTS
   (SELECT 1 FROM "user" a WHERE a.name = made_by AND a.role = 'admin' AND a.status = 'active'))`
 
 function toInvitation(row: Row): Invitation {

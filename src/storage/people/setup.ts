@@ -4,7 +4,7 @@ import { setupOfferMs } from '../../kit/users.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { leave } from './trail.ts'
-import { findUser, hasAdmin } from './users.ts'
+import { findUser, hasAdmin, revokeSessionKeys } from './users.ts'
 
 export type SetupClaim = {
   readonly tokenHash: string
@@ -45,8 +45,10 @@ export function* claimSetup(
     at,
   )
   yield ask('DELETE FROM setup')
-  // Whoever was in under this name before knew another password.
+  // Whoever was in under this name before knew another password, or was known to an issuer.
   yield ask('DELETE FROM session WHERE user_name = ?', name)
+  yield ask('DELETE FROM sign_in_link WHERE user_name = ?', name)
+  yield* revokeSessionKeys(name)
   yield* leave(identity, { by: name, at }, 'user.setup', name, was ? { role: was.role, status: was.status } : null, {
     role: 'admin',
     status: 'active',

@@ -18,7 +18,9 @@ export function* departTrip({ trip, at }: { readonly trip: Trip; readonly at: nu
   // Of those who never came back, and those that a clock ahead has sent.
   yield ask('DELETE FROM sign_in_trip WHERE expires_at <= ? OR expires_at > ?', at, at + tripMs + aheadMs)
   const [row] = yield ask('SELECT count(*) AS count FROM sign_in_trip')
-  if (row && whole(row, 'count') >= tripsMax) return false
+  // The oldest goes: were the next one refused, a few strangers could keep everybody out.
+  if (row && whole(row, 'count') >= tripsMax)
+    yield ask('DELETE FROM sign_in_trip WHERE hash = (SELECT hash FROM sign_in_trip ORDER BY expires_at, hash LIMIT 1)')
   yield ask('INSERT INTO sign_in_trip (hash, told, expires_at) VALUES (?, ?, ?)', trip.hash, trip.told, trip.expiresAt)
   return true
 }

@@ -35,10 +35,12 @@ export function* readPasswordHash(name: string): QueryProgram<string | undefined
 }
 
 /** Whether an administrator can get in by one of these ways. */
-export function* hasAdmin({ passwords, issuers }: WaysIn): QueryProgram<boolean> {
+export function* hasAdmin({ passwords, issuers }: WaysIn, but = ''): QueryProgram<boolean> {
   const rows = yield ask(
     `SELECT u.password_hash IS NOT NULL AS has_password, l.issuer
-     FROM "user" u LEFT JOIN sign_in_link l ON l.user_name = u.name WHERE u.role = 'admin' AND u.status = 'active'`,
+     FROM "user" u LEFT JOIN sign_in_link l ON l.user_name = u.name WHERE u.role = 'admin' AND u.status = 'active'
+       AND u.name <> ?`,
+    but,
   )
   // PostgreSQL has truths, SQLite ones.
   return rows.some(row => (passwords && Boolean(row['has_password'])) || issuers.includes(String(row['issuer'])))
@@ -66,16 +68,16 @@ export function* createUser(
 /** A user who is disabled or gets another role loses all sessions, and the keys made for them. @returns undefined when there is no such user. */
 export function* changeUser(
   identity: Scribe,
-  given: Signed & { readonly name: string; readonly change: UserChange },
+  given: Signed & { readonly name: string; readonly change: UserChange; readonly ways?: WaysIn | null },
 ): QueryProgram<User | undefined> {
-  const { name, change, by, at } = given
+  const { name, change, ways = null, by, at } = given
   // Touched first: of two changes at once one waits for the other, and the trail says what each found.
   yield ask('UPDATE "user" SET name = name WHERE name = ?', name)
   const was = yield* findUser(name)
   if (!was) return undefined
   const cells = Object.entries(cellsOf(changeable, change))
   if (cells.length === 0) return was
-  if (isAdmin(was) && !isAdmin({ ...was, ...change })) yield* needOtherAdmin(name)
+  if (isAdmin(was) && !isAdmin({ ...was, ...change })) yield* needOtherAdmin(name, ways)
   yield ask(
     `UPDATE "user" SET ${cells.map(([column]) => `${column} = ?`).join(', ')} WHERE name = ?`,
     ...cells.map(([, cell]) => cell),
@@ -88,6 +90,8 @@ export function* changeUser(
     yield ask('DELETE FROM session WHERE user_name = ?', name)
     yield* revokeSessionKeys(name)
   }
+  // What they have promised others ends with their role, and does not begin again with it.
+  if (isAdmin(was) && !isAdmin(became)) yield ask('DELETE FROM invitation WHERE made_by = ?', name)
   yield* leave(identity, { by, at }, 'user.change', name, settingsOf(was), settingsOf(became))
   return became
 }
@@ -104,10 +108,12 @@ const admins = `SELECT name FROM "user" u WHERE role = 'admin' AND status = 'act
  * Before an administrator is demoted, disabled or erased. The row of the epoch is touched: of two who take each other's role
  * away at once one waits for the other. @throws StorageError `last_admin`
  */
-export function* needOtherAdmin(name: string): QueryProgram<void> {
+export function* needOtherAdmin(name: string, ways: WaysIn | null = null): QueryProgram<void> {
   yield ask(`UPDATE meta SET value = value WHERE name = 'epoch'`)
   const known = (yield ask(admins)).map(row => row['name'])
   if (known.length === 1 && known[0] === name) throw new StorageError('last_admin', { name })
+  // Of those that are left nobody may get in: by a password where none are taken, by an issuer that has gone.
+  if (ways && (yield* hasAdmin(ways)) && !(yield* hasAdmin(ways, name))) throw new StorageError('last_admin', { name })
 }
 
 function settingsOf({ group, role, status, keysMax, keyBounds, budget, budgetPeriod }: User): UserSettings {

@@ -77,10 +77,11 @@ export async function restoreSqlite(
     const found = await prove(part, from, clock.now())
     onProgress('putting it in place')
     await sync(part)
-    const aside = existsSync(place.path) ? `${place.path}.before-${stamp(clock.now())}` : undefined
-    if (aside !== undefined)
-      for (const beside of besides)
-        if (existsSync(place.path + beside)) await rename(place.path + beside, aside + beside)
+    const before = `${place.path}.before-${stamp(clock.now())}`
+    const aside = existsSync(place.path) ? before : undefined
+    // Beside a file that was taken away, too: SQLite would write it over what is restored.
+    for (const beside of besides)
+      if (existsSync(place.path + beside)) await rename(place.path + beside, before + beside)
     await rename(part, place.path)
     await sync(dirname(place.path))
     return { aside, audit: found }

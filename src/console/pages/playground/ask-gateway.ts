@@ -4,12 +4,19 @@ import type { LogList, LogRecord, SessionKey } from '../../api/shapes.ts'
 /** A key is not used in its last minute. */
 const spareMs = 60_000
 let kept: SessionKey | null = null
+let asking: Promise<SessionKey> | undefined
 
 /** The short-lived key of this session: the playground goes in by the same door as every caller. */
 async function sessionKey(): Promise<SessionKey> {
-  if (!kept || Date.parse(kept.expires) - spareMs < Date.now())
-    kept = await call<SessionKey>('/playground/key', { method: 'POST' })
-  return kept
+  if (kept && Date.parse(kept.expires) - spareMs >= Date.now()) return kept
+  // One for all who ask at once: a new one ends the one before.
+  asking ??= call<SessionKey>('/playground/key', { method: 'POST' }).finally(() => (asking = undefined))
+  return (kept = await asking)
+}
+
+/** The next request is asked with a new key: somebody else asks it. */
+export function forgetKey(): void {
+  kept = null
 }
 
 /** By what a request is found again, also where its answer never came. */
@@ -29,6 +36,7 @@ export type Asking = {
  */
 export async function askGateway({ path, body, signal, onMark }: Asking): Promise<Response> {
   const { id: keyId, key } = await sessionKey()
+  signal.throwIfAborted()
   const clientId = `playground-${crypto.randomUUID()}`
   onMark({ keyId, clientId })
   const response = await fetch(path, {

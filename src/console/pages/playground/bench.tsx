@@ -33,7 +33,7 @@ export function Bench<Result>({
   return (
     <div class="bench">
       <div class="card">
-        <Form submit={t('send')} onSubmit={send}>
+        <Form submit={t('send')} onSubmit={send} isBusy={runs.some(({ busy }) => busy === true)}>
           {fields}
         </Form>
         {notes}

@@ -93,7 +93,8 @@ function start<Result>(place: string, model: string, question: Question<Result>,
     change({ busy: false, result, tookMs: performance.now() - began })
   }
   const end = async (): Promise<void> => {
-    const record = mark && (await findRecord(mark, isMine))
+    // Who was not let in has no row.
+    const record = mark && state.error?.status !== 401 ? await findRecord(mark, isMine) : undefined
     change({ record: record ?? null })
   }
   run()

@@ -55,9 +55,9 @@ export function readLitellmPeople(book: ForeignBook, around: Around): LitellmPeo
   const budgets = new Map(budgetRows.rows.map(row => [row.text('budget_id') ?? '', row]))
   const spent = new SpentBefore(note)
   const { teams, groups } = readTeams(teamRows, around, spent)
-  const { people, users } = readUsers(userRows, teams, around, spent)
+  const { people, users, left } = readUsers(userRows, teams, around, spent)
   for (const row of tokens.rows) {
-    const key = readKey(row, { teams, people, budgets, spent, ...around })
+    const key = readKey(row, { teams, people, left, budgets, spent, ...around })
     if (key) ownerOf(row, { teams, people, users }).keys.push(key)
   }
   spent.tell()
@@ -126,13 +126,16 @@ function readUsers(rows: AskedTable, teams: ReadonlyMap<string, Team>, { models,
   const people = new Map<string, Person>()
   const users = new Map<string, GrowingUser>()
   const admins: string[] = []
+  /** Ids of those who are not taken over: what bounds them would bind their keys no more. */
+  const left = new Set<string>()
   for (const row of rows.rows) {
     const id = row.text('user_id') ?? ''
     const mail = row.text('user_email')
     const name = mail !== undefined && mails.get(mail)?.length === 1 && isUserName(mail) ? mail : id
     const place = `user ${name}`
     if (!isUserName(name) || users.has(name)) {
-      note(`${place}: not taken over, with its keys: its name cannot stand here`)
+      note(`${place}: not taken over: its name cannot stand here`)
+      left.add(id)
       continue
     }
     if (row.text('user_role')?.startsWith('proxy_admin') === true) admins.push(name)
@@ -156,7 +159,7 @@ function readUsers(rows: AskedTable, teams: ReadonlyMap<string, Team>, { models,
   }
   if (admins.length > 0)
     note(`${admins.join(', ')}: administrators there, users here; tollgate users set NAME --role admin makes one again`)
-  return { people, users }
+  return { people, users, left }
 }
 
 function isUserName(name: string): boolean {
@@ -189,12 +192,13 @@ function ownerOf(
 type KeyAround = Around & {
   readonly teams: ReadonlyMap<string, Team>
   readonly people: ReadonlyMap<string, Person>
+  readonly left: ReadonlySet<string>
   readonly budgets: ReadonlyMap<string, Asked>
   readonly spent: SpentBefore
 }
 
 function readKey(row: Asked, around: KeyAround): AdoptedKey | undefined {
-  const { note, teams, people, budgets, spent } = around
+  const { note, teams, people, left, budgets, spent } = around
   const token = row.text('token') ?? ''
   const hint = row.text('key_name') ?? '…'
   const name = nameOf(row.text('key_alias')) ?? `key ${hint}`
@@ -209,7 +213,9 @@ function readKey(row: Asked, around: KeyAround): AdoptedKey | undefined {
   const ofTeam = team === undefined ? undefined : teams.get(team)
   if (team !== undefined && !ofTeam) why.push(`its team ${team} is not there`)
   if (ofTeam?.off !== undefined) why.push(ofTeam.off)
-  if (user !== undefined && !people.has(user)) note(`${place}: its user ${user} is not there; it is of another here`)
+  if (user !== undefined && left.has(user)) why.push(`its user ${user} is not taken over`)
+  else if (user !== undefined && !people.has(user))
+    note(`${place}: its user ${user} is not there; it is of another here`)
   if (row.truth('blocked')) why.push('it is blocked')
   const shared = budgets.get(row.text('budget_id') ?? '')
   if (row.text('budget_id') !== undefined && !shared) why.push('its budget is not there')
