@@ -8,7 +8,7 @@ const bytesMax = 8_192
 const places = ['error', 'errors', 'message', 'detail', 'details', 'msg', 'title'] as const
 const depthMax = 4
 /** What repeats the request. */
-const echoed = /"(?:inputs?|prompt|messages|contents)"\s*:/
+const echoed = /"(?:inputs?|messages|contents|request|body)"\s*:/
 
 /**
  * Hears what an upstream says when it refuses, for the log: the beginning alone, and of that the words. It stands behind
