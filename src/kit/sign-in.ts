@@ -77,8 +77,8 @@ export type Newcomer = {
 }
 
 export type SignInStore = {
-  /** Keeps what a browser has to prove when it comes back from an issuer. False when too many are on their way. */
-  depart(trip: { readonly hash: string; readonly told: string; readonly expiresAt: number }): Awaitable<boolean>
+  /** Keeps what a browser has to prove when it comes back from an issuer; of very many the one that left first is forgotten. */
+  depart(trip: { readonly hash: string; readonly told: string; readonly expiresAt: number }): Awaitable<void>
   /** What was kept, once; undefined when there is nothing of that hash, or it has ended. */
   arrive(hash: string): Awaitable<string | undefined>
   find(identity: Identity): Awaitable<User | undefined>

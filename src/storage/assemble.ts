@@ -293,7 +293,9 @@ function createSessions({ clock, reads, writer }: StorageParts): Storage['sessio
 
 function createSignIn({ clock, reads, writer }: StorageParts): Storage['signIn'] {
   return {
-    depart: trip => writer.submit('departTrip', { trip, at: clock.now() }),
+    async depart(trip) {
+      await writer.submit('departTrip', { trip, at: clock.now() })
+    },
     arrive: async hash => (await writer.submit('arriveTrip', { hash, at: clock.now() })) ?? undefined,
     find: identity => reads.run(findLinked(identity)),
     link: (identity, user, by, alone = false) =>

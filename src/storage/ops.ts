@@ -118,7 +118,7 @@ export type Changes = {
   createSession: { given: { readonly session: Session }; gives: null }
   touchSession: { given: { readonly hash: string; readonly at: number }; gives: null }
   endSession: { given: { readonly hash: string }; gives: null }
-  departTrip: { given: { readonly trip: Trip; readonly at: number }; gives: boolean }
+  departTrip: { given: { readonly trip: Trip; readonly at: number }; gives: null }
   arriveTrip: { given: { readonly hash: string; readonly at: number }; gives: string | null }
   linkIdentity: { given: Linking; gives: 'linked' | 'taken' | 'other' | 'unknown' }
   unlinkIdentity: { given: Unlinking; gives: number }

@@ -9,7 +9,7 @@ const ann = { email: 'Ann@example.com', email_verified: true, groups: ['staff'] 
 t.test(
   'whoever an issuer vouches for comes in, in the role that the groups give, with a session like any other',
   async t => {
-    const { started, issuer, admin, signIn } = await startSignIns(t, { own: byGroup })
+    const { started, issuer, admin, signIn } = await startSignIns(t, { own: byGroup, signIn: { passwords: true } })
     t.same((await newVisitor(started.url).get('/api/sign-in')).body, {
       passwords: true,
       issuers: [{ name: 'company', label: 'Company account' }],
@@ -291,6 +291,12 @@ t.test('whoever signs up takes nobody’s name', async t => {
   t.match((await open.signIn('1')).body, { session: { user: { name: 'dora' } } })
   open.issuer.people.set('2', { preferred_username: 'root' })
   t.match(await open.signIn('2'), { code: 'conflict' })
+  open.issuer.people.set('3', { preferred_username: 'eve' })
+  t.match(
+    (await open.signIn('3', { body: { name: 'admin' } })).body,
+    { session: { user: { name: 'eve' } } },
+    'who was not invited does not choose',
+  )
 })
 
 t.test('a user who is signed in ties an account to themselves, and unties it', async t => {
@@ -365,6 +371,26 @@ t.test('without passwords an issuer lets people in; until it knows an administra
   t.match((await newVisitor(started.url).get('/api/session')).body, { error: { setup_needed: false } })
   t.equal(await offerSetup(started.gateway.storage, undefined, undefined, ways), undefined)
   t.match((await signIn('1')).body, { session: { user: { name: 'root', role: 'admin' } } })
+  const { links } = (await visitor.get('/api/account/links')).body as { links: { id: string }[] }
+  const untied = await visitor.ask('DELETE', `/api/account/links/${links[0]?.id}`)
+  t.match(untied, { status: 409, code: 'conflict' }, 'a password that nobody takes is no way in')
+  await started.gateway.storage.users.create({ name: 'spare', group: 'default', role: 'admin', passwordHash: 'x' })
+  const demoted = await visitor.ask('PATCH', '/api/users/root', { role: 'user' })
+  t.match(demoted, { status: 409, code: 'conflict' }, 'nor is an administrator one who cannot get in')
+})
+
+t.test('whoever sets up takes a name with nothing of whoever had it', async t => {
+  const own = { allow_sign_up: true, default_role: 'user' }
+  const { issuer, signIn, started } = await startSignIns(t, { signIn: { passwords: false }, own })
+  issuer.people.set('1', { preferred_username: 'admin' })
+  const early = await signIn('1')
+  t.match(early.body, { session: { user: { name: 'admin', role: 'user' } } })
+  const { offerSetup, waysIn } = await import('../../src/index.ts')
+  const token = await offerSetup(started.gateway.storage, undefined, undefined, waysIn(started.gateway.plan))
+  const operator = newVisitor(started.url)
+  t.equal((await operator.post('/api/setup', { token, name: 'admin', password: passwordOfTests })).status, 200)
+  t.equal((await early.visitor.get('/api/session')).status, 401)
+  t.match(await signIn('1'), { code: 'conflict' }, 'nobody is the administrator because they were here first')
 })
 
 t.test(

@@ -47,7 +47,7 @@ export async function depart(ask: Ask, issuer: Issuer, errand: Errand) {
   const location = await door.issuers.begin(issuer, proof, ask.id)
   const told: Told = { ...errand, issuer: issuerId(issuer.url), clientId: issuer.clientId, nonce, verifier }
   const trip = { hash: tripHash(token, state), told: JSON.stringify(told), expiresAt: clock.now() + tripMs }
-  if (!(await storage.signIn.depart(trip))) throw fail('slow_down', { seconds: 60 }, { retryAfterMs: 60_000 })
+  await storage.signIn.depart(trip)
   return { location, cookie: writeCookie(token, scheme, 'trip') }
 }
 

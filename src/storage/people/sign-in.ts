@@ -14,7 +14,7 @@ const tripsMax = 10_000
 
 export type Trip = { readonly hash: string; readonly told: string; readonly expiresAt: number }
 
-export function* departTrip({ trip, at }: { readonly trip: Trip; readonly at: number }): QueryProgram<boolean> {
+export function* departTrip({ trip, at }: { readonly trip: Trip; readonly at: number }): QueryProgram<null> {
   // Of those who never came back, and those that a clock ahead has sent.
   yield ask('DELETE FROM sign_in_trip WHERE expires_at <= ? OR expires_at > ?', at, at + tripMs + aheadMs)
   const [row] = yield ask('SELECT count(*) AS count FROM sign_in_trip')
@@ -22,7 +22,7 @@ export function* departTrip({ trip, at }: { readonly trip: Trip; readonly at: nu
   if (row && whole(row, 'count') >= tripsMax)
     yield ask('DELETE FROM sign_in_trip WHERE hash = (SELECT hash FROM sign_in_trip ORDER BY expires_at, hash LIMIT 1)')
   yield ask('INSERT INTO sign_in_trip (hash, told, expires_at) VALUES (?, ?, ?)', trip.hash, trip.told, trip.expiresAt)
-  return true
+  return null
 }
 
 export function* arriveTrip({ hash, at }: { readonly hash: string; readonly at: number }): QueryProgram<string | null> {

@@ -1,0 +1,58 @@
+import t from 'tap'
+import { clipWords } from '../../src/engine/clip-words.ts'
+import { Overheard } from '../../src/engine/overheard.ts'
+import { caseName } from '../harness/case-name.ts'
+
+// What the log keeps of a refusing upstream's words: never a key, and nothing that the caller may have sent.
+
+const prompt = 'a harbour in the morning with seven boats and a lighthouse that nobody has lit for many years'
+
+function hear(...chunks: readonly string[]): string | null {
+  const overheard = new Overheard(['ab/cd+ef=gh/ij'])
+  for (const chunk of chunks) overheard.write(Buffer.from(chunk))
+  return overheard.words
+}
+
+t.test('what is quoted at length is not kept, however the marks stand', t => {
+  const said = [
+    `Invalid prompt: "${prompt}"`,
+    `Invalid prompt: "${prompt.repeat(20)}"`,
+    `Invalid prompt: '${prompt}'`,
+    `Invalid prompt: “${prompt}”`,
+    `Invalid prompt: \`${prompt}\``,
+    `Invalid prompt: "Draw John's house and don't ${prompt}"`,
+    `Invalid prompt: 'Draw John's house and don't ${prompt}'`,
+  ]
+  for (const text of said) {
+    const kept = clipWords(text)
+    t.match(kept, /^Invalid prompt: ["'`“]…/, caseName({ text: text.slice(0, 40) }))
+    t.notMatch(kept, /harbour|lighthouse|John/, caseName({ text: text.slice(0, 40) }))
+  }
+  t.equal(clipWords(`It's the 'size' that can't be "2048x2048".`), `It's the 'size' that can't be "2048x2048".`)
+  t.end()
+})
+
+t.test('words without end cost no more than in proportion', t => {
+  for (const mark of ['"', "'", '`', '“', '«', '‘']) {
+    const kept = clipWords(mark.repeat(100_000))
+    t.ok(kept.length <= 301, caseName({ mark }))
+  }
+  t.end()
+})
+
+t.test('a key is struck out though JSON has written it in other signs', t => {
+  const body = '{"error":{"message":"Incorrect API key ab\\/cd\\u002bef\\u003dgh\\/ij."}}'
+  t.notMatch(hear(body), /ab\/cd/)
+  t.match(hear(body), /Incorrect API key/)
+  t.match(hear(body.slice(0, 20), body.slice(20)), /Incorrect API key/, 'in two pieces too')
+  t.end()
+})
+
+t.test('of an answer that repeats the request what is before the repetition is kept', t => {
+  const long = '0123456789 '.repeat(1_000)
+  const body = `{"detail":[{"type":"missing","msg":"Field required","input":{"message":"${prompt}","x":"${long}"}}]}`
+  t.equal(hear(body), 'Field required')
+  t.equal(hear(`{"detail":[{"type":"missing","input":{"message":"${prompt}","x":"${long}"}}]}`), null)
+  t.equal(hear(`[{"input":"${prompt} ${long}"}]`), null)
+  t.end()
+})
