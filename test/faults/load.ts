@@ -31,7 +31,7 @@ export type Order = {
   readonly delivered: Set<string>
   /** Answered 200, to the end. */
   whole: boolean
-  /** The error's code when it was answered 503. */
+  /** The error's code when it was answered 503, or 408 by one that was frozen. */
   refused: string | undefined
 }
 
@@ -79,6 +79,9 @@ export function runLoad(options: {
       order.refused = /"code":"(\w+)"/.exec(text)?.[1] ?? 'none'
       // Whoever is refused comes back later.
       await sleep(20)
+    } else if (status === 408 && life.isExcused) {
+      // It was frozen while the request arrived: it has waited too long by its clock, and bought nothing.
+      order.refused = /"code":"(\w+)"/.exec(text)?.[1] ?? 'none'
     } else if (status !== undefined && status !== 200) throw new Error(`request ${number}: ${status} ${text}`)
     else if (life.killedAt === undefined && !life.isExcused)
       throw new Error(`request ${number} was cut although nobody was killed`)
