@@ -1,3 +1,5 @@
+import { withoutRepeats } from './own-words.ts'
+
 const charsMax = 300
 /** What may be a caller's own words: a log keeps none of them. */
 const quotedMax = 60
@@ -19,14 +21,18 @@ const query = /(https?:\/\/[^\s?]{1,200})\?\S+/g
 
 /**
  * What somebody else says, as the log keeps it: one line, 300 characters at most, without what it quotes at length (it may be what
- * the caller sent), without what is encoded, and without anything that has the shape of a key.
+ * the caller sent), without what it repeats of `own`, the request's words, without what is encoded, and without anything that has
+ * the shape of a key.
  */
-export function clipWords(text: string): string {
+export function clipWords(text: string, own = ''): string {
   const line = text
     .slice(0, 4 * charsMax)
     .replaceAll(/\s+/g, ' ')
     .trim()
-  const bare = hideQuoted(line).replaceAll(query, `$1?${hidden}`).replaceAll(keys, hidden).replaceAll(encoded, hidden)
+  const bare = hideQuoted(withoutRepeats(line, own, hidden))
+    .replaceAll(query, `$1?${hidden}`)
+    .replaceAll(keys, hidden)
+    .replaceAll(encoded, hidden)
   return bare.length > charsMax ? `${bare.slice(0, charsMax)}${hidden}` : bare
 }
 

@@ -51,6 +51,7 @@ import { toLogRow } from './log-row.ts'
 import { orderCandidates } from './order-candidates.ts'
 import { addressOf, callOf, outgoingHeaders, shapeOutbound, upstreamPath } from './outbound.ts'
 import { Overheard } from './overheard.ts'
+import { ownWords } from './own-words.ts'
 import { HookFault } from './pipeline.ts'
 import { Relay, type Relayed, writeIdleMs } from './relay.ts'
 import { CallerGone, RequestState, type Running, type Shared } from './request-state.ts'
@@ -641,7 +642,7 @@ export class Engine {
     state.endUnknown = head.endsWithConnection && source === call
     const headers = replyHeaders(head.headers, ex.dialect)
     const first = firstStages(head.status, call)
-    if (head.status >= 400) state.overheard = new Overheard(secretsOfCall(call))
+    if (head.status >= 400) state.overheard = new Overheard(secretsOfCall(call), ownWords(state.body))
     const shaping = state.running.pipeline.onReply(
       ex,
       {

@@ -17,10 +17,13 @@ const echoed = /"(?:inputs?|messages|contents|request|body)"\s*:/
 export class Overheard implements Stage {
   readonly letsGo = true
   readonly #secrets: readonly string[]
+  readonly #own: string | undefined
   #kept: Buffer = Buffer.alloc(0)
 
-  constructor(secrets: readonly string[]) {
+  /** `own`: the request's words; where nobody knows them nothing is kept. */
+  constructor(secrets: readonly string[], own: string | undefined) {
     this.#secrets = secrets
+    this.#own = own
   }
 
   write(chunk: Buffer): Buffer {
@@ -36,9 +39,10 @@ export class Overheard implements Stage {
 
   /** Null where it said nothing that a person would read. */
   get words(): string | null {
+    if (this.#own === undefined) return null
     const found = findWords(this.#kept.toString())
     // Once more: JSON may have written a key in signs that the bytes before did not show.
-    return found === undefined ? null : clipWords(strikeOut(found, this.#secrets))
+    return found === undefined ? null : clipWords(strikeOut(found, this.#secrets), this.#own)
   }
 }
 

@@ -76,7 +76,8 @@ t.test('[6.6] an anchor that was kept elsewhere shows what nothing in the databa
   for (const { name } of db.prepare(`SELECT name FROM sqlite_master WHERE type = 'trigger'`).all())
     db.exec(`DROP TRIGGER ${String(name)}`)
   const last = '(SELECT max(id) FROM charge)'
-  db.exec(`UPDATE key SET spent = spent - 40000; UPDATE account SET spent = spent - 40000;
+  const less = 'SET spent = spent - 40000, day_spent = day_spent - 40000, month_spent = month_spent - 40000'
+  db.exec(`UPDATE key ${less}; UPDATE account ${less};
     UPDATE chain SET position = 2, head = (SELECT prev_hash FROM entry WHERE position = 3) WHERE id = 'gateway';
     DELETE FROM entry WHERE charge_id = ${last}; DELETE FROM line WHERE charge_id = ${last};
     DELETE FROM charge WHERE id = ${last}`)

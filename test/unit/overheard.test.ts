@@ -1,6 +1,8 @@
 import t from 'tap'
 import { clipWords } from '../../src/engine/clip-words.ts'
 import { Overheard } from '../../src/engine/overheard.ts'
+import { ownWords } from '../../src/engine/own-words.ts'
+import type { JsonObjectView } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
 
 // What the log keeps of a refusing upstream's words: never a key, and nothing that the caller may have sent.
@@ -8,7 +10,7 @@ import { caseName } from '../harness/case-name.ts'
 const prompt = 'a harbour in the morning with seven boats and a lighthouse that nobody has lit for many years'
 
 function hear(...chunks: readonly string[]): string | null {
-  const overheard = new Overheard(['ab/cd+ef=gh/ij'])
+  const overheard = new Overheard(['ab/cd+ef=gh/ij'], '')
   for (const chunk of chunks) overheard.write(Buffer.from(chunk))
   return overheard.words
 }
@@ -54,5 +56,36 @@ t.test('of an answer that repeats the request what is before the repetition is k
   t.equal(hear(body), 'Field required')
   t.equal(hear(`{"detail":[{"type":"missing","input":{"message":"${prompt}","x":"${long}"}}]}`), null)
   t.equal(hear(`[{"input":"${prompt} ${long}"}]`), null)
+  t.end()
+})
+
+t.test('what a request has said is not kept, quoted or not', t => {
+  const own = `${prompt} ${'and more of it '.repeat(50)}`
+  for (const [said, kept] of [
+    [`Refused: ${prompt} is not allowed`, 'Refused: …is not allowed'],
+    [`${prompt}`, '…'],
+    [`a harbour in the morning`, '…'],
+    ['The size is not known', 'The size is not known'],
+    [`x${prompt.slice(7, 40)}y and z${prompt.slice(11, 60)}`, 'x…y and z…'],
+  ] as const)
+    t.equal(clipWords(said, own), kept, caseName({ said }))
+  t.equal(new Overheard([], undefined).words, null)
+  t.end()
+})
+
+t.test('the words of a request are those of all its fields but the name of the model', t => {
+  const text = JSON.stringify({ model: 'm-1', input: ['a', { text: 'b\n c' }], n: 2 })
+  const bytes = Buffer.from(text)
+  const value = JSON.parse(text) as { readonly [name: string]: never }
+  const json = {
+    bytes,
+    names: () => Object.keys(value),
+    get: (name: string) => value[name],
+    raw: (name: string) => Buffer.from(JSON.stringify(value[name])),
+  } as unknown as JsonObjectView
+  t.same(ownWords({ kind: 'json', json })?.split(' ').toSorted(), ['a', 'b', 'c'])
+  const long = { ...json, raw: () => Buffer.alloc(100_000) } as unknown as JsonObjectView
+  t.equal(ownWords({ kind: 'json', json: long }), undefined)
+  t.equal(ownWords({ kind: 'none' }), '')
   t.end()
 })
