@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import t from 'tap'
-import { createKey, openStorage } from '../../src/index.ts'
+import { createKey, openStorage, type Status } from '../../src/index.ts'
 import { askOnce } from '../harness/ask.ts'
 import { runCli } from '../harness/cli.ts'
 import { picture } from '../harness/pictures.ts'
@@ -105,6 +105,11 @@ t.test('a reload is taken by every worker or by none', { skip }, async t => {
       await until(async () => {
         const now = await workersOf(gateway)
         return now.length === 2 && !now.includes(pid) && (await figure(gateway, /tollgate_workers/)) === 2
+      })
+      // Without one that listens the port would be given up, and the next would have another: it is 0 here.
+      await until(async () => {
+        const { workers } = (await (await fetch(`${await gateway.ops}/status`)).json()) as Status
+        return workers.length === 2 && workers.every(({ ready, pid: now }) => ready && now !== pid)
       })
     }
     upstream.answer({ created: 1, data: [picture(1024, 1024)] })

@@ -82,8 +82,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       [
         'src/storage/ledger/settle.ts',
-        "yield spend(identity, { keyId: text(charge, 'key_id'), amount,",
-        "yield spend(identity, { keyId: text(charge, 'key_id'), amount: amount + 1,",
+        "const spending = { keyId: text(charge, 'key_id'), amount,",
+        "const spending = { keyId: text(charge, 'key_id'), amount: amount + 1,",
       ],
     ],
   },

@@ -32,8 +32,9 @@ export function auditRunning({ running, report }: Findings, payer: string, rows:
   for (const period of ['day', 'month'] as const) {
     const spells = running?.spells(period) ?? []
     const found = spells.filter(({ start }) => rows.some(row => whole(row, `${period}_start`) === start))
-    const spell = found[0] ?? spells[0]
-    // Just at midnight some rows may say of the day before; they can be proved a little later.
+    const [spell] = found
+    // Just at midnight some rows may say of the day before, and a row that went back for what was late, or for a clock that
+    // jumped, has today's sum among those that it has left: they can be proved a little later.
     if (!running || !spell || found.length > 1 || spell.from < since) continue
     const has = rows
       .filter(row => whole(row, `${period}_start`) === spell.start)
