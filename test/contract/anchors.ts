@@ -85,7 +85,7 @@ async function takeNewest(harness: StorageHarness): Promise<void> {
   const last = '(SELECT max(id) FROM charge)'
   await harness.tamper(`
     UPDATE key SET spent = spent - 40000, day_spent = day_spent - 40000, month_spent = month_spent - 40000;
-    UPDATE account SET spent = spent - 40000 WHERE part = (SELECT max(part) FROM account);
+    UPDATE account SET spent = spent - 40000, day_spent = day_spent - 40000, month_spent = month_spent - 40000 WHERE part = (SELECT max(part) FROM account);
     UPDATE chain SET position = position - 1, head = (SELECT prev_hash FROM entry WHERE charge_id = ${last})
       WHERE id = (SELECT chain FROM entry WHERE charge_id = ${last});
     DELETE FROM entry WHERE charge_id = ${last}; DELETE FROM line WHERE charge_id = ${last};

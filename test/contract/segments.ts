@@ -260,7 +260,7 @@ export async function segmentsContract(t: Test, make: Harness): Promise<void> {
     const last = '(SELECT max(last_id) FROM segment)'
     await harness.tamper(`
       UPDATE key SET spent = spent - 200, day_spent = day_spent - 200, month_spent = month_spent - 200;
-      UPDATE account SET spent = spent - 200 WHERE part = (SELECT max(part) FROM account);
+      UPDATE account SET spent = spent - 200, day_spent = day_spent - 200, month_spent = month_spent - 200 WHERE part = (SELECT max(part) FROM account);
       UPDATE chain SET position = position - 1, head = (SELECT prev_hash FROM segment WHERE last_id = ${last})
         WHERE id = (SELECT chain FROM segment WHERE last_id = ${last});
       DELETE FROM segment WHERE last_id = ${last}`)
