@@ -63,8 +63,8 @@ t.test('what a request has said is not kept, quoted or not', t => {
   const own = `${prompt} ${'and more of it '.repeat(50)}`
   for (const [said, kept] of [
     [`Refused: ${prompt} is not allowed`, 'Refused: …is not allowed'],
-    [`${prompt}`, '…'],
-    [`a harbour in the morning`, '…'],
+    [prompt, '…'],
+    ['a harbour in the morning', '…'],
     ['The size is not known', 'The size is not known'],
     [`x${prompt.slice(7, 40)}y and z${prompt.slice(11, 60)}`, 'x…y and z…'],
   ] as const)
