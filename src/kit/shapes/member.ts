@@ -155,27 +155,6 @@ export function columnsOf<M extends Members>(members: M): readonly (M[keyof M]['
   return Object.values(members).map(({ column }) => column)
 }
 
-// A thing that grows member by member is moved as often as it has grown: it begins as a copy of one that has them all.
-const blanks = new WeakMap<Members, { readonly [name: string]: unknown }>()
-
-function blankOf(members: Members): { readonly [name: string]: unknown } {
-  const known = blanks.get(members)
-  if (known) return known
-  const blank = Object.fromEntries(Object.keys(members).map(name => [name, null]))
-  blanks.set(members, blank)
-  return blank
-}
-
-/** Reads a row that has the columns of these members. */
-export function readRow<M extends Members>(members: M, row: { readonly [column: string]: unknown }): Values<M> {
-  const values: { [name: string]: unknown } = { ...blankOf(members) }
-  for (const name in members) {
-    const { column, read } = members[name] as AnyMember
-    values[name] = read(row[column])
-  }
-  return values as Values<M>
-}
-
 type RowOf = { readonly [column: string]: unknown }
 
 /**
@@ -201,6 +180,15 @@ export function readerOf<M extends Members, R extends { readonly [name: string]:
       values[restNames[i] as string] = (restReads[i] as (row: RowOf) => unknown)(row)
     return values as Values<M> & { readonly [N in keyof R]: ReturnType<R[N]> }
   }
+}
+
+const readers = new WeakMap<Members, (row: RowOf) => object>()
+
+/** Reads a row that has the columns of these members. */
+export function readRow<M extends Members>(members: M, row: RowOf): Values<M> {
+  let read = readers.get(members)
+  if (!read) readers.set(members, (read = readerOf(members, {})))
+  return read(row) as Values<M>
 }
 
 /** Adds a thing's cells to a list, in the order of its columns. */
