@@ -2,26 +2,15 @@ import { costParts } from '../../kit/costs.ts'
 import { ask, lockRows, type QueryProgram, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { addPlaces, openChains } from './places.ts'
-import { columnOf, countNames, CostSums, type Counts, type Place } from './sums.ts'
+import { columnOf, countNames, CostSums, type Counts, sumColumns } from './sums.ts'
 
 /** One at a time: others wait for this row. */
 const wait = `SELECT value FROM meta WHERE name = 'costed' ${lockRows}`
 const moveOn = `INSERT INTO cost_chain (chain, position) VALUES (?, ?)
   ON CONFLICT (chain) DO UPDATE SET position = excluded.position`
 
-const sumNames = [
-  'quarter',
-  'key_id',
-  'user_name',
-  'group_name',
-  'model',
-  'operation',
-  'upstream',
-  'tier',
-  'currency',
-] as const satisfies readonly (keyof Place)[]
 const partNames = ['part', 'quarter', 'what', 'currency']
-const addSum = addTo('cost_sum', sumNames)
+const addSum = addTo('cost_sum', sumColumns)
 const addPart = addTo('cost_part', partNames)
 
 /**
@@ -45,14 +34,14 @@ export function* addUpCosts(): QueryProgram<number> {
 function* write(sums: CostSums): QueryProgram<void> {
   const parts = new Map<string, { readonly place: readonly Value[]; readonly counts: Counts }>()
   for (const { place, counts } of sums.inOrder()) {
-    yield ask(addSum, ...sumNames.map(name => place[name]), ...countNames.map(name => counts[name]))
+    yield ask(addSum, ...sumColumns.map(name => place[name]), ...countNames.map(name => counts[name]))
     for (const part of ['', ...costParts] as const) {
       const own = [part, place.quarter, part === '' ? '' : place[columnOf[part]], place.currency]
       const name = JSON.stringify(own)
       const known = parts.get(name)?.counts
       // A charge is one of each part that it has, and one of each of its tiers.
       const charges = part === 'tier' ? counts.charges : counts.firsts
-      const added = { ...counts, charges, firsts: counts.firsts }
+      const added = { ...counts, charges }
       parts.set(name, { place: own, counts: known ? plus(known, added) : added })
     }
   }

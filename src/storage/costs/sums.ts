@@ -24,6 +24,9 @@ export const placeColumns = [
   'currency',
 ] as const satisfies readonly (keyof Place)[]
 
+/** All that a place is, by which sums are told apart. */
+export const sumColumns = ['quarter', ...placeColumns, 'tier'] as const satisfies readonly (keyof Place)[]
+
 export const columnOf = {
   user: 'user_name',
   group: 'group_name',
@@ -43,8 +46,7 @@ export class CostSums {
   readonly #sums = new Map<string, Sum>()
 
   add(place: Place, counts: Counts): void {
-    const { quarter, key_id, user_name, group_name, model, operation, upstream, tier, currency } = place
-    const name = JSON.stringify([quarter, key_id, user_name, group_name, model, operation, upstream, tier, currency])
+    const name = JSON.stringify(sumColumns.map(column => place[column]))
     const sum = this.#sums.get(name)
     if (!sum) return void this.#sums.set(name, { place, counts: { ...counts } })
     for (const count of countNames) sum.counts[count] += counts[count]
