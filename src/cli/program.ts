@@ -588,6 +588,25 @@ function addPrices(program: Command): void {
     .action(async options => (await import('./commands/prices.ts')).listTable(options))
 }
 
+function addModelCommands(program: Command): void {
+  const models = program.command('models').description('models')
+  models
+    .command('list')
+    .description('what is offered: by which family and upstreams, for which operations, at what price')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async options => (await import('./commands/models.ts')).listModels(options))
+  models
+    .command('test')
+    .argument('[models...]', 'their names; all that are offered when none is named')
+    .description('send one small request for each through the running gateway; exit 1 when one fails')
+    .option('--url <url>', 'where it listens; else as the configuration says')
+    .option('-y, --yes', 'buy what is not free without asking', false)
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async (names, options) => (await import('./commands/models.ts')).testModels(names, options))
+}
+
 /** The work on a gateway that runs, and on its storage. */
 function addRunningCommands(program: Command): void {
   program
@@ -626,17 +645,7 @@ function addRunningCommands(program: Command): void {
     .option('-y, --yes', 'with --live: do not ask before something is bought', false)
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/doctor.ts')).doctor(options))
-  program
-    .command('models')
-    .description('models')
-    .command('test')
-    .argument('[models...]', 'their names; all that are offered when none is named')
-    .description('send one small request for each through the running gateway; exit 1 when one fails')
-    .option('--url <url>', 'where it listens; else as the configuration says')
-    .option('-y, --yes', 'buy what is not free without asking', false)
-    .addOption(configOption())
-    .addOption(formatOption(['text', 'json']))
-    .action(async (names, options) => (await import('./commands/models.ts')).testModels(names, options))
+  addModelCommands(program)
   program
     .command('usage')
     .description('what was charged, added up')

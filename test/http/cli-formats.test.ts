@@ -49,6 +49,7 @@ t.test('without a terminal and with --format json, all that any command tells ca
     status: [],
     healthcheck: [],
     doctor: [],
+    'models list': [],
     'models test': ['sim-chat'],
     'prices list': [],
     usage: [],

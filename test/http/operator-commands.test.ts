@@ -32,6 +32,15 @@ t.test('commands look at a running gateway and its storage', async t => {
     t.match((await tollgate('keys', 'list')).stdout, /models test.*revoked/, 'its key is gone')
   })
 
+  await t.test('models list says who is asked for each, and at what price', async t => {
+    const { stdout } = await tollgate('models', 'list')
+    t.match(stdout, /^MODEL +FAMILY +OPERATIONS +UPSTREAMS +PRICE \(USD\)\n/)
+    t.match(stdout, /^alpha-image-2 +alpha-image +image\.generate image\.edit +alpha +1K 0\.02, 2K 0\.04, 4K 0\.08$/m)
+    t.match(stdout, /^sim-moderation .* text \(simulated\) +free$/m)
+    const records = (await tollgate('models', 'list', '--format', 'json')).stdout.trim().split('\n')
+    t.match(JSON.parse(records[0] ?? ''), { name: 'alpha-image-2', free: false, upstreams: ['alpha'] })
+  })
+
   await t.test('usage adds up what was charged', async t => {
     const { stdout } = await tollgate('usage', '--by', 'model', '--format', 'csv')
     t.match(stdout, /^model,currency,requests,images,input_tokens,output_tokens,amount,refunded\n/)

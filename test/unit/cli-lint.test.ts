@@ -32,6 +32,7 @@ t.test('the shipped gateway.yaml has nothing to be told of', async t => {
 
 const alphaUrl = '"${ALPHA_URL:-simulator:alpha}"'
 const alphaCredential = 'credential: { header: authorization, value: "Bearer ${ALPHA_API_KEY:-}" }'
+const pool = 'credential: { header: x-key, value: "{key}" }\n    keys: { one: { value: "${ALPHA_KEY:-k1}" } }'
 const storage = 'storage: "${TOLLGATE_STORAGE:-sqlite:./data/tollgate.db}"'
 const listen = '"${TOLLGATE_LISTEN:-127.0.0.1:8080}"'
 
@@ -56,6 +57,15 @@ const cases: readonly (readonly [rule: string, severity: string, edits: readonly
   ],
   ['literal-secret', 'error', [[storage, 'storage: postgres://me:hunter2hunter2@127.0.0.1/x']], 'storage'],
   ['credential-in-clear', 'error', [[alphaUrl, 'http://api.example.com']], 'api.example'],
+  [
+    'credential-in-clear',
+    'error',
+    [
+      [alphaUrl, 'http://api.example.com'],
+      [alphaCredential, pool],
+    ],
+    'api.example',
+  ],
   [
     'upstream-without-tls',
     'warning',
@@ -146,6 +156,14 @@ t.test('a comment beside a line or above it silences a rule there, with a reason
   ])
   t.match(elsewhere.findings, [{ code: 'ignore-unused' }, { code: 'ops-public' }])
   t.match(await lintOf([[ops, open]], {}, ['ops-public']), { findings: [], ignored: 0 })
+})
+
+t.test('an upstream with several keys is sent one of them', async t => {
+  const { shown } = await lintOf([
+    [alphaUrl, 'https://api.example.com'],
+    [alphaCredential, pool],
+  ])
+  t.same(shown, [])
 })
 
 t.test('a rule is still silenced by its old name, and a note says the new one', async t => {

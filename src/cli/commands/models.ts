@@ -9,14 +9,16 @@ import {
   type Operation,
   parseMoney,
   type Plan,
+  type PriceList,
   type SmallRequest,
   type Storage,
 } from '../../index.ts'
 import { reasonOf } from '../ask-ops.ts'
 import { countOf } from '../count-of.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
-import { actor, withStorage } from '../open-books.ts'
+import { actor, readPlan, withStorage } from '../open-books.ts'
 import { smallestRequest } from '../smallest-request.ts'
+import { formatTable } from '../table.ts'
 import { writeOut } from '../write-out.ts'
 
 /** The key of a test ends by itself, should nobody be left to revoke it. */
@@ -43,6 +45,36 @@ type Result = {
   readonly ms: number
   readonly cost: string | null
   readonly error: string | null
+}
+
+/** What callers may ask for, as `GET /v1/models` has it, and who is asked then. */
+export async function listModels(options: { readonly config: string; readonly format: string }): Promise<void> {
+  const plan = await readPlan(options.config)
+  const offered = (await listPrices(plan)).models.map(model => ({ ...model, upstreams: upstreamsOf(plan, model.name) }))
+  if (options.format === 'json') for (const model of offered) print(JSON.stringify(model))
+  else {
+    const rows = offered.map(({ name, family, operations, upstreams, ...priced }) => [
+      name,
+      family,
+      operations.join(' '),
+      upstreams.join(' '),
+      sayPrice(priced),
+    ])
+    const heads = ['MODEL', 'FAMILY', 'OPERATIONS', 'UPSTREAMS', `PRICE (${plan.currency})`]
+    print(formatTable(heads, rows).split('\n').map(writeOut).join('\n'))
+  }
+}
+
+function upstreamsOf({ models }: Plan, name: string): readonly string[] {
+  const asked = (models.get(name)?.upstreams ?? []).map(({ upstream }) => upstream)
+  return asked.map(({ name: upstream, url }) => (url.startsWith('simulator:') ? `${upstream} (simulated)` : upstream))
+}
+
+/** The prices of a line: `prices list` has each with its place. */
+function sayPrice({ free, images, units }: Pick<PriceList['models'][number], 'free' | 'images' | 'units'>): string {
+  if (free) return 'free'
+  const tiers = (images?.tiers ?? []).map(({ tier, price }) => `${tier} ${price}`)
+  return [...tiers, ...units.map(({ unit, price }) => `${unit} ${price}`)].join(', ')
 }
 
 /** Sends one small request for each model through the running gateway. Exit 1 when one fails, 4 when no gateway answers. */

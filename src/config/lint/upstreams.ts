@@ -31,10 +31,12 @@ export const upstreamRules: readonly Rule[] = [
     description: 'The credential goes over the network unencrypted: anybody on the way can use it.',
     remedy: 'write https://',
     *look({ plan }) {
-      for (const { name, url, credential } of plan.upstreams.values())
-        if (credential.length > 0 && isClear(url))
+      for (const { name, url, credential, keys = [] } of plan.upstreams.values())
+        if (credential.length + keys.length > 0 && isClear(url))
           yield { path: ['upstreams', name, 'url'], message: `${url} gets our key unencrypted` }
-      for (const { name, credential } of plan.upstreams.values())
+      for (const { name, credential: own, keys = [] } of plan.upstreams.values()) {
+        // Keys share what is written of the credential.
+        const credential = keys[0]?.upstream.credential ?? own
         for (const [i, one] of credential.entries()) {
           const asked = one.kind === 'sign' ? (one.options as { readonly token_url?: unknown }).token_url : undefined
           if (typeof asked !== 'string' || !isClear(asked)) continue
@@ -42,6 +44,7 @@ export const upstreamRules: readonly Rule[] = [
           const path = ['upstreams', name, 'credential', ...at, 'with', 'token_url']
           yield { path, message: `${asked} gets our secret unencrypted` }
         }
+      }
     },
   },
   {
@@ -50,8 +53,8 @@ export const upstreamRules: readonly Rule[] = [
     description: 'What callers ask and get goes over the network unencrypted.',
     remedy: 'write https://, or keep the upstream on this machine',
     *look({ plan }) {
-      for (const { name, url, credential } of plan.upstreams.values())
-        if (credential.length === 0 && isClear(url))
+      for (const { name, url, credential, keys = [] } of plan.upstreams.values())
+        if (credential.length + keys.length === 0 && isClear(url))
           yield { path: ['upstreams', name, 'url'], message: `${url} is asked unencrypted` }
     },
   },
@@ -62,9 +65,10 @@ export const upstreamRules: readonly Rule[] = [
       'An upstream beyond the own network that is sent no credential: either it refuses, or it is open to all.',
     remedy: 'add credential: { header: authorization, value: "Bearer ${NAME}" }',
     *look({ plan }) {
-      for (const { name, url, credential, headers, query } of plan.upstreams.values()) {
+      for (const { name, url, credential, keys = [], headers, query } of plan.upstreams.values()) {
         const host = hostOf(url)
-        if (host === undefined || isLoopback(host) || isPrivate(host) || credential.length > 0) continue
+        if (host === undefined || isLoopback(host) || isPrivate(host)) continue
+        if (credential.length + keys.length > 0) continue
         if (![...Object.keys(headers), ...Object.keys(query)].some(header => secretHeader.test(header)))
           yield { path: ['upstreams', name], message: `'${name}' is sent no credential` }
       }
