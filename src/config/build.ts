@@ -224,7 +224,9 @@ function buildIssuer(name: string, own: SignInSettings['issuers'][string]): Issu
     roles: own.roles && new Map(Object.entries(own.roles)),
     defaultRole: own.default_role,
     matchesEmail: own.match === 'email',
-    signUp: own.allow_sign_up ? { group: own.group } : undefined,
+    groups: own.groups && new Map(Object.entries(own.groups)),
+    group: own.group,
+    allowsSignUp: own.allow_sign_up,
     emailDomains: own.email_domains,
   }
 }

@@ -57,6 +57,16 @@ function* faultsOf(own: Own, groups: readonly string[]): Iterable<Fault> {
     const message = 'people of every tenant would be vouched for'
     yield { member: 'issuer', code: 'sign_in_anybody', message, remedy: 'write the id of your own tenant' }
   }
+  const gone = Object.entries(own.groups ?? {}).find(([, group]) => !groups.includes(group))
+  if (gone) {
+    const message = `'${gone[0]}' is given the group '${gone[1]}', which there is not`
+    yield { member: 'groups', code: 'sign_in_group', message, remedy: `write one of ${groups.join(', ')}` }
+  }
+  if ((own.allow_sign_up || own.groups) && !groups.includes(own.group)) {
+    const member = own.group !== 'default' ? 'group' : own.groups ? 'groups' : 'allow_sign_up'
+    const remedy = `${own.group === 'default' ? 'set group to' : 'write'} one of ${groups.join(', ')}`
+    yield { member, code: 'sign_in_group', message: `there is no group '${own.group}'`, remedy }
+  }
   if (!own.allow_sign_up) return
   if (hostname === 'accounts.google.com' && own.email_domains.length === 0) {
     const message = 'whoever has an account there would become a user'
@@ -65,10 +75,5 @@ function* faultsOf(own: Own, groups: readonly string[]): Iterable<Fault> {
   if (!own.roles && own.default_role === undefined) {
     const message = 'nobody could become a user: no role is said for them'
     yield { member: 'allow_sign_up', code: 'sign_in_role', message, remedy: 'set default_role, or roles by group' }
-  }
-  if (!groups.includes(own.group)) {
-    const member = own.group === 'default' ? 'allow_sign_up' : 'group'
-    const remedy = `write one of ${groups.join(', ')}`
-    yield { member, code: 'sign_in_group', message: `there is no group '${own.group}'`, remedy }
   }
 }

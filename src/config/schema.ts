@@ -303,6 +303,17 @@ const issuer = {
       enum: ['user', 'viewer', 'billing'],
       description: 'The role of people for whom `roles` has none; absent: they are refused.',
     },
+    groups: {
+      type: 'object',
+      propertyNames: { minLength: 1 },
+      additionalProperties: {
+        type: 'string',
+        minLength: 1,
+        description: 'The group here of whoever is in this group.',
+      },
+      description:
+        'Groups here by groups there, taken over at each sign-in: the first that fits counts, and who is in none has `group`. Absent: groups are given here.',
+    },
     match: {
       type: 'string',
       enum: ['invitation', 'email'],
@@ -319,7 +330,7 @@ const issuer = {
       type: 'string',
       minLength: 1,
       default: 'default',
-      description: 'The group of users who come in by allow_sign_up.',
+      description: 'The group of users who come in by allow_sign_up, and of those whom `groups` does not name.',
     },
     email_domains: {
       type: 'array',

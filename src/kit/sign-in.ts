@@ -21,16 +21,20 @@ export type Issuer = {
   readonly clientAuth: 'basic' | 'post'
   readonly scopes: readonly string[]
   readonly allowHttp: boolean
-  /** Where in the claims the groups stand that `roles` names: a claim, or a path of dots. */
+  /** Where in the claims the groups stand that `roles` and `groups` name: a claim, or a path of dots. */
   readonly groupsClaim: string
   /** Roles by group; undefined where roles are given here, and an issuer does not say them. */
   readonly roles: ReadonlyMap<string, Role> | undefined
   /** Of whom `roles` has no group, and of whoever is new where there are no `roles`; undefined: they are refused. */
   readonly defaultRole: Role | undefined
+  /** The group here by the groups there, the first that fits; undefined where groups are given here. */
+  readonly groups: ReadonlyMap<string, string> | undefined
+  /** The group of whoever is in none of `groups`, and of whoever is new where there are no `groups`. */
+  readonly group: string
   /** Whether somebody whose verified e-mail is the name of a user is that user. */
   readonly matchesEmail: boolean
-  /** Whether somebody who is not known becomes a user, and in which group. */
-  readonly signUp: { readonly group: string } | undefined
+  /** Whether somebody who is not known becomes a user. */
+  readonly allowsSignUp: boolean
   /** Of verified e-mails that may come in; empty for all. */
   readonly emailDomains: readonly string[]
 }

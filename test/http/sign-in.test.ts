@@ -1,4 +1,5 @@
 import t from 'tap'
+import { caseName } from '../harness/case-name.ts'
 import { quietLog } from '../harness/start.ts'
 import { startSignIns } from '../harness/sign-in.ts'
 import { enterAsUser, newVisitor, passwordOfTests } from '../harness/visitor.ts'
@@ -55,6 +56,31 @@ t.test(
     t.equal(shown.get('sign_in.passwords'), 'true', 'whether passwords are a way in is no secret')
   },
 )
+
+t.test('the groups of an issuer give the group here, the first that fits, at each sign-in', async t => {
+  const own = { ...byGroup, groups: { engineers: 'partner', staff: 'default', admins: 'partner' }, group: 'default' }
+  const { started, issuer, admin, signIn } = await startSignIns(t, { own, issuer: { tellsAll: false } })
+  const groupIn = async (...groups: string[]) => {
+    issuer.people.set('1', { ...ann, groups: ['staff', ...groups] })
+    t.equal((await signIn('1')).status, 200, caseName({ groups }))
+    return (await started.gateway.storage.users.find('ann@example.com'))?.group
+  }
+  t.equal(await groupIn('engineers'), 'partner')
+  t.equal(await groupIn('admins'), 'default', 'what is written first')
+  t.equal(await groupIn('engineers', 'admins'), 'partner', 'moved')
+  t.equal(await groupIn(), 'default', 'who has left there has left here')
+  const { rows } = (await admin.get('/api/audit?subject=ann@example.com&action=user.change')).body as { rows: object[] }
+  t.match(rows[0], { actor: 'issuer company', before: { group: 'partner' }, after: { group: 'default' } })
+})
+
+t.test('without groups of the issuer the group stays that was given here', async t => {
+  const { started, issuer, admin, signIn } = await startSignIns(t, { own: { ...byGroup, group: 'partner' } })
+  issuer.people.set('1', ann)
+  await signIn('1')
+  t.match(await admin.ask('PATCH', '/api/users/ann@example.com', { group: 'default' }), { status: 200 })
+  await signIn('1')
+  t.match(await started.gateway.storage.users.find('ann@example.com'), { group: 'default' })
+})
 
 t.test('an issuer that tells who it is alone is asked for the rest; groups may lie deeper', async t => {
   const own = { ...byGroup, groups_claim: 'realm_access.roles', client_auth: 'basic' }

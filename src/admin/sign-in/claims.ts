@@ -25,6 +25,13 @@ export function roleOf(claims: Claims, { groupsClaim, roles, defaultRole }: Issu
   return order.find(role => given.has(role)) ?? defaultRole
 }
 
+/** The group here that the claims give; undefined where the issuer does not say groups. */
+export function groupOf(claims: Claims, { groupsClaim, groups, group }: Issuer): string | undefined {
+  if (!groups) return undefined
+  const theirs = new Set(groupsOf(claims, groupsClaim))
+  return [...groups].find(([there]) => theirs.has(there))?.[1] ?? group
+}
+
 /** Their e-mail in small letters, where the issuer has seen to it that it is theirs. */
 export function verifiedEmail({ email, email_verified: isVerified }: Claims): string | undefined {
   if (typeof email !== 'string' || isVerified !== true) return undefined

@@ -154,13 +154,13 @@ function authOf(oidc: typeof Oidc, { clientSecret, clientAuth }: Issuer): Oidc.C
 async function complete(
   oidc: typeof Oidc,
   configuration: Oidc.Configuration,
-  { roles, groupsClaim }: Issuer,
+  { roles, groups, groupsClaim }: Issuer,
   accessToken: string,
   told: Oidc.IDToken,
 ): Promise<Claims> {
   const claims: Claims = told
   const root = Object.hasOwn(claims, groupsClaim) ? groupsClaim : (groupsClaim.split('.', 1)[0] ?? '')
-  const isEnough = verifiedEmail(claims) !== undefined && (!roles || Object.hasOwn(claims, root))
+  const isEnough = verifiedEmail(claims) !== undefined && ((!roles && !groups) || Object.hasOwn(claims, root))
   if (isEnough || configuration.serverMetadata().userinfo_endpoint === undefined) return claims
   const more: Claims = await oidc.fetchUserInfo(configuration, accessToken, told.sub)
   // An e-mail and whether it is verified are one word, of one of the two.

@@ -2,15 +2,15 @@ import type { Identity, Issuer, Role, User } from '../../kit/index.ts'
 import { waysIn } from '../../kit/index.ts'
 import type { Ask } from '../api.ts'
 import { fail } from '../errors.ts'
-import { isDomainAllowed, nameOf, roleOf, verifiedEmail } from './claims.ts'
+import { groupOf, isDomainAllowed, nameOf, roleOf, verifiedEmail } from './claims.ts'
 import type { Vouched } from './issuers.ts'
 import type { Errand } from './trip.ts'
 
 type Arrived = Vouched & { readonly ask: Ask; readonly issuer: Issuer; readonly errand: Errand }
 
 /**
- * Who it is here that an issuer vouches for: a user it is known for, one it is now tied to, or a new one, in the role that the
- * claims give.
+ * Who it is here that an issuer vouches for: a user it is known for, one it is now tied to, or a new one, in the role and
+ * group that the claims give.
  * @throws Failure no_account, no_role, account_disabled, identity_taken, invitation_unknown, conflict
  */
 export async function recognize(arrived: Arrived): Promise<string> {
@@ -27,8 +27,13 @@ export async function recognize(arrived: Arrived): Promise<string> {
   const user = known ?? (await findByEmail(arrived))
   if (!user) return admit(arrived, role)
   if (user.status !== 'active') throw refuse(ask, issuer, 'account_disabled', user.name)
-  if (role !== undefined && role !== user.role)
-    await storage.users.change(user.name, { role }, actorOf(issuer), waysIn(ask.parts.plan()))
+  const group = groupOf(claims, issuer)
+  const change = {
+    ...(role !== undefined && role !== user.role && { role }),
+    ...(group !== undefined && group !== user.group && { group }),
+  }
+  if (Object.keys(change).length > 0)
+    await storage.users.change(user.name, change, actorOf(issuer), waysIn(ask.parts.plan()))
   return user.name
 }
 
@@ -66,13 +71,13 @@ async function admit({ ask, issuer, claims, identity, errand }: Arrived, byClaim
   const { invitation: hash } = errand
   const invitation = hash === null ? undefined : await signIn.invitation(hash)
   if (hash !== null && !invitation) throw fail('invitation_unknown')
-  if (!invitation && !issuer.signUp) throw refuse(ask, issuer, 'no_account')
+  if (!invitation && !issuer.allowsSignUp) throw refuse(ask, issuer, 'no_account')
   // Only whoever is invited chooses: what others are called is the issuer's word.
   const name = (invitation && (invitation.name ?? errand.name)) ?? nameOf(claims)
   if (name === undefined) throw refuse(ask, issuer, 'no_account')
   const role = byClaims ?? invitation?.role ?? issuer.defaultRole
   if (role === undefined) throw refuse(ask, issuer, 'no_role')
-  const group = invitation?.group ?? issuer.signUp?.group ?? 'default'
+  const group = groupOf(claims, issuer) ?? invitation?.group ?? issuer.group
   needGroup(ask, group)
   await admitAs(ask, { identity, hash, actor: actorOf(issuer), label: issuer.label }, { name, role, group })
   return name
