@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { getCompileCacheDir } from 'node:module'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -73,7 +74,7 @@ export async function prepareSite(
     TOLLGATE_LISTEN: '127.0.0.1:0',
     TOLLGATE_OPS: '127.0.0.1:0',
     TOLLGATE_STORAGE: url,
-    NODE_COMPILE_CACHE: options.compiled ?? join(folder, 'compiled'),
+    NODE_COMPILE_CACHE: options.compiled ?? compiledOf(folder),
     ...options.env,
   }
   for (const [name, url] of Object.entries(options.upstreams)) env[`${name.toUpperCase()}_URL`] = url
@@ -85,6 +86,12 @@ export async function prepareSite(
     key: secret,
     start: more => watch(spawn(program, words, { env: { ...env, ...more }, stdio: ['ignore', 'ignore', 'pipe'] })),
   }
+}
+
+/** Where code that was compiled is kept: with that of the tests, where they keep it. */
+function compiledOf(folder: string): string {
+  const ours = getCompileCacheDir()
+  return ours === undefined ? join(folder, 'compiled') : dirname(ours)
 }
 
 /** Runs `tollgate …` to its end, on a site's storage. */

@@ -1,9 +1,16 @@
 // Loaded into every test file first (.taprc). tap puts its hooks for coverage into each of them, and into every thread and
 // process started there, even where nothing is counted: they read each source once more and resolve its source map, which
 // took up to two thirds of all CPU. Here they are left out, unless coverage is counted (`npm run coverage`).
-const { registerHooks } = require('node:module')
+const { enableCompileCache, registerHooks } = require('node:module')
+const { join } = require('node:path')
 
-if (process.env['_TAPJS_PROCESSINFO_COVERAGE_'] === '0') {
+const counted = process.env['_TAPJS_PROCESSINFO_COVERAGE_']
+
+// Every test file loads hundreds of sources, and so does the thread of each storage that it opens: types are stripped and code
+// compiled once for all of them, which was a third of what was left. What is kept goes by the text of a source.
+if (counted !== '1') enableCompileCache(join(__dirname, '../../node_modules/.cache/tests'))
+
+if (counted === '0') {
   const ofHooks = /@tapjs\/processinfo\/.*\bimport\.mjs$/
   const ofCounting = /^--enable-source-maps$|\/preload\.cjs$/
   const given = process.env['NODE_OPTIONS']?.replace(/"?--import=[^"\s]*@tapjs\/processinfo\/[^"\s]*"?/, '').trim()
