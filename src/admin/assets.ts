@@ -1,12 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import { type Ask, defineRoute, Reply } from './api.ts'
+import { chooseEncoding, compressOnce, type Encoding } from './encoding.ts'
 import { fail } from './errors.ts'
 import { notBuilt } from './not-built.ts'
 
-const zip = promisify(gzip)
 const types: { readonly [extension: string]: string } = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -25,7 +23,7 @@ const hashed = /^assets\//
 const forEver = 'public, max-age=31536000, immutable'
 const anything = { type: 'object', additionalProperties: true } as const
 
-type Asset = { readonly plain: Buffer; readonly zipped: Buffer }
+type Asset = { readonly [form in Encoding | 'plain']: Buffer }
 
 /** Compressed once; only files that never change are kept. */
 const kept = new Map<string, Asset>()
@@ -36,7 +34,7 @@ async function load(folder: string, name: string): Promise<Asset | undefined> {
   if (known) return known
   const plain = await readFile(path).catch(() => undefined)
   if (!plain) return undefined
-  const asset = { plain, zipped: await zip(plain) }
+  const asset = { plain, ...(await compressOnce(plain)) }
   if (hashed.test(name)) kept.set(path, asset)
   return asset
 }
@@ -49,14 +47,14 @@ async function serve(ask: Ask, path: string): Promise<Reply> {
   const asset = fileName.test(name) ? await load(folder, name) : undefined
   if (!asset && isFile) throw fail('not_found')
   if (!asset) return notBuilt()
-  const zipped = /\bgzip\b/.test(String(ask.headers['accept-encoding'] ?? ''))
+  const encoding = chooseEncoding(ask.headers['accept-encoding'], ['br', 'gzip'])
   const headers = {
     'content-type': types[extname(name)] ?? 'application/octet-stream',
     'cache-control': hashed.test(name) ? forEver : 'no-store',
     vary: 'accept-encoding',
-    ...(zipped && { 'content-encoding': 'gzip' }),
+    ...(encoding && { 'content-encoding': encoding }),
   }
-  return new Reply(200, headers, zipped ? asset.zipped : asset.plain)
+  return new Reply(200, headers, asset[encoding ?? 'plain'])
 }
 
 /** The console's own files. */

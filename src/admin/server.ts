@@ -5,6 +5,7 @@ import { callerAddress, Failure, plainAddress } from '../kit/index.ts'
 import { type AnyRoute, type Ask, Reply, type SessionUser } from './api.ts'
 import { assetRoutes } from './assets.ts'
 import { may } from './duties.ts'
+import { chooseEncoding, compressOnTheWay } from './encoding.ts'
 import { fail } from './errors.ts'
 import { isMoment } from './is-moment.ts'
 import { pageRoutes } from './pages/index.ts'
@@ -80,7 +81,9 @@ export async function createAdmin(parts: AdminParts): Promise<Admin> {
       async handler(request, reply) {
         const answered = await route.handle(askOf(request, reply) as Ask<never, never>)
         if (answered instanceof Reply) return sendReply(reply, answered)
-        return reply.status(route.status ?? 200).send(answered ?? undefined)
+        reply.status(route.status ?? 200)
+        if (route.method !== 'GET' || answered === null) return reply.send(answered ?? undefined)
+        return sendJson(reply, request.headers['accept-encoding'], answered)
       },
     })
   }
@@ -136,6 +139,18 @@ async function arrive(parts: AdminParts, route: AnyRoute, request: FastifyReques
   if (!sessionUser) throw fail('not_logged_in')
   if (!may(sessionUser.user, route.access)) throw fail('forbidden')
   return { host, scheme, sessionUser }
+}
+
+/**
+ * What was asked for, zipped for whoever takes that. Answers to changes never are: some hold a secret that was just made
+ * beside what the request said, and the length of both together would tell of it (BREACH). What is read holds no secret, and
+ * pages elsewhere cannot ask with the session of who looks at them, whose cookie is `SameSite=Strict`.
+ */
+async function sendJson(reply: FastifyReply, accepted: string | string[] | undefined, answered: object) {
+  const text = JSON.stringify(answered)
+  reply.header('content-type', 'application/json; charset=utf-8').header('vary', 'accept-encoding')
+  const zipped = chooseEncoding(accepted, ['gzip']) && (await compressOnTheWay(text))
+  return zipped ? reply.header('content-encoding', 'gzip').send(zipped) : reply.send(text)
 }
 
 function sendReply(reply: FastifyReply, { status, headers, body }: Reply) {

@@ -10,13 +10,20 @@ const vite = await import('vite').catch((error: NodeJS.ErrnoException) => {
 if (vite) {
   const shared = { configFile: `${import.meta.dirname}/vite.config.ts`, logLevel: 'warn' } as const
   const built = await vite.build(shared)
-  const sheets = [built]
-    .flat()
-    .flatMap(one => ('output' in one ? one.output : []))
-    .map(({ fileName }) => fileName)
-    .filter(name => name.endsWith('.css'))
-  if (sheets.length !== 1) throw new Error(`one style sheet is for all pages: ${sheets.join(', ')}`)
-  await vite.build({ ...shared, mode: 'ahead', define: { STYLE_SHEET: JSON.stringify(`/console/${sheets[0]}`) } })
+  const files = [built].flat().flatMap(one => ('output' in one ? one.output : []))
+  const addressOf = (what: string, found: typeof files): string => {
+    const [only] = found
+    if (!only || found.length > 1)
+      throw new Error(`one ${what} is for all pages: ${found.map(one => one.fileName).join(', ')}`)
+    return JSON.stringify(`/console/${only.fileName}`)
+  }
+  const sheet = files.filter(one => one.fileName.endsWith('.css'))
+  const script = files.filter(one => one.type === 'chunk' && one.isEntry && one.name === 'reference')
+  const define = {
+    STYLE_SHEET: addressOf('style sheet', sheet),
+    REFERENCE_SCRIPT: addressOf('script of the reference', script),
+  }
+  await vite.build({ ...shared, mode: 'ahead', define })
 } else {
   process.stderr.write('the console was not built: Vite is a development package (npm ci without --omit=dev)\n')
 }

@@ -35,6 +35,7 @@ const console: UserConfig = {
     modulePreload: false,
     // Of scripts each page loads its own; the sheet is one for all.
     cssCodeSplit: false,
+    rolldownOptions: { input: { index: 'index.html', reference: 'reference.ts' } },
     license,
   },
 }

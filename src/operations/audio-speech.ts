@@ -1,5 +1,5 @@
 import type { Operation } from './operation.ts'
-import { curl, pythonOpenai, write } from './samples.ts'
+import { curl, keepAs, pythonOpenai, write } from './samples.ts'
 import { model, number, text } from './schemas.ts'
 
 /** Speech of a text: the answer is sound. */
@@ -24,7 +24,7 @@ export const audioSpeech: Operation = {
     speed: { schema: number, en: 'How fast it is spoken.', zh: '语速。' },
   },
   samples: call => [
-    curl(call, { model: call.model, input: 'Hello', voice: 'alloy' }),
+    curl(call, { model: call.model, input: 'Hello', voice: 'alloy' }, undefined, keepAs('hello.mp3')),
     pythonOpenai(call, [
       `with client.audio.speech.with_streaming_response.create(model=${write(call.model)}, input="Hello", voice="alloy") as answer:`,
       '    answer.stream_to_file("hello.mp3")',

@@ -1,6 +1,6 @@
 import { pictureFields, pictures } from './images.ts'
 import type { Operation } from './operation.ts'
-import { form, nodeOpenai, pythonOpenai, write } from './samples.ts'
+import { form, keepPicture, nodeOpenai, pythonOpenai, pythonPicture, write } from './samples.ts'
 import { file, model, text } from './schemas.ts'
 
 const task = "Put the boat on the lake; keep the words 'North Star' on its side"
@@ -28,15 +28,24 @@ export const imageEdit: Operation = {
     ...pictureFields,
   },
   samples: call => [
-    form(call, [`model=${call.model}`, `prompt=${task}`, 'image[]=@boat.png', 'image[]=@lake.png']),
-    pythonOpenai(call, [
-      'answer = client.images.edit(',
-      `    model=${write(call.model)},`,
-      `    prompt=${write(task)},`,
-      '    image=[open("boat.png", "rb"), open("lake.png", "rb")],',
-      ')',
-      'print(answer.data[0].url or len(answer.data[0].b64_json))',
-    ]),
+    form(
+      call,
+      [`model=${call.model}`, `prompt=${task}`, 'response_format=b64_json', 'image[]=@boat.png', 'image[]=@lake.png'],
+      keepPicture('edited'),
+    ),
+    pythonOpenai(
+      call,
+      [
+        'answer = client.images.edit(',
+        `    model=${write(call.model)},`,
+        `    prompt=${write(task)},`,
+        '    image=[open("boat.png", "rb"), open("lake.png", "rb")],',
+        '    response_format="b64_json",',
+        ')',
+        ...pythonPicture('edited'),
+      ],
+      ['import base64'],
+    ),
     nodeOpenai(
       call,
       [
@@ -44,8 +53,9 @@ export const imageEdit: Operation = {
         `  model: ${write(call.model)},`,
         `  prompt: ${write(task)},`,
         "  image: [await toFile(fs.readFileSync('boat.png'), 'boat.png'), await toFile(fs.readFileSync('lake.png'), 'lake.png')],",
+        "  response_format: 'b64_json',",
         '})',
-        'console.log(answer.data[0].url ?? answer.data[0].b64_json.length)',
+        "fs.writeFileSync('edited.png', Buffer.from(answer.data[0].b64_json, 'base64'))",
       ],
       "import fs from 'node:fs'\nimport OpenAI, { toFile } from 'openai'",
     ),

@@ -1,6 +1,6 @@
 import { pictureFields, pictures } from './images.ts'
 import type { Operation } from './operation.ts'
-import { curl, nodeOpenai, pythonOpenai, write } from './samples.ts'
+import { curl, keepPicture, nodeOpenai, pythonOpenai, pythonPicture, write } from './samples.ts'
 import { model, text } from './schemas.ts'
 
 /** Images from a text. */
@@ -19,21 +19,25 @@ export const imageGenerate: Operation = {
     ...pictureFields,
   },
   samples: call => [
-    curl(call, {
-      model: call.model,
-      prompt: 'A paper boat on a lake',
-      n: 1,
-      size: '1024x1024',
-      response_format: 'b64_json',
-    }),
+    curl(
+      call,
+      {
+        model: call.model,
+        prompt: 'A paper boat on a lake',
+        n: 1,
+        size: '1024x1024',
+        response_format: 'b64_json',
+      },
+      undefined,
+      keepPicture('boat'),
+    ),
     pythonOpenai(
       call,
       [
         'answer = client.images.generate(',
         `    model=${write(call.model)}, prompt="A paper boat on a lake", size="1024x1024", response_format="b64_json"`,
         ')',
-        'with open("boat.png", "wb") as file:',
-        '    file.write(base64.b64decode(answer.data[0].b64_json))',
+        ...pythonPicture('boat'),
       ],
       ['import base64'],
     ),
@@ -52,18 +56,26 @@ export const imageGenerate: Operation = {
   firstSteps: [
     {
       name: 'curl',
-      text: `curl {baseUrl}/v1/images/generations \\
-  -H "Authorization: Bearer {secret}" \\
-  -H "Content-Type: application/json" \\
-  -d '{"model": "{model}", "prompt": "a boat at dawn", "size": "1024x1024"}'`,
+      text: [
+        `curl {baseUrl}/v1/images/generations`,
+        `-H "Authorization: Bearer {secret}"`,
+        `-H "Content-Type: application/json"`,
+        `-d '{"model": "{model}", "prompt": "a boat at dawn", "size": "1024x1024", "response_format": "b64_json"}'`,
+        ...keepPicture('boat'),
+      ].join(' \\\n  '),
     },
     {
       name: 'Python',
-      text: `from openai import OpenAI
-
-client = OpenAI(base_url="{baseUrl}/v1", api_key="{secret}")
-image = client.images.generate(model="{model}", prompt="a boat at dawn", size="1024x1024")
-print(image.data[0])`,
+      text: [
+        'import base64',
+        'from openai import OpenAI',
+        '',
+        'client = OpenAI(base_url="{baseUrl}/v1", api_key="{secret}")',
+        'answer = client.images.generate(',
+        '    model="{model}", prompt="a boat at dawn", size="1024x1024", response_format="b64_json"',
+        ')',
+        ...pythonPicture('boat'),
+      ].join('\n'),
     },
   ],
   answer: pictures,

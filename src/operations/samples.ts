@@ -8,14 +8,35 @@ function shell({ baseUrl, path, model }: SampleCall, options: readonly string[])
   return { lang: 'Shell', label: 'curl', source: [`curl ${url}`, ...options].join(' \\\n  ') }
 }
 
-/** `headers` carry the key, as the style of the endpoint has it. */
-export function curl(call: SampleCall, body: object, headers: readonly string[] = [bearer]): CodeSample {
+/** `headers` carry the key, as the style of the endpoint has it; `ends`: what becomes of the answer. */
+export function curl(
+  call: SampleCall,
+  body: object,
+  headers: readonly string[] = [bearer],
+  ends: readonly string[] = [],
+): CodeSample {
   const sent = [...headers, 'Content-Type: application/json'].map(header => `-H "${header}"`)
-  return shell(call, [...sent, `-d ${quote(JSON.stringify(body, null, 2))}`])
+  return shell(call, [...sent, `-d ${quote(JSON.stringify(body, null, 2))}`, ...ends])
 }
 
-export function form(call: SampleCall, parts: readonly string[]): CodeSample {
-  return shell(call, [`-H "${bearer}"`, ...parts.map(part => `-F ${quote(part)}`)])
+export function form(call: SampleCall, parts: readonly string[], ends: readonly string[] = []): CodeSample {
+  return shell(call, [`-H "${bearer}"`, ...parts.map(part => `-F ${quote(part)}`), ...ends])
+}
+
+/** Keeps an answer that is no text for a terminal; a refusal is told there, and kept instead. */
+export function keepAs(file: string): readonly string[] {
+  return [`-sS --fail-with-body -o ${file}`]
+}
+
+/** Keeps the first picture of an answer that has it in text, by what every Unix has. */
+export function keepPicture(name: string): readonly string[] {
+  const picture = `grep -o '"b64_json": *"[^"]*' ${name}.json | head -n 1 | cut -d '"' -f 4 | base64 --decode > ${name}.png`
+  return [...keepAs(`${name}.json`), `&& ${picture}`]
+}
+
+/** The end of a Python program that has pictures in `answer`; it imports base64. */
+export function pythonPicture(name: string): readonly string[] {
+  return [`with open("${name}.png", "wb") as file:`, '    file.write(base64.b64decode(answer.data[0].b64_json))']
 }
 
 export function get(call: SampleCall): CodeSample {
@@ -54,8 +75,9 @@ export function write(value: unknown): string {
   return JSON.stringify(value).replaceAll('":"', '": "').replaceAll('","', '", "')
 }
 
-/** As one word of a shell. */
+/** As one word of a shell. A variable, such as `$REQUEST_ID`, is one of the shell's, which its value takes the place of. */
 function quote(word: string): string {
+  if (/^[\w.:@/=[\]-]*\$[A-Z][\w.:@/=-]*$/.test(word)) return `"${word}"`
   return /^[\w.:@/=-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }
 

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
-import { copyFile, symlink } from 'node:fs/promises'
+import { copyFile, readFile, symlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import t from 'tap'
 import { explainRequest, type Plan } from '../../src/index.ts'
 import { start } from '../harness/start.ts'
+import { enterAsAdmin } from '../harness/visitor.ts'
 import { caseName } from '../harness/case-name.ts'
 
 const run = promisify(execFile)
@@ -46,6 +47,21 @@ type PriceJson = {
       price: string | null
     }[]
   }[]
+}
+
+async function pictureIn(folder: string, name: string): Promise<boolean> {
+  return (await readFile(join(folder, name))).subarray(1, 4).toString() === 'PNG'
+}
+
+/** The id of a request that was charged. */
+async function chargedOnce(url: string, key: string): Promise<string> {
+  const answer = await fetch(`${url}/v1/images/generations`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'alpha-image-2', prompt: 'a boat' }),
+  })
+  await answer.arrayBuffer()
+  return answer.headers.get('x-request-id') ?? ''
 }
 
 /** What somebody reads on a page: its texts, in order. */
@@ -185,7 +201,11 @@ t.test('names of models and what stands in an address are text on a page, whatev
     const page = await answer.text()
     t.equal(answer.status, 200, path)
     t.ok(readPage(page).includes(`<img src=x onerror=alert(1)>"'&\ufffdgnp`), path)
-    t.notMatch(page, /<(?!img src="\/console\/icon\.svg")(?:img|script|i|s|u)[\s>]|\u202e/, path)
+    t.notMatch(
+      page,
+      /<(?!img src="\/console\/icon\.svg"|script type="module" src="\/console\/assets\/reference-)(?:img|script|i|s|u)[\s>]|\u202e/,
+      path,
+    )
     t.notMatch(page.replaceAll(/"[^"]*"/g, ''), /<[^>]*\son\w+=/, path)
   }
 })
@@ -209,7 +229,7 @@ t.test('a page speaks the language that the address names, else the one that the
   }
 })
 
-t.test('the pages need no script, and load nothing from elsewhere', async t => {
+t.test('the pages go without a script, and load nothing from elsewhere', async t => {
   const { url } = await start(t, { simulated: true })
   for (const path of pages)
     for (const language of languages) {
@@ -220,7 +240,12 @@ t.test('the pages need no script, and load nothing from elsewhere', async t => {
         /^default-src 'none'; style-src 'self'/,
         caseName({ path, language }),
       )
-      t.notMatch(page, /<script|<iframe|<style|\sstyle=|\son\w+="|javascript:/i, path)
+      // The reference has a file of ours, which makes more of what is there without it.
+      const scripts = page.match(/<script\b[^>]*>[^<]*/gi) ?? []
+      const own = /^<script type="module" src="\/console\/assets\/reference-[\w-]+\.js">$/
+      t.equal(scripts.length, path === '/docs' ? 1 : 0, path)
+      for (const script of scripts) t.match(script, own, path)
+      t.notMatch(page, /<iframe|<style|\sstyle=|\son\w+="|javascript:/i, path)
       const links = [...page.matchAll(/\s(?:href|src|action)="([^"]*)"/g)].map(([, link = '']) => link)
       t.ok(links.length > 5, caseName({ path, language }))
       t.strictSame(
@@ -303,9 +328,63 @@ t.test('the OpenAPI document', async t => {
       if (path === '/v1/images/edits') await copyFile(join(folder, 'boat.png'), join(folder, 'lake.png'))
       const options = { cwd: folder, env: { ...process.env, API_KEY: key } }
       const { stdout } = await run(process.execPath, ['--input-type=module', '-e', source], options)
-      if (path !== '/v1/images/generations') t.not(stdout, '', path)
+      if (!path.startsWith('/v1/images/')) t.not(stdout, '', path)
     }
+    t.strictSame(await pictureIn(folder, 'edited.png'), true, 'the edited picture is a file')
   })
+
+  t.test('its samples for a shell run as they are, and what is no text becomes a file', async t => {
+    const { paths } = await read('en')
+    const shop = t.testdir({})
+    const env: NodeJS.ProcessEnv = { ...process.env, API_KEY: key }
+    for (const [path, methods] of Object.entries(paths))
+      for (const { 'x-codeSamples': own = [] } of Object.values(methods))
+        for (const { label, source } of own.filter(one => one.label === 'curl')) {
+          // A job there is none of.
+          if (path === '/v1/jobs/{id}') continue
+          if (path === '/v1/images/edits') await copyFile(join(shop, 'boat.png'), join(shop, 'lake.png'))
+          env['REQUEST_ID'] ??= await chargedOnce(url, key)
+          const { stdout } = await run('sh', ['-c', source], { cwd: shop, env, encoding: 'utf8' })
+          t.notMatch(stdout, /"error":\s*\{|b64_json/, `${path} ${label}`)
+        }
+    for (const name of ['boat.png', 'edited.png']) t.equal(await pictureIn(shop, name), true, name)
+    t.not((await readFile(join(shop, 'hello.mp3'))).length, 0)
+    t.match(JSON.stringify(paths['/v1/charges/{id}']), String.raw`charges/$REQUEST_ID\"`)
+  })
+})
+
+t.test('what is long is zipped for who takes that, and means the same', async t => {
+  const started = await start(t, { simulated: true })
+  const { url, post, settled } = started
+  const admin = await enterAsAdmin(started)
+  for (let n = 0; n < 12; n++)
+    await (await post('/v1/images/generations', { model: 'beta-imagine-image', prompt: `${n}`, n: 2 })).arrayBuffer()
+  await settled()
+  const [, sheet = ''] = /href="([^"]+\.css)"/.exec(await (await fetch(`${url}/pricing`)).text()) ?? []
+  const lists = ['/api/logs', '/api/models', '/api/config', '/api/pricing']
+  for (const path of [...lists, '/pricing', '/docs', '/openapi.json', pages[1], sheet]) {
+    const plain = await admin.get(path, { 'accept-encoding': 'gzip;q=0, identity' })
+    const zipped = await admin.get(path, { 'accept-encoding': 'deflate, gzip' })
+    t.equal(plain.headers.get('content-encoding'), null, path)
+    t.equal(zipped.headers.get('content-encoding'), 'gzip', path)
+    for (const one of [plain, zipped]) t.match(one.headers.get('vary'), 'accept-encoding', path)
+    t.equal(zipped.text, plain.text, path)
+    const [few, many] = [zipped, plain].map(one => Number(one.headers.get('content-length')))
+    t.ok(few !== undefined && many !== undefined && few < many / 2, `${path}: ${few} of ${many} bytes`)
+    t.equal(zipped.headers.get('etag'), plain.headers.get('etag'), path)
+    if (path.startsWith('/api/') && path !== '/api/pricing')
+      t.equal(zipped.headers.get('cache-control'), 'no-store', 'what is somebody’s own is kept nowhere')
+  }
+  const packed = await fetch(url + sheet, { headers: { 'accept-encoding': 'gzip, br' } })
+  t.equal(packed.headers.get('content-encoding'), 'br', 'files are as small as can be')
+  t.match(await packed.text(), /@media/)
+  const short = await admin.get('/api/session', { 'accept-encoding': 'gzip' })
+  t.equal(short.headers.get('content-encoding'), null, 'not what is short')
+
+  const made = await admin.post('/api/keys', { name: 'n'.repeat(60) }, { 'accept-encoding': 'gzip' })
+  t.equal(made.status, 201)
+  t.equal(made.headers.get('content-encoding'), null, 'nor what has a secret in it')
+  t.equal(made.headers.get('vary'), null)
 })
 
 t.test('the reference is written once for a configuration, and follows it when it changes', async t => {

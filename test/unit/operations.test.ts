@@ -69,6 +69,7 @@ t.test('first steps name the address, the key and a model that takes them', asyn
     ['curl', 'Python', 'Node', 'messages', 'generative'],
   )
   t.match(steps[0]?.text, /http:\/\/g\/v1\/images\/generations[^]*Bearer sk-1[^]*"model": "painter"/)
+  for (const step of steps.slice(0, 2)) t.match(step.text, 'boat.png', `${step.name} saves the picture`)
   t.match(steps[2]?.text, "model: 'MODEL'")
   for (const { name, text } of steps) t.notMatch(text, /\{(?:baseUrl|secret|model)\}/, name)
 })

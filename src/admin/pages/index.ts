@@ -1,5 +1,6 @@
 import { Failure, type Json, type Plan, type Schema } from '../../kit/index.ts'
 import { type AnyRoute, type Ask, defineRoute, Reply } from '../api.ts'
+import { chooseEncoding, compressOnTheWay } from '../encoding.ts'
 import { notBuilt } from '../not-built.ts'
 import { apiWords } from '../openapi/api-words.ts'
 import { describeApi } from '../openapi/document.ts'
@@ -12,7 +13,7 @@ import { Shelf } from './shelf.ts'
 
 /** A page takes any query: what it cannot use, such as the marks of those who link to it, it does not read. */
 const query = { type: 'object', additionalProperties: true } as const satisfies Schema
-/** Stricter than the console's: these pages run nothing, and load its style sheet and its mark alone. */
+/** Stricter than the console's: these pages load its style sheet and its mark, and run nothing. */
 const security =
   "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 const html = {
@@ -21,6 +22,8 @@ const html = {
   vary: 'accept-language, accept-encoding',
   'cache-control': 'no-cache',
 }
+/** The reference alone runs a script of ours, which copies samples and remembers their language. */
+const referenceHtml = { ...html, 'content-security-policy': `${security}; script-src 'self'` }
 
 const json = { 'content-type': 'application/json; charset=utf-8', vary: 'accept-encoding', 'cache-control': 'no-cache' }
 
@@ -29,15 +32,16 @@ type PageAsk = Ask<{ readonly [name: string]: unknown }>
 
 /** The pages that need no script, with what they are made of. `api` is described in the reference. */
 export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
+  const shelf = new Shelf()
   const pricesRoute = defineRoute({
     method: 'GET',
     url: '/api/pricing',
     access: 'anyone',
     summary: 'The price list: per tier, per unit, and for sizes often asked for.',
-    handle: ({ parts }) => toPriceJson(parts.prices(parts.plan())),
+    handle: (ask: PageAsk) =>
+      sendKept(ask, json, 'prices', plan => JSON.stringify(toPriceJson(ask.parts.prices(plan)))),
   })
   const routes = [...api, pricesRoute]
-  const shelf = new Shelf()
 
   function describe(ask: PageAsk, plan: Plan, language: Language): ApiDocument {
     return describeApi({ plan, routes, version: ask.parts.facts.version, baseUrl: baseUrl(ask), language })
@@ -48,8 +52,7 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
     const { plain, zipped, etag } = shelf.take(plan, name, () => make(plan))
     const tagged = { ...headers, etag }
     if (isKnown(String(ask.headers['if-none-match']), etag)) return new Reply(304, tagged)
-    const zips = /\bgzip\b/.test(String(ask.headers['accept-encoding']))
-    if (!zips) return new Reply(200, tagged, plain)
+    if (!chooseEncoding(ask.headers['accept-encoding'], ['gzip'])) return new Reply(200, tagged, plain)
     return new Reply(200, { ...tagged, 'content-encoding': 'gzip' }, zipped)
   }
 
@@ -71,7 +74,7 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
         const asked = readCalculation(ask)
         if (!asked) return sendKept(ask, html, `pricing ${language}`, plan => render(plan))
         const result = calculate(ask, asked)
-        return new Reply(200, html, render(ask.parts.plan(), { asked, result }))
+        return sendOnce(ask, html, render(ask.parts.plan(), { asked, result }))
       },
     }),
     defineRoute({
@@ -85,7 +88,7 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
         const pages = await ask.parts.pages()
         if (!pages) return notBuilt()
         const language = languageOf(ask)
-        return sendKept(ask, html, `docs ${language} ${baseUrl(ask)}`, plan =>
+        return sendKept(ask, referenceHtml, `docs ${language} ${baseUrl(ask)}`, plan =>
           pages.renderDocs({
             language,
             api: describe(ask, plan, language),
@@ -112,6 +115,11 @@ export function pageRoutes(api: readonly AnyRoute[]): readonly AnyRoute[] {
       },
     }),
   ]
+}
+
+async function sendOnce({ headers: asked }: PageAsk, headers: Headers, text: string): Promise<Reply> {
+  const zipped = chooseEncoding(asked['accept-encoding'], ['gzip']) && (await compressOnTheWay(text))
+  return zipped ? new Reply(200, { ...headers, 'content-encoding': 'gzip' }, zipped) : new Reply(200, headers, text)
 }
 
 function baseUrl({ scheme, host }: PageAsk): string {

@@ -12,11 +12,13 @@ type DocumentProps = {
   readonly path: '/pricing' | '/docs'
   /** The rest of the address, but the language. */
   readonly query?: { readonly [name: string]: string }
+  /** Address of a script that makes more of the page; without it nothing is missing but its comfort. */
+  readonly script?: string
   readonly children?: ComponentChildren
 }
 
 /** A whole document: what a browser needs, the way to the other pages, the other language. */
-export function Document({ title, description, path, query = {}, children }: DocumentProps) {
+export function Document({ title, description, path, query = {}, script, children }: DocumentProps) {
   const addressIn = (other: Language) => `${path}?${new URLSearchParams({ ...query, lang: other }).toString()}`
   const ways = [
     ['/pricing', `/pricing?lang=${language.value}`, t('nav.pricing')],
@@ -34,6 +36,7 @@ export function Document({ title, description, path, query = {}, children }: Doc
         <title>{`${title} · Tollgate`}</title>
         <link rel="icon" href="/console/icon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href={STYLE_SHEET} />
+        {script && <script type="module" src={script} />}
         {languages.map(other => (
           <link key={other} rel="alternate" hreflang={other} href={addressIn(other)} />
         ))}

@@ -152,7 +152,7 @@ function Samples({ of: { 'x-codeSamples': samples = [], summary } }: { readonly 
     <div class="samples">
       <h4>{t('snippets')}</h4>
       {samples.map(({ label, source }, i) => (
-        <details key={label} open={i === 0}>
+        <details key={label} open={i === 0} data-sample={label}>
           <summary>{label}</summary>
           <CodeBox text={source} label={`${summary}: ${label}`} />
         </details>

@@ -5,6 +5,9 @@ import { Document } from './document.tsx'
 import { Endpoint, type EndpointOf, endpointsOf } from './endpoint.tsx'
 import { t } from './words.ts'
 
+/** Where the build has put the script of this page. */
+declare const REFERENCE_SCRIPT: string
+
 type Chapter = readonly [id: string, title: string, content: ComponentChildren]
 
 /** Chapters of what callers need to know, with every endpoint, and the contents beside them. */
@@ -22,8 +25,14 @@ export function Reference({ of }: { readonly of: DocsPage }) {
     ['console', t('docs.console'), <ConsoleApi key="console" endpoints={consoles} />],
   ]
   return (
-    <Document title={t('nav.docs')} description={t('docs.description')} path="/docs">
-      <div class="reference">
+    <Document title={t('nav.docs')} description={t('docs.description')} path="/docs" script={REFERENCE_SCRIPT}>
+      <div
+        class="reference"
+        data-copy={t('copy')}
+        data-copied={t('copied')}
+        data-failed={t('copy.failed')}
+        data-samples={t('snippets')}
+      >
         <nav class="contents" aria-label={t('docs.contents')}>
           <ul>
             {chapters.map(([id, title]) => (

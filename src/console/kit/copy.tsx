@@ -1,3 +1,4 @@
+import { copyText } from '../copy-text.ts'
 import { t } from '../words/index.ts'
 import { Button } from './button.tsx'
 import { CodeBox } from './code-box.tsx'
@@ -10,7 +11,7 @@ export function Copy({ text, label = t('copy') }: { readonly text: string; reado
       icon="copy"
       onClick={event => {
         const button = event.currentTarget
-        copy(text, button).then(
+        copyText(text, button).then(
           () => say(t('copied')),
           () => say(t('copy.failed'), 'bad'),
         )
@@ -19,19 +20,6 @@ export function Copy({ text, label = t('copy') }: { readonly text: string; reado
       {label}
     </Button>
   )
-}
-
-async function copy(text: string, near: HTMLElement): Promise<void> {
-  // A page that came by plain http from another machine has no clipboard of its own.
-  if (navigator.clipboard) return navigator.clipboard.writeText(text)
-  const area = document.createElement('textarea')
-  area.value = text
-  near.after(area)
-  area.select()
-  const copied = document.execCommand('copy')
-  area.remove()
-  near.focus()
-  if (!copied) throw new Error('refused')
 }
 
 /** A piece of text to read and to copy: a command, a program, a secret. */
