@@ -21,6 +21,8 @@ export type LogMatch = {
   readonly outcome?: LogRow['outcome']
   /** Whether the gateway itself answered. */
   readonly kind?: RowKind
+  /** False: what was looked up is left out. */
+  readonly lookups?: false
   /** From this moment, and before that one; milliseconds since the epoch. */
   readonly since?: number
   readonly until?: number
@@ -62,14 +64,14 @@ export type LogTotals = {
   readonly since: number | null
 }
 
-/** What came to pass between two moments. */
+/** What came to pass between two moments; lookups are left out. */
 export type Summary = {
   readonly requests: number
   /** Answered with 400 or more, or not wholly. */
   readonly errors: number
   readonly inputTokens: number
   readonly outputTokens: number
-  /** Half of the requests took at most so long, and 95 of 100, rounded up to two digits; null when there were none. */
+  /** Half of the requests took at most so long, and 95 of 100, within a tenth; null when there were none. */
   readonly p50Ms: number | null
   readonly p95Ms: number | null
   /** What was charged, by currency; what was given back of it is not taken off. */

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { Charge, Key, Line, LogFilter, LogMatch, LogRow } from '../../src/kit/index.ts'
-import { firstIdAt } from '../../src/kit/index.ts'
+import { firstIdAt, kindOfRow } from '../../src/kit/index.ts'
 import { clockAt, facts, type Harness, line, logRow, newKey } from './storage.ts'
 
 const day = 86_400_000
@@ -184,7 +184,11 @@ export async function journalContract(t: Test, make: Harness, pageRows?: number)
     const span = { since: from + day, until: from + 3 * day }
     for (const user of [undefined, 'ada', 'nobody']) {
       const own = written.filter(
-        ({ row }) => row.time >= span.since && row.time < span.until && (user === undefined || row.user === user),
+        ({ row }) =>
+          row.time >= span.since &&
+          row.time < span.until &&
+          (user === undefined || row.user === user) &&
+          kindOfRow(row) !== 'lookup',
       )
       const summary = await journal.summary({ ...span, ...(user !== undefined && { user }) })
       const sum = (of: (row: LogRow) => number | null) => own.reduce((all, { row }) => all + (of(row) ?? 0), 0)

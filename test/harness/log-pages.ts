@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { firstIdAt, type LogRow } from '../../src/kit/index.ts'
+import { firstIdAt, kindOfRow, type LogRow } from '../../src/kit/index.ts'
 import { migrations } from '../../src/storage/migrations/list.ts'
 import { draftPage } from '../../src/storage/pages/draft.ts'
 import type { LoosePages } from '../../src/storage/pages/loose.ts'
@@ -31,7 +31,7 @@ let made = 0
 const noMarks = { received: null, asked: null, askedAgain: null, firstByte: null, lastByte: null, committed: null }
 
 export function rowAt(ms: number, i: number, changes: Partial<LogRow> = {}): LogRow {
-  return {
+  const row: LogRow = {
     id: firstIdAt('req_', ms) + String(made++).padStart(10, '0'),
     time: ms,
     keyId: `key_${i % 7}`,
@@ -55,6 +55,8 @@ export function rowAt(ms: number, i: number, changes: Partial<LogRow> = {}): Log
     upstreamSaid: i % 5 === 3 ? `busy "${i}"` : null,
     ...changes,
   }
+  // What is only looked up has no tokens.
+  return kindOfRow(row) === 'lookup' ? { ...row, inputTokens: null, outputTokens: null } : row
 }
 
 /** Writes rows as the queue would hand them over, some at a time. */

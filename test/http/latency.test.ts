@@ -1,5 +1,7 @@
 import t from 'tap'
 import { sumLatency } from '../../src/storage/journal/latency.ts'
+import { countSteps } from '../../src/storage/journal/steps.ts'
+import { summarize } from '../../src/storage/journal/summary.ts'
 import { LoosePages } from '../../src/storage/pages/loose.ts'
 import { kindOfRow, type LatencyRow, type LogRow } from '../../src/kit/index.ts'
 import { caseName } from '../harness/case-name.ts'
@@ -62,4 +64,61 @@ t.test('what was asked, refused and looked up stands apart, and users see their 
   t.ok(rows.every(row => 'first_byte_p50_ms' in row))
   t.strictSame(((await user.get('/api/latency')).body as { rows: unknown[] }).rows, [])
   t.equal((await admin.get('/api/latency?since=2020-01-01T00:00:00Z')).code, 'invalid')
+})
+
+t.test('what was looked up counts in no sum and no chart, and stands in the log', async t => {
+  const started = await start(t, { upstreams: ['text'] })
+  const { upstream, post, get, settled } = started
+  const admin = await enterAsAdmin(started)
+  upstream.answer({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1 } })
+  await (await post('/v1/chat/completions', { model: 'sim-chat', messages: [] })).text()
+  for (let i = 0; i < 5; i++) await (await get('/v1/models')).text()
+  await settled()
+  t.match((await admin.get('/api/logs')).body, { records: { length: 6 } })
+  t.match((await admin.get('/api/overview')).body, { requests: 1, steps: [{ requests: 1 }] })
+  t.match((await admin.get('/api/logs/histogram')).body, { steps: [{ requests: 1 }] })
+  t.match((await admin.get('/api/logs/totals')).body, { requests: 1, charges: 1 })
+  // Who asks for them by what they are is told how many.
+  t.match((await admin.get('/api/logs/histogram?operation=models.list')).body, { steps: [{ requests: 5 }] })
+  t.match((await admin.get('/api/logs/totals?operation=models.list')).body, { requests: 5 })
+})
+
+t.test('sums of bound pages leave lookups out, whether or not they were counted apart', async t => {
+  const connection = open(t)
+  const lookup = {
+    model: null,
+    upstream: null,
+    status: 200,
+    outcome: 'answered',
+    errorCode: null,
+    inputTokens: null,
+    outputTokens: null,
+  } as const
+  const rows = Array.from({ length: 600 }, (_, i) =>
+    rowAt(noon + i * 1_000, i, {
+      ...(i % 2 ? lookup : { upstream: 'one' }),
+      durationMs: i % 2 ? 1 : 1_000 + (i % 100),
+    }),
+  )
+  write(connection, rows, 11, new LoosePages(100))
+  const span = { since: 0, until: noon + 100 * minute }
+  const asked = rows.filter(row => kindOfRow(row) !== 'lookup').length
+  const look = () => ({
+    summary: connection.run(summarize(span)),
+    steps: connection.run(countSteps({ ...span, lookups: false }, 3_600_000)),
+    all: connection.run(countSteps(span, 3_600_000)),
+  })
+  const { summary, steps, all } = look()
+  t.equal(summary.requests, asked)
+  t.ok(isNear(summary.p50Ms, 1_050), `a lookup takes 1 ms, and p50 is ${summary.p50Ms}`)
+  t.same(
+    steps.map(step => step.requests),
+    [asked],
+  )
+  t.same(
+    all.map(step => step.requests),
+    [600],
+  )
+  connection.db.exec(`UPDATE log_page SET sums = json_remove(sums, '$.spans') WHERE sums IS NOT NULL`)
+  t.same(look(), { summary, steps, all })
 })

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { firstIdAt, type LogMatch, type LogRow, systemClock, unknownOfLogRow } from '../../src/kit/index.ts'
+import { kindOfRow, firstIdAt, type LogMatch, type LogRow, systemClock, unknownOfLogRow } from '../../src/kit/index.ts'
 import { openStorage } from '../../src/storage/index.ts'
 import { listLogs } from '../../src/storage/journal/list.ts'
 import { LogQueue } from '../../src/storage/journal/log-queue.ts'
@@ -111,7 +111,7 @@ t.test('[9.4] whatever is asked of bound and loose pages is what a look at every
     [noon, noon + 700 * minute],
     [noon + 33 * minute, noon + 420 * minute],
   ] as const) {
-    const own = rows.filter(row => row.time >= since && row.time < until)
+    const own = rows.filter(row => row.time >= since && row.time < until && kindOfRow(row) !== 'lookup')
     t.match(
       connection.run(summarize({ since, until })),
       {
@@ -154,7 +154,8 @@ t.test('[9.4] what is pruned is gone from its pages and from their words', async
     0,
     'no word of a page that is gone',
   )
-  t.equal(connection.run(summarize({ since: 0, until: noon + 999 * minute })).requests, 150)
+  const asked = rows.slice(250).filter(row => kindOfRow(row) !== 'lookup').length
+  t.equal(connection.run(summarize({ since: 0, until: noon + 999 * minute })).requests, asked)
 })
 
 t.test('[9.4] rows whose commit was in doubt are there once', async t => {
@@ -224,7 +225,9 @@ t.test(
       newest.map(({ row }) => row),
       rows.slice(-1_000).toReversed(),
     )
-    t.match(await storage.journal.summary({ since: 0, until: noon + 999_999_999 }), { requests: 5_000 })
+    t.match(await storage.journal.summary({ since: 0, until: noon + 999_999_999 }), {
+      requests: rows.filter(row => kindOfRow(row) !== 'lookup').length,
+    })
 
     const connection = new Connection(path)
     t.teardown(() => connection.close())

@@ -1,10 +1,10 @@
-import { type Charge, formatMoney, type LogRow, logRecord, parseMoney } from '../../kit/index.ts'
+import { type Charge, formatMoney, type LogMatch, type LogRow, logRecord, parseMoney } from '../../kit/index.ts'
 import { histogramAnswer, logDetailAnswer, logsAnswer, logTotalsAnswer } from '../answers.ts'
 import { type Ask, defineRoute, Reply } from '../api.ts'
 import { may } from '../duties.ts'
 import { fail } from '../errors.ts'
 import { exportLines, exportTable } from '../export.ts'
-import { logQuery, readLogMatch } from '../log-query.ts'
+import { type LogQuery, logQuery, readLogMatch } from '../log-query.ts'
 import { pageOf } from '../page-of.ts'
 import { decimal, pageLimit, reason, rowId } from '../schemas.ts'
 import { Semaphore } from '../semaphore.ts'
@@ -78,6 +78,12 @@ const list = defineRoute({
   },
 })
 
+/** What is counted: lookups only where they are asked for by what they are. */
+function countedOf(ask: Ask & { readonly query: LogQuery }): LogMatch {
+  const match = readLogMatch(ask.query, ask)
+  return match.operation === undefined && match.id === undefined ? { ...match, lookups: false } : match
+}
+
 const histogram = defineRoute({
   method: 'GET',
   url: '/api/logs/histogram',
@@ -86,7 +92,7 @@ const histogram = defineRoute({
   query: filterOnly,
   answer: histogramAnswer,
   async handle(ask) {
-    const match = readLogMatch(ask.query, ask)
+    const match = countedOf(ask)
     const until = match.until ?? ask.parts.clock.now() + 1
     const since = match.since ?? until - dayMs
     const stepMs = stepLengths.find(length => (until - since) / length <= stepsMax) ?? 30 * dayMs
@@ -108,7 +114,7 @@ const totals = defineRoute({
   query: filterOnly,
   answer: logTotalsAnswer,
   async handle(ask) {
-    const { sums, since, ...counts } = await ask.parts.storage.journal.totals(readLogMatch(ask.query, ask))
+    const { sums, since, ...counts } = await ask.parts.storage.journal.totals(countedOf(ask))
     return {
       ...counts,
       sums: sums.map(({ currency, amount, refunded }) => ({

@@ -45,7 +45,7 @@ export const overviewRoutes = [
       const span = { since, until, ...(user !== undefined && { user }) }
       const [summary, steps, ever, open] = await Promise.all([
         journal.summary(span),
-        journal.histogram(span, stepMs),
+        journal.histogram({ ...span, lookups: false }, stepMs),
         hasAsked(journal, user),
         user === undefined ? parts.storage.books.open() : undefined,
       ])

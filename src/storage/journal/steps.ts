@@ -2,6 +2,7 @@ import type { LogMatch, LogStep } from '../../kit/index.ts'
 import { eachPage, readSums } from '../pages/find.ts'
 import { placesIn } from '../pages/match.ts'
 import type { Page } from '../pages/parse.ts'
+import { lookupsIn } from '../pages/spans.ts'
 import { failuresOf } from '../pages/sums.ts'
 import { findPages } from '../pages/walk.ts'
 import type { QueryProgram } from '../query.ts'
@@ -12,13 +13,15 @@ type Match = LogMatch & { readonly since: number; readonly until: number }
 /** Requests by steps of time, oldest first; steps without any are left out. */
 export function* countSteps(match: Match, stepMs: number): QueryProgram<readonly LogStep[]> {
   const steps = new Steps(stepMs)
-  const { since, until, ...others } = match
+  const { since, until, lookups, ...others } = match
   const isOfAll = Object.values(others).every(value => value === undefined)
   const kept = isOfAll ? yield* readSums(since, until - 1) : new Map<number, never>()
   const pages = (yield* findPages(match)).filter(({ number, firstMs, lastMs }) => {
     const sums = kept.get(number)
     if (!sums || firstMs < since || lastMs >= until || !steps.isOneStep(sums.from, sums.to)) return true
-    steps.add(sums.from, sums.requests, sums.errors)
+    if (lookups === false && !sums.spans) return true
+    const left = lookups === false && sums.spans ? lookupsIn(sums.spans) : 0
+    if (sums.requests > left) steps.add(sums.from, sums.requests - left, sums.errors)
     return false
   })
   yield* eachPage(pages, page => addPage(steps, page, match))

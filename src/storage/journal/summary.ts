@@ -2,7 +2,8 @@ import { firstIdAt } from '../../kit/ids.ts'
 import type { Summary } from '../../kit/index.ts'
 import { eachPage, readSums } from '../pages/find.ts'
 import { placesIn } from '../pages/match.ts'
-import { addKept, addRow, emptySums, failuresOf, type Sums } from '../pages/sums.ts'
+import { SpanSums } from '../pages/spans.ts'
+import { addKept, addRow, emptySums, failuresOf } from '../pages/sums.ts'
 import { findPages } from '../pages/walk.ts'
 import { ask, type QueryProgram, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
@@ -11,40 +12,33 @@ import { eachBooking, hourMs, partsBeside, wholeSteps } from './summed.ts'
 export type Span = { readonly since: number; readonly until: number; readonly user?: string }
 
 export function* summarize(span: Span): QueryProgram<Summary> {
-  const { durations, ...counts } = yield* sumLogs(span)
+  const counts = yield* sumLogs(span)
   const spent = yield* sumSpent(span)
   const images = yield* countImages(span)
-  return { ...counts, p50Ms: quantile(durations, 0.5), p95Ms: quantile(durations, 0.95), spent, images }
+  return { ...counts, spent, images }
 }
 
-/** Of everybody's rows most have been added up when their pages were bound. */
-function* sumLogs(span: Span): QueryProgram<Sums> {
+/** Of everybody's rows most have been added up when their pages were bound. Pages of versions that did not tell lookups apart are gone through. */
+function* sumLogs(span: Span): QueryProgram<Omit<Summary, 'spent' | 'images'>> {
   const { since, until, user } = span
   const sums = emptySums()
+  const spans = new SpanSums()
   const kept = user === undefined ? yield* readSums(since, until - 1) : new Map<number, never>()
   const pages = (yield* findPages(span)).filter(({ number, firstMs, lastMs }) => {
     const known = kept.get(number)
-    if (!known || firstMs < since || lastMs >= until) return true
-    addKept(sums, known)
+    if (!known?.spans || firstMs < since || lastMs >= until) return true
+    addKept(sums, { ...known, spans: known.spans })
+    spans.addKept(known.spans)
     return false
   })
   yield* eachPage(pages, page => {
     const failures = failuresOf(page)
-    for (const at of placesIn(page, span)) addRow(sums, page, at, failures[page.whatOf(at)] === true)
+    const places = placesIn(page, { ...span, lookups: false })
+    for (const at of places) addRow(sums, page, at, failures[page.whatOf(at)] === true)
+    spans.addRows(page, places, failures)
     return undefined
   })
-  return sums
-}
-
-function quantile(durations: Sums['durations'], share: number): number | null {
-  const inOrder = [...durations].sort(([a], [b]) => a - b)
-  const all = inOrder.reduce((sum, [, requests]) => sum + requests, 0)
-  let passed = 0
-  for (const [ms, requests] of inOrder) {
-    passed += requests
-    if (passed >= all * share) return ms
-  }
-  return null
+  return { ...sums, ...spans.quantiles() }
 }
 
 /** What charges in rows come to, and those in segments: whole hours as far as they have been added up, the others one by one. */

@@ -46,13 +46,14 @@ function isWho(who: Who, { keyId, user, group }: LogMatch): boolean {
   return is(who.key_id, keyId) && is(who.user_name, user) && is(who.group_name, group)
 }
 
-function isWhat(what: What, { model, operation, upstream, outcome, status, kind }: LogMatch): boolean {
+function isWhat(what: What, { model, operation, upstream, outcome, status, kind, lookups }: LogMatch): boolean {
   return (
     is(what.model, model) &&
     is(what.operation, operation) &&
     is(what.upstream, upstream) &&
     is(what.outcome, outcome) &&
     (kind === undefined || kindOfRow(what) === kind) &&
+    (lookups !== false || kindOfRow(what) !== 'lookup') &&
     (status === undefined || isStatus(what.status, status))
   )
 }

@@ -23,6 +23,12 @@ type Sum = Pick<LatencyRow, 'kind' | 'model' | 'operation'> & {
   readonly firstByte: Map<number, number>
 }
 
+/** How many of the requests of a page were lookups. */
+export function lookupsIn(kept: KeptSpans): number {
+  const ofLookups = kept.filter(([kind]) => kind === 'lookup')
+  return ofLookups.reduce((sum, [, , , , whole]) => sum + requestsOf(readSteps(whole)), 0)
+}
+
 /** How long requests took, by model, operation and what they were: a hundred numbers each at most, however many there were. */
 export class SpanSums {
   readonly #sums = new Map<string, Sum>()
@@ -76,6 +82,14 @@ export class SpanSums {
     return rows.sort((a, b) => b.requests - a.requests)
   }
 
+  /** All of them together but lookups: half took at most so long, and 95 of 100; null when there were none. */
+  quantiles(): { readonly p50Ms: number | null; readonly p95Ms: number | null } {
+    const all = new Map<number, number>()
+    for (const { kind, whole } of this.#used())
+      if (kind !== 'lookup') for (const [step, requests] of whole) count(all, step, requests)
+    return { p50Ms: quantileOf(all, 0.5), p95Ms: quantileOf(all, 0.95) }
+  }
+
   #used(): readonly Sum[] {
     return [...this.#sums.values()].filter(({ whole }) => whole.size > 0)
   }
@@ -104,6 +118,12 @@ function count(steps: Map<number, number>, step: number, requests: number): void
 
 function addSteps(into: Map<number, number>, steps: Steps): void {
   for (let i = 0; i < steps.length; i += 2) count(into, steps[i] as number, steps[i + 1] as number)
+}
+
+function readSteps(kept: Steps): ReadonlyMap<number, number> {
+  const steps = new Map<number, number>()
+  addSteps(steps, kept)
+  return steps
 }
 
 function requestsOf(steps: ReadonlyMap<number, number>): number {
