@@ -1,3 +1,4 @@
+import { userBoundsSchema } from '../kit/shapes/bounds.ts'
 import { budgetView } from '../kit/shapes/budget.ts'
 import { billOrNull, logView } from '../kit/log-record.ts'
 import { keyView } from '../kit/shapes/key.ts'
@@ -73,10 +74,45 @@ export const balanceAnswer = object({
 
 export const userAnswer = userView.schema
 export const usersAnswer = object({ users: listOf(userAnswer) })
+const per = { type: 'string', enum: ['total', 'day', 'month'] } as const
+const budgetOrNull = { ...object({ amount: text, per }), type: ['object', 'null'] } as const
 export const groupsAnswer = object({
   groups: listOf(
-    object({ name: text, limits: limitsSchema, multiplier: text, limit_scope: text, users: whole, keys: whole }),
+    object({
+      name: text,
+      limits: limitsSchema,
+      multiplier: text,
+      limit_scope: text,
+      keys_max: { ...wholeOrNull, description: 'How many keys each of its users may have; null for any number.' },
+      budget: { ...budgetOrNull, description: 'What all keys of the group may spend together.' },
+      user_budget: { ...budgetOrNull, description: 'What each user may spend who has no budget of their own.' },
+      limits_per_user: { ...limitsSchema, description: 'Of all keys of one user together.' },
+      limits_in_all: { ...limitsSchema, description: 'Of all keys of the group together.' },
+      users: whole,
+      keys: whole,
+    }),
   ),
+})
+
+const setFor = ['user', 'group'] as const
+export const ceilingsAnswer = object({
+  user: text,
+  group: text,
+  currency: text,
+  keys: object({
+    have: { ...whole, description: 'Keys that are not revoked.' },
+    most: { ...wholeOrNull, description: 'How many there may be; null for any number.' },
+    by: { type: ['string', 'null'], enum: [...setFor, null], description: 'For whom that is set.' },
+  }),
+  key_bounds: userBoundsSchema,
+  budget: {
+    ...object({ amount: text, per, by: { type: 'string', enum: setFor } }),
+    type: ['object', 'null'],
+    description: 'What all keys of the user may spend together.',
+  },
+  limits: { ...limitsSchema, description: 'What the group gives each key, or each user: `limit_scope` says which.' },
+  limit_scope: { type: 'string', enum: ['key', 'user'] },
+  limits_per_user: { ...limitsSchema, description: 'What the group gives all keys of the user together.' },
 })
 
 export const sessionAnswer = object({

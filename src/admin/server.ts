@@ -169,12 +169,12 @@ function answerError(parts: AdminParts, error: unknown, request: FastifyRequest,
   if (!request.raw.complete) reply.header('connection', 'close')
   if (failure.retryAfterMs !== undefined) reply.header('retry-after', String(Math.ceil(failure.retryAfterMs / 1000)))
   for (const [name, value] of Object.entries(failure.headers)) reply.header(name, value)
-  const { code, message, param } = failure
+  const { code, message, param, values } = failure
   return reply
     .status(failure.status)
     .headers(securityHeaders(request.url))
     .header('content-type', 'application/json; charset=utf-8')
-    .send(JSON.stringify({ error: { code, message, field: param, request_id: request.id } }))
+    .send(JSON.stringify({ error: { code, message, field: param, request_id: request.id, values } }))
 }
 
 type Foreseen = Partial<FastifyError> & { readonly name?: string; readonly code?: string }

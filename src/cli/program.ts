@@ -218,6 +218,7 @@ function addUsers(program: Command): void {
     .option('--concurrency <count>', 'requests at once, or none')
     .option('--budget <amount>', 'a budget, or none')
     .option('--budget-period <period>', 'total, day or month')
+    .option('--expires <when>', 'when such a key ends at the latest: a date, a time from now such as 30d, or none')
     .addOption(configOption())
     .action(async (name, options) => (await import('./commands/users.ts')).setUser(name, options))
   users

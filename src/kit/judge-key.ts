@@ -1,7 +1,8 @@
 import { parseAddressRange } from './address-range.ts'
 import type { BudgetPeriod } from './budget.ts'
 import type { Limits } from './model.ts'
-import type { Bound, KeyBounds, UserBounds } from './shapes/bounds.ts'
+import type { FailureValues } from './errors.ts'
+import type { BoundName, BoundValues, KeyBounds, UserBounds } from './shapes/bounds.ts'
 import type { Key, KeySettings } from './shapes/key.ts'
 import { formatMoney } from './units.ts'
 
@@ -19,6 +20,8 @@ export type KeyRefusal = {
   readonly allowed: string
   /** Who set that. */
   readonly by: string
+  /** What would be right as data, for whoever says it in another language. */
+  readonly values: FailureValues
 }
 
 /** One thing of a key that is more or less; null is all there is. */
@@ -27,7 +30,10 @@ type Measure<T> = {
   /** Whether the first allows nothing that the second does not. */
   readonly within: (next: T, most: T) => boolean
   readonly tell: (most: T) => string
+  readonly values: (most: T) => FailureValues
 }
+
+type Measures = { readonly [B in BoundName]: Measure<BoundValues[B]> }
 
 const limitKinds = ['rpm', 'tpm', 'concurrency'] as const
 
@@ -37,39 +43,45 @@ const periods: readonly BudgetPeriod[] = ['total', 'month', 'day']
 const listed = {
   within: (next: readonly string[], most: readonly string[]) => next.every(one => most.includes(one)),
   tell: (most: readonly string[]) => `some of ${most.join(', ')}`,
+  values: (most: readonly string[]) => ({ names: most.join(', ') }),
 }
 
-export const measures: { readonly [B in keyof KeyBounds]-?: Measure<NonNullable<KeyBounds[B]>['to']> } = {
+export const measures: Measures = {
   budget: {
     read: ({ budget, budgetPeriod }) => (budget === null ? null : { amount: budget, per: budgetPeriod }),
     within: (next, most) => next.amount <= most.amount && periods.indexOf(next.per) <= periods.indexOf(most.per),
     tell: ({ amount, per }) => `at most ${formatMoney(amount)} ${per === 'total' ? 'in all' : `a ${per}`}`,
+    values: ({ amount, per }) => ({ amount: formatMoney(amount), per }),
   },
   limits: {
     read: ({ limits }) => (limitKinds.some(kind => limits[kind] !== undefined) ? limits : null),
     within: (next, most) => limitKinds.every(kind => (next[kind] ?? Infinity) <= (most[kind] ?? Infinity)),
     tell: most => `at most ${tellLimits(most)}`,
+    values: ({ rpm = null, tpm = null, concurrency = null }) => ({ rpm, tpm, concurrency }),
   },
   models: { read: ({ models }) => models, ...listed },
   ips: {
     read: ({ ips }) => ips,
     within: (next, most) => next.every(one => most.some(range => holds(range, one))),
     tell: most => `addresses within ${most.join(', ')}`,
+    values: listed.values,
   },
   expiresAt: {
     read: ({ expiresAt }) => expiresAt,
     within: (next, most) => next <= most,
     tell: most => `at latest ${new Date(most).toISOString()}`,
+    values: most => ({ at: new Date(most).toISOString() }),
   },
   status: {
     read: ({ status }) => (status === 'disabled' ? status : null),
     within: () => true,
     tell: () => 'disabled until an administrator enables it',
+    values: () => ({}),
   },
 }
 
 /** Of every setting which bound it falls under; `free` for those that bound nothing, `never` for what holders may not choose. */
-export const ruleOf: { readonly [M in keyof Chosen]: keyof KeyBounds | 'free' | 'never' } = {
+export const ruleOf: { readonly [M in keyof Chosen]: BoundName | 'free' | 'never' } = {
   name: 'free',
   group: 'never',
   expiresAt: 'expiresAt',
@@ -81,7 +93,7 @@ export const ruleOf: { readonly [M in keyof Chosen]: keyof KeyBounds | 'free' | 
   status: 'status',
 }
 
-const fields: { readonly [B in keyof KeyBounds]-?: string } = {
+const fields: { readonly [B in BoundName]: string } = {
   budget: 'budget',
   limits: 'limits',
   models: 'models',
@@ -90,7 +102,7 @@ const fields: { readonly [B in keyof KeyBounds]-?: string } = {
   status: 'status',
 }
 
-const boundNames = Object.keys(measures) as (keyof KeyBounds)[]
+const boundNames = Object.keys(measures) as BoundName[]
 
 /**
  * Judges what a holder makes of a key, or a new one where `was` is absent. Lowering is allowed even where a key is above a
@@ -100,58 +112,70 @@ export function judgeKey(was: Chosen | undefined, next: Chosen, bounds: readonly
   for (const [member, rule] of Object.entries(ruleOf) as [keyof Chosen, (typeof ruleOf)[keyof Chosen]][]) {
     if (rule === 'free' || (was && isSame(was[member], next[member]))) continue
     if (rule !== 'never') {
-      for (const { [rule]: bound } of bounds) {
-        const refusal = bound && judgeOne(rule, was, next, bound)
+      for (const own of bounds) {
+        const refusal = judgeOne(rule, was, next, own)
         if (refusal) return refusal
       }
-    } else if (was || next[member] !== null)
-      return { field: member, allowed: was ? 'as it is' : "the user's own", by: 'administrators alone' }
+    } else if (was || next[member] !== null) {
+      const allowed = was ? 'as it is' : "the user's own"
+      return { field: member, allowed, by: 'administrators alone', values: {} }
+    }
   }
   return undefined
 }
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
-function judgeOne(
-  name: keyof KeyBounds,
+function judgeOne<B extends BoundName>(
+  name: B,
   was: Chosen | undefined,
   next: Chosen,
-  { to, by }: Bound<unknown>,
+  bounds: Pick<KeyBounds, B>,
 ): KeyRefusal | undefined {
-  const { read, within, tell } = measures[name] as unknown as Measure<unknown>
-  const [before, after] = [was && read(was), read(next)]
+  const bound = bounds[name]
+  if (!bound) return undefined
+  const { read, within, tell, values }: Measures[B] = measures[name]
+  const { to, by } = bound
+  const [before, after] = [was ? read(was) : null, read(next)]
   if (was && isSame(before, after)) return undefined
-  const isLess = (most: unknown): boolean =>
-    most !== null && most !== undefined && after !== null && within(after, most)
-  return isLess(to) || isLess(before) ? undefined : { field: fields[name], allowed: tell(to), by }
+  const isLess = after !== null && (within(after, to) || (before !== null && within(after, before)))
+  return isLess ? undefined : { field: fields[name], allowed: tell(to), by, values: values(to) }
 }
 
 /** The bounds of a key that an administrator has made, or changed from `was`: what they changed is their word. */
 export function boundsSetBy(by: string, was: (Chosen & Pick<Key, 'bounds'>) | undefined, next: Chosen): KeyBounds {
-  const bounds: { [name: string]: Bound<unknown> | undefined } = { ...was?.bounds }
-  for (const name of boundNames) {
-    const { read } = measures[name] as unknown as Measure<unknown>
-    const to = read(next)
-    if (was && isSame(read(was), to)) continue
-    bounds[name] = to === null ? undefined : { to, by }
-  }
-  return bounds
+  return boundNames.reduce<KeyBounds>((set, name) => ({ ...set, ...boundOf(name, by, was, next) }), {})
+}
+
+/** One bound as it becomes, by its name; nothing where there is none. */
+function boundOf<B extends BoundName>(
+  name: B,
+  by: string,
+  was: (Chosen & { readonly bounds: Pick<KeyBounds, B> }) | undefined,
+  next: Chosen,
+): KeyBounds {
+  const { read }: Measures[B] = measures[name]
+  const to = read(next)
+  if (!was || !isSame(read(was), to)) return to === null ? {} : { [name]: { to, by } }
+  const kept = was.bounds[name]
+  return kept ? { [name]: kept } : {}
 }
 
 /** The most that keys may have which a user makes themselves, as an administrator gives it. */
-export function userBoundsSetBy(by: string, most: Omit<KeySettings, 'name' | 'group' | 'expiresAt'>): UserBounds {
-  return boundsSetBy(by, undefined, { ...most, name: '', group: null, expiresAt: null, status: 'active' })
+export function userBoundsSetBy(by: string, most: Omit<KeySettings, 'name' | 'group'>): UserBounds {
+  return boundsSetBy(by, undefined, { ...most, name: '', group: null, status: 'active' })
 }
 
 /** What a holder gives of a new key, and the most that they may have of what they did not. */
 export function withinBounds<K extends Partial<KeySettings>>(given: K, bounds: UserBounds): K {
-  const { budget, limits, models, ips } = bounds
+  const { budget, limits, models, ips, expiresAt } = bounds
   return {
     ...given,
     ...(budget && (given.budget ?? null) === null && { budget: budget.to.amount, budgetPeriod: budget.to.per }),
     ...(limits && { limits: { ...limits.to, ...given.limits } }),
     ...(models && (given.models ?? null) === null && { models: models.to }),
     ...(ips && (given.ips ?? null) === null && { ips: ips.to }),
+    ...(expiresAt && (given.expiresAt ?? null) === null && { expiresAt: expiresAt.to }),
   }
 }
 

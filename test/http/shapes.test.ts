@@ -39,7 +39,13 @@ const answers: readonly { readonly path: string; readonly at: string; readonly m
     at: 'gateway',
     members: words('base_url currency version revision simulated public_pricing'),
   },
-  { path: '/api/groups', at: 'groups.0', members: words('name limits multiplier limit_scope users keys') },
+  {
+    path: '/api/groups',
+    at: 'groups.0',
+    members: words(
+      'name limits multiplier limit_scope keys_max budget user_budget limits_per_user limits_in_all users keys',
+    ),
+  },
   { path: '/api/logs', at: 'records.0', members: logMembers },
   { path: '/api/logs', at: 'records.0.usage', members: words('input_tokens output_tokens') },
   {

@@ -43,6 +43,7 @@ export const consoleSummaries: { readonly [route: string]: string } = {
   'POST /api/users': '创建用户；没有密码的用户暂时无法登录。',
   'PATCH /api/users/:name': '修改用户的分组、角色、状态或预算；被停用的用户立即失去会话与令牌。',
   'GET /api/budgets': '各项预算与余额的现状：管理员可见全部，其他人只见自己的。',
+  'GET /api/users/:name/ceilings': '为用户本人或其分组设定的上限；非管理员只能查看自己的。',
   'GET /api/users/:name/balance': '为用户充入的金额及其余额；非管理员只能查看自己的。',
   'POST /api/users/:name/topups': '为用户充值；此后该用户的请求从余额中扣除。',
   'POST /api/users/:name/password': '设置用户的密码；其会话随之结束。',

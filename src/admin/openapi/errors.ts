@@ -14,7 +14,9 @@ const google = object({
   error: object({ code: whole, message: text, status: text, details: { type: 'array', items: { type: 'object' } } }),
 })
 const cohere = object({ message: text, id: text })
-const console = object({ error: object({ code: text, message: text, field: textOrNull, request_id: text }) })
+const console = object({
+  error: object({ code: text, message: text, field: textOrNull, request_id: text, values: { type: 'object' } }),
+})
 
 /** The shape of an error in every style, by the dialect's name; `by-caller` is the style of whoever asks. */
 export const errorShapes: { readonly [dialect: string]: SchemaObject } = {

@@ -3,6 +3,7 @@ import { accountRoutes } from './account.ts'
 import { auditRoutes } from './audit.ts'
 import { avoidableRoutes } from './avoidable.ts'
 import { budgetRoutes } from './budgets.ts'
+import { ceilingRoutes } from './ceilings.ts'
 import { configRoutes } from './config.ts'
 import { eventRoutes } from './events.ts'
 import { invitationRoutes } from './invitations.ts'
@@ -35,6 +36,7 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...statementRoutes(),
   ...modelRoutes,
   ...peopleRoutes,
+  ...ceilingRoutes,
   ...invitationRoutes,
   ...budgetRoutes,
   ...configRoutes,

@@ -80,8 +80,8 @@ function isAdmin(ask: Ask): boolean {
 /** @throws Failure out_of_bounds, when somebody has set less for whoever asks */
 function allowed<T>(result: T | Refused): T {
   if (typeof result !== 'object' || result === null || !('refused' in result)) return result
-  const { field, allowed, by } = result.refused
-  throw fail('out_of_bounds', { field, allowed, by }, { param: field })
+  const { field, allowed, by, values } = result.refused
+  throw fail('out_of_bounds', { field, allowed, by }, { param: field, values: { ...values, by } })
 }
 
 const revoked = () => fail('conflict', { why: 'This key is revoked; make a new one.' })

@@ -1,4 +1,4 @@
-import { userBoundsSetBy, waysIn } from '../../kit/index.ts'
+import { type Budget, formatMoney, type Group, userBoundsSetBy, waysIn } from '../../kit/index.ts'
 import { settingSchemas, unset } from '../../kit/shapes/key.ts'
 import { showLimits } from '../../kit/shapes/limits.ts'
 import { userMembers, userView } from '../../kit/shapes/user.ts'
@@ -18,13 +18,32 @@ const keysMax = {
   maximum: 1_000_000,
   description: 'How many keys they may have; null for what their group says.',
 } as const
-const { budget, budget_period, limits, models, ips } = settingSchemas
+const { budget, budget_period, limits, models, ips, expires } = settingSchemas
 const keyBounds = {
   type: ['object', 'null'],
   additionalProperties: false,
-  properties: { budget, budget_period, limits, models, ips },
+  properties: { budget, budget_period, limits, models, ips, expires },
   description: 'The most that keys may have which they make or change themselves; null for no bounds.',
 } as const
+
+function showGroup(group: Group) {
+  const { name, limits, multiplier, limitScope, keysMax, budget, userBudget, limitsPerUser, limitsInAll } = group
+  return {
+    name,
+    limits: showLimits(limits),
+    multiplier,
+    limit_scope: limitScope,
+    keys_max: keysMax ?? null,
+    budget: showBudget(budget),
+    user_budget: showBudget(userBudget),
+    limits_per_user: showLimits(limitsPerUser ?? {}),
+    limits_in_all: showLimits(limitsInAll ?? {}),
+  }
+}
+
+function showBudget(budget: Budget | undefined) {
+  return budget ? { amount: formatMoney(budget.amount), per: budget.per } : null
+}
 
 export const peopleRoutes = [
   defineRoute({
@@ -139,13 +158,10 @@ export const peopleRoutes = [
     async handle({ parts }) {
       const [users, keys] = await Promise.all([parts.storage.users.list(), parts.storage.keys.list()])
       return {
-        groups: [...parts.plan().groups.values()].map(({ name, limits, multiplier, limitScope }) => ({
-          name,
-          limits: showLimits(limits),
-          multiplier,
-          limit_scope: limitScope,
-          users: users.filter(user => user.group === name).length,
-          keys: keys.filter(key => key.status === 'active' && (key.group ?? key.userGroup) === name).length,
+        groups: [...parts.plan().groups.values()].map(group => ({
+          ...showGroup(group),
+          users: users.filter(user => user.group === group.name).length,
+          keys: keys.filter(key => key.status === 'active' && (key.group ?? key.userGroup) === group.name).length,
         })),
       }
     },

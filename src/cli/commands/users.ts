@@ -123,7 +123,8 @@ function readBounds(options: SettingOptions, plan: Plan, { keyBounds }: User): U
     limits: keyBounds.limits?.to ?? {},
     budget: keyBounds.budget?.to.amount ?? null,
     budgetPeriod: keyBounds.budget?.to.per ?? 'total',
-  }
+    expiresAt: keyBounds.expiresAt?.to ?? null,
+  } as const
   const told = readSettings(own, plan, Date.now(), was)
   return Object.keys(told).length === 0 ? undefined : userBoundsSetBy(actor, { ...was, ...told })
 }

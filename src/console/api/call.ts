@@ -8,6 +8,8 @@ export class ApiError extends Error {
   /** Seconds to wait, where the gateway says. */
   readonly retryAfter: number | null
   readonly setupNeeded: boolean
+  /** What its text is made of, for texts in another language. */
+  readonly values: { readonly [name: string]: string | number | null }
 
   constructor(
     status: number,
@@ -21,12 +23,20 @@ export class ApiError extends Error {
     this.field = more.field ?? null
     this.requestId = more.request_id ?? null
     this.retryAfter = more.retryAfter ?? null
+    this.values = more.values ?? {}
     this.setupNeeded = more.setup_needed ?? false
   }
 }
 
 type ErrorBody = {
-  error?: { code?: string; message?: string; field?: string | null; request_id?: string; setup_needed?: boolean }
+  error?: {
+    code?: string
+    message?: string
+    field?: string | null
+    request_id?: string
+    setup_needed?: boolean
+    values?: { readonly [name: string]: string | number | null }
+  }
 }
 
 type Call = {

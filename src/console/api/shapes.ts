@@ -22,6 +22,8 @@ export type OpenSession = SessionList['sessions'][number]
 export type GroupList = AnswerOf<typeof answers.groupsAnswer>
 export type Group = GroupList['groups'][number]
 
+export type Ceilings = AnswerOf<typeof answers.ceilingsAnswer>
+
 export type Key = AnswerOf<typeof answers.keyAnswer>
 export type KeyList = AnswerOf<typeof answers.keysAnswer>
 export type KeyTotals = AnswerOf<typeof answers.keyTotalsAnswer>

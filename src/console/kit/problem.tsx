@@ -1,10 +1,13 @@
 import type { ApiError } from '../api/call.ts'
+import { tBound } from '../words/bound.ts'
 import { t, tName } from '../words/index.ts'
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
 
 /** What went wrong, in the language chosen where it is known; else in the gateway's own words. */
 export function problemText(error: ApiError): string {
+  if (error.code === 'out_of_bounds')
+    return t('problem.out_of_bounds', { most: tBound(error.field ?? '', error.values), by: error.values['by'] ?? '' })
   const known = tName('problem', error.code)
   const text = known === error.code ? error.message : known
   return error.retryAfter === null ? text : `${text} ${t('problem.retry', { seconds: error.retryAfter })}`

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
-import type { Invitation, InvitationList, Invited, User } from '../api/shapes.ts'
+import type { Invitation, InvitationList, Invited } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Code } from '../kit/copy.tsx'
 import { Dialog } from '../kit/dialog.tsx'
@@ -12,6 +12,7 @@ import { Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
 import { say } from '../kit/toast.tsx'
 import { t, tell } from '../words/index.ts'
+import { PlaceFields } from './users/place-fields.tsx'
 
 /** Those who have been invited and have not come yet. */
 export function Invitations() {
@@ -71,11 +72,9 @@ const days = [3, 7, 30, 90] as const
 /** Makes an invitation, and shows its link this once. */
 export function InviteDialog({
   groups,
-  roles,
   onClose,
 }: {
   readonly groups: readonly string[]
-  readonly roles: readonly User['role'][]
   readonly onClose: () => void
 }) {
   const [link, setLink] = useState<string | null>(null)
@@ -97,19 +96,7 @@ export function InviteDialog({
           }}
         >
           <TextField name="name" label={t('user.name')} hint={t('invitations.name.hint')} />
-          <div class="row">
-            <SelectField
-              name="role"
-              label={t('role')}
-              options={roles.map(role => [role, t(`role.${role}`)] as const)}
-            />
-            <SelectField
-              name="group"
-              label={t('group')}
-              value="default"
-              options={groups.map(name => [name, name] as const)}
-            />
-          </div>
+          <PlaceFields groups={groups} />
           <SelectField
             name="days"
             label={t('invitations.for')}

@@ -19,6 +19,7 @@ import { t } from '../words/index.ts'
 import { CreateKey } from './tokens/create-key.tsx'
 import { KeyDrawer } from './tokens/key-drawer.tsx'
 import { keyStatus } from './tokens/key-status.ts'
+import { OwnCeilings } from './tokens/own-ceilings.tsx'
 
 const pageRows = 50
 
@@ -62,6 +63,7 @@ export function Tokens() {
           ]}
         />
       )}
+      {makes && !readsAll && <OwnCeilings key={totals.value?.active} />}
       <Loaded of={load}>
         {({ keys, next }) =>
           keys.length === 0 ? (

@@ -22,6 +22,9 @@ import { setQuery, useQuery } from '../query.ts'
 import { t } from '../words/index.ts'
 import { InviteDialog, Invitations } from './invitations.tsx'
 import { limitText } from './tokens/key-drawer.tsx'
+import { CeilingsForm } from './users/ceilings-form.tsx'
+import { groupCeilings, userCeilings } from './users/ceilings-told.tsx'
+import { PlaceFields } from './users/place-fields.tsx'
 
 /** Who may log in, and the groups that limits and factors hang on. */
 export function Users() {
@@ -76,9 +79,7 @@ export function Users() {
           </Loaded>
         )}
       </Tabs>
-      {changes && groups.value && query['new'] === 'invitation' && (
-        <InviteDialog groups={names} roles={roles} onClose={close} />
-      )}
+      {changes && groups.value && query['new'] === 'invitation' && <InviteDialog groups={names} onClose={close} />}
       {changes && groups.value && query['new'] === '1' && (
         <CreateUser groups={names} onDone={() => took(t('saved'))} onClose={close} />
       )}
@@ -144,6 +145,7 @@ function People({
             },
             { head: t('role'), cell: user => t(`role.${user.role}`) },
             { head: t('group'), cell: user => user.group },
+            { head: t('ceilings'), wide: true, sparse: true, cell: user => userCeilings(user) },
             { head: t('users.login'), cell: user => t(user.has_password ? 'yes' : 'users.no_password') },
             {
               head: t('nav.tokens'),
@@ -174,6 +176,7 @@ function Groups({ rows }: { readonly rows: readonly Group[] }) {
               head: t('groups.scope'),
               cell: group => t(group.limit_scope === 'user' ? 'groups.per_user' : 'groups.per_key'),
             },
+            { head: t('ceilings'), wide: true, sparse: true, cell: group => groupCeilings(group) },
             { head: t('groups.multiplier'), numeric: true, cell: group => group.multiplier ?? '1' },
             { head: t('users'), numeric: true, cell: group => group.users },
             { head: t('nav.tokens'), numeric: true, cell: group => group.keys },
@@ -183,8 +186,6 @@ function Groups({ rows }: { readonly rows: readonly Group[] }) {
     </div>
   )
 }
-
-const roles = ['user', 'viewer', 'billing', 'admin'] as const satisfies readonly User['role'][]
 
 function CreateUser({
   groups,
@@ -213,15 +214,7 @@ function CreateUser({
         }}
       >
         <TextField name="name" label={t('user.name')} />
-        <div class="row">
-          <SelectField name="role" label={t('role')} options={roles.map(role => [role, t(`role.${role}`)] as const)} />
-          <SelectField
-            name="group"
-            label={t('group')}
-            value="default"
-            options={groups.map(name => [name, name] as const)}
-          />
-        </div>
+        <PlaceFields groups={groups} />
         <NewPassword label={t('password')} hint={t('users.password.hint')} />
       </Form>
     </Dialog>
@@ -247,12 +240,14 @@ function EditUser({
         label={of.name}
         tabs={[
           ['settings', t('users.settings')],
+          ['ceilings', t('ceilings')],
           ['password', t('password')],
         ]}
         value={what}
         onPick={setWhat}
       >
-        {what === 'settings' ? (
+        {what === 'ceilings' && <CeilingsForm key="ceilings" of={of} onDone={onDone} onClose={onClose} />}
+        {what === 'settings' && (
           <Form
             key="settings"
             submit={t('save')}
@@ -263,18 +258,7 @@ function EditUser({
               onDone()
             }}
           >
-            <SelectField
-              name="role"
-              label={t('role')}
-              value={of.role}
-              options={roles.map(role => [role, t(`role.${role}`)] as const)}
-            />
-            <SelectField
-              name="group"
-              label={t('group')}
-              value={of.group}
-              options={groups.map(name => [name, name] as const)}
-            />
+            <PlaceFields groups={groups} of={of} />
             <SelectField
               name="status"
               label={t('status')}
@@ -286,7 +270,8 @@ function EditUser({
               ]}
             />
           </Form>
-        ) : (
+        )}
+        {what === 'password' && (
           <Form
             key="password"
             submit={t('save')}

@@ -7,20 +7,25 @@ import * as schemas from './schemas.ts'
 /** The most that a setting may be, and who said so. */
 export type Bound<T> = { readonly to: T; readonly by: string }
 
-/** How far whoever holds a key may go: what administrators set of it, each with the one who did. Absent: as far as they like. */
-export type KeyBounds = {
-  readonly budget?: Bound<{ readonly amount: Micros; readonly per: BudgetPeriod }>
-  readonly limits?: Bound<Limits>
-  readonly models?: Bound<readonly string[]>
-  readonly ips?: Bound<readonly string[]>
+/** What is bounded, and what the most of it is told as. */
+export type BoundValues = {
+  readonly budget: { readonly amount: Micros; readonly per: BudgetPeriod }
+  readonly limits: Limits
+  readonly models: readonly string[]
+  readonly ips: readonly string[]
   /** Milliseconds since the epoch. */
-  readonly expiresAt?: Bound<number>
+  readonly expiresAt: number
   /** Disabled by an administrator, who alone enables it again. */
-  readonly status?: Bound<'disabled'>
+  readonly status: 'disabled'
 }
 
+export type BoundName = keyof BoundValues
+
+/** How far whoever holds a key may go: what administrators set of it, each with the one who did. Absent: as far as they like. */
+export type KeyBounds = { readonly [B in BoundName]?: Bound<BoundValues[B]> }
+
 /** Those that a user may have for every key that they make or change themselves. */
-export type UserBounds = Pick<KeyBounds, 'budget' | 'limits' | 'models' | 'ips'>
+export type UserBounds = Pick<KeyBounds, 'budget' | 'limits' | 'models' | 'ips' | 'expiresAt'>
 
 function boundSchema<const S extends object>(to: S) {
   return {
@@ -43,6 +48,7 @@ const ofUser = {
   limits: boundSchema(limitsSchema),
   models: boundSchema(schemas.texts),
   ips: boundSchema(schemas.texts),
+  expires: boundSchema(schemas.moment),
 } as const
 
 export const userBoundsSchema = {
@@ -58,24 +64,23 @@ export const keyBoundsSchema = {
   description: 'What administrators set, and its holder may lower and not raise.',
   properties: {
     ...ofUser,
-    expires: boundSchema(schemas.moment),
     status: boundSchema({ type: 'string', enum: ['disabled'] } as const),
   },
 } as const
 
-export function showUserBounds({ budget, limits, models, ips }: UserBounds) {
+export function showUserBounds({ budget, limits, models, ips, expiresAt }: UserBounds) {
   return {
     ...(budget && { budget: { to: { amount: formatMoney(budget.to.amount), per: budget.to.per }, by: budget.by } }),
     ...(limits && { limits: { to: showLimits(limits.to), by: limits.by } }),
     ...(models && { models }),
     ...(ips && { ips }),
+    ...(expiresAt && { expires: { to: new Date(expiresAt.to).toISOString(), by: expiresAt.by } }),
   }
 }
 
-export function showKeyBounds({ expiresAt, status, ...shared }: KeyBounds) {
+export function showKeyBounds({ status, ...shared }: KeyBounds) {
   return {
     ...showUserBounds(shared),
-    ...(expiresAt && { expires: { to: new Date(expiresAt.to).toISOString(), by: expiresAt.by } }),
     ...(status && { status }),
   }
 }

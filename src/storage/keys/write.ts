@@ -37,7 +37,7 @@ export function* createOwnKey(
     )
     const by = user.keysMax === null ? `group ${user.group}` : 'an administrator'
     if (row && whole(row, 'value') >= most)
-      return { refused: { field: 'keys_max', allowed: `at most ${most} keys`, by } }
+      return { refused: { field: 'keys_max', allowed: `at most ${most} keys`, by, values: { keys: most } } }
   }
   return yield* insertKey(identity, { key: own, by, at }, {})
 }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { call } from '../../api/call.ts'
+import { ApiError, call } from '../../api/call.ts'
 import { useGroups } from '../../api/groups.ts'
 import { useLoad } from '../../api/load.ts'
 import { useMay } from '../../api/session.ts'
@@ -11,9 +11,11 @@ import { Facts } from '../../kit/facts.tsx'
 import { Form, SelectField } from '../../kit/form.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { Money } from '../../kit/money.tsx'
+import { problemText } from '../../kit/problem.tsx'
 import { Status } from '../../kit/status.tsx'
 import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
+import { readPeriod, tBounds } from '../../words/bound.ts'
 import { t } from '../../words/index.ts'
 import { keyStatus } from './key-status.ts'
 import { KeyFields, readKeyFields } from './key-fields.tsx'
@@ -46,7 +48,7 @@ export function KeyDrawer({
     try {
       took(await call<Key>(path, { method: 'PATCH', body: { status } }))
     } catch (error) {
-      say(String(error instanceof Error ? error.message : error), 'bad')
+      say(error instanceof ApiError ? problemText(error) : String(error), 'bad')
     }
   }
   return (
@@ -149,21 +151,12 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
 
 /** What administrators have set, and its holder may lower and not raise. */
 function Bounds({ of }: { readonly of: Key['bounds'] }) {
-  const { budget, limits, models, ips, expires, status } = of
-  const told: readonly (readonly [string, string, string | undefined])[] = [
-    [t('tokens.budget'), budget ? `${budget.to.amount} ${t(`period.${readPeriod(budget.to.per)}`)}` : '', budget?.by],
-    [t('limits'), limitText(limits?.to), limits?.by],
-    [t('tokens.models'), models?.to.join(', ') ?? '', models?.by],
-    [t('tokens.ips'), ips?.to.join(', ') ?? '', ips?.by],
-    [t('tokens.expires'), expires?.to ?? '', expires?.by],
-    [t('status'), status ? t('status.disabled') : '', status?.by],
-  ]
-  const set = told.filter(([, most]) => most !== '')
+  const set = tBounds(of)
   if (set.length === 0) return <>–</>
   return (
     <div class="notes">
-      {set.map(([name, most, by = '']) => (
-        <span key={name}>{t('tokens.bound', { name, most, by })}</span>
+      {set.map(({ field, name, most, by }) => (
+        <span key={field}>{t('tokens.bound', { name, most, by })}</span>
       ))}
     </div>
   )
@@ -173,10 +166,6 @@ export function limitText(limits: Limits | null | undefined): string {
   return (['rpm', 'tpm', 'concurrency'] as const)
     .flatMap(name => (limits?.[name] ? [`${t(`limit.${name}`)} ${count(limits[name])}`] : []))
     .join(' · ')
-}
-
-function readPeriod(period: string | null): 'total' | 'day' | 'month' {
-  return period === 'day' || period === 'month' ? period : 'total'
 }
 
 function EditKey({

@@ -1,0 +1,52 @@
+import { budgetOfUser, formatMoney } from '../../kit/index.ts'
+import { showUserBounds } from '../../kit/shapes/bounds.ts'
+import { showLimits } from '../../kit/shapes/limits.ts'
+import { ceilingsAnswer } from '../answers.ts'
+import { defineRoute } from '../api.ts'
+import { may } from '../duties.ts'
+import { fail } from '../errors.ts'
+import { ownerOf } from '../session-user.ts'
+
+/** For whom something holds: for the user alone, or for the whole group where nothing was said of the user. */
+function setFor(own: number | null): 'user' | 'group' {
+  return own === null ? 'group' : 'user'
+}
+
+export const ceilingRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/users/:name/ceilings',
+    access: 'user',
+    summary: 'How far a user may go, as was set for the user or for their group; of oneself, for who reads not all.',
+    answer: ceilingsAnswer,
+    async handle(ask) {
+      const { parts, params } = ask
+      const name = params['name'] ?? ''
+      const owner = ownerOf(ask)
+      const user = owner === undefined || owner === name ? await parts.storage.users.find(name) : undefined
+      if (!user) throw fail('not_found')
+      const plan = parts.plan()
+      const group = plan.groups.get(user.group)
+      const keys = await parts.storage.keys.list({ user: name })
+      const budget = budgetOfUser(user, group)
+      // What administrators make is bounded by nobody.
+      const isBound = !may(user, 'admin')
+      const most = isBound ? (user.keysMax ?? group?.keysMax ?? null) : null
+      return {
+        user: name,
+        group: user.group,
+        currency: plan.currency,
+        keys: {
+          have: keys.filter(({ status }) => status !== 'revoked').length,
+          most,
+          by: most === null ? null : setFor(user.keysMax),
+        },
+        key_bounds: isBound ? showUserBounds(user.keyBounds) : {},
+        budget: budget ? { amount: formatMoney(budget.amount), per: budget.per, by: setFor(user.budget) } : null,
+        limits: showLimits(group?.limits ?? {}),
+        limit_scope: group?.limitScope ?? 'key',
+        limits_per_user: showLimits(group?.limitsPerUser ?? {}),
+      }
+    },
+  }),
+]

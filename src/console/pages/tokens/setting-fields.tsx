@@ -1,0 +1,132 @@
+import { useModels } from '../../api/models.ts'
+import { useSession } from '../../api/session.ts'
+import type { Key, Limits } from '../../api/shapes.ts'
+import { FieldError, SelectField, TextField, type Values } from '../../kit/form.tsx'
+import { t } from '../../words/index.ts'
+import { tBounds } from '../../words/bound.ts'
+
+/** What may be chosen of a key, or be the most that is. */
+export type Settings = Pick<Key, 'models' | 'limits' | 'budget' | 'ips' | 'expires'> & {
+  readonly budget_period: string | null
+}
+
+/** What is chosen of a key. `within`: bounds that are told beside the fields. */
+export function SettingFields({
+  of,
+  within = [],
+}: {
+  readonly of?: Settings | undefined
+  readonly within?: readonly Key['bounds'][]
+}) {
+  const { gateway } = useSession()
+  const models = useModels().map(model => model.name)
+  const limit = (name: keyof Limits) => of?.limits?.[name]?.toString() ?? ''
+  const told = within.flatMap(tBounds)
+  const hint = (field: string, otherwise?: string) => {
+    const own = told.filter(bound => bound.field === field)
+    return own.length > 0 ? own.map(({ most, by }) => t('bound.by', { most, by })).join(' · ') : otherwise
+  }
+  return (
+    <>
+      <TextField
+        name="models"
+        label={t('tokens.models')}
+        hint={hint('models', t('tokens.models.hint'))}
+        value={of?.models?.join(', ') ?? ''}
+        list={models}
+      />
+      <div class="row">
+        <TextField
+          name="budget"
+          label={`${t('tokens.budget')} (${gateway.currency})`}
+          hint={hint('budget', t('tokens.budget.hint'))}
+          inputMode="decimal"
+          value={of?.budget ?? ''}
+        />
+        <SelectField
+          name="budget_period"
+          label={t('tokens.period')}
+          value={of?.budget_period ?? 'total'}
+          options={(['total', 'day', 'month'] as const).map(one => [one, t(`period.${one}`)] as const)}
+        />
+        <TextField
+          name="expires"
+          label={t('tokens.expires')}
+          hint={hint('expires')}
+          type="datetime-local"
+          value={localMoment(of?.expires)}
+        />
+      </div>
+      <details>
+        <summary>{t('tokens.more')}</summary>
+        <div class="form">
+          {hint('limits') && <p class="hint">{hint('limits')}</p>}
+          <div class="row">
+            {limitNames.map(name => (
+              <TextField key={name} name={name} label={t(`limit.${name}`)} inputMode="numeric" value={limit(name)} />
+            ))}
+          </div>
+          <TextField
+            name="ips"
+            label={t('tokens.ips')}
+            hint={hint('ips', t('tokens.ips.hint'))}
+            value={of?.ips?.join(', ') ?? ''}
+          />
+        </div>
+      </details>
+    </>
+  )
+}
+
+const limitNames = ['rpm', 'tpm', 'concurrency'] as const
+
+/** The fields' values as the interface takes them. @throws FieldError */
+export function readSettings(values: Values) {
+  const listed = (name: string) => {
+    const parts = values
+      .get(name)
+      .trim()
+      .split(/[\s,，]+/)
+      .filter(part => part !== '')
+    return parts.length === 0 ? null : parts
+  }
+  const expires = values.get('expires').trim()
+  return {
+    models: listed('models'),
+    ips: listed('ips'),
+    budget: readAmount('budget', values),
+    budget_period: values.get('budget_period'),
+    expires: expires === '' ? null : new Date(expires).toISOString(),
+    limits: readLimits(values),
+  }
+}
+
+/** Those that are given. `prefix`: before the names of the fields. @throws FieldError */
+export function readLimits(values: Values, prefix = ''): Limits {
+  return Object.fromEntries(
+    limitNames.flatMap(name => {
+      const text = values.get(prefix + name).trim()
+      return text === '' ? [] : [[name, readWhole(prefix + name, text)]]
+    }),
+  )
+}
+
+/** An amount as it was typed; null for none. @throws FieldError */
+export function readAmount(name: string, values: Values): string | null {
+  const text = values.get(name).trim()
+  if (!/^(?:\d{1,9}(?:\.\d{1,6})?)?$/.test(text)) throw new FieldError(name, t('tokens.budget.wrong'))
+  return text || null
+}
+
+/** @throws FieldError */
+export function readWhole(name: string, text: string, mayBeNone = false): number {
+  if (!(mayBeNone ? /^\d{1,6}$/ : /^[1-9]\d{0,8}$/).test(text)) throw new FieldError(name, t('whole'))
+  return Number(text)
+}
+
+/** A moment as a field of the browser's own time wants it. */
+function localMoment(moment: string | null | undefined): string {
+  if (!moment) return ''
+  const at = new Date(moment)
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}

@@ -1,0 +1,82 @@
+import { call } from '../../api/call.ts'
+import { useLoad } from '../../api/load.ts'
+import { useSession } from '../../api/session.ts'
+import type { Ceilings, User } from '../../api/shapes.ts'
+import { Form, SelectField, TextField } from '../../kit/form.tsx'
+import { t } from '../../words/index.ts'
+import { SettingFields, readAmount, readSettings, readWhole } from '../tokens/setting-fields.tsx'
+
+/** How far a user may go: with all their keys, how many of them, and with each that they make or change themselves. */
+export function CeilingsForm({
+  of,
+  onDone,
+  onClose,
+}: {
+  readonly of: User
+  readonly onDone: () => void
+  readonly onClose: () => void
+}) {
+  const { gateway } = useSession()
+  const path = `/users/${encodeURIComponent(of.name)}`
+  const { value: now } = useLoad<Ceilings>(`${path}/ceilings`)
+  const { budget, limits, models, ips, expires } = of.key_bounds
+  return (
+    <Form
+      submit={t('save')}
+      onCancel={onClose}
+      onSubmit={async values => {
+        const keysMax = values.get('keys_max').trim()
+        const most = readSettings(values)
+        const isBound = [most.budget, most.models, most.ips, most.expires].some(one => one !== null)
+        const body = {
+          budget: readAmount('own_budget', values),
+          budget_period: values.get('own_budget_period'),
+          keys_max: keysMax === '' ? null : readWhole('keys_max', keysMax, true),
+          key_bounds: isBound || Object.keys(most.limits).length > 0 ? most : null,
+        }
+        await call(path, { method: 'PATCH', body })
+        onDone()
+      }}
+    >
+      <h3>{t('ceilings.together')}</h3>
+      <div class="row">
+        <TextField
+          name="own_budget"
+          label={`${t('tokens.budget')} (${gateway.currency})`}
+          hint={now?.budget?.by === 'group' ? t('ceilings.budget.group', now.budget) : t('ceilings.budget.hint')}
+          inputMode="decimal"
+          value={of.budget ?? ''}
+        />
+        <SelectField
+          name="own_budget_period"
+          label={t('tokens.period')}
+          value={of.budget_period}
+          options={(['total', 'day', 'month'] as const).map(one => [one, t(`period.${one}`)] as const)}
+        />
+        <TextField
+          name="keys_max"
+          label={t('ceilings.keys')}
+          hint={
+            now?.keys.by === 'group'
+              ? t('ceilings.keys.group', { most: now.keys.most ?? '', have: now.keys.have })
+              : t('ceilings.keys.hint', { have: now?.keys.have ?? '…' })
+          }
+          inputMode="numeric"
+          value={of.keys_max?.toString() ?? ''}
+        />
+      </div>
+      <h3>{t('ceilings.each')}</h3>
+      <p class="quiet">{t('ceilings.each.text')}</p>
+      <SettingFields
+        of={{
+          budget: budget?.to.amount ?? null,
+          budget_period: budget?.to.per ?? 'total',
+          limits: limits?.to ?? {},
+          models: models?.to ?? null,
+          ips: ips?.to ?? null,
+          expires: expires?.to ?? null,
+        }}
+      />
+    </Form>
+  )
+}

@@ -1,0 +1,42 @@
+import type { Group, User } from '../../api/shapes.ts'
+import { t } from '../../words/index.ts'
+import { tBound, tBounds } from '../../words/bound.ts'
+import { limitText } from '../tokens/key-drawer.tsx'
+
+/** What was set for a user, in a cell of a table; null where nothing was. */
+export function userCeilings(of: User) {
+  const lines = [
+    ...(of.keys_max === null ? [] : [tBound('keys_max', { keys: of.keys_max })]),
+    ...(of.budget === null ? [] : [tBound('budget', { amount: of.budget, per: of.budget_period })]),
+    ...tBounds(of.key_bounds).map(({ name, most }) => t('ceilings.own.each', { name, most })),
+  ]
+  return showLines(lines)
+}
+
+/** What the configuration gives a group and each of its users. */
+export function groupCeilings(of: Group) {
+  const { keys_max, budget, user_budget, limits_per_user, limits_in_all } = of
+  const told = (
+    word: 'group.budget' | 'group.user_budget' | 'group.limits_per_user' | 'group.limits_in_all',
+    most: string,
+  ) => (most === '' ? [] : [t(word, { most })])
+  const lines = [
+    ...(keys_max === null ? [] : [tBound('keys_max', { keys: keys_max })]),
+    ...(budget ? told('group.budget', tBound('budget', budget)) : []),
+    ...(user_budget ? told('group.user_budget', tBound('budget', user_budget)) : []),
+    ...told('group.limits_per_user', limitText(limits_per_user)),
+    ...told('group.limits_in_all', limitText(limits_in_all)),
+  ]
+  return showLines(lines)
+}
+
+function showLines(of: readonly string[]) {
+  if (of.length === 0) return null
+  return (
+    <ul class="bare">
+      {of.map(line => (
+        <li key={line}>{line}</li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,31 @@
+import type { User } from '../../api/shapes.ts'
+import { SelectField } from '../../kit/form.tsx'
+import { t } from '../../words/index.ts'
+
+const roles = ['user', 'viewer', 'billing', 'admin'] as const satisfies readonly User['role'][]
+
+/** Where somebody stands: their role, and the group that limits and factors hang on. */
+export function PlaceFields({
+  groups,
+  of = { role: 'user', group: 'default' },
+}: {
+  readonly groups: readonly string[]
+  readonly of?: Pick<User, 'role' | 'group'>
+}) {
+  return (
+    <div class="row">
+      <SelectField
+        name="role"
+        label={t('role')}
+        value={of.role}
+        options={roles.map(role => [role, t(`role.${role}`)] as const)}
+      />
+      <SelectField
+        name="group"
+        label={t('group')}
+        value={of.group}
+        options={groups.map(name => [name, name] as const)}
+      />
+    </div>
+  )
+}

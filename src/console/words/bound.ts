@@ -1,0 +1,50 @@
+import type { Key } from '../api/shapes.ts'
+import { momentText } from './moment.ts'
+import { t, tName } from './index.ts'
+
+type Values = { readonly [name: string]: string | number | null }
+type Bounds = Key['bounds']
+
+const limitNames = ['rpm', 'tpm', 'concurrency'] as const
+
+/** The most that a setting may be, in words; `field` as the interface calls it, `values` as its refusals have them. */
+export function tBound(field: string, values: Values): string {
+  if (field === 'budget' || field === 'budget_period')
+    return t('bound.budget', { amount: values['amount'] ?? '', period: t(`period.${readPeriod(values['per'])}`) })
+  if (field === 'limits')
+    return limitNames.flatMap(name => (values[name] ? [`${t(`limit.${name}`)} ≤ ${values[name]}`] : [])).join(' · ')
+  if (field === 'models' || field === 'ips') return t(`bound.${field}`, { names: values['names'] ?? '' })
+  if (field === 'expires') return t('bound.expires', { at: momentText(new Date(values['at'] ?? '')) })
+  if (field === 'keys_max') return t('bound.keys_max', { keys: values['keys'] ?? '' })
+  return tName('bound', field)
+}
+
+export function readPeriod(period: string | number | null | undefined): 'total' | 'day' | 'month' {
+  return period === 'day' || period === 'month' ? period : 'total'
+}
+
+/** Each bound that is set: its field, the most in words, and who said so. */
+export function tBounds({ budget, limits, models, ips, expires, status }: Bounds) {
+  const told: readonly (readonly [field: BoundField, values: Values | undefined, by: string | undefined])[] = [
+    ['budget', budget?.to, budget?.by],
+    ['limits', limits?.to, limits?.by],
+    ['models', models && { names: models.to.join(', ') }, models?.by],
+    ['ips', ips && { names: ips.to.join(', ') }, ips?.by],
+    ['expires', expires && { at: expires.to }, expires?.by],
+    ['status', status && {}, status?.by],
+  ]
+  return told.flatMap(([field, values, by = '']) =>
+    values ? [{ field, name: t(boundNames[field]), most: tBound(field, values), by }] : [],
+  )
+}
+
+const boundNames = {
+  budget: 'tokens.budget',
+  limits: 'limits',
+  models: 'tokens.models',
+  ips: 'tokens.ips',
+  expires: 'tokens.expires',
+  status: 'status',
+} as const
+
+type BoundField = keyof typeof boundNames
