@@ -1,5 +1,5 @@
-import { askIn } from '../ask-in.ts'
-import { ask, lockRows, type QueryProgram } from '../query.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import { lockKeys } from './lock.ts'
 
 /** Keys of one statement; a statement costs as much as three. */
 const together = 16
@@ -13,11 +13,7 @@ const noteOne = 'UPDATE key SET last_used_at = ? WHERE id = ? AND coalesce(last_
 export function* noteUsed(usedAt: ReadonlyMap<string, number>): QueryProgram<void> {
   const used = [...usedAt].sort(([a], [b]) => (a < b ? -1 : 1))
   const inMany = used.length - (used.length % together)
-  if (inMany > 0)
-    yield* askIn(
-      `SELECT id FROM key WHERE id IN (…) ORDER BY id ${lockRows}`,
-      used.slice(0, inMany).map(([id]) => id),
-    )
+  if (inMany > 0) yield* lockKeys(used.slice(0, inMany).map(([id]) => id))
   for (let next = 0; next < inMany; next += together) yield ask(noteMany, ...used.slice(next, next + together).flat())
   for (const [id, at] of used.slice(inMany)) yield ask(noteOne, at, id, at)
 }

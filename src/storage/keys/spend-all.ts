@@ -1,7 +1,7 @@
 import { spellsAt } from '../../kit/budget.ts'
-import { askIn } from '../ask-in.ts'
-import { ask, lockRows, type QueryProgram } from '../query.ts'
+import { ask, type QueryProgram } from '../query.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
+import { lockKeys } from './lock.ts'
 import { booking, bookingParams, spend } from './spend.ts'
 
 /** Keys of one statement; a statement costs as much as three. */
@@ -19,12 +19,9 @@ export function* spendAll(
   { zone }: Pick<WriterIdentity, 'zone'>,
   spent: readonly (readonly [keyId: string, amount: number, at: number, ...rest: unknown[]])[],
 ): QueryProgram<void> {
-  const keyIds = [...new Set(spent.map(([keyId]) => keyId))].sort()
-  const there = yield* askIn(`SELECT id FROM key WHERE id IN (…) ORDER BY id ${lockRows}`, keyIds)
-  if (there.length < keyIds.length) {
-    const known = new Set(there.map(({ id }) => id))
-    throw new Error(`there is no key ${keyIds.find(id => !known.has(id))} to charge`)
-  }
+  const there = yield* lockKeys(spent.map(([keyId]) => keyId))
+  const missing = spent.find(([keyId]) => !there.has(keyId))
+  if (missing) throw new Error(`there is no key ${missing[0]} to charge`)
   // By day, which is another one within a group at midnight and where the clock jumps.
   for (const ofDay of Map.groupBy(spent, ([, , at]) => spellsAt(at, zone).day).values()) {
     const sums = new Map<string, number>()

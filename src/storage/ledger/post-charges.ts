@@ -1,10 +1,11 @@
 import { spendOfAll } from '../accounts/spend-of-all.ts'
 import { askIn } from '../ask-in.ts'
 import { insertRows } from '../insert-rows.ts'
+import { lockKeys } from '../keys/lock.ts'
 import { spendAll } from '../keys/spend-all.ts'
-import { ask, lockRows, type Row, type QueryProgram, type Value } from '../query.ts'
+import { ask, type Row, type QueryProgram, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
-import type { Spent } from '../segments/draft.ts'
+import type { Segment, Spent } from '../segments/draft.ts'
 import { findBooked } from '../segments/find.ts'
 import { totalMax } from '../segments/fits.ts'
 import { writeSegment } from '../segments/write.ts'
@@ -24,9 +25,18 @@ const chargeColumns = [...factColumns, ...ended]
  * is: so nothing is ever booked twice. New ones are written many rows at a time: one by one they cost four times as much.
  */
 export function* postCharges(identity: WriterIdentity, { segment, rows }: Posted): QueryProgram<null> {
+  const posted = rows === null ? null : (JSON.parse(rows) as PostedRows)
+  // The keys of both in one order: whoever waits for one of the rows' has none of the segment's that others want before it.
+  if (segment && posted) yield* lockKeys([...keysOf(segment), ...posted.charges.map(charge => charge[keyAt] as string)])
   if (segment) yield* writeSegment(identity, segment)
-  if (rows !== null) yield* postRows(identity, JSON.parse(rows) as PostedRows)
+  if (posted) yield* postRows(identity, posted)
   return null
+}
+
+const keyAt = factColumns.indexOf('key_id')
+
+function keysOf({ spent }: Segment): readonly string[] {
+  return (JSON.parse(spent) as Spent[]).map(([keyId]) => keyId)
 }
 
 function* postRows(identity: WriterIdentity, { rules, charges, lines }: PostedRows): QueryProgram<void> {
@@ -44,11 +54,10 @@ function* postRows(identity: WriterIdentity, { rules, charges, lines }: PostedRo
     else fresh.push(charge)
   }
   // Keys before accounts, of both kinds: those that were held are booked on accounts that others wait for.
-  if (ended.length > 0) yield* lockKeys([...fresh, ...ended.map(({ charge }) => charge)])
+  if (ended.length > 0)
+    yield* lockKeys([...fresh, ...ended.map(({ charge }) => charge)].map(charge => text(charge, 'key_id')))
   yield* insertSettled(identity, fresh, linesOf)
-  // Of one moment: what a hold has opened is told what it came to where it came to it.
-  for (const some of Map.groupBy(ended, ({ charge }) => whole(charge, 'ended_at')).values())
-    yield* bookAll(identity, some, { actor: 'gateway', at: whole((some[0] as Ended).charge, 'ended_at') })
+  if (ended.length > 0) yield* bookAll(identity, ended, 'gateway')
 }
 
 /** @throws Error for an amount that could be written and never be read again */
@@ -78,11 +87,6 @@ function* findKnown(ids: readonly string[]): QueryProgram<ReadonlySet<string>> {
   return new Set(rows.map(row => text(row, 'id')))
 }
 
-function* lockKeys(charges: readonly Row[]): QueryProgram<void> {
-  const ids = [...new Set(charges.map(charge => text(charge, 'key_id')))].sort()
-  yield* askIn(`SELECT id FROM key WHERE id IN (…) ORDER BY id ${lockRows}`, ids)
-}
-
 /** Ends a charge that a hold has opened. @returns it, to be booked; nothing where it had ended before */
 function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]): QueryProgram<readonly Ended[]> {
   const id = text(charge, 'id')
@@ -105,7 +109,7 @@ function* endHeld(identity: WriterIdentity, charge: Row, lines: readonly Row[]):
     at,
     id,
   )
-  return [{ charge: settled as Row, heldNow: whole(held, 'hold') }]
+  return [{ charge: settled as Row, heldNow: whole(held, 'hold'), at }]
 }
 
 /** Lines first: a charge that has ended takes no more of them. */

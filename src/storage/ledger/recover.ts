@@ -117,8 +117,8 @@ function* settleLined(identity: WriterIdentity, at: number): QueryProgram<number
       stopped,
       at,
     )
-    const ended = charges.map(charge => ({ charge, heldNow: whole(charge, 'hold') }))
-    yield* bookAll(identity, ended, { actor: 'recovery', at })
+    const ended = charges.map(charge => ({ charge, heldNow: whole(charge, 'hold'), at }))
+    yield* bookAll(identity, ended, 'recovery')
     all += charges.length
     if (charges.length < together) return all
   }

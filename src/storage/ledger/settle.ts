@@ -1,3 +1,4 @@
+import { spellsAt } from '../../kit/budget.ts'
 import type { Settlement } from '../../kit/index.ts'
 import { movesOf, nameOf } from '../accounts/levels.ts'
 import { type Move, moveAccounts, moveBounded } from '../accounts/move.ts'
@@ -42,8 +43,8 @@ export function* settle(identity: WriterIdentity, settlement: Settlement, at: nu
   return true
 }
 
-/** A charge whose row says `settled`, and what is held for it now. */
-export type Ended = { readonly charge: Row; readonly heldNow: number }
+/** A charge whose row says `settled`, what is held for it now, and when it ended. */
+export type Ended = { readonly charge: Row; readonly heldNow: number; readonly at: number }
 
 /** Moves the money of a charge whose row says `settled`: from the hold to what was spent, with an entry that says so. */
 export function book(
@@ -51,32 +52,46 @@ export function book(
   charge: Row,
   { actor, heldNow, at }: { readonly actor: string; readonly heldNow: number; readonly at: number },
 ): QueryProgram<void> {
-  return bookAll(identity, [{ charge, heldNow }], { actor, at })
+  return bookAll(identity, [{ charge, heldNow, at }], actor)
 }
 
-/** The same of several: keys in the order of their ids, then accounts, as all who write both. */
-export function* bookAll(
-  identity: WriterIdentity,
-  ended: readonly Ended[],
-  { actor, at }: { readonly actor: string; readonly at: number },
-): QueryProgram<void> {
-  const moves: Move[] = []
-  const entries: Entry[] = []
-  const watched: Watched[] = []
-  for (const { charge, heldNow } of ended.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) {
-    const amount = whole(charge, 'amount')
-    const spending = { keyId: text(charge, 'key_id'), amount, heldBack: heldNow, at }
-    const { isKeyBounded, budgets } = readHeld(textOrNull(charge, 'levels'))
-    const currency = text(charge, 'currency')
-    if (isKeyBounded) yield* tellKey(identity, yield spendOfBudget(identity, spending), currency, at)
+/**
+ * The same of several: keys in the order of their ids, then accounts, each once, as all who write both. Two that book on the
+ * same ones in another order would wait for each other, and all who want one of them for both.
+ */
+export function* bookAll(identity: WriterIdentity, ended: readonly Ended[], actor: string): QueryProgram<void> {
+  const inOrder = ended.length === 1 ? ended : ended.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+  for (const { charge, heldNow, at } of inOrder) {
+    const spending = { keyId: text(charge, 'key_id'), amount: whole(charge, 'amount'), heldBack: heldNow, at }
+    const { isKeyBounded } = readHeld(textOrNull(charge, 'levels'))
+    if (isKeyBounded) yield* tellKey(identity, yield spendOfBudget(identity, spending), text(charge, 'currency'), at)
     else yield spend(identity, spending)
+  }
+  for (const ofDay of byDay(identity, inOrder)) yield* bookAccounts(identity, ofDay)
+  const entries: Entry[] = []
+  for (const { charge, at } of ended) entries.push(yield* entryOf(charge, actor, at))
+  yield* postAll(identity, entries)
+}
+
+/** Day after day: at midnight, and where the clock jumps, what is booked together is of two. */
+function byDay({ zone }: WriterIdentity, ended: readonly Ended[]): Iterable<readonly Ended[]> {
+  return ended.length === 1 ? [ended] : Map.groupBy(ended, ({ at }) => spellsAt(at, zone).day).values()
+}
+
+function* bookAccounts(identity: WriterIdentity, ended: readonly Ended[]): QueryProgram<void> {
+  const moves: Move[] = []
+  const watched: Watched[] = []
+  let last = 0
+  for (const { charge, heldNow, at } of ended) {
+    const amount = whole(charge, 'amount')
+    const currency = text(charge, 'currency')
+    const { budgets } = readHeld(textOrNull(charge, 'levels'))
     for (const budget of budgets) watched.push({ ...budget, name: nameOf(charge, budget.kind), currency })
     moves.push(...movesOf(identity, charge, { spent: amount, day: amount, month: amount, released: heldNow }))
+    last = Math.max(last, at)
   }
-  if (watched.length === 0) yield* moveAccounts(identity, moves, at)
-  else yield* tellMoved(identity, yield* moveBounded(identity, moves, at), watched, at)
-  for (const { charge } of ended) entries.push(yield* entryOf(charge, actor, at))
-  yield* postAll(identity, entries)
+  if (watched.length === 0) yield* moveAccounts(identity, moves, last)
+  else yield* tellMoved(identity, yield* moveBounded(identity, moves, last), watched, last)
 }
 
 const keyOf = ({ charge }: Ended): string => text(charge, 'key_id')

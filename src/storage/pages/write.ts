@@ -31,9 +31,9 @@ export function* writeLogs(loose: LoosePages, { page, again }: LogBatch): QueryP
   const missing = again ? yield* withoutThose(page) : page
   if (!missing) return
   yield* insertPage(missing)
+  if (loose.isDue(missing.count)) yield* bindLoose(loose)
+  // Last: whoever wants one of these keys waits no longer than it takes to note and to commit.
   yield* noteUsed(new Map(JSON.parse(missing.used) as Used[]))
-  if (!loose.isDue(missing.count)) return
-  yield* bindLoose(loose)
 }
 
 /** Rows that somebody else makes a page of: they wait for the next binding like all others. */

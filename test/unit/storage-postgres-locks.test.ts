@@ -1,0 +1,90 @@
+import t, { type Test } from 'tap'
+import type { Key, Level, Line } from '../../src/kit/index.ts'
+import { openStorage } from '../../src/storage/index.ts'
+import { facts, holdOf, line, newKey, silentLog } from '../contract/storage.ts'
+import { HandClock } from '../harness/exchange.ts'
+import { startPostgres } from '../harness/postgres.ts'
+
+// Two that wait for each other stand still for a second, until PostgreSQL ends one of them, and with them all who wait for
+// either. So everybody locks keys in the order of their ids, and then accounts in theirs.
+
+const postgres = await startPostgres(['fsync=off'])
+t.teardown(() => postgres.close())
+
+/** A gateway, and another's session that is told at once when it stands in a circle. */
+async function open(t: Test) {
+  const url = await postgres.createDatabase()
+  const clock = new HandClock()
+  const storage = await openStorage({ url, clock, log: silentLog, role: 'gateway' })
+  const [other, look] = [await postgres.connect(url), await postgres.connect(url)]
+  t.teardown(async () => {
+    await Promise.all([other.end(), look.end()])
+    await storage.close()
+  })
+  await other.query(`SET deadlock_timeout = '10ms'`)
+  const keyOf = async (user: string): Promise<Key> => {
+    await storage.users.create({ name: user, group: 'team', role: 'user', passwordHash: null })
+    return storage.keys.create(newKey({ user }))
+  }
+  return {
+    clock,
+    storage,
+    other,
+    keyOf,
+    /** Until the gateway waits for what the other session has. */
+    waits: async (): Promise<void> => {
+      for (;;) {
+        const { rows } = await look.query(
+          `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+        )
+        if (rows.length > 0) return
+        await new Promise(resolve => setTimeout(resolve, 5))
+      }
+    },
+  }
+}
+
+const text = (price: number): Line => line(0, { price, quantity: price, width: null, height: null })
+const levelsOf = (user: string): readonly Level[] => [
+  { kind: 'user', name: user, amount: 1_000, per: 'total' },
+  { kind: 'group', name: 'team', amount: 1_000, per: 'total' },
+]
+
+t.test('charges of several moments are booked on accounts in one order', async t => {
+  const { clock, storage, other, keyOf, waits } = await open(t)
+  const { ledger } = storage
+  for (const user of ['anna', 'ben']) {
+    const request = { ...holdOf(await keyOf(user), 100, { user, group: 'team' }), levels: levelsOf(user) }
+    t.match(await ledger.hold(request), { kind: 'held' }, user)
+    ledger.post(request.facts, [text(10)], 'confirmed')
+    clock.move(1)
+  }
+  // As another gateway that holds money of ben: the user first, and then the group.
+  await other.query('BEGIN')
+  await other.query(`UPDATE account SET held = held + 5 WHERE kind = 'user' AND name = 'ben'`)
+  const written = storage.flush()
+  await waits()
+  await other.query(`UPDATE account SET held = held + 5 WHERE kind = 'group' AND name = 'team'`)
+  await other.query('ROLLBACK')
+  await written
+  t.match(await storage.books.verify(), { charges: 2, problems: [] })
+})
+
+t.test('keys of charges with and without a hold are locked in one order', async t => {
+  const { storage, other, keyOf, waits } = await open(t)
+  const { ledger } = storage
+  const [first, second] = [await keyOf('anna'), await keyOf('ben')]
+  t.ok(first.id < second.id)
+  const request = { ...holdOf(first, 100, { user: 'anna', group: 'team' }), levels: levelsOf('anna') }
+  t.match(await ledger.hold(request), { kind: 'held' })
+  ledger.post(request.facts, [text(10)], 'confirmed')
+  ledger.post(facts(second, { user: 'ben', group: 'free' }), [text(7)], 'confirmed')
+  await other.query('BEGIN')
+  await other.query('UPDATE key SET held = held + 5 WHERE id = $1', [first.id])
+  const written = storage.flush()
+  await waits()
+  await other.query('UPDATE key SET held = held + 5 WHERE id = $1', [second.id])
+  await other.query('ROLLBACK')
+  await written
+  t.match(await storage.books.verify(), { charges: 2, problems: [] })
+})
