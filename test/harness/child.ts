@@ -54,6 +54,8 @@ export async function prepareSite(
     readonly env?: NodeJS.ProcessEnv
     /** What node is started by, such as a shell that lowers a limit first. */
     readonly by?: readonly string[]
+    /** In process groups of their own: what is sent to this one's, as by a terminal, does not reach them. */
+    readonly isApart?: boolean
   },
 ): Promise<Site> {
   let text = await readFile(shipped, 'utf8')
@@ -84,7 +86,14 @@ export async function prepareSite(
     config,
     database,
     key: secret,
-    start: more => watch(spawn(program, words, { env: { ...env, ...more }, stdio: ['ignore', 'ignore', 'pipe'] })),
+    start: more =>
+      watch(
+        spawn(program, words, {
+          env: { ...env, ...more },
+          stdio: ['ignore', 'ignore', 'pipe'],
+          detached: options.isApart === true,
+        }),
+      ),
   }
 }
 

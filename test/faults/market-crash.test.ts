@@ -1,0 +1,25 @@
+import t from 'tap'
+import { redisMissing } from '../harness/redis.ts'
+import { crashMarket } from './market-crash.ts'
+
+const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
+
+t.test(
+  'whole gateways killed while they sell on budgets of every kind: no level is overdrawn, levels agree at every look, no hold stays, nothing is given away',
+  { skip: redisMissing() },
+  async t => {
+    const extent = { kills: 2, requests: 200, parallel: 18, seed }
+    t.comment(`to repeat: SEED=${seed} npx tap test/faults/market-crash.test.ts`)
+    const summary = await crashMarket(t, {
+      ...extent,
+      database: 'postgres',
+      counters: 'redis',
+      isPatient: false,
+      isSynced: false,
+    })
+    t.comment(JSON.stringify(summary))
+    t.match(summary, { violations: [], givenAway: 0, double: 0, phantom: 0, stuck: 0 })
+    t.ok(summary.charged > 50, 'there was load to speak of')
+    t.ok(summary.looks > 5, 'levels were looked at while it was')
+  },
+)
