@@ -380,6 +380,40 @@ export const configAnswer = object({
 })
 
 const fields = { type: ['object', 'null'] } as const
+export const alertsAnswer = object({
+  open: { ...whole, description: 'Those that nobody has dealt with.' },
+  alerts: listOf(
+    object({
+      id: text,
+      kind: text,
+      time: { ...momentOrNull, description: 'When it was told; null for what stands now.' },
+      data: { type: 'object', description: 'As docs/events.md has it where it is of an event.' },
+      dealt: { anyOf: [object({ by: text, at: moment }), { type: 'null' }] },
+    }),
+  ),
+})
+
+export const auditTotalsAnswer = object({
+  rows: { ...whole, description: 'At most 10,000 are counted.' },
+  actions: listOf(object({ action: text, rows: whole })),
+})
+
+export const refusedSignInsAnswer = object({
+  times: whole,
+  count: { ...whole, description: 'Rows that the filter has, of which the latest are listed.' },
+  rows: listOf(
+    object({
+      hour: moment,
+      name: { ...textOrNull, description: 'Null where no user is called so: it may have been a password.' },
+      remote: { ...textOrNull, description: 'Null for the rest of an hour with very many.' },
+      way: { ...textOrNull, description: '`password`, or the name of an issuer.' },
+      times: whole,
+      first: moment,
+      last: moment,
+    }),
+  ),
+})
+
 export const auditAnswer = object({
   rows: listOf(
     object({
@@ -454,4 +488,33 @@ export const systemAnswer = object({
   needs_review: { ...whole, description: 'Charges that wait for a person.' },
   review_held: { ...moneyList, description: 'What is held for them.' },
   disk_free: { ...wholeOrNull, description: 'Bytes free where the storage stands; null when it is elsewhere.' },
+  connections: { ...whole, description: 'Of callers, to this process.' },
+  bodies_memory: { ...whole, description: 'Bytes of bodies that are held in the memory of this process.' },
+  writes_waiting: object({ changes: whole, rows: whole, charges: whole }),
+  traffic: {
+    ...object({
+      since: moment,
+      until: moment,
+      requests: { ...whole, description: 'Lookups left out.' },
+      errors: whole,
+      p50_ms: wholeOrNull,
+      p95_ms: wholeOrNull,
+      rows: latencyAnswer.properties.rows,
+    }),
+    description: 'The last five minutes, of every gateway on the storage.',
+  },
+  webhooks: listOf(object({ name: text, waiting: whole, given_up: whole })),
+  gateways: {
+    ...listOf(
+      object({
+        host: text,
+        started: moment,
+        version: textOrNull,
+        revision: textOrNull,
+        own: { ...truth, description: 'The process that answers.' },
+      }),
+    ),
+    description: 'The processes that bill on the storage.',
+  },
+  revision: text,
 })

@@ -63,6 +63,12 @@ export type AdminParts = {
     /** Requests that have not settled. */
     open(): number
     countersHealthy(): boolean
+    /** When the certificate of callers' listener ends, in milliseconds since the epoch; null where TLS ends elsewhere. */
+    certificateEnds(): number | null
+    /** Of bodies that are held in memory. */
+    heldBytes(): number
+    /** Connections of callers. */
+    connections(): number
     /** False while the upstream is paused after failures. */
     upstreamHealthy(name: string): boolean
   }

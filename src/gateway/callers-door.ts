@@ -55,6 +55,11 @@ export class CallersDoor {
     this.#inner.server.emit('connection', connection)
   }
 
+  /** When the certificate that callers are shown ends; null where none is. Milliseconds since the epoch. */
+  get certificateEnds(): number | null {
+    return this.#certificate?.endsAt ?? null
+  }
+
   /** @returns why the certificate of a new plan does not fit; the old one stays then */
   renew({ tls }: ServerPlan): string | undefined {
     return tls && this.#certificate?.renew(tls)

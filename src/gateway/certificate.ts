@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { readFileSync, unwatchFile, watchFile } from 'node:fs'
 import { Server } from 'node:https'
 import { createSecureContext } from 'node:tls'
@@ -28,6 +29,11 @@ export class Certificate {
 
   get options(): Pair {
     return this.#pair
+  }
+
+  /** When it ends, in milliseconds since the epoch. */
+  get endsAt(): number {
+    return new X509Certificate(this.#pair.cert).validToDate.getTime()
   }
 
   /** From now on the server has what the files have. */

@@ -312,6 +312,7 @@ class RunningGateway implements Gateway {
     this.#news = new News({ storage, clock, log, metrics, receivers: () => this.plan.webhooks })
     this.#console = this.#createConsole()
     parts.jobs.start()
+    void this.#introduce()
   }
 
   get plan(): Plan {
@@ -359,6 +360,9 @@ class RunningGateway implements Gateway {
         simulated: () => [...this.simulated.keys()],
         open: () => engine.open,
         countersHealthy: () => counters.healthy(),
+        certificateEnds: () => this.#callers.certificateEnds,
+        heldBytes: () => engine.heldBytes,
+        connections: () => this.#callers.connections.open,
         upstreamHealthy: name => !engine.isPaused(name),
       },
       upstreams: {
@@ -470,9 +474,19 @@ class RunningGateway implements Gateway {
     }
     if (this.#role !== 'worker') logWarnings(next.plan, log)
     this.#news.follow()
+    void this.#introduce()
     const unfit = this.#callers.renew(next.plan.server)
     const told = unfit === undefined ? [] : [`server.tls: the old certificate stays: ${unfit}`]
     return { ok: true, revision: next.plan.revision, changes: [...changes, ...told] }
+  }
+
+  /** Others on the storage are shown what this one runs. */
+  async #introduce(): Promise<void> {
+    try {
+      await this.storage.watch.introduce({ version: await readVersion(), revision: this.plan.revision })
+    } catch (error) {
+      this.log.debug({ err: error }, 'what this gateway runs could not be written')
+    }
   }
 
   close(): Promise<void> {

@@ -25,6 +25,10 @@ export function describeEvent({ kind, data }: Pick<FeedEvent, 'kind' | 'data'>):
       return `key ${word(data, 'key')} of ${word(data, 'upstream')} is asked again, after it was suspended (${word(data, 'was')})${byWhom(data)}`
     case 'upstream.exhausted':
       return `no key of ${word(data, 'upstream')} is left to ask with`
+    case 'ledger.differs':
+      return `the ledger does not add up: ${Number(data['count'])} problems`
+    case 'ledger.verified':
+      return 'the ledger adds up again'
     default:
       return Object.entries(data)
         .filter(([, value]) => value !== null && value !== undefined)

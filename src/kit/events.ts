@@ -18,7 +18,22 @@ export const eventKinds = [
   'user.created',
   'user.changed',
   'user.erased',
+  'ledger.differs',
+  'ledger.verified',
 ] as const
+
+/** Kinds that may need somebody, or that say that others are over. */
+export const alertKinds = [
+  'budget.threshold',
+  'budget.exhausted',
+  'upstream.key_suspended',
+  'upstream.key_resumed',
+  'upstream.exhausted',
+  'config.refused',
+  'config.applied',
+  'ledger.differs',
+  'ledger.verified',
+] as const satisfies readonly EventKind[]
 
 /** What a receiver may name: a kind, all of a sort, or everything. */
 export const kindWords: readonly string[] = [

@@ -14,6 +14,7 @@ import type { Statement } from './statement.ts'
 import type { SignInStore } from './sign-in.ts'
 import type { SessionStore, Trail, UserStore } from './users.ts'
 import type { VendorKeyStore } from './vendor-keys.ts'
+import type { WatchStore } from './watch.ts'
 
 /** A caller's promise that two requests are one. */
 export type Idempotency = {
@@ -138,6 +139,7 @@ export type Storage = Omit<Stores, 'counters'> & {
   readonly trail: Trail
   readonly vendorKeys: VendorKeyStore
   readonly events: EventStore
+  readonly watch: WatchStore
   /** For commands beside a running gateway. */
   readonly books: {
     all(after: string | null, limit: number): Awaitable<readonly Charge[]>

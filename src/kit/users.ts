@@ -109,7 +109,12 @@ export type TrailFilter = {
   readonly subject?: string
   /** An action, or the word before its dot. */
   readonly action?: string
+  /** From this moment on, and before that one; milliseconds since the epoch. */
+  readonly since?: number
+  readonly until?: number
 }
+
+export type TrailCount = { readonly action: string; readonly rows: number }
 
 /** Who changed what, for ever. */
 export type Trail = {
@@ -117,4 +122,6 @@ export type Trail = {
   note(row: Omit<TrailRow, 'id' | 'at'>): Awaitable<void>
   /** Newest first. */
   list(filter: TrailFilter): Awaitable<readonly TrailRow[]>
+  /** How many rows of each action the filter has, most first; at most 10,000 rows are counted. */
+  count(filter: Omit<TrailFilter, 'limit' | 'before'>): Awaitable<readonly TrailCount[]>
 }

@@ -39,6 +39,8 @@ export type Lookup = {
 export type Lists = { ask<R extends Reading>(reading: R, given: Readings[R]['given']): Promise<Readings[R]['gives']> }
 
 export type StorageParts = {
+  /** Who bills here: one per open storage. */
+  readonly owner: string
   readonly clock: Clock
   readonly log: Log
   readonly role: StorageOptions['role']
@@ -79,8 +81,10 @@ export function assembleStorage(parts: StorageParts): Storage {
         await writer.submit('note', { row, at: clock.now() })
       },
       list: filter => reader.ask('trail', filter),
+      count: filter => reader.ask('trailCounts', filter),
     },
     events: createEvents({ ...parts, writer }),
+    watch: createWatch({ ...parts, writer }),
     ledger: createLedger({ ...parts, writer }, endings),
     jobs: createJobs({ ...parts, writer }),
     vendorKeys: createVendorKeys({ ...parts, writer }),
@@ -247,6 +251,23 @@ function createEvents({ clock, reader, writer }: StorageParts): Storage['events'
       again: (webhook, which) => writer.submit('tellAgain', { webhook, which, at: clock.now() }),
       list: () => reader.ask('webhooks', null),
     },
+  }
+}
+
+function createWatch({ clock, owner, reader, writer }: StorageParts): Storage['watch'] {
+  return {
+    async refused(one) {
+      await writer.submit('countRefused', { ...one, at: clock.now() })
+    },
+    listRefused: filter => reader.ask('refused', filter),
+    alerts: () => reader.ask('alerts', null),
+    async deal(alert, isDealt, by) {
+      await writer.submit('dealWith', { alert, isDealt, by, at: clock.now() })
+    },
+    async introduce(of) {
+      await writer.submit('introduce', of)
+    },
+    gateways: () => reader.ask('gateways', { owner, at: clock.now() }),
   }
 }
 

@@ -18,6 +18,7 @@ import type {
   NewKey,
   NewUser,
   Refused,
+  RefusedTry,
   Rotation,
   Session,
   Settlement,
@@ -32,6 +33,7 @@ import { addUpCosts } from './costs/add-up.ts'
 import { topUp } from './accounts/top-up.ts'
 import { endJob, type JobEnd, openJob, ownJobs } from './jobs.ts'
 import { arrangeEvents } from './events/arrange.ts'
+import { dealWith } from './events/alerts.ts'
 import { pruneEvents } from './events/prune.ts'
 import { tellEvent, tellNewEvent } from './events/tell.ts'
 import { claimWebhook, keepTold, tellAgain } from './events/webhooks.ts'
@@ -49,7 +51,7 @@ import { type Decision, refund, resolve } from './ledger/resolve.ts'
 import type { Posted } from './ledger/charge-queue.ts'
 import { postCharges } from './ledger/post-charges.ts'
 import { beat, type Recovery } from './ledger/recover.ts'
-import { keepLease } from './ledger/replicas.ts'
+import { introduce, keepLease } from './ledger/replicas.ts'
 import { settle } from './ledger/settle.ts'
 import { sweep } from './ledger/sweep.ts'
 import { admitUser, createInvitation, revokeInvitation } from './people/invitations.ts'
@@ -65,6 +67,7 @@ import {
   unlinkIdentity,
   type Unlinking,
 } from './people/sign-in.ts'
+import { countRefused } from './people/refused.ts'
 import { leave, type Signed } from './people/trail.ts'
 import { changeUser, createUser, setPassword } from './people/users.ts'
 import { takeInRows } from './pages/move.ts'
@@ -127,6 +130,9 @@ export type Changes = {
   revokeInvitation: { given: Signed & { readonly id: string }; gives: boolean }
   admitUser: { given: Signed & { readonly newcomer: Newcomer }; gives: 'admitted' | 'uninvited' | 'taken' }
   note: { given: { readonly row: Omit<TrailRow, 'id' | 'at'>; readonly at: number }; gives: null }
+  countRefused: { given: RefusedTry & { readonly at: number }; gives: null }
+  dealWith: { given: Signed & { readonly alert: string; readonly isDealt: boolean }; gives: null }
+  introduce: { given: { readonly version: string; readonly revision: string }; gives: null }
   putVendorKey: { given: { readonly standing: KeyStanding; readonly others: OtherKeys | undefined }; gives: null }
   decideVendorKey: { given: Signed & { readonly decision: KeyDecision }; gives: boolean }
   spendOfKey: { given: KeySpent; gives: null }
@@ -202,6 +208,9 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   revokeInvitation,
   admitUser,
   note,
+  countRefused: (_self, given) => countRefused(given),
+  dealWith,
+  introduce,
   putVendorKey: (_self, given) => putVendorKey(given),
   decideVendorKey,
   spendOfKey,

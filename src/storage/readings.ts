@@ -4,12 +4,14 @@ import type {
   Audit,
   Awaitable,
   Charge,
+  Dealt,
   Due,
   FeedEvent,
   FeedPage,
   FeedQuery,
   CostQuestion,
   Costs,
+  GatewaySeen,
   Key,
   KeyFilter,
   LatencyRow,
@@ -22,11 +24,14 @@ import type {
   LogTotals,
   OpenCharges,
   Rated,
+  RefusedFilter,
+  RefusedSignIns,
   Refund,
   Statement,
   Summary,
   ToldEvent,
   TopUp,
+  TrailCount,
   TrailFilter,
   TrailRow,
   UsageMatch,
@@ -36,6 +41,7 @@ import type {
   VendorRow,
   WebhookState,
 } from '../kit/index.ts'
+import { readAlerts } from './events/alerts.ts'
 import { findEvent, readFeed } from './events/read.ts'
 import { eventsAfter } from './events/tell.ts'
 import { listWebhooks, readDue } from './events/webhooks.ts'
@@ -54,9 +60,11 @@ import { sumVendorCosts } from './journal/vendor-costs.ts'
 import { readAnchor } from './ledger/anchor.ts'
 import { audit } from './ledger/audit.ts'
 import { findCharges, pageCharges } from './ledger/find.ts'
+import { listGateways } from './ledger/replicas.ts'
 import { findRefund } from './ledger/find-refund.ts'
 import { sumStatement } from './ledger/statement.ts'
 import { sumOpen } from './ledger/sum-open.ts'
+import { listRefused } from './people/refused.ts'
 import type { QueryProgram } from './query.ts'
 import type { Tables } from './tables.ts'
 
@@ -64,6 +72,13 @@ import type { Tables } from './tables.ts'
 export type Readings = {
   keys: { given: KeyFilter; gives: readonly Key[] }
   trail: { given: TrailFilter; gives: readonly TrailRow[] }
+  trailCounts: { given: Omit<TrailFilter, 'limit' | 'before'>; gives: readonly TrailCount[] }
+  refused: {
+    given: RefusedFilter
+    gives: { readonly rows: readonly RefusedSignIns[]; readonly times: number; readonly count: number }
+  }
+  alerts: { given: null; gives: { readonly events: readonly ToldEvent[]; readonly dealt: readonly Dealt[] } }
+  gateways: { given: { readonly owner: string; readonly at: number }; gives: readonly GatewaySeen[] }
   events: { given: { readonly after: number; readonly limit: number }; gives: readonly ToldEvent[] }
   feed: { given: FeedQuery; gives: FeedPage }
   event: { given: { readonly id: string }; gives: FeedEvent | undefined }
@@ -130,6 +145,13 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
       const { db, listTrail } = await load()
       return listTrail(db, filter)
     },
+    async trailCounts(filter) {
+      const { db, countTrail } = await load()
+      return countTrail(db, filter)
+    },
+    refused: filter => snapshot(listRefused(filter)),
+    alerts: () => snapshot(readAlerts()),
+    gateways: ({ owner, at }) => run(listGateways(owner, at)),
     events: ({ after, limit }) => run(eventsAfter(after, limit)),
     feed: query => snapshot(readFeed(query)),
     event: ({ id }) => snapshot(findEvent(id)),
@@ -163,10 +185,10 @@ function* listCharged(filter: LogFilter): QueryProgram<Readings['logs']['gives']
 }
 
 async function loadLists(openKysely: ReadTools['openKysely']) {
-  const [db, { listKeys }, { listTrail }] = await Promise.all([
+  const [db, { listKeys }, { countTrail, listTrail }] = await Promise.all([
     openKysely(),
     import('./keys/list.ts'),
     import('./people/trail.ts'),
   ])
-  return { db, listKeys, listTrail }
+  return { db, listKeys, countTrail, listTrail }
 }

@@ -20,6 +20,7 @@ type Cast = {
   readonly session: string
   readonly link: string
   readonly invitation: string
+  readonly alert: string
 }
 
 /** An administrator and two users, one of whom has a key and a charge. */
@@ -49,6 +50,8 @@ async function startCast(t: Test): Promise<Cast> {
     expiresAt: Date.now() + 3_600_000,
   } as const
   const invitation = await signIn.invite(open, 'root')
+  await started.gateway.storage.events.tell({ kind: 'ledger.differs', data: { count: 1, first: '' } })
+  const { alerts } = (await admin.get('/api/alerts')).body as { alerts: { id: string }[] }
   const { links } = (await ben.get('/api/account/links')).body as { links: { id: string }[] }
   return {
     started,
@@ -57,6 +60,7 @@ async function startCast(t: Test): Promise<Cast> {
     ben,
     key: made.key.id,
     secret: made.secret,
+    alert: alerts[0]?.id ?? '',
     request: sent.headers.get('x-request-id') ?? '',
     session: sessions[0]?.id ?? '',
     link: links[0]?.id ?? '',
@@ -99,8 +103,9 @@ function ask(visitor: Visitor, route: AnyRoute, cast: Cast) {
   const named = route.url.replace(':id', ids[prefix] ?? '').replace(':name', 'ben')
   const path = named.replace(':upstream', 'text').replace(':key', 'first')
   const takesBody = route.method === 'POST' || route.method === 'PATCH'
-  if (takesBody && route.body && !bodies[endpointOf(route)]) throw new Error(`no body for ${endpointOf(route)}`)
-  return visitor.ask(route.method, path, takesBody ? (bodies[endpointOf(route)] ?? {}) : undefined)
+  const body = route.url === '/api/alerts/dealt' ? { id: cast.alert, dealt: true } : bodies[endpointOf(route)]
+  if (takesBody && route.body && !body) throw new Error(`no body for ${endpointOf(route)}`)
+  return visitor.ask(route.method, path, takesBody ? (body ?? {}) : undefined)
 }
 
 /** A tail has no end, and is tried elsewhere. */
@@ -116,6 +121,10 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'GET /api/users': ['viewer', 'billing', 'admin'],
   'GET /api/groups': ['viewer', 'billing', 'admin'],
   'GET /api/audit': ['viewer', 'billing', 'admin'],
+  'GET /api/audit/totals': ['viewer', 'billing', 'admin'],
+  'GET /api/audit/sign-ins': ['viewer', 'admin'],
+  'GET /api/alerts': ['viewer', 'billing', 'admin'],
+  'POST /api/alerts/dealt': ['admin'],
   'GET /api/config': ['viewer', 'admin'],
   'GET /api/system': ['viewer', 'admin'],
   'GET /api/upstreams': ['viewer', 'admin'],

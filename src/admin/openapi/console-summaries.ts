@@ -58,7 +58,11 @@ export const consoleSummaries: { readonly [route: string]: string } = {
   'POST /api/config/reload': '重新读取配置文件：全部生效，或完全不生效。',
   'GET /api/events': '事件：发生了什么（含扣费），从最早的开始，供反复拉取。',
   'GET /api/audit': '审计日志：谁更改了什么，最新的在前。',
-  'GET /api/system': '本进程、存储与上游的状况。',
+  'GET /api/audit/totals': '筛选范围内各类操作的数量。',
+  'GET /api/audit/sign-ins': '被拒绝的登录，按小时、用户名与地址汇总，最新的在前。',
+  'GET /api/alerts': '需要有人处理的事项：预算、上游密钥、Webhook、账本、配置、证书。',
+  'POST /api/alerts/dealt': '为所有人标记一项警示已处理，或撤回该标记。',
+  'GET /api/system': '本进程、存储与上游的状况，以及同一存储上各网关最近五分钟的流量。',
   'GET /api/upstreams': '各上游及其每个密钥的状态：为何不被使用、自何时起、到何时止。',
   'POST /api/upstreams/:upstream/keys/:key/suspend':
     '暂停使用上游的一个密钥：对同一存储上的所有网关生效，限时或直到恢复。',

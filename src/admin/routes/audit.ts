@@ -1,11 +1,11 @@
-import type { TrailRow } from '../../kit/index.ts'
+import type { TrailFilter, TrailRow } from '../../kit/index.ts'
 import { toldMembers } from '../../kit/shapes/key.ts'
 import { type AnyMember, money } from '../../kit/shapes/member.ts'
 import { userMembers } from '../../kit/shapes/user.ts'
-import { auditAnswer } from '../answers.ts'
-import { defineRoute } from '../api.ts'
+import { auditAnswer, auditTotalsAnswer, refusedSignInsAnswer } from '../answers.ts'
+import { type Ask, defineRoute } from '../api.ts'
 import { pageOf } from '../page-of.ts'
-import { pageLimit, rowId } from '../schemas.ts'
+import { moment, pageLimit, rowId } from '../schemas.ts'
 import { toMoment } from '../to-moment.ts'
 
 const word = { type: 'string', minLength: 1, maxLength: 200 } as const
@@ -30,6 +30,28 @@ function show(values: Fields): Fields {
   )
 }
 
+const filterQuery = {
+  actor: word,
+  subject: word,
+  action: word,
+  since: { ...moment, description: 'From this moment on.' },
+  until: { ...moment, description: 'Before this moment.' },
+} as const
+
+type Filter = Omit<TrailFilter, 'limit' | 'before'>
+type Asked = { readonly [N in keyof typeof filterQuery]?: string | undefined }
+
+function readFilter({ query }: Ask<Asked>): Filter {
+  const { actor, subject, action, since, until } = query
+  return {
+    ...(actor !== undefined && { actor }),
+    ...(subject !== undefined && { subject }),
+    ...(action !== undefined && { action }),
+    ...(since !== undefined && { since: Date.parse(since) }),
+    ...(until !== undefined && { until: Date.parse(until) }),
+  }
+}
+
 export const auditRoutes = [
   defineRoute({
     method: 'GET',
@@ -39,17 +61,13 @@ export const auditRoutes = [
     query: {
       type: 'object',
       additionalProperties: false,
-      properties: { limit: pageLimit, before: rowId, actor: word, subject: word, action: word },
+      properties: { ...filterQuery, limit: pageLimit, before: rowId },
     },
     answer: auditAnswer,
-    async handle({ parts, query }) {
-      const { limit, before, actor, subject, action } = query
-      const filter = {
-        ...(before !== undefined && { before }),
-        ...(actor !== undefined && { actor }),
-        ...(subject !== undefined && { subject }),
-        ...(action !== undefined && { action }),
-      }
+    async handle(ask) {
+      const { parts, query } = ask
+      const { limit, before } = query
+      const filter = { ...readFilter(ask), ...(before !== undefined && { before }) }
       const { rows, next } = await pageOf(
         limit,
         (row: TrailRow) => row.id,
@@ -58,6 +76,55 @@ export const auditRoutes = [
       return {
         rows: rows.map(row => ({ ...row, at: toMoment(row.at), before: show(row.before), after: show(row.after) })),
         next,
+      }
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    url: '/api/audit/totals',
+    access: 'readers',
+    summary: 'How many changes a filter has, by what was done.',
+    query: { type: 'object', additionalProperties: false, properties: filterQuery },
+    answer: auditTotalsAnswer,
+    async handle(ask) {
+      const actions = await ask.parts.storage.trail.count(readFilter(ask))
+      return { rows: actions.reduce((sum, { rows }) => sum + rows, 0), actions }
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    url: '/api/audit/sign-ins',
+    access: 'operators',
+    summary: 'Refused sign-ins by hour, name and address, the latest first.',
+    query: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        limit: pageLimit,
+        since: filterQuery.since,
+        until: filterQuery.until,
+        name: { ...word, description: 'The user who was tried.' },
+        remote: { ...word, description: 'The address.' },
+      },
+    },
+    answer: refusedSignInsAnswer,
+    async handle({ parts, query }) {
+      const { limit, since, until, name, remote } = query
+      const { rows, ...counts } = await parts.storage.watch.listRefused({
+        limit,
+        ...(since !== undefined && { since: Date.parse(since) }),
+        ...(until !== undefined && { until: Date.parse(until) }),
+        ...(name !== undefined && { name }),
+        ...(remote !== undefined && { remote }),
+      })
+      return {
+        ...counts,
+        rows: rows.map(({ hour, firstAt, lastAt, ...row }) => ({
+          ...row,
+          hour: toMoment(hour),
+          first: toMoment(firstAt),
+          last: toMoment(lastAt),
+        })),
       }
     },
   }),

@@ -1,5 +1,6 @@
 import type { AnyRoute } from '../api.ts'
 import { accountRoutes } from './account.ts'
+import { alertRoutes } from './alerts.ts'
 import { auditRoutes } from './audit.ts'
 import { avoidableRoutes } from './avoidable.ts'
 import { budgetRoutes } from './budgets.ts'
@@ -40,6 +41,7 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...invitationRoutes,
   ...budgetRoutes,
   ...configRoutes,
+  ...alertRoutes,
   ...auditRoutes,
   ...eventRoutes,
   ...systemRoutes(),

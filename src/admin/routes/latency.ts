@@ -1,3 +1,4 @@
+import type { LatencyRow } from '../../kit/index.ts'
 import { latencyAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
 import { fail } from '../errors.ts'
@@ -7,6 +8,20 @@ import { toMoment } from '../to-moment.ts'
 
 const dayMs = 86_400_000
 const daysMax = 400
+
+export function showLatency({ kind, model, operation, requests, errors, ...ms }: LatencyRow) {
+  return {
+    kind,
+    model,
+    operation,
+    requests,
+    errors,
+    p50_ms: ms.p50Ms,
+    p95_ms: ms.p95Ms,
+    first_byte_p50_ms: ms.firstByteP50Ms,
+    first_byte_p95_ms: ms.firstByteP95Ms,
+  }
+}
 
 export const latencyRoutes = [
   defineRoute({
@@ -35,17 +50,7 @@ export const latencyRoutes = [
       return {
         since: toMoment(since),
         until: toMoment(until),
-        rows: rows.map(({ kind, model, operation, requests, errors, ...ms }) => ({
-          kind,
-          model,
-          operation,
-          requests,
-          errors,
-          p50_ms: ms.p50Ms,
-          p95_ms: ms.p95Ms,
-          first_byte_p50_ms: ms.firstByteP50Ms,
-          first_byte_p95_ms: ms.firstByteP95Ms,
-        })),
+        rows: rows.map(showLatency),
       }
     },
   }),

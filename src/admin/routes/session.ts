@@ -6,6 +6,7 @@ import { passwordGuess, password, userName } from '../schemas.ts'
 import { checkPassword } from '../session/check-password.ts'
 import { writeCookie } from '../session/cookie.ts'
 import { describeSession, enter } from '../session/enter.ts'
+import { noteRefused } from '../session/note-refused.ts'
 import { endSession, hashToken } from '../session/sessions.ts'
 
 /** Logs somebody in, and answers with their session. */
@@ -100,6 +101,7 @@ export const sessionRoutes = [
       const user = isStill ? await parts.storage.users.find(body.name) : undefined
       if (!user || user.status !== 'active') {
         parts.log.warn({ request: ask.id, remote }, 'a login was refused')
+        await noteRefused(ask, body.name, 'password')
         throw fail('wrong_password')
       }
       takeBack()

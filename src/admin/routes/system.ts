@@ -5,8 +5,12 @@ import { sumReviews } from '../../kit/index.ts'
 import { systemAnswer } from '../answers.ts'
 import { defineRoute } from '../api.ts'
 import { toMoment } from '../to-moment.ts'
+import { showLatency } from './latency.ts'
 
 const resolutionMs = 20
+/** What is told of traffic: the last minutes, and so many models and operations. */
+const trafficMs = 5 * 60_000
+const trafficRowsMax = 50
 
 /** Bytes free where a file of SQLite stands; null for a storage elsewhere. */
 async function freeBytes(storage: string): Promise<number | null> {
@@ -24,13 +28,23 @@ export function systemRoutes() {
       method: 'GET',
       url: '/api/system',
       access: 'operators',
-      summary: 'How this process, its stores and its upstreams are.',
+      summary:
+        'How this process, its stores and its upstreams are, and what the gateways on the storage have done in the last five minutes.',
       answer: systemAnswer,
       async handle({ parts }) {
         const { storage, facts } = parts
+        const until = parts.clock.now() + 1
+        const span = { since: until - trafficMs, until }
         const plan = parts.plan()
         const simulated = new Set(facts.simulated())
-        const reviews = sumReviews(await storage.books.open())
+        const [open, summary, rows, webhooks, gateways] = await Promise.all([
+          storage.books.open(),
+          storage.journal.summary(span),
+          storage.journal.latency(span),
+          storage.events.webhooks.list(),
+          storage.watch.gateways(),
+        ])
+        const reviews = sumReviews(open)
         return {
           version: facts.version,
           node: process.version,
@@ -49,6 +63,29 @@ export function systemRoutes() {
           needs_review: reviews.count,
           review_held: reviews.held,
           disk_free: await freeBytes(plan.storage).catch(() => null),
+          connections: facts.connections(),
+          bodies_memory: facts.heldBytes(),
+          writes_waiting: storage.waiting(),
+          traffic: {
+            since: toMoment(span.since),
+            until: toMoment(until),
+            requests: summary.requests,
+            errors: summary.errors,
+            p50_ms: summary.p50Ms,
+            p95_ms: summary.p95Ms,
+            rows: rows.slice(0, trafficRowsMax).map(showLatency),
+          },
+          webhooks: webhooks
+            .filter(({ webhook }) => plan.webhooks?.has(webhook) === true)
+            .map(({ webhook, waiting, givenUp }) => ({ name: webhook, waiting, given_up: givenUp })),
+          gateways: gateways.map(({ host, startedAt, version, revision, isOwn }) => ({
+            host,
+            started: toMoment(startedAt),
+            version,
+            revision,
+            own: isOwn,
+          })),
+          revision: plan.revision,
         }
       },
     }),

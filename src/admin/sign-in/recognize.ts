@@ -3,6 +3,8 @@ import { waysIn } from '../../kit/index.ts'
 import type { Ask } from '../api.ts'
 import { fail } from '../errors.ts'
 import { groupOf, isDomainAllowed, nameOf, roleOf, verifiedEmail } from './claims.ts'
+import { isDomainAllowed, nameOf, roleOf, verifiedEmail } from './claims.ts'
+import { noteRefused } from '../session/note-refused.ts'
 import type { Vouched } from './issuers.ts'
 import type { Errand } from './trip.ts'
 
@@ -22,7 +24,7 @@ export async function recognize(arrived: Arrived): Promise<string> {
   if (isRefused) {
     // What they did before in another tab was by a role that they have no more.
     if (known) await storage.signIn.endSessions(known.name)
-    throw refuse(ask, issuer, 'no_role', known?.name)
+    throw await refuse(ask, issuer, 'no_role', known?.name)
   }
   const user = known ?? (await findByEmail(arrived))
   if (!user) return admit(arrived, role)
@@ -34,6 +36,9 @@ export async function recognize(arrived: Arrived): Promise<string> {
   }
   if (Object.keys(change).length > 0)
     await storage.users.change(user.name, change, actorOf(issuer), waysIn(ask.parts.plan()))
+  if (user.status !== 'active') throw await refuse(ask, issuer, 'account_disabled', user.name)
+  if (role !== undefined && role !== user.role)
+    await storage.users.change(user.name, { role }, actorOf(issuer), waysIn(ask.parts.plan()))
   return user.name
 }
 
@@ -61,7 +66,7 @@ async function findByEmail({ ask, issuer, claims, identity }: Arrived): Promise<
   const user = await users.find(email)
   if (!user) return undefined
   const linked = await signIn.link(identity, user.name, actorOf(issuer), true)
-  if (linked !== 'linked') throw refuse(ask, issuer, 'identity_taken', user.name)
+  if (linked !== 'linked') throw await refuse(ask, issuer, 'identity_taken', user.name)
   return user
 }
 
@@ -72,12 +77,15 @@ async function admit({ ask, issuer, claims, identity, errand }: Arrived, byClaim
   const invitation = hash === null ? undefined : await signIn.invitation(hash)
   if (hash !== null && !invitation) throw fail('invitation_unknown')
   if (!invitation && !issuer.allowsSignUp) throw refuse(ask, issuer, 'no_account')
+  if (!invitation && !issuer.signUp) throw await refuse(ask, issuer, 'no_account')
   // Only whoever is invited chooses: what others are called is the issuer's word.
   const name = (invitation && (invitation.name ?? errand.name)) ?? nameOf(claims)
-  if (name === undefined) throw refuse(ask, issuer, 'no_account')
+  if (name === undefined) throw await refuse(ask, issuer, 'no_account')
   const role = byClaims ?? invitation?.role ?? issuer.defaultRole
   if (role === undefined) throw refuse(ask, issuer, 'no_role')
   const group = groupOf(claims, issuer) ?? invitation?.group ?? issuer.group
+  if (role === undefined) throw await refuse(ask, issuer, 'no_role')
+  const group = invitation?.group ?? issuer.signUp?.group ?? 'default'
   needGroup(ask, group)
   await admitAs(ask, { identity, hash, actor: actorOf(issuer), label: issuer.label }, { name, role, group })
   return name
@@ -107,14 +115,15 @@ export function needGroup({ parts }: Ask, group: string): void {
     throw fail('conflict', { why: `The group '${group}' is gone from the configuration. Ask for another invitation.` })
 }
 
-function refuse(
-  { parts, id }: Ask,
+async function refuse(
+  ask: Ask,
   { name, label }: Issuer,
   code: 'no_account' | 'no_role' | 'account_disabled' | 'identity_taken',
   user?: string,
 ) {
-  parts.log.warn(
-    { request: id, issuer: name, reason: code, ...(user !== undefined && { user }) },
+  await noteRefused(ask, user ?? '', name)
+  ask.parts.log.warn(
+    { request: ask.id, issuer: name, reason: code, ...(user !== undefined && { user }) },
     'a sign-in was refused',
   )
   return fail(code, { label })

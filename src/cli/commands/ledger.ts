@@ -1,6 +1,15 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
-import { type Anchor, type Charge, formatMoney, parseAnchors, parseMoney, replayCharge } from '../../index.ts'
+import {
+  type Anchor,
+  type Audit,
+  type Charge,
+  formatMoney,
+  parseAnchors,
+  parseMoney,
+  replayCharge,
+  type Storage,
+} from '../../index.ts'
 import { Exit, exitCodes, print, say } from '../exit.ts'
 import { withStorage } from '../open-books.ts'
 import { withProgress } from '../progress.ts'
@@ -19,8 +28,26 @@ export async function verify(options: VerifyOptions): Promise<void> {
       if (options.anchor !== undefined) say(`held against ${anchors.length} anchors`)
       say(`${audit.charges} charges, ${audit.lines} lines, ${audit.entries} entries: ${audit.problems.length} problems`)
     }
+    await tellFound(storage, audit)
     if (audit.problems.length > 0) throw new Exit(exitCodes.failure, '')
   })
+}
+
+/** Those who look after the gateway see it in the console, and webhooks are told; where nothing can be written, nothing is. */
+async function tellFound({ events, watch }: Storage, { problems }: Audit): Promise<void> {
+  try {
+    const [first = ''] = problems
+    if (problems.length > 0)
+      return await events.tellNew({
+        kind: 'ledger.differs',
+        data: { count: problems.length, first: first.slice(0, 300) },
+      })
+    const told = (await watch.alerts()).events.filter(({ kind }) => kind.startsWith('ledger.'))
+    const last = told.reduce<(typeof told)[number] | undefined>((a, b) => (a && a.id > b.id ? a : b), undefined)
+    if (last?.kind === 'ledger.differs') await events.tellNew({ kind: 'ledger.verified', data: { count: 0 } })
+  } catch {
+    // A proof stands for itself.
+  }
 }
 
 /** @throws Exit 2 when it cannot be read or holds none: a proof against nothing would look like one */

@@ -1,5 +1,6 @@
+import type { GatewaySeen } from '../../kit/index.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
-import { whole } from '../rows.ts'
+import { text, textOrNull, whole } from '../rows.ts'
 import type { WriterIdentity } from '../writer-identity.ts'
 
 /** How long a process that says nothing keeps its charges. */
@@ -94,4 +95,29 @@ export function* dropLapsed(at: number): QueryProgram<number> {
 
 export function* dropAll(): QueryProgram<void> {
   yield ask('DELETE FROM replica')
+}
+
+/** Says what this process runs. One that has lost its lease meanwhile says so no more. */
+export function* introduce(
+  { owner }: Pick<WriterIdentity, 'owner'>,
+  { version, revision }: { readonly version: string; readonly revision: string },
+): QueryProgram<null> {
+  yield ask('UPDATE replica SET version = ?, revision = ? WHERE owner = ?', version, revision, owner)
+  return null
+}
+
+/** Who bills here, the longest first. */
+export function* listGateways(own: string, at: number): QueryProgram<readonly GatewaySeen[]> {
+  const rows = yield ask(
+    `SELECT owner, host, started_at, version, revision FROM replica WHERE lease_until >= now_ms(?) ORDER BY started_at, owner`,
+    at,
+  )
+  return rows.map(row => ({
+    owner: text(row, 'owner'),
+    host: text(row, 'host'),
+    startedAt: whole(row, 'started_at'),
+    version: textOrNull(row, 'version'),
+    revision: textOrNull(row, 'revision'),
+    isOwn: text(row, 'owner') === own,
+  }))
 }

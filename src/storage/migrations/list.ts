@@ -16,6 +16,7 @@ import { accounts } from './0015-accounts.ts'
 import { adopted } from './0016-adopted.ts'
 import { vendorKeys } from './0017-vendor-keys.ts'
 import { budgetTold } from './0018-budget-told.ts'
+import { watch } from './0026-watch.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -42,6 +43,7 @@ export const migrations: readonly (readonly string[])[] = [
   adopted,
   vendorKeys,
   budgetTold,
+  watch,
 ]
 
 /** What no statement can say, by the number of the migration that it belongs behind. */

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
-import type { TrailFilter, TrailRow } from '../../kit/index.ts'
+import { firstIdAt } from '../../kit/ids.ts'
+import type { TrailCount, TrailFilter, TrailRow } from '../../kit/index.ts'
 import { tellChange } from '../events/tell-change.ts'
 import { ask, type Row, type QueryProgram } from '../query.ts'
 import { text, textOrNull, whole } from '../rows.ts'
@@ -10,6 +11,7 @@ import type { Tables } from '../tables.ts'
 export type Signed = { readonly by: string; readonly at: number }
 
 const rowsMax = 1_000
+const countedMax = 10_000
 
 type Fields = { readonly [field: string]: unknown }
 
@@ -46,19 +48,42 @@ export function* leave(
 
 /** Newest first. */
 export async function listTrail(db: Kysely<Tables>, filter: TrailFilter): Promise<readonly TrailRow[]> {
-  let query = db
-    .selectFrom('trail')
+  const query = matching(db, filter)
     .selectAll()
     .orderBy('id', 'desc')
     .limit(Math.min(Math.max(filter.limit, 0), rowsMax))
+  const rows: readonly Row[] = await query.execute()
+  return rows.map(toTrailRow)
+}
+
+/** How many rows of each action a filter has, most first; of very many the newest are counted. */
+export async function countTrail(
+  db: Kysely<Tables>,
+  filter: Omit<TrailFilter, 'limit' | 'before'>,
+): Promise<readonly TrailCount[]> {
+  const some = matching(db, filter).select('action').orderBy('id', 'desc').limit(countedMax).as('some')
+  const rows = await db
+    .selectFrom(some)
+    .select(({ fn }) => ['action', fn.countAll().as('rows')])
+    .groupBy('action')
+    .orderBy('rows', 'desc')
+    .orderBy('action')
+    .execute()
+  return rows.map(({ action, rows: found }) => ({ action, rows: Number(found) }))
+}
+
+function matching(db: Kysely<Tables>, filter: Omit<TrailFilter, 'limit'>) {
+  let query = db.selectFrom('trail')
   if (filter.before !== undefined) query = query.where('id', '<', filter.before)
+  // Ids are in order of time.
+  if (filter.since !== undefined) query = query.where('id', '>=', firstIdAt('trail_', filter.since))
+  if (filter.until !== undefined) query = query.where('id', '<', firstIdAt('trail_', filter.until))
   if (filter.actor !== undefined) query = query.where('actor', '=', filter.actor)
   if (filter.subject !== undefined) query = query.where('subject', '=', filter.subject)
   const { action } = filter
   if (action !== undefined)
     query = query.where(is => is.or([is('action', '=', action), is('action', 'like', `${action}.%`)]))
-  const rows: readonly Row[] = await query.execute()
-  return rows.map(toTrailRow)
+  return query
 }
 
 function toTrailRow(row: Row): TrailRow {

@@ -26,12 +26,13 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
   const pool = createPool(url, writersMax)
   const lookups = createPool(url, lookupsMax)
   const lists = createPool(url, listsMax, listMs)
+  const owner = options.owner ?? ids.next(`${role}_`, clock.now())
   const logQueue = new LogQueue(togetherFar)
   const chargeQueue = new ChargeQueue(togetherFar)
   const writer = new Writer({
     pool,
     connectionsMax: writersMax,
-    owner: options.owner ?? ids.next(`${role}_`, clock.now()),
+    owner,
     host: `${hostname()}:${process.pid}`,
     zone: options.timeZone ?? 'UTC',
     thresholds: options.thresholds ?? defaultThresholds,
@@ -59,6 +60,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Storage> {
     throw error
   }
   return assembleStorage({
+    owner,
     clock,
     log,
     role,

@@ -32,13 +32,14 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
   const isAlone = role === 'gateway'
   const place = takePlace(options.path, { isClaimed: isAlone })
   const { path } = place
+  const owner = options.owner ?? ids.next(`${role}_`, clock.now())
   const logQueue = new LogQueue()
   const chargeQueue = new ChargeQueue()
   const writer = new Writer({
     start: {
       path,
       connect: connectOptions(options),
-      owner: options.owner ?? ids.next(`${role}_`, clock.now()),
+      owner,
       host: `${hostname()}:${process.pid}`,
       // The workers of a file write to it one after the other: they continue one chain.
       chain: role === 'tool' ? 'tool' : 'gateway',
@@ -75,6 +76,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Storage> {
   })
   const reader = new Reader(path, options.startThread ?? startThread)
   return assembleStorage({
+    owner,
     clock,
     log,
     role,

@@ -1,0 +1,124 @@
+import type { Dealt, EventData, OpenCharges, ToldEvent, WebhookState } from '../kit/index.ts'
+
+/** What of needs somebody; each has words of its own in the console, and a page where something can be done. */
+export type AlertKind =
+  | 'budget.threshold'
+  | 'budget.exhausted'
+  | 'upstream.key_suspended'
+  | 'upstream.exhausted'
+  | 'config.refused'
+  | 'ledger.differs'
+  | 'webhook.failing'
+  | 'charges.review'
+  | 'certificate.ends'
+
+export type Alert = {
+  /** The same as long as it tells of the same thing: what was dealt with is told anew when it happens again. */
+  readonly id: string
+  readonly kind: AlertKind
+  /** Null where it is not known since when. */
+  readonly at: number | null
+  readonly data: EventData
+}
+
+/** Alerts of how things stand now, which no event tells. */
+export type Standing = {
+  readonly now: number
+  readonly webhooks: readonly WebhookState[]
+  readonly open: readonly OpenCharges[]
+  /** When the certificate of callers' listener ends. */
+  readonly certificateEnds: number | null
+}
+
+const certificateSoonMs = 14 * 86_400_000
+
+/** Of what each tells: only the latest of a budget, a key, an upstream, the configuration, the ledger. */
+export function findAlerts(events: readonly ToldEvent[], standing: Standing): readonly Alert[] {
+  const latest = new Map<string, ToldEvent>()
+  for (const event of events.toSorted((a, b) => a.id - b.id)) {
+    const subject = subjectOf(event)
+    const before = latest.get(subject)
+    // Of one budget and spell, that it has ended says more than how far it was.
+    if (before?.kind === 'budget.exhausted' && event.kind === 'budget.threshold' && sameSpell(before, event)) continue
+    if (event.kind === 'upstream.key_resumed') latest.delete(`keys of ${textOf(event.data, 'upstream')}`)
+    latest.set(subject, event)
+  }
+  const told = [...latest.values()].filter(event => isOpen(event, standing.now))
+  const alerts = told.map(({ id, kind, at, data }): Alert => ({ id: `event/${id}`, kind: kind as AlertKind, at, data }))
+  return [...alerts, ...standingAlerts(standing)].sort((a, b) => (b.at ?? Infinity) - (a.at ?? Infinity) || 0)
+}
+
+function subjectOf({ kind, data }: ToldEvent): string {
+  const of = (name: string): string => textOf(data, name)
+  switch (kind) {
+    case 'budget.threshold':
+    case 'budget.exhausted':
+      return `budget ${of('level')} ${of('name')}`
+    case 'upstream.key_suspended':
+    case 'upstream.key_resumed':
+      return `key ${of('upstream')} ${of('key')}`
+    case 'upstream.exhausted':
+      return `keys of ${of('upstream')}`
+    default:
+      return kind.slice(0, kind.indexOf('.'))
+  }
+}
+
+/** Whether an event, as the latest of what it tells of, needs somebody still. */
+function isOpen({ kind, data }: ToldEvent, now: number): boolean {
+  switch (kind) {
+    case 'budget.threshold':
+    case 'budget.exhausted': {
+      const renews = textOf(data, 'renews')
+      return renews === '' || Date.parse(renews) > now
+    }
+    case 'upstream.key_suspended': {
+      // Whom a person keeps away is kept away on purpose.
+      return data['reason'] !== 'operator'
+    }
+    case 'upstream.exhausted':
+    case 'config.refused':
+    case 'ledger.differs':
+      return true
+    default:
+      return false
+  }
+}
+
+function sameSpell(a: ToldEvent, b: ToldEvent): boolean {
+  return textOf(a.data, 'renews') === textOf(b.data, 'renews') && a.data['amount'] === b.data['amount']
+}
+
+function standingAlerts({ now, webhooks, open, certificateEnds }: Standing): readonly Alert[] {
+  const alerts: Alert[] = []
+  for (const { webhook, waiting, givenUp } of webhooks) {
+    if (waiting + givenUp === 0) continue
+    // What waits comes and goes; what was given up stays until somebody sends it again.
+    alerts.push({
+      id: `webhook/${webhook}/${givenUp}`,
+      kind: 'webhook.failing',
+      at: null,
+      data: { webhook, waiting, given_up: givenUp },
+    })
+  }
+  const count = open.filter(({ state }) => state === 'needs_review').reduce((sum, one) => sum + one.count, 0)
+  if (count > 0) alerts.push({ id: `review/${count}`, kind: 'charges.review', at: null, data: { count } })
+  if (certificateEnds !== null && certificateEnds - now < certificateSoonMs)
+    alerts.push({
+      id: `certificate/${certificateEnds}`,
+      kind: 'certificate.ends',
+      at: null,
+      data: { ends: new Date(certificateEnds).toISOString(), is_over: certificateEnds <= now },
+    })
+  return alerts
+}
+
+/** Who has dealt with what, by the alert's id. */
+export function dealtBy(dealt: readonly Dealt[]): ReadonlyMap<string, Dealt> {
+  return new Map(dealt.map(one => [one.alert, one]))
+}
+
+function textOf(data: EventData, name: string): string {
+  const value = data[name]
+  return typeof value === 'string' ? value : ''
+}

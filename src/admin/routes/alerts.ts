@@ -1,0 +1,78 @@
+import { type Alert, dealtBy, findAlerts } from '../alerts.ts'
+import { alertsAnswer } from '../answers.ts'
+import { type Ask, defineRoute } from '../api.ts'
+import { may } from '../duties.ts'
+import { fail } from '../errors.ts'
+import { sessionUserOf } from '../session-user.ts'
+import { toMoment } from '../to-moment.ts'
+
+/** What whoever counts the money may see; the rest tells how the gateway is set up. */
+const ofMoney: ReadonlySet<Alert['kind']> = new Set([
+  'budget.threshold',
+  'budget.exhausted',
+  'ledger.differs',
+  'charges.review',
+])
+
+async function alertsFor(ask: Ask) {
+  const { parts } = ask
+  const { watch, events, books } = parts.storage
+  const [{ events: told, dealt }, webhooks, open] = await Promise.all([
+    watch.alerts(),
+    events.webhooks.list(),
+    books.open(),
+  ])
+  // One that was taken out of the file is told nothing, and fails no more.
+  const receivers = parts.plan().webhooks
+  const standing = {
+    now: parts.clock.now(),
+    webhooks: webhooks.filter(({ webhook }) => receivers?.has(webhook) === true),
+    open,
+    certificateEnds: parts.facts.certificateEnds(),
+  }
+  const sees = may(sessionUserOf(ask).user, 'operators')
+  const found = findAlerts(told, standing).filter(({ kind }) => sees || ofMoney.has(kind))
+  const dealtOf = dealtBy(dealt)
+  const alerts = found.map(({ id, kind, at, data }) => {
+    const by = dealtOf.get(id)
+    return {
+      id,
+      kind,
+      time: at === null ? null : toMoment(at),
+      data,
+      dealt: by ? { by: by.by, at: toMoment(by.at) } : null,
+    }
+  })
+  return { alerts, open: alerts.filter(one => one.dealt === null).length }
+}
+
+export const alertRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/alerts',
+    access: 'readers',
+    summary: 'What needs somebody: budgets, keys of vendors, webhooks, the ledger, the configuration, the certificate.',
+    answer: alertsAnswer,
+    handle: alertsFor,
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/alerts/dealt',
+    access: 'admin',
+    summary: 'Says for everybody that somebody has dealt with an alert, or takes that back.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['id', 'dealt'],
+      properties: { id: { type: 'string', minLength: 1, maxLength: 200 }, dealt: { type: 'boolean' } },
+    },
+    answer: alertsAnswer,
+    async handle(ask) {
+      const { id, dealt } = ask.body
+      const { alerts } = await alertsFor(ask)
+      if (!alerts.some(one => one.id === id)) throw fail('not_found')
+      await ask.parts.storage.watch.deal(id, dealt, sessionUserOf(ask).user.name)
+      return alertsFor(ask)
+    },
+  }),
+]

@@ -1,0 +1,65 @@
+import type { ToldEvent } from './events.ts'
+
+/** A sign-in that was refused: nobody was let in. */
+export type RefusedTry = {
+  /** As it was typed. It is kept only where a user is called so: it may have been a password. */
+  readonly name: string
+  /** The address, or of IPv6 the network, that it came from. */
+  readonly remote: string
+  /** `password`, or the name of an issuer. */
+  readonly way: string
+}
+
+/** Refused sign-ins of one hour that have all of this in common. */
+export type RefusedSignIns = {
+  /** When the hour began; milliseconds since the epoch, as all moments here. */
+  readonly hour: number
+  /** Null: no user is called so. */
+  readonly name: string | null
+  /** Null: of an hour with very many, the rest is not told apart; `name` and `way` are null then, too. */
+  readonly remote: string | null
+  readonly way: string | null
+  readonly times: number
+  readonly firstAt: number
+  readonly lastAt: number
+}
+
+export type RefusedFilter = {
+  readonly limit: number
+  /** From this moment on, and before that one, in whole hours. */
+  readonly since?: number
+  readonly until?: number
+  readonly name?: string
+  readonly remote?: string
+}
+
+/** A gateway that bills on the storage, as it last said. */
+export type GatewaySeen = {
+  readonly owner: string
+  readonly host: string
+  readonly startedAt: number
+  /** Null: of a version that does not say, or it has not said yet. */
+  readonly version: string | null
+  readonly revision: string | null
+  readonly isOwn: boolean
+}
+
+/** Somebody has dealt with what an alert tells of, for everybody. */
+export type Dealt = { readonly alert: string; readonly by: string; readonly at: number }
+
+/** What whoever looks after gateways asks for. */
+export type WatchStore = {
+  /** Counts it in its hour: at most 200 rows an hour, and none older than 90 days. */
+  refused(one: RefusedTry): Promise<void>
+  /** The latest hour first, with how many the filter has in all. */
+  listRefused(
+    filter: RefusedFilter,
+  ): Promise<{ readonly rows: readonly RefusedSignIns[]; readonly times: number; readonly count: number }>
+  /** Of each kind that may need somebody the newest 100 events, and what has been dealt with. */
+  alerts(): Promise<{ readonly events: readonly ToldEvent[]; readonly dealt: readonly Dealt[] }>
+  /** Marks an alert as dealt with, or takes that back; in the audit trail too. */
+  deal(alert: string, isDealt: boolean, by: string): Promise<void>
+  /** What this gateway runs; others are shown it. */
+  introduce(of: { readonly version: string; readonly revision: string }): Promise<void>
+  gateways(): Promise<readonly GatewaySeen[]>
+}

@@ -1,0 +1,186 @@
+import t from 'tap'
+import { findAlerts } from '../../src/admin/alerts.ts'
+import { systemClock, type ToldEvent } from '../../src/kit/index.ts'
+import { Connection } from '../../src/storage/sqlite/connect.ts'
+import { openStorage } from '../../src/storage/index.ts'
+import { silentLog } from '../contract/storage.ts'
+import { caseName } from '../harness/case-name.ts'
+import { makeFile } from '../harness/log-pages.ts'
+import { start } from '../harness/start.ts'
+import { enterAsAdmin, enterAsUser, movableClock, newVisitor, passwordOfTests } from '../harness/visitor.ts'
+
+t.setTimeout(120_000)
+
+const nothing = { now: Date.UTC(2026, 10, 23), webhooks: [], open: [], certificateEnds: null }
+const tomorrow = '2026-11-24T00:00:00.000Z'
+const yesterday = '2026-11-22T00:00:00.000Z'
+const of = (kind: ToldEvent['kind'], data: ToldEvent['data'], id: number): ToldEvent => ({ id, at: id, kind, data })
+const key = { upstream: 'text', key: 'first', reason: 'invalid' }
+const budget = { level: 'user', name: 'ada', amount: '10.00', renews: tomorrow }
+
+for (const [name, events, open] of [
+  ['a budget that is nearly spent', [of('budget.threshold', budget, 1)], ['budget.threshold']],
+  [
+    'a budget is one alert, and that it is spent says more than how far it was',
+    [of('budget.threshold', budget, 1), of('budget.exhausted', budget, 2), of('budget.threshold', budget, 3)],
+    ['budget.exhausted'],
+  ],
+  ['a budget that has begun anew', [of('budget.exhausted', { ...budget, renews: yesterday }, 1)], []],
+  ['a budget that never does', [of('budget.exhausted', { ...budget, renews: null }, 1)], ['budget.exhausted']],
+  ['a key that a vendor refuses', [of('upstream.key_suspended', key, 1)], ['upstream.key_suspended']],
+  ['a key that a person keeps away', [of('upstream.key_suspended', { ...key, reason: 'operator' }, 1)], []],
+  ['a key that came back', [of('upstream.key_suspended', key, 1), of('upstream.key_resumed', key, 2)], []],
+  [
+    'an upstream without keys, until one comes back',
+    [of('upstream.exhausted', { upstream: 'text' }, 1), of('upstream.key_resumed', key, 2)],
+    [],
+  ],
+  ['a configuration that was refused', [of('config.applied', {}, 1), of('config.refused', {}, 2)], ['config.refused']],
+  ['a configuration that was mended', [of('config.refused', {}, 1), of('config.applied', {}, 2)], []],
+  ['a ledger that differs', [of('ledger.differs', { count: 2 }, 1)], ['ledger.differs']],
+  ['a ledger that adds up again', [of('ledger.differs', { count: 2 }, 1), of('ledger.verified', {}, 2)], []],
+] as const)
+  t.test(`what needs somebody: ${name}`, async t => {
+    t.strictSame(
+      findAlerts(events, nothing).map(({ kind }) => kind),
+      open,
+    )
+    t.strictSame(findAlerts(events.toReversed(), nothing), findAlerts(events, nothing), 'in whatever order they come')
+  })
+
+t.test('what stands: receivers, charges that wait for a person, a certificate near its end', async t => {
+  const told = findAlerts([], {
+    now: 0,
+    webhooks: [
+      { webhook: 'finance', through: '', waiting: 3, givenUp: 1 },
+      { webhook: 'well', through: '', waiting: 0, givenUp: 0 },
+    ],
+    open: [
+      { state: 'needs_review', currency: 'USD', count: 2, hold: 1 },
+      { state: 'reserved', currency: 'USD', count: 9, hold: 1 },
+    ],
+    certificateEnds: 86_400_000,
+  })
+  t.strictSame(told.map(({ kind }) => kind).toSorted(), ['certificate.ends', 'charges.review', 'webhook.failing'])
+  t.strictSame(findAlerts([], { ...nothing, certificateEnds: nothing.now + 15 * 86_400_000 }), [])
+})
+
+t.test('an alert is shown to whom it concerns, dealt with for all, and told anew when it happens again', async t => {
+  const started = await start(t, { upstreams: [] })
+  const { events } = started.gateway.storage
+  const admin = await enterAsAdmin(started)
+  const viewer = await enterAsUser(started, admin, 'vic', 'viewer')
+  const billing = await enterAsUser(started, admin, 'bill', 'billing')
+  const user = await enterAsUser(started, admin, 'ben')
+  await events.tell({ kind: 'upstream.key_suspended', data: key })
+  await events.tell({ kind: 'budget.exhausted', data: budget })
+  type Told = { open: number; alerts: { id: string; kind: string; dealt: object | null }[] }
+  const read = async (one: typeof admin) => (await one.get('/api/alerts')).body as Told
+  t.match(await read(viewer), { open: 2, alerts: [{ kind: 'budget.exhausted' }, { kind: 'upstream.key_suspended' }] })
+  t.match(await read(billing), { open: 1, alerts: [{ kind: 'budget.exhausted' }] })
+  t.equal((await user.get('/api/alerts')).status, 403)
+  const [{ id } = { id: '' }] = (await read(admin)).alerts
+  t.equal((await admin.post('/api/alerts/dealt', { id: 'event/999', dealt: true })).status, 404)
+  t.match((await admin.post('/api/alerts/dealt', { id, dealt: true })).body, { open: 1 })
+  t.match(await read(billing), { open: 0, alerts: [{ dealt: { by: 'root' } }] })
+  t.match((await admin.get('/api/audit?action=alert')).body, { rows: [{ action: 'alert.done', subject: id }] })
+  await events.tell({ kind: 'budget.exhausted', data: { ...budget, spent: '11.00' } })
+  t.match(await read(billing), { open: 1, alerts: [{ dealt: null }] })
+  t.match((await admin.post('/api/alerts/dealt', { id, dealt: false })).code, 'not_found', 'it is over')
+})
+
+t.test('however many events there are, as many rows are read', async t => {
+  const path = makeFile(t)
+  const storage = await openStorage({ url: `sqlite:${path}`, role: 'tool', log: silentLog, clock: systemClock })
+  await storage.events.tell({ kind: 'ledger.differs', data: { count: 1 } })
+  await storage.close()
+  const connection = new Connection(path)
+  t.teardown(() => connection.close())
+  connection.db.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+    INSERT INTO event (at, kind, data) SELECT i, CASE i % 2 WHEN 0 THEN 'key.created' ELSE 'budget.threshold' END, '{}' FROM n`)
+  const plan = connection.db
+    .prepare("EXPLAIN QUERY PLAN SELECT id, at, kind, data FROM event WHERE kind = 'x' ORDER BY id DESC LIMIT 100")
+    .all()
+    .map(row => String(row['detail']))
+  t.strictSame(plan, ['SEARCH event USING INDEX event_kind (kind=?)'], 'it is found and in order by the index')
+  const again = await openStorage({ url: `sqlite:${path}`, role: 'tool', log: silentLog, clock: systemClock })
+  t.teardown(() => again.close())
+  const { events } = await again.watch.alerts()
+  t.equal(events.length, 101)
+  t.ok(
+    events.some(({ kind }) => kind === 'ledger.differs'),
+    'the only one of its kind is the oldest of all',
+  )
+})
+
+t.test(
+  'refused sign-ins are counted by name, address and hour, and no password that was typed as a name is kept',
+  async t => {
+    const clock = movableClock()
+    const started = await start(t, { upstreams: [], clock })
+    const admin = await enterAsAdmin(started, clock)
+    await enterAsUser(started, admin, 'ann')
+    const visitor = newVisitor(started.url)
+    const guess = async (name: string) => {
+      t.equal((await visitor.post('/api/session', { name, password: 'not the password' })).status, 401, name)
+      clock.forward(61_000)
+    }
+    for (let i = 0; i < 3; i++) await guess('ann')
+    await guess('hunter2-is-my-password')
+    type Told = { times: number; count: number; rows: { name: string | null; times: number; remote: string }[] }
+    const read = async (query = '') => (await admin.get(`/api/audit/sign-ins${query}`)).body as Told
+    const told = await read()
+    t.equal(told.times, 4)
+    t.strictSame(
+      [...Map.groupBy(told.rows, row => row.name)]
+        .map(([name, rows]) => [name, rows.reduce((n, row) => n + row.times, 0)])
+        .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+      [
+        [null, 1],
+        ['ann', 3],
+      ],
+    )
+    t.notMatch(JSON.stringify(told), /hunter2/)
+    t.match(await read('?name=ann'), { times: 3 })
+    t.match(await read('?name=ann&remote=10.0.0.1'), { times: 0, rows: [] })
+    t.match(await read(`?until=${new Date(clock.now() - 7_200_000).toISOString()}`), { times: 0 })
+    // Who got in is in the trail itself.
+    t.equal((await visitor.post('/api/session', { name: 'ann', password: passwordOfTests })).status, 200)
+    t.match(await read(), { times: 4 })
+  },
+)
+
+t.test('whoever guesses from many addresses fills no disk', async t => {
+  const clock = movableClock()
+  const storage = await openStorage({ url: `sqlite:${makeFile(t)}`, role: 'tool', log: silentLog, clock })
+  t.teardown(() => storage.close())
+  for (let i = 0; i < 320; i++)
+    await storage.watch.refused({ name: 'none', remote: `198.51.${i >> 8}.${i & 255}`, way: 'password' })
+  const told = await storage.watch.listRefused({ limit: 1_000 })
+  t.equal(told.times, 320)
+  t.ok(told.count <= 402, `${told.count} rows in two hours at most`)
+  t.ok(
+    told.rows.some(row => row.remote === null && row.times >= 100),
+    'the rest is counted in one row',
+  )
+  clock.forward(91 * 24 * 3_600_000)
+  await storage.watch.refused({ name: 'none', remote: '198.51.100.1', way: 'password' })
+  t.equal((await storage.watch.listRefused({ limit: 1_000 })).count, 1, 'what is 90 days old has gone')
+})
+
+t.test('the audit log is filtered by time, and says how much of what a filter has', async t => {
+  const clock = movableClock()
+  const started = await start(t, { upstreams: [], clock })
+  const admin = await enterAsAdmin(started, clock)
+  clock.forward(60_000)
+  const noon = new Date(clock.now()).toISOString()
+  clock.forward(1_000)
+  await enterAsUser(started, admin, 'ann')
+  const totals = async (query: string) => (await admin.get(`/api/audit/totals${query}`)).body
+  for (const query of [`?since=${noon}`, '?actor=root', '?action=user', '']) {
+    const { rows } = (await admin.get(`/api/audit${query}${query === '' ? '?' : '&'}limit=200`)).body as {
+      rows: object[]
+    }
+    t.match(await totals(query), { rows: rows.length }, caseName({ query }))
+  }
+})
