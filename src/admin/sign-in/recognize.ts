@@ -2,9 +2,8 @@ import type { Identity, Issuer, Role, User } from '../../kit/index.ts'
 import { waysIn } from '../../kit/index.ts'
 import type { Ask } from '../api.ts'
 import { fail } from '../errors.ts'
-import { groupOf, isDomainAllowed, nameOf, roleOf, verifiedEmail } from './claims.ts'
-import { isDomainAllowed, nameOf, roleOf, verifiedEmail } from './claims.ts'
 import { noteRefused } from '../session/note-refused.ts'
+import { groupOf, isDomainAllowed, nameOf, roleOf, verifiedEmail } from './claims.ts'
 import type { Vouched } from './issuers.ts'
 import type { Errand } from './trip.ts'
 
@@ -28,7 +27,7 @@ export async function recognize(arrived: Arrived): Promise<string> {
   }
   const user = known ?? (await findByEmail(arrived))
   if (!user) return admit(arrived, role)
-  if (user.status !== 'active') throw refuse(ask, issuer, 'account_disabled', user.name)
+  if (user.status !== 'active') throw await refuse(ask, issuer, 'account_disabled', user.name)
   const group = groupOf(claims, issuer)
   const change = {
     ...(role !== undefined && role !== user.role && { role }),
@@ -36,9 +35,6 @@ export async function recognize(arrived: Arrived): Promise<string> {
   }
   if (Object.keys(change).length > 0)
     await storage.users.change(user.name, change, actorOf(issuer), waysIn(ask.parts.plan()))
-  if (user.status !== 'active') throw await refuse(ask, issuer, 'account_disabled', user.name)
-  if (role !== undefined && role !== user.role)
-    await storage.users.change(user.name, { role }, actorOf(issuer), waysIn(ask.parts.plan()))
   return user.name
 }
 
@@ -76,16 +72,13 @@ async function admit({ ask, issuer, claims, identity, errand }: Arrived, byClaim
   const { invitation: hash } = errand
   const invitation = hash === null ? undefined : await signIn.invitation(hash)
   if (hash !== null && !invitation) throw fail('invitation_unknown')
-  if (!invitation && !issuer.allowsSignUp) throw refuse(ask, issuer, 'no_account')
-  if (!invitation && !issuer.signUp) throw await refuse(ask, issuer, 'no_account')
+  if (!invitation && !issuer.allowsSignUp) throw await refuse(ask, issuer, 'no_account')
   // Only whoever is invited chooses: what others are called is the issuer's word.
   const name = (invitation && (invitation.name ?? errand.name)) ?? nameOf(claims)
   if (name === undefined) throw await refuse(ask, issuer, 'no_account')
   const role = byClaims ?? invitation?.role ?? issuer.defaultRole
-  if (role === undefined) throw refuse(ask, issuer, 'no_role')
-  const group = groupOf(claims, issuer) ?? invitation?.group ?? issuer.group
   if (role === undefined) throw await refuse(ask, issuer, 'no_role')
-  const group = invitation?.group ?? issuer.signUp?.group ?? 'default'
+  const group = groupOf(claims, issuer) ?? invitation?.group ?? issuer.group
   needGroup(ask, group)
   await admitAs(ask, { identity, hash, actor: actorOf(issuer), label: issuer.label }, { name, role, group })
   return name

@@ -16,7 +16,7 @@ import { accounts } from './0015-accounts.ts'
 import { adopted } from './0016-adopted.ts'
 import { vendorKeys } from './0017-vendor-keys.ts'
 import { budgetTold } from './0018-budget-told.ts'
-import { watch } from './0026-watch.ts'
+import { watch } from './0019-watch.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
