@@ -3,11 +3,15 @@ import { runEventCrashes } from './event-crash.ts'
 
 const seed = Number(process.env['SEED'] ?? Date.now() % 1e9)
 
-t.test('[11.7] killed at random, a gateway tells every charge at least once, and none that is not', async t => {
-  t.comment(`SEED=${seed}`)
-  const summary = await runEventCrashes({ kills: 3, requests: 150, seed })
-  t.comment(JSON.stringify(summary))
-  t.strictSame(summary.violations, [])
-  t.match(summary, { missing: 0, phantom: 0, torn: 0 })
-  t.ok(summary.happened > 50, 'there was something to tell')
-})
+for (const database of ['sqlite', 'postgres'] as const)
+  t.test(
+    `[11.7] killed at random, gateways tell every charge at least once, and none that is not: ${database}`,
+    async t => {
+      t.comment(`to repeat: SEED=${seed} npx tap test/faults/event-crash.test.ts`)
+      const summary = await runEventCrashes(t, { database, kills: 3, requests: 150, seed, isSynced: false })
+      t.comment(JSON.stringify(summary))
+      t.strictSame(summary.violations, [])
+      t.match(summary, { missing: 0, phantom: 0, torn: 0 })
+      t.ok(summary.happened > 50, 'there was something to tell')
+    },
+  )

@@ -302,7 +302,13 @@ if (import.meta.main) {
   const database = of('DATABASE', 'postgres') === 'sqlite' ? 'sqlite' : 'postgres'
   const isSynced = of('FSYNC', 'on') === 'on'
   for (const counters of of('COUNTERS', 'redis,spread,memory').split(',') as Counted[]) {
-    const words = Object.entries({ ...given, SEED: seed, DATABASE: database, COUNTERS: counters })
+    const words = Object.entries({
+      ...given,
+      SEED: seed,
+      DATABASE: database,
+      COUNTERS: counters,
+      FSYNC: of('FSYNC', 'on'),
+    })
     const command = `${words.map(word => word.join('=')).join(' ')} node test/faults/market-crash.ts`
     process.stderr.write(`${command}\n`)
     await runScript(async t => {
