@@ -1,10 +1,14 @@
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import {
+  beginningOf,
   type Clock,
+  type CostPart,
+  costParts,
   type CostQuestion,
   firstIdAt,
   type Key,
@@ -21,14 +25,18 @@ import { startPostgres } from '../test/harness/postgres.ts'
 import { onlyErrors } from './fill.ts'
 import { median } from './measure.ts'
 
-// `node bench/costs.ts [--charges 10000000 --on sqlite,postgres --runs 9]`: fills a database with charges of the last 60 days, by the
-// storage's own way, and times what the first page of the console asks of it: what was spent in 30 days, by each part, beside the
-// 30 days before; and what could have been saved.
+// `node bench/costs.ts [--charges 10000000] [--keys 20000] [--zone Asia/Shanghai] [--on sqlite,postgres] [--runs 9] [--file F]`:
+// fills a database with charges of the last 60 days, by the storage's own way, and times what the first page of the console asks of it, of everybody and of one user:
+// what was spent in 30 days, by each part, beside the 30 days before; what could have been saved. `--file` keeps the database of SQLite, and takes what it holds
+// as it is.
 
 const { values: options } = parseArgs({
   options: {
     charges: { type: 'string', default: '10000000' },
+    keys: { type: 'string', default: '20000' },
+    zone: { type: 'string', default: 'Asia/Shanghai' },
     on: { type: 'string', default: 'sqlite,postgres' },
+    file: { type: 'string' },
     runs: { type: 'string', default: '9' },
   },
 })
@@ -37,7 +45,8 @@ const runs = Number(options.runs)
 
 const days = 60
 const dayMs = 86_400_000
-const [keysMade, users, models] = [1_000, 50, 12]
+const keysMade = Number(options.keys)
+const [users, models] = [50, 12]
 /** Of so many charges one is of images, which has rows of its own. */
 const imageEach = 100
 const flushEach = 5_000
@@ -54,6 +63,7 @@ async function fill(storage: Storage): Promise<void> {
     await storage.users.create({ name: `user ${n}`, group: `group ${n % 5}`, role: 'user', passwordHash: null })
   for (let n = 0; n < keysMade; n++) keys.push(await storage.keys.create(newKey({ user: `user ${n % users}` })))
   const span = until - begun - 1
+  const images: Promise<void>[] = []
   for (let n = 0; n < charges; n++) {
     now = begun + Math.floor((n * span) / charges)
     // Some keys ask far more than others.
@@ -66,7 +76,7 @@ async function fill(storage: Storage): Promise<void> {
       operation: 'chat',
       size: null,
     })
-    if (n % imageEach === 0) await sellImage(storage, { ...own, operation: 'image.generate', size: '3840x2160' })
+    if (n % imageEach === 0) images.push(sellImage(storage, { ...own, operation: 'image.generate', size: '3840x2160' }))
     else
       storage.ledger.post(
         { ...own, rule: { kind: 'usage', prices: [], multiplier: '1', warnings: [] } },
@@ -75,9 +85,13 @@ async function fill(storage: Storage): Promise<void> {
         ),
         'confirmed',
       )
-    if (n % flushEach === flushEach - 1) await storage.flush()
+    if (n % flushEach === flushEach - 1) {
+      await Promise.all(images.splice(0))
+      await storage.flush()
+    }
     if (n % 500_000 === 499_999) process.stderr.write(`  ${n + 1} charges\n`)
   }
+  await Promise.all(images)
   await storage.flush()
 }
 
@@ -94,19 +108,26 @@ async function sellImage(storage: Storage, own: ReturnType<typeof facts>): Promi
   await storage.ledger.settle({ id: own.id, delivery: 'confirmed', reason: null })
 }
 
-/** What is asked at once when the first page is opened, by what it is split by. */
-const questions: readonly (readonly [name: string, by: CostQuestion['by'], where: CostQuestion['where']])[] = [
-  ['by user', 'user', {}],
-  ['by model', 'model', {}],
-  ['by key', 'key', {}],
-  ['by tier', 'tier', {}],
-  ['a user by tier', 'tier', { user: 'user 7' }],
-  ['a user, 4K, by model', 'model', { user: 'user 7', tier: '4K' }],
+const [firstDay, lastDay] = [until - 30 * dayMs, until - dayMs]
+
+/** What the first page sends, as the routes ask the storage: of everybody, and of who sees only themselves. */
+async function askPage(storage: Storage, by: CostPart | null, where: CostQuestion['where']): Promise<void> {
+  const [since, end] = [beginningOf(options.zone, firstDay), beginningOf(options.zone, lastDay + dayMs)]
+  const earlier = beginningOf(options.zone, firstDay - 30 * dayMs)
+  const bars = Array.from({ length: 30 }, (_, i) => beginningOf(options.zone, firstDay + i * dayMs))
+  const { rows } = await storage.journal.costs({ since, until: end, bars, by, where, apart: 20 })
+  const apart = [...new Set(rows.flatMap(({ what }) => what ?? []))]
+  await storage.journal.costs({ since: earlier, until: since, bars: [earlier], by, where, apart })
+}
+
+const narrowed: readonly CostQuestion['where'][] = [
+  {},
+  { user: 'user 7' },
+  { model: 'model 3' },
+  { user: 'user 7', tier: '4K' },
 ]
 
 async function time(storage: Storage, name: string): Promise<void> {
-  const since = until - 30 * dayMs
-  const bars = Array.from({ length: 30 }, (_, i) => since + i * dayMs)
   const report = async (what: string, ask: () => Promise<unknown>): Promise<void> => {
     const times: number[] = []
     for (let run = 0; run < runs; run++) {
@@ -114,28 +135,34 @@ async function time(storage: Storage, name: string): Promise<void> {
       await ask()
       times.push(performance.now() - from)
     }
-    process.stdout.write(`${name}  ${what.padEnd(24)} ${median(times).toFixed(1).padStart(9)} ms\n`)
+    process.stdout.write(`${name}  ${what.padEnd(34)} ${median(times).toFixed(1).padStart(9)} ms\n`)
   }
-  for (const [what, by, where] of questions)
-    await report(what, () =>
-      Promise.all([
-        storage.journal.costs({ since, until, bars, by, where }),
-        storage.journal.costs({ since: begun, until: since, bars: [begun], by, where }),
-      ]),
+  for (const where of narrowed) {
+    const of = Object.values(where).join(', ')
+    for (const by of [null, ...costParts])
+      await report(`${of} by ${by ?? 'nothing'}`, () => askPage(storage, by, where))
+  }
+  const since = beginningOf(options.zone, firstDay)
+  const end = beginningOf(options.zone, lastDay + dayMs)
+  for (const where of narrowed)
+    await report(`${Object.values(where).join(', ')} avoidable`, async () =>
+      storage.journal.rated({ since, until: end, where }),
     )
-  await report('avoidable', async () => storage.journal.rated({ since, until, where: {} }))
   const { tail } = await storage.journal.costs({ since, until: until + quarterMs, bars: [since], by: null, where: {} })
   process.stdout.write(`${name}  ${tail} charges were not added up\n`)
 }
 
 async function onSqlite(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'tollgate-bench-costs-'))
-  const path = join(folder, 'tollgate.db')
+  const path = options.file ?? join(folder, 'tollgate.db')
+  const isFilled = existsSync(path)
   const storage = await openStorage({ url: `sqlite:${path}`, clock, log: onlyErrors, role: 'gateway' })
   try {
-    await fill(storage)
+    if (!isFilled) await fill(storage)
     const connection = new Connection(path)
+    const from = performance.now()
     while (connection.transact(() => connection.run(addUpCosts())) > 0);
+    process.stderr.write(`  added up in ${((performance.now() - from) / 1_000).toFixed(0)} s\n`)
     connection.close()
     await time(storage, 'sqlite  ')
   } finally {

@@ -246,7 +246,7 @@ export const avoidableAnswer = object({
   until: moment,
   looked_since: {
     ...momentOrNull,
-    description: 'Where there are too many: images before this moment were not looked at. Null where all were.',
+    description: 'Null: all images of the range are looked at.',
   },
   saved: { ...moneyList, description: 'What all of it comes to.' },
   rows: listOf(

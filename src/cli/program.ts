@@ -405,6 +405,7 @@ function addLedger(program: Command): void {
   ledger
     .command('replay')
     .description('rate every charge again from its stored facts; exit 1 when one differs')
+    .option('--rebuild-sums', 'instead: add up anew what costs are read from, beside a running gateway too')
     .addOption(configOption())
     .addOption(formatOption(['text', 'json']))
     .action(async options => (await import('./commands/ledger.ts')).replay(options))

@@ -20,12 +20,14 @@ export type CostQuestion = {
   /** Null for one sum of everything. */
   readonly by: CostPart | null
   readonly where: { readonly [P in CostPart]?: string }
+  /** The dearest so many of what costs are split by, or some by name: all others are one. Each by itself where it is not said. */
+  readonly apart?: number | readonly string[]
 }
 
-/** What charges came to in a bar, of one of what they are split by; `what` is empty where they are not split. */
+/** What charges came to in a bar, of one of what they are split by; `what` is empty where they are not split, and null for the others. */
 export type CostRow = {
   readonly bar: number
-  readonly what: string
+  readonly what: string | null
   readonly currency: string
   readonly charges: number
   /** Images, whatever they cost; 0 for what is counted. */
@@ -51,12 +53,6 @@ export type RatedImages = {
   /** Any one of theirs. */
   readonly line: Line
   readonly images: number
-}
-
-export type Rated = {
-  readonly rows: readonly RatedImages[]
-  /** Where there are too many: those that came before this moment were not looked at. Null where all were. */
-  readonly since: number | null
 }
 
 /** What an image cost more than it had to. */

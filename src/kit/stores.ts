@@ -117,6 +117,8 @@ export type Audit = {
   /** Charges that are still open and of no gateway that runs, while none does: the next start ends them. */
   readonly left: number
   readonly problems: readonly string[]
+  /** Where sums that costs are read from are not what the charges come to; `replay --rebuild-sums` makes them anew. */
+  readonly sums: readonly string[]
 }
 
 /** Where a chain of entries ended at some time: its last entry and that one's hash, which vouches for all before it. */
@@ -129,6 +131,15 @@ export type Anchor = {
   /** Which database: copies of one are alike. */
   readonly database: string
   readonly chains: readonly ChainEnd[]
+}
+
+/** How far the sums that costs are read from have been made anew, in places of the ledger. */
+export type RebuildState = {
+  readonly isDone: boolean
+  readonly added: number
+  readonly all: number
+  /** Up to which of their places old sums have been taken away. */
+  readonly cleared: number
 }
 
 /** An open store: what the gateway, the command line and the console work on. */
@@ -145,6 +156,11 @@ export type Storage = Omit<Stores, 'counters'> & {
     all(after: string | null, limit: number): Awaitable<readonly Charge[]>
     /** Proves the books, and that they continue what earlier anchors say. */
     verify(anchors?: readonly Anchor[]): Awaitable<Audit>
+    /**
+     * The next step of adding up anew what costs are read from, beside a gateway that may be running: until `isDone`. Given what
+     * the step before gave; without it, one that was broken off goes on.
+     */
+    rebuildCosts(from?: RebuildState): Promise<RebuildState>
     /** Where every chain of entries ends now. */
     anchor(): Awaitable<Anchor>
     /** What users, balances and groups have spent by now: those that are named, or all. */

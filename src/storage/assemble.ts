@@ -108,6 +108,7 @@ export function assembleStorage(parts: StorageParts): Storage {
     books: {
       all: (after, limit) => reader.ask('charges', { after, limit }),
       verify: (anchors = []) => reader.ask('audit', { at: clock.now(), zone: parts.zone, anchors }),
+      rebuildCosts: from => writer.submit('rebuildCosts', from ?? null),
       anchor: () => reader.ask('anchor', { at: clock.now() }),
       levels: of => reader.ask('sums', { at: clock.now(), zone: parts.zone, of: of ?? null }),
       statement: ({ from, until }) => reader.ask('statement', { from, until }),

@@ -19,6 +19,7 @@ import type {
   NewUser,
   Refused,
   RefusedTry,
+  RebuildState,
   Rotation,
   Session,
   Settlement,
@@ -30,6 +31,7 @@ import type {
   WaysIn,
 } from '../kit/index.ts'
 import { addUpCosts } from './costs/add-up.ts'
+import { rebuildCosts } from './costs/rebuild.ts'
 import { topUp } from './accounts/top-up.ts'
 import { endJob, type JobEnd, openJob, ownJobs } from './jobs.ts'
 import { arrangeEvents } from './events/arrange.ts'
@@ -158,6 +160,7 @@ export type Changes = {
   }
   sumUp: { given: { readonly at: number }; gives: number }
   addUpCosts: { given: null; gives: number }
+  rebuildCosts: { given: RebuildState | null; gives: RebuildState }
   pruneLogs: { given: { readonly until: number; readonly limit: number }; gives: number }
   post: { given: Posted; gives: null }
   batch: { given: Batch; gives: null }
@@ -223,6 +226,7 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   pruneEvents: (_self, given) => pruneEvents(given),
   sumUp: (_self, { at }) => sumUp(at),
   addUpCosts: () => addUpCosts(),
+  rebuildCosts: (_self, from) => rebuildCosts(from),
   pruneLogs: (_self, given) => pruneLogs(given),
   post: postCharges,
   batch: writeBatch,

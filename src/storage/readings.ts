@@ -26,6 +26,7 @@ import type {
   Rated,
   RefusedFilter,
   RefusedSignIns,
+  RatedImages,
   Refund,
   Statement,
   Summary,
@@ -100,7 +101,7 @@ export type Readings = {
     gives: readonly UsageSum[]
   }
   costs: { given: CostQuestion; gives: Costs }
-  rated: { given: RatedQuestion; gives: Rated }
+  rated: { given: RatedQuestion; gives: readonly RatedImages[] }
   vendorCosts: { given: Pick<UsageMatch, 'since' | 'until'>; gives: readonly VendorRow[] }
   logs: { given: LogFilter; gives: readonly { readonly row: LogRow; readonly charge: Charge | null }[] }
   charges: { given: { readonly after: string | null; readonly limit: number }; gives: readonly Charge[] }

@@ -457,7 +457,7 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
         }),
       )
       t.equal(settled, 1_000)
-      t.same(await books.verify(), { charges: 1_000, lines: 1_000, entries: 1_000, left: 0, problems: [] })
+      t.same(await books.verify(), { charges: 1_000, lines: 1_000, entries: 1_000, left: 0, problems: [], sums: [] })
     })
   })
 
@@ -581,7 +581,14 @@ export async function storageContract(t: Test, make: Harness): Promise<void> {
       for (let i = 0; i < 1_000; i++) first.ledger.post(facts(key), used, 'confirmed')
       await first.close()
       const again = await harness.open('gateway')
-      t.same(await again.books.verify(), { charges: 1_000, lines: 2_000, entries: 1_000, left: 0, problems: [] })
+      t.same(await again.books.verify(), {
+        charges: 1_000,
+        lines: 2_000,
+        entries: 1_000,
+        left: 0,
+        problems: [],
+        sums: [],
+      })
       t.match(await again.keys.list(), [{ spent: 100_000, held: 0 }])
       await again.close()
       await harness.close()

@@ -1,4 +1,4 @@
-import { beginningOf, chargerOf, formatMoney, type Rated, type RatedImages, type Saving } from '../../kit/index.ts'
+import { beginningOf, chargerOf, formatMoney, type RatedImages, type Saving } from '../../kit/index.ts'
 import { avoidableAnswer } from '../answers.ts'
 import { type Ask, defineRoute } from '../api.ts'
 import { costQuery, costWhere, dayMs, daysOf } from '../cost-query.ts'
@@ -31,7 +31,7 @@ export const avoidableRoutes = [
       return {
         since: toMoment(since),
         until: toMoment(until),
-        looked_since: rated.since === null ? null : toMoment(rated.since),
+        looked_since: null,
         saved: [...sums].map(([currency, amount]) => ({ currency, amount: formatMoney(amount) })),
         rows: found.slice(0, shownMax).map(show),
       }
@@ -43,7 +43,7 @@ type Found = Pick<RatedImages, 'model' | 'size' | 'currency'> &
   Omit<Saving, 'amount'> & { readonly source: string; images: number; charged: number; saved: number }
 
 /** What could have been saved, the most first: by the plugins that have made the charges. */
-function savingsOf({ parts }: Ask, { rows }: Rated): readonly Found[] {
+function savingsOf({ parts }: Ask, rows: readonly RatedImages[]): readonly Found[] {
   const { known } = parts.plan().plugins
   const found = new Map<string, Found>()
   for (const { model, size, currency, rule, line, images } of rows) {

@@ -49,13 +49,14 @@ export const costRoutes = [
       const { journal } = parts.storage
       // Charges are counted once for each of their tiers there: their sum is one of its own.
       const sumBy = by === 'tier' ? null : by
-      const [now, before, all, allBefore] = await Promise.all([
-        journal.costs({ since, until, bars, by, where }),
-        journal.costs({ since: earlier, until: since, bars: [earlier], by, where }),
+      const past = { since: earlier, until: since, bars: [earlier], where }
+      const [now, all, allBefore] = await Promise.all([
+        journal.costs({ since, until, bars, by, where, apart: namedMax }),
         sumBy === by ? undefined : journal.costs({ since, until, bars: [since], by: sumBy, where }),
-        sumBy === by ? undefined : journal.costs({ since: earlier, until: since, bars: [earlier], by: sumBy, where }),
+        sumBy === by ? undefined : journal.costs({ ...past, by: sumBy }),
       ])
-      const rows = fewer(now.rows)
+      const { rows } = now
+      const before = await journal.costs({ ...past, by, apart: [...namesOf(rows)] })
       if (query.format === 'csv') return asCsv(rows, bars, query.by)
       return {
         zone,
@@ -66,7 +67,7 @@ export const costRoutes = [
         totals: totalsOf((all ?? now).rows),
         before: {
           since: toMoment(earlier),
-          rows: fewer(before.rows, namesOf(rows)).map(show),
+          rows: before.rows.map(show),
           totals: totalsOf((allBefore ?? before).rows),
         },
         names: await keyNames(ask, [...(by === 'key' ? namesOf(rows) : []), ...(where.key ? [where.key] : [])]),
@@ -85,40 +86,11 @@ function barsOf(zone: string, first: number, last: number, step: 'hour' | 'day' 
   return bars.map(at => Math.floor(at / quarterMs) * quarterMs)
 }
 
-type Named = Omit<CostRow, 'what'> & { readonly what: string | null }
-
-function namesOf(rows: readonly Named[]): ReadonlySet<string> {
+function namesOf(rows: readonly CostRow[]): ReadonlySet<string> {
   return new Set(rows.flatMap(({ what }) => (what === null ? [] : [what])))
 }
 
-/** Few enough to be looked at: those that cost least together are one, whose name is null. */
-function fewer(rows: readonly CostRow[], known?: ReadonlySet<string>): readonly Named[] {
-  const kept = known ?? dearest(rows)
-  const found = new Map<string, { -readonly [N in keyof Named]: Named[N] }>()
-  for (const row of rows) {
-    const what = kept.has(row.what) ? row.what : null
-    const place = JSON.stringify([row.bar, row.currency, what])
-    const same = found.get(place)
-    if (!same) {
-      found.set(place, { ...row, what })
-      continue
-    }
-    same.charges += row.charges
-    same.images += row.images
-    same.amount += row.amount
-    same.refunded += row.refunded
-  }
-  return [...found.values()]
-}
-
-function dearest(rows: readonly CostRow[]): ReadonlySet<string> {
-  const sums = new Map<string, number>()
-  for (const { what, amount } of rows) sums.set(what, (sums.get(what) ?? 0) + amount)
-  const inOrder = [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
-  return new Set(inOrder.slice(0, namedMax).map(([what]) => what))
-}
-
-function show({ bar, what, ...sum }: Named) {
+function show({ bar, what, ...sum }: CostRow) {
   return { bar, what, ...showSum(sum) }
 }
 
@@ -143,7 +115,7 @@ function totalsOf(rows: readonly CostRow[]) {
   return [...totals.values()].sort((a, b) => (a.currency < b.currency ? -1 : 1)).map(showSum)
 }
 
-function asCsv(rows: readonly Named[], bars: readonly number[], by: string | undefined): Reply {
+function asCsv(rows: readonly CostRow[], bars: readonly number[], by: string | undefined): Reply {
   const head = ['from', by ?? 'all', 'currency', 'charges', 'images', 'amount', 'refunded', 'net']
   const lines = rows.map(row => {
     const { bar, what, ...rest } = show(row)

@@ -15,6 +15,7 @@ import { withStorage } from '../open-books.ts'
 import { withProgress } from '../progress.ts'
 
 type VerifyOptions = Options & { readonly anchor?: string }
+type ReplayOptions = Options & { readonly rebuildSums?: boolean }
 type Options = { readonly config: string; readonly format: string }
 
 export async function verify(options: VerifyOptions): Promise<void> {
@@ -23,13 +24,15 @@ export async function verify(options: VerifyOptions): Promise<void> {
     const audit = await withProgress('verifying the ledger', async () => storage.books.verify(anchors))
     if (options.format === 'json') print(JSON.stringify(audit))
     else {
-      for (const problem of audit.problems) print(problem)
+      for (const problem of [...audit.problems, ...audit.sums]) print(problem)
+      if (audit.sums.length > 0) say('the charges are sound: `tollgate ledger replay --rebuild-sums` adds them up anew')
       if (audit.left > 0) say(`${audit.left} charges are open and no gateway runs: its next start ends them`)
       if (options.anchor !== undefined) say(`held against ${anchors.length} anchors`)
       say(`${audit.charges} charges, ${audit.lines} lines, ${audit.entries} entries: ${audit.problems.length} problems`)
     }
     await tellFound(storage, audit)
     if (audit.problems.length > 0) throw new Exit(exitCodes.failure, '')
+    if (audit.problems.length + audit.sums.length > 0) throw new Exit(exitCodes.failure, '')
   })
 }
 
@@ -66,8 +69,27 @@ export async function anchor(options: { readonly config: string }): Promise<void
   await withStorage(options.config, async storage => print(JSON.stringify(await storage.books.anchor())))
 }
 
+/** Adds up anew what costs are read from. What was broken off goes on where it was. */
+async function rebuildSums(options: Options): Promise<void> {
+  await withStorage(options.config, async storage => {
+    await withProgress('adding up charges', async progress => {
+      for (
+        let state = await storage.books.rebuildCosts();
+        !state.isDone;
+        state = await storage.books.rebuildCosts(state)
+      )
+        progress.tell(
+          `${state.added.toLocaleString('en')} of ${state.all.toLocaleString('en')} places of the ledger added up`,
+        )
+    })
+    if (options.format === 'json') print(JSON.stringify({ rebuilt: true }))
+    else say('costs are read from the new sums')
+  })
+}
+
 /** Rates every charge again from what was stored with it, by the plugin that made it. */
-export async function replay(options: Options): Promise<void> {
+export async function replay(options: ReplayOptions): Promise<void> {
+  if (options.rebuildSums === true) return await rebuildSums(options)
   await withStorage(options.config, async (storage, plan) => {
     let charges = 0
     let different = 0

@@ -5,22 +5,26 @@ import { ask, type QueryProgram, type Row, type Rows } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { findBooked, readSound } from '../segments/find.ts'
 import type { Booked } from '../segments/parse.ts'
-import { type Counts, type Place, type CostSums, placeColumns } from './sums.ts'
+import { type CostSums, type Counts, type Place, placeColumns, toKind } from './sums.ts'
 
 /** Places of a chain that are read together. */
 const placesTogether = 256
 
 const settled = `SELECT e.position, e.kind, c.id, c.key_id, c.user_name, c.group_name, c.model, c.operation, c.upstream,
-  c.currency, c.created_at FROM entry e JOIN charge c ON c.id = e.charge_id
+  c.currency, c.size, c.rule, c.created_at FROM entry e JOIN charge c ON c.id = e.charge_id
   WHERE e.chain = ? AND e.position > ? AND e.position <= ? AND e.kind IN ('settle', 'refund')`
 const segments =
   'SELECT chain, position, body FROM segment WHERE chain = ? AND position > ? AND position <= ? ORDER BY position'
 const reversals = `SELECT charge_id FROM reversal WHERE chain = ? AND position > ? AND position <= ? AND kind = 'refund'`
-const linesOf = 'SELECT charge_id, tier, price, quantity FROM line WHERE charge_id IN (…) ORDER BY charge_id, idx'
+const linesOf = 'SELECT * FROM line WHERE charge_id IN (…) ORDER BY charge_id, idx'
 
-/** Where a chain ends, and how far it has been added up. */
+/** Where each chain ends, and how far a pass has added it up, where that is not the same. */
 export const openChains = `SELECT c.id, c.position AS last, coalesce(s.position, 0) AS upto
-  FROM chain c LEFT JOIN cost_chain s ON s.chain = c.id WHERE c.position > coalesce(s.position, 0) ORDER BY c.id`
+  FROM chain c LEFT JOIN cost_progress s ON s.pass = ? AND s.chain = c.id
+  WHERE c.position > coalesce(s.position, 0) ORDER BY c.id`
+
+/** Whose price may be more than it had to be: of it what came back says nothing. */
+const pricedUnseen = new Set<unknown>(['request', 'default'])
 
 /**
  * Adds what stands in the next places of a chain: settled charges, in rows and in segments, and refunds, each at the time and
@@ -55,7 +59,11 @@ function* addRows(sums: CostSums, rows: Rows): QueryProgram<number> {
       price: whole(line, 'price'),
       isImage: line['quantity'] === null,
     }))
-    addLines(sums, place, priced, text(row, 'kind') === 'settle' ? 1 : -1)
+    const sign = text(row, 'kind') === 'settle' ? 1 : -1
+    addLines(sums, place, priced, sign)
+    for (const line of lines.get(text(row, 'id')) ?? [])
+      if (line['quantity'] === null && pricedUnseen.has(line['source']) && whole(line, 'price') > 0)
+        sums.addImage({ ...place, tier: text(line, 'tier') }, toKind({ ...row, ...line }), sign)
   }
   return rows.length
 }

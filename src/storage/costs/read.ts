@@ -1,98 +1,186 @@
 import { costParts, type CostQuestion, type CostRow, type Costs, quarterMs } from '../../kit/costs.ts'
-import { ask, type QueryProgram, type Row, type Value } from '../query.ts'
+import { askIn } from '../ask-in.ts'
+import { ask, type QueryProgram, type Row, type Rows, type Value } from '../query.ts'
 import { text, whole } from '../rows.ts'
 import { addPlaces, openChains } from './places.ts'
-import { columnOf, CostSums, type Counts, type Place } from './sums.ts'
+import { type Pass, spansOver } from './spans.ts'
+import { columnOf, CostSums, countNames, type Counts, type Place, type Sum } from './sums.ts'
 
 /** What the ledger comes to: what has been added up, and what stands behind that, read on one state of the database. */
 export function* readCosts(question: CostQuestion): QueryProgram<Costs> {
-  const answer = new Answer(question)
-  const { sql, params } = statementOf(question)
-  for (const { bar, from, to, length } of runsOf(question))
-    for (const row of yield ask(sql, bar, from, length, from, to, ...params)) answer.addSummed(row)
-  let tail = 0
-  for (const row of yield ask(openChains)) {
-    const [chain, last] = [text(row, 'id'), whole(row, 'last')]
-    for (let from = whole(row, 'upto'); from < last; ) {
-      const sums = new CostSums()
-      const { upto, charges } = yield* addPlaces(sums, chain, from, last)
-      for (const { place, counts } of sums.inOrder()) answer.add(place, counts)
-      tail += charges
-      from = upto
-    }
-  }
+  const pass = yield* readPass()
+  const { sums, charges: tail } = yield* readTail(pass)
+  const asked = [...sums.all()].filter(({ place }) => isAsked(place, question))
+  const names = yield* findNames(question, asked, pass)
+  const answer = new Answer(question, names)
+  for (const { place, counts } of asked) answer.addPlace(place, counts)
+  yield* addSpans(answer, question, names, pass)
   return { rows: answer.inOrder(), tail }
 }
 
-const counted =
-  'sum(charges) AS charges, sum(firsts) AS firsts, sum(images) AS images, sum(amount) AS amount, sum(refunded) AS refunded'
-
-/** Bars of one length, one after the other: the number of the first, and quarters. */
-type Run = { readonly bar: number; readonly from: number; readonly to: number; readonly length: number }
-
-/**
- * Days of a time zone have no form in SQL that both databases know; days that are as long as one another have one, and nearly
- * all are.
- */
-function runsOf({ bars, until }: CostQuestion): readonly Run[] {
-  const runs: Run[] = []
-  for (const [bar, at] of bars.entries()) {
-    const [from, to] = [at / quarterMs, (bars[bar + 1] ?? until) / quarterMs]
-    const last = runs.at(-1)
-    if (last && last.length === to - from) runs.splice(-1, 1, { ...last, to })
-    else runs.push({ bar, from, to, length: to - from })
-  }
-  return runs.filter(({ length }) => length > 0)
+/** The pass over the ledger that is read. */
+export function* readPass(): QueryProgram<Pass> {
+  const [row] = yield ask(`SELECT value FROM meta WHERE name = 'costed'`)
+  return whole(row ?? {}, 'value') === 1 ? 1 : 0
 }
 
-/** One run of bars. Its parameters are those of the run, and behind them `params`. */
-function statementOf({ by, where }: CostQuestion): { sql: string; params: readonly Value[] } {
-  const bar = 'CAST(? AS BIGINT) + (quarter - CAST(? AS BIGINT)) / CAST(? AS BIGINT) AS bar'
+/** What no pass has added up yet: within a minute somebody does. */
+export function* readTail(pass: Pass): QueryProgram<{ readonly sums: CostSums; readonly charges: number }> {
+  const sums = new CostSums()
+  let charges = 0
+  for (const row of yield ask(openChains, pass)) {
+    const [chain, last] = [text(row, 'id'), whole(row, 'last')]
+    for (let from = whole(row, 'upto'); from < last; ) {
+      const done = yield* addPlaces(sums, chain, from, last)
+      charges += done.charges
+      from = done.upto
+    }
+  }
+  return { sums, charges }
+}
+
+/** Whether charges of a place are asked about. */
+export function isAsked(
+  place: Place,
+  { since, until, where }: Pick<CostQuestion, 'since' | 'until' | 'where'>,
+): boolean {
+  const at = place.quarter * quarterMs
+  if (at < since || at >= until) return false
+  return costParts.every(part => where[part] === undefined || place[columnOf[part]] === where[part])
+}
+
+/** Of what costs are split by those that stand apart; undefined where all do. */
+type Names = ReadonlySet<string> | undefined
+
+/** The dearest of the whole time, by as few spans as there are: that is as much as there are names, however long it is. */
+function* findNames(question: CostQuestion, tail: readonly Sum[], pass: Pass): QueryProgram<Names> {
+  const { since, until, by, apart } = question
+  if (by === null || apart === undefined) return undefined
+  if (typeof apart !== 'number') return new Set(apart)
+  const sums = new Map<string, number>()
+  const add = (what: string, amount: number): void => void sums.set(what, (sums.get(what) ?? 0) + amount)
+  for (const { place, counts } of tail) add(place[columnOf[by]], counts.amount)
+  const { sql, params } = statementOf(question)
+  const spans = spansOver(quarterOf(since), quarterOf(until), pass)
+  const inAll = `SELECT what, sum(amount) AS amount FROM (${sql}) spans GROUP BY what`
+  for (const row of yield* askIn(inAll, spans, params)) add(text(row, 'what'), whole(row, 'amount'))
+  if (sums.size <= apart) return undefined
+  const inOrder = [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+  return new Set(inOrder.slice(0, apart).map(([what]) => what))
+}
+
+/** What has been added up, by the bars that spans are in. */
+function* addSpans(answer: Answer, question: CostQuestion, names: Names, pass: Pass): QueryProgram<void> {
+  const { bars, until, by } = question
+  const barOf = new Map<number, number>()
+  for (const [bar, at] of bars.entries())
+    for (const span of spansOver(quarterOf(at), quarterOf(bars[bar + 1] ?? until), pass)) barOf.set(span, bar)
+  function* read(of: CostQuestion, named?: ReadonlySet<string>): QueryProgram<Rows> {
+    const { sql, params } = statementOf(of, named)
+    return yield* askIn(bars.length === 1 ? inOneBar(sql) : sql, [...barOf.keys()], params)
+  }
+  const add = (row: Row, what: string | null, sign: 1 | -1): void =>
+    answer.add(
+      bars.length === 1 ? 0 : (barOf.get(whole(row, 'span')) ?? 0),
+      what,
+      text(row, 'currency'),
+      countsOf(row, sign),
+    )
+  if (names === undefined || by === 'tier') {
+    // A charge counts once for each of its tiers: there is no sum of all that the others could be told from.
+    for (const row of yield* read(question)) add(row, answer.nameOf(text(row, 'what')), 1)
+    return
+  }
+  const named: Rows = names.size > 0 ? yield* read(question, names) : []
+  for (const row of named) add(row, text(row, 'what'), 1)
+  // Others are what there is beside those that have names.
+  for (const row of yield* read({ ...question, by: null })) add(row, null, 1)
+  for (const row of named) add(row, null, -1)
+}
+
+const counted = countNames.map(name => `sum(${name}) AS ${name}`).join(', ')
+
+/** Where there is one bar, which span it was says nothing. */
+function inOneBar(sql: string): string {
+  return `SELECT 0 AS span, what, currency, ${counted} FROM (${sql}) spans GROUP BY what, currency`
+}
+
+/**
+ * Rows of spans (`(…)`), of what is asked about. Its parameters stand before the spans. By one part alone there are sums that are
+ * no more than its names; else the places of the smallest detail that tells what is asked.
+ */
+function statementOf(
+  { by, where }: Pick<CostQuestion, 'by' | 'where'>,
+  named?: ReadonlySet<string>,
+): { readonly sql: string; readonly params: readonly Value[] } {
   const asked = costParts.filter(part => where[part] !== undefined)
   const [only] = asked
+  const names = [...(named ?? [])]
+  const isNamed = (column: string): string =>
+    names.length === 0 ? '' : `AND ${column} IN (${names.map(() => '?').join(', ')})`
   if (asked.length === 0 || (asked.length === 1 && (only === by || by === null))) {
-    const part = only ?? by ?? ''
     const narrowed = only === undefined ? '' : 'AND what = ?'
-    const what = by === null ? `''` : 'what'
-    const sql = `SELECT ${bar}, ${what} AS what, currency, ${counted} FROM cost_part WHERE quarter >= ? AND quarter < ?
-      AND part = ? ${narrowed} GROUP BY 1, 2, 3`
-    return { sql, params: [part, ...(only === undefined ? [] : [where[only] as string])] }
+    const sql = `SELECT span, ${by === null ? `''` : 'what'} AS what, currency, ${countNames.join(', ')} FROM cost_part_sum
+      WHERE part = ? ${narrowed} ${isNamed('what')} AND span IN (…)`
+    return { sql, params: [only ?? by ?? '', ...(only === undefined ? [] : [where[only] as string]), ...names] }
   }
-  const conditions = asked.map(part => `AND ${columnOf[part]} = ?`).join(' ')
-  const what = by === null ? `''` : columnOf[by]
-  const sql = `SELECT ${bar}, ${what} AS what, currency, ${counted} FROM cost_sum WHERE quarter >= ? AND quarter < ?
-    ${conditions} GROUP BY 1, 2, 3`
-  return { sql, params: asked.map(part => where[part] as string) }
+  const { sql: places, params } = placesOf(where, by)
+  const what = by === null ? `''` : `p.${columnOf[by]}`
+  const sql = `SELECT s.span AS span, ${what} AS what, p.currency AS currency, ${countNames.map(name => `sum(s.${name}) AS ${name}`).join(', ')}
+    FROM cost_place p JOIN cost_place_sum s ON s.place = p.id WHERE ${places} ${isNamed(what)} AND s.span IN (…)
+    GROUP BY 1, 2, 3`
+  return { sql, params: [...params, ...names] }
+}
+
+/** A condition on `cost_place p`: places of the smallest detail that tells what is asked. */
+export function placesOf(
+  where: CostQuestion['where'],
+  by: CostQuestion['by'],
+): { readonly sql: string; readonly params: readonly Value[] } {
+  const asked = costParts.filter(part => where[part] !== undefined)
+  const isTold = (part: 'key' | 'user'): boolean => by === part || where[part] !== undefined
+  const detail = isTold('key') ? 'key' : isTold('user') ? 'user' : 'all'
+  return {
+    sql: ['p.detail = ?', ...asked.map(part => `p.${columnOf[part]} = ?`)].join(' AND '),
+    params: [detail, ...asked.map(part => where[part] as string)],
+  }
+}
+
+function quarterOf(ms: number): number {
+  return Math.floor(ms / quarterMs)
+}
+
+function countsOf(row: Row, sign: 1 | -1): Counts {
+  const counts = { charges: 0, firsts: 0, images: 0, amount: 0, refunded: 0 }
+  for (const name of countNames) counts[name] = sign * whole(row, name)
+  return counts
 }
 
 class Answer {
   readonly #question: CostQuestion
+  readonly #names: Names
   /** A charge counts once for each tier where tiers are asked about. */
   readonly #countsTiers: boolean
   readonly #rows = new Map<string, { -readonly [N in keyof CostRow]: CostRow[N] }>()
 
-  constructor(question: CostQuestion) {
+  constructor(question: CostQuestion, names: Names) {
     this.#question = question
+    this.#names = names
     this.#countsTiers = question.by === 'tier' || question.where.tier !== undefined
   }
 
-  addSummed(row: Row): void {
-    const counts = { charges: 0, firsts: 0, images: 0, amount: 0, refunded: 0 }
-    for (const name of Object.keys(counts) as (keyof Counts)[]) counts[name] = whole(row, name)
-    this.#add(whole(row, 'bar'), text(row, 'what'), text(row, 'currency'), counts)
+  nameOf(what: string): string | null {
+    return this.#names?.has(what) === false ? null : what
   }
 
-  /** What is not asked for is passed by. */
-  add(place: Place, counts: Counts): void {
-    const { since, until, by, where } = this.#question
-    const at = place.quarter * quarterMs
-    if (at < since || at >= until) return
-    for (const part of costParts) if (where[part] !== undefined && place[columnOf[part]] !== where[part]) return
-    this.#add(barOf(this.#question.bars, at), by === null ? '' : place[columnOf[by]], place.currency, counts)
+  addPlace(place: Place, counts: Counts): void {
+    const { by, bars } = this.#question
+    const what = by === null ? '' : this.nameOf(place[columnOf[by]])
+    this.add(barOf(bars, place.quarter * quarterMs), what, place.currency, counts)
   }
 
-  #add(bar: number, what: string, currency: string, counts: Counts): void {
-    const name = `${bar}\n${currency}\n${what}`
+  add(bar: number, what: string | null, currency: string, counts: Counts): void {
+    const name = JSON.stringify([bar, currency, what])
     let row = this.#rows.get(name)
     if (!row) this.#rows.set(name, (row = { bar, what, currency, charges: 0, images: 0, amount: 0, refunded: 0 }))
     row.charges += this.#countsTiers ? counts.charges : counts.firsts
@@ -101,11 +189,19 @@ class Answer {
     row.refunded += counts.refunded
   }
 
+  /** The dearest of each bar first, the others behind all. */
   inOrder(): readonly CostRow[] {
-    return [...this.#rows.values()].sort(
-      (a, b) => a.bar - b.bar || b.amount - a.amount || (a.what < b.what ? -1 : a.what > b.what ? 1 : 0),
+    const rows = [...this.#rows.values()].filter(
+      ({ what, charges, images, amount, refunded }) =>
+        what !== null || charges !== 0 || images !== 0 || amount !== 0 || refunded !== 0,
     )
+    return rows.sort((a, b) => a.bar - b.bar || Number(a.what === null) - Number(b.what === null) || byAmount(a, b))
   }
+}
+
+function byAmount(a: CostRow, b: CostRow): number {
+  const [x, y] = [a.what ?? '', b.what ?? '']
+  return b.amount - a.amount || (x < y ? -1 : x > y ? 1 : 0)
 }
 
 /** The last bar that begins at `at` or before. */

@@ -1,6 +1,7 @@
 import type { CostPart } from '../../kit/costs.ts'
+import type { Row, Value } from '../query.ts'
 
-/** Under what charges are added up, as columns of `cost_sum`. */
+/** Under what charges are added up; `quarter` is when they were made. */
 export type Place = {
   readonly quarter: number
   readonly key_id: string
@@ -24,8 +25,9 @@ export const placeColumns = [
   'currency',
 ] as const satisfies readonly (keyof Place)[]
 
-/** All that a place is, by which sums are told apart. */
-export const sumColumns = ['quarter', ...placeColumns, 'tier'] as const satisfies readonly (keyof Place)[]
+/** All that a place is beside when: the columns of `cost_place`. */
+export const factColumns = [...placeColumns, 'tier'] as const satisfies readonly (keyof Place)[]
+const sumColumns = ['quarter', ...factColumns] as const
 
 export const columnOf = {
   user: 'user_name',
@@ -39,21 +41,71 @@ export const columnOf = {
 
 export const countNames = ['charges', 'firsts', 'images', 'amount', 'refunded'] as const
 export type Counts = { readonly [N in (typeof countNames)[number]]: number }
-type Sum = { readonly place: Place; readonly counts: { -readonly [N in keyof Counts]: number } }
+export type Sum = { readonly place: Place; readonly counts: { -readonly [N in keyof Counts]: number } }
+
+/** How an image was priced: the columns of `cost_kind`, as `charge` and `line` have them. */
+export const kindColumns = [
+  'model',
+  'size',
+  'currency',
+  'rule',
+  'tier',
+  'source',
+  'width',
+  'height',
+  'price',
+  'flags',
+  'told',
+] as const
+export type Kind = { readonly [N in (typeof kindColumns)[number]]: Value }
+
+/** Images of a place that were priced alike, less those that were given back. */
+export type KindSum = { readonly place: Place; readonly kind: Kind; images: number }
 
 /** Counts by where they belong. */
 export class CostSums {
   readonly #sums = new Map<string, Sum>()
+  readonly #kinds = new Map<string, KindSum>()
 
   add(place: Place, counts: Counts): void {
-    const name = JSON.stringify(sumColumns.map(column => place[column]))
+    const name = nameOf(place)
     const sum = this.#sums.get(name)
     if (!sum) return void this.#sums.set(name, { place, counts: { ...counts } })
-    for (const count of countNames) sum.counts[count] += counts[count]
+    addCounts(sum.counts, counts)
   }
 
-  /** In an order that is everybody's: two writers who add to the same rows wait for each other, and never both. */
-  inOrder(): readonly Sum[] {
-    return [...this.#sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum)
+  addImage(place: Place, kind: Kind, images: number): void {
+    const name = JSON.stringify([nameOf(place), nameOfKind(kind)])
+    const sum = this.#kinds.get(name)
+    if (sum) sum.images += images
+    else this.#kinds.set(name, { place, kind, images })
   }
+
+  all(): Iterable<Sum> {
+    return this.#sums.values()
+  }
+
+  kinds(): Iterable<KindSum> {
+    return this.#kinds.values()
+  }
+}
+
+export function addCounts(to: { -readonly [N in keyof Counts]: number }, counts: Counts): void {
+  for (const name of countNames) to[name] += counts[name]
+}
+
+/** Of a row that has all its columns. */
+export function toKind(row: Row): Kind {
+  // PostgreSQL gives 64-bit columns as text.
+  const number = (column: string): number | null => (row[column] === null ? null : Number(row[column]))
+  const all = Object.fromEntries(kindColumns.map(column => [column, row[column]])) as Kind
+  return { ...all, width: number('width'), height: number('height'), price: number('price') }
+}
+
+export function nameOfKind(kind: Kind): string {
+  return JSON.stringify(kindColumns.map(column => kind[column]))
+}
+
+function nameOf(place: Place): string {
+  return JSON.stringify(sumColumns.map(column => place[column]))
 }

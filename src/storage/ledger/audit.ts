@@ -2,6 +2,7 @@ import { decidedTier } from '../../kit/charge.ts'
 import type { Anchor, Audit } from '../../kit/index.ts'
 import { auditAnchors } from './anchor.ts'
 import { balanceOf, cash, digestTopUp } from '../accounts/top-up.ts'
+import { auditCosts } from '../costs/audit-costs.ts'
 import { ask, type Row, type Rows, type QueryProgram } from '../query.ts'
 import { text, whole, wholeOrNull } from '../rows.ts'
 import { addHeld, addSpent, type Findings, totalsOf } from './findings.ts'
@@ -58,8 +59,10 @@ export function* audit({
   yield* auditAccounts(findings, since)
   yield* auditTopUps(findings)
   if (more > 0) problems.push(`and ${more} more`)
+  const sums: string[] = []
+  yield* auditCosts(problem => void (sums.length < problemsMax && sums.push(problem)))
   const { charges, lines, entries, left } = findings
-  return { charges, lines, entries, left, problems }
+  return { charges, lines, entries, left, problems, sums }
 }
 
 /** Processes that may have charges reserved: those with a lease, or one that ran out just now. As `liveName` has them. */

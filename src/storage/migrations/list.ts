@@ -17,6 +17,7 @@ import { adopted } from './0016-adopted.ts'
 import { vendorKeys } from './0017-vendor-keys.ts'
 import { budgetTold } from './0018-budget-told.ts'
 import { watch } from './0019-watch.ts'
+import { addUpImages, costSpans } from './0021-cost-spans.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
@@ -44,10 +45,12 @@ export const migrations: readonly (readonly string[])[] = [
   vendorKeys,
   budgetTold,
   watch,
+  costSpans,
 ]
 
-/** What no statement can say, by the number of the migration that it belongs behind. */
-export const moves: { readonly [version: number]: () => QueryProgram<void> } = {
-  7: bindOldLog,
-  15: openAccounts,
-}
+/** What no statement can say, behind the migration that it belongs to. */
+export const moves: ReadonlyMap<readonly string[], () => QueryProgram<void>> = new Map([
+  [logPages, bindOldLog],
+  [accounts, openAccounts],
+  [costSpans, addUpImages],
+])

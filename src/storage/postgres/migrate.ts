@@ -35,9 +35,9 @@ export async function migrate(client: pg.PoolClient, url: string): Promise<void>
 
 /** Brings the schema from a version up to this one; the caller owns the transaction. */
 export async function migrateFrom(client: pg.PoolClient, found: number): Promise<void> {
-  for (let version = found; version < migrations.length; ) {
-    for (const statement of migrations[version] ?? []) await client.query(translateSchema(statement))
-    const move = moves[++version]
+  for (const migration of migrations.slice(found)) {
+    for (const statement of migration) await client.query(translateSchema(statement))
+    const move = moves.get(migration)
     if (move) await new Session(client).run(move())
   }
 }

@@ -16,9 +16,9 @@ export function migrate(connection: Connection, path: string, isCopy = false): v
   if (!isCopy) keepCopy(connection, path)
   connection.transact(() => {
     // Another process may have been faster.
-    for (let version = readVersion(connection); version < migrations.length; ) {
-      for (const statement of migrations[version] ?? []) connection.db.exec(statement)
-      const move = moves[++version]
+    for (const migration of migrations.slice(readVersion(connection))) {
+      for (const statement of migration) connection.db.exec(statement)
+      const move = moves.get(migration)
       if (move) connection.run(move())
     }
     connection.db.exec(`PRAGMA user_version = ${migrations.length}`)

@@ -14,9 +14,9 @@ export function readLayout(): readonly TableLayout[] {
   const all = (sql: string, ...params: readonly (string | number | null | Uint8Array)[]): Rows =>
     db.prepare(sql).all(...params) as Rows
   try {
-    for (const [at, statements] of migrations.entries()) {
-      for (const statement of statements) db.exec(statement)
-      const move = moves[at + 1]
+    for (const migration of migrations) {
+      for (const statement of migration) db.exec(statement)
+      const move = moves.get(migration)
       if (move) run(move(), all)
     }
     const names = all(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name`)

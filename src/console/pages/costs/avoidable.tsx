@@ -3,7 +3,6 @@ import { useLoad } from '../../api/load.ts'
 import { useMay } from '../../api/session.ts'
 import type { Avoidable } from '../../api/shapes.ts'
 import { Icon } from '../../kit/icon.tsx'
-import { Time } from '../../kit/time.tsx'
 import { count } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
 import type { Where } from './parts.ts'
@@ -25,7 +24,7 @@ export function AvoidableSpend({
   const { value } = useLoad<Avoidable>(`/costs/avoidable${queryText({ from, to, zone, ...where })}`)
   const readsConfig = useMay('operators')
   if (!value || value.rows.length === 0) return null
-  const { since, until, saved, rows, looked_since: looked } = value
+  const { since, until, saved, rows } = value
   return (
     <section class="card avoidable" aria-labelledby="avoidable">
       <header class="inline">
@@ -71,11 +70,6 @@ export function AvoidableSpend({
         })}
       </ul>
       {rows.length > shown && <p class="quiet">{t('avoidable.more', { count: rows.length - shown })}</p>}
-      {looked !== null && (
-        <p class="quiet">
-          {t('avoidable.looked')} <Time at={looked} />
-        </p>
-      )}
     </section>
   )
 }

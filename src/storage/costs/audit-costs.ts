@@ -1,0 +1,124 @@
+import { costParts } from '../../kit/costs.ts'
+import { ask, type Query, type QueryProgram, type Row, type Value } from '../query.ts'
+import { text, whole } from '../rows.ts'
+import { addPlaces } from './places.ts'
+import { readPass } from './read.ts'
+import { dayLength, dayOfSpan, lengthCount, lengthOfSpan, numbersOf, type Pass } from './spans.ts'
+import { addCounts, columnOf, CostSums, countNames, type Counts, kindColumns, nameOfKind, toKind } from './sums.ts'
+import { details } from './write-sums.ts'
+
+const quartersADay = 96
+const counted = countNames.map(name => `sum(s.${name}) AS ${name}`).join(', ')
+const inPass = 's.span >= ? AND s.span < ?'
+const byPart = `SELECT s.part, s.what, s.currency, s.${lengthOfSpan} AS length, ${counted} FROM cost_part_sum s WHERE ${inPass}
+  GROUP BY s.part, s.what, s.currency, s.${lengthOfSpan}`
+const byModel = `SELECT p.model, p.tier, p.currency, p.detail, s.${lengthOfSpan} AS length, ${counted}
+  FROM cost_place_sum s JOIN cost_place p ON p.id = s.place WHERE ${inPass}
+  GROUP BY p.model, p.tier, p.currency, p.detail, s.${lengthOfSpan}`
+const byDay = `SELECT s.span, s.currency, ${counted} FROM cost_part_sum s
+  WHERE s.part = '' AND ${inPass} AND s.${lengthOfSpan} = ${dayLength} GROUP BY s.span, s.currency`
+const byKind = `SELECT ${kindColumns.map(name => `k.${name}`).join(', ')}, p.detail, s.${lengthOfSpan} AS length, sum(s.images) AS images
+  FROM cost_image_sum s JOIN cost_place p ON p.id = s.place JOIN cost_kind k ON k.id = s.kind WHERE ${inPass}
+  GROUP BY k.id, p.detail, s.${lengthOfSpan}`
+const progress = `SELECT s.chain, s.position, coalesce(c.position, 0) AS last
+  FROM cost_progress s LEFT JOIN chain c ON c.id = s.chain WHERE s.pass = ? ORDER BY s.chain`
+
+/**
+ * Holds what costs are read from against the charges, as far as they have been added up: by each part and by model and tier, in spans
+ * of every length and places of every detail, by days, and images by how they were priced.
+ */
+export function* auditCosts(report: (problem: string) => void): QueryProgram<void> {
+  const pass = yield* readPass()
+  const tally = new Tally()
+  yield* tallyCharges(tally, pass, report)
+  const read = (sql: string): Query => ask(sql, ...numbersOf(pass))
+  const lengths = Array.from({ length: lengthCount }, (_, i) => String(i))
+  for (const row of yield read(byPart))
+    tally.take(
+      ['by', text(row, 'part'), text(row, 'what'), text(row, 'currency')],
+      String(whole(row, 'length')),
+      countsOf(row),
+    )
+  for (const row of yield read(byModel))
+    tally.take(
+      ['of', text(row, 'model'), text(row, 'tier'), text(row, 'currency')],
+      `${text(row, 'detail')} ${whole(row, 'length')}`,
+      countsOf(row),
+    )
+  for (const row of yield read(byDay))
+    tally.take(['day', dayOfSpan(whole(row, 'span'), pass), text(row, 'currency')], '', countsOf(row))
+  for (const row of yield read(byKind))
+    tally.take(
+      ['priced', nameOfKind(toKind(row))],
+      `${text(row, 'detail')} ${whole(row, 'length')}`,
+      imagesOnly(whole(row, 'images')),
+    )
+  const inDetail = details.flatMap(detail => lengths.map(length => `${detail} ${length}`))
+  tally.reportOthers({ by: lengths, of: inDetail, day: [''], priced: inDetail }, report)
+}
+
+function* tallyCharges(tally: Tally, pass: Pass, report: (problem: string) => void): QueryProgram<void> {
+  for (const row of yield ask(progress, pass)) {
+    const [chain, position, last] = [text(row, 'chain'), whole(row, 'position'), whole(row, 'last')]
+    if (position > last) report(`${position} places of chain ${chain} have been added up, and it has ${last}`)
+    for (let at = 0; at < Math.min(position, last); ) {
+      const sums = new CostSums()
+      at = (yield* addPlaces(sums, chain, at, Math.min(position, last))).upto
+      for (const { place, counts } of sums.all()) {
+        const { currency } = place
+        for (const part of ['', ...costParts] as const)
+          tally.add(['by', part, part === '' ? '' : place[columnOf[part]], currency], counts)
+        tally.add(['of', place.model, place.tier, currency], counts)
+        tally.add(['day', Math.floor(place.quarter / quartersADay), currency], counts)
+      }
+      for (const { kind, images } of sums.kinds()) tally.add(['priced', nameOfKind(kind)], imagesOnly(images))
+    }
+  }
+}
+
+type Name = readonly [what: 'by' | 'of' | 'day' | 'priced', ...rest: Value[]]
+type Tallied = {
+  readonly name: Name
+  readonly counts: { -readonly [N in keyof Counts]: number }
+  /** In which copies of the sums it stands as it should. */
+  readonly found: Set<string>
+}
+
+/** What charges come to, each of which stands in several copies of the sums. */
+class Tally {
+  readonly #all = new Map<string, Tallied>()
+
+  add(name: Name, counts: Counts): void {
+    const known = this.#all.get(JSON.stringify(name))
+    if (known) addCounts(known.counts, counts)
+    else this.#all.set(JSON.stringify(name), { name, counts: { ...counts }, found: new Set() })
+  }
+
+  /** What a copy says. */
+  take(name: Name, copy: string, counts: Counts): void {
+    const known = this.#all.get(JSON.stringify(name))
+    if (known && countNames.every(count => known.counts[count] === counts[count])) known.found.add(copy)
+    // One that no charge is of: its place is empty, and so never found.
+    else if (!known && !isNothing(counts)) this.add(name, { ...counts, charges: Number.NaN })
+  }
+
+  reportOthers(copies: { readonly [N in Name[0]]: readonly string[] }, report: (problem: string) => void): void {
+    for (const { name, counts, found } of this.#all.values())
+      if (!isNothing(counts) && copies[name[0]].some(copy => !found.has(copy)))
+        report(`what costs are read from (${name.join(' ').slice(0, 200)}) is not what the charges come to`)
+  }
+}
+
+function isNothing(counts: Counts): boolean {
+  return countNames.every(name => counts[name] === 0)
+}
+
+function countsOf(row: Row): Counts {
+  const counts = { charges: 0, firsts: 0, images: 0, amount: 0, refunded: 0 }
+  for (const name of countNames) counts[name] = whole(row, name)
+  return counts
+}
+
+function imagesOnly(images: number): Counts {
+  return { charges: 0, firsts: 0, images, amount: 0, refunded: 0 }
+}

@@ -1,0 +1,80 @@
+import { costParts } from '../../kit/costs.ts'
+import type { RebuildState } from '../../kit/stores.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import { whole } from '../rows.ts'
+import { addUpTo, lockSums } from './add-up.ts'
+import { numbersOf, type Pass } from './spans.ts'
+
+/** Rows, or places, that one commit takes away. */
+const rowsTogether = 4_096
+const placesTogether = 16
+
+/** `cost_rebuild` in `meta`: what is done about the pass that nobody reads. */
+const steps = { none: 0, clear: 1, add: 2, clearOld: 3 } as const
+
+const ofParts = `DELETE FROM cost_part_sum WHERE (part, span, what, currency) IN
+  (SELECT part, span, what, currency FROM cost_part_sum WHERE part = ? AND span >= ? AND span < ? LIMIT ?) RETURNING part`
+
+/**
+ * The next step of adding everything up anew, in a pass of its own that takes the place of the other when it has come as far. Whoever
+ * reads has the other until then, a gateway goes on adding to it, and what was broken off goes on where it was.
+ * `from`: as the step before gave it, or null.
+ */
+export function* rebuildCosts(from: RebuildState | null): QueryProgram<RebuildState> {
+  const pass = yield* lockSums()
+  const spare = pass === 0 ? 1 : 0
+  const [row] = yield ask(`SELECT value FROM meta WHERE name = 'cost_rebuild'`)
+  const step = whole(row ?? {}, 'value')
+  const [added, all] = yield* measure(spare)
+  const state = { isDone: false, added, all, cleared: step === steps.add ? 0 : (from?.cleared ?? 0) }
+  if (step === steps.none) yield* enter(steps.clear)
+  else if (step === steps.add) {
+    if ((yield* addUpTo(spare)) > 0) return state
+    yield ask(`UPDATE meta SET value = ? WHERE name = 'costed'`, spare)
+    yield* enter(steps.clearOld)
+  } else {
+    const cleared = yield* clearSome(spare, state.cleared)
+    if (cleared !== undefined) return { ...state, cleared }
+    yield ask('DELETE FROM cost_progress WHERE pass = ?', spare)
+    yield* enter(step === steps.clear ? steps.add : steps.none)
+    if (step === steps.clearOld) return { ...state, isDone: true, added: all }
+  }
+  return { ...state, cleared: 0 }
+}
+
+function* enter(step: number): QueryProgram<void> {
+  yield ask(`UPDATE meta SET value = ? WHERE name = 'cost_rebuild'`, step)
+}
+
+/** Places of the chains that a pass has added up, and all that there are. */
+function* measure(pass: Pass): QueryProgram<readonly [added: number, all: number]> {
+  const [row] = yield ask(
+    `SELECT coalesce((SELECT sum(position) FROM cost_progress WHERE pass = ?), 0) AS added,
+       coalesce((SELECT sum(position) FROM chain), 0) AS whole`,
+    pass,
+  )
+  return [whole(row ?? {}, 'added'), whole(row ?? {}, 'whole')]
+}
+
+/** Takes away some sums of a pass, of places behind one. @returns how far it has come; undefined when nothing is left */
+function* clearSome(pass: Pass, after: number): QueryProgram<number | undefined> {
+  const [from, to] = numbersOf(pass)
+  for (const part of ['', ...costParts]) {
+    const gone = yield ask(ofParts, part, from, to, rowsTogether)
+    if (gone.length > 0) return after
+  }
+  const places = yield ask(
+    `SELECT p.id FROM cost_place p WHERE p.id > ?
+       AND EXISTS (SELECT 1 FROM cost_place_sum s WHERE s.place = p.id AND s.span >= ? AND s.span < ?) ORDER BY p.id LIMIT ?`,
+    after,
+    from,
+    to,
+    placesTogether,
+  )
+  const last = places.at(-1)
+  if (!last) return undefined
+  for (const place of places)
+    for (const table of ['cost_place_sum', 'cost_image_sum'])
+      yield ask(`DELETE FROM ${table} WHERE place = ? AND span >= ? AND span < ?`, whole(place, 'id'), from, to)
+  return whole(last, 'id')
+}

@@ -1,0 +1,194 @@
+import { hash } from 'node:crypto'
+import { costParts } from '../../kit/costs.ts'
+import { askIn } from '../ask-in.ts'
+import { insertRows } from '../insert-rows.ts'
+import { ask, type QueryProgram, type Row, type Value } from '../query.ts'
+import { text, whole } from '../rows.ts'
+import { type Pass, spansAround } from './spans.ts'
+import {
+  addCounts,
+  columnOf,
+  type CostSums,
+  type Counts,
+  countNames,
+  factColumns,
+  kindColumns,
+  nameOfKind,
+  type Place,
+} from './sums.ts'
+
+/** What a place is told apart by: neither who nor by which key, who too, both too. */
+export const details = ['all', 'user', 'key'] as const
+export type Detail = (typeof details)[number]
+
+const placeColumns = ['id', 'detail', ...factColumns]
+const kindRow = ['id', 'hash', ...kindColumns]
+
+/** Adds sums to those of a pass: each to every span that it is in. Whoever asks has locked the sums. */
+export function* writeSums(sums: CostSums, pass: Pass): QueryProgram<void> {
+  const places = new Places()
+  for (const { place } of sums.all()) places.note(place)
+  for (const { place } of sums.kinds()) places.note(place)
+  yield* places.find()
+  const [parts, all, images] = [new Rows('cost_part_sum'), new Rows('cost_place_sum'), new Rows('cost_image_sum')]
+  for (const { place, counts } of sums.all())
+    for (const span of spansAround(place.quarter, pass)) {
+      for (const detail of details) all.add([places.idOf(place, detail), span], counts)
+      for (const part of ['', ...costParts] as const)
+        parts.add([part, span, part === '' ? '' : place[columnOf[part]], place.currency], counts)
+    }
+  const kinds = yield* findKinds(sums)
+  for (const { place, kind, images: count } of sums.kinds())
+    for (const span of spansAround(place.quarter, pass))
+      for (const detail of details)
+        images.add([places.idOf(place, detail), span, kinds.get(nameOfKind(kind)) ?? 0], {
+          charges: 0,
+          firsts: 0,
+          images: count,
+          amount: 0,
+          refunded: 0,
+        })
+  yield* parts.write(['part', 'span', 'what', 'currency'], countNames)
+  yield* all.write(['place', 'span'], countNames)
+  yield* images.write(['place', 'span', 'kind'], ['images'])
+}
+
+/** Rows by their key, each once: a statement of PostgreSQL changes none twice. */
+class Rows {
+  readonly #table: string
+  readonly #rows = new Map<
+    string,
+    { readonly key: readonly Value[]; counts: { -readonly [N in keyof Counts]: number } }
+  >()
+
+  constructor(table: string) {
+    this.#table = table
+  }
+
+  add(key: readonly Value[], counts: Counts): void {
+    const name = JSON.stringify(key)
+    const row = this.#rows.get(name)
+    if (row) addCounts(row.counts, counts)
+    else this.#rows.set(name, { key, counts: { ...counts } })
+  }
+
+  *write(keyNames: readonly string[], names: readonly (keyof Counts)[]): QueryProgram<void> {
+    const rows = [...this.#rows.values()].map(({ key, counts }) => [...key, ...names.map(name => counts[name])])
+    for (let at = 0; at < rows.length; ) {
+      const many = rows.length - at >= rowsTogether ? rowsTogether : 1
+      const sql = addTo(this.#table, keyNames, names, many)
+      yield ask(sql, ...rows.slice(at, at + many).flat())
+      at += many
+    }
+  }
+}
+
+const rowsTogether = 32
+/** By table and number of rows. */
+const statements = new Map<string, string>()
+
+function addTo(table: string, keyNames: readonly string[], names: readonly string[], many: number): string {
+  const name = `${table} ${many}`
+  let sql = statements.get(name)
+  if (sql === undefined) {
+    const columns = [...keyNames, ...names]
+    const row = `(${columns.map(() => '?').join(', ')})`
+    const sums = names.map(count => `${count} = ${table}.${count} + excluded.${count}`)
+    sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${Array(many).fill(row).join(', ')}
+      ON CONFLICT (${keyNames.join(', ')}) DO UPDATE SET ${sums.join(', ')}`
+    statements.set(name, sql)
+  }
+  return sql
+}
+
+type Facts = Omit<Place, 'quarter'>
+
+/** Places by their ids, each in all details; those that are not known yet are written. */
+class Places {
+  readonly #noted: { readonly [D in Detail]: Map<string, { readonly facts: Facts; id: number }> } = {
+    all: new Map(),
+    user: new Map(),
+    key: new Map(),
+  }
+
+  note(place: Place): void {
+    for (const detail of details) {
+      const facts = factsOf(place, detail)
+      const name = nameOfFacts(facts)
+      if (!this.#noted[detail].has(name)) this.#noted[detail].set(name, { facts, id: 0 })
+    }
+  }
+
+  idOf(place: Place, detail: Detail): number {
+    return this.#noted[detail].get(nameOfFacts(factsOf(place, detail)))?.id ?? 0
+  }
+
+  *find(): QueryProgram<void> {
+    for (const detail of details) {
+      const noted = this.#noted[detail]
+      const by = { all: 'model', user: 'user_name', key: 'key_id' } as const
+      const column = by[detail]
+      const values = [...new Set([...noted.values()].map(({ facts }) => facts[column]))]
+      const known = `SELECT id, ${factColumns.join(', ')} FROM cost_place WHERE detail = ?${beside[detail]} AND ${column} IN (…)`
+      for (const row of yield* askIn(known, values, [detail])) {
+        const one = noted.get(nameOfFacts(row as Facts & Row))
+        if (one) one.id = whole(row, 'id')
+      }
+      const fresh = [...noted.values()].filter(({ id }) => id === 0)
+      if (fresh.length === 0) continue
+      let last = yield* lastOf('cost_place')
+      for (const one of fresh) one.id = ++last
+      yield* insertRows(
+        'cost_place',
+        placeColumns,
+        fresh.map(({ facts, id }) => ({ id, detail, ...facts })),
+      )
+    }
+  }
+}
+
+/** What the columns that a detail does without have: so that the index of all of them finds it. */
+const beside: { readonly [D in Detail]: string } = {
+  all: ` AND key_id = '' AND user_name = ''`,
+  user: ` AND key_id = ''`,
+  key: '',
+}
+
+function factsOf(place: Place, detail: Detail): Facts {
+  const { group_name, model, operation, upstream, currency, tier } = place
+  return {
+    key_id: detail === 'key' ? place.key_id : '',
+    user_name: detail === 'all' ? '' : place.user_name,
+    group_name,
+    model,
+    operation,
+    upstream,
+    currency,
+    tier,
+  }
+}
+
+function nameOfFacts(facts: Facts): string {
+  return JSON.stringify(factColumns.map(column => facts[column]))
+}
+
+/** The ids of all kinds of some sums, by their names; those that are not known yet are written. */
+function* findKinds(sums: CostSums): QueryProgram<ReadonlyMap<string, number>> {
+  const noted = new Map(Iterator.from(sums.kinds()).map(({ kind }) => [nameOfKind(kind), kind]))
+  const byHash = new Map(noted.keys().map(name => [hash('sha256', name), name]))
+  const found = new Map<string, number>()
+  for (const row of yield* askIn('SELECT id, hash FROM cost_kind WHERE hash IN (…)', [...byHash.keys()]))
+    found.set(byHash.get(text(row, 'hash')) ?? '', whole(row, 'id'))
+  const fresh = [...byHash].filter(([, name]) => !found.has(name))
+  if (fresh.length === 0) return found
+  let last = yield* lastOf('cost_kind')
+  const rows = fresh.map(([digest, name]) => ({ ...noted.get(name), id: ++last, hash: digest }))
+  for (const [i, [, name]] of fresh.entries()) found.set(name, rows[i]?.id ?? 0)
+  yield* insertRows('cost_kind', kindRow, rows)
+  return found
+}
+
+function* lastOf(table: 'cost_place' | 'cost_kind'): QueryProgram<number> {
+  const [row] = yield ask(`SELECT coalesce(max(id), 0) AS last FROM ${table}`)
+  return whole(row ?? {}, 'last')
+}

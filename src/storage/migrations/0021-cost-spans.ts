@@ -1,0 +1,105 @@
+import { costParts } from '../../kit/costs.ts'
+import { addPlaces } from '../costs/places.ts'
+import { CostSums } from '../costs/sums.ts'
+import { writeSums } from '../costs/write-sums.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import { text, whole } from '../rows.ts'
+
+const names = ['charges', 'firsts', 'images', 'amount', 'refunded'] as const
+const counts = names.map(name => `${name} INTEGER NOT NULL`).join(', ')
+const sums = names.map(name => `sum(${name})`).join(', ')
+const others = 'group_name, model, operation, upstream, currency, tier'
+const facts = `key_id, user_name, ${others}`
+/** Of `src/storage/costs/spans.ts`, as they were when this was written. */
+const lengths = [1, 16, 96, 384, 1_536]
+const spanOf = (length: number, place: number): string => `(quarter / ${length}) * 8 + ${place}`
+/** What a place is told apart by, and how it stands in the sums of the version before. */
+const details = [
+  ['all', `'', '', ${others}`, others],
+  ['user', `'', user_name, ${others}`, `user_name, ${others}`],
+  ['key', facts, facts],
+] as const
+const isSame = facts
+  .split(', ')
+  .map(column => `p.${column} = o.${column}`)
+  .join(' AND ')
+
+export const costSpans: readonly string[] = [
+  // What costs are added up under, each by a number: in all, by user, or by user and key; what it does without is empty.
+  `CREATE TABLE cost_place (
+    id INTEGER NOT NULL PRIMARY KEY, detail TEXT NOT NULL CHECK (detail IN ('all', 'user', 'key')),
+    ${facts.split(', ').join(' TEXT NOT NULL, ')} TEXT NOT NULL) STRICT`,
+  `CREATE UNIQUE INDEX cost_place_facts ON cost_place (detail, key_id, user_name, model, group_name, operation, upstream, tier, currency)`,
+  `CREATE INDEX cost_place_user ON cost_place (user_name, detail)`,
+
+  // What charges come to, by places and by one part alone, in quarters of an hour, 4 hours, days, 4 days and 16 days: a span's
+  // number says which (\`src/storage/costs/spans.ts\`). \`charges\` counts each charge once for each of its tiers, \`firsts\` once in
+  // all: for its first line.
+  `CREATE TABLE cost_place_sum (place INTEGER NOT NULL, span INTEGER NOT NULL, ${counts}, PRIMARY KEY (place, span)) STRICT, WITHOUT ROWID`,
+  `CREATE TABLE cost_part_sum (
+    part TEXT NOT NULL CHECK (part IN (${['', ...costParts].map(part => `'${part}'`).join(', ')})), span INTEGER NOT NULL,
+    what TEXT NOT NULL, currency TEXT NOT NULL, ${counts}, PRIMARY KEY (part, span, what, currency)) STRICT, WITHOUT ROWID`,
+  // Images that may have cost more than they had to, by how they were priced.
+  `CREATE TABLE cost_kind (
+    id INTEGER NOT NULL PRIMARY KEY, hash TEXT NOT NULL UNIQUE, model TEXT NOT NULL, size TEXT, currency TEXT NOT NULL,
+    rule TEXT NOT NULL, tier TEXT NOT NULL, source TEXT NOT NULL, width INTEGER, height INTEGER, price INTEGER NOT NULL,
+    flags TEXT NOT NULL, told TEXT) STRICT`,
+  `CREATE TABLE cost_image_sum (
+    place INTEGER NOT NULL, span INTEGER NOT NULL, kind INTEGER NOT NULL, images INTEGER NOT NULL,
+    PRIMARY KEY (place, span, kind)) STRICT, WITHOUT ROWID`,
+
+  // All that has been added up, once more.
+  ...details.map(
+    ([detail, columns, by]) => `INSERT INTO cost_place (id, detail, ${facts})
+      SELECT (SELECT coalesce(max(id), 0) FROM cost_place) + row_number() OVER (ORDER BY ${by}), '${detail}', ${columns}
+      FROM cost_sum GROUP BY ${by}`,
+  ),
+  ...details.flatMap(([detail, columns, by]) =>
+    lengths.map((length, place) => {
+      const span = spanOf(length, place)
+      return `INSERT INTO cost_place_sum (place, span, ${names.join(', ')})
+        SELECT p.id, o.span, ${names.map(name => `o.${name}`).join(', ')} FROM
+          (SELECT ${namedColumns(columns)}, ${span} AS span, ${names.map(name => `sum(${name}) AS ${name}`).join(', ')}
+            FROM cost_sum GROUP BY ${by}, ${span}) o
+        JOIN cost_place p ON p.detail = '${detail}' AND ${isSame}`
+    }),
+  ),
+  ...lengths.map((length, place) => {
+    const span = spanOf(length, place)
+    return `INSERT INTO cost_part_sum (part, span, what, currency, ${names.join(', ')})
+      SELECT part, ${span}, what, currency, ${sums} FROM cost_part GROUP BY part, ${span}, what, currency`
+  }),
+  `DROP TABLE cost_sum`,
+  `DROP TABLE cost_part`,
+
+  // How far each chain has been added up, by each of two passes: one is read (\`costed\`), the other is made anew where somebody
+  // asks for it, and takes its place. \`cost_rebuild\` says how far that has come.
+  `CREATE TABLE cost_progress (
+    pass INTEGER NOT NULL, chain TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (pass, chain)) STRICT, WITHOUT ROWID`,
+  `INSERT INTO cost_progress (pass, chain, position) SELECT 0, chain, position FROM cost_chain`,
+  `DROP TABLE cost_chain`,
+  `INSERT INTO meta (name, value) VALUES ('cost_rebuild', 0)`,
+]
+
+function namedColumns(columns: string): string {
+  const names = facts.split(', ')
+  return columns
+    .split(', ')
+    .map((column, i) => `${column} AS ${names[i]}`)
+    .join(', ')
+}
+
+/** Images that have been added up were not told apart by how they were priced. */
+export function* addUpImages(): QueryProgram<void> {
+  for (const row of yield ask('SELECT chain, position FROM cost_progress WHERE pass = 0')) {
+    const [chain, last] = [text(row, 'chain'), whole(row, 'position')]
+    for (let from = 0; from < last; ) {
+      const all = new CostSums()
+      const { upto } = yield* addPlaces(all, chain, from, last)
+      const images = new CostSums()
+      for (const { place, kind, images: count } of all.kinds()) images.addImage(place, kind, count)
+      yield* writeSums(images, 0)
+      from = upto
+    }
+  }
+}
