@@ -41,6 +41,8 @@ export class ImageCharge {
   /** What the answer looked like that was not recognised. */
   #shape: string | undefined
   #ended = false
+  /** Which upstream answers; undefined while none does. */
+  #upstream: string | undefined
   /** What is being written; the end of the exchange waits for it. */
   #writing: Promise<unknown> = Promise.resolve()
 
@@ -49,6 +51,11 @@ export class ImageCharge {
     this.#terms = terms
     this.#clock = clock
     this.#lines = terms.linesBefore ?? 0
+  }
+
+  /** Who answers, where another was to be asked when it was held for. */
+  comesFrom(upstream: string): void {
+    this.#upstream = upstream
   }
 
   /** Commits one line for each image, together. @throws Failure `charge_not_recorded` when one is not known to be durable. */
@@ -124,7 +131,14 @@ export class ImageCharge {
       const reason = refusal ? 'refused' : null
       const done = await this.#insist(() =>
         hasImages || refusal
-          ? this.#ledger.settle({ id, delivery: 'unconfirmed', reason, ...cost, ...(answer && { answer }) })
+          ? this.#ledger.settle({
+              id,
+              delivery: 'unconfirmed',
+              reason,
+              ...cost,
+              ...this.#seller,
+              ...(answer && { answer }),
+            })
           : this.#ledger.void(id, 'zero_images', cost.vendorCost),
       )
       if (!done && !(await this.#hasEnded())) throw new Error('the charge was no longer open when it was settled')
@@ -172,20 +186,28 @@ export class ImageCharge {
       const unrecognised = this.#shape === undefined ? reason : unrecognisedReason(this.#shape)
       // What cannot be written now is not owed: the images are.
       if (this.#terms.rule.lines) await this.#writeRest().catch(() => undefined)
-      await this.#ledger.settle({ id, delivery: 'partial', reason: unrecognised, ...this.#cost })
+      await this.#ledger.settle({ id, delivery: 'partial', reason: unrecognised, ...this.#cost, ...this.#seller })
     } else if (this.#shape !== undefined && this.#found === 0) {
-      await this.#ledger.review(id, unrecognisedReason(this.#shape), 'kept')
+      await this.#review(unrecognisedReason(this.#shape), 'kept')
     } else if (this.#broken) {
-      await this.#ledger.review(id, this.#found > 0 ? 'line_not_recorded' : 'answer_malformed')
+      await this.#review(this.#found > 0 ? 'line_not_recorded' : 'answer_malformed')
     } else if (refusal) {
       demandKept(await this.#keep([refusal]))
-      await this.#ledger.settle({ id, delivery: 'unconfirmed', reason: 'refused', ...this.#cost })
+      await this.#ledger.settle({ id, delivery: 'unconfirmed', reason: 'refused', ...this.#cost, ...this.#seller })
     } else if (outcome.reach === 'untouched') await this.#ledger.void(id, 'not_sent')
     else if (outcome.reach === 'refused') await this.#ledger.void(id, 'upstream_refused', this.#cost.vendorCost)
     else if (outcome.reach === 'complete') await this.#ledger.void(id, 'zero_images', this.#cost.vendorCost)
     else if (onCallerGone === 'free' && outcome.kind === 'cut' && outcome.by === 'caller') {
       await this.#ledger.void(id, 'caller_gone')
-    } else await this.#ledger.review(id, `outcome_${outcome.reach}`)
+    } else await this.#review(`outcome_${outcome.reach}`)
+  }
+
+  #review(reason: string, hold?: 'kept'): Promise<boolean> {
+    return this.#ledger.review(this.#terms.id, reason, hold, undefined, this.#upstream)
+  }
+
+  get #seller(): { readonly upstream?: string } {
+    return this.#upstream === undefined ? {} : { upstream: this.#upstream }
   }
 
   /** Tries again while the ledger cannot be written, for a while: what is written twice is written once. */

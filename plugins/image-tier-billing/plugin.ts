@@ -126,6 +126,7 @@ export const imageTierBilling = definePlugin({
       onReply(ex, reply, facet, target) {
         const billing = ex.slots.get(billingSlot)
         if (!billing || ex.slots.get(jobSlot)?.handedOver === true) return reply
+        billing.charge.comesFrom(target.upstream.name)
         if (reply.status < 200 || reply.status > 299) {
           // Whatever its status says, an image that is in it would leave unpaid.
           return { ...reply, stages: [...reply.stages, new RefusalStage(billing.charge, reply.status)] }

@@ -475,7 +475,21 @@ export class Engine {
     state.stopwatch.start()
     const headTick = clock.tick()
     state.mark('firstByte', headTick)
+    if (isEvents(head) && !(call instanceof Conversation)) head = await this.#hearFirst(state, call)
     return this.#accept(state, ex, upstream, head, headTick - sentTick, isLast) ? head : undefined
+  }
+
+  /** A stream that begins with an error is what it would have been with a status of its own. */
+  async #hearFirst(state: RequestState, call: Call): Promise<AnswerHead> {
+    const judged = JudgedCall.ofEvents(call, this.#parts.clock)
+    state.call = judged
+    const head = await state.stopwatch.wait('answer', judged.head)
+    if (judged.judgement)
+      this.#parts.log.warn(
+        { request: state.id, upstream: call.upstream.name, status: head.status, answer: judged.judgement.code },
+        'an upstream answered with a stream whose first event is an error',
+      )
+    return head
   }
 
   /**
@@ -847,6 +861,12 @@ function outcomeOf(res: ServerResponse, status: number, relayed: Relayed): Outco
   if (failure && !res.headersSent && !res.destroyed) throw failure
   const reach = relayed.complete ? answered : 'truncated'
   return { kind: 'cut', by, status, reach, ...(failure && { failure }) }
+}
+
+/** A stream of events that began as a success, and can be read. */
+function isEvents({ status, headers, codings }: AnswerHead): boolean {
+  const type = headers['content-type']
+  return status < 300 && codings.length === 0 && typeof type === 'string' && /^text\/event-stream/i.test(type)
 }
 
 function namesOf({ name, key }: Upstream) {

@@ -54,6 +54,8 @@ export type Settlement = {
   readonly reason: string | null
   /** What the upstream says that it charges, where it says so. */
   readonly vendorCost?: Micros
+  /** Which upstream it came from, where that was not known when it was held for. */
+  readonly upstream?: string | undefined
   /** Kept for the idempotency key, when it has one. */
   readonly answer?: StoredAnswer
 }
@@ -82,9 +84,9 @@ export type Ledger = {
   /**
    * What was bought is unknown and no line exists: a person decides, or what the configuration says. The hold is given back,
    * unless it is `kept`: then it is held until somebody has decided. One that is `lined` may have lines, which are an
-   * estimate: they are booked when somebody settles it, and are not when somebody voids it.
+   * estimate: they are booked when somebody settles it, and are not when somebody voids it. `upstream`: which was asked last.
    */
-  review(id: string, reason: string, hold?: 'kept' | 'released', lines?: 'lined'): Promise<boolean>
+  review(id: string, reason: string, hold?: 'kept' | 'released', lines?: 'lined', upstream?: string): Promise<boolean>
   /** The answer reached the caller wholly; informational. */
   delivered(id: string): void
   find(id: string): Awaitable<Charge | undefined>

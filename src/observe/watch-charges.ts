@@ -65,8 +65,8 @@ export function watchCharges(ledger: Ledger, tell: (charge: EndedCharge) => void
       if (isOurs) ended(id, 'voided')
       return isOurs
     },
-    async review(id, reason, hold, lines) {
-      const isOurs = await ledger.review(id, reason, hold, lines)
+    async review(id, reason, hold, lines, upstream) {
+      const isOurs = await ledger.review(id, reason, hold, lines, upstream)
       if (isOurs) ended(id, 'needs_review')
       return isOurs
     },

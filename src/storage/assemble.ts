@@ -380,7 +380,7 @@ function createLedger(parts: StorageParts, endings: Endings): Storage['ledger'] 
       } as const
       return endings.end(id, { change: 'endEmpty', given })
     },
-    review: (id, reason, hold, lines) => endings.review(id, reason, hold, lines),
+    review: (id, reason, hold, lines, upstream) => endings.review(id, reason, hold, lines, upstream),
     delivered(id) {
       logQueue.delivered(id)
       writer.touch()

@@ -146,6 +146,8 @@ t.test('what was not sold goes to the next key at once, and what may have been s
     ['503 with a word', say(503, { error: { type: 'overloaded_error' } }), 2, 503],
     ['200 with an error alone', say(200, { error: { code: 402, message: 'no' }, user_id: 'x' }), 2, 502],
     ['an error as the first event', event({ error: { code: 429 } }), 2, 429],
+    ['a fault as the first event', event({ error: { code: 'server_error', message: 'no' } }), 1, 500],
+    ['200 with a fault alone', say(200, { error: { code: 500, message: 'no' } }), 1, 500],
     ['404 of the model', say(404, { error: { code: 'model_not_found' } }), 2, 404],
     ['403 of the model', say(403, { error: { type: 'permission_error' } }), 2, 502],
     ['a bad request', say(400, { error: { message: 'API_KEY_INVALID insufficient_quota', code: 'bad' } }), 1, 400],
@@ -167,6 +169,15 @@ t.test('what was not sold goes to the next key at once, and what may have been s
     t.equal(upstream.received.length - before, calls, what)
     t.equal(answer.status, status, what)
   }
+})
+
+t.test('a stream whose first event is large comes whole, to its end', async t => {
+  const { post, upstreams } = await open(t)
+  const upstream = upstreams['text'] as Upstream
+  const long = `data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(300_000)}"}}]}\n\ndata: [DONE]\n\n`
+  upstream.answer(res => void res.writeHead(200, { 'content-type': 'text/event-stream' }).end(long))
+  const answer = await post(chat, { ...ask, stream: true })
+  t.equal(await answer.text(), long)
 })
 
 t.test('on_unknown: pay_twice asks on for what may have been sold, and a charge in doubt stays one', async t => {
@@ -294,4 +305,28 @@ t.test('an upstream that is refused is followed by the next, with keys and witho
   t.equal(beta.received.length, 3)
   beta.answer(say(500, {}))
   t.equal((await post(chat, ask)).status, 500)
+})
+
+t.test('a charge of pictures names the upstream that sold them', async t => {
+  const { post, upstreams, gateway, settled } = await start(t, {
+    edit: [
+      [
+        '  alpha-image-2: {',
+        '  pictures: { family: alpha-image, upstreams: [{ upstream: alpha }, { upstream: beta, priority: 2 }], prices: { 1K: "0.02", 2K: "0.04", 4K: "0.08" } }\n  alpha-image-2: {',
+      ],
+    ],
+  })
+  const [alpha, beta] = [upstreams['alpha'], upstreams['beta']] as [Upstream, Upstream]
+  alpha.answer(say(429, {}))
+  beta.answer({ created: 1, data: [picture(1024, 1024)] })
+  t.equal((await post('/v1/images/generations', { ...image, model: 'pictures' })).status, 200)
+  const last = async () => {
+    await settled()
+    const all = await gateway.storage.books.all(null, 10)
+    return all.at(-1)
+  }
+  t.match(await last(), { state: 'settled', upstream: 'beta' })
+  beta.answer({ created: 1, pictures: ['https://pictures.example/1.png'] })
+  t.equal((await post('/v1/images/generations', { ...image, model: 'pictures' })).status, 502)
+  t.match(await last(), { state: 'needs_review', upstream: 'beta' }, 'and one that waits for a person')
 })

@@ -16,7 +16,7 @@ export class FirstWords {
   #bytes = 0
   #isWhole = false
   /** The first event that says something. */
-  #event: string | undefined
+  #event: FirstEvent | undefined
 
   constructor(kind: 'refusal' | 'json' | 'events', bytesMax: number) {
     this.#kind = kind
@@ -47,7 +47,7 @@ export class FirstWords {
 
   /** The error that stands in it alone. */
   inside(): Refusal | undefined {
-    if (this.#kind === 'events') return this.#event === undefined ? undefined : refusalInside(parseLoosely(this.#event))
+    if (this.#kind === 'events') return this.#event && refusalOfEvent(this.#event)
     return this.#isWhole ? refusalInside(this.value()) : undefined
   }
 
@@ -61,12 +61,27 @@ function mayBeError(text: string): boolean {
   return name === undefined ? beginning.test(text) : besideErrors.has(name)
 }
 
-/** The data of the first whole event that has some; undefined while there is none. */
-function firstEvent(text: string): string | undefined {
+type FirstEvent = { readonly name: string; readonly data: string }
+
+/** Its data is an error, or its name or type says that it is one. */
+function refusalOfEvent({ name, data }: FirstEvent): Refusal | undefined {
+  const value = parseLoosely(data)
+  const found = refusalInside(value)
+  if (found) return found
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  const type = isObject && 'type' in value ? value.type : undefined
+  if (name !== 'error' && type !== 'error') return undefined
+  return refusalInside({ error: isObject ? value : { message: typeof value === 'string' ? value : data } })
+}
+
+/** The first whole event that has data; undefined while there is none. */
+function firstEvent(text: string): FirstEvent | undefined {
   const events = text.replaceAll(/\r\n?/g, '\n').split('\n\n')
   for (const event of events.slice(0, -1)) {
-    const lines = event.split('\n').flatMap(line => (line.startsWith('data:') ? line.slice(5).trimStart() : []))
-    if (lines.length > 0) return lines.join('\n')
+    const lines = event.split('\n')
+    const data = lines.flatMap(line => (line.startsWith('data:') ? line.slice(5).trimStart() : []))
+    const name = lines.findLast(line => line.startsWith('event:'))
+    if (data.length > 0) return { name: name?.slice(6).trim() ?? '', data: data.join('\n') }
   }
   return undefined
 }

@@ -65,7 +65,7 @@ function fits({ status, at, codes, when }: OutcomeRow, refusal: Refusal): string
   return codes ? there.find(code => codes.includes(code)) : there[0]
 }
 
-function codesAt(body: unknown, places: readonly string[]): readonly string[] {
+export function codesAt(body: unknown, places: readonly string[]): readonly string[] {
   return places.flatMap(place =>
     valuesAt(body, place).flatMap(value => {
       const code = typeof value === 'number' ? String(value) : value

@@ -1,17 +1,22 @@
 import type { Clock, Pending, Reach, Upstream } from '../../kit/index.ts'
 import type { AnswerHead, Call, Sink } from '../call-request.ts'
 import type { Conversation } from '../conversation.ts'
+import { fail } from '../errors.ts'
 import { retryAfterMs } from '../verdict.ts'
 import { FirstWords } from './first-words.ts'
 import { type Judgement, judge, type Refusal } from './judge.ts'
+import { statusInside } from './status-inside.ts'
 
 /** What is heard of an answer before it is judged, and no longer than this. */
 const hearMs = 5_000
+/** Where there is no other key to ask: what is wrong from the start is said at once, and whoever waits sees the head late. */
+const hearAloneMs = 1_000
 const errorBytesMax = 65_536
 
 /**
  * A call to an upstream with keys. Its head is there when it is known whether the answer is one: of a refusal as much is
- * heard as tells what it means, of a success no more than shows that it is none. What was heard is handed on as it came.
+ * heard as tells what it means, of a success no more than shows that it is none. What was heard is handed on as it came; an
+ * error in an answer that began as a success, as what it would have been: a status, and its JSON.
  */
 export class JudgedCall implements Call, Sink {
   readonly head: Promise<AnswerHead>
@@ -20,6 +25,7 @@ export class JudgedCall implements Call, Sink {
   readonly #inner: Call
   readonly #conversation: Conversation | undefined
   readonly #clock: Clock
+  readonly #hearMs: number
   readonly #heard = Promise.withResolvers<void>()
   #words: FirstWords | undefined
   #wait: Pending | undefined
@@ -28,9 +34,19 @@ export class JudgedCall implements Call, Sink {
   #isHandingOn = false
   #isHeld = false
   #isWhole = false
+  /** It is still being heard: what is handed on afterwards is others' memory. */
+  #isHearing = false
+  /** The error stands in place of what came. */
+  #isReplaced = false
   #failure: Error | undefined
 
-  constructor(inner: Call, clock: Clock, conversation: Conversation | undefined) {
+  /** The stream of events that has begun, heard until its first event: of an upstream whose key is its only one. */
+  static ofEvents(inner: Call, clock: Clock): JudgedCall {
+    return new JudgedCall(inner, clock, undefined, hearAloneMs)
+  }
+
+  constructor(inner: Call, clock: Clock, conversation: Conversation | undefined, waitMs = hearMs) {
+    this.#hearMs = waitMs
     this.#inner = inner
     this.#conversation = conversation
     this.#clock = clock
@@ -70,16 +86,35 @@ export class JudgedCall implements Call, Sink {
     const refusal: Refusal | undefined = isRefused
       ? { status, isInside: false, body: this.#words?.value(), retryAfterMs: wait }
       : this.#words?.inside()
-    if (refusal) this.judgement = judge({ ...refusal, retryAfterMs: wait }, this.upstream.outcomes)
-    return head
+    if (!refusal) return head
+    this.judgement = judge({ ...refusal, retryAfterMs: wait }, this.upstream.outcomes)
+    return refusal.isInside ? this.#replace(head, refusal) : head
+  }
+
+  /** Nothing else is in the answer: what comes behind it is not waited for. */
+  #replace(head: AnswerHead, refusal: Refusal): AnswerHead {
+    const { 'content-length': _length, 'transfer-encoding': _framing, ...headers } = head.headers
+    this.#chunks = [Buffer.from(JSON.stringify(refusal.body))]
+    this.#isReplaced = true
+    if (!this.#isWhole) this.#inner.abort(fail('upstream_cut', { reason: 'its first words are an error' }))
+    this.#isWhole = true
+    this.#failure = undefined
+    return {
+      ...head,
+      status: statusInside(refusal, this.judgement),
+      headers: { ...headers, 'content-type': 'application/json' },
+      endsWithConnection: false,
+    }
   }
 
   async #listen(words: FirstWords): Promise<void> {
     this.#words = words
-    this.#wait = this.#clock.after(hearMs, () => this.#heard.resolve())
+    this.#isHearing = true
+    this.#wait = this.#clock.after(this.#hearMs, () => this.#heard.resolve())
     this.#inner.start(this)
     await this.#heard.promise
     this.#wait.cancel()
+    this.#isHearing = false
     // Nobody takes more of it for now.
     if (!this.#isWhole && !this.#failure && !this.#sink) {
       this.#isHeld = true
@@ -90,12 +125,12 @@ export class JudgedCall implements Call, Sink {
   data(chunk: Buffer): void {
     if (this.#sink && !this.#isHandingOn) return this.#sink.data(chunk)
     this.#chunks.push(chunk)
-    if (this.#words?.add(chunk) === true) this.#heard.resolve()
+    if (this.#isHearing && this.#words?.add(chunk) === true) this.#heard.resolve()
   }
 
   end(): void {
     this.#isWhole = true
-    this.#words?.end()
+    if (this.#isHearing) this.#words?.end()
     this.#heard.resolve()
     if (this.#sink && !this.#isHandingOn) this.#sink.end()
   }
@@ -119,12 +154,12 @@ export class JudgedCall implements Call, Sink {
 
   pause(): void {
     this.#isHeld = false
-    this.#inner.pause()
+    if (!this.#isReplaced) this.#inner.pause()
   }
 
   resume(): void {
     this.#isHeld = false
-    this.#inner.resume()
+    if (!this.#isReplaced) this.#inner.resume()
   }
 
   leave(): void {

@@ -11,7 +11,12 @@ export type EmptyEnd = {
   | { readonly state: 'voided'; readonly vendorCost?: number }
   /** `kept`: the hold stays with the key until somebody has decided. */
   /** `lined`: it may have lines all the same, an estimate that waits for a person. */
-  | { readonly state: 'needs_review'; readonly hold: 'kept' | 'released'; readonly lined?: boolean }
+  | {
+      readonly state: 'needs_review'
+      readonly hold: 'kept' | 'released'
+      readonly lined?: boolean
+      readonly upstream?: string
+    }
 )
 
 /**
@@ -23,9 +28,10 @@ export function* endEmpty(identity: WriterIdentity, end: EmptyEnd): QueryProgram
   const underReview = state === 'needs_review' ? 1 : 0
   const kept = state === 'needs_review' && end.hold === 'kept' ? 1 : 0
   const vendorCost = end.state === 'voided' ? (end.vendorCost ?? null) : null
+  const upstream = end.state === 'needs_review' ? (end.upstream ?? null) : null
   const lined = state === 'needs_review' && end.lined === true ? 1 : 0
   const [charge] = yield ask(
-    `UPDATE charge SET state = ?, reason = ?, ended_at = ?, kept = ?, vendor_cost = ?, idem_key = CASE WHEN ? = 1 THEN idem_key END,
+    `UPDATE charge SET state = ?, reason = ?, ended_at = ?, kept = ?, vendor_cost = ?, upstream = coalesce(?, upstream), idem_key = CASE WHEN ? = 1 THEN idem_key END,
        idem_fingerprint = CASE WHEN ? = 1 THEN idem_fingerprint END
      WHERE id = ? AND state = 'reserved' AND owner = ? AND epoch = ? AND (line_count = 0 OR ? = 1) RETURNING ${payerColumns}, hold`,
     state,
@@ -33,6 +39,7 @@ export function* endEmpty(identity: WriterIdentity, end: EmptyEnd): QueryProgram
     at,
     kept,
     vendorCost,
+    upstream,
     underReview,
     underReview,
     id,

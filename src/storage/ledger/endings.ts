@@ -30,9 +30,16 @@ export class Endings {
     }
   }
 
-  review(id: string, reason: string, hold: 'kept' | 'released' = 'released', lines?: 'lined'): Promise<boolean> {
+  review(
+    id: string,
+    reason: string,
+    hold: 'kept' | 'released' = 'released',
+    lines?: 'lined',
+    upstream?: string,
+  ): Promise<boolean> {
     const at = this.#clock.now()
-    const given = { id, state: 'needs_review', reason, hold, at, ...(lines && { lined: true }) } as const
+    const more = { ...(lines && { lined: true }), ...(upstream !== undefined && { upstream }) }
+    const given = { id, state: 'needs_review', reason, hold, at, ...more } as const
     return this.end(id, { change: 'endEmpty', given })
   }
 

@@ -17,12 +17,13 @@ const answerBytesMax = 1_048_576 + 65_536
 /** Ends a reserved charge of ours that has lines. @returns false when there is none such. */
 export function* settle(identity: WriterIdentity, settlement: Settlement, at: number): QueryProgram<boolean> {
   const [charge] = yield ask(
-    `UPDATE charge SET state = 'settled', reason = ?, delivery = ?, ended_at = ?, vendor_cost = ?
+    `UPDATE charge SET state = 'settled', reason = ?, delivery = ?, ended_at = ?, vendor_cost = ?, upstream = coalesce(?, upstream)
      WHERE id = ? AND state = 'reserved' AND owner = ? AND epoch = ? AND line_count > 0 RETURNING *`,
     settlement.reason,
     settlement.delivery,
     at,
     settlement.vendorCost ?? null,
+    settlement.upstream ?? null,
     settlement.id,
     identity.owner,
     identity.epoch,

@@ -1,0 +1,35 @@
+import { codesAt, type Judgement, type Refusal } from './judge.ts'
+import { limitCodes, usualPlaces } from './outcomes.ts'
+
+/** The statuses that vendors have for words which may stand in an answer of 200 too. */
+const statuses: readonly (readonly [status: number, codes: readonly string[]])[] = [
+  [
+    400,
+    [
+      'invalid_request_error',
+      'invalid_request',
+      'invalid_value',
+      'image_generation_user_error',
+      'moderation_blocked',
+      'content_policy_violation',
+      'content_filter',
+      'context_length_exceeded',
+      'INVALID_ARGUMENT',
+      'FAILED_PRECONDITION',
+    ],
+  ],
+  [404, ['not_found_error', 'model_not_found', 'NOT_FOUND']],
+  [413, ['request_too_large']],
+  [429, limitCodes],
+  [500, ['api_error', 'server_error', 'internal_error', 'internal_server_error', 'INTERNAL']],
+  [503, ['overloaded_error', 'server_overloaded', 'service_unavailable', 'UNAVAILABLE']],
+  [504, ['timeout_error', 'DEADLINE_EXCEEDED']],
+]
+
+/** The status that an error would have had, which stood in an answer of 200. */
+export function statusInside(refusal: Refusal, judgement: Judgement | undefined): number {
+  if (refusal.status !== undefined) return refusal.status
+  if (judgement?.key === 'cooling') return 429
+  const codes = codesAt(refusal.body, usualPlaces)
+  return statuses.find(([, words]) => codes.some(code => words.includes(code)))?.[0] ?? 502
+}
