@@ -13,7 +13,6 @@ import { Page } from './kit/page.tsx'
 import { Problem } from './kit/problem.tsx'
 import { Toasts } from './kit/toast.tsx'
 import { Account } from './pages/account.tsx'
-import { Audit } from './pages/audit.tsx'
 import { ComeBack } from './pages/come-back.tsx'
 import { Config } from './pages/config.tsx'
 import { Costs } from './pages/costs.tsx'
@@ -24,12 +23,14 @@ import { Logs } from './pages/logs.tsx'
 import { Models } from './pages/models.tsx'
 import { Playground } from './pages/playground.tsx'
 import { Setup } from './pages/setup.tsx'
-import { System } from './pages/system.tsx'
 import { Tokens } from './pages/tokens.tsx'
 import { Users } from './pages/users.tsx'
 import { t } from './words/index.ts'
 
 const Budgets = later(async () => (await import('./pages/budgets.tsx')).Budgets)
+const Audit = later(async () => (await import('./pages/audit.tsx')).Audit)
+const System = later(async () => (await import('./pages/system.tsx')).System)
+const Alerts = later(async () => (await import('./pages/alerts.tsx')).Alerts)
 const Statements = later(async () => (await import('./pages/statements.tsx')).Statements)
 
 export function App() {
@@ -109,6 +110,7 @@ const otherRoutes: readonly (readonly [Duty, VNode])[] = [
   ['readers', <Route key="users" path="/console/users" component={Users} />],
   ['operators', <Route key="config" path="/console/config" component={Config} />],
   ['readers', <Route key="audit" path="/console/audit" component={Audit} />],
+  ['readers', <Route key="alerts" path="/console/alerts" component={Alerts} />],
   ['operators', <Route key="system" path="/console/system" component={System} />],
 ]
 

@@ -63,6 +63,9 @@ export type Configuration = AnswerOf<typeof answers.configAnswer>
 export type Checked = AnswerOf<typeof answers.findingsAnswer>
 export type Finding = Checked['findings'][number]
 
+export type AlertList = AnswerOf<typeof answers.alertsAnswer>
+export type TrailTotals = AnswerOf<typeof answers.auditTotalsAnswer>
+export type RefusedSignInList = AnswerOf<typeof answers.refusedSignInsAnswer>
 export type TrailList = AnswerOf<typeof answers.auditAnswer>
 export type TrailRow = TrailList['rows'][number]
 export type SystemState = AnswerOf<typeof answers.systemAnswer>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLocation } from 'preact-iso'
 import { useEffect, useRef } from 'preact/hooks'
+import { useOpenAlerts } from '../api/alerts.ts'
 import { logOut } from '../api/session.ts'
 import type { Duty, Session } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
@@ -27,6 +28,7 @@ const adminWays: readonly Way[] = [
   ['/console/config', 'nav.config', 'config', 'operators'],
   ['/console/audit', 'nav.audit', 'audit', 'readers'],
   ['/console/system', 'nav.system', 'system', 'operators'],
+  ['/console/alerts', 'nav.alerts', 'warn', 'readers'],
 ]
 const publicWays: readonly Way[] = [
   ['/pricing', 'nav.pricing', 'price'],
@@ -36,6 +38,7 @@ const publicWays: readonly Way[] = [
 /** Around every page of whoever is logged in: the ways to the others, and who one is. */
 export function Frame({ session, children }: { readonly session: Session; readonly children?: ComponentChildren }) {
   const { path } = useLocation()
+  const alerts = useOpenAlerts(session.may.includes('readers'))
   const side = useRef<HTMLElement>(null)
   useEffect(() => side.current?.hidePopover(), [path])
   const open = ([, , , duty]: Way) => duty === undefined || session.may.includes(duty)
@@ -55,7 +58,7 @@ export function Frame({ session, children }: { readonly session: Session; readon
         {adminWays.some(open) && (
           <div>
             <h2>{t('nav.admin')}</h2>
-            <Ways ways={adminWays.filter(open)} path={path} />
+            <Ways ways={adminWays.filter(open)} path={path} alerts={alerts} />
           </div>
         )}
         <div>
@@ -89,23 +92,45 @@ export function Frame({ session, children }: { readonly session: Session; readon
   )
 }
 
-function Ways({ ways, path }: { readonly ways: readonly Way[]; readonly path: string }) {
+function Ways({
+  ways,
+  path,
+  alerts = 0,
+}: {
+  readonly ways: readonly Way[]
+  readonly path: string
+  readonly alerts?: number
+}) {
   return (
     <ul>
       {ways.map(way => (
-        <WayItem key={way[0]} way={way} path={path} />
+        <WayItem key={way[0]} way={way} path={path} open={way[1] === 'nav.alerts' ? alerts : 0} />
       ))}
     </ul>
   )
 }
 
-function WayItem({ way: [href, word, icon], path }: { readonly way: Way; readonly path: string }) {
+/** `open`: what waits there for somebody. */
+function WayItem({
+  way: [href, word, icon],
+  path,
+  open = 0,
+}: {
+  readonly way: Way
+  readonly path: string
+  readonly open?: number
+}) {
   const here = path === href || (href !== '/console' && path.startsWith(`${href}/`))
   return (
     <li>
       <a href={href} {...(here && { 'aria-current': 'page' })}>
         <Icon name={icon} />
         {t(word)}
+        {open > 0 && (
+          <span class="tag accent" role="img" aria-label={`${open} ${t('alerts.open')}`}>
+            {open}
+          </span>
+        )}
       </a>
     </li>
   )

@@ -4,13 +4,16 @@ import { t } from '../words/index.ts'
 /** What a list comes to, above it: names and figures in one line. */
 export function Totals({
   of,
+  label = t('totals'),
   children,
 }: {
+  /** Where a page has several. */
+  readonly label?: string
   readonly of: readonly (readonly [name: string, value: ComponentChildren])[]
   readonly children?: ComponentChildren
 }) {
   return (
-    <section class="totals" aria-label={t('totals')}>
+    <section class="totals" aria-label={label}>
       <dl>
         {of.map(([name, value]) => (
           <div key={name}>

@@ -1,24 +1,34 @@
 import { queryText } from '../api/call.ts'
 import { useLoad } from '../api/load.ts'
-import type { TrailList, TrailRow } from '../api/shapes.ts'
+import { useMay } from '../api/session.ts'
+import type { TrailList, TrailRow, TrailTotals } from '../api/shapes.ts'
 import { Empty } from '../kit/empty.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
 import { Pager } from '../kit/pager.tsx'
 import { Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
+import { Totals } from '../kit/totals.tsx'
+import { count } from '../numbers.ts'
 import { useQuery } from '../query.ts'
 import { t, tName } from '../words/index.ts'
 import { FilterLine } from '../kit/filter-line.tsx'
+import { RefusedSignIns } from './audit/refused-sign-ins.tsx'
 
 const pageRows = 50
+const actionsMost = 6
 const filters = ['actor', 'action', 'subject'] as const
+const times = ['since', 'until'] as const
 
 /** Who changed what, and why. */
 export function Audit() {
   const { query, set } = useQuery()
   const chosen = Object.fromEntries(filters.map(name => [name, query[name]]))
-  const load = useLoad<TrailList>(`/audit${queryText({ ...chosen, before: query['before'], limit: pageRows })}`)
+  const span = Object.fromEntries(times.map(name => [name, momentOf(query[name])]))
+  const filter = { ...chosen, ...span }
+  const load = useLoad<TrailList>(`/audit${queryText({ ...filter, before: query['before'], limit: pageRows })}`)
+  const totals = useLoad<TrailTotals>(`/audit/totals${queryText(filter)}`)
+  const operates = useMay('operators')
   return (
     <Page title={t('nav.audit')}>
       <search class="filters">
@@ -30,7 +40,26 @@ export function Audit() {
             onPick={value => set({ [name]: value })}
           />
         ))}
+        {times.map(name => (
+          <FilterLine
+            key={name}
+            label={t(`audit.${name}`)}
+            type="date"
+            value={query[name] ?? ''}
+            onPick={value => set({ [name]: value })}
+          />
+        ))}
       </search>
+      {totals.value && totals.value.rows > 0 && (
+        <Totals
+          of={[
+            [t('audit.rows'), count(totals.value.rows)],
+            ...totals.value.actions
+              .slice(0, actionsMost)
+              .map(({ action, rows }) => [tName('action', action), count(rows)] as const),
+          ]}
+        />
+      )}
       <Loaded of={load}>
         {({ rows, next }) =>
           rows.length === 0 ? (
@@ -45,6 +74,7 @@ export function Audit() {
           )
         }
       </Loaded>
+      {operates && <RefusedSignIns {...span} />}
     </Page>
   )
 }
@@ -54,10 +84,45 @@ function columns() {
     { head: t('time'), cell: (row: TrailRow) => <Time at={row.at} seconds /> },
     { head: t('audit.actor'), wide: true, cell: (row: TrailRow) => <span class="theirs">{row.actor}</span> },
     { head: t('audit.action'), cell: (row: TrailRow) => tName('action', row.action) },
-    { head: t('audit.subject'), wide: true, cell: (row: TrailRow) => <code class="theirs">{row.subject}</code> },
+    { head: t('audit.subject'), wide: true, cell: (row: TrailRow) => <Subject of={row} /> },
     { head: t('audit.change'), wide: true, cell: (row: TrailRow) => <Change of={row} /> },
     { head: t('reason'), wide: true, cell: (row: TrailRow) => <span class="theirs">{row.reason ?? '–'}</span> },
   ]
+}
+
+/** When a day begins where the reader is. */
+function momentOf(day: string | undefined): string | undefined {
+  const moment = new Date(`${day ?? ''}T00:00`)
+  return Number.isNaN(moment.getTime()) ? undefined : moment.toISOString()
+}
+
+/** What was changed, and where it is. */
+function Subject({ of: { action, subject } }: { readonly of: TrailRow }) {
+  const href = hrefOf(action, subject)
+  const name = <code class="theirs">{subject}</code>
+  return href === undefined ? name : <a href={href}>{name}</a>
+}
+
+function hrefOf(action: string, subject: string): string | undefined {
+  switch (action.slice(0, action.indexOf('.'))) {
+    case 'key':
+      return `/console/tokens/${encodeURIComponent(subject)}`
+    case 'user':
+    case 'session':
+      return `/console/users${queryText({ edit: subject })}`
+    case 'charge':
+      return `/console/logs/${encodeURIComponent(subject)}`
+    case 'invitation':
+      return '/console/users?tab=invitations'
+    case 'config':
+      return '/console/config'
+    case 'upstream_key':
+      return '/console/system'
+    case 'alert':
+      return '/console/alerts'
+    default:
+      return undefined
+  }
 }
 
 /** What it was and what it became, field by field. */

@@ -1,26 +1,27 @@
-import { useState } from 'preact/hooks'
-import { useLoad } from '../api/load.ts'
+import { usePoll } from '../api/poll.ts'
 import type { SystemState } from '../api/shapes.ts'
 import { Button } from '../kit/button.tsx'
 import { Facts } from '../kit/facts.tsx'
 import { Loaded } from '../kit/loaded.tsx'
 import { Page } from '../kit/page.tsx'
+import { Stale } from '../kit/stale.tsx'
 import { Status } from '../kit/status.tsx'
+import { Table } from '../kit/table.tsx'
 import { Time } from '../kit/time.tsx'
+import { Totals } from '../kit/totals.tsx'
 import { bytes, count, duration } from '../numbers.ts'
 import { t } from '../words/index.ts'
+import { tOperation } from '../words/operation.ts'
 import { Upstreams } from './system/upstreams.tsx'
 
-/** How the gateway itself is. */
+const everyMs = 5_000
+
+/** How the gateway is, as it goes: what is of all gateways on the storage and what of the process that answers is said at each. */
 export function System() {
-  const load = useLoad<SystemState>('/system')
-  const [turn, setTurn] = useState(0)
-  const refresh = () => {
-    load.reload()
-    setTurn(turn + 1)
-  }
+  const load = usePoll<SystemState>('/system', everyMs)
   return (
-    <Page title={t('nav.system')} actions={<Button onClick={refresh}>{t('refresh')}</Button>}>
+    <Page title={t('nav.system')} actions={<Button onClick={load.reload}>{t('refresh')}</Button>}>
+      <Stale of={load} />
       <Loaded of={load}>
         {system => (
           <div class="stack">
@@ -30,15 +31,19 @@ export function System() {
                 <a href="/console/logs?charge=needs_review">{t('nav.logs')}</a>
               </p>
             )}
+            <Traffic of={system} />
             <div class="cards">
               <section class="card">
                 <h2>{t('system.process')}</h2>
+                <p class="quiet">{t('system.process.text')}</p>
                 <Facts
                   of={[
                     [t('system.version'), system.version],
                     ['Node', system.node],
                     [t('system.started'), <Time at={system.started} />],
                     [t('system.open'), count(system.open_requests)],
+                    [t('system.connections'), count(system.connections)],
+                    [t('system.bodies'), bytes(system.bodies_memory)],
                     [t('system.loop'), duration(system.event_loop_p99_ms)],
                     [t('system.memory'), bytes(system.memory)],
                     [t('system.disk'), system.disk_free === null ? '–' : bytes(system.disk_free)],
@@ -51,6 +56,21 @@ export function System() {
                   of={[
                     [t('system.storage'), <Store of={system.storage} />],
                     [t('system.counters'), <Store of={system.counters} />],
+                    [
+                      t('system.writes'),
+                      t('system.writes.text', {
+                        changes: count(system.writes_waiting.changes),
+                        rows: count(system.writes_waiting.rows),
+                        charges: count(system.writes_waiting.charges),
+                      }),
+                    ],
+                    ...system.webhooks.map(
+                      ({ name, waiting, given_up }) =>
+                        [
+                          t('system.webhook', { name }),
+                          t('system.webhook.text', { waiting: count(waiting), given_up: count(given_up) }),
+                        ] as const,
+                    ),
                     [t('status.needs_review'), count(system.needs_review)],
                     [
                       t('system.held'),
@@ -61,7 +81,9 @@ export function System() {
               </section>
             </div>
             <h2>{t('system.upstreams')}</h2>
-            <Upstreams key={turn} />
+            <Upstreams />
+            <h2>{t('system.gateways')}</h2>
+            <Gateways of={system} />
           </div>
         )}
       </Loaded>
@@ -74,5 +96,86 @@ function Store({ of: { kind, healthy } }: { readonly of: SystemState['storage'] 
     <span class="inline">
       {kind} <Status name={healthy ? 'healthy' : 'unhealthy'} />
     </span>
+  )
+}
+
+/** What went through every gateway on the storage in the last minutes. */
+function Traffic({ of: { traffic } }: { readonly of: SystemState }) {
+  const calls = traffic.rows.filter(({ kind }) => kind === 'call')
+  const minutes = (Date.parse(traffic.until) - Date.parse(traffic.since)) / 60_000
+  const refused = traffic.rows.filter(({ kind }) => kind === 'refusal').reduce((sum, row) => sum + row.requests, 0)
+  return (
+    <section class="section">
+      <h2>{t('system.traffic')}</h2>
+      <p class="quiet">{t('system.traffic.text')}</p>
+      <Totals
+        of={[
+          [t('system.rate'), figure(traffic.requests / minutes)],
+          [t('errors'), count(traffic.errors)],
+          [t('system.refused'), count(refused)],
+          ['p50', duration(traffic.p50_ms)],
+          ['p95', duration(traffic.p95_ms)],
+        ]}
+      />
+      {calls.length > 0 && (
+        <div class="sheet">
+          <Table
+            label={t('system.traffic')}
+            rows={calls}
+            rowKey={({ model, operation }) => `${model} ${operation}`}
+            columns={[
+              { head: t('model'), wide: true, cell: ({ model }) => <span class="theirs">{model ?? '–'}</span> },
+              { head: t('operation'), cell: row => tOperation(row.operation) },
+              { head: t('system.rate'), numeric: true, cell: row => figure(row.requests / minutes) },
+              { head: t('errors'), numeric: true, cell: row => count(row.errors) },
+              { head: 'p50', numeric: true, cell: row => duration(row.p50_ms) },
+              { head: 'p95', numeric: true, cell: row => duration(row.p95_ms) },
+              { head: t('latency.first50'), numeric: true, cell: row => duration(row.first_byte_p50_ms) },
+              { head: t('latency.first95'), numeric: true, cell: row => duration(row.first_byte_p95_ms) },
+            ]}
+          />
+        </div>
+      )}
+    </section>
+  )
+}
+
+/** A rate with one digit behind the point where it is small. */
+function figure(perMinute: number): string {
+  return perMinute < 10 ? String(Math.round(perMinute * 10) / 10) : count(Math.round(perMinute))
+}
+
+/** The processes that bill on the storage, and whether they run the same. */
+function Gateways({ of: { gateways, revision } }: { readonly of: SystemState }) {
+  return (
+    <div class="sheet">
+      <Table
+        label={t('system.gateways')}
+        rows={gateways}
+        rowKey={({ host, started }) => `${host} ${started}`}
+        columns={[
+          {
+            head: t('system.host'),
+            wide: true,
+            cell: ({ host, own }) => (
+              <span class="inline">
+                <code>{host}</code> {own && <span class="tag">{t('system.own')}</span>}
+              </span>
+            ),
+          },
+          { head: t('system.version'), cell: row => row.version ?? '–' },
+          {
+            head: t('system.revision'),
+            cell: row => (
+              <span class="inline">
+                <code>{row.revision ?? '–'}</code>
+                {row.revision !== null && row.revision !== revision && <Status name="other_revision" tone="warn" />}
+              </span>
+            ),
+          },
+          { head: t('system.started'), cell: row => <Time at={row.started} /> },
+        ]}
+      />
+    </div>
   )
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ApiError, call } from '../../api/call.ts'
-import { useLoad } from '../../api/load.ts'
+import { usePoll } from '../../api/poll.ts'
 import { useMay } from '../../api/session.ts'
 import type { KeyTrial, Upstream, UpstreamKey, UpstreamList } from '../../api/shapes.ts'
 import { Button } from '../../kit/button.tsx'
@@ -8,21 +8,24 @@ import { Dialog } from '../../kit/dialog.tsx'
 import { Form, SelectField, TextField } from '../../kit/form.tsx'
 import { Loaded } from '../../kit/loaded.tsx'
 import { problemText } from '../../kit/problem.tsx'
+import { Stale } from '../../kit/stale.tsx'
 import { Status } from '../../kit/status.tsx'
 import { Table } from '../../kit/table.tsx'
 import { Time } from '../../kit/time.tsx'
 import { say } from '../../kit/toast.tsx'
-import { count } from '../../numbers.ts'
+import { count, duration } from '../../numbers.ts'
 import { t, tName } from '../../words/index.ts'
 
 type Row = { readonly upstream: Upstream; readonly key: UpstreamKey | undefined }
+
+const everyMs = 10_000
 
 /** For how long somebody suspends a key; nothing for until it is resumed. */
 const spans = ['', '3600', '14400', '86400'] as const
 
 /** The upstreams, and the keys that they are asked with: why one is not, and what can be done about it. */
 export function Upstreams() {
-  const load = useLoad<UpstreamList>('/upstreams')
+  const load = usePoll<UpstreamList>('/upstreams', everyMs)
   const changes = useMay('admin')
   const [suspending, setSuspending] = useState<Row | null>(null)
   const took = (text: string, tone?: 'bad') => {
@@ -30,67 +33,70 @@ export function Upstreams() {
     say(text, tone)
   }
   return (
-    <Loaded of={load}>
-      {({ upstreams, currency }) => {
-        const rows = upstreams.flatMap((upstream): readonly Row[] =>
-          upstream.keys.length === 0 ? [{ upstream, key: undefined }] : upstream.keys.map(key => ({ upstream, key })),
-        )
-        return (
-          <>
-            {upstreams.map(
-              ({ name, keys_asked }) =>
-                keys_asked === 0 && (
-                  <p key={name} class="note bad">
-                    {t('system.keys.none', { upstream: name })}
-                  </p>
-                ),
-            )}
-            <div class="sheet">
-              <Table
-                label={t('system.upstreams')}
-                rows={rows}
-                rowKey={({ upstream, key }) => `${upstream.name}/${key?.name ?? ''}`}
-                columns={[
-                  { head: t('upstream'), cell: ({ upstream }) => upstream.name },
-                  { head: t('system.key'), sparse: true, cell: ({ key }) => key && <KeyName of={key} /> },
-                  { head: t('status'), cell: row => <StateOf row={row} /> },
-                  { head: t('system.key.why'), wide: true, sparse: true, cell: ({ key }) => key && whyNot(key) },
-                  {
-                    head: t('system.key.hour'),
-                    sparse: true,
-                    wide: true,
-                    cell: ({ key }) => key && latelyText(key),
-                  },
-                  {
-                    head: t('system.key.spent'),
-                    sparse: true,
-                    cell: ({ key }) =>
-                      key?.budget &&
-                      `${key.budget.spent} / ${key.budget.amount} ${currency} (${t(`period.${key.budget.per}`)})`,
-                  },
-                  {
-                    head: t('system.key.actions'),
-                    sparse: true,
-                    cell: row =>
-                      changes && row.key && <Actions row={row} took={took} onSuspend={() => setSuspending(row)} />,
-                  },
-                ]}
-              />
-            </div>
-            {suspending && (
-              <Suspend
-                of={suspending}
-                onClose={() => setSuspending(null)}
-                onDone={() => {
-                  setSuspending(null)
-                  took(t('saved'))
-                }}
-              />
-            )}
-          </>
-        )
-      }}
-    </Loaded>
+    <>
+      <Stale of={load} />
+      <Loaded of={load}>
+        {({ upstreams, currency }) => {
+          const rows = upstreams.flatMap((upstream): readonly Row[] =>
+            upstream.keys.length === 0 ? [{ upstream, key: undefined }] : upstream.keys.map(key => ({ upstream, key })),
+          )
+          return (
+            <>
+              {upstreams.map(
+                ({ name, keys_asked }) =>
+                  keys_asked === 0 && (
+                    <p key={name} class="note bad">
+                      {t('system.keys.none', { upstream: name })}
+                    </p>
+                  ),
+              )}
+              <div class="sheet">
+                <Table
+                  label={t('system.upstreams')}
+                  rows={rows}
+                  rowKey={({ upstream, key }) => `${upstream.name}/${key?.name ?? ''}`}
+                  columns={[
+                    { head: t('upstream'), cell: ({ upstream }) => upstream.name },
+                    { head: t('system.key'), sparse: true, cell: ({ key }) => key && <KeyName of={key} /> },
+                    { head: t('status'), cell: row => <StateOf row={row} /> },
+                    { head: t('system.key.why'), wide: true, sparse: true, cell: ({ key }) => key && whyNot(key) },
+                    {
+                      head: t('system.key.hour'),
+                      sparse: true,
+                      wide: true,
+                      cell: ({ key }) => key && latelyText(key),
+                    },
+                    {
+                      head: t('system.key.spent'),
+                      sparse: true,
+                      cell: ({ key }) =>
+                        key?.budget &&
+                        `${key.budget.spent} / ${key.budget.amount} ${currency} (${t(`period.${key.budget.per}`)})`,
+                    },
+                    {
+                      head: t('system.key.actions'),
+                      sparse: true,
+                      cell: row =>
+                        changes && row.key && <Actions row={row} took={took} onSuspend={() => setSuspending(row)} />,
+                    },
+                  ]}
+                />
+              </div>
+              {suspending && (
+                <Suspend
+                  of={suspending}
+                  onClose={() => setSuspending(null)}
+                  onDone={() => {
+                    setSuspending(null)
+                    took(t('saved'))
+                  }}
+                />
+              )}
+            </>
+          )
+        }}
+      </Loaded>
+    </>
   )
 }
 
@@ -107,6 +113,9 @@ function StateOf({ row: { upstream, key } }: { readonly row: Row }) {
     <span class="inline">
       {key && <Status name={key.state === 'active' && !key.asked ? 'not_asked' : key.state} />}
       {(!key || !upstream.healthy) && <Status name={upstream.healthy ? 'healthy' : 'unhealthy'} />}
+      {upstream.resting_ms > 0 && (
+        <span class="quiet">{t('system.resting', { time: duration(upstream.resting_ms) })}</span>
+      )}
       {upstream.simulated && <Status name="simulated" />}
     </span>
   )

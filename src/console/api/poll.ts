@@ -1,0 +1,70 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ApiError, call } from './call.ts'
+import type { Load } from './load.ts'
+
+/** While the gateway does not answer it is asked less and less often, down to this. */
+const longestMs = 60_000
+
+export type Poll<T> = Load<T> & {
+  /** When the last answer came; the value is of then while there is no newer one. */
+  readonly at: string | null
+  /** The last question was not answered: the value is old. */
+  readonly isStale: boolean
+}
+
+type State<T> = { readonly value?: T; readonly at: string | null; readonly error?: ApiError; readonly loading: boolean }
+
+/**
+ * Asks for a path of the interface again and again, and keeps what it has meanwhile. A page that nobody looks at asks nothing, and
+ * asks at once when it is looked at again. `error` is there only where there is no value to show.
+ */
+export function usePoll<T>(path: string | null, everyMs: number): Poll<T> {
+  const [state, setState] = useState<State<T>>({ at: null, loading: path !== null })
+  const ask = useRef<() => void>(() => undefined)
+  useEffect(() => {
+    if (path === null) return undefined
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let asking: AbortController | undefined
+    let failures = 0
+    const run = async (): Promise<void> => {
+      clearTimeout(timer)
+      asking?.abort()
+      const own = (asking = new AbortController())
+      try {
+        const value = await call<T>(path, { signal: own.signal })
+        if (own.signal.aborted) return
+        failures = 0
+        setState({ value, at: new Date().toISOString(), loading: false })
+      } catch (error) {
+        if (own.signal.aborted) return
+        failures++
+        const told = error instanceof ApiError ? error : new ApiError(0, 'unexpected', String(error))
+        setState(before => ({ ...before, error: told, loading: false }))
+      }
+      if (!document.hidden) timer = setTimeout(start, Math.min(everyMs * 2 ** failures, longestMs))
+    }
+    const start = (): void => void run()
+    const look = (): void => {
+      if (document.hidden) clearTimeout(timer)
+      else start()
+    }
+    ask.current = start
+    start()
+    document.addEventListener('visibilitychange', look)
+    return () => {
+      document.removeEventListener('visibilitychange', look)
+      clearTimeout(timer)
+      asking?.abort()
+    }
+  }, [path, everyMs])
+  const { value, at, error, loading } = state
+  return {
+    value,
+    at,
+    isStale: error !== undefined && value !== undefined,
+    error: value === undefined ? error : undefined,
+    loading,
+    reload: () => ask.current(),
+    put: newer => setState({ value: newer, at: new Date().toISOString(), loading: false }),
+  }
+}

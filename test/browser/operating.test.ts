@@ -1,0 +1,73 @@
+import t from 'tap'
+import { browse, browserMissing } from '../harness/browser.ts'
+import { lookAt } from '../harness/look-at.ts'
+import { enterAsAdmin, enterAsUser, newVisitor } from '../harness/visitor.ts'
+
+const skip = browserMissing
+t.setTimeout(280_000)
+
+t.test('what needs somebody, how the gateway is, and who was refused, in both languages', { skip }, async t => {
+  const browsing = await browse(t, { simulated: false, upstreams: ['text'] })
+  const { url, upstream, faults, post, settled, gateway } = browsing
+  const admin = await enterAsAdmin(browsing)
+  await enterAsUser(browsing, admin, 'ann')
+  await newVisitor(url).post('/api/session', { name: 'ann', password: 'not the password' })
+  upstream.answer({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 1 } })
+  const chat = { model: 'sim-chat', max_tokens: 10, messages: [{ role: 'user', content: 'hello' }] }
+  await (await post('/v1/chat/completions', chat)).text()
+  await settled()
+  const { events } = gateway.storage
+  const budget = { level: 'user', name: 'ann', spent: '10.00', amount: '10.00', currency: 'USD', renews: null }
+  await events.tell({ kind: 'budget.exhausted', data: budget })
+  await events.tell({ kind: 'config.refused', data: { findings: ['gateway.yaml:1:1 nothing is right'], count: 1 } })
+
+  for (const [language, theme, words] of [
+    [
+      'en',
+      'light',
+      { budget: 'A budget is spent', other: '1 open', traffic: 'Last five minutes', refused: 'Refused sign-ins' },
+    ],
+    ['zh', 'dark', { budget: '预算已用完', other: '1 项未处理', traffic: '最近五分钟', refused: '被拒绝的登录' }],
+  ] as const) {
+    const page = await browsing.newPage({ as: admin, language, width: 360, theme })
+    const look = async (name: string) => {
+      t.strictSame(await lookAt(page), [], `${language} ${name}: axe`)
+      const width = await page.evaluate<number>('document.documentElement.scrollWidth')
+      t.ok(width <= 360, `${language} ${name}: ${width} wide`)
+    }
+    await page.goto(`${url}/console/alerts`)
+    await page.getByText(words.budget, { exact: true }).waitFor()
+    await page.getByText('nothing is right').waitFor()
+    if (language === 'en') {
+      const card = page.locator('li.card').filter({ hasText: words.budget })
+      await card.getByRole('button', { name: 'Dealt with, for everybody' }).click()
+      await page.getByText('Dealt with by root').waitFor()
+    }
+    await page.locator(`nav [aria-label="${words.other}"]`).waitFor({ state: 'attached' })
+    await look('alerts')
+    await page.goto(`${url}/console/system`)
+    await page.getByRole('table', { name: words.traffic }).getByText('sim-chat').waitFor()
+    await page.locator('code').filter({ hasText: gateway.plan.revision }).waitFor()
+    await look('system')
+    await page.goto(`${url}/console/audit`)
+    await page.getByRole('table', { name: words.refused }).getByText('ann').waitFor()
+    await page.locator('a[href="/console/users?edit=ann"]').first().waitFor()
+    await look('audit')
+  }
+  t.strictSame(faults, [])
+})
+
+t.test('figures stay while the gateway does not answer, and say since when they are old', { skip }, async t => {
+  const browsing = await browse(t, { simulated: false, upstreams: ['text'] })
+  const admin = await enterAsAdmin(browsing)
+  const page = await browsing.newPage({ as: admin })
+  await page.goto(`${browsing.url}/console/system`)
+  const disk = page.getByText('Disk free')
+  await disk.waitFor()
+  await page.route('**/api/system', route => route.abort())
+  await page.getByText('The gateway does not answer').waitFor()
+  t.ok(await disk.isVisible(), 'the last figures are there')
+  await page.unroute('**/api/system')
+  await page.getByRole('button', { name: 'Refresh' }).click()
+  await page.getByText('The gateway does not answer').waitFor({ state: 'detached' })
+})
