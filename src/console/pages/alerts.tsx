@@ -113,11 +113,16 @@ function textsOf(data: Alert['data']): { readonly [name: string]: string } {
   const more = { webhook: '', waiting: '', given_up: '', count: '', first: '', ends: '', last: '' }
   const told = Object.entries(data).map(([name, value]) => [
     name,
-    Array.isArray(value) ? value.map(String).join('; ') : value === null ? '–' : String(value),
+    Array.isArray(value) ? value.map(wordOf).join('; ') : wordOf(value),
   ])
   const texts: Record<string, string> = { ...blank, ...more, findings: '', ...Object.fromEntries(told) }
   if (texts['level'] !== undefined && texts['level'] !== '') texts['level'] = tName('budgets.level', texts['level'])
   return texts
+}
+
+function wordOf(value: unknown): string {
+  if (value === null) return '–'
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** Where something can be done about it. */
