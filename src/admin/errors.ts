@@ -74,6 +74,7 @@ const consoleErrors = {
   },
   not_found: { status: 404, type: 'console', text: 'There is no such thing here, or it is not yours.' },
   conflict: { status: 409, type: 'console', text: '{why}' },
+  picture_refused: { status: 502, type: 'console', text: 'The picture is not shown: {why}.' },
   too_large: { status: 413, type: 'console', text: 'The request is larger than this endpoint takes.' },
   slow_down: { status: 429, type: 'console', text: 'Too many attempts: wait {seconds} s and try again.' },
   internal: { status: 500, type: 'console', text: 'Something went wrong here. The log has it under this request id.' },

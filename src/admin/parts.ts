@@ -91,6 +91,8 @@ export type AdminParts = {
   /** Reads a text as the configuration, and starts nothing. */
   check(text: string): Promise<{ readonly ok: boolean; readonly findings: readonly ConfigFinding[] }>
   show(): Promise<ShownConfig>
+  /** Whether an answer has handed this link to a key of that name, which is a session's, of that user. */
+  wasHanded(user: string, keyName: string, url: string): boolean
   /** Whom attempts from an address are counted against: the network in which whoever has it can pick others. */
   networkOf(address: string): string
   /** A new API key: what is told once, and what is kept of it. */

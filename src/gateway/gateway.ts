@@ -43,6 +43,7 @@ import { PipelineBuilder } from './build-pipeline.ts'
 import { CallersDoor } from './callers-door.ts'
 import { ConfigSource, type Environment, type GatewayConfig } from './config-source.ts'
 import { ConfigError } from './config-error.ts'
+import { HandedLinks } from './handed-links.ts'
 import { type ConsoleDoor, createConsoleDoor, isConsolePath } from './console-door.ts'
 import { createRecorder } from './create-recorder.ts'
 import { addFigures } from './figures.ts'
@@ -273,6 +274,7 @@ class RunningGateway implements Gateway {
   readonly #reloads: Reloads
   readonly #callers: CallersDoor
   readonly #console: ConsoleDoor
+  readonly #handed: HandedLinks
   readonly #retention: Retention
   readonly #anchors: Anchors
   readonly #news: News
@@ -310,6 +312,7 @@ class RunningGateway implements Gateway {
     })
     this.#anchors = new Anchors({ storage, clock, log, tell: anchor => telemetry?.anchored(anchor) })
     this.#news = new News({ storage, clock, log, metrics, receivers: () => this.plan.webhooks })
+    this.#handed = new HandedLinks(hash => storage.keys.findByHash(hash))
     this.#console = this.#createConsole()
     parts.jobs.start()
     void this.#introduce()
@@ -372,6 +375,7 @@ class RunningGateway implements Gateway {
         learn: () => keyKeeper.learn(),
       },
       reload: this.#role === 'worker' ? undefined : () => reloads.run(),
+      wasHanded: (user, keyName, url) => this.#handed.has(user, keyName, url),
       check: text => this.#source.check(text, this.plan),
       show: () => this.#source.show(),
     })
@@ -382,7 +386,10 @@ class RunningGateway implements Gateway {
     const isConsoles = isConsolePath(req.url ?? '') && this.plan.server.console
     // The engine refuses what does not say for whom it is, in the caller's style.
     if (isConsoles && hasSoundHost(req)) this.#console.handle(req, res)
-    else void this.#parts.engine.handle(req, res)
+    else {
+      if (this.plan.server.console) this.#handed.watch(req, res)
+      void this.#parts.engine.handle(req, res)
+    }
   }
 
   async listen(): Promise<Listening> {

@@ -138,4 +138,8 @@ t.test('a link that is answered is never loaded by itself, nor one that is none'
   t.equal(await page.locator('.pictures img').count(), 0)
   t.equal(sentinel.received.length, 0)
   t.strictSame(faults, [])
+  // Asked for, the gateway goes no further than to the open internet.
+  await page.getByRole('button', { name: 'Show it here' }).click()
+  await page.getByText('The gateway could not show it').waitFor()
+  t.equal(sentinel.received.length, 0)
 })

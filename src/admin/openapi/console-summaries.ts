@@ -38,6 +38,7 @@ export const consoleSummaries: { readonly [route: string]: string } = {
   'GET /api/statements': '按用户与分组的月度账单，并与账本核对：管理员可见全部，其他人只见自己的。',
   'GET /api/models': '模型、价格，以及每个价格在配置中的位置。',
   'POST /api/explain': '在不发送请求的情况下，说明它会怎样处理、费用多少。',
+  'GET /api/playground/picture': '调试台的回答交给本次会话的图片链接所指的图片；不接受其他链接。',
   'POST /api/playground/key': '为调试台创建令牌：最长一小时，并随会话结束。',
   'GET /api/users': '全部用户，按名称排列。',
   'POST /api/users': '创建用户；没有密码的用户暂时无法登录。',

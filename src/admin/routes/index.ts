@@ -13,6 +13,7 @@ import { latencyRoutes } from './latency.ts'
 import { logRoutes } from './logs.ts'
 import { modelRoutes } from './models.ts'
 import { overviewRoutes } from './overview.ts'
+import { pictureRoutes } from './pictures.ts'
 import { peopleRoutes } from './people.ts'
 import { sessionRoutes } from './session.ts'
 import { signInRoutes } from './sign-in.ts'
@@ -36,6 +37,7 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...avoidableRoutes,
   ...statementRoutes(),
   ...modelRoutes,
+  ...pictureRoutes(),
   ...peopleRoutes,
   ...ceilingRoutes,
   ...invitationRoutes,

@@ -1,4 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
+import { queryText } from '../../api/call.ts'
+import { Button } from '../../kit/button.tsx'
 import { Icon } from '../../kit/icon.tsx'
 import { bytes } from '../../numbers.ts'
 import { t } from '../../words/index.ts'
@@ -42,7 +44,7 @@ export function Pictures({ of }: { readonly of: readonly Picture[] }) {
         picture.kind === 'bytes' ? (
           <Shown key={i} blob={picture.blob} number={i + 1} />
         ) : (
-          <Unopened key={i} url={picture.url} />
+          <Unopened key={i} url={picture.url} number={i + 1} />
         ),
       )}
     </div>
@@ -80,11 +82,32 @@ function Shown({ blob, number }: { readonly blob: Blob; readonly number: number 
   )
 }
 
-function Unopened({ url }: { readonly url: string }) {
+/** Behind a link: the gateway fetches it when somebody asks for it, and then alone. */
+function Unopened({ url, number }: { readonly url: string; readonly number: number }) {
   const safe = /^https?:\/\//i.test(url)
+  const [state, setState] = useState<'closed' | 'open' | 'failed'>('closed')
+  const [size, setSize] = useState('…')
+  if (state === 'open')
+    return (
+      <figure>
+        <img
+          src={`/api/playground/picture${queryText({ url })}`}
+          alt={t('play.image', { number })}
+          onLoad={({ currentTarget: { naturalWidth, naturalHeight } }) => setSize(`${naturalWidth}x${naturalHeight}`)}
+          onError={() => setState('failed')}
+        />
+        <figcaption class="inline">
+          <span>{size}</span>
+          <a href={url} target="_blank" rel="noopener noreferrer">
+            {t('play.open')}
+          </a>
+        </figcaption>
+      </figure>
+    )
   return (
     <figure class="unopened">
-      <p>{t('play.unopened')}</p>
+      <p>{t(state === 'failed' ? 'play.unshown' : 'play.unopened')}</p>
+      {safe && state === 'closed' && <Button onClick={() => setState('open')}>{t('play.show')}</Button>}
       {safe ? (
         <a class="button" href={url} target="_blank" rel="noopener noreferrer">
           <Icon name="out" />

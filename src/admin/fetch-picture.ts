@@ -1,0 +1,85 @@
+import { request as plainRequest } from 'node:http'
+import { request as tlsRequest } from 'node:https'
+import { isIP } from 'node:net'
+import { type Clock, guardedLookup, isPublicAddress, plainHost, type Resolve, sniff } from '../kit/index.ts'
+
+const bytesMax = 20 * 1_048_576
+const waitMs = 20_000
+/** What browsers show as pictures, and what holds no script. */
+const shown: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif'])
+
+export type FetchedPicture =
+  | { readonly kind: 'picture'; readonly type: string; readonly body: Buffer }
+  /** A part of a sentence, which quotes nothing of the address or the answer. */
+  | { readonly kind: 'refused'; readonly why: string }
+
+/** The network, for tests that have one of their own. */
+export type PictureNetwork = {
+  readonly resolve?: Resolve
+  readonly isAllowed?: (address: string) => boolean
+  readonly bytesMax?: number
+}
+
+/**
+ * Fetches a picture that somebody else has named. Every address is judged as it is dialled, nobody is followed anywhere else, and
+ * what comes has to be a picture by its own first bytes, whatever it calls itself. Never rejects.
+ */
+export function fetchPicture(
+  url: string,
+  clock: Pick<Clock, 'after'>,
+  left: AbortSignal,
+  { resolve, isAllowed = isPublicAddress, bytesMax: most = bytesMax }: PictureNetwork = {},
+): Promise<FetchedPicture> {
+  const to = readAddress(url)
+  if (!to) return Promise.resolve(refused('what is no address'))
+  const host = plainHost(to)
+  if (isIP(host) !== 0 && !isAllowed(host)) return Promise.resolve(refused('no place of the open internet'))
+  return new Promise(done => {
+    const request = (to.protocol === 'https:' ? tlsRequest : plainRequest)(to, {
+      agent: false,
+      lookup: guardedLookup(resolve, isAllowed),
+      headers: { accept: [...shown].join(', '), 'accept-encoding': 'identity', 'user-agent': 'tollgate' },
+    })
+    const end = (fetched: FetchedPicture): void => {
+      late.cancel()
+      left.removeEventListener('abort', leave)
+      request.destroy()
+      done(fetched)
+    }
+    const late = clock.after(waitMs, () => end(refused('it took too long')))
+    const leave = (): void => end(refused('nobody waits for it'))
+    left.addEventListener('abort', leave, { once: true })
+    if (left.aborted) leave()
+    request.on('error', () => end(refused('it could not be reached')))
+    request.on('response', response => {
+      if (response.statusCode !== 200) return end(refused(`it was answered ${response.statusCode}`))
+      const pieces: Buffer[] = []
+      let bytes = 0
+      response.on('data', (piece: Buffer) => {
+        pieces.push(piece)
+        bytes += piece.length
+        if (bytes > most) end(refused('it is too large'))
+      })
+      response.on('error', () => end(refused('it was cut')))
+      response.on('aborted', () => end(refused('it was cut')))
+      response.on('end', () => {
+        const body = Buffer.concat(pieces)
+        const { type } = sniff(body)
+        end(shown.has(type) ? { kind: 'picture', type, body } : refused('it is no picture'))
+      })
+    })
+    request.end()
+  })
+}
+
+/** An address that may be asked: of the web, and with nobody's name in it. */
+function readAddress(text: string): URL | undefined {
+  if (/[\p{Cc} \\]/u.test(text) || !URL.canParse(text)) return undefined
+  const url = new URL(text)
+  const isWeb = url.protocol === 'https:' || url.protocol === 'http:'
+  return isWeb && url.username === '' && url.password === '' ? url : undefined
+}
+
+function refused(why: string): FetchedPicture {
+  return { kind: 'refused', why }
+}

@@ -1,0 +1,48 @@
+import { defineRoute, Reply } from '../api.ts'
+import { fail } from '../errors.ts'
+import { fetchPicture } from '../fetch-picture.ts'
+import { Semaphore } from '../semaphore.ts'
+import { sessionKeyName } from '../session/sessions.ts'
+import { sessionUserOf } from '../session-user.ts'
+
+/** A picture is held in memory while it comes. */
+const fetchesAtOnce = { all: 6, each: 3 }
+
+/** Nothing of it runs, should a browser take it for a page. */
+const asPicture = {
+  'content-security-policy': "default-src 'none'; sandbox",
+  'content-disposition': 'inline; filename="picture"',
+  'cache-control': 'private, no-store',
+} as const
+
+export function pictureRoutes() {
+  const places = new Semaphore(fetchesAtOnce)
+  return [
+    defineRoute({
+      method: 'GET',
+      url: '/api/playground/picture',
+      access: 'keys',
+      summary:
+        'The picture behind a link that an answer at the playground has handed to this session, and no other link.',
+      query: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['url'],
+        properties: { url: { type: 'string', minLength: 8, maxLength: 8_192 } },
+      },
+      contentType: 'image/*',
+      async handle(ask) {
+        const { parts, query, left, id } = ask
+        const { user, session } = sessionUserOf(ask)
+        if (!parts.wasHanded(user.name, sessionKeyName(session), query.url)) throw fail('not_found')
+        places.take(ask)
+        const fetched = await fetchPicture(query.url, parts.clock, left)
+        if (fetched.kind === 'refused') {
+          parts.log.info({ request: id, reason: fetched.why }, 'a picture of the playground was not fetched')
+          throw fail('picture_refused', { why: fetched.why })
+        }
+        return new Reply(200, { ...asPicture, 'content-type': fetched.type }, fetched.body)
+      },
+    }),
+  ]
+}

@@ -1,0 +1,98 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
+import { hashSecret, type Key } from '../kit/index.ts'
+
+/** A request of the playground; whoever else says so gains nothing, for links are kept of keys of sessions alone. */
+const mark = /^playground-/
+const imagePaths = /^\/v1\/images\//
+const answerBytesMax = 1_048_576
+const urlCharsMax = 8_192
+/** Of one answer, and of everybody. */
+const linksOfAnswer = 20
+const linksMax = 2_000
+
+type Find = (hash: string) => Promise<Key | undefined> | Key | undefined
+
+/**
+ * The links that answers of image endpoints have handed to people at the playground: those alone are shown as pictures, to whom
+ * they were handed. In the memory of this process, and the oldest are forgotten.
+ */
+export class HandedLinks {
+  readonly #find: Find
+  readonly #links = new Map<string, true>()
+
+  constructor(find: Find) {
+    this.#find = find
+  }
+
+  /** Whether this link was handed to a key of that name, which is a session's, of that user. */
+  has(user: string, keyName: string, url: string): boolean {
+    return this.#links.has(nameOf(user, keyName, url))
+  }
+
+  /** Looks at an answer as it passes, where it may be one of the playground's. */
+  watch(req: IncomingMessage, res: ServerResponse): void {
+    const id = req.headers['x-request-id']
+    if (typeof id !== 'string' || !mark.test(id) || !imagePaths.test(req.url ?? '')) return
+    const secret = /^Bearer (\S+)$/i.exec(req.headers.authorization ?? '')?.[1]
+    if (secret === undefined) return
+    const pieces: Buffer[] = []
+    let bytes = 0
+    const hear = (piece: unknown): void => {
+      if (typeof piece !== 'string' && !(piece instanceof Uint8Array)) return
+      bytes += piece.length
+      // Pictures in the answer itself are no links.
+      if (bytes > answerBytesMax) pieces.length = 0
+      else pieces.push(Buffer.from(piece))
+    }
+    const write = res.write.bind(res) as (...given: unknown[]) => boolean
+    const end = res.end.bind(res) as (...given: unknown[]) => ServerResponse
+    res.write = (...given: unknown[]) => {
+      hear(given[0])
+      return write(...given)
+    }
+    res.end = (...given: unknown[]) => {
+      hear(given[0])
+      if (res.statusCode === 200 && bytes <= answerBytesMax)
+        this.#keep(hashSecret(secret), linksIn(pieces, String(res.getHeader('content-encoding') ?? ''))).catch(
+          () => undefined,
+        )
+      return end(...given)
+    }
+  }
+
+  async #keep(hash: string, links: readonly string[]): Promise<void> {
+    if (links.length === 0) return
+    const key = await this.#find(hash)
+    if (key?.kind !== 'session') return
+    for (const url of links) this.#links.set(nameOf(key.user, key.name, url), true)
+    for (const name of this.#links.keys()) {
+      if (this.#links.size <= linksMax) return
+      this.#links.delete(name)
+    }
+  }
+}
+
+function nameOf(user: string, keyName: string, url: string): string {
+  return hashSecret(`${user}\n${keyName}\n${url}`)
+}
+
+/** The links of an answer of an image endpoint; none of what is not one. */
+function linksIn(pieces: readonly Buffer[], encoding: string): readonly string[] {
+  try {
+    const { data } = JSON.parse(decode(Buffer.concat(pieces), encoding).toString()) as { readonly data?: unknown }
+    if (!Array.isArray(data)) return []
+    const urls = data.slice(0, linksOfAnswer).map(one => (one as { readonly url?: unknown } | null)?.url)
+    return urls.filter(url => typeof url === 'string').filter(url => url.length <= urlCharsMax && /^https?:/i.test(url))
+  } catch {
+    return []
+  }
+}
+
+function decode(body: Buffer, encoding: string): Buffer {
+  const bound = { maxOutputLength: answerBytesMax }
+  if (encoding === 'gzip') return gunzipSync(body, bound)
+  if (encoding === 'br') return brotliDecompressSync(body, bound)
+  if (encoding === 'deflate') return inflateSync(body, bound)
+  return body
+}
