@@ -5,6 +5,7 @@ import {
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   type Node,
   type Pair,
   type ParseOptions,
@@ -60,6 +61,18 @@ export function readForeignYaml(text: string): {
   if (!document) return { value: undefined, diagnostics: [{ ...tooDeep, path: [], span: whole }] }
   const diagnostics = syntaxDiagnostics(document, text)
   return { value: diagnostics.length > 0 ? undefined : document.toJS({ maxAliasCount: 100 }), diagnostics }
+}
+
+/** The comments of a text, in their order. */
+export function readComments(text: string): readonly string[] {
+  const comments: string[] = []
+  let before = ''
+  for (const token of new Lexer().lex(text)) {
+    // A text that begins with `#` is announced as a scalar.
+    if (token.startsWith('#') && before !== '\u001F') comments.push(token)
+    before = token
+  }
+  return comments
 }
 
 /** Undefined for a text that is nested so deeply that the package runs out of stack where it does not expect to. */

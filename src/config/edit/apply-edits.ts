@@ -1,0 +1,269 @@
+import { resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { Json } from '../../kit/index.ts'
+import { PartFiles, type PartTexts } from '../compose/part-files.ts'
+import type { Environment } from '../environment.ts'
+import { type Filled, readFilled } from '../read-filled.ts'
+import { Report } from '../report.ts'
+import { parts as schemas } from '../schema.ts'
+import { Source } from '../source.ts'
+import { entryOf, formatPath, type Path, toValue, type Tree } from '../tree.ts'
+import { readComments, readYaml } from '../load.ts'
+import { SpliceError, Splicer } from './splice.ts'
+
+/** One change of what a configuration says of a model or a group; without a value it is taken out. */
+export type ConfigEdit = {
+  /** `models NAME`, `models NAME MEMBER …`, `groups NAME MEMBER …`. */
+  readonly path: readonly (string | number)[]
+  readonly value?: Json
+}
+
+/** The texts of a configuration: its file's, and those of the files that it names by their absolute paths. */
+export type ConfigTexts = { readonly file: string; readonly text: string; readonly parts?: PartTexts }
+
+export type Edited =
+  | {
+      readonly ok: true
+      /** As they became. */
+      readonly texts: ConfigTexts & { readonly parts: PartTexts }
+      /** Absolute paths of those that changed. */
+      readonly changed: readonly string[]
+      /** What whoever asked should know, in sentences. */
+      readonly notes: readonly string[]
+    }
+  | { readonly ok: false; readonly why: string; readonly edit: ConfigEdit | undefined }
+
+/** Why an edit is not made. */
+class EditError extends Error {}
+
+/** Of these an entry has one. */
+const rivals: { readonly [member: string]: readonly string[] } = {
+  upstream: ['upstreams', 'routes'],
+  upstreams: ['upstream', 'routes'],
+  routes: ['upstream', 'upstreams'],
+  prices: ['price'],
+  price: ['prices'],
+}
+
+/** What may be edited, by section: nothing that leads anywhere else or holds a secret. */
+const editable = {
+  models: new Set(Object.keys(schemas.model.properties)),
+  groups: new Set(Object.keys(schemas.group.properties)),
+} as const
+
+type Section = keyof typeof editable
+type Sheet = { readonly path: string; readonly own: Tree }
+
+/**
+ * Edits the texts of a configuration where the entries stand: in its file or in one that it includes. All that is not
+ * meant stays as it is, comments, quotes and order among it: texts are changed in places, not written anew. Each edit
+ * is proved: the text that comes of it says what was asked for, and nothing else otherwise.
+ */
+export async function applyEdits(texts: ConfigTexts, env: Environment, edits: readonly ConfigEdit[]): Promise<Edited> {
+  let now: (ConfigTexts & { readonly parts: PartTexts }) | undefined
+  const changed = new Set<string>()
+  const notes: string[] = []
+  let current: ConfigEdit | undefined
+  try {
+    for (const edit of edits) {
+      current = edit
+      const read = await readTexts(now ?? texts, env)
+      now ??= { ...texts, parts: read.parts }
+      checkEdit(edit)
+      for (const { sheet, path, value } of placeEdit(edit, read, notes)) {
+        const before: string = sheet.path === mainOf(now) ? now.text : (now.parts[sheet.path] ?? '')
+        const after = change(before, path, value, notes)
+        if (after === before) continue
+        changed.add(sheet.path)
+        now =
+          sheet.path === mainOf(now)
+            ? { ...now, text: after }
+            : { ...now, parts: { ...now.parts, [sheet.path]: after } }
+      }
+    }
+    now ??= { ...texts, parts: (await readTexts(texts, env)).parts }
+  } catch (error) {
+    if (error instanceof EditError) return { ok: false, why: error.message, edit: current }
+    if (error instanceof SpliceError)
+      return {
+        ok: false,
+        why: `this place cannot be changed from here (${error.message}): edit the file`,
+        edit: current,
+      }
+    throw error
+  }
+  return { ok: true, texts: now, changed: [...changed], notes: [...new Set(notes)] }
+}
+
+const mainOf = ({ file }: ConfigTexts): string => resolve(file)
+
+type Read = Filled & { readonly parts: PartTexts; readonly files: readonly Sheet[] }
+
+/** @throws EditError where the configuration cannot be read as it is */
+async function readTexts({ file, text, parts }: ConfigTexts, env: Environment): Promise<Read> {
+  const source = new Source(file, text.replace(/^\uFEFF/, ''))
+  const named = new PartFiles(parts)
+  const report = new Report(source)
+  const read = await readFilled(source, env, report, { parts: named })
+  if (!read.written || !read.whole) {
+    const [first] = report.findings(read.secrets)
+    throw new EditError(
+      `the configuration cannot be read as it is${first ? `: ${first.file}:${first.line} ${first.message}` : ''}`,
+    )
+  }
+  const files = read.sheets.map(({ start, own }) => ({ path: resolve(source.sheetOf(start).file), own }))
+  return { ...read, parts: named.texts, files }
+}
+
+/** @throws EditError */
+function checkEdit({ path, value }: ConfigEdit): void {
+  const [section, name, member] = path
+  if (section !== 'models' && section !== 'groups')
+    throw new EditError('models and groups are edited here; all else in the file')
+  if (typeof name !== 'string' || name === '' || /[\p{Cc}]|\$\{|^__proto__$|^<<$/u.test(name))
+    throw new EditError(`${JSON.stringify(name ?? '')} is no name for an entry`)
+  if (member === undefined && section === 'groups') throw new EditError('groups are made and taken out in the file')
+  if (member !== undefined && !editable[section].has(String(member)))
+    throw new EditError(`there is no '${member}' in an entry of ${section}`)
+  if (value !== undefined && hasReservedName(value)) throw new EditError("'<<' and '__proto__' cannot be names")
+  if (value !== undefined && hasReference(value))
+    throw new EditError('a reference such as ${NAME} is written by hand in the file: it may lead to what is secret')
+}
+
+function hasReference(value: Json): boolean {
+  if (typeof value === 'string') return value.includes('${')
+  if (value === null || typeof value !== 'object') return false
+  return Object.entries(value).some(([key, one]) => hasReference(key) || hasReference(one))
+}
+
+function hasReservedName(value: Json): boolean {
+  if (value === null || typeof value !== 'object') return false
+  return Object.entries(value).some(([key, one]) => key === '<<' || key === '__proto__' || hasReservedName(one))
+}
+
+type Place = { readonly sheet: Sheet; readonly path: Path; readonly value: Json | undefined }
+
+/** Where an edit lands, and what has to give way to it. @throws EditError */
+function placeEdit({ path, value }: ConfigEdit, read: Read, notes: string[]): readonly Place[] {
+  const [section, name] = path as readonly [Section, string]
+  const sheet = read.files.find(({ own }) => entryOf(entryOf(own, section)?.value, name))
+  if (!sheet) return placeElsewhere({ path, ...(value !== undefined && { value }) }, read, notes)
+  const own = entryOf(entryOf(sheet.own, section)?.value, name)?.value
+  const member = path[2]
+  if (typeof member !== 'string') return [{ sheet, path, value }]
+  const there = entryOf(own, member)
+  const composed = entryOf(entryOf(entryOf(read.written, section)?.value, name)?.value, member)
+  if (value === undefined) {
+    if (there) return [{ sheet, path, value }]
+    throw new EditError(
+      composed
+        ? `${formatPath(path)} comes from ${whence(composed.value, read)}: say otherwise here instead`
+        : `there is no ${formatPath(path)}`,
+    )
+  }
+  const places: Place[] = []
+  if (path.length > 3 && (!there || entryOf(there.value, 'from'))) {
+    // What is taken or left as a whole is spelt out here with what it was.
+    if (!composed || composed.value.kind !== 'map') {
+      places.push({ sheet, path: path.slice(0, 3), value: nest(path.slice(3), value) })
+    } else {
+      if (composed.value !== there?.value)
+        notes.push(
+          `${formatPath(path.slice(0, 3))} came from ${whence(composed.value, read)}; from now on it stands with the entry, and what is changed there changes nothing here.`,
+        )
+      places.push({ sheet, path: path.slice(0, 3), value: put(toValue(composed.value) as Json, path.slice(3), value) })
+    }
+  } else places.push({ sheet, path, value })
+  // The new one stands before the old one goes, so that a mapping is never empty.
+  const gone = (rivals[member] ?? []).filter(rival => entryOf(own, rival))
+  return [...places, ...gone.map(rival => ({ sheet, path: [section, name, rival], value: undefined }))]
+}
+
+/** Of an entry that no section has: new, or one of a list of models. @throws EditError */
+function placeElsewhere({ path, value }: ConfigEdit, read: Read, notes: string[]): readonly Place[] {
+  const [section, name, member] = path as readonly [Section, string, string | undefined]
+  if (section === 'models')
+    for (const sheet of read.files) {
+      const lists = entryOf(sheet.own, 'model_lists')?.value
+      if (lists?.kind !== 'map') continue
+      for (const { key: list, value: own } of lists.entries) {
+        const names = entryOf(own, 'models')?.value
+        const at: Path = ['model_lists', list, 'models']
+        const index =
+          names?.kind === 'list' ? names.elements.findIndex(one => one.kind === 'scalar' && one.value === name) : -1
+        const mapped = entryOf(names, name)
+        if (index === -1 && !mapped) continue
+        if (member === undefined && value === undefined)
+          return [{ sheet, path: mapped ? [...at, name] : [...at, index], value: undefined }]
+        if (mapped && member === 'prices' && value !== undefined) {
+          const was = mapped.value.kind === 'map' ? (toValue(mapped.value) as Json) : {}
+          notes.push(`${name} is one of model_lists.${list}; its prices stand there.`)
+          return [{ sheet, path: [...at, name], value: put(was, path.slice(3), value) }]
+        }
+        if (mapped && member === 'price' && value === 'free') return [{ sheet, path: [...at, name], value }]
+        throw new EditError(
+          `${name} is one of model_lists.${list} and shares this with the others of the list: edit the file, or take it out of the list and add it by itself`,
+        )
+      }
+    }
+  if (section === 'models' && member === undefined && value !== undefined) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw new EditError('a model is a mapping: family, upstream, prices')
+    const sheet = read.files.find(({ own }) => entryOf(own, 'models')) ?? read.files[0]
+    if (!sheet) throw new EditError('there is no file')
+    if (entryOf(sheet.own, 'models')) return [{ sheet, path, value }]
+    return [{ sheet, path: ['models'], value: { [name]: value } }]
+  }
+  throw new EditError(`there is no ${section === 'models' ? 'model' : 'group'} '${name}' in the configuration`)
+}
+
+/** Which file a value was taken from, for people. */
+function whence({ span }: Tree, { source }: Read): string {
+  const { file, line } = source.locate(span.start)
+  return `${file}:${line}`
+}
+
+function nest(path: Path, value: Json): Json {
+  return path.reduceRight<Json>((inner, step) => ({ [step]: inner }), value)
+}
+
+/** A value with another one at a path in it. */
+function put(whole: Json, path: Path, value: Json | undefined): Json {
+  const [step, ...rest] = path
+  if (step === undefined) return value ?? null
+  if (Array.isArray(whole)) {
+    const list = whole as readonly Json[]
+    const at = Number(step)
+    return rest.length === 0 && value === undefined
+      ? list.toSpliced(at, 1)
+      : list.with(at, put(list[at] ?? {}, rest, value))
+  }
+  const map = isMapping(whole) ? whole : {}
+  if (rest.length === 0 && value === undefined) {
+    const { [step]: _gone, ...kept } = map
+    return kept
+  }
+  return { ...map, [step]: put(map[step] ?? {}, rest, value) }
+}
+
+function isMapping(value: Json | undefined): value is { readonly [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** @throws EditError, SpliceError */
+function change(given: string, path: Path, value: Json | undefined, notes: string[]): string {
+  const mark = /^\uFEFF?/.exec(given)?.[0] ?? ''
+  const before = given.slice(mark.length)
+  const splicer = new Splicer(before)
+  const wanted = put(toValue(splicer.root) as Json, path, value)
+  if (value === undefined) splicer.remove(path)
+  else splicer.set(path, value)
+  const { text } = splicer
+  const { root, diagnostics } = readYaml(text)
+  // Whatever the text was like: what does not come out as it was meant is not offered.
+  if (!root || diagnostics.length > 0 || !isDeepStrictEqual(toValue(root), wanted))
+    throw new SpliceError('the text is written in a way that is not known')
+  const lost = readComments(before).length - readComments(text).length
+  if (lost > 0) notes.push(`${lost} ${lost === 1 ? 'comment goes' : 'comments go'} with ${formatPath(path)}.`)
+  return mark + text
+}

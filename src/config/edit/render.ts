@@ -1,0 +1,43 @@
+import type { Json } from '../../kit/index.ts'
+
+// Values as YAML that is at home on one line, inside brackets and out of them.
+
+/** What needs no quotes anywhere, and is read as nothing but this text. */
+const plainText = /^[A-Za-z0-9_][\w./-]*$/
+const otherType = /^(?:true|false|null|[-+.]?\d[\d_]*(?:\.\d*)?(?:e[-+]?\d+)?|0[xob][\da-f]+|\.inf|\.nan)$/i
+
+/** How a text was written that another one replaces. */
+export type Quotes = 'single' | 'double' | 'none'
+
+export function renderText(text: string, quotes: Quotes = 'none'): string {
+  // JSON's texts are texts of YAML too; between single quotes nothing can be escaped but these.
+  if (quotes === 'single' && !/[\p{Cc}\p{Cs}]/u.test(text)) return `'${text.replaceAll("'", "''")}'`
+  return quotes === 'none' && isPlain(text) ? text : JSON.stringify(text)
+}
+
+/** Names are written bare where that is safe. A number is a fine name: names are read as they are spelt. */
+export function renderKey(key: string): string {
+  return isPlain(key) ? key : JSON.stringify(key)
+}
+
+function isPlain(text: string): boolean {
+  return plainText.test(text) && !otherType.test(text)
+}
+
+/** On one line. Texts that look like numbers, such as prices, are quoted. */
+export function renderValue(value: Json, quotes?: Quotes): string {
+  if (typeof value === 'string') return renderText(value, quotes)
+  if (Array.isArray(value)) return `[${value.map(one => renderValue(one)).join(', ')}]`
+  if (value === null || typeof value !== 'object') return String(value)
+  const entries = Object.entries(value).map(([key, one]) => `${renderKey(key)}: ${renderValue(one)}`)
+  return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`
+}
+
+/** A name with its value; the members of a mapping each on a line of its own where `asBlock` says so. */
+export function renderEntry(key: string, value: Json, indent: string, asBlock: boolean): string {
+  const name = renderKey(key)
+  if (!asBlock || value === null || typeof value !== 'object' || Array.isArray(value))
+    return `${name}: ${renderValue(value)}`
+  const lines = Object.entries(value).map(([key, one]) => `${indent}  ${renderKey(key)}: ${renderValue(one)}`)
+  return lines.length === 0 ? `${name}: {}` : [`${name}:`, ...lines].join('\n')
+}
