@@ -23,7 +23,6 @@ import type {
   LogStep,
   LogTotals,
   OpenCharges,
-  Rated,
   RefusedFilter,
   RefusedSignIns,
   RatedImages,

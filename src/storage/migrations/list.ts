@@ -17,7 +17,7 @@ import { adopted } from './0016-adopted.ts'
 import { vendorKeys } from './0017-vendor-keys.ts'
 import { budgetTold } from './0018-budget-told.ts'
 import { watch } from './0019-watch.ts'
-import { addUpImages, costSpans } from './0021-cost-spans.ts'
+import { addUpImages, costSpans } from './0020-cost-spans.ts'
 import { openAccounts } from '../accounts/open-accounts.ts'
 import type { QueryProgram } from '../query.ts'
 
