@@ -185,6 +185,9 @@ function toFailure(error: unknown, { storage }: AdminParts): Failure {
   if (validation?.[0]) return invalidField(validation[0])
   if (name === 'StorageError') {
     if (code === 'user_exists') return fail('conflict', { why: message }, { param: 'name' })
+    if (code === 'name_erased') return fail('conflict', { why: message }, { param: 'name' })
+    if (code === 'erase_busy' || code === 'erases_self' || code === 'erases_local')
+      return fail('conflict', { why: message })
     if (code === 'last_admin') return fail('conflict', { why: message }, { param: 'role' })
     if (code === 'user_unknown') return fail('invalid', { why: message }, { param: 'user' })
     return fail('storage_unavailable', {}, { retryAfterMs: 1_000 })

@@ -274,6 +274,15 @@ function addUsers(program: Command): void {
     .addOption(formatOption(['text', 'json']))
     .action(async (name, options) => (await import('./commands/budgets.ts')).showBalance(name, options))
   users
+    .command('erase')
+    .argument('<name>')
+    .description('erase a person: all that is about them, but what the ledger has to prove')
+    .option('--dry-run', 'count what would go, table by table, and change nothing', false)
+    .option('--yes', 'do not ask', false)
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    .action(async (name, options) => (await import('./commands/erase.ts')).eraseUser(name, options))
+  users
     .command('passwd')
     .argument('<name>')
     .description('set a password; it is read from standard input')

@@ -1,5 +1,6 @@
 import type { Awaitable } from './awaitable.ts'
 import type { WaysIn } from './sign-in.ts'
+import type { Erasure, Traces } from './erasure.ts'
 import type { User, UserSettings } from './shapes/user.ts'
 import type { Micros } from './units.ts'
 
@@ -35,6 +36,15 @@ export type UserStore = {
   list(): Awaitable<readonly User[]>
   /** A user who is disabled or gets another role loses all sessions. Undefined when there is no such user. */
   change(name: string, change: UserChange, by: string, ways?: WaysIn): Awaitable<User | undefined>
+  /** What would be erased of a person. Undefined when there is no such user. */
+  traces(name: string): Awaitable<Traces | undefined>
+  /**
+   * Erases a person: the user is disabled and the keys revoked; then, once nothing of theirs runs, all that is about them goes or
+   * is called by a pseudonym, but what the ledger's hashes vouch for. May be asked for again where it was broken off. Undefined
+   * when there is no such user, and was none that the ledger knows.
+   * @throws StorageError `erase_busy`, `erases_self`, `erases_local`, `last_admin`
+   */
+  erase(name: string, by: string, ways?: WaysIn): Awaitable<Erasure | undefined>
   /** Pays in for a user, whose requests are held of the balance from then on. Undefined when there is no such user. */
   topUp(name: string, amount: Micros, note: string | null, by: string): Awaitable<TopUp | undefined>
   /** What was paid in, newest first. */

@@ -218,6 +218,27 @@ function createUsers({ clock, reads, reader, writer }: StorageParts, changes: Ow
         { user: name },
         writer.submit('setPassword', { name, passwordHash, keep: keep ?? null, by, at: clock.now() }),
       ),
+    traces: name => reader.ask('traces', { name }),
+    async erase(name, by, ways) {
+      const ended = await writer.submit('closeUser', { name, by, ways: ways ?? null, at: clock.now() })
+      // Their own rows of the log and charges go before them.
+      await writer.flush()
+      const done = ended
+        ? await changes.counted(null, writer.submit('eraseUser', { name, by, at: clock.now() }))
+        : undefined
+      if (typeof done === 'number') throw new StorageError('erase_busy', { name, count: done })
+      const pseudonym = done?.pseudonym ?? (await reader.ask('pseudonym', { name }))
+      // Of somebody who was erased before the rest is: whoever did it may have been killed.
+      if (pseudonym === null) return undefined
+      let rows = 0
+      for (let some = 1; some > 0; rows += some) some = await writer.submit('eraseLogs', { name, pseudonym })
+      const logs = { table: 'log', how: 'renamed', rows } as const
+      const tables = (done?.tables ?? []).map(one => {
+        const first = ended?.find(({ table }) => table === one.table)
+        return { ...one, rows: one.rows + (first?.rows ?? 0) }
+      })
+      return { pseudonym, tables: [...tables, logs], kept: done?.kept ?? null }
+    },
     topUp: (name, amount, note, by) =>
       changes.counted({ user: name }, writer.submit('topUp', { name, amount, note, by, at: clock.now() })),
     topUps: name => reader.ask('topUps', { name }),

@@ -21,6 +21,11 @@ const table = {
   copy_unsound: 'nothing was kept of the copy: {reason}',
   user_exists: 'there is a user named {name} already',
   last_admin: '{name} is the last administrator who can sign in: make another one first',
+  name_erased: 'somebody called {name} was erased, and the ledger has charges under that name still: take another one',
+  erases_self: '{name} cannot erase themselves: another administrator can, or the command line',
+  erases_local: 'local is nobody: keys are made for it that nobody else has. Revoke those (tollgate keys revoke)',
+  erase_busy:
+    '{name} has {count} requests or jobs that have not ended, and nothing was erased yet. The user is disabled and the keys are revoked, so that none begins: erase again when these have ended. What a gateway left that is gone is ended by the next one that runs',
   user_unknown: 'there is no user named {name}; create it first',
 } as const
 

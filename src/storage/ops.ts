@@ -1,4 +1,6 @@
 import type {
+  ErasedRows,
+  Erasure,
   Adopted,
   Adoption,
   HoldRequest,
@@ -33,6 +35,8 @@ import type {
 import { addUpCosts } from './costs/add-up.ts'
 import { rebuildCosts } from './costs/rebuild.ts'
 import { topUp } from './accounts/top-up.ts'
+import { closeUser, eraseLate, eraseUser } from './erase/erase.ts'
+import { eraseLogs } from './erase/logs.ts'
 import { endJob, type JobEnd, openJob, ownJobs } from './jobs.ts'
 import { arrangeEvents } from './events/arrange.ts'
 import { dealWith } from './events/alerts.ts'
@@ -118,6 +122,12 @@ export type Changes = {
     given: Signed & { readonly name: string; readonly amount: number; readonly note: string | null }
     gives: TopUp | undefined
   }
+  closeUser: {
+    given: Signed & { readonly name: string; readonly ways: WaysIn | null }
+    gives: readonly ErasedRows[] | null
+  }
+  eraseUser: { given: Signed & { readonly name: string }; gives: Erasure | number | undefined }
+  eraseLogs: { given: { readonly name: string; readonly pseudonym: string }; gives: number }
   offerSetup: { given: { readonly tokenHash: string; readonly expiresAt: number }; gives: null }
   claimSetup: { given: SetupClaim; gives: 'claimed' | 'unknown' | 'done' }
   createSession: { given: { readonly session: Session }; gives: null }
@@ -197,6 +207,9 @@ const stepsByChange: { readonly [C in Change]: (identity: Scribe, given: Given<C
   changeUser,
   setPassword,
   topUp,
+  closeUser,
+  eraseUser,
+  eraseLogs: (_self, { name, pseudonym }) => eraseLogs(new Map([[name, pseudonym]])),
   offerSetup: (_self, given) => offerSetup(given),
   claimSetup,
   createSession: (_self, given) => createSession(given),
@@ -240,6 +253,7 @@ export function stepsOf<C extends Change>(change: C, given: Given<C>, identity: 
 
 function* sweepAll(identity: Scribe, at: number): QueryProgram<null> {
   yield* takeInRows()
+  yield* eraseLate(at)
   return yield* sweep(identity, at)
 }
 

@@ -34,6 +34,7 @@ import type {
   TrailCount,
   TrailFilter,
   TrailRow,
+  Traces,
   UsageMatch,
   UsageRow,
   UsageSort,
@@ -42,6 +43,7 @@ import type {
   WebhookState,
 } from '../kit/index.ts'
 import { readAlerts } from './events/alerts.ts'
+import { findPseudonym, findTraces } from './erase/erase.ts'
 import { findEvent, readFeed } from './events/read.ts'
 import { eventsAfter } from './events/tell.ts'
 import { listWebhooks, readDue } from './events/webhooks.ts'
@@ -116,6 +118,8 @@ export type Readings = {
     given: { readonly at: number; readonly zone: string; readonly of: readonly LevelName[] | null }
     gives: readonly LevelSums[]
   }
+  traces: { given: { readonly name: string }; gives: Traces | undefined }
+  pseudonym: { given: { readonly name: string }; gives: string | null }
   topUps: { given: { readonly name: string }; gives: readonly TopUp[] }
 }
 
@@ -174,6 +178,8 @@ export function createAnswers({ run, snapshot, openKysely }: ReadTools): Answers
     refund: ({ id }) => snapshot(findRefund(id)),
     open: () => run(sumOpen()),
     sums: given => run(readSums(given)),
+    traces: ({ name }) => snapshot(findTraces(name)),
+    pseudonym: ({ name }) => run(findPseudonym(name)),
     topUps: ({ name }) => run(readTopUps(name)),
   }
 }

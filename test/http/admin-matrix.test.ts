@@ -136,6 +136,7 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'POST /api/logs/:id/resolve': ['billing', 'admin'],
   'POST /api/users': ['admin'],
   'PATCH /api/users/:name': ['admin'],
+  'DELETE /api/users/:name': ['admin'],
   'POST /api/users/:name/password': ['admin'],
   'POST /api/users/:name/topups': ['admin'],
   'DELETE /api/users/:name/links': ['admin'],

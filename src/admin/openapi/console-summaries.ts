@@ -9,6 +9,7 @@ export const consoleSummaries: { readonly [route: string]: string } = {
   'POST /api/sign-in/:issuer': '用身份提供方返回的内容完成登录：回答会设置会话 cookie。',
   'GET /api/account/links': '认得自己的身份提供方。',
   'DELETE /api/account/links/:id': '解除与一个身份提供方账号的关联；唯一的登录方式会保留。',
+  'DELETE /api/users/:name': '删除一个人：除账本必须证明的内容外，与其有关的一切都会清除；仍有请求在运行时拒绝。',
   'DELETE /api/users/:name/links': '解除用户与所有身份提供方账号的关联；其会话随之结束。',
   'POST /api/account/password': '修改自己的密码；该用户的其他会话随之结束。',
   'GET /api/account/sessions': '自己的会话。',

@@ -131,6 +131,20 @@ export const peopleRoutes = [
     },
   }),
   defineRoute({
+    method: 'DELETE',
+    url: '/api/users/:name',
+    access: 'admin',
+    summary:
+      'Erases a person: all that is about them goes, but what the ledger has to prove. Refused while something of theirs runs.',
+    status: 204,
+    async handle(ask) {
+      const { parts, params } = ask
+      const by = sessionUserOf(ask).user.name
+      if (!(await parts.storage.users.erase(params['name'] ?? '', by, waysIn(parts.plan())))) throw fail('not_found')
+      return null
+    },
+  }),
+  defineRoute({
     method: 'POST',
     url: '/api/users/:name/password',
     access: 'admin',

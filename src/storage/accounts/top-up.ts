@@ -20,7 +20,7 @@ export function* topUp(
 ): QueryProgram<TopUp | undefined> {
   const { name, amount, note, by, at } = given
   const [user] = yield ask(
-    'UPDATE "user" SET balance = coalesce(balance, 0) + ? WHERE name = ? RETURNING balance',
+    'UPDATE "user" SET balance = coalesce(balance, 0) + ? WHERE name = ? AND erased_at IS NULL RETURNING balance',
     amount,
     name,
   )

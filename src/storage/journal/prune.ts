@@ -1,7 +1,7 @@
 import { firstIdAt } from '../../kit/ids.ts'
 import { findHeads, type PageHead, readSound } from '../pages/find.ts'
 import { LogWalk } from '../pages/walk.ts'
-import { deletePage, shortenPage } from '../pages/write.ts'
+import { deletePage, rewritePage } from '../pages/write.ts'
 import { ask, lockRows, type QueryProgram } from '../query.ts'
 import { begunAt } from '../segments/reach.ts'
 
@@ -39,7 +39,7 @@ function* prunePage({ number, count, lastMs }: PageHead, end: string, until: num
   const old = page ? page.firstAt(end) : lastMs < until ? count : 0
   if (old === 0) return 0
   if (!page || old === page.count) yield* deletePage(number, page)
-  else yield* shortenPage(number, page, page.rows().slice(old))
+  else yield* rewritePage(number, page, page.rows().slice(old))
   return old
 }
 

@@ -1,7 +1,7 @@
 import type { Adopted, Adoption } from '../../kit/index.ts'
 import { topUp } from '../accounts/top-up.ts'
 import type { Signed } from '../people/trail.ts'
-import { changeUser, createUser, findUser } from '../people/users.ts'
+import { changeUser, createUser, findUser, isErased } from '../people/users.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import { whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
@@ -49,6 +49,7 @@ function* adoptUser(
     )
     return made ? 'known' : 'somebody else'
   }
+  if (yield* isErased(name)) return 'somebody else'
   yield* createUser(identity, { user: { name, group, role: 'user', passwordHash: null }, by, at })
   if (status === 'disabled') yield ask('UPDATE "user" SET status = ? WHERE name = ?', status, name)
   if (budget) {

@@ -12,7 +12,7 @@ import { readKey } from './find.ts'
 
 /** By an administrator, whose word is how far the holder may go. */
 export function* createKey(identity: Scribe, { key, by, at }: Signed & { readonly key: NewKey }): QueryProgram<Key> {
-  const [user] = yield ask('SELECT name FROM "user" WHERE name = ?', key.user)
+  const [user] = yield ask('SELECT name FROM "user" WHERE name = ? AND erased_at IS NULL', key.user)
   if (!user) throw new StorageError('user_unknown', { name: key.user })
   return yield* insertKey(identity, { key, by, at }, boundsSetBy(by, undefined, chosenOf(key)))
 }

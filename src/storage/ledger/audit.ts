@@ -201,12 +201,15 @@ function* auditTopUps(findings: Findings): QueryProgram<void> {
       findings.report(`topup ${chargeId}: is not as it was paid in`)
     paid.set(credit, (paid.get(credit) ?? 0) + amount)
   }
-  for (const row of yield ask('SELECT name, balance FROM "user" WHERE balance IS NOT NULL ORDER BY name')) {
-    const name = text(row, 'name')
-    const entries = paid.get(balanceOf(name)) ?? 0
+  // The entries of somebody who was erased have the name of before.
+  const users =
+    'SELECT name, coalesce(booked_as, name) AS entered, balance FROM "user" WHERE balance IS NOT NULL ORDER BY name'
+  for (const row of yield ask(users)) {
+    const [name, account] = [text(row, 'name'), balanceOf(text(row, 'entered'))]
+    const entries = paid.get(account) ?? 0
     if (whole(row, 'balance') !== entries)
       findings.report(`user ${name}: ${whole(row, 'balance')} were paid in, the entries say ${entries}`)
-    paid.delete(balanceOf(name))
+    paid.delete(account)
   }
   for (const [credit, amount] of paid) findings.report(`${credit}: is gone, but ${amount} were paid in`)
 }

@@ -100,8 +100,8 @@ function* bindPage(rows: readonly LogRow[]): QueryProgram<void> {
   yield* insertRows('log_word', ['word', 'page'], words)
 }
 
-/** Leaves some of a page's rows in it. */
-export function* shortenPage(number: number, page: Page, rows: readonly LogRow[]): QueryProgram<void> {
+/** Puts other rows in a page's place: some of them, or others of the same requests. */
+export function* rewritePage(number: number, page: Page, rows: readonly LogRow[]): QueryProgram<void> {
   const { firstMs, lastMs, count, body } = draftPage(rows)
   const left = new Page(body)
   const set = 'first_ms = ?, last_ms = ?, count = ?, body = ?'
@@ -113,11 +113,10 @@ export function* shortenPage(number: number, page: Page, rows: readonly LogRow[]
     number,
   )
   if (!bound) return
-  const words = new Set(wordsOf(left))
-  yield* dropWords(
-    number,
-    wordsOf(page).filter(word => !words.has(word)),
-  )
+  const [before, words] = [new Set(wordsOf(page)), new Set(wordsOf(left))]
+  yield* dropWords(number, [...before.difference(words)])
+  const added = [...words.difference(before)].map(word => ({ word, page: number }))
+  yield* insertRows('log_word', ['word', 'page'], added)
 }
 
 /** Takes a page away, with its words; which those were, one that somebody has damaged does not say. */

@@ -6,7 +6,7 @@ import { text, textOrNull, whole } from '../rows.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { findLinked, insertLink } from './sign-in.ts'
 import { leave, type Signed } from './trail.ts'
-import { createUser } from './users.ts'
+import { createUser, refuseErased } from './users.ts'
 
 /** Whoever invites has to be able to make users still: an administrator, or somebody at the machine itself. */
 const isGood = `expires_at > ? AND created_at <= ? AND (made_by = 'command line' OR EXISTS
@@ -34,6 +34,7 @@ export function* createInvitation(
   if (name !== null) {
     const [taken] = yield ask('SELECT name FROM "user" WHERE name = ?', name)
     if (taken) throw new StorageError('user_exists', { name })
+    yield* refuseErased(name)
   }
   const id = identity.ids.next('inv_', at)
   yield ask(

@@ -4,7 +4,7 @@ import { setupOfferMs } from '../../kit/users.ts'
 import { ask, type QueryProgram } from '../query.ts'
 import type { Scribe } from '../writer-identity.ts'
 import { leave } from './trail.ts'
-import { findUser, hasAdmin, revokeSessionKeys } from './users.ts'
+import { findUser, hasAdmin, refuseErased, revokeSessionKeys } from './users.ts'
 
 export type SetupClaim = {
   readonly tokenHash: string
@@ -35,6 +35,7 @@ export function* claimSetup(
     at + setupOfferMs + aheadMs,
   )
   if (!offer) return 'unknown'
+  yield* refuseErased(name)
   const was = yield* findUser(name)
   yield ask(
     `INSERT INTO "user" (name, group_name, role, status, password_hash, created_at) VALUES (?, ?, 'admin', 'active', ?, ?)

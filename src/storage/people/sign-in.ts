@@ -60,7 +60,7 @@ export function* linkIdentity(
   { identity: who, user, alone, by, at }: Linking,
 ): QueryProgram<'linked' | 'taken' | 'other' | 'unknown'> {
   // Touched first: of two links of one user at once one waits for the other.
-  const [known] = yield ask('UPDATE "user" SET name = name WHERE name = ? RETURNING name', user)
+  const [known] = yield ask('UPDATE "user" SET name = name WHERE name = ? AND erased_at IS NULL RETURNING name', user)
   if (!known) return 'unknown'
   const links = yield* listLinks(user)
   if (links.some(one => one.issuer === who.issuer && one.subject === who.subject)) return 'linked'

@@ -19,13 +19,13 @@ const changeable = {
 }
 
 export function* findUser(name: string): QueryProgram<User | undefined> {
-  const [row] = yield ask(`SELECT ${columns} FROM "user" WHERE name = ?`, name)
+  const [row] = yield ask(`SELECT ${columns} FROM "user" WHERE name = ? AND erased_at IS NULL`, name)
   return row && toUser(row)
 }
 
 /** By name. */
 export function* listUsers(): QueryProgram<readonly User[]> {
-  const rows = yield ask(`SELECT ${columns} FROM "user" ORDER BY name`)
+  const rows = yield ask(`SELECT ${columns} FROM "user" WHERE erased_at IS NULL ORDER BY name`)
   return rows.map(toUser)
 }
 
@@ -46,11 +46,27 @@ export function* hasAdmin({ passwords, issuers }: WaysIn, but = ''): QueryProgra
   return rows.some(row => (passwords && Boolean(row['has_password'])) || issuers.includes(String(row['issuer'])))
 }
 
+/** What somebody was called whose charges the ledger keeps is nobody else's name: they would be taken for one. */
+export function* isErased(name: string): QueryProgram<boolean> {
+  const [erased] = yield ask(
+    'SELECT 1 AS found FROM "user" WHERE booked_as = ? OR (name = ? AND erased_at IS NOT NULL)',
+    name,
+    name,
+  )
+  return erased !== undefined
+}
+
+/** @throws StorageError `name_erased` */
+export function* refuseErased(name: string): QueryProgram<void> {
+  if (yield* isErased(name)) throw new StorageError('name_erased', { name })
+}
+
 export function* createUser(
   identity: Scribe,
   { user, by, at }: Signed & { readonly user: NewUser },
 ): QueryProgram<null> {
   const { name, group, role, passwordHash } = user
+  yield* refuseErased(name)
   const [created] = yield ask(
     `INSERT INTO "user" (name, group_name, role, status, password_hash, created_at) VALUES (?, ?, ?, 'active', ?, ?)
      ON CONFLICT (name) DO NOTHING RETURNING name`,
@@ -131,7 +147,11 @@ export function* setPassword(
   given: Signed & { readonly name: string; readonly passwordHash: string; readonly keep: string | null },
 ): QueryProgram<boolean> {
   const { name, passwordHash, keep, by, at } = given
-  const [row] = yield ask('UPDATE "user" SET password_hash = ? WHERE name = ? RETURNING name', passwordHash, name)
+  const [row] = yield ask(
+    'UPDATE "user" SET password_hash = ? WHERE name = ? AND erased_at IS NULL RETURNING name',
+    passwordHash,
+    name,
+  )
   if (!row) return false
   yield ask('DELETE FROM session WHERE user_name = ? AND hash <> ?', name, keep ?? '')
   if (keep === null) yield* revokeSessionKeys(name)

@@ -17,6 +17,7 @@ export type ConnectOptions = {
 export class Connection {
   readonly db: DatabaseSync
   readonly #path: string
+  readonly #busyMs: number
   readonly #file: { readonly dev: number; readonly ino: number }
   readonly #prepared = new Map<string, StatementSync>()
 
@@ -34,6 +35,7 @@ export class Connection {
       if (options.bytesMax !== undefined) this.db.exec(`PRAGMA max_page_count = ${Math.ceil(options.bytesMax / 4096)}`)
     }
     this.#path = path
+    this.#busyMs = options.busyMs ?? busyMs
     this.#file = statSync(path)
   }
 
@@ -76,6 +78,30 @@ export class Connection {
     } catch (error) {
       this.rollBack()
       throw error
+    }
+  }
+
+  /** The same, and what it deletes is overwritten, in the file and, as far as nobody reads it, in its log. */
+  transactErasing<T>(work: () => T): T {
+    this.db.exec('PRAGMA secure_delete = ON')
+    try {
+      const value = this.transact(work)
+      this.#emptyLog()
+      return value
+    } finally {
+      this.db.exec('PRAGMA secure_delete = OFF')
+    }
+  }
+
+  /** Without waiting: where somebody reads, what comes later is written over it. */
+  #emptyLog(): void {
+    this.db.exec('PRAGMA busy_timeout = 0')
+    try {
+      this.db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    } catch {
+      // It was committed all the same.
+    } finally {
+      this.db.exec(`PRAGMA busy_timeout = ${this.#busyMs}`)
     }
   }
 

@@ -132,9 +132,8 @@ class WriterCore {
   #commit(connection: Connection, ops: readonly Op[]): { values: unknown[]; error: Error | undefined } {
     try {
       const identity = this.#identity
-      const values = connection.transact(() =>
-        ops.map(op => connection.run(stepsOf(op.change, op.given as never, identity))),
-      )
+      const work = () => ops.map(op => connection.run(stepsOf(op.change, op.given as never, identity)))
+      const values = ops.some(isErasing) ? connection.transactErasing(work) : connection.transact(work)
       // A process that has lost its lease goes on in another epoch.
       ops.forEach((op, at) => {
         if (op.change === 'beat') this.#identity = { ...this.#identity, epoch: (values[at] as Recovery).epoch }
@@ -147,6 +146,11 @@ class WriterCore {
 }
 
 type Group = Extract<FromWriter, { kind: 'group' }>
+
+/** What these delete is not left lying in the file. */
+function isErasing({ change }: Op): boolean {
+  return change === 'closeUser' || change === 'eraseUser' || change === 'eraseLogs'
+}
 
 function broken(reason: string, values: readonly unknown[] = [], faults: readonly (Fault | undefined)[] = []): Group {
   return { kind: 'group', values, faults, broken: reason }

@@ -1,0 +1,66 @@
+import { createInterface } from 'node:readline/promises'
+import type { Storage } from '../../index.ts'
+import { countOf } from '../count-of.ts'
+import { Exit, exitCodes, print, say } from '../exit.ts'
+import { actor, withStorage } from '../open-books.ts'
+import { formatTable } from '../table.ts'
+
+type Traces = NonNullable<Awaited<ReturnType<Storage['users']['traces']>>>
+
+type Options = {
+  readonly dryRun: boolean
+  readonly yes: boolean
+  readonly config: string
+  readonly format: string
+}
+
+/** Erases a person, once somebody has typed the name or said --yes; or counts what would go. */
+export async function eraseUser(name: string, { dryRun, yes, config, format }: Options): Promise<void> {
+  await withStorage(config, async storage => {
+    const traces = await storage.users.traces(name)
+    if (dryRun) {
+      if (!traces) throw unknownUser(name)
+      if (format === 'json') return print(JSON.stringify({ name, ...traces }))
+      print(formatRows(traces.tables))
+      say(tellKept(traces.kept))
+      if (traces.running > 0)
+        say(`${countOf(traces.running, 'request or job')} of theirs have not ended: it is refused until they have.`)
+      return
+    }
+    // Of somebody who is gone already the rest of the log is: whoever erased them may have been killed.
+    if (traces && !yes) await needConsent(name)
+    const erasure = await storage.users.erase(name, actor)
+    if (!erasure) throw unknownUser(name)
+    if (format === 'json') return print(JSON.stringify(erasure))
+    print(formatRows(erasure.tables))
+    say(`They are called ${erasure.pseudonym} from now on.`)
+    if (erasure.kept) say(tellKept(erasure.kept))
+  })
+}
+
+function tellKept({ charges, topups }: Traces['kept']): string {
+  return `The name stays in the ledger, whose hashes vouch for it: ${countOf(charges, 'charge')}, ${countOf(topups, 'payment')}.`
+}
+
+function formatRows(tables: Traces['tables']): string {
+  return formatTable(
+    ['TABLE', 'ROWS', 'ARE'],
+    tables.map(({ table, rows, how }) => [table, String(rows), how]),
+  )
+}
+
+/** @throws Exit 2 when nobody types the name */
+async function needConsent(name: string): Promise<void> {
+  const text = `This erases ${name} for good (--dry-run counts what goes).`
+  if (!process.stdin.isTTY) throw new Exit(exitCodes.usage, `${text} Say --yes to do so.`)
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const said = await lines.question(`${text} Type the name to go on: `)
+    if (said.trim() !== name) throw new Exit(exitCodes.usage, 'nothing was erased')
+  } finally {
+    lines.close()
+  }
+}
+
+const unknownUser = (name: string): Exit =>
+  new Exit(exitCodes.failure, `there is no user '${name}' (tollgate users list)`)

@@ -1,0 +1,25 @@
+/** What is done to rows of a person who is erased. `renamed`: they say a pseudonym, and nothing else of them. */
+export type ErasedHow = 'deleted' | 'cleared' | 'renamed'
+
+/** Rows of a table that are erased: counted before it is done, or done. */
+export type ErasedRows = { readonly table: string; readonly how: ErasedHow; readonly rows: number }
+
+/** What is found of a person before they are erased. */
+export type Traces = {
+  /** Every table that is looked in, also those that have nothing of them. */
+  readonly tables: readonly ErasedRows[]
+  /** What stays under their name, because hashes of the ledger's chains vouch for it. */
+  readonly kept: { readonly charges: number; readonly topups: number }
+  /** Requests and jobs that have not ended: as long as there is one, nobody is erased. */
+  readonly running: number
+}
+
+/** What was done. */
+export type Erasure = {
+  /** What they are called from now on. */
+  readonly pseudonym: string
+  /** What was done now: of somebody whom another call has erased before, the rest. */
+  readonly tables: readonly ErasedRows[]
+  /** As before; null where another call has told it. */
+  readonly kept: Traces['kept'] | null
+}

@@ -1,0 +1,178 @@
+import type { ErasedRows, Erasure, Traces } from '../../kit/erasure.ts'
+import type { WaysIn } from '../../kit/sign-in.ts'
+import { balanceOf } from '../accounts/top-up.ts'
+import { StorageError } from '../errors.ts'
+import { revokeKey } from '../keys/write.ts'
+import { leave, type Signed } from '../people/trail.ts'
+import { changeUser, findUser } from '../people/users.ts'
+import { ask, type QueryProgram } from '../query.ts'
+import { text, whole } from '../rows.ts'
+import type { Scribe } from '../writer-identity.ts'
+import { eraseLogs } from './logs.ts'
+import { eventData, keyBounds, renameInJson, renameInTrail, userBounds } from './names.ts'
+import type { Person } from './person.ts'
+import { countRows, eraseRows, wholesale } from './tables.ts'
+
+/** For so long what was under way when somebody was erased may still come: rows of the log, of requests that nothing was held for. */
+const lateMs = 24 * 3_600_000
+
+/** Ends with whoever is disabled. */
+const goFirst = new Set(['session', 'invitation'])
+
+type Naming = Signed & { readonly name: string }
+
+/**
+ * Before anybody is erased: the user is disabled and the keys are revoked, in a transaction of its own, so that every gateway
+ * knows before it is looked what runs. @returns what goes with it; null when there is no such user
+ * @throws StorageError `erases_self`, `erases_local`, `last_admin`
+ */
+export function* closeUser(
+  identity: Scribe,
+  { name, by, at, ways }: Naming & { readonly ways: WaysIn | null },
+): QueryProgram<readonly ErasedRows[] | null> {
+  if (!(yield* findUser(name))) return null
+  if (name === by) throw new StorageError('erases_self', { name })
+  if (name === 'local') throw new StorageError('erases_local')
+  const tables: ErasedRows[] = []
+  for (const rows of wholesale)
+    if (goFirst.has(rows.table)) tables.push({ table: rows.table, how: rows.how, rows: yield* countRows(rows, name) })
+  yield* changeUser(identity, { name, change: { status: 'disabled' }, ways, by, at })
+  const keys = yield ask(`SELECT id FROM key WHERE user_name = ? AND status <> 'revoked' ORDER BY id`, name)
+  for (const key of keys) yield* revokeKey(identity, { id: text(key, 'id'), by, at })
+  return tables
+}
+
+/** All but the log, in one transaction. @returns how many requests and jobs have not ended: then nothing was done */
+export function* eraseUser(identity: Scribe, { name, by, at }: Naming): QueryProgram<Erasure | number | undefined> {
+  // Of two who erase, one waits for the other; the trail's triggers look here.
+  yield ask(`UPDATE meta SET value = 1 WHERE name = 'erasing'`)
+  // No key is made for them any more.
+  yield ask('UPDATE "user" SET name = name WHERE name = ?', name)
+  if (!(yield* findUser(name))) return undefined
+  const running = yield* countRunning(name)
+  if (running > 0) {
+    yield ask(`UPDATE meta SET value = 0 WHERE name = 'erasing'`)
+    return running
+  }
+  const person = yield* nameAnew(name, identity.ids.next('erased-', at))
+  const kept = yield* countKept(name)
+  // First: what is about their keys is told by whose they are.
+  const tables = [...(yield* renameAll(person, { writes: true, since: 0 }))]
+  for (const rows of wholesale) tables.push({ table: rows.table, how: rows.how, rows: yield* eraseRows(rows, name) })
+  yield* renameUser(person, at)
+  tables.push({ table: 'user', how: 'renamed', rows: 1 }, yield* eraseChanges(name))
+  yield* leave(identity, { by, at }, 'user.erase', person.pseudonym, null, null)
+  yield ask(`UPDATE meta SET value = 0 WHERE name = 'erasing'`)
+  return { pseudonym: person.pseudonym, tables, kept }
+}
+
+/** The row by which gateways learn which user changed has the name; they take it that everybody has. */
+function* eraseChanges(name: string): QueryProgram<ErasedRows> {
+  const rows = yield ask('DELETE FROM key_change WHERE user_name = ? RETURNING revision', name)
+  return { table: 'key_change', how: 'deleted', rows: rows.length }
+}
+
+function* nameAnew(name: string, pseudonym: string): QueryProgram<Person> {
+  const keys = yield ask('SELECT id FROM key WHERE user_name IN (?, ?)', name, pseudonym)
+  return { name, pseudonym, keys: new Set(keys.map(row => text(row, 'id'))) }
+}
+
+function* renameAll(
+  person: Person,
+  asked: { readonly writes: boolean; readonly since: number },
+): QueryProgram<readonly ErasedRows[]> {
+  const bounds = (yield* renameInJson(keyBounds, person, asked)) + (yield* renameInJson(userBounds, person, asked))
+  return [
+    { table: 'trail', how: 'renamed', rows: yield* renameInTrail(person, asked) },
+    { table: 'event', how: 'renamed', rows: yield* renameInJson(eventData, person, asked) },
+    { table: 'bounds of others', how: 'renamed', rows: bounds },
+  ]
+}
+
+/** What keys point to is there first. What was paid in stays in the row: an audit holds the entries against it. */
+function* renameUser({ name, pseudonym }: Person, at: number): QueryProgram<void> {
+  yield ask(
+    `INSERT INTO "user" (name, group_name, role, status, created_at, balance, erased_at, booked_as, late_until)
+       SELECT CAST(? AS TEXT), group_name, 'user', 'disabled', created_at, balance, CAST(? AS BIGINT), name, CAST(? AS BIGINT)
+       FROM "user" WHERE name = ?`,
+    pseudonym,
+    at,
+    at + lateMs,
+    name,
+  )
+  yield ask('UPDATE key SET user_name = ? WHERE user_name = ?', pseudonym, name)
+  yield ask('DELETE FROM "user" WHERE name = ?', name)
+}
+
+function* countRunning(name: string): QueryProgram<number> {
+  const theirs = 'key_id IN (SELECT id FROM key WHERE user_name = ?)'
+  const [row] = yield ask(
+    `SELECT (SELECT count(*) FROM charge WHERE state = 'reserved' AND ${theirs}) +
+       (SELECT count(*) FROM job WHERE state = 'running' AND ${theirs}
+          AND NOT EXISTS (SELECT 1 FROM charge c WHERE c.id = job.id AND c.state = 'reserved')) AS count`,
+    name,
+    name,
+  )
+  return row ? whole(row, 'count') : 0
+}
+
+/** As far as charges have been added up, which is done each minute. */
+function* countKept(name: string): QueryProgram<Traces['kept']> {
+  const [charged] = yield ask('SELECT coalesce(sum(firsts), 0) AS count FROM cost_sum WHERE user_name = ?', name)
+  const [paid] = yield ask('SELECT count(*) AS count FROM topup WHERE credit = ?', balanceOf(name))
+  return { charges: whole(charged ?? {}, 'count'), topups: whole(paid ?? {}, 'count') }
+}
+
+/** What would be erased, by the same questions as are asked when it is. Changes nothing. */
+export function* findTraces(name: string): QueryProgram<Traces | undefined> {
+  if (!(yield* findUser(name))) return undefined
+  const person = yield* nameAnew(name, name)
+  // Any other name will do: only what differs is counted.
+  const tables = [...(yield* renameAll({ ...person, pseudonym: `${name} erased` }, { writes: false, since: 0 }))]
+  for (const rows of wholesale) tables.push({ table: rows.table, how: rows.how, rows: yield* countRows(rows, name) })
+  const [changes] = yield ask('SELECT count(*) AS count FROM key_change WHERE user_name = ?', name)
+  tables.push(
+    { table: 'user', how: 'renamed', rows: 1 },
+    { table: 'key_change', how: 'deleted', rows: whole(changes ?? {}, 'count') },
+    { table: 'log', how: 'renamed', rows: yield* eraseLogs(new Map([[name, name]]), false) },
+  )
+  return { tables, kept: yield* countKept(name), running: yield* countRunning(name) }
+}
+
+/** What somebody is called who was erased, as long as it is known who they were. */
+export function* findPseudonym(name: string): QueryProgram<string | null> {
+  const [row] = yield ask('SELECT name FROM "user" WHERE booked_as = ?', name)
+  return row ? text(row, 'name') : null
+}
+
+/**
+ * What came late, or was left by whoever was killed while the log was gone through. A day after nothing comes any more, and
+ * a name that the ledger does not have is forgotten.
+ */
+export function* eraseLate(at: number): QueryProgram<void> {
+  const erased = yield ask('SELECT name, booked_as, erased_at, late_until FROM "user" WHERE late_until IS NOT NULL')
+  if (erased.length === 0) return
+  yield ask(`UPDATE meta SET value = 1 WHERE name = 'erasing'`)
+  for (const row of erased) {
+    const [pseudonym, name] = [text(row, 'name'), text(row, 'booked_as')]
+    const person = yield* nameAnew(name, pseudonym)
+    yield* renameAll(person, { writes: true, since: whole(row, 'erased_at') })
+    yield* eraseChanges(name)
+  }
+  yield ask(`UPDATE meta SET value = 0 WHERE name = 'erasing'`)
+  const left = yield* eraseLogs(new Map(erased.map(row => [text(row, 'booked_as'), text(row, 'name')])))
+  if (left > 0) return
+  for (const row of erased)
+    if (whole(row, 'late_until') <= at) yield* forgetName(text(row, 'name'), text(row, 'booked_as'))
+}
+
+function* forgetName(pseudonym: string, name: string): QueryProgram<void> {
+  const [booked] = yield ask(
+    `SELECT 1 AS found WHERE EXISTS (SELECT 1 FROM account WHERE kind IN ('user', 'balance') AND name = ?)
+       OR EXISTS (SELECT 1 FROM topup WHERE credit = ?) OR EXISTS (SELECT 1 FROM cost_sum WHERE user_name = ?)`,
+    name,
+    balanceOf(name),
+    name,
+  )
+  yield ask('UPDATE "user" SET late_until = NULL, booked_as = ? WHERE name = ?', booked ? name : null, pseudonym)
+}

@@ -1,0 +1,73 @@
+import type { LogRow } from '../../kit/index.ts'
+import { findHeads, type PageHead, readSound, takeTogether } from '../pages/find.ts'
+import type { Page } from '../pages/parse.ts'
+import { wordOf } from '../pages/words.ts'
+import { deletePage, rewritePage } from '../pages/write.ts'
+import { askIn } from '../ask-in.ts'
+import { ask, lockRows, type QueryProgram } from '../query.ts'
+import { text, whole } from '../rows.ts'
+
+/** Pages that are written anew in one transaction: others wait for a file of SQLite meanwhile. */
+const pagesMax = 32
+
+/** By their names, what people are called instead. */
+export type Pseudonyms = ReadonlyMap<string, string>
+
+/**
+ * Takes people out of the log, some pages at a time: their rows say the pseudonym, and nothing that came from them or was told
+ * to them. Done when nothing is left. @returns how many rows; `writes` false counts them all
+ */
+export function* eraseLogs(people: Pseudonyms, writes = true): QueryProgram<number> {
+  const heads = new Map<number, PageHead>()
+  for (const user of people.keys())
+    for (const head of yield* findHeads(0, Number.MAX_SAFE_INTEGER, wordOf({ user }))) heads.set(head.number, head)
+  const inOrder = [...heads.values()].toSorted((a, b) => a.number - b.number)
+  let [rows, pages] = [0, 0]
+  for (let from = 0; from < inOrder.length; ) {
+    const some = takeTogether(inOrder, from)
+    from += some.length
+    for (const number of yield* findTheirs(some, people)) {
+      rows += yield* erasePage(number, people, writes)
+      if (writes && ++pages >= pagesMax) return rows
+    }
+  }
+  return rows
+}
+
+/** Of some pages those that have rows of theirs, or may have: one that somebody has damaged. */
+function* findTheirs(some: readonly PageHead[], people: Pseudonyms): QueryProgram<readonly number[]> {
+  const found = yield* askIn(
+    'SELECT number, body FROM log_page WHERE number IN (…)',
+    some.map(({ number }) => number),
+  )
+  const theirs = found.filter(row => {
+    const page = readSound(row)
+    return page ? hasTheirs(page, people) : [...people.keys()].some(name => text(row, 'body').includes(name))
+  })
+  return [...new Set(theirs.map(row => whole(row, 'number')))]
+}
+
+function hasTheirs({ whos }: Page, people: Pseudonyms): boolean {
+  return whos.some(({ user_name: user }) => user !== null && people.has(user))
+}
+
+function* erasePage(number: number, people: Pseudonyms, writes: boolean): QueryProgram<number> {
+  // Somebody else may have bound it meanwhile: then its rows are found in the next round.
+  const [row] = yield ask(`SELECT number, count, body FROM log_page WHERE number = ? ${writes ? lockRows : ''}`, number)
+  if (!row) return 0
+  const page = readSound(row)
+  if (!page) {
+    // Nobody can read it, and it may say who they are.
+    if (writes) yield* deletePage(number, undefined)
+    return whole(row, 'count')
+  }
+  let erased = 0
+  const left = page.rows().map((one): LogRow => {
+    const user = one.user === null ? undefined : people.get(one.user)
+    if (user === undefined) return one
+    erased++
+    return { ...one, user, clientRequestId: null, dropped: [], errorValues: null, upstreamSaid: null }
+  })
+  if (writes && erased > 0) yield* rewritePage(number, page, left)
+  return erased
+}

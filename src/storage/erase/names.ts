@@ -1,0 +1,98 @@
+import { firstIdAt } from '../../kit/ids.ts'
+import { ask, type QueryProgram, type Row } from '../query.ts'
+import { text, textOrNull } from '../rows.ts'
+import type { Person } from './person.ts'
+import { blank, mentions, renameIn } from './scrub.ts'
+
+/** Rows of one statement. */
+const together = 500
+
+/** Whether what is found is written too, or only counted; and since when rows are looked at. */
+export type Asked = { readonly writes: boolean; readonly since: number }
+
+/** Of the audit trail: who acted, who it was done to, and what is said of them. Its triggers let that pass while `meta` says so. */
+export function* renameInTrail(person: Person, { writes, since }: Asked): QueryProgram<number> {
+  const { name } = person
+  const quoted = JSON.stringify(name)
+  let count = 0
+  for (let after = since === 0 ? '' : firstIdAt('trail_', since); ; ) {
+    const rows = yield ask(
+      `SELECT id, actor, subject, was, became, reason FROM trail WHERE id > ? AND (actor = ? OR subject = ?
+         OR subject IN (SELECT id FROM key WHERE user_name IN (?, ?)) OR instr(coalesce(was, ''), ?) > 0
+         OR instr(coalesce(became, ''), ?) > 0 OR instr(coalesce(reason, ''), ?) > 0) ORDER BY id LIMIT ${together}`,
+      after,
+      name,
+      name,
+      name,
+      person.pseudonym,
+      quoted,
+      quoted,
+      name,
+    )
+    for (const row of rows) {
+      const left = trailWithout(row, person)
+      if (!left) continue
+      count++
+      if (writes)
+        yield ask(
+          'UPDATE trail SET actor = ?, subject = ?, was = ?, became = ?, reason = ? WHERE id = ?',
+          ...left,
+          text(row, 'id'),
+        )
+    }
+    const last = rows.at(-1)
+    if (!last || rows.length < together) return count
+    after = text(last, 'id')
+  }
+}
+
+type TrailLeft = readonly [
+  actor: string,
+  subject: string,
+  was: string | null,
+  became: string | null,
+  reason: string | null,
+]
+
+/** undefined where nothing of it is the person's. */
+function trailWithout(row: Row, person: Person): TrailLeft | undefined {
+  const [actor, subject, reason] = [text(row, 'actor'), text(row, 'subject'), textOrNull(row, 'reason')]
+  const isTheirs = subject === person.name || person.keys.has(subject)
+  const side = (column: string): string | null => {
+    const written = textOrNull(row, column)
+    return written && (isTheirs ? blank(written, person) : renameIn(written, person))
+  }
+  const renamed = (name: string): string => (name === person.name ? person.pseudonym : name)
+  const kept = isTheirs || (reason !== null && mentions(reason, person)) ? null : reason
+  const left: TrailLeft = [renamed(actor), renamed(subject), side('was'), side('became'), kept]
+  const was = [actor, subject, row['was'], row['became'], reason]
+  return left.some((cell, i) => cell !== was[i]) ? left : undefined
+}
+
+type InJson = { readonly table: string; readonly id: string; readonly column: string; readonly where?: string }
+
+/** JSON that may name the person: what was told, and who set the bounds of others. */
+export const eventData = { table: 'event', id: 'id', column: 'data', where: 'at >= ?' } as const
+export const keyBounds = { table: 'key', id: 'id', column: 'bounds' } as const
+export const userBounds = { table: '"user"', id: 'name', column: 'key_bounds' } as const
+
+export function* renameInJson(
+  { table, id, column, where }: InJson,
+  person: Person,
+  { writes, since }: Asked,
+): QueryProgram<number> {
+  const rows = yield ask(
+    `SELECT ${id} AS id, ${column} AS written FROM ${table} WHERE instr(${column}, ?) > 0 ${where ? `AND ${where}` : ''}`,
+    JSON.stringify(person.name),
+    ...(where ? [since] : []),
+  )
+  let count = 0
+  for (const row of rows) {
+    const written = text(row, 'written')
+    const renamed = renameIn(written, person)
+    if (renamed === written) continue
+    count++
+    if (writes) yield ask(`UPDATE ${table} SET ${column} = ? WHERE ${id} = ?`, renamed, row['id'] ?? null)
+  }
+  return count
+}
