@@ -12,7 +12,7 @@ const day = 86_400_000
 const at = Date.UTC(2026, 10, 17, 12)
 
 /** What nobody else has, so that each is found wherever it stands. */
-export const rare = {
+const rare = {
   name: 'qzname.vxw',
   email: 'qzmail@vxw.example',
   ip: '198.51.100.77',
@@ -50,7 +50,7 @@ const kept = [
 type Find = (word: string) => readonly string[]
 
 /** Reads all cells of all tables: the schema says which there are, so that none can be forgotten. */
-export async function readEverything(harness: StorageHarness): Promise<Find> {
+async function readEverything(harness: StorageHarness): Promise<Find> {
   const tables = await harness.read(
     harness.url.startsWith('postgres')
       ? `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`
