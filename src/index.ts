@@ -7,6 +7,7 @@ import type { Checked } from './tools/doctor/checked.ts'
 import type {
   Audit,
   Charge,
+  CostSpan,
   ImaginedRequest,
   Key,
   KeySettings,
@@ -18,6 +19,7 @@ import type {
   RequestExplanation,
   Storage,
   VendorKey,
+  WhatIf,
 } from './kit/index.ts'
 import type { Operation } from './operations/index.ts'
 import type { LiveResult, LiveTrial } from './tools/doctor/try-live.ts'
@@ -42,6 +44,7 @@ import type {
 } from './tools/price-files/index.ts'
 import type { Copied } from './storage/index.ts'
 import type { UpstreamShown } from './tools/read-upstreams.ts'
+import type { WhatIfOptions } from './gateway/what-if.ts'
 import type { Workers } from './gateway/workers.ts'
 
 // The library's door. What it opens is loaded when it is opened: whoever checks a file does not wait for a proxy. An old Node
@@ -87,6 +90,7 @@ export { offerSetup } from './tools/setup.ts'
 export type { Checked } from './tools/doctor/checked.ts'
 export type { ProcessStatus, Status } from './gateway/status.ts'
 export { readVersion } from './gateway/version.ts'
+export type { WhatIfOptions } from './gateway/what-if.ts'
 export type { Copied } from './storage/index.ts'
 export { ByteBudget, ByteClaim, Holdback, JsonWalk, RecordReader } from './wire/index.ts'
 export type { JsonVisitor, RecordVisitor } from './wire/index.ts'
@@ -419,6 +423,19 @@ export async function replayCharge(charge: Charge, plan?: Plan): Promise<readonl
     import('./gateway/plugin-finder.ts'),
   ])
   return replay(charge, plan?.plugins.known ?? builtins)
+}
+
+/**
+ * What charges would have cost under another configuration: each is rated again from what is stored with it. Reads page after
+ * page, and gives everybody else a turn between two.
+ */
+export async function replayCosts(
+  plan: Plan,
+  books: Pick<Storage['books'], 'all'>,
+  span: CostSpan,
+  options?: WhatIfOptions,
+): Promise<WhatIf> {
+  return (await import('./gateway/what-if.ts')).replayCosts(plan, books, span, options)
 }
 
 /**

@@ -69,6 +69,8 @@ export function lineRules(
       ...(asked && { asked }),
       ...(line.otherwise !== undefined && { otherwise: toScale(line.otherwise, scale) }),
       ...(line.max !== undefined && { max: toScale(line.max, scale) }),
+      ...(line.free !== undefined && { free: line.free }),
+      ...(line.fields !== undefined && { fields: line.fields }),
     }
   })
 }

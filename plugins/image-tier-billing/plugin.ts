@@ -43,6 +43,7 @@ import { isEventStream, openScanner, typeOf } from './open-scanner.ts'
 import { record } from './record.ts'
 import { RefusalStage } from './refusal-stage.ts'
 import { replay } from './replay.ts'
+import { reprice } from './reprice.ts'
 import { type BillingFacet, facetSchema, optionsSchema } from './schema.ts'
 import { askedSize, chargesImages, shapeOf, textOf } from './what-charges.ts'
 import { wholeEventsBytesMax } from './whole-record.ts'
@@ -73,6 +74,7 @@ export const imageTierBilling = definePlugin({
   prices,
   record,
   replay,
+  reprice,
   avoidable,
   keepsKeys: (operation, facet) => shapeOf(operation, facet) !== 'none',
   create(_options, host) {

@@ -14,7 +14,7 @@ function replayImage(rule: TierRule, line: Line): Replayed {
   return { index: line.index, tier: label, source, price: line.flags.includes('capped') ? 0 : price }
 }
 
-function replayLine(rule: TierRule, line: Line): Replayed {
+export function replayLine(rule: TierRule, line: Line): Replayed {
   const { index, tier } = line
   if (line.flags.includes('refused')) {
     const row = rule.refusals?.find(({ name }) => name === tier)

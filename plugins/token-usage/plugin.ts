@@ -34,6 +34,7 @@ import { missingUnits, rateExchange } from './rate-exchange.ts'
 import { quoteRequest, rateMost } from './quote-request.ts'
 import { record } from './record.ts'
 import { replay } from './replay.ts'
+import { reprice } from './reprice.ts'
 import { Reports } from './reports.ts'
 import { reviewCharge } from './review-charge.ts'
 import { EventReading, JsonReading, type Reading, type ReadingOptions } from './reading.ts'
@@ -81,6 +82,7 @@ export const tokenUsage = definePlugin({
   },
   record,
   replay,
+  reprice,
   create(_options, host) {
     const { log, stores } = host
     const { ledger } = stores

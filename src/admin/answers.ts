@@ -16,6 +16,7 @@ import {
   whole,
   wholeOrNull,
 } from '../kit/shapes/schemas.ts'
+import { incomparable } from '../kit/reprice.ts'
 import { usageView } from '../kit/shapes/usage-row.ts'
 import { userView } from '../kit/shapes/user.ts'
 
@@ -355,6 +356,42 @@ const findings = listOf(
 export const findingsAnswer = object({ ok: truth, findings })
 export const reloadAnswer = {
   ...object({ ok: truth, revision: text, changes: texts, findings }),
+  required: ['ok'],
+} as const
+const costPair = { charges: whole, before: text, after: text, difference: text } as const
+const costPairs = {
+  ...listOf(object({ name: { ...textOrNull, description: 'Null for all others together.' }, ...costPair })),
+  description: 'Those that change most first.',
+} as const
+const costUnder = object({
+  ok: truth,
+  since: moment,
+  until: moment,
+  currency: text,
+  ...costPair,
+  by_model: costPairs,
+  by_group: costPairs,
+  by_user: costPairs,
+  not_comparable: {
+    ...listOf(
+      object({
+        reason: { type: 'string', enum: incomparable },
+        model: textOrNull,
+        currency: text,
+        charges: whole,
+        cost: text,
+      }),
+    ),
+    description: 'Charges of which nobody can tell what they would have cost: they are in no other sum.',
+  } as const,
+  uncounted: {
+    ...texts,
+    description: 'Models that cost nothing now and would: what was asked of them left no charges.',
+  },
+})
+export const costUnderAnswer = {
+  ...costUnder,
+  properties: { ...costUnder.properties, findings },
   required: ['ok'],
 } as const
 export const configAnswer = object({

@@ -13,6 +13,7 @@ import type {
   Upstream,
   VendorKey,
 } from '../kit/index.ts'
+import type { WhatIf } from '../kit/what-if.ts'
 import type { Pages } from './pages/page-data.ts'
 
 /** Something wrong, or worth knowing, in a configuration. */
@@ -93,6 +94,17 @@ export type AdminParts = {
   show(): Promise<ShownConfig>
   /** Whether an answer has handed this link to a key of that name, which is a session's, of that user. */
   wasHanded(user: string, keyName: string, url: string): boolean
+  /**
+   * What the charges of some time would have cost by a text as the configuration; nothing of the text is kept.
+   * @throws what `signal` is aborted with
+   */
+  costUnder(
+    text: string,
+    span: { readonly since: number; readonly until: number },
+    signal: AbortSignal,
+  ): Promise<
+    { readonly ok: true; readonly costs: WhatIf } | { readonly ok: false; readonly findings: readonly ConfigFinding[] }
+  >
   /** Whom attempts from an address are counted against: the network in which whoever has it can pick others. */
   networkOf(address: string): string
   /** A new API key: what is told once, and what is kept of it. */

@@ -489,7 +489,7 @@ function addConfigurationCommands(program: Command): void {
     .action(async (file: string | undefined, options) =>
       (await import('./commands/lint.ts')).lint(file ?? options.config, options),
     )
-  program
+  const config = program
     .command('config')
     .argument('[key]', 'the only part to print, such as server or models.NAME')
     .description('print the configuration in effect, defaults too; secrets are redacted')
@@ -497,6 +497,19 @@ function addConfigurationCommands(program: Command): void {
     .option('--show-origin', 'where each value came from', false)
     .addOption(formatOption(['text', 'json']))
     .action(async (key: string | undefined, options) => (await import('./commands/config.ts')).showConfig(key, options))
+  config
+    .command('cost')
+    .argument('<file>', 'the configuration whose prices are meant')
+    .description('what the charges of some time would have cost under another configuration, each rated again')
+    .option('--since <when>', 'from a date, a moment, a time ago (7d); the beginning of last month by default')
+    .option('--until <when>', 'before then, in the same words; the end of last month, or now')
+    .option('--zone <name>', 'what dates are read in: a zone such as Europe/Berlin, UTC, or local; that of budgets')
+    .addOption(configOption())
+    .addOption(formatOption(['text', 'json']))
+    // Options that the command above has too are read as that one's.
+    .action(async (file: string, _own, command: Command) =>
+      (await import('./commands/config-cost.ts')).configCost(file, command.optsWithGlobals()),
+    )
   program
     .command('diff')
     .argument('[file]', 'the configuration, as with -c')

@@ -67,12 +67,18 @@ export class ConfigSource {
    * Reads a text that a person pasted as the configuration. Code that the configuration in use does not name already is not
    * loaded for it, whatever the text says; nor is a file read that it does not name.
    */
-  async check(text: string, { files, pipeline, upstreams }: Plan) {
+  async check(text: string, inUse: Plan) {
+    const loaded = await this.readText(text, inUse)
+    return loaded.ok ? { ok: true, findings: loaded.notes } : { ok: false, findings: loaded.findings }
+  }
+
+  /** The same, for who wants the plan that it would be. */
+  async readText(text: string, { files, pipeline, upstreams }: Plan): ReturnType<typeof loadPlan> {
     const finder = this.finder()
     const named = new Set([...finder.knownPlugins, ...pipeline.map(step => step.plugin)])
     const inUse = [...upstreams.values()].flatMap(({ credential }) => credential)
     const signing = new Set([...finder.knownSigners, ...inUse.flatMap(one => (one.kind === 'sign' ? one.signer : []))])
-    const loaded = await loadPlan({
+    return loadPlan({
       file: this.file,
       text,
       env: this.#env,
@@ -84,7 +90,6 @@ export class ConfigSource {
       knownSigners: finder.knownSigners,
       known: knownNames,
     })
-    return loaded.ok ? { ok: true, findings: loaded.notes } : { ok: false, findings: loaded.findings }
   }
 
   /** The text with its secrets struck out. */

@@ -378,6 +378,12 @@ class RunningGateway implements Gateway {
       wasHanded: (user, keyName, url) => this.#handed.has(user, keyName, url),
       check: text => this.#source.check(text, this.plan),
       show: () => this.#source.show(),
+      costUnder: async (text, span, signal) => {
+        const loaded = await this.#source.readText(text, this.plan)
+        if (!loaded.ok) return loaded
+        const { replayCosts } = await import('./what-if.ts')
+        return { ok: true, costs: await replayCosts(loaded.plan, storage.books, span, { signal, inUse: this.plan }) }
+      },
     })
   }
 

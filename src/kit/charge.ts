@@ -178,6 +178,9 @@ export type LineRule = PriceRow & {
   readonly otherwise?: number
   /** The most that a line is charged. */
   readonly max?: number
+  /** Pictures that cost nothing, and where pictures are counted, as the family says it; absent where it does not. */
+  readonly free?: number
+  readonly fields?: readonly string[]
 }
 
 export type Charge = ChargeFacts &

@@ -4,6 +4,7 @@ import type { Saving } from './costs.ts'
 import type { Family, Model } from './model.ts'
 import type { OperationsByName } from './operation.ts'
 import type { Imagined, PriceAsk, Prices, Quote } from './quote.ts'
+import type { RepriceAsk, Repriced } from './reprice.ts'
 import type { Admits, Schema } from './schema.ts'
 import type { Slot } from './slots.ts'
 
@@ -58,6 +59,11 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
   record?(charge: Charge): Account
   /** Rates each line of a charge of its own again, by nothing but what is stored with it. */
   replay?(charge: Charge): readonly Replayed[]
+  /**
+   * What a settled charge of its own would have cost by other prices, from nothing but what is stored with it: all but prices,
+   * and what they go by, stays as it was. Without it no such charge can be compared.
+   */
+  reprice?(charge: Charge, to: RepriceAsk, facet: Admits<Facet>): Repriced
   /** Of a line of a charge of its own: what it cost more than it had to, and what to ask for instead. */
   avoidable?(rule: ChargeRule, line: Line): Saving | undefined
   /** Whether an Idempotency-Key of such a request is kept, for the reference page. */
@@ -66,10 +72,14 @@ export type PluginFacts<Options extends object = Schema, Facet extends object = 
 
 /** The facts of a plugin whose types have been forgotten, as a plan keeps them. */
 // The facet of each plugin has its own type; a list of plugins can only say that it was checked against the schema.
-export type KnownPlugin = Omit<PluginFacts, 'inspect' | 'inspectOptions' | 'quote' | 'prices' | 'keepsKeys'> & {
+export type KnownPlugin = Omit<
+  PluginFacts,
+  'inspect' | 'inspectOptions' | 'quote' | 'prices' | 'reprice' | 'keepsKeys'
+> & {
   inspect?(facet: never, family: Family, models: readonly Model[], operations: OperationsByName): readonly Diagnostic[]
   inspectOptions?(options: never): readonly Diagnostic[]
   quote?(request: Imagined, facet: never): Quote | undefined
   prices?(ask: PriceAsk, facet: never): Prices | undefined
+  reprice?(charge: Charge, to: RepriceAsk, facet: never): Repriced
   keepsKeys?(operation: string, facet: never): boolean
 }

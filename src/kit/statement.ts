@@ -1,7 +1,7 @@
 import { csvLine } from './csv.ts'
 import { balanceDifferences, moneyCell, type StatementBalance } from './statement-balance.ts'
 import { formatMoney, type Micros } from './units.ts'
-import { formatIn, momentIn } from './zoned-time.ts'
+import { dayIn, formatIn, momentIn } from './zoned-time.ts'
 
 /** What of one tier of one model was charged in a month, and given back. */
 export type StatementLine = {
@@ -60,6 +60,13 @@ export function readMonth(text: string, zone: string): StatementMonth | undefine
   if (year === undefined || month === undefined) return undefined
   const first = { year: Number(year), month: Number(month), day: 1 }
   return { month: text, zone, from: momentIn(zone, first), until: momentIn(zone, { ...first, month: first.month + 1 }) }
+}
+
+/** The month before the one that is running, as a clock of a zone has both. */
+export function lastMonth(zone: string, now: number): StatementMonth {
+  const { year, month } = dayIn(zone, now)
+  const [from, until] = [momentIn(zone, { year, month: month - 1, day: 1 }), momentIn(zone, { year, month, day: 1 })]
+  return { month: formatIn(zone, from).slice(0, 7), zone, from, until }
 }
 
 /** What of the two sums does not agree, a sentence each; none when the statement is what the ledger says. */

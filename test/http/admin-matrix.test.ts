@@ -85,6 +85,7 @@ const bodies: { readonly [endpoint: string]: object } = {
   'POST /api/users/:name/password': { password: 'a passphrase for tests' },
   'POST /api/users/:name/topups': { amount: '1.50', note: 'invoice 7' },
   'POST /api/config/check': { text: 'version: 1' },
+  'POST /api/config/cost': { text: 'version: 1' },
   'POST /api/upstreams/:upstream/keys/:key/suspend': { reason: 'a test' },
 }
 
@@ -144,6 +145,7 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'POST /api/invitations': ['admin'],
   'DELETE /api/invitations/:id': ['admin'],
   'POST /api/config/check': ['admin'],
+  'POST /api/config/cost': ['admin'],
   'POST /api/config/reload': ['admin'],
 }
 

@@ -6,6 +6,7 @@ import { avoidableRoutes } from './avoidable.ts'
 import { budgetRoutes } from './budgets.ts'
 import { ceilingRoutes } from './ceilings.ts'
 import { configRoutes } from './config.ts'
+import { configCostRoutes } from './config-cost.ts'
 import { eventRoutes } from './events.ts'
 import { invitationRoutes } from './invitations.ts'
 import { keyRoutes } from './keys.ts'
@@ -44,6 +45,7 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...budgetRoutes,
   ...configRoutes,
   ...alertRoutes,
+  ...configCostRoutes(),
   ...auditRoutes,
   ...eventRoutes,
   ...systemRoutes(),

@@ -1,0 +1,157 @@
+import {
+  type AskedSize,
+  askedSizeSlot,
+  type Charge,
+  Failure,
+  type Line,
+  type LineRule,
+  type Repriced,
+  type RepriceAsk,
+  type TierRule,
+} from '../../src/kit/index.ts'
+import { isForwarded } from './asked.ts'
+import { buildRule, namesOf } from './build-rule.ts'
+import { checkCombination } from './combinations.ts'
+import { priceImage } from './price-image.ts'
+import { comeOf, replayLine } from './replay.ts'
+import type { BillingFacet } from './schema.ts'
+import { tierOfSize } from './tier.ts'
+
+/** What is kept with every charge, whatever its prices went by. */
+const keptFields = ['size', 'quality'] as const
+
+/**
+ * What the images of a stored charge cost by other prices and tiers, and what is charged beside them: by the pixels, the words
+ * of the answer and those of the request that are kept with it.
+ */
+export function reprice(charge: Charge, to: RepriceAsk, facet: BillingFacet): Repriced {
+  if (to.model.free) return { amount: 0 }
+  // Charges of this kind are written by this plugin alone.
+  const old = charge.rule as TierRule
+  try {
+    const rule = ruleNow(charge, to, facet)
+    if (!rule) return { reason: 'measure_not_kept' }
+    checkCombination(rule, to.model)
+    let amount = 0
+    for (const line of charge.lines) {
+      const price = line.quantity === null ? imageNow(rule, old, line, facet) : besideNow(rule, line)
+      if (price === undefined) return { reason: 'measure_not_kept' }
+      amount += price
+    }
+    return { amount }
+  } catch (error) {
+    if (error instanceof Failure) return { reason: 'refused' }
+    throw error
+  }
+}
+
+/** The rule that the charge would have; undefined where it goes by what is not kept. @throws Failure price_missing */
+function ruleNow(
+  charge: Charge,
+  { family, model, operation, slots }: RepriceAsk,
+  facet: BillingFacet,
+): TierRule | undefined {
+  const old = charge.rule as TierRule
+  const rule = buildRule({ facet, model, asked: slots.get(askedSizeSlot) ?? unread(charge) })
+  const lines = linesNow(rule, old)
+  if (!lines) return undefined
+  const asked = new Map<string, string>()
+  for (const name of namesOf(facet)) {
+    const value = valueKept(name, charge, isForwarded(family.forward.get(operation), name))
+    if (value === undefined) return undefined
+    if (value !== null) asked.set(name, value)
+  }
+  const told = [...namesOfImages(rule)].filter(name => rule.facts?.includes(name))
+  const keptFacts = namesOfImages(old)
+  if (!told.every(name => old.facts?.includes(name) && keptFacts.has(name))) return undefined
+  return {
+    ...rule,
+    warnings: [],
+    ...(asked.size > 0 && { asked: Object.fromEntries(asked) }),
+    ...(lines.length > 0 && { lines }),
+  }
+}
+
+/** A family that says nothing of sizes: what was sent decides nothing. */
+function unread({ size: text }: Charge): AskedSize {
+  return { text, size: { kind: text === null ? 'none' : 'unread' }, resolution: null, expected: null }
+}
+
+/** What the request said of a field; null where it said nothing, undefined where nobody has kept it. */
+function valueKept(name: string, charge: Charge, forwarded: boolean): string | null | undefined {
+  const field = keptFields.find(one => one === name)
+  if (field) {
+    const text = forwarded ? charge[field] : null
+    // Of several values in a list, prices would go by each.
+    return text !== null && /^[[{]/.test(text) ? undefined : text
+  }
+  const old = charge.rule as TierRule
+  const names = new Set([...namesOfImages(old), ...(old.lines ?? []).flatMap(({ from }) => from ?? [])])
+  return names.has(name) ? (old.asked?.[name] ?? null) : undefined
+}
+
+/** By what the price of an image goes beside its tier. */
+function namesOfImages({ by = [], times = [] }: Pick<TierRule, 'by' | 'times'>): ReadonlySet<string> {
+  return new Set([...by, ...times.flatMap(one => Object.keys(one.if))].filter(name => name !== 'tier'))
+}
+
+/** What is charged beside images, with what the request came to; undefined where that is counted otherwise than it was. */
+function linesNow(rule: Omit<TierRule, 'warnings'>, old: TierRule): readonly LineRule[] | undefined {
+  const [now, before] = [rule.lines ?? [], old.lines ?? []]
+  if (now.length === 0 && before.length === 0) return []
+  if (JSON.stringify(now.map(one => shapeOf(one, rule))) !== JSON.stringify(before.map(one => shapeOf(one, old)))) {
+    return undefined
+  }
+  if (JSON.stringify(rule.tierFrom) !== JSON.stringify(old.tierFrom)) return undefined
+  return now.map((line, i) => {
+    const asked = before[i]?.asked
+    return asked ? { ...line, asked } : line
+  })
+}
+
+/** All of a line but its prices, and what one request came to. */
+function shapeOf(
+  { asked: _own, price: _price, at: _at, first, ...line }: LineRule,
+  { facts }: Pick<TierRule, 'facts'>,
+) {
+  const isTold = line.from !== undefined && facts?.includes(line.from) === true
+  return Object.entries({ ...line, first: first?.name ?? null, isTold }).sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+/** The price of an image; undefined where it goes by what is not kept. */
+function imageNow(rule: TierRule, old: TierRule, line: Line, facet: BillingFacet): number | undefined {
+  const isCapped = facet.over_return === 'cap' && ['over_return', 'uncounted'].some(flag => line.flags.includes(flag))
+  // What is charged with an image that is not charged is not charged either, and has no lines.
+  if (isCapped !== line.flags.includes('capped') && rule.lines?.some(({ once }) => !once)) return undefined
+  if (isCapped) return 0
+  if (needsTold(rule, line) && !knowsTold(old, line)) return undefined
+  return priceImage(rule, comeOf(line)).price
+}
+
+function besideNow(rule: TierRule, line: Line): number | undefined {
+  const again = replayLine(rule, line)
+  return 'fault' in again ? undefined : again.price
+}
+
+/** Whether the size that the answer tells decides, before what is known anyhow. */
+function needsTold(rule: TierRule, { width, height }: Line): boolean {
+  if (rule.by && !rule.by.includes('tier')) return false
+  for (const source of rule.tierFrom) {
+    if (source === 'told') return true
+    if (source === 'request' && rule.requestedTier !== null) return false
+    if (source === 'output' && width !== null && height !== null && tierOfSize({ width, height }, rule.tiers))
+      return false
+  }
+  return false
+}
+
+/** Whether the size that the answer told is kept, or it is known that it told none: it is kept where it decided. */
+function knowsTold({ by, tierFrom, tiers }: TierRule, { source, told }: Line): boolean {
+  if (told?.size) return true
+  const place = tierFrom.indexOf('told')
+  if (place < 0) return false
+  if (source === 'told' || source === 'default') return true
+  const last = tiers.at(-1)
+  const takesAll = last !== undefined && last.longEdgeMax === null && (last.pixelsMax ?? null) === null
+  return (!by || by.includes('tier')) && takesAll && place < tierFrom.indexOf(source)
+}

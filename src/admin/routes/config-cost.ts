@@ -1,0 +1,70 @@
+import { isZone, lastMonth, showWhatIf } from '../../kit/index.ts'
+import { costUnderAnswer } from '../answers.ts'
+import { type Ask, defineRoute } from '../api.ts'
+import { fail } from '../errors.ts'
+import { findingRecord } from '../finding-record.ts'
+import { moment } from '../schemas.ts'
+import { slowDown } from '../session/login-guard.ts'
+
+const textBytesMax = 1024 * 1024
+/** Each goes through all charges of its time. */
+const atOnce = 2
+const retryMs = 5_000
+
+/** One gateway's: how many are worked out at once is counted for it. */
+export function configCostRoutes() {
+  let open = 0
+  return [
+    defineRoute({
+      method: 'POST',
+      url: '/api/config/cost',
+      access: 'admin',
+      summary:
+        'What the charges of some time would have cost by a text as the configuration, the month before by default; nothing changes.',
+      body: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['text'],
+        properties: {
+          text: { type: 'string', maxLength: textBytesMax },
+          since: { ...moment, description: 'Charges from this moment on; with `until`, or neither.' },
+          until: { ...moment, description: 'Charges before this moment.' },
+          zone: {
+            type: 'string',
+            minLength: 1,
+            maxLength: 200,
+            description: 'Whose month is meant where no moment is given; the zone of budgets by default.',
+          },
+        },
+      },
+      bodyBytesMax: textBytesMax,
+      answer: costUnderAnswer,
+      async handle(ask) {
+        const span = spanOf(ask)
+        if (open >= atOnce) throw slowDown(retryMs)
+        open++
+        const found = await ask.parts.costUnder(ask.body.text, span, ask.left).finally(() => void open--)
+        return found.ok
+          ? { ok: true, ...showWhatIf(found.costs) }
+          : { ok: false, findings: found.findings.map(findingRecord) }
+      },
+    }),
+  ]
+}
+
+type Asked = { readonly text: string; readonly since?: string; readonly until?: string; readonly zone?: string }
+
+/** @throws Failure for half a span, one that ends before it begins, and a zone that is none */
+function spanOf({ body, parts }: Ask<unknown, Asked>): { readonly since: number; readonly until: number } {
+  const zone = body.zone ?? parts.plan().timeZone
+  if (!isZone(zone)) throw fail('invalid', { why: `There is no zone '${zone}'.` }, { param: 'zone' })
+  if (body.since === undefined && body.until === undefined) {
+    const { from, until } = lastMonth(zone, parts.clock.now())
+    return { since: from, until }
+  }
+  const since = body.since === undefined ? Number.NaN : Date.parse(body.since)
+  const until = body.until === undefined ? parts.clock.now() : Date.parse(body.until)
+  if (!(since < until))
+    throw fail('invalid', { why: '`since` must be given with `until`, and before it.' }, { param: 'since' })
+  return { since, until }
+}

@@ -1,0 +1,114 @@
+import {
+  type CostPairOf,
+  type CostSpan,
+  formatMoney,
+  lastMonth,
+  replayCosts,
+  showWhatIf,
+  type WhatIf,
+} from '../../index.ts'
+import { countOf } from '../count-of.ts'
+import { print, say } from '../exit.ts'
+import { describeSpan, readSpan, readZone } from '../moments.ts'
+import { readPlan, withStorage } from '../open-books.ts'
+import { withProgress } from '../progress.ts'
+import { formatTable } from '../table.ts'
+import { writeOut } from '../write-out.ts'
+
+type Options = {
+  readonly config: string
+  readonly format: string
+  readonly since?: string
+  readonly until?: string
+  readonly zone?: string
+}
+
+/** Rows that are printed of each kind; JSON has more. */
+const rowsMax = 20
+
+/** Why charges are left out, for people. */
+const reasons: { readonly [reason in WhatIf['notComparable'][number]['reason']]: string } = {
+  model_gone: 'the configuration has no such model',
+  group_gone: 'the configuration has no such group',
+  other_currency: 'it is in another currency',
+  charged_otherwise: 'the model would be charged by something else',
+  measure_not_kept: 'prices go by what was not kept of the request',
+  refused: 'the request would have been refused',
+  decided: 'a person has decided the amount',
+  refunded_in_part: 'a part of it was given back',
+  not_reproducible: 'its own facts do not give its amount',
+  open: 'it has not ended',
+}
+
+/** What charges would have cost by the prices of another configuration. */
+export async function configCost(file: string, options: Options): Promise<void> {
+  const plan = await readPlan(file)
+  await withStorage(options.config, async (storage, inUse) => {
+    const zone = readZone(options.zone, inUse.timeZone)
+    const now = Date.now()
+    const asked = readSpan(options, now, zone)
+    const span = spanOf(asked, zone, now)
+    const costs = await withProgress('rating charges again', async progress =>
+      replayCosts(plan, storage.books, span, {
+        inUse,
+        onProgress: charges => progress.tell(`${charges.toLocaleString('en')} charges rated again`),
+      }),
+    )
+    say(`charges ${describeSpan({ ...span, zone })}`)
+    if (options.format === 'json') return print(JSON.stringify(showWhatIf(costs)))
+    tell(costs, file)
+  })
+}
+
+function spanOf(
+  { since, until }: { since: number | undefined; until: number | undefined },
+  zone: string,
+  now: number,
+): CostSpan {
+  const month = lastMonth(zone, until ?? now)
+  if (since === undefined && until === undefined) return { since: month.from, until: month.until }
+  return { since: since ?? month.from, until: until ?? now }
+}
+
+function tell(costs: WhatIf, file: string): void {
+  const { charges, before, after, currency, notComparable, uncounted } = costs
+  for (const [heading, rows] of [
+    ['MODEL', costs.byModel],
+    ['GROUP', costs.byGroup],
+    ['USER', costs.byUser],
+  ] as const)
+    if (rows.length > 0) print(`${tableOf(heading, rows)}\n`)
+  print(
+    `${countOf(charges, 'charge')}: ${formatMoney(before)} ${currency} as charged, ${formatMoney(after)} by ${file}`,
+  )
+  print(`difference ${changeOf(before, after)} ${currency}`)
+  for (const { reason, model, currency: own, charges: count, cost } of notComparable.slice(0, rowsMax))
+    print(
+      writeOut(
+        `not compared: ${countOf(count, 'charge')} of ${model ?? 'other models'}, ${formatMoney(cost)} ${own}: ${reasons[reason]}`,
+      ),
+    )
+  if (uncounted.length > 0)
+    say(`cost nothing now, so that there are no charges to rate: ${writeOut(uncounted.slice(0, rowsMax).join(', '))}`)
+}
+
+function tableOf(heading: string, rows: readonly CostPairOf[]): string {
+  const cells = rows
+    .slice(0, rowsMax)
+    .map(({ name, charges, before, after }) => [
+      name ?? 'others',
+      String(charges),
+      formatMoney(before),
+      formatMoney(after),
+      changeOf(before, after),
+    ])
+  return formatTable(
+    [heading, 'CHARGES', 'AS CHARGED', 'WOULD BE', 'DIFFERENCE'],
+    cells.map(row => row.map(writeOut)),
+  )
+}
+
+/** With its sign: what is dearer is not told from what is cheaper by a minus alone. */
+function changeOf(before: number, after: number): string {
+  return after > before ? `+${formatMoney(after - before)}` : formatMoney(after - before)
+}

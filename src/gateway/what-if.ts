@@ -1,0 +1,213 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { scanObject } from '../engine/fields.ts'
+import {
+  type Body,
+  type Charge,
+  chargerOf,
+  decidedTier,
+  Failure,
+  firstIdAt,
+  type CostPair,
+  type CostPairOf,
+  type CostSpan,
+  type Incomparable,
+  type KnownPlugin,
+  type Micros,
+  type Model,
+  type NotComparable,
+  type Plan,
+  type Repriced,
+  Slots,
+  type Storage,
+  type WhatIf,
+} from '../kit/index.ts'
+import { concerned } from './explain.ts'
+
+/** Charges that are read together; between two of these everybody else has a turn. */
+const pageSize = 500
+/** A charge is opened after its request has begun; by an upload, long after. */
+const openedMs = 86_400_000
+/** Names of each kind that sums are kept of: what comes after is one sum without a name. */
+const namesMax = 5_000
+/** Requests for one size of one model are read alike; so many of them are remembered. */
+const askedMax = 1_000
+
+/** What may be asked of how it goes. */
+export type WhatIfOptions = {
+  /** Ends it: it rejects with the reason of the signal. */
+  readonly signal?: AbortSignal
+  /** The configuration that is in use, for which models it does not charge. */
+  readonly inUse?: Plan
+  /** Is told how many charges have been looked at. */
+  readonly onProgress?: (charges: number) => void
+}
+
+/**
+ * What charges would have cost under another configuration: each of them is rated again, by the plugin that made it, from what
+ * is stored with it. Their quantities, sizes and answers stay what they were. Reads page after page and keeps the sums alone.
+ */
+export async function replayCosts(
+  plan: Plan,
+  books: Pick<Storage['books'], 'all'>,
+  { since, until }: CostSpan,
+  { signal, inUse, onProgress }: WhatIfOptions = {},
+): Promise<WhatIf> {
+  const sums = new Sums()
+  const terms = new Terms(plan)
+  const end = firstIdAt('req_', until)
+  let looked = 0
+  for (let after: string | null = firstIdAt('req_', Math.max(since - openedMs, 0)); after !== null; ) {
+    signal?.throwIfAborted()
+    const page: readonly Charge[] = await books.all(after, pageSize)
+    for (const charge of page) {
+      if (charge.id >= end || charge.createdAt < since || charge.createdAt >= until) continue
+      // What was never sold costs nothing by any price.
+      if (charge.state === 'voided') continue
+      looked++
+      sums.add(charge, terms.reprice(charge))
+    }
+    onProgress?.(looked)
+    const last: Charge | undefined = page.at(-1)
+    after = last !== undefined && page.length === pageSize && last.id < end ? last.id : null
+    await nextTurn()
+  }
+  return { since, until, currency: plan.currency, ...sums.told(), uncounted: uncountedBy(plan, inUse) }
+}
+
+function uncountedBy(plan: Plan, inUse: Plan | undefined): readonly string[] {
+  const priced = [...plan.models.values()].filter(({ enabled, free }) => enabled && !free)
+  return priced.map(({ name }) => name).filter(name => inUse?.models.get(name)?.free)
+}
+
+/** What a configuration says of the price of charges. */
+class Terms {
+  readonly #plan: Plan
+  /** What plugins make of the size that was asked for, by model, operation and size; null where it would be refused. */
+  readonly #asked = new Map<string, Slots | null>()
+
+  constructor(plan: Plan) {
+    this.#plan = plan
+  }
+
+  reprice(charge: Charge): Repriced {
+    const plan = this.#plan
+    if (charge.state !== 'settled') return { reason: 'open' }
+    if (charge.currency !== plan.currency) return { reason: 'other_currency' }
+    if (charge.lines.some(line => line.tier === decidedTier)) return { reason: 'decided' }
+    if (charge.refunded > 0 && charge.refunded < charge.amount) return { reason: 'refunded_in_part' }
+    if (!isReproducible(charge, plan.plugins.known)) return { reason: 'not_reproducible' }
+    const model = plan.models.get(charge.model)
+    if (!model?.enabled) return { reason: 'model_gone' }
+    const group = plan.groups.get(charge.group)
+    if (!group) return { reason: 'group_gone' }
+    const charging = concerned(plan, model.family)
+    const place = charging.findIndex(({ plugin }) => plugin.rule === charge.rule.kind)
+    const one = charging[place]
+    if (!one?.plugin.reprice) return { reason: 'charged_otherwise' }
+    const slots = this.#slotsOf(charge, model, charging.slice(0, place))
+    if (!slots) return { reason: 'refused' }
+    const { operation } = charge
+    const traits = plan.routes.find(route => route.operation === operation)?.traits
+    const to = { model, family: model.family, operation, traits, multiplier: group.multiplier, slots }
+    return one.plugin.reprice(charge, to, one.facet)
+  }
+
+  #slotsOf(charge: Charge, model: Model, above: ReturnType<typeof concerned>): Slots | null {
+    const place = JSON.stringify([charge.model, charge.operation, charge.size])
+    let slots = this.#asked.get(place)
+    if (slots === undefined) {
+      slots = askAbove(charge, model, above, this.#plan)
+      if (this.#asked.size >= askedMax) this.#asked.clear()
+      this.#asked.set(place, slots)
+    }
+    return slots
+  }
+}
+
+/** What the plugins above the one that charges make of a request for the size of a charge; null where one refuses it. */
+function askAbove(charge: Charge, model: Model, above: ReturnType<typeof concerned>, plan: Plan): Slots | null {
+  const slots = new Slots()
+  const { operation, size } = charge
+  const fields = { model: model.name, ...(size !== null && { size }) }
+  const body: Body = { kind: 'json', json: scanObject(Buffer.from(JSON.stringify(fields))) }
+  const traits = plan.routes.find(route => route.operation === operation)?.traits
+  try {
+    for (const { plugin, facet } of above)
+      plugin.quote?.({ operation, traits, model, family: model.family, body, out: body, slots }, facet)
+    return slots
+  } catch (error) {
+    if (error instanceof Failure) return null
+    throw error
+  }
+}
+
+/** Whether its own facts give what it was charged: what they do not give they say nothing of. */
+function isReproducible(charge: Charge, known: readonly KnownPlugin[]): boolean {
+  const rated = chargerOf(known, charge)?.replay?.(charge)
+  if (rated?.length !== charge.lines.length) return false
+  return rated.every((one, i) => 'price' in one && one.price === charge.lines[i]?.price)
+}
+
+type Pair = { -readonly [N in keyof CostPair]: CostPair[N] }
+type Left = { -readonly [N in keyof NotComparable]: NotComparable[N] }
+
+/** Sums of what was compared, and of what was not. */
+class Sums {
+  readonly #all: Pair = { charges: 0, before: 0, after: 0 }
+  readonly #by = {
+    model: new Map<string | null, Pair>(),
+    group: new Map<string | null, Pair>(),
+    user: new Map<string | null, Pair>(),
+  }
+  readonly #left = new Map<string, Left>()
+
+  add(charge: Charge, repriced: Repriced): void {
+    const net = charge.amount - charge.refunded
+    if ('reason' in repriced) return this.#leave(charge, repriced.reason, net)
+    // What was given back would have been.
+    const after = charge.refunded > 0 ? 0 : repriced.amount
+    addTo(this.#all, net, after)
+    for (const part of ['model', 'group', 'user'] as const) addTo(placeIn(this.#by[part], charge[part]), net, after)
+  }
+
+  #leave({ model, currency }: Charge, reason: Incomparable, cost: Micros): void {
+    const isFull = this.#left.size >= namesMax
+    const named = isFull && !this.#left.has(JSON.stringify([reason, model, currency])) ? null : model
+    const place = JSON.stringify([reason, named, currency])
+    let left = this.#left.get(place)
+    if (!left) this.#left.set(place, (left = { reason, model: named, currency, charges: 0, cost: 0 }))
+    left.charges++
+    left.cost += cost
+  }
+
+  told(): Omit<WhatIf, keyof CostSpan | 'currency' | 'uncounted'> {
+    return {
+      ...this.#all,
+      byModel: inOrder(this.#by.model),
+      byGroup: inOrder(this.#by.group),
+      byUser: inOrder(this.#by.user),
+      notComparable: [...this.#left.values()].sort((a, b) => b.cost - a.cost || b.charges - a.charges),
+    }
+  }
+}
+
+function placeIn(pairs: Map<string | null, Pair>, name: string): Pair {
+  const kept = pairs.size < namesMax || pairs.has(name) ? name : null
+  let pair = pairs.get(kept)
+  if (!pair) pairs.set(kept, (pair = { charges: 0, before: 0, after: 0 }))
+  return pair
+}
+
+function addTo(pair: Pair, before: Micros, after: Micros): void {
+  pair.charges++
+  pair.before += before
+  pair.after += after
+}
+
+/** What changes most comes first. */
+function inOrder(pairs: ReadonlyMap<string | null, Pair>): readonly CostPairOf[] {
+  const change = ({ before, after }: CostPair): number => Math.abs(after - before)
+  return [...pairs]
+    .map(([name, pair]) => ({ name, ...pair }))
+    .sort((a, b) => change(b) - change(a) || b.before - a.before || ((a.name ?? '') < (b.name ?? '') ? -1 : 1))
+}

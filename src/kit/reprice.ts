@@ -1,0 +1,45 @@
+import type { Family, Model } from './model.ts'
+import type { OperationTraits } from './operation.ts'
+import type { Slots } from './slots.ts'
+import type { Micros } from './units.ts'
+
+/** Why it cannot be told what a charge would have cost by other prices. */
+export const incomparable = [
+  /** The configuration has no such model, or none on offer. */
+  'model_gone',
+  /** It has no such group, whose multiplier would apply. */
+  'group_gone',
+  /** It counts in another currency. */
+  'other_currency',
+  /** It charges the model by something else, as images instead of tokens. */
+  'charged_otherwise',
+  /** Its prices go by something that nobody has kept of the request. */
+  'measure_not_kept',
+  /** It would have refused the request: its size, or a combination that has no price. */
+  'refused',
+  /** A person has decided what it costs. */
+  'decided',
+  /** Some of it was given back, and not all. */
+  'refunded_in_part',
+  /** Its own facts do not give what it was charged. */
+  'not_reproducible',
+  /** It has not ended: it is under way, or waits for a person. */
+  'open',
+] as const
+export type Incomparable = (typeof incomparable)[number]
+
+/** A configuration that a charge is held against, as far as one plugin needs it. */
+export type RepriceAsk = {
+  readonly model: Model
+  readonly family: Family
+  readonly operation: string
+  /** What is known of the operation; undefined where no route has it. */
+  readonly traits: OperationTraits | undefined
+  /** Of the group that was charged, as a decimal string. */
+  readonly multiplier: string
+  /** What the plugins above have given, of a request for the same size. */
+  readonly slots: Slots
+}
+
+/** What a charge would have cost, or why nobody can tell. */
+export type Repriced = { readonly amount: Micros } | { readonly reason: Incomparable }
