@@ -416,6 +416,54 @@ export const configAnswer = object({
   },
 })
 
+const entry = object({
+  name: text,
+  file: text,
+  line: whole,
+  own: { description: 'What is written of it; null for one of a list of models.' },
+  whole: { description: 'The same with all that is laid under it.' },
+})
+export const editableAnswer = object({
+  base: { ...text, description: 'Of the texts as they are.' },
+  writable: { ...truth, description: 'Whether changes may be written from here.' },
+  why_not: { ...textOrNull, description: 'off, no-file or read-only.' },
+  models: listOf(entry),
+  groups: listOf(entry),
+  families: listOf(object({ name: text, prices: texts })),
+  upstreams: texts,
+  route_sets: texts,
+})
+export const proposalAnswer = object({
+  base: { ...text, description: 'Of the texts that it is a change of.' },
+  ok: { ...truth, description: 'Whether the gateway would take it.' },
+  findings,
+  changes: { ...texts, description: 'What it means, a line each.' },
+  files: listOf(
+    object({
+      file: text,
+      hunks: listOf(
+        object({
+          before: whole,
+          after: whole,
+          lines: listOf(object({ kind: { type: 'string', enum: ['same', 'gone', 'new'] }, text })),
+        }),
+      ),
+    }),
+  ),
+  patch: { ...textOrNull, description: 'For `patch -p1`; null where it would hold what may not be shown.' },
+  notes: texts,
+  writable: truth,
+  why_not: textOrNull,
+})
+export const writtenAnswer = object({
+  ok: { ...truth, description: 'False where it was refused: the old one stays.' },
+  findings,
+  files: texts,
+  backups: texts,
+  changes: texts,
+  revision: { ...textOrNull, description: 'In use now; null where another process reads it.' },
+})
+
 const fields = { type: ['object', 'null'] } as const
 export const alertsAnswer = object({
   open: { ...whole, description: 'Those that nobody has dealt with.' },

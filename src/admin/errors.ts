@@ -67,6 +67,26 @@ const consoleErrors = {
     type: 'console',
     text: "'{field}' may be {allowed}: {by} set that. Ask an administrator for more.",
   },
+  edits_off: {
+    status: 403,
+    type: 'console',
+    text: 'Changes are not written from here ({detail}): download the patch. `server.console_edits: on` would allow it.',
+  },
+  sign_in_again: {
+    status: 403,
+    type: 'console',
+    text: 'Whoever writes the configuration gives their password again, or has signed in within the last 10 minutes.',
+  },
+  config_changed: {
+    status: 409,
+    type: 'console',
+    text: '{file} has changed since this was proposed: nothing was written. Look at the change again.',
+  },
+  config_read_only: {
+    status: 409,
+    type: 'console',
+    text: '{file} cannot be replaced here ({detail}): nothing was written. Download the patch instead.',
+  },
   cross_site: {
     status: 403,
     type: 'console',

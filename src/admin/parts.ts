@@ -14,6 +14,7 @@ import type {
   VendorKey,
 } from '../kit/index.ts'
 import type { WhatIf } from '../kit/what-if.ts'
+import type { ConfigEdit, Editable, FileDiff } from '../config/index.ts'
 import type { Pages } from './pages/page-data.ts'
 
 /** Something wrong, or worth knowing, in a configuration. */
@@ -41,6 +42,43 @@ export type ShownConfig = {
     readonly line: number | null
     readonly from: 'file' | 'environment' | 'default'
   }[]
+}
+
+type Refused = { readonly why: string; readonly edit: ConfigEdit | undefined }
+
+/** Changes of models, prices and groups in the configuration's files. */
+export type ConfigEdits = {
+  list(): Promise<{ readonly base: string } & Editable>
+  propose(edits: readonly ConfigEdit[]): Promise<
+    | {
+        readonly base: string
+        readonly ok: boolean
+        readonly findings: readonly ConfigFinding[]
+        readonly changes: readonly string[]
+        readonly files: readonly FileDiff[]
+        readonly patch: string | null
+        readonly notes: readonly string[]
+      }
+    | Refused
+  >
+  /** Undefined where changes can be written. */
+  whyNot(): Promise<{ readonly reason: 'off' | 'no-file' | 'read-only'; readonly detail: string } | undefined>
+  write(
+    edits: readonly ConfigEdit[],
+    base: string,
+  ): Promise<
+    | {
+        readonly kind: 'written'
+        readonly files: readonly string[]
+        readonly backups: readonly string[]
+        readonly changes: readonly string[]
+        readonly revision: string | undefined
+      }
+    | { readonly kind: 'refused'; readonly findings: readonly ConfigFinding[] }
+    | { readonly kind: 'changed'; readonly file: string; readonly detail: string }
+    | { readonly kind: 'read-only'; readonly file: string; readonly detail: string }
+    | Refused
+  >
 }
 
 /** Everything that the console's server needs of the gateway around it. */
@@ -105,6 +143,8 @@ export type AdminParts = {
   ): Promise<
     { readonly ok: true; readonly costs: WhatIf } | { readonly ok: false; readonly findings: readonly ConfigFinding[] }
   >
+  /** Changes of the configuration's files: proposed, and written where that is allowed. */
+  readonly edits: ConfigEdits
   /** Whom attempts from an address are counted against: the network in which whoever has it can pick others. */
   networkOf(address: string): string
   /** A new API key: what is told once, and what is kept of it. */

@@ -179,6 +179,7 @@ function buildServer(own: ServerSettings): ServerPlan {
     agentsAccepting102: own.agents_accepting_102,
     corsOrigins: own.cors.origins,
     console: own.console === 'on',
+    ...(own.console_edits === 'on' && { consoleEdits: true }),
     ...(own.tls && { tls: own.tls }),
     ...(own.trusted_proxies.length > 0 && { trustedProxies: own.trusted_proxies }),
     ...(own.public_url !== undefined && { publicUrl: own.public_url }),

@@ -127,6 +127,13 @@ const server = {
       description:
         'Whether the web console, its API, the price page and the reference are served; `off` for a sidecar.',
     },
+    console_edits: {
+      type: 'string',
+      enum: ['on', 'off'],
+      default: 'off',
+      description:
+        'Whether administrators may write changes of models, prices and groups into this file from the console; `off` shows and checks them, and gives them as a patch.',
+    },
     cors: {
       type: 'object',
       additionalProperties: false,

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { loadPlan, type LoadRequest, showConfig } from '../config/index.ts'
+import { type ConfigTexts, loadPlan, type LoadRequest, showConfig } from '../config/index.ts'
 import type { AnyPlugin, Plan } from '../kit/index.ts'
 import { ConfigError } from './config-error.ts'
 import { knownNames } from './known-names.ts'
@@ -74,6 +74,12 @@ export class ConfigSource {
 
   /** The same, for who wants the plan that it would be. */
   async readText(text: string, { files, pipeline, upstreams }: Plan): ReturnType<typeof loadPlan> {
+    const loaded = await this.judge({ file: this.file, text }, inUse)
+    return loaded.ok ? { ok: true, findings: loaded.notes } : { ok: false, findings: loaded.findings }
+  }
+
+  /** The same, as a plan that nothing was started with. */
+  async judge({ text, parts }: ConfigTexts, { files, pipeline, upstreams }: Plan): ReturnType<typeof loadPlan> {
     const finder = this.finder()
     const named = new Set([...finder.knownPlugins, ...pipeline.map(step => step.plugin)])
     const inUse = [...upstreams.values()].flatMap(({ credential }) => credential)
@@ -81,6 +87,7 @@ export class ConfigSource {
     return loadPlan({
       file: this.file,
       text,
+      ...(parts && { parts }),
       env: this.#env,
       variablesAreSecret: true,
       readable: new Set(files?.named),
@@ -90,6 +97,21 @@ export class ConfigSource {
       knownSigners: finder.knownSigners,
       known: knownNames,
     })
+  }
+
+  /** Whether it is read from a file, which somebody may replace. */
+  get onDisk(): boolean {
+    return typeof this.#config === 'string'
+  }
+
+  get env(): Environment {
+    return this.#env
+  }
+
+  /** As it is written now. */
+  async texts(): Promise<ConfigTexts> {
+    const { text, parts } = this.#content
+    return { file: this.file, text: text ?? (await readFile(this.file, 'utf8')), ...(parts && { parts }) }
   }
 
   /** The text with its secrets struck out. */

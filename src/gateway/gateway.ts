@@ -41,6 +41,7 @@ import { openStorage, type StartThread } from '../storage/index.ts'
 import { Anchors } from './anchors.ts'
 import { PipelineBuilder } from './build-pipeline.ts'
 import { CallersDoor } from './callers-door.ts'
+import { ConfigEditor } from './config-editor.ts'
 import { ConfigSource, type Environment, type GatewayConfig } from './config-source.ts'
 import { ConfigError } from './config-error.ts'
 import { HandedLinks } from './handed-links.ts'
@@ -349,6 +350,7 @@ class RunningGateway implements Gateway {
   #createConsole(): ConsoleDoor {
     const { storage, clock, random, ids, log, counters, engine, keyKeeper } = this.#parts
     const reloads = this.#reloads
+    const reload = this.#role === 'worker' ? undefined : () => reloads.run()
     return createConsoleDoor({
       storage,
       clock,
@@ -384,6 +386,10 @@ class RunningGateway implements Gateway {
         const { replayCosts } = await import('./what-if.ts')
         return { ok: true, costs: await replayCosts(loaded.plan, storage.books, span, { signal, inUse: this.plan }) }
       },
+      reload,
+      check: text => this.#source.check(text, this.plan),
+      show: () => this.#source.show(),
+      edits: new ConfigEditor(this.#source, () => this.plan, reload),
     })
   }
 

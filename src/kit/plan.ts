@@ -65,6 +65,8 @@ export type ServerPlan = {
   readonly corsOrigins: readonly string[]
   /** Whether the console, its API and the public pages are served. */
   readonly console: boolean
+  /** Whether the console may write changes of models, prices and groups into the configuration's files. */
+  readonly consoleEdits?: boolean
   /** Paths of what callers are shown and of its key; absent for plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string }
   /** Addresses and CIDR blocks whose X-Forwarded-For is believed. */

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import OpenAI from 'openai'
@@ -63,6 +63,8 @@ export type StartOptions = {
   readonly edit?: Edits
   /** What messages call the configuration's file; one in the test's folder when absent. */
   readonly file?: string
+  /** The gateway reads its configuration from the file. */
+  readonly onDisk?: boolean
   /** Beside the built-in ones; the configuration's pipeline has to name them. */
   readonly plugins?: readonly AnyPlugin[]
   readonly env?: Record<string, string>
@@ -98,6 +100,7 @@ export async function start(t: Pick<Test, 'teardown'>, options: StartOptions = {
   const shipped = options.yaml ?? (await readFile(new URL('../../gateway.yaml', import.meta.url), 'utf8'))
   // The gateway reads the text again whenever it is told to reload.
   const config = { text: change(shipped, options.edit ?? []), file: options.file ?? join(folder, 'gateway.yaml') }
+  if (options.onDisk) await writeFile(config.file, config.text)
   const stops: (() => Promise<void>)[] = []
   t.teardown(async () => {
     for (const stop of stops.toReversed()) await stop()
@@ -107,7 +110,7 @@ export async function start(t: Pick<Test, 'teardown'>, options: StartOptions = {
   return open()
 
   async function open(): Promise<Started> {
-    const gateway = await createGateway(config, {
+    const gateway = await createGateway(options.onDisk ? config.file : config, {
       env,
       log: options.log ?? quietLog(),
       ...(options.clock && { clock: options.clock }),

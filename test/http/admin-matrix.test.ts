@@ -86,6 +86,8 @@ const bodies: { readonly [endpoint: string]: object } = {
   'POST /api/users/:name/topups': { amount: '1.50', note: 'invoice 7' },
   'POST /api/config/check': { text: 'version: 1' },
   'POST /api/config/cost': { text: 'version: 1' },
+  'POST /api/config/propose': { edits: [{ path: ['models', 'alpha-image-2', 'enabled'], value: false }] },
+  'POST /api/config/write': { edits: [{ path: ['models', 'alpha-image-2', 'enabled'], value: false }], base: 'x' },
   'POST /api/upstreams/:upstream/keys/:key/suspend': { reason: 'a test' },
 }
 
@@ -146,6 +148,9 @@ const fewer: { readonly [endpoint: string]: readonly string[] } = {
   'DELETE /api/invitations/:id': ['admin'],
   'POST /api/config/check': ['admin'],
   'POST /api/config/cost': ['admin'],
+  'GET /api/config/editable': ['admin'],
+  'POST /api/config/propose': ['admin'],
+  'POST /api/config/write': ['admin'],
   'POST /api/config/reload': ['admin'],
 }
 

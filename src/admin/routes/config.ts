@@ -8,6 +8,10 @@ import { toMoment } from '../to-moment.ts'
 
 const textBytesMax = 1024 * 1024
 
+export function findingRecord({ severity, code, message, remedy, line, col, path }: ConfigFinding) {
+  return { severity, code, message, remedy: remedy ?? null, line, col, path }
+}
+
 function reloadRecord(result: Reloaded) {
   if (result.ok) return { ok: true, revision: result.revision, changes: result.changes }
   return { ok: false, findings: result.findings.map(findingRecord) }

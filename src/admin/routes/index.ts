@@ -5,6 +5,7 @@ import { auditRoutes } from './audit.ts'
 import { avoidableRoutes } from './avoidable.ts'
 import { budgetRoutes } from './budgets.ts'
 import { ceilingRoutes } from './ceilings.ts'
+import { configEditRoutes } from './config-edits.ts'
 import { configRoutes } from './config.ts'
 import { configCostRoutes } from './config-cost.ts'
 import { eventRoutes } from './events.ts'
@@ -46,6 +47,7 @@ export const apiRoutes: readonly AnyRoute[] = [
   ...configRoutes,
   ...alertRoutes,
   ...configCostRoutes(),
+  ...configEditRoutes,
   ...auditRoutes,
   ...eventRoutes,
   ...systemRoutes(),

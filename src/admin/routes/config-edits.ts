@@ -1,0 +1,136 @@
+import { editableAnswer, proposalAnswer, writtenAnswer } from '../answers.ts'
+import { type Ask, defineRoute } from '../api.ts'
+import { fail } from '../errors.ts'
+import { passwordGuess } from '../schemas.ts'
+import { sessionUserOf } from '../session-user.ts'
+import { findingRecord } from './config.ts'
+
+/** Who has signed in no longer ago need not give a password again. */
+const freshMs = 600_000
+
+const edits = {
+  type: 'array',
+  minItems: 1,
+  maxItems: 20,
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['path'],
+    properties: {
+      path: {
+        type: 'array',
+        minItems: 2,
+        maxItems: 8,
+        items: { type: ['string', 'integer'], maxLength: 200 },
+        description: 'models NAME, models NAME MEMBER …, groups NAME MEMBER ….',
+      },
+      value: { description: 'What it becomes; absent where it is taken out.' },
+    },
+  },
+} as const
+
+export const configEditRoutes = [
+  defineRoute({
+    method: 'GET',
+    url: '/api/config/editable',
+    access: 'admin',
+    summary: 'Models and groups that can be edited, where each stands, and whether changes may be written from here.',
+    answer: editableAnswer,
+    async handle({ parts }) {
+      const whyNot = await parts.edits.whyNot()
+      const list = await parts.edits.list().catch((cause: unknown) => {
+        throw fail('conflict', { why: cause instanceof Error ? cause.message : 'The files cannot be read.' }, { cause })
+      })
+      return { ...list, writable: whyNot === undefined, why_not: whyNot?.reason ?? null }
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/config/propose',
+    access: 'admin',
+    summary:
+      "What a change of the configuration's files would be: its difference, its meaning and what the check says.",
+    body: { type: 'object', additionalProperties: false, required: ['edits'], properties: { edits } },
+    answer: proposalAnswer,
+    async handle({ parts, body }) {
+      const proposal = await parts.edits.propose(body.edits as Edits)
+      if ('why' in proposal) throw fail('invalid', { why: proposal.why }, { param: fieldOf(proposal) })
+      const whyNot = await parts.edits.whyNot()
+      return {
+        ...proposal,
+        findings: proposal.findings.map(findingRecord),
+        files: proposal.files.map(({ file, hunks }) => ({ file, hunks })),
+        writable: whyNot === undefined,
+        why_not: whyNot?.reason ?? null,
+      }
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    url: '/api/config/write',
+    access: 'admin',
+    summary: 'Writes a change that was proposed, and has it taken over; or nothing is changed.',
+    body: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['edits', 'base'],
+      properties: {
+        edits,
+        base: { type: 'string', maxLength: 100, description: 'As the proposal has it.' },
+        password: { ...passwordGuess, description: "One's own, unless one has signed in within 10 minutes." },
+      },
+    },
+    answer: writtenAnswer,
+    async handle(ask) {
+      const { parts, body } = ask
+      const whyNot = await parts.edits.whyNot()
+      if (whyNot && whyNot.reason !== 'read-only') throw fail('edits_off', { detail: whyNot.detail })
+      await needFreshSignIn(ask, body.password)
+      const before = parts.plan().revision
+      const written = await parts.edits.write(body.edits as Edits, body.base)
+      if ('why' in written) throw fail('invalid', { why: written.why }, { param: fieldOf(written) })
+      if (written.kind === 'refused')
+        return {
+          ok: false,
+          findings: written.findings.map(findingRecord),
+          files: [],
+          backups: [],
+          changes: [],
+          revision: null,
+        }
+      if (written.kind === 'changed') throw fail('config_changed', { file: written.file })
+      if (written.kind !== 'written') throw fail('config_read_only', { file: written.file, detail: written.detail })
+      const { files, backups, changes, revision = null } = written
+      await parts.storage.trail.note({
+        actor: sessionUserOf(ask).user.name,
+        action: 'config.write',
+        subject: parts.plan().file,
+        before: { revision: before },
+        after: { revision, changes, files },
+        reason: null,
+      })
+      return { ok: true, findings: [], files, backups, changes, revision }
+    },
+  }),
+]
+
+type Edits = Parameters<Ask['parts']['edits']['propose']>[0]
+
+function fieldOf({ edit }: { readonly edit: Edits[number] | undefined }): string {
+  return edit?.path.join('.') ?? 'edits'
+}
+
+/** A session that somebody left open, or took, writes no configuration. @throws Failure sign_in_again */
+async function needFreshSignIn(ask: Ask, guess: string | undefined): Promise<void> {
+  const { parts, door, remote } = ask
+  const { user, session } = sessionUserOf(ask)
+  if (guess === undefined) {
+    if (parts.clock.now() - session.createdAt <= freshMs) return
+    throw fail('sign_in_again', {}, { param: 'password' })
+  }
+  const takeBack = door.guard.begin(user.name, remote)
+  const known = await parts.storage.users.passwordHash(user.name)
+  if (!(await door.hashes.run(() => parts.verifyPassword(guess, known ?? ''))))
+    throw fail('sign_in_again', {}, { param: 'password' })
+  takeBack()
+}

@@ -1,0 +1,73 @@
+import { resolve } from 'node:path'
+import type { Json } from '../../kit/index.ts'
+import { PartFiles } from '../compose/part-files.ts'
+import type { Environment } from '../environment.ts'
+import { readFilled } from '../read-filled.ts'
+import { Report } from '../report.ts'
+import { Source } from '../source.ts'
+import { entryOf, type MapTree, toValue, type Tree } from '../tree.ts'
+import type { ConfigTexts } from './apply-edits.ts'
+
+/** An entry as it is written, and what it comes to with all that is laid under it. */
+export type EditableEntry = {
+  readonly name: string
+  readonly file: string
+  readonly line: number
+  /** What stands with it; null for one of a list of models. */
+  readonly own: Json
+  readonly whole: Json
+}
+
+/** What may be edited, and what it may be made of. */
+export type Editable = {
+  readonly models: readonly EditableEntry[]
+  readonly groups: readonly EditableEntry[]
+  /** Families, and the prices that models of each have. */
+  readonly families: readonly { readonly name: string; readonly prices: readonly string[] }[]
+  readonly upstreams: readonly string[]
+  readonly route_sets: readonly string[]
+}
+
+const none: Editable = { models: [], groups: [], families: [], upstreams: [], route_sets: [] }
+
+/** As the texts have it, references in them unread; of texts that are no YAML nothing. */
+export async function listEditable({ file, text, parts }: ConfigTexts, env: Environment): Promise<Editable> {
+  const source = new Source(file, text.replace(/^\uFEFF/, ''))
+  const read = await readFilled(source, env, new Report(source), { parts: new PartFiles(parts) })
+  if (!read.written) return none
+  const { written, sheets } = read
+  const owns = sheets.map(({ own, start }) => ({ own, path: resolve(source.sheetOf(start).file) }))
+  const list = (section: 'models' | 'groups'): readonly EditableEntry[] =>
+    entriesOf(written, section).map(({ key: name, keySpan, value }) => {
+      const own = owns.map(one => entryOf(entryOf(one.own, section)?.value, name)).find(one => one !== undefined)
+      const { file, line } = source.locate(keySpan.start)
+      return { name, file, line, own: own ? jsonOf(own.value) : null, whole: jsonOf(value) }
+    })
+  const models = list('models')
+  const names = (section: string) => entriesOf(written, section).map(({ key }) => key)
+  return {
+    models,
+    groups: list('groups'),
+    families: names('families').map(name => ({ name, prices: pricesOf(name, models) })),
+    upstreams: names('upstreams'),
+    route_sets: names('route_sets'),
+  }
+}
+
+function entriesOf(root: Tree, section: string): MapTree['entries'] {
+  const found = entryOf(root, section)?.value
+  return found?.kind === 'map' ? found.entries : []
+}
+
+function jsonOf(tree: Tree): Json {
+  return toValue(tree) as Json
+}
+
+/** What models of a family have prices for. */
+function pricesOf(family: string, models: readonly EditableEntry[]): readonly string[] {
+  const found = models.flatMap(({ whole }) => {
+    const model = whole as { readonly family?: Json; readonly prices?: Json } | null
+    return model?.family === family && typeof model.prices === 'object' ? Object.keys(model.prices ?? {}) : []
+  })
+  return [...new Set(found)].filter(unit => unit !== 'from')
+}

@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { basename, dirname, relative, resolve } from 'node:path'
+import {
+  applyEdits,
+  type ConfigEdit,
+  type ConfigTexts,
+  describeChanges,
+  type Editable,
+  type Edited,
+  type FileDiff,
+  type Finding,
+  listEditable,
+  showDiff,
+  shownLines,
+} from '../config/index.ts'
+import type { Plan } from '../kit/index.ts'
+import type { ConfigSource } from './config-source.ts'
+import type { ReloadResult } from './reload-result.ts'
+import { replaceFiles, type Replacement, whyNotWritable, WriteError } from './write-files.ts'
+
+/** What a change of the configuration would be, without making it. */
+export type Proposal = {
+  /** Of the texts that it is a change of: whoever writes it says so, and nothing is written over anything else. */
+  readonly base: string
+  /** Whether the gateway would take it. */
+  readonly ok: boolean
+  readonly findings: readonly Finding[]
+  /** What it means, a line each. */
+  readonly changes: readonly string[]
+  readonly files: readonly FileDiff[]
+  /** For `patch -p1` in the folder of the main file; null where it would hold what may not be shown. */
+  readonly patch: string | null
+  readonly notes: readonly string[]
+}
+
+export type NotProposed = { readonly why: string; readonly edit: ConfigEdit | undefined }
+
+/** Why nothing can be written from the console. */
+export type NotWritten = { readonly reason: 'off' | 'no-file' | 'read-only'; readonly detail: string }
+
+export type Written =
+  | {
+      readonly kind: 'written'
+      readonly files: readonly string[]
+      /** Where what was before stands. */
+      readonly backups: readonly string[]
+      readonly changes: readonly string[]
+      /** Undefined where another process reads it. */
+      readonly revision: string | undefined
+    }
+  | { readonly kind: 'refused'; readonly findings: readonly Finding[] }
+  | { readonly kind: 'changed'; readonly file: string; readonly detail: string }
+  | { readonly kind: 'read-only'; readonly file: string; readonly detail: string }
+
+type Made = {
+  readonly proposal: Proposal
+  readonly before: ConfigTexts
+  readonly edited: Extract<Edited, { ok: true }>
+}
+
+/** Proposes changes of the configuration's files, and writes them where that is allowed. */
+export class ConfigEditor {
+  readonly #source: ConfigSource
+  readonly #plan: () => Plan
+  readonly #reload: (() => Promise<ReloadResult>) | undefined
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(source: ConfigSource, plan: () => Plan, reload: (() => Promise<ReloadResult>) | undefined) {
+    this.#source = source
+    this.#plan = plan
+    this.#reload = reload
+  }
+
+  /** What there is to edit, as it is written. @throws Error when the files cannot be read */
+  async list(): Promise<{ readonly base: string } & Editable> {
+    const texts = await this.#source.texts()
+    const read = await applyEdits(texts, this.#source.env, [])
+    if (!read.ok) throw new Error(read.why)
+    return { base: baseOf(read.texts), ...(await listEditable(read.texts, this.#source.env)) }
+  }
+
+  async propose(edits: readonly ConfigEdit[]): Promise<Proposal | NotProposed> {
+    const made = await this.#make(edits)
+    return 'why' in made ? made : made.proposal
+  }
+
+  /** Undefined where it can be written. */
+  async whyNot(): Promise<NotWritten | undefined> {
+    if (!this.#plan().server.consoleEdits) return { reason: 'off', detail: 'server.console_edits is off' }
+    if (!this.#source.onDisk) return { reason: 'no-file', detail: 'the configuration was given as a text' }
+    const detail = await whyNotWritable(this.#source.file)
+    return detail === undefined ? undefined : { reason: 'read-only', detail }
+  }
+
+  /** Writes a change that was proposed for `base`, one after the other, and has it taken over; or nothing is changed. */
+  write(edits: readonly ConfigEdit[], base: string): Promise<Written | NotProposed> {
+    const next = this.#turn.then(() => this.#write(edits, base))
+    this.#turn = next.catch(() => undefined)
+    return next
+  }
+
+  async #write(edits: readonly ConfigEdit[], base: string): Promise<Written | NotProposed> {
+    const made = await this.#make(edits)
+    if ('why' in made) return made
+    const { proposal, before, edited } = made
+    const { file } = this.#source
+    if (proposal.base !== base) return { kind: 'changed', file, detail: 'the files have changed since' }
+    if (!proposal.ok) return { kind: 'refused', findings: proposal.findings }
+    try {
+      const files = await Promise.all(edited.changed.map(async path => replacementOf(path, before, edited.texts)))
+      const backups = await replaceFiles(files)
+      const reloaded = await this.#reload?.()
+      if (reloaded && !reloaded.ok) {
+        // What the check could not foresee: the old one stays.
+        await replaceFiles(files.map(one => ({ path: one.path, before: one.after, after: one.before })))
+        return { kind: 'refused', findings: reloaded.findings }
+      }
+      return {
+        kind: 'written',
+        files: edited.changed,
+        backups,
+        changes: proposal.changes,
+        revision: reloaded?.revision,
+      }
+    } catch (error) {
+      if (error instanceof WriteError) return { kind: error.kind, file: error.path, detail: error.message }
+      throw error
+    }
+  }
+
+  async #make(edits: readonly ConfigEdit[]): Promise<Made | NotProposed> {
+    const { env } = this.#source
+    const texts = await this.#source.texts()
+    const edited = await applyEdits(texts, env, edits)
+    if (!edited.ok) return { why: edited.why, edit: edited.edit }
+    const before: ConfigTexts = (await bareTexts(texts, this.#source)) ?? texts
+    const [was, is] = [
+      await this.#source.judge(before, this.#plan()),
+      await this.#source.judge(edited.texts, this.#plan()),
+    ]
+    const [linesBefore, linesAfter] = await Promise.all([shownLines(before, env), shownLines(edited.texts, env)])
+    const folder = dirname(resolve(this.#source.file))
+    const files = edited.changed.map(path => {
+      const name = relative(folder, path) || basename(path)
+      const [old, now] = [textOf(before, path), textOf(edited.texts, path)]
+      return showDiff(
+        name,
+        { text: old, lines: linesBefore.get(path) ?? [] },
+        { text: now, lines: linesAfter.get(path) ?? [] },
+      )
+    })
+    const patches = files.map(({ patch }) => patch)
+    const proposal: Proposal = {
+      base: baseOf(before),
+      ok: is.ok,
+      findings: is.ok ? is.notes : is.findings,
+      changes: is.ok ? describeChanges(was.ok ? was.plan : this.#plan(), is.plan) : [],
+      files,
+      patch: patches.includes(undefined) ? null : patches.join(''),
+      notes: edited.notes,
+    }
+    return { proposal, before, edited }
+  }
+}
+
+/** The texts with those of the files that they name. */
+async function bareTexts(texts: ConfigTexts, { env }: ConfigSource): Promise<ConfigTexts | undefined> {
+  const read = await applyEdits(texts, env, [])
+  return read.ok ? read.texts : undefined
+}
+
+const mark = '\uFEFF'
+
+function textOf({ file, text, parts = {} }: ConfigTexts, path: string): string {
+  return (path === resolve(file) ? text : (parts[path] ?? '')).replace(mark, '')
+}
+
+/** What is on disk is replaced, with a byte order mark where it has one. */
+async function replacementOf(
+  path: string,
+  before: ConfigTexts,
+  after: Extract<Edited, { ok: true }>['texts'],
+): Promise<Replacement> {
+  const old = await readFile(path, 'utf8')
+  const start = old.startsWith(mark) ? mark : ''
+  if (old !== start + textOf(before, path)) throw new WriteError('changed', path, 'it has changed since')
+  return { path, before: old, after: start + textOf(after, path) }
+}
+
+/** Of all texts: a change of any is another base. */
+function baseOf({ file, text, parts = {} }: ConfigTexts): string {
+  const all = [[resolve(file), text], ...Object.entries(parts).sort(([a], [b]) => (a < b ? -1 : 1))]
+  return createHash('sha256').update(JSON.stringify(all)).digest('base64url').slice(0, 22)
+}

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { access, copyFile, chmod, chown, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+
+/** A file's text as it was read, and as it is to be. */
+export type Replacement = { readonly path: string; readonly before: string; readonly after: string }
+
+/** Nothing was written. `kind`: somebody else has changed a file, or the system lets nobody write. */
+export class WriteError extends Error {
+  readonly kind: 'changed' | 'read-only'
+  readonly path: string
+
+  constructor(kind: 'changed' | 'read-only', path: string, reason: string) {
+    super(reason)
+    this.kind = kind
+    this.path = path
+  }
+}
+
+/** Why a file cannot be replaced; undefined where it can. A link is followed: what it leads to is replaced. */
+export async function whyNotWritable(path: string): Promise<string | undefined> {
+  try {
+    const real = await realpath(path)
+    const facts = await stat(real)
+    if (!facts.isFile()) return 'it is not a file'
+    // Root may write what nobody is meant to.
+    if ((facts.mode & 0o222) === 0) return 'it is read-only'
+    await access(real, constants.W_OK)
+    await access(dirname(real), constants.W_OK)
+    return undefined
+  } catch (error) {
+    return codeOf(error)
+  }
+}
+
+/**
+ * Replaces files, all or none: each by a rename, so that whoever reads sees the old text or the new one, with the mode and the
+ * owner that it had. What was before stays beside each (`.NAME.previous`). @returns the paths of those
+ * @throws WriteError
+ */
+export async function replaceFiles(files: readonly Replacement[]): Promise<readonly string[]> {
+  const drafts: Draft[] = []
+  const done: Draft[] = []
+  try {
+    for (const file of files) drafts.push(await draft(file))
+    for (const one of drafts) {
+      await needUnchanged(one)
+      await copyFile(one.real, one.backup)
+      await chmod(one.backup, one.mode)
+    }
+    for (const one of drafts) {
+      await needUnchanged(one)
+      await rename(one.temporary, one.real)
+      done.push(one)
+    }
+    return drafts.map(({ backup }) => backup)
+  } catch (error) {
+    for (const one of done.toReversed()) await copyFile(one.backup, one.real)
+    if (error instanceof WriteError) throw error
+    const path = (error as NodeJS.ErrnoException).path ?? files[0]?.path ?? ''
+    throw new WriteError('read-only', path, codeOf(error))
+  } finally {
+    for (const { temporary } of drafts) await rm(temporary, { force: true })
+  }
+}
+
+type Draft = Replacement & {
+  readonly real: string
+  readonly temporary: string
+  readonly backup: string
+  readonly mode: number
+}
+
+/** The new text in a file of its own beside the old one. Hidden: patterns of `include` do not see it. */
+async function draft(file: Replacement): Promise<Draft> {
+  const { path, after } = file
+  const reason = await whyNotWritable(path)
+  if (reason !== undefined) throw new WriteError('read-only', path, reason)
+  const real = await realpath(path)
+  const { mode, uid, gid } = await stat(real)
+  const name = join(dirname(real), `.${basename(real)}`)
+  const temporary = `${name}.${randomBytes(6).toString('hex')}.new`
+  try {
+    const handle = await open(temporary, 'wx', 0o600)
+    try {
+      await handle.writeFile(after, 'utf8')
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    const made = await stat(temporary)
+    if (made.uid !== uid || made.gid !== gid) await chown(temporary, uid, gid)
+    await chmod(temporary, mode & 0o7777)
+    return { ...file, real, temporary, backup: `${name}.previous`, mode: mode & 0o7777 }
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+}
+
+async function needUnchanged({ path, real, before }: Draft): Promise<void> {
+  if ((await readFile(real, 'utf8')) !== before) throw new WriteError('changed', path, 'it has changed since')
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? String(error)
+}

@@ -1,0 +1,93 @@
+import { chmod, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { start } from '../harness/start.ts'
+import { enterAsAdmin, enterAsUser, passwordOfTests } from '../harness/visitor.ts'
+
+const price = (value: string) => ({ path: ['models', 'alpha-image-2', 'prices', '2K'], value })
+
+t.test('a change is proposed, written in its place and taken over; or nothing is changed', async t => {
+  const started = await start(t, {
+    simulated: true,
+    onDisk: true,
+    edit: [
+      ['server:\n', 'server:\n  console_edits: on\n'],
+      ['Bearer ${ALPHA_API_KEY:-}', 'Bearer sk-literal-secret-77'],
+    ],
+  })
+  const file = join(started.folder, 'gateway.yaml')
+  const root = await enterAsAdmin(started)
+  const text = () => readFile(file, 'utf8')
+  const original = await text()
+  await chmod(file, 0o640)
+  const propose = async (...edits: object[]) => root.post('/api/config/propose', { edits })
+  type Proposal = { base: string; patch: string; ok: boolean }
+  const baseNow = async () => ((await root.get('/api/config/editable')).body as Proposal).base
+
+  t.match((await root.get('/api/config/editable')).body, { writable: true, why_not: null })
+  const proposed = await propose(price('0.05'))
+  t.match(proposed.body, { ok: true, writable: true, changes: [/alpha-image-2.*0\.05/] })
+  t.notMatch(proposed.text, /sk-literal-secret/)
+  t.match((proposed.body as Proposal).patch, /\n-.*2K: "0\.04".*\n\+.*2K: "0\.05"/)
+  t.equal(await text(), original, 'nothing is written yet')
+
+  const { base } = proposed.body as Proposal
+  const write = (body: object = {}) => root.post('/api/config/write', { edits: [price('0.05')], base, ...body })
+  t.match((await write({ password: 'not this one at all' })).body, { error: { code: 'sign_in_again' } })
+  await writeFile(file, `${original}# meanwhile\n`)
+  t.match([(await write()).status, (await write()).code], [409, 'config_changed'])
+  t.equal(await text(), `${original}# meanwhile\n`)
+  await writeFile(file, original)
+
+  const { ok, base: wrongBase } = (await propose(price('free of charge'))).body as Proposal
+  t.equal(ok, false)
+  t.match((await write({ edits: [price('free of charge')], base: wrongBase })).body, {
+    ok: false,
+    findings: [{ severity: 'error' }],
+  })
+  t.equal(await text(), original, 'what is refused is not written')
+
+  await chmod(file, 0o444)
+  t.match((await write()).code, 'config_read_only')
+  await chmod(file, 0o640)
+
+  t.match((await write({ password: passwordOfTests })).body, { ok: true, changes: [/0\.05/] })
+  t.match(await text(), /2K: "0\.05"/)
+  t.equal((await stat(file)).mode & 0o777, 0o640, 'the mode is what it was')
+  t.equal(await readFile(join(started.folder, '.gateway.yaml.previous'), 'utf8'), original)
+  t.match((await root.get('/api/models')).text, /"0\.05"/, 'it is in use')
+  t.match((await root.get('/api/audit')).body, { rows: [{ action: 'config.write', actor: 'root' }] })
+
+  await mkdir(join(started.folder, 'real'))
+  await rename(file, join(started.folder, 'real/gateway.yaml'))
+  await symlink('real/gateway.yaml', file)
+  t.match((await write({ edits: [price('0.06')], base: await baseNow() })).body, { ok: true })
+  t.match(
+    await readFile(join(started.folder, 'real/gateway.yaml'), 'utf8'),
+    /2K: "0\.06"/,
+    'what a link leads to is written',
+  )
+  t.notOk(
+    (await readdir(join(started.folder, 'real'))).some(name => name.endsWith('.new')),
+    'nothing is left over',
+  )
+
+  for (const path of [
+    ['upstreams', 'alpha', 'url'],
+    ['models', 'nobody', 'enabled'],
+    ['server', 'console_edits'],
+  ])
+    t.equal((await propose({ path, value: 'x' })).status, 400, path.join('.'))
+  const viewer = await enterAsUser(started, root, 'vic', 'viewer')
+  t.equal((await viewer.get('/api/config/editable')).status, 403)
+})
+
+t.test('where it was not allowed a change is a patch, and nothing is written', async t => {
+  const started = await start(t, { simulated: true, onDisk: true })
+  const root = await enterAsAdmin(started)
+  const proposed = await root.post('/api/config/propose', { edits: [price('0.05')] })
+  t.match(proposed.body, { ok: true, writable: false, why_not: 'off', patch: /^--- a\/gateway\.yaml\n/ })
+  const { base } = proposed.body as { base: string }
+  t.match((await root.post('/api/config/write', { edits: [price('0.05')], base })).code, 'edits_off')
+  t.notMatch(await readFile(join(started.folder, 'gateway.yaml'), 'utf8'), /2K: "0\.05"/)
+})
